@@ -1,0 +1,251 @@
+//! Tests of inline terms: exact round trips, refusals, order, values.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::qualifiers::{QualifierCache, XSD_NUMERIC};
+use crate::term_view::TermView;
+
+const USD: &str = "http://e/USD";
+
+fn id_of(lexical: &str, datatype: &str) -> Option<TermId> {
+    let qualifiers = Arc::new(Qualifiers::new());
+    encode(
+        LiteralView::typed(lexical, datatype),
+        &mut QualifierCache::new(qualifiers),
+    )
+}
+
+/// Encodes, decodes and compares; whether the literal was inline.
+fn round_trip(lexical: &str, datatype: &str) -> bool {
+    let shared = Arc::new(Qualifiers::new());
+    let literal = LiteralView::typed(lexical, datatype);
+    let Some(id) = encode(literal, &mut QualifierCache::new(Arc::clone(&shared))) else {
+        return false;
+    };
+    assert!(id.is_inline());
+    let mut buf = TermBuf::new();
+    assert!(decode(id, &shared, &mut buf));
+    assert_eq!(buf.view(), TermView::Literal(literal));
+    assert_eq!(
+        encode(literal, &mut shared.as_ref()),
+        Some(id),
+        "finding gives the same id"
+    );
+    true
+}
+
+#[test]
+fn inline_forms_come_back() {
+    let xsd = |local: &str| format!("{XSD}{local}");
+    for (lexical, datatype) in [
+        ("true", "boolean"),
+        ("false", "boolean"),
+        ("0", "integer"),
+        ("-17", "integer"),
+        ("2251799813685247", "integer"),
+        ("-2251799813685247", "integer"),
+        ("12.50", "decimal"),
+        ("0.000000000000001", "decimal"),
+        ("-0.1", "decimal"),
+        ("7", "decimal"),
+        ("23.45", "double"),
+        ("7", "float"),
+        ("-128", "byte"),
+        ("255", "unsignedByte"),
+        ("0", "nonPositiveInteger"),
+        ("2024-02-29", "date"),
+        ("0001-01-01Z", "date"),
+        ("9999-12-31+14:00", "date"),
+        ("2008-07-31T23:59:59-05:30", "dateTime"),
+        ("1969-12-31T00:00:00+00:00", "dateTime"),
+        ("1970", "gYear"),
+        ("0001-14:00", "gYear"),
+        ("2001-12Z", "gYearMonth"),
+    ] {
+        assert!(round_trip(lexical, &xsd(datatype)), "{lexical} {datatype}");
+    }
+    assert!(round_trip("123.45", USD));
+}
+
+#[test]
+fn other_forms_go_to_the_dictionary() {
+    let xsd = |local: &str| format!("{XSD}{local}");
+    for (lexical, datatype) in [
+        ("1", "boolean"),
+        ("+1", "integer"),
+        ("01", "integer"),
+        ("-0", "integer"),
+        ("", "integer"),
+        ("-", "integer"),
+        (" 1", "integer"),
+        ("1.0", "integer"),
+        ("2251799813685248", "integer"),
+        ("99999999999999999999999", "integer"),
+        ("1.", "decimal"),
+        (".5", "decimal"),
+        ("-0.0", "decimal"),
+        ("00.5", "decimal"),
+        ("1.2.3", "decimal"),
+        ("0.0000000000000001", "decimal"),
+        ("1e6", "double"),
+        ("INF", "double"),
+        ("-0", "double"),
+        ("300", "byte"),
+        ("-1", "unsignedInt"),
+        ("0", "positiveInteger"),
+        ("1", "nonPositiveInteger"),
+        ("0", "negativeInteger"),
+        ("2147483648", "int"),
+        ("2023-02-29", "date"),
+        ("1900-02-29", "date"),
+        ("0000-01-01", "date"),
+        ("-0001-01-01", "date"),
+        ("10000-01-01", "date"),
+        ("2024-13-01", "date"),
+        ("2024-01-01-00:00", "date"),
+        ("2024-01-01+14:01", "date"),
+        ("2024-01-01+1:00", "date"),
+        ("2024-01-01T24:00:00", "dateTime"),
+        ("2024-01-01T00:00:00.5", "dateTime"),
+        ("2024-01-01T00:00:60", "dateTime"),
+        ("2024-01-01 00:00:00", "dateTime"),
+        ("24", "gYear"),
+        ("2024-00", "gYearMonth"),
+        ("7", "gDay"),
+        ("7", "string"),
+    ] {
+        assert_eq!(id_of(lexical, &xsd(datatype)), None, "{lexical} {datatype}");
+    }
+    assert_eq!(
+        encode(LiteralView::language("7", "en"), &mut &Qualifiers::new()),
+        None
+    );
+    assert_eq!(
+        encode(LiteralView::typed("7", USD), &mut &Qualifiers::new()),
+        None,
+        "never seen"
+    );
+}
+
+#[test]
+fn invalid_payloads_are_refused() {
+    let qualifiers = Qualifiers::new();
+    let mut buf = TermBuf::new();
+    for payload in [2, 1 << 40, crate::term_id::PAYLOAD_MASK] {
+        for tag in [
+            tag::BOOLEAN,
+            tag::DATE,
+            tag::DATE_TIME,
+            tag::G_YEAR,
+            tag::G_YEAR_MONTH,
+        ] {
+            let id = TermId::new(tag, payload);
+            assert!(!decode(id, &qualifiers, &mut buf), "{id:?}");
+        }
+        assert!(!decode(
+            TermId::new(tag::RESOURCE, payload),
+            &qualifiers,
+            &mut buf
+        ));
+        assert!(!decode(
+            TermId::new(tag::NUMERIC_LAST, payload),
+            &qualifiers,
+            &mut buf
+        ));
+    }
+}
+
+#[test]
+fn values_are_read_without_text() {
+    let number = id_of("12.50", &format!("{XSD}decimal")).expect("inline");
+    assert_eq!(number.as_f64(), Some(12.5));
+    assert_eq!(number.as_i64(), None);
+    let integer = encode_integer(-3).expect("fits");
+    assert_eq!(id_of("-3", &format!("{XSD}integer")), Some(integer));
+    assert_eq!(integer.as_i64(), Some(-3));
+    assert_eq!(encode_integer(i64::MAX), None);
+    assert_eq!(encode_integer(i64::MIN), None);
+    assert_eq!(encode_boolean(true).as_boolean(), Some(true));
+
+    let moment = id_of("1970-01-02T01:00:00+01:00", XSD_DATE_TIME).expect("inline");
+    assert_eq!(moment.date_time_seconds(), Some(90_000));
+    assert_eq!(moment.zone_minutes(), Some(60));
+    assert_eq!(moment.utc_seconds(), Some(86_400));
+    assert_eq!(
+        dates::encode_date_time(90_000, moment.zone_code()),
+        Some(moment)
+    );
+    let day = id_of("1970-01-02", XSD_DATE).expect("inline");
+    assert_eq!(day.date_days(), Some(1));
+    assert_eq!(day.zone_minutes(), None);
+    assert_eq!(dates::encode_date(1, dates::ZONE_NONE), Some(day));
+    assert_eq!(dates::encode_date(i64::MAX / 4, dates::ZONE_NONE), None);
+    assert_eq!(dates::encode_date_time(i64::MIN, dates::ZONE_Z), None);
+    assert_eq!(
+        id_of("1970", XSD_G_YEAR).and_then(TermId::g_year),
+        Some(1970)
+    );
+    assert_eq!(
+        id_of("1970-03", XSD_G_YEAR_MONTH).and_then(TermId::g_year_month),
+        Some((1970, 3))
+    );
+}
+
+#[test]
+fn the_calendar_is_its_own_inverse() {
+    let first = dates::days_from_civil(1, 1, 1);
+    let last = dates::days_from_civil(9999, 12, 31);
+    assert_eq!((first, last), (-719_162, 2_932_896));
+    for days in first..=last {
+        let (year, month, day) = dates::civil_from_days(days);
+        assert_eq!(dates::days_from_civil(year, month, day), days);
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_comes_back_or_is_refused(text in "[-+]?[0-9.]{0,20}", code in 0_usize..17) {
+        let datatype = XSD_NUMERIC.get(code).copied().unwrap_or(USD);
+        round_trip(&text, datatype);
+    }
+
+    #[test]
+    fn numbers_are_inline(mantissa in -(1_i64 << 50)..1 << 50, scale in 0_u8..=15) {
+        let mut text = String::new();
+        numeric::write_decimal(mantissa, scale, &mut text);
+        prop_assume!(text.trim_start_matches('-').len() <= 18);
+        prop_assert!(round_trip(&text, XSD_NUMERIC[1]), "{}", text);
+        let id = id_of(&text, XSD_NUMERIC[1]).expect("inline");
+        prop_assert_eq!(id.as_f64(), text.parse::<f64>().ok());
+    }
+
+    #[test]
+    fn dates_are_inline(
+        year in 1_u16..=9999, month in 1_u8..=12, day in 1_u8..=28,
+        second in 0_u32..86_400, zone in "|Z|[+-](0[1-9]|1[0-3]):[0-5][0-9]",
+    ) {
+        let date = format!("{year:04}-{month:02}-{day:02}");
+        let time = format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
+        assert!(round_trip(&format!("{date}{zone}"), XSD_DATE));
+        let written = format!("{date}T{time}{zone}");
+        assert!(round_trip(&written, XSD_DATE_TIME));
+        assert!(round_trip(&format!("{year:04}{zone}"), XSD_G_YEAR));
+        assert!(round_trip(&format!("{year:04}-{month:02}{zone}"), XSD_G_YEAR_MONTH));
+    }
+
+    #[test]
+    fn ids_are_ordered_as_values(a in -(1_i64 << 50)..1 << 50, b in -(1_i64 << 50)..1 << 50) {
+        let (x, y) = (TermId::numeric(1, a, 2), TermId::numeric(1, b, 2));
+        prop_assert_eq!(x.cmp(&y), a.cmp(&b));
+        let (a, b) = (a % 200_000_000_000, b % 200_000_000_000);
+        if let (Some(x), Some(y)) = (dates::encode_date_time(a, 1), dates::encode_date_time(b, 1)) {
+            prop_assert_eq!(x.cmp(&y), a.cmp(&b));
+        }
+        if let (Some(x), Some(y)) = (dates::encode_date(a / 86_400, 1), dates::encode_date(b / 86_400, 1)) {
+            prop_assert_eq!(x.cmp(&y), (a / 86_400).cmp(&(b / 86_400)));
+        }
+    }
+}

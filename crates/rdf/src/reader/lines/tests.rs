@@ -1,0 +1,201 @@
+//! Tests of the line parser, above all that it reads exactly what rio_turtle reads.
+
+use std::convert::Infallible;
+
+use proptest::prelude::*;
+use rio_api::parser::QuadsParser;
+use rio_turtle::{NQuadsParser, TurtleError};
+
+use super::super::single_line::quad_view;
+use super::*;
+
+/// Quads as text, and errors, of a block read leniently.
+fn lenient(block: &[u8], format: LineFormat) -> (Vec<String>, Vec<SyntaxError>) {
+    let (mut quads, mut errors) = (Vec::new(), Vec::new());
+    let mut sink = |quad: QuadView<'_>| {
+        quads.push(quad.to_string());
+        Ok::<(), Infallible>(())
+    };
+    let mut on_error = |error| {
+        errors.push(error);
+        ControlFlow::Continue(())
+    };
+    let mut scratch = LineScratch::new();
+    let count = parse_block(block, format, 1, &mut scratch, &mut sink, &mut on_error);
+    assert_eq!(count.ok(), Some(quads.len() as u64));
+    (quads, errors)
+}
+
+/// What rio_turtle reads of the whole, line by line, skipping bad lines.
+fn by_rio(text: &str) -> (Vec<String>, usize) {
+    let (mut quads, mut error_count) = (Vec::new(), 0);
+    let mut parser = NQuadsParser::new(text.as_bytes());
+    while !parser.is_end() {
+        let step: Result<(), TurtleError> = parser.parse_step(&mut |q| {
+            match quad_view(q.subject, q.predicate.iri, q.object, q.graph_name, || None) {
+                Some(view) => quads.push(view.to_string()),
+                None => error_count += 1,
+            }
+            Ok(())
+        });
+        error_count += usize::from(step.is_err());
+    }
+    (quads, error_count)
+}
+
+fn is_plain(line: &str) -> bool {
+    plain_line(line, LineFormat::NQuads, &mut String::new()).is_some()
+}
+
+#[test]
+fn the_usual_lines_are_plain() {
+    for line in [
+        "",
+        " \t\r",
+        "# a comment",
+        "<http://e/s> <https://e/p?q=1#f> <urn:x:y> .",
+        "_:a <http://e/p> _:b-1 .\r",
+        "_:a <http://e/p> _:b.",
+        "<http://e/s>\t<http://e/p>\t\"a\\\"b\\\\\\n é\"@en-GB <http://e/g> .",
+        "<http://e/s> <http://e/é> \"7\"^^<http://e/USD> _:g .",
+        "<http://e:80/s> <http://e/%41> \"\"@zh-Hans-CN .",
+    ] {
+        assert!(is_plain(line), "{line}");
+    }
+    for line in [
+        "<http://e/s> <http://e/p> \"\\u0041\" .",
+        "<http://e/s> <http://e/p> \"a\" . # why",
+        "_:a.b <http://e/p> \"a\" .",
+        "<s> <http://e/p> \"a\" .",
+        "<http://e/s> <http://e/p> \"a\"@tlh-x-1 .",
+    ] {
+        assert!(!is_plain(line), "{line}");
+    }
+}
+
+#[test]
+fn plain_iris_are_iris_with_any_byte_anywhere() {
+    let mut plain_count = 0;
+    for template in [
+        "http://example.org/some/long/path?query=1#fragment",
+        "https://e/?",
+        "http://e#",
+    ] {
+        for at in 7..=template.len() {
+            for byte in 0..128_u8 {
+                let iri = format!("{}{}{}", &template[..at], char::from(byte), &template[at..]);
+                let is_iri = oxrdf::NamedNodeRef::new(&iri).is_ok();
+                let is_plain = is_plain_web_iri(iri.as_bytes());
+                assert!(is_iri || !is_plain, "{iri:?}");
+                plain_count += usize::from(is_plain);
+            }
+        }
+    }
+    assert!(plain_count > 3000, "most are plain: {plain_count}");
+}
+
+#[test]
+fn language_tags_keep_their_case() {
+    let text = "_:a <http://e/p> \"x\"@EN-gb .\n_:a <http://e/p> \"\\u0022@de\" @FR . #\n";
+    let (quads, errors) = lenient(text.as_bytes(), LineFormat::NTriples);
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(quads[0], "_:a <http://e/p> \"x\"@EN-gb .");
+    assert_eq!(quads[1], "_:a <http://e/p> \"\\\"@de\"@FR .");
+}
+
+#[test]
+fn lone_carriage_returns_end_lines() {
+    let text = "_:a <http://e/p> _:b .\r# no\r_:a <http://e/p> _:c .\r\r\n_:a <http://e/p> _:d .";
+    let (quads, errors) = lenient(text.as_bytes(), LineFormat::NTriples);
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(quads.len(), 3);
+}
+
+#[test]
+fn bad_lines_are_told_and_skipped() {
+    let text = b"_:a <http://e/p> _:b .\n_:a <p> _:b .\n_:a <http://e/p> \"\xFF\" .\n\
+        <<_:a <http://e/p> _:b>> <http://e/p> _:c .\n_:a <http://e/p> \"x\n_:c <http://e/p> _:d .";
+    let (quads, errors) = lenient(text, LineFormat::NTriples);
+    assert_eq!(quads.len(), 2);
+    let places: Vec<_> = errors.iter().map(|e| (e.line, e.column)).collect();
+    assert_eq!(places, [(2, 8), (3, 19), (4, 1), (5, 20)]);
+    assert_eq!(errors[1].message, "the byte 0xFF is not UTF-8 here");
+    assert_eq!(errors[2].message, "quoted triples are not RDF 1.1");
+    assert_eq!(errors[3].message, "the line ends too early");
+    let graph = b"_:a <http://e/p> _:b <http://e/g> .";
+    assert_eq!(
+        lenient(graph, LineFormat::NTriples).1.len(),
+        1,
+        "no graphs in N-Triples"
+    );
+}
+
+#[test]
+fn strict_stops_and_sink_errors_pass() {
+    let mut scratch = LineScratch::new();
+    let mut sink = |_: QuadView<'_>| Err("full");
+    let text = b"bad\n_:a <http://e/p> _:b .\n";
+    let result = parse_block(
+        text,
+        LineFormat::NQuads,
+        7,
+        &mut scratch,
+        &mut sink,
+        &mut strict,
+    );
+    let error = result.expect_err("a bad line");
+    assert_eq!(error.to_string(), "7:1: unexpected character 'b': «bad»");
+    let rest = &text[4..];
+    let result = parse_block(
+        rest,
+        LineFormat::NQuads,
+        8,
+        &mut scratch,
+        &mut sink,
+        &mut strict,
+    );
+    assert!(matches!(result, Err(ReadError::Sink("full"))));
+}
+
+/// Lines that are statements, nearly statements, and noise.
+fn any_line() -> impl Strategy<Value = String> {
+    let iri = || "<(http://[a-c]{0,2}(:8)?(/[a-c?@:%é]{0,2})?(#[a#]?)?|https:/?/?e|urn:a|a|http://e/(%41|\\\\u0041|[<\"{ ])?)>";
+    let blank = || "_:[a.é0_-]{0,3}";
+    let string = "\"([a-c é\t@.]|\\\\[nrt\"\\\\ub]|\\\\u0041|\\\\UFFFFFFFF|\"){0,3}\"";
+    let suffix = "|@[a-zA-Z]{1,4}(-[a-zA-Z0-9]{1,4}){0,2}|\\^\\^<http://e/d>|\\^\\^<d>|\\^| @en|@";
+    let literal = (string, suffix).prop_map(|(s, t)| s + &t);
+    let gap = || prop_oneof![4 => Just(" ".to_owned()), 1 => "[ \t]{0,2}"];
+    let resource = || prop_oneof![3 => iri(), 1 => blank()];
+    let object = prop_oneof![iri(), blank(), literal];
+    let graph = prop_oneof![2 => Just(String::new()), 1 => iri(), 1 => blank()];
+    let end =
+        prop_oneof![6 => Just(" .".to_owned()), 1 => "[ .#a]{0,3}", 1 => Just(".".to_owned())];
+    let statement = (resource(), gap(), iri(), gap(), object, gap(), graph, end)
+        .prop_map(|(s, a, p, b, o, c, g, e)| format!("{s}{a}{p}{b}{o}{c}{g}{e}"));
+    prop_oneof![8 => statement, 1 => "[ -~é]{0,12}", 1 => "#[ -~]{0,4}| *"]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn reads_what_rio_reads(lines in proptest::collection::vec(any_line(), 0..6), ends: bool) {
+        let mut text = lines.join(if ends { "\r\n" } else { "\n" });
+        if ends {
+            text.push('\n');
+        }
+        let (quads, errors) = lenient(text.as_bytes(), LineFormat::NQuads);
+        let (by_rio, error_count) = by_rio(&text);
+        let lower = |quads: Vec<String>| -> Vec<String> {
+            quads.into_iter().map(|quad| quad.to_ascii_lowercase()).collect()
+        };
+        prop_assert_eq!(lower(quads), lower(by_rio), "{:?}", text);
+        prop_assert_eq!(errors.len(), error_count, "{:?} {:?}", text, errors);
+    }
+
+    #[test]
+    fn any_bytes_give_quads_or_errors(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+        let (quads, errors) = lenient(&bytes, LineFormat::NQuads);
+        prop_assert!(quads.len() + errors.len() <= 2 * bytes.len() + 1);
+    }
+}
