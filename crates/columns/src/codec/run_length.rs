@@ -1,0 +1,160 @@
+//! Codec: runs of equal values, each with the position where it ends.
+//!
+//! ```text
+//! header (A: bits of a value, B: bits of an end) | runs u32 | values: base u64, packed
+//!                                                           | ends:   base u64, packed
+//! ```
+//!
+//! Ends are exclusive and ascending; the last is the length. Cost: `get` is a binary search over
+//! the ends; decoding and filtering cost per run.
+
+use std::ops::Range;
+
+use super::Profile;
+use crate::ColumnError;
+use crate::packing::{Packed, load_u32, partition_point};
+
+/// Exact bytes of the body.
+pub(super) fn size(profile: &Profile) -> usize {
+    let ends = Packed::size(profile.runs, profile.first_run as u64, profile.len as u64);
+    4 + Packed::size(profile.runs, profile.min, profile.max) + ends
+}
+
+/// Appends the body and returns the widths for the header.
+pub(super) fn write(values: &[u64], profile: &Profile, out: &mut Vec<u8>) -> [u8; 3] {
+    let mut run_values = Vec::with_capacity(profile.runs);
+    let mut ends = Vec::with_capacity(profile.runs);
+    let mut end = 0;
+    for run in values.chunk_by(|a, b| a == b) {
+        end += run.len() as u64;
+        run_values.push(run[0]);
+        ends.push(end);
+    }
+    out.extend_from_slice(&(ends.len() as u32).to_le_bytes());
+    let value_width = Packed::write(&run_values, out);
+    let end_width = Packed::write(&ends, out);
+    [value_width, end_width, 0]
+}
+
+/// A view of runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RunLength<'a> {
+    /// The value of each run.
+    values: Packed<'a>,
+    /// The position behind each run.
+    ends: Packed<'a>,
+    /// Number of values.
+    len: usize,
+}
+
+impl<'a> RunLength<'a> {
+    /// Opens the body at `at` and moves `at` behind it.
+    pub(super) fn open(
+        bytes: &'a [u8],
+        at: &mut usize,
+        len: usize,
+        widths: [u8; 3],
+    ) -> Result<Self, ColumnError> {
+        if bytes.len() < *at + 4 {
+            return Err(ColumnError::corrupt("runs without their count"));
+        }
+        let runs = load_u32(bytes, *at) as usize;
+        *at += 4;
+        if runs == 0 || runs > len {
+            return Err(ColumnError::corrupt(format!("{runs} runs in {len} values")));
+        }
+        let values = Packed::open(bytes, at, runs, widths[0])?;
+        let ends = Packed::open(bytes, at, runs, widths[1])?;
+        if ends.get(runs - 1) != len as u64 {
+            let what = format!("runs end at {} of {len} values", ends.get(runs - 1));
+            return Err(ColumnError::corrupt(what));
+        }
+        Ok(Self { values, ends, len })
+    }
+
+    /// The run that holds position `i`; the last one if the ends are damaged.
+    fn run_of(&self, i: usize) -> usize {
+        let runs = self.ends.len();
+        partition_point(runs, |run| self.ends.get(run) <= i as u64).min(runs - 1)
+    }
+
+    /// The position behind a run, within the sequence.
+    fn end(&self, run: usize) -> usize {
+        usize::try_from(self.ends.get(run)).map_or(self.len, |end| end.min(self.len))
+    }
+
+    pub(super) fn get(&self, i: usize) -> u64 {
+        self.values.get(self.run_of(i))
+    }
+
+    pub(super) fn decode(&self, range: Range<usize>, out: &mut Vec<u64>) {
+        let mut next = range.start;
+        let mut run = if range.is_empty() {
+            0
+        } else {
+            self.run_of(next)
+        };
+        // Termination: the last run ends at the length, which open has checked; others only add.
+        while next < range.end {
+            let last = run + 1 == self.ends.len();
+            let end = if last {
+                range.end
+            } else {
+                self.end(run).clamp(next, range.end)
+            };
+            out.resize(out.len() + (end - next), self.values.get(run));
+            next = end;
+            run += 1;
+        }
+    }
+
+    pub(super) fn gather(&self, positions: &[u32], out: &mut Vec<u64>) {
+        let (mut start, mut end, mut value) = (0, 0, 0);
+        out.extend(positions.iter().map(|&position| {
+            let position = position as usize;
+            if position < start || position >= end {
+                let run = self.run_of(position);
+                start = if run == 0 { 0 } else { self.end(run - 1) };
+                end = self.end(run);
+                value = self.values.get(run);
+            }
+            value
+        }));
+    }
+
+    pub(super) fn lower_bound(&self, value: u64) -> usize {
+        match self.values.lower_bound(value) {
+            0 => 0,
+            run => self.end(run - 1),
+        }
+    }
+
+    pub(super) fn find_in_range(&self, low: u64, high: u64, out: &mut Vec<u32>) {
+        let mut runs = Vec::new();
+        self.values.find_in_range(low, high, &mut runs);
+        let mut next = 0;
+        for run in runs {
+            let run = run as usize;
+            let start = if run == 0 {
+                0
+            } else {
+                self.end(run - 1).max(next)
+            };
+            next = self.end(run).max(start);
+            out.extend(start as u32..next as u32);
+        }
+    }
+
+    pub(super) fn validate_deep(&self) -> Result<(), ColumnError> {
+        let mut before = 0;
+        for run in 0..self.ends.len() {
+            let end = self.ends.get(run);
+            if end <= before || end > self.len as u64 {
+                let what = format!("run {run} ends at {end} after {before}");
+                return Err(ColumnError::corrupt(what));
+            }
+            before = end;
+        }
+        Ok(())
+    }
+}
