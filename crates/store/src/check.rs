@@ -1,0 +1,122 @@
+//! Verifying a version: the code behind `basalt check`.
+//!
+//! The quick check is what opening does: every file is the one that the manifest lists, headers,
+//! directories and metadata are whole, extents do not overlap. The deep check reads everything
+//! and proves the invariants of the formats: checksums, every segment and block, zones, type
+//! classes, inverses against columns, both orders of the quad table against each other, dirty
+//! rows, totals, and that no quad stands in two places.
+//!
+//! Cost of a deep check: all bytes once or twice, and a column's values in memory.
+
+mod columns;
+mod quads;
+
+use crate::error::StoreError;
+use crate::snapshot::{Version, extents_of};
+use crate::statistics::{StoreStatistics, count_links};
+use crate::table::TypeClass;
+use basalt_rdf::TermId;
+
+/// How much to verify.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckDepth {
+    /// Headers, directories and metadata.
+    Quick,
+    /// Everything.
+    Deep,
+}
+
+/// What a check has seen; problems are errors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CheckReport {
+    /// Files of the version.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Tables.
+    pub tables: usize,
+    /// Rows of all tables.
+    pub rows: u64,
+    /// Quads in cells.
+    pub quads_in_cells: u64,
+    /// Irregular quads.
+    pub irregular_quads: u64,
+}
+
+/// Verifies a version.
+pub(crate) fn check(version: &Version, depth: CheckDepth) -> Result<CheckReport, StoreError> {
+    // Opening anew verifies directories and metadata against what is in the files now.
+    Version::open(version.folder.clone(), version.manifest.clone())?;
+    extents_of(&version.tables)?;
+    if depth == CheckDepth::Deep {
+        for file in version.files() {
+            file.verify()?;
+        }
+        let ids = IdRange {
+            resources: version.dictionary.resource_count(),
+            literals: version.dictionary.literal_count(),
+        };
+        version.dictionary.check_deep()?;
+        for table in &version.tables {
+            columns::check_table(table, ids)?;
+        }
+        quads::check(version, ids)?;
+        check_totals(version)?;
+    }
+    let irregular_quads = version.quad_table.quad_count();
+    Ok(CheckReport {
+        files: version.manifest.files.len(),
+        bytes: version.manifest.files.iter().map(|f| f.bytes).sum(),
+        tables: version.tables.len(),
+        rows: version.tables.iter().map(|t| u64::from(t.rows())).sum(),
+        quads_in_cells: version
+            .statistics
+            .quad_count
+            .saturating_sub(irregular_quads),
+        irregular_quads,
+    })
+}
+
+/// The ids that the dictionary can decode.
+#[derive(Clone, Copy)]
+struct IdRange {
+    resources: u64,
+    literals: u64,
+}
+
+impl IdRange {
+    /// Whether an id stands for a term of the store.
+    fn holds(self, id: TermId) -> bool {
+        if let Some(ordinal) = id.resource_ordinal() {
+            ordinal < self.resources
+        } else if id.is_dictionary_literal() {
+            id.literal_ordinal() < self.literals
+        } else {
+            TypeClass::ANY.takes(id)
+        }
+    }
+}
+
+/// Recomputes what the statistics file says of the rest.
+fn check_totals(version: &Version) -> Result<(), StoreError> {
+    let mut computed = StoreStatistics {
+        characteristic_sets: version.statistics.characteristic_sets.clone(),
+        subject_count: version.statistics.subject_count,
+        ..StoreStatistics::default()
+    };
+    computed.compute_totals(&version.tables, &version.quad_table)?;
+    let file = &version.statistics_file;
+    if computed != version.statistics {
+        return Err(file.corrupt(0, "the totals are not those of the data"));
+    }
+    let links = count_links(&version.tables, &version.extents);
+    for (table, links) in version.tables.iter().zip(links) {
+        for (predicate, counts) in links {
+            let known = table.cells(predicate).map(|c| &c.statistics().links);
+            if known != Some(&counts) {
+                return Err(file.corrupt(0, "the counts of links are not those of the data"));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,264 @@
+//! A group of literals: texts compressed with one FSST symbol table, each readable on its own.
+//!
+//! ```text
+//! | count u32 | form u32: 0 plain, 1 FSST |
+//! | 256 symbols u64, 256 symbol lengths u8 |                        (form 1 only)
+//! | kinds: sequence of tag << 16 | qualifier, one per literal |
+//! | offsets: sequence of count + 1 offsets into the texts |
+//! | texts |
+//! ```
+//!
+//! FSST replaces frequent strings of up to eight bytes by one-byte codes; code 255 says that the
+//! next byte stands for itself (Boncz, Neumann, Leis: "FSST: fast random access string
+//! compression", VLDB 2020). Texts with a zero byte stay plain: the symbol lookup pads with zeros
+//! at the end of a text. Cost: reading a literal unpacks two offsets and its own codes.
+
+use basalt_columns::ColumnError;
+use basalt_columns::codec::{self, Sequence};
+use fsst::Compressor;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Bytes before everything else.
+const HEADER_BYTES: usize = 8;
+/// Bytes of the symbols.
+const SYMBOL_BYTES: usize = 256 * 8;
+/// Bytes of symbols and their lengths.
+const TABLE_BYTES: usize = SYMBOL_BYTES + 256;
+/// The code that says that the next byte stands for itself.
+const ESCAPE: u8 = 255;
+/// The longest symbol.
+const SYMBOL_LENGTH_MAX: usize = 8;
+/// Texts of fewer bytes in all are not worth a symbol table.
+const COMPRESSED_BYTES_MIN: usize = 2 * TABLE_BYTES;
+
+/// The form word of a group.
+mod form {
+    pub(super) const PLAIN: u32 = 0;
+    pub(super) const FSST: u32 = 1;
+}
+
+/// Tag and qualifier of a literal in one word.
+#[inline]
+pub(super) fn kind_word(tag: u8, qualifier: u16) -> u64 {
+    u64::from(tag) << 16 | u64::from(qualifier)
+}
+
+/// The hash of a literal for the index.
+#[inline]
+pub(super) fn hash_literal(kind: u64, lexical: &[u8]) -> u64 {
+    xxh3_64_with_seed(lexical, kind)
+}
+
+/// Literals before they are encoded.
+#[derive(Debug, Default)]
+pub(super) struct RawGroup {
+    /// The texts, end to end.
+    texts: Vec<u8>,
+    /// Where each text begins, and the end of the last; empty if there are none.
+    offsets: Vec<u64>,
+    /// Tag and qualifier of each.
+    kinds: Vec<u64>,
+}
+
+/// A group ready to be written.
+#[derive(Debug)]
+pub(super) struct EncodedGroup {
+    /// Its bytes.
+    pub(super) bytes: Vec<u8>,
+    /// The hash of each literal.
+    pub(super) hashes: Vec<u64>,
+}
+
+impl RawGroup {
+    /// Adds a literal.
+    #[inline]
+    pub(super) fn push(&mut self, kind: u64, lexical: &[u8]) {
+        if self.offsets.is_empty() {
+            self.offsets.push(0);
+        }
+        self.texts.extend_from_slice(lexical);
+        self.offsets.push(self.texts.len() as u64);
+        self.kinds.push(kind);
+    }
+
+    /// Number of literals.
+    pub(super) fn len(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// Bytes of all texts.
+    pub(super) fn text_bytes(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Compresses and lays out the group, which is not empty.
+    pub(super) fn encode(&self) -> EncodedGroup {
+        let texts: Vec<&[u8]> = self
+            .offsets
+            .windows(2)
+            .map(|pair| &self.texts[pair[0] as usize..pair[1] as usize])
+            .collect();
+        let hashes = texts
+            .iter()
+            .zip(&self.kinds)
+            .map(|(text, &kind)| hash_literal(kind, text))
+            .collect();
+        let bytes = self.compress(&texts).unwrap_or_else(|| {
+            let mut bytes = self.start(form::PLAIN);
+            self.finish(&self.offsets, &self.texts, &mut bytes);
+            bytes
+        });
+        EncodedGroup { bytes, hashes }
+    }
+
+    /// The group in FSST form, if that is possible and pays.
+    fn compress(&self, texts: &Vec<&[u8]>) -> Option<Vec<u8>> {
+        if self.texts.len() < COMPRESSED_BYTES_MIN || self.texts.contains(&0) {
+            return None;
+        }
+        let compressor = Compressor::train(texts);
+        let mut codes = Vec::new();
+        let mut offsets = Vec::with_capacity(texts.len() + 1);
+        offsets.push(0);
+        compressor.compress_bulk_into::<{ Compressor::DEFAULT_BULK_LANES }>(
+            texts,
+            &mut codes,
+            &mut offsets,
+        );
+        if codes.len() + TABLE_BYTES >= self.texts.len() {
+            return None;
+        }
+        let mut bytes = self.start(form::FSST);
+        let table = bytes.len();
+        bytes.resize(table + TABLE_BYTES, 0);
+        for (code, symbol) in compressor.symbol_table().iter().enumerate() {
+            bytes[table + code * 8..table + code * 8 + 8]
+                .copy_from_slice(&symbol.to_u64().to_le_bytes());
+        }
+        let lengths = compressor.symbol_lengths();
+        bytes[table + SYMBOL_BYTES..][..lengths.len()].copy_from_slice(lengths);
+        self.finish(&offsets, &codes, &mut bytes);
+        Some(bytes)
+    }
+
+    fn start(&self, form: u32) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        bytes.extend_from_slice(&(self.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(&form.to_le_bytes());
+        bytes
+    }
+
+    fn finish(&self, offsets: &[u64], texts: &[u8], bytes: &mut Vec<u8>) {
+        codec::encode(&self.kinds, bytes);
+        codec::encode(offsets, bytes);
+        bytes.extend_from_slice(texts);
+    }
+}
+
+/// An FSST symbol table in a mapped file.
+#[derive(Clone, Copy, Debug)]
+struct Symbols<'a> {
+    /// Eight bytes per code, padded with zeros.
+    symbols: &'a [u8; SYMBOL_BYTES],
+    /// The length of each symbol.
+    lengths: &'a [u8; 256],
+}
+
+/// An open group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LiteralGroup<'a> {
+    /// The symbol table, if the texts are compressed.
+    symbols: Option<Symbols<'a>>,
+    /// Tag and qualifier of each literal.
+    kinds: Sequence<'a>,
+    /// Where each text begins, and the end.
+    offsets: Sequence<'a>,
+    /// The texts.
+    texts: &'a [u8],
+}
+
+impl<'a> LiteralGroup<'a> {
+    /// Opens a group of `count` literals that takes all of `bytes`. Constant time.
+    pub(super) fn open(bytes: &'a [u8], count: usize) -> Result<Self, ColumnError> {
+        let corrupt = |what: &str| ColumnError::Corrupt {
+            what: format!("literal group: {what}"),
+        };
+        let (header, mut rest) = bytes
+            .split_at_checked(HEADER_BYTES)
+            .ok_or_else(|| corrupt("it is shorter than its header"))?;
+        if header[..4] != (count as u32).to_le_bytes() {
+            return Err(corrupt("its count is not that of the directory"));
+        }
+        let mut symbols = None;
+        if header[4..] == form::FSST.to_le_bytes() {
+            let table = rest.split_first_chunk::<SYMBOL_BYTES>();
+            let table = table.and_then(|(symbols, rest)| {
+                let (lengths, rest) = rest.split_first_chunk::<256>()?;
+                Some((Symbols { symbols, lengths }, rest))
+            });
+            let (table, after) = table.ok_or_else(|| corrupt("its symbol table is cut off"))?;
+            symbols = Some(table);
+            rest = after;
+        } else if header[4..] != form::PLAIN.to_le_bytes() {
+            return Err(corrupt("its form is unknown"));
+        }
+        let (kinds, used) = Sequence::open(rest)?;
+        rest = &rest[used..];
+        let (offsets, used) = Sequence::open(rest)?;
+        let texts = &rest[used..];
+        if kinds.len() != count || offsets.len() != count + 1 {
+            return Err(corrupt(
+                "it has another number of kinds or offsets than literals",
+            ));
+        }
+        if offsets.get(count) != texts.len() as u64 {
+            return Err(corrupt("its texts do not end where it ends"));
+        }
+        Ok(Self {
+            symbols,
+            kinds,
+            offsets,
+            texts,
+        })
+    }
+
+    /// Tag and qualifier of literal `i`.
+    #[inline]
+    pub(super) fn kind(&self, i: usize) -> u64 {
+        self.kinds.get(i)
+    }
+
+    /// Appends the text of literal `i`; `None`, with anything appended, if it is damaged.
+    pub(super) fn text_into(&self, i: usize, out: &mut Vec<u8>) -> Option<()> {
+        let (start, end) = self.offsets.get_pair(i);
+        let (start, end) = (usize::try_from(start).ok()?, usize::try_from(end).ok()?);
+        let bytes = self.texts.get(start..end)?;
+        match &self.symbols {
+            Some(symbols) => decompress(bytes, symbols, out),
+            None => {
+                out.extend_from_slice(bytes);
+                Some(())
+            }
+        }
+    }
+}
+
+/// Appends what the codes stand for; `None` if the last one is an escape without its byte.
+fn decompress(codes: &[u8], symbols: &Symbols<'_>, out: &mut Vec<u8>) -> Option<()> {
+    let mut end = out.len();
+    out.resize(end + (codes.len() + 1) * SYMBOL_LENGTH_MAX, 0);
+    let mut codes = codes.iter();
+    // Invariant: each code moves `end` by at most eight bytes, so eight more always fit.
+    while let Some(&code) = codes.next() {
+        if code == ESCAPE {
+            out[end] = *codes.next()?;
+            end += 1;
+        } else {
+            let at = usize::from(code) * 8;
+            out[end..end + 8].copy_from_slice(&symbols.symbols[at..at + 8]);
+            end += usize::from(symbols.lengths[usize::from(code)]).min(SYMBOL_LENGTH_MAX);
+        }
+    }
+    out.truncate(end);
+    Some(())
+}

@@ -1,0 +1,157 @@
+//! Where the files of one version live: a folder on disk, or memory.
+//!
+//! Both kinds hold the same bytes; memory serves tests and small embedded stores. A folder
+//! remembers the files finished through it, which is how the manifest learns of them.
+
+use crate::error::StoreError;
+use crate::section_file::{FileKind, SectionFile, SectionWriter};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Where a store lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// In this folder.
+    Directory(PathBuf),
+    /// Nowhere else than in memory.
+    Memory,
+}
+
+/// A finished file, as the manifest lists it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FinishedFile {
+    /// Length of the file.
+    pub(crate) bytes: u64,
+    /// Checksum of its directory, which holds the checksums of its sections.
+    pub(crate) directory_checksum: u64,
+}
+
+/// The bytes of a file in memory; words, so that sections are aligned as in a mapped file.
+pub(crate) type MemoryBytes = Arc<AlignedBytes>;
+
+/// Bytes that start at an address divisible by eight.
+#[derive(Debug)]
+pub(crate) struct AlignedBytes {
+    words: Vec<u64>,
+    length: usize,
+}
+
+impl AlignedBytes {
+    /// Copies bytes to an aligned place.
+    pub(crate) fn new(bytes: &[u8]) -> Self {
+        let mut words = vec![0_u64; bytes.len().div_ceil(8)];
+        bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
+        Self {
+            words,
+            length: bytes.len(),
+        }
+    }
+
+    /// The bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.length]
+    }
+}
+
+#[derive(Debug)]
+enum Place {
+    Directory(PathBuf),
+    Memory(Mutex<BTreeMap<String, MemoryBytes>>),
+}
+
+/// The files of one version; cheap to clone, shared between threads.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    place: Arc<Place>,
+    finished: Arc<Mutex<BTreeMap<String, FinishedFile>>>,
+}
+
+impl Folder {
+    /// A folder on disk, which must exist.
+    pub(crate) fn directory(path: &Path) -> Self {
+        Self::at(Place::Directory(path.to_path_buf()))
+    }
+
+    /// An empty folder in memory.
+    pub(crate) fn memory() -> Self {
+        Self::at(Place::Memory(Mutex::default()))
+    }
+
+    fn at(place: Place) -> Self {
+        Self {
+            place: Arc::new(place),
+            finished: Arc::default(),
+        }
+    }
+
+    /// Starts a new file.
+    pub fn create(&self, name: &str, kind: FileKind) -> Result<SectionWriter, StoreError> {
+        SectionWriter::create(self.clone(), name, kind)
+    }
+
+    /// Opens a finished file.
+    pub fn open(&self, name: &str, kind: FileKind) -> Result<SectionFile, StoreError> {
+        match &*self.place {
+            Place::Directory(path) => SectionFile::map(&path.join(name), name, kind),
+            Place::Memory(files) => {
+                let bytes = lock(files).get(name).cloned().ok_or_else(|| {
+                    StoreError::corrupt(name, 0, "the file is missing from memory")
+                })?;
+                SectionFile::from_memory(bytes, name, kind)
+            }
+        }
+    }
+
+    /// The path of a file, if this is a folder on disk.
+    pub(crate) fn path_of(&self, name: &str) -> Option<PathBuf> {
+        match &*self.place {
+            Place::Directory(path) => Some(path.join(name)),
+            Place::Memory(_) => None,
+        }
+    }
+
+    /// The folder's path, if it is on disk.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match &*self.place {
+            Place::Directory(path) => Some(path),
+            Place::Memory(_) => None,
+        }
+    }
+
+    /// Puts the bytes of a finished file into memory.
+    pub(crate) fn store_memory(&self, name: &str, bytes: &[u8]) {
+        if let Place::Memory(files) = &*self.place {
+            lock(files).insert(name.to_owned(), Arc::new(AlignedBytes::new(bytes)));
+        }
+    }
+
+    /// Notes a finished file.
+    pub(crate) fn note_finished(&self, name: &str, file: FinishedFile) {
+        lock(&self.finished).insert(name.to_owned(), file);
+    }
+
+    /// The files finished so far, by name.
+    pub(crate) fn finished(&self) -> BTreeMap<String, FinishedFile> {
+        lock(&self.finished).clone()
+    }
+
+    /// The bytes of a file in memory, for tests that damage them.
+    #[cfg(test)]
+    pub(crate) fn memory_files(&self) -> Vec<(String, Vec<u8>)> {
+        match &*self.place {
+            Place::Directory(_) => Vec::new(),
+            Place::Memory(files) => lock(files)
+                .iter()
+                .map(|(name, bytes)| (name.clone(), bytes.bytes().to_vec()))
+                .collect(),
+        }
+    }
+}
+
+/// A thread that panicked cannot have left these maps half-changed, so poisoning is ignored.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}

@@ -1,0 +1,47 @@
+//! The store: immutable versions of a quad store on disk or in memory.
+//!
+//! A version is a dictionary, some tables, a quad table and statistics. The loader makes one with
+//! [`VersionWriter`]; everybody else reads it through a [`Snapshot`]. The byte formats are
+//! described in `docs/storage-format.md`.
+//!
+//! Invariant: a quad stands in exactly one place, a table cell or the quad table;
+//! [`Snapshot::check`] verifies it. The store knows nothing of SPARQL, shapes or HTTP.
+
+mod byte_stream;
+pub mod error;
+pub mod folder;
+pub mod lock;
+mod manifest;
+mod mapped_file;
+pub mod section_file;
+
+pub mod dictionary;
+pub mod extents;
+mod inverse;
+pub mod quad_table;
+pub mod table;
+
+mod check;
+mod dirty_rows;
+mod matching;
+pub mod snapshot;
+pub mod statistics;
+pub mod version_writer;
+
+pub use check::{CheckDepth, CheckReport};
+pub use dictionary::Dictionary;
+pub use error::StoreError;
+pub use folder::{Folder, Storage};
+pub use lock::StoreLock;
+pub use matching::{QuadIds, QuadPattern};
+pub use quad_table::{PredicateQuads, QuadTable};
+pub use snapshot::Snapshot;
+pub use statistics::{CharacteristicSet, PredicateTotal, StoreStatistics};
+pub use table::{
+    CellStatistics, Cells, ColumnDefinition, ColumnKind, EncodedSegment, HomeGraph, SegmentValues,
+    Table, TableDefinition, TableWriter, TypeClass, encode_segment,
+};
+pub use version_writer::VersionWriter;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,289 @@
+//! Quads, patterns, and the general way to find the quads that match a pattern.
+//!
+//! Correct for any pattern over any data, which makes it the path for everything that is not a
+//! star over clean rows, and the yardstick for what is. A bound subject leads to its row and to
+//! PSOG; a bound object to the inverses (or zones) of columns and to POSG; otherwise columns and
+//! PSOG are scanned. Each matching quad is visited once, as it stands in one place.
+
+use crate::error::StoreError;
+use crate::snapshot::Version;
+use crate::table::{Cells, Table};
+use basalt_rdf::TermId;
+use std::ops::ControlFlow;
+
+/// A quad as ids; the default graph is [`TermId::DEFAULT_GRAPH`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct QuadIds {
+    /// Subject.
+    pub subject: TermId,
+    /// Predicate.
+    pub predicate: TermId,
+    /// Object.
+    pub object: TermId,
+    /// Graph.
+    pub graph: TermId,
+}
+
+/// What a quad must have; `None` is anything (any graph, the default graph included).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct QuadPattern {
+    /// Subject.
+    pub subject: Option<TermId>,
+    /// Predicate.
+    pub predicate: Option<TermId>,
+    /// Object.
+    pub object: Option<TermId>,
+    /// Graph.
+    pub graph: Option<TermId>,
+}
+
+impl QuadPattern {
+    /// Whether a quad matches.
+    pub fn matches(&self, quad: &QuadIds) -> bool {
+        let fits = |wanted: Option<TermId>, found| wanted.is_none_or(|id| id == found);
+        fits(self.subject, quad.subject)
+            && fits(self.predicate, quad.predicate)
+            && fits(self.object, quad.object)
+            && fits(self.graph, quad.graph)
+    }
+}
+
+/// The visitor of quads; it ends the search with `Break`.
+pub(crate) type VisitQuad<'v> = &'v mut dyn FnMut(QuadIds) -> ControlFlow<()>;
+/// Whether to go on, or an error.
+type Step = Result<ControlFlow<()>, StoreError>;
+
+const GO_ON: Step = Ok(ControlFlow::Continue(()));
+
+/// Stops the caller if the step says so.
+macro_rules! go_on {
+    ($step:expr) => {
+        if $step?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    };
+}
+
+/// Visits every quad that matches.
+pub(crate) fn matching(
+    version: &Version,
+    pattern: &QuadPattern,
+    visit: VisitQuad<'_>,
+) -> Result<(), StoreError> {
+    let step = match (pattern.subject, pattern.object) {
+        (Some(subject), _) => of_subject(version, pattern, subject, visit),
+        (None, Some(object)) => of_object(version, pattern, object, visit),
+        (None, None) => scan(version, pattern, visit),
+    };
+    step.map(|_| ())
+}
+
+/// The cells of a table that a pattern can find quads in.
+fn cells_of<'a>(table: &'a Table, pattern: &QuadPattern) -> Vec<Cells<'a>> {
+    match pattern.predicate {
+        Some(predicate) => table.cells(predicate).into_iter().collect(),
+        None => table.all_cells().collect(),
+    }
+}
+
+/// The predicates of irregular quads that a pattern can match.
+fn irregular_predicates(version: &Version, pattern: &QuadPattern) -> Vec<TermId> {
+    match pattern.predicate {
+        Some(predicate) => vec![predicate],
+        None => version.quad_table.predicates().map(|(p, _)| p).collect(),
+    }
+}
+
+fn of_subject(
+    version: &Version,
+    pattern: &QuadPattern,
+    subject: TermId,
+    visit: VisitQuad<'_>,
+) -> Step {
+    let mut predicates = Vec::new();
+    if let Some((table_idx, row)) = version.extents.row_of(subject) {
+        let table = &version.tables[table_idx];
+        go_on!(Ok::<_, StoreError>(of_row(table, row, pattern, visit)));
+        // Only predicates for which the row is dirty can have irregular quads.
+        match pattern.predicate {
+            Some(predicate) => {
+                let dirty = table.dirty_rows(predicate);
+                predicates.extend(dirty.filter(|d| d.contains(row)).map(|_| predicate));
+            }
+            None => predicates.extend(
+                table
+                    .dirty_predicates()
+                    .filter(|(_, rows)| rows.contains(row))
+                    .map(|(predicate, _)| predicate),
+            ),
+        }
+    } else {
+        predicates = irregular_predicates(version, pattern);
+    }
+    let mut found = Vec::new();
+    for predicate in predicates {
+        found.clear();
+        version
+            .quad_table
+            .by_subject(predicate, subject, &mut found)?;
+        for &(object, graph) in &found {
+            let quad = QuadIds {
+                subject,
+                predicate,
+                object,
+                graph,
+            };
+            if pattern.matches(&quad) {
+                go_on!(Ok::<_, StoreError>(visit(quad)));
+            }
+        }
+    }
+    GO_ON
+}
+
+fn of_row(table: &Table, row: u32, pattern: &QuadPattern, visit: VisitQuad<'_>) -> ControlFlow<()> {
+    let graph = table.graph(row);
+    if pattern.graph.is_some_and(|wanted| wanted != graph) {
+        return ControlFlow::Continue(());
+    }
+    let mut values = Vec::new();
+    for cells in cells_of(table, pattern) {
+        values.clear();
+        cells.values_into(row, &mut values);
+        for &value in &values {
+            if pattern.object.is_none_or(|wanted| wanted.0 == value) {
+                visit(QuadIds {
+                    subject: table.subject(row),
+                    predicate: cells.predicate(),
+                    object: TermId(value),
+                    graph,
+                })?;
+            }
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+/// Whether no row of the table can be in the graph that the pattern wants.
+fn in_other_graph(table: &Table, pattern: &QuadPattern) -> bool {
+    match (pattern.graph, table.constant_graph()) {
+        (Some(wanted), Some(graph)) => wanted != graph,
+        _ => false,
+    }
+}
+
+fn of_object(
+    version: &Version,
+    pattern: &QuadPattern,
+    object: TermId,
+    visit: VisitQuad<'_>,
+) -> Step {
+    let mut rows = Vec::new();
+    for table in &version.tables {
+        if in_other_graph(table, pattern) {
+            continue;
+        }
+        for cells in cells_of(table, pattern) {
+            rows.clear();
+            cells.find(object, &mut rows);
+            for &row in &rows {
+                let graph = table.graph(row);
+                if pattern.graph.is_none_or(|wanted| wanted == graph) {
+                    go_on!(Ok::<_, StoreError>(visit(QuadIds {
+                        subject: table.subject(row),
+                        predicate: cells.predicate(),
+                        object,
+                        graph,
+                    })));
+                }
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for predicate in irregular_predicates(version, pattern) {
+        found.clear();
+        version
+            .quad_table
+            .by_object(predicate, object, &mut found)?;
+        for &(subject, graph) in &found {
+            if pattern.graph.is_none_or(|wanted| wanted == graph) {
+                go_on!(Ok::<_, StoreError>(visit(QuadIds {
+                    subject,
+                    predicate,
+                    object,
+                    graph,
+                })));
+            }
+        }
+    }
+    GO_ON
+}
+
+fn scan(version: &Version, pattern: &QuadPattern, visit: VisitQuad<'_>) -> Step {
+    for table in &version.tables {
+        if in_other_graph(table, pattern) {
+            continue;
+        }
+        for cells in cells_of(table, pattern) {
+            for segment_idx in 0..table.segment_count() {
+                if cells.zone(segment_idx).values > 0 {
+                    let step = scan_segment(table, cells, segment_idx, pattern, visit);
+                    go_on!(Ok::<_, StoreError>(step));
+                }
+            }
+        }
+    }
+    for predicate in irregular_predicates(version, pattern) {
+        let mut step = ControlFlow::Continue(());
+        version
+            .quad_table
+            .scan(predicate, &mut |subjects, objects, graphs| {
+                for ((&subject, &object), &graph) in subjects.iter().zip(objects).zip(graphs) {
+                    if pattern.graph.is_none_or(|wanted| wanted.0 == graph) {
+                        step = visit(QuadIds {
+                            subject: TermId(subject),
+                            predicate,
+                            object: TermId(object),
+                            graph: TermId(graph),
+                        });
+                        step?;
+                    }
+                }
+                ControlFlow::Continue(())
+            })?;
+        go_on!(Ok::<_, StoreError>(step));
+    }
+    GO_ON
+}
+
+fn scan_segment(
+    table: &Table,
+    cells: Cells<'_>,
+    segment_idx: usize,
+    pattern: &QuadPattern,
+    visit: VisitQuad<'_>,
+) -> ControlFlow<()> {
+    let rows = cells.segment_rows(segment_idx);
+    let (mut counts, mut values) = (Vec::new(), Vec::new());
+    cells.scan_lists(rows.clone(), &mut counts, &mut values);
+    let mut graphs = Vec::new();
+    let row_numbers: Vec<u32> = rows.clone().collect();
+    table.gather_graphs(&row_numbers, &mut graphs);
+    let mut values = values.into_iter();
+    for ((row, count), graph) in rows.zip(counts).zip(graphs) {
+        let of_row = values.by_ref().take(count as usize);
+        if pattern.graph.is_some_and(|wanted| wanted.0 != graph) {
+            of_row.for_each(drop);
+            continue;
+        }
+        for value in of_row {
+            visit(QuadIds {
+                subject: table.subject(row),
+                predicate: cells.predicate(),
+                object: TermId(value),
+                graph: TermId(graph),
+            })?;
+        }
+    }
+    ControlFlow::Continue(())
+}

@@ -1,0 +1,302 @@
+//! Reading the quad table.
+
+use super::block::{Block, BlockEntry};
+use super::{BLOCK_QUADS, FILE_NAME, Order, PredicateQuads};
+use crate::byte_stream::ByteReader;
+use crate::error::StoreError;
+use crate::folder::Folder;
+use crate::section_file::{FileKind, SectionFile, SectionSlice};
+use basalt_rdf::TermId;
+use std::ops::{ControlFlow, Range};
+
+/// What a scan shows: slices of equal length, leading key, second key and graph.
+type VisitBlock<'v> = &'v mut dyn FnMut(&[u64], &[u64], &[u64]) -> ControlFlow<()>;
+
+#[derive(Debug)]
+struct Predicate {
+    predicate: TermId,
+    counts: PredicateQuads,
+    psog: Range<usize>,
+    posg: Range<usize>,
+}
+
+/// One order: its blocks and their directory.
+#[derive(Debug)]
+struct SortedQuads {
+    blocks: SectionSlice,
+    directory: Vec<BlockEntry>,
+}
+
+/// The irregular quads of a version.
+#[derive(Debug)]
+pub struct QuadTable {
+    file: SectionFile,
+    /// Ascending by predicate.
+    predicates: Vec<Predicate>,
+    psog: SortedQuads,
+    posg: SortedQuads,
+}
+
+impl QuadTable {
+    /// Opens the quad table of a version.
+    pub(crate) fn open(folder: &Folder) -> Result<Self, StoreError> {
+        let file = folder.open(FILE_NAME, FileKind::Quads)?;
+        let psog = SortedQuads::open(&file, Order::Psog)?;
+        let posg = SortedQuads::open(&file, Order::Posg)?;
+        let predicates = read_predicates(&file, psog.directory.len(), posg.directory.len())?;
+        Ok(Self {
+            file,
+            predicates,
+            psog,
+            posg,
+        })
+    }
+
+    pub(crate) fn file(&self) -> &SectionFile {
+        &self.file
+    }
+
+    /// Number of irregular quads.
+    pub fn quad_count(&self) -> u64 {
+        self.predicates.iter().map(|p| p.counts.quads).sum()
+    }
+
+    /// Every predicate of irregular quads, ascending, with counts.
+    pub fn predicates(&self) -> impl Iterator<Item = (TermId, PredicateQuads)> + '_ {
+        self.predicates.iter().map(|p| (p.predicate, p.counts))
+    }
+
+    /// Counts for one predicate, if it has irregular quads.
+    pub fn predicate(&self, predicate: TermId) -> Option<PredicateQuads> {
+        self.find(predicate).map(|p| p.counts)
+    }
+
+    fn find(&self, predicate: TermId) -> Option<&Predicate> {
+        let i = self
+            .predicates
+            .binary_search_by_key(&predicate, |p| p.predicate)
+            .ok()?;
+        Some(&self.predicates[i])
+    }
+
+    /// Appends object and graph of every irregular quad of the predicate and subject.
+    pub fn by_subject(
+        &self,
+        predicate: TermId,
+        subject: TermId,
+        out: &mut Vec<(TermId, TermId)>,
+    ) -> Result<(), StoreError> {
+        match self.find(predicate) {
+            Some(p) => self.psog.find(p.psog.clone(), subject.0, out),
+            None => Ok(()),
+        }
+    }
+
+    /// Appends subject and graph of every irregular quad of the predicate and object.
+    pub fn by_object(
+        &self,
+        predicate: TermId,
+        object: TermId,
+        out: &mut Vec<(TermId, TermId)>,
+    ) -> Result<(), StoreError> {
+        match self.find(predicate) {
+            Some(p) => self.posg.find(p.posg.clone(), object.0, out),
+            None => Ok(()),
+        }
+    }
+
+    /// The number of irregular quads of the predicate and object, in any graph.
+    pub fn count_object(&self, predicate: TermId, object: TermId) -> Result<u64, StoreError> {
+        match self.find(predicate) {
+            Some(p) => self.posg.count(p.posg.clone(), object.0),
+            None => Ok(0),
+        }
+    }
+
+    /// Visits the quads of a predicate block by block as (subjects, objects, graphs), in the
+    /// order of subject, object, graph.
+    pub fn scan(&self, predicate: TermId, visit: VisitBlock<'_>) -> Result<(), StoreError> {
+        match self.find(predicate) {
+            Some(p) => self.psog.scan(p.psog.clone(), visit),
+            None => Ok(()),
+        }
+    }
+
+    /// Visits the quads of a predicate block by block as (subjects, objects, graphs), in the
+    /// order of object, subject, graph.
+    pub fn scan_by_object(
+        &self,
+        predicate: TermId,
+        visit: VisitBlock<'_>,
+    ) -> Result<(), StoreError> {
+        match self.find(predicate) {
+            Some(p) => self
+                .posg
+                .scan(p.posg.clone(), &mut |objects, subjects, graphs| {
+                    visit(subjects, objects, graphs)
+                }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl SortedQuads {
+    fn open(file: &SectionFile, order: Order) -> Result<Self, StoreError> {
+        let blocks = file.slice(order.blocks_section())?;
+        let section = order.directory_section();
+        let bytes = file.verified_section(section)?;
+        let mut input = ByteReader::new(bytes, file.name(), section);
+        let count = input.count(32)?;
+        let mut directory = Vec::with_capacity(count);
+        for _ in 0..count {
+            let entry = BlockEntry {
+                offset: input.long()?,
+                bytes: input.word()?,
+                quads: input.word()?,
+                first: input.long()?,
+                last: input.long()?,
+            };
+            let end = entry.offset.checked_add(u64::from(entry.bytes));
+            if end.is_none_or(|end| end > blocks.bytes().len() as u64) {
+                return Err(input.corrupt("a block lies outside its section"));
+            }
+            if entry.quads == 0 || entry.quads as usize > BLOCK_QUADS {
+                return Err(input.corrupt("a block has an impossible number of quads"));
+            }
+            directory.push(entry);
+        }
+        input.finish()?;
+        Ok(Self { blocks, directory })
+    }
+
+    fn block(&self, block_idx: usize) -> Result<Block<'_>, StoreError> {
+        let entry = &self.directory[block_idx];
+        let start = entry.offset as usize;
+        let bytes = &self.blocks.bytes()[start..start + entry.bytes as usize];
+        let corrupt = |what: String| self.blocks.corrupt(entry.offset, what);
+        let block = Block::open(bytes).map_err(|e| corrupt(format!("block {block_idx}: {e}")))?;
+        let quads = entry.quads as usize;
+        if [block.first, block.second, block.graphs]
+            .iter()
+            .any(|sequence| sequence.len() != quads)
+        {
+            return Err(corrupt(format!(
+                "block {block_idx} is not of {quads} quads"
+            )));
+        }
+        Ok(block)
+    }
+
+    /// The blocks of a predicate that can hold a leading key.
+    fn candidates(&self, blocks: Range<usize>, first: u64) -> Range<usize> {
+        let directory = &self.directory[blocks.clone()];
+        let start = directory.partition_point(|b| b.last < first);
+        let end = directory.partition_point(|b| b.first <= first);
+        blocks.start + start..blocks.start + end
+    }
+
+    /// Calls `visit` with each block and the positions in it that have the leading key.
+    fn for_key(
+        &self,
+        blocks: Range<usize>,
+        first: u64,
+        mut visit: impl FnMut(Block<'_>, Range<usize>),
+    ) -> Result<(), StoreError> {
+        for block_idx in self.candidates(blocks, first) {
+            let block = self.block(block_idx)?;
+            let start = block.first.lower_bound(first);
+            let end = match first.checked_add(1) {
+                Some(after) => block.first.lower_bound(after),
+                None => block.first.len(),
+            };
+            if start < end {
+                visit(block, start..end);
+            }
+        }
+        Ok(())
+    }
+
+    fn find(
+        &self,
+        blocks: Range<usize>,
+        first: u64,
+        out: &mut Vec<(TermId, TermId)>,
+    ) -> Result<(), StoreError> {
+        self.for_key(blocks, first, |block, range| {
+            out.extend(range.map(|i| (TermId(block.second.get(i)), TermId(block.graphs.get(i)))));
+        })
+    }
+
+    fn count(&self, blocks: Range<usize>, first: u64) -> Result<u64, StoreError> {
+        let mut count = 0;
+        self.for_key(blocks, first, |_, range| count += range.len() as u64)?;
+        Ok(count)
+    }
+
+    fn scan(&self, blocks: Range<usize>, visit: VisitBlock<'_>) -> Result<(), StoreError> {
+        let (mut first, mut second, mut graphs) = (Vec::new(), Vec::new(), Vec::new());
+        for block_idx in blocks {
+            let block = self.block(block_idx)?;
+            for (sequence, values) in [
+                (block.first, &mut first),
+                (block.second, &mut second),
+                (block.graphs, &mut graphs),
+            ] {
+                values.clear();
+                sequence.decode(0..sequence.len(), values);
+            }
+            if visit(&first, &second, &graphs).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_predicates(
+    file: &SectionFile,
+    psog_blocks: usize,
+    posg_blocks: usize,
+) -> Result<Vec<Predicate>, StoreError> {
+    let bytes = file.verified_section("predicates")?;
+    let mut input = ByteReader::new(bytes, file.name(), "predicates");
+    let mut predicates: Vec<Predicate> = Vec::new();
+    let (mut psog, mut posg) = (0, 0);
+    for _ in 0..input.count(48)? {
+        let predicate = input.id()?;
+        let counts = PredicateQuads {
+            quads: input.long()?,
+            subjects: input.long()?,
+            objects: input.long()?,
+        };
+        let psog_end = next_blocks(&mut input, psog, psog_blocks)?;
+        let posg_end = next_blocks(&mut input, posg, posg_blocks)?;
+        if predicates.last().is_some_and(|p| p.predicate >= predicate) {
+            return Err(input.corrupt("the predicates do not ascend"));
+        }
+        predicates.push(Predicate {
+            predicate,
+            counts,
+            psog: psog..psog_end,
+            posg: posg..posg_end,
+        });
+        (psog, posg) = (psog_end, posg_end);
+    }
+    if (psog, posg) != (psog_blocks, posg_blocks) {
+        return Err(input.corrupt("a block belongs to no predicate"));
+    }
+    input.finish()?;
+    Ok(predicates)
+}
+
+fn next_blocks(
+    input: &mut ByteReader<'_>,
+    start: usize,
+    blocks: usize,
+) -> Result<usize, StoreError> {
+    let count = input.long()?;
+    if count > (blocks - start) as u64 {
+        return Err(input.corrupt("a predicate has more blocks than there are"));
+    }
+    Ok(start + count as usize)
+}

@@ -1,0 +1,220 @@
+//! Snapshots: an open version, shared by all who read it.
+//!
+//! Opening maps the files, verifies their directories and metadata, and reads the small parts
+//! into memory; contents are read from the maps on demand. A snapshot stays valid when a later
+//! version replaces its own, even though the files are unlinked then.
+
+use crate::check::{self, CheckDepth, CheckReport};
+use crate::dictionary::Dictionary;
+use crate::error::StoreError;
+use crate::extents::Extents;
+use crate::folder::{Folder, Storage};
+use crate::manifest::{Manifest, version_path};
+use crate::matching::{self, QuadIds, QuadPattern};
+use crate::quad_table::QuadTable;
+use crate::section_file::{FileKind, SectionFile};
+use crate::statistics::{StatisticsFile, StoreStatistics};
+use crate::table::Table;
+use crate::version_writer::VersionWriter;
+use basalt_rdf::TermId;
+use std::io::ErrorKind;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+/// An open version.
+#[derive(Debug)]
+pub(crate) struct Version {
+    pub(crate) manifest: Manifest,
+    pub(crate) dictionary: Dictionary,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) extents: Extents,
+    pub(crate) quad_table: QuadTable,
+    pub(crate) statistics: StoreStatistics,
+    pub(crate) statistics_file: SectionFile,
+    /// The two files of the dictionary, to verify them.
+    dictionary_files: [SectionFile; 2],
+    pub(crate) folder: Folder,
+    named_graphs: Vec<(TermId, u64)>,
+}
+
+impl Version {
+    /// Opens the files that a manifest lists.
+    pub(crate) fn open(folder: Folder, manifest: Manifest) -> Result<Self, StoreError> {
+        let dictionary = Dictionary::open(&folder)?;
+        let dictionary_files = [
+            folder.open("resources.dict", FileKind::Resources)?,
+            folder.open("literals.dict", FileKind::Literals)?,
+        ];
+        let mut tables = (0..manifest.tables)
+            .map(|i| Table::open(&folder, i))
+            .collect::<Result<Vec<_>, _>>()?;
+        let quad_table = QuadTable::open(&folder)?;
+        let StatisticsFile {
+            file: statistics_file,
+            statistics,
+            dirty,
+            links,
+        } = StatisticsFile::open(&folder)?;
+        if dirty.len() != tables.len() || links.len() != tables.len() {
+            return Err(statistics_file.corrupt(0, "it is about another number of tables"));
+        }
+        let extents = extents_of(&tables)?;
+        for (table, (dirty, links)) in tables.iter_mut().zip(dirty.into_iter().zip(links)) {
+            table.attach(dirty, links);
+        }
+        let graphs = statistics.graphs.iter().copied();
+        let version = Self {
+            named_graphs: graphs.filter(|g| g.0 != TermId::DEFAULT_GRAPH).collect(),
+            manifest,
+            dictionary,
+            tables,
+            extents,
+            quad_table,
+            statistics,
+            statistics_file,
+            dictionary_files,
+            folder,
+        };
+        version.check_listed_files()?;
+        Ok(version)
+    }
+
+    /// Every file.
+    pub(crate) fn files(&self) -> Vec<&SectionFile> {
+        let tables = self.tables.iter().map(Table::file);
+        tables
+            .chain([self.quad_table.file(), &self.statistics_file])
+            .chain(&self.dictionary_files)
+            .collect()
+    }
+
+    /// Confirms that the files are those that the manifest lists.
+    fn check_listed_files(&self) -> Result<(), StoreError> {
+        for file in self.files() {
+            let listed = self.manifest.files.iter().find(|f| f.name == file.name());
+            let Some(listed) = listed else {
+                return Err(file.corrupt(0, "the manifest does not list this file"));
+            };
+            if (listed.bytes, listed.checksum) != (file.file_bytes(), file.directory_checksum()) {
+                return Err(file.corrupt(0, "this is not the file that the manifest lists"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The extents of tables; overlap is corruption.
+pub(crate) fn extents_of(tables: &[Table]) -> Result<Extents, StoreError> {
+    let extents = tables.iter().map(|t| (t.first_ordinal(), t.rows()));
+    Extents::new(extents).map_err(|(a, b)| {
+        let what = format!("its extent overlaps that of `{}`", tables[a].file().name());
+        tables[b].file().corrupt(0, what)
+    })
+}
+
+/// An immutable view of a store; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Snapshot(Arc<Version>);
+
+impl Snapshot {
+    /// Opens the current version of the store in this folder.
+    pub fn open(dir: &Path) -> Result<Self, StoreError> {
+        loop {
+            let manifest = Manifest::read(dir)?;
+            let number = manifest.version;
+            let folder = Folder::directory(&version_path(dir, number));
+            match Version::open(folder, manifest) {
+                Ok(version) => return Ok(Self(Arc::new(version))),
+                // A writer may have replaced the version between the two steps.
+                Err(StoreError::Io { source, .. })
+                    if source.kind() == ErrorKind::NotFound
+                        && Manifest::read(dir)?.version > number => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// A store without quads, in memory.
+    pub fn empty() -> Self {
+        VersionWriter::create(Storage::Memory)
+            .and_then(VersionWriter::commit)
+            .expect("an empty version in memory meets no obstacle")
+    }
+
+    pub(crate) fn of(version: Version) -> Self {
+        Self(Arc::new(version))
+    }
+
+    /// The open version.
+    #[cfg(test)]
+    pub(crate) fn parts(&self) -> &Version {
+        &self.0
+    }
+
+    /// The terms.
+    pub fn dictionary(&self) -> &Dictionary {
+        &self.0.dictionary
+    }
+
+    /// The tables.
+    pub fn tables(&self) -> &[Table] {
+        &self.0.tables
+    }
+
+    /// The irregular quads.
+    pub fn quad_table(&self) -> &QuadTable {
+        &self.0.quad_table
+    }
+
+    /// Table and row of a resource, if it is a row.
+    #[inline]
+    pub fn row_of(&self, id: TermId) -> Option<(usize, u32)> {
+        self.0.extents.row_of(id)
+    }
+
+    /// The extent directory.
+    pub fn extents(&self) -> &Extents {
+        &self.0.extents
+    }
+
+    /// What is known of the data.
+    pub fn statistics(&self) -> &StoreStatistics {
+        &self.0.statistics
+    }
+
+    /// The named graphs with the number of their quads, ascending by id.
+    pub fn named_graphs(&self) -> &[(TermId, u64)] {
+        &self.0.named_graphs
+    }
+
+    /// All quads.
+    pub fn quad_count(&self) -> u64 {
+        self.0.statistics.quad_count
+    }
+
+    /// Number of the version; 0 never.
+    pub fn version(&self) -> u64 {
+        self.0.manifest.version
+    }
+
+    /// Bytes of all files of the version.
+    pub fn file_bytes(&self) -> u64 {
+        self.0.manifest.files.iter().map(|f| f.bytes).sum()
+    }
+
+    /// Visits every quad that matches, each exactly once, in no particular order.
+    pub fn matching(
+        &self,
+        pattern: &QuadPattern,
+        visit: &mut dyn FnMut(QuadIds) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        matching::matching(&self.0, pattern, visit)
+    }
+
+    /// Verifies the version: that its files are whole, and if `deep` is wanted every checksum
+    /// and every invariant, which reads everything.
+    pub fn check(&self, depth: CheckDepth) -> Result<CheckReport, StoreError> {
+        check::check(&self.0, depth)
+    }
+}

@@ -1,0 +1,236 @@
+//! All columns of one predicate in one table, seen as one.
+//!
+//! What the executor works with. Reading takes rows of the table, answers are appended to the
+//! caller's vectors, and nothing else is allocated. Cells never tell of irregular quads: rows
+//! that have some are in [`Table::dirty_rows`].
+
+use super::column::{Column, segment_of};
+use super::definition::{CellStatistics, ColumnKind};
+use super::reader::{PredicateColumns, Table};
+use crate::inverse::Inverse;
+use basalt_columns::segment::Zone;
+use basalt_rdf::TermId;
+use std::ops::{ControlFlow, Range};
+
+/// The cells of one predicate in one table; a cheap view.
+#[derive(Clone, Copy, Debug)]
+pub struct Cells<'a> {
+    table: &'a Table,
+    columns: &'a PredicateColumns,
+}
+
+impl<'a> Cells<'a> {
+    pub(super) fn new(table: &'a Table, columns: &'a PredicateColumns) -> Self {
+        Self { table, columns }
+    }
+
+    fn columns(self) -> impl ExactSizeIterator<Item = &'a Column> {
+        let table = self.table;
+        self.columns.column_idxs.iter().map(|&i| table.column(i))
+    }
+
+    fn first(self) -> &'a Column {
+        self.table.column(self.columns.column_idxs[0])
+    }
+
+    /// The predicate.
+    pub fn predicate(self) -> TermId {
+        self.columns.predicate
+    }
+
+    /// Whether a row can have several values: there are two columns, or one of lists in which
+    /// some list has more than one value.
+    pub fn multi_valued(self) -> bool {
+        let statistics = self.statistics();
+        // Lists of at most one value are encoded as single values.
+        let lists = self.first().definition.kind == ColumnKind::List
+            && statistics.values != statistics.rows_with_value;
+        self.columns.column_idxs.len() > 1 || lists
+    }
+
+    /// Whether every row has exactly one value.
+    pub fn full(self) -> bool {
+        !self.multi_valued() && self.statistics().values == u64::from(self.table.rows())
+    }
+
+    /// What is known of all these cells.
+    pub fn statistics(self) -> &'a CellStatistics {
+        &self.columns.statistics
+    }
+
+    /// The first value of a row, or [`TermId::UNBOUND`].
+    pub fn value(self, row: u32) -> TermId {
+        let value = self.columns().map(|c| c.value(row)).find(|&v| v != 0);
+        TermId(value.unwrap_or_default())
+    }
+
+    /// Appends all values of a row.
+    pub fn values_into(self, row: u32, out: &mut Vec<u64>) {
+        for column in self.columns() {
+            column.values_into(row, out);
+        }
+    }
+
+    /// Appends the value of each of the rows, in any order, 0 where there is none. Of several
+    /// values only the first: for single-valued cells.
+    pub fn gather(self, rows: &[u32], out: &mut Vec<u64>) {
+        self.first().gather(rows, out);
+    }
+
+    /// Appends the value of each of consecutive rows, 0 where there is none. For single-valued
+    /// cells.
+    pub fn scan(self, rows: Range<u32>, out: &mut Vec<u64>) {
+        self.first().scan(rows, out);
+    }
+
+    /// Appends the number of values of each of the rows, in any order, and the values.
+    pub fn gather_lists(self, rows: &[u32], counts: &mut Vec<u32>, values: &mut Vec<u64>) {
+        if self.columns.column_idxs.len() == 1 {
+            self.first().gather_lists(rows, counts, values);
+        } else {
+            for &row in rows {
+                self.append_row(row, counts, values);
+            }
+        }
+    }
+
+    /// Appends the number of values of each of consecutive rows, and the values.
+    pub fn scan_lists(self, rows: Range<u32>, counts: &mut Vec<u32>, values: &mut Vec<u64>) {
+        if self.columns.column_idxs.len() == 1 {
+            self.first().scan_lists(rows, counts, values);
+        } else {
+            for row in rows {
+                self.append_row(row, counts, values);
+            }
+        }
+    }
+
+    fn append_row(self, row: u32, counts: &mut Vec<u32>, values: &mut Vec<u64>) {
+        let start = values.len();
+        self.values_into(row, values);
+        counts.push((values.len() - start) as u32);
+    }
+
+    /// The number of segments.
+    pub fn segment_count(self) -> usize {
+        self.table.segment_count()
+    }
+
+    /// The rows of a segment.
+    pub fn segment_rows(self, segment_idx: usize) -> Range<u32> {
+        self.first().rows_of_segment(segment_idx)
+    }
+
+    /// Summary of one segment. With two columns `rows_with_value` is an upper bound.
+    pub fn zone(self, segment_idx: usize) -> Zone {
+        let mut union = Zone {
+            min: u64::MAX,
+            max: 0,
+            rows_with_value: 0,
+            values: 0,
+        };
+        for column in self.columns() {
+            let zone = &column.segments[segment_idx].zone;
+            if zone.values > 0 {
+                union.min = union.min.min(zone.min);
+                union.max = union.max.max(zone.max);
+                union.rows_with_value += zone.rows_with_value;
+                union.values += zone.values;
+            }
+        }
+        let rows = self.segment_rows(segment_idx).len() as u32;
+        union.rows_with_value = union.rows_with_value.min(rows);
+        union
+    }
+
+    /// Appends the rows that have this value, ascending and without repeats: through an inverse
+    /// if there is one, else by looking at the encoded cells of segments whose zone allows it.
+    pub fn find(self, object: TermId, out: &mut Vec<u32>) {
+        // Type classes do not overlap, so at most one column takes the value.
+        for column in self.columns() {
+            column.find(object, out);
+        }
+    }
+
+    /// Whether a row has this value.
+    pub fn has(self, row: u32, object: TermId) -> bool {
+        self.columns()
+            .filter(|c| c.definition.type_class.takes(object))
+            .any(|column| {
+                let zone = &column.segments[segment_of(row)].zone;
+                if object.0 < zone.min || object.0 > zone.max {
+                    return false;
+                }
+                let mut values = Vec::new();
+                column.values_into(row, &mut values);
+                values.contains(&object.0)
+            })
+    }
+
+    /// Appends the rows of one segment with a value in the range, bounds included; ascending and
+    /// without repeats.
+    pub fn find_in_range(self, segment_idx: usize, low: u64, high: u64, out: &mut Vec<u32>) {
+        let start = out.len();
+        for column in self.columns() {
+            column.find_range_in_segment(segment_idx, low, high, out);
+        }
+        if self.columns.column_idxs.len() > 1 {
+            let mut rows = out.split_off(start);
+            rows.sort_unstable();
+            rows.dedup();
+            out.append(&mut rows);
+        }
+    }
+
+    /// Whether [`Self::find`] needs no scan, whatever the value.
+    pub fn has_inverse(self) -> bool {
+        self.columns().all(|column| column.inverse.is_some())
+    }
+
+    /// The kind of inverse for people: `adjacency`, `bitmaps` or `permutation`; of the first
+    /// column that has one.
+    pub fn inverse_kind(self) -> Option<&'static str> {
+        let mut inverses = self.columns().filter_map(|c| c.inverse.as_ref());
+        inverses.next().map(Inverse::kind)
+    }
+
+    /// The exact number of cells with this value, if an inverse can tell.
+    pub fn count_object(self, object: TermId) -> Option<u64> {
+        let mut count = 0;
+        for column in self.columns() {
+            if column.definition.type_class.takes(object) {
+                count += column.inverse.as_ref()?.count(object.0);
+            }
+        }
+        Some(count)
+    }
+
+    /// For each object appends the number of its rows, and the rows ascending.
+    pub fn find_many(self, objects: &[u64], counts: &mut Vec<u32>, rows: &mut Vec<u32>) {
+        if self.columns.column_idxs.len() == 1
+            && let Some(inverse) = &self.first().inverse
+        {
+            inverse.find_many(objects, self.table.rows(), counts, rows);
+            return;
+        }
+        for &object in objects {
+            let start = rows.len();
+            self.find(TermId(object), rows);
+            counts.push((rows.len() - start) as u32);
+        }
+    }
+
+    /// Visits the distinct values with the number of their cells, in ascending order of value
+    /// for each column, if every column has an inverse; returns whether it did.
+    pub fn visit_distinct(self, visit: &mut dyn FnMut(TermId, u64) -> ControlFlow<()>) -> bool {
+        if !self.has_inverse() {
+            return false;
+        }
+        for inverse in self.columns().filter_map(|c| c.inverse.as_ref()) {
+            if inverse.visit_keys(visit).is_break() {
+                break;
+            }
+        }
+        true
+    }
+}

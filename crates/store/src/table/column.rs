@@ -1,0 +1,220 @@
+//! One column: its segments in the map and its inverse.
+//!
+//! All segments were opened once with the table, so opening one again cannot fail as long as the
+//! file is unchanged; a segment is opened in constant time at each use. Rows given to a column
+//! are rows of its table.
+
+use super::definition::{ColumnDefinition, ColumnKind};
+use super::format::SegmentEntry;
+use crate::error::StoreError;
+use crate::inverse::{Inverse, LazyInverse};
+use crate::section_file::SectionSlice;
+use basalt_columns::SEGMENT_ROWS;
+use basalt_columns::segment::Segment;
+use basalt_rdf::TermId;
+use std::ops::Range;
+
+/// Rows looked up in a segment at a time: positions fit into a few pages of stack.
+const GATHER_ROWS: usize = 1024;
+
+/// A column of a table.
+#[derive(Debug)]
+pub(crate) struct Column {
+    /// What the column is.
+    pub(crate) definition: ColumnDefinition,
+    /// Rows of the table.
+    pub(crate) rows: u32,
+    /// The cells of all columns of the table.
+    pub(crate) cells: SectionSlice,
+    /// Directory of segments.
+    pub(crate) segments: Vec<SegmentEntry>,
+    /// The inverse made with the table.
+    pub(crate) inverse: Option<Inverse>,
+    /// The inverse made in memory after repeated use.
+    pub(crate) lazy: LazyInverse,
+}
+
+/// The index of the segment of a row.
+pub(crate) const fn segment_of(row: u32) -> usize {
+    row as usize / SEGMENT_ROWS
+}
+
+/// The first row of a segment.
+pub(crate) const fn first_row(segment_idx: usize) -> u32 {
+    (segment_idx * SEGMENT_ROWS) as u32
+}
+
+impl Column {
+    /// Checks that every segment opens and has the rows it must have.
+    pub(crate) fn check_segments(&self) -> Result<(), StoreError> {
+        for (i, entry) in self.segments.iter().enumerate() {
+            let corrupt = |what: String| {
+                let at = self.cells.file_offset() + entry.offset;
+                StoreError::corrupt(self.cells.file_name(), at, what)
+            };
+            let segment = Segment::open(self.segment_bytes(i))
+                .map_err(|e| corrupt(format!("segment {i}: {e}")))?;
+            let rows = self.rows_of_segment(i);
+            if segment.rows() != rows.len() {
+                let found = segment.rows();
+                return Err(corrupt(format!("segment {i} has {found} rows")));
+            }
+            if segment.is_list() && self.definition.kind == ColumnKind::Single {
+                return Err(corrupt(format!("segment {i} holds lists")));
+            }
+        }
+        Ok(())
+    }
+
+    fn segment_bytes(&self, segment_idx: usize) -> &[u8] {
+        let entry = &self.segments[segment_idx];
+        &self.cells.bytes()[entry.offset as usize..(entry.offset + entry.bytes) as usize]
+    }
+
+    /// The rows of a segment.
+    pub(crate) fn rows_of_segment(&self, segment_idx: usize) -> Range<u32> {
+        let first = first_row(segment_idx);
+        first..self.rows.min(first + SEGMENT_ROWS as u32)
+    }
+
+    /// A segment.
+    pub(crate) fn segment(&self, segment_idx: usize) -> Segment<'_> {
+        Segment::open(self.segment_bytes(segment_idx))
+            .expect("the segment was opened with its table and files do not change")
+    }
+
+    /// The first value of a row, or 0.
+    pub(crate) fn value(&self, row: u32) -> u64 {
+        let segment_idx = segment_of(row);
+        let local = row - first_row(segment_idx);
+        self.segment(segment_idx).get(local as usize)
+    }
+
+    /// Appends the values of a row.
+    pub(crate) fn values_into(&self, row: u32, out: &mut Vec<u64>) {
+        let segment_idx = segment_of(row);
+        let local = (row - first_row(segment_idx)) as usize;
+        self.segment(segment_idx).list_into(local, out);
+    }
+
+    /// Appends the value of each row, 0 where there is none.
+    pub(crate) fn gather(&self, rows: &[u32], out: &mut Vec<u64>) {
+        self.for_runs(rows, |segment, local| segment.gather(local, out));
+    }
+
+    /// Appends the number of values of each row, and the values.
+    pub(crate) fn gather_lists(&self, rows: &[u32], counts: &mut Vec<u32>, values: &mut Vec<u64>) {
+        self.for_runs(rows, |segment, local| {
+            segment.gather_lists(local, counts, values);
+        });
+    }
+
+    /// Appends the values of consecutive rows, 0 where there is none.
+    pub(crate) fn scan(&self, rows: Range<u32>, out: &mut Vec<u64>) {
+        self.for_segments(rows, |segment, local| segment.decode(local, out));
+    }
+
+    /// Appends the number of values of each of consecutive rows, and the values.
+    pub(crate) fn scan_lists(
+        &self,
+        rows: Range<u32>,
+        counts: &mut Vec<u32>,
+        values: &mut Vec<u64>,
+    ) {
+        self.for_segments(rows, |segment, local| {
+            segment.decode_lists(local, counts, values);
+        });
+    }
+
+    /// Appends the rows of one segment that have the value, by looking at encoded cells.
+    pub(crate) fn find_in_segment(&self, segment_idx: usize, value: u64, out: &mut Vec<u32>) {
+        let zone = &self.segments[segment_idx].zone;
+        if value < zone.min || value > zone.max {
+            return;
+        }
+        let start = out.len();
+        self.segment(segment_idx).find_equal(value, out);
+        add_base(&mut out[start..], first_row(segment_idx));
+    }
+
+    /// Appends the rows of one segment that have a value in the range, bounds included.
+    pub(crate) fn find_range_in_segment(
+        &self,
+        segment_idx: usize,
+        low: u64,
+        high: u64,
+        out: &mut Vec<u32>,
+    ) {
+        let zone = &self.segments[segment_idx].zone;
+        if high < zone.min || low > zone.max {
+            return;
+        }
+        let start = out.len();
+        self.segment(segment_idx).find_in_range(low, high, out);
+        add_base(&mut out[start..], first_row(segment_idx));
+    }
+
+    /// Appends the rows with the value in ascending order.
+    pub(crate) fn find(&self, object: TermId, out: &mut Vec<u32>) {
+        if !self.definition.type_class.takes(object) {
+            return;
+        }
+        if let Some(inverse) = &self.inverse {
+            inverse.find(object.0, self.rows, out);
+        } else if let Some(lazy) = self.lazy.get_or_count(self) {
+            lazy.find(object.0, out);
+        } else {
+            for segment_idx in 0..self.segments.len() {
+                self.find_in_segment(segment_idx, object.0, out);
+            }
+        }
+    }
+
+    /// Runs over maximal parts of `rows` that lie in one segment, with rows counted from the
+    /// segment's first.
+    fn for_runs<'a>(&'a self, rows: &[u32], mut visit: impl FnMut(Segment<'a>, &[u32])) {
+        let mut local = [0_u32; GATHER_ROWS];
+        let mut at = 0;
+        while at < rows.len() {
+            let segment_idx = segment_of(rows[at]);
+            let first = first_row(segment_idx);
+            let segment = self.segment(segment_idx);
+            let mut filled = 0;
+            // Invariant: local[..filled] are the rows before `at`, all of this segment.
+            while at < rows.len() && segment_of(rows[at]) == segment_idx {
+                local[filled] = rows[at] - first;
+                filled += 1;
+                at += 1;
+                if filled == GATHER_ROWS {
+                    visit(segment, &local);
+                    filled = 0;
+                }
+            }
+            if filled > 0 {
+                visit(segment, &local[..filled]);
+            }
+        }
+    }
+
+    fn for_segments<'a>(
+        &'a self,
+        rows: Range<u32>,
+        mut visit: impl FnMut(Segment<'a>, Range<usize>),
+    ) {
+        let mut at = rows.start;
+        while at < rows.end {
+            let segment_idx = segment_of(at);
+            let of_segment = self.rows_of_segment(segment_idx);
+            let end = of_segment.end.min(rows.end);
+            let local = (at - of_segment.start) as usize..(end - of_segment.start) as usize;
+            visit(self.segment(segment_idx), local);
+            at = end;
+        }
+    }
+}
+
+fn add_base(rows: &mut [u32], base: u32) {
+    for row in rows {
+        *row += base;
+    }
+}

@@ -1,0 +1,302 @@
+//! A table opened for reading.
+
+use super::cells::Cells;
+use super::column::Column;
+use super::definition::{CellStatistics, ColumnDefinition, ColumnKind, HomeGraph, TypeClass};
+use super::{TableDefinition, file_name, format};
+use crate::error::StoreError;
+use crate::folder::Folder;
+use crate::inverse::{Inverse, LazyInverse};
+use crate::section_file::{FileKind, SectionFile};
+use basalt_columns::SEGMENT_ROWS;
+use basalt_rdf::TermId;
+use roaring::RoaringBitmap;
+
+/// The columns of one predicate, and what is known of them together.
+#[derive(Debug)]
+pub(crate) struct PredicateColumns {
+    pub(crate) predicate: TermId,
+    pub(crate) column_idxs: Vec<usize>,
+    pub(crate) statistics: CellStatistics,
+}
+
+/// An open table.
+#[derive(Debug)]
+pub struct Table {
+    definition: TableDefinition,
+    file: SectionFile,
+    columns: Vec<Column>,
+    /// The home graph of each row, if it is not the same for all.
+    graphs: Option<Column>,
+    /// By predicate, ascending.
+    predicates: Vec<PredicateColumns>,
+    /// Quads in cells by home graph.
+    graph_totals: Vec<(TermId, u64)>,
+    /// By predicate, ascending; none of them empty.
+    dirty: Vec<(TermId, RoaringBitmap)>,
+}
+
+impl Table {
+    /// Opens the table with this index.
+    pub(crate) fn open(folder: &Folder, table_idx: usize) -> Result<Self, StoreError> {
+        let name = file_name(table_idx);
+        let file = folder.open(&name, FileKind::Table)?;
+        let definition = format::read_definition(file.verified_section("definition")?, &name)?;
+        let columns = open_columns(&file, &definition)?;
+        let predicates = group_by_predicate(&file, &definition)?;
+        let graph_totals =
+            format::read_graph_totals(file.verified_section("graphs")?, &name, "graphs")?;
+        let (columns, graphs) = columns;
+        Ok(Self {
+            definition,
+            columns,
+            graphs,
+            predicates,
+            graph_totals,
+            dirty: Vec::new(),
+            file,
+        })
+    }
+
+    /// The name, for people.
+    pub fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> u32 {
+        self.definition.rows
+    }
+
+    /// The definition it was made with.
+    pub fn definition(&self) -> &TableDefinition {
+        &self.definition
+    }
+
+    /// The resource ordinal of row 0.
+    pub fn first_ordinal(&self) -> u64 {
+        self.definition.first_ordinal
+    }
+
+    /// The subject of a row.
+    #[inline]
+    pub fn subject(&self, row: u32) -> TermId {
+        TermId::resource(self.definition.first_ordinal + u64::from(row))
+    }
+
+    /// Number of segments of each column.
+    pub fn segment_count(&self) -> usize {
+        (self.definition.rows as usize).div_ceil(SEGMENT_ROWS)
+    }
+
+    /// The predicates that have a column, ascending.
+    pub fn predicates(&self) -> impl Iterator<Item = TermId> + '_ {
+        self.predicates.iter().map(|p| p.predicate)
+    }
+
+    /// The cells of a predicate, if it has a column.
+    pub fn cells(&self, predicate: TermId) -> Option<Cells<'_>> {
+        let i = self
+            .predicates
+            .binary_search_by_key(&predicate, |p| p.predicate)
+            .ok()?;
+        Some(Cells::new(self, &self.predicates[i]))
+    }
+
+    /// The cells of every predicate that has a column.
+    pub fn all_cells(&self) -> impl Iterator<Item = Cells<'_>> {
+        self.predicates.iter().map(|p| Cells::new(self, p))
+    }
+
+    /// The home graph, if it is the same for all rows.
+    pub fn constant_graph(&self) -> Option<TermId> {
+        match self.definition.home_graph {
+            HomeGraph::Constant(graph) => Some(graph),
+            HomeGraph::Column => None,
+        }
+    }
+
+    /// The home graph of a row.
+    #[inline]
+    pub fn graph(&self, row: u32) -> TermId {
+        match (self.definition.home_graph, &self.graphs) {
+            (HomeGraph::Column, Some(graphs)) => TermId(graphs.value(row)),
+            (HomeGraph::Constant(graph), _) => graph,
+            (HomeGraph::Column, None) => TermId::DEFAULT_GRAPH,
+        }
+    }
+
+    /// Appends the home graph of each row.
+    pub fn gather_graphs(&self, rows: &[u32], out: &mut Vec<u64>) {
+        match (self.constant_graph(), &self.graphs) {
+            (None, Some(graphs)) => graphs.gather(rows, out),
+            (graph, _) => {
+                let graph = graph.unwrap_or(TermId::DEFAULT_GRAPH);
+                out.extend(std::iter::repeat_n(graph.0, rows.len()));
+            }
+        }
+    }
+
+    /// Appends the rows of one segment whose home graph is this.
+    pub fn rows_in_graph(&self, segment_idx: usize, graph: TermId, out: &mut Vec<u32>) {
+        match &self.graphs {
+            Some(graphs) => graphs.find_in_segment(segment_idx, graph.0, out),
+            None if self.constant_graph() == Some(graph) => {
+                let first = super::column::first_row(segment_idx);
+                out.extend(first..self.rows().min(first + SEGMENT_ROWS as u32));
+            }
+            None => {}
+        }
+    }
+
+    /// Quads in cells by home graph, ascending by graph.
+    pub fn graph_totals(&self) -> &[(TermId, u64)] {
+        &self.graph_totals
+    }
+
+    /// The rows that have irregular quads with this predicate, whether it has a column or not.
+    pub fn dirty_rows(&self, predicate: TermId) -> Option<&RoaringBitmap> {
+        let i = self
+            .dirty
+            .binary_search_by_key(&predicate, |(p, _)| *p)
+            .ok()?;
+        Some(&self.dirty[i].1)
+    }
+
+    /// Every predicate of irregular quads of rows, ascending, with the rows.
+    pub fn dirty_predicates(&self) -> impl Iterator<Item = (TermId, &RoaringBitmap)> {
+        self.dirty.iter().map(|(p, rows)| (*p, rows))
+    }
+
+    /// Bytes of the table's file.
+    pub fn file_bytes(&self) -> u64 {
+        self.file.file_bytes()
+    }
+
+    pub(crate) fn file(&self) -> &SectionFile {
+        &self.file
+    }
+
+    pub(crate) fn column(&self, column_idx: usize) -> &Column {
+        &self.columns[column_idx]
+    }
+
+    pub(crate) fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    pub(crate) fn graph_column(&self) -> Option<&Column> {
+        self.graphs.as_ref()
+    }
+
+    pub(crate) fn predicate_columns(&self) -> &[PredicateColumns] {
+        &self.predicates
+    }
+
+    /// Takes in what stands in the statistics file: dirty rows and links.
+    pub(crate) fn attach(
+        &mut self,
+        dirty: Vec<(TermId, RoaringBitmap)>,
+        links: Vec<(TermId, Vec<(usize, u64)>)>,
+    ) {
+        self.dirty = dirty;
+        for (predicate, counts) in links {
+            let found = self
+                .predicates
+                .binary_search_by_key(&predicate, |p| p.predicate);
+            if let Ok(i) = found {
+                self.predicates[i].statistics.links = counts;
+            }
+        }
+    }
+}
+
+fn open_columns(
+    file: &SectionFile,
+    definition: &TableDefinition,
+) -> Result<(Vec<Column>, Option<Column>), StoreError> {
+    let cells = file.slice("cells")?;
+    let has_graphs = definition.home_graph == HomeGraph::Column;
+    let segment_count = (definition.rows as usize).div_ceil(SEGMENT_ROWS);
+    let mut directory = format::read_segments(
+        file.verified_section("segments")?,
+        file.name(),
+        definition.columns.len() + usize::from(has_graphs),
+        segment_count,
+        cells.bytes().len() as u64,
+    )?;
+    let open = |definition_of_column: ColumnDefinition, segments, inverse| {
+        let column = Column {
+            definition: definition_of_column,
+            rows: definition.rows,
+            cells: cells.clone(),
+            segments,
+            inverse,
+            lazy: LazyInverse::default(),
+        };
+        column.check_segments()?;
+        Ok::<_, StoreError>(column)
+    };
+    let graph_segments = if has_graphs { directory.pop() } else { None };
+    let graphs = match graph_segments {
+        Some(segments) => Some(open(graph_column(), segments, None)?),
+        None => None,
+    };
+    let mut columns = Vec::with_capacity(definition.columns.len());
+    for (i, (column, segments)) in definition.columns.iter().zip(directory).enumerate() {
+        let section = super::writer::inverse_section(i);
+        let inverse = if file.has_section(&section) {
+            Some(Inverse::open(&file.slice(&section)?)?)
+        } else {
+            None
+        };
+        columns.push(open(column.clone(), segments, inverse)?);
+    }
+    Ok((columns, graphs))
+}
+
+/// The column of home graphs has no predicate and takes any id.
+fn graph_column() -> ColumnDefinition {
+    ColumnDefinition {
+        predicate: TermId::UNBOUND,
+        type_class: TypeClass::ANY,
+        kind: ColumnKind::Single,
+        wants_inverse: false,
+        link_target: None,
+    }
+}
+
+/// The columns of each predicate, ascending by predicate.
+pub(crate) fn columns_by_predicate(definition: &TableDefinition) -> Vec<(TermId, Vec<usize>)> {
+    let mut all: Vec<(TermId, usize)> = definition
+        .columns
+        .iter()
+        .enumerate()
+        .map(|(i, column)| (column.predicate, i))
+        .collect();
+    all.sort_unstable();
+    all.chunk_by(|a, b| a.0 == b.0)
+        .map(|group| (group[0].0, group.iter().map(|&(_, i)| i).collect()))
+        .collect()
+}
+
+fn group_by_predicate(
+    file: &SectionFile,
+    definition: &TableDefinition,
+) -> Result<Vec<PredicateColumns>, StoreError> {
+    let statistics = format::read_statistics(file.verified_section("statistics")?, file.name())?;
+    let groups = columns_by_predicate(definition);
+    if statistics.len() != groups.len() {
+        let offset = file.section_offset("statistics");
+        return Err(file.corrupt(offset, "there are not as many statistics as predicates"));
+    }
+    Ok(groups
+        .into_iter()
+        .zip(statistics)
+        .map(|((predicate, column_idxs), statistics)| PredicateColumns {
+            predicate,
+            column_idxs,
+            statistics,
+        })
+        .collect())
+}

@@ -1,0 +1,8 @@
+//! Whole versions: written, read back, searched, damaged.
+
+mod damage;
+mod directory;
+mod invariants;
+mod large;
+mod patterns;
+mod splitter;

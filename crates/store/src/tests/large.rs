@@ -1,0 +1,182 @@
+//! A table of several segments, and predicates of many blocks.
+
+use super::patterns::found;
+use super::splitter::{number, resource};
+use crate::table::{
+    ColumnDefinition, ColumnKind, HomeGraph, SegmentValues, TableDefinition, TypeClass,
+};
+use crate::{CheckDepth, QuadIds, QuadPattern, Snapshot, Storage, VersionWriter, encode_segment};
+use basalt_columns::SEGMENT_ROWS;
+use basalt_rdf::TermId;
+use basalt_rdf::qualifiers::Qualifiers;
+
+const ROWS: u32 = 40_000;
+const FIRST: u64 = 1_000;
+
+/// Column 0: a link with gaps; 1: a number that repeats every 300 rows; 2: an unordered number.
+fn value(column_idx: usize, row: u32) -> TermId {
+    match column_idx {
+        0 if row.is_multiple_of(10) => TermId::UNBOUND,
+        0 => resource(FIRST + u64::from(row) * 7919 % u64::from(ROWS)),
+        1 => number(i64::from(row % 300)),
+        _ => number(i64::from(row) * 104_729 % 1_000_003),
+    }
+}
+
+fn irregular(i: u32) -> QuadIds {
+    QuadIds {
+        subject: resource(FIRST + u64::from(i / 3)),
+        predicate: resource(10),
+        object: number(i64::from(i % 50)),
+        graph: TermId::DEFAULT_GRAPH,
+    }
+}
+
+fn build() -> Snapshot {
+    let mut writer = VersionWriter::create(Storage::Memory).expect("a writer");
+    let mut dictionary = writer.dictionary().expect("the first dictionary");
+    for ordinal in 0..FIRST + u64::from(ROWS) {
+        let iri = format!("http://example.org/{ordinal}");
+        dictionary.push_iri(&iri).expect("memory has room");
+    }
+    dictionary
+        .finish(&Qualifiers::new())
+        .expect("memory has room");
+    let column = |predicate, type_class, wants_inverse| ColumnDefinition {
+        predicate: resource(predicate),
+        type_class,
+        kind: ColumnKind::Single,
+        wants_inverse,
+        link_target: None,
+    };
+    let mut table = writer
+        .begin_table(TableDefinition {
+            name: "large".to_owned(),
+            classes: Vec::new(),
+            first_ordinal: FIRST,
+            rows: ROWS,
+            columns: vec![
+                column(0, TypeClass::RESOURCE, true),
+                column(1, TypeClass::NUMERIC, true),
+                column(2, TypeClass::NUMERIC, false),
+            ],
+            home_graph: HomeGraph::Constant(TermId::DEFAULT_GRAPH),
+        })
+        .expect("a valid definition");
+    let rows: Vec<u32> = (0..ROWS).collect();
+    for part in rows.chunks(SEGMENT_ROWS) {
+        for column_idx in 0..3 {
+            let values: Vec<u64> = part.iter().map(|&r| value(column_idx, r).0).collect();
+            let segment = encode_segment(&SegmentValues::Single(&values));
+            table.push(column_idx, segment).expect("the segment fits");
+        }
+    }
+    table.finish().expect("the table is complete");
+    writer
+        .irregular_quads((0..9_000).map(irregular).collect())
+        .expect("quads are valid");
+    writer.commit().expect("the commit succeeds")
+}
+
+#[test]
+fn cells_of_many_segments_are_read_and_found() {
+    let snapshot = build();
+    snapshot.check(CheckDepth::Deep).expect("it is whole");
+    let table = &snapshot.tables()[0];
+    let rows: Vec<u32> = (0..ROWS).map(|i| (i * 7 + 3) % ROWS).collect();
+    for column_idx in 0..3 {
+        let cells = table.cells(resource(column_idx as u64)).expect("a column");
+        assert_eq!(cells.segment_count(), 3);
+        let mut scanned = Vec::new();
+        cells.scan(5..ROWS - 5, &mut scanned);
+        assert!(
+            scanned
+                .iter()
+                .zip(5..)
+                .all(|(&v, row)| v == value(column_idx, row).0)
+        );
+        assert_eq!(scanned.len() as u32, ROWS - 10);
+        let mut gathered = Vec::new();
+        cells.gather(&rows, &mut gathered);
+        assert!(
+            gathered
+                .iter()
+                .zip(&rows)
+                .all(|(&v, &row)| v == value(column_idx, row).0)
+        );
+        // Often enough for a column without inverse to get one in memory.
+        for row in (0..ROWS).step_by(331) {
+            let wanted = value(column_idx, row);
+            let mut found = Vec::new();
+            cells.find(wanted, &mut found);
+            if wanted.is_bound() {
+                assert!(found.contains(&row), "column {column_idx} row {row}");
+            }
+            assert!(found.iter().all(|&r| value(column_idx, r) == wanted));
+            assert!(found.is_sorted_by(|a, b| a < b));
+        }
+    }
+    assert!(table.cells(resource(1)).expect("a column").full());
+    assert!(!table.cells(resource(0)).expect("a column").full());
+    let kinds: Vec<Option<&str>> = table.all_cells().map(|c| c.inverse_kind()).collect();
+    assert_eq!(kinds, [Some("adjacency"), Some("bitmaps"), None]);
+}
+
+#[test]
+fn distinct_counts_are_exact_or_near() {
+    let snapshot = build();
+    let statistics = |p| {
+        let cells = snapshot.tables()[0].cells(resource(p));
+        cells.expect("a column").statistics().clone()
+    };
+    assert_eq!(
+        (statistics(0).distinct, statistics(0).distinct_is_exact),
+        (36_000, true)
+    );
+    assert_eq!(
+        (statistics(1).distinct, statistics(1).distinct_is_exact),
+        (300, true)
+    );
+    let estimated = statistics(2);
+    assert!(!estimated.distinct_is_exact);
+    assert!(
+        (38_000..=40_000).contains(&estimated.distinct),
+        "{estimated:?}"
+    );
+    assert_eq!(statistics(0).links, [(0, 36_000)]);
+}
+
+#[test]
+fn blocks_are_searched_in_both_orders() {
+    let snapshot = build();
+    let quads = snapshot.quad_table();
+    let predicate = resource(10);
+    let counts = quads.predicate(predicate).expect("the predicate has quads");
+    assert_eq!(
+        (counts.quads, counts.subjects, counts.objects),
+        (9_000, 3_000, 50)
+    );
+    for object in 0..50 {
+        let mut found = Vec::new();
+        quads
+            .by_object(predicate, number(object), &mut found)
+            .expect("it is whole");
+        assert_eq!(found.len(), 180);
+        let counted = quads.count_object(predicate, number(object));
+        assert_eq!(counted.expect("it is whole"), 180);
+    }
+    for subject in (0..3_000).step_by(97) {
+        let mut found = Vec::new();
+        quads
+            .by_subject(predicate, resource(FIRST + subject), &mut found)
+            .expect("it is whole");
+        assert_eq!(found.len(), 3);
+    }
+    let dirty = snapshot.tables()[0].dirty_rows(predicate);
+    assert_eq!(dirty.map(roaring::RoaringBitmap::len), Some(3_000));
+    let pattern = QuadPattern {
+        subject: Some(resource(FIRST + 17)),
+        ..QuadPattern::default()
+    };
+    assert_eq!(found(&snapshot, &pattern).len(), 6);
+}

@@ -1,0 +1,224 @@
+//! Random quads: every kind of pattern finds exactly what a filter over the set finds.
+
+use super::splitter::{load, number, resource, string};
+use crate::{CheckDepth, QuadIds, QuadPattern, Snapshot, Storage};
+use basalt_rdf::TermId;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+pub(super) fn object() -> impl Strategy<Value = TermId> {
+    prop_oneof![
+        (0_u64..80).prop_map(resource),
+        (40_u64..55).prop_map(resource),
+        (-3_i64..6).prop_map(number),
+        (0_u64..10).prop_map(string),
+    ]
+}
+
+fn quad() -> impl Strategy<Value = QuadIds> {
+    let subject = prop_oneof![
+        4 => 10_u64..30,
+        4 => 40_u64..55,
+        1 => 60_u64..80,
+    ];
+    let graph = prop_oneof![
+        3 => Just(TermId::DEFAULT_GRAPH),
+        1 => (6_u64..9).prop_map(resource),
+    ];
+    (subject, 0_u64..5, object(), graph).prop_map(|(subject, predicate, object, graph)| QuadIds {
+        subject: resource(subject),
+        predicate: resource(predicate),
+        object,
+        graph,
+    })
+}
+
+pub(super) fn quads(count_max: usize) -> impl Strategy<Value = BTreeSet<QuadIds>> {
+    proptest::collection::btree_set(quad(), 0..count_max)
+}
+
+/// What a pattern finds, sorted; repeats stay.
+pub(super) fn found(snapshot: &Snapshot, pattern: &QuadPattern) -> Vec<QuadIds> {
+    let mut all = Vec::new();
+    snapshot
+        .matching(pattern, &mut |quad| {
+            all.push(quad);
+            ControlFlow::Continue(())
+        })
+        .expect("the version is whole");
+    all.sort_unstable();
+    all
+}
+
+/// The pattern that binds the positions in the mask to those of the quad.
+fn pattern_of(quad: &QuadIds, mask: u8) -> QuadPattern {
+    let bound = |bit: u8, id| (mask & bit != 0).then_some(id);
+    QuadPattern {
+        subject: bound(1, quad.subject),
+        predicate: bound(2, quad.predicate),
+        object: bound(4, quad.object),
+        graph: bound(8, quad.graph),
+    }
+}
+
+fn check_patterns(
+    snapshot: &Snapshot,
+    quads: &BTreeSet<QuadIds>,
+    probes: &[QuadIds],
+) -> Result<(), TestCaseError> {
+    for probe in probes {
+        for mask in 0..16 {
+            let pattern = pattern_of(probe, mask);
+            let expected: Vec<QuadIds> = quads
+                .iter()
+                .filter(|quad| pattern.matches(quad))
+                .copied()
+                .collect();
+            prop_assert_eq!(found(snapshot, &pattern), expected, "{:?}", pattern);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn every_pattern_finds_what_a_filter_finds(
+        quads in quads(400),
+        others in proptest::collection::vec(quad(), 5),
+    ) {
+        let snapshot = load(&quads, Storage::Memory);
+        prop_assert_eq!(snapshot.quad_count(), quads.len() as u64);
+        let mut probes: Vec<QuadIds> = quads.iter().copied().step_by(17).collect();
+        probes.extend(others);
+        check_patterns(&snapshot, &quads, &probes)?;
+        snapshot.check(CheckDepth::Deep).map_err(|e| TestCaseError::fail(e.to_string()))?;
+    }
+
+    #[test]
+    fn cells_agree_with_patterns(quads in quads(300), objects in proptest::collection::vec(object(), 6)) {
+        let snapshot = load(&quads, Storage::Memory);
+        for table in snapshot.tables() {
+            for cells in table.all_cells() {
+                let rows: Vec<u32> = (0..table.rows()).rev().collect();
+                let (mut counts, mut values) = (Vec::new(), Vec::new());
+                cells.gather_lists(&rows, &mut counts, &mut values);
+                prop_assert_eq!(counts.len(), rows.len());
+                let mut at = 0;
+                let mut by_row = vec![Vec::new(); rows.len()];
+                for (&row, &count) in rows.iter().zip(&counts) {
+                    by_row[row as usize] = values[at..at + count as usize].to_vec();
+                    at += count as usize;
+                    let mut again = Vec::new();
+                    cells.values_into(row, &mut again);
+                    prop_assert_eq!(&again, &by_row[row as usize]);
+                    prop_assert_eq!(cells.value(row).0, again.first().copied().unwrap_or(0));
+                }
+                prop_assert_eq!(cells.statistics().values, values.len() as u64);
+                let with_value = counts.iter().filter(|&&c| c > 0).count() as u64;
+                prop_assert_eq!(cells.statistics().rows_with_value, with_value);
+                let distinct: BTreeSet<u64> = values.iter().copied().collect();
+                prop_assert!(cells.statistics().distinct_is_exact);
+                prop_assert_eq!(cells.statistics().distinct, distinct.len() as u64);
+                if !cells.multi_valued() {
+                    let mut gathered = Vec::new();
+                    cells.gather(&rows, &mut gathered);
+                    gathered.reverse();
+                    let mut scanned = Vec::new();
+                    cells.scan(0..table.rows(), &mut scanned);
+                    prop_assert_eq!(gathered, scanned);
+                }
+                let objects: Vec<u64> = objects.iter().map(|o| o.0).collect();
+                let (mut counts, mut found) = (Vec::new(), Vec::new());
+                cells.find_many(&objects, &mut counts, &mut found);
+                let mut expected = Vec::new();
+                for (&object, &count) in objects.iter().zip(&counts) {
+                    let before = expected.len();
+                    expected.extend((0..table.rows()).filter(|&r| by_row[r as usize].contains(&object)));
+                    prop_assert_eq!(count as usize, expected.len() - before);
+                    if let Some(counted) = cells.count_object(TermId(object)) {
+                        prop_assert_eq!(counted, u64::from(count));
+                    }
+                }
+                prop_assert_eq!(found, expected);
+                let (low, high) = (objects[0].min(objects[1]), objects[0].max(objects[1]));
+                let mut in_range = Vec::new();
+                cells.find_in_range(0, low, high, &mut in_range);
+                let expected: Vec<u32> = (0..table.rows())
+                    .filter(|&r| by_row[r as usize].iter().any(|&v| low <= v && v <= high))
+                    .collect();
+                prop_assert_eq!(in_range, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn links_and_totals_are_exact(quads in quads(300)) {
+        let snapshot = load(&quads, Storage::Memory);
+        for total in &snapshot.statistics().predicates {
+            let pattern = QuadPattern { predicate: Some(total.predicate), ..QuadPattern::default() };
+            prop_assert_eq!(total.quads() as usize, found(&snapshot, &pattern).len());
+        }
+        for &(graph, count) in snapshot.named_graphs() {
+            let pattern = QuadPattern { graph: Some(graph), ..QuadPattern::default() };
+            prop_assert_eq!(count as usize, found(&snapshot, &pattern).len());
+        }
+        let cells = snapshot.tables()[0].cells(resource(0)).expect("a column");
+        let mut values = Vec::new();
+        cells.scan(0..20, &mut values);
+        let mut expected = vec![0_u64; 2];
+        for value in values {
+            if let Some((target_idx, _)) = snapshot.row_of(TermId(value)) {
+                expected[target_idx] += 1;
+            }
+        }
+        let mut links = vec![0_u64; 2];
+        for &(target_idx, count) in &cells.statistics().links {
+            links[target_idx] = count;
+        }
+        prop_assert_eq!(links, expected);
+    }
+}
+
+#[test]
+fn a_search_ends_when_the_visitor_wants() {
+    let all: BTreeSet<QuadIds> = (10..60)
+        .map(|subject| QuadIds {
+            subject: resource(subject),
+            predicate: resource(0),
+            object: resource(61),
+            graph: TermId::DEFAULT_GRAPH,
+        })
+        .collect();
+    let snapshot = load(&all, Storage::Memory);
+    for object in [None, Some(resource(61))] {
+        for wanted in 1..all.len() {
+            let mut seen = 0;
+            let pattern = QuadPattern {
+                object,
+                ..QuadPattern::default()
+            };
+            snapshot
+                .matching(&pattern, &mut |_| {
+                    seen += 1;
+                    if seen == wanted {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
+                    }
+                })
+                .expect("the version is whole");
+            assert_eq!(seen, wanted);
+        }
+    }
+}
+
+#[test]
+fn the_empty_store_has_nothing() {
+    let snapshot = Snapshot::empty();
+    assert_eq!(snapshot.quad_count(), 0);
+    assert!(found(&snapshot, &QuadPattern::default()).is_empty());
+    snapshot.check(CheckDepth::Deep).expect("it is whole");
+}
