@@ -1,0 +1,74 @@
+//! The one error type of the loader.
+
+use std::io;
+
+use basalt_rdf::reader::SyntaxError;
+use basalt_rdf::reader::input::InputError;
+use basalt_rdf::{QualifierError, ReadError};
+use basalt_store::StoreError;
+
+/// Why a load failed; the store is as it was before.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// An input could not be opened.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// An input is not what its format asks for.
+    #[error(transparent)]
+    Syntax(Box<SyntaxError>),
+    /// An input has more bad lines than the load was told to bear.
+    #[error("gave up after {count} bad lines, the last: {last}")]
+    TooManyErrors {
+        /// Bad lines found.
+        count: u64,
+        /// The last of them.
+        last: Box<SyntaxError>,
+    },
+    /// The bytes of an input could not be read or decompressed.
+    #[error("cannot read {file}: {source}")]
+    Read {
+        /// The input as the user named it.
+        file: String,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// Neither the name nor the options tell the format.
+    #[error("cannot tell the format of '{name}': no known extension and no format given")]
+    UnknownFormat {
+        /// The input as the user named it.
+        name: String,
+    },
+    /// The graph to load into has no valid IRI.
+    #[error("'{iri}' is not an absolute IRI: {message}")]
+    InvalidGraph {
+        /// The text given.
+        iri: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// More datatypes or languages than ids can tell apart.
+    #[error(transparent)]
+    Qualifiers(#[from] QualifierError),
+    /// More of something than one load can number.
+    #[error("too many {what}: one load can number {limit}")]
+    Limit {
+        /// Of what there are too many.
+        what: &'static str,
+        /// How many there may be.
+        limit: u64,
+    },
+    /// The store could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl LoadError {
+    /// What a reader's error means for the load.
+    pub(crate) fn from_read(error: ReadError<Self>, file: &str) -> Self {
+        match error.in_file(file) {
+            ReadError::Syntax(error) => Self::Syntax(Box::new(error)),
+            ReadError::Io { file, source } => Self::Read { file, source },
+            ReadError::Sink(error) => error,
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Filling the tables: rows to cells, segment by segment.
+//!
+//! A few segments at a time are taken through three steps: the quads of their rows are dealt out
+//! to columns (in parallel over segments), terms get their numbers (in order, so that the
+//! outcome does not depend on threads), and cells are encoded (in parallel over columns). Quads
+//! that no cell takes are kept for the quad table. While the inverses of one table are built, the
+//! next is being filled.
+//!
+//! Memory: the cells of a few segments, and 32 bytes for each irregular quad.
+
+use std::ops::Range;
+
+use basalt_columns::SEGMENT_ROWS;
+use basalt_rdf::TermId;
+use basalt_shapes::{CharacteristicSets, ColumnShape, TypeClass};
+use basalt_store::{
+    ColumnDefinition, ColumnKind, HomeGraph, QuadIds, SegmentValues, StoreError, TableDefinition,
+    TableWriter, VersionWriter, encode_segment,
+};
+
+use crate::gather::Gathered;
+use crate::numbering::TermNumbers;
+use crate::parallel::parallel_map;
+use crate::placement::{PlacedTable, Placement, store_class};
+
+/// Everything that is known before the tables are written.
+pub(crate) struct Filling<'a> {
+    /// The quads by subject.
+    pub gathered: &'a Gathered,
+    /// Home graphs.
+    pub charsets: &'a CharacteristicSets,
+    /// Tables and rows.
+    pub placement: &'a Placement,
+    /// Final ids of subjects by rank.
+    pub subjects: &'a [TermId],
+    /// Final ids of predicates by index.
+    pub predicates: &'a [TermId],
+    /// Final ids of graphs by index.
+    pub graphs: &'a [TermId],
+    /// Worker threads.
+    pub threads: usize,
+}
+
+/// The cells of some rows.
+struct Cells {
+    /// For each column.
+    columns: Vec<ColumnCells>,
+    /// The home graph of each row.
+    graphs: Vec<u64>,
+    /// What no cell takes; objects still have provisional ids.
+    irregular: Vec<QuadIds>,
+}
+
+/// The cells of one column for some rows; at first provisional ids.
+struct ColumnCells {
+    /// One for each row, or those of lists back to back.
+    values: Vec<u64>,
+    /// Where lists end, with a leading 0; empty for single values.
+    offsets: Vec<u32>,
+}
+
+impl Filling<'_> {
+    /// Writes all tables. Returns the irregular quads of their rows.
+    pub(crate) fn write_tables(
+        &self,
+        writer: &mut VersionWriter,
+        numbers: &mut TermNumbers,
+    ) -> Result<Vec<QuadIds>, StoreError> {
+        let mut irregular = Vec::new();
+        std::thread::scope(|scope| {
+            let mut finishing = None;
+            for (at, table) in self.placement.tables.iter().enumerate() {
+                let mut table_writer = writer.begin_table(self.definition(at, table, numbers))?;
+                self.fill(table, &mut table_writer, numbers, &mut irregular)?;
+                if let Some(previous) = finishing.take() {
+                    join(previous)?;
+                }
+                if self.threads > 1 {
+                    finishing = Some(scope.spawn(move || table_writer.finish()));
+                } else {
+                    table_writer.finish()?;
+                }
+            }
+            finishing.map_or(Ok(()), join)
+        })?;
+        Ok(irregular)
+    }
+
+    fn definition(
+        &self,
+        at: usize,
+        table: &PlacedTable,
+        numbers: &mut TermNumbers,
+    ) -> TableDefinition {
+        let shape = &self.placement.schema.tables[at];
+        let column = |c: &ColumnShape| ColumnDefinition {
+            predicate: self.predicates[c.predicate as usize],
+            type_class: store_class(c.type_class),
+            kind: if c.multi_valued {
+                ColumnKind::List
+            } else {
+                ColumnKind::Single
+            },
+            wants_inverse: c.type_class == TypeClass::Resource,
+            link_target: c.link_target,
+        };
+        let mut graphs = table
+            .rows
+            .iter()
+            .map(|r| self.charsets.home_graphs[*r as usize]);
+        let first = graphs.next().unwrap_or(0);
+        let home_graph = if graphs.all(|g| g == first) {
+            HomeGraph::Constant(self.graphs[first as usize])
+        } else {
+            HomeGraph::Column
+        };
+        TableDefinition {
+            name: shape.name.clone(),
+            classes: shape
+                .class
+                .map(|c| TermId(numbers.resources.finalise(c)))
+                .into_iter()
+                .collect(),
+            first_ordinal: table.first_ordinal,
+            rows: table.rows.len() as u32,
+            columns: table.columns.iter().map(column).collect(),
+            home_graph,
+        }
+    }
+
+    fn fill(
+        &self,
+        table: &PlacedTable,
+        writer: &mut TableWriter,
+        numbers: &mut TermNumbers,
+        irregular: &mut Vec<QuadIds>,
+    ) -> Result<(), StoreError> {
+        let rows = table.rows.len();
+        let segments: Vec<Range<usize>> = (0..rows)
+            .step_by(SEGMENT_ROWS)
+            .map(|start| start..(start + SEGMENT_ROWS).min(rows))
+            .collect();
+        let has_graphs = writer.definition().home_graph == HomeGraph::Column;
+        for batch in segments.chunks(self.threads * 2) {
+            let mut cells =
+                parallel_map(self.threads, batch, |range| self.deal(table, range.clone()));
+            for (segment, column) in cells
+                .iter_mut()
+                .flat_map(|s| s.columns.iter_mut().zip(&table.columns))
+            {
+                numbers.finalise(column.type_class, &mut segment.values);
+            }
+            let columns: Vec<&ColumnCells> = cells.iter().flat_map(|s| &s.columns).collect();
+            let encoded = parallel_map(self.threads, &columns, |c| encode_segment(&c.as_segment()));
+            let mut encoded = encoded.into_iter();
+            for segment in &mut cells {
+                for (at, encoded) in encoded.by_ref().take(table.columns.len()).enumerate() {
+                    writer.push(at, encoded)?;
+                }
+                if has_graphs {
+                    writer.graph_segment(&segment.graphs)?;
+                }
+                irregular.append(&mut segment.irregular);
+            }
+        }
+        Ok(())
+    }
+
+    /// Deals the quads of some rows out to the columns.
+    fn deal(&self, table: &PlacedTable, range: Range<usize>) -> Cells {
+        let rows = range.len();
+        let empty = |c: &ColumnShape| match c.multi_valued {
+            true => ColumnCells {
+                values: Vec::with_capacity(rows),
+                offsets: vec![0],
+            },
+            false => ColumnCells {
+                values: vec![0; rows],
+                offsets: Vec::new(),
+            },
+        };
+        let mut cells = Cells {
+            columns: table.columns.iter().map(empty).collect(),
+            graphs: Vec::with_capacity(rows),
+            irregular: Vec::new(),
+        };
+        for (at, row) in range.enumerate() {
+            self.deal_row(table, row, at, &mut cells);
+            for column in cells.columns.iter_mut().filter(|c| !c.offsets.is_empty()) {
+                column.offsets.push(column.values.len() as u32);
+            }
+        }
+        cells
+    }
+
+    /// Deals one row out; it is row `at` of these cells.
+    fn deal_row(&self, table: &PlacedTable, row: usize, at: usize, cells: &mut Cells) {
+        let rank = table.rows[row] as usize;
+        let home = self.charsets.home_graphs[rank];
+        cells.graphs.push(self.graphs[home as usize].0);
+        let quads = self.gathered.quads_of(rank);
+        for run in quads.chunk_by(|a, b| a.predicate == b.predicate) {
+            let (first, columns) = table.columns_of(run[0].predicate);
+            for quad in run {
+                let class = TypeClass::of(quad.object);
+                let column = columns
+                    .iter()
+                    .position(|c| c.type_class == class)
+                    .map(|i| first + i);
+                let taken = column.is_some_and(|column| {
+                    quad.graph == home
+                        && !self.placement.is_moved(row as u32, column)
+                        && cells.columns[column].take(at, quad.object)
+                });
+                if !taken {
+                    cells.irregular.push(QuadIds {
+                        subject: TermId::resource(table.first_ordinal + row as u64),
+                        predicate: self.predicates[quad.predicate as usize],
+                        object: quad.object,
+                        graph: self.graphs[quad.graph as usize],
+                    });
+                }
+            }
+        }
+    }
+
+    /// The quads of subjects that are no rows; objects still have provisional ids.
+    pub(crate) fn loose_quads(&self, irregular: &mut Vec<QuadIds>) {
+        let ranks = &self.placement.loose;
+        irregular.reserve(
+            ranks
+                .iter()
+                .map(|r| self.gathered.quads_of(*r as usize).len())
+                .sum(),
+        );
+        for &rank in ranks {
+            let subject = self.subjects[rank as usize];
+            let quads = self.gathered.quads_of(rank as usize).iter();
+            irregular.extend(quads.map(|quad| QuadIds {
+                subject,
+                predicate: self.predicates[quad.predicate as usize],
+                object: quad.object,
+                graph: self.graphs[quad.graph as usize],
+            }));
+        }
+    }
+}
+
+impl ColumnCells {
+    /// Puts a value into the cell of row `at`, unless it holds one value and is full.
+    #[inline]
+    fn take(&mut self, at: usize, object: TermId) -> bool {
+        if !self.offsets.is_empty() {
+            self.values.push(object.0);
+            return true;
+        }
+        let cell = &mut self.values[at];
+        let free = *cell == 0;
+        if free {
+            *cell = object.0;
+        }
+        free
+    }
+
+    fn as_segment(&self) -> SegmentValues<'_> {
+        if self.offsets.is_empty() {
+            SegmentValues::Single(&self.values)
+        } else {
+            SegmentValues::Lists {
+                offsets: &self.offsets,
+                values: &self.values,
+            }
+        }
+    }
+}
+
+fn join(
+    thread: std::thread::ScopedJoinHandle<'_, Result<(), StoreError>>,
+) -> Result<(), StoreError> {
+    match thread.join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}

@@ -1,0 +1,39 @@
+//! The bulk loader: RDF files in, one new version of a store out.
+//!
+//! [`load()`] reads the inputs on several threads, gives terms provisional numbers, groups the quads
+//! by subject, lets `basalt-shapes` discover tables, renumbers terms so that the rows of a table
+//! are a run of resource ordinals, and writes the version through `basalt-store`. The stages are
+//! described with an example in `docs/life-of-a-load.md`.
+//!
+//! Invariants: nothing is visible until the commit at the end, so a failed load leaves the store as
+//! it was; every distinct quad of the inputs (and of the old version) stands in the new version
+//! exactly once, in a cell or in the quad table.
+
+pub mod error;
+pub mod options;
+pub mod progress;
+pub mod report;
+
+mod collect;
+mod encoder;
+mod fill;
+mod gather;
+mod load;
+mod numbering;
+mod old_version;
+mod parallel;
+mod parse;
+mod placement;
+mod statistics;
+mod term_table;
+mod text_arena;
+mod write_terms;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::LoadError;
+pub use load::{load, load_with};
+pub use options::{Input, InputSource, Layout, LoadOptions};
+pub use progress::{NoProgress, Phase, Progress};
+pub use report::{LoadReport, TableReport};

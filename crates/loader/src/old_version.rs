@@ -1,0 +1,124 @@
+//! Adding to a store: the quads of the old version as one more input.
+//!
+//! Every term is decoded once and interned like the terms of a file; blank nodes have a scope of
+//! their own, so they stay distinct from those of the new files. The codes of datatypes and
+//! languages are taken over, so inline ids stay as they are.
+
+use std::ops::ControlFlow;
+
+use basalt_rdf::{TermBuf, TermId};
+use basalt_store::{QuadIds, QuadPattern, Snapshot};
+
+use crate::encoder::{Encoder, RawQuad, Terms, literal_id, literal_kind};
+use crate::error::LoadError;
+
+/// The scope of blank nodes of the old version; inputs count from 1.
+pub(crate) const OLD_SCOPE: u32 = 0;
+/// Quads per block.
+const BLOCK_QUADS: usize = 1 << 16;
+/// A term that was not met yet.
+const UNKNOWN: u32 = u32::MAX;
+
+/// Reads all quads of a version. The registry of `terms` must start with the version's codes.
+pub(crate) fn read_old_version(
+    snapshot: &Snapshot,
+    terms: &Terms,
+) -> Result<Vec<Vec<RawQuad>>, LoadError> {
+    let dictionary = snapshot.dictionary();
+    let mut reader = OldVersion {
+        snapshot,
+        encoder: Encoder::new(terms, OLD_SCOPE, None)?,
+        resources: vec![UNKNOWN; dictionary.resource_count() as usize],
+        literals: vec![UNKNOWN; dictionary.literal_count() as usize],
+        buf: TermBuf::new(),
+    };
+    let mut blocks: Vec<Vec<RawQuad>> = vec![Vec::new()];
+    let mut failure = None;
+    snapshot.matching(&QuadPattern::default(), &mut |quad| {
+        if blocks.last().is_some_and(|b| b.len() == BLOCK_QUADS) {
+            blocks.push(Vec::with_capacity(BLOCK_QUADS));
+        }
+        match (reader.translate(quad), blocks.last_mut()) {
+            (Ok(quad), Some(block)) => {
+                block.push(quad);
+                ControlFlow::Continue(())
+            }
+            (Ok(_), None) => ControlFlow::Continue(()),
+            (Err(error), _) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    })?;
+    match failure {
+        Some(error) => Err(error),
+        None => Ok(blocks),
+    }
+}
+
+struct OldVersion<'a> {
+    snapshot: &'a Snapshot,
+    encoder: Encoder<'a>,
+    /// Provisional ordinal by old ordinal.
+    resources: Vec<u32>,
+    /// Provisional ordinal by old ordinal.
+    literals: Vec<u32>,
+    buf: TermBuf,
+}
+
+impl OldVersion<'_> {
+    fn translate(&mut self, quad: QuadIds) -> Result<RawQuad, LoadError> {
+        let graph = match quad.graph {
+            TermId::DEFAULT_GRAPH => 0,
+            graph => self.resource(graph)? + 1,
+        };
+        Ok(RawQuad {
+            subject: self.resource(quad.subject)?,
+            predicate: self.resource(quad.predicate)?,
+            graph,
+            object: self.object(quad.object)?,
+        })
+    }
+
+    fn resource(&mut self, old: TermId) -> Result<u32, LoadError> {
+        let at = old.payload() as usize;
+        if let Some(&known) = self.resources.get(at)
+            && known != UNKNOWN
+        {
+            return Ok(known);
+        }
+        let provisional = self.intern(old)?.payload() as u32;
+        if let Some(slot) = self.resources.get_mut(at) {
+            *slot = provisional;
+        }
+        Ok(provisional)
+    }
+
+    fn object(&mut self, old: TermId) -> Result<TermId, LoadError> {
+        if old.is_resource() {
+            return Ok(TermId::resource(u64::from(self.resource(old)?)));
+        }
+        if !old.is_dictionary_literal() {
+            return Ok(old);
+        }
+        let at = old.literal_ordinal() as usize;
+        if let Some(&known) = self.literals.get(at)
+            && known != UNKNOWN
+        {
+            return Ok(literal_id(
+                literal_kind(old.tag(), old.qualifier()),
+                u64::from(known),
+            ));
+        }
+        let provisional = self.intern(old)?;
+        if let Some(slot) = self.literals.get_mut(at) {
+            *slot = provisional.literal_ordinal() as u32;
+        }
+        Ok(provisional)
+    }
+
+    fn intern(&mut self, old: TermId) -> Result<TermId, LoadError> {
+        self.snapshot.dictionary().decode(old, &mut self.buf)?;
+        self.encoder.term(self.buf.view())
+    }
+}

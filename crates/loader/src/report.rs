@@ -1,0 +1,102 @@
+//! What a load did.
+
+use std::time::{Duration, Instant};
+
+use basalt_rdf::SyntaxError;
+
+use crate::progress::{Phase, Progress};
+
+/// Bad lines that a report quotes; more are only counted.
+pub(crate) const QUOTED_ERRORS_MAX: usize = 100;
+
+/// What a load did.
+#[derive(Clone, Debug, Default)]
+pub struct LoadReport {
+    /// Quads in the inputs.
+    pub quads_read: u64,
+    /// Quads of the version that was added to.
+    pub quads_before: u64,
+    /// Quads that were there already or came more than once.
+    pub duplicates: u64,
+    /// Distinct quads in the new version.
+    pub quads_stored: u64,
+    /// Of these, quads in table cells.
+    pub quads_in_cells: u64,
+    /// Of these, irregular quads.
+    pub irregular_quads: u64,
+    /// The tables.
+    pub tables: Vec<TableReport>,
+    /// The similarity threshold of discovery.
+    pub threshold: f64,
+    /// The trials that led to it.
+    pub trials: Vec<basalt_shapes::Trial>,
+    /// Time by phase, in order.
+    pub phases: Vec<(Phase, Duration)>,
+    /// Bytes of text read, after decompression.
+    pub bytes_read: u64,
+    /// Bad lines skipped.
+    pub skipped_lines: u64,
+    /// The first of them.
+    pub skipped: Vec<SyntaxError>,
+}
+
+/// One table of a load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableReport {
+    /// Its name.
+    pub name: String,
+    /// Its rows.
+    pub rows: u64,
+    /// Its columns.
+    pub columns: usize,
+}
+
+impl LoadReport {
+    /// Share of the quads in table cells, 0 to 1.
+    pub fn coverage(&self) -> f64 {
+        self.quads_in_cells as f64 / self.quads_stored.max(1) as f64
+    }
+
+    /// Wall-clock time of all phases.
+    pub fn elapsed(&self) -> Duration {
+        self.phases.iter().map(|p| p.1).sum()
+    }
+}
+
+/// Measures the phases.
+pub(crate) struct Stopwatch<'p> {
+    progress: &'p dyn Progress,
+    current: Option<(Phase, Instant)>,
+    done: Vec<(Phase, Duration)>,
+}
+
+impl<'p> Stopwatch<'p> {
+    /// A stopwatch that has not started.
+    pub(crate) fn new(progress: &'p dyn Progress) -> Self {
+        Self {
+            progress,
+            current: None,
+            done: Vec::new(),
+        }
+    }
+
+    /// Ends the running phase and begins the next.
+    pub(crate) fn begin(&mut self, phase: Phase) {
+        self.end();
+        self.progress.begin(phase);
+        self.current = Some((phase, Instant::now()));
+    }
+
+    /// Ends the running phase.
+    pub(crate) fn end(&mut self) {
+        if let Some((phase, start)) = self.current.take() {
+            self.done.push((phase, start.elapsed()));
+        }
+    }
+
+    /// The times.
+    pub(crate) fn finish(mut self) -> Vec<(Phase, Duration)> {
+        self.end();
+        self.done
+    }
+}
