@@ -1,0 +1,58 @@
+//! The constants of the cost model, in nanoseconds of one core unless the name says otherwise.
+//!
+//! All of them are initial estimates from the memory behaviour of each step (see
+//! `docs/cost-model.md`); measurements replace them one by one, keeping the names.
+
+/// Reading one cell of a column in row order (decode and compare).
+pub(crate) const SCAN_CELL: f64 = 1.0;
+/// Reading one cell at a random row (one or two cache misses, partly overlapped).
+pub(crate) const GATHER_CELL: f64 = 8.0;
+/// Finding the row of a subject id through the extent directory.
+pub(crate) const POSITION: f64 = 6.0;
+/// Starting an operator: opening columns, first batch.
+pub(crate) const START: f64 = 2_000.0;
+/// One look-up in an inverse: adjacency slice, bitmap or binary search.
+pub(crate) const INVERSE_PROBE: f64 = 60.0;
+/// Sorting one value to make an inverse that does not exist yet.
+pub(crate) const INVERSE_BUILD: f64 = 40.0;
+/// One look-up in the irregular quads (binary search over compressed blocks).
+pub(crate) const QUAD_PROBE: f64 = 400.0;
+/// Reading one irregular quad in order.
+pub(crate) const QUAD_SCAN: f64 = 5.0;
+/// One general look-up of a pattern in all tables and the irregular quads.
+pub(crate) const PATTERN_PROBE: f64 = 1_500.0;
+/// Putting one row into a hash table.
+pub(crate) const HASH_BUILD: f64 = 25.0;
+/// Looking one row up in a hash table.
+pub(crate) const HASH_PROBE: f64 = 12.0;
+/// Passing one row of a merge join.
+pub(crate) const MERGE_ROW: f64 = 3.0;
+/// Comparing one pair of rows where a join has no key.
+pub(crate) const PAIR: f64 = 4.0;
+/// Writing one row of output.
+pub(crate) const EMIT_ROW: f64 = 3.0;
+/// Evaluating one simple condition or expression for one row.
+pub(crate) const EXPRESSION: f64 = 8.0;
+/// Evaluating an expression that needs the text of a term.
+pub(crate) const TEXT_EXPRESSION: f64 = 150.0;
+/// Starting the inner plan of an EXISTS for one row.
+pub(crate) const EXISTS_START: f64 = 3_000.0;
+/// Sorting one row, per doubling of the row count.
+pub(crate) const SORT_COMPARE: f64 = 6.0;
+/// Grouping one row.
+pub(crate) const GROUP_ROW: f64 = 25.0;
+/// Expanding a path from one node.
+pub(crate) const PATH_STEP: f64 = 3_000.0;
+
+/// Share of rows (not ns) that pass a condition nothing is known of.
+pub(crate) const SELECTIVITY_DEFAULT: f64 = 1.0 / 3.0;
+/// Share of rows that pass a regular expression or text search.
+pub(crate) const SELECTIVITY_TEXT: f64 = 0.1;
+/// Share of rows that pass an equality of values nothing is known of.
+pub(crate) const SELECTIVITY_EQUAL: f64 = 0.05;
+/// Share of rows in which two slots hold the same term where the query asks for it.
+pub(crate) const SELECTIVITY_SAME: f64 = 0.5;
+/// Share of rows that pass EXISTS or NOT EXISTS.
+pub(crate) const SELECTIVITY_EXISTS: f64 = 0.5;
+/// Pairs (not ns) a closure of a path makes for each edge.
+pub(crate) const PATH_GROWTH: f64 = 4.0;

@@ -1,0 +1,107 @@
+//! The share of rows that a condition keeps.
+//!
+//! Ranges interpolate between a column's smallest and largest value, equality takes one of the
+//! distinct values, text search and the unknown take constants.
+
+use crate::cost_constants::{
+    EXPRESSION, SELECTIVITY_DEFAULT, SELECTIVITY_EQUAL, SELECTIVITY_EXISTS, SELECTIVITY_SAME,
+    SELECTIVITY_TEXT, TEXT_EXPRESSION,
+};
+use crate::expression::any;
+use crate::physical::{Expr, Slot};
+use basalt_rdf::TermId;
+use spargebra::algebra::Function;
+
+/// What is known of the values of a slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SlotStatistics {
+    pub(crate) distinct: f64,
+    pub(crate) range: Option<(TermId, TermId)>,
+}
+
+/// Looks up what is known of a slot.
+pub(crate) type Lookup<'a> = &'a dyn Fn(Slot) -> Option<SlotStatistics>;
+
+/// The share of rows for which the condition is true, between 0 and 1.
+pub(crate) fn selectivity(expr: &Expr, lookup: Lookup<'_>) -> f64 {
+    match expr {
+        Expr::And(list) => list.iter().map(|e| selectivity(e, lookup)).product(),
+        Expr::Or(list) => {
+            1.0 - list
+                .iter()
+                .map(|e| 1.0 - selectivity(e, lookup))
+                .product::<f64>()
+        }
+        Expr::Not(inner) => match &**inner {
+            Expr::Bound(_) | Expr::Exists(_) => SELECTIVITY_EXISTS,
+            other => 1.0 - selectivity(other, lookup),
+        },
+        // Two objects of one subject asked to be the same mostly are, by the data's design.
+        Expr::SameTerm(a, b) if matches!((&**a, &**b), (Expr::Slot(_), Expr::Slot(_))) => {
+            SELECTIVITY_SAME
+        }
+        Expr::Equal(a, b) | Expr::SameTerm(a, b) => equality(a, b, lookup),
+        Expr::In(a, list) => {
+            let each: f64 = list.iter().map(|b| equality(a, b, lookup)).sum();
+            each.min(1.0)
+        }
+        Expr::Less(a, b) | Expr::LessOrEqual(a, b) => inequality(a, b, lookup),
+        Expr::Call(
+            Function::Regex | Function::Contains | Function::StrStarts | Function::StrEnds,
+            _,
+        ) => SELECTIVITY_TEXT,
+        Expr::Exists(_) => SELECTIVITY_EXISTS,
+        Expr::Bound(_) => 0.9,
+        _ => SELECTIVITY_DEFAULT,
+    }
+}
+
+/// The cost of one evaluation.
+pub(crate) fn cost(expr: &Expr) -> f64 {
+    let text = any(expr, &|e| matches!(e, Expr::Call(..)));
+    if text { TEXT_EXPRESSION } else { EXPRESSION }
+}
+
+fn equality(a: &Expr, b: &Expr, lookup: Lookup<'_>) -> f64 {
+    let distinct = |e: &Expr| match e {
+        Expr::Slot(slot) => lookup(*slot).map(|statistics| statistics.distinct),
+        _ => None,
+    };
+    match (distinct(a), distinct(b)) {
+        (Some(a), Some(b)) => 1.0 / a.max(b).max(1.0),
+        (Some(one), None) | (None, Some(one)) => 1.0 / one.max(1.0),
+        (None, None) => SELECTIVITY_EQUAL,
+    }
+}
+
+fn inequality(a: &Expr, b: &Expr, lookup: Lookup<'_>) -> f64 {
+    let share = |slot: Slot, bound: Option<TermId>| -> Option<f64> {
+        let (low, high) = lookup(slot)?.range?;
+        let (low, high, bound) = (number(low)?, number(high)?, number(bound?)?);
+        if high <= low {
+            return Some(if bound >= low { 1.0 } else { 0.0 });
+        }
+        Some(((bound - low) / (high - low)).clamp(0.0, 1.0))
+    };
+    // Never quite none or all: ranges know nothing of what lies between.
+    let clamp = |share: f64| share.clamp(0.001, 1.0);
+    match (a, b) {
+        (Expr::Slot(slot), Expr::Constant(constant)) => {
+            share(*slot, constant.id).map_or(SELECTIVITY_DEFAULT, clamp)
+        }
+        (Expr::Constant(constant), Expr::Slot(slot)) => {
+            share(*slot, constant.id).map_or(SELECTIVITY_DEFAULT, |share| clamp(1.0 - share))
+        }
+        _ => SELECTIVITY_DEFAULT,
+    }
+}
+
+/// The value of an inline id on the scale of its kind: a number, or the time of a date.
+fn number(id: TermId) -> Option<f64> {
+    if id.is_numeric() {
+        return Some(id.mantissa() as f64 / 10f64.powi(i32::from(id.scale())));
+    }
+    let inline =
+        (basalt_rdf::term_id::tag::DATE..basalt_rdf::term_id::tag::STRING).contains(&id.tag());
+    inline.then(|| (id.payload() >> 12) as f64)
+}

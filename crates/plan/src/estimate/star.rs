@@ -1,0 +1,323 @@
+//! Rows of a star, its tables and its access path.
+//!
+//! Per table: `rows × Π values/rows over unbound objects × MIN share over constant objects` (the
+//! minimum, because constants of one star are usually correlated), scaled by the characteristic-set
+//! estimate where there is one; then the irregular part. Conditions multiply.
+
+use crate::cost_constants::{
+    EMIT_ROW, GATHER_CELL, INVERSE_BUILD, INVERSE_PROBE, QUAD_PROBE, QUAD_SCAN, SCAN_CELL, START,
+};
+use crate::estimate::condition::{self, SlotStatistics};
+use crate::physical::{Graphs, Position, Slot, Star, StarAccess, StarPattern, TableIdx};
+use crate::planner::Planner;
+use basalt_rdf::TermId;
+
+/// What is known of one pattern of a star over the star's tables.
+#[derive(Clone, Debug)]
+pub(crate) struct PatternProfile {
+    /// Quads that match the pattern alone.
+    pub(crate) matches: f64,
+    /// Distinct objects.
+    pub(crate) distinct: f64,
+    /// Rows of tables without an inverse for it.
+    pub(crate) unindexed_rows: f64,
+    /// Share of its quads that are irregular.
+    pub(crate) irregular_share: f64,
+    /// Irregular quads that match.
+    pub(crate) irregular: f64,
+    range: Option<(TermId, TermId)>,
+}
+
+/// What is known of a star.
+#[derive(Clone, Debug)]
+pub(crate) struct StarProfile {
+    /// Rows of the star, conditions included.
+    pub(crate) rows: f64,
+    /// Subjects before constants and conditions: the domain of the subject slot.
+    pub(crate) subjects: f64,
+    pub(crate) patterns: Vec<PatternProfile>,
+    /// Cheapest way to read it alone, and its cost.
+    pub(crate) access: StarAccess,
+    pub(crate) cost: f64,
+}
+
+/// Sets the star's tables: those that can hold clean rows for it.
+pub(crate) fn choose_tables(planner: &Planner<'_>, star: &mut Star) {
+    let statistics = planner.statistics;
+    star.tables.clear();
+    for idx in 0..statistics.table_count() {
+        let table = TableIdx(idx as u32);
+        let graph_fits = match (&star.graphs, statistics.table_graph(table)) {
+            (Graphs::One(graph), Some(home)) => *graph == home,
+            (Graphs::Variable { .. }, Some(home)) => home != TermId::DEFAULT_GRAPH,
+            _ => true,
+        };
+        let required = star.patterns.iter().filter(|pattern| !pattern.optional);
+        if statistics.table_rows(table) > 0
+            && graph_fits
+            && required
+                .into_iter()
+                .all(|pattern| column_may_match(planner, table, pattern))
+        {
+            star.tables.push(table);
+        }
+    }
+    if let Position::Id(subject) = star.subject {
+        let home = statistics.table_of(subject);
+        star.tables.retain(|table| Some(*table) == home);
+    }
+}
+
+fn column_may_match(planner: &Planner<'_>, table: TableIdx, pattern: &StarPattern) -> bool {
+    let columns = planner.columns(pattern.predicate);
+    let Some((_, column)) = columns.iter().find(|(idx, _)| *idx == table) else {
+        return false;
+    };
+    let Position::Id(object) = pattern.object else {
+        return column.values > 0;
+    };
+    let in_range = column
+        .range
+        .is_some_and(|(min, max)| min <= object && object <= max);
+    in_range
+        && planner
+            .statistics
+            .object_count(table, pattern.predicate, object)
+            != Some(0)
+}
+
+/// Estimates a star whose tables are chosen.
+pub(crate) fn profile(planner: &Planner<'_>, star: &Star) -> StarProfile {
+    let patterns: Vec<PatternProfile> = star
+        .patterns
+        .iter()
+        .map(|pattern| pattern_profile(planner, star, pattern))
+        .collect();
+    let table_rows: f64 = star
+        .tables
+        .iter()
+        .map(|table| planner.statistics.table_rows(*table) as f64)
+        .sum();
+    let mut rows = regular_rows(planner, star);
+    let irregular = irregular_rows(star, &patterns);
+    let subjects = (table_rows + irregular).max(1.0);
+    rows += irregular;
+    if rows == 0.0 {
+        // Nothing known matches; dirty rows still may.
+        rows = 0.5;
+    }
+    if matches!(star.subject, Position::Id(_)) {
+        rows /= if star.tables.is_empty() {
+            irregular.max(1.0)
+        } else {
+            table_rows.max(1.0)
+        };
+        rows = rows.max(1.0);
+    }
+    let lookup = |slot: Slot| slot_statistics(star, &patterns, slot);
+    let share: f64 = star
+        .filters
+        .iter()
+        .map(|f| condition::selectivity(f, &lookup))
+        .product();
+    let unfiltered = rows;
+    rows *= share;
+    let mut profile = StarProfile {
+        rows,
+        subjects,
+        patterns,
+        access: StarAccess::Rows,
+        cost: 0.0,
+    };
+    choose_access(star, &mut profile, unfiltered, table_rows);
+    profile
+}
+
+/// What is known of an object slot of the star.
+pub(crate) fn slot_statistics(
+    star: &Star,
+    profiles: &[PatternProfile],
+    slot: Slot,
+) -> Option<SlotStatistics> {
+    let idx = star
+        .patterns
+        .iter()
+        .position(|p| p.object == Position::Slot(slot))?;
+    let profile = &profiles[idx];
+    Some(SlotStatistics {
+        distinct: profile.distinct,
+        range: profile.range,
+    })
+}
+
+fn pattern_profile(planner: &Planner<'_>, star: &Star, pattern: &StarPattern) -> PatternProfile {
+    let statistics = planner.statistics;
+    let irregular = statistics.irregular(pattern.predicate);
+    let mut profile = PatternProfile {
+        matches: 0.0,
+        distinct: irregular.objects as f64,
+        unindexed_rows: 0.0,
+        irregular_share: 0.0,
+        irregular: irregular.quads as f64,
+        range: None,
+    };
+    let mut values = irregular.quads as f64;
+    for (table, column) in planner.columns(pattern.predicate).iter() {
+        if !star.tables.contains(table) {
+            continue;
+        }
+        values += column.values as f64;
+        profile.distinct += column.distinct as f64;
+        if !column.has_inverse {
+            profile.unindexed_rows += statistics.table_rows(*table) as f64;
+        }
+        profile.range = match (profile.range, column.range) {
+            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+            (None, range) | (range, None) => range,
+        };
+        if let Position::Id(object) = pattern.object {
+            profile.matches += match statistics.object_count(*table, pattern.predicate, object) {
+                Some(count) => count as f64,
+                None => column.values as f64 / column.distinct.max(1) as f64,
+            };
+        }
+    }
+    match pattern.object {
+        Position::Id(object) => {
+            profile.irregular = statistics.irregular_object_count(pattern.predicate, object) as f64;
+            profile.matches += profile.irregular;
+        }
+        Position::Slot(_) => profile.matches = values,
+    }
+    profile.irregular_share = irregular.quads as f64 / values.max(1.0);
+    profile.distinct = profile.distinct.max(1.0);
+    profile
+}
+
+/// Rows that come from the tables' cells.
+fn regular_rows(planner: &Planner<'_>, star: &Star) -> f64 {
+    let statistics = planner.statistics;
+    let mut total = 0.0;
+    let mut unbound_total = 0.0;
+    for table in &star.tables {
+        let rows = (statistics.table_rows(*table) as f64).max(1.0);
+        let (mut product, mut all, mut share) = (1.0, 1.0, 1.0f64);
+        for pattern in &star.patterns {
+            let columns = planner.columns(pattern.predicate);
+            let Some((_, column)) = columns.iter().find(|(idx, _)| idx == table) else {
+                continue;
+            };
+            let per_row = column.values as f64 / rows;
+            if pattern.optional {
+                product *= per_row.max(1.0);
+                continue;
+            }
+            all *= per_row;
+            match pattern.object {
+                Position::Slot(_) => product *= per_row,
+                Position::Id(object) => {
+                    let count = statistics.object_count(*table, pattern.predicate, object);
+                    let count = count.map_or(
+                        column.values as f64 / column.distinct.max(1) as f64,
+                        |count| count as f64,
+                    );
+                    share = share.min(count / rows);
+                }
+            }
+        }
+        total += rows * product * share;
+        unbound_total += rows * all;
+    }
+    total * correlation(planner, star, unbound_total)
+}
+
+/// By how much the characteristic sets differ from independence of the columns.
+fn correlation(planner: &Planner<'_>, star: &Star, independent: f64) -> f64 {
+    let required = star.patterns.iter().filter(|pattern| !pattern.optional);
+    let predicates: Vec<TermId> = required.map(|pattern| pattern.predicate).collect();
+    match planner.statistics.star(&predicates) {
+        Some(estimate) if independent > 0.0 => {
+            let observed = estimate.subjects * estimate.multiplicity.iter().product::<f64>();
+            // Other tables and irregular subjects are in the observed number too.
+            (observed / independent).clamp(0.001, 10.0)
+        }
+        _ => 1.0,
+    }
+}
+
+/// Rows of dirty rows and of subjects in no table, roughly.
+fn irregular_rows(star: &Star, patterns: &[PatternProfile]) -> f64 {
+    let required = star
+        .patterns
+        .iter()
+        .zip(patterns)
+        .filter(|(pattern, _)| !pattern.optional);
+    let least = required
+        .clone()
+        .map(|(_, p)| p.irregular)
+        .fold(f64::INFINITY, f64::min);
+    if least > 0.0 && least.is_finite() {
+        return least;
+    }
+    // Some pattern is wholly regular: only rows that mix cells and irregular quads remain.
+    let mixed = required
+        .map(|(_, p)| p.irregular * (1.0 - p.irregular_share))
+        .sum::<f64>();
+    if star.tables.is_empty() {
+        0.0
+    } else {
+        mixed * 0.1
+    }
+}
+
+fn choose_access(star: &Star, profile: &mut StarProfile, rows: f64, table_rows: f64) {
+    let filters: f64 = star.filters.iter().map(condition::cost).sum();
+    let cells = star.patterns.len() as f64;
+    let finish = rows * (filters + EMIT_ROW);
+    if matches!(star.subject, Position::Id(_)) {
+        profile.access = StarAccess::Subject;
+        profile.cost = START + cells * (GATHER_CELL + QUAD_PROBE) + finish;
+        return;
+    }
+    let tested = star
+        .patterns
+        .iter()
+        .filter(|p| p.object.slot().is_none())
+        .count() as f64;
+    let read_first = (tested + star.filters.len() as f64).max(1.0);
+    let irregular: f64 = profile.patterns.iter().map(|p| p.irregular).sum();
+    profile.cost = START
+        + table_rows * read_first * SCAN_CELL
+        + profile.rows * cells * SCAN_CELL * 2.0
+        + irregular * QUAD_SCAN
+        + finish;
+    for (pattern_idx, pattern) in star.patterns.iter().enumerate() {
+        if pattern.object.slot().is_some() {
+            continue;
+        }
+        let known = &profile.patterns[pattern_idx];
+        let cost = START
+            + INVERSE_PROBE * star.tables.len() as f64
+            + known.unindexed_rows * (SCAN_CELL + INVERSE_BUILD * 0.1)
+            + known.matches * cells * GATHER_CELL
+            + if known.irregular > 0.0 {
+                QUAD_PROBE
+            } else {
+                0.0
+            }
+            + finish;
+        let better = match profile.access {
+            StarAccess::Object {
+                pattern_idx: chosen,
+            } => {
+                cost < profile.cost
+                    || known.matches < profile.patterns[chosen].matches && cost <= profile.cost
+            }
+            _ => cost < profile.cost,
+        };
+        if better {
+            profile.access = StarAccess::Object { pattern_idx };
+            profile.cost = cost;
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! EXPLAIN: the plan as an indented text tree.
+//!
+//! Operator names are those of [`Op`]; tables and terms come from the caller's closures, variables
+//! are `?name`. With a profile each line has the actual rows and milliseconds too.
+
+use crate::physical::{
+    Constant, Endpoint, Expr, Graphs, JoinKind, Node, Op, PathPattern, Pattern, Plan, Position,
+    Slot, Star, StarAccess, StarEntry,
+};
+use crate::statistics::Statistics;
+use basalt_rdf::TermId;
+
+/// What running a node took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeProfile {
+    /// Rows it produced.
+    pub rows: u64,
+    /// Time in it and everything below.
+    pub nanos: u64,
+}
+
+struct Printer<'a> {
+    plan: &'a Plan,
+    statistics: &'a dyn Statistics,
+    term: &'a dyn Fn(TermId) -> String,
+    profile: Option<&'a [NodeProfile]>,
+    out: String,
+}
+
+/// The plan as text; `term` gives the text of an id, `profile` is indexed by [`Node::id`].
+pub fn explain(
+    plan: &Plan,
+    statistics: &dyn Statistics,
+    term: &dyn Fn(TermId) -> String,
+    profile: Option<&[NodeProfile]>,
+) -> String {
+    let mut printer = Printer {
+        plan,
+        statistics,
+        term,
+        profile,
+        out: String::new(),
+    };
+    printer.node(&plan.root, 0);
+    printer.out
+}
+
+impl Printer<'_> {
+    fn node(&mut self, node: &Node, depth: usize) {
+        let mut line = format!("{}{}", "  ".repeat(depth), self.operator(&node.op));
+        line.push_str(&format!("  [{}]", self.slots(&node.schema)));
+        line.push_str(&format!(
+            "  rows={} cost={}",
+            number(node.estimated_rows),
+            milliseconds(node.estimated_cost)
+        ));
+        if let Some(actual) = self.profile.and_then(|profile| profile.get(node.id)) {
+            let time = milliseconds(actual.nanos as f64);
+            line.push_str(&format!(" actual={} time={time}", actual.rows));
+        }
+        self.out.push_str(&line);
+        self.out.push('\n');
+        for expr in node.op.expressions() {
+            self.inner_plans(expr, depth + 1);
+        }
+        for child in node.op.children() {
+            self.node(child, depth + 1);
+        }
+    }
+
+    fn inner_plans(&mut self, expr: &Expr, depth: usize) {
+        if let Expr::Exists(inside) = expr {
+            self.out
+                .push_str(&format!("{}exists:\n", "  ".repeat(depth)));
+            self.node(inside, depth + 1);
+            return;
+        }
+        let mut operands = Vec::new();
+        crate::expression::for_each_operand(expr, &mut |operand| operands.push(operand));
+        for operand in operands {
+            self.inner_plans(operand, depth);
+        }
+    }
+
+    fn operator(&self, op: &Op) -> String {
+        match op {
+            Op::Unit => "Unit".to_owned(),
+            Op::Empty => "Empty".to_owned(),
+            Op::Outer => "Outer".to_owned(),
+            Op::Values { rows } => format!("Values {} rows", rows.len()),
+            Op::StarScan { star, access } => {
+                let access = match access {
+                    StarAccess::Rows => "rows".to_owned(),
+                    StarAccess::Subject => "subject".to_owned(),
+                    StarAccess::Object { pattern_idx } => {
+                        format!("object {}", self.predicate_of(star, *pattern_idx))
+                    }
+                };
+                format!("StarScan by {access} {}", self.star(star))
+            }
+            Op::StarJoin {
+                star, entry, kind, ..
+            } => {
+                let entry = match entry {
+                    StarEntry::Subject => "subject".to_owned(),
+                    StarEntry::Object { pattern_idx } => {
+                        format!("object {}", self.predicate_of(star, *pattern_idx))
+                    }
+                };
+                format!(
+                    "StarJoin{} by {entry} {}",
+                    kind_name(*kind),
+                    self.star(star)
+                )
+            }
+            Op::PatternScan { pattern } => format!("PatternScan {}", self.pattern(pattern)),
+            Op::PatternJoin {
+                pattern,
+                kind,
+                filter,
+                ..
+            } => format!(
+                "PatternJoin{} {}{}",
+                kind_name(*kind),
+                self.pattern(pattern),
+                self.condition(filter.as_ref())
+            ),
+            Op::PathJoin { pattern, .. } => format!("PathJoin {}", self.path(pattern)),
+            Op::HashJoin {
+                keys,
+                compatible,
+                kind,
+                filter,
+                build_left,
+                ..
+            } => {
+                let mut text = format!("HashJoin{} on {}", kind_name(*kind), self.slots(keys));
+                if !compatible.is_empty() {
+                    text.push_str(&format!(" compatible {}", self.slots(compatible)));
+                }
+                text.push_str(if *build_left {
+                    " build left"
+                } else {
+                    " build right"
+                });
+                text + &self.condition(filter.as_ref())
+            }
+            Op::MergeJoin { key, .. } => format!("MergeJoin on {}", self.slot(*key)),
+            other => self.modifier(other),
+        }
+    }
+
+    fn modifier(&self, op: &Op) -> String {
+        match op {
+            Op::Minus { shared, .. } => format!("Minus on {}", self.slots(shared)),
+            Op::Filter { condition, .. } => format!("Filter {}", self.expr(condition)),
+            Op::Extend { slot, expr, .. } => {
+                format!("Extend {} := {}", self.slot(*slot), self.expr(expr))
+            }
+            Op::Project { .. } => "Project".to_owned(),
+            Op::Distinct { .. } => "Distinct".to_owned(),
+            Op::OrderBy { keys, limit, .. } => {
+                let keys = keys.iter().map(|key| {
+                    let order = if key.descending { " desc" } else { "" };
+                    self.expr(&key.expr) + order
+                });
+                let keys: Vec<String> = keys.collect();
+                let limit = limit.map_or(String::new(), |limit| format!(" first {limit}"));
+                format!("OrderBy {}{limit}", keys.join(", "))
+            }
+            Op::Slice { offset, limit, .. } => {
+                let limit = limit.map_or("all".to_owned(), |limit| limit.to_string());
+                format!("Slice offset {offset} limit {limit}")
+            }
+            Op::Group {
+                keys, aggregates, ..
+            } => {
+                let aggregates = aggregates.iter().map(|aggregate| {
+                    let distinct = if aggregate.distinct { "distinct " } else { "" };
+                    let argument = aggregate
+                        .argument
+                        .as_ref()
+                        .map_or("*".to_owned(), |e| self.expr(e));
+                    let function = &aggregate.function;
+                    format!(
+                        "{} := {function:?}({distinct}{argument})",
+                        self.slot(aggregate.slot)
+                    )
+                });
+                let aggregates: Vec<String> = aggregates.collect();
+                format!("Group by {}: {}", self.slots(keys), aggregates.join(", "))
+            }
+            _ => "Union".to_owned(),
+        }
+    }
+
+    fn star(&self, star: &Star) -> String {
+        let tables = star
+            .tables
+            .iter()
+            .map(|table| self.statistics.table_name(*table));
+        let tables: Vec<String> = tables.collect();
+        let patterns = star.patterns.iter().map(|pattern| {
+            let optional = if pattern.optional { "optional " } else { "" };
+            let predicate = (self.term)(pattern.predicate);
+            format!("{optional}{predicate} {}", self.position(pattern.object))
+        });
+        let patterns: Vec<String> = patterns.collect();
+        let mut text = format!(
+            "{} {{ {} }} in {}{}",
+            self.position(star.subject),
+            patterns.join("; "),
+            if tables.is_empty() {
+                "no table".to_owned()
+            } else {
+                tables.join(", ")
+            },
+            self.graphs(&star.graphs)
+        );
+        for filter in &star.filters {
+            text.push_str(&format!(" if {}", self.expr(filter)));
+        }
+        text
+    }
+
+    fn predicate_of(&self, star: &Star, pattern_idx: usize) -> String {
+        star.patterns
+            .get(pattern_idx)
+            .map_or(String::new(), |p| (self.term)(p.predicate))
+    }
+
+    fn pattern(&self, pattern: &Pattern) -> String {
+        format!(
+            "{} {} {}{}",
+            self.position(pattern.subject),
+            self.position(pattern.predicate),
+            self.position(pattern.object),
+            self.graphs(&pattern.graphs)
+        )
+    }
+
+    fn path(&self, path: &PathPattern) -> String {
+        let end = |endpoint: &Endpoint| match endpoint {
+            Endpoint::Slot(slot) => self.slot(*slot),
+            Endpoint::Constant(constant) => self.constant(constant),
+        };
+        let graphs = self.graphs(&path.graphs);
+        format!(
+            "{} {} {}{graphs}",
+            end(&path.subject),
+            path.path,
+            end(&path.object)
+        )
+    }
+
+    fn graphs(&self, graphs: &Graphs) -> String {
+        match graphs {
+            Graphs::One(TermId::DEFAULT_GRAPH) => String::new(),
+            Graphs::One(graph) => format!(" graph {}", (self.term)(*graph)),
+            Graphs::Variable { slot, among: None } => format!(" graph {}", self.slot(*slot)),
+            Graphs::Variable {
+                slot,
+                among: Some(among),
+            } => {
+                format!(" graph {} of {}", self.slot(*slot), among.len())
+            }
+            Graphs::Merge { among: None } => " merge of all graphs".to_owned(),
+            Graphs::Merge { among: Some(among) } => format!(" merge of {} graphs", among.len()),
+        }
+    }
+
+    fn position(&self, position: Position) -> String {
+        match position {
+            Position::Slot(slot) => self.slot(slot),
+            Position::Id(id) => (self.term)(id),
+        }
+    }
+
+    fn slot(&self, slot: Slot) -> String {
+        let name = self
+            .plan
+            .variables
+            .get(slot.0 as usize)
+            .map_or("", |name| name.trim_start());
+        format!("?{name}")
+    }
+
+    fn slots(&self, slots: &[Slot]) -> String {
+        let names: Vec<String> = slots.iter().map(|slot| self.slot(*slot)).collect();
+        names.join(" ")
+    }
+
+    fn constant(&self, constant: &Constant) -> String {
+        constant.term.to_string()
+    }
+
+    fn condition(&self, filter: Option<&Expr>) -> String {
+        filter.map_or(String::new(), |filter| format!(" if {}", self.expr(filter)))
+    }
+
+    fn list(&self, list: &[Expr], separator: &str) -> String {
+        let parts: Vec<String> = list.iter().map(|e| self.expr(e)).collect();
+        parts.join(separator)
+    }
+
+    fn expr(&self, expr: &Expr) -> String {
+        let binary =
+            |a: &Expr, sign: &str, b: &Expr| format!("({} {sign} {})", self.expr(a), self.expr(b));
+        match expr {
+            Expr::Slot(slot) => self.slot(*slot),
+            Expr::Constant(constant) => self.constant(constant),
+            Expr::Or(list) => format!("({})", self.list(list, " || ")),
+            Expr::And(list) => format!("({})", self.list(list, " && ")),
+            Expr::Not(a) => format!("!{}", self.expr(a)),
+            Expr::Equal(a, b) => binary(a, "=", b),
+            Expr::SameTerm(a, b) => format!("sameTerm({}, {})", self.expr(a), self.expr(b)),
+            Expr::Less(a, b) => binary(a, "<", b),
+            Expr::LessOrEqual(a, b) => binary(a, "<=", b),
+            Expr::In(a, list) => format!("{} IN ({})", self.expr(a), self.list(list, ", ")),
+            Expr::Add(a, b) => binary(a, "+", b),
+            Expr::Subtract(a, b) => binary(a, "-", b),
+            Expr::Multiply(a, b) => binary(a, "*", b),
+            Expr::Divide(a, b) => binary(a, "/", b),
+            Expr::UnaryPlus(a) => format!("+{}", self.expr(a)),
+            Expr::UnaryMinus(a) => format!("-{}", self.expr(a)),
+            Expr::If(a, b, c) => {
+                format!("IF({}, {}, {})", self.expr(a), self.expr(b), self.expr(c))
+            }
+            Expr::Coalesce(list) => format!("COALESCE({})", self.list(list, ", ")),
+            Expr::Bound(slot) => format!("BOUND({})", self.slot(*slot)),
+            Expr::Call(function, list) => format!("{function}({})", self.list(list, ", ")),
+            Expr::Exists(_) => "EXISTS".to_owned(),
+        }
+    }
+}
+
+fn kind_name(kind: JoinKind) -> &'static str {
+    match kind {
+        JoinKind::Inner => "",
+        JoinKind::LeftOuter => " left outer",
+        JoinKind::Semi => " semi",
+        JoinKind::Anti => " anti",
+    }
+}
+
+fn number(rows: f64) -> String {
+    if rows < 10.0 {
+        format!("{rows:.1}")
+    } else {
+        format!("{rows:.0}")
+    }
+}
+
+fn milliseconds(nanos: f64) -> String {
+    format!("{:.3}ms", nanos / 1e6)
+}

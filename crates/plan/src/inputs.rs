@@ -1,0 +1,168 @@
+//! Walking [`physical`](crate::physical) plans: the inputs and expressions of operators, the slots
+//! of patterns.
+//!
+//! One match for each question, so that a new operator is added in few places.
+
+use crate::physical::{
+    Endpoint, Expr, Graphs, Node, Op, PathPattern, Pattern, Position, Slot, Star,
+};
+
+impl Op {
+    /// The inputs, in EXPLAIN order; plans inside EXISTS are not among them.
+    pub fn children(&self) -> Vec<&Node> {
+        match self {
+            Self::Unit
+            | Self::Empty
+            | Self::Outer
+            | Self::Values { .. }
+            | Self::StarScan { .. }
+            | Self::PatternScan { .. } => Vec::new(),
+            Self::StarJoin { input, .. }
+            | Self::PatternJoin { input, .. }
+            | Self::PathJoin { input, .. }
+            | Self::Filter { input, .. }
+            | Self::Extend { input, .. }
+            | Self::Project { input }
+            | Self::Distinct { input }
+            | Self::OrderBy { input, .. }
+            | Self::Slice { input, .. }
+            | Self::Group { input, .. } => vec![input],
+            Self::HashJoin { left, right, .. }
+            | Self::MergeJoin { left, right, .. }
+            | Self::Minus { left, right, .. } => vec![left, right],
+            Self::Union { inputs } => inputs.iter().collect(),
+        }
+    }
+
+    /// The inputs, mutably.
+    pub fn children_mut(&mut self) -> Vec<&mut Node> {
+        match self {
+            Self::Unit
+            | Self::Empty
+            | Self::Outer
+            | Self::Values { .. }
+            | Self::StarScan { .. }
+            | Self::PatternScan { .. } => Vec::new(),
+            Self::StarJoin { input, .. }
+            | Self::PatternJoin { input, .. }
+            | Self::PathJoin { input, .. }
+            | Self::Filter { input, .. }
+            | Self::Extend { input, .. }
+            | Self::Project { input }
+            | Self::Distinct { input }
+            | Self::OrderBy { input, .. }
+            | Self::Slice { input, .. }
+            | Self::Group { input, .. } => vec![input],
+            Self::HashJoin { left, right, .. }
+            | Self::MergeJoin { left, right, .. }
+            | Self::Minus { left, right, .. } => vec![left, right],
+            Self::Union { inputs } => inputs.iter_mut().collect(),
+        }
+    }
+
+    /// Every expression of the operator itself, mutably.
+    pub fn expressions_mut(&mut self) -> Vec<&mut Expr> {
+        match self {
+            Self::StarScan { star, .. } | Self::StarJoin { star, .. } => {
+                star.filters.iter_mut().collect()
+            }
+            Self::PatternJoin { filter, .. } | Self::HashJoin { filter, .. } => {
+                filter.iter_mut().collect()
+            }
+            Self::Filter { condition, .. } => vec![condition],
+            Self::Extend { expr, .. } => vec![expr],
+            Self::OrderBy { keys, .. } => keys.iter_mut().map(|key| &mut key.expr).collect(),
+            Self::Group { aggregates, .. } => aggregates
+                .iter_mut()
+                .filter_map(|aggregate| aggregate.argument.as_mut())
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Every expression of the operator itself.
+    pub fn expressions(&self) -> Vec<&Expr> {
+        match self {
+            Self::StarScan { star, .. } | Self::StarJoin { star, .. } => {
+                star.filters.iter().collect()
+            }
+            Self::PatternJoin { filter, .. } | Self::HashJoin { filter, .. } => {
+                filter.iter().collect()
+            }
+            Self::Filter { condition, .. } => vec![condition],
+            Self::Extend { expr, .. } => vec![expr],
+            Self::OrderBy { keys, .. } => keys.iter().map(|key| &key.expr).collect(),
+            Self::Group { aggregates, .. } => aggregates
+                .iter()
+                .filter_map(|aggregate| aggregate.argument.as_ref())
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Graphs {
+    /// The slot of `GRAPH ?g`.
+    pub fn slot(&self) -> Option<Slot> {
+        match self {
+            Self::Variable { slot, .. } => Some(*slot),
+            Self::One(_) | Self::Merge { .. } => None,
+        }
+    }
+}
+
+impl Position {
+    /// The slot, if this is a variable.
+    pub fn slot(self) -> Option<Slot> {
+        match self {
+            Self::Slot(slot) => Some(slot),
+            Self::Id(_) => None,
+        }
+    }
+}
+
+impl Star {
+    /// The slots the star binds: graph, subject, objects, in this order.
+    pub fn slots(&self) -> Vec<Slot> {
+        let objects = self
+            .patterns
+            .iter()
+            .filter_map(|pattern| pattern.object.slot());
+        self.graphs
+            .slot()
+            .into_iter()
+            .chain(self.subject.slot())
+            .chain(objects)
+            .collect()
+    }
+}
+
+impl Pattern {
+    /// The slots the pattern binds, each once.
+    pub fn slots(&self) -> Vec<Slot> {
+        let mut slots: Vec<Slot> = self.graphs.slot().into_iter().collect();
+        for position in [self.subject, self.predicate, self.object] {
+            if let Some(slot) = position.slot()
+                && !slots.contains(&slot)
+            {
+                slots.push(slot);
+            }
+        }
+        slots
+    }
+}
+
+impl PathPattern {
+    /// The slots the path binds, each once.
+    pub fn slots(&self) -> Vec<Slot> {
+        let mut slots: Vec<Slot> = self.graphs.slot().into_iter().collect();
+        for endpoint in [&self.subject, &self.object] {
+            if let Endpoint::Slot(slot) = endpoint
+                && !slots.contains(slot)
+            {
+                slots.push(*slot);
+            }
+        }
+        slots
+    }
+}

@@ -1,0 +1,282 @@
+//! Nodes for the order that the search found.
+//!
+//! Invariant: estimates of the nodes are the search's; each condition is applied exactly once more
+//! than the copies that stars took for themselves.
+
+use super::search::{Found, Step, bits, entries, scan_order};
+use super::units::star_certain;
+use super::{Problem, Unit, UnitKind};
+use crate::cost_constants::PATTERN_PROBE;
+use crate::expression::{conjunction, has_exists};
+use crate::physical::{Expr, JoinKind, Node, Op, Slot, Star, StarEntry};
+use crate::planner::{PlanError, Planner, node};
+use crate::slot_set::SlotSet;
+
+/// The node for everything.
+pub(super) fn build(
+    planner: &mut Planner<'_>,
+    problem: &Problem<'_>,
+    found: &Found,
+) -> Result<Node, PlanError> {
+    build_set(planner, problem, found, found.full)
+}
+
+fn build_set(
+    planner: &mut Planner<'_>,
+    problem: &Problem<'_>,
+    found: &Found,
+    mask: u64,
+) -> Result<Node, PlanError> {
+    let candidate = found.best[&mask];
+    let (mut plain, exists) = fresh_conditions(problem, candidate.step, mask);
+    let (rows, cost) = (candidate.rows, candidate.cost);
+    let built = match candidate.step {
+        Step::Leaf { unit_idx } => leaf(&problem.units[unit_idx], rows, cost),
+        Step::Star { rest, unit_idx, .. }
+        | Step::Pattern { rest, unit_idx }
+        | Step::Path { rest, unit_idx } => {
+            let input = build_set(planner, problem, found, rest)?;
+            let unit = &problem.units[unit_idx];
+            join_unit(input, unit, candidate.step, &mut plain, (rows, cost))
+        }
+        Step::Hash {
+            left,
+            right,
+            build_left,
+        } => {
+            let left = build_set(planner, problem, found, left)?;
+            let right = build_set(planner, problem, found, right)?;
+            let filter = conjunction(std::mem::take(&mut plain));
+            let mut join = hash_join(left, right, JoinKind::Inner, filter, build_left);
+            (join.estimated_rows, join.estimated_cost) = (rows, cost);
+            join
+        }
+        Step::Merge { left, right, key } => {
+            let left = build_set(planner, problem, found, left)?;
+            let right = build_set(planner, problem, found, right)?;
+            let mut join = merge_join(left, right, key);
+            (join.estimated_rows, join.estimated_cost) = (rows, cost);
+            join
+        }
+    };
+    plain.extend(exists);
+    planner.apply_conditions_at(built, plain, rows)
+}
+
+/// A merge join, or a hash join where a condition applied below has taken a side's order away.
+fn merge_join(left: Node, right: Node, key: Slot) -> Node {
+    let is_sorted = |side: &Node| side.sorted_by.first() == Some(&key);
+    if !is_sorted(&left) || !is_sorted(&right) {
+        return hash_join(left, right, JoinKind::Inner, None, false);
+    }
+    let slots = right.schema.clone();
+    let other = SlotSet::of(&right.certain);
+    let (schema, certain) = joined(&left, &slots, other, JoinKind::Inner);
+    let op = Op::MergeJoin {
+        left: Box::new(left),
+        right: Box::new(right),
+        key,
+    };
+    let mut join = node(op, schema, certain, 0.0, 0.0);
+    join.sorted_by = vec![key];
+    join
+}
+
+/// One unit looked up for each row of the input; takes the conditions that it can apply itself.
+fn join_unit(
+    input: Node,
+    unit: &Unit,
+    step: Step,
+    plain: &mut Vec<Expr>,
+    (rows, cost): (f64, f64),
+) -> Node {
+    let (schema, certain) = joined(&input, &unit.slots.to_vec(), unit.certain, JoinKind::Inner);
+    match (&unit.kind, step) {
+        (UnitKind::Star(star), Step::Star { entry, .. }) => {
+            let mut star = star.clone();
+            star.filters.append(plain);
+            star_join(input, star, entry, JoinKind::Inner, rows, cost)
+        }
+        (UnitKind::Pattern(pattern), _) => {
+            let filter = conjunction(std::mem::take(plain));
+            let (input, pattern) = (Box::new(input), pattern.clone());
+            let kind = JoinKind::Inner;
+            let op = Op::PatternJoin {
+                input,
+                pattern,
+                kind,
+                filter,
+            };
+            node(op, schema, certain, rows, cost)
+        }
+        (UnitKind::Path(pattern), _) => {
+            let (input, pattern) = (Box::new(input), pattern.clone());
+            node(Op::PathJoin { input, pattern }, schema, certain, rows, cost)
+        }
+        // The search pairs each step with its kind of unit; any unit can be joined by hash.
+        _ => hash_join(
+            input,
+            leaf(unit, unit.rows, unit.cost),
+            JoinKind::Inner,
+            None,
+            true,
+        ),
+    }
+}
+
+/// The conditions that this step is the first to settle: plain ones and those with EXISTS.
+fn fresh_conditions(problem: &Problem<'_>, step: Step, mask: u64) -> (Vec<Expr>, Vec<Expr>) {
+    let before = match step {
+        Step::Leaf { unit_idx } => {
+            let unit = &problem.units[unit_idx];
+            let own = problem
+                .conditions
+                .iter()
+                .enumerate()
+                .filter(|(_, c)| unit.has_own(c));
+            own.fold(0, |mask, (idx, _)| mask | 1 << idx)
+        }
+        Step::Star { rest, unit_idx, .. } => {
+            // The unit joins as a star, which brings only the conditions it has taken.
+            let unit = &problem.units[unit_idx];
+            let own = problem
+                .conditions
+                .iter()
+                .enumerate()
+                .filter(|(_, c)| unit.has_own(c));
+            problem.covered(rest) | own.fold(0, |mask, (idx, _)| mask | 1 << idx)
+        }
+        Step::Pattern { rest, .. } | Step::Path { rest, .. } => problem.covered(rest),
+        Step::Hash { left, right, .. } | Step::Merge { left, right, .. } => {
+            problem.covered(left) | problem.covered(right)
+        }
+    };
+    bits(problem.covered(mask) & !before)
+        .map(|idx| problem.conditions[idx].expr.clone())
+        .partition(|expr| !has_exists(expr))
+}
+
+fn leaf(unit: &Unit, rows: f64, cost: f64) -> Node {
+    match &unit.kind {
+        UnitKind::Star(star) => {
+            let access = unit
+                .profile
+                .as_ref()
+                .map_or(crate::physical::StarAccess::Rows, |profile| {
+                    profile.access.clone()
+                });
+            let sorted_by = scan_order(star, unit.profile.as_ref());
+            let op = Op::StarScan {
+                star: star.clone(),
+                access,
+            };
+            let mut scan = node(op, star.slots(), unit.certain, rows, cost);
+            scan.sorted_by = sorted_by.into_iter().collect();
+            scan
+        }
+        UnitKind::Pattern(pattern) => {
+            let op = Op::PatternScan {
+                pattern: pattern.clone(),
+            };
+            node(op, pattern.slots(), unit.certain, rows, cost)
+        }
+        UnitKind::Path(pattern) => {
+            let unit_row = node(Op::Unit, Vec::new(), SlotSet::default(), 1.0, 0.0);
+            let op = Op::PathJoin {
+                input: Box::new(unit_row),
+                pattern: pattern.clone(),
+            };
+            node(op, pattern.slots(), unit.certain, rows, cost)
+        }
+        UnitKind::Plan(plan) => plan.clone(),
+    }
+}
+
+/// Schema and certain slots of a join of an input with something that has these slots.
+pub(crate) fn joined(
+    input: &Node,
+    slots: &[Slot],
+    certain: SlotSet,
+    kind: JoinKind,
+) -> (Vec<Slot>, SlotSet) {
+    let mut schema = input.schema.clone();
+    let mut all_certain = SlotSet::of(&input.certain);
+    if matches!(kind, JoinKind::Inner | JoinKind::LeftOuter) {
+        schema.extend(slots.iter().filter(|slot| !input.schema.contains(slot)));
+    }
+    if kind == JoinKind::Inner {
+        all_certain = all_certain.union(certain);
+    }
+    (schema, all_certain)
+}
+
+/// A star joined to an input.
+pub(crate) fn star_join(
+    input: Node,
+    star: Star,
+    entry: StarEntry,
+    kind: JoinKind,
+    rows: f64,
+    cost: f64,
+) -> Node {
+    let (schema, certain) = joined(&input, &star.slots(), star_certain(&star), kind);
+    let op = Op::StarJoin {
+        input: Box::new(input),
+        star,
+        entry,
+        kind,
+    };
+    node(op, schema, certain, rows, cost)
+}
+
+/// The cheapest entry into a star for rows with these shared slots.
+pub(crate) fn star_join_entry(
+    unit: &Unit,
+    shared: &SlotSet,
+    rows: f64,
+) -> Option<(StarEntry, f64)> {
+    let (UnitKind::Star(star), Some(profile)) = (&unit.kind, &unit.profile) else {
+        return None;
+    };
+    entries(star, shared)
+        .into_iter()
+        .map(|entry| (entry, super::star_join_cost(star, profile, entry, rows)))
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// A hash join with the keys and compatibility checks that the sides ask for; estimates are those
+/// of the left side and the sum of costs.
+pub(crate) fn hash_join(
+    left: Node,
+    right: Node,
+    kind: JoinKind,
+    filter: Option<Expr>,
+    build_left: bool,
+) -> Node {
+    use crate::cost_constants::{EMIT_ROW, HASH_BUILD, HASH_PROBE, PAIR, START};
+    let shared = SlotSet::of(&left.schema).intersect(SlotSet::of(&right.schema));
+    let certain = SlotSet::of(&left.certain).intersect(SlotSet::of(&right.certain));
+    let keys = shared.intersect(certain).to_vec();
+    let compatible = shared.minus(certain).to_vec();
+    let (schema, all_certain) = joined(&left, &right.schema, SlotSet::of(&right.certain), kind);
+    let (l, r) = (left.estimated_rows, right.estimated_rows);
+    let mut cost = START + left.estimated_cost + right.estimated_cost;
+    cost += r * HASH_BUILD + l * (HASH_PROBE + EMIT_ROW);
+    if keys.is_empty() {
+        cost += l * r * PAIR;
+    }
+    if filter.as_ref().is_some_and(has_exists) {
+        cost += l * PATTERN_PROBE;
+    }
+    let (left, right) = (Box::new(left), Box::new(right));
+    let op = Op::HashJoin {
+        left,
+        right,
+        keys,
+        compatible,
+        kind,
+        filter,
+        build_left,
+    };
+    node(op, schema, all_certain, l, cost)
+}

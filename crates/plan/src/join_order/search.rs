@@ -1,0 +1,481 @@
+//! The search itself: the cheapest way to each set of units.
+//!
+//! Sets are bit masks. Exact search fills all sets in order of their number (every proper subset
+//! has a smaller one); greedy search grows one set from the unit with the fewest rows. Cross
+//! products are tried only for few units or where nothing connects.
+
+use super::{EXACT_UNITS_MAX, Problem, Unit, UnitKind};
+use crate::cost_constants::{
+    EMIT_ROW, GATHER_CELL, HASH_BUILD, HASH_PROBE, INVERSE_BUILD, INVERSE_PROBE, MERGE_ROW, PAIR,
+    PATH_STEP, PATTERN_PROBE, POSITION, QUAD_PROBE, START,
+};
+use crate::estimate::condition;
+use crate::estimate::star::StarProfile;
+use crate::physical::{Slot, Star, StarEntry};
+use crate::planner::{ForceJoin, Planner};
+use crate::slot_set::SlotSet;
+use std::collections::HashMap;
+
+/// Units up to which cross products are always considered.
+const CROSS_UNITS_MAX: usize = 6;
+
+/// How a set of units is produced.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    Leaf {
+        unit_idx: usize,
+    },
+    Star {
+        rest: u64,
+        unit_idx: usize,
+        entry: StarEntry,
+    },
+    Pattern {
+        rest: u64,
+        unit_idx: usize,
+    },
+    Path {
+        rest: u64,
+        unit_idx: usize,
+    },
+    Hash {
+        left: u64,
+        right: u64,
+        build_left: bool,
+    },
+    Merge {
+        left: u64,
+        right: u64,
+        key: Slot,
+    },
+}
+
+/// The cheapest way to one set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) step: Step,
+    pub(crate) rows: f64,
+    pub(crate) cost: f64,
+    sorted_by: Option<Slot>,
+}
+
+/// What the search found.
+pub(crate) struct Found {
+    pub(crate) best: HashMap<u64, Candidate>,
+    pub(crate) full: u64,
+}
+
+pub(crate) struct Search<'s> {
+    planner: &'s Planner<'s>,
+    problem: &'s Problem<'s>,
+    best: HashMap<u64, Candidate>,
+    /// Slots and certain slots of each set met.
+    slots: HashMap<u64, (SlotSet, SlotSet)>,
+    /// Units that share a slot with each unit.
+    neighbours: Vec<u64>,
+    /// Slots of more than one unit.
+    shared: Vec<Slot>,
+}
+
+impl<'s> Search<'s> {
+    pub(crate) fn new(planner: &'s Planner<'_>, problem: &'s Problem<'s>) -> Self {
+        let units = problem.units;
+        let neighbours = units.iter().enumerate().map(|(idx, unit)| {
+            let others = units.iter().enumerate().filter(|(other, candidate)| {
+                *other != idx && !unit.slots.is_disjoint(&candidate.slots)
+            });
+            others.fold(0, |mask, (other, _)| mask | 1 << other)
+        });
+        let mut all = SlotSet::default();
+        let mut twice = SlotSet::default();
+        for unit in units {
+            twice = twice.union(all.intersect(unit.slots));
+            all = all.union(unit.slots);
+        }
+        Self {
+            planner,
+            problem,
+            best: HashMap::new(),
+            slots: HashMap::new(),
+            neighbours: neighbours.collect(),
+            shared: twice.to_vec(),
+        }
+    }
+
+    pub(crate) fn run(mut self) -> Found {
+        let count = self.problem.units.len();
+        let full = if count == 64 {
+            u64::MAX
+        } else {
+            (1 << count) - 1
+        };
+        for unit_idx in 0..count {
+            self.leaf(unit_idx);
+        }
+        if count <= EXACT_UNITS_MAX {
+            for mask in 1..=full {
+                if mask.count_ones() > 1 {
+                    self.exact(mask);
+                }
+            }
+        } else {
+            self.greedy(full);
+        }
+        Found {
+            best: self.best,
+            full,
+        }
+    }
+
+    fn leaf(&mut self, unit_idx: usize) {
+        let unit = &self.problem.units[unit_idx];
+        let mask = 1 << unit_idx;
+        self.slots.insert(mask, (unit.slots, unit.certain));
+        let sorted_by = match &unit.kind {
+            UnitKind::Star(star) => scan_order(star, unit.profile.as_ref()),
+            UnitKind::Plan(node) => node.sorted_by.first().copied(),
+            _ => None,
+        };
+        let rows = self.rows(mask);
+        let step = Step::Leaf { unit_idx };
+        self.best.insert(
+            mask,
+            Candidate {
+                step,
+                rows,
+                cost: unit.cost,
+                sorted_by,
+            },
+        );
+    }
+
+    /// Rows of a set of units, whatever the order.
+    fn rows(&self, mask: u64) -> f64 {
+        let units = self.problem.units;
+        let inside = || {
+            (0..units.len())
+                .filter(move |idx| mask & (1 << idx) != 0)
+                .map(|i| &units[i])
+        };
+        let mut rows: f64 = inside().map(|unit| unit.rows).product();
+        for slot in &self.shared {
+            let having = inside().filter(|unit| unit.slots.contains(*slot));
+            let mut distinct: Vec<f64> = having.map(|unit| unit.distinct(*slot)).collect();
+            distinct.sort_by(f64::total_cmp);
+            rows /= distinct.iter().skip(1).product::<f64>();
+        }
+        let mut pending = self.problem.covered(mask);
+        for (idx, condition) in self.problem.conditions.iter().enumerate() {
+            let counted = inside().any(|unit| condition.slots.is_subset(&unit.certain));
+            if pending & (1 << idx) != 0 && (condition.exists || !counted) {
+                rows *= condition::selectivity(&condition.expr, &|slot| {
+                    inside().find_map(|unit| unit.statistics(slot))
+                });
+            }
+            pending &= !(1 << idx);
+        }
+        rows
+    }
+
+    fn exact(&mut self, mask: u64) {
+        let rows = self.rows(mask);
+        let lowest = 1u64 << mask.trailing_zeros();
+        self.remember_slots(mask);
+        for cross in [false, true] {
+            for unit_idx in bits(mask) {
+                self.try_unit(mask, unit_idx, rows, cross);
+            }
+            // Every split once: the left part has the lowest unit.
+            let rest = mask & !lowest;
+            let mut part = rest;
+            loop {
+                part = part.wrapping_sub(1) & rest;
+                let left = part | lowest;
+                let right = mask & !left;
+                if right != 0 {
+                    self.try_split(left, right, rows, cross);
+                }
+                if part == 0 {
+                    break;
+                }
+            }
+            let enough = self.best.contains_key(&mask);
+            if enough && self.problem.units.len() > CROSS_UNITS_MAX {
+                break;
+            }
+        }
+    }
+
+    fn greedy(&mut self, full: u64) {
+        let cheapest = bits(full).min_by(|a, b| {
+            let rows = |idx: usize| self.problem.units[idx].rows;
+            rows(*a).total_cmp(&rows(*b))
+        });
+        let mut mask = cheapest.map_or(0, |idx| 1u64 << idx);
+        while mask != full {
+            let connected = bits(full & !mask).filter(|idx| self.neighbours[*idx] & mask != 0);
+            let mut next: Vec<usize> = connected.collect();
+            if next.is_empty() {
+                next = bits(full & !mask).collect();
+            }
+            let mut chosen: Option<(f64, u64)> = None;
+            for unit_idx in next {
+                let grown = mask | 1 << unit_idx;
+                let rows = self.rows(grown);
+                self.remember_slots(grown);
+                self.try_unit(grown, unit_idx, rows, false);
+                self.try_split(mask, 1 << unit_idx, rows, true);
+                self.try_split(mask, 1 << unit_idx, rows, false);
+                let score = self.best[&grown].cost + rows;
+                if chosen.is_none_or(|(least, _)| score < least) {
+                    chosen = Some((score, grown));
+                }
+            }
+            match chosen {
+                Some((_, grown)) => mask = grown,
+                None => break,
+            }
+        }
+    }
+
+    fn remember_slots(&mut self, mask: u64) {
+        let units = self.problem.units;
+        let all = bits(mask).fold(
+            (SlotSet::default(), SlotSet::default()),
+            |(slots, certain), i| (slots.union(units[i].slots), certain.union(units[i].certain)),
+        );
+        self.slots.insert(mask, all);
+    }
+
+    /// Keeps the candidate if it is the cheapest, after the costs that all ways share.
+    fn offer(&mut self, mask: u64, parts: [u64; 2], candidate: Candidate) {
+        let mut candidate = candidate;
+        let before = self.problem.covered(parts[0]) | self.problem.covered(parts[1]);
+        let fresh = self.problem.covered(mask) & !before;
+        for idx in bits(fresh) {
+            let condition = &self.problem.conditions[idx];
+            let each = if condition.exists {
+                PATTERN_PROBE
+            } else {
+                condition::cost(&condition.expr)
+            };
+            candidate.cost += candidate.rows * each;
+        }
+        candidate.cost += candidate.rows * EMIT_ROW;
+        match self.best.get(&mask) {
+            Some(best) if best.cost <= candidate.cost => {}
+            _ => {
+                self.best.insert(mask, candidate);
+            }
+        }
+    }
+
+    /// Looks up one unit for each row of the rest.
+    fn try_unit(&mut self, mask: u64, unit_idx: usize, rows: f64, cross: bool) {
+        let rest = mask & !(1 << unit_idx);
+        let unit = &self.problem.units[unit_idx];
+        let connected = self.neighbours[unit_idx] & rest != 0;
+        let Some(input) = self.best.get(&rest).copied() else {
+            return;
+        };
+        let (slots, certain) = self.slots[&rest];
+        let shared = slots.intersect(unit.slots);
+        let both = shared.is_subset(&certain) && shared.is_subset(&unit.certain);
+        if cross == connected || !both {
+            return;
+        }
+        let forced_hash = matches!(
+            self.planner.options.force_join,
+            Some(ForceJoin::Hash | ForceJoin::Merge)
+        );
+        if forced_hash {
+            return;
+        }
+        let mut offers: Vec<(Step, f64)> = Vec::new();
+        match &unit.kind {
+            UnitKind::Star(star) => {
+                let Some(profile) = &unit.profile else {
+                    return;
+                };
+                for entry in entries(star, &shared) {
+                    let cost = star_join_cost(star, profile, entry, input.rows);
+                    offers.push((
+                        Step::Star {
+                            rest,
+                            unit_idx,
+                            entry,
+                        },
+                        cost,
+                    ));
+                }
+            }
+            UnitKind::Pattern(_) if connected => {
+                let step = Step::Pattern { rest, unit_idx };
+                offers.push((step, START + input.rows * PATTERN_PROBE));
+            }
+            UnitKind::Path(_) if connected => {
+                let step = Step::Path { rest, unit_idx };
+                offers.push((step, START + input.rows * PATH_STEP));
+            }
+            _ => {}
+        }
+        for (step, cost) in offers {
+            let cost = match self.planner.options.force_join {
+                Some(ForceJoin::Index) => 0.0,
+                _ => input.cost + cost,
+            };
+            let candidate = Candidate {
+                step,
+                rows,
+                cost,
+                sorted_by: None,
+            };
+            self.offer(mask, [rest, 1 << unit_idx], candidate);
+        }
+    }
+
+    /// Joins two sets by hashing, or by merging where they are sorted.
+    fn try_split(&mut self, left: u64, right: u64, rows: f64, cross: bool) {
+        let connected = bits(right).any(|idx| self.neighbours[idx] & left != 0);
+        if cross == connected {
+            return;
+        }
+        let (Some(a), Some(b)) = (self.best.get(&left), self.best.get(&right)) else {
+            return;
+        };
+        let (a, b) = (*a, *b);
+        let ((a_slots, a_certain), (b_slots, b_certain)) = (self.slots[&left], self.slots[&right]);
+        let shared = a_slots.intersect(b_slots);
+        let keys = shared.intersect(a_certain).intersect(b_certain);
+        let mask = left | right;
+        for build_left in [false, true] {
+            let (build, probe) = if build_left { (&a, &b) } else { (&b, &a) };
+            let mut cost =
+                START + a.cost + b.cost + build.rows * HASH_BUILD + probe.rows * HASH_PROBE;
+            if keys.is_empty() {
+                cost += a.rows * b.rows * PAIR;
+            }
+            let step = Step::Hash {
+                left,
+                right,
+                build_left,
+            };
+            self.offer(
+                mask,
+                [left, right],
+                Candidate {
+                    step,
+                    rows,
+                    cost,
+                    sorted_by: None,
+                },
+            );
+        }
+        if let (Some(key), Some(other)) = (a.sorted_by, b.sorted_by)
+            && key == other
+            && shared.to_vec() == [key]
+            && keys.contains(key)
+        {
+            let forced = self.planner.options.force_join == Some(ForceJoin::Merge);
+            let cost = if forced {
+                0.0
+            } else {
+                a.cost + b.cost + (a.rows + b.rows) * MERGE_ROW
+            };
+            let step = Step::Merge { left, right, key };
+            self.offer(
+                mask,
+                [left, right],
+                Candidate {
+                    step,
+                    rows,
+                    cost,
+                    sorted_by: Some(key),
+                },
+            );
+        }
+    }
+}
+
+/// The indexes of the bits set.
+pub(crate) fn bits(mask: u64) -> impl Iterator<Item = usize> {
+    (0..64).filter(move |idx| mask & (1 << idx) != 0)
+}
+
+/// The slots through which rows with these certain slots can enter a star.
+pub(crate) fn entries(star: &Star, shared: &SlotSet) -> Vec<StarEntry> {
+    let mut entries = Vec::new();
+    if star
+        .subject
+        .slot()
+        .is_some_and(|slot| shared.contains(slot))
+    {
+        entries.push(StarEntry::Subject);
+    }
+    for (pattern_idx, pattern) in star.patterns.iter().enumerate() {
+        if !pattern.optional
+            && pattern
+                .object
+                .slot()
+                .is_some_and(|slot| shared.contains(slot))
+        {
+            entries.push(StarEntry::Object { pattern_idx });
+        }
+    }
+    entries
+}
+
+/// The subject, where a scan of the star gives it in order: one table and nothing irregular.
+pub(crate) fn scan_order(star: &Star, profile: Option<&StarProfile>) -> Option<Slot> {
+    let profile = profile?;
+    let rows = matches!(profile.access, crate::physical::StarAccess::Rows);
+    let regular = profile
+        .patterns
+        .iter()
+        .all(|pattern| pattern.irregular == 0.0);
+    let subject = star.subject.slot()?;
+    (rows && regular && star.tables.len() == 1).then_some(subject)
+}
+
+/// The cost of finding a star for each of some rows.
+pub(crate) fn star_join_cost(
+    star: &Star,
+    profile: &StarProfile,
+    entry: StarEntry,
+    input_rows: f64,
+) -> f64 {
+    let cells = star.patterns.len() as f64;
+    let irregular: f64 = profile
+        .patterns
+        .iter()
+        .map(|p| p.irregular_share.min(1.0))
+        .sum();
+    match entry {
+        StarEntry::Subject => {
+            let each = POSITION + cells * GATHER_CELL + irregular * QUAD_PROBE;
+            START + input_rows * each
+        }
+        StarEntry::Object { pattern_idx } => {
+            let known = &profile.patterns[pattern_idx];
+            let fanout = known.matches / known.distinct.max(1.0);
+            let quads = if known.irregular > 0.0 {
+                QUAD_PROBE
+            } else {
+                0.0
+            };
+            let probe = INVERSE_PROBE + quads;
+            let each = probe + fanout * (cells * GATHER_CELL + irregular * QUAD_PROBE);
+            START + known.unindexed_rows * INVERSE_BUILD + input_rows * each
+        }
+    }
+}
+
+impl Unit {
+    /// Whether a condition is part of the star already.
+    pub(crate) fn has_own(&self, condition: &super::Condition) -> bool {
+        let star = matches!(self.kind, UnitKind::Star(_));
+        star && !condition.exists
+            && !condition.slots.is_empty()
+            && condition.slots.is_subset(&self.certain)
+    }
+}

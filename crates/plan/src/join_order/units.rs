@@ -1,0 +1,337 @@
+//! The units of join ordering and what is known of each alone.
+//!
+//! Triples with the same subject and graphs and constant predicates make a star. A slot occurs at
+//! most once in a star: a second object with the same slot gets a fresh slot and a `sameTerm`
+//! condition; a triple that repeats a slot within itself stays a general pattern.
+
+use super::Condition;
+use crate::cost_constants::{PATH_STEP, PATTERN_PROBE, QUAD_SCAN, START};
+use crate::estimate::condition::{self, SlotStatistics};
+use crate::estimate::star::StarProfile;
+use crate::estimate::{pattern, star};
+use crate::logical::Triple;
+use crate::physical::{
+    Expr, Graphs, Node, PathPattern, Pattern, Position, Slot, Star, StarPattern, TableIdx,
+};
+use crate::planner::{PlanError, Planner};
+use crate::slot_set::SlotSet;
+use basalt_rdf::TermId;
+
+/// What is joined.
+#[derive(Clone, Debug)]
+pub(crate) enum UnitKind {
+    Star(Star),
+    Pattern(Pattern),
+    Path(PathPattern),
+    Plan(Node),
+}
+
+/// A unit with its estimates.
+#[derive(Clone, Debug)]
+pub(crate) struct Unit {
+    pub(crate) kind: UnitKind,
+    pub(crate) slots: SlotSet,
+    pub(crate) certain: SlotSet,
+    /// Rows alone, its own conditions included.
+    pub(crate) rows: f64,
+    /// Cost of reading it alone.
+    pub(crate) cost: f64,
+    /// For stars.
+    pub(crate) profile: Option<StarProfile>,
+    /// Distinct values by slot, before conditions.
+    distinct: Vec<(Slot, SlotStatistics)>,
+}
+
+impl UnitKind {
+    pub(crate) fn slots(&self) -> SlotSet {
+        match self {
+            Self::Star(star) => SlotSet::of(&star.slots()),
+            Self::Pattern(pattern) => SlotSet::of(&pattern.slots()),
+            Self::Path(path) => SlotSet::of(&path.slots()),
+            Self::Plan(node) => SlotSet::of(&node.schema),
+        }
+    }
+
+    fn certain(&self) -> SlotSet {
+        match self {
+            Self::Star(star) => star_certain(star),
+            Self::Plan(node) => SlotSet::of(&node.certain),
+            other => other.slots(),
+        }
+    }
+}
+
+/// The slots a star binds in every row.
+pub(crate) fn star_certain(star: &Star) -> SlotSet {
+    let objects = star.patterns.iter().filter(|pattern| !pattern.optional);
+    let objects = objects.filter_map(|pattern| pattern.object.slot());
+    star.graphs
+        .slot()
+        .into_iter()
+        .chain(star.subject.slot())
+        .chain(objects)
+        .collect()
+}
+
+impl Unit {
+    pub(crate) fn new(planner: &Planner<'_>, mut kind: UnitKind, conditions: &[Condition]) -> Self {
+        let (slots, certain) = (kind.slots(), kind.certain());
+        let own = conditions
+            .iter()
+            .filter(|c| !c.slots.is_empty() && c.slots.is_subset(&slots));
+        let settled = own.filter(|c| c.slots.is_subset(&certain) && !c.exists);
+        let mut unit = match &mut kind {
+            UnitKind::Star(star) => {
+                star.filters
+                    .extend(settled.map(|condition| condition.expr.clone()));
+                let profile = star::profile(planner, star);
+                let distinct = star_distinct(planner, star, &profile);
+                Self {
+                    kind,
+                    slots,
+                    certain,
+                    rows: profile.rows,
+                    cost: profile.cost,
+                    profile: Some(profile),
+                    distinct,
+                }
+            }
+            UnitKind::Pattern(triple) => {
+                let rows = pattern::rows(planner, triple);
+                let cost = START + PATTERN_PROBE + rows * QUAD_SCAN;
+                let distinct = pattern_distinct(planner, triple, rows);
+                Self {
+                    kind,
+                    slots,
+                    certain,
+                    rows,
+                    cost,
+                    profile: None,
+                    distinct,
+                }
+            }
+            UnitKind::Path(path) => {
+                let rows = pattern::path_rows(planner, path);
+                let cost = START + PATH_STEP + rows * QUAD_SCAN * 4.0;
+                let distinct = even_distinct(slots, rows.sqrt().max(1.0));
+                Self {
+                    kind,
+                    slots,
+                    certain,
+                    rows,
+                    cost,
+                    profile: None,
+                    distinct,
+                }
+            }
+            UnitKind::Plan(node) => {
+                let (rows, cost) = (node.estimated_rows, node.estimated_cost);
+                let distinct = even_distinct(slots, rows.max(1.0));
+                Self {
+                    kind,
+                    slots,
+                    certain,
+                    rows,
+                    cost,
+                    profile: None,
+                    distinct,
+                }
+            }
+        };
+        if unit.profile.is_none() {
+            unit.count_conditions(conditions);
+        }
+        unit
+    }
+
+    /// Counts the conditions that will be applied to the unit alone.
+    fn count_conditions(&mut self, conditions: &[Condition]) {
+        let rest = conditions
+            .iter()
+            .filter(|c| !c.slots.is_empty() && !c.exists && c.slots.is_subset(&self.certain));
+        for condition in rest {
+            self.rows *= condition::selectivity(&condition.expr, &|slot| self.statistics(slot));
+            self.cost += self.rows * condition::cost(&condition.expr);
+        }
+    }
+
+    /// What is known of a slot before conditions.
+    pub(crate) fn statistics(&self, slot: Slot) -> Option<SlotStatistics> {
+        self.distinct
+            .iter()
+            .find(|(s, _)| *s == slot)
+            .map(|(_, statistics)| *statistics)
+    }
+
+    /// Distinct values of a slot before conditions.
+    pub(crate) fn distinct(&self, slot: Slot) -> f64 {
+        self.statistics(slot)
+            .map_or(1.0, |statistics| statistics.distinct)
+            .max(1.0)
+    }
+}
+
+fn plain(distinct: f64) -> SlotStatistics {
+    SlotStatistics {
+        distinct: distinct.max(1.0),
+        range: None,
+    }
+}
+
+fn even_distinct(slots: SlotSet, distinct: f64) -> Vec<(Slot, SlotStatistics)> {
+    slots.iter().map(|slot| (slot, plain(distinct))).collect()
+}
+
+fn star_distinct(
+    planner: &Planner<'_>,
+    star: &Star,
+    profile: &StarProfile,
+) -> Vec<(Slot, SlotStatistics)> {
+    let mut distinct: Vec<_> = star
+        .subject
+        .slot()
+        .map(|slot| (slot, plain(profile.subjects)))
+        .into_iter()
+        .collect();
+    if let Some(graph) = star.graphs.slot() {
+        distinct.push((graph, plain(planner.statistics.named_graph_count() as f64)));
+    }
+    for pattern in &star.patterns {
+        if let Some(slot) = pattern.object.slot()
+            && let Some(statistics) = star::slot_statistics(star, &profile.patterns, slot)
+        {
+            distinct.push((slot, statistics));
+        }
+    }
+    distinct
+}
+
+fn pattern_distinct(
+    planner: &Planner<'_>,
+    pattern: &Pattern,
+    rows: f64,
+) -> Vec<(Slot, SlotStatistics)> {
+    let subjects = planner.statistics.subject_count() as f64;
+    let mut distinct = Vec::new();
+    if let Some(slot) = pattern.subject.slot() {
+        distinct.push((slot, plain(rows.min(subjects))));
+    }
+    if let Some(slot) = pattern.predicate.slot() {
+        distinct.push((slot, plain(rows.min(50.0))));
+    }
+    if let Some(slot) = pattern.object.slot() {
+        distinct.push((slot, plain(rows.min(subjects))));
+    }
+    if let Some(slot) = pattern.graphs.slot() {
+        distinct.push((slot, plain(planner.statistics.named_graph_count() as f64)));
+    }
+    distinct
+}
+
+impl Planner<'_> {
+    /// Groups triples into stars; what fits into none stays a pattern.
+    pub(crate) fn stars_and_patterns(
+        &mut self,
+        triples: &[Triple],
+    ) -> Result<Vec<UnitKind>, PlanError> {
+        let mut stars: Vec<Star> = Vec::new();
+        let mut patterns = Vec::new();
+        let (optional, required): (Vec<&Triple>, Vec<&Triple>) =
+            triples.iter().partition(|triple| triple.optional);
+        for triple in required.into_iter().chain(optional) {
+            let Some(predicate) = star_predicate(triple) else {
+                patterns.push(UnitKind::Pattern(Pattern {
+                    subject: triple.subject,
+                    predicate: triple.predicate,
+                    object: triple.object,
+                    graphs: triple.graphs.clone(),
+                }));
+                continue;
+            };
+            let same =
+                |star: &&mut Star| star.subject == triple.subject && star.graphs == triple.graphs;
+            let mut object = triple.object;
+            let pattern = |object| StarPattern {
+                predicate,
+                object,
+                optional: triple.optional,
+            };
+            match stars.iter_mut().find(same) {
+                Some(star) => {
+                    if let Position::Slot(slot) = object
+                        && star.slots().contains(&slot)
+                    {
+                        let copy = self.fresh_slot("same")?;
+                        object = Position::Slot(copy);
+                        let (a, b) = (Box::new(Expr::Slot(slot)), Box::new(Expr::Slot(copy)));
+                        star.filters.push(Expr::SameTerm(a, b));
+                    }
+                    star.patterns.push(pattern(object));
+                }
+                None => stars.push(Star {
+                    subject: triple.subject,
+                    graphs: triple.graphs.clone(),
+                    patterns: vec![pattern(object)],
+                    filters: Vec::new(),
+                    tables: Vec::new(),
+                }),
+            }
+        }
+        for star in &mut stars {
+            star::choose_tables(self, star);
+        }
+        if self.rule("prune_tables") {
+            self.prune_linked_tables(&mut stars);
+        }
+        Ok(stars
+            .into_iter()
+            .map(UnitKind::Star)
+            .chain(patterns)
+            .collect())
+    }
+
+    /// A star whose subject is another star's object has clean rows only in the tables that the
+    /// object's columns link to, if all values are in columns.
+    fn prune_linked_tables(&self, stars: &mut [Star]) {
+        let mut links: Vec<(Slot, Vec<TableIdx>)> = Vec::new();
+        for star in stars.iter() {
+            for pattern in star.patterns.iter().filter(|pattern| !pattern.optional) {
+                let Position::Slot(slot) = pattern.object else {
+                    continue;
+                };
+                let columns = self.columns(pattern.predicate);
+                let clean = self.statistics.irregular(pattern.predicate).quads == 0
+                    && columns.iter().all(|(_, column)| column.dirty_rows == 0);
+                if clean {
+                    let targets = columns.iter().flat_map(|(_, column)| &column.links);
+                    let targets = targets
+                        .filter(|(_, count)| *count > 0)
+                        .map(|(table, _)| *table);
+                    links.push((slot, targets.collect()));
+                }
+            }
+        }
+        for star in stars.iter_mut() {
+            for (slot, targets) in &links {
+                if star.subject == Position::Slot(*slot) {
+                    star.tables.retain(|table| targets.contains(table));
+                }
+            }
+        }
+    }
+}
+
+/// The predicate of a triple that can be part of a star.
+fn star_predicate(triple: &Triple) -> Option<TermId> {
+    let Position::Id(predicate) = triple.predicate else {
+        return None;
+    };
+    let repeats = |slot: Option<Slot>, other: Option<Slot>| slot.is_some() && slot == other;
+    let graph = match &triple.graphs {
+        Graphs::Variable { slot, .. } => Some(*slot),
+        Graphs::One(_) | Graphs::Merge { .. } => None,
+    };
+    let (subject, object) = (triple.subject.slot(), triple.object.slot());
+    let repeated = repeats(subject, object) || repeats(graph, subject) || repeats(graph, object);
+    (!repeated).then_some(predicate)
+}

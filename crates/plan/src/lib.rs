@@ -1,0 +1,32 @@
+//! SPARQL algebra to physical plans: rules, estimates, costs. Sees data only through
+//! [`statistics::Statistics`] and does no I/O.
+//!
+//! The way of a query: spargebra algebra → a logical plan (variables become slots, constants become
+//! ids, joins are flattened into groups, rules rewrite) → stars and other units, ordered by dynamic
+//! programming → [`physical::Plan`] (columns pruned, nodes numbered) → the executor or [`explain()`].
+
+mod cost_constants;
+mod estimate;
+mod explain;
+mod expression;
+mod inputs;
+mod join_order;
+mod logical;
+mod lower;
+pub mod physical;
+mod planner;
+mod rules;
+mod slot_set;
+pub mod statistics;
+mod translate;
+mod validate;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use explain::{NodeProfile, explain};
+pub use planner::{ForceJoin, PlanError, PlanOptions, plan};
+pub use rules::RULES;
+pub use validate::validate;

@@ -1,0 +1,329 @@
+//! The logical plan: the query's meaning, before any order or algorithm is chosen.
+//!
+//! Between the translator, whose rules rewrite it, and lowering. Variables are slots already;
+//! joins are flattened into [`JoinGroup`]s, the unit of join ordering.
+//!
+//! Invariant: in `GRAPH ?g` every sub-plan carries the graph's slot in its schema, so that joins
+//! compare the graph. A slot that a subselect does not project occurs nowhere outside it.
+
+use crate::expression::{slots_of, slots_of_all};
+use crate::physical::{
+    Aggregate, AggregateFunction, Constant, Expr, Graphs, PathPattern, Position, Slot, SortKey,
+};
+use crate::slot_set::SlotSet;
+
+/// One triple pattern; unknown constants have pruned the plan before.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Triple {
+    pub(crate) subject: Position,
+    pub(crate) predicate: Position,
+    pub(crate) object: Position,
+    pub(crate) graphs: Graphs,
+    /// An OPTIONAL folded into the group; the object is a slot that occurs nowhere else.
+    pub(crate) optional: bool,
+}
+
+impl Triple {
+    pub(crate) fn slots(&self) -> SlotSet {
+        [self.subject, self.predicate, self.object]
+            .into_iter()
+            .filter_map(Position::slot)
+            .chain(self.graphs.slot())
+            .collect()
+    }
+
+    pub(crate) fn certain(&self) -> SlotSet {
+        let mut slots = self.slots();
+        if self.optional
+            && let Some(object) = self.object.slot()
+        {
+            slots.remove(object);
+        }
+        slots
+    }
+}
+
+/// Everything that is joined with each other, in any order, under the conditions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct JoinGroup {
+    pub(crate) triples: Vec<Triple>,
+    pub(crate) paths: Vec<PathPattern>,
+    pub(crate) children: Vec<Logical>,
+    /// Conjuncts over the joined rows.
+    pub(crate) filters: Vec<Expr>,
+}
+
+/// An operator of the logical plan.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Logical {
+    Empty,
+    Group(JoinGroup),
+    LeftJoin {
+        left: Box<Logical>,
+        right: Box<Logical>,
+        conditions: Vec<Expr>,
+    },
+    /// Left rows without a partner (the partner's slots are not visible above).
+    AntiJoin {
+        left: Box<Logical>,
+        right: Box<Logical>,
+        conditions: Vec<Expr>,
+    },
+    /// MINUS; `graph` is the slot of an enclosing `GRAPH ?g`, which must be equal but does not
+    /// count as shared.
+    Minus {
+        left: Box<Logical>,
+        right: Box<Logical>,
+        graph: Option<Slot>,
+    },
+    Filter {
+        input: Box<Logical>,
+        conditions: Vec<Expr>,
+    },
+    Extend {
+        input: Box<Logical>,
+        slot: Slot,
+        expr: Expr,
+    },
+    Project {
+        input: Box<Logical>,
+        slots: Vec<Slot>,
+    },
+    Distinct {
+        input: Box<Logical>,
+    },
+    OrderBy {
+        input: Box<Logical>,
+        keys: Vec<SortKey>,
+    },
+    Slice {
+        input: Box<Logical>,
+        offset: usize,
+        limit: Option<usize>,
+    },
+    Aggregate {
+        input: Box<Logical>,
+        keys: Vec<Slot>,
+        aggregates: Vec<Aggregate>,
+    },
+    Union(Vec<Logical>),
+    Values {
+        slots: Vec<Slot>,
+        rows: Vec<Vec<Option<Constant>>>,
+    },
+}
+
+impl JoinGroup {
+    pub(crate) fn schema(&self) -> SlotSet {
+        let mut set = self.pattern_slots();
+        for child in &self.children {
+            set = set.union(child.schema());
+        }
+        set
+    }
+
+    pub(crate) fn certain(&self) -> SlotSet {
+        let mut set = SlotSet::default();
+        for triple in &self.triples {
+            set = set.union(triple.certain());
+        }
+        for path in &self.paths {
+            set = set.union(SlotSet::of(&path.slots()));
+        }
+        for child in &self.children {
+            set = set.union(child.certain());
+        }
+        set
+    }
+
+    /// The slots of triples and paths.
+    pub(crate) fn pattern_slots(&self) -> SlotSet {
+        let mut set = SlotSet::default();
+        for triple in &self.triples {
+            set = set.union(triple.slots());
+        }
+        for path in &self.paths {
+            set = set.union(SlotSet::of(&path.slots()));
+        }
+        set
+    }
+
+    /// Whether another part that has these slots may be joined into this group without moving
+    /// what a filter or a folded OPTIONAL sees.
+    pub(crate) fn can_merge(&self, other: &SlotSet) -> bool {
+        let certain = self.certain();
+        let optional_free = self
+            .triples
+            .iter()
+            .filter(|triple| triple.optional)
+            .all(|triple| triple.slots().minus(certain).is_disjoint(other));
+        optional_free
+            && self
+                .filters
+                .iter()
+                .all(|filter| slots_of(filter).intersect(*other).is_subset(&certain))
+    }
+}
+
+impl Logical {
+    /// One row without columns.
+    pub(crate) fn unit() -> Self {
+        Self::Group(JoinGroup::default())
+    }
+
+    /// A group with this as its only child, or the group that this is.
+    pub(crate) fn into_group(self) -> JoinGroup {
+        match self {
+            Self::Group(group) => group,
+            other => JoinGroup {
+                children: vec![other],
+                ..JoinGroup::default()
+            },
+        }
+    }
+
+    /// The slots that may be bound in a row.
+    pub(crate) fn schema(&self) -> SlotSet {
+        match self {
+            Self::Empty => SlotSet::default(),
+            Self::Group(group) => group.schema(),
+            Self::LeftJoin { left, right, .. } => left.schema().union(right.schema()),
+            Self::AntiJoin { left, .. } | Self::Minus { left, .. } => left.schema(),
+            Self::Filter { input, .. }
+            | Self::Distinct { input }
+            | Self::OrderBy { input, .. }
+            | Self::Slice { input, .. } => input.schema(),
+            Self::Extend { input, slot, .. } => {
+                let mut set = input.schema();
+                set.insert(*slot);
+                set
+            }
+            Self::Project { slots, .. } | Self::Values { slots, .. } => SlotSet::of(slots),
+            Self::Aggregate {
+                keys, aggregates, ..
+            } => keys
+                .iter()
+                .copied()
+                .chain(aggregates.iter().map(|a| a.slot))
+                .collect(),
+            Self::Union(inputs) => inputs
+                .iter()
+                .fold(SlotSet::default(), |set, input| set.union(input.schema())),
+        }
+    }
+
+    /// The slots that are bound in every row.
+    pub(crate) fn certain(&self) -> SlotSet {
+        match self {
+            Self::Empty => SlotSet::default(),
+            Self::Group(group) => group.certain(),
+            Self::LeftJoin { left, .. }
+            | Self::AntiJoin { left, .. }
+            | Self::Minus { left, .. } => left.certain(),
+            Self::Filter { input, .. }
+            | Self::Distinct { input }
+            | Self::OrderBy { input, .. }
+            | Self::Slice { input, .. } => input.certain(),
+            Self::Extend { input, slot, expr } => {
+                let mut set = input.certain();
+                if is_certain(expr, &set) {
+                    set.insert(*slot);
+                }
+                set
+            }
+            Self::Project { input, slots } => input.certain().intersect(SlotSet::of(slots)),
+            Self::Values { slots, rows } => certain_values(slots, rows),
+            Self::Aggregate {
+                input,
+                keys,
+                aggregates,
+            } => {
+                let counts = aggregates
+                    .iter()
+                    .filter(|a| a.function == AggregateFunction::Count);
+                SlotSet::of(keys)
+                    .intersect(input.certain())
+                    .union(counts.map(|aggregate| aggregate.slot).collect())
+            }
+            Self::Union(inputs) => inputs
+                .iter()
+                .map(Self::certain)
+                .reduce(SlotSet::intersect)
+                .unwrap_or_default(),
+        }
+    }
+
+    /// Every slot that the plan mentions where an enclosing row could provide it.
+    pub(crate) fn mentioned(&self) -> SlotSet {
+        let set = self.schema();
+        match self {
+            Self::Empty | Self::Values { .. } => set,
+            Self::Group(group) => group
+                .children
+                .iter()
+                .fold(set.union(slots_of_all(&group.filters)), |set, child| {
+                    set.union(child.mentioned())
+                }),
+            Self::LeftJoin {
+                left,
+                right,
+                conditions,
+            }
+            | Self::AntiJoin {
+                left,
+                right,
+                conditions,
+            } => {
+                let set = set.union(slots_of_all(conditions));
+                set.union(left.mentioned()).union(right.mentioned())
+            }
+            Self::Minus { left, right, .. } => set.union(left.mentioned()).union(right.mentioned()),
+            Self::Filter { input, conditions } => {
+                set.union(slots_of_all(conditions)).union(input.mentioned())
+            }
+            Self::Extend { input, expr, .. } => set.union(slots_of(expr)).union(input.mentioned()),
+            Self::OrderBy { input, keys } => {
+                keys.iter().fold(set.union(input.mentioned()), |set, key| {
+                    set.union(slots_of(&key.expr))
+                })
+            }
+            Self::Project { input, .. } | Self::Distinct { input } | Self::Slice { input, .. } => {
+                set.union(input.mentioned())
+            }
+            Self::Aggregate {
+                input, aggregates, ..
+            } => aggregates
+                .iter()
+                .filter_map(|aggregate| aggregate.argument.as_ref())
+                .fold(set.union(input.mentioned()), |set, expr| {
+                    set.union(slots_of(expr))
+                }),
+            Self::Union(inputs) => inputs
+                .iter()
+                .fold(set, |set, input| set.union(input.mentioned())),
+        }
+    }
+}
+
+/// Whether an expression never fails on rows where these slots are bound.
+pub(crate) fn is_certain(expr: &Expr, certain: &SlotSet) -> bool {
+    match expr {
+        Expr::Constant(_) | Expr::Bound(_) => true,
+        Expr::Slot(slot) => certain.contains(*slot),
+        _ => false,
+    }
+}
+
+/// The slots without UNDEF in any row.
+pub(crate) fn certain_values(slots: &[Slot], rows: &[Vec<Option<Constant>>]) -> SlotSet {
+    let bound = |idx: usize| {
+        rows.iter()
+            .all(|row| row.get(idx).is_some_and(Option::is_some))
+    };
+    slots
+        .iter()
+        .enumerate()
+        .filter(|(idx, _)| bound(*idx))
+        .map(|(_, slot)| *slot)
+        .collect()
+}

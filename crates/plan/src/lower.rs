@@ -1,0 +1,455 @@
+//! Logical to physical, operator by operator; groups go to `join_order`, OPTIONAL, EXISTS and
+//! MINUS to [`partner_join`](self::partner_join).
+//!
+//! Inside EXISTS the plan is correlated: [`Outer`] says which slots the enclosing row may bind, and
+//! every group (or expression) that mentions one of them joins an [`Op::Outer`] row there. So outer
+//! values reach exactly the places where the variable is in scope.
+
+mod partner_join;
+
+use crate::cost_constants::{
+    EMIT_ROW, EXPRESSION, GROUP_ROW, HASH_BUILD, HASH_PROBE, SORT_COMPARE,
+};
+use crate::estimate::condition;
+use crate::expression::{conjunction, has_exists, resolve_missing, slots_of, slots_of_all};
+use crate::join_order::{hash_join, outer_row};
+use crate::logical::{JoinGroup, Logical, certain_values, is_certain};
+use crate::physical::{Aggregate, AggregateFunction, Expr, JoinKind, Node, Op, Slot, SortKey};
+use crate::planner::{PlanError, Planner, node};
+use crate::rules::distribute_union;
+use crate::slot_set::SlotSet;
+
+/// The slots that the row around an EXISTS provides.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Outer {
+    pub(crate) slots: SlotSet,
+    pub(crate) certain: SlotSet,
+}
+
+impl Planner<'_> {
+    /// The physical plan of a logical one.
+    pub(crate) fn lower(&mut self, plan: &Logical, outer: &Outer) -> Result<Node, PlanError> {
+        self.lower_first(plan, outer, None)
+    }
+
+    /// As [`Self::lower`]; only the first `limit` rows are needed.
+    fn lower_first(
+        &mut self,
+        plan: &Logical,
+        outer: &Outer,
+        limit: Option<usize>,
+    ) -> Result<Node, PlanError> {
+        match plan {
+            Logical::Empty => Ok(node(Op::Empty, Vec::new(), SlotSet::default(), 0.0, 0.0)),
+            Logical::Group(group) => self.group(group, outer),
+            Logical::LeftJoin {
+                left,
+                right,
+                conditions,
+            } => self.lower_partner(left, right, conditions, JoinKind::LeftOuter, outer),
+            Logical::AntiJoin {
+                left,
+                right,
+                conditions,
+            } => self.lower_partner(left, right, conditions, JoinKind::Anti, outer),
+            Logical::Minus { left, right, graph } => self.lower_minus(left, right, *graph, outer),
+            Logical::Filter { input, conditions } => {
+                let input = self.lower(input, outer)?;
+                let input = self.with_outer(input, slots_of_all(conditions), outer);
+                self.apply_conditions(input, conditions.clone())
+            }
+            Logical::Extend { input, slot, expr } => {
+                let mut inner = *outer;
+                inner.slots.remove(*slot);
+                let input = self.lower_first(input, &inner, limit)?;
+                let input = self.with_outer(input, slots_of(expr), &inner);
+                self.extend(input, *slot, expr.clone())
+            }
+            Logical::Project { input, slots } => {
+                let input = self.lower_first(input, outer, limit)?;
+                Ok(self.project(input, slots.clone()))
+            }
+            Logical::Distinct { input } => self.distinct(input, outer),
+            Logical::OrderBy { input, keys } => self.order_by(input, keys, outer, limit),
+            Logical::Slice {
+                input,
+                offset,
+                limit,
+            } => {
+                let needed = limit.and_then(|limit| limit.checked_add(*offset));
+                let needed = needed.filter(|_| self.rule("top_k"));
+                let input = self.lower_first(input, outer, needed)?;
+                Ok(self.slice(input, *offset, *limit))
+            }
+            Logical::Aggregate {
+                input,
+                keys,
+                aggregates,
+            } => self.aggregate(input, keys, aggregates, outer),
+            Logical::Union(inputs) => self.union(inputs, outer),
+            Logical::Values { slots, rows } => {
+                let certain = certain_values(slots, rows);
+                let count = rows.len() as f64;
+                let op = Op::Values { rows: rows.clone() };
+                Ok(node(op, slots.clone(), certain, count, count))
+            }
+        }
+    }
+
+    /// A join group, its union distributed where that is cheaper.
+    fn group(&mut self, group: &JoinGroup, outer: &Outer) -> Result<Node, PlanError> {
+        let joined = self.join_group(group, outer, None)?;
+        // Without a bound, nested unions would be planned exponentially often.
+        if self.alternatives == 0 {
+            return Ok(joined);
+        }
+        let Some(branches) = distribute_union::branches(self, outer.slots, group) else {
+            return Ok(joined);
+        };
+        self.alternatives -= 1;
+        let union = self.union(&branches, outer)?;
+        let union_is_cheaper = union.estimated_cost < joined.estimated_cost;
+        Ok(if union_is_cheaper { union } else { joined })
+    }
+
+    fn distinct(&mut self, input: &Logical, outer: &Outer) -> Result<Node, PlanError> {
+        let input = self.lower(input, outer)?;
+        let rows = input.estimated_rows;
+        let cost = input.estimated_cost + rows * GROUP_ROW;
+        let (schema, certain) = (input.schema.clone(), SlotSet::of(&input.certain));
+        let input = Box::new(input);
+        Ok(node(
+            Op::Distinct { input },
+            schema,
+            certain,
+            rows * 0.9,
+            cost,
+        ))
+    }
+
+    /// The input joined with the enclosing row, if it lacks some of these slots that the row has.
+    pub(crate) fn with_outer(&self, input: Node, slots: SlotSet, outer: &Outer) -> Node {
+        let missing = slots
+            .intersect(outer.slots)
+            .minus(SlotSet::of(&input.schema));
+        if missing.is_empty() {
+            return input;
+        }
+        hash_join(
+            outer_row(missing, outer),
+            input,
+            JoinKind::Inner,
+            None,
+            true,
+        )
+    }
+
+    /// Restricts a node to the rows for which all conditions are true.
+    pub(crate) fn apply_conditions(
+        &mut self,
+        input: Node,
+        conditions: Vec<Expr>,
+    ) -> Result<Node, PlanError> {
+        let mut plain = Vec::new();
+        let mut exists = Vec::new();
+        let available = SlotSet::of(&input.schema);
+        for mut expr in conditions {
+            resolve_missing(&mut expr, &available, self.statistics);
+            if has_exists(&expr) {
+                exists.push(expr)
+            } else {
+                plain.push(expr)
+            }
+        }
+        let mut result = self.filter(input, plain);
+        for expr in exists {
+            result = self.apply_exists(result, expr)?;
+        }
+        Ok(result)
+    }
+
+    /// As [`Self::apply_conditions`], where the input's estimate counts the conditions already.
+    pub(crate) fn apply_conditions_at(
+        &mut self,
+        input: Node,
+        conditions: Vec<Expr>,
+        rows: f64,
+    ) -> Result<Node, PlanError> {
+        if conditions.is_empty() {
+            return Ok(input);
+        }
+        let mut result = self.apply_conditions(input, conditions)?;
+        result.estimated_rows = rows;
+        Ok(result)
+    }
+
+    fn filter(&mut self, input: Node, conditions: Vec<Expr>) -> Node {
+        let Some(condition) = conjunction(conditions) else {
+            return input;
+        };
+        let rows = input.estimated_rows;
+        let cost = input.estimated_cost + rows * condition::cost(&condition);
+        let rows = rows * condition::selectivity(&condition, &|_| None);
+        self.pass(input, rows, cost, |input| Op::Filter { input, condition })
+    }
+
+    /// An operator that keeps the columns and the order of its input.
+    pub(crate) fn pass(
+        &self,
+        input: Node,
+        rows: f64,
+        cost: f64,
+        op: impl FnOnce(Box<Node>) -> Op,
+    ) -> Node {
+        let (schema, certain) = (input.schema.clone(), SlotSet::of(&input.certain));
+        let sorted_by = input.sorted_by.clone();
+        let mut result = node(op(Box::new(input)), schema, certain, rows, cost);
+        result.sorted_by = sorted_by;
+        result
+    }
+
+    fn extend(&mut self, input: Node, slot: Slot, expr: Expr) -> Result<Node, PlanError> {
+        let mut expr = expr;
+        resolve_missing(&mut expr, &SlotSet::of(&input.schema), self.statistics);
+        let row = Outer {
+            slots: SlotSet::of(&input.schema),
+            certain: SlotSet::of(&input.certain),
+        };
+        self.lower_exists(&mut expr, &row)?;
+        let mut certain = row.certain;
+        if is_certain(&expr, &certain) {
+            certain.insert(slot);
+        }
+        let mut schema = input.schema.clone();
+        schema.push(slot);
+        let rows = input.estimated_rows;
+        let cost = input.estimated_cost + rows * condition::cost(&expr);
+        Ok(node(
+            Op::Extend {
+                input: Box::new(input),
+                slot,
+                expr,
+            },
+            schema,
+            certain,
+            rows,
+            cost,
+        ))
+    }
+
+    pub(crate) fn project(&self, input: Node, slots: Vec<Slot>) -> Node {
+        if input.schema == slots {
+            return input;
+        }
+        let certain = SlotSet::of(&input.certain);
+        let (rows, cost) = (input.estimated_rows, input.estimated_cost);
+        let sorted = input
+            .sorted_by
+            .iter()
+            .take_while(|slot| slots.contains(slot));
+        let sorted_by = sorted.copied().collect();
+        let mut result = node(
+            Op::Project {
+                input: Box::new(input),
+            },
+            slots,
+            certain,
+            rows,
+            cost,
+        );
+        result.sorted_by = sorted_by;
+        result
+    }
+
+    pub(crate) fn slice(&self, input: Node, offset: usize, limit: Option<usize>) -> Node {
+        let rows = input
+            .estimated_rows
+            .min(limit.map_or(f64::INFINITY, |limit| limit as f64));
+        let cost = input.estimated_cost;
+        self.pass(input, rows, cost, |input| Op::Slice {
+            input,
+            offset,
+            limit,
+        })
+    }
+
+    fn order_by(
+        &mut self,
+        input: &Logical,
+        keys: &[SortKey],
+        outer: &Outer,
+        limit: Option<usize>,
+    ) -> Result<Node, PlanError> {
+        let mut input = self.lower(input, outer)?;
+        let mut keys = keys.to_vec();
+        for key in &keys {
+            input = self.with_outer(input, slots_of(&key.expr), outer);
+        }
+        let row = Outer {
+            slots: SlotSet::of(&input.schema),
+            certain: SlotSet::of(&input.certain),
+        };
+        for key in &mut keys {
+            resolve_missing(&mut key.expr, &row.slots, self.statistics);
+            self.lower_exists(&mut key.expr, &row)?;
+        }
+        let rows = input.estimated_rows;
+        let kept = limit.map_or(rows, |limit| rows.min(limit as f64));
+        let each = kept.max(2.0).log2() * SORT_COMPARE + EXPRESSION * keys.len() as f64;
+        let cost = input.estimated_cost + rows * each;
+        let (schema, certain) = (input.schema.clone(), row.certain);
+        Ok(node(
+            Op::OrderBy {
+                input: Box::new(input),
+                keys,
+                limit,
+            },
+            schema,
+            certain,
+            kept,
+            cost,
+        ))
+    }
+
+    fn aggregate(
+        &mut self,
+        input: &Logical,
+        keys: &[Slot],
+        aggregates: &[Aggregate],
+        outer: &Outer,
+    ) -> Result<Node, PlanError> {
+        let mut input = self.lower(input, outer)?;
+        let mut aggregates = aggregates.to_vec();
+        for aggregate in &aggregates {
+            if let Some(argument) = &aggregate.argument {
+                input = self.with_outer(input, slots_of(argument), outer);
+            }
+        }
+        if keys.iter().any(|key| !input.schema.contains(key)) {
+            let mut slots = input.schema.clone();
+            slots.extend(keys.iter().filter(|key| !input.schema.contains(key)));
+            input = self.project(input, slots);
+        }
+        let row = Outer {
+            slots: SlotSet::of(&input.schema),
+            certain: SlotSet::of(&input.certain),
+        };
+        let mut certain = row.certain.intersect(SlotSet::of(keys));
+        let mut schema = keys.to_vec();
+        for aggregate in &mut aggregates {
+            if let Some(argument) = &mut aggregate.argument {
+                resolve_missing(argument, &row.slots, self.statistics);
+                self.lower_exists(argument, &row)?;
+            }
+            if aggregate.function == AggregateFunction::Count {
+                certain.insert(aggregate.slot);
+            }
+            schema.push(aggregate.slot);
+        }
+        let rows = input.estimated_rows;
+        // Groups grow slower than rows; an exact number would need distinct counts of joins.
+        let groups = if keys.is_empty() {
+            1.0
+        } else {
+            rows.powf(0.75).max(1.0).min(rows.max(1.0))
+        };
+        let cost = input.estimated_cost
+            + rows * (GROUP_ROW + EXPRESSION * aggregates.len() as f64)
+            + groups * EMIT_ROW;
+        let op = Op::Group {
+            input: Box::new(input),
+            keys: keys.to_vec(),
+            aggregates,
+        };
+        Ok(node(op, schema, certain, groups, cost))
+    }
+
+    fn union(&mut self, inputs: &[Logical], outer: &Outer) -> Result<Node, PlanError> {
+        let mut nodes = Vec::new();
+        for input in inputs {
+            let lowered = self.lower(input, outer)?;
+            if !matches!(lowered.op, Op::Empty) {
+                nodes.push(lowered);
+            }
+        }
+        let mut schema: Vec<Slot> = Vec::new();
+        for input in &nodes {
+            schema.extend(
+                input
+                    .schema
+                    .iter()
+                    .filter(|slot| !schema.contains(slot))
+                    .copied()
+                    .collect::<Vec<_>>(),
+            );
+        }
+        let certain = nodes
+            .iter()
+            .map(|n| SlotSet::of(&n.certain))
+            .reduce(SlotSet::intersect);
+        let rows = nodes.iter().map(|n| n.estimated_rows).sum();
+        let cost = nodes.iter().map(|n| n.estimated_cost).sum();
+        Ok(node(
+            Op::Union { inputs: nodes },
+            schema,
+            certain.unwrap_or_default(),
+            rows,
+            cost,
+        ))
+    }
+
+    /// MINUS where no shared slot is certain, or the rule that makes it an anti join is off.
+    fn lower_minus(
+        &mut self,
+        left: &Logical,
+        right: &Logical,
+        graph: Option<Slot>,
+        outer: &Outer,
+    ) -> Result<Node, PlanError> {
+        let left = self.lower(left, outer)?;
+        let right = self.lower(right, outer)?;
+        let shared = SlotSet::of(&left.schema).intersect(SlotSet::of(&right.schema));
+        let (rows, probe) = (left.estimated_rows, HASH_PROBE * left.estimated_rows);
+        let cost =
+            left.estimated_cost + right.estimated_cost + probe + right.estimated_rows * HASH_BUILD;
+        let Some(graph) = graph.filter(|graph| shared.contains(*graph)) else {
+            if shared.is_empty() {
+                return Ok(left);
+            }
+            let (right, shared) = (Box::new(right), shared.to_vec());
+            return Ok(self.pass(left, rows, cost, |left| Op::Minus {
+                left,
+                right,
+                shared,
+            }));
+        };
+        // The graph must be equal but does not count as shared, so the other slots are copied and
+        // compared by a condition: all compatible, and one bound on both sides.
+        let mut shared = shared;
+        shared.remove(graph);
+        let mut right = right;
+        let mut kept = vec![graph];
+        let (mut all, mut some) = (Vec::new(), Vec::new());
+        for slot in shared.iter() {
+            let copy = self.fresh_slot("minus")?;
+            right = self.extend(right, copy, Expr::Slot(slot))?;
+            kept.push(copy);
+            let unbound = |slot| Expr::Not(Box::new(Expr::Bound(slot)));
+            let same = Expr::SameTerm(Box::new(Expr::Slot(slot)), Box::new(Expr::Slot(copy)));
+            all.push(Expr::Or(vec![unbound(slot), unbound(copy), same]));
+            some.push(Expr::And(vec![Expr::Bound(slot), Expr::Bound(copy)]));
+        }
+        if some.is_empty() {
+            return Ok(left);
+        }
+        all.push(Expr::Or(some));
+        let right = self.project(right, kept);
+        Ok(hash_join(
+            left,
+            right,
+            JoinKind::Anti,
+            conjunction(all),
+            false,
+        ))
+    }
+}

@@ -1,0 +1,287 @@
+//! Joins that keep the left side: OPTIONAL, anti joins, EXISTS and NOT EXISTS.
+//!
+//! The ways, chosen by cost: a star or pattern joined directly to the left rows; a hash join with
+//! the right side planned alone; the same with the right side seeded by the left's distinct shared
+//! slots (a semi-join reduction, evaluating the left side twice); for EXISTS the correlated plan
+//! per row, which is always possible.
+//!
+//! Invariant: a way other than correlation is used only if the inside is plain patterns and
+//! conditions, and every slot it shares with the row is certain on both sides; then substitution
+//! and joining are the same.
+
+use super::Outer;
+use crate::cost_constants::{EXISTS_START, GROUP_ROW, PATTERN_PROBE, SELECTIVITY_EXISTS, START};
+use crate::expression::{
+    any, conjunction, for_each_operand_mut, has_exists, is_volatile, resolve_missing, slots_of,
+    slots_of_all,
+};
+use crate::join_order::{Unit, UnitKind, hash_join, star_join, star_join_entry};
+use crate::logical::{JoinGroup, Logical};
+use crate::physical::{Expr, JoinKind, Node, Op, Pattern, Star, StarEntry};
+use crate::planner::{ForceJoin, PlanError, Planner};
+use crate::slot_set::SlotSet;
+
+impl Planner<'_> {
+    /// A left join or anti join of two plans.
+    pub(super) fn lower_partner(
+        &mut self,
+        left: &Logical,
+        right: &Logical,
+        conditions: &[Expr],
+        kind: JoinKind,
+        outer: &Outer,
+    ) -> Result<Node, PlanError> {
+        let left = self.lower(left, outer)?;
+        let needed = right.mentioned().union(slots_of_all(conditions));
+        let left = self.with_outer(left, needed, outer);
+        if let Logical::Group(group) = right
+            && slots_of_all(&group.filters)
+                .intersect(outer.slots)
+                .is_subset(&group.schema())
+            && let Some(joined) = self.join_plain(&left, group, conditions, kind)?
+        {
+            return Ok(joined);
+        }
+        let right = self.lower(right, outer)?;
+        self.hash_partner(left, right, conditions, kind)
+    }
+
+    /// The general way: both sides alone, hashed on what is certain.
+    fn hash_partner(
+        &mut self,
+        left: Node,
+        right: Node,
+        conditions: &[Expr],
+        kind: JoinKind,
+    ) -> Result<Node, PlanError> {
+        if matches!(right.op, Op::Empty) {
+            let semi = kind == JoinKind::Semi;
+            return Ok(if semi { right } else { left });
+        }
+        let row = Outer {
+            slots: SlotSet::of(&left.schema).union(SlotSet::of(&right.schema)),
+            certain: SlotSet::of(&left.certain),
+        };
+        let mut filters = Vec::new();
+        for condition in conditions {
+            let mut condition = condition.clone();
+            resolve_missing(&mut condition, &row.slots, self.statistics);
+            self.lower_exists(&mut condition, &row)?;
+            filters.push(condition);
+        }
+        let mut join = hash_join(left, right, kind, conjunction(filters), false);
+        if kind != JoinKind::LeftOuter {
+            join.estimated_rows *= SELECTIVITY_EXISTS;
+        }
+        Ok(join)
+    }
+
+    /// Joins a plain group to finished left rows by the cheapest way; `None` if it is not plain.
+    ///
+    /// The group's own filters see the group's slots only.
+    fn join_plain(
+        &mut self,
+        left: &Node,
+        group: &JoinGroup,
+        conditions: &[Expr],
+        kind: JoinKind,
+    ) -> Result<Option<Node>, PlanError> {
+        let shared = group.schema().intersect(SlotSet::of(&left.schema));
+        let certain =
+            shared.is_subset(&SlotSet::of(&left.certain)) && shared.is_subset(&group.certain());
+        let exists = conditions.iter().chain(&group.filters).any(has_exists);
+        if !certain || exists || !group.children.is_empty() || !group.paths.is_empty() {
+            return Ok(None);
+        }
+        let forced = self.options.force_join;
+        let mut options = Vec::new();
+        if forced.is_none_or(|forced| forced == ForceJoin::Index) {
+            options.extend(self.join_direct(left, group, conditions, kind, &shared)?);
+        }
+        if forced != Some(ForceJoin::Index) || options.is_empty() {
+            let right = self.join_group(group, &Outer::default(), None)?;
+            options.push(self.hash_partner(left.clone(), right, conditions, kind)?);
+        }
+        let seeds = !shared.is_empty() && self.rule("seed_join") && forced.is_none();
+        if seeds && is_repeatable(left) {
+            let keys = self.project(left.clone(), shared.to_vec());
+            let rows = keys.estimated_rows;
+            let cost = keys.estimated_cost + rows * GROUP_ROW;
+            let seed = self.pass(keys, rows, cost, |input| Op::Distinct { input });
+            let right = self.join_group(group, &Outer::default(), Some(seed))?;
+            options.push(self.hash_partner(left.clone(), right, conditions, kind)?);
+        }
+        Ok(options
+            .into_iter()
+            .min_by(|a, b| a.estimated_cost.total_cmp(&b.estimated_cost)))
+    }
+
+    /// One star or one pattern joined to the left rows without a hash table.
+    fn join_direct(
+        &mut self,
+        left: &Node,
+        group: &JoinGroup,
+        conditions: &[Expr],
+        kind: JoinKind,
+        shared: &SlotSet,
+    ) -> Result<Option<Node>, PlanError> {
+        let mut kinds = self.stars_and_patterns(&group.triples)?;
+        if kinds.len() != 1 || shared.is_empty() {
+            return Ok(None);
+        }
+        let available = SlotSet::of(&left.schema).union(group.schema());
+        let mut filters: Vec<Expr> = conditions.to_vec();
+        for filter in &mut filters {
+            resolve_missing(filter, &available, self.statistics);
+        }
+        let mut own = group.filters.clone();
+        for filter in &mut own {
+            resolve_missing(filter, &group.schema(), self.statistics);
+        }
+        filters.extend(own);
+        match kinds.pop() {
+            Some(UnitKind::Star(mut star)) => {
+                star.filters.extend(filters);
+                Ok(self.join_star(left, star, kind, shared))
+            }
+            Some(UnitKind::Pattern(pattern)) => Ok(Some(pattern_join(
+                left.clone(),
+                pattern,
+                kind,
+                conjunction(filters),
+            ))),
+            _ => Ok(None),
+        }
+    }
+
+    fn join_star(&self, left: &Node, star: Star, kind: JoinKind, shared: &SlotSet) -> Option<Node> {
+        let unit = Unit::new(self, UnitKind::Star(star), &[]);
+        let (entry, cost) = star_join_entry(&unit, shared, left.estimated_rows)?;
+        let (UnitKind::Star(star), Some(profile)) = (unit.kind, unit.profile) else {
+            return None;
+        };
+        let fanout = match (kind, entry) {
+            (JoinKind::Semi | JoinKind::Anti, _) => SELECTIVITY_EXISTS,
+            (_, StarEntry::Object { pattern_idx }) => {
+                let known = &profile.patterns[pattern_idx];
+                (known.matches / known.distinct).max(1.0)
+            }
+            (_, StarEntry::Subject) => (profile.rows / profile.subjects).max(1.0),
+        };
+        let rows = left.estimated_rows * fanout;
+        Some(star_join(
+            left.clone(),
+            star,
+            entry,
+            kind,
+            rows,
+            left.estimated_cost + cost,
+        ))
+    }
+
+    /// Restricts a node by a condition that contains EXISTS.
+    pub(super) fn apply_exists(&mut self, input: Node, expr: Expr) -> Result<Node, PlanError> {
+        let correlated = self.filter_correlated(&input, expr.clone())?;
+        let (inside, kind) = match &expr {
+            Expr::Exists(inside) => (inside, JoinKind::Semi),
+            Expr::Not(inner) => match &**inner {
+                Expr::Exists(inside) => (inside, JoinKind::Anti),
+                _ => return Ok(correlated),
+            },
+            _ => return Ok(correlated),
+        };
+        let Logical::Group(mut group) = self.exists[inside.id].clone() else {
+            return Ok(correlated);
+        };
+        if !self.rule("exists_to_join") {
+            return Ok(correlated);
+        }
+        let schema = group.schema();
+        let visible = SlotSet::of(&input.schema);
+        let (own, across): (Vec<Expr>, Vec<Expr>) = std::mem::take(&mut group.filters)
+            .into_iter()
+            .partition(|filter| slots_of(filter).intersect(visible).is_subset(&schema));
+        group.filters = own;
+        let joined = self.join_plain(&input, &group, &across, kind)?;
+        let forced = self.options.force_join.is_some();
+        Ok(match joined {
+            Some(joined) if forced || joined.estimated_cost <= correlated.estimated_cost => joined,
+            _ => correlated,
+        })
+    }
+
+    /// A filter that runs the inner plan for each row.
+    fn filter_correlated(&mut self, input: &Node, expr: Expr) -> Result<Node, PlanError> {
+        let mut condition = expr;
+        let row = Outer {
+            slots: SlotSet::of(&input.schema),
+            certain: SlotSet::of(&input.certain),
+        };
+        let each = self.lower_exists(&mut condition, &row)?;
+        let cost = input.estimated_cost + input.estimated_rows * each;
+        let rows = input.estimated_rows * SELECTIVITY_EXISTS;
+        Ok(self.pass(input.clone(), rows, cost, |input| Op::Filter {
+            input,
+            condition,
+        }))
+    }
+
+    /// Plans the EXISTS of an expression for rows with these slots; returns the cost of one row.
+    pub(super) fn lower_exists(&mut self, expr: &mut Expr, row: &Outer) -> Result<f64, PlanError> {
+        let Expr::Exists(inside) = expr else {
+            let mut cost = Ok(0.0);
+            for_each_operand_mut(expr, &mut |operand| {
+                if let Ok(sum) = &mut cost {
+                    match self.lower_exists(operand, row) {
+                        Ok(more) => *sum += more,
+                        Err(error) => cost = Err(error),
+                    }
+                }
+            });
+            return cost;
+        };
+        // The topmost group joins the outer row too, so that slots made inside are compared.
+        let group = self.exists[inside.id].clone().into_group();
+        let plan = self.join_group(&group, row, None)?;
+        let cost = EXISTS_START + plan.estimated_cost;
+        **inside = plan;
+        Ok(cost)
+    }
+}
+
+fn pattern_join(left: Node, pattern: Pattern, kind: JoinKind, filter: Option<Expr>) -> Node {
+    let slots = pattern.slots();
+    let (schema, certain) = crate::join_order::joined(&left, &slots, SlotSet::default(), kind);
+    let kept = if kind == JoinKind::LeftOuter {
+        1.0
+    } else {
+        SELECTIVITY_EXISTS
+    };
+    let rows = left.estimated_rows * kept;
+    let cost = left.estimated_cost + START + left.estimated_rows * PATTERN_PROBE;
+    let op = Op::PatternJoin {
+        input: Box::new(left),
+        pattern,
+        kind,
+        filter,
+    };
+    crate::planner::node(op, schema, certain, rows, cost)
+}
+
+/// Whether evaluating the plan twice gives the same rows.
+fn is_repeatable(plan: &Node) -> bool {
+    let limited = matches!(
+        plan.op,
+        Op::Slice { .. } | Op::OrderBy { limit: Some(_), .. }
+    );
+    let exists = |e: &Expr| any(e, &|e| matches!(e, Expr::Exists(_)));
+    // A row of an enclosing EXISTS is cheap, but its seed gains nothing.
+    !limited
+        && !matches!(plan.op, Op::Outer)
+        && !plan
+            .op
+            .expressions()
+            .into_iter()
+            .any(|e| is_volatile(e) || exists(e))
+        && plan.op.children().into_iter().all(is_repeatable)
+}

@@ -1,0 +1,454 @@
+//! The physical plan: a tree of operators over variable slots, as the executor runs it.
+//!
+//! The planner makes it, EXPLAIN prints it, the executor interprets it. It names terms by id where
+//! the store knows them and keeps the term itself where it does not. Nothing here does I/O.
+//!
+//! Invariants: every slot in [`Node::schema`] is produced by the node; a slot outside it is not
+//! visible above. [`Node::certain`] is the subset that is bound in every row. Joins that compare
+//! ids directly ([`Op::StarJoin`], [`Op::PatternJoin`], [`Op::HashJoin`] keys) may only use
+//! slots that are certain on both sides; other shared slots go through compatibility checks.
+
+use basalt_rdf::TermId;
+use oxrdf::Term;
+use spargebra::algebra::{Function, PropertyPathExpression};
+use spargebra::term::TriplePattern;
+
+/// A variable of the query (or one made by the planner), an index into [`Plan::variables`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot(pub u16);
+
+/// Index of a table (shape) in the snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TableIdx(pub u32);
+
+/// A constant of the query text. `id` is `None` where the store does not know the term.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Constant {
+    /// The term as written.
+    pub term: Term,
+    /// Its id, if the dictionary (or an inline kind) has one.
+    pub id: Option<TermId>,
+}
+
+/// A position of a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Position {
+    /// A variable.
+    Slot(Slot),
+    /// A constant that the store knows.
+    Id(TermId),
+}
+
+/// Which graphs a pattern reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Graphs {
+    /// One graph; the default graph is [`TermId::DEFAULT_GRAPH`].
+    One(TermId),
+    /// `GRAPH ?g`: each named graph (never the default graph), bound to the slot; all patterns of
+    /// one star share the graph. `among` restricts to these named graphs (`FROM NAMED`).
+    Variable {
+        /// The slot that takes the graph's name.
+        slot: Slot,
+        /// The allowed graphs; `None` is every named graph.
+        among: Option<Vec<TermId>>,
+    },
+    /// The set union of several graphs, without repeated triples. `None` is every graph of the
+    /// store, the default graph included.
+    Merge {
+        /// The graphs; `None` is all of them.
+        among: Option<Vec<TermId>>,
+    },
+}
+
+/// One triple pattern of a star.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StarPattern {
+    /// The predicate, always a constant.
+    pub predicate: TermId,
+    /// The object.
+    pub object: Position,
+    /// `OPTIONAL { ?s p ?o }` folded into the star: the object slot may stay unbound. The slot
+    /// occurs nowhere else in the star.
+    pub optional: bool,
+}
+
+/// The triple patterns that share a subject (and a graph).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Star {
+    /// The shared subject.
+    pub subject: Position,
+    /// The graphs read.
+    pub graphs: Graphs,
+    /// The patterns; at least one is not optional.
+    pub patterns: Vec<StarPattern>,
+    /// Conjuncts that use only slots of this star (or of the input of a join); rows for which one
+    /// is not true are dropped as early as possible.
+    pub filters: Vec<Expr>,
+    /// The tables that can hold clean rows for this star, by the planner's choice; dirty rows and
+    /// subjects outside all tables are always looked at by the executor, over all tables.
+    pub tables: Vec<TableIdx>,
+}
+
+/// How a [`Op::StarScan`] finds its subjects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StarAccess {
+    /// Read every row of the tables (zones skip segments).
+    Rows,
+    /// Start from the constant object of this pattern, through the column's inverse
+    /// (adjacency, bitmap or sorted permutation) and POSG.
+    Object {
+        /// Index into [`Star::patterns`].
+        pattern_idx: usize,
+    },
+    /// The subject is a constant.
+    Subject,
+}
+
+/// How a [`Op::StarJoin`] gets from an input row to subjects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StarEntry {
+    /// The input binds the subject: positional for rows, index join into the quad table otherwise.
+    Subject,
+    /// The input binds the object of this pattern: adjacency (or another inverse) to rows, POSG
+    /// for irregular quads.
+    Object {
+        /// Index into [`Star::patterns`].
+        pattern_idx: usize,
+    },
+}
+
+/// A triple or quad pattern without restrictions on its positions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// Subject.
+    pub subject: Position,
+    /// Predicate.
+    pub predicate: Position,
+    /// Object.
+    pub object: Position,
+    /// The graphs read.
+    pub graphs: Graphs,
+}
+
+/// A property path between two positions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathPattern {
+    /// Start.
+    pub subject: Endpoint,
+    /// The path.
+    pub path: PropertyPathExpression,
+    /// End.
+    pub object: Endpoint,
+    /// The graphs read.
+    pub graphs: Graphs,
+}
+
+/// An end of a path; a constant may be outside the data and still match a zero-length path.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Endpoint {
+    /// A variable.
+    Slot(Slot),
+    /// A constant.
+    Constant(Constant),
+}
+
+/// What a join does with rows that match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum JoinKind {
+    /// Pairs.
+    Inner,
+    /// Pairs, and left rows without a partner.
+    LeftOuter,
+    /// Left rows with a partner.
+    Semi,
+    /// Left rows without a partner.
+    Anti,
+}
+
+/// One key of ORDER BY.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SortKey {
+    /// The value.
+    pub expr: Expr,
+    /// Whether larger values come first.
+    pub descending: bool,
+}
+
+/// An aggregate of GROUP BY.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Aggregate {
+    /// The slot that takes the result.
+    pub slot: Slot,
+    /// The function.
+    pub function: AggregateFunction,
+    /// The argument; `None` only for `COUNT(*)`.
+    pub argument: Option<Expr>,
+    /// Whether `DISTINCT` was written.
+    pub distinct: bool,
+}
+
+/// The aggregate functions of SPARQL 1.1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AggregateFunction {
+    /// COUNT.
+    Count,
+    /// SUM.
+    Sum,
+    /// AVG.
+    Avg,
+    /// MIN.
+    Min,
+    /// MAX.
+    Max,
+    /// SAMPLE.
+    Sample,
+    /// GROUP_CONCAT with its separator.
+    GroupConcat {
+        /// The separator, a space by default.
+        separator: String,
+    },
+}
+
+/// An expression over slots.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expr {
+    /// A variable; an unbound one is an error.
+    Slot(Slot),
+    /// A constant.
+    Constant(Constant),
+    /// `a || b || ...`
+    Or(Vec<Expr>),
+    /// `a && b && ...`
+    And(Vec<Expr>),
+    /// `!a`
+    Not(Box<Expr>),
+    /// `a = b`
+    Equal(Box<Expr>, Box<Expr>),
+    /// `sameTerm(a, b)`
+    SameTerm(Box<Expr>, Box<Expr>),
+    /// `a < b`
+    Less(Box<Expr>, Box<Expr>),
+    /// `a <= b`
+    LessOrEqual(Box<Expr>, Box<Expr>),
+    /// `a IN (...)`
+    In(Box<Expr>, Vec<Expr>),
+    /// `a + b`
+    Add(Box<Expr>, Box<Expr>),
+    /// `a - b`
+    Subtract(Box<Expr>, Box<Expr>),
+    /// `a * b`
+    Multiply(Box<Expr>, Box<Expr>),
+    /// `a / b`
+    Divide(Box<Expr>, Box<Expr>),
+    /// `+a`
+    UnaryPlus(Box<Expr>),
+    /// `-a`
+    UnaryMinus(Box<Expr>),
+    /// `IF(a, b, c)`
+    If(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `COALESCE(...)`
+    Coalesce(Vec<Expr>),
+    /// `BOUND(?x)`
+    Bound(Slot),
+    /// A function call or cast.
+    Call(Function, Vec<Expr>),
+    /// `EXISTS { ... }`: the plan has one [`Op::Outer`] leaf that takes the current row.
+    Exists(Box<Node>),
+}
+
+/// An operator; `Box<Node>` children come first in EXPLAIN order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// One row without columns.
+    Unit,
+    /// No rows.
+    Empty,
+    /// The current row of the enclosing EXISTS, only the slots of the schema.
+    Outer,
+    /// VALUES; each row has one entry for each slot of the schema, in its order.
+    Values {
+        /// The rows; `None` is UNDEF.
+        rows: Vec<Vec<Option<Constant>>>,
+    },
+    /// A star read from its tables (leaf).
+    StarScan {
+        /// The star.
+        star: Star,
+        /// How subjects are found.
+        access: StarAccess,
+    },
+    /// A star found for each input row: positional join, adjacency join or index join.
+    StarJoin {
+        /// The rows to extend.
+        input: Box<Node>,
+        /// The star; slots also in the input's schema are constraints (and are certain there).
+        star: Star,
+        /// Which slot of the input leads to the star.
+        entry: StarEntry,
+        /// Inner, left outer, semi or anti.
+        kind: JoinKind,
+    },
+    /// One general pattern (leaf).
+    PatternScan {
+        /// The pattern.
+        pattern: Pattern,
+    },
+    /// One general pattern looked up for each input row.
+    PatternJoin {
+        /// The rows to extend.
+        input: Box<Node>,
+        /// The pattern; slots also in the input's schema are constraints.
+        pattern: Pattern,
+        /// Inner, left outer, semi or anti.
+        kind: JoinKind,
+        /// Condition over the joined row; part of the join (matters for all but inner).
+        filter: Option<Expr>,
+    },
+    /// A property path evaluated for each input row ([`Op::Unit`] input for a leaf).
+    PathJoin {
+        /// The rows to extend.
+        input: Box<Node>,
+        /// The path; slots also in the input's schema are constraints (certain there).
+        pattern: PathPattern,
+    },
+    /// Hash join; also the general join: with no keys every pair is compared.
+    HashJoin {
+        /// Left side, the one kept by left outer, semi and anti.
+        left: Box<Node>,
+        /// Right side.
+        right: Box<Node>,
+        /// Slots certain on both sides, compared by id.
+        keys: Vec<Slot>,
+        /// Shared slots that may be unbound on a side: compatible if equal or one is unbound; the
+        /// result takes the bound one.
+        compatible: Vec<Slot>,
+        /// What happens to matches.
+        kind: JoinKind,
+        /// Condition over the joined row; part of the join.
+        filter: Option<Expr>,
+        /// Build the hash table from the left side instead of the right.
+        build_left: bool,
+    },
+    /// Merge join of two inputs sorted by `key`'s id (inner only).
+    MergeJoin {
+        /// Left side.
+        left: Box<Node>,
+        /// Right side.
+        right: Box<Node>,
+        /// The slot both are sorted by; certain on both sides and the only shared slot.
+        key: Slot,
+    },
+    /// MINUS: drops left rows that have a compatible right row sharing at least one bound slot.
+    Minus {
+        /// Left side.
+        left: Box<Node>,
+        /// Right side.
+        right: Box<Node>,
+        /// The shared slots.
+        shared: Vec<Slot>,
+    },
+    /// Rows for which the condition is true.
+    Filter {
+        /// The rows.
+        input: Box<Node>,
+        /// The condition.
+        condition: Expr,
+    },
+    /// BIND: a new slot; an error leaves it unbound.
+    Extend {
+        /// The rows.
+        input: Box<Node>,
+        /// The new slot.
+        slot: Slot,
+        /// Its value.
+        expr: Expr,
+    },
+    /// Keeps (and reorders to) the slots of the node's schema; one that the input lacks is unbound.
+    Project {
+        /// The rows.
+        input: Box<Node>,
+    },
+    /// Each distinct row once.
+    Distinct {
+        /// The rows.
+        input: Box<Node>,
+    },
+    /// Rows in order; with a limit only the first ones (top-k).
+    OrderBy {
+        /// The rows.
+        input: Box<Node>,
+        /// The keys, most significant first.
+        keys: Vec<SortKey>,
+        /// Rows that are needed, if not all.
+        limit: Option<usize>,
+    },
+    /// OFFSET and LIMIT.
+    Slice {
+        /// The rows.
+        input: Box<Node>,
+        /// Rows skipped.
+        offset: usize,
+        /// Rows kept.
+        limit: Option<usize>,
+    },
+    /// GROUP BY; with no keys exactly one group.
+    Group {
+        /// The rows.
+        input: Box<Node>,
+        /// The grouping slots.
+        keys: Vec<Slot>,
+        /// The aggregates.
+        aggregates: Vec<Aggregate>,
+    },
+    /// All rows of all inputs; a slot that an input lacks is unbound.
+    Union {
+        /// The inputs.
+        inputs: Vec<Node>,
+    },
+}
+
+/// An operator with what the planner knows of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Number of the node in the plan, dense from 0 (for profiles).
+    pub id: usize,
+    /// The operator.
+    pub op: Op,
+    /// The slots of the rows it produces, in column order.
+    pub schema: Vec<Slot>,
+    /// The slots of the schema that are bound in every row.
+    pub certain: Vec<Slot>,
+    /// Estimated rows.
+    pub estimated_rows: f64,
+    /// Estimated cost of the node and everything below, in nanoseconds of one core.
+    pub estimated_cost: f64,
+    /// Slots by whose ids the rows are sorted, most significant first.
+    pub sorted_by: Vec<Slot>,
+}
+
+/// What the query asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Form {
+    /// SELECT: the projected slots in order.
+    Select(Vec<Slot>),
+    /// ASK.
+    Ask,
+    /// CONSTRUCT: the template; its variables are looked up in [`Plan::variables`] by name.
+    Construct(Vec<TriplePattern>),
+    /// DESCRIBE: the resources are the values of these slots.
+    Describe(Vec<Slot>),
+}
+
+/// A plan ready to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// What to do with the rows.
+    pub form: Form,
+    /// Produces the rows.
+    pub root: Node,
+    /// Names by slot, without the question mark; slots made by the planner have names that no
+    /// query can write (they start with a space).
+    pub variables: Vec<String>,
+    /// Number of nodes, those inside EXISTS included.
+    pub node_count: usize,
+}

@@ -1,0 +1,233 @@
+//! The entry: [`plan`] drives a query through translation, lowering, pruning and numbering.
+//!
+//! [`Planner`] holds what all stages share: statistics with a cache per predicate, the names of
+//! slots, the inner patterns of EXISTS. Cost: linear passes, and join ordering (see `join_order`).
+
+use crate::expression::boolean;
+use crate::logical::Logical;
+use crate::lower::Outer;
+use crate::physical::{Expr, Form, Node, Op, Plan, Slot, TableIdx};
+use crate::rules;
+use crate::slot_set::{SLOTS_MAX, SlotSet};
+use crate::statistics::{ColumnStatistics, Statistics};
+use crate::translate::{Scope, Translation};
+use basalt_rdf::TermId;
+use spargebra::Query;
+use spargebra::algebra::QueryDataset;
+use spargebra::term::{NamedNodePattern, TermPattern};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use thiserror::Error;
+
+/// Whole sub-plans that one query may plan twice; real queries need one or two.
+const ALTERNATIVES_MAX: u32 = 16;
+
+/// Why a query has no plan.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum PlanError {
+    /// The query uses something that Basalt does not do.
+    #[error("{0} is not supported")]
+    Unsupported(String),
+    /// The query is larger than the planner's limits.
+    #[error("the query has too many {0}")]
+    TooLarge(&'static str),
+}
+
+/// A join algorithm to prefer wherever it can be used, for tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForceJoin {
+    /// Hash joins only (paths excepted).
+    Hash,
+    /// Star and pattern joins wherever possible.
+    Index,
+    /// Merge joins where both sides are sorted, else hash joins.
+    Merge,
+}
+
+/// How to plan.
+#[derive(Clone, Debug, Default)]
+pub struct PlanOptions {
+    /// A join algorithm to prefer.
+    pub force_join: Option<ForceJoin>,
+    /// Rules that are off, by the names in [`crate::RULES`].
+    pub disabled_rules: Vec<String>,
+    /// Whether the default graph of queries is the union of all graphs.
+    pub union_default_graph: bool,
+}
+
+/// The columns of one predicate over all tables.
+pub(crate) type PredicateColumns = Rc<Vec<(TableIdx, ColumnStatistics)>>;
+
+/// What all stages of planning one query share.
+pub(crate) struct Planner<'a> {
+    pub(crate) statistics: &'a dyn Statistics,
+    pub(crate) options: &'a PlanOptions,
+    /// Names by slot.
+    pub(crate) names: Vec<String>,
+    /// The inner patterns of EXISTS, by the placeholder's node id.
+    pub(crate) exists: Vec<Logical>,
+    /// Alternatives that may still be planned in full and compared by cost.
+    pub(crate) alternatives: u32,
+    columns: RefCell<HashMap<TermId, PredicateColumns>>,
+}
+
+impl<'a> Planner<'a> {
+    pub(crate) fn new(statistics: &'a dyn Statistics, options: &'a PlanOptions) -> Self {
+        Self {
+            statistics,
+            options,
+            names: Vec::new(),
+            exists: Vec::new(),
+            alternatives: ALTERNATIVES_MAX,
+            columns: RefCell::new(HashMap::new()),
+        }
+    }
+
+    /// Whether a rule is on.
+    pub(crate) fn rule(&self, name: &str) -> bool {
+        debug_assert!(rules::RULES.contains(&name));
+        !self
+            .options
+            .disabled_rules
+            .iter()
+            .any(|disabled| disabled == name)
+    }
+
+    /// A new slot; `name` is that of a variable, or a hint for one of the planner's own.
+    pub(crate) fn new_slot(&mut self, name: String) -> Result<Slot, PlanError> {
+        if self.names.len() >= SLOTS_MAX {
+            return Err(PlanError::TooLarge("variables"));
+        }
+        self.names.push(name);
+        Ok(Slot((self.names.len() - 1) as u16))
+    }
+
+    /// A new slot with a name that no query can write.
+    pub(crate) fn fresh_slot(&mut self, hint: &str) -> Result<Slot, PlanError> {
+        let name = format!(" {}#{}", hint.trim_start(), self.names.len());
+        self.new_slot(name)
+    }
+
+    /// The columns of a predicate in all tables, asked for once per query.
+    pub(crate) fn columns(&self, predicate: TermId) -> PredicateColumns {
+        if let Some(columns) = self.columns.borrow().get(&predicate) {
+            return Rc::clone(columns);
+        }
+        let tables = (0..self.statistics.table_count()).map(|idx| TableIdx(idx as u32));
+        let columns: PredicateColumns = Rc::new(
+            tables
+                .filter_map(|table| Some((table, self.statistics.column(table, predicate)?)))
+                .collect(),
+        );
+        self.columns
+            .borrow_mut()
+            .insert(predicate, Rc::clone(&columns));
+        columns
+    }
+
+    /// The constant `false`.
+    pub(crate) fn constant_false(&self) -> Expr {
+        boolean(false, self.statistics)
+    }
+}
+
+/// Plans a query. `dataset` replaces the query's own FROM clauses (the protocol's parameters do).
+pub fn plan(
+    query: &Query,
+    dataset: Option<&QueryDataset>,
+    statistics: &dyn Statistics,
+    options: &PlanOptions,
+) -> Result<Plan, PlanError> {
+    let (Query::Select { pattern, .. }
+    | Query::Construct { pattern, .. }
+    | Query::Describe { pattern, .. }
+    | Query::Ask { pattern, .. }) = query;
+    let mut planner = Planner::new(statistics, options);
+    let mut scope = Scope::default();
+    let mut translation = Translation::new(&mut planner, dataset.or(query.dataset()));
+    let (logical, projected) = translation.translate_root(pattern, &mut scope)?;
+    let form = match query {
+        Query::Select { .. } => Form::Select(projected.clone()),
+        Query::Describe { .. } => Form::Describe(projected.clone()),
+        Query::Ask { .. } => Form::Ask,
+        Query::Construct { template, .. } => Form::Construct(template.clone()),
+    };
+    let required = match (&form, query) {
+        (Form::Ask, _) => Vec::new(),
+        (_, Query::Construct { template, .. }) => {
+            let mut slots = Vec::new();
+            for triple in template {
+                let predicate = match &triple.predicate {
+                    NamedNodePattern::Variable(variable) => Some(variable),
+                    NamedNodePattern::NamedNode(_) => None,
+                };
+                let ends = [&triple.subject, &triple.object];
+                let ends = ends.into_iter().filter_map(|position| match position {
+                    TermPattern::Variable(variable) => Some(variable),
+                    _ => None,
+                });
+                for variable in ends.chain(predicate) {
+                    slots.extend(scope.get(variable.as_str()).filter(|s| !slots.contains(s)));
+                }
+            }
+            slots
+        }
+        _ => projected,
+    };
+    let mut root = planner.lower(&logical, &Outer::default())?;
+    if form == Form::Ask {
+        root = planner.slice(root, 0, Some(1));
+    } else if root.schema != required && !matches!(query, Query::Construct { .. }) {
+        root = planner.project(root, required.clone());
+    }
+    rules::prune_columns::apply(&mut root, &SlotSet::of(&required), &planner);
+    let mut node_count = 0;
+    number(&mut root, &mut node_count);
+    let plan = Plan {
+        form,
+        root,
+        variables: planner.names,
+        node_count,
+    };
+    debug_assert_eq!(crate::validate(&plan), Ok(()));
+    Ok(plan)
+}
+
+/// Gives nodes their numbers: parents before children, plans inside EXISTS after the node's inputs.
+fn number(node: &mut Node, next: &mut usize) {
+    node.id = *next;
+    *next += 1;
+    for child in node.op.children_mut() {
+        number(child, next);
+    }
+    for expr in node.op.expressions_mut() {
+        number_exists(expr, next);
+    }
+}
+
+fn number_exists(expr: &mut Expr, next: &mut usize) {
+    if let Expr::Exists(node) = expr {
+        number(node, next);
+    } else {
+        crate::expression::for_each_operand_mut(expr, &mut |operand| number_exists(operand, next));
+    }
+}
+
+/// A node that is not yet numbered.
+pub(crate) fn node(op: Op, schema: Vec<Slot>, certain: SlotSet, rows: f64, cost: f64) -> Node {
+    let certain = schema
+        .iter()
+        .copied()
+        .filter(|slot| certain.contains(*slot))
+        .collect();
+    Node {
+        id: 0,
+        op,
+        schema,
+        certain,
+        estimated_rows: rows.max(0.0),
+        estimated_cost: cost,
+        sorted_by: Vec::new(),
+    }
+}

@@ -1,0 +1,70 @@
+//! `G ⋈ (A ∪ B)` may be `(G ⋈ A) ∪ (G ⋈ B)`: the branches then join the group's stars directly
+//! instead of being read whole. Chosen by cost in lowering, as G is evaluated for each branch.
+//!
+//! Only for a group with one union of few branches, and if evaluating the rest twice gives the same
+//! rows (no LIMIT inside).
+
+use crate::logical::{JoinGroup, Logical};
+use crate::planner::Planner;
+use crate::rules::{hoist_left_join, push_down_filter};
+use crate::slot_set::SlotSet;
+
+/// More branches are not distributed: planning grows with each.
+const BRANCHES_MAX: usize = 6;
+
+/// The branches, each joined with the rest of the group; `None` where the rule does not apply.
+pub(crate) fn branches(
+    planner: &Planner<'_>,
+    outer: SlotSet,
+    group: &JoinGroup,
+) -> Option<Vec<Logical>> {
+    if !planner.rule("distribute_union") || group.triples.is_empty() {
+        return None;
+    }
+    let is_union = |child: &&Logical| matches!(child, Logical::Union(_));
+    let mut unions = group.children.iter().filter(is_union);
+    let (Some(Logical::Union(inputs)), None) = (unions.next(), unions.next()) else {
+        return None;
+    };
+    let others = group.children.iter().filter(|child| !is_union(child));
+    let others: Vec<Logical> = others.cloned().collect();
+    if inputs.len() > BRANCHES_MAX || !others.iter().chain(inputs).all(is_repeatable) {
+        return None;
+    }
+    let rest = JoinGroup {
+        triples: group.triples.clone(),
+        paths: group.paths.clone(),
+        children: others,
+        filters: Vec::new(),
+    };
+    let distribute = |branch: &Logical| {
+        let joined = hoist_left_join::join(planner, Logical::Group(rest.clone()), branch.clone());
+        group.filters.iter().cloned().fold(joined, |plan, filter| {
+            push_down_filter::filter(planner, outer, plan, filter)
+        })
+    };
+    Some(inputs.iter().map(distribute).collect())
+}
+
+/// Whether two evaluations give the same rows.
+fn is_repeatable(plan: &Logical) -> bool {
+    match plan {
+        Logical::Empty | Logical::Values { .. } => true,
+        Logical::Slice { .. } => false,
+        Logical::Group(group) => group.children.iter().all(is_repeatable),
+        Logical::LeftJoin { left, right, .. }
+        | Logical::AntiJoin { left, right, .. }
+        | Logical::Minus { left, right, .. } => is_repeatable(left) && is_repeatable(right),
+        Logical::Filter { input, conditions } => {
+            !conditions.iter().any(crate::expression::is_volatile) && is_repeatable(input)
+        }
+        Logical::Extend { input, expr, .. } => {
+            !crate::expression::is_volatile(expr) && is_repeatable(input)
+        }
+        Logical::Project { input, .. }
+        | Logical::Distinct { input }
+        | Logical::OrderBy { input, .. }
+        | Logical::Aggregate { input, .. } => is_repeatable(input),
+        Logical::Union(inputs) => inputs.iter().all(is_repeatable),
+    }
+}

@@ -1,0 +1,200 @@
+//! Drops columns that nothing above needs, so that a scan only counts what it need not return.
+//!
+//! Runs over the finished plan from the root. Leaves, joins, projections and groups get narrower
+//! schemas; operators that pass rows through keep their input's columns. BIND of a slot that nobody
+//! reads disappears.
+
+use crate::expression::{for_each_operand_mut, slots_of};
+use crate::physical::{Aggregate, AggregateFunction, Expr, JoinKind, Node, Op, Slot};
+use crate::planner::Planner;
+use crate::slot_set::SlotSet;
+
+/// Narrows a plan to the required slots.
+pub(crate) fn apply(root: &mut Node, required: &SlotSet, planner: &Planner<'_>) {
+    if planner.rule("prune_columns") {
+        prune(root, required);
+    }
+}
+
+fn prune(node: &mut Node, required: &SlotSet) {
+    if let Op::Extend { input, slot, .. } = &mut node.op
+        && !required.contains(*slot)
+    {
+        let below = std::mem::replace(
+            &mut **input,
+            Node {
+                op: Op::Unit,
+                ..node_shell()
+            },
+        );
+        *node = below;
+        prune(node, required);
+        return;
+    }
+    if let Op::Group { aggregates, .. } = &mut node.op {
+        aggregates.retain(|aggregate| required.contains(aggregate.slot));
+    }
+    let mut needed = *required;
+    for expr in node.op.expressions() {
+        needed = needed.union(slots_of(expr));
+    }
+    prune_inputs(&mut node.op, &needed, required, &node.schema);
+    for expr in node.op.expressions_mut() {
+        prune_exists(expr);
+    }
+    set_schema(node, required);
+}
+
+/// Prunes the inputs for what the operator and those above it need.
+fn prune_inputs(op: &mut Op, needed: &SlotSet, required: &SlotSet, schema: &[Slot]) {
+    match op {
+        Op::StarJoin { input, star, .. } => {
+            prune(input, &needed.union(SlotSet::of(&star.slots())));
+        }
+        Op::PatternJoin { input, pattern, .. } => {
+            prune(input, &needed.union(SlotSet::of(&pattern.slots())));
+        }
+        Op::PathJoin { input, pattern } => {
+            prune(input, &needed.union(SlotSet::of(&pattern.slots())));
+        }
+        Op::HashJoin {
+            left,
+            right,
+            keys,
+            compatible,
+            ..
+        } => {
+            let needed = needed
+                .union(SlotSet::of(keys))
+                .union(SlotSet::of(compatible));
+            prune(left, &needed);
+            prune(right, &needed);
+        }
+        Op::MergeJoin { left, right, key } => {
+            let mut needed = *needed;
+            needed.insert(*key);
+            prune(left, &needed);
+            prune(right, &needed);
+        }
+        Op::Minus {
+            left,
+            right,
+            shared,
+        } => {
+            prune(left, &needed.union(SlotSet::of(shared)));
+            prune(right, &SlotSet::of(shared));
+        }
+        // Every column tells rows apart.
+        Op::Distinct { input } => prune(input, &SlotSet::of(schema)),
+        Op::Group {
+            input,
+            keys,
+            aggregates,
+        } => prune_group_input(input, keys, aggregates),
+        Op::Project { input } => {
+            let kept = SlotSet::of(schema).intersect(*required);
+            prune(input, &kept);
+        }
+        other => {
+            for child in other.children_mut() {
+                prune(child, needed);
+            }
+        }
+    }
+}
+
+/// What a group reads; `COUNT(DISTINCT *)` reads everything.
+fn prune_group_input(input: &mut Node, keys: &[Slot], aggregates: &[Aggregate]) {
+    let whole_rows = aggregates.iter().any(|aggregate| {
+        aggregate.function == AggregateFunction::Count
+            && aggregate.argument.is_none()
+            && aggregate.distinct
+    });
+    if whole_rows {
+        let all = SlotSet::of(&input.schema);
+        prune(input, &all);
+        return;
+    }
+    let arguments = aggregates
+        .iter()
+        .filter_map(|aggregate| aggregate.argument.as_ref());
+    let read = arguments.fold(SlotSet::of(keys), |set, expr| set.union(slots_of(expr)));
+    prune(input, &read);
+}
+
+/// Inside EXISTS only the number of rows matters.
+fn prune_exists(expr: &mut Expr) {
+    if let Expr::Exists(node) = expr {
+        prune(node, &SlotSet::default());
+    } else {
+        for_each_operand_mut(expr, &mut |operand| prune_exists(operand));
+    }
+}
+
+fn set_schema(node: &mut Node, required: &SlotSet) {
+    let keep = |slots: &[Slot], set: &SlotSet| -> Vec<Slot> {
+        slots
+            .iter()
+            .copied()
+            .filter(|slot| set.contains(*slot))
+            .collect()
+    };
+    let schema = match &node.op {
+        Op::StarJoin {
+            input,
+            kind: JoinKind::Semi | JoinKind::Anti,
+            ..
+        }
+        | Op::PatternJoin {
+            input,
+            kind: JoinKind::Semi | JoinKind::Anti,
+            ..
+        } => input.schema.clone(),
+        Op::HashJoin {
+            left,
+            kind: JoinKind::Semi | JoinKind::Anti,
+            ..
+        }
+        | Op::Minus { left, .. } => left.schema.clone(),
+        Op::StarScan { .. }
+        | Op::StarJoin { .. }
+        | Op::PatternScan { .. }
+        | Op::PatternJoin { .. }
+        | Op::PathJoin { .. }
+        | Op::HashJoin { .. }
+        | Op::MergeJoin { .. }
+        | Op::Outer
+        | Op::Union { .. }
+        | Op::Project { .. } => keep(&node.schema, required),
+        Op::Filter { input, .. }
+        | Op::Distinct { input }
+        | Op::OrderBy { input, .. }
+        | Op::Slice { input, .. } => input.schema.clone(),
+        Op::Extend { input, slot, .. } => input
+            .schema
+            .iter()
+            .copied()
+            .chain(std::iter::once(*slot))
+            .collect(),
+        Op::Group {
+            keys, aggregates, ..
+        } => keys
+            .iter()
+            .copied()
+            .chain(aggregates.iter().map(|a| a.slot))
+            .collect(),
+        Op::Unit | Op::Empty | Op::Values { .. } => node.schema.clone(),
+    };
+    node.schema = schema;
+    node.certain = keep(&node.certain, &SlotSet::of(&node.schema));
+    let kept = node
+        .sorted_by
+        .iter()
+        .take_while(|slot| node.schema.contains(slot))
+        .count();
+    node.sorted_by.truncate(kept);
+}
+
+fn node_shell() -> Node {
+    crate::planner::node(Op::Unit, Vec::new(), SlotSet::default(), 1.0, 0.0)
+}

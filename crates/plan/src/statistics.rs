@@ -1,0 +1,92 @@
+//! What the planner may know of the data: statistics and term lookup behind one trait.
+//!
+//! The store implements it for a snapshot; tests implement it over a handful of numbers. Counts are
+//! exact unless said otherwise. No method does more than a few binary searches.
+
+use crate::physical::{Constant, TableIdx};
+use basalt_rdf::TermId;
+
+/// What is known of one predicate inside one table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnStatistics {
+    /// Rows with at least one value in cells.
+    pub rows_with_value: u64,
+    /// Values in cells.
+    pub values: u64,
+    /// Distinct values in cells (an estimate where `distinct_is_exact` is false).
+    pub distinct: u64,
+    /// Whether `distinct` was counted.
+    pub distinct_is_exact: bool,
+    /// Smallest and largest id in cells, if any.
+    pub range: Option<(TermId, TermId)>,
+    /// Whether a row can have several values.
+    pub multi_valued: bool,
+    /// Whether an inverse (adjacency, bitmap or sorted permutation) exists.
+    pub has_inverse: bool,
+    /// Rows whose irregular quads carry this predicate.
+    pub dirty_rows: u64,
+    /// Values that are rows of a table, by table.
+    pub links: Vec<(TableIdx, u64)>,
+}
+
+/// What is known of the irregular quads of one predicate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IrregularStatistics {
+    /// Quads.
+    pub quads: u64,
+    /// Distinct subjects.
+    pub subjects: u64,
+    /// Distinct objects.
+    pub objects: u64,
+}
+
+/// An estimate for the subjects that have all of some predicates, from characteristic sets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StarEstimate {
+    /// Subjects that have every predicate.
+    pub subjects: f64,
+    /// Mean number of values of each predicate for such a subject, in the order asked.
+    pub multiplicity: Vec<f64>,
+}
+
+/// Statistics of one snapshot.
+pub trait Statistics {
+    /// All quads.
+    fn quad_count(&self) -> u64;
+    /// The id of a term, if the store can hold it: inline kinds always, others if the dictionary has them.
+    fn term_id(&self, term: &oxrdf::Term) -> Option<TermId>;
+    /// Number of tables.
+    fn table_count(&self) -> usize;
+    /// Name of a table, for EXPLAIN.
+    fn table_name(&self, table: TableIdx) -> String;
+    /// Rows of a table.
+    fn table_rows(&self, table: TableIdx) -> u64;
+    /// If all rows of the table have the same home graph, that graph.
+    fn table_graph(&self, table: TableIdx) -> Option<TermId>;
+    /// Statistics of a predicate's cells in a table; `None` if the table has no column for it.
+    fn column(&self, table: TableIdx, predicate: TermId) -> Option<ColumnStatistics>;
+    /// Exact number of cell values equal to `object`, where an inverse can tell it cheaply.
+    fn object_count(&self, table: TableIdx, predicate: TermId, object: TermId) -> Option<u64>;
+    /// Irregular quads of a predicate; zeros if none.
+    fn irregular(&self, predicate: TermId) -> IrregularStatistics;
+    /// Irregular quads with this predicate and object.
+    fn irregular_object_count(&self, predicate: TermId, object: TermId) -> u64;
+    /// The table that has this resource as a row.
+    fn table_of(&self, resource: TermId) -> Option<TableIdx>;
+    /// Quads of a predicate wherever they are (cells and irregular).
+    fn predicate_quads(&self, predicate: TermId) -> u64;
+    /// Named graphs of the store.
+    fn named_graph_count(&self) -> u64;
+    /// Estimate from characteristic sets; `None` where none are kept.
+    fn star(&self, predicates: &[TermId]) -> Option<StarEstimate>;
+    /// Subjects in the store (all characteristic sets together).
+    fn subject_count(&self) -> u64;
+}
+
+/// Makes the [`Constant`] for a term of the query.
+pub fn constant(statistics: &dyn Statistics, term: &oxrdf::Term) -> Constant {
+    Constant {
+        term: term.clone(),
+        id: statistics.term_id(term),
+    }
+}

@@ -1,0 +1,291 @@
+//! Plans over made-up statistics: every plan validates, with every rule off and every join forced,
+//! and the benchmark-like queries get the plans one would draw by hand.
+
+mod generated;
+mod shop_queries;
+
+use crate::physical::Plan;
+use crate::testing::FakeStatistics;
+use crate::{ForceJoin, PlanError, PlanOptions, RULES, explain, plan, validate};
+use spargebra::SparqlParser;
+
+const PREFIX: &str = "PREFIX : <http://ex/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> ";
+
+fn plan_with(
+    query: &str,
+    statistics: &FakeStatistics,
+    options: &PlanOptions,
+) -> Result<Plan, PlanError> {
+    let text = format!("{PREFIX}{query}");
+    let query = SparqlParser::new()
+        .parse_query(&text)
+        .expect("the test's query parses");
+    plan(&query, None, statistics, options)
+}
+
+/// The EXPLAIN text of a query under the default options, estimates cut off.
+fn explained(query: &str) -> String {
+    explained_over(query, &FakeStatistics::shop())
+}
+
+fn explained_over(query: &str, statistics: &FakeStatistics) -> String {
+    let plan = plan_with(query, statistics, &PlanOptions::default()).expect("the query plans");
+    let text = explain(&plan, statistics, &|id| statistics.name(id), None);
+    let lines = text
+        .lines()
+        .map(|line| line.split("  rows=").next().unwrap_or(line));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Plans a query under all options and checks every plan.
+fn check_everywhere(query: &str) {
+    let statistics = FakeStatistics::shop();
+    let mut matrix = vec![PlanOptions::default()];
+    for force in [ForceJoin::Hash, ForceJoin::Index, ForceJoin::Merge] {
+        matrix.push(PlanOptions {
+            force_join: Some(force),
+            ..PlanOptions::default()
+        });
+    }
+    for rule in RULES {
+        let disabled_rules = vec![(*rule).to_owned()];
+        matrix.push(PlanOptions {
+            disabled_rules,
+            ..PlanOptions::default()
+        });
+    }
+    let disabled_rules = RULES.iter().map(|rule| (*rule).to_owned()).collect();
+    matrix.push(PlanOptions {
+        disabled_rules,
+        ..PlanOptions::default()
+    });
+    matrix.push(PlanOptions {
+        union_default_graph: true,
+        ..PlanOptions::default()
+    });
+    for options in matrix {
+        let planned = plan_with(query, &statistics, &options);
+        let checked = planned.map(|plan| {
+            let text = explain(&plan, &statistics, &|id| statistics.name(id), None);
+            (validate(&plan), text)
+        });
+        match checked {
+            Ok((Ok(()), text)) => assert!(!text.is_empty()),
+            Ok((Err(why), text)) => {
+                assert_eq!(why, "", "{query}\n{options:?}\n{text}");
+            }
+            Err(error) => assert_eq!(error.to_string(), "", "{query}"),
+        }
+    }
+}
+
+fn has(text: &str, part: &str) {
+    assert!(text.contains(part), "{part:?} is not in\n{text}");
+}
+
+fn has_not(text: &str, part: &str) {
+    assert!(!text.contains(part), "{part:?} is in\n{text}");
+}
+
+#[test]
+fn unsupported_is_said_plainly() {
+    let statistics = FakeStatistics::shop();
+    let options = PlanOptions::default();
+    for (query, what) in [
+        (
+            "SELECT * { SERVICE :s { ?s ?p ?o } }",
+            "SERVICE is not supported",
+        ),
+        (
+            "SELECT * { ?s ?p ?o LATERAL { ?o ?q ?x } }",
+            "LATERAL is not supported",
+        ),
+    ] {
+        let error = plan_with(query, &statistics, &options).expect_err("unsupported");
+        assert_eq!(error.to_string(), what);
+    }
+}
+
+#[test]
+fn unknown_constants_prune() {
+    has(
+        &explained("SELECT * { ?s :nothing ?o . ?s :label ?l }"),
+        "Empty",
+    );
+    has_not(
+        &explained("SELECT * { ?s :label ?l OPTIONAL { ?s :nothing ?o } }"),
+        "Join",
+    );
+    has_not(
+        &explained("SELECT * { { ?s :label ?l } UNION { ?s :nothing ?o } }"),
+        "Union",
+    );
+    has(
+        &explained("SELECT * { :unknown (:nothing|:label)* ?o }"),
+        "PathJoin",
+    );
+}
+
+#[test]
+fn repeated_slots_are_honoured() {
+    has(
+        &explained("SELECT * { ?x :label ?x }"),
+        "PatternScan ?x label ?x",
+    );
+    let text = explained("SELECT * { ?o :vendor ?v ; :publisher ?v }");
+    has(&text, "sameTerm(?v, ?same#");
+}
+
+#[test]
+fn equality_of_resources_becomes_a_join() {
+    let query = "SELECT ?o { :Product0 :feature ?f . ?o :feature ?g FILTER(?f = ?g) }";
+    let text = explained(query);
+    has_not(&text, "(?f = ?g)");
+    has(&text, "StarJoin by object feature");
+    // With one irregular value the sides may be literals, whose equality is not that of terms.
+    let mut statistics = FakeStatistics::shop();
+    let feature = statistics.id("feature");
+    let one = crate::statistics::IrregularStatistics {
+        quads: 1,
+        subjects: 1,
+        objects: 1,
+    };
+    statistics.irregular.insert(feature, one);
+    has(&explained_over(query, &statistics), "(?f = ?g)");
+    // Numbers are compared by value.
+    has(
+        &explained("SELECT * { ?a :num1 ?x . ?b :num2 ?y FILTER(?x = ?y) }"),
+        "(?x = ?y)",
+    );
+}
+
+#[test]
+fn optional_folds_only_where_the_object_is_fresh() {
+    has(
+        &explained("SELECT * { ?p :label ?l OPTIONAL { ?p :num4 ?n } }"),
+        "optional num4",
+    );
+    let shared = "SELECT * { ?p :label ?l ; :num1 ?n OPTIONAL { ?p :num4 ?n } }";
+    has(&explained(shared), "left outer");
+    let later = "SELECT * { ?p :label ?l OPTIONAL { ?p :num4 ?n } ?q :num1 ?n }";
+    has(&explained(later), "compatible ?n");
+}
+
+#[test]
+fn absence_becomes_an_anti_join() {
+    let text = explained(
+        "SELECT ?p { ?p :num1 1 OPTIONAL { ?p :feature :Feature0 ; :label ?l } FILTER(!bound(?l)) }",
+    );
+    has(&text, "StarJoin anti by subject");
+    let text = explained("SELECT ?p { ?p :num1 1 FILTER NOT EXISTS { ?p :feature :Feature0 } }");
+    has(&text, "StarJoin anti by subject");
+    let text = explained("SELECT ?p { ?p :num1 1 FILTER EXISTS { ?o :product ?p } }");
+    has(&text, " semi");
+}
+
+#[test]
+fn exists_over_uncertain_slots_stays_correlated() {
+    let text = explained(
+        "SELECT * { ?p :label ?l OPTIONAL { ?p :num4 ?n } FILTER EXISTS { ?q :num1 ?n } }",
+    );
+    has(&text, "exists:");
+    has(&text, "Outer  [?n]");
+}
+
+#[test]
+fn minus_without_shared_variables_is_dropped() {
+    has_not(
+        &explained("SELECT * { ?p :label ?l MINUS { ?x :num1 ?y } }"),
+        "num1",
+    );
+    has(
+        &explained("SELECT * { ?p :label ?l MINUS { ?p :num1 1 } }"),
+        " anti",
+    );
+}
+
+#[test]
+fn limits_reach_the_sort() {
+    let sorted = "SELECT ?p { ?p :label ?l } ORDER BY ?l LIMIT 5 OFFSET 2";
+    has(&explained(sorted), "OrderBy ?l first 7");
+    let distinct = "SELECT DISTINCT ?l { ?p :label ?l } ORDER BY ?l LIMIT 5";
+    has(&explained(distinct), "OrderBy ?l first 5");
+    // The order needs a column that DISTINCT must not see.
+    let hidden = "SELECT DISTINCT ?p { ?p :label ?l } ORDER BY ?l LIMIT 5";
+    has_not(&explained(hidden), "first");
+}
+
+#[test]
+fn counting_reads_no_columns() {
+    let text = explained("SELECT (COUNT(*) AS ?n) { ?p :label ?l ; :num1 ?x }");
+    assert!(
+        text.lines().last().is_some_and(|line| line.ends_with("[]")),
+        "{text}"
+    );
+}
+
+#[test]
+fn graphs_are_part_of_the_join() {
+    let text = explained("SELECT * { GRAPH ?g { ?p :label ?l . ?o :product ?p } }");
+    has(&text, "graph ?g");
+    has(&explained("SELECT * { GRAPH ?g {} }"), "Distinct");
+    has(
+        &explained("SELECT * FROM :G1 FROM :G2 { ?s :label ?o }"),
+        "merge of 2 graphs",
+    );
+    has(
+        &explained("SELECT * FROM NAMED :G1 { GRAPH ?g { ?s :label ?o } }"),
+        "of 1",
+    );
+    has(
+        &explained("SELECT * FROM NAMED :G1 { ?s :label ?o }"),
+        "Empty",
+    );
+    has(
+        &explained("SELECT * FROM NAMED :G1 { GRAPH :G2 { ?s :label ?o } }"),
+        "Empty",
+    );
+}
+
+#[test]
+fn blank_nodes_are_variables_nobody_can_name() {
+    let text = explained("SELECT * { _:a :product ?p . ?p :producer _:b . _:b :country :US }");
+    has(&text, "[?p]");
+    has(&text, "StarJoin by object producer");
+}
+
+#[test]
+fn a_small_group_is_distributed_over_union() {
+    let text = explained(
+        "SELECT * { ?r :reviewFor :Product0 { ?r :rating1 ?s } UNION { ?r :rating2 ?s } }",
+    );
+    has(&text, "reviewFor Product0; rating1 ?s");
+    has_not(&text, "HashJoin");
+    let all = explained("SELECT * { ?r :text ?x { ?r :rating1 ?s } UNION { ?r :rating2 ?s } }");
+    has(&all, "Union");
+}
+
+#[test]
+fn profiles_are_shown() {
+    let statistics = FakeStatistics::shop();
+    let plan = plan_with(
+        "SELECT * { ?s :label ?o }",
+        &statistics,
+        &PlanOptions::default(),
+    )
+    .expect("the query plans");
+    let profile = vec![
+        crate::NodeProfile {
+            rows: 7,
+            nanos: 2_500_000
+        };
+        plan.node_count
+    ];
+    let text = explain(
+        &plan,
+        &statistics,
+        &|id| statistics.name(id),
+        Some(&profile),
+    );
+    has(&text, "actual=7 time=2.500ms");
+}

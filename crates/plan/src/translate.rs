@@ -1,0 +1,542 @@
+//! spargebra algebra to the logical plan: variables become slots, constants become ids.
+//!
+//! Rules that need only local knowledge run here, each from its own file under `rules/`, as the
+//! tree is built from the leaves up. A pattern with an unknown constant becomes [`Logical::Empty`],
+//! which prunes upward. Blank nodes of the query are variables that nobody can name.
+//!
+//! Invariant: see [`crate::logical`]. Cost: linear in the query, times its depth for schemas.
+
+mod expression;
+mod patterns;
+
+use crate::expression::into_conjuncts;
+use crate::logical::{JoinGroup, Logical, Triple};
+use crate::physical::{Expr, Graphs, Position, Slot, SortKey};
+use crate::planner::{PlanError, Planner};
+use crate::rules;
+use crate::slot_set::SlotSet;
+use basalt_rdf::TermId;
+use oxrdf::NamedNode;
+use spargebra::algebra::{GraphPattern, OrderExpression, QueryDataset};
+use spargebra::term::NamedNodePattern;
+use std::collections::HashMap;
+
+/// Nested operators a query may have; keeps recursion within the stack.
+const DEPTH_MAX: usize = 400;
+
+/// The variables of the query or of one subselect, by name.
+#[derive(Default)]
+pub(crate) struct Scope {
+    slots: HashMap<String, Slot>,
+    subselect: bool,
+}
+
+impl Scope {
+    /// The slot of a variable that occurred already.
+    pub(crate) fn get(&self, name: &str) -> Option<Slot> {
+        self.slots.get(name).copied()
+    }
+}
+
+/// The translation of one query.
+pub(crate) struct Translation<'p, 'a> {
+    planner: &'p mut Planner<'a>,
+    /// What patterns outside GRAPH read.
+    default_graphs: Graphs,
+    /// The graphs of GRAPH; `None` is every named graph.
+    named: Option<Vec<NamedNode>>,
+    /// Slots visible around the EXISTS being translated; the inside may not treat them as fresh.
+    outer: SlotSet,
+    depth: usize,
+}
+
+impl<'p, 'a> Translation<'p, 'a> {
+    pub(crate) fn new(planner: &'p mut Planner<'a>, dataset: Option<&QueryDataset>) -> Self {
+        let ids = |graphs: &[NamedNode]| -> Vec<TermId> {
+            let mut ids: Vec<TermId> = Vec::new();
+            for graph in graphs {
+                if let Some(id) = planner.statistics.term_id(&graph.clone().into())
+                    && !ids.contains(&id)
+                {
+                    ids.push(id);
+                }
+            }
+            ids
+        };
+        let default_graphs = match dataset {
+            None if planner.options.union_default_graph => Graphs::Merge { among: None },
+            None => Graphs::One(TermId::DEFAULT_GRAPH),
+            Some(dataset) => match ids(&dataset.default).as_slice() {
+                [one] => Graphs::One(*one),
+                many => Graphs::Merge {
+                    among: Some(many.to_vec()),
+                },
+            },
+        };
+        let named = dataset.and_then(|dataset| dataset.named.clone());
+        Self {
+            planner,
+            default_graphs,
+            named,
+            outer: SlotSet::default(),
+            depth: 0,
+        }
+    }
+
+    /// The whole query and the slots it projects; its own variables keep their plain names.
+    pub(crate) fn translate_root(
+        &mut self,
+        pattern: &GraphPattern,
+        scope: &mut Scope,
+    ) -> Result<(Logical, Vec<Slot>), PlanError> {
+        let graphs = self.default_graphs.clone();
+        let (logical, projected) = match pattern {
+            GraphPattern::Project { inner, variables } => {
+                let input = self.translate(inner, &graphs, scope)?;
+                let slots = variables.iter().map(|v| self.variable(v.as_str(), scope));
+                let slots = slots.collect::<Result<Vec<_>, _>>()?;
+                let project = Logical::Project {
+                    input: Box::new(input),
+                    slots: slots.clone(),
+                };
+                (project, slots)
+            }
+            GraphPattern::Distinct { inner } => {
+                let (input, slots) = self.translate_root(inner, scope)?;
+                (rules::remove_distinct::distinct(self.planner, input), slots)
+            }
+            GraphPattern::Reduced { inner } => self.translate_root(inner, scope)?,
+            GraphPattern::Slice {
+                inner,
+                start,
+                length,
+            } => {
+                let (input, slots) = self.translate_root(inner, scope)?;
+                (slice(input, *start, *length), slots)
+            }
+            other => {
+                let logical = self.translate(other, &graphs, scope)?;
+                let mut names = Vec::new();
+                other.on_in_scope_variable(|v| names.push(v.as_str()));
+                names.sort_unstable();
+                names.dedup();
+                let slots = names.into_iter().map(|name| self.variable(name, scope));
+                (logical, slots.collect::<Result<Vec<_>, _>>()?)
+            }
+        };
+        Ok((logical, projected))
+    }
+
+    /// The slot of a variable, made on first sight.
+    fn variable(&mut self, name: &str, scope: &mut Scope) -> Result<Slot, PlanError> {
+        if let Some(slot) = scope.slots.get(name) {
+            return Ok(*slot);
+        }
+        let slot = if scope.subselect {
+            self.planner.fresh_slot(name)?
+        } else {
+            self.planner.new_slot(name.to_owned())?
+        };
+        scope.slots.insert(name.to_owned(), slot);
+        Ok(slot)
+    }
+
+    fn translate(
+        &mut self,
+        pattern: &GraphPattern,
+        graphs: &Graphs,
+        scope: &mut Scope,
+    ) -> Result<Logical, PlanError> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err(PlanError::TooLarge("nested patterns"));
+        }
+        let logical = self.translate_operator(pattern, graphs, scope);
+        self.depth -= 1;
+        logical
+    }
+
+    fn translate_operator(
+        &mut self,
+        pattern: &GraphPattern,
+        graphs: &Graphs,
+        scope: &mut Scope,
+    ) -> Result<Logical, PlanError> {
+        match pattern {
+            GraphPattern::Bgp { patterns } => self.triples(patterns, graphs, scope),
+            GraphPattern::Path {
+                subject,
+                path,
+                object,
+            } => self.path(subject, path, object, graphs, scope),
+            GraphPattern::Join { left, right } => {
+                let left = self.translate(left, graphs, scope)?;
+                let right = self.translate(right, graphs, scope)?;
+                Ok(rules::hoist_left_join::join(self.planner, left, right))
+            }
+            GraphPattern::LeftJoin { .. } | GraphPattern::Filter { .. } => {
+                self.conditional(pattern, graphs, scope)
+            }
+            GraphPattern::Union { .. } => self.union(pattern, graphs, scope),
+            GraphPattern::Graph { name, inner } => self.graph(name, inner, scope),
+            GraphPattern::Extend {
+                inner,
+                variable,
+                expression,
+            } => {
+                let input = self.translate(inner, graphs, scope)?;
+                if input == Logical::Empty {
+                    return Ok(input);
+                }
+                let slot = self.variable(variable.as_str(), scope)?;
+                let expr = self.expression(expression, graphs, scope, input.schema())?;
+                Ok(Logical::Extend {
+                    input: Box::new(input),
+                    slot,
+                    expr,
+                })
+            }
+            GraphPattern::Minus { left, right } => {
+                let left = self.translate(left, graphs, scope)?;
+                let right = self.translate(right, graphs, scope)?;
+                Ok(rules::minus_to_anti::minus(
+                    self.planner,
+                    left,
+                    right,
+                    graphs.slot(),
+                ))
+            }
+            GraphPattern::Values {
+                variables,
+                bindings,
+            } => {
+                let values = self.values(variables, bindings, scope)?;
+                let unit = self.unit(graphs)?;
+                Ok(rules::hoist_left_join::join(self.planner, unit, values))
+            }
+            GraphPattern::Lateral { .. } => Err(PlanError::Unsupported("LATERAL".to_owned())),
+            GraphPattern::Service { .. } => Err(PlanError::Unsupported("SERVICE".to_owned())),
+            modifier => self.modifier(modifier, graphs, scope),
+        }
+    }
+
+    /// Subselects and what stands around them.
+    fn modifier(
+        &mut self,
+        pattern: &GraphPattern,
+        graphs: &Graphs,
+        scope: &mut Scope,
+    ) -> Result<Logical, PlanError> {
+        match pattern {
+            GraphPattern::Project { inner, variables } => {
+                let mut inner_scope = Scope {
+                    slots: HashMap::new(),
+                    subselect: true,
+                };
+                let mut slots = Vec::new();
+                for variable in variables {
+                    let slot = self.variable(variable.as_str(), scope)?;
+                    inner_scope.slots.insert(variable.as_str().to_owned(), slot);
+                    slots.push(slot);
+                }
+                slots.extend(graphs.slot().filter(|slot| !slots.contains(slot)));
+                let input = self.translate(inner, graphs, &mut inner_scope)?;
+                if input == Logical::Empty {
+                    return Ok(input);
+                }
+                Ok(Logical::Project {
+                    input: Box::new(input),
+                    slots,
+                })
+            }
+            GraphPattern::Distinct { inner } => {
+                let input = self.translate(inner, graphs, scope)?;
+                Ok(rules::remove_distinct::distinct(self.planner, input))
+            }
+            GraphPattern::Reduced { inner } => self.translate(inner, graphs, scope),
+            GraphPattern::Slice {
+                inner,
+                start,
+                length,
+            } => {
+                if graphs.slot().is_some() {
+                    let what = "LIMIT or OFFSET in a subquery inside GRAPH with a variable";
+                    return Err(PlanError::Unsupported(what.to_owned()));
+                }
+                let input = self.translate(inner, graphs, scope)?;
+                Ok(slice(input, *start, *length))
+            }
+            other => self.sorted_or_grouped(other, graphs, scope),
+        }
+    }
+
+    /// OPTIONAL and FILTER.
+    fn conditional(
+        &mut self,
+        pattern: &GraphPattern,
+        graphs: &Graphs,
+        scope: &mut Scope,
+    ) -> Result<Logical, PlanError> {
+        match pattern {
+            GraphPattern::LeftJoin {
+                left,
+                right,
+                expression,
+            } => {
+                let left = self.translate(left, graphs, scope)?;
+                let right = self.translate(right, graphs, scope)?;
+                let visible = left.schema().union(right.schema());
+                let conditions = match expression {
+                    Some(expression) => self.conjuncts(expression, graphs, scope, visible)?,
+                    None => Vec::new(),
+                };
+                Ok(rules::fold_optional::left_join(
+                    self.planner,
+                    self.outer,
+                    left,
+                    right,
+                    conditions,
+                ))
+            }
+            GraphPattern::Filter { expr, inner } => {
+                let mut input = self.translate(inner, graphs, scope)?;
+                for condition in self.conjuncts(expr, graphs, scope, input.schema())? {
+                    let outer = self.outer;
+                    input = rules::push_down_filter::filter(self.planner, outer, input, condition);
+                }
+                Ok(rules::resource_equality::apply(
+                    self.planner,
+                    self.outer,
+                    input,
+                ))
+            }
+            _ => Err(PlanError::Unsupported("this kind of pattern".to_owned())),
+        }
+    }
+
+    /// ORDER BY and GROUP BY.
+    fn sorted_or_grouped(
+        &mut self,
+        pattern: &GraphPattern,
+        graphs: &Graphs,
+        scope: &mut Scope,
+    ) -> Result<Logical, PlanError> {
+        match pattern {
+            GraphPattern::OrderBy { inner, expression } => {
+                let input = self.translate(inner, graphs, scope)?;
+                let mut keys = Vec::new();
+                for key in expression {
+                    let (expression, descending) = match key {
+                        OrderExpression::Asc(expression) => (expression, false),
+                        OrderExpression::Desc(expression) => (expression, true),
+                    };
+                    let expr = self.expression(expression, graphs, scope, input.schema())?;
+                    keys.push(SortKey { expr, descending });
+                }
+                Ok(Logical::OrderBy {
+                    input: Box::new(input),
+                    keys,
+                })
+            }
+            GraphPattern::Group {
+                inner,
+                variables,
+                aggregates,
+            } => {
+                let input = self.translate(inner, graphs, scope)?;
+                let mut keys: Vec<Slot> = graphs.slot().into_iter().collect();
+                for variable in variables {
+                    let slot = self.variable(variable.as_str(), scope)?;
+                    if !keys.contains(&slot) {
+                        keys.push(slot);
+                    }
+                }
+                let mut out = Vec::new();
+                for (variable, aggregate) in aggregates {
+                    let slot = self.variable(variable.as_str(), scope)?;
+                    out.push(self.aggregate(slot, aggregate, graphs, scope, input.schema())?);
+                }
+                Ok(Logical::Aggregate {
+                    input: Box::new(input),
+                    keys,
+                    aggregates: out,
+                })
+            }
+            _ => Err(PlanError::Unsupported("this kind of pattern".to_owned())),
+        }
+    }
+
+    /// A chain of UNIONs as one operator; a long chain does not recurse.
+    fn union(
+        &mut self,
+        pattern: &GraphPattern,
+        graphs: &Graphs,
+        scope: &mut Scope,
+    ) -> Result<Logical, PlanError> {
+        let mut branches = Vec::new();
+        let mut rest = pattern;
+        while let GraphPattern::Union { left, right } = rest {
+            branches.push(&**right);
+            rest = left;
+        }
+        branches.push(rest);
+        let mut inputs = Vec::new();
+        for branch in branches.into_iter().rev() {
+            match self.translate(branch, graphs, scope)? {
+                Logical::Empty => {}
+                Logical::Union(nested) => inputs.extend(nested),
+                input => inputs.push(input),
+            }
+        }
+        match inputs.len() {
+            0 => Ok(Logical::Empty),
+            1 => Ok(inputs.swap_remove(0)),
+            _ => Ok(Logical::Union(inputs)),
+        }
+    }
+
+    fn graph(
+        &mut self,
+        name: &NamedNodePattern,
+        inner: &GraphPattern,
+        scope: &mut Scope,
+    ) -> Result<Logical, PlanError> {
+        let graphs = match name {
+            NamedNodePattern::NamedNode(node) => {
+                let allowed = self.named.as_ref().is_none_or(|named| named.contains(node));
+                match self.planner.statistics.term_id(&node.clone().into()) {
+                    Some(id) if allowed => Graphs::One(id),
+                    _ => return Ok(Logical::Empty),
+                }
+            }
+            NamedNodePattern::Variable(variable) => {
+                let slot = self.variable(variable.as_str(), scope)?;
+                let statistics = self.planner.statistics;
+                let among = self.named.as_ref().map(|named| {
+                    let ids = named
+                        .iter()
+                        .filter_map(|n| statistics.term_id(&n.clone().into()));
+                    let mut ids: Vec<TermId> = ids.collect();
+                    ids.sort_unstable();
+                    ids.dedup();
+                    ids
+                });
+                if among.as_ref().is_some_and(Vec::is_empty) {
+                    return Ok(Logical::Empty);
+                }
+                Graphs::Variable { slot, among }
+            }
+        };
+        let logical = match name {
+            NamedNodePattern::NamedNode(_) => self.translate(inner, &graphs, scope)?,
+            NamedNodePattern::Variable(variable) => {
+                self.inside_graph_variable(variable.as_str(), &graphs, inner, scope)?
+            }
+        };
+        let touches = matches!(&logical, Logical::Group(group)
+            if group.triples.iter().any(|triple| !triple.optional && triple.graphs == graphs));
+        if touches || graphs.slot().is_some() || logical == Logical::Empty {
+            return Ok(logical);
+        }
+        // A graph that holds nothing is not there, and then its GRAPH has no solutions.
+        let any = self.any_triple(&graphs)?;
+        let first = Logical::Slice {
+            input: Box::new(any),
+            offset: 0,
+            limit: Some(1),
+        };
+        let exists = Logical::Project {
+            input: Box::new(first),
+            slots: Vec::new(),
+        };
+        Ok(rules::hoist_left_join::join(self.planner, exists, logical))
+    }
+
+    /// The inside of `GRAPH ?g`, where `?g` is not bound yet: a `?g` in there is a variable of its own
+    /// that is joined with the graph's name at the end.
+    fn inside_graph_variable(
+        &mut self,
+        name: &str,
+        graphs: &Graphs,
+        inner: &GraphPattern,
+        scope: &mut Scope,
+    ) -> Result<Logical, PlanError> {
+        let outside = scope.slots.remove(name);
+        let logical = self.translate(inner, graphs, scope);
+        let inside = scope.slots.remove(name);
+        scope
+            .slots
+            .extend(outside.map(|slot| (name.to_owned(), slot)));
+        let logical = logical?;
+        let (Some(inside), Some(slot)) = (inside, graphs.slot()) else {
+            return Ok(logical);
+        };
+        if !logical.schema().contains(inside) {
+            return Ok(logical);
+        }
+        let same = Expr::SameTerm(Box::new(Expr::Slot(inside)), Box::new(Expr::Slot(slot)));
+        let free = Expr::Not(Box::new(Expr::Bound(inside)));
+        let condition = Expr::Or(vec![free, same]);
+        let outer = self.outer;
+        Ok(rules::push_down_filter::filter(
+            self.planner,
+            outer,
+            logical,
+            condition,
+        ))
+    }
+
+    /// The empty group: one row, or one for each named graph inside `GRAPH ?g`.
+    fn unit(&mut self, graphs: &Graphs) -> Result<Logical, PlanError> {
+        let Some(slot) = graphs.slot() else {
+            return Ok(Logical::unit());
+        };
+        let input = Box::new(self.any_triple(graphs)?);
+        let project = Logical::Project {
+            input,
+            slots: vec![slot],
+        };
+        Ok(Logical::Distinct {
+            input: Box::new(project),
+        })
+    }
+
+    /// Every triple of the graphs.
+    fn any_triple(&mut self, graphs: &Graphs) -> Result<Logical, PlanError> {
+        let mut position = |hint| self.planner.fresh_slot(hint).map(Position::Slot);
+        let triple = Triple {
+            subject: position("s")?,
+            predicate: position("p")?,
+            object: position("o")?,
+            graphs: graphs.clone(),
+            optional: false,
+        };
+        Ok(Logical::Group(JoinGroup {
+            triples: vec![triple],
+            ..JoinGroup::default()
+        }))
+    }
+
+    fn conjuncts(
+        &mut self,
+        expression: &spargebra::algebra::Expression,
+        graphs: &Graphs,
+        scope: &mut Scope,
+        visible: SlotSet,
+    ) -> Result<Vec<Expr>, PlanError> {
+        let mut conjuncts = Vec::new();
+        into_conjuncts(
+            self.expression(expression, graphs, scope, visible)?,
+            &mut conjuncts,
+        );
+        Ok(conjuncts)
+    }
+}
+
+fn slice(input: Logical, offset: usize, limit: Option<usize>) -> Logical {
+    Logical::Slice {
+        input: Box::new(input),
+        offset,
+        limit,
+    }
+}

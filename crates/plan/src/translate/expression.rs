@@ -1,0 +1,192 @@
+//! Expressions and aggregates to the plan's own, EXISTS to placeholders.
+//!
+//! `>` and `>=` become `<` and `<=` with sides exchanged; chains of `&&` and `||` become lists.
+
+use super::{Scope, Translation};
+use crate::logical::Logical;
+use crate::physical::{Aggregate, AggregateFunction, Expr, Graphs, Op, Slot};
+use crate::planner::{PlanError, node};
+use crate::slot_set::SlotSet;
+use crate::statistics::constant;
+use spargebra::algebra::{
+    AggregateExpression, AggregateFunction as AlgebraFunction, Expression, GraphPattern,
+};
+
+impl Translation<'_, '_> {
+    pub(super) fn expression(
+        &mut self,
+        expression: &Expression,
+        graphs: &Graphs,
+        scope: &mut Scope,
+        visible: SlotSet,
+    ) -> Result<Expr, PlanError> {
+        self.depth += 1;
+        if self.depth > super::DEPTH_MAX {
+            return Err(PlanError::TooLarge("nested expressions"));
+        }
+        let expr = self.translate_expression(expression, graphs, scope, visible);
+        self.depth -= 1;
+        expr
+    }
+
+    fn translate_expression(
+        &mut self,
+        expression: &Expression,
+        graphs: &Graphs,
+        scope: &mut Scope,
+        visible: SlotSet,
+    ) -> Result<Expr, PlanError> {
+        let mut pair = |a: &Expression, b: &Expression| -> Result<_, PlanError> {
+            let a = Box::new(self.expression(a, graphs, scope, visible)?);
+            Ok((a, Box::new(self.expression(b, graphs, scope, visible)?)))
+        };
+        Ok(match expression {
+            Expression::Equal(a, b) => pair(a, b).map(|(a, b)| Expr::Equal(a, b))?,
+            Expression::SameTerm(a, b) => pair(a, b).map(|(a, b)| Expr::SameTerm(a, b))?,
+            Expression::Greater(a, b) => pair(b, a).map(|(a, b)| Expr::Less(a, b))?,
+            Expression::GreaterOrEqual(a, b) => pair(b, a).map(|(a, b)| Expr::LessOrEqual(a, b))?,
+            Expression::Less(a, b) => pair(a, b).map(|(a, b)| Expr::Less(a, b))?,
+            Expression::LessOrEqual(a, b) => pair(a, b).map(|(a, b)| Expr::LessOrEqual(a, b))?,
+            Expression::Add(a, b) => pair(a, b).map(|(a, b)| Expr::Add(a, b))?,
+            Expression::Subtract(a, b) => pair(a, b).map(|(a, b)| Expr::Subtract(a, b))?,
+            Expression::Multiply(a, b) => pair(a, b).map(|(a, b)| Expr::Multiply(a, b))?,
+            Expression::Divide(a, b) => pair(a, b).map(|(a, b)| Expr::Divide(a, b))?,
+            Expression::NamedNode(node) => {
+                Expr::Constant(constant(self.planner.statistics, &node.clone().into()))
+            }
+            Expression::Literal(literal) => {
+                Expr::Constant(constant(self.planner.statistics, &literal.clone().into()))
+            }
+            Expression::Variable(variable) => Expr::Slot(self.variable(variable.as_str(), scope)?),
+            Expression::Bound(variable) => Expr::Bound(self.variable(variable.as_str(), scope)?),
+            Expression::Or(..) | Expression::And(..) => {
+                return self.chain(expression, graphs, scope, visible);
+            }
+            Expression::In(a, list) => {
+                let a = Box::new(self.expression(a, graphs, scope, visible)?);
+                Expr::In(a, self.list(list, graphs, scope, visible)?)
+            }
+            Expression::UnaryPlus(a) => {
+                Expr::UnaryPlus(Box::new(self.expression(a, graphs, scope, visible)?))
+            }
+            Expression::UnaryMinus(a) => {
+                Expr::UnaryMinus(Box::new(self.expression(a, graphs, scope, visible)?))
+            }
+            Expression::Not(a) => Expr::Not(Box::new(self.expression(a, graphs, scope, visible)?)),
+            Expression::Exists(pattern) => self.exists(pattern, graphs, scope, visible)?,
+            Expression::If(a, b, c) => {
+                let a = Box::new(self.expression(a, graphs, scope, visible)?);
+                let b = Box::new(self.expression(b, graphs, scope, visible)?);
+                Expr::If(a, b, Box::new(self.expression(c, graphs, scope, visible)?))
+            }
+            Expression::Coalesce(list) => Expr::Coalesce(self.list(list, graphs, scope, visible)?),
+            Expression::FunctionCall(function, list) => {
+                Expr::Call(function.clone(), self.list(list, graphs, scope, visible)?)
+            }
+        })
+    }
+
+    /// A chain of `&&` or of `||` (built leftwards by the parser) without recursion along it.
+    fn chain(
+        &mut self,
+        expression: &Expression,
+        graphs: &Graphs,
+        scope: &mut Scope,
+        visible: SlotSet,
+    ) -> Result<Expr, PlanError> {
+        let is_and = matches!(expression, Expression::And(..));
+        let mut stack = vec![expression];
+        let mut list = Vec::new();
+        while let Some(top) = stack.pop() {
+            match top {
+                Expression::And(a, b) if is_and => stack.extend([&**b, &**a]),
+                Expression::Or(a, b) if !is_and => stack.extend([&**b, &**a]),
+                other => list.push(self.expression(other, graphs, scope, visible)?),
+            }
+        }
+        Ok(if is_and {
+            Expr::And(list)
+        } else {
+            Expr::Or(list)
+        })
+    }
+
+    fn list(
+        &mut self,
+        list: &[Expression],
+        graphs: &Graphs,
+        scope: &mut Scope,
+        visible: SlotSet,
+    ) -> Result<Vec<Expr>, PlanError> {
+        list.iter()
+            .map(|e| self.expression(e, graphs, scope, visible))
+            .collect()
+    }
+
+    /// A placeholder for EXISTS (see `crate::expression`); its pattern waits in the planner's list.
+    fn exists(
+        &mut self,
+        pattern: &GraphPattern,
+        graphs: &Graphs,
+        scope: &mut Scope,
+        visible: SlotSet,
+    ) -> Result<Expr, PlanError> {
+        let outer = self.outer;
+        self.outer = outer.union(visible);
+        let inside = self.translate(pattern, graphs, scope);
+        self.outer = outer;
+        let inside = inside?;
+        if inside == Logical::Empty {
+            return Ok(self.planner.constant_false());
+        }
+        let mentioned = inside.mentioned().to_vec();
+        let mut placeholder = node(Op::Outer, mentioned, SlotSet::default(), 1.0, 0.0);
+        placeholder.id = self.planner.exists.len();
+        self.planner.exists.push(inside);
+        Ok(Expr::Exists(Box::new(placeholder)))
+    }
+
+    pub(super) fn aggregate(
+        &mut self,
+        slot: Slot,
+        aggregate: &AggregateExpression,
+        graphs: &Graphs,
+        scope: &mut Scope,
+        visible: SlotSet,
+    ) -> Result<Aggregate, PlanError> {
+        let (function, argument, distinct) = match aggregate {
+            AggregateExpression::CountSolutions { distinct } => {
+                (AggregateFunction::Count, None, *distinct)
+            }
+            AggregateExpression::FunctionCall {
+                name,
+                expr,
+                distinct,
+            } => {
+                let function = match name {
+                    AlgebraFunction::Count => AggregateFunction::Count,
+                    AlgebraFunction::Sum => AggregateFunction::Sum,
+                    AlgebraFunction::Avg => AggregateFunction::Avg,
+                    AlgebraFunction::Min => AggregateFunction::Min,
+                    AlgebraFunction::Max => AggregateFunction::Max,
+                    AlgebraFunction::Sample => AggregateFunction::Sample,
+                    AlgebraFunction::GroupConcat { separator } => AggregateFunction::GroupConcat {
+                        separator: separator.clone().unwrap_or_else(|| " ".to_owned()),
+                    },
+                    AlgebraFunction::Custom(name) => {
+                        let what = format!("the aggregate function {name}");
+                        return Err(PlanError::Unsupported(what));
+                    }
+                };
+                let argument = self.expression(expr, graphs, scope, visible)?;
+                (function, Some(argument), *distinct)
+            }
+        };
+        Ok(Aggregate {
+            slot,
+            function,
+            argument,
+            distinct,
+        })
+    }
+}

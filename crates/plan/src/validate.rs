@@ -1,0 +1,376 @@
+//! Checks that a plan keeps the promises of [`crate::physical`]; debug builds check every plan.
+//!
+//! Cost: linear in the plan.
+
+use crate::expression::{any, for_each_operand, slots_of};
+use crate::physical::{Expr, JoinKind, Node, Op, Plan, Slot, Star, StarAccess, StarEntry};
+use crate::slot_set::SlotSet;
+
+/// What is wrong with a plan, if anything.
+pub fn validate(plan: &Plan) -> Result<(), String> {
+    let mut ids = Vec::new();
+    check(&plan.root, &SlotSet::default(), &mut ids)?;
+    ids.sort_unstable();
+    if ids.len() != plan.node_count || ids.iter().enumerate().any(|(idx, id)| idx != *id) {
+        return Err("node numbers are not dense".to_owned());
+    }
+    let slots = all_slots(&plan.root);
+    if slots
+        .iter()
+        .any(|slot| slot.0 as usize >= plan.variables.len())
+    {
+        return Err("a slot has no name".to_owned());
+    }
+    Ok(())
+}
+
+fn all_slots(node: &Node) -> SlotSet {
+    let children = node.op.children().into_iter();
+    children.fold(SlotSet::of(&node.schema), |set, child| {
+        set.union(all_slots(child))
+    })
+}
+
+fn ensure(holds: bool, node: &Node, what: &str) -> Result<(), String> {
+    if holds {
+        Ok(())
+    } else {
+        Err(format!("node {}: {what}", node.id))
+    }
+}
+
+fn check(node: &Node, outer: &SlotSet, ids: &mut Vec<usize>) -> Result<(), String> {
+    ids.push(node.id);
+    let schema = SlotSet::of(&node.schema);
+    ensure(
+        schema.iter().count() == node.schema.len(),
+        node,
+        "a slot twice in the schema",
+    )?;
+    ensure(
+        SlotSet::of(&node.certain).is_subset(&schema),
+        node,
+        "certain outside the schema",
+    )?;
+    ensure(
+        node.sorted_by.iter().all(|s| schema.contains(*s)),
+        node,
+        "sorted by a missing slot",
+    )?;
+    ensure(
+        node.estimated_rows.is_finite(),
+        node,
+        "estimated rows are not finite",
+    )?;
+    for child in node.op.children() {
+        check(child, outer, ids)?;
+    }
+    let (available, certain) = produced(node);
+    let free = matches!(
+        node.op,
+        Op::Project { .. } | Op::Union { .. } | Op::Outer | Op::Values { .. }
+    );
+    ensure(
+        free || schema.is_subset(&available),
+        node,
+        "a slot of the schema is not produced",
+    )?;
+    let fixed = matches!(node.op, Op::Outer | Op::Values { .. } | Op::Extend { .. });
+    ensure(
+        fixed || SlotSet::of(&node.certain).is_subset(&certain),
+        node,
+        "a certain slot may be unbound",
+    )?;
+    if matches!(node.op, Op::Outer) {
+        ensure(
+            schema.is_subset(outer),
+            node,
+            "an outer slot is not outside",
+        )?;
+    }
+    let readable = readable(node);
+    for expr in node.op.expressions() {
+        ensure(
+            slots_of(expr).is_subset(&readable),
+            node,
+            "an expression reads a missing slot",
+        )?;
+        check_exists(expr, &readable, ids)?;
+    }
+    check_shape(node)?;
+    check_join(node)
+}
+
+fn check_exists(expr: &Expr, row: &SlotSet, ids: &mut Vec<usize>) -> Result<(), String> {
+    if let Expr::Exists(inside) = expr {
+        return check(inside, row, ids);
+    }
+    let mut result = Ok(());
+    for_each_operand(expr, &mut |operand| {
+        if result.is_ok() {
+            result = check_exists(operand, row, ids);
+        }
+    });
+    result
+}
+
+/// The slots an operator's own expressions may read.
+fn readable(node: &Node) -> SlotSet {
+    let inputs = node.op.children().into_iter();
+    let set = inputs.fold(SlotSet::default(), |set, child| {
+        set.union(SlotSet::of(&child.schema))
+    });
+    match &node.op {
+        Op::StarScan { star, .. } | Op::StarJoin { star, .. } => {
+            set.union(SlotSet::of(&star.slots()))
+        }
+        Op::PatternJoin { pattern, .. } => set.union(SlotSet::of(&pattern.slots())),
+        _ => set,
+    }
+}
+
+fn star_certain(star: &Star) -> SlotSet {
+    let mut set = SlotSet::of(&star.slots());
+    for pattern in star.patterns.iter().filter(|pattern| pattern.optional) {
+        if let Some(slot) = pattern.object.slot() {
+            set.remove(slot);
+        }
+    }
+    set
+}
+
+/// The slots an operator can produce, and those of them bound in every row.
+fn produced(node: &Node) -> (SlotSet, SlotSet) {
+    let schema = |node: &Node| SlotSet::of(&node.schema);
+    let certain = |node: &Node| SlotSet::of(&node.certain);
+    let joined = |left: &Node, slots: SlotSet, right: SlotSet, kind: &JoinKind| match kind {
+        JoinKind::Inner => (schema(left).union(slots), certain(left).union(right)),
+        JoinKind::LeftOuter => (schema(left).union(slots), certain(left)),
+        JoinKind::Semi | JoinKind::Anti => (schema(left), certain(left)),
+    };
+    match &node.op {
+        Op::Unit | Op::Empty => (schema(node), SlotSet::default()),
+        Op::Outer | Op::Values { .. } => (schema(node), certain(node)),
+        Op::StarScan { star, .. } => (SlotSet::of(&star.slots()), star_certain(star)),
+        Op::StarJoin {
+            input, star, kind, ..
+        } => joined(input, SlotSet::of(&star.slots()), star_certain(star), kind),
+        Op::PatternScan { pattern } => {
+            let slots = SlotSet::of(&pattern.slots());
+            (slots, slots)
+        }
+        Op::PatternJoin {
+            input,
+            pattern,
+            kind,
+            ..
+        } => {
+            let slots = SlotSet::of(&pattern.slots());
+            joined(input, slots, slots, kind)
+        }
+        Op::PathJoin { input, pattern } => {
+            let slots = SlotSet::of(&pattern.slots());
+            joined(input, slots, slots, &JoinKind::Inner)
+        }
+        Op::HashJoin {
+            left, right, kind, ..
+        } => joined(left, schema(right), certain(right), kind),
+        Op::MergeJoin { left, right, .. } => {
+            joined(left, schema(right), certain(right), &JoinKind::Inner)
+        }
+        Op::Minus { left, .. } => (schema(left), certain(left)),
+        Op::Filter { input, .. }
+        | Op::Distinct { input }
+        | Op::OrderBy { input, .. }
+        | Op::Slice { input, .. }
+        | Op::Project { input } => (schema(input), certain(input)),
+        Op::Extend { input, slot, .. } => {
+            let mut set = schema(input);
+            set.insert(*slot);
+            (set, certain(input))
+        }
+        Op::Group {
+            keys, aggregates, ..
+        } => {
+            let slots = keys
+                .iter()
+                .copied()
+                .chain(aggregates.iter().map(|a| a.slot))
+                .collect();
+            (slots, slots)
+        }
+        Op::Union { inputs } => {
+            let all = inputs
+                .iter()
+                .fold(SlotSet::default(), |set, i| set.union(schema(i)));
+            let both = inputs.iter().map(certain).reduce(SlotSet::intersect);
+            (all, both.unwrap_or_default())
+        }
+    }
+}
+
+/// Operators that pass rows through have their input's columns.
+fn check_shape(node: &Node) -> Result<(), String> {
+    match &node.op {
+        Op::Filter { input, .. }
+        | Op::Distinct { input }
+        | Op::OrderBy { input, .. }
+        | Op::Slice { input, .. } => ensure(
+            node.schema == input.schema,
+            node,
+            "columns change on the way through",
+        ),
+        Op::Minus { left, .. } => ensure(node.schema == left.schema, node, "columns change"),
+        Op::Extend { input, slot, .. } => ensure(
+            !input.schema.contains(slot),
+            node,
+            "BIND of a slot that the input has",
+        ),
+        Op::Group { input, keys, .. } => ensure(
+            keys.iter().all(|key| input.schema.contains(key)),
+            node,
+            "a key is missing",
+        ),
+        Op::Values { rows } => {
+            let width = node.schema.len();
+            ensure(
+                rows.iter().all(|row| row.len() == width),
+                node,
+                "a row of the wrong width",
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_join(node: &Node) -> Result<(), String> {
+    match &node.op {
+        Op::StarScan { .. } | Op::StarJoin { .. } => check_star_access(node),
+        Op::PatternJoin { input, pattern, .. } => {
+            check_shared_certain(node, input, &pattern.slots())
+        }
+        Op::PathJoin { input, pattern } => check_shared_certain(node, input, &pattern.slots()),
+        Op::HashJoin {
+            left,
+            right,
+            keys,
+            compatible,
+            ..
+        } => {
+            let certain = SlotSet::of(&left.certain).intersect(SlotSet::of(&right.certain));
+            let shared = SlotSet::of(&left.schema).intersect(SlotSet::of(&right.schema));
+            let compared = SlotSet::of(keys).union(SlotSet::of(compatible));
+            ensure(
+                SlotSet::of(keys).is_subset(&certain),
+                node,
+                "a key is not certain",
+            )?;
+            ensure(
+                compared == shared,
+                node,
+                "not all shared slots are compared",
+            )
+        }
+        Op::MergeJoin { left, right, key } => {
+            let sorted = [left, right]
+                .iter()
+                .all(|side| side.sorted_by.first() == Some(key));
+            let shared = SlotSet::of(&left.schema).intersect(SlotSet::of(&right.schema));
+            ensure(
+                sorted && shared.to_vec() == [*key],
+                node,
+                "merge join of unsorted inputs",
+            )
+        }
+        Op::Minus {
+            left,
+            right,
+            shared,
+        } => {
+            let both = SlotSet::of(&left.schema).intersect(SlotSet::of(&right.schema));
+            ensure(
+                SlotSet::of(shared) == both,
+                node,
+                "not all shared slots are compared",
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Stars are well formed and entered where something is bound.
+fn check_star_access(node: &Node) -> Result<(), String> {
+    match &node.op {
+        Op::StarScan { star, access } => {
+            check_star(node, star)?;
+            match access {
+                StarAccess::Object { pattern_idx } => {
+                    let pattern = star.patterns.get(*pattern_idx);
+                    let constant =
+                        pattern.is_some_and(|p| p.object.slot().is_none() && !p.optional);
+                    ensure(constant, node, "access by an object that is no constant")
+                }
+                StarAccess::Subject => ensure(
+                    star.subject.slot().is_none(),
+                    node,
+                    "access by a variable subject",
+                ),
+                StarAccess::Rows => Ok(()),
+            }
+        }
+        Op::StarJoin {
+            input, star, entry, ..
+        } => {
+            check_star(node, star)?;
+            let shared = SlotSet::of(&input.schema).intersect(SlotSet::of(&star.slots()));
+            let certain = SlotSet::of(&input.certain).intersect(star_certain(star));
+            ensure(
+                shared.is_subset(&certain),
+                node,
+                "a shared slot is not certain",
+            )?;
+            let slot = match entry {
+                StarEntry::Subject => star.subject.slot(),
+                StarEntry::Object { pattern_idx } => star
+                    .patterns
+                    .get(*pattern_idx)
+                    .and_then(|pattern| pattern.object.slot()),
+            };
+            ensure(
+                slot.is_some_and(|s| certain.contains(s)),
+                node,
+                "the entry is not bound",
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_shared_certain(node: &Node, input: &Node, slots: &[Slot]) -> Result<(), String> {
+    let shared = SlotSet::of(&input.schema).intersect(SlotSet::of(slots));
+    ensure(
+        shared.is_subset(&SlotSet::of(&input.certain)),
+        node,
+        "a shared slot is not certain",
+    )
+}
+
+fn check_star(node: &Node, star: &Star) -> Result<(), String> {
+    let slots = star.slots();
+    ensure(
+        SlotSet::of(&slots).iter().count() == slots.len(),
+        node,
+        "a slot twice in a star",
+    )?;
+    let exists = |e: &Expr| any(e, &|e| matches!(e, Expr::Exists(_)));
+    ensure(
+        !star.filters.iter().any(exists),
+        node,
+        "EXISTS inside a star",
+    )?;
+    ensure(
+        star.patterns.iter().any(|p| !p.optional),
+        node,
+        "a star of optional patterns only",
+    )
+}
