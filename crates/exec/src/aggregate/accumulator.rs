@@ -1,0 +1,264 @@
+//! `Accumulator`: the states of one aggregate, one per group, as plain vectors.
+//!
+//! ```text
+//! group number      0      1      2
+//! Count          [  3  ][  0  ][ 12  ]
+//! ```
+//!
+//! The function is dispatched once per batch. An argument with id 0 is an error: COUNT and SAMPLE leave
+//! it out, the others become errors themselves (unbound).
+
+use super::sum::SumState;
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::value::{Number, Reader, Value, compare_for_order};
+use basalt_plan::physical::AggregateFunction;
+use basalt_rdf::{LiteralKind, TermView};
+use std::cmp::Ordering;
+
+/// The least or greatest value of a group.
+#[derive(Clone, Copy, Default)]
+pub struct Extreme {
+    /// The value; 0 if there is none.
+    id: u64,
+    failed: bool,
+}
+
+/// The text of a GROUP_CONCAT.
+#[derive(Clone, Default)]
+pub struct Joined {
+    text: String,
+    /// Whether there is a first part, be it empty.
+    begun: bool,
+    failed: bool,
+}
+
+/// The states; see the [module documentation](self).
+pub enum Accumulator {
+    /// COUNT.
+    Count(Vec<u64>),
+    /// SUM.
+    Sum(Vec<SumState>),
+    /// AVG.
+    Avg(Vec<SumState>),
+    /// MIN (`Less`) or MAX (`Greater`): the order in which a new value replaces the old.
+    Extreme(Ordering, Vec<Extreme>),
+    /// SAMPLE: the first value; 0 if there is none.
+    Sample(Vec<u64>),
+    /// GROUP_CONCAT, its separator, and the bytes of all texts.
+    Concat(String, Vec<Joined>, usize),
+}
+
+impl Accumulator {
+    /// No groups.
+    pub fn new(function: &AggregateFunction) -> Self {
+        match function {
+            AggregateFunction::Count => Self::Count(Vec::new()),
+            AggregateFunction::Sum => Self::Sum(Vec::new()),
+            AggregateFunction::Avg => Self::Avg(Vec::new()),
+            AggregateFunction::Min => Self::Extreme(Ordering::Less, Vec::new()),
+            AggregateFunction::Max => Self::Extreme(Ordering::Greater, Vec::new()),
+            AggregateFunction::Sample => Self::Sample(Vec::new()),
+            AggregateFunction::GroupConcat { separator } => {
+                Self::Concat(separator.clone(), Vec::new(), 0)
+            }
+        }
+    }
+
+    /// Makes empty states up to this number of groups.
+    pub fn resize(&mut self, count: usize) {
+        match self {
+            Self::Count(states) | Self::Sample(states) => states.resize(count, 0),
+            Self::Sum(states) | Self::Avg(states) => states.resize(count, SumState::default()),
+            Self::Extreme(_, states) => states.resize(count, Extreme::default()),
+            Self::Concat(_, states, _) => states.resize(count, Joined::default()),
+        }
+    }
+
+    /// Counts rows, for `COUNT(*)`.
+    pub fn count_rows(&mut self, groups: &[u32]) {
+        if let Self::Count(counts) = self {
+            if let [only] = counts.as_mut_slice() {
+                *only += groups.len() as u64;
+                return;
+            }
+            for &group in groups {
+                counts[group as usize] += 1;
+            }
+        }
+    }
+
+    /// Adds the values of rows.
+    pub fn update(&mut self, groups: &[u32], ids: &[u64], cx: &Context) -> Result<(), ExecError> {
+        let reader = &mut Reader::new(cx);
+        let rows = groups
+            .iter()
+            .map(|&group| group as usize)
+            .zip(ids.iter().copied());
+        match self {
+            Self::Count(counts) => rows.for_each(|(group, id)| counts[group] += u64::from(id != 0)),
+            Self::Sample(samples) => {
+                for (group, id) in rows {
+                    if samples[group] == 0 {
+                        samples[group] = id;
+                    }
+                }
+            }
+            Self::Sum(states) | Self::Avg(states) => {
+                for (group, id) in rows {
+                    states[group].add(id, reader)?;
+                }
+            }
+            Self::Extreme(wanted, states) => {
+                for (group, id) in rows {
+                    states[group].add(id, *wanted, cx)?;
+                }
+            }
+            Self::Concat(separator, states, bytes) => {
+                for (group, id) in rows {
+                    *bytes += states[group].add(id, separator, reader)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds another's states, whose group `g` is `numbers[g]` here.
+    pub fn merge(&mut self, other: Self, numbers: &[u32], cx: &Context) -> Result<(), ExecError> {
+        let at = numbers.iter().map(|&group| group as usize);
+        match (self, other) {
+            (Self::Count(counts), Self::Count(more)) => {
+                at.zip(more)
+                    .for_each(|(group, count)| counts[group] += count);
+            }
+            (Self::Sample(samples), Self::Sample(more)) => {
+                for (group, id) in at.zip(more) {
+                    if samples[group] == 0 {
+                        samples[group] = id;
+                    }
+                }
+            }
+            (Self::Sum(states), Self::Sum(more)) | (Self::Avg(states), Self::Avg(more)) => {
+                at.zip(more)
+                    .for_each(|(group, state)| states[group].merge(state));
+            }
+            (Self::Extreme(wanted, states), Self::Extreme(_, more)) => {
+                for (group, state) in at.zip(more) {
+                    if state.failed || state.id != 0 {
+                        let id = if state.failed { 0 } else { state.id };
+                        states[group].add(id, *wanted, cx)?;
+                    }
+                }
+            }
+            (Self::Concat(separator, states, bytes), Self::Concat(_, more, more_bytes)) => {
+                *bytes += more_bytes;
+                for (group, state) in at.zip(more) {
+                    *bytes += states[group].merge(state, separator);
+                }
+            }
+            _ => {
+                return Err(ExecError::Internal(
+                    "partial aggregates of two queries".to_owned(),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The results by group, 0 for unbound.
+    pub fn finish(self, cx: &Context) -> Vec<u64> {
+        let number = |number: Option<Number>| number.map_or(0, |number| number.to_id(cx));
+        match self {
+            Self::Count(counts) => counts
+                .into_iter()
+                .map(|count| number(i64::try_from(count).ok().map(|n| Number::Integer(n.into()))))
+                .collect(),
+            Self::Sum(states) => states
+                .into_iter()
+                .map(|state| number(state.sum()))
+                .collect(),
+            Self::Avg(states) => states
+                .into_iter()
+                .map(|state| number(state.average()))
+                .collect(),
+            Self::Extreme(_, states) => states
+                .iter()
+                .map(|state| if state.failed { 0 } else { state.id })
+                .collect(),
+            Self::Sample(samples) => samples,
+            Self::Concat(_, states, _) => {
+                states.into_iter().map(|state| state.finish(cx)).collect()
+            }
+        }
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Count(states) | Self::Sample(states) => states.capacity() * size_of::<u64>(),
+            Self::Sum(states) | Self::Avg(states) => states.capacity() * size_of::<SumState>(),
+            Self::Extreme(_, states) => states.capacity() * size_of::<Extreme>(),
+            Self::Concat(_, states, bytes) => states.capacity() * size_of::<Joined>() + bytes,
+        }
+    }
+}
+
+impl Extreme {
+    /// Of equal values the first stays.
+    fn add(&mut self, id: u64, wanted: Ordering, cx: &Context) -> Result<(), ExecError> {
+        if id == 0 {
+            self.failed = true;
+        } else if !self.failed && (self.id == 0 || compare_for_order(id, self.id, cx)? == wanted) {
+            self.id = id;
+        }
+        Ok(())
+    }
+}
+
+impl Joined {
+    /// Adds one value; gives back the bytes that the text grew by.
+    fn add(
+        &mut self,
+        id: u64,
+        separator: &str,
+        reader: &mut Reader<'_>,
+    ) -> Result<usize, ExecError> {
+        if self.failed {
+            return Ok(0);
+        }
+        if id != 0
+            && let TermView::Literal(literal) = reader.term(id)?
+            && !matches!(literal.kind, LiteralKind::Typed(_))
+        {
+            return Ok(self.push(literal.lexical, separator));
+        }
+        self.failed = true;
+        Ok(0)
+    }
+
+    fn push(&mut self, text: &str, separator: &str) -> usize {
+        let before = self.text.len();
+        if std::mem::replace(&mut self.begun, true) {
+            self.text.push_str(separator);
+        }
+        self.text.push_str(text);
+        self.text.len() - before
+    }
+
+    fn merge(&mut self, other: Self, separator: &str) -> usize {
+        self.failed |= other.failed;
+        if other.begun && !self.failed {
+            self.push(&other.text, separator)
+        } else {
+            0
+        }
+    }
+
+    /// The text, without a language even if all parts have the same.
+    fn finish(self, cx: &Context) -> u64 {
+        if self.failed {
+            return 0;
+        }
+        Value::String(self.text).to_id(cx)
+    }
+}

@@ -1,0 +1,213 @@
+//! Tests of aggregates: each function against hand-computed results, and merged parts against one pass.
+
+use super::Aggregator;
+use crate::batch::Batch;
+use crate::context::{Context, ExecOptions};
+use basalt_plan::physical::{Aggregate, AggregateFunction, Expr, Slot};
+use basalt_rdf::{TermId, TermView};
+use basalt_store::Snapshot;
+use proptest::prelude::*;
+use std::sync::{Arc, LazyLock};
+
+const KEY: Slot = Slot(0);
+const VALUE: Slot = Slot(1);
+
+fn context() -> Arc<Context> {
+    static CONTEXT: LazyLock<Arc<Context>> =
+        LazyLock::new(|| Context::new(Snapshot::empty(), ExecOptions::default(), 0));
+    Arc::clone(&CONTEXT)
+}
+
+fn aggregate(function: AggregateFunction, distinct: bool) -> Aggregate {
+    Aggregate {
+        slot: Slot(9),
+        function,
+        argument: Some(Expr::Slot(VALUE)),
+        distinct,
+    }
+}
+
+fn concat() -> AggregateFunction {
+    AggregateFunction::GroupConcat {
+        separator: "|".to_owned(),
+    }
+}
+
+fn all_functions() -> Vec<Aggregate> {
+    let mut aggregates = Vec::new();
+    for distinct in [false, true] {
+        for function in [
+            AggregateFunction::Count,
+            AggregateFunction::Sum,
+            AggregateFunction::Avg,
+            AggregateFunction::Min,
+            AggregateFunction::Max,
+            AggregateFunction::Sample,
+            concat(),
+        ] {
+            aggregates.push(aggregate(function, distinct));
+        }
+        let function = AggregateFunction::Count;
+        aggregates.push(Aggregate {
+            slot: Slot(9),
+            function,
+            argument: None,
+            distinct,
+        });
+    }
+    aggregates
+}
+
+fn aggregator(aggregates: &[Aggregate], keys: &[Slot], cx: &Context) -> Aggregator {
+    Aggregator::new(aggregates, keys, &[KEY, VALUE], cx).expect("compiles")
+}
+
+fn number(text: &str, name: &str, cx: &Context) -> u64 {
+    let datatype = format!("http://www.w3.org/2001/XMLSchema#{name}");
+    cx.terms().intern(TermView::typed(text, &datatype)).0
+}
+
+/// One row of lexical forms per group, `-` for unbound.
+fn show(batch: &Batch, cx: &Context) -> Vec<Vec<String>> {
+    let text = |id: u64| match id {
+        0 => "-".to_owned(),
+        id => match cx.terms().term(TermId(id)).expect("the id is known") {
+            oxrdf::Term::Literal(literal) => literal.value().to_owned(),
+            other => other.to_string(),
+        },
+    };
+    let row = |row| {
+        (0..batch.width())
+            .map(|column| text(batch.ids(column)[row]))
+            .collect()
+    };
+    (0..batch.rows()).map(row).collect()
+}
+
+fn run(values: &[u64], keys: &[Slot], cx: &Context) -> Vec<Vec<String>> {
+    let mut aggregator = aggregator(&all_functions(), keys, cx);
+    let key = vec![number("1", "integer", cx); values.len()];
+    let batch = Batch::from_vectors(vec![key, values.to_vec()], values.len());
+    aggregator.update(&batch, cx).expect("memory suffices");
+    show(&aggregator.finish(cx).expect("finishes"), cx)
+}
+
+#[test]
+fn nothing_is_one_group_without_keys_and_none_with_keys() {
+    let cx = context();
+    let empty = ["0", "0", "0", "-", "-", "-", "", "0"];
+    assert_eq!(run(&[], &[], &cx), [[empty, empty].concat()]);
+    assert!(run(&[], &[KEY], &cx).is_empty());
+}
+
+#[test]
+fn numbers() {
+    let cx = context();
+    let values = ["2", "10", "2", "1.5"].map(|text| {
+        number(
+            text,
+            if text.contains('.') {
+                "decimal"
+            } else {
+                "integer"
+            },
+            &cx,
+        )
+    });
+    let result = run(&values, &[KEY], &cx);
+    let plain = ["1", "4", "15.5", "3.875", "1.5", "10", "2", "-", "4"];
+    assert_eq!(result[0][..9], plain);
+    assert_eq!(
+        result[0][9..],
+        ["3", "13.5", "4.5", "1.5", "10", "2", "-", "3"]
+    );
+}
+
+#[test]
+fn strings_and_languages() {
+    let cx = context();
+    let tagged = |text| cx.terms().intern(TermView::language(text, "en")).0;
+    let (a, b) = (tagged("a"), tagged("b"));
+    let result = run(&[b, a, b], &[], &cx);
+    assert_eq!(
+        result[0],
+        [
+            "3", "-", "-", "a", "b", "b", "b|a|b", "3", "2", "-", "-", "a", "b", "b", "b|a", "2",
+        ]
+    );
+    let mut joined = aggregator(&[aggregate(concat(), false)], &[], &cx);
+    joined
+        .update(&Batch::from_vectors(vec![vec![a; 2], vec![a, b]], 2), &cx)
+        .expect("memory suffices");
+    let id = joined.finish(&cx).expect("finishes").ids(0)[0];
+    let joined = cx.terms().term(TermId(id)).expect("the id is known");
+    assert_eq!(joined, oxrdf::Literal::new_simple_literal("a|b").into());
+}
+
+#[test]
+fn an_error_is_left_out_by_count_and_sample_only() {
+    let cx = context();
+    let one = number("1", "integer", &cx);
+    let result = run(&[0, one], &[], &cx);
+    let expected = ["1", "-", "-", "-", "-", "1", "-", "2"];
+    assert_eq!(result[0], [expected, expected].concat());
+}
+
+#[test]
+fn a_sum_beyond_the_integers_is_an_error() {
+    let cx = context();
+    let large = number("9223372036854775807", "integer", &cx);
+    let one = number("1", "integer", &cx);
+    assert_eq!(run(&[large, one], &[], &cx)[0][1], "-");
+}
+
+#[test]
+fn too_many_groups_are_a_memory_error() {
+    let options = ExecOptions {
+        memory_bytes_max: 1 << 16,
+        ..ExecOptions::default()
+    };
+    let cx = Context::new(Snapshot::empty(), options, 0);
+    let mut aggregator = aggregator(&all_functions(), &[KEY], &cx);
+    let keys: Vec<u64> = (1..20_000).collect();
+    let rows = keys.len();
+    let batch = Batch::from_vectors(vec![keys, vec![0; rows]], rows);
+    let error = aggregator
+        .update(&batch, &cx)
+        .expect_err("the limit is lower");
+    assert!(error.to_string().contains("Group"), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn merged_parts_are_one_pass(
+        rows in prop::collection::vec((0_u64..4, -3_i64..4), 0..40),
+        cut in 0_usize..40,
+        keyed in any::<bool>(),
+    ) {
+        let cx = context();
+        let keys: &[Slot] = if keyed { &[KEY] } else { &[] };
+        let aggregates: Vec<_> = all_functions()
+            .into_iter()
+            .filter(|aggregate| !matches!(aggregate.function, AggregateFunction::GroupConcat { .. }))
+            .collect();
+        let batch = |rows: &[(u64, i64)]| {
+            let key = rows.iter().map(|(key, _)| *key).collect();
+            let value = rows.iter().map(|(_, v)| TermId::numeric(0, *v, 0).expect("fits").0).collect();
+            Batch::from_vectors(vec![key, value], rows.len())
+        };
+        let (first, second) = rows.split_at(cut.min(rows.len()));
+        let mut parts = aggregator(&aggregates, keys, &cx);
+        parts.update(&batch(first), &cx).expect("memory suffices");
+        let mut other = aggregator(&aggregates, keys, &cx);
+        other.update(&batch(second), &cx).expect("memory suffices");
+        parts.merge(other, &cx).expect("memory suffices");
+        let mut whole = aggregator(&aggregates, keys, &cx);
+        whole.update(&batch(&rows), &cx).expect("memory suffices");
+        let (parts, whole) = (parts.finish(&cx).expect("finishes"), whole.finish(&cx).expect("finishes"));
+        prop_assert_eq!(parts.rows(), whole.rows());
+        for column in 0..whole.width() {
+            prop_assert_eq!(parts.ids(column), whole.ids(column));
+        }
+    }
+}

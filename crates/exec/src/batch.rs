@@ -1,0 +1,99 @@
+//! `Batch`: some rows travelling between operators, as Arrow arrays of ids.
+//!
+//! A column is a `UInt64Array` without a validity buffer; an unbound value is the id 0
+//! ([`TermId::UNBOUND`](basalt_rdf::TermId::UNBOUND)). The columns follow the producing node's schema.
+//! Cloning a batch or taking a slice of it copies no values.
+
+use arrow_array::{Array, UInt64Array};
+
+/// Rows in columns; see the [module documentation](self).
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    columns: Vec<UInt64Array>,
+    rows: usize,
+}
+
+impl Batch {
+    /// Makes a batch; `rows` counts also where there are no columns.
+    pub fn new(columns: Vec<UInt64Array>, rows: usize) -> Self {
+        debug_assert!(columns.iter().all(|column| column.len() == rows));
+        debug_assert!(columns.iter().all(|column| column.null_count() == 0));
+        Self { columns, rows }
+    }
+
+    /// Makes a batch of plain vectors.
+    pub fn from_vectors(columns: Vec<Vec<u64>>, rows: usize) -> Self {
+        Self::new(columns.into_iter().map(UInt64Array::from).collect(), rows)
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn width(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The columns.
+    pub fn columns(&self) -> &[UInt64Array] {
+        &self.columns
+    }
+
+    /// The ids of one column.
+    #[inline]
+    pub fn ids(&self, column_idx: usize) -> &[u64] {
+        self.columns[column_idx].values()
+    }
+
+    /// The ids of one row, appended to `out`.
+    pub fn row_into(&self, row: usize, out: &mut Vec<u64>) {
+        out.extend((0..self.width()).map(|column| self.ids(column)[row]));
+    }
+
+    /// The rows at these positions, in this order, repeats allowed.
+    pub fn take(&self, positions: &[u32]) -> Self {
+        let columns = (0..self.width())
+            .map(|column| {
+                let ids = self.ids(column);
+                UInt64Array::from_iter_values(positions.iter().map(|&row| ids[row as usize]))
+            })
+            .collect();
+        Self::new(columns, positions.len())
+    }
+
+    /// `length` rows from `offset`, without copying.
+    pub fn slice(&self, offset: usize, length: usize) -> Self {
+        let columns = self
+            .columns
+            .iter()
+            .map(|column| column.slice(offset, length))
+            .collect();
+        Self::new(columns, length)
+    }
+
+    /// The same rows with one more column.
+    pub fn with_column(mut self, column: Vec<u64>) -> Self {
+        debug_assert_eq!(column.len(), self.rows);
+        self.columns.push(UInt64Array::from(column));
+        self
+    }
+
+    /// The same rows with other columns: `None` makes an unbound column.
+    pub fn select_columns(&self, columns: &[Option<usize>]) -> Self {
+        let columns = columns
+            .iter()
+            .map(|column| match column {
+                Some(idx) => self.columns[*idx].clone(),
+                None => UInt64Array::from(vec![0; self.rows]),
+            })
+            .collect();
+        Self::new(columns, self.rows)
+    }
+
+    /// Bytes that the values take (shared buffers counted for their visible part).
+    pub fn bytes(&self) -> usize {
+        self.rows * self.width() * size_of::<u64>()
+    }
+}

@@ -1,0 +1,142 @@
+//! `Context`: what every operator of one running query shares.
+//!
+//! Options, the term space, cancellation and the memory account. One context lives in an `Arc` from
+//! the start of a query to its last batch.
+
+use crate::error::ExecError;
+use crate::profile::Profile;
+use crate::terms::TermSpace;
+use basalt_store::Snapshot;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant, SystemTime};
+
+/// How a query runs.
+#[derive(Clone, Debug)]
+pub struct ExecOptions {
+    /// Rows that an operator aims to put into one batch.
+    pub batch_rows: usize,
+    /// Threads that may work on the query.
+    pub threads: usize,
+    /// Bytes that the operators may hold together.
+    pub memory_bytes_max: usize,
+    /// Time the query may take.
+    pub timeout: Option<Duration>,
+    /// Set to true by whoever wants the query to stop.
+    pub cancel: Arc<AtomicBool>,
+    /// Whether to count rows and time of each node.
+    pub profile: bool,
+}
+
+impl Default for ExecOptions {
+    fn default() -> Self {
+        Self {
+            batch_rows: 2048,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_bytes_max: 2 << 30,
+            timeout: None,
+            cancel: Arc::default(),
+            profile: false,
+        }
+    }
+}
+
+/// What the operators of one query share.
+pub struct Context {
+    options: ExecOptions,
+    terms: TermSpace,
+    /// When the query must have ended.
+    deadline: Option<Instant>,
+    /// Bytes held by operators now.
+    memory_bytes: AtomicUsize,
+    /// The instant that `NOW()` answers with.
+    now: SystemTime,
+    /// Rows and times by node.
+    profile: Profile,
+    /// The `Arc` that this context lives in.
+    this: Weak<Self>,
+}
+
+impl Context {
+    /// The context of a query that starts now, with a plan of `node_count` nodes.
+    pub fn new(snapshot: Snapshot, options: ExecOptions, node_count: usize) -> Arc<Self> {
+        let deadline = options.timeout.map(|timeout| Instant::now() + timeout);
+        let profile = if options.profile {
+            Profile::new(node_count)
+        } else {
+            Profile::default()
+        };
+        Arc::new_cyclic(|this| Self {
+            this: this.clone(),
+            profile,
+            options,
+            terms: TermSpace::new(snapshot),
+            deadline,
+            memory_bytes: AtomicUsize::new(0),
+            now: SystemTime::now(),
+        })
+    }
+
+    /// Another handle of this context.
+    pub fn shared(&self) -> Arc<Self> {
+        self.this.upgrade().expect("a context lives in an Arc")
+    }
+
+    /// Rows and times by node.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// The options.
+    pub fn options(&self) -> &ExecOptions {
+        &self.options
+    }
+
+    /// Terms to ids and back.
+    pub fn terms(&self) -> &TermSpace {
+        &self.terms
+    }
+
+    /// The data.
+    pub fn snapshot(&self) -> &Snapshot {
+        self.terms.snapshot()
+    }
+
+    /// The instant that `NOW()` answers with, the same through the whole query.
+    pub fn now(&self) -> SystemTime {
+        self.now
+    }
+
+    /// Errors if the query was cancelled or its time is over; call at least once a batch.
+    pub fn check(&self) -> Result<(), ExecError> {
+        if self.options.cancel.load(Ordering::Relaxed) {
+            return Err(ExecError::Cancelled);
+        }
+        match (self.deadline, self.options.timeout) {
+            (Some(deadline), Some(timeout)) if Instant::now() >= deadline => {
+                Err(ExecError::Timeout {
+                    limit_ms: timeout.as_millis(),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts bytes that `operator` is going to hold.
+    pub fn reserve(&self, bytes: usize, operator: &'static str) -> Result<(), ExecError> {
+        let held = self.memory_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if held + self.terms.local_bytes() > self.options.memory_bytes_max {
+            self.memory_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            return Err(ExecError::MemoryLimit {
+                limit_bytes: self.options.memory_bytes_max,
+                operator,
+            });
+        }
+        Ok(())
+    }
+
+    /// Gives back what [`Context::reserve`] counted.
+    pub fn release(&self, bytes: usize) {
+        self.memory_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}

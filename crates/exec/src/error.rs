@@ -1,0 +1,34 @@
+//! What can go wrong while a query runs.
+
+use basalt_store::StoreError;
+
+/// An error of execution; expression errors are not errors here but unbound values.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecError {
+    /// The store could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The deadline passed.
+    #[error("the query ran longer than its time limit of {limit_ms} ms")]
+    Timeout {
+        /// The limit in milliseconds.
+        limit_ms: u128,
+    },
+    /// Somebody cancelled the query.
+    #[error("the query was cancelled")]
+    Cancelled,
+    /// The query needs more memory than it may use.
+    #[error("the query needs more than its memory limit of {limit_bytes} bytes (in {operator})")]
+    MemoryLimit {
+        /// The limit in bytes.
+        limit_bytes: usize,
+        /// The operator that asked.
+        operator: &'static str,
+    },
+    /// A feature that is not there.
+    #[error("not supported: {0}")]
+    Unsupported(String),
+    /// A worker thread ended without an answer.
+    #[error("internal error: {0}")]
+    Internal(String),
+}

@@ -1,0 +1,63 @@
+//! `Execution`: a running query.
+
+use crate::batch::Batch;
+use crate::context::{Context, ExecOptions};
+use crate::error::ExecError;
+use crate::operators::BoxOperator;
+use crate::operators::build::Build;
+use crate::terms::TermSpace;
+use basalt_plan::NodeProfile;
+use basalt_plan::physical::{Plan, Slot};
+use basalt_store::Snapshot;
+use std::sync::Arc;
+
+/// Starts a plan on a snapshot; nothing is read before the first batch is asked for, but for the
+/// inputs of MINUS and merge joins.
+pub fn execute(
+    plan: Arc<Plan>,
+    snapshot: Snapshot,
+    options: ExecOptions,
+) -> Result<Execution, ExecError> {
+    let cx = Context::new(snapshot, options, plan.node_count);
+    let root = Build::new(Arc::clone(&cx)).operator(&plan.root)?;
+    Ok(Execution { plan, cx, root })
+}
+
+/// A running query: batches of the root node's schema, until there are no more.
+pub struct Execution {
+    plan: Arc<Plan>,
+    cx: Arc<Context>,
+    root: BoxOperator,
+}
+
+impl Execution {
+    /// The next rows, never an empty batch; `None` at the end.
+    pub fn next_batch(&mut self) -> Result<Option<Batch>, ExecError> {
+        self.root.next(&self.cx)
+    }
+
+    /// The slots of the batches, in column order.
+    pub fn schema(&self) -> &[Slot] {
+        &self.plan.root.schema
+    }
+
+    /// The plan that is running.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// What the operators share.
+    pub fn context(&self) -> &Arc<Context> {
+        &self.cx
+    }
+
+    /// Terms of the ids in the batches.
+    pub fn terms(&self) -> &TermSpace {
+        self.cx.terms()
+    }
+
+    /// Rows and times by node id, if a profile was asked for; empty otherwise.
+    pub fn profile(&self) -> Vec<NodeProfile> {
+        self.cx.profile().snapshot()
+    }
+}

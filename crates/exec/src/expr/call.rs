@@ -1,0 +1,342 @@
+//! Function calls, row by row over evaluated arguments: dispatch, and the functions on terms and numbers
+//! (SPARQL 1.1, sections 17.4.2, 17.4.4 and 17.4.6).
+//!
+//! Functions on strings are in [`string_function`], on dates in [`date_function`], casts in [`cast`].
+
+use super::vector::{Argument, Item, Vector};
+use super::{cast, date_function, string_function};
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::value::{Number, Reader, Value};
+use basalt_rdf::term_id::tag;
+use basalt_rdf::term_view::XSD;
+use basalt_rdf::{LiteralKind, TermId, TermView};
+use md5::Md5;
+use oxrdf::{BlankNode, NamedNode};
+use sha1::Sha1;
+use sha2::{Digest, Sha256, Sha384, Sha512};
+use spargebra::algebra::Function;
+use std::borrow::Cow;
+use uuid::Uuid;
+
+/// Bits of a double's significand, for random numbers in [0, 1).
+const SIGNIFICAND_BITS: u32 = 53;
+
+/// Why a call has no value.
+pub enum Fault {
+    /// A SPARQL error.
+    Error,
+    /// The query ends.
+    Stop(ExecError),
+}
+
+impl From<ExecError> for Fault {
+    fn from(error: ExecError) -> Self {
+        Self::Stop(error)
+    }
+}
+
+/// What a call gives.
+pub type Outcome = Result<Item, Fault>;
+
+/// The absence of a value as a SPARQL error.
+pub fn or_error<T>(value: Option<T>) -> Result<T, Fault> {
+    value.ok_or(Fault::Error)
+}
+
+/// A simple literal.
+pub fn simple(text: impl Into<String>) -> Item {
+    Item::Value(Value::String(text.into()))
+}
+
+/// A boolean.
+pub fn boolean(value: bool) -> Item {
+    Item::Value(Value::Boolean(value))
+}
+
+/// An integer.
+pub fn integer(value: i64) -> Item {
+    Item::Value(Value::Number(Number::Integer(value.into())))
+}
+
+/// The evaluated arguments of one row.
+pub struct Arguments<'a, 'c> {
+    vectors: &'a [Vector<'a>],
+    row: usize,
+    /// Reads values of ids.
+    pub reader: &'a mut Reader<'c>,
+}
+
+impl<'a, 'c> Arguments<'a, 'c> {
+    /// Number of arguments.
+    pub fn count(&self) -> usize {
+        self.vectors.len()
+    }
+
+    /// An argument that must be there and no error.
+    pub fn get(&self, idx: usize) -> Result<Argument<'a>, Fault> {
+        match self.vectors.get(idx).map(|vector| vector.get(self.row)) {
+            None | Some(Argument::Error) => Err(Fault::Error),
+            Some(argument) => Ok(argument),
+        }
+    }
+
+    /// The value of an argument.
+    pub fn value(&mut self, idx: usize) -> Result<Cow<'a, Value>, Fault> {
+        or_error(self.get(idx)?.value(self.reader)?)
+    }
+
+    /// A plain string argument.
+    pub fn plain(&mut self, idx: usize) -> Result<Cow<'a, str>, Fault> {
+        match self.value(idx)? {
+            Cow::Borrowed(Value::String(text)) => Ok(Cow::Borrowed(text)),
+            Cow::Owned(Value::String(text)) => Ok(Cow::Owned(text)),
+            _ => Err(Fault::Error),
+        }
+    }
+
+    /// A number.
+    pub fn number(&mut self, idx: usize) -> Result<Number, Fault> {
+        or_error(self.value(idx)?.number())
+    }
+
+    /// The query.
+    pub fn context(&self) -> &'c Context {
+        self.reader.context()
+    }
+
+    /// A literal in its exact form, as an item.
+    pub fn literal(&self, text: &str, datatype: &str) -> Item {
+        Item::Id(
+            self.context()
+                .terms()
+                .intern(TermView::typed(text, datatype))
+                .0,
+        )
+    }
+}
+
+/// Refuses functions that are not there, by name.
+pub fn check_supported(function: &Function) -> Result<(), ExecError> {
+    match function {
+        Function::Custom(name) => match name.as_str().strip_prefix(XSD) {
+            Some(local) if cast::is_supported(local) => Ok(()),
+            _ => Err(ExecError::Unsupported(format!("function {name}"))),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// Whether a function gives the same for the same arguments.
+pub fn is_deterministic(function: &Function) -> bool {
+    !matches!(
+        function,
+        Function::Rand | Function::Uuid | Function::StrUuid | Function::BNode
+    )
+}
+
+/// A call in each of `count` rows.
+pub fn column(
+    function: &Function,
+    vectors: &[Vector<'_>],
+    count: usize,
+    cx: &Context,
+) -> Result<Vec<Item>, ExecError> {
+    let mut reader = Reader::new(cx);
+    let mut patterns = string_function::Patterns::default();
+    (0..count)
+        .map(|row| {
+            let mut arguments = Arguments {
+                vectors,
+                row,
+                reader: &mut reader,
+            };
+            match call(function, &mut arguments, &mut patterns) {
+                Ok(item) => Ok(item),
+                Err(Fault::Error) => Ok(Item::Error),
+                Err(Fault::Stop(error)) => Err(error),
+            }
+        })
+        .collect()
+}
+
+fn call(
+    function: &Function,
+    arguments: &mut Arguments<'_, '_>,
+    patterns: &mut string_function::Patterns,
+) -> Outcome {
+    match function {
+        Function::Str => {
+            let argument = arguments.get(0)?;
+            or_error(argument.text(arguments.reader)?).map(simple)
+        }
+        Function::Lang | Function::Datatype => annotation(function, arguments),
+        Function::Iri => iri(arguments),
+        Function::BNode => blank_node(arguments),
+        Function::StrDt => {
+            let text = arguments.plain(0)?;
+            let datatype = arguments.get(1)?.known_id();
+            if !is_iri(datatype, arguments) {
+                return Err(Fault::Error);
+            }
+            let datatype = or_error(arguments.reader.text(datatype)?)?.to_owned();
+            Ok(arguments.literal(&text, &datatype))
+        }
+        Function::IsIri => {
+            let id = arguments.get(0)?.known_id();
+            Ok(boolean(is_iri(id, arguments)))
+        }
+        Function::IsBlank => {
+            let id = TermId(arguments.get(0)?.known_id());
+            Ok(boolean(arguments.context().terms().is_blank(id)))
+        }
+        Function::IsLiteral => Ok(boolean(is_literal(arguments)?)),
+        Function::IsNumeric => Ok(boolean(arguments.value(0)?.number().is_some())),
+        Function::Abs | Function::Ceil | Function::Floor | Function::Round => {
+            let number = or_error(rounded(function, arguments.number(0)?))?;
+            Ok(Item::Value(Value::Number(number)))
+        }
+        Function::Rand => Ok(Item::Value(Value::Number(Number::Double(random().into())))),
+        Function::Uuid => {
+            let iri = format!("urn:uuid:{}", Uuid::new_v4());
+            Ok(Item::Id(
+                arguments.context().terms().intern(TermView::Iri(&iri)).0,
+            ))
+        }
+        Function::StrUuid => Ok(simple(Uuid::new_v4().to_string())),
+        Function::Md5 => Ok(digest::<Md5>(&arguments.plain(0)?)),
+        Function::Sha1 => Ok(digest::<Sha1>(&arguments.plain(0)?)),
+        Function::Sha256 => Ok(digest::<Sha256>(&arguments.plain(0)?)),
+        Function::Sha384 => Ok(digest::<Sha384>(&arguments.plain(0)?)),
+        Function::Sha512 => Ok(digest::<Sha512>(&arguments.plain(0)?)),
+        Function::Custom(name) => cast::cast(
+            name.as_str().strip_prefix(XSD).unwrap_or_default(),
+            arguments,
+        ),
+        Function::Now
+        | Function::Year
+        | Function::Month
+        | Function::Day
+        | Function::Hours
+        | Function::Minutes
+        | Function::Seconds
+        | Function::Timezone
+        | Function::Tz
+        | Function::Adjust => date_function::call(function, arguments),
+        other => string_function::call(other, arguments, patterns),
+    }
+}
+
+/// `LANG` and `DATATYPE`.
+fn annotation(function: &Function, arguments: &mut Arguments<'_, '_>) -> Outcome {
+    let argument = arguments.get(0)?;
+    // A computed value is looked at as the term it would be.
+    let id = argument.id(arguments.context());
+    let (language, datatype) = match arguments.reader.term(id)? {
+        TermView::Literal(literal) => match literal.kind {
+            LiteralKind::Language(language) => (language.to_owned(), literal.datatype().to_owned()),
+            _ => (String::new(), literal.datatype().to_owned()),
+        },
+        _ => return Err(Fault::Error),
+    };
+    if *function == Function::Lang {
+        return Ok(simple(language));
+    }
+    Ok(Item::Id(
+        arguments
+            .context()
+            .terms()
+            .intern(TermView::Iri(&datatype))
+            .0,
+    ))
+}
+
+fn is_iri(id: u64, arguments: &mut Arguments<'_, '_>) -> bool {
+    let id = TermId(id);
+    let terms = arguments.context().terms();
+    match id.tag() {
+        tag::RESOURCE => !terms.is_blank(id),
+        tag::LOCAL => matches!(arguments.reader.term(id.0), Ok(TermView::Iri(_))),
+        _ => false,
+    }
+}
+
+fn is_literal(arguments: &mut Arguments<'_, '_>) -> Result<bool, Fault> {
+    let id = TermId(arguments.get(0)?.known_id());
+    Ok(match id.tag() {
+        tag::RESOURCE => false,
+        tag::LOCAL => matches!(arguments.reader.term(id.0)?, TermView::Literal(_)),
+        // A computed value that has no id yet is a literal.
+        _ => true,
+    })
+}
+
+fn iri(arguments: &mut Arguments<'_, '_>) -> Outcome {
+    let id = arguments.get(0)?.known_id();
+    if is_iri(id, arguments) {
+        return Ok(Item::Id(id));
+    }
+    let text = arguments.plain(0)?;
+    let iri = or_error(NamedNode::new(text.as_ref()).ok())?;
+    Ok(Item::Id(
+        arguments
+            .context()
+            .terms()
+            .intern(TermView::Iri(iri.as_str()))
+            .0,
+    ))
+}
+
+/// `BNODE()` makes a new one; `BNODE("label")` the one of this label in this query.
+fn blank_node(arguments: &mut Arguments<'_, '_>) -> Outcome {
+    let node = if arguments.count() == 0 {
+        BlankNode::new_unchecked(Uuid::new_v4().simple().to_string())
+    } else {
+        or_error(BlankNode::new(arguments.plain(0)?.as_ref()).ok())?
+    };
+    Ok(Item::Id(
+        arguments
+            .context()
+            .terms()
+            .intern(TermView::Blank(node.as_str()))
+            .0,
+    ))
+}
+
+fn rounded(function: &Function, number: Number) -> Option<Number> {
+    match (function, number) {
+        (Function::Abs, Number::Integer(n)) => n.checked_abs().map(Number::Integer),
+        (_, Number::Integer(n)) => Some(Number::Integer(n)),
+        (Function::Abs, Number::Decimal(n)) => n.checked_abs().map(Number::Decimal),
+        (Function::Ceil, Number::Decimal(n)) => n.checked_ceil().map(Number::Decimal),
+        (Function::Floor, Number::Decimal(n)) => n.checked_floor().map(Number::Decimal),
+        (_, Number::Decimal(n)) => n.checked_round().map(Number::Decimal),
+        (Function::Abs, Number::Float(n)) => Some(Number::Float(n.abs())),
+        (Function::Ceil, Number::Float(n)) => Some(Number::Float(n.ceil())),
+        (Function::Floor, Number::Float(n)) => Some(Number::Float(n.floor())),
+        (_, Number::Float(n)) => Some(Number::Float(n.round())),
+        (Function::Abs, Number::Double(n)) => Some(Number::Double(n.abs())),
+        (Function::Ceil, Number::Double(n)) => Some(Number::Double(n.ceil())),
+        (Function::Floor, Number::Double(n)) => Some(Number::Double(n.floor())),
+        (_, Number::Double(n)) => Some(Number::Double(n.round())),
+    }
+}
+
+/// A random double in [0, 1).
+fn random() -> f64 {
+    // The high half of a version 4 UUID has fixed bits; the low 62 bits are all random.
+    let bits = Uuid::new_v4().as_u128() as u64 & ((1 << SIGNIFICAND_BITS) - 1);
+    bits as f64 / (1_u64 << SIGNIFICAND_BITS) as f64
+}
+
+fn digest<D: Digest>(text: &str) -> Item {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let bytes = D::digest(text.as_bytes());
+    let digit = |value: u8| char::from(DIGITS[usize::from(value & 15)]);
+    simple(
+        bytes
+            .iter()
+            .flat_map(|&byte| [digit(byte >> 4), digit(byte)])
+            .collect::<String>(),
+    )
+}

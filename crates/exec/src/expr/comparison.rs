@@ -1,0 +1,188 @@
+//! Comparison kernels: any two vectors, and the fast form of a column with a constant.
+//!
+//! Ids of one tag and scale (numbers) or one tag and zone (dates) order as their values do, so the
+//! common case compares the ids themselves. Everything else falls back to values row by row.
+
+use super::kernel::Constant;
+use super::vector::{Argument, Truth};
+use crate::error::ExecError;
+use crate::value::{Comparison, Reader, Value, compare, compare_inline, equal};
+use basalt_rdf::TermId;
+use basalt_rdf::qualifiers::CUSTOM_NUMERIC_FIRST;
+use basalt_rdf::term_id::tag;
+use std::cmp::Ordering;
+
+/// Bits below the tag and scale of an inline number.
+const MANTISSA_BITS: u32 = 52;
+/// Two offsets of 14 hours: how far the instants of two dates can lie from what their local times say.
+const ZONE_SLACK_SECONDS: i64 = 2 * 14 * 3600;
+
+/// A comparison operator; `!=` is a negated [`CompareOp::Equal`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompareOp {
+    /// `=`
+    Equal,
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+}
+
+impl CompareOp {
+    /// Whether the operator holds for operands in this order.
+    #[inline]
+    pub fn accepts(self, order: Ordering) -> bool {
+        match self {
+            Self::Equal => order.is_eq(),
+            Self::Less => order.is_lt(),
+            Self::LessOrEqual => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::GreaterOrEqual => order.is_ge(),
+        }
+    }
+
+    /// The operator with its operands exchanged.
+    pub fn flipped(self) -> Self {
+        match self {
+            Self::Equal => Self::Equal,
+            Self::Less => Self::Greater,
+            Self::LessOrEqual => Self::GreaterOrEqual,
+            Self::Greater => Self::Less,
+            Self::GreaterOrEqual => Self::LessOrEqual,
+        }
+    }
+
+    /// The operator between two values.
+    fn between(self, a: &Value, b: &Value, same_term: bool) -> Truth {
+        if self == Self::Equal {
+            return equal(a, b, same_term).into();
+        }
+        match compare(a, b) {
+            Comparison::Ordered(order) => Some(self.accepts(order)).into(),
+            Comparison::NotANumber => Truth::False,
+            Comparison::TypeError => Truth::Error,
+        }
+    }
+
+    /// The operator between two arguments of any kind.
+    pub fn apply(
+        self,
+        a: Argument<'_>,
+        b: Argument<'_>,
+        reader: &mut Reader<'_>,
+    ) -> Result<Truth, ExecError> {
+        let (id_a, id_b) = (a.known_id(), b.known_id());
+        if let Some(order) = compare_inline(id_a, id_b) {
+            return Ok(Some(self.accepts(order)).into());
+        }
+        let (Some(value_a), Some(value_b)) = (a.value(reader)?, b.value(reader)?) else {
+            return Ok(Truth::Error);
+        };
+        let same_term = id_a != 0 && id_a == id_b;
+        Ok(self.between(&value_a, &value_b, same_term))
+    }
+
+    /// Whether a row with an id between the bounds can satisfy `id operator constant`.
+    pub fn zone_may_match(self, constant: &Constant, min: u64, max: u64) -> bool {
+        if min > max || min == 0 {
+            return true;
+        }
+        let (low, high, id) = (TermId(min), TermId(max), TermId(constant.id));
+        if low.tag() != high.tag() {
+            return true;
+        }
+        if low.is_resource() && id.is_resource() && self == Self::Equal {
+            return min <= constant.id && constant.id <= max;
+        }
+        if low.is_numeric() && min >> MANTISSA_BITS == max >> MANTISSA_BITS {
+            return match (
+                compare_inline(min, constant.id),
+                compare_inline(max, constant.id),
+            ) {
+                (Some(at_min), Some(at_max)) => self.range_may_match(at_min, at_max),
+                _ => true,
+            };
+        }
+        match (
+            low.local_seconds(),
+            high.local_seconds(),
+            id.local_seconds(),
+        ) {
+            (Some(first), Some(last), Some(at)) if low.tag() == id.tag() => self.range_may_match(
+                (first - ZONE_SLACK_SECONDS).cmp(&at),
+                (last + ZONE_SLACK_SECONDS).cmp(&at),
+            ),
+            _ => true,
+        }
+    }
+
+    /// Whether something between two values that lie so from the constant can satisfy the operator.
+    fn range_may_match(self, at_min: Ordering, at_max: Ordering) -> bool {
+        match self {
+            Self::Equal => at_min.is_le() && at_max.is_ge(),
+            Self::Less | Self::LessOrEqual => self.accepts(at_min),
+            Self::Greater | Self::GreaterOrEqual => self.accepts(at_max),
+        }
+    }
+}
+
+/// A column compared with a constant.
+pub fn compare_column(
+    ids: &[u64],
+    op: CompareOp,
+    constant: &Constant,
+    reader: &mut Reader<'_>,
+) -> Result<Vec<Truth>, ExecError> {
+    let id = TermId(constant.id);
+    let is_ordered_number = id.is_numeric() && compare_inline(id.0, id.0).is_some();
+    if is_ordered_number {
+        return ids
+            .iter()
+            .map(|&row_id| {
+                if row_id >> MANTISSA_BITS == id.0 >> MANTISSA_BITS {
+                    Ok(Some(op.accepts(row_id.cmp(&id.0))).into())
+                } else {
+                    compare_one(row_id, op, constant, reader)
+                }
+            })
+            .collect();
+    }
+    if op == CompareOp::Equal && matches!(constant.value, Value::Iri | Value::Blank) {
+        let equal_id = |&row_id: &u64| match row_id {
+            0 => Truth::Error,
+            other => Some(other == id.0).into(),
+        };
+        return Ok(ids.iter().map(equal_id).collect());
+    }
+    let compare_row = |&row_id: &u64| compare_one(row_id, op, constant, reader);
+    ids.iter().map(compare_row).collect()
+}
+
+fn compare_one(
+    id: u64,
+    op: CompareOp,
+    constant: &Constant,
+    reader: &mut Reader<'_>,
+) -> Result<Truth, ExecError> {
+    if id == 0 {
+        return Ok(Truth::Error);
+    }
+    if op == CompareOp::Equal && matches!(constant.value, Value::String(_)) {
+        let row_id = TermId(id);
+        let is_xsd_number = row_id.is_numeric() && row_id.numeric_datatype() < CUSTOM_NUMERIC_FIRST;
+        match row_id.tag() {
+            _ if id == constant.id => return Ok(Truth::True),
+            // Stored strings with different ids are different strings.
+            tag::STRING | tag::LANGUAGE | tag::BOOLEAN..=tag::G_YEAR_MONTH | tag::RESOURCE => {
+                return Ok(Truth::False);
+            }
+            _ if is_xsd_number => return Ok(Truth::False),
+            _ => {}
+        }
+    }
+    op.apply(Argument::Id(id), Argument::Constant(constant), reader)
+}

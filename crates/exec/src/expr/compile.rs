@@ -1,0 +1,210 @@
+//! From the planner's [`Expr`] to kernels: folds constants, recognises the fast forms, refuses unknown
+//! functions.
+
+use super::arithmetic::Operator;
+use super::comparison::CompareOp;
+use super::kernel::{Constant, Kernel};
+use super::language_test::LanguageTest;
+use super::text_cast::{TextCast, TextOf};
+use super::vector::Rows;
+use super::{call, evaluate, pattern};
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::value::{Reader, Value};
+use basalt_plan::physical::{Expr, Slot};
+use basalt_rdf::term_view::XSD;
+use spargebra::algebra::Function;
+
+/// Compiles an expression for rows with these slots.
+pub fn compile(expr: &Expr, schema: &[Slot], cx: &Context) -> Result<Kernel, ExecError> {
+    let one = |expr: &Expr| compile(expr, schema, cx);
+    let boxed = |expr: &Expr| one(expr).map(Box::new);
+    let many = |list: &[Expr]| list.iter().map(one).collect::<Result<Vec<_>, _>>();
+    let column = |slot: &Slot| schema.iter().position(|s| s == slot);
+    let kernel = match expr {
+        Expr::Slot(slot) => column(slot).map_or(Kernel::Error, Kernel::Column),
+        Expr::Constant(constant) => {
+            let id = constant
+                .id
+                .unwrap_or_else(|| cx.terms().intern_term(&constant.term));
+            self::constant(id.0, cx)?
+        }
+        Expr::Or(list) => Kernel::Or(many(list)?),
+        Expr::And(list) => Kernel::And(many(list)?),
+        Expr::Not(inner) => Kernel::Not(boxed(inner)?),
+        Expr::Equal(a, b) => comparison(CompareOp::Equal, one(a)?, one(b)?),
+        Expr::Less(a, b) => comparison(CompareOp::Less, one(a)?, one(b)?),
+        Expr::LessOrEqual(a, b) => comparison(CompareOp::LessOrEqual, one(a)?, one(b)?),
+        Expr::SameTerm(a, b) => Kernel::SameTerm(boxed(a)?, boxed(b)?),
+        Expr::In(needle, list) => Kernel::In(boxed(needle)?, many(list)?),
+        Expr::Add(a, b) => Kernel::Arithmetic(Operator::Add, boxed(a)?, boxed(b)?),
+        Expr::Subtract(a, b) => Kernel::Arithmetic(Operator::Subtract, boxed(a)?, boxed(b)?),
+        Expr::Multiply(a, b) => Kernel::Arithmetic(Operator::Multiply, boxed(a)?, boxed(b)?),
+        Expr::Divide(a, b) => Kernel::Arithmetic(Operator::Divide, boxed(a)?, boxed(b)?),
+        Expr::UnaryPlus(a) => Kernel::Sign {
+            negate: false,
+            argument: boxed(a)?,
+        },
+        Expr::UnaryMinus(a) => Kernel::Sign {
+            negate: true,
+            argument: boxed(a)?,
+        },
+        Expr::If(a, b, c) => Kernel::If(boxed(a)?, boxed(b)?, boxed(c)?),
+        Expr::Coalesce(list) => Kernel::Coalesce(many(list)?),
+        Expr::Bound(slot) => match column(slot) {
+            Some(column) => Kernel::Bound(column),
+            None => self::constant(basalt_rdf::inline::encode_boolean(false).0, cx)?,
+        },
+        Expr::Call(function, arguments) => {
+            call::check_supported(function)?;
+            function_call(function, many(arguments)?)
+        }
+        Expr::Exists(node) => Kernel::Exists(node.clone(), schema.to_vec()),
+    };
+    fold(kernel, cx)
+}
+
+/// The kernel of a constant.
+fn constant(id: u64, cx: &Context) -> Result<Kernel, ExecError> {
+    let value = Reader::new(cx).value(id)?;
+    Ok(value.map_or(Kernel::Error, |value| {
+        Kernel::Constant(Constant { id, value })
+    }))
+}
+
+/// Evaluates a kernel of constants now.
+fn fold(kernel: Kernel, cx: &Context) -> Result<Kernel, ExecError> {
+    let all = |list: &[Kernel]| list.iter().all(Kernel::is_constant);
+    let is_foldable = match &kernel {
+        Kernel::Or(list) | Kernel::And(list) | Kernel::Coalesce(list) => all(list),
+        Kernel::In(needle, list) => needle.is_constant() && all(list),
+        Kernel::Not(a) | Kernel::Sign { argument: a, .. } | Kernel::Regex { text: a, .. } => {
+            a.is_constant()
+        }
+        Kernel::SameTerm(a, b) | Kernel::Compare(_, a, b) | Kernel::Arithmetic(_, a, b) => {
+            a.is_constant() && b.is_constant()
+        }
+        Kernel::If(a, b, c) => a.is_constant() && b.is_constant() && c.is_constant(),
+        Kernel::Call(function, list) => call::is_deterministic(function) && all(list),
+        _ => false,
+    };
+    if !is_foldable {
+        return Ok(kernel);
+    }
+    let row = Batch::new(Vec::new(), 1);
+    let ids = evaluate::evaluate(&kernel, &Rows::all(&row), cx)?.into_ids(1, cx);
+    constant(ids[0], cx)
+}
+
+fn comparison(op: CompareOp, a: Kernel, b: Kernel) -> Kernel {
+    match (a, b) {
+        (Kernel::Column(column), Kernel::Constant(constant)) => Kernel::CompareConstant {
+            column,
+            op,
+            constant,
+        },
+        (Kernel::Constant(constant), Kernel::Column(column)) => Kernel::CompareConstant {
+            column,
+            op: op.flipped(),
+            constant,
+        },
+        (a, b) if op == CompareOp::Equal => equality(a, b),
+        (a, b) => Kernel::Compare(op, Box::new(a), Box::new(b)),
+    }
+}
+
+/// `=`, with `lang(?x) = "en"` apart.
+fn equality(a: Kernel, b: Kernel) -> Kernel {
+    let language = match (&a, &b) {
+        (Kernel::Call(Function::Lang, list), Kernel::Constant(constant))
+        | (Kernel::Constant(constant), Kernel::Call(Function::Lang, list)) => {
+            match (list.as_slice(), &constant.value) {
+                ([Kernel::Column(column)], Value::String(text)) => {
+                    Some((*column, LanguageTest::Equals(text.clone())))
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    };
+    match language {
+        Some((column, test)) => Kernel::Language { column, test },
+        None => Kernel::Compare(CompareOp::Equal, Box::new(a), Box::new(b)),
+    }
+}
+
+/// A call, or the fast form of it.
+fn function_call(function: &Function, mut arguments: Vec<Kernel>) -> Kernel {
+    match (function, arguments.as_slice()) {
+        (Function::LangMatches, [Kernel::Call(Function::Lang, list), Kernel::Constant(range)]) => {
+            if let ([Kernel::Column(column)], Value::String(range)) =
+                (list.as_slice(), &range.value)
+            {
+                let test = LanguageTest::Matches(range.clone());
+                return Kernel::Language {
+                    column: *column,
+                    test,
+                };
+            }
+        }
+        (Function::Custom(name), [Kernel::Call(inner, list)]) => {
+            let cast = name.as_str().strip_prefix(XSD).and_then(TextCast::named);
+            if let (Some(text), Some(cast), [Kernel::Column(column)]) =
+                (text_of(inner), cast, list.as_slice())
+            {
+                return Kernel::CastText {
+                    column: *column,
+                    cast,
+                    text,
+                };
+            }
+        }
+        (Function::Regex, [_, Kernel::Constant(pattern), flags @ ..]) => {
+            let flags = match flags {
+                [] => Some(""),
+                [
+                    Kernel::Constant(Constant {
+                        value: Value::String(flags),
+                        ..
+                    }),
+                ] => Some(flags.as_str()),
+                _ => None,
+            };
+            if let (Value::String(pattern), Some(flags)) = (&pattern.value, flags) {
+                let Some(regex) = pattern::compile(pattern, flags) else {
+                    return Kernel::Error;
+                };
+                return regex_kernel(arguments.swap_remove(0), regex);
+            }
+        }
+        _ => {}
+    }
+    Kernel::Call(function.clone(), arguments)
+}
+
+/// Which text a function takes of its argument, if it is `STR` or a cast to `xsd:string`.
+fn text_of(function: &Function) -> Option<TextOf> {
+    match function {
+        Function::Str => Some(TextOf::Written),
+        Function::Custom(name) if name.as_str().strip_prefix(XSD) == Some("string") => {
+            Some(TextOf::Canonical)
+        }
+        _ => None,
+    }
+}
+
+fn regex_kernel(text: Kernel, regex: regex::Regex) -> Kernel {
+    match text {
+        Kernel::Call(Function::Str, mut list) if list.len() == 1 => Kernel::Regex {
+            text: Box::new(list.swap_remove(0)),
+            of_str: true,
+            regex,
+        },
+        text => Kernel::Regex {
+            text: Box::new(text),
+            of_str: false,
+            regex,
+        },
+    }
+}

@@ -1,0 +1,245 @@
+//! Evaluation of a kernel tree over rows, a column at a time.
+//!
+//! Logical forms look at a later argument only for the rows that it can still decide, which is what
+//! their laziness in SPARQL means and saves work.
+
+use super::comparison::{CompareOp, compare_column};
+use super::kernel::Kernel;
+use super::vector::{Argument, Item, Rows, Truth, Vector};
+use super::{arithmetic, call, pattern};
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::operators::exists::exists;
+use crate::value::Reader;
+use basalt_plan::physical::{Node, Slot};
+
+/// The values of a kernel, one for each row.
+pub fn evaluate<'a>(
+    kernel: &'a Kernel,
+    rows: &Rows<'a>,
+    cx: &Context,
+) -> Result<Vector<'a>, ExecError> {
+    let count = rows.len();
+    let reader = &mut Reader::new(cx);
+    Ok(match kernel {
+        Kernel::Error => Vector::Error,
+        Kernel::Column(column) => Vector::Ids(rows.column(*column)),
+        Kernel::Constant(constant) => Vector::Constant(constant),
+        Kernel::Arithmetic(operator, a, b) => {
+            let (a, b) = (evaluate(a, rows, cx)?, evaluate(b, rows, cx)?);
+            Vector::Items(arithmetic::binary(*operator, &a, &b, count, reader)?)
+        }
+        Kernel::Sign { negate, argument } => {
+            let argument = evaluate(argument, rows, cx)?;
+            Vector::Items(arithmetic::sign(*negate, &argument, count, reader)?)
+        }
+        Kernel::If(condition, then, otherwise) => {
+            Vector::Items(choose(condition, then, otherwise, rows, cx)?)
+        }
+        Kernel::Coalesce(list) => Vector::Items(coalesce(list, rows, cx)?),
+        Kernel::Call(function, arguments) => {
+            let vectors = arguments
+                .iter()
+                .map(|argument| evaluate(argument, rows, cx))
+                .collect::<Result<Vec<_>, _>>()?;
+            Vector::Items(call::column(function, &vectors, count, cx)?)
+        }
+        Kernel::CastText { column, cast, text } => {
+            Vector::Items(cast.column(&rows.column(*column), *text, reader)?)
+        }
+        _ => Vector::Truths(truths(kernel, rows, cx)?),
+    })
+}
+
+/// The effective boolean values of a kernel, one for each row.
+pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Truth>, ExecError> {
+    let count = rows.len();
+    let reader = &mut Reader::new(cx);
+    match kernel {
+        Kernel::Or(list) => connective(list, Truth::True, rows, cx),
+        Kernel::And(list) => connective(list, Truth::False, rows, cx),
+        Kernel::Not(inner) => Ok(truths(inner, rows, cx)?
+            .into_iter()
+            .map(Truth::negated)
+            .collect()),
+        Kernel::SameTerm(a, b) => {
+            let (a, b) = (evaluate(a, rows, cx)?, evaluate(b, rows, cx)?);
+            let (a, b) = (a.into_ids(count, cx), b.into_ids(count, cx));
+            Ok(a.iter().zip(&b).map(|(&a, &b)| same_term(a, b)).collect())
+        }
+        Kernel::Compare(op, a, b) => {
+            let (a, b) = (evaluate(a, rows, cx)?, evaluate(b, rows, cx)?);
+            (0..count)
+                .map(|row| op.apply(a.get(row), b.get(row), reader))
+                .collect()
+        }
+        Kernel::In(needle, list) => is_in(needle, list, rows, cx),
+        Kernel::Bound(column) => {
+            let ids = rows.column(*column);
+            Ok(ids.iter().map(|&id| Some(id != 0).into()).collect())
+        }
+        Kernel::Exists(node, schema) => exists_rows(node, schema, rows, cx),
+        Kernel::CompareConstant {
+            column,
+            op,
+            constant,
+        } => compare_column(&rows.column(*column), *op, constant, reader),
+        Kernel::Language { column, test } => test.column(&rows.column(*column), reader),
+        Kernel::Regex {
+            text,
+            of_str,
+            regex,
+        } => {
+            let text = evaluate(text, rows, cx)?;
+            pattern::matches(regex, *of_str, &text, count, reader)
+        }
+        // The kernels that give values; `evaluate` knows each of them.
+        Kernel::Error
+        | Kernel::Column(_)
+        | Kernel::Constant(_)
+        | Kernel::Arithmetic(..)
+        | Kernel::Sign { .. }
+        | Kernel::If(..)
+        | Kernel::Coalesce(_)
+        | Kernel::Call(..)
+        | Kernel::CastText { .. } => evaluate(kernel, rows, cx)?.into_truths(count, cx),
+    }
+}
+
+fn same_term(a: u64, b: u64) -> Truth {
+    if a == 0 || b == 0 {
+        Truth::Error
+    } else {
+        Some(a == b).into()
+    }
+}
+
+/// Rows for which something is still to be decided: their numbers in [`Rows`], and in the batch.
+struct Open {
+    rows: Vec<usize>,
+    positions: Vec<u32>,
+}
+
+impl Open {
+    fn new(rows: &Rows<'_>, is_open: impl Fn(usize) -> bool) -> Self {
+        let open: Vec<usize> = (0..rows.len()).filter(|&row| is_open(row)).collect();
+        let positions = open.iter().map(|&row| rows.position(row)).collect();
+        Self {
+            rows: open,
+            positions,
+        }
+    }
+}
+
+/// `||` with `decisive` true, `&&` with `decisive` false: a decisive argument decides, else an error
+/// is an error.
+fn connective(
+    list: &[Kernel],
+    decisive: Truth,
+    rows: &Rows<'_>,
+    cx: &Context,
+) -> Result<Vec<Truth>, ExecError> {
+    let mut result = vec![decisive.negated(); rows.len()];
+    for kernel in list {
+        let open = Open::new(rows, |row| result[row] != decisive);
+        if open.rows.is_empty() {
+            break;
+        }
+        let truths = truths(kernel, &rows.at(&open.positions), cx)?;
+        for (row, truth) in open.rows.into_iter().zip(truths) {
+            if truth == decisive || truth == Truth::Error {
+                result[row] = truth;
+            }
+        }
+    }
+    Ok(result)
+}
+
+/// `IF`: each branch only for the rows that take it.
+fn choose(
+    condition: &Kernel,
+    then: &Kernel,
+    otherwise: &Kernel,
+    rows: &Rows<'_>,
+    cx: &Context,
+) -> Result<Vec<Item>, ExecError> {
+    let truths = truths(condition, rows, cx)?;
+    let mut result = vec![Item::Error; rows.len()];
+    for (branch, taken) in [(then, Truth::True), (otherwise, Truth::False)] {
+        let open = Open::new(rows, |row| truths[row] == taken);
+        if open.rows.is_empty() {
+            continue;
+        }
+        let narrowed = rows.at(&open.positions);
+        let values = evaluate(branch, &narrowed, cx)?;
+        for (i, row) in open.rows.into_iter().enumerate() {
+            result[row] = values.get(i).to_item();
+        }
+    }
+    Ok(result)
+}
+
+/// `COALESCE`: the first argument that is not an error.
+fn coalesce(list: &[Kernel], rows: &Rows<'_>, cx: &Context) -> Result<Vec<Item>, ExecError> {
+    let mut result = vec![Item::Error; rows.len()];
+    for kernel in list {
+        let open = Open::new(rows, |row| matches!(result[row], Item::Error));
+        if open.rows.is_empty() {
+            break;
+        }
+        let narrowed = rows.at(&open.positions);
+        let values = evaluate(kernel, &narrowed, cx)?;
+        for (i, row) in open.rows.into_iter().enumerate() {
+            result[row] = values.get(i).to_item();
+        }
+    }
+    Ok(result)
+}
+
+/// `IN`: true if some `=` is true, else an error if some `=` is an error, else false.
+fn is_in(
+    needle: &Kernel,
+    list: &[Kernel],
+    rows: &Rows<'_>,
+    cx: &Context,
+) -> Result<Vec<Truth>, ExecError> {
+    let needles = evaluate(needle, rows, cx)?;
+    let reader = &mut Reader::new(cx);
+    let start = |row| match needles.get(row) {
+        Argument::Error => Truth::Error,
+        _ => Truth::False,
+    };
+    let mut result: Vec<Truth> = (0..rows.len()).map(start).collect();
+    for kernel in list {
+        let is_open =
+            |row: usize| result[row] != Truth::True && !matches!(needles.get(row), Argument::Error);
+        let open = Open::new(rows, is_open);
+        if open.rows.is_empty() {
+            break;
+        }
+        let narrowed = rows.at(&open.positions);
+        let candidates = evaluate(kernel, &narrowed, cx)?;
+        for (i, row) in open.rows.into_iter().enumerate() {
+            match CompareOp::Equal.apply(needles.get(row), candidates.get(i), reader)? {
+                Truth::False => {}
+                decided => result[row] = decided,
+            }
+        }
+    }
+    Ok(result)
+}
+
+fn exists_rows(
+    node: &Node,
+    schema: &[Slot],
+    rows: &Rows<'_>,
+    cx: &Context,
+) -> Result<Vec<Truth>, ExecError> {
+    let mut ids = Vec::new();
+    (0..rows.len())
+        .map(|row| {
+            rows.row_into(row, &mut ids);
+            Ok(Some(exists(node, schema, &ids, cx)?).into())
+        })
+        .collect()
+}

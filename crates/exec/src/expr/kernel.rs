@@ -1,0 +1,119 @@
+//! `Kernel`: the compiled form of an expression, a tree that evaluation walks once per batch.
+
+use super::arithmetic::Operator;
+use super::comparison::CompareOp;
+use super::language_test::LanguageTest;
+use super::text_cast::{TextCast, TextOf};
+use crate::value::Value;
+use basalt_plan::physical::{Node, Slot};
+use regex::Regex;
+use spargebra::algebra::Function;
+
+/// A constant and what it denotes.
+#[derive(Clone, Debug)]
+pub struct Constant {
+    /// Its id in this query.
+    pub id: u64,
+    /// Its value.
+    pub value: Value,
+}
+
+/// A step of evaluation; the fast forms come last.
+pub enum Kernel {
+    /// An error in every row: a slot that is not there, or a folded error.
+    Error,
+    /// A column.
+    Column(usize),
+    /// A constant.
+    Constant(Constant),
+    /// `a || b || ...`
+    Or(Vec<Kernel>),
+    /// `a && b && ...`
+    And(Vec<Kernel>),
+    /// `!a`
+    Not(Box<Kernel>),
+    /// `sameTerm(a, b)`
+    SameTerm(Box<Kernel>, Box<Kernel>),
+    /// `a = b`, `a < b` and so on.
+    Compare(CompareOp, Box<Kernel>, Box<Kernel>),
+    /// `a IN (...)`
+    In(Box<Kernel>, Vec<Kernel>),
+    /// Arithmetic on two numbers.
+    Arithmetic(Operator, Box<Kernel>, Box<Kernel>),
+    /// `+a`, and `-a` if the flag is set.
+    Sign {
+        /// Whether the sign changes.
+        negate: bool,
+        /// The number.
+        argument: Box<Kernel>,
+    },
+    /// `IF(a, b, c)`
+    If(Box<Kernel>, Box<Kernel>, Box<Kernel>),
+    /// `COALESCE(...)`
+    Coalesce(Vec<Kernel>),
+    /// `BOUND(?x)`
+    Bound(usize),
+    /// A function or cast of evaluated arguments.
+    Call(Function, Vec<Kernel>),
+    /// `EXISTS { ... }` over rows of this schema.
+    Exists(Box<Node>, Vec<Slot>),
+    /// A column compared with a constant.
+    CompareConstant {
+        /// The column, on the left of the operator.
+        column: usize,
+        /// The operator.
+        op: CompareOp,
+        /// The constant, on the right.
+        constant: Constant,
+    },
+    /// A test of the language of a column.
+    Language {
+        /// The column.
+        column: usize,
+        /// What its language tag must be.
+        test: LanguageTest,
+    },
+    /// `xsd:float(str(?x))` and the like.
+    CastText {
+        /// The column.
+        column: usize,
+        /// What its text is parsed as.
+        cast: TextCast,
+        /// Which text.
+        text: TextOf,
+    },
+    /// `REGEX` with a constant pattern; an invalid pattern is folded to an error.
+    Regex {
+        /// The text.
+        text: Box<Kernel>,
+        /// Whether `STR` is taken of the text first.
+        of_str: bool,
+        /// The pattern.
+        regex: Regex,
+    },
+}
+
+impl Kernel {
+    /// Whether the value is the same in every row and at every time.
+    pub fn is_constant(&self) -> bool {
+        matches!(self, Self::Constant(_) | Self::Error)
+    }
+
+    /// See [`CompiledExpr::zone_may_match`](super::CompiledExpr::zone_may_match).
+    pub fn zone_may_match(&self, zone_column: usize, min: u64, max: u64) -> bool {
+        match self {
+            Self::And(list) => list
+                .iter()
+                .all(|part| part.zone_may_match(zone_column, min, max)),
+            Self::Or(list) => list
+                .iter()
+                .any(|part| part.zone_may_match(zone_column, min, max)),
+            Self::CompareConstant {
+                column,
+                op,
+                constant,
+            } if *column == zone_column => op.zone_may_match(constant, min, max),
+            _ => true,
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Functions on strings (SPARQL 1.1, section 17.4.3) with the rules for language tags.
+//!
+//! A string is an `xsd:string` or a language-tagged string; anything else is an error. Positions
+//! count Unicode code points from one.
+
+use super::call::{Arguments, Fault, Outcome, boolean, integer, or_error, simple};
+use super::language_test::lang_matches;
+use super::pattern;
+use super::vector::Item;
+use crate::value::{Number, Value};
+use oxrdf::Literal;
+use regex::Regex;
+use spargebra::algebra::Function;
+use std::borrow::Cow;
+
+/// The pattern compiled last, for calls whose pattern is not a constant.
+#[derive(Default)]
+pub struct Patterns {
+    last: Option<(String, String, Option<Regex>)>,
+}
+
+impl Patterns {
+    fn get(&mut self, pattern: &str, flags: &str) -> Result<&Regex, Fault> {
+        if !matches!(&self.last, Some((p, f, _)) if p == pattern && f == flags) {
+            let regex = pattern::compile(pattern, flags);
+            self.last = Some((pattern.to_owned(), flags.to_owned(), regex));
+        }
+        match &self.last {
+            Some((_, _, Some(regex))) => Ok(regex),
+            _ => Err(Fault::Error),
+        }
+    }
+}
+
+/// A string and its language tag.
+struct Tagged<'a>(Cow<'a, Value>);
+
+impl Tagged<'_> {
+    fn text(&self) -> &str {
+        match self.0.as_ref() {
+            Value::String(text) => text,
+            Value::LangString(tagged) => &tagged.0,
+            _ => "",
+        }
+    }
+
+    fn language(&self) -> Option<&str> {
+        match self.0.as_ref() {
+            Value::LangString(tagged) => Some(&tagged.1),
+            _ => None,
+        }
+    }
+
+    /// Another text in the same language.
+    fn with_text(&self, text: impl Into<String>) -> Item {
+        tagged(text.into(), self.language())
+    }
+}
+
+fn tagged(text: String, language: Option<&str>) -> Item {
+    Item::Value(match language {
+        Some(language) => Value::LangString(Box::new((text, language.to_owned()))),
+        None => Value::String(text),
+    })
+}
+
+/// A string argument.
+fn string<'a>(arguments: &mut Arguments<'a, '_>, idx: usize) -> Result<Tagged<'a>, Fault> {
+    let value = arguments.value(idx)?;
+    match value.as_ref() {
+        Value::String(_) | Value::LangString(_) => Ok(Tagged(value)),
+        _ => Err(Fault::Error),
+    }
+}
+
+/// Calls a string function.
+pub fn call(
+    function: &Function,
+    arguments: &mut Arguments<'_, '_>,
+    patterns: &mut Patterns,
+) -> Outcome {
+    match function {
+        Function::Concat => concat(arguments),
+        Function::StrLen => {
+            let count = string(arguments, 0)?.text().chars().count();
+            Ok(integer(or_error(i64::try_from(count).ok())?))
+        }
+        Function::UCase => {
+            let text = string(arguments, 0)?;
+            Ok(text.with_text(text.text().to_uppercase()))
+        }
+        Function::LCase => {
+            let text = string(arguments, 0)?;
+            Ok(text.with_text(text.text().to_lowercase()))
+        }
+        Function::EncodeForUri => Ok(simple(percent_encoded(string(arguments, 0)?.text()))),
+        Function::SubStr => substring(arguments),
+        Function::Contains
+        | Function::StrStarts
+        | Function::StrEnds
+        | Function::StrBefore
+        | Function::StrAfter => search(function, arguments),
+        Function::LangMatches => {
+            let (tag, range) = (arguments.plain(0)?, arguments.plain(1)?);
+            Ok(boolean(lang_matches(&tag, &range)))
+        }
+        Function::StrLang => {
+            let (text, language) = (arguments.plain(0)?, arguments.plain(1)?);
+            let literal = Literal::new_language_tagged_literal(text.as_ref(), language.as_ref());
+            let literal = or_error(literal.ok())?;
+            Ok(tagged(text.into_owned(), literal.language()))
+        }
+        Function::Regex => {
+            let text = string(arguments, 0)?;
+            let flags = flags(arguments, 2)?;
+            let pattern = arguments.plain(1)?;
+            Ok(boolean(
+                patterns.get(&pattern, &flags)?.is_match(text.text()),
+            ))
+        }
+        Function::Replace => {
+            let text = string(arguments, 0)?;
+            let flags = flags(arguments, 3)?;
+            let pattern = arguments.plain(1)?;
+            let replacement = arguments.plain(2)?;
+            let regex = patterns.get(&pattern, &flags)?;
+            Ok(text.with_text(regex.replace_all(text.text(), replacement.as_ref())))
+        }
+        _ => Err(Fault::Error),
+    }
+}
+
+fn flags<'a>(arguments: &mut Arguments<'a, '_>, idx: usize) -> Result<Cow<'a, str>, Fault> {
+    if arguments.count() > idx {
+        arguments.plain(idx)
+    } else {
+        Ok(Cow::Borrowed(""))
+    }
+}
+
+/// `CONCAT`: keeps a language tag that all arguments have.
+fn concat(arguments: &mut Arguments<'_, '_>) -> Outcome {
+    let parts = (0..arguments.count())
+        .map(|idx| string(arguments, idx))
+        .collect::<Result<Vec<_>, _>>()?;
+    let text: String = parts.iter().map(Tagged::text).collect();
+    let language = match parts.split_first() {
+        Some((first, rest)) if rest.iter().all(|part| part.language() == first.language()) => {
+            first.language()
+        }
+        _ => None,
+    };
+    Ok(tagged(text, language))
+}
+
+/// An integer argument, wide enough to add two of them.
+fn position(arguments: &mut Arguments<'_, '_>, idx: usize) -> Result<i128, Fault> {
+    match arguments.number(idx)? {
+        Number::Integer(n) => Ok(i128::from(i64::from(n))),
+        _ => Err(Fault::Error),
+    }
+}
+
+fn substring(arguments: &mut Arguments<'_, '_>) -> Outcome {
+    let text = string(arguments, 0)?;
+    let start = position(arguments, 1)?;
+    let end = if arguments.count() > 2 {
+        start + position(arguments, 2)?
+    } else {
+        i128::MAX
+    };
+    let characters = text.text().chars().zip(1_i128..);
+    let kept = characters.filter(|(_, position)| start <= *position && *position < end);
+    Ok(text.with_text(kept.map(|(character, _)| character).collect::<String>()))
+}
+
+/// The functions that look for one string in another (argument compatibility: section 17.4.3.1.2).
+fn search(function: &Function, arguments: &mut Arguments<'_, '_>) -> Outcome {
+    let whole = string(arguments, 0)?;
+    let part = string(arguments, 1)?;
+    if part.language().is_some() && part.language() != whole.language() {
+        return Err(Fault::Error);
+    }
+    let (text, part) = (whole.text(), part.text());
+    Ok(match function {
+        Function::Contains => boolean(text.contains(part)),
+        Function::StrStarts => boolean(text.starts_with(part)),
+        Function::StrEnds => boolean(text.ends_with(part)),
+        _ => match text.find(part) {
+            None => simple(""),
+            Some(at) if *function == Function::StrBefore => whole.with_text(&text[..at]),
+            Some(at) => whole.with_text(&text[at + part.len()..]),
+        },
+    })
+}
+
+fn percent_encoded(text: &str) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push('%');
+            encoded.push(char::from(DIGITS[usize::from(byte >> 4)]));
+            encoded.push(char::from(DIGITS[usize::from(byte & 15)]));
+        }
+    }
+    encoded
+}

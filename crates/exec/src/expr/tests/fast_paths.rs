@@ -1,0 +1,203 @@
+//! Fast kernels against the general form, and zones against the rows they skip.
+
+use super::{context, evaluate, id_of, parse};
+use crate::batch::Batch;
+use crate::expr::CompiledExpr;
+use crate::value::to_float;
+use basalt_plan::physical::Slot;
+use basalt_rdf::TermId;
+use basalt_rdf::inline::{dates, numeric};
+use proptest::prelude::*;
+
+const OPERATORS: [&str; 6] = ["=", "!=", "<", "<=", ">", ">="];
+
+/// Numbers close together in many datatypes and scales, dates in several zones, and odd ones.
+fn literal() -> impl Strategy<Value = String> {
+    let number = (
+        prop::sample::select(vec![
+            "integer", "decimal", "double", "float", "int", "short",
+        ]),
+        -30_i64..30,
+        0_u8..3,
+    )
+        .prop_map(|(name, mantissa, scale)| {
+            let scale = if matches!(name, "integer" | "int" | "short") {
+                0
+            } else {
+                scale
+            };
+            let mut text = String::new();
+            numeric::write_decimal(mantissa, scale, &mut text);
+            format!("\"{text}\"^^xsd:{name}")
+        });
+    let date = (
+        prop::sample::select(vec!["", "Z", "+14:00", "-05:00"]),
+        1_u8..4,
+        0_u8..24,
+    )
+        .prop_map(|(zone, day, hour)| {
+            format!("\"2000-01-0{day}T{hour:02}:00:00{zone}\"^^xsd:dateTime")
+        });
+    let odd = prop::sample::select(vec![
+        "\"a\"",
+        "\"b\"",
+        "\"a\"@en",
+        "true",
+        "<http://e/a>",
+        "\"NaN\"^^xsd:double",
+        "\"1.0e0\"^^xsd:double",
+        "\"01\"^^xsd:integer",
+        "\"1\"^^<http://e/t>",
+        "\"x\"^^xsd:integer",
+        "\"2000-01-02Z\"^^xsd:date",
+        "\"2000\"^^xsd:gYear",
+    ])
+    .prop_map(str::to_owned);
+    prop_oneof![4 => number, 2 => date, 1 => odd]
+}
+
+proptest! {
+    #[test]
+    fn comparison_with_a_constant_is_the_general_comparison(
+        rows in prop::collection::vec(literal(), 1..12),
+        constant in literal(),
+        operator in prop::sample::select(OPERATORS.to_vec()),
+    ) {
+        let cx = context();
+        let column: Vec<u64> = rows.iter().map(|text| id_of(text, &cx)).collect();
+        let fast = evaluate(&format!("?a {operator} {constant}"), vec![column.clone()], &cx);
+        let flipped = evaluate(&format!("{constant} {operator} ?a"), vec![column.clone()], &cx);
+        let other = vec![id_of(&constant, &cx); column.len()];
+        let general =
+            evaluate(&format!("?a {operator} ?b"), vec![column.clone(), other.clone()], &cx);
+        let general_flipped = evaluate(&format!("?a {operator} ?b"), vec![other, column], &cx);
+        // Folding works on values that were decoded before, the kernels on ids.
+        for (text, &id) in rows.iter().zip(&fast) {
+            prop_assert_eq!(id, id_of(&format!("({text}) {operator} ({constant})"), &cx), "{}", text);
+        }
+        prop_assert_eq!(fast, general);
+        prop_assert_eq!(flipped, general_flipped);
+    }
+
+    #[test]
+    fn inline_comparison_is_the_comparison_of_values(a in literal(), b in literal()) {
+        use crate::value::{Comparison, Reader, compare, compare_inline};
+        let cx = context();
+        let (a, b) = (id_of(&a, &cx), id_of(&b, &cx));
+        if let Some(order) = compare_inline(a, b) {
+            let mut reader = Reader::new(&cx);
+            let value = |id, reader: &mut Reader<'_>| reader.value(id).expect("decodes").expect("bound");
+            let (a, b) = (value(a, &mut reader), value(b, &mut reader));
+            prop_assert_eq!(compare(&a, &b), Comparison::Ordered(order));
+        }
+    }
+
+    #[test]
+    fn a_skipped_zone_has_no_match(
+        rows in prop::collection::vec(literal(), 1..8),
+        constant in literal(),
+        operator in prop::sample::select(OPERATORS.to_vec()),
+    ) {
+        let cx = context();
+        let ids: Vec<u64> = rows.iter().map(|text| id_of(text, &cx)).collect();
+        let min = *ids.iter().min().expect("there are rows");
+        let max = *ids.iter().max().expect("there are rows");
+        let text = format!("?a {operator} {constant} && BOUND(?a)");
+        let compiled = CompiledExpr::compile(&parse(&text), &[Slot(0)], &cx).expect("compiles");
+        if !compiled.zone_may_match(Slot(0), min, max) {
+            let count = ids.len();
+            let batch = Batch::from_vectors(vec![ids], count);
+            let selected = compiled.select(&batch, &cx).expect("runs");
+            prop_assert!(selected.is_empty(), "{} over {:?}", text, rows);
+        }
+    }
+
+    #[test]
+    fn casts_of_inline_text_are_casts_of_the_text(mantissa in -(1_i64 << 51) + 1..1 << 51, scale in 0_u8..16) {
+        let mut text = String::new();
+        numeric::write_decimal(mantissa, scale, &mut text);
+        prop_assert_eq!(to_float(mantissa, scale).to_bits(), text.parse::<f32>().expect("a float").to_bits());
+        let cx = context();
+        for (code, datatype) in ["integer", "decimal", "double", "float"].iter().enumerate() {
+            if code == 0 && scale > 0 {
+                continue;
+            }
+            let column = vec![TermId::numeric(code as u8, mantissa, scale).expect("fits").0];
+            for name in ["integer", "decimal", "float", "double"] {
+                let fast = evaluate(&format!("xsd:{name}(STR(?a))"), vec![column.clone()], &cx);
+                let slow = id_of(&format!("xsd:{name}(\"{text}\")"), &cx);
+                prop_assert_eq!(fast[0], slow, "{} {} {}", name, text, datatype);
+                let fast = evaluate(&format!("xsd:{name}(xsd:string(?a))"), vec![column.clone()], &cx);
+                let slow = id_of(&format!("xsd:{name}(xsd:string(\"{text}\"^^xsd:{datatype}))"), &cx);
+                prop_assert_eq!(fast[0], slow, "{} {} {}", name, text, datatype);
+            }
+        }
+    }
+
+    #[test]
+    fn parts_of_inline_dates_are_parts_of_the_text(seconds in -1_000_000_000_i64..4_000_000_000, zone in 0_u16..3) {
+        let cx = context();
+        let id = dates::encode_date_time(seconds, zone).expect("in range");
+        let mut text = String::new();
+        prop_assert!(basalt_rdf::inline::write_lexical(id, &mut text));
+        // A fraction keeps the same instant out of the inline kinds.
+        let at = text.find(['Z', '+']).unwrap_or(text.len()).min(19);
+        let odd = format!("\"{}.5{}\"^^xsd:dateTime", &text[..at], &text[at..]);
+        for name in ["YEAR", "MONTH", "DAY", "HOURS", "MINUTES"] {
+            let fast = evaluate(&format!("{name}(?a)"), vec![vec![id.0]], &cx);
+            prop_assert_eq!(fast[0], id_of(&format!("{name}({odd})"), &cx), "{} {}", name, text);
+        }
+    }
+}
+
+#[test]
+fn floats_between_two_neighbours_round_as_their_text() {
+    // 16777217 lies exactly between two floats, and so do the doubles next to these decimals.
+    for (mantissa, scale) in [
+        (16_777_217, 0),
+        (167_772_170_000_001, 7),
+        (167_772_169_999_999, 7),
+    ] {
+        let mut text = String::new();
+        numeric::write_decimal(mantissa, scale, &mut text);
+        assert_eq!(
+            to_float(mantissa, scale),
+            text.parse::<f32>().expect("a float"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn zones_are_skipped_when_that_is_proven() {
+    let cx = context();
+    let may_match = |text: &str, min: &str, max: &str| {
+        CompiledExpr::compile(&parse(text), &[Slot(0)], &cx)
+            .expect("compiles")
+            .zone_may_match(Slot(0), id_of(min, &cx), id_of(max, &cx))
+    };
+    assert!(!may_match("?a > 10", "1", "10"));
+    assert!(may_match("?a >= 10", "1", "10"));
+    assert!(!may_match("?a < 1.5", "2", "9"));
+    assert!(!may_match("?a > 3 && ?a < 5", "5", "9"));
+    assert!(may_match("?a > 3 && ?a != 7", "5", "9"));
+    assert!(!may_match("?a = 4 || ?a = 20", "5", "9"));
+    // Another scale between the bounds is not excluded.
+    assert!(may_match("?a > 10", "1", "1.5"));
+    let (low, high) = ("\"2000-01-01\"^^xsd:date", "\"2000-02-01\"^^xsd:date");
+    assert!(!may_match("?a > \"2001-01-01\"^^xsd:date", low, high));
+    assert!(may_match("?a > \"2000-02-02\"^^xsd:date", low, high));
+}
+
+#[test]
+fn a_simple_comparison_is_told() {
+    let cx = context();
+    let compiled = CompiledExpr::compile(&parse("5 < ?a"), &[Slot(0)], &cx).expect("compiles");
+    let five = TermId(id_of("5", &cx));
+    assert_eq!(
+        compiled.simple_comparison(),
+        Some((Slot(0), crate::expr::CompareOp::Greater, five))
+    );
+    let compiled = CompiledExpr::compile(&parse("5 < ?a + 1"), &[Slot(0)], &cx).expect("compiles");
+    assert_eq!(compiled.simple_comparison(), None);
+}

@@ -1,0 +1,231 @@
+//! Functions against the examples of SPARQL 1.1 section 17.4 and of XPath functions.
+
+use super::{assert_results, context, evaluate, id_of, parse, show};
+use crate::expr::CompiledExpr;
+
+#[test]
+fn functions_on_terms() {
+    assert_results(&[
+        ("STR(<http://e/a>)", "\"http://e/a\""),
+        ("STR(01)", "\"01\""),
+        ("STR(\"x\"@en)", "\"x\""),
+        ("LANG(\"x\"@en-GB)", "\"en-gb\""),
+        ("LANG(1)", "\"\""),
+        ("LANG(<http://e/a>)", "error"),
+        ("DATATYPE(1.5)", "<xsd:decimal>"),
+        ("DATATYPE(\"x\")", "<xsd:string>"),
+        ("DATATYPE(1 + 1)", "<xsd:integer>"),
+        ("IRI(\"http://e/a\")", "<http://e/a>"),
+        ("IRI(\"no iri\")", "error"),
+        ("IRI(1)", "error"),
+        ("isIRI(<http://e/a>)", "\"true\"^^<xsd:boolean>"),
+        ("isIRI(\"http://e/a\")", "\"false\"^^<xsd:boolean>"),
+        ("isBlank(BNODE())", "\"true\"^^<xsd:boolean>"),
+        ("isIRI(BNODE(\"x\"))", "\"false\"^^<xsd:boolean>"),
+        ("isLiteral(BNODE(\"x\"))", "\"false\"^^<xsd:boolean>"),
+        (
+            "sameTerm(BNODE(\"x\"), BNODE(\"x\"))",
+            "\"true\"^^<xsd:boolean>",
+        ),
+        ("isLiteral(1 + 1)", "\"true\"^^<xsd:boolean>"),
+        (
+            "isNumeric(\"12\"^^xsd:nonNegativeInteger)",
+            "\"true\"^^<xsd:boolean>",
+        ),
+        ("isNumeric(\"x\"^^xsd:integer)", "\"false\"^^<xsd:boolean>"),
+        (
+            "isNumeric(\"12\"^^<http://e/USD>)",
+            "\"false\"^^<xsd:boolean>",
+        ),
+        ("STRDT(\"01\", xsd:integer)", "\"01\"^^<xsd:integer>"),
+        ("STRLANG(\"chat\", \"fr\")", "\"chat\"@fr"),
+        ("isIRI(UUID())", "\"true\"^^<xsd:boolean>"),
+        ("STRLEN(STRUUID())", "\"36\"^^<xsd:integer>"),
+    ]);
+}
+
+#[test]
+fn functions_on_numbers() {
+    assert_results(&[
+        ("ABS(-1.5)", "\"1.5\"^^<xsd:decimal>"),
+        ("ROUND(2.4999)", "\"2\"^^<xsd:decimal>"),
+        ("ROUND(-2.5)", "\"-2\"^^<xsd:decimal>"),
+        ("CEIL(10.5)", "\"11\"^^<xsd:decimal>"),
+        ("FLOOR(-10.5)", "\"-11\"^^<xsd:decimal>"),
+        ("FLOOR(1.5e0)", "\"1\"^^<xsd:double>"),
+        ("CEIL(7)", "\"7\"^^<xsd:integer>"),
+        ("RAND() >= 0 && RAND() < 1", "\"true\"^^<xsd:boolean>"),
+        ("ABS(\"x\")", "error"),
+    ]);
+}
+
+#[test]
+fn functions_on_strings() {
+    assert_results(&[
+        ("STRLEN(\"chaté\")", "\"5\"^^<xsd:integer>"),
+        ("SUBSTR(\"foobar\"@en, 4)", "\"bar\"@en"),
+        ("SUBSTR(\"foobar\", 4, 1)", "\"b\""),
+        ("SUBSTR(\"foobar\", 0, 3)", "\"fo\""),
+        ("UCASE(\"foo\"@en)", "\"FOO\"@en"),
+        ("LCASE(\"BAR\")", "\"bar\""),
+        (
+            "STRSTARTS(\"foobar\"@en, \"foo\")",
+            "\"true\"^^<xsd:boolean>",
+        ),
+        ("STRENDS(\"foobar\", \"bar\"@en)", "error"),
+        (
+            "CONTAINS(\"foobar\"@en, \"oba\"@en)",
+            "\"true\"^^<xsd:boolean>",
+        ),
+        ("STRBEFORE(\"abc\"@en, \"b\")", "\"a\"@en"),
+        ("STRBEFORE(\"abc\"@en, \"xyz\")", "\"\""),
+        ("STRAFTER(\"abc\", \"b\")", "\"c\""),
+        ("STRAFTER(\"abc\"@en, \"\")", "\"abc\"@en"),
+        (
+            "ENCODE_FOR_URI(\"Los Angeles/é\")",
+            "\"Los%20Angeles%2F%C3%A9\"",
+        ),
+        ("CONCAT(\"foo\"@en, \"bar\"@en)", "\"foobar\"@en"),
+        ("CONCAT(\"foo\"@en, \"bar\")", "\"foobar\""),
+        ("CONCAT()", "\"\""),
+        ("CONCAT(\"foo\", 1)", "error"),
+        (
+            "langMatches(\"de-CH-1996\", \"de-ch\")",
+            "\"true\"^^<xsd:boolean>",
+        ),
+        ("langMatches(\"deu\", \"de\")", "\"false\"^^<xsd:boolean>"),
+        ("langMatches(\"\", \"*\")", "\"false\"^^<xsd:boolean>"),
+        (
+            "REGEX(\"Alice\"@en, \"^ali\", \"i\")",
+            "\"true\"^^<xsd:boolean>",
+        ),
+        ("REGEX(\"a.c\", \"a.c\", \"q\")", "\"true\"^^<xsd:boolean>"),
+        ("REGEX(\"abc\", \"(\")", "error"),
+        ("REGEX(1, \"1\")", "error"),
+        ("REGEX(STR(1), \"1\")", "\"true\"^^<xsd:boolean>"),
+        ("REPLACE(\"abcd\"@en, \"b(.)\", \"[$1]\")", "\"a[c]d\"@en"),
+        ("MD5(\"abc\")", "\"900150983cd24fb0d6963f7d28e17f72\""),
+        (
+            "SHA1(\"abc\")",
+            "\"a9993e364706816aba3e25717850c26c9cd0d89d\"",
+        ),
+        (
+            "SHA256(\"abc\")",
+            "\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"",
+        ),
+        ("STRLEN(SHA384(\"abc\"))", "\"96\"^^<xsd:integer>"),
+        ("SUBSTR(SHA512(\"abc\"), 1, 8)", "\"ddaf35a1\""),
+    ]);
+}
+
+#[test]
+fn functions_on_dates() {
+    let at = "\"2011-01-10T14:45:13.815-05:00\"^^xsd:dateTime";
+    let whole = "\"2011-01-10T14:45:13Z\"^^xsd:dateTime";
+    for (call, expected) in [
+        ("YEAR", "\"2011\"^^<xsd:integer>"),
+        ("MONTH", "\"1\"^^<xsd:integer>"),
+        ("DAY", "\"10\"^^<xsd:integer>"),
+        ("HOURS", "\"14\"^^<xsd:integer>"),
+        ("MINUTES", "\"45\"^^<xsd:integer>"),
+    ] {
+        let (slow, fast) = (format!("{call}({at})"), format!("{call}({whole})"));
+        assert_results(&[(&slow, expected), (&fast, expected)]);
+    }
+    assert_results(&[
+        (&format!("SECONDS({at})"), "\"13.815\"^^<xsd:decimal>"),
+        (
+            &format!("TIMEZONE({at})"),
+            "\"-PT5H\"^^<xsd:dayTimeDuration>",
+        ),
+        (&format!("TZ({whole})"), "\"Z\""),
+        ("TZ(\"2011-01-10T14:45:13\"^^xsd:dateTime)", "\"\""),
+        ("TIMEZONE(\"2011-01-10T14:45:13\"^^xsd:dateTime)", "error"),
+        (
+            "YEAR(\"2011-01\"^^xsd:gYearMonth)",
+            "\"2011\"^^<xsd:integer>",
+        ),
+        ("DAY(\"2011-01\"^^xsd:gYearMonth)", "error"),
+        ("HOURS(\"2011-01-10\"^^xsd:date)", "error"),
+        ("NOW() = NOW()", "\"true\"^^<xsd:boolean>"),
+        ("YEAR(NOW()) >= 2024", "\"true\"^^<xsd:boolean>"),
+    ]);
+}
+
+#[test]
+fn casts() {
+    assert_results(&[
+        ("xsd:string(1.50)", "\"1.5\""),
+        ("xsd:string(\"1\"^^xsd:boolean)", "\"true\""),
+        ("xsd:string(\"1.50\"^^<http://e/USD>)", "\"1.50\""),
+        ("xsd:string(<http://e/a>)", "\"http://e/a\""),
+        ("xsd:boolean(\"1\")", "\"true\"^^<xsd:boolean>"),
+        ("xsd:boolean(0.0)", "\"false\"^^<xsd:boolean>"),
+        ("xsd:integer(\"42\")", "\"42\"^^<xsd:integer>"),
+        ("xsd:integer(3.9)", "\"3\"^^<xsd:integer>"),
+        ("xsd:integer(\"3.9\")", "error"),
+        ("xsd:decimal(\"3.90\")", "\"3.9\"^^<xsd:decimal>"),
+        ("xsd:float(\"1.5\")", "\"1.5\"^^<xsd:float>"),
+        ("xsd:double(\"INF\")", "\"INF\"^^<xsd:double>"),
+        ("xsd:double(true)", "\"1\"^^<xsd:double>"),
+        (
+            "xsd:dateTime(\"2011-01-10T14:45:13Z\")",
+            "\"2011-01-10T14:45:13Z\"^^<xsd:dateTime>",
+        ),
+        (
+            "xsd:date(\"2011-01-10T14:45:13Z\"^^xsd:dateTime)",
+            "\"2011-01-10Z\"^^<xsd:date>",
+        ),
+        (
+            "xsd:time(\"2011-01-10T14:45:13Z\"^^xsd:dateTime)",
+            "\"14:45:13Z\"^^<xsd:time>",
+        ),
+        (
+            "xsd:gYear(\"2011-01-10\"^^xsd:date)",
+            "\"2011\"^^<xsd:gYear>",
+        ),
+        ("xsd:duration(\"P1Y\")", "\"P1Y\"^^<xsd:duration>"),
+        (
+            "xsd:dayTimeDuration(\"P1DT2H\"^^xsd:duration)",
+            "\"P1DT2H\"^^<xsd:dayTimeDuration>",
+        ),
+        ("xsd:date(\"x\")", "error"),
+    ]);
+}
+
+#[test]
+fn unknown_functions_are_refused_by_name() {
+    let cx = context();
+    let result = CompiledExpr::compile(&parse("<http://e/f>(1)"), &[], &cx);
+    let message = result
+        .map(|_| ())
+        .expect_err("there is no such function")
+        .to_string();
+    assert!(message.contains("http://e/f"), "{message}");
+}
+
+#[test]
+fn unfolded_functions_run_in_each_row() {
+    let cx = context();
+    let column = vec![
+        id_of("\"ab\"@en", &cx),
+        id_of("\"cde\"", &cx),
+        id_of("1", &cx),
+        0,
+    ];
+    let results: Vec<_> = evaluate("STRLEN(UCASE(?a))", vec![column], &cx)
+        .into_iter()
+        .map(|id| show(id, &cx))
+        .collect();
+    assert_eq!(
+        results,
+        [
+            "\"2\"^^<xsd:integer>",
+            "\"3\"^^<xsd:integer>",
+            "error",
+            "error"
+        ]
+    );
+    let nodes = evaluate("BNODE()", vec![vec![0, 0]], &cx);
+    assert_ne!(nodes[0], nodes[1]);
+}

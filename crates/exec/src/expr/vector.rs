@@ -1,0 +1,255 @@
+//! `Vector`: the values of one kernel for the rows under evaluation, and `Rows`: which rows those are.
+//!
+//! Columns stay ids as long as possible; computed values stay values until somebody needs the term, so
+//! a chain of functions interns nothing in between. Logical kernels narrow the rows for their later
+//! arguments instead of copying columns.
+
+use super::kernel::Constant;
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::value::{Reader, Value};
+use basalt_rdf::inline::encode_boolean;
+use std::borrow::Cow;
+
+/// A truth value of SPARQL's three-valued logic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Truth {
+    /// False.
+    False,
+    /// True.
+    True,
+    /// A type error or an unbound variable.
+    Error,
+}
+
+impl From<Option<bool>> for Truth {
+    fn from(value: Option<bool>) -> Self {
+        match value {
+            Some(true) => Self::True,
+            Some(false) => Self::False,
+            None => Self::Error,
+        }
+    }
+}
+
+impl Truth {
+    /// The id of the boolean; 0 for an error.
+    pub fn to_id(self) -> u64 {
+        match self {
+            Self::False => encode_boolean(false).0,
+            Self::True => encode_boolean(true).0,
+            Self::Error => 0,
+        }
+    }
+
+    /// The negation; an error stays one.
+    pub fn negated(self) -> Self {
+        match self {
+            Self::False => Self::True,
+            Self::True => Self::False,
+            Self::Error => Self::Error,
+        }
+    }
+}
+
+/// The rows under evaluation: a batch, or some positions of it.
+#[derive(Clone, Copy)]
+pub struct Rows<'a> {
+    batch: &'a Batch,
+    /// Ascending positions; `None` is every row.
+    positions: Option<&'a [u32]>,
+}
+
+impl<'a> Rows<'a> {
+    /// Every row of a batch.
+    pub fn all(batch: &'a Batch) -> Self {
+        Self {
+            batch,
+            positions: None,
+        }
+    }
+
+    /// These rows of the batch; positions count in the batch, not in other [`Rows`].
+    pub fn at(self, positions: &'a [u32]) -> Self {
+        Self {
+            positions: Some(positions),
+            ..self
+        }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.positions.map_or(self.batch.rows(), <[u32]>::len)
+    }
+
+    /// The position in the batch of a row.
+    pub fn position(&self, row: usize) -> u32 {
+        self.positions
+            .map_or(row as u32, |positions| positions[row])
+    }
+
+    /// A column.
+    pub fn column(&self, column_idx: usize) -> Cow<'a, [u64]> {
+        let ids = self.batch.ids(column_idx);
+        match self.positions {
+            None => Cow::Borrowed(ids),
+            Some(positions) => positions.iter().map(|&row| ids[row as usize]).collect(),
+        }
+    }
+
+    /// All ids of a row, into `out`.
+    pub fn row_into(&self, row: usize, out: &mut Vec<u64>) {
+        out.clear();
+        self.batch.row_into(self.position(row) as usize, out);
+    }
+}
+
+/// A value of one row that was computed.
+#[derive(Clone, Debug)]
+pub enum Item {
+    /// A SPARQL error.
+    Error,
+    /// A term that has an id.
+    Id(u64),
+    /// A value in its canonical form, never an IRI, blank node or unknown literal.
+    Value(Value),
+}
+
+impl Item {
+    /// The id; 0 for an error.
+    pub fn into_id(self, cx: &Context) -> u64 {
+        match self {
+            Self::Error => 0,
+            Self::Id(id) => id,
+            Self::Value(value) => value.to_id(cx),
+        }
+    }
+}
+
+/// A value of one row, borrowed.
+#[derive(Clone, Copy, Debug)]
+pub enum Argument<'a> {
+    /// A SPARQL error.
+    Error,
+    /// A term that has an id.
+    Id(u64),
+    /// A constant.
+    Constant(&'a Constant),
+    /// A computed value.
+    Value(&'a Value),
+    /// A computed boolean.
+    Boolean(bool),
+}
+
+impl<'a> Argument<'a> {
+    /// The value; `None` for an error.
+    pub fn value(self, reader: &mut Reader<'_>) -> Result<Option<Cow<'a, Value>>, ExecError> {
+        Ok(match self {
+            Self::Error => None,
+            Self::Id(id) => reader.value(id)?.map(Cow::Owned),
+            Self::Constant(constant) => Some(Cow::Borrowed(&constant.value)),
+            Self::Value(value) => Some(Cow::Borrowed(value)),
+            Self::Boolean(value) => Some(Cow::Owned(Value::Boolean(value))),
+        })
+    }
+
+    /// The id without interning anything; 0 if there is none yet.
+    pub fn known_id(self) -> u64 {
+        match self {
+            Self::Id(id) => id,
+            Self::Constant(constant) => constant.id,
+            Self::Boolean(value) => encode_boolean(value).0,
+            Self::Error | Self::Value(_) => 0,
+        }
+    }
+
+    /// The id; 0 for an error.
+    pub fn id(self, cx: &Context) -> u64 {
+        match self {
+            Self::Value(value) => value.to_id(cx),
+            other => other.known_id(),
+        }
+    }
+
+    /// What `STR` gives; `None` for an error or a blank node.
+    pub fn text(self, reader: &mut Reader<'_>) -> Result<Option<String>, ExecError> {
+        Ok(match self {
+            Self::Value(value) => value.to_text(),
+            Self::Boolean(value) => Some(value.to_string()),
+            other => reader.text(other.known_id())?.map(str::to_owned),
+        })
+    }
+
+    /// An owned copy.
+    pub fn to_item(self) -> Item {
+        match self {
+            Self::Error => Item::Error,
+            Self::Value(value) => Item::Value(value.clone()),
+            other => match other.known_id() {
+                0 => Item::Error,
+                id => Item::Id(id),
+            },
+        }
+    }
+}
+
+/// The values of a kernel, one for each row.
+pub enum Vector<'a> {
+    /// Ids, 0 for an error.
+    Ids(Cow<'a, [u64]>),
+    /// Truth values.
+    Truths(Vec<Truth>),
+    /// Computed values.
+    Items(Vec<Item>),
+    /// The same constant in every row.
+    Constant(&'a Constant),
+    /// An error in every row.
+    Error,
+}
+
+impl Vector<'_> {
+    /// The value of a row.
+    pub fn get(&self, row: usize) -> Argument<'_> {
+        match self {
+            Self::Ids(ids) if ids[row] == 0 => Argument::Error,
+            Self::Ids(ids) => Argument::Id(ids[row]),
+            Self::Truths(truths) => match truths[row] {
+                Truth::Error => Argument::Error,
+                truth => Argument::Boolean(truth == Truth::True),
+            },
+            Self::Items(items) => match &items[row] {
+                Item::Error | Item::Id(0) => Argument::Error,
+                Item::Id(id) => Argument::Id(*id),
+                Item::Value(value) => Argument::Value(value),
+            },
+            Self::Constant(constant) => Argument::Constant(constant),
+            Self::Error => Argument::Error,
+        }
+    }
+
+    /// The ids of `count` rows, 0 for an error; computed values are interned.
+    pub fn into_ids(self, count: usize, cx: &Context) -> Vec<u64> {
+        match self {
+            Self::Ids(ids) => ids.into_owned(),
+            Self::Truths(truths) => truths.into_iter().map(Truth::to_id).collect(),
+            Self::Items(items) => items.into_iter().map(|item| item.into_id(cx)).collect(),
+            Self::Constant(constant) => vec![constant.id; count],
+            Self::Error => vec![0; count],
+        }
+    }
+
+    /// The effective boolean values of `count` rows.
+    pub fn into_truths(self, count: usize, cx: &Context) -> Result<Vec<Truth>, ExecError> {
+        if let Self::Truths(truths) = self {
+            return Ok(truths);
+        }
+        let mut reader = Reader::new(cx);
+        (0..count)
+            .map(|row| {
+                let value = self.get(row).value(&mut reader)?;
+                Ok(value.and_then(|value| value.effective_boolean()).into())
+            })
+            .collect()
+    }
+}

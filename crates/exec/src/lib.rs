@@ -1,0 +1,25 @@
+//! Runs physical plans: vectorised operators over snapshots.
+//!
+//! [`execute`] turns a [`Plan`](basalt_plan::physical::Plan) into an [`Execution`] that hands out
+//! [`Batch`]es of ids; [`TermSpace`] turns ids into terms at the very end.
+
+pub mod aggregate;
+pub mod batch;
+pub mod context;
+pub mod error;
+pub mod execution;
+pub mod expr;
+pub mod operators;
+pub mod path;
+pub mod pool;
+pub mod profile;
+pub mod results;
+pub mod star;
+pub mod terms;
+pub mod value;
+
+pub use batch::Batch;
+pub use context::{Context, ExecOptions};
+pub use error::ExecError;
+pub use execution::{Execution, execute};
+pub use terms::TermSpace;

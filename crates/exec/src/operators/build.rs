@@ -1,0 +1,533 @@
+//! From plan nodes to operators.
+//!
+//! A [`Build`] is shared by all threads that work on one query (or one evaluation of an EXISTS). It keeps
+//! what they share: the morsels of scans and the finished hash tables, by node id.
+
+use super::hash_join::{HashJoin, JoinShape};
+use super::join_table::JoinTable;
+use super::pipeline::{Batches, Collected, Sink, drain};
+use super::profiled::Profiled;
+use super::{BoxOperator, distinct, extend, filter, group, merge_join, minus, order_by};
+use super::{path_join, pattern_join, pattern_scan, project, rows, slice, union};
+use crate::aggregate::Aggregator;
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::expr::CompiledExpr;
+use crate::star::CompiledStar;
+use crate::star::join::StarJoin;
+use crate::star::morsels::Morsels;
+use crate::star::scan::{SharedScan, StarScan};
+use basalt_plan::physical::{
+    Constant, JoinKind, Node, Op, Position, Slot, SortKey, Star, StarAccess, StarEntry,
+};
+use hashbrown::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// What builds and shares the operators of one query; cheap to clone.
+#[derive(Clone)]
+pub struct Build {
+    cx: Arc<Context>,
+    shared: Arc<Shared>,
+    /// The current row of the enclosing EXISTS.
+    outer: Option<Arc<(Vec<Slot>, Vec<u64>)>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    scans: Mutex<HashMap<usize, Arc<SharedScan>, std::hash::RandomState>>,
+    tables: Mutex<HashMap<usize, Arc<JoinTable>, std::hash::RandomState>>,
+}
+
+/// The star scan at the end of the chain of streaming operators below a node, if there is one.
+pub fn scan_leaf(node: &Node) -> Option<&Node> {
+    match &node.op {
+        Op::StarScan { .. } => Some(node),
+        Op::StarJoin { input, .. }
+        | Op::PatternJoin { input, .. }
+        | Op::PathJoin { input, .. }
+        | Op::Filter { input, .. }
+        | Op::Extend { input, .. }
+        | Op::Project { input } => scan_leaf(input),
+        Op::HashJoin { .. } => scan_leaf(probe_and_build(node)?.0),
+        _ => None,
+    }
+}
+
+/// The streaming side and the build side of a hash join.
+fn probe_and_build(node: &Node) -> Option<(&Node, &Node)> {
+    let Op::HashJoin {
+        left,
+        right,
+        kind,
+        build_left,
+        ..
+    } = &node.op
+    else {
+        return None;
+    };
+    // Only an inner join may swap its sides: the others keep rows of the left one.
+    Some(if *build_left && *kind == JoinKind::Inner {
+        (right, left)
+    } else {
+        (left, right)
+    })
+}
+
+fn columns_of(schema: &[Slot], input: &[Slot]) -> Vec<Option<usize>> {
+    schema
+        .iter()
+        .map(|slot| input.iter().position(|s| s == slot))
+        .collect()
+}
+
+fn column_of(schema: &[Slot], slot: Slot) -> Result<usize, ExecError> {
+    let column = schema.iter().position(|&s| s == slot);
+    column.ok_or_else(|| ExecError::Internal(format!("slot {} is not in the input", slot.0)))
+}
+
+impl Build {
+    /// A build for the whole query.
+    pub fn new(cx: Arc<Context>) -> Self {
+        Self {
+            cx,
+            shared: Arc::default(),
+            outer: None,
+        }
+    }
+
+    /// A build for one evaluation of an EXISTS over this row.
+    pub fn for_outer_row(cx: Arc<Context>, schema: Vec<Slot>, row: Vec<u64>) -> Self {
+        Self {
+            cx,
+            shared: Arc::default(),
+            outer: Some(Arc::new((schema, row))),
+        }
+    }
+
+    /// The query's context.
+    pub fn context(&self) -> &Context {
+        &self.cx
+    }
+
+    /// Makes the operator of a node and all below it.
+    pub fn operator(&self, node: &Node) -> Result<BoxOperator, ExecError> {
+        let operator = self.plain(node)?;
+        if self.cx.profile().is_on() {
+            return Ok(Box::new(Profiled::new(operator, node.id)));
+        }
+        Ok(operator)
+    }
+
+    fn plain(&self, node: &Node) -> Result<BoxOperator, ExecError> {
+        let schema = || node.schema.clone();
+        Ok(match &node.op {
+            Op::Unit => Box::new(rows::Rows::new(Batch::from_vectors(
+                vec![vec![0]; node.schema.len()],
+                1,
+            ))),
+            Op::Empty => Box::new(rows::Rows::new(Batch::default())),
+            Op::Outer => Box::new(rows::Rows::new(self.outer_row(&node.schema)?)),
+            Op::Values { rows } => Box::new(rows::Rows::new(self.values(rows, node.schema.len()))),
+            Op::StarScan { .. } => Box::new(StarScan::new(self.shared_scan(node)?, schema())),
+            Op::StarJoin {
+                input,
+                star,
+                entry,
+                kind,
+            } => {
+                let compiled = CompiledStar::new(star, &input.schema, &self.cx)?;
+                let entry_pattern = entry_pattern(star, *entry);
+                let input = self.operator(input)?;
+                Box::new(StarJoin::new(
+                    input,
+                    compiled,
+                    *entry,
+                    entry_pattern,
+                    *kind,
+                    schema(),
+                )?)
+            }
+            Op::PatternScan { pattern } => Box::new(pattern_scan::PatternScan::new(
+                pattern,
+                schema(),
+                Arc::clone(&self.cx),
+            )),
+            _ => self.plain_join(node)?,
+        })
+    }
+
+    fn plain_join(&self, node: &Node) -> Result<BoxOperator, ExecError> {
+        Ok(match &node.op {
+            Op::PatternJoin {
+                input,
+                pattern,
+                kind,
+                filter,
+            } => {
+                let compiled = pattern_scan::CompiledPattern::new(pattern, &input.schema);
+                let joined: Vec<Slot> = input
+                    .schema
+                    .iter()
+                    .chain(&compiled.new_slots)
+                    .copied()
+                    .collect();
+                let filter = filter
+                    .as_ref()
+                    .map(|f| CompiledExpr::compile(f, &joined, &self.cx))
+                    .transpose()?;
+                let columns = columns_of(&node.schema, &joined);
+                let input = self.operator(input)?;
+                Box::new(pattern_join::PatternJoin::new(
+                    input, compiled, *kind, filter, columns,
+                ))
+            }
+            Op::PathJoin { input, pattern } => {
+                let path = path_join::CompiledPath::new(pattern, &input.schema, &self.cx);
+                let joined: Vec<Slot> = input
+                    .schema
+                    .iter()
+                    .chain(&path.new_slots)
+                    .copied()
+                    .collect();
+                let columns = columns_of(&node.schema, &joined);
+                Box::new(path_join::PathJoin::new(
+                    self.operator(input)?,
+                    path,
+                    columns,
+                ))
+            }
+            Op::HashJoin { .. } => self.hash_join(node)?,
+            Op::MergeJoin { left, right, key } => self.merge_join(node, left, right, *key)?,
+            Op::Minus {
+                left,
+                right,
+                shared,
+            } => self.minus(left, right, shared)?,
+            _ => self.plain_unary(node)?,
+        })
+    }
+
+    fn plain_unary(&self, node: &Node) -> Result<BoxOperator, ExecError> {
+        Ok(match &node.op {
+            Op::Filter { input, condition } => {
+                let condition = CompiledExpr::compile(condition, &input.schema, &self.cx)?;
+                Box::new(filter::Filter::new(self.operator(input)?, condition))
+            }
+            Op::Extend { input, slot, expr } => {
+                let expr = CompiledExpr::compile(expr, &input.schema, &self.cx)?;
+                let made: Vec<Slot> = input.schema.iter().copied().chain([*slot]).collect();
+                let columns = columns_of(&node.schema, &made);
+                Box::new(extend::Extend::new(self.operator(input)?, expr, columns))
+            }
+            Op::Project { input } => {
+                let columns = columns_of(&node.schema, &input.schema);
+                Box::new(project::Project::new(self.operator(input)?, columns))
+            }
+            Op::Distinct { input } => Box::new(distinct::Distinct::new(
+                self.operator(input)?,
+                input.schema.len(),
+            )),
+            Op::OrderBy { input, keys, limit } => self.order_by(input, keys, *limit)?,
+            Op::Slice {
+                input,
+                offset,
+                limit,
+            } => Box::new(slice::Slice::new(self.operator(input)?, *offset, *limit)),
+            Op::Group {
+                input,
+                keys,
+                aggregates,
+            } => {
+                let made: Vec<Slot> = keys
+                    .iter()
+                    .copied()
+                    .chain(aggregates.iter().map(|a| a.slot))
+                    .collect();
+                let (build, input) = (self.clone(), input.clone());
+                let (keys, aggregates) = (keys.clone(), aggregates.clone());
+                let collect: group::Collect = Box::new(move |cx| {
+                    let make = || Aggregator::new(&aggregates, &keys, &input.schema, cx);
+                    let mut sinks = drain(&input, &build, cx, make)?.into_iter();
+                    let mut groups = sinks.next().map_or_else(make, Ok)?;
+                    sinks.try_for_each(|more| groups.merge(more, cx))?;
+                    Ok(groups)
+                });
+                Box::new(group::Group::new(collect, columns_of(&node.schema, &made)))
+            }
+            Op::Union { inputs } => {
+                let inputs = inputs
+                    .iter()
+                    .map(|input| {
+                        Ok((
+                            self.operator(input)?,
+                            columns_of(&node.schema, &input.schema),
+                        ))
+                    })
+                    .collect::<Result<Vec<_>, ExecError>>()?;
+                Box::new(union::Union::new(inputs))
+            }
+            other => return Err(ExecError::Internal(format!("no operator for {other:?}"))),
+        })
+    }
+
+    fn outer_row(&self, schema: &[Slot]) -> Result<Batch, ExecError> {
+        let Some(outer) = &self.outer else {
+            return Err(ExecError::Internal(
+                "an outer row is only there inside EXISTS".into(),
+            ));
+        };
+        let (slots, row) = &**outer;
+        let value = |slot: &Slot| {
+            slots
+                .iter()
+                .position(|s| s == slot)
+                .map_or(0, |column| row[column])
+        };
+        Ok(Batch::from_vectors(
+            schema.iter().map(|slot| vec![value(slot)]).collect(),
+            1,
+        ))
+    }
+
+    fn values(&self, rows: &[Vec<Option<Constant>>], width: usize) -> Batch {
+        let id = |constant: &Option<Constant>| match constant {
+            None => 0,
+            Some(Constant { id: Some(id), .. }) => id.0,
+            Some(Constant { term, .. }) => self.cx.terms().intern_term(term).0,
+        };
+        let columns = (0..width)
+            .map(|column| rows.iter().map(|row| id(&row[column])).collect())
+            .collect();
+        Batch::from_vectors(columns, rows.len())
+    }
+
+    /// The star and morsels of a `StarScan` node, the same for every thread.
+    pub fn shared_scan(&self, node: &Node) -> Result<Arc<SharedScan>, ExecError> {
+        let Op::StarScan { star, access } = &node.op else {
+            return Err(ExecError::Internal("only a star scan has morsels".into()));
+        };
+        let mut scans = self.shared.scans.lock().expect("no holder panics");
+        if let Some(scan) = scans.get(&node.id) {
+            return Ok(Arc::clone(scan));
+        }
+        let object = match access {
+            StarAccess::Object { pattern_idx } => match star.patterns[*pattern_idx].object {
+                Position::Id(object) => Some((star.patterns[*pattern_idx].predicate, object)),
+                Position::Slot(_) => None,
+            },
+            StarAccess::Rows | StarAccess::Subject => None,
+        };
+        let compiled = CompiledStar::new(star, &[], &self.cx)?;
+        let morsels = Morsels::new(&compiled, access, object, &self.cx)?;
+        let scan = Arc::new(SharedScan {
+            star: compiled,
+            morsels,
+        });
+        scans.insert(node.id, Arc::clone(&scan));
+        Ok(scan)
+    }
+
+    /// Builds the hash tables of the chain of streaming operators below a node.
+    pub fn prepare_tables(&self, node: &Node) -> Result<(), ExecError> {
+        match &node.op {
+            Op::StarJoin { input, .. }
+            | Op::PatternJoin { input, .. }
+            | Op::PathJoin { input, .. }
+            | Op::Filter { input, .. }
+            | Op::Extend { input, .. }
+            | Op::Project { input } => self.prepare_tables(input),
+            Op::HashJoin { .. } => {
+                self.join_table(node)?;
+                probe_and_build(node).map_or(Ok(()), |(probe, _)| self.prepare_tables(probe))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The build side of a hash join node, made by whoever asks first.
+    pub fn join_table(&self, node: &Node) -> Result<Arc<JoinTable>, ExecError> {
+        let known = self
+            .shared
+            .tables
+            .lock()
+            .expect("no holder panics")
+            .get(&node.id)
+            .cloned();
+        if let Some(table) = known {
+            return Ok(table);
+        }
+        let (Some((_, side)), Op::HashJoin { keys, .. }) = (probe_and_build(node), &node.op) else {
+            return Err(ExecError::Internal("only a hash join has a table".into()));
+        };
+        let key_columns = keys
+            .iter()
+            .map(|&key| column_of(&side.schema, key))
+            .collect::<Result<Vec<_>, _>>()?;
+        let sinks = drain(side, self, &self.cx, || Ok(Batches(Vec::new())))?;
+        let batches: Vec<Batch> = sinks.into_iter().flat_map(|sink| sink.0).collect();
+        let table = Arc::new(JoinTable::build(
+            &batches,
+            side.schema.len(),
+            key_columns,
+            &self.cx,
+        )?);
+        self.cx.release(batches.iter().map(Batch::bytes).sum());
+        self.shared
+            .tables
+            .lock()
+            .expect("no holder panics")
+            .insert(node.id, Arc::clone(&table));
+        Ok(table)
+    }
+
+    fn hash_join(&self, node: &Node) -> Result<BoxOperator, ExecError> {
+        let (
+            Some((probe, build)),
+            Op::HashJoin {
+                keys,
+                compatible,
+                kind,
+                filter,
+                ..
+            },
+        ) = (probe_and_build(node), &node.op)
+        else {
+            return Err(ExecError::Internal("not a hash join".into()));
+        };
+        let sources =
+            |schema: &[Slot]| JoinShape::sources(schema, &probe.schema, &build.schema, keys);
+        let joined: Vec<Slot> = {
+            let fresh = build
+                .schema
+                .iter()
+                .filter(|slot| !probe.schema.contains(slot));
+            probe.schema.iter().chain(fresh).copied().collect()
+        };
+        let filter = match filter {
+            Some(condition) => Some((
+                CompiledExpr::compile(condition, &joined, &self.cx)?,
+                sources(&joined),
+            )),
+            None => None,
+        };
+        let columns = |slot: &Slot| {
+            Ok((
+                column_of(&probe.schema, *slot)?,
+                column_of(&build.schema, *slot)?,
+            ))
+        };
+        let shape = JoinShape {
+            probe_keys: keys
+                .iter()
+                .map(|&key| column_of(&probe.schema, key))
+                .collect::<Result<_, _>>()?,
+            compatible: compatible
+                .iter()
+                .map(columns)
+                .collect::<Result<_, ExecError>>()?,
+            kind: *kind,
+            filter,
+            sources: sources(&node.schema),
+        };
+        let (own, shared_node) = (self.clone(), Arc::new(node.clone()));
+        let table = Box::new(move || own.join_table(&shared_node));
+        Ok(Box::new(HashJoin::new(self.operator(probe)?, table, shape)))
+    }
+
+    fn merge_join(
+        &self,
+        node: &Node,
+        left: &Node,
+        right: &Node,
+        key: Slot,
+    ) -> Result<BoxOperator, ExecError> {
+        let sources = node
+            .schema
+            .iter()
+            .map(|&slot| match column_of(&left.schema, slot) {
+                Ok(column) => Ok((true, column)),
+                Err(_) => Ok((false, column_of(&right.schema, slot)?)),
+            })
+            .collect::<Result<Vec<_>, ExecError>>()?;
+        let keys = (
+            column_of(&left.schema, key)?,
+            column_of(&right.schema, key)?,
+        );
+        let left = (self.collect(left)?, keys.0);
+        let right = (self.collect(right)?, keys.1);
+        Ok(Box::new(merge_join::MergeJoin::new(left, right, sources)))
+    }
+
+    fn minus(&self, left: &Node, right: &Node, shared: &[Slot]) -> Result<BoxOperator, ExecError> {
+        let collected = self.collect(right)?;
+        let right_columns = shared
+            .iter()
+            .map(|&slot| Ok(collected.columns[column_of(&right.schema, slot)?].clone()))
+            .collect::<Result<Vec<_>, ExecError>>()?;
+        let columns = shared
+            .iter()
+            .map(|&slot| column_of(&left.schema, slot))
+            .collect::<Result<_, _>>()?;
+        Ok(Box::new(minus::Minus::new(
+            self.operator(left)?,
+            columns,
+            &right_columns,
+            collected.rows,
+        )))
+    }
+
+    fn order_by(
+        &self,
+        input: &Node,
+        keys: &[SortKey],
+        limit: Option<usize>,
+    ) -> Result<BoxOperator, ExecError> {
+        let keys = keys
+            .iter()
+            .map(|key| {
+                Ok((
+                    CompiledExpr::compile(&key.expr, &input.schema, &self.cx)?,
+                    key.descending,
+                ))
+            })
+            .collect::<Result<Vec<_>, ExecError>>()?;
+        let order = Arc::new(order_by::SortOrder { keys, limit });
+        let (build, input) = (self.clone(), Arc::new(input.clone()));
+        let collect: order_by::Collect = Box::new(move |cx| {
+            let make = || {
+                Ok(order_by::SortBuffer::new(
+                    Arc::clone(&order),
+                    input.schema.len(),
+                ))
+            };
+            let mut sinks = drain(&input, &build, cx, make)?.into_iter();
+            let mut rows = sinks.next().map_or_else(make, Ok)?;
+            sinks.for_each(|more| rows.append(more));
+            Ok(rows)
+        });
+        Ok(order_by::OrderBy::boxed(collect))
+    }
+
+    fn collect(&self, node: &Node) -> Result<Collected, ExecError> {
+        let width = node.schema.len();
+        let mut all = Collected::new(width);
+        for batches in drain(node, self, &self.cx, || Ok(Batches(Vec::new())))? {
+            for batch in &batches.0 {
+                all.push(batch, &self.cx)?;
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn entry_pattern(star: &Star, entry: StarEntry) -> Option<(basalt_rdf::TermId, Slot)> {
+    let StarEntry::Object { pattern_idx } = entry else {
+        return None;
+    };
+    let pattern = &star.patterns[pattern_idx];
+    match pattern.object {
+        Position::Slot(slot) => Some((pattern.predicate, slot)),
+        Position::Id(_) => None,
+    }
+}

@@ -1,0 +1,129 @@
+//! `Distinct`: each distinct row once, in order of first appearance.
+//!
+//! Layout: distinct rows flat in one vector, a hash table of their indices. Memory: 8 bytes per cell
+//! and about 8 per row, counted against the query's limit; streams its output.
+
+use super::{BoxOperator, Operator};
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::ExecError;
+use hashbrown::HashTable;
+
+/// A set of rows of ids, all of one width.
+pub struct RowSet {
+    width: usize,
+    /// The rows, one after the other.
+    cells: Vec<u64>,
+    rows: usize,
+    table: HashTable<u32>,
+}
+
+impl RowSet {
+    /// An empty set of rows with `width` ids.
+    pub fn new(width: usize) -> Self {
+        Self {
+            width,
+            cells: Vec::new(),
+            rows: 0,
+            table: HashTable::new(),
+        }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Adds a row; false if it was there.
+    pub fn insert(&mut self, row: &[u64]) -> bool {
+        debug_assert_eq!(row.len(), self.width);
+        let width = self.width;
+        let cells = &self.cells;
+        let stored = |idx: u32| &cells[idx as usize * width..(idx as usize + 1) * width];
+        let hash = hash_row(row);
+        if self.table.find(hash, |&idx| stored(idx) == row).is_some() {
+            return false;
+        }
+        self.table
+            .insert_unique(hash, self.rows as u32, |&idx| hash_row(stored(idx)));
+        self.cells.extend_from_slice(row);
+        self.rows += 1;
+        true
+    }
+
+    /// Whether a row is there.
+    pub fn contains(&self, row: &[u64]) -> bool {
+        let width = self.width;
+        let stored = |idx: u32| &self.cells[idx as usize * width..(idx as usize + 1) * width];
+        self.table
+            .find(hash_row(row), |&idx| stored(idx) == row)
+            .is_some()
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.cells.capacity() * size_of::<u64>() + self.table.capacity() * 2 * size_of::<u32>()
+    }
+}
+
+/// A hash of some ids: multiply and fold, good in the high and the low bits.
+pub fn hash_row(row: &[u64]) -> u64 {
+    row.iter().fold(0x9E37_79B9_7F4A_7C15, |hash, &id| {
+        let product = u128::from(hash ^ id) * 0xA076_1D64_78BD_642F_u128;
+        (product >> 64) as u64 ^ product as u64
+    })
+}
+
+/// The operator; see the [module documentation](self).
+pub struct Distinct {
+    input: BoxOperator,
+    seen: RowSet,
+    /// Bytes counted against the limit so far.
+    reserved: usize,
+}
+
+impl Distinct {
+    /// Drops repeated rows of `input`, which has `width` columns.
+    pub fn new(input: BoxOperator, width: usize) -> Self {
+        Self {
+            input,
+            seen: RowSet::new(width),
+            reserved: 0,
+        }
+    }
+}
+
+impl Operator for Distinct {
+    fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
+        let mut row = Vec::new();
+        while let Some(batch) = self.input.next(cx)? {
+            cx.check()?;
+            let mut fresh = Vec::new();
+            for position in 0..batch.rows() {
+                row.clear();
+                batch.row_into(position, &mut row);
+                if self.seen.insert(&row) {
+                    fresh.push(position as u32);
+                }
+            }
+            let bytes = self.seen.bytes();
+            if bytes > self.reserved {
+                cx.reserve(bytes - self.reserved, "Distinct")?;
+                self.reserved = bytes;
+            }
+            if fresh.len() == batch.rows() {
+                return Ok(Some(batch));
+            }
+            if !fresh.is_empty() {
+                return Ok(Some(batch.take(&fresh)));
+            }
+        }
+        cx.release(std::mem::take(&mut self.reserved));
+        Ok(None)
+    }
+}

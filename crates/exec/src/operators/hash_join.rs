@@ -1,0 +1,295 @@
+//! `HashJoin`: the general join.
+//!
+//! The build side is read whole into a [`JoinTable`]; the other side streams through. Keys are slots
+//! certain on both sides; other shared slots are checked for compatibility (equal, or unbound on
+//! a side) and merged. With no keys all pairs are compared, in pieces of bounded size. The condition
+//! is part of the join, as OPTIONAL asks for.
+//!
+//! Output keeps the order of the streaming side. Memory: the build side, and one piece of pairs.
+
+use super::join_table::JoinTable;
+use super::output::Output;
+use super::{BoxOperator, Operator};
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::expr::CompiledExpr;
+use basalt_plan::physical::{JoinKind, Slot};
+use std::sync::Arc;
+
+/// Pairs compared at a time when there are no keys.
+const PAIRS_MAX: usize = 1 << 16;
+
+/// Where an output column comes from; indices of the probe side and of the build side.
+#[derive(Clone, Copy, Debug)]
+pub enum Source {
+    /// A column of the probe side.
+    Probe(usize),
+    /// A column of the build side.
+    Build(usize),
+    /// On both sides: the bound one.
+    Either(usize, usize),
+    /// On neither side.
+    Nowhere,
+}
+
+/// What a hash join is made of, besides its inputs.
+pub struct JoinShape {
+    /// Key columns of the probe side, in the table's key order.
+    pub probe_keys: Vec<usize>,
+    /// Shared slots outside the keys: (probe column, build column).
+    pub compatible: Vec<(usize, usize)>,
+    /// What happens to matches; the probe side is the one kept.
+    pub kind: JoinKind,
+    /// Condition over the joined row and the sources of its columns.
+    pub filter: Option<(CompiledExpr, Vec<Source>)>,
+    /// The output columns.
+    pub sources: Vec<Source>,
+}
+
+impl JoinShape {
+    /// Where each slot of `schema` comes from.
+    pub fn sources(schema: &[Slot], probe: &[Slot], build: &[Slot], keys: &[Slot]) -> Vec<Source> {
+        let find = |schema: &[Slot], slot: Slot| schema.iter().position(|&s| s == slot);
+        schema
+            .iter()
+            .map(|&slot| match (find(probe, slot), find(build, slot)) {
+                (Some(p), Some(b)) if !keys.contains(&slot) => Source::Either(p, b),
+                (Some(p), _) => Source::Probe(p),
+                (None, Some(b)) => Source::Build(b),
+                (None, None) => Source::Nowhere,
+            })
+            .collect()
+    }
+}
+
+/// Brings the finished table.
+pub type MakeTable = Box<dyn FnOnce() -> Result<Arc<JoinTable>, ExecError> + Send>;
+
+/// The operator; see the [module documentation](self).
+pub struct HashJoin {
+    probe: BoxOperator,
+    /// Makes the table at the first call of `next`.
+    make_table: Option<MakeTable>,
+    table: Arc<JoinTable>,
+    shape: JoinShape,
+    output: Output,
+    /// A probe batch that is being joined piece by piece, and the next row of it.
+    current: Option<(Batch, usize)>,
+}
+
+/// Joined pairs: rows of the probe batch and of the build side.
+#[derive(Default)]
+struct Pairs {
+    probe: Vec<u32>,
+    build: Vec<u32>,
+}
+
+impl HashJoin {
+    /// Joins the rows of `probe` with the table that `make_table` brings.
+    pub fn new(probe: BoxOperator, make_table: MakeTable, shape: JoinShape) -> Self {
+        let table = Arc::new(JoinTable::empty());
+        Self {
+            probe,
+            make_table: Some(make_table),
+            table,
+            shape,
+            output: Output::default(),
+            current: None,
+        }
+    }
+
+    /// Pairs of the next piece of the batch; returns the row after the piece.
+    fn candidates(&self, batch: &Batch, start: usize) -> (Pairs, usize) {
+        let mut pairs = Pairs::default();
+        if self.shape.probe_keys.is_empty() {
+            let rows = (PAIRS_MAX / self.table.rows().max(1))
+                .max(1)
+                .min(batch.rows() - start);
+            for row in start..start + rows {
+                pairs
+                    .probe
+                    .extend(std::iter::repeat_n(row as u32, self.table.rows()));
+                pairs.build.extend(0..self.table.rows() as u32);
+            }
+            return (pairs, start + rows);
+        }
+        let mut key = Vec::with_capacity(self.shape.probe_keys.len());
+        let mut row = start;
+        while row < batch.rows() && pairs.build.len() < PAIRS_MAX {
+            key.clear();
+            key.extend(
+                self.shape
+                    .probe_keys
+                    .iter()
+                    .map(|&column| batch.ids(column)[row]),
+            );
+            self.table.probe(&key, &mut pairs.build);
+            pairs.probe.resize(pairs.build.len(), row as u32);
+            row += 1;
+        }
+        (pairs, row)
+    }
+
+    fn keep_compatible(&self, batch: &Batch, pairs: &mut Pairs) {
+        for &(probe_column, build_column) in &self.shape.compatible {
+            let (left, right) = (batch.ids(probe_column), self.table.column(build_column));
+            let fits = |p: u32, b: u32| {
+                let (a, b) = (left[p as usize], right[b as usize]);
+                a == b || a == 0 || b == 0
+            };
+            let wanted: Vec<bool> = pairs
+                .probe
+                .iter()
+                .zip(&pairs.build)
+                .map(|(&p, &b)| fits(p, b))
+                .collect();
+            pairs.keep(&wanted);
+        }
+    }
+
+    fn keep_true(&self, batch: &Batch, pairs: &mut Pairs, cx: &Context) -> Result<(), ExecError> {
+        if let Some((condition, sources)) = &self.shape.filter
+            && !pairs.probe.is_empty()
+        {
+            let joined = self.joined(batch, pairs, sources);
+            let mut wanted = vec![false; pairs.probe.len()];
+            for position in condition.select(&joined, cx)? {
+                wanted[position as usize] = true;
+            }
+            pairs.keep(&wanted);
+        }
+        Ok(())
+    }
+
+    /// The joined rows; a build row of `u32::MAX` is the missing partner of an outer join.
+    fn joined(&self, batch: &Batch, pairs: &Pairs, sources: &[Source]) -> Batch {
+        let built = |column: usize, row: u32| {
+            if row == u32::MAX {
+                0
+            } else {
+                self.table.column(column)[row as usize]
+            }
+        };
+        let columns = sources
+            .iter()
+            .map(|source| match *source {
+                Source::Probe(column) => {
+                    let ids = batch.ids(column);
+                    pairs.probe.iter().map(|&row| ids[row as usize]).collect()
+                }
+                Source::Build(column) => {
+                    pairs.build.iter().map(|&row| built(column, row)).collect()
+                }
+                Source::Either(p, b) => {
+                    let ids = batch.ids(p);
+                    let either = |(&p_row, &b_row): (&u32, &u32)| match ids[p_row as usize] {
+                        0 => built(b, b_row),
+                        id => id,
+                    };
+                    pairs.probe.iter().zip(&pairs.build).map(either).collect()
+                }
+                Source::Nowhere => vec![0; pairs.probe.len()],
+            })
+            .collect();
+        Batch::from_vectors(columns, pairs.probe.len())
+    }
+
+    /// Joins the next piece of a batch and says where the following piece starts.
+    fn piece(
+        &self,
+        batch: &Batch,
+        start: usize,
+        cx: &Context,
+    ) -> Result<(Batch, usize), ExecError> {
+        let (mut pairs, mut end) = self.candidates(batch, start);
+        self.keep_compatible(batch, &mut pairs);
+        self.keep_true(batch, &mut pairs, cx)?;
+        if self.table.rows() == 0 {
+            end = batch.rows();
+        }
+        match self.shape.kind {
+            JoinKind::Inner => {}
+            JoinKind::LeftOuter => pairs.add_unmatched(start, end),
+            JoinKind::Semi => pairs.reduce_to(start, end, true),
+            JoinKind::Anti => pairs.reduce_to(start, end, false),
+        }
+        Ok((self.joined(batch, &pairs, &self.shape.sources), end))
+    }
+}
+
+impl Pairs {
+    fn keep(&mut self, wanted: &[bool]) {
+        let mut flags = wanted.iter();
+        self.probe
+            .retain(|_| *flags.next().expect("one flag per pair"));
+        let mut flags = wanted.iter();
+        self.build
+            .retain(|_| *flags.next().expect("one flag per pair"));
+    }
+
+    fn matched(&self, start: usize, end: usize) -> Vec<bool> {
+        let mut matched = vec![false; end - start];
+        self.probe
+            .iter()
+            .for_each(|&row| matched[row as usize - start] = true);
+        matched
+    }
+
+    /// Adds a pair without partner for each row from `start` to `end` that has none, in row order.
+    fn add_unmatched(&mut self, start: usize, end: usize) {
+        let matched = self.matched(start, end);
+        let mut all = Self::default();
+        let mut position = 0;
+        for row in start..end {
+            if !matched[row - start] {
+                all.probe.push(row as u32);
+                all.build.push(u32::MAX);
+            }
+            while self.probe.get(position) == Some(&(row as u32)) {
+                all.probe.push(row as u32);
+                all.build.push(self.build[position]);
+                position += 1;
+            }
+        }
+        *self = all;
+    }
+
+    /// One pair for each row that has a partner (or has none), the partner forgotten.
+    fn reduce_to(&mut self, start: usize, end: usize, wanted: bool) {
+        let matched = self.matched(start, end);
+        self.probe = (start..end)
+            .filter(|row| matched[row - start] == wanted)
+            .map(|row| row as u32)
+            .collect();
+        self.build = vec![u32::MAX; self.probe.len()];
+    }
+}
+
+impl Operator for HashJoin {
+    fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
+        if let Some(make_table) = self.make_table.take() {
+            self.table = make_table()?;
+        }
+        loop {
+            if let Some(batch) = self.output.take(cx) {
+                return Ok(Some(batch));
+            }
+            cx.check()?;
+            let (batch, start) = match self.current.take() {
+                Some(current) => current,
+                None => match self.probe.next(cx)? {
+                    Some(batch) => (batch, 0),
+                    None => return Ok(None),
+                },
+            };
+            let (joined, end) = self.piece(&batch, start, cx)?;
+            if end < batch.rows() {
+                self.current = Some((batch, end));
+            }
+            if joined.rows() > 0 {
+                self.output.put(joined);
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Operators: pull-based, vectorised, one file each, named by their EXPLAIN word.
+//!
+//! [`build`] turns a plan node into a tree of operators. A batch that comes out is never empty. The
+//! breakers ([`Group`](group), [`OrderBy`](order_by), [`Distinct`](distinct), the build side of
+//! [`HashJoin`](hash_join)) read their input through [`pipeline::drain`], which runs it on several
+//! threads where that pays.
+
+pub mod build;
+pub mod distinct;
+pub mod exists;
+pub mod extend;
+pub mod filter;
+pub mod group;
+pub mod hash_join;
+pub mod join_table;
+pub mod merge_join;
+pub mod minus;
+pub mod order_by;
+pub mod output;
+pub mod path_join;
+pub mod pattern_join;
+pub mod pattern_scan;
+pub mod pipeline;
+pub mod profiled;
+pub mod project;
+pub mod rows;
+pub mod slice;
+pub mod union;
+
+#[cfg(test)]
+mod tests;
+
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::ExecError;
+
+/// A running operator.
+pub trait Operator: Send {
+    /// The next rows; `None` at the end. Never an empty batch.
+    fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError>;
+}
+
+/// An operator whose type does not matter.
+pub type BoxOperator = Box<dyn Operator>;

@@ -1,0 +1,110 @@
+//! `PatternJoin`: one general pattern looked up for each input row.
+//!
+//! Memory: the matches of one input batch. Output keeps the input's order.
+
+use super::output::Output;
+use super::pattern_scan::CompiledPattern;
+use super::{BoxOperator, Operator};
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::expr::CompiledExpr;
+use crate::star::Matches;
+use basalt_plan::physical::JoinKind;
+use std::ops::ControlFlow;
+
+/// Input rows joined at a time, so that one batch of frequent terms cannot fill the memory.
+const INPUT_ROWS: usize = 256;
+
+/// The operator; see the [module documentation](self).
+pub struct PatternJoin {
+    input: BoxOperator,
+    pattern: CompiledPattern,
+    kind: JoinKind,
+    /// Condition over the input's columns and the new ones.
+    filter: Option<CompiledExpr>,
+    /// Where the output's columns come from: the input's columns, then the new ones.
+    columns: Vec<Option<usize>>,
+    output: Output,
+    /// A batch being joined, and the next row of it.
+    current: Option<(Batch, usize)>,
+}
+
+impl PatternJoin {
+    /// Joins the rows of `input` with a pattern.
+    pub fn new(
+        input: BoxOperator,
+        pattern: CompiledPattern,
+        kind: JoinKind,
+        filter: Option<CompiledExpr>,
+        columns: Vec<Option<usize>>,
+    ) -> Self {
+        Self {
+            input,
+            pattern,
+            kind,
+            filter,
+            columns,
+            output: Output::default(),
+            current: None,
+        }
+    }
+
+    fn join(&self, batch: &Batch, cx: &Context) -> Result<Batch, ExecError> {
+        let mut matches = Matches::new(self.pattern.new_slots.len());
+        let mut row = Vec::with_capacity(batch.width());
+        for origin in 0..batch.rows() {
+            cx.check()?;
+            row.clear();
+            batch.row_into(origin, &mut row);
+            self.pattern.visit(&row, cx, &mut |made| {
+                matches.origin.push(origin as u32);
+                matches
+                    .columns
+                    .iter_mut()
+                    .zip(made)
+                    .for_each(|(column, &id)| column.push(id));
+                ControlFlow::Continue(())
+            })?;
+        }
+        if let Some(filter) = &self.filter {
+            let positions = filter.select(&joined(batch, &matches), cx)?;
+            matches.keep(&positions);
+        }
+        matches.complete(self.kind, batch.rows());
+        Ok(joined(batch, &matches).select_columns(&self.columns))
+    }
+}
+
+/// The input's columns and the new ones.
+fn joined(batch: &Batch, matches: &Matches) -> Batch {
+    matches
+        .columns
+        .iter()
+        .fold(batch.take(&matches.origin), |b, column| {
+            b.with_column(column.clone())
+        })
+}
+
+impl Operator for PatternJoin {
+    fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
+        loop {
+            if let Some(batch) = self.output.take(cx) {
+                return Ok(Some(batch));
+            }
+            let (batch, start) = match self.current.take() {
+                Some(current) => current,
+                None => match self.input.next(cx)? {
+                    Some(batch) => (batch, 0),
+                    None => return Ok(None),
+                },
+            };
+            let rows = INPUT_ROWS.min(batch.rows() - start);
+            let joined = self.join(&batch.slice(start, rows), cx)?;
+            if start + rows < batch.rows() {
+                self.current = Some((batch, start + rows));
+            }
+            self.output.put(joined);
+        }
+    }
+}

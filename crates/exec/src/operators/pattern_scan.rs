@@ -1,0 +1,289 @@
+//! `PatternScan`: one pattern without restrictions on its positions, through the general access path.
+//!
+//! A pattern with a bound subject or object is looked up at once; a scan of everything runs on a thread
+//! of its own that hands over batches through a short queue, so that memory stays constant and a
+//! consumer that stops early stops it.
+
+use super::Operator;
+use super::output::Output;
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::ExecError;
+use basalt_plan::physical::{Graphs, Pattern, Position, Slot};
+use basalt_rdf::TermId;
+use basalt_store::{QuadIds, QuadPattern};
+use crossbeam_channel::{Receiver, bounded};
+use hashbrown::HashSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// Batches waiting between the scanning thread and its consumer.
+const QUEUE_BATCHES: usize = 4;
+
+/// Where a position's value comes from, or goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A constant.
+    Id(u64),
+    /// A column of the input.
+    Input(usize),
+    /// A new column; the same one may occur several times.
+    New(usize),
+}
+
+/// The graph position.
+#[derive(Clone, Debug)]
+enum GraphPlace {
+    One(TermId),
+    Variable(Place, Option<Vec<TermId>>),
+    Merge(Option<Vec<TermId>>),
+}
+
+/// A pattern made ready for rows of one schema.
+#[derive(Clone)]
+pub struct CompiledPattern {
+    places: [Place; 3],
+    graphs: GraphPlace,
+    /// The slots of the new columns.
+    pub new_slots: Vec<Slot>,
+}
+
+impl CompiledPattern {
+    /// Prepares a pattern for input rows with this schema.
+    pub fn new(pattern: &Pattern, input: &[Slot]) -> Self {
+        let mut new_slots: Vec<Slot> = Vec::new();
+        let mut place = |position: Position| match position {
+            Position::Id(id) => Place::Id(id.0),
+            Position::Slot(slot) => {
+                if let Some(column) = input.iter().position(|&s| s == slot) {
+                    return Place::Input(column);
+                }
+                let known = new_slots.iter().position(|&s| s == slot);
+                Place::New(known.unwrap_or_else(|| {
+                    new_slots.push(slot);
+                    new_slots.len() - 1
+                }))
+            }
+        };
+        let places = [
+            place(pattern.subject),
+            place(pattern.predicate),
+            place(pattern.object),
+        ];
+        let graphs = match &pattern.graphs {
+            Graphs::One(id) => GraphPlace::One(*id),
+            Graphs::Variable { slot, among } => {
+                GraphPlace::Variable(place(Position::Slot(*slot)), among.clone())
+            }
+            Graphs::Merge { among } => GraphPlace::Merge(among.clone()),
+        };
+        Self {
+            places,
+            graphs,
+            new_slots,
+        }
+    }
+
+    /// Visits the values of the new columns for every match with one input row.
+    pub fn visit(
+        &self,
+        input: &[u64],
+        cx: &Context,
+        visit: &mut dyn FnMut(&[u64]) -> ControlFlow<()>,
+    ) -> Result<(), ExecError> {
+        let bound = |place: Place| match place {
+            Place::Id(id) => Some(TermId(id)),
+            Place::Input(column) => Some(TermId(input[column])),
+            Place::New(_) => None,
+        };
+        let graph = match &self.graphs {
+            GraphPlace::One(id) => Some(*id),
+            GraphPlace::Variable(place, among) => {
+                let graph = bound(*place);
+                let allowed = |g: TermId| {
+                    g != TermId::DEFAULT_GRAPH
+                        && among.as_ref().is_none_or(|list| list.contains(&g))
+                };
+                if graph.is_some_and(|g| !allowed(g)) {
+                    return Ok(());
+                }
+                graph
+            }
+            GraphPlace::Merge(_) => None,
+        };
+        let [subject, predicate, object] = self.places.map(bound);
+        let mut row = vec![0; self.new_slots.len()];
+        let mut seen = HashSet::with_hasher(std::hash::RandomState::new());
+        let merges = !cx.snapshot().named_graphs().is_empty();
+        let mut on_quad = |quad: QuadIds| {
+            if !self.graph_fits(quad.graph) {
+                return ControlFlow::Continue(());
+            }
+            let repeats = merges && matches!(self.graphs, GraphPlace::Merge(_));
+            if repeats && !seen.insert((quad.subject, quad.predicate, quad.object)) {
+                return ControlFlow::Continue(());
+            }
+            if self.fill(&mut row, quad) {
+                visit(&row)
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        let pattern = QuadPattern {
+            subject,
+            predicate,
+            object,
+            graph,
+        };
+        Ok(cx.snapshot().matching(&pattern, &mut on_quad)?)
+    }
+
+    fn graph_fits(&self, graph: TermId) -> bool {
+        let among =
+            |list: &Option<Vec<TermId>>| list.as_ref().is_none_or(|list| list.contains(&graph));
+        match &self.graphs {
+            GraphPlace::One(id) => graph == *id,
+            GraphPlace::Variable(_, list) => graph != TermId::DEFAULT_GRAPH && among(list),
+            GraphPlace::Merge(list) => among(list),
+        }
+    }
+
+    /// Puts a quad into the new columns; false if a repeated slot would need two values.
+    fn fill(&self, row: &mut [u64], quad: QuadIds) -> bool {
+        row.fill(0);
+        let graph = match self.graphs {
+            GraphPlace::Variable(place, _) => Some((place, quad.graph)),
+            GraphPlace::One(_) | GraphPlace::Merge(_) => None,
+        };
+        let terms = self
+            .places
+            .into_iter()
+            .zip([quad.subject, quad.predicate, quad.object]);
+        terms.chain(graph).all(|(place, id)| match place {
+            Place::New(column) if row[column] == 0 => {
+                row[column] = id.0;
+                true
+            }
+            Place::New(column) => row[column] == id.0,
+            Place::Id(_) | Place::Input(_) => true,
+        })
+    }
+
+    /// Whether subject or object is a constant.
+    fn is_lookup(&self) -> bool {
+        matches!(self.places[0], Place::Id(_)) || matches!(self.places[2], Place::Id(_))
+    }
+}
+
+/// What the scanning thread sends.
+type Message = Result<Batch, ExecError>;
+
+/// The operator; see the [module documentation](self).
+pub struct PatternScan {
+    pattern: CompiledPattern,
+    columns: Vec<Option<usize>>,
+    cx: Arc<Context>,
+    receiver: Option<Receiver<Message>>,
+    output: Output,
+    begun: bool,
+}
+
+impl PatternScan {
+    /// Scans for a pattern and produces the slots of `schema`.
+    pub fn new(pattern: &Pattern, schema: Vec<Slot>, cx: Arc<Context>) -> Self {
+        let pattern = CompiledPattern::new(pattern, &[]);
+        let columns = schema
+            .iter()
+            .map(|slot| pattern.new_slots.iter().position(|s| s == slot))
+            .collect();
+        Self {
+            pattern,
+            columns,
+            cx,
+            receiver: None,
+            output: Output::default(),
+            begun: false,
+        }
+    }
+
+    fn look_up(&mut self) -> Result<(), ExecError> {
+        let mut made = vec![Vec::new(); self.pattern.new_slots.len()];
+        let mut rows = 0;
+        self.pattern.visit(&[], &self.cx, &mut |row| {
+            made.iter_mut()
+                .zip(row)
+                .for_each(|(column, &id)| column.push(id));
+            rows += 1;
+            ControlFlow::Continue(())
+        })?;
+        self.output
+            .put(Batch::from_vectors(made, rows).select_columns(&self.columns));
+        Ok(())
+    }
+
+    fn start_thread(&mut self) -> Result<(), ExecError> {
+        let (sender, receiver) = bounded::<Message>(QUEUE_BATCHES);
+        let (pattern, cx, columns) = (
+            self.pattern.clone(),
+            Arc::clone(&self.cx),
+            self.columns.clone(),
+        );
+        let batch_rows = cx.options().batch_rows.max(1);
+        let scan = move || {
+            let width = pattern.new_slots.len();
+            let mut made = vec![Vec::with_capacity(batch_rows); width];
+            let mut rows = 0;
+            let send = |made: Vec<Vec<u64>>, rows: usize| {
+                let batch = Batch::from_vectors(made, rows).select_columns(&columns);
+                sender.send(Ok(batch)).is_ok()
+            };
+            let result = pattern.visit(&[], &cx, &mut |row| {
+                made.iter_mut()
+                    .zip(row)
+                    .for_each(|(column, &id)| column.push(id));
+                rows += 1;
+                if rows < batch_rows {
+                    return ControlFlow::Continue(());
+                }
+                let full =
+                    std::mem::replace(&mut made, vec![Vec::with_capacity(batch_rows); width]);
+                let wanted = send(full, std::mem::take(&mut rows));
+                if wanted && cx.check().is_ok() {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                }
+            });
+            if rows > 0 {
+                send(made, rows);
+            }
+            if let Err(error) = result.and_then(|()| cx.check()) {
+                // A consumer that is gone wants no error either.
+                let _ = sender.send(Err(error));
+            }
+        };
+        std::thread::Builder::new()
+            .name("basalt-scan".into())
+            .spawn(scan)
+            .map_err(|error| ExecError::Internal(format!("cannot start a thread: {error}")))?;
+        self.receiver = Some(receiver);
+        Ok(())
+    }
+}
+
+impl Operator for PatternScan {
+    fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
+        cx.check()?;
+        if !std::mem::replace(&mut self.begun, true) {
+            if self.pattern.is_lookup() {
+                self.look_up()?
+            } else {
+                self.start_thread()?
+            }
+        }
+        match &self.receiver {
+            Some(receiver) => receiver.recv().ok().transpose(),
+            None => Ok(self.output.take(cx)),
+        }
+    }
+}

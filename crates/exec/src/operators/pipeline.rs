@@ -1,0 +1,141 @@
+//! Pipelines: reading an input whole, on several threads where that pays.
+//!
+//! A breaker reads its input through [`drain`]. If the chain of streaming operators below ends in a
+//! star scan with several morsels, each thread builds the chain for itself over the shared morsels and
+//! fills a sink of its own; hash tables in the chain are built before, once. Otherwise the calling
+//! thread reads the input alone. A lookup therefore never hands over to another thread.
+
+use super::build::{Build, scan_leaf};
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::pool;
+use basalt_plan::physical::Node;
+use std::sync::Arc;
+
+/// Takes the rows of a pipeline.
+pub trait Sink: Send + 'static {
+    /// Takes one batch.
+    fn push(&mut self, batch: &Batch, cx: &Context) -> Result<(), ExecError>;
+}
+
+/// Rows collected column by column.
+pub struct Collected {
+    /// The columns.
+    pub columns: Vec<Vec<u64>>,
+    /// Number of rows.
+    pub rows: usize,
+}
+
+impl Collected {
+    /// No rows of `width` columns.
+    pub fn new(width: usize) -> Self {
+        Self {
+            columns: vec![Vec::new(); width],
+            rows: 0,
+        }
+    }
+
+    /// Appends all rows of `other`.
+    pub fn append(&mut self, mut other: Self) {
+        for (column, more) in self.columns.iter_mut().zip(&mut other.columns) {
+            column.append(more);
+        }
+        self.rows += other.rows;
+    }
+
+    /// Keeps the rows at these positions, in this order.
+    pub fn take(&mut self, positions: &[u32]) {
+        for column in &mut self.columns {
+            *column = positions.iter().map(|&p| column[p as usize]).collect();
+        }
+        self.rows = positions.len();
+    }
+
+    /// The rows as one batch.
+    pub fn into_batch(self) -> Batch {
+        Batch::from_vectors(self.columns, self.rows)
+    }
+}
+
+impl Sink for Collected {
+    fn push(&mut self, batch: &Batch, _: &Context) -> Result<(), ExecError> {
+        for (idx, column) in self.columns.iter_mut().enumerate() {
+            column.extend_from_slice(batch.ids(idx));
+        }
+        self.rows += batch.rows();
+        Ok(())
+    }
+}
+
+/// Batches as they come.
+pub struct Batches(pub Vec<Batch>);
+
+impl Sink for Batches {
+    fn push(&mut self, batch: &Batch, cx: &Context) -> Result<(), ExecError> {
+        cx.reserve(batch.bytes(), "HashJoin")?;
+        self.0.push(batch.clone());
+        Ok(())
+    }
+}
+
+/// Reads all rows of `node`; returns one filled sink per thread that took part.
+pub fn drain<S: Sink>(
+    node: &Node,
+    build: &Build,
+    cx: &Context,
+    make_sink: impl Fn() -> Result<S, ExecError>,
+) -> Result<Vec<S>, ExecError> {
+    let threads = cx.options().threads;
+    if threads > 1
+        && let Some(leaf) = scan_leaf(node)
+    {
+        let scan = build.shared_scan(leaf)?;
+        if scan.morsels.len() > 1 {
+            build.prepare_tables(node)?;
+            return drain_parallel(node, build, threads.min(scan.morsels.len()), make_sink);
+        }
+    }
+    let mut sink = make_sink()?;
+    fill(node, build, &mut sink)?;
+    Ok(vec![sink])
+}
+
+fn fill<S: Sink>(node: &Node, build: &Build, sink: &mut S) -> Result<(), ExecError> {
+    let cx = build.context();
+    let mut operator = build.operator(node)?;
+    while let Some(batch) = operator.next(cx)? {
+        sink.push(&batch, cx)?;
+    }
+    Ok(())
+}
+
+fn drain_parallel<S: Sink>(
+    node: &Node,
+    build: &Build,
+    threads: usize,
+    make_sink: impl Fn() -> Result<S, ExecError>,
+) -> Result<Vec<S>, ExecError> {
+    let shared_node = Arc::new(node.clone());
+    let jobs = (1..threads)
+        .map(|_| {
+            let mut sink = make_sink()?;
+            let (node, build) = (Arc::clone(&shared_node), build.clone());
+            Ok(pool::spawn(move || {
+                fill(&node, &build, &mut sink).map(|()| sink)
+            }))
+        })
+        .collect::<Result<Vec<_>, ExecError>>()?;
+    let mut sink = make_sink()?;
+    let own = fill(node, build, &mut sink);
+    let mut sinks = vec![sink];
+    let mut failed = own.err();
+    for job in jobs {
+        match job.finish() {
+            None => {}
+            Some(Ok(sink)) => sinks.push(sink),
+            Some(Err(error)) => failed = failed.or(Some(error)),
+        }
+    }
+    failed.map_or(Ok(sinks), Err)
+}

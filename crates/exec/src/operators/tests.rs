@@ -1,0 +1,202 @@
+//! Operators over VALUES, compared with nested loops over small random inputs.
+
+use super::build::Build;
+use crate::context::{Context, ExecOptions};
+use basalt_plan::physical::{Constant, JoinKind, Node, Op, Slot};
+use basalt_rdf::TermId;
+use basalt_store::Snapshot;
+use oxrdf::NamedNode;
+use proptest::prelude::*;
+
+type Row = Vec<u64>;
+
+fn constant(id: u64) -> Option<Constant> {
+    let term = NamedNode::new_unchecked(format!("http://e/{id}")).into();
+    (id != 0).then(|| Constant {
+        term,
+        id: Some(TermId(id)),
+    })
+}
+
+fn node(op: Op, schema: &[u16]) -> Node {
+    let schema: Vec<Slot> = schema.iter().map(|&slot| Slot(slot)).collect();
+    Node {
+        id: 0,
+        op,
+        certain: Vec::new(),
+        schema,
+        estimated_rows: 1.0,
+        estimated_cost: 1.0,
+        sorted_by: Vec::new(),
+    }
+}
+
+fn values(rows: &[Row], schema: &[u16]) -> Box<Node> {
+    let rows = rows
+        .iter()
+        .map(|row| row.iter().map(|&id| constant(id)).collect())
+        .collect();
+    Box::new(node(Op::Values { rows }, schema))
+}
+
+/// Numbers the nodes, as the planner does.
+fn number(node: &mut Node, next: &mut usize) {
+    node.id = *next;
+    *next += 1;
+    match &mut node.op {
+        Op::HashJoin { left, right, .. }
+        | Op::MergeJoin { left, right, .. }
+        | Op::Minus { left, right, .. } => {
+            number(left, next);
+            number(right, next);
+        }
+        Op::Distinct { input } | Op::Slice { input, .. } | Op::Project { input } => {
+            number(input, next)
+        }
+        Op::Union { inputs } => inputs.iter_mut().for_each(|input| number(input, next)),
+        _ => {}
+    }
+}
+
+fn run(mut root: Node, batch_rows: usize) -> Vec<Row> {
+    number(&mut root, &mut 0);
+    let options = ExecOptions {
+        batch_rows,
+        ..ExecOptions::default()
+    };
+    let cx = Context::new(Snapshot::empty(), options, 0);
+    let mut operator = Build::new(cx.clone())
+        .operator(&root)
+        .expect("the plan is sound");
+    let mut rows = Vec::new();
+    while let Some(batch) = operator.next(&cx).expect("nothing can fail") {
+        assert!(batch.rows() > 0, "a batch is never empty");
+        for position in 0..batch.rows() {
+            let mut row = Vec::new();
+            batch.row_into(position, &mut row);
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
+    rows.sort();
+    rows
+}
+
+fn compatible(a: u64, b: u64) -> bool {
+    a == b || a == 0 || b == 0
+}
+
+/// Rows (key, other, own) with a key that is bound and an `other` that may not be.
+fn rows_strategy() -> impl Strategy<Value = Vec<Row>> {
+    proptest::collection::vec(
+        (1..5u64, 0..3u64, 1..4u64).prop_map(|(k, o, v)| vec![k, o, v]),
+        0..12,
+    )
+}
+
+/// The join of (0, 1, 2) with (0, 1, 3) by nested loops, for each kind.
+fn naive_join(left: &[Row], right: &[Row], kind: JoinKind, by_key: bool) -> Vec<Row> {
+    let mut out = Vec::new();
+    for l in left {
+        let partners: Vec<&Row> = right
+            .iter()
+            .filter(|r| {
+                compatible(l[1], r[1])
+                    && if by_key {
+                        l[0] == r[0]
+                    } else {
+                        compatible(l[0], r[0])
+                    }
+            })
+            .collect();
+        let joined = partners
+            .iter()
+            .map(|r| vec![l[0], l[1].max(r[1]), l[2], r[2]]);
+        match kind {
+            JoinKind::Inner => out.extend(joined),
+            JoinKind::LeftOuter if partners.is_empty() => out.push(vec![l[0], l[1], l[2], 0]),
+            JoinKind::LeftOuter => out.extend(joined),
+            JoinKind::Semi if !partners.is_empty() => out.push(vec![l[0], l[1], l[2], 0]),
+            JoinKind::Anti if partners.is_empty() => out.push(vec![l[0], l[1], l[2], 0]),
+            JoinKind::Semi | JoinKind::Anti => {}
+        }
+    }
+    out
+}
+
+proptest! {
+    #[test]
+    fn hash_join_is_nested_loops(
+        left in rows_strategy(), right in rows_strategy(), by_key: bool, build_left: bool, batch_rows in 1..4usize,
+    ) {
+        for kind in [JoinKind::Inner, JoinKind::LeftOuter, JoinKind::Semi, JoinKind::Anti] {
+            let (keys, shared) = if by_key { (vec![Slot(0)], vec![Slot(1)]) } else { (vec![], vec![Slot(0), Slot(1)]) };
+            let op = Op::HashJoin {
+                left: values(&left, &[0, 1, 2]),
+                right: values(&right, &[0, 1, 3]),
+                keys,
+                compatible: shared,
+                kind,
+                filter: None,
+                build_left,
+            };
+            let actual = sorted(run(node(op, &[0, 1, 2, 3]), batch_rows));
+            prop_assert_eq!(actual, sorted(naive_join(&left, &right, kind, by_key)));
+        }
+    }
+
+    #[test]
+    fn merge_join_is_nested_loops(left in rows_strategy(), right in rows_strategy(), batch_rows in 1..4usize) {
+        let narrow = |rows: &[Row]| rows.iter().map(|row| vec![row[0], row[2]]).collect::<Vec<_>>();
+        let (left, right) = (narrow(&left), narrow(&right));
+        let op = Op::MergeJoin { left: values(&left, &[0, 1]), right: values(&right, &[0, 2]), key: Slot(0) };
+        let mut expected = Vec::new();
+        for l in &left {
+            expected.extend(right.iter().filter(|r| l[0] == r[0]).map(|r| vec![l[0], l[1], r[1]]));
+        }
+        prop_assert_eq!(sorted(run(node(op, &[0, 1, 2]), batch_rows)), sorted(expected));
+    }
+
+    #[test]
+    fn minus_drops_compatible_rows_that_share_a_binding(left in rows_strategy(), right in rows_strategy()) {
+        let unbind = |rows: &[Row]| rows.iter().map(|row| vec![row[0] % 4, row[1]]).collect::<Vec<_>>();
+        let (left, right) = (unbind(&left), unbind(&right));
+        let op = Op::Minus { left: values(&left, &[0, 1]), right: values(&right, &[0, 1]), shared: vec![Slot(0), Slot(1)] };
+        let excludes = |l: &Row, r: &Row| {
+            let pairs = || l.iter().zip(r);
+            pairs().all(|(&a, &b)| compatible(a, b)) && pairs().any(|(&a, &b)| a == b && a != 0)
+        };
+        let expected = left.iter().filter(|l| !right.iter().any(|r| excludes(l, r))).cloned().collect();
+        prop_assert_eq!(sorted(run(node(op, &[0, 1]), 2)), sorted(expected));
+    }
+
+    #[test]
+    fn distinct_keeps_first_appearances(rows in rows_strategy(), batch_rows in 1..4usize) {
+        let mut expected: Vec<Row> = Vec::new();
+        for row in &rows {
+            if !expected.contains(row) {
+                expected.push(row.clone());
+            }
+        }
+        let op = Op::Distinct { input: values(&rows, &[0, 1, 2]) };
+        prop_assert_eq!(run(node(op, &[0, 1, 2]), batch_rows), expected);
+    }
+
+    #[test]
+    fn slice_is_skip_and_take(rows in rows_strategy(), offset in 0..9usize, limit in 0..9usize, batch_rows in 1..4usize) {
+        let op = Op::Slice { input: values(&rows, &[0, 1, 2]), offset, limit: Some(limit) };
+        let expected: Vec<Row> = rows.iter().skip(offset).take(limit).cloned().collect();
+        prop_assert_eq!(run(node(op, &[0, 1, 2]), batch_rows), expected);
+    }
+
+    #[test]
+    fn union_fills_missing_slots(left in rows_strategy(), right in rows_strategy()) {
+        let inputs = vec![*values(&left, &[0, 1, 2]), *values(&right, &[2, 1, 3])];
+        let mut expected: Vec<Row> = left.iter().map(|l| vec![l[0], l[2], 0]).collect();
+        expected.extend(right.iter().map(|r| vec![0, r[0], r[2]]));
+        prop_assert_eq!(run(node(Op::Union { inputs }, &[0, 2, 3]), 3), expected);
+    }
+}

@@ -1,0 +1,294 @@
+//! The vectorised way: clean rows of one table, answered from cells.
+//!
+//! Works on a list of candidate rows and narrows or widens it pattern by pattern: a constant or
+//! bound object drops rows, a single-valued column adds a column by gathering, a multi-valued one
+//! repeats rows. Filters on one new slot run as soon as its column is there.
+//!
+//! Invariant: the candidates are clean for every predicate of the star, so cells hold all quads.
+//! Cost: per pattern one pass over the remaining candidates; no allocation per row.
+
+use super::compiled::{CompiledGraphs, CompiledPattern, CompiledStar, Object};
+use super::matches::{Matches, keep};
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::ExecError;
+use basalt_rdf::TermId;
+use basalt_store::{Cells, Table};
+
+/// Candidate rows of one table on their way to solutions.
+pub struct CellPass<'a> {
+    star: &'a CompiledStar,
+    table: &'a Table,
+    /// The input batch, where there is one.
+    input: Option<&'a Batch>,
+    /// The table row of each candidate.
+    rows: Vec<u32>,
+    /// What is known of each candidate so far.
+    matches: Matches,
+    /// Pattern that is already known to hold for every candidate (the entry of an object join).
+    satisfied: Option<usize>,
+}
+
+impl<'a> CellPass<'a> {
+    /// Starts with candidate rows; `origin` gives the input row of each (all 0 for a scan).
+    pub fn new(
+        star: &'a CompiledStar,
+        table: &'a Table,
+        input: Option<&'a Batch>,
+        rows: Vec<u32>,
+        origin: Vec<u32>,
+    ) -> Self {
+        let mut matches = Matches::new(star.new_slots.len());
+        matches.origin = origin;
+        Self {
+            star,
+            table,
+            input,
+            rows,
+            matches,
+            satisfied: None,
+        }
+    }
+
+    /// Says that every candidate has the right object for this pattern (an index of the compiled order).
+    pub fn with_satisfied(mut self, pattern_idx: Option<usize>) -> Self {
+        self.satisfied = pattern_idx;
+        self
+    }
+
+    /// Runs all patterns and filters.
+    pub fn run(mut self, cx: &Context) -> Result<Matches, ExecError> {
+        self.bind_subject();
+        self.check_graphs();
+        self.filter_column_of(self.star.subject, cx)?;
+        for (pattern_idx, pattern) in self.star.patterns.iter().enumerate() {
+            if self.rows.is_empty() {
+                return Ok(Matches::new(self.star.new_slots.len()));
+            }
+            if self.satisfied == Some(pattern_idx) {
+                continue;
+            }
+            match self.table.cells(pattern.predicate) {
+                Some(cells) if cells.multi_valued() => self.multi_valued(pattern, cells),
+                Some(cells) => self.single_valued(pattern, cells),
+                None => self.absent(pattern),
+            }
+            self.filter_column_of(pattern.object, cx)?;
+        }
+        apply_row_filters(self.star, &mut self.matches, self.input, cx)?;
+        Ok(self.matches)
+    }
+
+    /// Makes the subject's column, or drops candidates that are not the subject asked for.
+    fn bind_subject(&mut self) {
+        if let Object::New(column) = self.star.subject {
+            self.matches.columns[column] = self
+                .rows
+                .iter()
+                .map(|&row| self.table.subject(row).0)
+                .collect();
+        } else {
+            let subject = self.star.subject;
+            let positions = self.positions(|pass, position| {
+                pass.table.subject(pass.rows[position]).0 == pass.expected(subject, position)
+            });
+            self.keep(&positions);
+        }
+    }
+
+    fn check_graphs(&mut self) {
+        let star = self.star;
+        let constant = self.table.constant_graph();
+        if let Some(graph) = constant
+            && !star.graph_may_match(graph)
+        {
+            self.keep(&[]);
+            return;
+        }
+        if constant.is_some()
+            && matches!(
+                star.graphs,
+                CompiledGraphs::One(_) | CompiledGraphs::Merge(_)
+            )
+        {
+            return;
+        }
+        let mut graphs = Vec::with_capacity(self.rows.len());
+        self.table.gather_graphs(&self.rows, &mut graphs);
+        let positions = self.positions(|pass, position| {
+            let graph = graphs[position];
+            star.graph_may_match(TermId(graph))
+                && match star.graphs {
+                    CompiledGraphs::Input(column, _) => pass.input_id(column, position) == graph,
+                    CompiledGraphs::Made(column, _) => {
+                        pass.matches.columns[column][position] == graph
+                    }
+                    _ => true,
+                }
+        });
+        if let CompiledGraphs::New(column, _) = star.graphs {
+            self.matches.columns[column] = graphs;
+        }
+        self.keep(&positions);
+    }
+
+    fn input_id(&self, column: usize, position: usize) -> u64 {
+        self.input.map_or(0, |batch| {
+            batch.ids(column)[self.matches.origin[position] as usize]
+        })
+    }
+
+    /// The value that the object must have at a candidate, unless it is a new slot.
+    fn expected(&self, object: Object, position: usize) -> u64 {
+        match object {
+            Object::Constant(id) => id,
+            Object::Input(column) => self.input_id(column, position),
+            Object::Made(column) | Object::New(column) => self.matches.columns[column][position],
+        }
+    }
+
+    fn positions(&self, mut wanted: impl FnMut(&Self, usize) -> bool) -> Vec<u32> {
+        (0..self.rows.len() as u32)
+            .filter(|&position| wanted(self, position as usize))
+            .collect()
+    }
+
+    fn keep(&mut self, positions: &[u32]) {
+        if positions.len() < self.rows.len() {
+            self.matches.keep(positions);
+            keep(&mut self.rows, positions);
+        }
+    }
+
+    fn absent(&mut self, pattern: &CompiledPattern) {
+        if !pattern.optional {
+            self.keep(&[]);
+        } else if let Object::New(column) = pattern.object {
+            self.matches.columns[column] = vec![0; self.rows.len()];
+        }
+    }
+
+    fn single_valued(&mut self, pattern: &CompiledPattern, cells: Cells<'_>) {
+        let mut values = Vec::with_capacity(self.rows.len());
+        match contiguous(&self.rows) {
+            Some(range) => cells.scan(range, &mut values),
+            None => cells.gather(&self.rows, &mut values),
+        }
+        if let Object::New(column) = pattern.object {
+            let all = pattern.optional || cells.full();
+            let positions = if all { None } else { Some(non_zero(&values)) };
+            self.matches.columns[column] = values;
+            if let Some(positions) = positions {
+                self.keep(&positions);
+            }
+        } else if let Object::Constant(id) = pattern.object {
+            let positions = equal_to(&values, id);
+            self.keep(&positions);
+        } else {
+            let positions = self.positions(|pass, position| {
+                values[position] == pass.expected(pattern.object, position)
+            });
+            self.keep(&positions);
+        }
+    }
+
+    fn multi_valued(&mut self, pattern: &CompiledPattern, cells: Cells<'_>) {
+        let mut counts = Vec::with_capacity(self.rows.len());
+        let mut values = Vec::with_capacity(self.rows.len());
+        cells.gather_lists(&self.rows, &mut counts, &mut values);
+        if let Object::New(column) = pattern.object {
+            self.repeat(column, &counts, &values, pattern.optional);
+            return;
+        }
+        let mut start = 0;
+        let positions = self.positions(|pass, position| {
+            let list = &values[start..start + counts[position] as usize];
+            start += list.len();
+            list.contains(&pass.expected(pattern.object, position))
+        });
+        self.keep(&positions);
+    }
+
+    /// Repeats each candidate once for each of its values.
+    fn repeat(&mut self, column: usize, counts: &[u32], values: &[u64], optional: bool) {
+        let mut positions = Vec::with_capacity(values.len());
+        let mut expanded = Vec::with_capacity(values.len());
+        let mut start = 0;
+        for (position, &count) in counts.iter().enumerate() {
+            let list = &values[start..start + count as usize];
+            start += list.len();
+            if list.is_empty() && optional {
+                positions.push(position as u32);
+                expanded.push(0);
+            }
+            positions.extend(std::iter::repeat_n(position as u32, list.len()));
+            expanded.extend_from_slice(list);
+        }
+        self.rows = positions.iter().map(|&p| self.rows[p as usize]).collect();
+        let origin = &self.matches.origin;
+        self.matches.origin = positions.iter().map(|&p| origin[p as usize]).collect();
+        for made in &mut self.matches.columns {
+            if !made.is_empty() {
+                *made = positions.iter().map(|&p| made[p as usize]).collect();
+            }
+        }
+        self.matches.columns[column] = expanded;
+    }
+
+    /// Applies the filters that read only the column that `object` has just made.
+    fn filter_column_of(&mut self, object: Object, cx: &Context) -> Result<(), ExecError> {
+        let Object::New(column) = object else {
+            return Ok(());
+        };
+        for (filtered, filter) in &self.star.column_filters {
+            if *filtered == column && !self.rows.is_empty() {
+                let values = self.matches.columns[column].clone();
+                let rows = values.len();
+                let batch = Batch::from_vectors(vec![values], rows);
+                let positions = filter.expr.select(&batch, cx)?;
+                self.keep(&positions);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Drops the solutions for which a filter over several slots (or input slots) is not true.
+pub fn apply_row_filters(
+    star: &CompiledStar,
+    matches: &mut Matches,
+    input: Option<&Batch>,
+    cx: &Context,
+) -> Result<(), ExecError> {
+    for filter in &star.row_filters {
+        if matches.is_empty() {
+            return Ok(());
+        }
+        let input = input.map(|batch| (batch, star.input_schema.as_slice()));
+        let batch = matches
+            .clone()
+            .into_batch(&filter.slots, &star.new_slots, input);
+        let positions = filter.expr.select(&batch, cx)?;
+        matches.keep(&positions);
+    }
+    Ok(())
+}
+
+/// The rows as a range, if they are consecutive and none is repeated.
+fn contiguous(rows: &[u32]) -> Option<std::ops::Range<u32>> {
+    let (&first, &last) = (rows.first()?, rows.last()?);
+    let whole = last.checked_sub(first)? as usize + 1 == rows.len();
+    (whole && rows.is_sorted_by(|a, b| a < b)).then_some(first..last + 1)
+}
+
+fn non_zero(values: &[u64]) -> Vec<u32> {
+    (0..values.len() as u32)
+        .filter(|&position| values[position as usize] != 0)
+        .collect()
+}
+
+fn equal_to(values: &[u64], id: u64) -> Vec<u32> {
+    (0..values.len() as u32)
+        .filter(|&position| values[position as usize] == id)
+        .collect()
+}

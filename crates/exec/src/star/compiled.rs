@@ -1,0 +1,256 @@
+//! `CompiledStar`: a star made ready for one snapshot and one input schema.
+//!
+//! Holds, per table, which rows are dirty for the star's predicates, and for every pattern whether
+//! its object is a constant, a slot that the input binds, or a new slot. Made once per operator; the
+//! cost is one bitmap union per table that has irregular quads of the star's predicates.
+
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::expr::CompiledExpr;
+use basalt_plan::physical::{Expr, Graphs, Position, Slot, Star};
+use basalt_rdf::TermId;
+use basalt_store::Snapshot;
+use roaring::RoaringBitmap;
+
+/// Where the object of a pattern comes from, or goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Object {
+    /// A constant that must be among the values.
+    Constant(u64),
+    /// A column of the input whose value must be among the values.
+    Input(usize),
+    /// A column of the output made by an earlier pattern; its value must be among the values.
+    Made(usize),
+    /// A new column of the output.
+    New(usize),
+}
+
+/// One pattern of the star.
+#[derive(Clone, Debug)]
+pub struct CompiledPattern {
+    /// The predicate.
+    pub predicate: TermId,
+    /// The object.
+    pub object: Object,
+    /// Whether rows without a value stay.
+    pub optional: bool,
+}
+
+/// The graph position of the star.
+#[derive(Clone, Debug)]
+pub enum CompiledGraphs {
+    /// One graph.
+    One(u64),
+    /// Any of the named graphs, put into a new output column.
+    New(usize, Option<Vec<TermId>>),
+    /// Any of the named graphs, equal to an output column that is already made.
+    Made(usize, Option<Vec<TermId>>),
+    /// The named graph that the input binds in this column.
+    Input(usize, Option<Vec<TermId>>),
+    /// The set union of graphs.
+    Merge(Option<Vec<TermId>>),
+}
+
+/// A filter and the slots that it reads.
+pub struct CompiledFilter {
+    /// The condition over [`CompiledFilter::slots`].
+    pub expr: CompiledExpr,
+    /// The columns it reads, in this order.
+    pub slots: Vec<Slot>,
+}
+
+/// A star made ready; see the [module documentation](self).
+pub struct CompiledStar {
+    /// Patterns in the order in which they are evaluated: tests first, then new slots, optional last.
+    pub patterns: Vec<CompiledPattern>,
+    /// The subject: a constant, an input column, or new.
+    pub subject: Object,
+    /// The graph position.
+    pub graphs: CompiledGraphs,
+    /// The slots of the new columns, in column order.
+    pub new_slots: Vec<Slot>,
+    /// Filters with a single new slot, applied as soon as it is there; by new column.
+    pub column_filters: Vec<(usize, CompiledFilter)>,
+    /// The other filters, applied at the end; they may read input slots.
+    pub row_filters: Vec<CompiledFilter>,
+    /// Tables whose clean rows may match.
+    pub tables: Vec<usize>,
+    /// Per table of the snapshot: rows that are dirty for some predicate of the star.
+    pub dirty: Vec<RoaringBitmap>,
+    /// Slots of the input, in column order.
+    pub input_schema: Vec<Slot>,
+}
+
+impl CompiledStar {
+    /// Prepares a star for rows with the schema `input_schema` (empty for a scan).
+    pub fn new(star: &Star, input_schema: &[Slot], cx: &Context) -> Result<Self, ExecError> {
+        let mut names = Names {
+            input: input_schema,
+            made: Vec::new(),
+        };
+        let subject = names.object(star.subject);
+        let graphs = names.graphs(&star.graphs);
+        let mut ordered: Vec<_> = star.patterns.iter().collect();
+        ordered.sort_by_key(|pattern| match (pattern.optional, pattern.object) {
+            (true, _) => 3,
+            (false, Position::Id(_)) => 0,
+            (false, Position::Slot(slot)) if input_schema.contains(&slot) => 1,
+            (false, Position::Slot(_)) => 2,
+        });
+        let patterns: Vec<_> = ordered
+            .into_iter()
+            .map(|pattern| CompiledPattern {
+                predicate: pattern.predicate,
+                object: names.object(pattern.object),
+                optional: pattern.optional,
+            })
+            .collect();
+        let new_slots = names.made;
+        let (column_filters, row_filters) =
+            compile_filters(&star.filters, &new_slots, input_schema, cx)?;
+        let tables = star.tables.iter().map(|table| table.0 as usize).collect();
+        let dirty = dirty_rows(cx.snapshot(), &patterns);
+        Ok(Self {
+            patterns,
+            subject,
+            graphs,
+            new_slots,
+            column_filters,
+            row_filters,
+            tables,
+            dirty,
+            input_schema: input_schema.to_vec(),
+        })
+    }
+
+    /// Whether the clean rows of a table can match: it must have a column for each required predicate.
+    pub fn table_can_match(&self, table: &basalt_store::Table) -> bool {
+        self.patterns
+            .iter()
+            .all(|pattern| pattern.optional || table.cells(pattern.predicate).is_some())
+    }
+
+    /// Whether a home graph is among the graphs that the star reads (an input graph is checked later).
+    pub fn graph_may_match(&self, graph: TermId) -> bool {
+        let among =
+            |list: &Option<Vec<TermId>>| list.as_ref().is_none_or(|list| list.contains(&graph));
+        match &self.graphs {
+            CompiledGraphs::One(id) => graph.0 == *id,
+            CompiledGraphs::New(_, list)
+            | CompiledGraphs::Made(_, list)
+            | CompiledGraphs::Input(_, list) => graph != TermId::DEFAULT_GRAPH && among(list),
+            CompiledGraphs::Merge(list) => among(list),
+        }
+    }
+}
+
+/// Gives each slot its place: an input column or a new column.
+struct Names<'a> {
+    input: &'a [Slot],
+    made: Vec<Slot>,
+}
+
+impl Names<'_> {
+    fn object(&mut self, position: Position) -> Object {
+        match position {
+            Position::Id(id) => Object::Constant(id.0),
+            Position::Slot(slot) => {
+                if let Some(column) = self.input.iter().position(|&s| s == slot) {
+                    Object::Input(column)
+                } else if let Some(column) = self.made.iter().position(|&s| s == slot) {
+                    Object::Made(column)
+                } else {
+                    self.made.push(slot);
+                    Object::New(self.made.len() - 1)
+                }
+            }
+        }
+    }
+
+    fn graphs(&mut self, graphs: &Graphs) -> CompiledGraphs {
+        match graphs {
+            Graphs::One(id) => CompiledGraphs::One(id.0),
+            Graphs::Merge { among } => CompiledGraphs::Merge(among.clone()),
+            Graphs::Variable { slot, among } => match self.object(Position::Slot(*slot)) {
+                Object::Input(column) => CompiledGraphs::Input(column, among.clone()),
+                Object::Made(column) => CompiledGraphs::Made(column, among.clone()),
+                Object::New(column) => CompiledGraphs::New(column, among.clone()),
+                Object::Constant(id) => CompiledGraphs::One(id),
+            },
+        }
+    }
+}
+
+type Filters = (Vec<(usize, CompiledFilter)>, Vec<CompiledFilter>);
+
+fn compile_filters(
+    filters: &[Expr],
+    new_slots: &[Slot],
+    input_schema: &[Slot],
+    cx: &Context,
+) -> Result<Filters, ExecError> {
+    let mut column_filters = Vec::new();
+    let mut row_filters = Vec::new();
+    for filter in filters {
+        let mut slots = Vec::new();
+        let has_exists = collect_slots(filter, &mut slots);
+        let single = match slots.as_slice() {
+            [slot] if !has_exists => new_slots.iter().position(|s| s == slot),
+            _ => None,
+        };
+        if let Some(column) = single {
+            let expr = CompiledExpr::compile(filter, &slots, cx)?;
+            column_filters.push((column, CompiledFilter { expr, slots }));
+        } else {
+            let slots: Vec<_> = input_schema.iter().chain(new_slots).copied().collect();
+            let expr = CompiledExpr::compile(filter, &slots, cx)?;
+            row_filters.push(CompiledFilter { expr, slots });
+        }
+    }
+    Ok((column_filters, row_filters))
+}
+
+/// Collects the slots that an expression reads, each once; true if it has an EXISTS, which may read more.
+pub fn collect_slots(expr: &Expr, out: &mut Vec<Slot>) -> bool {
+    match expr {
+        Expr::Slot(slot) | Expr::Bound(slot) => {
+            if !out.contains(slot) {
+                out.push(*slot);
+            }
+            false
+        }
+        Expr::Constant(_) => false,
+        Expr::Exists(_) => true,
+        Expr::Or(list) | Expr::And(list) | Expr::Coalesce(list) | Expr::Call(_, list) => list
+            .iter()
+            .fold(false, |found, e| collect_slots(e, out) | found),
+        Expr::In(head, list) => list.iter().fold(collect_slots(head, out), |found, e| {
+            collect_slots(e, out) | found
+        }),
+        Expr::Not(a) | Expr::UnaryPlus(a) | Expr::UnaryMinus(a) => collect_slots(a, out),
+        Expr::Equal(a, b)
+        | Expr::SameTerm(a, b)
+        | Expr::Less(a, b)
+        | Expr::LessOrEqual(a, b)
+        | Expr::Add(a, b)
+        | Expr::Subtract(a, b)
+        | Expr::Multiply(a, b)
+        | Expr::Divide(a, b) => collect_slots(a, out) | collect_slots(b, out),
+        Expr::If(a, b, c) => collect_slots(a, out) | collect_slots(b, out) | collect_slots(c, out),
+    }
+}
+
+fn dirty_rows(snapshot: &Snapshot, patterns: &[CompiledPattern]) -> Vec<RoaringBitmap> {
+    let tables = snapshot.tables().iter();
+    tables
+        .map(|table| {
+            let mut union = RoaringBitmap::new();
+            for pattern in patterns {
+                if let Some(rows) = table.dirty_rows(pattern.predicate) {
+                    union |= rows;
+                }
+            }
+            union
+        })
+        .collect()
+}

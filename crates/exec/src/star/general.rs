@@ -1,0 +1,200 @@
+//! The general way: one subject at a time, cells and irregular quads together.
+//!
+//! For each pattern the pairs (object, graph) of the subject are collected, then joined by
+//! backtracking in pattern order under the shared graph and shared slots. It is right for any
+//! subject; the vectorised way is its fast twin for clean rows.
+//!
+//! Cost: one index lookup per pattern and subject.
+
+use super::compiled::{CompiledGraphs, CompiledStar, Object};
+use super::matches::Matches;
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::ExecError;
+use basalt_rdf::TermId;
+use basalt_store::Snapshot;
+
+/// Every value of one pattern for one subject: (object, graph).
+type Values = Vec<(TermId, TermId)>;
+
+/// Evaluates single subjects; keeps its buffers from one to the next.
+pub struct GeneralPass<'a> {
+    star: &'a CompiledStar,
+    snapshot: &'a Snapshot,
+    input: Option<&'a Batch>,
+    /// Values per pattern.
+    values: Vec<Values>,
+    /// The solution under construction, by new column.
+    row: Vec<u64>,
+    /// Solutions found.
+    pub matches: Matches,
+}
+
+/// Where the search stands: the input row, and the graph that all patterns must agree on.
+#[derive(Clone, Copy)]
+struct Search {
+    origin: u32,
+    graph: Option<TermId>,
+}
+
+impl<'a> GeneralPass<'a> {
+    /// A pass over subjects that extend rows of `input` (none for a scan).
+    pub fn new(star: &'a CompiledStar, input: Option<&'a Batch>, cx: &'a Context) -> Self {
+        Self {
+            star,
+            snapshot: cx.snapshot(),
+            input,
+            values: vec![Vec::new(); star.patterns.len()],
+            row: vec![0; star.new_slots.len()],
+            matches: Matches::new(star.new_slots.len()),
+        }
+    }
+
+    /// Adds the solutions of one subject for one input row (0 for a scan).
+    pub fn subject(&mut self, subject: TermId, origin: u32) -> Result<(), ExecError> {
+        let other = match self.star.subject {
+            Object::Constant(id) => id != subject.0,
+            Object::Input(column) => self.input_id(column, origin) != subject.0,
+            Object::Made(_) | Object::New(_) => false,
+        };
+        if other {
+            return Ok(());
+        }
+        let graph = match &self.star.graphs {
+            CompiledGraphs::Input(column, _) => {
+                let graph = TermId(self.input_id(*column, origin));
+                if !self.star.graph_may_match(graph) {
+                    return Ok(());
+                }
+                Some(graph)
+            }
+            CompiledGraphs::One(id) => Some(TermId(*id)),
+            CompiledGraphs::New(..) | CompiledGraphs::Made(..) | CompiledGraphs::Merge(_) => None,
+        };
+        for pattern_idx in 0..self.star.patterns.len() {
+            self.collect(pattern_idx, subject, graph)?;
+            if self.values[pattern_idx].is_empty() && !self.star.patterns[pattern_idx].optional {
+                return Ok(());
+            }
+        }
+        self.row.fill(0);
+        if let Object::New(column) = self.star.subject {
+            self.row[column] = subject.0;
+        }
+        let shared = matches!(
+            self.star.graphs,
+            CompiledGraphs::New(..) | CompiledGraphs::Made(..)
+        );
+        let graph = if shared { None } else { Some(TermId::UNBOUND) };
+        self.search(0, Search { origin, graph });
+        Ok(())
+    }
+
+    /// The solutions, after the filters.
+    pub fn finish(mut self, cx: &Context) -> Result<Matches, ExecError> {
+        for (column, filter) in &self.star.column_filters {
+            if self.matches.is_empty() {
+                break;
+            }
+            let values = self.matches.columns[*column].clone();
+            let rows = values.len();
+            let batch = Batch::from_vectors(vec![values], rows);
+            let positions = filter.expr.select(&batch, cx)?;
+            self.matches.keep(&positions);
+        }
+        super::cells::apply_row_filters(self.star, &mut self.matches, self.input, cx)?;
+        Ok(self.matches)
+    }
+
+    fn input_id(&self, column: usize, origin: u32) -> u64 {
+        self.input
+            .map_or(0, |batch| batch.ids(column)[origin as usize])
+    }
+
+    /// Collects the values of one pattern, only those in the graphs that are read.
+    fn collect(
+        &mut self,
+        pattern_idx: usize,
+        subject: TermId,
+        graph: Option<TermId>,
+    ) -> Result<(), ExecError> {
+        let predicate = self.star.patterns[pattern_idx].predicate;
+        let values = &mut self.values[pattern_idx];
+        values.clear();
+        if let Some((table_idx, row)) = self.snapshot.row_of(subject) {
+            let table = &self.snapshot.tables()[table_idx];
+            if let Some(cells) = table.cells(predicate) {
+                let (mut counts, mut objects) = (Vec::new(), Vec::new());
+                cells.gather_lists(&[row], &mut counts, &mut objects);
+                let home = table.graph(row);
+                values.extend(objects.iter().map(|&object| (TermId(object), home)));
+            }
+        }
+        self.snapshot
+            .quad_table()
+            .by_subject(predicate, subject, values)?;
+        let star = self.star;
+        values.retain(|(_, g)| graph.map_or_else(|| star.graph_may_match(*g), |graph| graph == *g));
+        if matches!(star.graphs, CompiledGraphs::Merge(_)) {
+            values.sort_unstable();
+            values.dedup_by_key(|(object, _)| *object);
+        }
+        Ok(())
+    }
+
+    /// Sets the graph of the solution; false if its slot has another value already.
+    fn take_graph(&mut self, graph: TermId) -> bool {
+        match self.star.graphs {
+            CompiledGraphs::New(column, _) => {
+                self.row[column] = graph.0;
+                true
+            }
+            CompiledGraphs::Made(column, _) => self.row[column] == graph.0,
+            _ => true,
+        }
+    }
+
+    /// Tries the values of pattern `pattern_idx` and of all after it.
+    /// Termination: the pattern index grows with each level.
+    fn search(&mut self, pattern_idx: usize, state: Search) {
+        if pattern_idx == self.star.patterns.len() {
+            self.matches.origin.push(state.origin);
+            for (column, &id) in self.matches.columns.iter_mut().zip(&self.row) {
+                column.push(id);
+            }
+            return;
+        }
+        let pattern = &self.star.patterns[pattern_idx];
+        let mut found = false;
+        for value_idx in 0..self.values[pattern_idx].len() {
+            let (object, graph) = self.values[pattern_idx][value_idx];
+            let mut next = state;
+            match state.graph {
+                Some(bound) if bound.is_bound() && bound != graph => continue,
+                Some(_) => {}
+                None if !self.take_graph(graph) => continue,
+                None => next.graph = Some(graph),
+            }
+            let expected = match pattern.object {
+                Object::Constant(id) => Some(id),
+                Object::Input(column) => Some(self.input_id(column, state.origin)),
+                Object::Made(column) => Some(self.row[column]),
+                Object::New(_) => None,
+            };
+            if expected.is_some_and(|id| id != object.0) {
+                continue;
+            }
+            found = true;
+            if let Object::New(column) = pattern.object {
+                self.row[column] = object.0;
+            }
+            self.search(pattern_idx + 1, next);
+        }
+        if !found && pattern.optional {
+            if let Object::New(column) = pattern.object {
+                self.row[column] = 0;
+            }
+            self.search(pattern_idx + 1, state);
+        }
+    }
+}

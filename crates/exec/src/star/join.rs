@@ -1,0 +1,263 @@
+//! `StarJoin`: a star found for each input row.
+//!
+//! With entry *subject* the input binds the subject: rows of tables are found by position and gathered
+//! table by table, dirty rows and subjects outside tables go the general way (an index join into the
+//! quad table). With entry *object* the input binds the object of one pattern: the column's inverse
+//! leads to rows (adjacency join), POSG to subjects of irregular quads.
+//!
+//! Output keeps the input's order. Memory: the solutions of one input batch.
+
+use super::cells::CellPass;
+use super::compiled::{CompiledStar, Object};
+use super::general::GeneralPass;
+use super::matches::Matches;
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::operators::output::Output;
+use crate::operators::{BoxOperator, Operator};
+use basalt_plan::physical::{JoinKind, Slot, StarEntry};
+use basalt_rdf::TermId;
+use basalt_store::Table;
+
+/// How the input leads to subjects.
+#[derive(Clone, Copy, Debug)]
+enum Entry {
+    /// The subject is in this input column.
+    Subject(usize),
+    /// The object of pattern `pattern_idx` (compiled order) is in this input column.
+    Object { pattern_idx: usize, column: usize },
+}
+
+/// The operator; see the [module documentation](self).
+pub struct StarJoin {
+    input: BoxOperator,
+    star: CompiledStar,
+    entry: Entry,
+    kind: JoinKind,
+    schema: Vec<Slot>,
+    output: Output,
+}
+
+/// Candidate (row, origin) pairs of one table.
+#[derive(Default)]
+struct Candidates {
+    rows: Vec<u32>,
+    origin: Vec<u32>,
+}
+
+impl StarJoin {
+    /// Joins `input` with a star; `predicate` is that of the entry pattern for an object entry.
+    pub fn new(
+        input: BoxOperator,
+        star: CompiledStar,
+        entry: StarEntry,
+        entry_pattern: Option<(TermId, Slot)>,
+        kind: JoinKind,
+        schema: Vec<Slot>,
+    ) -> Result<Self, ExecError> {
+        let entry = match (entry, entry_pattern) {
+            (StarEntry::Subject, _) => match star.subject {
+                Object::Input(column) => Entry::Subject(column),
+                _ => {
+                    return Err(ExecError::Internal(
+                        "the input does not bind the star's subject".into(),
+                    ));
+                }
+            },
+            (StarEntry::Object { .. }, Some((predicate, slot))) => {
+                object_entry(&star, predicate, slot)?
+            }
+            _ => {
+                return Err(ExecError::Internal(
+                    "an object entry needs its pattern".into(),
+                ));
+            }
+        };
+        Ok(Self {
+            input,
+            star,
+            entry,
+            kind,
+            schema,
+            output: Output::default(),
+        })
+    }
+
+    fn matches(&self, batch: &Batch, cx: &Context) -> Result<Matches, ExecError> {
+        let mut tables: Vec<Candidates> = Vec::new();
+        tables.resize_with(cx.snapshot().tables().len(), Candidates::default);
+        let mut general = Vec::new();
+        let satisfied = match self.entry {
+            Entry::Subject(column) => {
+                self.by_subject(batch.ids(column), &mut tables, &mut general, cx);
+                None
+            }
+            Entry::Object {
+                pattern_idx,
+                column,
+            } => {
+                self.by_object(
+                    pattern_idx,
+                    batch.ids(column),
+                    &mut tables,
+                    &mut general,
+                    cx,
+                )?;
+                Some(pattern_idx)
+            }
+        };
+        let mut matches = Matches::new(self.star.new_slots.len());
+        for (table_idx, candidates) in tables.into_iter().enumerate() {
+            if !candidates.rows.is_empty() {
+                let table = &cx.snapshot().tables()[table_idx];
+                let pass = CellPass::new(
+                    &self.star,
+                    table,
+                    Some(batch),
+                    candidates.rows,
+                    candidates.origin,
+                );
+                matches.append(pass.with_satisfied(satisfied).run(cx)?);
+                cx.check()?;
+            }
+        }
+        if !general.is_empty() {
+            let mut pass = GeneralPass::new(&self.star, Some(batch), cx);
+            for (count, &(origin, subject)) in general.iter().enumerate() {
+                if count % 1024 == 1023 {
+                    cx.check()?;
+                }
+                pass.subject(subject, origin)?;
+            }
+            matches.append(pass.finish(cx)?);
+        }
+        matches.sort_by_origin();
+        Ok(matches)
+    }
+
+    fn clean_matters(&self, table_idx: usize, table: &Table) -> bool {
+        self.star.tables.contains(&table_idx) && self.star.table_can_match(table)
+    }
+
+    fn by_subject(
+        &self,
+        subjects: &[u64],
+        tables: &mut [Candidates],
+        general: &mut Vec<(u32, TermId)>,
+        cx: &Context,
+    ) {
+        let snapshot = cx.snapshot();
+        let clean: Vec<bool> = snapshot
+            .tables()
+            .iter()
+            .enumerate()
+            .map(|(idx, table)| self.clean_matters(idx, table))
+            .collect();
+        for (origin, &subject) in subjects.iter().enumerate() {
+            let subject = TermId(subject);
+            if !subject.is_resource() {
+                continue;
+            }
+            match snapshot.row_of(subject) {
+                Some((table_idx, row)) if !self.star.dirty[table_idx].contains(row) => {
+                    if clean[table_idx] {
+                        tables[table_idx].rows.push(row);
+                        tables[table_idx].origin.push(origin as u32);
+                    }
+                }
+                _ => general.push((origin as u32, subject)),
+            }
+        }
+    }
+
+    fn by_object(
+        &self,
+        pattern_idx: usize,
+        objects: &[u64],
+        tables: &mut [Candidates],
+        general: &mut Vec<(u32, TermId)>,
+        cx: &Context,
+    ) -> Result<(), ExecError> {
+        let predicate = self.star.patterns[pattern_idx].predicate;
+        let (mut counts, mut rows) = (Vec::new(), Vec::new());
+        for (table_idx, table) in cx.snapshot().tables().iter().enumerate() {
+            let Some(cells) = table.cells(predicate) else {
+                continue;
+            };
+            let dirty = &self.star.dirty[table_idx];
+            let clean_matters = self.clean_matters(table_idx, table);
+            if !clean_matters && dirty.is_empty() {
+                continue;
+            }
+            counts.clear();
+            rows.clear();
+            cells.find_many(objects, &mut counts, &mut rows);
+            let origins = counts
+                .iter()
+                .enumerate()
+                .flat_map(|(origin, &count)| std::iter::repeat_n(origin as u32, count as usize));
+            for (&row, origin) in rows.iter().zip(origins) {
+                if !dirty.is_empty() && dirty.contains(row) {
+                    general.push((origin, table.subject(row)));
+                } else if clean_matters {
+                    tables[table_idx].rows.push(row);
+                    tables[table_idx].origin.push(origin);
+                }
+            }
+        }
+        if cx.snapshot().quad_table().predicate(predicate).is_some() {
+            let mut found = Vec::new();
+            for (origin, &object) in objects.iter().enumerate() {
+                found.clear();
+                cx.snapshot()
+                    .quad_table()
+                    .by_object(predicate, TermId(object), &mut found)?;
+                general.extend(found.iter().map(|&(subject, _)| (origin as u32, subject)));
+            }
+        }
+        general.sort_unstable();
+        general.dedup();
+        Ok(())
+    }
+
+    fn emit(&self, batch: &Batch, mut matches: Matches) -> Batch {
+        matches.complete(self.kind, batch.rows());
+        let input = Some((batch, self.star.input_schema.as_slice()));
+        matches.into_batch(&self.schema, &self.star.new_slots, input)
+    }
+}
+
+impl Operator for StarJoin {
+    fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
+        loop {
+            if let Some(batch) = self.output.take(cx) {
+                return Ok(Some(batch));
+            }
+            cx.check()?;
+            let Some(batch) = self.input.next(cx)? else {
+                return Ok(None);
+            };
+            let matches = self.matches(&batch, cx)?;
+            self.output.put(self.emit(&batch, matches));
+        }
+    }
+}
+
+fn object_entry(star: &CompiledStar, predicate: TermId, slot: Slot) -> Result<Entry, ExecError> {
+    let column = star.input_schema.iter().position(|&s| s == slot);
+    let pattern_idx = column.and_then(|column| {
+        star.patterns.iter().position(|p| {
+            p.predicate == predicate && p.object == Object::Input(column) && !p.optional
+        })
+    });
+    match (column, pattern_idx) {
+        (Some(column), Some(pattern_idx)) => Ok(Entry::Object {
+            pattern_idx,
+            column,
+        }),
+        _ => Err(ExecError::Internal(
+            "the input does not bind the entry's object".into(),
+        )),
+    }
+}

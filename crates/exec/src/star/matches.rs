@@ -1,0 +1,140 @@
+//! `Matches`: solutions of a star under construction.
+//!
+//! Column-wise: for each solution the input row it extends (`origin`; 0 for scans) and the ids of
+//! the star's new slots. Both ways of evaluation append to it.
+
+use crate::batch::Batch;
+use basalt_plan::physical::{JoinKind, Slot};
+
+/// Solutions of a star; see the [module documentation](self).
+#[derive(Clone, Debug, Default)]
+pub struct Matches {
+    /// For each solution the row of the input batch.
+    pub origin: Vec<u32>,
+    /// The new columns, in the order of `CompiledStar::new_slots`.
+    pub columns: Vec<Vec<u64>>,
+}
+
+impl Matches {
+    /// No solutions, for `width` new columns.
+    pub fn new(width: usize) -> Self {
+        Self {
+            origin: Vec::new(),
+            columns: vec![Vec::new(); width],
+        }
+    }
+
+    /// Number of solutions.
+    pub fn len(&self) -> usize {
+        self.origin.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.origin.is_empty()
+    }
+
+    /// Appends all of `other`.
+    pub fn append(&mut self, mut other: Self) {
+        if self.is_empty() {
+            *self = other;
+            return;
+        }
+        self.origin.append(&mut other.origin);
+        for (column, more) in self.columns.iter_mut().zip(&mut other.columns) {
+            column.append(more);
+        }
+    }
+
+    /// Keeps the solutions at these ascending positions.
+    pub fn keep(&mut self, positions: &[u32]) {
+        if positions.len() == self.len() {
+            return;
+        }
+        keep(&mut self.origin, positions);
+        for column in &mut self.columns {
+            if !column.is_empty() {
+                keep(column, positions);
+            }
+        }
+    }
+
+    /// Sorts the solutions by origin, keeping the order of those with the same origin.
+    pub fn sort_by_origin(&mut self) {
+        if self.origin.is_sorted() {
+            return;
+        }
+        let mut order: Vec<u32> = (0..self.len() as u32).collect();
+        order.sort_by_key(|&position| self.origin[position as usize]);
+        self.origin = order.iter().map(|&p| self.origin[p as usize]).collect();
+        for column in &mut self.columns {
+            *column = order.iter().map(|&p| column[p as usize]).collect();
+        }
+    }
+
+    /// Turns the pairs of an inner join into the answer of another kind, for `rows` input rows.
+    pub fn complete(&mut self, kind: JoinKind, rows: usize) {
+        if kind == JoinKind::Inner {
+            return;
+        }
+        let mut matched = vec![false; rows];
+        self.origin
+            .iter()
+            .for_each(|&origin| matched[origin as usize] = true);
+        match kind {
+            JoinKind::Inner => {}
+            JoinKind::LeftOuter => {
+                self.origin
+                    .extend((0..rows as u32).filter(|&row| !matched[row as usize]));
+                let rows = self.origin.len();
+                self.columns
+                    .iter_mut()
+                    .for_each(|column| column.resize(rows, 0));
+                self.sort_by_origin();
+            }
+            JoinKind::Semi | JoinKind::Anti => {
+                let wanted = kind == JoinKind::Semi;
+                self.origin = (0..rows as u32)
+                    .filter(|&row| matched[row as usize] == wanted)
+                    .collect();
+                let rows = self.origin.len();
+                self.columns
+                    .iter_mut()
+                    .for_each(|column| *column = vec![0; rows]);
+            }
+        }
+    }
+
+    /// A batch with the columns of `schema`: from the input row or from the new columns.
+    pub fn into_batch(
+        self,
+        schema: &[Slot],
+        new_slots: &[Slot],
+        input: Option<(&Batch, &[Slot])>,
+    ) -> Batch {
+        let rows = self.len();
+        let columns = schema
+            .iter()
+            .map(|slot| {
+                if let Some(column) = new_slots.iter().position(|s| s == slot) {
+                    return self.columns[column].clone();
+                }
+                let from_input = input.and_then(|(batch, input_schema)| {
+                    let column = input_schema.iter().position(|s| s == slot)?;
+                    let ids = batch.ids(column);
+                    Some(self.origin.iter().map(|&row| ids[row as usize]).collect())
+                });
+                from_input.unwrap_or_else(|| vec![0; rows])
+            })
+            .collect();
+        Batch::from_vectors(columns, rows)
+    }
+}
+
+/// Keeps the values at these ascending positions, in place.
+pub fn keep<T: Copy>(values: &mut Vec<T>, positions: &[u32]) {
+    for (to, &from) in positions.iter().enumerate() {
+        values[to] = values[from as usize];
+    }
+    values.truncate(positions.len());
+}

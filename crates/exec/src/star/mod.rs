@@ -1,0 +1,21 @@
+//! Evaluation of stars: the triple patterns of a query that share a subject.
+//!
+//! Rows of a table that are *clean* for every predicate of the star are answered from cells, column
+//! by column ([`cells`]); *dirty* rows and subjects that are in no table are answered pattern by
+//! pattern from cells and irregular quads together ([`general`]). [`scan`] finds subjects itself,
+//! [`join`] takes them from input rows.
+//!
+//! Invariant (D1, D7): a quad is in one place, and a row with an irregular quad of predicate p is
+//! in the table's dirty rows of p. Hence clean rows need no look at the quad table, and both ways
+//! together give each solution once.
+
+pub mod cells;
+pub mod compiled;
+pub mod general;
+pub mod join;
+pub mod matches;
+pub mod morsels;
+pub mod scan;
+
+pub use compiled::CompiledStar;
+pub use matches::Matches;

@@ -1,0 +1,201 @@
+//! `compare_for_order`: the order of ORDER BY, MIN and MAX, a total preorder over all terms.
+//!
+//! Unbound, blank nodes, IRIs, literals. Among literals: numbers by value with NaN last, then dates,
+//! times and durations kind by kind, then everything else by lexical form, datatype and language,
+//! which for strings and booleans is their value.
+//!
+//! Invariant: transitive also where the operators are not, because sorting needs it: numbers of mixed
+//! types are compared by one key, a date without a zone counts as UTC, a month of a duration
+//! has its average length. Cost: inline ids of one kind compare without decoding.
+
+use super::{Number, Reader, Value, compare_inline};
+use crate::context::Context;
+use crate::error::ExecError;
+use basalt_rdf::term_id::tag;
+use basalt_rdf::{TermBuf, TermId, TermView};
+use oxsdatatypes::{Decimal, Double, Duration, TimezoneOffset};
+use std::cmp::Ordering;
+
+/// Seconds of a month of the Gregorian calendar on average.
+const SECONDS_PER_MONTH: f64 = 2_629_746.0;
+/// Months of a year, seconds of a day.
+const MONTHS_PER_YEAR: i64 = 12;
+const SECONDS_PER_DAY: f64 = 86_400.0;
+const SECONDS_PER_HOUR: f64 = 3_600.0;
+const SECONDS_PER_MINUTE: f64 = 60.0;
+
+/// The order of two ids; 0 is unbound and comes first.
+pub fn compare_for_order(a: u64, b: u64, cx: &Context) -> Result<Ordering, ExecError> {
+    if a == b {
+        return Ok(Ordering::Equal);
+    }
+    if a == 0 || b == 0 {
+        return Ok(a.cmp(&b));
+    }
+    let both_doubtless = TermId(a).tag() == TermId(b).tag() || are_numbers(a, b);
+    if both_doubtless && let Some(order) = compare_inline(a, b) {
+        return Ok(order);
+    }
+    if TermId(a).tag() == tag::STRING && TermId(b).tag() == tag::STRING {
+        return compare_texts(a, b, cx);
+    }
+    Ok(Key::of(a, cx)?.compare(&Key::of(b, cx)?))
+}
+
+fn are_numbers(a: u64, b: u64) -> bool {
+    TermId(a).is_numeric() && TermId(b).is_numeric()
+}
+
+/// Two stored strings.
+fn compare_texts(a: u64, b: u64, cx: &Context) -> Result<Ordering, ExecError> {
+    let mut first = TermBuf::new();
+    cx.terms().decode(TermId(a), &mut first)?;
+    let mut reader = Reader::new(cx);
+    Ok(match (first.view(), reader.term(b)?) {
+        (TermView::Literal(a), TermView::Literal(b)) => a.lexical.cmp(b.lexical),
+        _ => Ordering::Equal,
+    })
+}
+
+/// A term as far as its place in the order goes.
+enum Key {
+    Blank(String),
+    Iri(String),
+    /// The nearest double, and the exact value where decimals can hold it.
+    Number(f64, Option<Decimal>),
+    /// A date, time or duration.
+    Calendar(Value),
+    /// Lexical form, datatype, language.
+    Text(String, String, Option<String>),
+}
+
+impl Key {
+    fn of(id: u64, cx: &Context) -> Result<Self, ExecError> {
+        let mut reader = Reader::new(cx);
+        let value = reader.value(id)?;
+        Ok(match (value, reader.term(id)?) {
+            (_, TermView::Blank(label)) => Self::Blank(label.to_owned()),
+            (_, TermView::Iri(iri)) => Self::Iri(iri.to_owned()),
+            (Some(Value::Number(number)), _) => number_key(number),
+            (Some(Value::Boolean(value)), TermView::Literal(literal)) => {
+                Self::Text(value.to_string(), literal.datatype().to_owned(), None)
+            }
+            (
+                None | Some(Value::String(_) | Value::LangString(_) | Value::Unknown),
+                TermView::Literal(literal),
+            ) => {
+                let language = match literal.kind {
+                    basalt_rdf::LiteralKind::Language(tag) => Some(tag.to_owned()),
+                    _ => None,
+                };
+                Self::Text(
+                    literal.lexical.to_owned(),
+                    literal.datatype().to_owned(),
+                    language,
+                )
+            }
+            (Some(value), TermView::Literal(_)) => Self::Calendar(value),
+        })
+    }
+
+    fn class(&self) -> u8 {
+        match self {
+            Self::Blank(_) => 0,
+            Self::Iri(_) => 1,
+            Self::Number(..) => 2,
+            Self::Calendar(value) => 3 + calendar_rank(value),
+            Self::Text(..) => u8::MAX,
+        }
+    }
+
+    fn compare(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Blank(a), Self::Blank(b)) | (Self::Iri(a), Self::Iri(b)) => a.cmp(b),
+            (Self::Number(a, exact_a), Self::Number(b, exact_b)) => compare_doubles(*a, *b)
+                .then_with(|| match (exact_a, exact_b) {
+                    (Some(a), Some(b)) => a.cmp(b),
+                    (a, b) => a.is_some().cmp(&b.is_some()),
+                }),
+            (Self::Calendar(a), Self::Calendar(b)) => compare_calendar(a, b),
+            (Self::Text(a, p, x), Self::Text(b, q, y)) => (a, p, x).cmp(&(b, q, y)),
+            (a, b) => a.class().cmp(&b.class()),
+        }
+    }
+}
+
+/// Numbers by value, the two zeros equal, NaN last.
+fn compare_doubles(a: f64, b: f64) -> Ordering {
+    a.partial_cmp(&b)
+        .unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+}
+
+fn number_key(number: Number) -> Key {
+    let (nearest, exact) = match number {
+        Number::Integer(n) => (Double::from(n), Some(Decimal::from(n))),
+        Number::Decimal(n) => (Double::from(n), Some(n)),
+        // The shortest text of a float is the decimal number that people mean by it.
+        Number::Float(n) => (n.into(), n.to_string().parse().ok()),
+        Number::Double(n) => (n, n.to_string().parse().ok()),
+    };
+    Key::Number(nearest.into(), exact)
+}
+
+fn calendar_rank(value: &Value) -> u8 {
+    match value {
+        Value::DateTime(_) => 0,
+        Value::Date(_) => 1,
+        Value::Time(_) => 2,
+        Value::Year(_) => 3,
+        Value::YearMonth(_) => 4,
+        Value::Month(_) => 5,
+        Value::MonthDay(_) => 6,
+        Value::Day(_) => 7,
+        _ => 8,
+    }
+}
+
+/// The value with a zone; one that has a zone stays as it is, because a day moved to another zone would
+/// start at another instant.
+macro_rules! with_zone {
+    ($value:expr) => {
+        match $value.timezone_offset() {
+            Some(_) => *$value,
+            None => $value.adjust(Some(TimezoneOffset::UTC)).unwrap_or(*$value),
+        }
+    };
+}
+
+/// Compares with UTC as the zone of a side that has none, which makes the order of one kind total.
+macro_rules! in_utc {
+    ($a:expr, $b:expr) => {{
+        let (a, b) = (with_zone!($a), with_zone!($b));
+        a.partial_cmp(&b).unwrap_or(Ordering::Equal)
+    }};
+}
+
+fn compare_calendar(a: &Value, b: &Value) -> Ordering {
+    match (a, b) {
+        (Value::DateTime(a), Value::DateTime(b)) => in_utc!(a, b),
+        (Value::Date(a), Value::Date(b)) => in_utc!(a, b),
+        (Value::Time(a), Value::Time(b)) => in_utc!(a, b),
+        (Value::Year(a), Value::Year(b)) => in_utc!(a, b),
+        (Value::YearMonth(a), Value::YearMonth(b)) => in_utc!(a, b),
+        (Value::Month(a), Value::Month(b)) => in_utc!(a, b),
+        (Value::MonthDay(a), Value::MonthDay(b)) => in_utc!(a, b),
+        (Value::Day(a), Value::Day(b)) => in_utc!(a, b),
+        (Value::Duration(a), Value::Duration(b)) => {
+            duration_seconds(*a).total_cmp(&duration_seconds(*b))
+        }
+        (a, b) => calendar_rank(a).cmp(&calendar_rank(b)),
+    }
+}
+
+fn duration_seconds(duration: Duration) -> f64 {
+    let months = duration.years() * MONTHS_PER_YEAR + duration.months();
+    let seconds: f64 = Double::from(duration.seconds()).into();
+    months as f64 * SECONDS_PER_MONTH
+        + duration.days() as f64 * SECONDS_PER_DAY
+        + duration.hours() as f64 * SECONDS_PER_HOUR
+        + duration.minutes() as f64 * SECONDS_PER_MINUTE
+        + seconds
+}
