@@ -1,0 +1,258 @@
+//! Functions of one value: terms, numbers, dates, casts (sections 17.4.2, 17.4.4, 17.4.5 and 17.5).
+//!
+//! Functions on strings are in [`super::string_function`]. Arguments arrive evaluated: none of these
+//! forms is lazy. Functions whose result differs from call to call (RAND, UUID), BNODE with a label
+//! (a node per solution) and the hash functions are refused rather than guessed.
+
+use super::expression::{Fault, Outcome, boolean, or_error};
+use super::value::{Number, Value};
+use super::{Context, NaiveError, string_function};
+use oxrdf::vocab::xsd;
+use oxrdf::{Literal, NamedNode, Term};
+use oxsdatatypes::{
+    Date, DateTime, DayTimeDuration, Decimal, Double, Float, Integer, Time, TimezoneOffset,
+};
+use spargebra::algebra::Function;
+
+/// Calls a function with evaluated arguments.
+pub(crate) fn call(context: &Context, function: &Function, arguments: &[Term]) -> Outcome {
+    let Some(first) = arguments.first() else {
+        return match function {
+            Function::Now => Ok(Literal::from(context.now).into()),
+            Function::BNode => Ok(context.fresh_blank().into()),
+            Function::Concat => string_function::call(function, arguments),
+            other => Err(unsupported(&other.to_string())),
+        };
+    };
+    match function {
+        Function::Str => string_form(first),
+        Function::Lang => match first {
+            Term::Literal(literal) => Ok(simple(literal.language().unwrap_or_default())),
+            _ => Err(Fault::Error),
+        },
+        Function::Datatype => match first {
+            Term::Literal(literal) => Ok(literal.datatype().into_owned().into()),
+            _ => Err(Fault::Error),
+        },
+        Function::Iri => match (first, Value::of(first)) {
+            (Term::NamedNode(_), _) => Ok(first.clone()),
+            (_, Value::String(text)) => {
+                Ok(NamedNode::new_unchecked(or_error((context.resolve)(&text))?).into())
+            }
+            _ => Err(Fault::Error),
+        },
+        Function::StrDt => match (Value::of(first), arguments.get(1)) {
+            (Value::String(text), Some(Term::NamedNode(datatype))) => {
+                Ok(Literal::new_typed_literal(text, datatype.clone()).into())
+            }
+            _ => Err(Fault::Error),
+        },
+        Function::IsIri => Ok(boolean(matches!(first, Term::NamedNode(_)))),
+        Function::IsBlank => Ok(boolean(matches!(first, Term::BlankNode(_)))),
+        Function::IsLiteral => Ok(boolean(matches!(first, Term::Literal(_)))),
+        Function::IsNumeric => Ok(boolean(Number::of(first).is_some())),
+        Function::Abs | Function::Ceil | Function::Floor | Function::Round => {
+            rounding(function, or_error(Number::of(first))?)
+        }
+        Function::Year
+        | Function::Month
+        | Function::Day
+        | Function::Hours
+        | Function::Minutes
+        | Function::Seconds => or_error(date_part(function, &Value::of(first))),
+        Function::Timezone | Function::Tz => zone(function, &Value::of(first)),
+        Function::Custom(name) => cast(name, arguments),
+        other => string_function::call(other, arguments),
+    }
+}
+
+/// The error for a function outside this oracle.
+pub(crate) fn unsupported(name: &str) -> Fault {
+    Fault::Stop(NaiveError::Unsupported(format!("function {name}")))
+}
+
+/// A simple literal as a term.
+pub(crate) fn simple(text: impl Into<String>) -> Term {
+    Literal::new_simple_literal(text).into()
+}
+
+fn string_form(term: &Term) -> Outcome {
+    match term {
+        Term::NamedNode(iri) => Ok(simple(iri.as_str())),
+        Term::Literal(literal) => Ok(simple(literal.value())),
+        Term::BlankNode(_) => Err(Fault::Error),
+    }
+}
+
+fn rounding(function: &Function, number: Number) -> Outcome {
+    let result = match (function, number) {
+        (Function::Abs, Number::Integer(n)) => n.checked_abs().map(Number::Integer),
+        (_, Number::Integer(n)) => Some(Number::Integer(n)),
+        (Function::Abs, Number::Decimal(n)) => n.checked_abs().map(Number::Decimal),
+        (Function::Ceil, Number::Decimal(n)) => n.checked_ceil().map(Number::Decimal),
+        (Function::Floor, Number::Decimal(n)) => n.checked_floor().map(Number::Decimal),
+        (_, Number::Decimal(n)) => n.checked_round().map(Number::Decimal),
+        (Function::Abs, Number::Float(n)) => Some(Number::Float(n.abs())),
+        (Function::Ceil, Number::Float(n)) => Some(Number::Float(n.ceil())),
+        (Function::Floor, Number::Float(n)) => Some(Number::Float(n.floor())),
+        (_, Number::Float(n)) => Some(Number::Float(n.round())),
+        (Function::Abs, Number::Double(n)) => Some(Number::Double(n.abs())),
+        (Function::Ceil, Number::Double(n)) => Some(Number::Double(n.ceil())),
+        (Function::Floor, Number::Double(n)) => Some(Number::Double(n.floor())),
+        (_, Number::Double(n)) => Some(Number::Double(n.round())),
+    };
+    or_error(result).map(Term::from)
+}
+
+fn date_part(function: &Function, value: &Value) -> Option<Term> {
+    let part: i64 = match (function, value) {
+        (Function::Year, Value::DateTime(v)) => v.year(),
+        (Function::Year, Value::Date(v)) => v.year(),
+        (Function::Year, Value::YearMonth(v)) => v.year(),
+        (Function::Year, Value::Year(v)) => v.year(),
+        (Function::Month, Value::DateTime(v)) => v.month().into(),
+        (Function::Month, Value::Date(v)) => v.month().into(),
+        (Function::Month, Value::YearMonth(v)) => v.month().into(),
+        (Function::Month, Value::MonthDay(v)) => v.month().into(),
+        (Function::Month, Value::Month(v)) => v.month().into(),
+        (Function::Day, Value::DateTime(v)) => v.day().into(),
+        (Function::Day, Value::Date(v)) => v.day().into(),
+        (Function::Day, Value::MonthDay(v)) => v.day().into(),
+        (Function::Day, Value::Day(v)) => v.day().into(),
+        (Function::Hours, Value::DateTime(v)) => v.hour().into(),
+        (Function::Hours, Value::Time(v)) => v.hour().into(),
+        (Function::Minutes, Value::DateTime(v)) => v.minute().into(),
+        (Function::Minutes, Value::Time(v)) => v.minute().into(),
+        (Function::Seconds, Value::DateTime(v)) => return Some(Literal::from(v.second()).into()),
+        (Function::Seconds, Value::Time(v)) => return Some(Literal::from(v.second()).into()),
+        _ => return None,
+    };
+    Some(Literal::from(part).into())
+}
+
+/// TIMEZONE (an error without zone) and TZ (empty without zone).
+fn zone(function: &Function, value: &Value) -> Outcome {
+    let offset: Option<TimezoneOffset> = match value {
+        Value::DateTime(v) => v.timezone_offset(),
+        Value::Time(v) => v.timezone_offset(),
+        Value::Date(v) => v.timezone_offset(),
+        Value::YearMonth(v) => v.timezone_offset(),
+        Value::Year(v) => v.timezone_offset(),
+        Value::MonthDay(v) => v.timezone_offset(),
+        Value::Day(v) => v.timezone_offset(),
+        Value::Month(v) => v.timezone_offset(),
+        _ => return Err(Fault::Error),
+    };
+    match function {
+        Function::Tz => Ok(simple(offset.map_or_else(String::new, |o| o.to_string()))),
+        _ => {
+            let duration = DayTimeDuration::from(or_error(offset)?);
+            Ok(Literal::from(duration).into())
+        }
+    }
+}
+
+/// The constructor functions of section 17.5.
+fn cast(name: &NamedNode, arguments: &[Term]) -> Outcome {
+    let [argument] = arguments else {
+        return Err(unsupported(name.as_str()));
+    };
+    let value = Value::of(argument);
+    match name.as_ref() {
+        // XPath casts to the canonical text of the value, unlike STR.
+        xsd::STRING => match value {
+            Value::Boolean(b) => Ok(simple(b.to_string())),
+            Value::Number(number) => string_form(&number.into()),
+            _ => string_form(argument),
+        },
+        xsd::BOOLEAN => match value {
+            Value::Boolean(b) => Ok(boolean(b)),
+            Value::Number(_) => Ok(boolean(or_error(value.effective_boolean())?)),
+            Value::String(text) => {
+                let parsed: oxsdatatypes::Boolean = or_error(text.parse().ok())?;
+                Ok(boolean(parsed.into()))
+            }
+            _ => Err(Fault::Error),
+        },
+        xsd::INTEGER => or_error(to_integer(value).map(|n| Literal::from(n).into())),
+        xsd::DECIMAL => or_error(to_decimal(value).map(|n| Literal::from(n).into())),
+        xsd::FLOAT => or_error(to_float(value).map(|n| Literal::from(n).into())),
+        xsd::DOUBLE => or_error(to_double(value).map(|n| Literal::from(n).into())),
+        xsd::DATE_TIME => {
+            let result: Option<DateTime> = match value {
+                Value::DateTime(v) => Some(v),
+                Value::Date(v) => v.try_into().ok(),
+                Value::String(text) => text.parse().ok(),
+                _ => None,
+            };
+            or_error(result.map(|v| Literal::from(v).into()))
+        }
+        xsd::DATE => {
+            let result: Option<Date> = match value {
+                Value::DateTime(v) => v.try_into().ok(),
+                Value::Date(v) => Some(v),
+                Value::String(text) => text.parse().ok(),
+                _ => None,
+            };
+            or_error(result.map(|v| Literal::from(v).into()))
+        }
+        xsd::TIME => {
+            let result: Option<Time> = match value {
+                Value::DateTime(v) => Some(v.into()),
+                Value::Time(v) => Some(v),
+                Value::String(text) => text.parse().ok(),
+                _ => None,
+            };
+            or_error(result.map(|v| Literal::from(v).into()))
+        }
+        _ => Err(unsupported(name.as_str())),
+    }
+}
+
+fn to_integer(value: Value) -> Option<Integer> {
+    match value {
+        Value::Number(Number::Integer(n)) => Some(n),
+        Value::Number(Number::Decimal(n)) => n.try_into().ok(),
+        Value::Number(Number::Float(n)) => n.try_into().ok(),
+        Value::Number(Number::Double(n)) => n.try_into().ok(),
+        Value::Boolean(b) => Some(b.into()),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+fn to_decimal(value: Value) -> Option<Decimal> {
+    match value {
+        Value::Number(Number::Integer(n)) => Some(n.into()),
+        Value::Number(Number::Decimal(n)) => Some(n),
+        Value::Number(Number::Float(n)) => n.try_into().ok(),
+        Value::Number(Number::Double(n)) => n.try_into().ok(),
+        Value::Boolean(b) => Some(b.into()),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+fn to_float(value: Value) -> Option<Float> {
+    match value {
+        Value::Number(Number::Integer(n)) => Some(n.into()),
+        Value::Number(Number::Decimal(n)) => Some(n.into()),
+        Value::Number(Number::Float(n)) => Some(n),
+        Value::Number(Number::Double(n)) => Some(n.into()),
+        Value::Boolean(b) => Some(oxsdatatypes::Boolean::from(b).into()),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+fn to_double(value: Value) -> Option<Double> {
+    match value {
+        Value::Number(Number::Integer(n)) => Some(n.into()),
+        Value::Number(Number::Decimal(n)) => Some(n.into()),
+        Value::Number(Number::Float(n)) => Some(n.into()),
+        Value::Number(Number::Double(n)) => Some(n),
+        Value::Boolean(b) => Some(oxsdatatypes::Boolean::from(b).into()),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,445 @@
+//! Graph patterns: each algebra operator of section 18.5 as the loop that its definition describes.
+//!
+//! A [`Scope`] is what a pattern is evaluated in: the active graph, and the bindings that an
+//! enclosing EXISTS substitutes. Substitution is done at the leaves: a variable that is bound outside
+//! is a constant inside and gets no binding of its own, as if its term stood in the text. A subquery
+//! only sees the substituted variables that it projects, since its others are different variables.
+
+use super::path::{self, Direction};
+use super::value::compare_for_order;
+use super::{Context, Fact, NaiveError, ROWS_MAX, Solution, aggregate};
+use oxrdf::{Term, Variable};
+use spargebra::algebra::{Expression, GraphPattern, OrderExpression, PropertyPathExpression};
+use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+/// What a pattern is evaluated in.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope<'a> {
+    /// The query's dataset and constants.
+    pub(crate) context: &'a Context,
+    /// The active graph.
+    pub(crate) graph: &'a [Fact],
+    /// What an enclosing EXISTS has put in place of variables.
+    pub(crate) outer: &'a Solution,
+}
+
+/// One position of a triple pattern.
+enum Slot {
+    /// Only this term fits.
+    Constant(Term),
+    /// Any term fits and is bound to this name.
+    Variable(String),
+}
+
+impl Scope<'_> {
+    /// The multiset of solutions of a pattern, as a list.
+    pub(crate) fn evaluate(&self, pattern: &GraphPattern) -> Result<Vec<Solution>, NaiveError> {
+        match pattern {
+            GraphPattern::Bgp { patterns } => self.basic(patterns),
+            GraphPattern::Path {
+                subject,
+                path,
+                object,
+            } => self.path(subject, path, object),
+            GraphPattern::Join { left, right } => {
+                join(&self.evaluate(left)?, &self.evaluate(right)?)
+            }
+            GraphPattern::LeftJoin {
+                left,
+                right,
+                expression,
+            } => self.left_join(left, right, expression.as_ref()),
+            GraphPattern::Filter { expr, inner } => {
+                let mut kept = Vec::new();
+                for row in self.evaluate(inner)? {
+                    if self.holds(expr, &row)? {
+                        kept.push(row);
+                    }
+                }
+                Ok(kept)
+            }
+            GraphPattern::Union { left, right } => {
+                let mut rows = self.evaluate(left)?;
+                rows.extend(self.evaluate(right)?);
+                limited(rows)
+            }
+            GraphPattern::Graph { name, inner } => self.graph(name, inner),
+            GraphPattern::Extend {
+                inner,
+                variable,
+                expression,
+            } => self.extend(inner, variable, expression),
+            GraphPattern::Minus { left, right } => {
+                let right = self.evaluate(right)?;
+                let mut rows = self.evaluate(left)?;
+                rows.retain(|row| {
+                    !right.iter().any(|other| {
+                        compatible(row, other) && row.keys().any(|key| other.contains_key(key))
+                    })
+                });
+                Ok(rows)
+            }
+            GraphPattern::Values {
+                variables,
+                bindings,
+            } => Ok(self.values(variables, bindings)),
+            GraphPattern::Group {
+                inner,
+                variables,
+                aggregates,
+            } => aggregate::group(self, self.evaluate(inner)?, variables, aggregates),
+            other => self.modify(other),
+        }
+    }
+
+    /// The solution modifiers (section 18.5, last part), and what is not supported.
+    fn modify(&self, pattern: &GraphPattern) -> Result<Vec<Solution>, NaiveError> {
+        match pattern {
+            GraphPattern::OrderBy { inner, expression } => self.order_by(inner, expression),
+            GraphPattern::Project { inner, variables } => self.project(inner, variables),
+            GraphPattern::Distinct { inner } => {
+                let mut seen = HashSet::new();
+                let mut rows = self.evaluate(inner)?;
+                rows.retain(|row| seen.insert(row.clone()));
+                Ok(rows)
+            }
+            GraphPattern::Reduced { inner } => self.evaluate(inner),
+            GraphPattern::Slice {
+                inner,
+                start,
+                length,
+            } => {
+                let rows = self.evaluate(inner)?.into_iter().skip(*start);
+                Ok(rows.take(length.unwrap_or(usize::MAX)).collect())
+            }
+            GraphPattern::Service { .. } => Err(NaiveError::Unsupported("SERVICE".into())),
+            _ => Err(NaiveError::Unsupported("LATERAL".into())),
+        }
+    }
+
+    fn slot(&self, node: &TermPattern) -> Slot {
+        match node {
+            TermPattern::NamedNode(iri) => Slot::Constant(iri.clone().into()),
+            TermPattern::Literal(literal) => Slot::Constant(literal.clone().into()),
+            TermPattern::BlankNode(blank) => Slot::Variable(blank.to_string()),
+            TermPattern::Variable(variable) => self.variable_slot(variable),
+        }
+    }
+
+    fn predicate_slot(&self, node: &NamedNodePattern) -> Slot {
+        match node {
+            NamedNodePattern::NamedNode(iri) => Slot::Constant(iri.clone().into()),
+            NamedNodePattern::Variable(variable) => self.variable_slot(variable),
+        }
+    }
+
+    fn variable_slot(&self, variable: &Variable) -> Slot {
+        match self.outer.get(variable.as_str()) {
+            Some(term) => Slot::Constant(term.clone()),
+            None => Slot::Variable(variable.as_str().to_owned()),
+        }
+    }
+
+    fn basic(&self, patterns: &[TriplePattern]) -> Result<Vec<Solution>, NaiveError> {
+        let mut rows = vec![Solution::new()];
+        for pattern in patterns {
+            let slots = [
+                self.slot(&pattern.subject),
+                self.predicate_slot(&pattern.predicate),
+                self.slot(&pattern.object),
+            ];
+            let mut next = Vec::new();
+            for row in &rows {
+                next.extend(self.graph.iter().filter_map(|fact| fit(row, &slots, fact)));
+                if next.len() > ROWS_MAX {
+                    return Err(NaiveError::TooLarge(ROWS_MAX));
+                }
+            }
+            rows = next;
+        }
+        Ok(rows)
+    }
+
+    fn path(
+        &self,
+        subject: &TermPattern,
+        path: &PropertyPathExpression,
+        object: &TermPattern,
+    ) -> Result<Vec<Solution>, NaiveError> {
+        let slots = [self.slot(subject), self.slot(object)];
+        let mut pairs = Vec::new();
+        match &slots {
+            [Slot::Constant(start), _] => {
+                for end in path::reach(self.graph, path, start, Direction::Forward) {
+                    pairs.push([start.clone(), end]);
+                }
+            }
+            [_, Slot::Constant(end)] => {
+                for start in path::reach(self.graph, path, end, Direction::Backward) {
+                    pairs.push([start, end.clone()]);
+                }
+            }
+            _ => {
+                for start in path::nodes(self.graph) {
+                    for end in path::reach(self.graph, path, &start, Direction::Forward) {
+                        pairs.push([start.clone(), end]);
+                    }
+                }
+            }
+        }
+        let empty = Solution::new();
+        limited(
+            pairs
+                .iter()
+                .filter_map(|pair| fit(&empty, &slots, pair))
+                .collect(),
+        )
+    }
+
+    fn left_join(
+        &self,
+        left: &GraphPattern,
+        right: &GraphPattern,
+        expression: Option<&Expression>,
+    ) -> Result<Vec<Solution>, NaiveError> {
+        let right = self.evaluate(right)?;
+        let mut rows = Vec::new();
+        for row in self.evaluate(left)? {
+            let mut matched = false;
+            for other in &right {
+                if !compatible(&row, other) {
+                    continue;
+                }
+                let merged = merge(&row, other);
+                let accepted = match expression {
+                    Some(expression) => self.holds(expression, &merged)?,
+                    None => true,
+                };
+                if accepted {
+                    matched = true;
+                    rows.push(merged);
+                }
+            }
+            if !matched {
+                rows.push(row);
+            }
+            if rows.len() > ROWS_MAX {
+                return Err(NaiveError::TooLarge(ROWS_MAX));
+            }
+        }
+        Ok(rows)
+    }
+
+    fn graph(
+        &self,
+        name: &NamedNodePattern,
+        inner: &GraphPattern,
+    ) -> Result<Vec<Solution>, NaiveError> {
+        let slot = self.predicate_slot(name);
+        let mut rows = Vec::new();
+        for (graph_name, graph) in &self.context.named {
+            let scope = Scope { graph, ..*self };
+            match &slot {
+                Slot::Constant(term) if term == graph_name => {
+                    return scope.evaluate(inner);
+                }
+                Slot::Constant(_) => {}
+                Slot::Variable(variable) => {
+                    let binding = Solution::from([(variable.clone(), graph_name.clone())]);
+                    rows.extend(join(&scope.evaluate(inner)?, &[binding])?);
+                }
+            }
+        }
+        // A constant that names no graph of the dataset has no solutions, not even for an empty group.
+        limited(rows)
+    }
+
+    fn extend(
+        &self,
+        inner: &GraphPattern,
+        variable: &Variable,
+        expression: &Expression,
+    ) -> Result<Vec<Solution>, NaiveError> {
+        let mut rows = Vec::new();
+        for mut row in self.evaluate(inner)? {
+            let value = self.value_or_unbound(expression, &row)?;
+            match (value, self.outer.get(variable.as_str())) {
+                (Some(value), Some(fixed)) if value != *fixed => continue,
+                (Some(value), None) => {
+                    row.insert(variable.as_str().to_owned(), value);
+                }
+                _ => {}
+            }
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    fn values(
+        &self,
+        variables: &[Variable],
+        bindings: &[Vec<Option<GroundTerm>>],
+    ) -> Vec<Solution> {
+        let mut rows = Vec::new();
+        for binding in bindings {
+            let mut row = Solution::new();
+            for (variable, term) in variables.iter().zip(binding) {
+                let term = match term {
+                    Some(GroundTerm::NamedNode(iri)) => Term::from(iri.clone()),
+                    Some(GroundTerm::Literal(literal)) => Term::from(literal.clone()),
+                    None => continue,
+                };
+                row.insert(variable.as_str().to_owned(), term);
+            }
+            if compatible(&row, self.outer) {
+                row.retain(|name, _| !self.outer.contains_key(name));
+                rows.push(row);
+            }
+        }
+        rows
+    }
+
+    fn order_by(
+        &self,
+        inner: &GraphPattern,
+        keys: &[OrderExpression],
+    ) -> Result<Vec<Solution>, NaiveError> {
+        let mut keyed = Vec::new();
+        for row in self.evaluate(inner)? {
+            let mut values = Vec::new();
+            for key in keys {
+                let (OrderExpression::Asc(expression) | OrderExpression::Desc(expression)) = key;
+                values.push(self.value_or_unbound(expression, &row)?);
+            }
+            keyed.push((values, row));
+        }
+        let sorted = merge_sorted(keyed, &|a, b| compare_keys(a, b, keys));
+        Ok(sorted.into_iter().map(|(_, row)| row).collect())
+    }
+
+    fn project(
+        &self,
+        inner: &GraphPattern,
+        variables: &[Variable],
+    ) -> Result<Vec<Solution>, NaiveError> {
+        let is_projected = |name: &str| variables.iter().any(|v| v.as_str() == name);
+        let outer: Solution = self
+            .outer
+            .iter()
+            .filter(|(name, _)| is_projected(name))
+            .map(|(name, term)| (name.clone(), term.clone()))
+            .collect();
+        let scope = Scope {
+            outer: &outer,
+            ..*self
+        };
+        let mut rows = scope.evaluate(inner)?;
+        for row in &mut rows {
+            row.retain(|name, _| is_projected(name));
+        }
+        Ok(rows)
+    }
+}
+
+/// A row with the values of its sort keys.
+type Keyed = (Vec<Option<Term>>, Solution);
+
+fn compare_keys(a: &Keyed, b: &Keyed, keys: &[OrderExpression]) -> Ordering {
+    for ((a, b), key) in a.0.iter().zip(&b.0).zip(keys) {
+        let order = compare_for_order(a.as_ref(), b.as_ref());
+        let order = match key {
+            OrderExpression::Asc(_) => order,
+            OrderExpression::Desc(_) => order.reverse(),
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    Ordering::Equal
+}
+
+/// A stable merge sort. The standard sort may panic when an order is not transitive, and the order of
+/// unlike literals, NaN and dates without zone is not.
+fn merge_sorted(mut rows: Vec<Keyed>, compare: &dyn Fn(&Keyed, &Keyed) -> Ordering) -> Vec<Keyed> {
+    if rows.len() < 2 {
+        return rows;
+    }
+    let right = rows.split_off(rows.len() / 2);
+    let mut left = merge_sorted(rows, compare).into_iter().peekable();
+    let mut right = merge_sorted(right, compare).into_iter().peekable();
+    let mut merged = Vec::new();
+    while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
+        let smaller = if compare(b, a) == Ordering::Less {
+            right.next()
+        } else {
+            left.next()
+        };
+        merged.extend(smaller);
+    }
+    merged.extend(left);
+    merged.extend(right);
+    merged
+}
+
+/// Extends a row so that the slots match the terms, if it can be done.
+fn fit<const N: usize>(row: &Solution, slots: &[Slot; N], terms: &[Term; N]) -> Option<Solution> {
+    // Constants and old bindings are checked first, since most terms do not fit.
+    for (slot, term) in slots.iter().zip(terms) {
+        let expected = match slot {
+            Slot::Constant(constant) => Some(constant),
+            Slot::Variable(name) => row.get(name),
+        };
+        if expected.is_some_and(|expected| expected != term) {
+            return None;
+        }
+    }
+    let mut fitted = row.clone();
+    for (slot, term) in slots.iter().zip(terms) {
+        if let Slot::Variable(name) = slot {
+            match fitted.get(name) {
+                Some(bound) if bound != term => return None,
+                Some(_) => {}
+                None => {
+                    fitted.insert(name.clone(), term.clone());
+                }
+            }
+        }
+    }
+    Some(fitted)
+}
+
+/// Whether two solutions agree wherever both are bound.
+fn compatible(a: &Solution, b: &Solution) -> bool {
+    a.iter()
+        .all(|(name, term)| b.get(name).is_none_or(|other| other == term))
+}
+
+fn merge(a: &Solution, b: &Solution) -> Solution {
+    let mut merged = a.clone();
+    merged.extend(b.iter().map(|(name, term)| (name.clone(), term.clone())));
+    merged
+}
+
+fn join(left: &[Solution], right: &[Solution]) -> Result<Vec<Solution>, NaiveError> {
+    let mut rows = Vec::new();
+    for a in left {
+        for b in right {
+            if compatible(a, b) {
+                rows.push(merge(a, b));
+            }
+        }
+        if rows.len() > ROWS_MAX {
+            return Err(NaiveError::TooLarge(ROWS_MAX));
+        }
+    }
+    Ok(rows)
+}
+
+fn limited(rows: Vec<Solution>) -> Result<Vec<Solution>, NaiveError> {
+    if rows.len() > ROWS_MAX {
+        return Err(NaiveError::TooLarge(ROWS_MAX));
+    }
+    Ok(rows)
+}

@@ -1,0 +1,304 @@
+//! Reader of the W3C SPARQL query-evaluation suites: manifest entries to data, query and answer.
+//!
+//! The suites are not part of the project; [`suite_folder`] finds them by environment variable or beside
+//! the workspace, and says nothing where they are absent, so that a test can report that it was skipped.
+//! Entries of other kinds (syntax, update, protocol) are left out. IRIs of files are `file:` IRIs of
+//! their real place, which is also the base of queries.
+
+use crate::dataset::{Answer, Dataset};
+use oxigraph::io::{RdfFormat, RdfParser};
+use oxigraph::sparql::results::{
+    QueryResultsFormat, QueryResultsParser, SliceQueryResultsParserOutput,
+};
+use oxrdf::{GraphName, NamedNode, Quad, Term, Triple};
+use std::path::{Path, PathBuf};
+
+const MF: &str = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#";
+const QT: &str = "http://www.w3.org/2001/sw/DataAccess/tests/test-query#";
+const RS: &str = "http://www.w3.org/2001/sw/DataAccess/tests/result-set#";
+const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
+const RDFS: &str = "http://www.w3.org/2000/01/rdf-schema#";
+
+/// Why a suite cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {path}: {what}")]
+pub struct SuiteError {
+    /// The file.
+    path: String,
+    /// What is wrong with it.
+    what: String,
+}
+
+/// One query-evaluation entry of a manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryTest {
+    /// The part of the entry's IRI after `#`.
+    pub name: String,
+    /// The query file.
+    pub query: PathBuf,
+    /// Files of the default graph.
+    pub data: Vec<PathBuf>,
+    /// Names and files of named graphs.
+    pub graphs: Vec<(NamedNode, PathBuf)>,
+    /// The file with the expected answer.
+    pub result: PathBuf,
+}
+
+/// The folder of the W3C suites (`RDF_TESTS_DIR`, default `../shared/data/w3c` beside the workspace), if
+/// it is there.
+pub fn suite_folder() -> Option<PathBuf> {
+    let folder = match std::env::var_os("RDF_TESTS_DIR") {
+        Some(folder) => PathBuf::from(folder),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/w3c"),
+    };
+    folder.canonicalize().ok()
+}
+
+/// The query-evaluation entries of a manifest, in its order.
+pub fn read_manifest(path: &Path) -> Result<Vec<QueryTest>, SuiteError> {
+    let graph = Triples(read_graph(path)?);
+    let mut tests = Vec::new();
+    for entry in graph.subjects(&format!("{RDF}type"), &format!("{MF}QueryEvaluationTest")) {
+        let wrong = |what: &str| SuiteError {
+            path: path.display().to_string(),
+            what: format!("{what} of {entry}"),
+        };
+        let action = graph
+            .object(&entry, &format!("{MF}action"))
+            .ok_or_else(|| wrong("no action"))?;
+        let file = |term: &Term| file_of(term).ok_or_else(|| wrong("no file"));
+        let query = graph
+            .object(&action, &format!("{QT}query"))
+            .ok_or_else(|| wrong("no query"))?;
+        let result = graph
+            .object(&entry, &format!("{MF}result"))
+            .ok_or_else(|| wrong("no result"))?;
+        let mut graphs = Vec::new();
+        for named in graph.objects(&action, &format!("{QT}graphData")) {
+            graphs.push(match graph.object(&named, &format!("{QT}graph")) {
+                Some(source) => {
+                    let label = graph.object(&named, &format!("{RDFS}label"));
+                    let label = label.as_ref().map_or("", literal_text);
+                    (NamedNode::new_unchecked(label), file(&source)?)
+                }
+                None => (
+                    iri_of(&named).ok_or_else(|| wrong("no graph"))?,
+                    file(&named)?,
+                ),
+            });
+        }
+        let data = graph.objects(&action, &format!("{QT}data"));
+        tests.push(QueryTest {
+            name: entry
+                .to_string()
+                .trim_end_matches('>')
+                .rsplit('#')
+                .next()
+                .unwrap_or("")
+                .into(),
+            query: file(&query)?,
+            data: data.iter().map(file).collect::<Result<_, _>>()?,
+            graphs,
+            result: file(&result)?,
+        });
+    }
+    Ok(tests)
+}
+
+impl QueryTest {
+    /// The data of the test; where none is listed, the files that the query's FROM clauses name.
+    pub fn dataset(&self) -> Result<Dataset, SuiteError> {
+        let mut quads = Vec::new();
+        for file in &self.data {
+            quads.extend(
+                read_graph(file)?
+                    .into_iter()
+                    .map(|t| t.in_graph(GraphName::DefaultGraph)),
+            );
+        }
+        for (name, file) in &self.graphs {
+            quads.extend(
+                read_graph(file)?
+                    .into_iter()
+                    .map(|t| t.in_graph(name.clone())),
+            );
+        }
+        if self.data.is_empty() && self.graphs.is_empty() {
+            for name in self.dataset_clauses()? {
+                if let Some(file) = file_of(&name.clone().into()) {
+                    quads.extend(
+                        read_graph(&file)?
+                            .into_iter()
+                            .map(|t| t.in_graph(name.clone())),
+                    );
+                }
+            }
+        }
+        Ok(Dataset::from_quads(
+            quads.into_iter().collect::<Vec<Quad>>(),
+        ))
+    }
+
+    /// The graphs in the dataset clauses of the query, none if it is not a query.
+    fn dataset_clauses(&self) -> Result<Vec<NamedNode>, SuiteError> {
+        let text = self.query_text()?;
+        let parser = spargebra::SparqlParser::new().with_base_iri(self.base_iri());
+        let query = parser
+            .ok()
+            .and_then(|parser| parser.parse_query(&text).ok());
+        let mut names = Vec::new();
+        if let Some(clauses) = query.as_ref().and_then(|query| query.dataset()) {
+            names.extend(clauses.default.iter().cloned());
+            names.extend(clauses.named.iter().flatten().cloned());
+            names.sort();
+            names.dedup();
+        }
+        Ok(names)
+    }
+
+    /// The text of the query.
+    pub fn query_text(&self) -> Result<String, SuiteError> {
+        let bytes = read(&self.query)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The base IRI of the query.
+    pub fn base_iri(&self) -> String {
+        format!("file://{}", self.query.display())
+    }
+
+    /// The expected answer.
+    pub fn expected(&self) -> Result<Answer, SuiteError> {
+        let wrong = |what: String| SuiteError {
+            path: self.result.display().to_string(),
+            what,
+        };
+        let extension = self
+            .result
+            .extension()
+            .and_then(|e| e.to_str())
+            .unwrap_or("");
+        let Some(format) = QueryResultsFormat::from_extension(extension) else {
+            let graph = read_graph(&self.result)?;
+            return Ok(answer_of_graph(graph));
+        };
+        let bytes = read(&self.result)?;
+        let parsed = QueryResultsParser::from_format(format)
+            .for_slice(&bytes)
+            .map_err(|error| wrong(error.to_string()))?;
+        Ok(match parsed {
+            SliceQueryResultsParserOutput::Boolean(value) => Answer::Boolean(value),
+            SliceQueryResultsParserOutput::Solutions(solutions) => {
+                let names = solutions.variables().iter();
+                let variables = names.map(|v| v.as_str().to_owned()).collect();
+                let rows = solutions
+                    .map(|row| row.map(|row| row.values().to_vec()))
+                    .collect::<Result<_, _>>()
+                    .map_err(|error| wrong(error.to_string()))?;
+                Answer::Solutions { variables, rows }
+            }
+        })
+    }
+}
+
+/// Reads a result that is given as RDF: a result set in the DAWG vocabulary, or a graph.
+fn answer_of_graph(triples: Vec<Triple>) -> Answer {
+    let graph = Triples(triples);
+    let Some(set) = graph
+        .subjects(&format!("{RDF}type"), &format!("{RS}ResultSet"))
+        .pop()
+    else {
+        return Answer::Graph(graph.0);
+    };
+    if let Some(value) = graph.object(&set, &format!("{RS}boolean")) {
+        return Answer::Boolean(literal_text(&value) == "true");
+    }
+    let names = graph.objects(&set, &format!("{RS}resultVariable"));
+    let variables: Vec<String> = names.iter().map(|v| literal_text(v).to_owned()).collect();
+    let mut rows = Vec::new();
+    for solution in graph.objects(&set, &format!("{RS}solution")) {
+        let mut row = vec![None; variables.len()];
+        for binding in graph.objects(&solution, &format!("{RS}binding")) {
+            let name = graph.object(&binding, &format!("{RS}variable"));
+            let name = name.as_ref().map_or("", literal_text);
+            if let Some(place) = variables.iter().position(|v| v == name) {
+                row[place] = graph.object(&binding, &format!("{RS}value"));
+            }
+        }
+        rows.push(row);
+    }
+    Answer::Solutions { variables, rows }
+}
+
+/// A graph with the look-ups that manifests need.
+struct Triples(Vec<Triple>);
+
+impl Triples {
+    fn objects(&self, subject: &Term, predicate: &str) -> Vec<Term> {
+        let of_subject = |t: &&Triple| Term::from(t.subject.clone()) == *subject;
+        let found = self.0.iter().filter(of_subject);
+        found
+            .filter(|t| t.predicate.as_str() == predicate)
+            .map(|t| t.object.clone())
+            .collect()
+    }
+
+    fn object(&self, subject: &Term, predicate: &str) -> Option<Term> {
+        self.objects(subject, predicate).into_iter().next()
+    }
+
+    fn subjects(&self, predicate: &str, object: &str) -> Vec<Term> {
+        let object = Term::from(NamedNode::new_unchecked(object));
+        let found = self.0.iter().filter(|t| t.object == object);
+        found
+            .filter(|t| t.predicate.as_str() == predicate)
+            .map(|t| t.subject.clone().into())
+            .collect()
+    }
+}
+
+fn literal_text(term: &Term) -> &str {
+    match term {
+        Term::Literal(literal) => literal.value(),
+        Term::NamedNode(iri) => iri.as_str(),
+        Term::BlankNode(_) => "",
+    }
+}
+
+fn iri_of(term: &Term) -> Option<NamedNode> {
+    match term {
+        Term::NamedNode(iri) => Some(iri.clone()),
+        _ => None,
+    }
+}
+
+fn file_of(term: &Term) -> Option<PathBuf> {
+    let iri = iri_of(term)?;
+    Some(PathBuf::from(iri.as_str().strip_prefix("file://")?))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, SuiteError> {
+    std::fs::read(path).map_err(|error| SuiteError {
+        path: path.display().to_string(),
+        what: error.to_string(),
+    })
+}
+
+/// Reads a file of any RDF syntax, with its own place as base.
+fn read_graph(path: &Path) -> Result<Vec<Triple>, SuiteError> {
+    let wrong = |what: String| SuiteError {
+        path: path.display().to_string(),
+        what,
+    };
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("ttl");
+    let format = RdfFormat::from_extension(extension).unwrap_or(RdfFormat::Turtle);
+    let parser = RdfParser::from_format(format)
+        .with_base_iri(format!("file://{}", path.display()))
+        .map_err(|error| wrong(error.to_string()))?
+        .rename_blank_nodes();
+    parser
+        .for_slice(&read(path)?)
+        .map(|quad| quad.map(Triple::from))
+        .collect::<Result<_, _>>()
+        .map_err(|error| wrong(error.to_string()))
+}
