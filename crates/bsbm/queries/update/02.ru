@@ -1,0 +1,3 @@
+# Everything that an offer is the subject of.
+
+DELETE WHERE { ${Offer} ?property ?value }

@@ -1,0 +1,89 @@
+//! What can go wrong when data are generated, parameters are read or a run is started.
+
+use std::path::PathBuf;
+
+/// An error of the generator, of the parameter files or of the driver.
+#[derive(Debug, thiserror::Error)]
+pub enum BsbmError {
+    /// The number of products was zero.
+    #[error("the number of products must be at least 1")]
+    NoProducts,
+    /// The number of products is beyond what the counters are made for.
+    #[error("{products} products are too many, the limit is {max}")]
+    TooManyProducts {
+        /// The number asked for.
+        products: u64,
+        /// The largest number allowed.
+        max: u64,
+    },
+    /// The update transactions ask for more products than there are.
+    #[error(
+        "{transactions} update transactions of {products_per_transaction} products need more than the {products} products of the data set"
+    )]
+    HoldOutTooLarge {
+        /// The number of transactions.
+        transactions: u64,
+        /// The products in each.
+        products_per_transaction: u64,
+        /// The products of the data set.
+        products: u64,
+    },
+    /// Update transactions were asked for, but no file to write them to.
+    #[error("update transactions need an output file of their own")]
+    NoUpdateOutput,
+    /// Standard output cannot be cut into several files.
+    #[error("standard output cannot be cut into {files} files")]
+    FilesOnStandardOutput {
+        /// The number of files asked for.
+        files: usize,
+    },
+    /// The file name does not say which format is meant.
+    #[error(
+        "cannot tell the format from {name:?}, expected .nt, .nq or .ttl, perhaps with .gz or .zst"
+    )]
+    UnknownFormat {
+        /// The name given.
+        name: String,
+    },
+    /// Reading or writing failed.
+    #[error("{operation} {path:?} failed")]
+    Io {
+        /// What was being done.
+        operation: &'static str,
+        /// The file, or `-` for a stream.
+        path: PathBuf,
+        /// The reason.
+        source: std::io::Error,
+    },
+    /// A worker thread ended before its work did.
+    #[error("a generator thread ended early")]
+    WorkerLost,
+    /// A file of the data directory is not what it should be.
+    #[error("{path:?} is not a valid parameter file: {reason}")]
+    BadParameters {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A manifest or parameter file could not be put into JSON.
+    #[error("cannot write {path:?} as json")]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: serde_json::Error,
+    },
+    /// Updates are to be run, but there is no update file.
+    #[error("a run with updates needs an update file")]
+    NoUpdateInput,
+    /// The endpoint is not an address that the driver understands.
+    #[error("{url:?} is not an http:// address")]
+    BadEndpoint {
+        /// The address given.
+        url: String,
+    },
+}
+
+/// The error of [`crate::generate`]; the crate has one error type.
+pub type GenerateError = BsbmError;
