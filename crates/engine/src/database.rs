@@ -1,0 +1,109 @@
+//! `Database`: a store that is open, and the version that new queries see.
+
+use crate::answer::Answer;
+use crate::error::Error;
+use crate::query::{Prepared, QueryOptions};
+use basalt_loader::{Input, LoadOptions, LoadReport, NoProgress, Progress, load, load_with};
+use basalt_rdf::GraphFormat;
+use basalt_store::{CheckDepth, CheckReport, Snapshot, Storage, StoreError, VersionWriter};
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, RwLock};
+
+/// A store, open for queries and loads.
+///
+/// Queries run on the snapshot that was current when they began; a load makes a new version and
+/// publishes it at the end. One load at a time.
+pub struct Database {
+    location: Option<PathBuf>,
+    current: RwLock<Snapshot>,
+    /// Held by the load that is running.
+    writer: Mutex<()>,
+}
+
+impl Database {
+    /// Opens the store in a folder.
+    pub fn open(location: &Path) -> Result<Self, Error> {
+        let snapshot = Snapshot::open(location)?;
+        Ok(Self::with(Some(location.to_owned()), snapshot))
+    }
+
+    /// Opens the store in a folder, empty if there is none yet.
+    pub fn open_or_empty(location: &Path) -> Result<Self, Error> {
+        match Snapshot::open(location) {
+            Ok(snapshot) => Ok(Self::with(Some(location.to_owned()), snapshot)),
+            Err(StoreError::NotAStore { .. }) if is_free(location) => {
+                Ok(Self::with(Some(location.to_owned()), Snapshot::empty()))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// An empty database that lives in memory.
+    pub fn in_memory() -> Self {
+        Self::with(None, Snapshot::empty())
+    }
+
+    fn with(location: Option<PathBuf>, snapshot: Snapshot) -> Self {
+        Self {
+            location,
+            current: RwLock::new(snapshot),
+            writer: Mutex::new(()),
+        }
+    }
+
+    /// The version that a query that begins now sees.
+    pub fn snapshot(&self) -> Snapshot {
+        self.current.read().expect("no holder panics").clone()
+    }
+
+    /// Loads inputs into the store, all or nothing.
+    pub fn load(&self, options: LoadOptions, progress: &dyn Progress) -> Result<LoadReport, Error> {
+        let _writer = self.writer.lock().expect("no holder panics");
+        let (snapshot, report) = match &self.location {
+            Some(folder) => load(options, Storage::Directory(folder.clone()), progress)?,
+            None => {
+                let writer = VersionWriter::create(Storage::Memory)?;
+                load_with(writer, Some(&self.snapshot()), options, progress)?
+            }
+        };
+        *self.current.write().expect("no holder panics") = snapshot;
+        Ok(report)
+    }
+
+    /// Loads a text; for examples and tests.
+    pub fn load_text(&self, text: &str, format: GraphFormat) -> Result<LoadReport, Error> {
+        let reader = Cursor::new(text.as_bytes().to_vec());
+        let inputs = vec![Input::reader("text", reader, format)];
+        self.load(
+            LoadOptions {
+                inputs,
+                ..LoadOptions::default()
+            },
+            &NoProgress,
+        )
+    }
+
+    /// Parses and plans a query on the current version.
+    pub fn prepare(&self, text: &str, options: &QueryOptions) -> Result<Prepared, Error> {
+        Prepared::new(self.snapshot(), text, options)
+    }
+
+    /// Runs a query on the current version.
+    pub fn query(&self, text: &str, options: &QueryOptions) -> Result<Answer, Error> {
+        self.prepare(text, options)?.run(options)
+    }
+
+    /// Verifies the store.
+    pub fn check(&self, depth: CheckDepth) -> Result<CheckReport, Error> {
+        Ok(self.snapshot().check(depth)?)
+    }
+}
+
+/// Whether a new store may be made here: nothing is there, or an empty folder.
+fn is_free(location: &Path) -> bool {
+    match std::fs::read_dir(location) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}

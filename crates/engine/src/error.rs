@@ -1,0 +1,72 @@
+//! The one error type of the façade, by meaning.
+
+use basalt_exec::ExecError;
+use basalt_loader::LoadError;
+use basalt_plan::PlanError;
+use basalt_store::StoreError;
+
+/// Anything that can go wrong with a database.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The query text is not SPARQL.
+    #[error("the query cannot be parsed: {message}")]
+    Query {
+        /// What is wrong, with the place and the text there.
+        message: String,
+    },
+    /// The query uses something that is not there.
+    #[error("not supported: {0}")]
+    Unsupported(String),
+    /// The query's time is over.
+    #[error("the query ran longer than its time limit of {limit_ms} ms")]
+    Timeout {
+        /// The limit in milliseconds.
+        limit_ms: u128,
+    },
+    /// The query needs more memory than it may use, or is too large to plan.
+    #[error("{0}")]
+    Limit(String),
+    /// Somebody cancelled the query.
+    #[error("the query was cancelled")]
+    Cancelled,
+    /// A store could not be opened, read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A load failed; the store is as it was.
+    #[error(transparent)]
+    Load(#[from] Box<LoadError>),
+    /// Results could not be written.
+    #[error("cannot write results: {0}")]
+    Output(#[from] std::io::Error),
+    /// A defect of Basalt.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+impl From<ExecError> for Error {
+    fn from(error: ExecError) -> Self {
+        match error {
+            ExecError::Store(error) => Self::Store(error),
+            ExecError::Timeout { limit_ms } => Self::Timeout { limit_ms },
+            ExecError::Cancelled => Self::Cancelled,
+            ExecError::MemoryLimit { .. } => Self::Limit(error.to_string()),
+            ExecError::Unsupported(what) => Self::Unsupported(what),
+            ExecError::Internal(what) => Self::Internal(what),
+        }
+    }
+}
+
+impl From<PlanError> for Error {
+    fn from(error: PlanError) -> Self {
+        match error {
+            PlanError::Unsupported(what) => Self::Unsupported(what),
+            PlanError::TooLarge(_) => Self::Limit(error.to_string()),
+        }
+    }
+}
+
+impl From<LoadError> for Error {
+    fn from(error: LoadError) -> Self {
+        Self::Load(Box::new(error))
+    }
+}

@@ -1,0 +1,36 @@
+//! The façade that people embed: open a [`Database`], load, query, look at the shapes.
+//!
+//! ```
+//! use basalt_engine::{Answer, Database, QueryOptions};
+//!
+//! let database = Database::in_memory();
+//! database.load_text("<http://e/a> <http://e/p> 1 .", basalt_engine::GraphFormat::Turtle)?;
+//! let answer = database.query("SELECT ?s { ?s ?p 1 }", &QueryOptions::default())?;
+//! let Answer::Solutions(solutions) = answer else { unreachable!() };
+//! assert_eq!(solutions.into_rows()?.len(), 1);
+//! # Ok::<(), basalt_engine::Error>(())
+//! ```
+
+pub mod answer;
+pub mod database;
+pub mod dump;
+pub mod error;
+pub mod html;
+pub mod query;
+pub mod results;
+pub mod schema;
+pub mod statistics;
+
+pub use answer::{Answer, GraphAnswer, Solutions};
+pub use basalt_loader::{
+    Input, InputSource, Layout, LoadOptions, LoadReport, NoProgress, Phase, Progress,
+};
+pub use basalt_plan::{ForceJoin, RULES};
+pub use basalt_rdf::GraphFormat;
+pub use basalt_rdf::writer::QuadWriter;
+pub use basalt_store::{CheckDepth, CheckReport, Snapshot, StoreError};
+pub use database::Database;
+pub use error::Error;
+pub use query::{Prepared, QueryOptions};
+pub use results::ResultsFormat;
+pub use schema::SchemaReport;

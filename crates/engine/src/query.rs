@@ -1,0 +1,221 @@
+//! From query text to a running query.
+
+use crate::answer::{Answer, GraphAnswer, Solutions};
+use crate::error::Error;
+use crate::statistics::SnapshotStatistics;
+use basalt_exec::results::{Construct, describe};
+use basalt_exec::{ExecOptions, execute};
+use basalt_plan::physical::{Form, Plan};
+use basalt_plan::{ForceJoin, PlanOptions, explain, plan};
+use basalt_rdf::{TermBuf, TermId};
+use basalt_store::Snapshot;
+use oxrdf::NamedNode;
+use spargebra::algebra::QueryDataset;
+use spargebra::{Query, SparqlParser};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How to run a query.
+#[derive(Clone, Debug, Default)]
+pub struct QueryOptions {
+    /// Batch size, threads, memory, timeout, cancellation, profile.
+    pub exec: ExecOptions,
+    /// The base of relative IRIs.
+    pub base: Option<String>,
+    /// Default graphs given beside the query (`default-graph-uri`); they and `named_graphs` replace
+    /// the query's own FROM clauses if either is not empty.
+    pub default_graphs: Vec<String>,
+    /// Named graphs given beside the query (`named-graph-uri`).
+    pub named_graphs: Vec<String>,
+    /// Whether the default graph is the union of all graphs.
+    pub union_default_graph: bool,
+    /// A join algorithm to prefer, for tests.
+    pub force_join: Option<ForceJoin>,
+    /// Planner rules that are off, for tests.
+    pub disabled_rules: Vec<String>,
+}
+
+/// A planned query on a snapshot.
+#[derive(Clone)]
+pub struct Prepared {
+    snapshot: Snapshot,
+    query: Arc<Query>,
+    plan: Arc<Plan>,
+    /// Time to parse the text.
+    pub parse_time: Duration,
+    /// Time to plan.
+    pub plan_time: Duration,
+}
+
+impl Prepared {
+    /// Parses and plans a query.
+    pub fn new(snapshot: Snapshot, text: &str, options: &QueryOptions) -> Result<Self, Error> {
+        let start = Instant::now();
+        let mut parser = SparqlParser::new();
+        if let Some(base) = &options.base {
+            parser = parser.with_base_iri(base).map_err(|error| Error::Query {
+                message: format!("the base '{base}' is not an absolute IRI: {error}"),
+            })?;
+        }
+        let query = parser.parse_query(text).map_err(|error| Error::Query {
+            message: quote(text, &error),
+        })?;
+        let parse_time = start.elapsed();
+        let start = Instant::now();
+        let dataset = dataset_override(options)?;
+        let plan_options = PlanOptions {
+            force_join: options.force_join,
+            disabled_rules: options.disabled_rules.clone(),
+            union_default_graph: options.union_default_graph,
+        };
+        let plan = plan(
+            &query,
+            dataset.as_ref(),
+            &SnapshotStatistics(&snapshot),
+            &plan_options,
+        )?;
+        let plan_time = start.elapsed();
+        Ok(Self {
+            snapshot,
+            query: Arc::new(query),
+            plan: Arc::new(plan),
+            parse_time,
+            plan_time,
+        })
+    }
+
+    /// Runs it.
+    pub fn run(&self, options: &QueryOptions) -> Result<Answer, Error> {
+        let mut execution = execute(
+            Arc::clone(&self.plan),
+            self.snapshot.clone(),
+            options.exec.clone(),
+        )?;
+        Ok(match &self.plan.form {
+            Form::Select(slots) => Answer::Solutions(Solutions::new(execution, slots)),
+            Form::Ask => Answer::Boolean(execution.next_batch()?.is_some()),
+            Form::Construct(template) => Answer::Graph(GraphAnswer::Construct(Box::new(
+                Construct::new(execution, template.clone()),
+            ))),
+            Form::Describe(slots) => {
+                let graphs = self.described_graphs(options);
+                let triples = describe(execution, slots, graphs.as_deref())?;
+                Answer::Graph(GraphAnswer::Triples(triples.into_iter()))
+            }
+        })
+    }
+
+    /// The graphs that DESCRIBE reads; `None` is all.
+    fn described_graphs(&self, options: &QueryOptions) -> Option<Vec<TermId>> {
+        let find = |iri: &str| {
+            self.snapshot
+                .dictionary()
+                .find(basalt_rdf::TermView::Iri(iri))
+        };
+        if !options.default_graphs.is_empty() {
+            return Some(
+                options
+                    .default_graphs
+                    .iter()
+                    .filter_map(|iri| find(iri))
+                    .collect(),
+            );
+        }
+        match self.query.dataset() {
+            Some(dataset) => Some(
+                dataset
+                    .default
+                    .iter()
+                    .filter_map(|node| find(node.as_str()))
+                    .collect(),
+            ),
+            None if options.union_default_graph => None,
+            None => Some(vec![TermId::DEFAULT_GRAPH]),
+        }
+    }
+
+    /// The plan as text, with estimates.
+    pub fn explain(&self) -> String {
+        explain(
+            &self.plan,
+            &SnapshotStatistics(&self.snapshot),
+            &|id| self.term_text(id),
+            None,
+        )
+    }
+
+    /// Runs the query to its end and gives the plan with actual rows and times, and the rows.
+    pub fn profile(&self, options: &QueryOptions) -> Result<(String, u64), Error> {
+        let exec = ExecOptions {
+            profile: true,
+            ..options.exec.clone()
+        };
+        let mut execution = execute(Arc::clone(&self.plan), self.snapshot.clone(), exec)?;
+        let mut rows = 0;
+        while let Some(batch) = execution.next_batch()? {
+            rows += batch.rows() as u64;
+        }
+        let statistics = SnapshotStatistics(&self.snapshot);
+        let profile = execution.profile();
+        Ok((
+            explain(
+                &self.plan,
+                &statistics,
+                &|id| self.term_text(id),
+                Some(&profile),
+            ),
+            rows,
+        ))
+    }
+
+    fn term_text(&self, id: TermId) -> String {
+        if id == TermId::DEFAULT_GRAPH {
+            return "default".to_owned();
+        }
+        let mut buffer = TermBuf::new();
+        match self.snapshot.dictionary().decode(id, &mut buffer) {
+            Ok(()) => buffer.view().to_string(),
+            Err(_) => format!("{id:?}"),
+        }
+    }
+
+    /// The plan itself.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+}
+
+/// A parser's message with the line at fault.
+fn quote(text: &str, error: &spargebra::SparqlSyntaxError) -> String {
+    let message = error.to_string();
+    // The message starts with `error at LINE:COLUMN`.
+    let line = message
+        .strip_prefix("error at ")
+        .and_then(|rest| rest.split(':').next())
+        .and_then(|number| number.parse::<usize>().ok())
+        .and_then(|number| text.lines().nth(number.saturating_sub(1)));
+    match line {
+        Some(line) if !line.trim().is_empty() => format!("{message}, in «{}»", line.trim()),
+        _ => message,
+    }
+}
+
+fn dataset_override(options: &QueryOptions) -> Result<Option<QueryDataset>, Error> {
+    if options.default_graphs.is_empty() && options.named_graphs.is_empty() {
+        return Ok(None);
+    }
+    let nodes = |iris: &[String]| {
+        iris.iter()
+            .map(|iri| {
+                NamedNode::new(iri).map_err(|error| Error::Query {
+                    message: format!("the graph '{iri}' is not an absolute IRI: {error}"),
+                })
+            })
+            .collect::<Result<Vec<_>, _>>()
+    };
+    let named = nodes(&options.named_graphs)?;
+    Ok(Some(QueryDataset {
+        default: nodes(&options.default_graphs)?,
+        named: Some(named),
+    }))
+}

@@ -1,0 +1,203 @@
+//! Result formats: SPARQL JSON, XML, CSV and TSV, streamed.
+//!
+//! A writer gets the head, then batches, then the end; it decodes a term straight from the
+//! dictionary into its output. The rules are those of the W3C recommendations (SPARQL 1.1 Query
+//! Results JSON Format; XML Format; CSV and TSV Formats). Memory: one output buffer.
+
+mod csv;
+mod json;
+mod tsv;
+mod xml;
+
+use crate::answer::{GraphAnswer, Solutions};
+use crate::error::Error;
+use basalt_exec::Batch;
+use basalt_rdf::writer::QuadWriter;
+use basalt_rdf::{GraphFormat, QuadView, TermBuf, TermId, TermView};
+use std::io::Write;
+
+/// Bytes gathered before they are written on.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// A format for solutions and booleans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ResultsFormat {
+    /// SPARQL 1.1 Query Results JSON.
+    Json,
+    /// SPARQL Query Results XML.
+    Xml,
+    /// SPARQL 1.1 Query Results CSV.
+    Csv,
+    /// SPARQL 1.1 Query Results TSV.
+    Tsv,
+}
+
+impl ResultsFormat {
+    /// Every format, the preferred one first.
+    pub const ALL: [Self; 4] = [Self::Json, Self::Xml, Self::Csv, Self::Tsv];
+
+    /// The format of a short name or file extension.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name.to_ascii_lowercase().as_str() {
+            "json" | "srj" => Some(Self::Json),
+            "xml" | "srx" => Some(Self::Xml),
+            "csv" => Some(Self::Csv),
+            "tsv" => Some(Self::Tsv),
+            _ => None,
+        }
+    }
+
+    /// The format of a media type without parameters.
+    pub fn from_media_type(media_type: &str) -> Option<Self> {
+        match media_type.to_ascii_lowercase().as_str() {
+            "application/sparql-results+json" | "application/json" => Some(Self::Json),
+            "application/sparql-results+xml" | "application/xml" | "text/xml" => Some(Self::Xml),
+            "text/csv" => Some(Self::Csv),
+            "text/tab-separated-values" => Some(Self::Tsv),
+            _ => None,
+        }
+    }
+
+    /// The media type to answer with.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/sparql-results+json",
+            Self::Xml => "application/sparql-results+xml",
+            Self::Csv => "text/csv; charset=utf-8",
+            Self::Tsv => "text/tab-separated-values; charset=utf-8",
+        }
+    }
+}
+
+/// What the formats differ in.
+trait RowFormat {
+    /// Before the first row.
+    fn head(&self, out: &mut Vec<u8>, variables: &[String]);
+    /// Before a row; `first` is true for the first one.
+    fn begin_row(&self, out: &mut Vec<u8>, first: bool);
+    /// One value; `position` is its column and `bound_before` the number of values before it in the row.
+    fn value(
+        &self,
+        out: &mut Vec<u8>,
+        position: usize,
+        bound_before: usize,
+        variable: &str,
+        term: TermView<'_>,
+    );
+    /// A column without value.
+    fn unbound(&self, out: &mut Vec<u8>, position: usize);
+    /// After a row.
+    fn end_row(&self, out: &mut Vec<u8>);
+    /// After the last row.
+    fn tail(&self, out: &mut Vec<u8>);
+    /// A boolean answer, whole.
+    fn boolean(&self, out: &mut Vec<u8>, value: bool);
+}
+
+fn row_format(format: ResultsFormat) -> &'static dyn RowFormat {
+    match format {
+        ResultsFormat::Json => &json::Json,
+        ResultsFormat::Xml => &xml::Xml,
+        ResultsFormat::Csv => &csv::Csv,
+        ResultsFormat::Tsv => &tsv::Tsv,
+    }
+}
+
+/// Writes all solutions and returns how many there were.
+pub fn write_solutions(
+    solutions: &mut Solutions,
+    format: ResultsFormat,
+    target: &mut dyn Write,
+) -> Result<u64, Error> {
+    let rows = row_format(format);
+    let variables = solutions.variables().to_vec();
+    let mut out = Vec::with_capacity(BUFFER_BYTES + BUFFER_BYTES / 4);
+    let mut count = 0;
+    let mut buffer = TermBuf::new();
+    rows.head(&mut out, &variables);
+    while let Some(batch) = solutions.next_batch()? {
+        for row in 0..batch.rows() {
+            rows.begin_row(&mut out, count == 0);
+            write_row(
+                rows,
+                solutions,
+                &batch,
+                row,
+                &variables,
+                &mut buffer,
+                &mut out,
+            )?;
+            rows.end_row(&mut out);
+            count += 1;
+            if out.len() >= BUFFER_BYTES {
+                target.write_all(&out)?;
+                out.clear();
+            }
+        }
+    }
+    rows.tail(&mut out);
+    target.write_all(&out)?;
+    target.flush()?;
+    Ok(count)
+}
+
+fn write_row(
+    rows: &dyn RowFormat,
+    solutions: &Solutions,
+    batch: &Batch,
+    row: usize,
+    variables: &[String],
+    buffer: &mut TermBuf,
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
+    let mut bound = 0;
+    for (position, variable) in variables.iter().enumerate() {
+        match TermId(batch.ids(position)[row]) {
+            TermId::UNBOUND => rows.unbound(out, position),
+            id => {
+                solutions.terms().decode(id, buffer)?;
+                rows.value(out, position, bound, variable, buffer.view());
+                bound += 1;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes a boolean answer.
+pub fn write_boolean(
+    value: bool,
+    format: ResultsFormat,
+    target: &mut dyn Write,
+) -> Result<(), Error> {
+    let mut out = Vec::new();
+    row_format(format).boolean(&mut out, value);
+    target.write_all(&out)?;
+    target.flush()?;
+    Ok(())
+}
+
+/// Writes the triples of a CONSTRUCT or DESCRIBE and returns how many there were.
+pub fn write_graph(
+    answer: &mut GraphAnswer,
+    format: GraphFormat,
+    target: &mut dyn Write,
+) -> Result<u64, Error> {
+    let mut writer = QuadWriter::new(target, format);
+    let mut count = 0;
+    while let Some(triples) = answer.next_triples()? {
+        for triple in &triples {
+            let subject = oxrdf::Term::from(triple.subject.clone());
+            let quad = QuadView {
+                subject: TermView::from(subject.as_ref()),
+                predicate: TermView::Iri(triple.predicate.as_str()),
+                object: TermView::from(triple.object.as_ref()),
+                graph: None,
+            };
+            writer.quad(quad)?;
+            count += 1;
+        }
+    }
+    writer.finish()?.flush()?;
+    Ok(count)
+}

@@ -1,0 +1,380 @@
+//! Odd literals: they keep their exact text, are found by their term, and compare by their value.
+//!
+//! Every literal is loaded in every layout, among enough regular ones that columns are made, and must
+//! come out of a dump byte for byte and be found by a query that names it.
+
+mod support;
+
+use basalt_engine::dump::{DumpGraph, dump};
+use basalt_engine::{CheckDepth, Database, GraphFormat, Layout, QueryOptions};
+use basalt_testkit::Answer;
+use oxrdf::Term;
+use std::collections::BTreeSet;
+use support::{Configuration, Loaded, ask, load_nquads};
+
+const LAYOUTS: [Layout; 4] = [
+    Layout::Discover,
+    Layout::AllIrregular,
+    Layout::OneTable,
+    Layout::HalfDirty,
+];
+
+/// Short names for datatypes in the lists below.
+const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
+
+/// Literals in N-Triples, `xsd:` written short; no two are the same term.
+const LITERALS: &[&str] = &[
+    // Integers in and out of their canonical form.
+    "\"1\"^^xsd:integer",
+    "\"01\"^^xsd:integer",
+    "\"+1\"^^xsd:integer",
+    "\"-0\"^^xsd:integer",
+    "\"0\"^^xsd:integer",
+    "\"-1\"^^xsd:integer",
+    "\" 1 \"^^xsd:integer",
+    "\"1.0\"^^xsd:integer",
+    "\"\"^^xsd:integer",
+    "\"one\"^^xsd:integer",
+    "\"+1\"^^xsd:long",
+    "\"1\"^^xsd:long",
+    "\"1\"^^xsd:int",
+    "\"1\"^^xsd:byte",
+    "\"127\"^^xsd:byte",
+    "\"128\"^^xsd:byte",
+    "\"-1\"^^xsd:unsignedInt",
+    "\"0\"^^xsd:positiveInteger",
+    "\"9007199254740993\"^^xsd:integer",
+    "\"9223372036854775807\"^^xsd:integer",
+    "\"9223372036854775808\"^^xsd:integer",
+    "\"-9223372036854775808\"^^xsd:integer",
+    "\"18446744073709551615\"^^xsd:unsignedLong",
+    // Decimals.
+    "\"1\"^^xsd:decimal",
+    "\"1.0\"^^xsd:decimal",
+    "\"1.300\"^^xsd:decimal",
+    "\"1.3\"^^xsd:decimal",
+    "\"1.\"^^xsd:decimal",
+    "\".5\"^^xsd:decimal",
+    "\"-.5\"^^xsd:decimal",
+    "\"-0.0\"^^xsd:decimal",
+    "\"00.50\"^^xsd:decimal",
+    "\"0.1234567890123456789\"^^xsd:decimal",
+    "\"1e3\"^^xsd:decimal",
+    // Floats and doubles.
+    "\"960000.06\"^^xsd:float",
+    "\"0.1\"^^xsd:float",
+    "\"16777217\"^^xsd:float",
+    "\"1\"^^xsd:double",
+    "\"1.0\"^^xsd:double",
+    "\"1.0E0\"^^xsd:double",
+    "\"1e0\"^^xsd:double",
+    "\"-0\"^^xsd:double",
+    "\"-0.0E0\"^^xsd:double",
+    "\"INF\"^^xsd:double",
+    "\"-INF\"^^xsd:double",
+    "\"+INF\"^^xsd:double",
+    "\"NaN\"^^xsd:double",
+    "\"1.7976931348623157E308\"^^xsd:double",
+    "\"5e-324\"^^xsd:double",
+    "\"1e400\"^^xsd:double",
+    "\"1,5\"^^xsd:double",
+    // Booleans.
+    "\"true\"^^xsd:boolean",
+    "\"1\"^^xsd:boolean",
+    "\"0\"^^xsd:boolean",
+    "\"TRUE\"^^xsd:boolean",
+    // Dates and times, zones of all kinds.
+    "\"2024-02-29\"^^xsd:date",
+    "\"2023-02-29\"^^xsd:date",
+    "\"2024-02-29Z\"^^xsd:date",
+    "\"2024-02-29+14:00\"^^xsd:date",
+    "\"2024-02-29-14:00\"^^xsd:date",
+    "\"2024-02-29+14:01\"^^xsd:date",
+    "\"-0044-03-15\"^^xsd:date",
+    "\"0000-01-01\"^^xsd:date",
+    "\"12024-01-01\"^^xsd:date",
+    "\"2024-1-1\"^^xsd:date",
+    "\"2024-06-01T12:00:00\"^^xsd:dateTime",
+    "\"2024-06-01T12:00:00Z\"^^xsd:dateTime",
+    "\"2024-06-01T12:00:00+00:00\"^^xsd:dateTime",
+    "\"2024-06-01T12:00:00-00:00\"^^xsd:dateTime",
+    "\"2024-06-01T12:00:00+05:45\"^^xsd:dateTime",
+    "\"2024-06-01T12:00:00.0\"^^xsd:dateTime",
+    "\"2024-06-01T12:00:00.120\"^^xsd:dateTime",
+    "\"2024-06-01T12:00:00.123456789012\"^^xsd:dateTime",
+    "\"2024-06-01T24:00:00\"^^xsd:dateTime",
+    "\"2024-06-01T23:59:60Z\"^^xsd:dateTime",
+    "\"2024-06-01 12:00:00\"^^xsd:dateTime",
+    "\"2024\"^^xsd:gYear",
+    "\"-2024\"^^xsd:gYear",
+    "\"2024Z\"^^xsd:gYear",
+    "\"24\"^^xsd:gYear",
+    "\"2024-06\"^^xsd:gYearMonth",
+    "\"12:00:00\"^^xsd:time",
+    "\"P1Y2M\"^^xsd:duration",
+    "\"PT36H\"^^xsd:dayTimeDuration",
+    // Strings and languages; tags are as they were written.
+    "\"\"",
+    "\"1\"",
+    "\"a\"",
+    "\"tab\there, \\\"quotes\\\" and \\\\ \\n \\r lines\"",
+    "\"\u{0}\u{1}\u{7f}\"",
+    "\"日本語 😀 \u{feff}\"",
+    "\"a\"@en",
+    "\"a\"@de",
+    "\"\"@en",
+    "\"colour\"@en-gb",
+    "\"<b>x</b>\"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#XMLLiteral>",
+    // Datatypes of our own.
+    "\"12.50\"^^<http://d/USD>",
+    "\"012.50\"^^<http://d/USD>",
+    "\"12.5\"^^<http://d/USD>",
+    "\"cheap\"^^<http://d/USD>",
+    "\"1\"^^<http://d/with%20space>",
+    "\"POINT(1 2)\"^^<http://d/wkt>",
+];
+
+/// The literals in full, with one integer and one decimal of 200 digits.
+fn literals() -> Vec<String> {
+    let digits = "1234567890".repeat(20);
+    let mut all: Vec<String> = LITERALS.iter().map(|text| in_full(text)).collect();
+    all.push(in_full(&format!("\"{digits}\"^^xsd:integer")));
+    all.push(in_full(&format!("\"-{digits}\"^^xsd:integer")));
+    all.push(in_full(&format!("\"{digits}.5\"^^xsd:decimal")));
+    all
+}
+
+fn in_full(text: &str) -> String {
+    match text.split_once("^^xsd:") {
+        Some((lexical, datatype)) => format!("{lexical}^^<{XSD}{datatype}>"),
+        None => text.to_owned(),
+    }
+}
+
+/// Every literal at a subject of its own, with so many regular things around that there are tables.
+fn data() -> Vec<String> {
+    let mut lines = Vec::new();
+    for (number, literal) in literals().iter().enumerate() {
+        lines.push(format!("<http://d/s{number}> <http://d/value> {literal} ."));
+        lines.push(format!(
+            "<http://d/s{number}> <http://d/number> \"{number}\"^^<{XSD}integer> ."
+        ));
+        lines.push(format!(
+            "<http://d/s{number}> <http://d/name> \"thing {number}\"@en ."
+        ));
+    }
+    lines
+}
+
+fn loaded(layout: Layout) -> Loaded {
+    load_nquads(
+        data().join("\n"),
+        &Configuration {
+            layout,
+            ..Configuration::default()
+        },
+    )
+}
+
+fn subjects(database: &Database, query: &str) -> BTreeSet<String> {
+    match ask(database, query, &QueryOptions::default()) {
+        Ok(Answer::Solutions { rows, .. }) => {
+            let cell =
+                |row: Vec<Option<Term>>| row.into_iter().flatten().next().expect("a subject");
+            rows.into_iter().map(|row| cell(row).to_string()).collect()
+        }
+        other => unreachable!("{query}: {other:?}"),
+    }
+}
+
+#[test]
+fn the_dump_has_every_literal_byte_for_byte() {
+    for layout in LAYOUTS {
+        let loaded = loaded(layout);
+        loaded
+            .database
+            .check(CheckDepth::Deep)
+            .expect("a sound store");
+        let mut bytes = Vec::new();
+        dump(
+            &loaded.database.snapshot(),
+            &mut bytes,
+            GraphFormat::NTriples,
+            DumpGraph::Default,
+        )
+        .expect("the store is dumped");
+        let text = String::from_utf8(bytes).expect("N-Triples is UTF-8");
+        let mut found: Vec<&str> = text.lines().collect();
+        found.sort_unstable();
+        let expected = data();
+        let mut expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+        expected.sort_unstable();
+        let differs = expected.iter().zip(&found).find(|(a, b)| a != b);
+        assert_eq!(differs, None, "{layout:?}");
+        assert_eq!(expected.len(), found.len(), "{layout:?}");
+    }
+}
+
+#[test]
+fn every_literal_is_found_by_its_term_and_only_it() {
+    for layout in LAYOUTS {
+        let loaded = loaded(layout);
+        for (number, literal) in literals().iter().enumerate() {
+            // A raw NUL is text like any other, in SPARQL too.
+            let query = format!("SELECT ?s {{ ?s <http://d/value> {literal} }}");
+            let expected = BTreeSet::from([format!("<http://d/s{number}>")]);
+            assert_eq!(
+                subjects(&loaded.database, &query),
+                expected,
+                "{layout:?} {literal}"
+            );
+            let query =
+                format!("SELECT ?s {{ ?s <http://d/value> ?v FILTER sameTerm(?v, {literal}) }}");
+            assert_eq!(
+                subjects(&loaded.database, &query),
+                expected,
+                "{layout:?} {literal}"
+            );
+        }
+        let query =
+            "SELECT ?s { ?s <http://d/value> \"001\"^^<http://www.w3.org/2001/XMLSchema#integer> }";
+        assert_eq!(
+            subjects(&loaded.database, query),
+            BTreeSet::new(),
+            "a term that is not there"
+        );
+    }
+}
+
+/// Subjects of the literals listed, in the short form.
+fn subjects_of(listed: &[&str]) -> BTreeSet<String> {
+    let all = literals();
+    let number = |text: &&str| {
+        let text = in_full(text);
+        let place = all.iter().position(|literal| *literal == text);
+        format!("<http://d/s{}>", place.expect("the literal is listed"))
+    };
+    listed.iter().map(number).collect()
+}
+
+/// Conditions on `?v`, and the literals that meet them.
+const CONDITIONS: &[(&str, &[&str])] = &[
+    (
+        "?v = 1",
+        &[
+            "\"1\"^^xsd:integer",
+            "\"01\"^^xsd:integer",
+            "\"+1\"^^xsd:integer",
+            "\"+1\"^^xsd:long",
+            "\"1\"^^xsd:long",
+            "\"1\"^^xsd:int",
+            "\"1\"^^xsd:byte",
+            "\"1\"^^xsd:decimal",
+            "\"1.0\"^^xsd:decimal",
+            "\"1.\"^^xsd:decimal",
+            "\"1\"^^xsd:double",
+            "\"1.0\"^^xsd:double",
+            "\"1.0E0\"^^xsd:double",
+            "\"1e0\"^^xsd:double",
+        ],
+    ),
+    (
+        "?v = 1.3",
+        &["\"1.300\"^^xsd:decimal", "\"1.3\"^^xsd:decimal"],
+    ),
+    (
+        "?v = 0.5",
+        &["\".5\"^^xsd:decimal", "\"00.50\"^^xsd:decimal"],
+    ),
+    ("?v < 0 && ?v > -0.9", &["\"-.5\"^^xsd:decimal"]),
+    ("?v > 900000 && ?v < 1000000", &["\"960000.06\"^^xsd:float"]),
+    (
+        "?v = true",
+        &["\"true\"^^xsd:boolean", "\"1\"^^xsd:boolean"],
+    ),
+    (
+        "?v = \"2024-06-01T12:00:00Z\"^^<http://www.w3.org/2001/XMLSchema#dateTime>",
+        &[
+            "\"2024-06-01T12:00:00Z\"^^xsd:dateTime",
+            "\"2024-06-01T12:00:00+00:00\"^^xsd:dateTime",
+            "\"2024-06-01T12:00:00-00:00\"^^xsd:dateTime",
+        ],
+    ),
+    ("?v = \"a\"", &["\"a\""]),
+    ("?v = \"a\"@en", &["\"a\"@en"]),
+    ("langMatches(lang(?v), \"en-GB\")", &["\"colour\"@en-gb"]),
+    (
+        "datatype(?v) = <http://d/USD>",
+        &[
+            "\"12.50\"^^<http://d/USD>",
+            "\"012.50\"^^<http://d/USD>",
+            "\"12.5\"^^<http://d/USD>",
+            "\"cheap\"^^<http://d/USD>",
+        ],
+    ),
+    ("str(?v) = \"12.50\"", &["\"12.50\"^^<http://d/USD>"]),
+    (
+        "<http://www.w3.org/2001/XMLSchema#double>(str(?v)) = 12.5",
+        &[
+            "\"12.50\"^^<http://d/USD>",
+            "\"012.50\"^^<http://d/USD>",
+            "\"12.5\"^^<http://d/USD>",
+        ],
+    ),
+];
+
+#[test]
+fn filters_compare_values() {
+    for layout in LAYOUTS {
+        let loaded = loaded(layout);
+        for (condition, expected) in CONDITIONS {
+            let query = format!("SELECT ?s {{ ?s <http://d/value> ?v FILTER({condition}) }}");
+            assert_eq!(
+                subjects(&loaded.database, &query),
+                subjects_of(expected),
+                "{layout:?} {condition}"
+            );
+        }
+    }
+}
+
+#[test]
+fn language_tags_are_found_in_any_case_and_printed_as_written() {
+    let data = "<http://d/a> <http://d/p> \"colour\"@en-GB .\n<http://d/b> <http://d/p> \"color\"@en-us .\n";
+    for layout in LAYOUTS {
+        let configuration = Configuration {
+            layout,
+            ..Configuration::default()
+        };
+        let loaded = load_nquads(data.to_owned(), &configuration);
+        for tag in ["en-GB", "en-gb", "EN-GB"] {
+            let pattern = format!("SELECT ?s {{ ?s ?p \"colour\"@{tag} }}");
+            let filter = format!("SELECT ?s {{ ?s ?p ?o FILTER(?o = \"colour\"@{tag}) }}");
+            let expected = BTreeSet::from(["<http://d/a>".to_owned()]);
+            assert_eq!(
+                subjects(&loaded.database, &pattern),
+                expected,
+                "{layout:?} {pattern}"
+            );
+            assert_eq!(
+                subjects(&loaded.database, &filter),
+                expected,
+                "{layout:?} {filter}"
+            );
+        }
+        let mut bytes = Vec::new();
+        dump(
+            &loaded.database.snapshot(),
+            &mut bytes,
+            GraphFormat::NTriples,
+            DumpGraph::All,
+        )
+        .expect("the store is dumped");
+        let mut lines: Vec<&str> = std::str::from_utf8(&bytes)
+            .expect("UTF-8")
+            .lines()
+            .collect();
+        lines.sort_unstable();
+        assert_eq!(lines, data.lines().collect::<Vec<_>>());
+    }
+}
