@@ -1,0 +1,219 @@
+//! `basalt query` and `basalt explain`: one query on a store, or on files in memory.
+
+use crate::commands::load::load_in_memory;
+use crate::error::CliError;
+use crate::output::{Output, message, write_stdout};
+use crate::values::{AnswerFormat, answer_format, bytes, duration, show_count};
+use basalt_engine::results::{write_boolean, write_graph, write_solutions};
+use basalt_engine::{Answer, Database, GraphFormat, QueryOptions, ResultsFormat};
+use clap::Args;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Run one query on a store, or on files in memory
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    basalt query --location store --query 'SELECT (COUNT(*) AS ?n) { ?s ?p ?o }'\n  \
+    basalt query --data data.ttl --query-file q.rq --results-format json\n  \
+    echo 'ASK { ?s a ?class }' | basalt query --location store")]
+pub struct QueryCommand {
+    #[command(flatten)]
+    source: Source,
+    /// Format of the answer: json, xml, csv, tsv; for graphs nt, nq, ttl, trig [default: tsv, nt]
+    #[arg(long, env = "BASALT_RESULTS_FORMAT", value_name = "FORMAT", value_parser = answer_format,
+        hide_env_values = true)]
+    results_format: Option<AnswerFormat>,
+    /// Print the plan with estimates instead of running the query
+    #[arg(
+        long,
+        env = "BASALT_EXPLAIN",
+        conflicts_with = "profile",
+        hide_env_values = true
+    )]
+    explain: bool,
+    /// Run the query and print the plan with actual rows and times instead of the answer
+    #[arg(long, env = "BASALT_PROFILE", hide_env_values = true)]
+    profile: bool,
+}
+
+/// Print the plan of a query with estimates
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  basalt explain --location store --query-file q.rq")]
+pub struct Explain {
+    #[command(flatten)]
+    source: Source,
+}
+
+/// Which query on which data, within which limits.
+#[derive(Debug, Args)]
+struct Source {
+    /// Folder of the store
+    #[arg(
+        long,
+        env = "BASALT_LOCATION",
+        value_name = "DIR",
+        required_unless_present = "data",
+        hide_env_values = true
+    )]
+    location: Option<PathBuf>,
+    /// Files to query in memory instead of a store
+    #[arg(long, env = "BASALT_DATA", value_name = "FILES", num_args = 1.., value_delimiter = ' ',
+        conflicts_with = "location", hide_env_values = true)]
+    data: Vec<PathBuf>,
+    /// The query [default: standard input]
+    #[arg(long, env = "BASALT_QUERY", hide_env_values = true)]
+    query: Option<String>,
+    /// File with the query; `-` is standard input
+    #[arg(
+        long,
+        env = "BASALT_QUERY_FILE",
+        value_name = "FILE",
+        conflicts_with = "query",
+        hide_env_values = true
+    )]
+    query_file: Option<PathBuf>,
+    /// IRI that resolves relative IRIs of the query
+    #[arg(long, env = "BASALT_BASE", value_name = "IRI", hide_env_values = true)]
+    base: Option<String>,
+    /// Graph to query as the default graph, instead of FROM; repeatable
+    #[arg(
+        long,
+        env = "BASALT_DEFAULT_GRAPH",
+        value_name = "IRI",
+        hide_env_values = true
+    )]
+    default_graph: Vec<String>,
+    /// Graph to query as a named graph, instead of FROM NAMED; repeatable
+    #[arg(
+        long,
+        env = "BASALT_NAMED_GRAPH",
+        value_name = "IRI",
+        hide_env_values = true
+    )]
+    named_graph: Vec<String>,
+    /// Let a query without FROM see the union of all graphs
+    #[arg(long, env = "BASALT_UNION_DEFAULT_GRAPH", hide_env_values = true)]
+    union_default_graph: bool,
+    /// Longest time of the query [default: no limit]
+    #[arg(long, env = "BASALT_TIMEOUT", value_parser = duration, hide_env_values = true)]
+    timeout: Option<Duration>,
+    /// Memory that the query may use
+    #[arg(long, env = "BASALT_QUERY_MEMORY", value_name = "SIZE", default_value = "2G", value_parser = bytes,
+        hide_env_values = true)]
+    query_memory: usize,
+    /// Threads [default: one per core]
+    #[arg(long, env = "BASALT_THREADS", value_name = "N", hide_env_values = true)]
+    threads: Option<usize>,
+}
+
+impl Explain {
+    /// Runs it.
+    pub fn run(self) -> Result<(), CliError> {
+        let (database, text, options) = self.source.open()?;
+        write_stdout(&with_line_end(database.prepare(&text, &options)?.explain()))
+    }
+}
+
+impl QueryCommand {
+    /// Runs it.
+    pub fn run(self) -> Result<(), CliError> {
+        let (database, text, options) = self.source.open()?;
+        let prepared = database.prepare(&text, &options)?;
+        if self.explain {
+            return write_stdout(&with_line_end(prepared.explain()));
+        }
+        if self.profile {
+            let start = Instant::now();
+            let (plan, rows) = prepared.profile(&options)?;
+            write_stdout(&with_line_end(plan))?;
+            let ms = start.elapsed().as_secs_f64() * 1e3;
+            message(&format!("{} rows in {ms:.1} ms", show_count(rows)));
+            return Ok(());
+        }
+        let mut output = Output::open(None)?;
+        write_answer(prepared.run(&options)?, self.results_format, &mut output)?;
+        output.finish()
+    }
+}
+
+impl Source {
+    fn open(self) -> Result<(Database, String, QueryOptions), CliError> {
+        let text = query_text(self.query, self.query_file.as_deref())?;
+        let database = match &self.location {
+            Some(location) => Database::open(location)?,
+            None => load_in_memory(&self.data, None, None)?,
+        };
+        let mut options = QueryOptions {
+            base: self.base,
+            default_graphs: self.default_graph,
+            named_graphs: self.named_graph,
+            union_default_graph: self.union_default_graph,
+            ..QueryOptions::default()
+        };
+        options.exec.timeout = self.timeout;
+        options.exec.memory_bytes_max = self.query_memory;
+        if let Some(threads) = self.threads.filter(|threads| *threads > 0) {
+            options.exec.threads = threads;
+        }
+        Ok((database, text, options))
+    }
+}
+
+fn query_text(text: Option<String>, file: Option<&Path>) -> Result<String, CliError> {
+    match (text, file) {
+        (Some(text), _) => Ok(text),
+        (None, Some(path)) if path.as_os_str() != "-" => {
+            std::fs::read_to_string(path).map_err(CliError::file("read", path))
+        }
+        _ => {
+            let mut text = String::new();
+            let read = std::io::stdin().read_to_string(&mut text);
+            read.map_err(|source| CliError::Stream {
+                op: "read the query from standard input",
+                source,
+            })?;
+            Ok(text)
+        }
+    }
+}
+
+fn with_line_end(mut text: String) -> String {
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
+
+/// Writes an answer in a format, or in the usual one of its kind, and returns the rows or triples.
+pub fn write_answer(
+    answer: Answer,
+    format: Option<AnswerFormat>,
+    target: &mut dyn Write,
+) -> Result<u64, CliError> {
+    let results = || match format {
+        None => Ok(ResultsFormat::Tsv),
+        Some(AnswerFormat::Results(format)) => Ok(format),
+        Some(AnswerFormat::Graph(format)) => Err(CliError::Other(format!(
+            "{} cannot hold solutions, use json, xml, csv or tsv",
+            format.name()
+        ))),
+    };
+    match answer {
+        Answer::Solutions(mut solutions) => {
+            Ok(write_solutions(&mut solutions, results()?, target)?)
+        }
+        Answer::Boolean(value) => {
+            write_boolean(value, results()?, target)?;
+            Ok(1)
+        }
+        Answer::Graph(mut graph) => match format {
+            None => Ok(write_graph(&mut graph, GraphFormat::NTriples, target)?),
+            Some(AnswerFormat::Graph(format)) => Ok(write_graph(&mut graph, format, target)?),
+            Some(AnswerFormat::Results(_)) => {
+                let text = "the answer is a graph, use nt, nq, ttl or trig as its format";
+                Err(CliError::Other(text.to_owned()))
+            }
+        },
+    }
+}

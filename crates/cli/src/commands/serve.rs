@@ -1,0 +1,94 @@
+//! `basalt serve`: the HTTP endpoint.
+
+use crate::commands::load::load_in_memory;
+use crate::error::CliError;
+use crate::output::message;
+use crate::values::{bytes, duration};
+use basalt_engine::Database;
+use basalt_server::{ServerOptions, serve};
+use clap::Args;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Answer SPARQL queries over HTTP, until interrupted
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  basalt serve --location store --cors\n  \
+    curl 'http://127.0.0.1:7420/query' --data-urlencode 'query=SELECT * { ?s ?p ?o } LIMIT 3'")]
+pub struct Serve {
+    /// Folder of the store; a new folder is an empty store, no location is an empty store in memory
+    #[arg(
+        long,
+        env = "BASALT_LOCATION",
+        value_name = "DIR",
+        hide_env_values = true
+    )]
+    location: Option<PathBuf>,
+    /// Files to load into memory and serve
+    #[arg(long, env = "BASALT_DATA", value_name = "FILES", num_args = 1.., value_delimiter = ' ',
+        conflicts_with = "location", hide_env_values = true)]
+    data: Vec<PathBuf>,
+    #[command(flatten)]
+    endpoint: Endpoint,
+}
+
+/// Options of the endpoint.
+#[derive(Debug, Args)]
+pub struct Endpoint {
+    /// Address and port to listen on
+    #[arg(
+        long,
+        env = "BASALT_BIND",
+        default_value = "127.0.0.1:7420",
+        hide_env_values = true
+    )]
+    bind: String,
+    /// Let pages of other origins use the endpoint
+    #[arg(long, env = "BASALT_CORS", hide_env_values = true)]
+    cors: bool,
+    /// Longest time of a query
+    #[arg(long, env = "BASALT_TIMEOUT", default_value = "60s", value_parser = duration, hide_env_values = true)]
+    timeout: Duration,
+    /// Memory that one query may use
+    #[arg(long, env = "BASALT_QUERY_MEMORY", value_name = "SIZE", default_value = "2G", value_parser = bytes,
+        hide_env_values = true)]
+    query_memory: usize,
+    /// Let queries without FROM see the union of all graphs
+    #[arg(long, env = "BASALT_UNION_DEFAULT_GRAPH", hide_env_values = true)]
+    union_default_graph: bool,
+    /// Threads of one query [default: one per core]
+    #[arg(long, env = "BASALT_THREADS", value_name = "N", hide_env_values = true)]
+    threads: Option<usize>,
+}
+
+impl Serve {
+    /// Runs it.
+    pub fn run(self) -> Result<(), CliError> {
+        let database = match &self.location {
+            Some(location) => Database::open_or_empty(location)?,
+            None if self.data.is_empty() => Database::in_memory(),
+            None => load_in_memory(&self.data, None, None)?,
+        };
+        self.endpoint.serve(database)
+    }
+}
+
+impl Endpoint {
+    /// Serves a database until interrupted.
+    pub fn serve(self, database: Database) -> Result<(), CliError> {
+        let options = ServerOptions {
+            bind: self.bind,
+            cors: self.cors,
+            timeout: Some(self.timeout),
+            query_memory_bytes: self.query_memory,
+            threads: self.threads.unwrap_or(0),
+            union_default_graph: self.union_default_graph,
+        };
+        let mut ready = |address| {
+            message(&format!(
+                "listening on http://{address}/ (SPARQL at /query)"
+            ))
+        };
+        Ok(serve(Arc::new(database), options, &mut ready)?)
+    }
+}

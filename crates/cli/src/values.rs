@@ -1,0 +1,123 @@
+//! Values of options: sizes, durations, formats.
+
+use basalt_engine::{GraphFormat, ResultsFormat};
+use basalt_server::parse_duration;
+use std::time::Duration;
+
+/// A duration such as `30s`; a plain number is seconds.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let expected = "expected a duration such as 500ms, 30s, 5m or 1h";
+    parse_duration(text, Duration::from_secs(1)).ok_or_else(|| expected.to_owned())
+}
+
+/// A size such as `4G`; a plain number is bytes.
+pub fn bytes(text: &str) -> Result<usize, String> {
+    let expected = || "expected a size such as 512M or 4G".to_owned();
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit = unit.trim().to_ascii_uppercase();
+    let shift = match unit.trim_end_matches('B').trim_end_matches('I') {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return Err(expected()),
+    };
+    let number: usize = number.parse().map_err(|_| expected())?;
+    number
+        .checked_mul(1 << shift)
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(expected)
+}
+
+/// An RDF syntax by its short name or media type.
+pub fn graph_format(text: &str) -> Result<GraphFormat, String> {
+    let known = GraphFormat::from_extension(text).or_else(|| GraphFormat::from_media_type(text));
+    known.ok_or_else(|| "expected nt, nq, ttl or trig".to_owned())
+}
+
+/// A format of answers: of solutions and booleans, or of graphs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerFormat {
+    /// Solutions and booleans.
+    Results(ResultsFormat),
+    /// Graphs.
+    Graph(GraphFormat),
+}
+
+/// A format of answers by its short name or media type.
+pub fn answer_format(text: &str) -> Result<AnswerFormat, String> {
+    if let Some(format) =
+        ResultsFormat::from_name(text).or_else(|| ResultsFormat::from_media_type(text))
+    {
+        return Ok(AnswerFormat::Results(format));
+    }
+    let expected = "expected json, xml, csv or tsv, or for graphs nt, nq, ttl or trig";
+    graph_format(text)
+        .map(AnswerFormat::Graph)
+        .map_err(|_| expected.to_owned())
+}
+
+/// A number of bytes for people.
+pub fn show_bytes(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    let mut unit = "B";
+    for larger in ["KiB", "MiB", "GiB", "TiB"] {
+        if value < 1024.0 {
+            break;
+        }
+        value /= 1024.0;
+        unit = larger;
+    }
+    match unit {
+        "B" => format!("{bytes} B"),
+        _ => format!("{value:.1} {unit}"),
+    }
+}
+
+/// A count for people, in groups of three digits.
+pub fn show_count(count: u64) -> String {
+    let digits = count.to_string();
+    let mut out = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        let sizes = [
+            ("1", 1),
+            ("4G", 4 << 30),
+            ("512m", 512 << 20),
+            ("2KiB", 2048),
+            ("3 MB", 3 << 20),
+        ];
+        for (text, expected) in sizes {
+            assert_eq!(bytes(text), Ok(expected), "{text}");
+        }
+        for bad in ["", "G", "0", "-1", "4X", "1.5G", "99999999999T"] {
+            assert!(bytes(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_shown_for_people() {
+        assert_eq!(show_count(0), "0");
+        assert_eq!(show_count(999), "999");
+        assert_eq!(show_count(1_234_567), "1,234,567");
+        assert_eq!(show_bytes(1023), "1023 B");
+        assert_eq!(show_bytes(1536), "1.5 KiB");
+    }
+}

@@ -1,0 +1,29 @@
+//! The SPARQL Protocol over HTTP, on top of the engine; the only crate that knows HTTP.
+//!
+//! [`serve`] blocks until the process is told to stop, [`spawn`] runs in the background. A request
+//! goes through `routes` (which path), `protocol` (which query, with which parameters), `negotiate`
+//! (which format) and `query` (running it on a blocking thread, streaming the answer); `problem`
+//! turns whatever goes wrong into a status and a problem document. No data logic lives here.
+//!
+//! Invariant: a result that ends early ends the connection with an error; it never looks complete.
+
+mod cors;
+mod form;
+mod metrics;
+mod negotiate;
+mod options;
+mod pages;
+mod problem;
+mod protocol;
+mod query;
+mod registry;
+mod routes;
+mod run;
+mod sink;
+mod state;
+
+#[cfg(test)]
+mod tests;
+
+pub use options::{ServerError, ServerOptions, parse_duration};
+pub use run::{RunningServer, serve, spawn};

@@ -1,0 +1,70 @@
+//! What a server can be told, and why it may not start.
+
+use std::io;
+use std::time::Duration;
+
+/// Options of a server.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Address and port to listen on; port 0 takes a free one.
+    pub bind: String,
+    /// Whether pages of other origins may use the endpoint.
+    pub cors: bool,
+    /// The longest time that a query may take; a request can ask for less.
+    pub timeout: Option<Duration>,
+    /// Bytes that the operators of one query may hold.
+    pub query_memory_bytes: usize,
+    /// Threads that may work on one query; 0 for as many as the machine has cores.
+    pub threads: usize,
+    /// Whether the default graph is the union of all graphs.
+    pub union_default_graph: bool,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            bind: "127.0.0.1:7420".to_owned(),
+            cors: false,
+            timeout: Some(Duration::from_secs(60)),
+            query_memory_bytes: 2 << 30,
+            threads: 0,
+            union_default_graph: false,
+        }
+    }
+}
+
+/// Why a server did not start or did not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on '{bind}': {source}")]
+    Bind {
+        /// The address as given.
+        bind: String,
+        /// The reason.
+        source: io::Error,
+    },
+    /// The machinery under the server failed.
+    #[error("the server failed: {0}")]
+    Io(#[from] io::Error),
+    /// The thread of the server ended without saying why.
+    #[error("the server thread was lost")]
+    Lost,
+}
+
+/// Reads a duration: `500ms`, `10s`, `2m`, `1h`, and a plain number in the given unit.
+pub fn parse_duration(text: &str, plain_unit: Duration) -> Option<Duration> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let (number, unit) = text.split_at(digits.unwrap_or(text.len()));
+    let unit = match unit.trim() {
+        "" => plain_unit,
+        "ms" => Duration::from_millis(1),
+        "s" => Duration::from_secs(1),
+        "m" | "min" => Duration::from_secs(60),
+        "h" => Duration::from_secs(3600),
+        _ => return None,
+    };
+    let number: f64 = number.parse().ok()?;
+    Duration::try_from_secs_f64(number * unit.as_secs_f64()).ok()
+}

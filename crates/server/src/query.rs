@@ -1,0 +1,187 @@
+//! Running a query for a request: on a blocking thread, its answer streamed.
+//!
+//! The thread prepares the query, chooses the format by its form and writes into a
+//! [`ChunkSink`]; the request waits for the head only. Whoever drops the waiting future or the
+//! body (a client that hangs up) thereby sets the query's cancel flag.
+
+use crate::metrics::Outcome;
+use crate::negotiate::{GRAPH_OFFERS, SOLUTION_OFFERS};
+use crate::problem::Problem;
+use crate::protocol::{QueryRequest, Wanted};
+use crate::sink::{CancelOnDrop, ChunkSink, Head};
+use crate::state::AppState;
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use basalt_engine::results::{write_boolean, write_graph, write_solutions};
+use basalt_engine::{Answer, GraphFormat, Prepared, QueryOptions, ResultsFormat};
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+/// Runs a query and answers with its result.
+pub async fn answer_query(state: AppState, request: QueryRequest) -> Result<Response, Problem> {
+    let cancel = Arc::new(AtomicBool::new(false));
+    let (head_sender, head) = oneshot::channel();
+    let sink = ChunkSink::new(head_sender, Arc::clone(&cancel), Handle::current());
+    let entry = state.registry.enter(&request.text, Arc::clone(&cancel));
+    let waiting = CancelOnDrop::new(&cancel);
+    tokio::task::spawn_blocking(move || {
+        run_query(&state, &request, cancel, sink);
+        drop(entry);
+    });
+    let lost = |_| {
+        let detail = "internal error: the query ended without an answer";
+        Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail))
+    };
+    let head = head.await.unwrap_or_else(lost)?;
+    // From here on the body is what the client can hang up on.
+    waiting.disarm();
+    let (media_type, body) = match head {
+        Head::Whole { media_type, bytes } => (media_type, Body::from(bytes)),
+        Head::Stream { media_type, body } => (media_type, Body::from_stream(body)),
+    };
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static(media_type)),
+        (header::VARY, HeaderValue::from_static("accept")),
+    ];
+    Ok((headers, body).into_response())
+}
+
+/// The work of the blocking thread.
+fn run_query(
+    state: &AppState,
+    request: &QueryRequest,
+    cancel: Arc<AtomicBool>,
+    mut sink: ChunkSink,
+) {
+    let start = Instant::now();
+    let outcome = write_answer(state, request, cancel, &mut sink);
+    let (outcome, rows) = match outcome {
+        Ok(rows) => match sink.finish() {
+            Ok(()) => (Outcome::Status(200), rows),
+            Err(_) => (Outcome::Aborted, rows),
+        },
+        Err(problem) => {
+            let status = problem.status.as_u16();
+            match sink.fail(problem) {
+                true => (Outcome::Status(status), 0),
+                false => (Outcome::Aborted, 0),
+            }
+        }
+    };
+    state.metrics.query_ended(outcome, rows, start.elapsed());
+}
+
+fn write_answer(
+    state: &AppState,
+    request: &QueryRequest,
+    cancel: Arc<AtomicBool>,
+    sink: &mut ChunkSink,
+) -> Result<u64, Problem> {
+    let options = query_options(state, request, cancel);
+    let prepared = state.database.prepare(&request.text, &options)?;
+    if request.wanted != Wanted::Answer {
+        return write_plan(&prepared, request.wanted, &options, sink);
+    }
+    let solutions = solution_format(request);
+    let graphs = graph_format(request);
+    if solutions.is_none() && graphs.is_none() {
+        return Err(not_acceptable("any answer"));
+    }
+    match prepared.run(&options)? {
+        Answer::Solutions(mut answer) => {
+            let (media_type, format) = solutions.ok_or_else(|| not_acceptable("solutions"))?;
+            sink.set_media_type(media_type);
+            Ok(write_solutions(&mut answer, format, sink)?)
+        }
+        Answer::Boolean(value) => {
+            let (media_type, format) = solutions.ok_or_else(|| not_acceptable("a boolean"))?;
+            sink.set_media_type(media_type);
+            write_boolean(value, format, sink)?;
+            Ok(1)
+        }
+        Answer::Graph(mut answer) => {
+            let (media_type, format) = graphs.ok_or_else(|| not_acceptable("a graph"))?;
+            sink.set_media_type(media_type);
+            Ok(write_graph(&mut answer, format, sink)?)
+        }
+    }
+}
+
+fn write_plan(
+    prepared: &Prepared,
+    wanted: Wanted,
+    options: &QueryOptions,
+    sink: &mut ChunkSink,
+) -> Result<u64, Problem> {
+    let (text, rows) = match wanted {
+        Wanted::Profile => prepared.profile(options)?,
+        Wanted::Explain | Wanted::Answer => (prepared.explain(), 0),
+    };
+    sink.write_all(text.as_bytes())
+        .map_err(basalt_engine::Error::from)?;
+    Ok(rows)
+}
+
+fn query_options(
+    state: &AppState,
+    request: &QueryRequest,
+    cancel: Arc<AtomicBool>,
+) -> QueryOptions {
+    let given = &state.options;
+    let mut options = QueryOptions {
+        default_graphs: request.default_graphs.clone(),
+        named_graphs: request.named_graphs.clone(),
+        union_default_graph: given.union_default_graph,
+        ..QueryOptions::default()
+    };
+    options.exec.cancel = cancel;
+    options.exec.memory_bytes_max = given.query_memory_bytes;
+    options.exec.timeout = match (given.timeout, request.timeout) {
+        (Some(limit), Some(asked)) => Some(limit.min(asked)),
+        (limit, asked) => limit.or(asked),
+    };
+    if given.threads > 0 {
+        options.exec.threads = given.threads;
+    }
+    options
+}
+
+/// The format of solutions: the one named, else the best one accepted.
+fn solution_format(request: &QueryRequest) -> Option<(&'static str, ResultsFormat)> {
+    let named = request.format.as_deref().and_then(|name| {
+        ResultsFormat::from_name(name).or_else(|| ResultsFormat::from_media_type(name))
+    });
+    let chosen = match named {
+        Some(format) => Some((format.media_type(), format)),
+        None => request.accept.best(&SOLUTION_OFFERS),
+    };
+    chosen.map(|(media_type, format)| match format {
+        ResultsFormat::Csv | ResultsFormat::Tsv => (format.media_type(), format),
+        ResultsFormat::Json | ResultsFormat::Xml => (media_type, format),
+    })
+}
+
+/// The format of a graph: the one named, else the best one accepted.
+fn graph_format(request: &QueryRequest) -> Option<(&'static str, GraphFormat)> {
+    let named = request.format.as_deref().and_then(|name| {
+        GraphFormat::from_extension(name).or_else(|| GraphFormat::from_media_type(name))
+    });
+    match named {
+        Some(format) => Some((format.media_type(), format)),
+        None => request.accept.best(&GRAPH_OFFERS),
+    }
+}
+
+fn not_acceptable(what: &str) -> Problem {
+    let solutions = SOLUTION_OFFERS.map(|offer| offer.0).join(", ");
+    let graphs = GRAPH_OFFERS.map(|offer| offer.0).join(", ");
+    let detail = format!(
+        "no accepted media type can hold {what}: solutions come as {solutions}; graphs as {graphs}"
+    );
+    Problem::new(StatusCode::NOT_ACCEPTABLE, detail)
+}

@@ -1,0 +1,95 @@
+//! The queries that are running: to be listed, and to be told to stop.
+//!
+//! An [`Entry`] is in the list as long as it lives.
+
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// Characters of a query text shown in the list.
+const SHOWN_CHARS: usize = 2000;
+
+/// All running queries.
+#[derive(Debug, Default)]
+pub struct Registry {
+    next_id: AtomicU64,
+    running: Mutex<BTreeMap<u64, Running>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    text: String,
+    start: Instant,
+    cancel: Arc<AtomicBool>,
+}
+
+/// The place of one query in the list.
+#[derive(Debug)]
+pub struct Entry {
+    registry: Arc<Registry>,
+    id: u64,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.registry.lock().remove(&self.id);
+    }
+}
+
+impl Registry {
+    /// Adds a query with the flag that stops it.
+    pub fn enter(self: &Arc<Self>, text: &str, cancel: Arc<AtomicBool>) -> Entry {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let text = text.chars().take(SHOWN_CHARS).collect();
+        self.lock().insert(
+            id,
+            Running {
+                text,
+                start: Instant::now(),
+                cancel,
+            },
+        );
+        Entry {
+            registry: Arc::clone(self),
+            id,
+        }
+    }
+
+    /// The number of running queries.
+    pub fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Tells a query to stop; false if there is none of that number.
+    pub fn cancel(&self, id: u64) -> bool {
+        let running = self.lock();
+        let found = running.get(&id);
+        found
+            .inspect(|query| query.cancel.store(true, Ordering::Relaxed))
+            .is_some()
+    }
+
+    /// Tells all queries to stop.
+    pub fn cancel_all(&self) {
+        self.lock()
+            .values()
+            .for_each(|query| query.cancel.store(true, Ordering::Relaxed));
+    }
+
+    /// The list, oldest first.
+    pub fn to_json(&self) -> Value {
+        let running = self.lock();
+        let entries = running.iter().map(|(id, query)| {
+            let elapsed_ms = query.start.elapsed().as_millis() as u64;
+            json!({"id": id, "query": query.text, "elapsed_ms": elapsed_ms})
+        });
+        Value::Array(entries.collect())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Running>> {
+        // Every change is one call of the map, so a panic elsewhere leaves nothing half done.
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

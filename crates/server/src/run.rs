@@ -1,0 +1,166 @@
+//! Starting and stopping a server.
+//!
+//! Stopping lets requests finish, cancels the queries still running after a while, and gives up on
+//! connections that do not end even then.
+
+use crate::options::{ServerError, ServerOptions};
+use crate::registry::Registry;
+use crate::routes::router;
+use crate::state::AppState;
+use axum::serve::ListenerExt;
+use basalt_engine::Database;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{oneshot, watch};
+
+/// Time that running queries have to end when the server stops, before they are cancelled.
+const GRACE: Duration = Duration::from_secs(5);
+/// Time that connections have to end after that.
+const LAST_GRACE: Duration = Duration::from_secs(2);
+
+/// Serves until the process gets an interrupt or a termination signal. `ready` hears the address.
+pub fn serve(
+    database: Arc<Database>,
+    options: ServerOptions,
+    ready: &mut dyn FnMut(SocketAddr),
+) -> Result<(), ServerError> {
+    let runtime = runtime()?;
+    let outcome = runtime.block_on(async {
+        let (listener, address) = listen(&options).await?;
+        // The handlers are there before anyone is told, so that no signal comes too early.
+        let stop = stop_signal()?;
+        ready(address);
+        run(listener, AppState::new(database, options), stop).await
+    });
+    runtime.shutdown_timeout(LAST_GRACE);
+    outcome
+}
+
+/// Serves in the background until the returned value is shut down or dropped.
+pub fn spawn(
+    database: Arc<Database>,
+    options: ServerOptions,
+) -> Result<RunningServer, ServerError> {
+    let runtime = runtime()?;
+    let (listener, address) = runtime.block_on(listen(&options))?;
+    let (stop, stopped) = oneshot::channel::<()>();
+    let thread = std::thread::spawn(move || {
+        let stop = async {
+            // A dropped handle stops the server as well.
+            let _ = stopped.await;
+        };
+        let outcome = runtime.block_on(run(listener, AppState::new(database, options), stop));
+        runtime.shutdown_timeout(LAST_GRACE);
+        outcome
+    });
+    Ok(RunningServer {
+        address,
+        stop: Some(stop),
+        thread: Some(thread),
+    })
+}
+
+/// A server in the background.
+pub struct RunningServer {
+    address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<Result<(), ServerError>>>,
+}
+
+impl RunningServer {
+    /// The address it listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops it and waits for its end.
+    pub fn shutdown(mut self) -> Result<(), ServerError> {
+        drop(self.stop.take());
+        match self.thread.take() {
+            Some(thread) => thread.join().map_err(|_| ServerError::Lost)?,
+            None => Ok(()),
+        }
+    }
+}
+
+fn runtime() -> Result<Runtime, ServerError> {
+    Ok(Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("basalt-http")
+        .build()?)
+}
+
+async fn listen(options: &ServerOptions) -> Result<(TcpListener, SocketAddr), ServerError> {
+    let failed = |source| ServerError::Bind {
+        bind: options.bind.clone(),
+        source,
+    };
+    let listener = TcpListener::bind(&options.bind).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
+}
+
+async fn run(
+    listener: TcpListener,
+    state: AppState,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), ServerError> {
+    let listener = listener.tap_io(|stream| {
+        // Without it small answers wait for the client's acknowledgement; they work all the same.
+        let _ = stream.set_nodelay(true);
+    });
+    let registry = Arc::clone(&state.registry);
+    let (announce, mut announced) = watch::channel(false);
+    let server = axum::serve(listener, router(state)).with_graceful_shutdown(async move {
+        stop.await;
+        announce.send_replace(true);
+    });
+    tokio::select! {
+        outcome = server.into_future() => Ok(outcome?),
+        () = end_of_patience(&mut announced, &registry) => Ok(()),
+    }
+}
+
+/// Ends some time after the stop, having cancelled what runs.
+async fn end_of_patience(announced: &mut watch::Receiver<bool>, registry: &Registry) {
+    if announced
+        .wait_for(|is_stopping| *is_stopping)
+        .await
+        .is_err()
+    {
+        // The server ended by itself; its own end is what counts.
+        std::future::pending::<()>().await;
+    }
+    tokio::time::sleep(GRACE).await;
+    registry.cancel_all();
+    tokio::time::sleep(LAST_GRACE).await;
+}
+
+/// Waits for an interrupt or a termination signal.
+#[cfg(unix)]
+fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static, ServerError> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+/// Waits for an interrupt.
+#[cfg(not(unix))]
+fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static, ServerError> {
+    Ok(async {
+        // If the handler cannot be installed the server still serves, until it is killed.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    })
+}

@@ -1,0 +1,223 @@
+//! From a blocking thread that writes to the body of a response, chunk by chunk.
+//!
+//! ```text
+//! query thread ── ChunkSink ──► head (once) ──► status and headers
+//!                     └───────► bounded channel ──► AnswerBody ──► hyper ──► socket
+//! ```
+//! Nothing is sent before the first chunk is full or the answer is complete, so an error before
+//! that still decides the status, and a small answer goes out whole, with its length.
+//!
+//! Invariant: a body ends well only after [`ChunkSink::finish`]; a sink that is dropped before, by
+//! an error or a panic, makes the body fail, which closes the connection without its end mark.
+//! Memory: [`CHUNKS_WAITING_MAX`] chunks and the one being filled.
+
+use crate::problem::Problem;
+use std::io::{self, Write};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
+use tokio_stream::Stream;
+
+/// Bytes of a chunk: large enough that the channel costs nothing.
+const CHUNK_BYTES: usize = 64 << 10;
+/// Chunks that wait for the client before the query pauses.
+const CHUNKS_WAITING_MAX: usize = 4;
+/// How long a client may take no byte at all before it counts as gone.
+const STALL: Duration = Duration::from_secs(60);
+
+/// The beginning of an answer.
+#[derive(Debug)]
+pub enum Head {
+    /// The whole answer.
+    Whole {
+        /// Its media type.
+        media_type: &'static str,
+        /// Its bytes.
+        bytes: Vec<u8>,
+    },
+    /// An answer that comes in pieces.
+    Stream {
+        /// Its media type.
+        media_type: &'static str,
+        /// The pieces.
+        body: AnswerBody,
+    },
+}
+
+/// A piece of a body.
+enum Piece {
+    Chunk(Vec<u8>),
+    End,
+}
+
+/// Sets a flag when dropped; whoever waits for an answer holds one.
+#[derive(Debug)]
+pub struct CancelOnDrop(Option<Arc<AtomicBool>>);
+
+impl CancelOnDrop {
+    /// A guard of this flag.
+    pub fn new(flag: &Arc<AtomicBool>) -> Self {
+        Self(Some(Arc::clone(flag)))
+    }
+
+    /// Lets go without setting the flag.
+    pub fn disarm(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        if let Some(flag) = &self.0 {
+            flag.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The body of a streamed answer. Dropping it tells the query to stop.
+#[derive(Debug)]
+pub struct AnswerBody {
+    pieces: mpsc::Receiver<Piece>,
+    is_over: bool,
+    _cancel: CancelOnDrop,
+}
+
+impl std::fmt::Debug for Piece {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Chunk(bytes) => write!(f, "Chunk({} bytes)", bytes.len()),
+            Self::End => f.write_str("End"),
+        }
+    }
+}
+
+impl Stream for AnswerBody {
+    type Item = io::Result<Vec<u8>>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.is_over {
+            return Poll::Ready(None);
+        }
+        self.pieces.poll_recv(context).map(|piece| match piece {
+            Some(Piece::Chunk(bytes)) => Some(Ok(bytes)),
+            Some(Piece::End) => {
+                self.is_over = true;
+                None
+            }
+            None => {
+                self.is_over = true;
+                Some(Err(io::Error::other(
+                    "the query failed after its answer had begun",
+                )))
+            }
+        })
+    }
+}
+
+/// Where the query thread writes its answer.
+pub struct ChunkSink {
+    media_type: &'static str,
+    buffer: Vec<u8>,
+    head: Option<oneshot::Sender<Result<Head, Problem>>>,
+    pieces: Option<mpsc::Sender<Piece>>,
+    cancel: Arc<AtomicBool>,
+    runtime: Handle,
+}
+
+impl ChunkSink {
+    /// A sink whose head goes to `head`; `cancel` stops the query.
+    pub fn new(
+        head: oneshot::Sender<Result<Head, Problem>>,
+        cancel: Arc<AtomicBool>,
+        runtime: Handle,
+    ) -> Self {
+        let media_type = "text/plain; charset=utf-8";
+        Self {
+            media_type,
+            buffer: Vec::new(),
+            head: Some(head),
+            pieces: None,
+            cancel,
+            runtime,
+        }
+    }
+
+    /// Says what the bytes are; before the first of them.
+    pub fn set_media_type(&mut self, media_type: &'static str) {
+        debug_assert!(self.head.is_some(), "the head is still here");
+        self.media_type = media_type;
+    }
+
+    /// Ends an answer that is complete.
+    pub fn finish(mut self) -> io::Result<()> {
+        if let Some(head) = self.head.take() {
+            let (media_type, bytes) = (self.media_type, std::mem::take(&mut self.buffer));
+            return head
+                .send(Ok(Head::Whole { media_type, bytes }))
+                .map_err(|_| gone());
+        }
+        self.send_chunk()?;
+        self.send(Piece::End)
+    }
+
+    /// Ends an answer that failed; true if that could still be said by the status.
+    pub fn fail(mut self, problem: Problem) -> bool {
+        match self.head.take() {
+            Some(head) => {
+                // A client that is gone needs no answer.
+                let _ = head.send(Err(problem));
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn send_chunk(&mut self) -> io::Result<()> {
+        if let Some(head) = self.head.take() {
+            let (sender, pieces) = mpsc::channel(CHUNKS_WAITING_MAX);
+            let cancel = CancelOnDrop::new(&self.cancel);
+            let body = AnswerBody {
+                pieces,
+                is_over: false,
+                _cancel: cancel,
+            };
+            let media_type = self.media_type;
+            head.send(Ok(Head::Stream { media_type, body }))
+                .map_err(|_| gone())?;
+            self.pieces = Some(sender);
+        }
+        match std::mem::take(&mut self.buffer) {
+            bytes if bytes.is_empty() => Ok(()),
+            bytes => self.send(Piece::Chunk(bytes)),
+        }
+    }
+
+    fn send(&self, piece: Piece) -> io::Result<()> {
+        let pieces = self.pieces.as_ref().ok_or_else(gone)?;
+        self.runtime
+            .block_on(pieces.send_timeout(piece, STALL))
+            .map_err(|_| gone())
+    }
+}
+
+fn gone() -> io::Error {
+    io::Error::new(io::ErrorKind::BrokenPipe, "the client is gone")
+}
+
+impl Write for ChunkSink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= CHUNK_BYTES {
+            self.send_chunk()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

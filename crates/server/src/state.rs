@@ -1,0 +1,32 @@
+//! What all requests share.
+
+use crate::metrics::Metrics;
+use crate::options::ServerOptions;
+use crate::registry::Registry;
+use basalt_engine::Database;
+use std::sync::Arc;
+
+/// Shared by all requests; cheap to clone.
+#[derive(Clone)]
+pub struct AppState {
+    /// The database.
+    pub database: Arc<Database>,
+    /// The options.
+    pub options: Arc<ServerOptions>,
+    /// Running queries.
+    pub registry: Arc<Registry>,
+    /// Counters.
+    pub metrics: Arc<Metrics>,
+}
+
+impl AppState {
+    /// The state of a new server.
+    pub fn new(database: Arc<Database>, options: ServerOptions) -> Self {
+        Self {
+            database,
+            options: Arc::new(options),
+            registry: Arc::default(),
+            metrics: Arc::default(),
+        }
+    }
+}
