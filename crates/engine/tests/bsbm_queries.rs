@@ -24,6 +24,12 @@ use support::{Configuration, Loaded, ask, load_nquads, matrix, query_options};
 /// Two floats this near, relatively, are the same mean summed in another order.
 const TOLERANCE: f64 = 1e-4;
 
+/// Products in the data that every configuration is asked about; Oxigraph takes the time.
+const PRODUCTS: u64 = 40;
+
+/// A query that takes longer in some configuration is printed.
+const SLOW_SECONDS: f64 = 0.5;
+
 /// One question: a query text, and what its answer must be held against.
 struct Question {
     /// Use case, number and draw, for messages.
@@ -92,6 +98,8 @@ fn questions(pool: &ParameterPool, draws: i64, first_level: usize) -> Vec<Questi
         for number in 1..=use_case.queries() {
             let name = |what: String| format!("{} {number} {what}", use_case.name());
             if use_case.can_drill_down(number) {
+                // The benchmark itself asks the fourth and the fifth query from below the root on.
+                let first_level = first_level.max(usize::from(matches!(number, 4 | 5)));
                 for level in first_level..=pool.depth() {
                     let draw = Draw {
                         seed: 11,
@@ -128,9 +136,14 @@ fn questions(pool: &ParameterPool, draws: i64, first_level: usize) -> Vec<Questi
     all
 }
 
-fn generated(products: u64) -> String {
+/// The data set in N-Triples, products with all their types or with the leaf of the tree only.
+fn generated(products: u64, forward_chaining: bool) -> String {
     let mut bytes = Vec::new();
-    generate_to(&mut bytes, &GenerateOptions::new(products)).expect("the data is generated");
+    let options = GenerateOptions {
+        forward_chaining,
+        ..GenerateOptions::new(products)
+    };
+    generate_to(&mut bytes, &options).expect("the data is generated");
     String::from_utf8(bytes).expect("N-Triples is UTF-8")
 }
 
@@ -333,6 +346,7 @@ fn failures(
 ) -> Vec<String> {
     let mut failures = Vec::new();
     for (question, expected) in questions.iter().zip(expected) {
+        let start = Instant::now();
         if let Err(what) = check(question, expected, &loaded.database, configuration) {
             let options = query_options(configuration);
             let plan = loaded.database.prepare(&question.text, &options);
@@ -341,6 +355,10 @@ fn failures(
                 "{} {configuration:?}: {what}\n{}\n{plan}",
                 question.name, question.text
             ));
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        if seconds > SLOW_SECONDS {
+            eprintln!("slow, {seconds:.2} s: {} {configuration:?}", question.name);
         }
     }
     failures
@@ -362,10 +380,13 @@ fn assert_none(failures: &[String]) {
 
 #[test]
 fn every_query_agrees_with_oxigraph_in_every_configuration() {
-    let text = generated(100);
-    let pool = ParameterPool::from_options(100, basalt_bsbm::DEFAULT_SEED).expect("valid options");
+    let start = Instant::now();
+    let text = generated(PRODUCTS, true);
+    let pool =
+        ParameterPool::from_options(PRODUCTS, basalt_bsbm::DEFAULT_SEED).expect("valid options");
     let questions = questions(&pool, 2, 0);
     let expected = expected_answers(&oracle_dataset(&text), &questions);
+    eprintln!("Oxigraph: {:.1} s", start.elapsed().as_secs_f64());
     let nonempty = expected.iter().filter(|answer| !answer.is_empty()).count();
     assert!(
         nonempty * 2 > expected.len(),
@@ -390,7 +411,7 @@ fn a_million_triples_agree_with_oxigraph() {
         eprintln!("skipped: the 2,848 products take minutes (set BASALT_TESTS_FULL=1)");
         return;
     }
-    let text = generated(2_848);
+    let text = generated(2_848, true);
     let pool =
         ParameterPool::from_options(2_848, basalt_bsbm::DEFAULT_SEED).expect("valid options");
     // At the root Oxigraph needs hours for the products without a feature.
@@ -416,7 +437,7 @@ fn a_million_triples_agree_with_oxigraph() {
 
 #[test]
 fn a_thousand_products_have_the_eight_shapes() {
-    let loaded = load_nquads(generated(1_000), &Configuration::default());
+    let loaded = load_nquads(generated(1_000, false), &Configuration::default());
     let report = SchemaReport::new(&loaded.database.snapshot()).expect("a readable schema");
     let mut names: Vec<&str> = report
         .tables

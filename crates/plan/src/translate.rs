@@ -353,7 +353,9 @@ impl<'p, 'a> Translation<'p, 'a> {
                 }
                 let mut out = Vec::new();
                 for (variable, aggregate) in aggregates {
-                    let slot = self.variable(variable.as_str(), scope)?;
+                    // The parser's name for it is random; EXPLAIN should not be.
+                    let slot = self.planner.fresh_slot("aggregate")?;
+                    scope.slots.insert(variable.as_str().to_owned(), slot);
                     out.push(self.aggregate(slot, aggregate, graphs, scope, input.schema())?);
                 }
                 Ok(Logical::Aggregate {

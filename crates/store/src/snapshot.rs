@@ -89,6 +89,26 @@ impl Version {
             .collect()
     }
 
+    /// Verifies every section of every file, the largest files on a thread each: a damaged store is
+    /// refused before it can answer wrongly. Cost: one read of all files, 5 to 10 GB/s a core once
+    /// they are cached.
+    fn verify_checksums(&self) -> Result<(), StoreError> {
+        let (large, small): (Vec<_>, Vec<_>) = self
+            .files()
+            .into_iter()
+            .partition(|file| file.file_bytes() >= OWN_THREAD_BYTES);
+        std::thread::scope(|scope| {
+            let started: Vec<_> = large
+                .into_iter()
+                .map(|file| scope.spawn(|| file.verify()))
+                .collect();
+            let small = small.into_iter().try_for_each(SectionFile::verify);
+            started.into_iter().fold(small, |result, thread| {
+                result.and(thread.join().expect("verifying does not panic"))
+            })
+        })
+    }
+
     /// Confirms that the files are those that the manifest lists.
     fn check_listed_files(&self) -> Result<(), StoreError> {
         for file in self.files() {
@@ -103,6 +123,9 @@ impl Version {
         Ok(())
     }
 }
+
+/// Files from this size on are verified on a thread of their own: below, starting one costs more.
+const OWN_THREAD_BYTES: u64 = 4 << 20;
 
 /// The extents of tables; overlap is corruption.
 pub(crate) fn extents_of(tables: &[Table]) -> Result<Extents, StoreError> {
@@ -125,7 +148,10 @@ impl Snapshot {
             let number = manifest.version;
             let folder = Folder::directory(&version_path(dir, number));
             match Version::open(folder, manifest) {
-                Ok(version) => return Ok(Self(Arc::new(version))),
+                Ok(version) => {
+                    version.verify_checksums()?;
+                    return Ok(Self(Arc::new(version)));
+                }
                 // A writer may have replaced the version between the two steps.
                 Err(StoreError::Io { source, .. })
                     if source.kind() == ErrorKind::NotFound

@@ -292,7 +292,14 @@ fn blank_node(arguments: &mut Arguments<'_, '_>) -> Outcome {
     let node = if arguments.count() == 0 {
         BlankNode::new_unchecked(Uuid::new_v4().simple().to_string())
     } else {
-        or_error(BlankNode::new(arguments.plain(0)?.as_ref()).ok())?
+        // Any text may be given; in hexadecimal it is a valid label, and never that of a stored node.
+        let hexadecimal = arguments
+            .plain(0)?
+            .bytes()
+            .fold("made".to_owned(), |label, byte| {
+                format!("{label}{byte:02x}")
+            });
+        BlankNode::new_unchecked(hexadecimal)
     };
     Ok(Item::Id(
         arguments

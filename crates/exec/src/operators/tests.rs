@@ -12,7 +12,7 @@ type Row = Vec<u64>;
 
 fn constant(id: u64) -> Option<Constant> {
     let term = NamedNode::new_unchecked(format!("http://e/{id}")).into();
-    (id != 0).then(|| Constant {
+    (id != 0).then_some(Constant {
         term,
         id: Some(TermId(id)),
     })
