@@ -15,8 +15,12 @@ use oxsdatatypes::Decimal;
 
 /// Numeric code of `xsd:decimal`.
 const DECIMAL: u8 = 1;
-/// Numeric codes of `xsd:double` and `xsd:float`.
-const FLOATING: std::ops::RangeInclusive<u8> = 2..=3;
+/// Numeric code of `xsd:double`.
+const DOUBLE: u8 = 2;
+/// Numeric code of `xsd:float`.
+const FLOAT: u8 = 3;
+/// Numeric codes of both.
+const FLOATING: std::ops::RangeInclusive<u8> = DOUBLE..=FLOAT;
 
 /// How the text is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +79,25 @@ impl TextCast {
         }
     }
 
+    /// The id of the cast of the text of an inline number with so few digits that the shortest text of
+    /// the nearest float or double has the same ones (6 and 15: `FLT_DIG` and `DBL_DIG` of C).
+    fn short_inline(self, id: TermId) -> Option<TermId> {
+        let (code, limit) = match self {
+            Self::Float => (FLOAT, 1_000_000),
+            Self::Double => (DOUBLE, 1_000_000_000_000_000),
+            Self::Integer | Self::Decimal => return None,
+        };
+        if !id.is_numeric() || FLOATING.contains(&id.numeric_datatype()) {
+            return None;
+        }
+        let (mut mantissa, mut scale) = (id.mantissa(), id.scale());
+        while scale > 0 && mantissa % 10 == 0 {
+            mantissa /= 10;
+            scale -= 1;
+        }
+        (mantissa.abs() < limit).then(|| TermId::numeric(code, mantissa, scale))?
+    }
+
     /// Whether mantissa and scale say what the cast of the text is.
     fn knows_inline(self, id: TermId, text: TextOf) -> bool {
         let code = id.numeric_datatype();
@@ -95,6 +118,9 @@ impl TextCast {
     ) -> Result<Vec<Item>, ExecError> {
         let cast_one = |&id: &u64| {
             let term_id = TermId(id);
+            if let Some(known) = self.short_inline(term_id) {
+                return Ok(Item::Id(known.0));
+            }
             let number = if term_id.is_numeric() && self.knows_inline(term_id, text) {
                 self.of_inline(term_id)
             } else {
