@@ -2,7 +2,7 @@
 
 use basalt_plan::physical::TableIdx;
 use basalt_plan::statistics::{ColumnStatistics, IrregularStatistics, StarEstimate, Statistics};
-use basalt_rdf::{LiteralKind, LiteralView, TermId, TermView};
+use basalt_rdf::{TermId, TermView};
 use basalt_store::{Snapshot, Table};
 
 /// Characteristic sets looked at for one estimate; more would cost more than a better plan saves.
@@ -27,19 +27,6 @@ impl Statistics for SnapshotStatistics<'_> {
         match TermView::from(term.as_ref()) {
             // A label of a query never names a stored blank node.
             TermView::Blank(_) => None,
-            TermView::Literal(LiteralView {
-                lexical,
-                kind: LiteralKind::Language(tag),
-            }) => dictionary
-                .find(TermView::language(lexical, tag))
-                .or_else(|| {
-                    // The parser writes tags in lower case; stored ones are as they came.
-                    let stored = dictionary.qualifiers().to_lists().languages;
-                    let mut same = stored
-                        .iter()
-                        .filter(|other| other.eq_ignore_ascii_case(tag));
-                    same.find_map(|other| dictionary.find(TermView::language(lexical, other)))
-                }),
             view => dictionary.find(view),
         }
     }

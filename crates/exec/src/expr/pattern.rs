@@ -29,6 +29,42 @@ pub fn compile(pattern: &str, flags: &str) -> Option<Regex> {
     builder.build().ok()
 }
 
+/// A replacement in the syntax of `fn:replace` (XPath functions, section 5.6.4) put into that of the
+/// `regex` crate: `$1` is a group whatever follows, `\\$` and `\\\\` are the plain characters. `None` if it is
+/// invalid.
+///
+/// Of several digits as many are taken as still name a group of the pattern; the rest is text.
+pub fn replacement(text: &str, flags: &str, regex: &Regex) -> Option<String> {
+    if flags.contains('q') {
+        return Some(text.replace('$', "$$"));
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => match characters.next()? {
+                '$' => out.push_str("$$"),
+                '\\' => out.push('\\'),
+                _ => return None,
+            },
+            '$' => {
+                let mut group = characters.next()?.to_digit(10)? as usize;
+                while let Some(digit) = characters.peek().and_then(|c| c.to_digit(10)) {
+                    let longer = group * 10 + digit as usize;
+                    if longer >= regex.captures_len() {
+                        break;
+                    }
+                    group = longer;
+                    characters.next();
+                }
+                out.push_str(&format!("${{{group}}}"));
+            }
+            other => out.push(other),
+        }
+    }
+    Some(out)
+}
+
 /// Whether the pattern matches in each of `count` rows; with `of_str` the text is `STR` of the rows.
 pub fn matches(
     regex: &Regex,
@@ -63,4 +99,27 @@ fn matches_one(
             _ => None,
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{compile, replacement};
+
+    #[test]
+    fn replacements_name_groups_by_digits() {
+        let regex = compile("(b)(c)", "").expect("a valid pattern");
+        let replaced = |text: &str, flags: &str| {
+            let new = replacement(text, flags, &regex)?;
+            Some(regex.replace_all("abcd", new.as_str()).into_owned())
+        };
+        assert_eq!(replaced("$2$1", ""), Some("acbd".to_owned()));
+        assert_eq!(replaced("$1x", ""), Some("abxd".to_owned()));
+        assert_eq!(replaced("$12", ""), Some("ab2d".to_owned()));
+        assert_eq!(replaced("$0$9", ""), Some("abcd".to_owned()));
+        assert_eq!(replaced(r"\$1\\", ""), Some(r"a$1\d".to_owned()));
+        assert_eq!(replaced("$1", "q"), Some("a$1d".to_owned()));
+        assert_eq!(replaced("$", ""), None);
+        assert_eq!(replaced("$x", ""), None);
+        assert_eq!(replaced(r"\n", ""), None);
+    }
 }

@@ -124,7 +124,8 @@ pub fn call(
             let pattern = arguments.plain(1)?;
             let replacement = arguments.plain(2)?;
             let regex = patterns.get(&pattern, &flags)?;
-            Ok(text.with_text(regex.replace_all(text.text(), replacement.as_ref())))
+            let replacement = or_error(pattern::replacement(&replacement, &flags, regex))?;
+            Ok(text.with_text(regex.replace_all(text.text(), replacement.as_str())))
         }
         _ => Err(Fault::Error),
     }

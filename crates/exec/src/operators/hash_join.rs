@@ -2,8 +2,8 @@
 //!
 //! The build side is read whole into a [`JoinTable`]; the other side streams through. Keys are slots
 //! certain on both sides; other shared slots are checked for compatibility (equal, or unbound on
-//! a side) and merged. With no keys all pairs are compared, in pieces of bounded size. The condition
-//! is part of the join, as OPTIONAL asks for.
+//! a side) and merged. With no keys all pairs are compared, in pieces of bounded size; a semi or anti join
+//! does not look for many more partners of a row than the first. The condition is part of the join, as OPTIONAL asks for.
 //!
 //! Output keeps the order of the streaming side. Memory: the build side, and one piece of pairs.
 
@@ -15,10 +15,16 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
 use basalt_plan::physical::{JoinKind, Slot};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Pairs compared at a time when there are no keys.
 const PAIRS_MAX: usize = 1 << 16;
+
+/// Partners that a semi or anti join tries first with each row.
+const FIRST_RUN_ROWS: usize = 16;
+/// How much longer each following run is.
+const RUN_GROWTH: usize = 4;
 
 /// Where an output column comes from; indices of the probe side and of the build side.
 #[derive(Clone, Copy, Debug)]
@@ -131,6 +137,73 @@ impl HashJoin {
         (pairs, row)
     }
 
+    /// One pair for each row of the batch that has a partner, for semi and anti joins.
+    ///
+    /// Build rows are tried in growing runs, each only with the rows that have no partner yet: most
+    /// rows find theirs early, and comparing them with all others would be quadratic for nothing.
+    fn partnered(&self, batch: &Batch, cx: &Context) -> Result<Pairs, ExecError> {
+        let mut found = Pairs::default();
+        let mut pending: Vec<u32> = (0..batch.rows() as u32).collect();
+        let mut run = 0..FIRST_RUN_ROWS;
+        while !pending.is_empty() {
+            let mut matched = vec![false; batch.rows()];
+            let longer = self.try_run(batch, &pending, &run, &mut matched, cx)?;
+            let is_matched = |row: &u32| matched[*row as usize];
+            found
+                .probe
+                .extend(pending.iter().copied().filter(is_matched));
+            pending = longer.into_iter().filter(|row| !is_matched(row)).collect();
+            run = run.end..run.end + PAIRS_MAX.min(run.len() * RUN_GROWTH);
+        }
+        Ok(found)
+    }
+
+    /// Compares each row with a run of the build rows with its key, and returns those that have more.
+    fn try_run(
+        &self,
+        batch: &Batch,
+        rows: &[u32],
+        run: &Range<usize>,
+        matched: &mut [bool],
+        cx: &Context,
+    ) -> Result<Vec<u32>, ExecError> {
+        let mut longer = Vec::new();
+        let mut pairs = Pairs::default();
+        // Neighbouring rows often have the same key, without keys all do.
+        let mut last_key: Option<Vec<u64>> = None;
+        let mut partners = Vec::new();
+        for (position, &row) in rows.iter().enumerate() {
+            let keys = self.shape.probe_keys.iter();
+            let key: Vec<u64> = keys.map(|&c| batch.ids(c)[row as usize]).collect();
+            if last_key.as_ref() != Some(&key) {
+                partners.clear();
+                if key.is_empty() {
+                    partners.extend(0..self.table.rows() as u32);
+                } else {
+                    self.table.probe(&key, &mut partners);
+                }
+                last_key = Some(key);
+            }
+            let end = run.end.min(partners.len());
+            pairs
+                .build
+                .extend_from_slice(&partners[run.start.min(end)..end]);
+            pairs.probe.resize(pairs.build.len(), row);
+            if partners.len() > run.end {
+                longer.push(row);
+            }
+            if pairs.build.len() >= PAIRS_MAX || position + 1 == rows.len() {
+                cx.check()?;
+                self.keep_compatible(batch, &mut pairs);
+                self.keep_true(batch, &mut pairs, cx)?;
+                let of = pairs.probe.iter();
+                of.for_each(|&row| matched[row as usize] = true);
+                pairs = Pairs::default();
+            }
+        }
+        Ok(longer)
+    }
+
     fn keep_compatible(&self, batch: &Batch, pairs: &mut Pairs) {
         for &(probe_column, build_column) in &self.shape.compatible {
             let (left, right) = (batch.ids(probe_column), self.table.column(build_column));
@@ -202,9 +275,16 @@ impl HashJoin {
         start: usize,
         cx: &Context,
     ) -> Result<(Batch, usize), ExecError> {
-        let (mut pairs, mut end) = self.candidates(batch, start);
-        self.keep_compatible(batch, &mut pairs);
-        self.keep_true(batch, &mut pairs, cx)?;
+        let is_reducing = matches!(self.shape.kind, JoinKind::Semi | JoinKind::Anti);
+        let (mut pairs, mut end) = if is_reducing {
+            debug_assert_eq!(start, 0, "such a batch is joined in one piece");
+            (self.partnered(batch, cx)?, batch.rows())
+        } else {
+            let (mut pairs, end) = self.candidates(batch, start);
+            self.keep_compatible(batch, &mut pairs);
+            self.keep_true(batch, &mut pairs, cx)?;
+            (pairs, end)
+        };
         if self.table.rows() == 0 {
             end = batch.rows();
         }

@@ -1,6 +1,7 @@
 //! `PatternJoin`: one general pattern looked up for each input row.
 //!
-//! Memory: the matches of one input batch. Output keeps the input's order.
+//! Memory: the matches of one input row beyond a bounded number. Output keeps the input's order. A
+//! semi or anti join without condition stops at a row's first match.
 
 use super::output::Output;
 use super::pattern_scan::CompiledPattern;
@@ -13,8 +14,11 @@ use crate::star::Matches;
 use basalt_plan::physical::JoinKind;
 use std::ops::ControlFlow;
 
-/// Input rows joined at a time, so that one batch of frequent terms cannot fill the memory.
+/// Input rows joined at a time.
 const INPUT_ROWS: usize = 256;
+/// Matches after which no further input row is joined, so that one batch of frequent terms cannot fill
+/// the memory.
+const MATCHES_MAX: usize = 1 << 16;
 
 /// The operator; see the [module documentation](self).
 pub struct PatternJoin {
@@ -50,10 +54,16 @@ impl PatternJoin {
         }
     }
 
-    fn join(&self, batch: &Batch, cx: &Context) -> Result<Batch, ExecError> {
+    /// Joins rows from the start of the batch and says how many.
+    fn join(&self, batch: &Batch, cx: &Context) -> Result<(Batch, usize), ExecError> {
         let mut matches = Matches::new(self.pattern.new_slots.len());
         let mut row = Vec::with_capacity(batch.width());
-        for origin in 0..batch.rows() {
+        let is_reducing = matches!(self.kind, JoinKind::Semi | JoinKind::Anti);
+        let one_is_enough = is_reducing && self.filter.is_none();
+        let mut rows = 0;
+        while rows < batch.rows() && matches.len() < MATCHES_MAX {
+            let origin = rows;
+            rows += 1;
             cx.check()?;
             row.clear();
             batch.row_into(origin, &mut row);
@@ -64,15 +74,20 @@ impl PatternJoin {
                     .iter_mut()
                     .zip(made)
                     .for_each(|(column, &id)| column.push(id));
-                ControlFlow::Continue(())
+                if one_is_enough {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
             })?;
         }
         if let Some(filter) = &self.filter {
             let positions = filter.select(&joined(batch, &matches), cx)?;
             matches.keep(&positions);
         }
-        matches.complete(self.kind, batch.rows());
-        Ok(joined(batch, &matches).select_columns(&self.columns))
+        matches.complete(self.kind, rows);
+        let joined = joined(batch, &matches).select_columns(&self.columns);
+        Ok((joined, rows))
     }
 }
 
@@ -100,7 +115,7 @@ impl Operator for PatternJoin {
                 },
             };
             let rows = INPUT_ROWS.min(batch.rows() - start);
-            let joined = self.join(&batch.slice(start, rows), cx)?;
+            let (joined, rows) = self.join(&batch.slice(start, rows), cx)?;
             if start + rows < batch.rows() {
                 self.current = Some((batch, start + rows));
             }

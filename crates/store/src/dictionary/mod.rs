@@ -76,10 +76,22 @@ impl Dictionary {
         }
         let (id_tag, qualifier) = match literal.kind {
             LiteralKind::Simple => (tag::STRING, 0),
-            LiteralKind::Language(name) => (tag::LANGUAGE, self.qualifiers.find_language(name)?),
+            LiteralKind::Language(name) => return self.find_tagged(literal.lexical, name),
             LiteralKind::Typed(iri) => (tag::TYPED, self.qualifiers.find_datatype(iri)?),
         };
         self.literals.find(id_tag, qualifier, literal.lexical)
+    }
+
+    /// A literal with this tag or, if there is none, with the tag in other case: stored tags are spelled
+    /// as they came, queries and computed terms have them in lower case.
+    fn find_tagged(&self, lexical: &str, tag: &str) -> Option<TermId> {
+        let find = |code| self.literals.find(tag::LANGUAGE, code, lexical);
+        let exact = self.qualifiers.find_language(tag).and_then(find);
+        exact.or_else(|| {
+            let other = |name: &str| name != tag && name.eq_ignore_ascii_case(tag);
+            let mut names = (0..u16::MAX).map_while(|c| Some((c, self.qualifiers.language(c)?)));
+            names.find_map(|(code, name)| other(name).then(|| find(code)).flatten())
+        })
     }
 
     /// Fills `out` with the term of an id.
