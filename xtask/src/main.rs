@@ -32,7 +32,7 @@ usage: cargo xtask COMMAND
   ci [--full]          fmt, clippy, tidy, doc and test; --full runs the slow tests too
   tidy                 the rules of the house that no compiler checks
   w3c                  the W3C test suites, with counts per suite
-  bless                rewrite the expected sections of the golden scripts
+  bless                rewrite what golden scripts and docs/life-of-a-query.md expect
   bench [NAME] [ARGS]  micro benchmarks: all, one crate's (rdf) or one (tokenize);
                        ARGS go to the benchmark program
   help                 this text
@@ -83,7 +83,8 @@ fn dispatch(arguments: &[String]) -> Result<(), XtaskError> {
         "w3c" => w3c::run(&Workspace::find()?),
         "bless" => Workspace::find()?.run(
             Workspace::cargo()
-                .args(["test", "-p", "basalt-engine", "--test", "scripts"])
+                .args(["test", "-p", "basalt-engine"])
+                .args(["--test", "scripts", "--test", "life_of_a_query"])
                 .env("BASALT_BLESS", "1"),
         ),
         _ => Err(XtaskError::Usage {
