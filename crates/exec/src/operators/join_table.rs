@@ -1,31 +1,34 @@
 //! `JoinTable`: the build side of a hash join.
 //!
 //! ```text
-//! directory: one u64 per bucket   [ tags: 16 bits, one set per key | head: index + 1 of the first row ]
-//! next:      one u32 per row      index + 1 of the next row in the bucket, 0 at the end
-//! columns:   the build rows, column by column, in input order
+//! directory: one u64 per bucket and one more   [ tags: 16 bits, one set per key | first row of the bucket ]
+//! columns:   the build rows, column by column, bucket after bucket
 //! ```
 //!
-//! A probe that finds its tag bit unset ends after one cache line. Built once, read by all threads, counted
-//! against the query's memory until the query ends.
-//! Memory: 8 bytes per cell, 4 per row for `next`, 8 to 16 per row for the directory.
+//! The rows of a bucket lie side by side in input order, so that a key with many partners reads them in
+//! one stretch; a probe that finds its tag bit unset ends after one cache line. Built once, read by all
+//! threads, counted against the query's memory until the query ends.
+//! Memory: 8 bytes per cell, 16 to 32 per row for the directory; while it is built 4 more per row.
 
 use super::distinct::hash_row;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 
-/// Bits of a directory entry that hold the head of the chain.
-const HEAD_BITS: u32 = 48;
-const HEAD_MASK: u64 = (1 << HEAD_BITS) - 1;
+/// Bits of a directory entry that hold the first row.
+const START_BITS: u32 = 48;
+const START_MASK: u64 = (1 << START_BITS) - 1;
+/// Rows that a table can have: twice as many buckets still have 32-bit numbers.
+const ROWS_MAX: usize = 1 << 31;
 
 /// The build side; see the [module documentation](self).
 pub struct JoinTable {
+    /// The rows, in the order of their buckets.
     columns: Vec<Vec<u64>>,
     rows: usize,
     key_columns: Vec<usize>,
+    /// Tags and first row by bucket, and the number of rows at the end.
     directory: Vec<u64>,
-    next: Vec<u32>,
 }
 
 impl JoinTable {
@@ -36,7 +39,6 @@ impl JoinTable {
             rows: 0,
             key_columns: Vec::new(),
             directory: vec![0; 2],
-            next: Vec::new(),
         }
     }
 
@@ -48,56 +50,33 @@ impl JoinTable {
         cx: &Context,
     ) -> Result<Self, ExecError> {
         let rows: usize = batches.iter().map(Batch::rows).sum();
-        if rows >= u32::MAX as usize {
+        if rows > ROWS_MAX {
             return Err(ExecError::MemoryLimit {
                 limit_bytes: cx.options().memory_bytes_max,
                 operator: "HashJoin",
             });
         }
-        let buckets = (rows * 2).next_power_of_two().max(2);
-        let reserved =
-            rows * (width * size_of::<u64>() + size_of::<u32>()) + buckets * size_of::<u64>();
-        cx.reserve(reserved, "HashJoin")?;
+        let buckets = (rows * 2).next_power_of_two();
+        let cells = rows * width;
+        cx.reserve((cells + buckets) * size_of::<u64>(), "HashJoin")?;
+        let mut directory = vec![0; buckets + 1];
+        let places = places(batches, &key_columns, &mut directory);
         let columns = (0..width)
             .map(|column| {
-                let mut values = Vec::with_capacity(rows);
-                batches
-                    .iter()
-                    .for_each(|batch| values.extend_from_slice(batch.ids(column)));
+                let mut values = vec![0; rows];
+                let ids = batches.iter().flat_map(|batch| batch.ids(column));
+                for (&id, &place) in ids.zip(&places) {
+                    values[place as usize] = id;
+                }
                 values
             })
             .collect();
-        let mut table = Self {
+        Ok(Self {
             columns,
             rows,
             key_columns,
-            directory: vec![0; buckets],
-            next: vec![0; rows],
-        };
-        table.fill();
-        Ok(table)
-    }
-
-    /// Chains the rows; from the last to the first, so that chains run in input order.
-    fn fill(&mut self) {
-        let mut key = Vec::with_capacity(self.key_columns.len());
-        for row in (0..self.rows).rev() {
-            key.clear();
-            key.extend(
-                self.key_columns
-                    .iter()
-                    .map(|&column| self.columns[column][row]),
-            );
-            let hash = hash_row(&key);
-            let bucket = self.bucket(hash);
-            let entry = self.directory[bucket];
-            self.next[row] = (entry & HEAD_MASK) as u32;
-            self.directory[bucket] = entry & !HEAD_MASK | tag_bit(hash) | (row as u64 + 1);
-        }
-    }
-
-    fn bucket(&self, hash: u64) -> usize {
-        hash as usize & (self.directory.len() - 1)
+            directory,
+        })
     }
 
     /// Number of rows.
@@ -113,27 +92,62 @@ impl JoinTable {
     /// Appends the rows whose key equals `key`, in input order.
     pub fn probe(&self, key: &[u64], out: &mut Vec<u32>) {
         let hash = hash_row(key);
-        let entry = self.directory[self.bucket(hash)];
+        let bucket = bucket_of(hash, self.directory.len() - 1);
+        let entry = self.directory[bucket];
         if entry & tag_bit(hash) == 0 {
             return;
         }
-        let mut row = (entry & HEAD_MASK) as u32;
-        while row != 0 {
-            let idx = row as usize - 1;
-            if self
-                .key_columns
-                .iter()
-                .zip(key)
-                .all(|(&column, &id)| self.columns[column][idx] == id)
-            {
-                out.push(idx as u32);
-            }
-            row = self.next[idx];
+        let rows =
+            (entry & START_MASK) as usize..(self.directory[bucket + 1] & START_MASK) as usize;
+        if let [column] = self.key_columns.as_slice() {
+            let keys = &self.columns[*column][rows.clone()];
+            let equal = rows.zip(keys).filter(|(_, id)| **id == key[0]);
+            out.extend(equal.map(|(row, _)| row as u32));
+        } else {
+            let is_equal = |row: &usize| {
+                let mut cells = self.key_columns.iter().zip(key);
+                cells.all(|(&column, &id)| self.columns[column][*row] == id)
+            };
+            out.extend(rows.filter(is_equal).map(|row| row as u32));
         }
     }
 }
 
+/// Fills the directory, and says for each row in input order where it goes.
+fn places(batches: &[Batch], key_columns: &[usize], directory: &mut [u64]) -> Vec<u32> {
+    let buckets = directory.len() - 1;
+    let mut places = Vec::new();
+    let mut key = Vec::with_capacity(key_columns.len());
+    for batch in batches {
+        for row in 0..batch.rows() {
+            key.clear();
+            key.extend(key_columns.iter().map(|&column| batch.ids(column)[row]));
+            let hash = hash_row(&key);
+            let bucket = bucket_of(hash, buckets);
+            directory[bucket] = (directory[bucket] | tag_bit(hash)) + 1;
+            places.push(bucket as u32);
+        }
+    }
+    // From the number of rows in each bucket to its end, then back to its start row by row.
+    let mut end = 0;
+    for entry in directory.iter_mut() {
+        end += *entry & START_MASK;
+        *entry = *entry & !START_MASK | end;
+    }
+    for place in places.iter_mut().rev() {
+        let entry = &mut directory[*place as usize];
+        *entry -= 1;
+        *place = (*entry & START_MASK) as u32;
+    }
+    places
+}
+
+fn bucket_of(hash: u64, buckets: usize) -> usize {
+    debug_assert!(buckets.is_power_of_two());
+    hash as usize & (buckets - 1)
+}
+
 /// One of sixteen bits, chosen by hash bits that do not choose the bucket.
 fn tag_bit(hash: u64) -> u64 {
-    1 << (HEAD_BITS as u64 + (hash >> 60))
+    1 << (u64::from(START_BITS) + (hash >> 60))
 }
