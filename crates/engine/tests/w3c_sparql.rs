@@ -11,41 +11,13 @@ use basalt_rdf::reader::document::read_document;
 use basalt_rdf::reader::lines::strict;
 use basalt_rdf::{GraphFormat, QuadView, TermView};
 use basalt_testkit::bag::{self, Numbers};
-use basalt_testkit::w3c_sparql::{QueryTest, read_manifest, suite_folder};
+use basalt_testkit::w3c_sparql::{QueryTest, SPARQL_1_0, read_manifest, suite_folder};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use support::{Configuration, ask, load, matrix};
 
 const MANIFEST: &str = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#";
-
-/// Folders of SPARQL 1.0 with evaluation tests.
-const SPARQL_1_0: &[&str] = &[
-    "algebra",
-    "ask",
-    "basic",
-    "bnode-coreference",
-    "boolean-effective-value",
-    "bound",
-    "cast",
-    "construct",
-    "dataset",
-    "distinct",
-    "expr-builtin",
-    "expr-equals",
-    "expr-ops",
-    "graph",
-    "i18n",
-    "open-world",
-    "optional",
-    "optional-filter",
-    "reduced",
-    "regex",
-    "solution-seq",
-    "sort",
-    "triple-match",
-    "type-promotion",
-];
 
 /// Folders of SPARQL 1.1 with evaluation tests.
 const SPARQL_1_1: &[&str] = &[

@@ -11,7 +11,7 @@ use oxrdf::{Literal, Term};
 use spargebra::algebra::Function;
 
 /// Calls `visit` for the direct operands of an expression.
-pub(crate) fn for_each_operand<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
+pub fn for_each_operand<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
     match expr {
         Expr::Slot(_) | Expr::Constant(_) | Expr::Bound(_) | Expr::Exists(_) => {}
         Expr::Or(list) | Expr::And(list) | Expr::Coalesce(list) | Expr::Call(_, list) => {

@@ -12,7 +12,7 @@ use crate::folder::{Folder, Storage};
 use crate::manifest::{Manifest, version_path};
 use crate::matching::{self, QuadIds, QuadPattern};
 use crate::quad_table::QuadTable;
-use crate::section_file::{FileKind, SectionFile};
+use crate::section_file::SectionFile;
 use crate::statistics::{StatisticsFile, StoreStatistics};
 use crate::table::Table;
 use crate::version_writer::VersionWriter;
@@ -32,8 +32,6 @@ pub(crate) struct Version {
     pub(crate) quad_table: QuadTable,
     pub(crate) statistics: StoreStatistics,
     pub(crate) statistics_file: SectionFile,
-    /// The two files of the dictionary, to verify them.
-    dictionary_files: [SectionFile; 2],
     pub(crate) folder: Folder,
     named_graphs: Vec<(TermId, u64)>,
 }
@@ -42,10 +40,6 @@ impl Version {
     /// Opens the files that a manifest lists.
     pub(crate) fn open(folder: Folder, manifest: Manifest) -> Result<Self, StoreError> {
         let dictionary = Dictionary::open(&folder)?;
-        let dictionary_files = [
-            folder.open("resources.dict", FileKind::Resources)?,
-            folder.open("literals.dict", FileKind::Literals)?,
-        ];
         let mut tables = (0..manifest.tables)
             .map(|i| Table::open(&folder, i))
             .collect::<Result<Vec<_>, _>>()?;
@@ -73,7 +67,6 @@ impl Version {
             quad_table,
             statistics,
             statistics_file,
-            dictionary_files,
             folder,
         };
         version.check_listed_files()?;
@@ -85,7 +78,7 @@ impl Version {
         let tables = self.tables.iter().map(Table::file);
         tables
             .chain([self.quad_table.file(), &self.statistics_file])
-            .chain(&self.dictionary_files)
+            .chain(self.dictionary.files())
             .collect()
     }
 

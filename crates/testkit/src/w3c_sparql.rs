@@ -19,6 +19,34 @@ const RS: &str = "http://www.w3.org/2001/sw/DataAccess/tests/result-set#";
 const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
 const RDFS: &str = "http://www.w3.org/2000/01/rdf-schema#";
 
+/// Folders of SPARQL 1.0 with evaluation tests.
+pub const SPARQL_1_0: &[&str] = &[
+    "algebra",
+    "ask",
+    "basic",
+    "bnode-coreference",
+    "boolean-effective-value",
+    "bound",
+    "cast",
+    "construct",
+    "dataset",
+    "distinct",
+    "expr-builtin",
+    "expr-equals",
+    "expr-ops",
+    "graph",
+    "i18n",
+    "open-world",
+    "optional",
+    "optional-filter",
+    "reduced",
+    "regex",
+    "solution-seq",
+    "sort",
+    "triple-match",
+    "type-promotion",
+];
+
 /// Why a suite cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {path}: {what}")]

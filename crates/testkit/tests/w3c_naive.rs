@@ -4,7 +4,7 @@
 
 use basalt_testkit::bag::{self, Numbers};
 use basalt_testkit::naive::{self, NaiveError};
-use basalt_testkit::w3c_sparql::{QueryTest, read_manifest, suite_folder};
+use basalt_testkit::w3c_sparql::{QueryTest, SPARQL_1_0, read_manifest, suite_folder};
 use spargebra::SparqlParser;
 use std::path::Path;
 
@@ -101,33 +101,5 @@ fn sparql_1_1() {
 
 #[test]
 fn sparql_1_0() {
-    run(
-        "sparql/sparql10",
-        &[
-            "algebra",
-            "ask",
-            "basic",
-            "bnode-coreference",
-            "boolean-effective-value",
-            "bound",
-            "cast",
-            "construct",
-            "dataset",
-            "distinct",
-            "expr-builtin",
-            "expr-equals",
-            "expr-ops",
-            "graph",
-            "i18n",
-            "open-world",
-            "optional",
-            "optional-filter",
-            "reduced",
-            "regex",
-            "solution-seq",
-            "sort",
-            "triple-match",
-            "type-promotion",
-        ],
-    );
+    run("sparql/sparql10", SPARQL_1_0);
 }

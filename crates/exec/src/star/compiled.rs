@@ -7,6 +7,7 @@
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
+use basalt_plan::for_each_operand;
 use basalt_plan::physical::{Expr, Graphs, Position, Slot, Star};
 use basalt_rdf::TermId;
 use basalt_store::Snapshot;
@@ -219,24 +220,12 @@ pub fn collect_slots(expr: &Expr, out: &mut Vec<Slot>) -> bool {
             }
             false
         }
-        Expr::Constant(_) => false,
         Expr::Exists(_) => true,
-        Expr::Or(list) | Expr::And(list) | Expr::Coalesce(list) | Expr::Call(_, list) => list
-            .iter()
-            .fold(false, |found, e| collect_slots(e, out) | found),
-        Expr::In(head, list) => list.iter().fold(collect_slots(head, out), |found, e| {
-            collect_slots(e, out) | found
-        }),
-        Expr::Not(a) | Expr::UnaryPlus(a) | Expr::UnaryMinus(a) => collect_slots(a, out),
-        Expr::Equal(a, b)
-        | Expr::SameTerm(a, b)
-        | Expr::Less(a, b)
-        | Expr::LessOrEqual(a, b)
-        | Expr::Add(a, b)
-        | Expr::Subtract(a, b)
-        | Expr::Multiply(a, b)
-        | Expr::Divide(a, b) => collect_slots(a, out) | collect_slots(b, out),
-        Expr::If(a, b, c) => collect_slots(a, out) | collect_slots(b, out) | collect_slots(c, out),
+        _ => {
+            let mut found = false;
+            for_each_operand(expr, &mut |operand| found |= collect_slots(operand, out));
+            found
+        }
     }
 }
 

@@ -159,6 +159,11 @@ impl Dictionary {
         self.resources.blanks()
     }
 
+    /// The two files, to verify them.
+    pub(crate) fn files(&self) -> [&SectionFile; 2] {
+        [&self.resources.file, &self.literals.file]
+    }
+
     /// Datatypes and languages.
     pub fn qualifiers(&self) -> &Arc<Qualifiers> {
         &self.qualifiers
@@ -182,8 +187,7 @@ impl Dictionary {
     /// Verifies the checksum of every section, then that every term decodes and is found again.
     /// Reads everything.
     pub fn check_deep(&self) -> Result<(), StoreError> {
-        self.resources.file.verify()?;
-        self.literals.file.verify()?;
+        self.files().into_iter().try_for_each(SectionFile::verify)?;
         let mut buf = TermBuf::new();
         for ordinal in 0..self.resource_count() {
             let id = TermId::resource(ordinal);
