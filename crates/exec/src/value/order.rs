@@ -8,12 +8,12 @@
 //! types are compared by one key, a date without a zone counts as UTC, a month of a duration
 //! has its average length. Cost: inline ids of one kind compare without decoding.
 
-use super::{Number, Reader, Value, compare_inline};
+use super::{Exact, Number, Reader, Value, compare_inline};
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_rdf::term_id::tag;
 use basalt_rdf::{TermBuf, TermId, TermView};
-use oxsdatatypes::{Decimal, Double, Duration, TimezoneOffset};
+use oxsdatatypes::{Double, Duration, TimezoneOffset};
 use std::cmp::Ordering;
 
 /// Seconds of a month of the Gregorian calendar on average.
@@ -61,8 +61,8 @@ fn compare_texts(a: u64, b: u64, cx: &Context) -> Result<Ordering, ExecError> {
 enum Key {
     Blank(String),
     Iri(String),
-    /// The nearest double, and the exact value where decimals can hold it.
-    Number(f64, Option<Decimal>),
+    /// The nearest double, and the exact value but for infinities and NaN.
+    Number(f64, Option<Exact>),
     /// A date, time or duration.
     Calendar(Value),
     /// Lexical form, datatype, language.
@@ -76,12 +76,13 @@ impl Key {
         Ok(match (value, reader.term(id)?) {
             (_, TermView::Blank(label)) => Self::Blank(label.to_owned()),
             (_, TermView::Iri(iri)) => Self::Iri(iri.to_owned()),
-            (Some(Value::Number(number)), _) => number_key(number),
+            (Some(Value::Number(number)), _) => number_key(&number),
             (Some(Value::Boolean(value)), TermView::Literal(literal)) => {
                 Self::Text(value.to_string(), literal.datatype().to_owned(), None)
             }
             (
-                None | Some(Value::String(_) | Value::LangString(_) | Value::Unknown),
+                None
+                | Some(Value::String(_) | Value::LangString(_) | Value::IllTyped | Value::Unknown),
                 TermView::Literal(literal),
             ) => {
                 let language = match literal.kind {
@@ -114,6 +115,9 @@ impl Key {
             (Self::Number(a, exact_a), Self::Number(b, exact_b)) => compare_doubles(*a, *b)
                 .then_with(|| match (exact_a, exact_b) {
                     (Some(a), Some(b)) => a.cmp(b),
+                    // Long numbers are near infinity, but not beyond it.
+                    (Some(_), None) if *a > 0.0 => Ordering::Less,
+                    (None, Some(_)) if *a > 0.0 => Ordering::Greater,
                     (a, b) => a.is_some().cmp(&b.is_some()),
                 }),
             (Self::Calendar(a), Self::Calendar(b)) => compare_calendar(a, b),
@@ -129,15 +133,8 @@ fn compare_doubles(a: f64, b: f64) -> Ordering {
         .unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 
-fn number_key(number: Number) -> Key {
-    let (nearest, exact) = match number {
-        Number::Integer(n) => (Double::from(n), Some(Decimal::from(n))),
-        Number::Decimal(n) => (Double::from(n), Some(n)),
-        // The shortest text of a float is the decimal number that people mean by it.
-        Number::Float(n) => (n.into(), n.to_string().parse().ok()),
-        Number::Double(n) => (n, n.to_string().parse().ok()),
-    };
-    Key::Number(nearest.into(), exact)
+fn number_key(number: &Number) -> Key {
+    Key::Number(number.to_double().into(), number.order_key())
 }
 
 fn calendar_rank(value: &Value) -> u8 {
