@@ -202,6 +202,56 @@ fn a_sum_of_inline_integers_outgrows_its_word() {
 }
 
 #[test]
+fn extremes_of_unlike_terms_follow_the_order_of_solutions() {
+    let cx = context();
+    let terms = cx.terms();
+    let ids = [
+        terms.intern(TermView::simple("b")).0,
+        number("7", "integer", &cx),
+        terms.intern(TermView::language("c", "en")).0,
+        terms.intern(TermView::Iri("http://e/z")).0,
+        number("NaN", "double", &cx),
+        number("x", "integer", &cx),
+        number("2000-01-01", "date", &cx),
+    ];
+    let mut turned = ids;
+    for _ in 0..ids.len() {
+        let result = run(&turned, &[], &cx);
+        assert_eq!(result[0][3..5], ["<http://e/z>", "x"]);
+        assert_eq!(result[0][11..13], ["<http://e/z>", "x"], "of distinct ones");
+        turned.rotate_left(1);
+    }
+    let result = run(&ids[..2], &[], &cx);
+    assert_eq!(result[0][3..5], ["7", "b"]);
+}
+
+#[test]
+fn averages_are_as_exact_as_quotients() {
+    let cx = context();
+    let average = |values: &[(&str, &str)]| {
+        let ids: Vec<u64> = values
+            .iter()
+            .map(|(text, name)| number(text, name, &cx))
+            .collect();
+        run(&ids, &[], &cx)[0][2].clone()
+    };
+    assert_eq!(average(&[("1", "integer"), ("2", "integer")]), "1.5");
+    assert_eq!(
+        average(&[("1", "integer"), ("1", "integer"), ("0", "integer")]),
+        "0.666666666666666666"
+    );
+    assert_eq!(
+        average(&[("0.00000000000000000003", "decimal"), ("0", "integer")]),
+        "0.000000000000000000015"
+    );
+    assert_eq!(
+        average(&[("100000000000000000001", "integer"), ("0", "decimal")]),
+        "50000000000000000000.5"
+    );
+    assert_eq!(average(&[("300", "byte"), ("0", "integer")]), "-");
+}
+
+#[test]
 fn texts_of_all_kinds_are_joined() {
     let cx = context();
     let iri = cx.terms().intern(TermView::Iri("http://e/a")).0;

@@ -8,18 +8,18 @@
 //! its further digits are dropped: 18 digits after the point are kept, and where an operand has more
 //! than 18 itself, 18 more than it has.
 //!
-//! Invariant: no number has more than [`DIGITS_MAX`] digits; a text or a result beyond is no value, so that a
-//! query cannot be made to compute for minutes. Cost: allocates; products and conversions to text are
-//! quadratic in the digits at worst, some milliseconds at the limit.
+//! Invariant: no number has more than [`DIGITS_MAX`] digits; a text or a result beyond is no value. Cost:
+//! allocates; quotients and conversions to text are quadratic in the digits, about a millisecond at the limit,
+//! which keeps a whole batch of such numbers within the time that a cancelled query may still take.
 
 use num_bigint::{BigInt, Sign};
 use oxsdatatypes::Decimal;
 use std::cmp::Ordering;
 
 /// Most digits before and after the point together.
-pub const DIGITS_MAX: usize = 100_000;
+pub const DIGITS_MAX: usize = 10_000;
 /// Bits that so many digits take.
-const BITS_MAX: u64 = 332_193;
+const BITS_MAX: u64 = 33_220;
 /// Digits after the point that a quotient keeps at least.
 const QUOTIENT_SCALE: u32 = 18;
 /// Digits after the point of the decimals of the fast path.
@@ -240,15 +240,6 @@ impl Exact {
             Rounding::HalfUp => floor(&(&self.mantissa * 2 + &unit), &(&unit * 2)),
         };
         Self { mantissa, scale: 0 }
-    }
-
-    /// The absolute value.
-    pub fn abs(&self) -> Self {
-        let magnitude = self.mantissa.magnitude().clone();
-        Self {
-            mantissa: BigInt::from(magnitude),
-            scale: self.scale,
-        }
     }
 
     /// The nearest double; infinite beyond the largest.

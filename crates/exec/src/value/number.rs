@@ -34,6 +34,9 @@ pub enum Number {
     LongDecimal(Arc<Exact>),
 }
 
+/// Doubles nearer to zero than this are `i64`s without their fraction.
+const I64_LIMIT: f64 = 9_223_372_036_854_775_808.0;
+
 /// Place in the promotion order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
@@ -204,11 +207,21 @@ impl Number {
     /// The cast to `xsd:integer`: towards zero; infinities and NaN have none.
     pub fn to_integer(&self) -> Option<Self> {
         let truncated = |exact: Exact| Self::from_integer(exact.rounded(Rounding::Truncate));
+        let from_double = |value: f64| {
+            if value.abs() < I64_LIMIT {
+                return Some(Self::Integer((value as i64).into()));
+            }
+            Exact::from_f64(value).map(truncated)
+        };
         match self {
             Self::Integer(_) | Self::LongInteger(_) => Some(self.clone()),
-            Self::Float(n) => Exact::from_f64(f32::from(*n).into()).map(truncated),
-            Self::Double(n) => Exact::from_f64((*n).into()).map(truncated),
-            exact => exact.exact().map(truncated),
+            Self::Decimal(n) => match (*n).try_into() {
+                Ok(small) => Some(Self::Integer(small)),
+                Err(_) => Some(truncated((*n).into())),
+            },
+            Self::LongDecimal(n) => Some(truncated(n.as_ref().clone())),
+            Self::Float(n) => from_double(f32::from(*n).into()),
+            Self::Double(n) => from_double((*n).into()),
         }
     }
 
@@ -225,7 +238,9 @@ impl Number {
         match self {
             Self::Float(n) => from_double(f32::from(*n).into()),
             Self::Double(n) => from_double((*n).into()),
-            exact => exact.exact().map(Self::from_decimal),
+            Self::Integer(n) => Some(Self::Decimal((*n).into())),
+            Self::LongInteger(n) => Some(Self::from_decimal(n.as_ref().clone())),
+            Self::Decimal(_) | Self::LongDecimal(_) => Some(self.clone()),
         }
     }
 
@@ -335,7 +350,7 @@ impl Number {
         match self {
             Self::Float(n) => Some(Self::Float(n.abs())),
             Self::Double(n) => Some(Self::Double(n.abs())),
-            exact if exact.exact()?.is_negative() => exact.negate(),
+            exact if exact.compare(&Self::zero()) == Some(Ordering::Less) => exact.negate(),
             exact => Some(exact.clone()),
         }
     }
@@ -344,9 +359,19 @@ impl Number {
     pub fn rounded(&self, rounding: Rounding) -> Option<Self> {
         match self {
             Self::Integer(_) | Self::LongInteger(_) => Some(self.clone()),
-            Self::Decimal(_) | Self::LongDecimal(_) => {
-                Some(Self::from_decimal(self.exact()?.rounded(rounding)))
+            Self::Decimal(n) => {
+                let fast = match rounding {
+                    Rounding::Truncate => None,
+                    Rounding::Floor => n.checked_floor(),
+                    Rounding::Ceiling => n.checked_ceil(),
+                    Rounding::HalfUp => n.checked_round(),
+                };
+                Some(match fast {
+                    Some(fast) => Self::Decimal(fast),
+                    None => Self::from_decimal(Exact::from(*n).rounded(rounding)),
+                })
             }
+            Self::LongDecimal(n) => Some(Self::from_decimal(n.rounded(rounding))),
             Self::Float(n) => Some(Self::Float(match rounding {
                 Rounding::Truncate => f32::from(*n).trunc().into(),
                 Rounding::Floor => n.floor(),

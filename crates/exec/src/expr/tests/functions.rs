@@ -129,6 +129,12 @@ fn functions_on_strings() {
             "SHA256(\"abc\")",
             "\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"",
         ),
+        ("MD5(\"é\")", "\"66ddcd97cfdeabb2f6fb8a999b4bc76f\""),
+        (
+            "SHA1(\"日本\")",
+            "\"44da6bbcf285cdb317aa91174217990d1b94d64d\"",
+        ),
+        ("SHA1(\"a\"@en)", "error"),
         ("STRLEN(SHA384(\"abc\"))", "\"96\"^^<xsd:integer>"),
         ("SUBSTR(SHA512(\"abc\"), 1, 8)", "\"ddaf35a1\""),
     ]);
@@ -248,6 +254,11 @@ fn odd_dates_have_their_parts() {
     for (function, text, expected) in cases {
         assert_results(&[(&format!("{function}({})", at(text)), expected)]);
     }
+}
+
+#[test]
+fn dates_in_odd_zones_compare_by_their_instant() {
+    let at = |text: &str| format!("\"{text}\"^^xsd:dateTime");
     let (east, west) = (
         at("2024-06-02T02:00:00+14:00"),
         at("2024-05-31T22:00:00-14:00"),

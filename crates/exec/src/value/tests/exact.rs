@@ -65,9 +65,9 @@ fn numbers_have_one_form() {
 
 #[test]
 fn numbers_of_more_digits_than_allowed_are_no_values() {
-    let most = "9".repeat(100_000);
+    let most = "9".repeat(10_000);
     let number = Number::parse("integer", &most).expect("at the limit");
-    assert_eq!(text(Some(number.clone())).len(), 100_000);
+    assert_eq!(text(Some(number.clone())).len(), 10_000);
     assert!(Number::parse("integer", &format!("{most}9")).is_none());
     assert!(Number::parse("integer", &format!("000{most}")).is_some());
     assert!(Number::parse("decimal", &format!("0.{most}1")).is_none());
@@ -151,6 +151,11 @@ fn words_of_floats_are_those_of_the_schema() {
     }
 }
 
+fn digits_after_the_point(number: &Exact) -> usize {
+    let text = number.to_string();
+    text.find('.').map_or(0, |at| text.len() - at - 1)
+}
+
 /// Digits, a point perhaps, digits; long ones now and then.
 fn decimal() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -206,7 +211,8 @@ proptest! {
         let sum = x.checked_add(&y).expect("short enough");
         prop_assert_eq!(&sum.checked_subtract(&y).expect("short enough"), &x);
         let product = x.checked_multiply(&y).expect("short enough");
-        if !y.is_zero() {
+        // What a quotient keeps at least is enough for the digits of `x`.
+        if !y.is_zero() && digits_after_the_point(&x) <= 18 {
             prop_assert_eq!(&product.checked_divide(&y).expect("short enough"), &x);
         }
         let difference = x.checked_subtract(&y).expect("short enough");
