@@ -25,7 +25,7 @@ const QUOTIENT_SCALE: u32 = 18;
 /// Digits after the point of the decimals of the fast path.
 const SMALL_SCALE: u32 = 18;
 
-/// A number without a limit that anybody meets; see the [module documentation](self).
+/// A number without a limit that anybody meets, see the head of this module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exact {
     mantissa: BigInt,
@@ -165,9 +165,9 @@ impl Exact {
         self.mantissa.sign() == Sign::NoSign
     }
 
-    /// Whether it is below zero.
-    pub fn is_negative(&self) -> bool {
-        self.mantissa.sign() == Sign::Minus
+    /// The order of the number and zero.
+    pub fn compare_to_zero(&self) -> Ordering {
+        self.mantissa.sign().cmp(&Sign::NoSign)
     }
 
     /// The mantissa for a larger scale.
@@ -204,7 +204,7 @@ impl Exact {
         Self::new(&self.mantissa * &other.mantissa, self.scale + other.scale)
     }
 
-    /// The quotient; see the [module documentation](self) for its digits.
+    /// The quotient; the head of this module says which digits are kept.
     pub fn checked_divide(&self, other: &Self) -> Option<Self> {
         if other.is_zero() {
             return None;
@@ -297,7 +297,7 @@ impl std::fmt::Display for Exact {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let digits = self.mantissa.magnitude().to_string();
         let scale = self.scale as usize;
-        if self.is_negative() {
+        if self.mantissa.sign() == Sign::Minus {
             f.write_str("-")?;
         }
         if scale == 0 {

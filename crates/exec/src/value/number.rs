@@ -14,6 +14,7 @@ use basalt_rdf::inline::encode_integer;
 use basalt_rdf::term_view::XSD;
 use basalt_rdf::{TermId, TermView};
 use oxsdatatypes::{Boolean, Decimal, Double, Float, Integer};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -161,11 +162,11 @@ impl Number {
     }
 
     /// The value of an integer or decimal.
-    fn exact(&self) -> Option<Exact> {
+    fn exact(&self) -> Option<Cow<'_, Exact>> {
         match self {
-            Self::Integer(n) => Some(i64::from(*n).into()),
-            Self::Decimal(n) => Some((*n).into()),
-            Self::LongInteger(n) | Self::LongDecimal(n) => Some(n.as_ref().clone()),
+            Self::Integer(n) => Some(Cow::Owned(i64::from(*n).into())),
+            Self::Decimal(n) => Some(Cow::Owned((*n).into())),
+            Self::LongInteger(n) | Self::LongDecimal(n) => Some(Cow::Borrowed(n)),
             Self::Float(_) | Self::Double(_) => None,
         }
     }
@@ -176,7 +177,7 @@ impl Number {
         match self {
             Self::Float(n) => Exact::parse(&n.to_string(), true),
             Self::Double(n) => Exact::parse(&n.to_string(), true),
-            exact => exact.exact(),
+            exact => exact.exact().map(Cow::into_owned),
         }
     }
 
@@ -261,7 +262,7 @@ impl Number {
             Self::Integer(n) => i128::from(i64::from(*n)).cmp(&other),
             // Beyond 64 bits; a bound may be there too.
             long => match (long.exact(), Exact::parse(&other.to_string(), false)) {
-                (Some(a), Some(b)) => a.cmp(&b),
+                (Some(a), Some(b)) => a.as_ref().cmp(&b),
                 _ => Ordering::Equal,
             },
         }
@@ -269,15 +270,21 @@ impl Number {
 
     /// The order by value; `None` where one is not a number.
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
-        if let (Self::Integer(a), Self::Integer(b)) = (self, other) {
-            return Some(a.cmp(b));
+        match (self, other) {
+            (Self::Integer(a), Self::Integer(b)) => return Some(a.cmp(b)),
+            // Long integers are outside the range of short ones.
+            (Self::LongInteger(a), Self::Integer(_)) => return Some(a.compare_to_zero()),
+            (Self::Integer(_), Self::LongInteger(b)) => {
+                return Some(b.compare_to_zero().reverse());
+            }
+            _ => {}
         }
         match self.rank().max(other.rank()) {
             Rank::Float => self.to_float().partial_cmp(&other.to_float()),
             Rank::Double => self.to_double().partial_cmp(&other.to_double()),
             Rank::Integer | Rank::Decimal => match (self.small_decimal(), other.small_decimal()) {
                 (Some(a), Some(b)) => Some(a.cmp(&b)),
-                _ => Some(self.exact()?.cmp(&other.exact()?)),
+                _ => Some(self.exact()?.as_ref().cmp(other.exact()?.as_ref())),
             },
         }
     }
@@ -308,7 +315,8 @@ impl Number {
                 }
             }
         }
-        let result = (operation.exact)(&self.exact()?, &other.exact()?)?;
+        let (a, b) = (self.exact()?, other.exact()?);
+        let result = (operation.exact)(&a, &b)?;
         Some(if rank == Rank::Integer && !operation.gives_decimal {
             Self::from_integer(result)
         } else {

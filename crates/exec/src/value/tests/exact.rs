@@ -255,5 +255,14 @@ proptest! {
         prop_assert_eq!(text(x.checked_multiply(&y)), (big(&a) * big(&b)).to_string());
         prop_assert_eq!(text(x.checked_subtract(&y)), (big(&a) - big(&b)).to_string());
         prop_assert_eq!(x.compare(&y), Some(big(&a).cmp(&big(&b))));
+        // Against short ones, from both sides and on both sides of zero.
+        let minus = x.negate().expect("short enough");
+        for short in [0, 1, i64::MIN, i64::MAX] {
+            let short = Number::Integer(short.into());
+            prop_assert_eq!(x.compare(&short), Some(Ordering::Greater));
+            prop_assert_eq!(short.compare(&x), Some(Ordering::Less));
+            prop_assert_eq!(minus.compare(&short), Some(Ordering::Less));
+            prop_assert_eq!(short.compare(&minus), Some(Ordering::Greater));
+        }
     }
 }
