@@ -89,7 +89,7 @@ impl Prepared {
         let mut execution = execute(
             Arc::clone(&self.plan),
             self.snapshot.clone(),
-            options.exec.clone(),
+            self.exec_options(options),
         )?;
         Ok(match &self.plan.form {
             Form::Select(slots) => Answer::Solutions(Solutions::new(execution, slots)),
@@ -103,6 +103,14 @@ impl Prepared {
                 Answer::Graph(GraphAnswer::Triples(triples.into_iter()))
             }
         })
+    }
+
+    /// The options of an execution: the caller's, and the base that the query itself may have set.
+    fn exec_options(&self, options: &QueryOptions) -> ExecOptions {
+        ExecOptions {
+            base_iri: self.query.base_iri().map(|base| base.as_str().into()),
+            ..options.exec.clone()
+        }
     }
 
     /// The graphs that DESCRIBE reads; `None` is all.
@@ -148,7 +156,7 @@ impl Prepared {
     pub fn profile(&self, options: &QueryOptions) -> Result<(String, u64), Error> {
         let exec = ExecOptions {
             profile: true,
-            ..options.exec.clone()
+            ..self.exec_options(options)
         };
         let mut execution = execute(Arc::clone(&self.plan), self.snapshot.clone(), exec)?;
         let mut rows = 0;

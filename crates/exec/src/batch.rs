@@ -3,6 +3,10 @@
 //! A column is a `UInt64Array` without a validity buffer; an unbound value is the id 0
 //! ([`TermId::UNBOUND`](basalt_rdf::TermId::UNBOUND)). The columns follow the producing node's schema.
 //! Cloning a batch or taking a slice of it copies no values.
+//!
+//! A batch may carry one number for each row, which says which solution the row is ([`Batch::solutions`]): only
+//! queries that call `BNODE` with a label make them. They live as long as rows are only dropped, extended or
+//! projected; whatever makes new rows of old ones ([`Batch::take`], joins, groups) makes new solutions.
 
 use arrow_array::{Array, UInt64Array};
 
@@ -11,6 +15,7 @@ use arrow_array::{Array, UInt64Array};
 pub struct Batch {
     columns: Vec<UInt64Array>,
     rows: usize,
+    solutions: Option<UInt64Array>,
 }
 
 impl Batch {
@@ -18,7 +23,11 @@ impl Batch {
     pub fn new(columns: Vec<UInt64Array>, rows: usize) -> Self {
         debug_assert!(columns.iter().all(|column| column.len() == rows));
         debug_assert!(columns.iter().all(|column| column.null_count() == 0));
-        Self { columns, rows }
+        Self {
+            columns,
+            rows,
+            solutions: None,
+        }
     }
 
     /// Makes a batch of plain vectors.
@@ -52,7 +61,30 @@ impl Batch {
         out.extend((0..self.width()).map(|column| self.ids(column)[row]));
     }
 
-    /// The rows at these positions, in this order, repeats allowed.
+    /// The number of the solution that each row is, if somebody gave them numbers.
+    pub fn solutions(&self) -> Option<&[u64]> {
+        self.solutions.as_ref().map(|numbers| &**numbers.values())
+    }
+
+    /// The same rows as the solutions `first`, `first + 1` and so on.
+    pub fn with_solutions_from(mut self, first: u64) -> Self {
+        let numbers = first..first + self.rows as u64;
+        self.solutions = Some(UInt64Array::from_iter_values(numbers));
+        self
+    }
+
+    /// The rows at these positions, ascending and without repeats, as the solutions that they were.
+    pub fn keep(&self, positions: &[u32]) -> Self {
+        let solutions = self.solutions().map(|numbers| {
+            UInt64Array::from_iter_values(positions.iter().map(|&row| numbers[row as usize]))
+        });
+        Self {
+            solutions,
+            ..self.take(positions)
+        }
+    }
+
+    /// The rows at these positions, in this order, repeats allowed; new solutions.
     pub fn take(&self, positions: &[u32]) -> Self {
         let columns = (0..self.width())
             .map(|column| {
@@ -70,7 +102,11 @@ impl Batch {
             .iter()
             .map(|column| column.slice(offset, length))
             .collect();
-        Self::new(columns, length)
+        let solutions = self.solutions.as_ref();
+        Self {
+            solutions: solutions.map(|numbers| numbers.slice(offset, length)),
+            ..Self::new(columns, length)
+        }
     }
 
     /// The same rows with one more column.
@@ -89,7 +125,10 @@ impl Batch {
                 None => UInt64Array::from(vec![0; self.rows]),
             })
             .collect();
-        Self::new(columns, self.rows)
+        Self {
+            solutions: self.solutions.clone(),
+            ..Self::new(columns, self.rows)
+        }
     }
 
     /// Bytes that the values take (shared buffers counted for their visible part).

@@ -7,7 +7,7 @@ use crate::error::ExecError;
 use crate::profile::Profile;
 use crate::terms::TermSpace;
 use basalt_store::Snapshot;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -26,6 +26,8 @@ pub struct ExecOptions {
     pub cancel: Arc<AtomicBool>,
     /// Whether to count rows and time of each node.
     pub profile: bool,
+    /// The base that `IRI()` resolves relative references against.
+    pub base_iri: Option<Arc<str>>,
 }
 
 impl Default for ExecOptions {
@@ -37,6 +39,7 @@ impl Default for ExecOptions {
             timeout: None,
             cancel: Arc::default(),
             profile: false,
+            base_iri: None,
         }
     }
 }
@@ -51,6 +54,8 @@ pub struct Context {
     memory_bytes: AtomicUsize,
     /// The instant that `NOW()` answers with.
     now: SystemTime,
+    /// Solutions that have a number, see [`Batch::solutions`](crate::Batch::solutions).
+    solutions: AtomicU64,
     /// Rows and times by node.
     profile: Profile,
     /// The `Arc` that this context lives in.
@@ -74,6 +79,7 @@ impl Context {
             deadline,
             memory_bytes: AtomicUsize::new(0),
             now: SystemTime::now(),
+            solutions: AtomicU64::new(0),
         })
     }
 
@@ -105,6 +111,11 @@ impl Context {
     /// The instant that `NOW()` answers with, the same through the whole query.
     pub fn now(&self) -> SystemTime {
         self.now
+    }
+
+    /// Gives numbers to solutions: the first of `count` that nobody else has.
+    pub fn number_solutions(&self, count: usize) -> u64 {
+        self.solutions.fetch_add(count as u64, Ordering::Relaxed)
     }
 
     /// Errors if the query was cancelled or its time is over; call at least once a batch.

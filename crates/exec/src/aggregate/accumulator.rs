@@ -6,14 +6,14 @@
 //! ```
 //!
 //! The function is dispatched once per batch. An argument with id 0 is an error: COUNT and SAMPLE leave
-//! it out, the others become errors themselves (unbound).
+//! it out, the others become errors themselves (unbound). GROUP_CONCAT joins what STR gives, of literals
+//! of any type and of IRIs; a blank node, which has no text, is an error.
 
 use super::sum::SumState;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::value::{Number, Reader, Value, compare_for_order};
 use basalt_plan::physical::AggregateFunction;
-use basalt_rdf::{LiteralKind, TermView};
 use std::cmp::Ordering;
 
 /// The least or greatest value of a group.
@@ -226,11 +226,8 @@ impl Joined {
         if self.failed {
             return Ok(0);
         }
-        if id != 0
-            && let TermView::Literal(literal) = reader.term(id)?
-            && !matches!(literal.kind, LiteralKind::Typed(_))
-        {
-            return Ok(self.push(literal.lexical, separator));
+        if let Some(text) = reader.text(id)? {
+            return Ok(self.push(text, separator));
         }
         self.failed = true;
         Ok(0)

@@ -115,11 +115,21 @@ fn numbers() {
         )
     });
     let result = run(&values, &[KEY], &cx);
-    let plain = ["1", "4", "15.5", "3.875", "1.5", "10", "2", "-", "4"];
+    let plain = [
+        "1",
+        "4",
+        "15.5",
+        "3.875",
+        "1.5",
+        "10",
+        "2",
+        "2|10|2|1.5",
+        "4",
+    ];
     assert_eq!(result[0][..9], plain);
     assert_eq!(
         result[0][9..],
-        ["3", "13.5", "4.5", "1.5", "10", "2", "-", "3"]
+        ["3", "13.5", "4.5", "1.5", "10", "2", "2|10|1.5", "3"]
     );
 }
 
@@ -154,11 +164,105 @@ fn an_error_is_left_out_by_count_and_sample_only() {
 }
 
 #[test]
-fn a_sum_beyond_the_integers_is_an_error() {
+fn sums_outgrow_machine_words() {
     let cx = context();
     let large = number("9223372036854775807", "integer", &cx);
     let one = number("1", "integer", &cx);
-    assert_eq!(run(&[large, one], &[], &cx)[0][1], "-");
+    let result = run(&[large, one], &[], &cx);
+    assert_eq!(
+        result[0][1..3],
+        ["9223372036854775808", "4611686018427387904"]
+    );
+    let long = number(&"9".repeat(200), "integer", &cx);
+    let result = run(&[long, one, long], &[], &cx);
+    assert_eq!(result[0][1], format!("1{}9", "9".repeat(199)));
+    assert_eq!(
+        result[0][9],
+        format!("1{}", "0".repeat(200)),
+        "of distinct ones"
+    );
+    assert_eq!(result[0][3..5], ["1".to_owned(), "9".repeat(200)]);
+    let short = number("0.00000000000000000000000000000000000001", "decimal", &cx);
+    let result = run(&[long, short], &[], &cx);
+    assert_eq!(
+        result[0][1],
+        format!("{}.{}1", "9".repeat(200), "0".repeat(37))
+    );
+}
+
+#[test]
+fn a_sum_of_inline_integers_outgrows_its_word() {
+    let cx = context();
+    let most = (1_i64 << 51) - 1;
+    let id = TermId::numeric(0, most, 0).expect("fits").0;
+    let count = 5_000;
+    let result = run(&vec![id; count], &[], &cx);
+    assert_eq!(result[0][1], (i128::from(most) * count as i128).to_string());
+    assert_eq!(result[0][2], most.to_string());
+}
+
+#[test]
+fn extremes_of_unlike_terms_follow_the_order_of_solutions() {
+    let cx = context();
+    let terms = cx.terms();
+    let ids = [
+        terms.intern(TermView::simple("b")).0,
+        number("7", "integer", &cx),
+        terms.intern(TermView::language("c", "en")).0,
+        terms.intern(TermView::Iri("http://e/z")).0,
+        number("NaN", "double", &cx),
+        number("x", "integer", &cx),
+        number("2000-01-01", "date", &cx),
+    ];
+    let mut turned = ids;
+    for _ in 0..ids.len() {
+        let result = run(&turned, &[], &cx);
+        assert_eq!(result[0][3..5], ["<http://e/z>", "x"]);
+        assert_eq!(result[0][11..13], ["<http://e/z>", "x"], "of distinct ones");
+        turned.rotate_left(1);
+    }
+    let result = run(&ids[..2], &[], &cx);
+    assert_eq!(result[0][3..5], ["7", "b"]);
+}
+
+#[test]
+fn averages_are_as_exact_as_quotients() {
+    let cx = context();
+    let average = |values: &[(&str, &str)]| {
+        let ids: Vec<u64> = values
+            .iter()
+            .map(|(text, name)| number(text, name, &cx))
+            .collect();
+        run(&ids, &[], &cx)[0][2].clone()
+    };
+    assert_eq!(average(&[("1", "integer"), ("2", "integer")]), "1.5");
+    assert_eq!(
+        average(&[("1", "integer"), ("1", "integer"), ("0", "integer")]),
+        "0.666666666666666666"
+    );
+    assert_eq!(
+        average(&[("0.00000000000000000003", "decimal"), ("0", "integer")]),
+        "0.000000000000000000015"
+    );
+    assert_eq!(
+        average(&[("100000000000000000001", "integer"), ("0", "decimal")]),
+        "50000000000000000000.5"
+    );
+    assert_eq!(average(&[("300", "byte"), ("0", "integer")]), "-");
+}
+
+#[test]
+fn texts_of_all_kinds_are_joined() {
+    let cx = context();
+    let iri = cx.terms().intern(TermView::Iri("http://e/a")).0;
+    let typed = cx.terms().intern(TermView::typed("07", "http://e/t")).0;
+    let integer = number("01", "integer", &cx);
+    let blank = cx.terms().intern(TermView::Blank("x")).0;
+    assert_eq!(
+        run(&[iri, typed, integer], &[], &cx)[0][6],
+        "http://e/a|07|01"
+    );
+    assert_eq!(run(&[iri, blank], &[], &cx)[0][6], "-");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `+ - * /` on vectors of numbers, with type promotion; overflow and division by zero are errors.
+//! `+ - * /` on vectors of numbers, with type promotion; an exact division by zero is an error.
 //!
 //! Cost: two decoded numbers and one operation per row; no strings for inline operands.
 
@@ -22,10 +22,10 @@ pub enum Operator {
 impl Operator {
     fn apply(self, a: Number, b: Number) -> Option<Number> {
         match self {
-            Self::Add => a.checked_add(b),
-            Self::Subtract => a.checked_subtract(b),
-            Self::Multiply => a.checked_multiply(b),
-            Self::Divide => a.checked_divide(b),
+            Self::Add => a.checked_add(&b),
+            Self::Subtract => a.checked_subtract(&b),
+            Self::Multiply => a.checked_multiply(&b),
+            Self::Divide => a.checked_divide(&b),
         }
     }
 }
@@ -68,7 +68,7 @@ pub fn sign(
         .map(|row| {
             let number = number(a.get(row), reader)?;
             Ok(item(if negate {
-                number.and_then(Number::negate)
+                number.and_then(|number| number.negate())
             } else {
                 number
             }))

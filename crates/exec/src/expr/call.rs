@@ -3,16 +3,16 @@
 //!
 //! Functions on strings are in [`string_function`], on dates in [`date_function`], casts in [`cast`].
 
-use super::vector::{Argument, Item, Vector};
+use super::vector::{Argument, Item, Rows, Vector};
 use super::{cast, date_function, string_function};
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::value::{Number, Reader, Value};
+use crate::value::{Number, Reader, Rounding, Value};
 use basalt_rdf::term_id::tag;
 use basalt_rdf::term_view::XSD;
 use basalt_rdf::{LiteralKind, TermId, TermView};
 use md5::Md5;
-use oxrdf::{BlankNode, NamedNode};
+use oxiri::Iri;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 use spargebra::algebra::Function;
@@ -172,7 +172,8 @@ fn call(
         }
         Function::Lang | Function::Datatype => annotation(function, arguments),
         Function::Iri => iri(arguments),
-        Function::BNode => blank_node(arguments),
+        // With a label it is a kernel of its own.
+        Function::BNode => Ok(blank_node(arguments.context())),
         Function::StrDt => {
             let text = arguments.plain(0)?;
             let datatype = arguments.get(1)?.known_id();
@@ -193,7 +194,7 @@ fn call(
         Function::IsLiteral => Ok(boolean(is_literal(arguments)?)),
         Function::IsNumeric => Ok(boolean(arguments.value(0)?.number().is_some())),
         Function::Abs | Function::Ceil | Function::Floor | Function::Round => {
-            let number = or_error(rounded(function, arguments.number(0)?))?;
+            let number = or_error(rounded(function, &arguments.number(0)?))?;
             Ok(Item::Value(Value::Number(number)))
         }
         Function::Rand => Ok(Item::Value(Value::Number(Number::Double(random().into())))),
@@ -271,61 +272,63 @@ fn is_literal(arguments: &mut Arguments<'_, '_>) -> Result<bool, Fault> {
     })
 }
 
+/// `IRI` and `URI`: a string is resolved against the base of the query, and must be an absolute IRI
+/// if there is none.
 fn iri(arguments: &mut Arguments<'_, '_>) -> Outcome {
     let id = arguments.get(0)?.known_id();
     if is_iri(id, arguments) {
         return Ok(Item::Id(id));
     }
     let text = arguments.plain(0)?;
-    let iri = or_error(NamedNode::new(text.as_ref()).ok())?;
-    Ok(Item::Id(
-        arguments
-            .context()
-            .terms()
-            .intern(TermView::Iri(iri.as_str()))
-            .0,
-    ))
-}
-
-/// `BNODE()` makes a new one; `BNODE("label")` the one of this label in this query.
-fn blank_node(arguments: &mut Arguments<'_, '_>) -> Outcome {
-    let node = if arguments.count() == 0 {
-        BlankNode::new_unchecked(Uuid::new_v4().simple().to_string())
-    } else {
-        // Any text may be given; in hexadecimal it is a valid label, and never that of a stored node.
-        let hexadecimal = arguments
-            .plain(0)?
-            .bytes()
-            .fold("made".to_owned(), |label, byte| {
-                format!("{label}{byte:02x}")
-            });
-        BlankNode::new_unchecked(hexadecimal)
+    let cx = arguments.context();
+    let iri = match &cx.options().base_iri {
+        Some(base) => {
+            let base = or_error(Iri::parse(base.as_ref()).ok())?;
+            or_error(base.resolve(&text).ok())?.into_inner()
+        }
+        None => or_error(Iri::parse(text.into_owned()).ok())?.into_inner(),
     };
-    Ok(Item::Id(
-        arguments
-            .context()
-            .terms()
-            .intern(TermView::Blank(node.as_str()))
-            .0,
-    ))
+    Ok(Item::Id(cx.terms().intern(TermView::Iri(&iri)).0))
 }
 
-fn rounded(function: &Function, number: Number) -> Option<Number> {
-    match (function, number) {
-        (Function::Abs, Number::Integer(n)) => n.checked_abs().map(Number::Integer),
-        (_, Number::Integer(n)) => Some(Number::Integer(n)),
-        (Function::Abs, Number::Decimal(n)) => n.checked_abs().map(Number::Decimal),
-        (Function::Ceil, Number::Decimal(n)) => n.checked_ceil().map(Number::Decimal),
-        (Function::Floor, Number::Decimal(n)) => n.checked_floor().map(Number::Decimal),
-        (_, Number::Decimal(n)) => n.checked_round().map(Number::Decimal),
-        (Function::Abs, Number::Float(n)) => Some(Number::Float(n.abs())),
-        (Function::Ceil, Number::Float(n)) => Some(Number::Float(n.ceil())),
-        (Function::Floor, Number::Float(n)) => Some(Number::Float(n.floor())),
-        (_, Number::Float(n)) => Some(Number::Float(n.round())),
-        (Function::Abs, Number::Double(n)) => Some(Number::Double(n.abs())),
-        (Function::Ceil, Number::Double(n)) => Some(Number::Double(n.ceil())),
-        (Function::Floor, Number::Double(n)) => Some(Number::Double(n.floor())),
-        (_, Number::Double(n)) => Some(Number::Double(n.round())),
+/// `BNODE()`: a new one for each call.
+fn blank_node(cx: &Context) -> Item {
+    let label = Uuid::new_v4().simple().to_string();
+    Item::Id(cx.terms().intern(TermView::Blank(&label)).0)
+}
+
+/// `BNODE(label)` in each row: the one node of this label and solution.
+pub fn labelled_blanks(
+    labels: &Vector<'_>,
+    rows: &Rows<'_>,
+    reader: &mut Reader<'_>,
+) -> Result<Vec<Item>, ExecError> {
+    let mut name = String::new();
+    (0..rows.len())
+        .map(|row| {
+            let value = labels.get(row).value(reader)?;
+            let Some(Value::String(label)) = value.as_deref() else {
+                return Ok(Item::Error);
+            };
+            // Any text may be given; in hexadecimal it is a valid label. A stored node has `b` and a
+            // number as its label, one of a template has a hyphen.
+            name.clear();
+            name.push_str("made");
+            name.push_str(&rows.solution(row).to_string());
+            name.push('x');
+            hexadecimal(label.as_bytes(), &mut name);
+            let terms = reader.context().terms();
+            Ok(Item::Id(terms.intern(TermView::Blank(&name)).0))
+        })
+        .collect()
+}
+
+fn rounded(function: &Function, number: &Number) -> Option<Number> {
+    match function {
+        Function::Abs => number.abs(),
+        Function::Ceil => number.rounded(Rounding::Ceiling),
+        Function::Floor => number.rounded(Rounding::Floor),
+        _ => number.rounded(Rounding::HalfUp),
     }
 }
 
@@ -337,13 +340,16 @@ fn random() -> f64 {
 }
 
 fn digest<D: Digest>(text: &str) -> Item {
+    let mut digits = String::new();
+    hexadecimal(&D::digest(text.as_bytes()), &mut digits);
+    simple(digits)
+}
+
+/// Appends two digits for each byte.
+fn hexadecimal(bytes: &[u8], out: &mut String) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let bytes = D::digest(text.as_bytes());
-    let digit = |value: u8| char::from(DIGITS[usize::from(value & 15)]);
-    simple(
-        bytes
-            .iter()
-            .flat_map(|&byte| [digit(byte >> 4), digit(byte)])
-            .collect::<String>(),
-    )
+    for byte in bytes {
+        out.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        out.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
 }

@@ -4,10 +4,7 @@ use super::call::{Arguments, Fault, Outcome, boolean, or_error, simple};
 use super::vector::Item;
 use crate::value::{Number, Value};
 use basalt_rdf::term_view::XSD;
-use oxsdatatypes::{
-    Boolean, Date, DateTime, DayTimeDuration, Decimal, Double, Duration, Float, Integer, Time,
-    YearMonthDuration,
-};
+use oxsdatatypes::{Boolean, Date, DateTime, DayTimeDuration, Duration, Time, YearMonthDuration};
 
 /// Whether there is a cast to the type with this local name.
 pub fn is_supported(name: &str) -> bool {
@@ -43,12 +40,10 @@ pub fn cast(name: &str, arguments: &mut Arguments<'_, '_>) -> Outcome {
         let argument = arguments.get(0)?;
         return or_error(argument.text(arguments.reader)?).map(simple);
     }
-    let number =
-        |number: Option<Number>| or_error(number).map(|number| Item::Value(Value::Number(number)));
     match name {
         "boolean" => match value {
             Value::String(text) => {
-                let parsed: Boolean = or_error(text.parse().ok())?;
+                let parsed: Boolean = or_error(collapsed(&text).parse().ok())?;
                 Ok(boolean(parsed.into()))
             }
             Value::Boolean(_) | Value::Number(_) => {
@@ -56,12 +51,11 @@ pub fn cast(name: &str, arguments: &mut Arguments<'_, '_>) -> Outcome {
             }
             _ => Err(Fault::Error),
         },
-        "integer" => number(to_integer(&value).map(Number::Integer)),
-        "decimal" => number(to_decimal(&value).map(Number::Decimal)),
-        "float" => number(to_float(&value).map(Number::Float)),
-        "double" => number(to_double(&value).map(Number::Double)),
+        "integer" | "decimal" | "float" | "double" => {
+            or_error(to_number(name, &value)).map(|number| Item::Value(Value::Number(number)))
+        }
         "duration" | "yearMonthDuration" | "dayTimeDuration" => {
-            let text = or_error(to_duration(name, value))?;
+            let text = or_error(to_duration(name, &value))?;
             Ok(arguments.literal(&text, &format!("{XSD}{name}")))
         }
         _ => or_error(to_calendar(name, value)).map(Item::Value),
@@ -77,72 +71,45 @@ pub fn canonical_text(value: &Value) -> Option<String> {
     }
 }
 
-fn to_integer(value: &Value) -> Option<Integer> {
-    match value {
-        Value::Number(Number::Integer(n)) => Some(*n),
-        Value::Number(Number::Decimal(n)) => (*n).try_into().ok(),
-        Value::Number(Number::Float(n)) => (*n).try_into().ok(),
-        Value::Number(Number::Double(n)) => (*n).try_into().ok(),
-        Value::Boolean(b) => Some((*b).into()),
-        Value::String(text) => text.parse().ok(),
-        _ => None,
-    }
+/// A text without the white space at its ends, which casts take no notice of.
+pub fn collapsed(text: &str) -> &str {
+    text.trim_matches([' ', '\t', '\n', '\r'])
 }
 
-fn to_decimal(value: &Value) -> Option<Decimal> {
-    match value {
-        Value::Number(Number::Integer(n)) => Some((*n).into()),
-        Value::Number(Number::Decimal(n)) => Some(*n),
-        Value::Number(Number::Float(n)) => (*n).try_into().ok(),
-        Value::Number(Number::Double(n)) => (*n).try_into().ok(),
-        Value::Boolean(b) => Some((*b).into()),
-        Value::String(text) => text.parse().ok(),
-        _ => None,
-    }
-}
-
-fn to_float(value: &Value) -> Option<Float> {
-    match value {
-        Value::Number(Number::Integer(n)) => Some((*n).into()),
-        Value::Number(Number::Decimal(n)) => Some((*n).into()),
-        Value::Number(Number::Float(n)) => Some(*n),
-        Value::Number(Number::Double(n)) => Some((*n).into()),
-        Value::Boolean(b) => Some(Boolean::from(*b).into()),
-        Value::String(text) => text.parse().ok(),
-        _ => None,
-    }
-}
-
-fn to_double(value: &Value) -> Option<Double> {
-    match value {
-        Value::Number(Number::Integer(n)) => Some((*n).into()),
-        Value::Number(Number::Decimal(n)) => Some((*n).into()),
-        Value::Number(Number::Float(n)) => Some((*n).into()),
-        Value::Number(Number::Double(n)) => Some(*n),
-        Value::Boolean(b) => Some(Boolean::from(*b).into()),
-        Value::String(text) => text.parse().ok(),
-        _ => None,
+/// A value in the numeric type called `name`.
+fn to_number(name: &str, value: &Value) -> Option<Number> {
+    let number = match value {
+        Value::String(text) => return Number::parse(name, collapsed(text)),
+        Value::Boolean(value) => Number::Integer((*value).into()),
+        Value::Number(number) => number.clone(),
+        _ => return None,
+    };
+    match name {
+        "integer" => number.to_integer(),
+        "decimal" => number.to_decimal(),
+        "float" => Some(Number::Float(number.to_float())),
+        _ => Some(Number::Double(number.to_double())),
     }
 }
 
 /// The canonical text of a duration of the type called `name`.
-fn to_duration(name: &str, value: Value) -> Option<String> {
+fn to_duration(name: &str, value: &Value) -> Option<String> {
     match (name, value) {
         ("yearMonthDuration", Value::Duration(v)) => {
-            YearMonthDuration::try_from(v).ok().map(|v| v.to_string())
+            YearMonthDuration::try_from(*v).ok().map(|v| v.to_string())
         }
         ("dayTimeDuration", Value::Duration(v)) => {
-            DayTimeDuration::try_from(v).ok().map(|v| v.to_string())
+            DayTimeDuration::try_from(*v).ok().map(|v| v.to_string())
         }
         (_, Value::Duration(v)) => Some(v.to_string()),
-        ("yearMonthDuration", Value::String(text)) => text
-            .parse::<YearMonthDuration>()
-            .ok()
-            .map(|v| v.to_string()),
-        ("dayTimeDuration", Value::String(text)) => {
-            text.parse::<DayTimeDuration>().ok().map(|v| v.to_string())
+        (_, Value::String(text)) => {
+            let text = collapsed(text);
+            match name {
+                "yearMonthDuration" => text.parse().ok().map(|v: YearMonthDuration| v.to_string()),
+                "dayTimeDuration" => text.parse().ok().map(|v: DayTimeDuration| v.to_string()),
+                _ => text.parse().ok().map(|v: Duration| v.to_string()),
+            }
         }
-        (_, Value::String(text)) => text.parse::<Duration>().ok().map(|v| v.to_string()),
         _ => None,
     }
 }
@@ -150,7 +117,7 @@ fn to_duration(name: &str, value: Value) -> Option<String> {
 /// A value of the date or time type called `name`.
 fn to_calendar(name: &str, value: Value) -> Option<Value> {
     match (name, value) {
-        (_, Value::String(text)) => Value::parse(name, &text),
+        (_, Value::String(text)) => Value::parse(name, collapsed(&text)),
         ("dateTime", Value::DateTime(v)) => Some(Value::DateTime(v)),
         ("dateTime", Value::Date(v)) => DateTime::try_from(v).ok().map(Value::DateTime),
         ("date", Value::Date(v)) => Some(Value::Date(v)),

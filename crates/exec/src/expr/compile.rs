@@ -137,6 +137,9 @@ fn equality(a: Kernel, b: Kernel) -> Kernel {
 /// A call, or the fast form of it.
 fn function_call(function: &Function, mut arguments: Vec<Kernel>) -> Kernel {
     match (function, arguments.as_slice()) {
+        (Function::BNode, [_]) => {
+            return Kernel::LabelledBlank(Box::new(arguments.swap_remove(0)));
+        }
         (Function::LangMatches, [Kernel::Call(Function::Lang, list), Kernel::Constant(range)]) => {
             if let ([Kernel::Column(column)], Value::String(range)) =
                 (list.as_slice(), &range.value)

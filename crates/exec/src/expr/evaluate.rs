@@ -44,6 +44,10 @@ pub fn evaluate<'a>(
                 .collect::<Result<Vec<_>, _>>()?;
             Vector::Items(call::column(function, &vectors, count, cx)?)
         }
+        Kernel::LabelledBlank(label) => {
+            let labels = evaluate(label, rows, cx)?;
+            Vector::Items(call::labelled_blanks(&labels, rows, reader)?)
+        }
         Kernel::CastText { column, cast, text } => {
             Vector::Items(cast.column(&rows.column(*column), *text, reader)?)
         }
@@ -102,6 +106,7 @@ pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Trut
         | Kernel::If(..)
         | Kernel::Coalesce(_)
         | Kernel::Call(..)
+        | Kernel::LabelledBlank(_)
         | Kernel::CastText { .. } => evaluate(kernel, rows, cx)?.into_truths(count, cx),
     }
 }

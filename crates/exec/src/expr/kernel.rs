@@ -55,6 +55,8 @@ pub enum Kernel {
     Bound(usize),
     /// A function or cast of evaluated arguments.
     Call(Function, Vec<Kernel>),
+    /// `BNODE(label)`, one node for each label and solution.
+    LabelledBlank(Box<Kernel>),
     /// `EXISTS { ... }` over rows of this schema.
     Exists(Box<Node>, Vec<Slot>),
     /// A column compared with a constant.
@@ -97,6 +99,33 @@ impl Kernel {
     /// Whether the value is the same in every row and at every time.
     pub fn is_constant(&self) -> bool {
         matches!(self, Self::Constant(_) | Self::Error)
+    }
+
+    /// Whether the rows need numbers that say which solution they are.
+    pub fn needs_solutions(&self) -> bool {
+        let any = |list: &[Kernel]| list.iter().any(Self::needs_solutions);
+        match self {
+            Self::LabelledBlank(_) => true,
+            Self::Or(list) | Self::And(list) | Self::Coalesce(list) | Self::Call(_, list) => {
+                any(list)
+            }
+            Self::In(needle, list) => needle.needs_solutions() || any(list),
+            Self::Not(a) | Self::Sign { argument: a, .. } | Self::Regex { text: a, .. } => {
+                a.needs_solutions()
+            }
+            Self::SameTerm(a, b) | Self::Compare(_, a, b) | Self::Arithmetic(_, a, b) => {
+                a.needs_solutions() || b.needs_solutions()
+            }
+            Self::If(a, b, c) => [a, b, c].iter().any(|part| part.needs_solutions()),
+            Self::Error
+            | Self::Column(_)
+            | Self::Constant(_)
+            | Self::Bound(_)
+            | Self::Exists(..)
+            | Self::CompareConstant { .. }
+            | Self::Language { .. }
+            | Self::CastText { .. } => false,
+        }
     }
 
     /// See [`CompiledExpr::zone_may_match`](super::CompiledExpr::zone_may_match).

@@ -34,11 +34,14 @@ use crate::error::ExecError;
 use basalt_plan::physical::{Expr, Slot};
 use basalt_rdf::TermId;
 use kernel::Kernel;
+use std::borrow::Cow;
 use vector::Rows;
 
 /// An expression ready to run over batches of one schema; see the [module documentation](self).
 pub struct CompiledExpr {
     root: Kernel,
+    /// Whether rows must say which solution they are.
+    needs_solutions: bool,
     /// The slots of the batches, in column order.
     schema: Vec<Slot>,
 }
@@ -50,21 +53,44 @@ impl CompiledExpr {
     pub fn compile(expr: &Expr, schema: &[Slot], cx: &Context) -> Result<Self, ExecError> {
         let root = compile::compile(expr, schema, cx)?;
         Ok(Self {
+            needs_solutions: root.needs_solutions(),
             root,
             schema: schema.to_vec(),
         })
     }
 
+    /// The batch, with numbers that say which solution each row is if the expression needs them and
+    /// there are none. An operator that hands the rows on evaluates over what this gives, so that the
+    /// next expression over the same solution finds the same number.
+    pub fn with_solutions(&self, batch: Batch, cx: &Context) -> Batch {
+        if !self.needs_solutions || batch.solutions().is_some() {
+            return batch;
+        }
+        let first = cx.number_solutions(batch.rows());
+        batch.with_solutions_from(first)
+    }
+
+    /// The same for whoever does not hand the rows on.
+    fn numbered<'b>(&self, batch: &'b Batch, cx: &Context) -> Cow<'b, Batch> {
+        if self.needs_solutions {
+            Cow::Owned(self.with_solutions(batch.clone(), cx))
+        } else {
+            Cow::Borrowed(batch)
+        }
+    }
+
     /// The value in each row, 0 for an error.
     pub fn evaluate(&self, batch: &Batch, cx: &Context) -> Result<Vec<u64>, ExecError> {
-        let rows = Rows::all(batch);
+        let batch = self.numbered(batch, cx);
+        let rows = Rows::all(&batch);
         let vector = evaluate::evaluate(&self.root, &rows, cx)?;
         Ok(vector.into_ids(rows.len(), cx))
     }
 
     /// The rows in which the effective boolean value is true, ascending.
     pub fn select(&self, batch: &Batch, cx: &Context) -> Result<Vec<u32>, ExecError> {
-        let rows = Rows::all(batch);
+        let batch = self.numbered(batch, cx);
+        let rows = Rows::all(&batch);
         let truths = evaluate::truths(&self.root, &rows, cx)?;
         let selected = (0_u32..)
             .zip(truths)

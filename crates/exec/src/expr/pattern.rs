@@ -5,28 +5,50 @@ use crate::error::ExecError;
 use crate::value::{Reader, Value};
 use basalt_rdf::{LiteralKind, TermView};
 use regex::{Regex, RegexBuilder};
+use std::borrow::Cow;
 
 /// Compiles a pattern; `None` if the pattern or a flag is invalid.
 pub fn compile(pattern: &str, flags: &str) -> Option<Regex> {
-    let quoted;
     let pattern = if flags.contains('q') {
-        quoted = regex::escape(pattern);
-        &quoted
+        Cow::Owned(regex::escape(pattern))
+    } else if flags.contains('x') {
+        Cow::Owned(without_spaces(pattern))
     } else {
-        pattern
+        Cow::Borrowed(pattern)
     };
-    let mut builder = RegexBuilder::new(pattern);
+    let mut builder = RegexBuilder::new(&pattern);
     for flag in flags.chars() {
         match flag {
             's' => builder.dot_matches_new_line(true),
             'm' => builder.multi_line(true),
             'i' => builder.case_insensitive(true),
-            'x' => builder.ignore_whitespace(true),
-            'q' => &mut builder,
+            'x' | 'q' => &mut builder,
             _ => return None,
         };
     }
     builder.build().ok()
+}
+
+/// The flag `x` of XPath: a pattern without its white space, but for that in character classes. (The mode of
+/// this name of the `regex` crate drops that too, and knows comments.)
+fn without_spaces(pattern: &str) -> String {
+    let mut depth = 0_usize;
+    let mut is_escaped = false;
+    let is_kept = |character: &char| {
+        let is_space = matches!(character, ' ' | '\t' | '\n' | '\r');
+        if is_space && depth == 0 {
+            return false;
+        }
+        match character {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        true
+    };
+    pattern.chars().filter(is_kept).collect()
 }
 
 /// A replacement in the syntax of `fn:replace` (XPath functions, section 5.6.4) put into that of the

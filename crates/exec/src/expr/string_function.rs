@@ -7,7 +7,7 @@ use super::call::{Arguments, Fault, Outcome, boolean, integer, or_error, simple}
 use super::language_test::lang_matches;
 use super::pattern;
 use super::vector::Item;
-use crate::value::{Number, Value};
+use crate::value::{Number, Rounding, Value};
 use oxrdf::Literal;
 use regex::Regex;
 use spargebra::algebra::Function;
@@ -48,6 +48,14 @@ impl Tagged<'_> {
         match self.0.as_ref() {
             Value::LangString(tagged) => Some(&tagged.1),
             _ => None,
+        }
+    }
+
+    /// Whether both have the same language tag, whose case means nothing, or none.
+    fn is_in_language_of(&self, other: &Self) -> bool {
+        match (self.language(), other.language()) {
+            (Some(a), Some(b)) => a.eq_ignore_ascii_case(b),
+            (a, b) => a == b,
         }
     }
 
@@ -124,6 +132,10 @@ pub fn call(
             let pattern = arguments.plain(1)?;
             let replacement = arguments.plain(2)?;
             let regex = patterns.get(&pattern, &flags)?;
+            if regex.is_match("") {
+                // FORX0003: what it would put between all characters is nothing that was matched.
+                return Err(Fault::Error);
+            }
             let replacement = or_error(pattern::replacement(&replacement, &flags, regex))?;
             Ok(text.with_text(regex.replace_all(text.text(), replacement.as_str())))
         }
@@ -146,7 +158,7 @@ fn concat(arguments: &mut Arguments<'_, '_>) -> Outcome {
         .collect::<Result<Vec<_>, _>>()?;
     let text: String = parts.iter().map(Tagged::text).collect();
     let language = match parts.split_first() {
-        Some((first, rest)) if rest.iter().all(|part| part.language() == first.language()) => {
+        Some((first, rest)) if rest.iter().all(|part| part.is_in_language_of(first)) => {
             first.language()
         }
         _ => None,
@@ -154,19 +166,32 @@ fn concat(arguments: &mut Arguments<'_, '_>) -> Outcome {
     Ok(tagged(text, language))
 }
 
-/// An integer argument, wide enough to add two of them.
-fn position(arguments: &mut Arguments<'_, '_>, idx: usize) -> Result<i128, Fault> {
-    match arguments.number(idx)? {
-        Number::Integer(n) => Ok(i128::from(i64::from(n))),
-        _ => Err(Fault::Error),
+/// A position among characters: the nearest integer, and the end of the range beyond it; `None` is NaN.
+fn position(arguments: &mut Arguments<'_, '_>, idx: usize) -> Result<Option<i128>, Fault> {
+    let number = arguments.number(idx)?;
+    if let Number::Integer(n) = number {
+        return Ok(Some(i64::from(n).into()));
     }
+    let rounded = or_error(number.rounded(Rounding::HalfUp))?;
+    let value = f64::from(rounded.to_double());
+    Ok((!value.is_nan()).then_some(value as i128))
 }
 
+/// `SUBSTR`: the characters at the positions from the start to before start plus length (`fn:substring`),
+/// none if one of them is not a number.
 fn substring(arguments: &mut Arguments<'_, '_>) -> Outcome {
     let text = string(arguments, 0)?;
     let start = position(arguments, 1)?;
+    let length = if arguments.count() > 2 {
+        position(arguments, 2)?
+    } else {
+        Some(i128::MAX)
+    };
+    let (Some(start), Some(length)) = (start, length) else {
+        return Ok(text.with_text(""));
+    };
     let end = if arguments.count() > 2 {
-        start + position(arguments, 2)?
+        start.saturating_add(length)
     } else {
         i128::MAX
     };
@@ -179,7 +204,7 @@ fn substring(arguments: &mut Arguments<'_, '_>) -> Outcome {
 fn search(function: &Function, arguments: &mut Arguments<'_, '_>) -> Outcome {
     let whole = string(arguments, 0)?;
     let part = string(arguments, 1)?;
-    if part.language().is_some() && part.language() != whole.language() {
+    if part.language().is_some() && !part.is_in_language_of(&whole) {
         return Err(Fault::Error);
     }
     let (text, part) = (whole.text(), part.text());

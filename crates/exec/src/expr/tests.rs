@@ -1,9 +1,11 @@
 //! Tests of expressions: every function against values from the specification, logic with errors, zones,
-//! and fast kernels against the general ones.
+//! long numbers, and fast kernels against the general ones.
 
 mod fast_paths;
 mod functions;
+mod long_numbers;
 mod operators;
+mod solutions;
 
 use super::CompiledExpr;
 use crate::batch::Batch;

@@ -4,7 +4,7 @@
 //! number, whatever its datatype, is its mantissa and scale, so no text is made or parsed; the
 //! result is the same as if it were.
 
-use super::cast::canonical_text;
+use super::cast::{canonical_text, collapsed};
 use super::vector::Item;
 use crate::error::ExecError;
 use crate::value::{Number, Reader, Value, to_float};
@@ -56,14 +56,19 @@ impl TextCast {
         }
     }
 
+    /// The local name of the type.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Integer => "integer",
+            Self::Decimal => "decimal",
+            Self::Float => "float",
+            Self::Double => "double",
+        }
+    }
+
     /// The cast of a text; `None` if it is not in the type.
     fn of_text(self, text: &str) -> Option<Number> {
-        match self {
-            Self::Integer => text.parse().ok().map(Number::Integer),
-            Self::Decimal => text.parse().ok().map(Number::Decimal),
-            Self::Float => text.parse().ok().map(Number::Float),
-            Self::Double => text.parse().ok().map(Number::Double),
-        }
+        Number::parse(self.name(), collapsed(text))
     }
 
     /// The cast of the text of an inline number.

@@ -89,6 +89,12 @@ impl<'a> Rows<'a> {
             .map_or(row as u32, |positions| positions[row])
     }
 
+    /// The number of the solution that a row is; 0 where nobody gave numbers.
+    pub fn solution(&self, row: usize) -> u64 {
+        let numbers = self.batch.solutions();
+        numbers.map_or(0, |numbers| numbers[self.position(row) as usize])
+    }
+
     /// A column.
     pub fn column(&self, column_idx: usize) -> Cow<'a, [u64]> {
         let ids = self.batch.ids(column_idx);

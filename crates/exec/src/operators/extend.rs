@@ -30,6 +30,7 @@ impl Operator for Extend {
         let Some(batch) = self.input.next(cx)? else {
             return Ok(None);
         };
+        let batch = self.expr.with_solutions(batch, cx);
         let values = self.expr.evaluate(&batch, cx)?;
         Ok(Some(
             batch.with_column(values).select_columns(&self.columns),

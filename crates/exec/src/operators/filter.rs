@@ -23,12 +23,13 @@ impl Operator for Filter {
     fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
         while let Some(batch) = self.input.next(cx)? {
             cx.check()?;
+            let batch = self.condition.with_solutions(batch, cx);
             let positions = self.condition.select(&batch, cx)?;
             if positions.len() == batch.rows() {
                 return Ok(Some(batch));
             }
             if !positions.is_empty() {
-                return Ok(Some(batch.take(&positions)));
+                return Ok(Some(batch.keep(&positions)));
             }
         }
         Ok(None)

@@ -83,7 +83,7 @@ impl Operator for Minus {
                 }
             }
             if !kept.is_empty() {
-                return Ok(Some(batch.take(&kept)));
+                return Ok(Some(batch.keep(&kept)));
             }
         }
         Ok(None)

@@ -8,13 +8,16 @@ use std::cmp::Ordering;
 ///
 /// `same_term` says whether the two are the same term, as far as their values do not tell. The same
 /// term is equal to itself, except that NaN is not; two literals of which one has an unknown value
-/// are an error unless they are the same term; values of two known, unlike types are different.
+/// are an error unless they are the same term; values of two known, unlike types are different. Language tags
+/// are compared without regard to case, in which their values do not differ.
 pub fn equal(a: &Value, b: &Value, same_term: bool) -> Option<bool> {
     match (a, b) {
-        (Value::Number(x), Value::Number(y)) => Some(x.compare(*y) == Some(Ordering::Equal)),
+        (Value::Number(x), Value::Number(y)) => Some(x.compare(y) == Some(Ordering::Equal)),
         (Value::Boolean(x), Value::Boolean(y)) => Some(x == y),
         (Value::String(x), Value::String(y)) => Some(x == y),
-        (Value::LangString(x), Value::LangString(y)) => Some(x == y),
+        (Value::LangString(x), Value::LangString(y)) => {
+            Some(x.0 == y.0 && x.1.eq_ignore_ascii_case(&y.1))
+        }
         (Value::DateTime(x), Value::DateTime(y)) => Some(x == y),
         (Value::Date(x), Value::Date(y)) => Some(x == y),
         (Value::Time(x), Value::Time(y)) => Some(x == y),
@@ -26,7 +29,7 @@ pub fn equal(a: &Value, b: &Value, same_term: bool) -> Option<bool> {
         (Value::Duration(x), Value::Duration(y)) => Some(x == y),
         _ if same_term => Some(true),
         (Value::LangString(_), _) | (_, Value::LangString(_)) => Some(false),
-        (Value::Unknown, other) | (other, Value::Unknown) if other.is_literal() => None,
+        (unknown, other) | (other, unknown) if unknown.is_unknown() && other.is_literal() => None,
         _ => Some(false),
     }
 }
@@ -47,7 +50,7 @@ pub fn compare(a: &Value, b: &Value) -> Comparison {
     let order = match (a, b) {
         (Value::Number(x), Value::Number(y)) => {
             return x
-                .compare(*y)
+                .compare(y)
                 .map_or(Comparison::NotANumber, Comparison::Ordered);
         }
         (Value::Boolean(x), Value::Boolean(y)) => Some(x.cmp(y)),

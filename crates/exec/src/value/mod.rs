@@ -5,17 +5,19 @@
 //! A value does not remember how it was written; whoever needs the text of a term asks for the
 //! text ([`Reader::text`]).
 //!
-//! Invariants: a literal of a datatype that is unknown here, or whose lexical form is not in its
-//! datatype, is [`Value::Unknown`] and takes no part in arithmetic. Cost: an inline number some
-//! nanoseconds; a dictionary literal one decoding and one parse.
+//! Invariants: a literal of a datatype that is unknown here is [`Value::Unknown`], one whose lexical form
+//! is not in its datatype [`Value::IllTyped`] or `Unknown`; none of them takes part in arithmetic. Cost: an
+//! inline number some nanoseconds; a dictionary literal one decoding and one parse.
 
 mod compare;
+mod exact;
 mod inline;
 mod number;
 mod order;
 mod reader;
 
 pub use compare::{Comparison, compare, equal};
+pub use exact::{Exact, Rounding};
 pub use inline::{compare_inline, date_part, nearest_f32, to_float};
 pub use number::Number;
 pub use order::compare_for_order;
@@ -63,7 +65,10 @@ pub enum Value {
     Day(GDay),
     /// `xsd:duration` and its two subtypes.
     Duration(Duration),
-    /// A literal of an unknown datatype, or ill-typed.
+    /// An ill-typed literal of `xsd:boolean` or a numeric type, which is as [`Value::Unknown`] but has
+    /// an effective boolean value.
+    IllTyped,
+    /// A literal of an unknown datatype, ill-typed, or a number too long to compute with.
     Unknown,
 }
 
@@ -85,10 +90,10 @@ impl Value {
             LiteralKind::Language(tag) => {
                 Self::LangString(Box::new((text.to_owned(), tag.to_owned())))
             }
-            LiteralKind::Typed(datatype) => datatype
-                .strip_prefix(XSD)
-                .and_then(|name| Self::parse(name, text))
-                .unwrap_or(Self::Unknown),
+            LiteralKind::Typed(datatype) => match datatype.strip_prefix(XSD) {
+                Some(name) => Self::parse(name, text).unwrap_or_else(|| without_value(name, text)),
+                None => Self::Unknown,
+            },
         }
     }
 
@@ -129,15 +134,22 @@ impl Value {
     /// The number, if it is one.
     pub fn number(&self) -> Option<Number> {
         match self {
-            Self::Number(number) => Some(*number),
+            Self::Number(number) => Some(number.clone()),
             _ => None,
         }
     }
 
-    /// The effective boolean value; `None` is a type error, also for an ill-typed literal.
+    /// Whether it is a literal of which no value is known.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Self::Unknown | Self::IllTyped)
+    }
+
+    /// The effective boolean value (section 17.2.2); `None` is a type error. Ill-typed booleans and
+    /// numbers are false.
     pub fn effective_boolean(&self) -> Option<bool> {
         match self {
             Self::Boolean(value) => Some(*value),
+            Self::IllTyped => Some(false),
             Self::String(text) => Some(!text.is_empty()),
             Self::Number(number) => Some(number.to_boolean()),
             _ => None,
@@ -149,10 +161,7 @@ impl Value {
     fn canonical(&self) -> Option<(String, &'static str)> {
         Some(match self {
             Self::Boolean(value) => (value.to_string(), "boolean"),
-            Self::Number(Number::Integer(n)) => (n.to_string(), "integer"),
-            Self::Number(Number::Decimal(n)) => (n.to_string(), "decimal"),
-            Self::Number(Number::Float(n)) => (n.to_string(), "float"),
-            Self::Number(Number::Double(n)) => (n.to_string(), "double"),
+            Self::Number(number) => number.to_text(),
             Self::DateTime(v) => (v.to_string(), "dateTime"),
             Self::Date(v) => (v.to_string(), "date"),
             Self::Time(v) => (v.to_string(), "time"),
@@ -162,9 +171,12 @@ impl Value {
             Self::MonthDay(v) => (v.to_string(), "gMonthDay"),
             Self::Day(v) => (v.to_string(), "gDay"),
             Self::Duration(v) => (v.to_string(), "duration"),
-            Self::String(_) | Self::LangString(_) | Self::Iri | Self::Blank | Self::Unknown => {
-                return None;
-            }
+            Self::String(_)
+            | Self::LangString(_)
+            | Self::Iri
+            | Self::Blank
+            | Self::IllTyped
+            | Self::Unknown => return None,
         })
     }
 
@@ -192,6 +204,16 @@ impl Value {
             },
         };
         id.0
+    }
+}
+
+/// What a literal of the XML Schema type called `name` is if [`Value::parse`] finds no value.
+fn without_value(name: &str, text: &str) -> Value {
+    let is_long_number = text.len() > exact::DIGITS_MAX;
+    if (name == "boolean" || Number::is_type(name)) && !is_long_number {
+        Value::IllTyped
+    } else {
+        Value::Unknown
     }
 }
 

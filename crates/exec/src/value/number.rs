@@ -1,17 +1,25 @@
-//! `Number`: the four numeric types that operators compute in, with promotion.
+//! `Number`: the numeric types that operators compute in, with promotion.
 //!
 //! Every derived integer type computes as `xsd:integer`; mixed operands are promoted integer, decimal,
-//! float, double. Exact types report overflow and division by zero as `None`. Cost: no allocation.
+//! float, double. Integers and decimals are exact: what machine words do not hold goes on as an
+//! [`Exact`], up to its limit of digits; beyond that, and for a division by zero, there is no result.
+//!
+//! Invariant: a number has one form. `LongInteger` and `LongDecimal` hold only what `Integer` (64 bits) and
+//! `Decimal` (128 bits, 18 digits after the point) cannot. Cost: no allocation but for long numbers.
 
+use super::exact::{Exact, Rounding};
+use super::inline::nearest_f32;
 use crate::context::Context;
 use basalt_rdf::inline::encode_integer;
 use basalt_rdf::term_view::XSD;
 use basalt_rdf::{TermId, TermView};
 use oxsdatatypes::{Boolean, Decimal, Double, Float, Integer};
+use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// A number with the type that operators compute in.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Number {
     /// `xsd:integer` and everything derived from it.
     Integer(Integer),
@@ -21,7 +29,70 @@ pub enum Number {
     Float(Float),
     /// `xsd:double`.
     Double(Double),
+    /// An `xsd:integer` beyond 64 bits.
+    LongInteger(Arc<Exact>),
+    /// An `xsd:decimal` beyond 128 bits or 18 digits after the point.
+    LongDecimal(Arc<Exact>),
 }
+
+/// Doubles nearer to zero than this are `i64`s without their fraction.
+const I64_LIMIT: f64 = 9_223_372_036_854_775_808.0;
+
+/// Place in the promotion order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Integer,
+    Decimal,
+    Float,
+    Double,
+}
+
+/// One operator on each type.
+struct Operation {
+    integers: fn(Integer, Integer) -> Option<Number>,
+    decimals: fn(Decimal, Decimal) -> Option<Decimal>,
+    exact: fn(&Exact, &Exact) -> Option<Exact>,
+    floats: fn(Float, Float) -> Float,
+    doubles: fn(Double, Double) -> Double,
+    /// Whether two integers give a decimal.
+    gives_decimal: bool,
+}
+
+const ADD: Operation = Operation {
+    integers: |a, b| a.checked_add(b).map(Number::Integer),
+    decimals: |a, b| a.checked_add(b),
+    exact: Exact::checked_add,
+    floats: |a, b| a + b,
+    doubles: |a, b| a + b,
+    gives_decimal: false,
+};
+
+const SUBTRACT: Operation = Operation {
+    integers: |a, b| a.checked_sub(b).map(Number::Integer),
+    decimals: |a, b| a.checked_sub(b),
+    exact: Exact::checked_subtract,
+    floats: |a, b| a - b,
+    doubles: |a, b| a - b,
+    gives_decimal: false,
+};
+
+const MULTIPLY: Operation = Operation {
+    integers: |a, b| a.checked_mul(b).map(Number::Integer),
+    decimals: |a, b| a.checked_mul(b),
+    exact: Exact::checked_multiply,
+    floats: |a, b| a * b,
+    doubles: |a, b| a * b,
+    gives_decimal: false,
+};
+
+const DIVIDE: Operation = Operation {
+    integers: |a, b| Decimal::from(a).checked_div(b).map(Number::Decimal),
+    decimals: |a, b| a.checked_div(b),
+    exact: Exact::checked_divide,
+    floats: |a, b| a / b,
+    doubles: |a, b| a / b,
+    gives_decimal: true,
+};
 
 impl Number {
     /// The integer zero.
@@ -29,146 +100,386 @@ impl Number {
         Self::Integer(0.into())
     }
 
-    /// Reads a lexical form of the XML Schema type called `name`, if that is numeric.
+    /// Reads a lexical form of the XML Schema type called `name`, if that is numeric and has such a value.
     pub fn parse(name: &str, text: &str) -> Option<Self> {
         match name {
-            "integer" | "byte" | "short" | "int" | "long" | "unsignedByte" | "unsignedShort"
-            | "unsignedInt" | "unsignedLong" | "positiveInteger" | "negativeInteger"
-            | "nonPositiveInteger" | "nonNegativeInteger" => text.parse().ok().map(Self::Integer),
-            "decimal" => text.parse().ok().map(Self::Decimal),
-            "float" => text.parse().ok().map(Self::Float),
-            "double" => text.parse().ok().map(Self::Double),
+            "integer" => parse_integer(text),
+            "decimal" => match text.parse() {
+                Ok(small) => Some(Self::Decimal(small)),
+                Err(_) => Exact::parse(text, true).map(Self::from_decimal),
+            },
+            "float" => floating(text)?.parse().ok().map(Self::Float),
+            "double" => floating(text)?.parse().ok().map(Self::Double),
+            _ => {
+                let (low, high) = derived_bounds(name)?;
+                let number = parse_integer(text)?;
+                let is_within = |bound: Option<i128>, wrong: Ordering| {
+                    bound.is_none_or(|bound| number.compare_integer(bound) != wrong)
+                };
+                let is_value = is_within(low, Ordering::Less) && is_within(high, Ordering::Greater);
+                is_value.then_some(number)
+            }
+        }
+    }
+
+    /// Whether the XML Schema type called `name` is a numeric one.
+    pub fn is_type(name: &str) -> bool {
+        matches!(name, "integer" | "decimal" | "float" | "double") || derived_bounds(name).is_some()
+    }
+
+    /// The integer, in the form that it has by its size.
+    fn from_integer(exact: Exact) -> Self {
+        match exact.to_i64() {
+            Some(small) => Self::Integer(small.into()),
+            None => Self::LongInteger(Arc::new(exact)),
+        }
+    }
+
+    /// The decimal, in the form that it has by its size.
+    fn from_decimal(exact: Exact) -> Self {
+        match exact.to_small() {
+            Some(small) => Self::Decimal(small),
+            None => Self::LongDecimal(Arc::new(exact)),
+        }
+    }
+
+    fn rank(&self) -> Rank {
+        match self {
+            Self::Integer(_) | Self::LongInteger(_) => Rank::Integer,
+            Self::Decimal(_) | Self::LongDecimal(_) => Rank::Decimal,
+            Self::Float(_) => Rank::Float,
+            Self::Double(_) => Rank::Double,
+        }
+    }
+
+    /// An integer or decimal of the fast path as a decimal.
+    fn small_decimal(&self) -> Option<Decimal> {
+        match self {
+            Self::Integer(n) => Some((*n).into()),
+            Self::Decimal(n) => Some(*n),
             _ => None,
         }
     }
 
-    /// Place in the promotion order integer, decimal, float, double.
-    fn rank(self) -> u8 {
+    /// The value of an integer or decimal.
+    fn exact(&self) -> Option<Cow<'_, Exact>> {
         match self {
-            Self::Integer(_) => 0,
-            Self::Decimal(_) => 1,
-            Self::Float(_) => 2,
-            Self::Double(_) => 3,
+            Self::Integer(n) => Some(Cow::Owned(i64::from(*n).into())),
+            Self::Decimal(n) => Some(Cow::Owned((*n).into())),
+            Self::LongInteger(n) | Self::LongDecimal(n) => Some(Cow::Borrowed(n)),
+            Self::Float(_) | Self::Double(_) => None,
         }
     }
 
-    fn promoted(self, rank: u8) -> Self {
-        match (self, rank) {
-            (Self::Integer(n), 1) => Self::Decimal(n.into()),
-            (Self::Integer(n), 2) => Self::Float(n.into()),
-            (Self::Integer(n), 3) => Self::Double(n.into()),
-            (Self::Decimal(n), 2) => Self::Float(n.into()),
-            (Self::Decimal(n), 3) => Self::Double(n.into()),
-            (Self::Float(n), 3) => Self::Double(n.into()),
-            _ => self,
+    /// A key that orders numbers of all types exactly, a float or double by its shortest text, which is the
+    /// decimal number that people mean by it; `None` for infinities and NaN.
+    pub fn order_key(&self) -> Option<Exact> {
+        match self {
+            Self::Float(n) => Exact::parse(&n.to_string(), true),
+            Self::Double(n) => Exact::parse(&n.to_string(), true),
+            exact => exact.exact().map(Cow::into_owned),
         }
     }
 
-    /// Both numbers in the wider of their two types.
-    fn promoted_pair(self, other: Self) -> (Self, Self) {
-        let rank = self.rank().max(other.rank());
-        (self.promoted(rank), other.promoted(rank))
+    /// The nearest float.
+    pub fn to_float(&self) -> Float {
+        match self {
+            Self::Integer(n) => (*n).into(),
+            Self::Decimal(n) => nearest_f32(decimal_to_f64(*n))
+                .unwrap_or_else(|| Exact::from(*n).to_f32())
+                .into(),
+            Self::Float(n) => *n,
+            Self::Double(n) => (*n).into(),
+            Self::LongInteger(n) | Self::LongDecimal(n) => n.to_f32().into(),
+        }
+    }
+
+    /// The nearest double.
+    pub fn to_double(&self) -> Double {
+        match self {
+            Self::Integer(n) => (*n).into(),
+            Self::Decimal(n) => decimal_to_f64(*n).into(),
+            Self::Float(n) => (*n).into(),
+            Self::Double(n) => *n,
+            Self::LongInteger(n) | Self::LongDecimal(n) => n.to_f64().into(),
+        }
+    }
+
+    /// The cast to `xsd:integer`: towards zero; infinities and NaN have none.
+    pub fn to_integer(&self) -> Option<Self> {
+        let truncated = |exact: Exact| Self::from_integer(exact.rounded(Rounding::Truncate));
+        let from_double = |value: f64| {
+            if value.abs() < I64_LIMIT {
+                return Some(Self::Integer((value as i64).into()));
+            }
+            Exact::from_f64(value).map(truncated)
+        };
+        match self {
+            Self::Integer(_) | Self::LongInteger(_) => Some(self.clone()),
+            Self::Decimal(n) => match (*n).try_into() {
+                Ok(small) => Some(Self::Integer(small)),
+                Err(_) => Some(truncated((*n).into())),
+            },
+            Self::LongDecimal(n) => Some(truncated(n.as_ref().clone())),
+            Self::Float(n) => from_double(f32::from(*n).into()),
+            Self::Double(n) => from_double((*n).into()),
+        }
+    }
+
+    /// The cast to `xsd:decimal`. A double with a fraction is taken to 18 digits after the point, a
+    /// whole one and one beyond that range exactly; infinities and NaN have none.
+    pub fn to_decimal(&self) -> Option<Self> {
+        let from_double = |value: f64| {
+            let near: Option<Decimal> = Double::from(value).try_into().ok();
+            match near {
+                Some(near) if value.fract() != 0.0 => Some(Self::Decimal(near)),
+                _ => Exact::from_f64(value).map(Self::from_decimal),
+            }
+        };
+        match self {
+            Self::Float(n) => from_double(f32::from(*n).into()),
+            Self::Double(n) => from_double((*n).into()),
+            Self::Integer(n) => Some(Self::Decimal((*n).into())),
+            Self::LongInteger(n) => Some(Self::from_decimal(n.as_ref().clone())),
+            Self::Decimal(_) | Self::LongDecimal(_) => Some(self.clone()),
+        }
     }
 
     /// The effective boolean value.
-    pub fn to_boolean(self) -> bool {
+    pub fn to_boolean(&self) -> bool {
         match self {
-            Self::Integer(n) => Boolean::from(n).into(),
-            Self::Decimal(n) => Boolean::from(n).into(),
-            Self::Float(n) => Boolean::from(n).into(),
-            Self::Double(n) => Boolean::from(n).into(),
+            Self::Integer(n) => Boolean::from(*n).into(),
+            Self::Decimal(n) => Boolean::from(*n).into(),
+            Self::Float(n) => Boolean::from(*n).into(),
+            Self::Double(n) => Boolean::from(*n).into(),
+            Self::LongInteger(n) | Self::LongDecimal(n) => !n.is_zero(),
+        }
+    }
+
+    /// An integer against another.
+    fn compare_integer(&self, other: i128) -> Ordering {
+        match self {
+            Self::Integer(n) => i128::from(i64::from(*n)).cmp(&other),
+            // Beyond 64 bits; a bound may be there too.
+            long => match (long.exact(), Exact::parse(&other.to_string(), false)) {
+                (Some(a), Some(b)) => a.as_ref().cmp(&b),
+                _ => Ordering::Equal,
+            },
         }
     }
 
     /// The order by value; `None` where one is not a number.
-    pub fn compare(self, other: Self) -> Option<Ordering> {
-        match self.promoted_pair(other) {
-            (Self::Integer(a), Self::Integer(b)) => Some(a.cmp(&b)),
-            (Self::Decimal(a), Self::Decimal(b)) => Some(a.cmp(&b)),
-            (Self::Float(a), Self::Float(b)) => a.partial_cmp(&b),
-            (Self::Double(a), Self::Double(b)) => a.partial_cmp(&b),
-            _ => None,
+    pub fn compare(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Integer(a), Self::Integer(b)) => return Some(a.cmp(b)),
+            // Long integers are outside the range of short ones.
+            (Self::LongInteger(a), Self::Integer(_)) => return Some(a.compare_to_zero()),
+            (Self::Integer(_), Self::LongInteger(b)) => {
+                return Some(b.compare_to_zero().reverse());
+            }
+            _ => {}
         }
+        match self.rank().max(other.rank()) {
+            Rank::Float => self.to_float().partial_cmp(&other.to_float()),
+            Rank::Double => self.to_double().partial_cmp(&other.to_double()),
+            Rank::Integer | Rank::Decimal => match (self.small_decimal(), other.small_decimal()) {
+                (Some(a), Some(b)) => Some(a.cmp(&b)),
+                _ => Some(self.exact()?.as_ref().cmp(other.exact()?.as_ref())),
+            },
+        }
+    }
+
+    #[inline]
+    fn apply(&self, other: &Self, operation: &Operation) -> Option<Self> {
+        if let (Self::Integer(a), Self::Integer(b)) = (self, other)
+            && let Some(result) = (operation.integers)(*a, *b)
+        {
+            return Some(result);
+        }
+        let rank = self.rank().max(other.rank());
+        match rank {
+            Rank::Float => {
+                let result = (operation.floats)(self.to_float(), other.to_float());
+                return Some(Self::Float(result));
+            }
+            Rank::Double => {
+                let result = (operation.doubles)(self.to_double(), other.to_double());
+                return Some(Self::Double(result));
+            }
+            Rank::Integer => {}
+            Rank::Decimal => {
+                if let (Some(a), Some(b)) = (self.small_decimal(), other.small_decimal())
+                    && let Some(result) = (operation.decimals)(a, b)
+                {
+                    return Some(Self::Decimal(result));
+                }
+            }
+        }
+        let (a, b) = (self.exact()?, other.exact()?);
+        let result = (operation.exact)(&a, &b)?;
+        Some(if rank == Rank::Integer && !operation.gives_decimal {
+            Self::from_integer(result)
+        } else {
+            Self::from_decimal(result)
+        })
     }
 
     /// `op:numeric-add`.
-    pub fn checked_add(self, other: Self) -> Option<Self> {
-        match self.promoted_pair(other) {
-            (Self::Integer(a), Self::Integer(b)) => a.checked_add(b).map(Self::Integer),
-            (Self::Decimal(a), Self::Decimal(b)) => a.checked_add(b).map(Self::Decimal),
-            (Self::Float(a), Self::Float(b)) => Some(Self::Float(a + b)),
-            (Self::Double(a), Self::Double(b)) => Some(Self::Double(a + b)),
-            _ => None,
-        }
+    pub fn checked_add(&self, other: &Self) -> Option<Self> {
+        self.apply(other, &ADD)
     }
 
     /// `op:numeric-subtract`.
-    pub fn checked_subtract(self, other: Self) -> Option<Self> {
-        match self.promoted_pair(other) {
-            (Self::Integer(a), Self::Integer(b)) => a.checked_sub(b).map(Self::Integer),
-            (Self::Decimal(a), Self::Decimal(b)) => a.checked_sub(b).map(Self::Decimal),
-            (Self::Float(a), Self::Float(b)) => Some(Self::Float(a - b)),
-            (Self::Double(a), Self::Double(b)) => Some(Self::Double(a - b)),
-            _ => None,
-        }
+    pub fn checked_subtract(&self, other: &Self) -> Option<Self> {
+        self.apply(other, &SUBTRACT)
     }
 
     /// `op:numeric-multiply`.
-    pub fn checked_multiply(self, other: Self) -> Option<Self> {
-        match self.promoted_pair(other) {
-            (Self::Integer(a), Self::Integer(b)) => a.checked_mul(b).map(Self::Integer),
-            (Self::Decimal(a), Self::Decimal(b)) => a.checked_mul(b).map(Self::Decimal),
-            (Self::Float(a), Self::Float(b)) => Some(Self::Float(a * b)),
-            (Self::Double(a), Self::Double(b)) => Some(Self::Double(a * b)),
-            _ => None,
-        }
+    pub fn checked_multiply(&self, other: &Self) -> Option<Self> {
+        self.apply(other, &MULTIPLY)
     }
 
     /// `op:numeric-divide`: two integers give a decimal, an exact division by zero is an error.
-    pub fn checked_divide(self, other: Self) -> Option<Self> {
-        match self.promoted_pair(other) {
-            (Self::Integer(a), Self::Integer(b)) => {
-                Decimal::from(a).checked_div(b).map(Self::Decimal)
-            }
-            (Self::Decimal(a), Self::Decimal(b)) => a.checked_div(b).map(Self::Decimal),
-            (Self::Float(a), Self::Float(b)) => Some(Self::Float(a / b)),
-            (Self::Double(a), Self::Double(b)) => Some(Self::Double(a / b)),
-            _ => None,
-        }
+    pub fn checked_divide(&self, other: &Self) -> Option<Self> {
+        self.apply(other, &DIVIDE)
     }
 
     /// `op:numeric-unary-minus`.
-    pub fn negate(self) -> Option<Self> {
+    pub fn negate(&self) -> Option<Self> {
         match self {
-            Self::Float(n) => Some(Self::Float(-n)),
-            Self::Double(n) => Some(Self::Double(-n)),
+            Self::Float(n) => Some(Self::Float(-*n)),
+            Self::Double(n) => Some(Self::Double(-*n)),
             exact => Self::zero().checked_subtract(exact),
         }
     }
 
-    /// The id of the number in its canonical form.
-    pub fn to_id(self, cx: &Context) -> u64 {
-        let (text, name) = match self {
-            Self::Integer(n) => {
-                if let Some(id) = encode_integer(n.into()) {
-                    return id.0;
-                }
-                (n.to_string(), "integer")
+    /// `fn:abs`.
+    pub fn abs(&self) -> Option<Self> {
+        match self {
+            Self::Float(n) => Some(Self::Float(n.abs())),
+            Self::Double(n) => Some(Self::Double(n.abs())),
+            exact if exact.compare(&Self::zero()) == Some(Ordering::Less) => exact.negate(),
+            exact => Some(exact.clone()),
+        }
+    }
+
+    /// `fn:floor`, `fn:ceiling` and `fn:round`; the type stays.
+    pub fn rounded(&self, rounding: Rounding) -> Option<Self> {
+        match self {
+            Self::Integer(_) | Self::LongInteger(_) => Some(self.clone()),
+            Self::Decimal(n) => {
+                let fast = match rounding {
+                    Rounding::Truncate => None,
+                    Rounding::Floor => n.checked_floor(),
+                    Rounding::Ceiling => n.checked_ceil(),
+                    Rounding::HalfUp => n.checked_round(),
+                };
+                Some(match fast {
+                    Some(fast) => Self::Decimal(fast),
+                    None => Self::from_decimal(Exact::from(*n).rounded(rounding)),
+                })
             }
+            Self::LongDecimal(n) => Some(Self::from_decimal(n.rounded(rounding))),
+            Self::Float(n) => Some(Self::Float(match rounding {
+                Rounding::Truncate => f32::from(*n).trunc().into(),
+                Rounding::Floor => n.floor(),
+                Rounding::Ceiling => n.ceil(),
+                Rounding::HalfUp => n.round(),
+            })),
+            Self::Double(n) => Some(Self::Double(match rounding {
+                Rounding::Truncate => f64::from(*n).trunc().into(),
+                Rounding::Floor => n.floor(),
+                Rounding::Ceiling => n.ceil(),
+                Rounding::HalfUp => n.round(),
+            })),
+        }
+    }
+
+    /// The canonical lexical form and the local name of the type.
+    pub fn to_text(&self) -> (String, &'static str) {
+        match self {
+            Self::Integer(n) => (n.to_string(), "integer"),
             Self::Decimal(n) => (n.to_string(), "decimal"),
             Self::Float(n) => (n.to_string(), "float"),
-            Self::Double(n) => {
-                if let Some(id) = whole_double(n.into()) {
-                    return id.0;
-                }
-                (n.to_string(), "double")
-            }
-        };
-        let id = cx
-            .terms()
-            .intern(TermView::typed(&text, &format!("{XSD}{name}")));
-        id.0
+            Self::Double(n) => (n.to_string(), "double"),
+            Self::LongInteger(n) => (n.to_string(), "integer"),
+            Self::LongDecimal(n) => (n.to_string(), "decimal"),
+        }
     }
+
+    /// The id of the number in its canonical form.
+    pub fn to_id(&self, cx: &Context) -> u64 {
+        let inline = match self {
+            Self::Integer(n) => encode_integer((*n).into()),
+            Self::Double(n) => whole_double((*n).into()),
+            _ => None,
+        };
+        if let Some(id) = inline {
+            return id.0;
+        }
+        let (text, name) = self.to_text();
+        let datatype = format!("{XSD}{name}");
+        cx.terms().intern(TermView::typed(&text, &datatype)).0
+    }
+}
+
+fn parse_integer(text: &str) -> Option<Number> {
+    match text.parse() {
+        Ok(small) => Some(Number::Integer(small)),
+        Err(_) => Exact::parse(text, false).map(Number::from_integer),
+    }
+}
+
+/// The least and the greatest value of a type derived from `xsd:integer`.
+fn derived_bounds(name: &str) -> Option<(Option<i128>, Option<i128>)> {
+    let signed = |bits: u32| {
+        (
+            Some(-(1_i128 << (bits - 1))),
+            Some((1_i128 << (bits - 1)) - 1),
+        )
+    };
+    let unsigned = |bits: u32| (Some(0), Some((1_i128 << bits) - 1));
+    Some(match name {
+        "long" => signed(64),
+        "int" => signed(32),
+        "short" => signed(16),
+        "byte" => signed(8),
+        "unsignedLong" => unsigned(64),
+        "unsignedInt" => unsigned(32),
+        "unsignedShort" => unsigned(16),
+        "unsignedByte" => unsigned(8),
+        "nonNegativeInteger" => (Some(0), None),
+        "positiveInteger" => (Some(1), None),
+        "nonPositiveInteger" => (None, Some(0)),
+        "negativeInteger" => (None, Some(-1)),
+        _ => return None,
+    })
+}
+
+/// A text that may be a float or double: of words there are three, in this spelling alone.
+fn floating(text: &str) -> Option<&str> {
+    let is_word = text
+        .bytes()
+        .any(|b| b.is_ascii_alphabetic() && !matches!(b, b'e' | b'E'));
+    let is_known = matches!(text, "INF" | "+INF" | "-INF" | "NaN");
+    (!is_word || is_known).then_some(text)
+}
+
+/// The nearest double.
+fn decimal_to_f64(value: Decimal) -> f64 {
+    const SCALE: u32 = 18;
+    /// Integers up to here are doubles, and so are the powers of ten up to the scale, which makes the
+    /// one division correctly rounded.
+    const EXACT_MAX: u128 = 1 << 53;
+    let (mut mantissa, mut scale) = (i128::from_be_bytes(value.to_be_bytes()), SCALE);
+    while scale > 0 && mantissa % 10 == 0 {
+        mantissa /= 10;
+        scale -= 1;
+    }
+    if mantissa.unsigned_abs() <= EXACT_MAX {
+        return mantissa as f64 / 10_i64.pow(scale) as f64;
+    }
+    Exact::from(value).to_f64()
 }
 
 /// The inline id of a double without a fraction, which is written as an integer is.

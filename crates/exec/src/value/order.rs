@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::error::ExecError;
 use basalt_rdf::term_id::tag;
 use basalt_rdf::{TermBuf, TermId, TermView};
-use oxsdatatypes::{Decimal, Double, Duration, TimezoneOffset};
+use oxsdatatypes::{Double, Duration, TimezoneOffset};
 use std::cmp::Ordering;
 
 /// Seconds of a month of the Gregorian calendar on average.
@@ -61,8 +61,7 @@ fn compare_texts(a: u64, b: u64, cx: &Context) -> Result<Ordering, ExecError> {
 enum Key {
     Blank(String),
     Iri(String),
-    /// The nearest double, and the exact value where decimals can hold it.
-    Number(f64, Option<Decimal>),
+    Number(Number),
     /// A date, time or duration.
     Calendar(Value),
     /// Lexical form, datatype, language.
@@ -76,12 +75,13 @@ impl Key {
         Ok(match (value, reader.term(id)?) {
             (_, TermView::Blank(label)) => Self::Blank(label.to_owned()),
             (_, TermView::Iri(iri)) => Self::Iri(iri.to_owned()),
-            (Some(Value::Number(number)), _) => number_key(number),
+            (Some(Value::Number(number)), _) => Self::Number(number),
             (Some(Value::Boolean(value)), TermView::Literal(literal)) => {
                 Self::Text(value.to_string(), literal.datatype().to_owned(), None)
             }
             (
-                None | Some(Value::String(_) | Value::LangString(_) | Value::Unknown),
+                None
+                | Some(Value::String(_) | Value::LangString(_) | Value::IllTyped | Value::Unknown),
                 TermView::Literal(literal),
             ) => {
                 let language = match literal.kind {
@@ -102,7 +102,7 @@ impl Key {
         match self {
             Self::Blank(_) => 0,
             Self::Iri(_) => 1,
-            Self::Number(..) => 2,
+            Self::Number(_) => 2,
             Self::Calendar(value) => 3 + calendar_rank(value),
             Self::Text(..) => u8::MAX,
         }
@@ -111,11 +111,7 @@ impl Key {
     fn compare(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Blank(a), Self::Blank(b)) | (Self::Iri(a), Self::Iri(b)) => a.cmp(b),
-            (Self::Number(a, exact_a), Self::Number(b, exact_b)) => compare_doubles(*a, *b)
-                .then_with(|| match (exact_a, exact_b) {
-                    (Some(a), Some(b)) => a.cmp(b),
-                    (a, b) => a.is_some().cmp(&b.is_some()),
-                }),
+            (Self::Number(a), Self::Number(b)) => compare_numbers(a, b),
             (Self::Calendar(a), Self::Calendar(b)) => compare_calendar(a, b),
             (Self::Text(a, p, x), Self::Text(b, q, y)) => (a, p, x).cmp(&(b, q, y)),
             (a, b) => a.class().cmp(&b.class()),
@@ -123,21 +119,19 @@ impl Key {
     }
 }
 
-/// Numbers by value, the two zeros equal, NaN last.
-fn compare_doubles(a: f64, b: f64) -> Ordering {
-    a.partial_cmp(&b)
-        .unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
-}
-
-fn number_key(number: Number) -> Key {
-    let (nearest, exact) = match number {
-        Number::Integer(n) => (Double::from(n), Some(Decimal::from(n))),
-        Number::Decimal(n) => (Double::from(n), Some(n)),
-        // The shortest text of a float is the decimal number that people mean by it.
-        Number::Float(n) => (n.into(), n.to_string().parse().ok()),
-        Number::Double(n) => (n, n.to_string().parse().ok()),
-    };
-    Key::Number(nearest.into(), exact)
+/// Numbers by the nearest double, then exactly: the two zeros equal, infinities at the ends, NaN last.
+fn compare_numbers(a: &Number, b: &Number) -> Ordering {
+    let (x, y) = (f64::from(a.to_double()), f64::from(b.to_double()));
+    let by_double = x
+        .partial_cmp(&y)
+        .unwrap_or_else(|| x.is_nan().cmp(&y.is_nan()));
+    by_double.then_with(|| match (a.order_key(), b.order_key()) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        // A long number may be as near to infinity as doubles tell, but it is not there.
+        (Some(_), None) if x > 0.0 => Ordering::Less,
+        (None, Some(_)) if x > 0.0 => Ordering::Greater,
+        (a, b) => a.is_some().cmp(&b.is_some()),
+    })
 }
 
 fn calendar_rank(value: &Value) -> u8 {

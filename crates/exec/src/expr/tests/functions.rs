@@ -33,6 +33,15 @@ fn functions_on_terms() {
             "\"true\"^^<xsd:boolean>",
         ),
         ("isNumeric(\"x\"^^xsd:integer)", "\"false\"^^<xsd:boolean>"),
+        ("isNumeric(\"1200\"^^xsd:byte)", "\"false\"^^<xsd:boolean>"),
+        (
+            "isNumeric(\"18446744073709551615\"^^xsd:unsignedLong)",
+            "\"true\"^^<xsd:boolean>",
+        ),
+        (
+            "isNumeric(\"18446744073709551616\"^^xsd:unsignedLong)",
+            "\"false\"^^<xsd:boolean>",
+        ),
         (
             "isNumeric(\"12\"^^<http://e/USD>)",
             "\"false\"^^<xsd:boolean>",
@@ -81,6 +90,10 @@ fn functions_on_strings() {
         ("STRBEFORE(\"abc\"@en, \"xyz\")", "\"\""),
         ("STRAFTER(\"abc\", \"b\")", "\"c\""),
         ("STRAFTER(\"abc\"@en, \"\")", "\"abc\"@en"),
+        ("STRAFTER(\"abc\"@en, \"z\"@en)", "\"\""),
+        ("STRAFTER(\"abc\", \"b\"@en)", "error"),
+        ("STRBEFORE(\"abc\"@en, \"\")", "\"\"@en"),
+        ("STRBEFORE(\"abc\"@en, \"b\"@cy)", "error"),
         (
             "ENCODE_FOR_URI(\"Los Angeles/é\")",
             "\"Los%20Angeles%2F%C3%A9\"",
@@ -95,6 +108,9 @@ fn functions_on_strings() {
         ),
         ("langMatches(\"deu\", \"de\")", "\"false\"^^<xsd:boolean>"),
         ("langMatches(\"\", \"*\")", "\"false\"^^<xsd:boolean>"),
+        ("langMatches(\"en\", \"*\")", "\"true\"^^<xsd:boolean>"),
+        ("langMatches(\"en\", \"en-gb\")", "\"false\"^^<xsd:boolean>"),
+        ("langMatches(\"en\"@en, \"en\")", "error"),
         (
             "REGEX(\"Alice\"@en, \"^ali\", \"i\")",
             "\"true\"^^<xsd:boolean>",
@@ -113,8 +129,162 @@ fn functions_on_strings() {
             "SHA256(\"abc\")",
             "\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"",
         ),
+        ("MD5(\"é\")", "\"66ddcd97cfdeabb2f6fb8a999b4bc76f\""),
+        (
+            "SHA1(\"日本\")",
+            "\"44da6bbcf285cdb317aa91174217990d1b94d64d\"",
+        ),
+        ("SHA1(\"a\"@en)", "error"),
         ("STRLEN(SHA384(\"abc\"))", "\"96\"^^<xsd:integer>"),
         ("SUBSTR(SHA512(\"abc\"), 1, 8)", "\"ddaf35a1\""),
+    ]);
+}
+
+#[test]
+fn positions_in_strings_are_rounded() {
+    assert_results(&[
+        ("SUBSTR(\"motor car\", 6)", "\" car\""),
+        ("SUBSTR(\"12345\", 1.5, 2.6)", "\"234\""),
+        ("SUBSTR(\"12345\", -3, 5)", "\"1\""),
+        ("SUBSTR(\"12345\", 5, -3)", "\"\""),
+        ("SUBSTR(\"12345\"@en, \"NaN\"^^xsd:double, 3)", "\"\"@en"),
+        ("SUBSTR(\"12345\", 1, \"NaN\"^^xsd:double)", "\"\""),
+        ("SUBSTR(\"12345\", -42, \"INF\"^^xsd:double)", "\"12345\""),
+        ("SUBSTR(\"12345\", \"-INF\"^^xsd:double)", "\"12345\""),
+        (
+            "SUBSTR(\"12345\", \"-INF\"^^xsd:double, \"INF\"^^xsd:double)",
+            "\"\"",
+        ),
+        ("SUBSTR(\"12345\", 2.5e0)", "\"345\""),
+        ("SUBSTR(\"12345\", 99999999999999999999)", "\"\""),
+        (
+            "SUBSTR(\"12345\", -9223372036854775808, 9223372036854775807)",
+            "\"\"",
+        ),
+        ("SUBSTR(\"\u{1f600}\u{e9}x\", 2, 1)", "\"\u{e9}\""),
+        ("SUBSTR(\"12345\", \"1\")", "error"),
+    ]);
+}
+
+#[test]
+fn replacements_follow_the_rules_of_xpath() {
+    assert_results(&[
+        ("REPLACE(\"abracadabra\", \"bra\", \"*\")", "\"a*cada*\""),
+        ("REPLACE(\"abracadabra\", \"a.*?a\", \"*\")", "\"*c*bra\""),
+        ("REPLACE(\"AAAA\", \"A+\", \"b\")", "\"b\""),
+        ("REPLACE(\"AAAA\", \"A+?\", \"b\")", "\"bbbb\""),
+        (
+            "REPLACE(\"darted\", \"^(.*?)d(.*)$\", \"$1c$2\")",
+            "\"carted\"",
+        ),
+        ("REPLACE(\"abc\", \"b\", \"[$0]\")", "\"a[b]c\""),
+        ("REPLACE(\"abc\", \"b\", \"\\\\$1\")", "\"a$1c\""),
+        // A pattern that matches nothing at all is an error (FORX0003).
+        ("REPLACE(\"abracadabra\", \".*?\", \"$1\")", "error"),
+        ("REPLACE(\"abc\", \"x*\", \"-\")", "error"),
+        ("REPLACE(\"abc\", \"\", \"-\")", "error"),
+        ("REPLACE(\"abc\", \"x?|b\", \"-\")", "error"),
+        ("REPLACE(\"abc\", \"b\", \"$\")", "error"),
+        ("REPLACE(\"abc\", \"b\", \"\\\\n\")", "error"),
+        ("REPLACE(\"abc\", \"b\", \"x\", \"w\")", "error"),
+        ("REPLACE(\"a.c\", \".\", \"$0\", \"q\")", "\"a$0c\""),
+        ("REPLACE(\"aBc\"@en, \"b\", \"x\", \"i\")", "\"axc\"@en"),
+        (
+            "REGEX(\"helloworld\", \"hello world\", \"x\")",
+            "\"true\"^^<xsd:boolean>",
+        ),
+        (
+            "REGEX(\"a b\", \"a[ ]b\", \"x\")",
+            "\"true\"^^<xsd:boolean>",
+        ),
+        ("REGEX(\"a#b\", \"a #b\", \"x\")", "\"true\"^^<xsd:boolean>"),
+        ("REGEX(\"a\\nb\", \"a.b\")", "\"false\"^^<xsd:boolean>"),
+        (
+            "REGEX(\"a\\nb\", \"a.b\", \"s\")",
+            "\"true\"^^<xsd:boolean>",
+        ),
+        ("REGEX(\"a\\nb\", \"^b\", \"m\")", "\"true\"^^<xsd:boolean>"),
+    ]);
+}
+
+#[test]
+fn odd_dates_have_their_parts() {
+    let at = |text: &str| format!("\"{text}\"^^xsd:dateTime");
+    let cases = [
+        (
+            "TIMEZONE",
+            "2024-06-01T12:00:00+14:00",
+            "\"PT14H\"^^<xsd:dayTimeDuration>",
+        ),
+        (
+            "TIMEZONE",
+            "2024-06-01T12:00:00-14:00",
+            "\"-PT14H\"^^<xsd:dayTimeDuration>",
+        ),
+        (
+            "TIMEZONE",
+            "2024-06-01T12:00:00Z",
+            "\"PT0S\"^^<xsd:dayTimeDuration>",
+        ),
+        (
+            "TIMEZONE",
+            "2024-06-01T12:00:00+05:45",
+            "\"PT5H45M\"^^<xsd:dayTimeDuration>",
+        ),
+        ("TZ", "2024-06-01T12:00:00-14:00", "\"-14:00\""),
+        ("TZ", "2024-06-01T12:00:00+05:45", "\"+05:45\""),
+        ("TZ", "2024-06-01T12:00:00+14:01", "error"),
+        // The end of a day is the start of the next.
+        ("HOURS", "2024-12-31T24:00:00", "\"0\"^^<xsd:integer>"),
+        ("YEAR", "2024-12-31T24:00:00", "\"2025\"^^<xsd:integer>"),
+        ("DAY", "2024-12-31T24:00:00Z", "\"1\"^^<xsd:integer>"),
+        ("HOURS", "2024-12-31T24:00:01", "error"),
+        ("YEAR", "12024-06-01T12:00:00Z", "\"12024\"^^<xsd:integer>"),
+        ("YEAR", "-0044-03-15T12:00:00", "\"-44\"^^<xsd:integer>"),
+        ("MONTH", "-0044-03-15T12:00:00", "\"3\"^^<xsd:integer>"),
+        ("DAY", "-0001-02-28T23:59:59", "\"28\"^^<xsd:integer>"),
+        ("SECONDS", "2024-06-01T12:00:05", "\"5\"^^<xsd:decimal>"),
+        (
+            "SECONDS",
+            "2024-06-01T12:00:05.123456789012345678",
+            "\"5.123456789012345678\"^^<xsd:decimal>",
+        ),
+        ("MINUTES", "2023-02-29T12:00:00", "error"),
+    ];
+    for (function, text, expected) in cases {
+        assert_results(&[(&format!("{function}({})", at(text)), expected)]);
+    }
+}
+
+#[test]
+fn dates_in_odd_zones_compare_by_their_instant() {
+    let at = |text: &str| format!("\"{text}\"^^xsd:dateTime");
+    let (east, west) = (
+        at("2024-06-02T02:00:00+14:00"),
+        at("2024-05-31T22:00:00-14:00"),
+    );
+    let (east_day, west_day) = (
+        "\"2024-06-02+14:00\"^^xsd:date",
+        "\"2024-06-01-10:00\"^^xsd:date",
+    );
+    assert_results(&[
+        (&format!("{east} = {west}"), "\"true\"^^<xsd:boolean>"),
+        (
+            &format!("sameTerm({east}, {west})"),
+            "\"false\"^^<xsd:boolean>",
+        ),
+        (
+            &format!(
+                "{} = {}",
+                at("2024-12-31T24:00:00Z"),
+                at("2025-01-01T00:00:00Z")
+            ),
+            "\"true\"^^<xsd:boolean>",
+        ),
+        (
+            &format!("{east_day} != {west_day}"),
+            "\"false\"^^<xsd:boolean>",
+        ),
     ]);
 }
 

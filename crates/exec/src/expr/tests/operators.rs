@@ -28,7 +28,11 @@ fn logic_with_errors() {
         ("1 IN (1, ?a)", TRUE),
         ("1 NOT IN (2, 3)", TRUE),
         ("1 IN ()", FALSE),
-        ("\"x\"^^xsd:integer || false", "error"),
+        ("\"x\"^^xsd:integer || false", FALSE),
+        ("!\"x\"^^xsd:boolean", TRUE),
+        ("!\"300\"^^xsd:byte", TRUE),
+        ("!\"x\"^^xsd:date", "error"),
+        ("!\"\"@en", "error"),
     ]);
 }
 
@@ -42,7 +46,11 @@ fn arithmetic() {
         ("1.5 * 2", "\"3\"^^<xsd:decimal>"),
         ("\"1\"^^xsd:float + 0.5", "\"1.5\"^^<xsd:float>"),
         ("\"1\"^^xsd:float + 0.5e0", "\"1.5\"^^<xsd:double>"),
-        ("9223372036854775807 + 1", "error"),
+        (
+            "9223372036854775807 + 1",
+            "\"9223372036854775808\"^^<xsd:integer>",
+        ),
+        ("\"300\"^^xsd:byte + 1", "error"),
         ("-(\"5\"^^xsd:byte)", "\"-5\"^^<xsd:integer>"),
         ("+\"x\"", "error"),
         ("\"1\"^^<http://e/USD> + 1", "error"),
@@ -58,7 +66,18 @@ fn equality() {
         ("\"a\" = \"a\"@en", FALSE),
         ("\"a\"^^<http://e/t> = \"a\"^^<http://e/t>", TRUE),
         ("\"a\"^^<http://e/t> = \"b\"^^<http://e/t>", "error"),
+        ("\"a\"^^<http://e/t> != \"a\"^^<http://e/t>", FALSE),
         ("\"a\"^^<http://e/t> != 1", "error"),
+        ("\"x\"^^xsd:integer = \"x\"^^xsd:integer", TRUE),
+        ("\"x\"^^xsd:integer = 1", "error"),
+        ("\"300\"^^xsd:byte = 300", "error"),
+        ("\"a\" = \"a\"^^xsd:string", TRUE),
+        ("0.1 = \"0.1\"^^xsd:float", TRUE),
+        ("\"0.1\"^^xsd:float = 0.1e0", FALSE),
+        ("\"-0\"^^xsd:double = 0", TRUE),
+        ("sameTerm(\"-0\"^^xsd:double, \"0\"^^xsd:double)", FALSE),
+        ("\"INF\"^^xsd:float = \"INF\"^^xsd:double", TRUE),
+        ("\"inf\"^^xsd:double = \"INF\"^^xsd:double", "error"),
         ("\"a\"^^<http://e/t> = <http://e/a>", FALSE),
         ("\"NaN\"^^xsd:double = \"NaN\"^^xsd:double", FALSE),
         ("sameTerm(\"NaN\"^^xsd:double, \"NaN\"^^xsd:double)", TRUE),
@@ -169,4 +188,35 @@ fn local_strings_compare_like_stored_ones() {
         ids.iter().map(|&id| show(id, &cx)).collect::<Vec<_>>(),
         [FALSE, TRUE, "error", "error"]
     );
+}
+
+#[test]
+fn the_case_of_a_language_tag_is_none_of_its_value() {
+    let cx = context();
+    let tagged = |tag| {
+        cx.terms()
+            .intern(basalt_rdf::TermView::language("chat", tag))
+            .0
+    };
+    let column = vec![
+        tagged("fr-BE"),
+        tagged("FR-be"),
+        tagged("fr"),
+        id_of("\"chat\"", &cx),
+    ];
+    let results = |text: &str| -> Vec<_> {
+        let other = vec![column[0]; column.len()];
+        let ids = evaluate(text, vec![column.clone(), other], &cx);
+        ids.into_iter().map(|id| show(id, &cx)).collect()
+    };
+    let expected = [TRUE, TRUE, FALSE, FALSE];
+    assert_eq!(results("?a = ?b"), expected);
+    assert_eq!(results("?a = \"chat\"@fr-be"), expected);
+    assert_eq!(results("?a IN (\"chat\"@FR-BE)"), expected);
+    assert_eq!(results("sameTerm(?a, ?b)"), [TRUE, FALSE, FALSE, FALSE]);
+    assert_eq!(
+        results("LANG(CONCAT(?a, ?b)) != \"\""),
+        [TRUE, TRUE, FALSE, FALSE]
+    );
+    assert_eq!(results("STRSTARTS(?b, ?a)"), [TRUE, TRUE, "error", TRUE]);
 }
