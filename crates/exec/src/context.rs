@@ -4,11 +4,14 @@
 //! the start of a query to its last batch.
 
 use crate::error::ExecError;
+use crate::path::{PathAccess, PathEvaluator};
 use crate::profile::Profile;
 use crate::terms::TermSpace;
 use basalt_store::Snapshot;
+use hashbrown::HashMap;
+use std::hash::RandomState;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
 /// How a query runs.
@@ -26,6 +29,8 @@ pub struct ExecOptions {
     pub cancel: Arc<AtomicBool>,
     /// Whether to count rows and time of each node.
     pub profile: bool,
+    /// How closures of paths find links.
+    pub path_access: PathAccess,
 }
 
 impl Default for ExecOptions {
@@ -37,6 +42,7 @@ impl Default for ExecOptions {
             timeout: None,
             cancel: Arc::default(),
             profile: false,
+            path_access: PathAccess::default(),
         }
     }
 }
@@ -53,6 +59,8 @@ pub struct Context {
     now: SystemTime,
     /// Rows and times by node.
     profile: Profile,
+    /// The paths of the query by node, shared by threads and evaluations of an EXISTS.
+    paths: Mutex<HashMap<usize, Arc<PathEvaluator>, RandomState>>,
     /// The `Arc` that this context lives in.
     this: Weak<Self>,
 }
@@ -69,6 +77,7 @@ impl Context {
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
             profile,
+            paths: Mutex::default(),
             options,
             terms: TermSpace::new(snapshot),
             deadline,
@@ -90,6 +99,12 @@ impl Context {
     /// The options.
     pub fn options(&self) -> &ExecOptions {
         &self.options
+    }
+
+    /// The path of a node, made at its first use.
+    pub fn path(&self, node_id: usize, make: impl FnOnce() -> PathEvaluator) -> Arc<PathEvaluator> {
+        let mut paths = self.paths.lock().expect("no holder panics");
+        Arc::clone(paths.entry(node_id).or_insert_with(|| Arc::new(make())))
     }
 
     /// Terms to ids and back.

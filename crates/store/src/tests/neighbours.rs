@@ -16,9 +16,14 @@ fn found(
 ) -> Vec<(usize, TermId, TermId)> {
     let mut all = Vec::new();
     snapshot
-        .neighbours(predicate, direction, nodes, &mut |position, other, graph| {
-            all.push((position, other, graph));
-        })
+        .neighbours(
+            predicate,
+            direction,
+            nodes,
+            &mut |position, other, graph| {
+                all.push((position, other, graph));
+            },
+        )
         .expect("the version is whole");
     all.sort_unstable();
     all
