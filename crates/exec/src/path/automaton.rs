@@ -140,6 +140,10 @@ impl Automaton {
         let start = targets()
             .find(|&to| states[to] == states[start])
             .unwrap_or(start);
+        // Where no link leads to, no walk ends.
+        if !targets().any(|to| to == start) {
+            accepting[start] = false;
+        }
         let mut automaton = Self {
             labels: builder.labels,
             states,
