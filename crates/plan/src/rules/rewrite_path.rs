@@ -198,9 +198,15 @@ pub(crate) fn as_union(
             branches.push(branch);
         }
     }
-    rewritten.children.push(match branches.len() {
-        0 => Logical::Empty,
-        _ => Logical::Union(branches),
+    if let [_] = branches[..] {
+        let only = branches.remove(0);
+        let joined = hoist_left_join::join(planner, Logical::Group(rewritten), only);
+        return Ok(Some(joined.into_group()));
+    }
+    rewritten.children.push(if branches.is_empty() {
+        Logical::Empty
+    } else {
+        Logical::Union(branches)
     });
     Ok(Some(rewritten))
 }
