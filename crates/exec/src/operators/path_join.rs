@@ -30,6 +30,9 @@ const MATCHES_AT_ONCE: usize = 1 << 13;
 /// Rows whose starts are followed together where the path is not a closure.
 const ROWS_AT_ONCE: usize = 256;
 
+/// Terms of which it is remembered whether they are nodes of a graph.
+const NODES_KNOWN_MAX: usize = 1 << 18;
+
 /// A path made ready for rows of one schema.
 pub struct CompiledPath {
     subject: Place,
@@ -149,7 +152,7 @@ struct Current {
     /// From which end rows with both ends bound are followed.
     direction: Direction,
     /// Ends found for this and later rows, by graph and start.
-    ready: HashMap<(u64, u64), Ends, RandomState>,
+    ready: Ready,
 }
 
 /// The operator; see the [module documentation](self).
@@ -160,9 +163,14 @@ pub struct PathJoin {
     columns: Vec<Option<usize>>,
     output: Output,
     current: Option<Current>,
+    /// The ends found last, by graph and start: the next batch may begin where this one ended.
+    ready: Ready,
     /// Whether a term is a node of a graph, as far as it was asked.
     nodes: HashMap<(u64, u64), bool, RandomState>,
 }
+
+/// Ends by graph and start.
+type Ready = HashMap<(u64, u64), Ends, RandomState>;
 
 impl PathJoin {
     /// Joins the rows of `input` with a path.
@@ -173,11 +181,12 @@ impl PathJoin {
             columns,
             output: Output::default(),
             current: None,
+            ready: Ready::default(),
             nodes: HashMap::default(),
         }
     }
 
-    fn begin(&self, batch: Batch, cx: &Context) -> Current {
+    fn begin(&mut self, batch: Batch, cx: &Context) -> Current {
         let mut current = Current {
             row: 0,
             values: Vec::new(),
@@ -185,7 +194,7 @@ impl PathJoin {
             graph: 0,
             pending: None,
             direction: self.direction(&batch),
-            ready: HashMap::default(),
+            ready: std::mem::take(&mut self.ready),
             batch,
         };
         self.enter_row(&mut current, cx);
@@ -406,6 +415,9 @@ impl PathJoin {
             return Ok(known);
         }
         let is_node = graph.has_node(TermId(node), cx)?;
+        if self.nodes.len() == NODES_KNOWN_MAX {
+            self.nodes.clear();
+        }
         self.nodes.insert(key, is_node);
         Ok(is_node)
     }
@@ -441,6 +453,8 @@ impl Operator for PathJoin {
             self.output.put(joined.select_columns(&self.columns));
             if has_more {
                 self.current = Some(current);
+            } else {
+                self.ready = current.ready;
             }
         }
     }

@@ -114,8 +114,7 @@ impl Unit {
                 let rows = path::rows(planner, pattern);
                 let cost = path::join_cost(planner, pattern, 1.0, &SlotSet::default());
                 let distinct = path::distinct(planner, pattern, rows);
-                let distinct = distinct.map(|(slot, distinct)| (slot, plain(distinct)));
-                let distinct = distinct.collect();
+                let distinct = distinct.map(|(slot, d)| (slot, plain(d))).collect();
                 Self {
                     kind,
                     slots,
