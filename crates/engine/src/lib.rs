@@ -22,6 +22,7 @@ pub mod schema;
 pub mod statistics;
 
 pub use answer::{Answer, GraphAnswer, Solutions};
+pub use basalt_exec::path::PathAccess;
 pub use basalt_loader::{
     Input, InputSource, Layout, LoadOptions, LoadReport, NoProgress, Phase, Progress,
 };

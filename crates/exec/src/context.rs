@@ -4,11 +4,14 @@
 //! the start of a query to its last batch.
 
 use crate::error::ExecError;
+use crate::path::{PathAccess, PathEvaluator};
 use crate::profile::Profile;
 use crate::terms::TermSpace;
 use basalt_store::Snapshot;
+use hashbrown::HashMap;
+use std::hash::RandomState;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
 /// How a query runs.
@@ -28,6 +31,8 @@ pub struct ExecOptions {
     pub profile: bool,
     /// The base that `IRI()` resolves relative references against.
     pub base_iri: Option<Arc<str>>,
+    /// How closures of paths find links.
+    pub path_access: PathAccess,
 }
 
 impl Default for ExecOptions {
@@ -40,6 +45,7 @@ impl Default for ExecOptions {
             cancel: Arc::default(),
             profile: false,
             base_iri: None,
+            path_access: PathAccess::default(),
         }
     }
 }
@@ -58,6 +64,8 @@ pub struct Context {
     solutions: AtomicU64,
     /// Rows and times by node.
     profile: Profile,
+    /// The paths of the query by node, shared by threads and evaluations of an EXISTS.
+    paths: Mutex<HashMap<usize, Arc<PathEvaluator>, RandomState>>,
     /// The `Arc` that this context lives in.
     this: Weak<Self>,
 }
@@ -74,6 +82,7 @@ impl Context {
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
             profile,
+            paths: Mutex::default(),
             options,
             terms: TermSpace::new(snapshot),
             deadline,
@@ -96,6 +105,12 @@ impl Context {
     /// The options.
     pub fn options(&self) -> &ExecOptions {
         &self.options
+    }
+
+    /// The path of a node, made at its first use.
+    pub fn path(&self, node_id: usize, make: impl FnOnce() -> PathEvaluator) -> Arc<PathEvaluator> {
+        let mut paths = self.paths.lock().expect("no holder panics");
+        Arc::clone(paths.entry(node_id).or_insert_with(|| Arc::new(make())))
     }
 
     /// Terms to ids and back.

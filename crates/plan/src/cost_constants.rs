@@ -41,8 +41,12 @@ pub(crate) const EXISTS_START: f64 = 3_000.0;
 pub(crate) const SORT_COMPARE: f64 = 6.0;
 /// Grouping one row.
 pub(crate) const GROUP_ROW: f64 = 25.0;
-/// Expanding a path from one node.
-pub(crate) const PATH_STEP: f64 = 3_000.0;
+/// Finding the links of one node of a path in the store.
+pub(crate) const PATH_LOOKUP: f64 = 400.0;
+/// Reading one link into the index of a path.
+pub(crate) const PATH_LINK: f64 = 50.0;
+/// Meeting one node in a walk over the index.
+pub(crate) const PATH_VISIT: f64 = 12.0;
 
 /// Share of rows (not ns) that pass a condition nothing is known of.
 pub(crate) const SELECTIVITY_DEFAULT: f64 = 1.0 / 3.0;
@@ -54,5 +58,5 @@ pub(crate) const SELECTIVITY_EQUAL: f64 = 0.05;
 pub(crate) const SELECTIVITY_SAME: f64 = 0.5;
 /// Share of rows that pass EXISTS or NOT EXISTS.
 pub(crate) const SELECTIVITY_EXISTS: f64 = 0.5;
-/// Pairs (not ns) a closure of a path makes for each edge.
-pub(crate) const PATH_GROWTH: f64 = 4.0;
+/// Most levels (not ns) that a closure is taken to have: hierarchies are shallow, whatever their size.
+pub(crate) const PATH_LEVELS_MAX: f64 = 16.0;

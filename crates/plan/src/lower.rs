@@ -16,7 +16,7 @@ use crate::join_order::{hash_join, outer_row};
 use crate::logical::{JoinGroup, Logical, certain_values, is_certain};
 use crate::physical::{Aggregate, AggregateFunction, Expr, JoinKind, Node, Op, Slot, SortKey};
 use crate::planner::{PlanError, Planner, node};
-use crate::rules::distribute_union;
+use crate::rules::{distribute_union, rewrite_path};
 use crate::slot_set::SlotSet;
 
 /// The slots that the row around an EXISTS provides.
@@ -96,12 +96,18 @@ impl Planner<'_> {
         }
     }
 
-    /// A join group, its union distributed where that is cheaper.
+    /// A join group, its alternative paths made unions and its union distributed where that is cheaper.
     fn group(&mut self, group: &JoinGroup, outer: &Outer) -> Result<Node, PlanError> {
         let joined = self.join_group(group, outer, None)?;
         // Without a bound, nested unions would be planned exponentially often.
         if self.alternatives == 0 {
             return Ok(joined);
+        }
+        if let Some(rewritten) = rewrite_path::as_union(self, group)? {
+            self.alternatives -= 1;
+            let union = self.group(&rewritten, outer)?;
+            let union_is_cheaper = union.estimated_cost < joined.estimated_cost;
+            return Ok(if union_is_cheaper { union } else { joined });
         }
         let Some(branches) = distribute_union::branches(self, outer.slots, group) else {
             return Ok(joined);

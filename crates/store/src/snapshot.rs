@@ -11,6 +11,7 @@ use crate::extents::Extents;
 use crate::folder::{Folder, Storage};
 use crate::manifest::{Manifest, version_path};
 use crate::matching::{self, QuadIds, QuadPattern};
+use crate::neighbours::{self, Direction};
 use crate::quad_table::QuadTable;
 use crate::section_file::SectionFile;
 use crate::statistics::{StatisticsFile, StoreStatistics};
@@ -229,6 +230,19 @@ impl Snapshot {
         visit: &mut dyn FnMut(QuadIds) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         matching::matching(&self.0, pattern, visit)
+    }
+
+    /// Visits the quads of a predicate at many nodes: their subjects (objects, backwards), whose ids
+    /// ascend without repeats. The visitor gets the position of the node in the list, the other
+    /// end and the graph, in no particular order.
+    pub fn neighbours(
+        &self,
+        predicate: TermId,
+        direction: Direction,
+        nodes: &[u64],
+        visit: &mut dyn FnMut(usize, TermId, TermId),
+    ) -> Result<(), StoreError> {
+        neighbours::neighbours(&self.0, predicate, direction, nodes, visit)
     }
 
     /// Verifies the version: that its files are whole, and if `deep` is wanted every checksum

@@ -4,5 +4,6 @@ mod damage;
 mod directory;
 mod invariants;
 mod large;
+mod neighbours;
 mod patterns;
 mod splitter;

@@ -183,7 +183,7 @@ impl Build {
                 ))
             }
             Op::PathJoin { input, pattern } => {
-                let path = path_join::CompiledPath::new(pattern, &input.schema, &self.cx);
+                let path = path_join::CompiledPath::new(node.id, pattern, &input.schema, &self.cx);
                 let joined: Vec<Slot> = input
                     .schema
                     .iter()

@@ -1,34 +1,51 @@
-//! `PathJoin`: a property path evaluated for each input row.
+//! `PathJoin`: a property path for each input row, or alone over one row without columns.
 //!
-//! Evaluation starts from an end that is bound and goes over the graph step by step
-//! ([`crate::path`]). Memory: the ends found for one input batch.
+//! ```text
+//! one end bound    ends of each distinct start, from the bound end
+//! both bound       ends from the end with fewer distinct values, and a search in them; a single
+//!                  row walks from both ends
+//! none bound       all pairs, start by start
+//! ```
+//! The evaluator ([`crate::path`]) is shared by all threads and all evaluations of an EXISTS and
+//! remembers what it found. Output keeps the input's order. Memory: the ends of one start, and a
+//! bounded number of rows of output.
 
 use super::output::Output;
+use super::pattern_scan::Place;
 use super::{BoxOperator, Operator};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::path::{PathGraph, Step};
+use crate::path::{AllPairs, Ends, PathEvaluator, PathGraph, PathGraphs};
 use crate::star::Matches;
-use basalt_plan::physical::{Endpoint, Graphs, PathPattern, Slot};
+use basalt_plan::physical::{Endpoint, PathPattern, Slot};
 use basalt_rdf::TermId;
+use basalt_store::Direction;
+use hashbrown::{HashMap, HashSet};
+use std::hash::RandomState;
+use std::sync::Arc;
 
-use super::pattern_scan::Place;
+/// Matches made at a time: enough to amortise a call, little enough to stop early.
+const MATCHES_AT_ONCE: usize = 1 << 13;
+/// Rows whose starts are followed together where the path is not a closure.
+const ROWS_AT_ONCE: usize = 256;
+
+/// Terms of which it is remembered whether they are nodes of a graph.
+const NODES_KNOWN_MAX: usize = 1 << 18;
 
 /// A path made ready for rows of one schema.
 pub struct CompiledPath {
     subject: Place,
     object: Place,
     graph: Option<Place>,
-    graphs: Graphs,
-    step: Step,
+    evaluator: Arc<PathEvaluator>,
     /// The slots of the new columns.
     pub new_slots: Vec<Slot>,
 }
 
 impl CompiledPath {
-    /// Prepares a path for input rows with this schema.
-    pub fn new(pattern: &PathPattern, input: &[Slot], cx: &Context) -> Self {
+    /// Prepares the path of a node for input rows with this schema.
+    pub fn new(node_id: usize, pattern: &PathPattern, input: &[Slot], cx: &Context) -> Self {
         let mut new_slots: Vec<Slot> = Vec::new();
         let mut slot_place = |slot: Slot| {
             if let Some(column) = input.iter().position(|&s| s == slot) {
@@ -50,86 +67,92 @@ impl CompiledPath {
             }
         };
         let (subject, object) = (place(&pattern.subject), place(&pattern.object));
-        let graph = match &pattern.graphs {
-            Graphs::Variable { slot, .. } => Some(slot_place(*slot)),
-            Graphs::One(_) | Graphs::Merge { .. } => None,
-        };
-        let step = Step::new(&pattern.path, cx);
+        let graph = pattern.graphs.slot().map(slot_place);
+        let evaluator = cx.path(node_id, || {
+            PathEvaluator::new(&pattern.path, PathGraphs::new(&pattern.graphs), cx)
+        });
         Self {
             subject,
             object,
             graph,
-            graphs: pattern.graphs.clone(),
-            step,
+            evaluator,
             new_slots,
         }
     }
 
-    /// The graphs to look at one after the other for an input row.
+    /// The graphs to look at one after the other for an input row, with the name to bind.
     fn graphs_for(&self, input: &[u64], cx: &Context) -> Vec<(Option<TermId>, PathGraph)> {
-        match &self.graphs {
-            Graphs::One(graph) => vec![(None, PathGraph::one(*graph))],
-            Graphs::Merge { among } => vec![(None, PathGraph::merge(among.clone()))],
-            Graphs::Variable { among, .. } => {
+        match self.evaluator.graphs() {
+            PathGraphs::Single(graph) => vec![(None, graph.clone())],
+            PathGraphs::Each(_) => {
                 let named = cx.snapshot().named_graphs().iter().map(|&(graph, _)| graph);
-                let allowed =
-                    named.filter(|graph| among.as_ref().is_none_or(|list| list.contains(graph)));
                 let bound = match self.graph {
                     Some(Place::Input(column)) => Some(TermId(input[column])),
                     _ => None,
                 };
-                let wanted = allowed.filter(|graph| bound.is_none_or(|bound| bound == *graph));
+                let wanted = named.filter(|&graph| {
+                    self.evaluator.graphs().key_of(graph).is_some()
+                        && bound.is_none_or(|bound| bound == graph)
+                });
                 wanted
-                    .map(|graph| (Some(graph), PathGraph::one(graph)))
+                    .map(|graph| (Some(graph), PathGraph::One(graph)))
                     .collect()
             }
         }
     }
 
-    /// Appends the new columns of every match with one input row.
-    fn visit(
-        &self,
-        input: &[u64],
-        cx: &Context,
-        visit: &mut dyn FnMut(&[u64]),
-    ) -> Result<(), ExecError> {
-        let bound = |place: Place| match place {
-            Place::Id(id) => Some(TermId(id)),
-            Place::Input(column) => Some(TermId(input[column])),
-            Place::New(_) => None,
-        };
-        let mut row = vec![0; self.new_slots.len()];
-        // Two variables, one bound already: a path of length zero needs a node of the graph.
+    /// Whether both ends are the same new column.
+    fn loops_only(&self) -> bool {
+        matches!((self.subject, self.object), (Place::New(a), Place::New(b)) if a == b)
+    }
+
+    /// Two variables, one bound already: a path of length zero needs a node of the graph.
+    fn needs_node(&self) -> bool {
         let ends = [self.subject, self.object];
         let is_given = ends.iter().any(|end| matches!(end, Place::Id(_)));
         let is_bound = ends.iter().any(|end| matches!(end, Place::Input(_)));
-        let needs_node = is_bound && !is_given;
-        for (name, graph) in self.graphs_for(input, cx) {
-            let pairs = self
-                .step
-                .pairs(bound(self.subject), bound(self.object), &graph, cx)?;
-            for (subject, object) in pairs {
-                if needs_node && subject == object && !graph.has_node(subject, cx)? {
-                    continue;
-                }
-                row.fill(0);
-                let mut ends = vec![(self.subject, subject), (self.object, object)];
-                ends.extend(self.graph.zip(name));
-                let fits = ends.into_iter().all(|(place, id)| match place {
-                    Place::New(column) if row[column] == 0 => {
-                        row[column] = id.0;
-                        true
-                    }
-                    Place::New(column) => row[column] == id.0,
-                    Place::Id(_) | Place::Input(_) => true,
-                });
-                if fits {
-                    visit(&row);
-                }
-            }
-        }
-        Ok(())
+        is_bound && !is_given && self.evaluator.matches_zero()
     }
+}
+
+/// A place's id in a row, if it is known before the path is walked.
+fn bound(place: Place, row: &[u64]) -> Option<u64> {
+    match place {
+        Place::Id(id) => Some(id),
+        Place::Input(column) => Some(row[column]),
+        Place::New(_) => None,
+    }
+}
+
+/// What is left of the path's answer for one row and graph.
+enum Pending {
+    /// The other ends of a bound one.
+    Ends {
+        start: u64,
+        direction: Direction,
+        ends: Ends,
+        next: usize,
+    },
+    /// All pairs.
+    All(AllPairs),
+    /// So many times the pair that both ends are.
+    Pair(u64, u64, usize),
+}
+
+/// A batch being joined.
+struct Current {
+    batch: Batch,
+    /// The row being joined.
+    row: usize,
+    values: Vec<u64>,
+    /// The graphs for the row and the one to look at next.
+    graphs: Vec<(Option<TermId>, PathGraph)>,
+    graph: usize,
+    pending: Option<Pending>,
+    /// From which end rows with both ends bound are followed.
+    direction: Direction,
+    /// Ends found for this and later rows, by graph and start.
+    ready: Ready,
 }
 
 /// The operator; see the [module documentation](self).
@@ -139,7 +162,15 @@ pub struct PathJoin {
     /// Where the output's columns come from: the input's columns, then the new ones.
     columns: Vec<Option<usize>>,
     output: Output,
+    current: Option<Current>,
+    /// The ends found last, by graph and start: the next batch may begin where this one ended.
+    ready: Ready,
+    /// Whether a term is a node of a graph, as far as it was asked.
+    nodes: HashMap<(u64, u64), bool, RandomState>,
 }
+
+/// Ends by graph and start.
+type Ready = HashMap<(u64, u64), Ends, RandomState>;
 
 impl PathJoin {
     /// Joins the rows of `input` with a path.
@@ -149,7 +180,246 @@ impl PathJoin {
             path,
             columns,
             output: Output::default(),
+            current: None,
+            ready: Ready::default(),
+            nodes: HashMap::default(),
         }
+    }
+
+    fn begin(&mut self, batch: Batch, cx: &Context) -> Current {
+        let mut current = Current {
+            row: 0,
+            values: Vec::new(),
+            graphs: Vec::new(),
+            graph: 0,
+            pending: None,
+            direction: self.direction(&batch),
+            ready: std::mem::take(&mut self.ready),
+            batch,
+        };
+        self.enter_row(&mut current, cx);
+        current
+    }
+
+    /// From which end rows are followed: the bound one; of two a constant, or else the one with fewer
+    /// distinct values in the batch.
+    fn direction(&self, batch: &Batch) -> Direction {
+        let distinct = |column: usize| {
+            let values = batch.ids(column).iter();
+            values.collect::<HashSet<_, RandomState>>().len()
+        };
+        match (self.path.subject, self.path.object) {
+            (Place::Id(_), _) | (Place::Input(_), Place::New(_)) => Direction::Forward,
+            (Place::Input(subject), Place::Input(object))
+                if distinct(subject) <= distinct(object) =>
+            {
+                Direction::Forward
+            }
+            _ => Direction::Backward,
+        }
+    }
+
+    fn enter_row(&self, current: &mut Current, cx: &Context) {
+        current.values.clear();
+        current.batch.row_into(current.row, &mut current.values);
+        current.graphs = self.path.graphs_for(&current.values, cx);
+        current.graph = 0;
+    }
+
+    /// Looks at the next graph of the current row, or goes to the next row; false at the end.
+    fn advance(&self, current: &mut Current, cx: &Context) -> Result<bool, ExecError> {
+        cx.check()?;
+        if current.graph == current.graphs.len() {
+            current.row += 1;
+            if current.row >= current.batch.rows() {
+                return Ok(false);
+            }
+            self.enter_row(current, cx);
+            return Ok(true);
+        }
+        let graph = current.graphs[current.graph].1.clone();
+        current.graph += 1;
+        let subject = bound(self.path.subject, &current.values);
+        let object = bound(self.path.object, &current.values);
+        let evaluator = &self.path.evaluator;
+        current.pending = Some(match (subject, object) {
+            (None, None) => Pending::All(evaluator.all(&graph, self.path.loops_only(), cx)?),
+            (Some(subject), Some(object)) => {
+                let count = self.count_between(current, subject, object, &graph, cx)?;
+                Pending::Pair(subject, object, count)
+            }
+            (Some(start), None) | (None, Some(start)) => {
+                let ends = self.ends(current, start, &graph, cx)?;
+                Pending::Ends {
+                    start,
+                    direction: current.direction,
+                    ends,
+                    next: 0,
+                }
+            }
+        });
+        Ok(true)
+    }
+
+    /// How often the path leads from one node to another.
+    fn count_between(
+        &self,
+        current: &mut Current,
+        subject: u64,
+        object: u64,
+        graph: &PathGraph,
+        cx: &Context,
+    ) -> Result<usize, ExecError> {
+        let Some(closure) = self.path.evaluator.closure() else {
+            let (start, end) = match current.direction {
+                Direction::Forward => (subject, object),
+                Direction::Backward => (object, subject),
+            };
+            let ends = self.ends(current, start, graph, cx)?;
+            return Ok(ends.iter().filter(|&&found| found == end).count());
+        };
+        if current.batch.rows() == 1 {
+            return Ok(usize::from(closure.connects(subject, object, graph, cx)?));
+        }
+        let (start, end) = match current.direction {
+            Direction::Forward => (subject, object),
+            Direction::Backward => (object, subject),
+        };
+        let ends = self.ends(current, start, graph, cx)?;
+        Ok(usize::from(ends.binary_search(&end).is_ok()))
+    }
+
+    /// The ends from the bound end of the current row; those of later rows are found with them where
+    /// that is cheaper.
+    fn ends(
+        &self,
+        current: &mut Current,
+        start: u64,
+        graph: &PathGraph,
+        cx: &Context,
+    ) -> Result<Ends, ExecError> {
+        let key = (graph.key(), start);
+        if let Some(ends) = current.ready.get(&key) {
+            return Ok(Arc::clone(ends));
+        }
+        let evaluator = &self.path.evaluator;
+        let place = match current.direction {
+            Direction::Forward => self.path.subject,
+            Direction::Backward => self.path.object,
+        };
+        let mut starts = vec![start];
+        if let (None, Place::Input(column)) = (evaluator.closure(), place) {
+            let rows = ROWS_AT_ONCE.min(current.batch.rows() - current.row);
+            starts.extend(&current.batch.ids(column)[current.row..][..rows]);
+            starts.sort_unstable();
+            starts.dedup();
+        }
+        let found = evaluator.ends_of(&starts, current.direction, graph, cx)?;
+        // Only those of this turn: what a closure found it remembers itself.
+        current.ready.clear();
+        let keys = starts.iter().map(|&start| (graph.key(), start));
+        current.ready.extend(keys.zip(found));
+        Ok(current
+            .ready
+            .get(&key)
+            .map_or_else(|| Ends::from([]), Arc::clone))
+    }
+
+    /// Appends what fits of a pending answer; gives it back if there is more.
+    fn drain(
+        &mut self,
+        current: &mut Current,
+        pending: Pending,
+        matches: &mut Matches,
+        cx: &Context,
+    ) -> Result<Option<Pending>, ExecError> {
+        let room = MATCHES_AT_ONCE.saturating_sub(matches.len()).max(1);
+        let mut pairs = Vec::new();
+        let rest = match pending {
+            Pending::Pair(subject, object, count) => {
+                pairs.resize(count.min(room), (subject, object));
+                let left = count - pairs.len();
+                (left > 0).then_some(Pending::Pair(subject, object, left))
+            }
+            Pending::All(mut all) => {
+                all.next(room, &mut pairs, cx)?;
+                (!pairs.is_empty()).then_some(Pending::All(all))
+            }
+            Pending::Ends {
+                start,
+                direction,
+                ends,
+                next,
+            } => {
+                let until = ends.len().min(next + room);
+                let part = ends[next..until].iter();
+                match direction {
+                    Direction::Forward => pairs.extend(part.map(|&end| (start, end))),
+                    Direction::Backward => pairs.extend(part.map(|&end| (end, start))),
+                }
+                (until < ends.len()).then_some(Pending::Ends {
+                    start,
+                    direction,
+                    ends,
+                    next: until,
+                })
+            }
+        };
+        self.emit(current, &pairs, matches, cx)?;
+        Ok(rest)
+    }
+
+    /// Appends the matches of the current row with some pairs.
+    fn emit(
+        &mut self,
+        current: &Current,
+        pairs: &[(u64, u64)],
+        matches: &mut Matches,
+        cx: &Context,
+    ) -> Result<(), ExecError> {
+        let (name, graph) = &current.graphs[current.graph - 1];
+        let needs_node = self.path.needs_node();
+        let places = [
+            Some(self.path.subject),
+            Some(self.path.object),
+            self.path.graph,
+        ];
+        let name = name.map_or(0, |name| name.0);
+        let mut row = vec![0; self.path.new_slots.len()];
+        for &(subject, object) in pairs {
+            if needs_node && subject == object && !self.is_node(graph, subject, cx)? {
+                continue;
+            }
+            row.fill(0);
+            let made = places.iter().zip([subject, object, name]);
+            let fits = made.into_iter().all(|(place, id)| match place {
+                Some(Place::New(column)) if row[*column] == 0 => {
+                    row[*column] = id;
+                    true
+                }
+                Some(Place::New(column)) => row[*column] == id,
+                Some(Place::Id(_) | Place::Input(_)) | None => true,
+            });
+            if fits {
+                matches.origin.push(current.row as u32);
+                let columns = matches.columns.iter_mut().zip(&row);
+                columns.for_each(|(column, &id)| column.push(id));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_node(&mut self, graph: &PathGraph, node: u64, cx: &Context) -> Result<bool, ExecError> {
+        let key = (graph.key(), node);
+        if let Some(&known) = self.nodes.get(&key) {
+            return Ok(known);
+        }
+        let is_node = graph.has_node(TermId(node), cx)?;
+        if self.nodes.len() == NODES_KNOWN_MAX {
+            self.nodes.clear();
+        }
+        self.nodes.insert(key, is_node);
+        Ok(is_node)
     }
 }
 
@@ -159,29 +429,33 @@ impl Operator for PathJoin {
             if let Some(batch) = self.output.take(cx) {
                 return Ok(Some(batch));
             }
-            let Some(batch) = self.input.next(cx)? else {
-                return Ok(None);
+            let mut current = match self.current.take() {
+                Some(current) => current,
+                None => match self.input.next(cx)? {
+                    Some(batch) => self.begin(batch, cx),
+                    None => return Ok(None),
+                },
             };
             let mut matches = Matches::new(self.path.new_slots.len());
-            let mut row = Vec::with_capacity(batch.width());
-            for origin in 0..batch.rows() {
-                cx.check()?;
-                row.clear();
-                batch.row_into(origin, &mut row);
-                self.path.visit(&row, cx, &mut |made| {
-                    matches.origin.push(origin as u32);
-                    matches
-                        .columns
-                        .iter_mut()
-                        .zip(made)
-                        .for_each(|(column, &id)| column.push(id));
-                })?;
+            let mut has_more = true;
+            while has_more && matches.len() < MATCHES_AT_ONCE {
+                match current.pending.take() {
+                    Some(pending) => {
+                        current.pending = self.drain(&mut current, pending, &mut matches, cx)?;
+                    }
+                    None => has_more = self.advance(&mut current, cx)?,
+                }
             }
             let joined = matches
                 .columns
                 .into_iter()
-                .fold(batch.take(&matches.origin), Batch::with_column);
+                .fold(current.batch.take(&matches.origin), Batch::with_column);
             self.output.put(joined.select_columns(&self.columns));
+            if has_more {
+                self.current = Some(current);
+            } else {
+                self.ready = current.ready;
+            }
         }
     }
 }

@@ -1,9 +1,10 @@
 //! How many rows: stars from per-table and characteristic-set statistics, patterns and paths from
-//! predicate totals, conditions from ranges and distinct counts.
+//! totals of predicates, conditions from ranges and distinct counts.
 //!
 //! Between the units of a join group, rows multiply and each shared slot divides by the larger
 //! number of distinct values *before* conditions, so that a filtered dimension filters the facts.
 
 pub(crate) mod condition;
+pub(crate) mod path;
 pub(crate) mod pattern;
 pub(crate) mod star;

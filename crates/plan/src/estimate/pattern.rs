@@ -1,10 +1,8 @@
-//! Rows of single patterns and of paths, from predicate totals.
+//! Rows of single patterns, from predicate totals.
 
-use crate::cost_constants::PATH_GROWTH;
-use crate::physical::{Endpoint, PathPattern, Pattern, Position};
+use crate::physical::{Pattern, Position};
 use crate::planner::Planner;
 use basalt_rdf::TermId;
-use spargebra::algebra::PropertyPathExpression;
 
 /// Quads that match a pattern.
 pub(crate) fn rows(planner: &Planner<'_>, pattern: &Pattern) -> f64 {
@@ -34,43 +32,4 @@ pub(crate) fn object_quads(planner: &Planner<'_>, predicate: TermId, object: Ter
         };
     }
     quads
-}
-
-/// Pairs that a path connects.
-pub(crate) fn path_rows(planner: &Planner<'_>, pattern: &PathPattern) -> f64 {
-    let pairs = path_pairs(planner, &pattern.path);
-    let subjects = (planner.statistics.subject_count() as f64).max(1.0);
-    let ends = [&pattern.subject, &pattern.object].into_iter();
-    let bound = ends
-        .filter(|end| matches!(end, Endpoint::Constant(_)))
-        .count();
-    match bound {
-        0 => pairs,
-        1 => (pairs / subjects).max(1.0) * PATH_GROWTH,
-        _ => 1.0,
-    }
-}
-
-fn path_pairs(planner: &Planner<'_>, path: &PropertyPathExpression) -> f64 {
-    let statistics = planner.statistics;
-    match path {
-        PropertyPathExpression::NamedNode(node) => statistics
-            .term_id(&node.clone().into())
-            .map_or(0.0, |id| statistics.predicate_quads(id) as f64),
-        PropertyPathExpression::Reverse(inner) => path_pairs(planner, inner),
-        PropertyPathExpression::Sequence(a, b) => {
-            path_pairs(planner, a).max(path_pairs(planner, b))
-        }
-        PropertyPathExpression::Alternative(a, b) => {
-            path_pairs(planner, a) + path_pairs(planner, b)
-        }
-        PropertyPathExpression::OneOrMore(inner) => PATH_GROWTH * path_pairs(planner, inner),
-        PropertyPathExpression::ZeroOrMore(inner) => {
-            PATH_GROWTH * path_pairs(planner, inner) + statistics.subject_count() as f64
-        }
-        PropertyPathExpression::ZeroOrOne(inner) => {
-            path_pairs(planner, inner) + statistics.subject_count() as f64
-        }
-        PropertyPathExpression::NegatedPropertySet(_) => statistics.quad_count() as f64,
-    }
 }

@@ -7,10 +7,10 @@
 use super::{EXACT_UNITS_MAX, Problem, Unit, UnitKind};
 use crate::cost_constants::{
     EMIT_ROW, GATHER_CELL, HASH_BUILD, HASH_PROBE, INVERSE_BUILD, INVERSE_PROBE, MERGE_ROW, PAIR,
-    PATH_STEP, PATTERN_PROBE, POSITION, QUAD_PROBE, START,
+    PATTERN_PROBE, POSITION, QUAD_PROBE, START,
 };
-use crate::estimate::condition;
 use crate::estimate::star::StarProfile;
+use crate::estimate::{condition, path};
 use crate::physical::{Slot, Star, StarEntry};
 use crate::planner::{ForceJoin, Planner};
 use crate::slot_set::SlotSet;
@@ -313,9 +313,10 @@ impl<'s> Search<'s> {
                 let step = Step::Pattern { rest, unit_idx };
                 offers.push((step, START + input.rows * PATTERN_PROBE));
             }
-            UnitKind::Path(_) if connected => {
+            UnitKind::Path(pattern) if connected => {
                 let step = Step::Path { rest, unit_idx };
-                offers.push((step, START + input.rows * PATH_STEP));
+                let cost = path::join_cost(self.planner, pattern, input.rows, &shared);
+                offers.push((step, cost));
             }
             _ => {}
         }

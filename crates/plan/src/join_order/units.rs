@@ -5,10 +5,10 @@
 //! condition; a triple that repeats a slot within itself stays a general pattern.
 
 use super::Condition;
-use crate::cost_constants::{PATH_STEP, PATTERN_PROBE, QUAD_SCAN, START};
+use crate::cost_constants::{PATTERN_PROBE, QUAD_SCAN, START};
 use crate::estimate::condition::{self, SlotStatistics};
 use crate::estimate::star::StarProfile;
-use crate::estimate::{pattern, star};
+use crate::estimate::{path, pattern, star};
 use crate::logical::Triple;
 use crate::physical::{
     Expr, Graphs, Node, PathPattern, Pattern, Position, Slot, Star, StarPattern, TableIdx,
@@ -110,10 +110,11 @@ impl Unit {
                     distinct,
                 }
             }
-            UnitKind::Path(path) => {
-                let rows = pattern::path_rows(planner, path);
-                let cost = START + PATH_STEP + rows * QUAD_SCAN * 4.0;
-                let distinct = even_distinct(slots, rows.sqrt().max(1.0));
+            UnitKind::Path(pattern) => {
+                let rows = path::rows(planner, pattern);
+                let cost = path::join_cost(planner, pattern, 1.0, &SlotSet::default());
+                let distinct = path::distinct(planner, pattern, rows);
+                let distinct = distinct.map(|(slot, d)| (slot, plain(d))).collect();
                 Self {
                     kind,
                     slots,

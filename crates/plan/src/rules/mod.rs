@@ -1,7 +1,7 @@
 //! The rewriting rules, one per file; each can be switched off by its name and the plan stays right.
 //!
 //! `hoist_left_join`, `fold_optional`, `push_down_filter`, `unbound_to_anti`, `resource_equality`,
-//! `minus_to_anti` and `remove_distinct` rewrite the logical plan as the translator builds it;
+//! `rewrite_path`, `minus_to_anti` and `remove_distinct` rewrite the logical plan as the translator builds it;
 //! `distribute_union`, `exists_to_join`, `seed_join`, `prune_tables` and `top_k` take effect in lowering; `prune_columns` runs over the physical plan.
 
 pub(crate) mod distribute_union;
@@ -12,6 +12,7 @@ pub(crate) mod prune_columns;
 pub(crate) mod push_down_filter;
 pub(crate) mod remove_distinct;
 pub(crate) mod resource_equality;
+pub(crate) mod rewrite_path;
 
 /// Names of all rules.
 pub const RULES: &[&str] = &[
@@ -20,6 +21,7 @@ pub const RULES: &[&str] = &[
     "push_down_filter",
     "unbound_to_anti",
     "resource_equality",
+    "rewrite_path",
     "minus_to_anti",
     "remove_distinct",
     "distribute_union",

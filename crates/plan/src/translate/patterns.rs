@@ -1,11 +1,10 @@
 //! Triple patterns, paths and VALUES to the logical plan.
 //!
-//! Paths that are plain triples in disguise (a name, an inverse, a sequence) are rewritten to
-//! triples, which keeps the number of solutions as the standard defines it.
+//! Paths become triples as far as [`rewrite_path`](crate::rules::rewrite_path) can make them.
 
 use super::{Scope, Translation};
 use crate::logical::{JoinGroup, Logical, Triple};
-use crate::physical::{Constant, Endpoint, Graphs, PathPattern, Position};
+use crate::physical::{Constant, Endpoint, Graphs, Position};
 use crate::planner::PlanError;
 use crate::rules;
 use crate::statistics::constant;
@@ -78,39 +77,12 @@ impl Translation<'_, '_> {
         graphs: &Graphs,
         scope: &mut Scope,
     ) -> Result<Logical, PlanError> {
-        match path {
-            PropertyPathExpression::NamedNode(node) => {
-                let triple = TriplePattern {
-                    subject: subject.clone(),
-                    predicate: node.clone().into(),
-                    object: object.clone(),
-                };
-                self.triples(&[triple], graphs, scope)
-            }
-            PropertyPathExpression::Reverse(inner) => {
-                self.path(object, inner, subject, graphs, scope)
-            }
-            PropertyPathExpression::Sequence(first, second) => {
-                let name = format!(" path{}", self.planner.names.len());
-                let middle = TermPattern::Variable(Variable::new_unchecked(name));
-                let left = self.path(subject, first, &middle, graphs, scope)?;
-                let right = self.path(&middle, second, object, graphs, scope)?;
-                Ok(rules::hoist_left_join::join(self.planner, left, right))
-            }
-            _ => {
-                let pattern = PathPattern {
-                    subject: self.endpoint(subject, scope)?,
-                    path: path.clone(),
-                    object: self.endpoint(object, scope)?,
-                    graphs: graphs.clone(),
-                };
-                let paths = vec![pattern];
-                Ok(Logical::Group(JoinGroup {
-                    paths,
-                    ..JoinGroup::default()
-                }))
-            }
-        }
+        let (subject, object) = (
+            self.endpoint(subject, scope)?,
+            self.endpoint(object, scope)?,
+        );
+        let path = rules::rewrite_path::simplify(path);
+        rules::rewrite_path::plan(self.planner, &subject, &path, &object, graphs)
     }
 
     fn endpoint(
