@@ -4,11 +4,14 @@
 //! the start of a query to its last batch.
 
 use crate::error::ExecError;
+use crate::operators::dependent::Memo;
 use crate::profile::Profile;
 use crate::terms::TermSpace;
+use basalt_plan::physical::Slot;
 use basalt_store::Snapshot;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
 /// How a query runs.
@@ -53,6 +56,8 @@ pub struct Context {
     now: SystemTime,
     /// Rows and times by node.
     profile: Profile,
+    /// What the evaluations of each dependent plan share, by node id and slots of the key.
+    memos: Mutex<HashMap<(usize, Vec<Slot>), Arc<Memo>>>,
     /// The `Arc` that this context lives in.
     this: Weak<Self>,
 }
@@ -73,6 +78,7 @@ impl Context {
             terms: TermSpace::new(snapshot),
             deadline,
             memory_bytes: AtomicUsize::new(0),
+            memos: Mutex::default(),
             now: SystemTime::now(),
         })
     }
@@ -80,6 +86,17 @@ impl Context {
     /// Another handle of this context.
     pub fn shared(&self) -> Arc<Self> {
         self.this.upgrade().expect("a context lives in an Arc")
+    }
+
+    /// Another handle of this context that does not keep it.
+    pub fn handle(&self) -> Weak<Self> {
+        self.this.clone()
+    }
+
+    /// What all evaluations share of the dependent plan with this node id and these slots as its key.
+    pub fn memo(&self, node_id: usize, slots: &[Slot]) -> Arc<Memo> {
+        let mut memos = self.memos.lock().expect("no holder panics");
+        Arc::clone(memos.entry((node_id, slots.to_vec())).or_default())
     }
 
     /// Rows and times by node.

@@ -1,10 +1,11 @@
 //! Logical to physical, operator by operator; groups go to `join_order`, OPTIONAL, EXISTS and
 //! MINUS to [`partner_join`](self::partner_join).
 //!
-//! Inside EXISTS the plan is correlated: [`Outer`] says which slots the enclosing row may bind, and
+//! Inside EXISTS and LATERAL the plan is correlated: [`Outer`] says which slots the enclosing row may bind, and
 //! every group (or expression) that mentions one of them joins an [`Op::Outer`] row there. So outer
 //! values reach exactly the places where the variable is in scope.
 
+mod lateral;
 mod partner_join;
 
 use crate::cost_constants::{
@@ -19,7 +20,7 @@ use crate::planner::{PlanError, Planner, node};
 use crate::rules::distribute_union;
 use crate::slot_set::SlotSet;
 
-/// The slots that the row around an EXISTS provides.
+/// The slots that the row around an EXISTS or LATERAL provides.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Outer {
     pub(crate) slots: SlotSet,
@@ -52,6 +53,8 @@ impl Planner<'_> {
                 right,
                 conditions,
             } => self.lower_partner(left, right, conditions, JoinKind::Anti, outer),
+            Logical::Lateral { left, right } => self.lower_lateral(left, right, outer),
+            Logical::GraphNames { slot, among } => Ok(self.graph_names(*slot, among.as_ref())),
             Logical::Minus { left, right, graph } => self.lower_minus(left, right, *graph, outer),
             Logical::Filter { input, conditions } => {
                 let input = self.lower(input, outer)?;
@@ -75,6 +78,16 @@ impl Planner<'_> {
                 input,
                 offset,
                 limit,
+                per: Some(slot),
+            } => {
+                let input = self.lower(input, outer)?;
+                Ok(self.slice_per(input, *slot, *offset, *limit))
+            }
+            Logical::Slice {
+                input,
+                offset,
+                limit,
+                per: None,
             } => {
                 let needed = limit.and_then(|limit| limit.checked_add(*offset));
                 let needed = needed.filter(|_| self.rule("top_k"));

@@ -272,7 +272,7 @@ fn pattern_join(left: Node, pattern: Pattern, kind: JoinKind, filter: Option<Exp
 fn is_repeatable(plan: &Node) -> bool {
     let limited = matches!(
         plan.op,
-        Op::Slice { .. } | Op::OrderBy { limit: Some(_), .. }
+        Op::Slice { .. } | Op::SlicePer { .. } | Op::OrderBy { limit: Some(_), .. }
     );
     let exists = |e: &Expr| any(e, &|e| matches!(e, Expr::Exists(_)));
     // A row of an enclosing EXISTS is cheap, but its seed gains nothing.

@@ -21,7 +21,7 @@ impl Translation<'_, '_> {
         scope: &mut Scope,
     ) -> Result<Logical, PlanError> {
         if patterns.is_empty() {
-            return self.unit(graphs);
+            return Ok(Self::unit(graphs));
         }
         let mut group = JoinGroup::default();
         let mut known = reads_something(graphs);
