@@ -8,7 +8,7 @@ use basalt_testkit::bag::{self, Numbers};
 use basalt_testkit::{Answer, Dataset, naive, oxigraph_oracle};
 use semantics_queries::{DATA, EXISTS, GRAPHS, LATERAL, SCOPES};
 use spargebra::SparqlParser;
-use support::{Configuration, ask, load, matrix, query_options};
+use support::{Configuration, ask, load, load_nquads, matrix, query_options};
 
 fn dataset() -> Dataset {
     let quads = oxigraph::io::RdfParser::from_format(oxigraph::io::RdfFormat::NQuads)
@@ -101,9 +101,115 @@ fn lateral_sees_each_left_row() {
 
 #[test]
 fn the_oracles_agree() {
-    for queries in [GRAPHS, SCOPES, EXISTS] {
-        for query in oxigraph_differs(queries) {
-            eprintln!("differs: {query}");
+    let differ = [SCOPES, EXISTS].concat();
+    let differ = oxigraph_differs(&differ).into_iter();
+    // Oxigraph counts solutions that differ in a blank node of the query alone. It evaluates GRAPH with a
+    // variable for all graphs at once, so those queries are not asked of it.
+    let unknown: Vec<&str> = differ
+        .filter(|query| !query.contains("COUNT(DISTINCT *)"))
+        .collect();
+    assert!(unknown.is_empty(), "{unknown:#?}");
+}
+
+/// One text with four spellings of two languages; `nl` has a spelling of its own in a named graph.
+const SPELLINGS: &str = r#"
+<http://e/a> <http://e/label> "colour"@en-GB .
+<http://e/b> <http://e/label> "colour"@EN-gb .
+<http://e/c> <http://e/label> "colour"@en-gb .
+<http://e/d> <http://e/label> "colour"@fr .
+<http://e/e> <http://e/label> "colour" .
+<http://e/a> <http://e/alt> "colour"@en-GB .
+<http://e/b> <http://e/alt> "colour"@en-GB .
+<http://e/c> <http://e/alt> "color"@en-us .
+<http://e/a> <http://e/part> <http://e/b> .
+<http://e/d> <http://e/part> <http://e/c> .
+<http://e/a> <http://e/label> "kleur"@NL <http://e/g> .
+<http://e/b> <http://e/label> "kleur"@nl <http://e/g> .
+<http://e/c> <http://e/label> "kleur"@nl <http://e/h> .
+"#;
+
+/// Queries with one text column of subjects, and the subjects.
+const SPELLED: &[(&str, &str)] = &[
+    ("SELECT ?s { ?s :label \"colour\"@en-GB }", "abc"),
+    (
+        "SELECT ?s { ?s :label \"colour\"@EN-GB . ?s :label \"colour\"@en-gb }",
+        "abc",
+    ),
+    (
+        "SELECT ?s { ?s :label \"colour\"@en-GB ; :alt \"colour\"@en-gb }",
+        "ab",
+    ),
+    ("SELECT ?s { ?s :label \"colour\"@fr }", "d"),
+    ("SELECT ?s { ?s :label \"colour\" }", "e"),
+    ("SELECT ?s { ?s :alt \"color\"@en-US }", "c"),
+    ("SELECT ?s { ?s :label \"colour\"@de }", ""),
+    (
+        "SELECT ?s { ?s :label ?l FILTER NOT EXISTS { ?s :label \"colour\"@en-gb } }",
+        "de",
+    ),
+    (
+        "SELECT ?s { ?s :label ?l FILTER EXISTS { ?s :part/:label \"colour\"@en-gb } }",
+        "ad",
+    ),
+    (
+        "SELECT ?s { ?s :label ?l MINUS { ?s :label \"colour\"@en-gb } }",
+        "de",
+    ),
+    (
+        "SELECT ?s { ?s :part ?o OPTIONAL { ?o :label \"colour\"@en-gb . ?s :alt ?x } FILTER(BOUND(?x)) }",
+        "a",
+    ),
+    ("SELECT ?s { ?s (:part|:label)+ \"colour\"@en-gb }", "aabcd"),
+    ("SELECT ?s { ?s :part*/:label \"colour\"@en-gb }", "aabcd"),
+    ("SELECT ?s { ?s (:label|:alt) \"colour\"@en-gb }", "aabbc"),
+    ("SELECT ?s { \"colour\"@en-gb ^:label ?s }", "abc"),
+    ("SELECT ?s { \"colour\"@en-gb (^:label)+ ?s }", "abc"),
+    (
+        "SELECT ?s { ?s :label ?l VALUES ?l { \"colour\"@en-gb \"colour\"@fr } }",
+        "abcd",
+    ),
+    (
+        "SELECT ?s { VALUES (?s ?l) { (:a \"colour\"@en-gb) (:d UNDEF) } ?s :label ?l }",
+        "ad",
+    ),
+    ("SELECT ?s { GRAPH ?g { ?s :label \"kleur\"@nl } }", "abc"),
+    ("SELECT ?s { GRAPH :g { ?s :label \"kleur\"@NL } }", "ab"),
+    ("SELECT ?s FROM :h { ?s :label \"kleur\"@NL }", "c"),
+    (
+        "SELECT ?s { GRAPH ?g { SELECT ?s { ?s :label \"kleur\"@nl } ORDER BY ?s LIMIT 1 } }",
+        "ac",
+    ),
+    (
+        "SELECT ?s { { ?s :label \"colour\"@en-gb } UNION { ?s :label \"colour\"@fr } }",
+        "abcd",
+    ),
+    (
+        "SELECT ?s { ?s :part ?o LATERAL { SELECT ?o { ?o :label \"colour\"@en-gb } LIMIT 1 } }",
+        "ad",
+    ),
+];
+
+#[test]
+fn a_constant_stands_for_every_case_of_its_language_tag() {
+    for configuration in matrix() {
+        let loaded = load_nquads(SPELLINGS.to_owned(), &configuration);
+        for (query, subjects) in SPELLED {
+            let answer = ask(
+                &loaded.database,
+                &text(query),
+                &query_options(&configuration),
+            );
+            let Ok(Answer::Solutions { rows, .. }) = answer else {
+                unreachable!("{query}: {answer:?}");
+            };
+            let mut found: Vec<char> = rows
+                .iter()
+                .map(|row| row[0].as_ref().expect("?s is bound").to_string())
+                .filter_map(|iri| iri.trim_end_matches('>').chars().last())
+                .collect();
+            found.sort_unstable();
+            let found: String = found.into_iter().collect();
+            assert_eq!(found, *subjects, "{query}\n{configuration:?}");
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::rules;
 use crate::slot_set::SlotSet;
 use basalt_rdf::TermId;
 use oxrdf::NamedNode;
-use spargebra::algebra::{GraphPattern, OrderExpression, QueryDataset};
+use spargebra::algebra::{AggregateExpression, GraphPattern, OrderExpression, QueryDataset};
 use std::collections::HashMap;
 
 /// Nested operators a query may have; keeps recursion within the stack.
@@ -178,7 +178,17 @@ impl<'p, 'a> Translation<'p, 'a> {
                 self.conditional(pattern, graphs, scope)
             }
             GraphPattern::Union { .. } => self.union(pattern, graphs, scope),
-            GraphPattern::Graph { name, inner } => self.graph(name, inner, scope),
+            GraphPattern::Graph { name, inner } => {
+                let inside = self.graph(name, inner, scope)?;
+                // Carries the graph of an enclosing `GRAPH ?g` too.
+                match graphs {
+                    Graphs::Variable { .. } => {
+                        let unit = Self::unit(graphs);
+                        Ok(rules::hoist_left_join::join(self.planner, unit, inside))
+                    }
+                    Graphs::One(_) | Graphs::Merge { .. } => Ok(inside),
+                }
+            }
             GraphPattern::Extend {
                 inner,
                 variable,
@@ -354,7 +364,13 @@ impl<'p, 'a> Translation<'p, 'a> {
                 variables,
                 aggregates,
             } => {
-                let input = self.translate(inner, graphs, scope)?;
+                let mut input = self.translate(inner, graphs, scope)?;
+                if aggregates
+                    .iter()
+                    .any(|(_, aggregate)| counts_distinct_rows(aggregate))
+                {
+                    input = self.visible(inner, input, graphs, scope)?;
+                }
                 let mut keys: Vec<Slot> = graphs.slot().into_iter().collect();
                 for variable in variables {
                     let slot = self.variable(variable.as_str(), scope)?;
@@ -382,6 +398,30 @@ impl<'p, 'a> Translation<'p, 'a> {
             }
             _ => Err(PlanError::Unsupported("this kind of pattern".to_owned())),
         }
+    }
+
+    /// The variables of a pattern alone: two solutions do not differ by a blank node of the query.
+    fn visible(
+        &mut self,
+        pattern: &GraphPattern,
+        input: Logical,
+        graphs: &Graphs,
+        scope: &mut Scope,
+    ) -> Result<Logical, PlanError> {
+        let mut names = Vec::new();
+        pattern.on_in_scope_variable(|v| names.push(v.as_str()));
+        let mut slots: Vec<Slot> = graphs.slot().into_iter().collect();
+        for name in names {
+            let slot = self.variable(name, scope)?;
+            if !slots.contains(&slot) {
+                slots.push(slot);
+            }
+        }
+        if input == Logical::Empty {
+            return Ok(input);
+        }
+        let input = Box::new(input);
+        Ok(Logical::Project { input, slots })
     }
 
     /// A chain of UNIONs as one operator; a long chain does not recurse.
@@ -427,6 +467,14 @@ impl<'p, 'a> Translation<'p, 'a> {
         );
         Ok(conjuncts)
     }
+}
+
+/// Whether the aggregate is `COUNT(DISTINCT *)`.
+fn counts_distinct_rows(aggregate: &AggregateExpression) -> bool {
+    matches!(
+        aggregate,
+        AggregateExpression::CountSolutions { distinct: true }
+    )
 }
 
 fn slice(input: Logical, offset: usize, limit: Option<usize>) -> Logical {

@@ -2,13 +2,16 @@
 //!
 //! Paths that are plain triples in disguise (a name, an inverse, a sequence) are rewritten to
 //! triples, which keeps the number of solutions as the standard defines it.
+//!
+//! The parser writes language tags in lower case, so a literal of the query stands for every stored term that
+//! differs from it in the case of the tag alone. Where that is one term it is a constant like any other.
 
 use super::{Scope, Translation};
 use crate::logical::{JoinGroup, Logical, Triple};
-use crate::physical::{Constant, Endpoint, Graphs, PathPattern, Position};
+use crate::physical::{Constant, Endpoint, Graphs, PathPattern, Position, Slot};
 use crate::planner::PlanError;
 use crate::rules;
-use crate::statistics::constant;
+use crate::statistics::{constant, spellings};
 use oxrdf::{Term, Variable};
 use spargebra::algebra::PropertyPathExpression;
 use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
@@ -24,6 +27,7 @@ impl Translation<'_, '_> {
             return Ok(Self::unit(graphs));
         }
         let mut group = JoinGroup::default();
+        let mut spelled = Vec::new();
         let mut known = reads_something(graphs);
         for pattern in patterns {
             let subject = self.endpoint(&pattern.subject, scope)?;
@@ -35,7 +39,10 @@ impl Translation<'_, '_> {
                     Endpoint::Slot(self.variable(variable.as_str(), scope)?)
                 }
             };
-            let object = self.endpoint(&pattern.object, scope)?;
+            let object = match self.spelled_slot(pattern, &mut spelled, &mut group)? {
+                Some(slot) => Endpoint::Slot(slot),
+                None => self.endpoint(&pattern.object, scope)?,
+            };
             match (position(&subject), position(&predicate), position(&object)) {
                 (Some(subject), Some(predicate), Some(object)) => {
                     let graphs = graphs.clone();
@@ -60,6 +67,33 @@ impl Translation<'_, '_> {
         } else {
             Logical::Empty
         })
+    }
+
+    /// The slot that stands for an object of which several spellings are stored; it is joined with their
+    /// ids. Equal patterns have one slot, others each their own: one may match this spelling, one that.
+    fn spelled_slot<'t>(
+        &mut self,
+        pattern: &'t TriplePattern,
+        known: &mut Vec<(&'t TriplePattern, Slot)>,
+        group: &mut JoinGroup,
+    ) -> Result<Option<Slot>, PlanError> {
+        let TermPattern::Literal(literal) = &pattern.object else {
+            return Ok(None);
+        };
+        if let Some((_, slot)) = known.iter().find(|(other, _)| *other == pattern) {
+            return Ok(Some(*slot));
+        }
+        let term = Term::from(literal.clone());
+        let Some(constants) = spellings(self.planner.statistics, &term) else {
+            return Ok(None);
+        };
+        let slot = self.planner.fresh_slot("spelled")?;
+        group.children.push(Logical::Values {
+            slots: vec![slot],
+            rows: constants.into_iter().map(|c| vec![Some(c)]).collect(),
+        });
+        known.push((pattern, slot));
+        Ok(Some(slot))
     }
 
     /// Whether any quad at all has the predicate of the pattern.
@@ -98,19 +132,41 @@ impl Translation<'_, '_> {
                 Ok(rules::hoist_left_join::join(self.planner, left, right))
             }
             _ => {
-                let pattern = PathPattern {
-                    subject: self.endpoint(subject, scope)?,
-                    path: path.clone(),
-                    object: self.endpoint(object, scope)?,
-                    graphs: graphs.clone(),
-                };
-                let paths = vec![pattern];
-                Ok(Logical::Group(JoinGroup {
-                    paths,
-                    ..JoinGroup::default()
-                }))
+                let mut branches = Vec::new();
+                for subject in self.path_ends(subject, scope)? {
+                    for object in self.path_ends(object, scope)? {
+                        let pattern = PathPattern {
+                            subject: subject.clone(),
+                            path: path.clone(),
+                            object,
+                            graphs: graphs.clone(),
+                        };
+                        branches.push(Logical::Group(JoinGroup {
+                            paths: vec![pattern],
+                            ..JoinGroup::default()
+                        }));
+                    }
+                }
+                Ok(match branches.len() {
+                    1 => branches.swap_remove(0),
+                    _ => Logical::Union(branches),
+                })
             }
         }
+    }
+
+    /// The end of a path; several for a literal of which several spellings are stored.
+    fn path_ends(
+        &mut self,
+        position: &TermPattern,
+        scope: &mut Scope,
+    ) -> Result<Vec<Endpoint>, PlanError> {
+        if let TermPattern::Literal(literal) = position
+            && let Some(constants) = spellings(self.planner.statistics, &literal.clone().into())
+        {
+            return Ok(constants.into_iter().map(Endpoint::Constant).collect());
+        }
+        Ok(vec![self.endpoint(position, scope)?])
     }
 
     fn endpoint(
@@ -143,18 +199,39 @@ impl Translation<'_, '_> {
         if bindings.is_empty() {
             return Ok(Logical::Empty);
         }
-        let cell = |term: &Option<GroundTerm>| -> Option<Constant> {
-            let term = match term.as_ref()? {
-                GroundTerm::NamedNode(node) => Term::from(node.clone()),
-                GroundTerm::Literal(literal) => Term::from(literal.clone()),
-            };
-            Some(constant(self.planner.statistics, &term))
-        };
-        let rows = bindings
-            .iter()
-            .map(|row| row.iter().map(cell).collect())
-            .collect();
+        let rows = bindings.iter().flat_map(|row| self.values_rows(row));
+        let rows = rows.collect();
         Ok(Logical::Values { slots, rows })
+    }
+
+    /// A row of VALUES; several where a literal has several stored spellings.
+    fn values_rows(&self, row: &[Option<GroundTerm>]) -> Vec<Vec<Option<Constant>>> {
+        let mut rows = vec![Vec::new()];
+        for cell in row {
+            let term = match cell {
+                None => None,
+                Some(GroundTerm::NamedNode(node)) => Some(Term::from(node.clone())),
+                Some(GroundTerm::Literal(literal)) => Some(Term::from(literal.clone())),
+            };
+            let statistics = self.planner.statistics;
+            let cells: Vec<Option<Constant>> = match term {
+                None => vec![None],
+                Some(term) => match spellings(statistics, &term) {
+                    Some(constants) => constants.into_iter().map(Some).collect(),
+                    None => vec![Some(constant(statistics, &term))],
+                },
+            };
+            let extended = rows.iter().flat_map(|row| {
+                let with = |cell: &Option<Constant>| {
+                    let mut row: Vec<Option<Constant>> = row.clone();
+                    row.push(cell.clone());
+                    row
+                };
+                cells.iter().map(with).collect::<Vec<_>>()
+            });
+            rows = extended.collect();
+        }
+        rows
     }
 }
 
