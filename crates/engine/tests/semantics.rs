@@ -111,6 +111,152 @@ fn the_oracles_agree() {
     assert!(unknown.is_empty(), "{unknown:#?}");
 }
 
+/// Patterns that read the default graph, named graphs, or both.
+const DATASET_PATTERNS: &[&str] = &[
+    "{ ?s ?p ?o }",
+    "{ ?s :p ?o . ?s :q ?x }",
+    "{ ?s :p ?o OPTIONAL { ?s :q ?x } }",
+    "{ ?s (:p|:q)+ ?o }",
+    "{ GRAPH ?g {} }",
+    "{ GRAPH ?g { ?s :p ?o } }",
+    "{ GRAPH :g2 { ?s :p ?o } }",
+    "{ ?s :p ?o GRAPH ?g { ?c :q ?s } }",
+    "{ ?s :p ?o FILTER NOT EXISTS { GRAPH ?g { ?s :p ?o } } }",
+    "{ GRAPH ?g { SELECT (COUNT(*) AS ?n) { ?s :p ?o } } }",
+];
+
+/// What the patterns find when the graphs are given beside the query.
+fn check_given(default: &[&str], named: &[&str], clauses: &str) {
+    let dataset = dataset();
+    let given = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| format!("http://e/{name}"))
+            .collect()
+    };
+    for configuration in matrix() {
+        let loaded = load(&dataset, &configuration);
+        let mut options = query_options(&configuration);
+        options.default_graphs = given(default);
+        options.named_graphs = given(named);
+        for pattern in DATASET_PATTERNS {
+            let expected = expected(&dataset, &format!("SELECT * {clauses} {pattern}"));
+            // What stands beside the query replaces its own clauses.
+            for own in ["", "FROM :g3 FROM NAMED :g3"] {
+                let query = format!("SELECT * {own} {pattern}");
+                let actual = ask(&loaded.database, &text(&query), &options);
+                let actual = actual.unwrap_or_else(|error| unreachable!("{query}: {error}"));
+                let result = bag::compare(&expected, &actual, Numbers::ByValue);
+                let told = |what| format!("{query} given {clauses}\n{what}\n{configuration:?}");
+                assert_eq!(result.map_err(told), Ok(()));
+            }
+        }
+    }
+}
+
+#[test]
+fn graphs_given_beside_the_query_replace_its_clauses() {
+    check_given(&["g1"], &[], "FROM :g1");
+    check_given(&["g1", "g2"], &[], "FROM :g1 FROM :g2");
+    check_given(
+        &[],
+        &["g1", "nowhere"],
+        "FROM NAMED :g1 FROM NAMED :nowhere",
+    );
+    check_given(&["nowhere"], &["g2"], "FROM :nowhere FROM NAMED :g2");
+}
+
+#[test]
+fn the_union_of_all_graphs_has_each_triple_once() {
+    let dataset = dataset();
+    let everywhere = |mut quad: oxigraph::model::Quad| {
+        quad.graph_name = oxigraph::model::GraphName::DefaultGraph;
+        quad
+    };
+    let all = dataset.quads().iter().cloned();
+    let union = Dataset::from_quads(all.clone().chain(all.map(everywhere)));
+    for configuration in matrix() {
+        let loaded = load(&dataset, &configuration);
+        let mut options = query_options(&configuration);
+        options.union_default_graph = true;
+        for pattern in DATASET_PATTERNS {
+            let query = format!("SELECT * {pattern}");
+            let actual = ask(&loaded.database, &text(&query), &options);
+            let actual = actual.unwrap_or_else(|error| unreachable!("{query}: {error}"));
+            let result = bag::compare(&expected(&union, &query), &actual, Numbers::ByValue);
+            let told = |what| format!("{query}\n{what}\n{configuration:?}");
+            assert_eq!(result.map_err(told), Ok(()));
+        }
+    }
+}
+
+/// Triples of the description of `:a`, whose blank nodes are in a cycle.
+#[test]
+fn descriptions_follow_blank_nodes_and_end() {
+    let data = r#"
+<http://e/a> <http://e/p> _:x .
+_:x <http://e/q> _:y .
+_:y <http://e/q> _:x .
+_:y <http://e/q> <http://e/b> .
+<http://e/b> <http://e/p> "far" .
+<http://e/a> <http://e/p> "elsewhere" <http://e/g> .
+"#;
+    let cases = [
+        ("DESCRIBE :a", 4),
+        ("DESCRIBE :nowhere", 0),
+        ("DESCRIBE ?s { ?s :p \"far\" }", 1),
+        ("DESCRIBE ?o { ?s :p ?o }", 3),
+        ("DESCRIBE ?s :b { ?s :p ?o }", 5),
+        ("DESCRIBE * { ?s :q :b }", 3),
+        ("DESCRIBE :a FROM :g", 1),
+        ("DESCRIBE :a FROM :nowhere", 0),
+        ("DESCRIBE :a FROM NAMED :g", 0),
+        ("DESCRIBE ?s { ?s :zzz ?o }", 0),
+        ("DESCRIBE ?unbound {}", 0),
+    ];
+    for configuration in matrix() {
+        let loaded = load_nquads(data.to_owned(), &configuration);
+        for (query, triples) in cases {
+            let answer = ask(
+                &loaded.database,
+                &text(query),
+                &query_options(&configuration),
+            );
+            let count = answer.map(|answer| answer.len());
+            assert_eq!(count, Ok(triples), "{query}\n{configuration:?}");
+        }
+        let mut options = query_options(&configuration);
+        options.named_graphs = vec!["http://e/g".to_owned()];
+        let answer = ask(&loaded.database, &text("DESCRIBE :a"), &options);
+        assert_eq!(answer.map(|answer| answer.len()), Ok(0));
+    }
+}
+
+#[test]
+fn what_is_too_large_is_said_so() {
+    let loaded = load(&dataset(), &Configuration::default());
+    let nested = |open: &str| format!("SELECT * {{ {}{}}}", open.repeat(500), "} ".repeat(500));
+    let variables: String = (0..1100).map(|n| format!("?s :p ?v{n} . ")).collect();
+    let cases = [
+        (nested("?s :p ?o OPTIONAL { "), "too many"),
+        (nested("?s :p ?o LATERAL { "), "too many"),
+        (format!("SELECT * {{ {variables} }}"), "too many variables"),
+    ];
+    for (query, message) in cases {
+        // A parser that gives up before the planner does says so too.
+        let error = ask(
+            &loaded.database,
+            &text(&query),
+            &support::query_options(&Configuration::default()),
+        );
+        let error = error.expect_err("the query is too large");
+        assert!(
+            error.contains(message) || error.contains("nested"),
+            "{error}"
+        );
+    }
+}
+
 /// One text with four spellings of two languages; `nl` has a spelling of its own in a named graph.
 const SPELLINGS: &str = r#"
 <http://e/a> <http://e/label> "colour"@en-GB .

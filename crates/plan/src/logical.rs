@@ -184,17 +184,6 @@ impl Logical {
         Self::Group(JoinGroup::default())
     }
 
-    /// A group with this as its only child, or the group that this is.
-    pub(crate) fn into_group(self) -> JoinGroup {
-        match self {
-            Self::Group(group) => group,
-            other => JoinGroup {
-                children: vec![other],
-                ..JoinGroup::default()
-            },
-        }
-    }
-
     /// The slots that may be bound in a row.
     pub(crate) fn schema(&self) -> SlotSet {
         match self {

@@ -3,7 +3,7 @@
 
 use super::Outer;
 use crate::cost_constants::{EMIT_ROW, EXISTS_START, HASH_PROBE};
-use crate::join_order::joined;
+use crate::join_order::{hash_join, joined, outer_row};
 use crate::logical::Logical;
 use crate::physical::{JoinKind, Node, Op, Slot};
 use crate::planner::{PlanError, Planner, node};
@@ -25,9 +25,7 @@ impl Planner<'_> {
             slots: SlotSet::of(&left.schema),
             certain: SlotSet::of(&left.certain),
         };
-        // The topmost group joins the row too, so that slots made inside are compared.
-        let group = right.clone().into_group();
-        let right = self.join_group(&group, &row, None)?;
+        let right = self.lower_for_row(right, &row)?;
         if [&left, &right]
             .iter()
             .any(|side| matches!(side.op, Op::Empty))
@@ -42,6 +40,24 @@ impl Planner<'_> {
         let (left, right) = (Box::new(left), Box::new(right));
         let op = Op::LateralJoin { left, right };
         Ok(node(op, schema, certain, rows, cost))
+    }
+
+    /// A plan that runs for one row around it, and whose rows agree with that row.
+    pub(super) fn lower_for_row(&mut self, plan: &Logical, row: &Outer) -> Result<Node, PlanError> {
+        if let Logical::Group(group) = plan {
+            return self.join_group(group, row, None);
+        }
+        let inside = self.lower(plan, row)?;
+        let shared = row.slots.intersect(SlotSet::of(&inside.schema));
+        // A group joins the row itself. Slots that are made above one (by BIND, say) are compared here.
+        if shared.is_subset(&settled(&inside)) || matches!(inside.op, Op::Empty) {
+            return Ok(inside);
+        }
+        let rows = inside.estimated_rows;
+        let outer = outer_row(shared, row);
+        let mut joined = hash_join(outer, inside, JoinKind::Inner, None, true);
+        joined.estimated_rows = rows;
+        Ok(joined)
     }
 
     /// The names of the graphs.
@@ -78,4 +94,39 @@ impl Planner<'_> {
             limit,
         })
     }
+}
+
+/// The slots of a correlated plan that have the outer row's value in every row, for certain.
+fn settled(node: &Node) -> SlotSet {
+    let below = match &node.op {
+        Op::Outer => SlotSet::of(&node.certain),
+        Op::HashJoin {
+            left,
+            right,
+            kind: JoinKind::Inner,
+            ..
+        }
+        | Op::MergeJoin { left, right, .. } => settled(left).union(settled(right)),
+        // The right side of a lateral join takes rows of the left one.
+        Op::HashJoin { left, .. } | Op::Minus { left, .. } | Op::LateralJoin { left, .. } => {
+            settled(left)
+        }
+        Op::StarJoin { input, .. }
+        | Op::PatternJoin { input, .. }
+        | Op::PathJoin { input, .. }
+        | Op::Filter { input, .. }
+        | Op::Extend { input, .. }
+        | Op::Project { input }
+        | Op::Distinct { input }
+        | Op::OrderBy { input, .. }
+        | Op::Slice { input, .. }
+        | Op::SlicePer { input, .. } => settled(input),
+        Op::Group { input, keys, .. } => settled(input).intersect(SlotSet::of(keys)),
+        Op::Union { inputs } => {
+            let all = inputs.iter().map(settled);
+            all.reduce(SlotSet::intersect).unwrap_or_default()
+        }
+        _ => SlotSet::default(),
+    };
+    below.intersect(SlotSet::of(&node.schema))
 }

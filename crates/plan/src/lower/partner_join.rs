@@ -240,9 +240,8 @@ impl Planner<'_> {
             });
             return cost;
         };
-        // The topmost group joins the outer row too, so that slots made inside are compared.
-        let group = self.exists[inside.id].clone().into_group();
-        let plan = self.join_group(&group, row, None)?;
+        let plan = self.exists[inside.id].clone();
+        let plan = self.lower_for_row(&plan, row)?;
         let cost = EXISTS_START + plan.estimated_cost;
         **inside = plan;
         Ok(cost)
