@@ -257,6 +257,37 @@ fn what_is_too_large_is_said_so() {
     }
 }
 
+/// Plans that run for each row give back what they held, remember no more than there is room for, and stop.
+#[test]
+fn evaluations_for_each_row_keep_to_the_limits() {
+    let line = |n: u32| format!("<http://e/s{n}> <http://e/p> <http://e/o{}> .\n", n % 1500);
+    let loaded = load_nquads((0..3000).map(line).collect(), &Configuration::default());
+    let queries = [
+        "SELECT * { ?s :p ?o FILTER EXISTS { SELECT DISTINCT ?s ?x { ?s :p ?x } } }",
+        "SELECT * { ?s :p ?o FILTER EXISTS { SELECT ?s { ?s :p ?x } ORDER BY ?x LIMIT 3 } }",
+        "SELECT * { ?s :p ?o LATERAL { SELECT DISTINCT ?s ?x { ?s :p ?x } } }",
+        "SELECT * { ?s :p ?o LATERAL { { SELECT ?o (COUNT(*) AS ?n) { ?z :p ?o } GROUP BY ?o } } }",
+    ];
+    for query in queries {
+        let mut options = query_options(&Configuration::default());
+        options.exec.memory_bytes_max = 200_000;
+        let answer = ask(&loaded.database, &text(query), &options);
+        assert_eq!(answer.map(|answer| answer.len()), Ok(3000), "{query}");
+        options
+            .exec
+            .cancel
+            .store(true, std::sync::atomic::Ordering::Relaxed);
+        let stopped = ask(&loaded.database, &text(query), &options).expect_err("it was cancelled");
+        assert!(stopped.contains("cancel"), "{stopped}");
+    }
+    let large =
+        "SELECT * { VALUES ?a { 1 2 } LATERAL { SELECT ?a ?s ?o { ?s :p ?o } ORDER BY ?o } }";
+    let mut options = query_options(&Configuration::default());
+    options.exec.memory_bytes_max = 20_000;
+    let refused = ask(&loaded.database, &text(large), &options).expect_err("it is too large");
+    assert!(refused.contains("OrderBy"), "{refused}");
+}
+
 /// One text with four spellings of two languages; `nl` has a spelling of its own in a named graph.
 const SPELLINGS: &str = r#"
 <http://e/a> <http://e/label> "colour"@en-GB .

@@ -44,6 +44,9 @@ impl Default for ExecOptions {
     }
 }
 
+/// The node id of a dependent plan, and the slots of its key.
+type MemoKey = (usize, Vec<Slot>);
+
 /// What the operators of one query share.
 pub struct Context {
     options: ExecOptions,
@@ -57,7 +60,7 @@ pub struct Context {
     /// Rows and times by node.
     profile: Profile,
     /// What the evaluations of each dependent plan share, by node id and slots of the key.
-    memos: Mutex<HashMap<(usize, Vec<Slot>), Arc<Memo>>>,
+    memos: Mutex<HashMap<MemoKey, Arc<Memo>>>,
     /// The `Arc` that this context lives in.
     this: Weak<Self>,
 }

@@ -31,6 +31,13 @@ impl HeldMemory {
         Ok(())
     }
 
+    /// Holds this many bytes of things remembered for speed alone; false if there is no room for them.
+    ///
+    /// They may take a sixteenth of the query's memory, so that what has to be held still finds room.
+    pub fn grow_cache_to(&mut self, bytes: usize, operator: &'static str, cx: &Context) -> bool {
+        bytes <= cx.options().memory_bytes_max / 16 && self.grow_to(bytes, operator, cx).is_ok()
+    }
+
     /// The bytes held.
     pub fn bytes(&self) -> usize {
         self.bytes

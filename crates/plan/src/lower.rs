@@ -15,7 +15,9 @@ use crate::estimate::condition;
 use crate::expression::{conjunction, has_exists, resolve_missing, slots_of, slots_of_all};
 use crate::join_order::{hash_join, outer_row};
 use crate::logical::{JoinGroup, Logical, certain_values, is_certain};
-use crate::physical::{Aggregate, AggregateFunction, Expr, JoinKind, Node, Op, Slot, SortKey};
+use crate::physical::{
+    Aggregate, AggregateFunction, Constant, Expr, JoinKind, Node, Op, Slot, SortKey,
+};
 use crate::planner::{PlanError, Planner, node};
 use crate::rules::distribute_union;
 use crate::slot_set::SlotSet;
@@ -100,12 +102,7 @@ impl Planner<'_> {
                 aggregates,
             } => self.aggregate(input, keys, aggregates, outer),
             Logical::Union(inputs) => self.union(inputs, outer),
-            Logical::Values { slots, rows } => {
-                let certain = certain_values(slots, rows);
-                let count = rows.len() as f64;
-                let op = Op::Values { rows: rows.clone() };
-                Ok(node(op, slots.clone(), certain, count, count))
-            }
+            Logical::Values { slots, rows } => Ok(values(slots, rows)),
         }
     }
 
@@ -465,4 +462,14 @@ impl Planner<'_> {
             false,
         ))
     }
+}
+
+/// VALUES.
+fn values(slots: &[Slot], rows: &[Vec<Option<Constant>>]) -> Node {
+    let certain = certain_values(slots, rows);
+    let count = rows.len() as f64;
+    let op = Op::Values {
+        rows: rows.to_vec(),
+    };
+    node(op, slots.to_vec(), certain, count, count)
 }

@@ -178,17 +178,7 @@ impl<'p, 'a> Translation<'p, 'a> {
                 self.conditional(pattern, graphs, scope)
             }
             GraphPattern::Union { .. } => self.union(pattern, graphs, scope),
-            GraphPattern::Graph { name, inner } => {
-                let inside = self.graph(name, inner, scope)?;
-                // Carries the graph of an enclosing `GRAPH ?g` too.
-                match graphs {
-                    Graphs::Variable { .. } => {
-                        let unit = Self::unit(graphs);
-                        Ok(rules::hoist_left_join::join(self.planner, unit, inside))
-                    }
-                    Graphs::One(_) | Graphs::Merge { .. } => Ok(inside),
-                }
-            }
+            GraphPattern::Graph { name, inner } => self.graph(name, inner, graphs, scope),
             GraphPattern::Extend {
                 inner,
                 variable,
@@ -224,17 +214,26 @@ impl<'p, 'a> Translation<'p, 'a> {
                 let unit = Self::unit(graphs);
                 Ok(rules::hoist_left_join::join(self.planner, unit, values))
             }
-            GraphPattern::Lateral { left, right } => {
-                let left = self.translate(left, graphs, scope)?;
-                let outer = self.outer;
-                self.outer = outer.union(left.schema());
-                let right = self.translate(right, graphs, scope);
-                self.outer = outer;
-                Ok(rules::lateral_to_join::lateral(self.planner, left, right?))
-            }
+            GraphPattern::Lateral { left, right } => self.lateral(left, right, graphs, scope),
             GraphPattern::Service { .. } => Err(PlanError::Unsupported("SERVICE".to_owned())),
             modifier => self.modifier(modifier, graphs, scope),
         }
+    }
+
+    /// LATERAL: to the right side the slots of the left one are those of a row around it.
+    fn lateral(
+        &mut self,
+        left: &GraphPattern,
+        right: &GraphPattern,
+        graphs: &Graphs,
+        scope: &mut Scope,
+    ) -> Result<Logical, PlanError> {
+        let left = self.translate(left, graphs, scope)?;
+        let outer = self.outer;
+        self.outer = outer.union(left.schema());
+        let right = self.translate(right, graphs, scope);
+        self.outer = outer;
+        Ok(rules::lateral_to_join::lateral(self.planner, left, right?))
     }
 
     /// Subselects and what stands around them.

@@ -291,20 +291,17 @@ impl Build {
                 });
                 Box::new(group::Group::new(collect, columns_of(&node.schema, &made)))
             }
-            Op::Union { inputs } => {
-                let inputs = inputs
-                    .iter()
-                    .map(|input| {
-                        Ok((
-                            self.operator(input)?,
-                            columns_of(&node.schema, &input.schema),
-                        ))
-                    })
-                    .collect::<Result<Vec<_>, ExecError>>()?;
-                Box::new(union::Union::new(inputs))
-            }
+            Op::Union { inputs } => self.union(inputs, &node.schema)?,
             other => return Err(ExecError::Internal(format!("no operator for {other:?}"))),
         })
+    }
+
+    fn union(&self, inputs: &[Node], schema: &[Slot]) -> Result<BoxOperator, ExecError> {
+        let inputs = inputs
+            .iter()
+            .map(|input| Ok((self.operator(input)?, columns_of(schema, &input.schema))))
+            .collect::<Result<Vec<_>, ExecError>>()?;
+        Ok(Box::new(union::Union::new(inputs)))
     }
 
     fn values(&self, rows: &[Vec<Option<Constant>>], width: usize) -> Batch {

@@ -40,7 +40,7 @@ impl Exists {
         let count = known.by_key.len() + 1;
         let bytes = count * (2 * size_of::<(Vec<u64>, bool)>() + key.len() * size_of::<u64>());
         // Without memory for it the answer is computed again, which is slow but no fault.
-        if count <= KNOWN_MAX && known.held.grow_to(bytes, "EXISTS", cx).is_ok() {
+        if count <= KNOWN_MAX && known.held.grow_cache_to(bytes, "EXISTS", cx) {
             known.by_key.insert(key, answer);
         }
         Ok(answer)

@@ -149,7 +149,7 @@ impl LateralJoin {
         // The rest of an entry is about as large as a dozen ids.
         let all = self.known_cells + cells.sum::<usize>() + key.len() + 12;
         let bytes = all * size_of::<u64>();
-        if all <= KNOWN_CELLS_MAX && self.held.grow_to(bytes, "LateralJoin", cx).is_ok() {
+        if all <= KNOWN_CELLS_MAX && self.held.grow_cache_to(bytes, "LateralJoin", cx) {
             self.known_cells = all;
             self.known.insert(key, Arc::new(batches));
         }

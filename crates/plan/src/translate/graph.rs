@@ -17,7 +17,25 @@ use spargebra::algebra::GraphPattern;
 use spargebra::term::NamedNodePattern;
 
 impl Translation<'_, '_> {
+    /// GRAPH, inside the given graphs.
     pub(super) fn graph(
+        &mut self,
+        name: &NamedNodePattern,
+        inner: &GraphPattern,
+        around: &Graphs,
+        scope: &mut Scope,
+    ) -> Result<Logical, PlanError> {
+        let inside = self.graph_alone(name, inner, scope)?;
+        Ok(match around {
+            // It carries the graph of an enclosing `GRAPH ?g` too.
+            Graphs::Variable { .. } => {
+                rules::hoist_left_join::join(self.planner, Self::unit(around), inside)
+            }
+            Graphs::One(_) | Graphs::Merge { .. } => inside,
+        })
+    }
+
+    fn graph_alone(
         &mut self,
         name: &NamedNodePattern,
         inner: &GraphPattern,
