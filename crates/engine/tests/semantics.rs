@@ -101,12 +101,12 @@ fn lateral_sees_each_left_row() {
 
 #[test]
 fn the_oracles_agree() {
-    let differ = [SCOPES, EXISTS].concat();
+    let differ = [SCOPES, EXISTS, LATERAL].concat();
     let differ = oxigraph_differs(&differ).into_iter();
     // Oxigraph counts solutions that differ in a blank node of the query alone. It evaluates GRAPH with a
     // variable for all graphs at once, so those queries are not asked of it.
     let unknown: Vec<&str> = differ
-        .filter(|query| !query.contains("COUNT(DISTINCT *)"))
+        .filter(|query| !query.contains("COUNT(DISTINCT *)") && !query.contains("GRAPH ?g"))
         .collect();
     assert!(unknown.is_empty(), "{unknown:#?}");
 }
