@@ -120,7 +120,7 @@ impl Prepared {
                 .dictionary()
                 .find(basalt_rdf::TermView::Iri(iri))
         };
-        if !options.default_graphs.is_empty() {
+        if !options.default_graphs.is_empty() || !options.named_graphs.is_empty() {
             return Some(
                 options
                     .default_graphs

@@ -31,6 +31,13 @@ impl Statistics for SnapshotStatistics<'_> {
         }
     }
 
+    fn term_ids(&self, term: &oxrdf::Term) -> Vec<TermId> {
+        match TermView::from(term.as_ref()) {
+            TermView::Blank(_) => Vec::new(),
+            view => self.0.dictionary().find_all_cases(view),
+        }
+    }
+
     fn table_count(&self) -> usize {
         self.0.tables().len()
     }

@@ -72,11 +72,7 @@ const IGNORED: &[(&str, &str)] = &[
 ];
 
 /// Entries whose answers are wrong today, with what is wrong; one that passes must be taken off.
-const KNOWN_WRONG: &[(&str, &str)] = &[(
-    "agg-empty-group-count-graph",
-    "FIXME: an aggregate without GROUP BY inside GRAPH with a variable has no row for a graph without \
-         matches",
-)];
+const KNOWN_WRONG: &[(&str, &str)] = &[];
 
 /// Passed, failed and skipped entries of a suite.
 #[derive(Default)]

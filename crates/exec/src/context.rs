@@ -4,12 +4,14 @@
 //! the start of a query to its last batch.
 
 use crate::error::ExecError;
+use crate::operators::dependent::Memo;
 use crate::path::{PathAccess, PathEvaluator};
 use crate::profile::Profile;
 use crate::terms::TermSpace;
+use basalt_plan::physical::Slot;
+use basalt_rdf::TermId;
 use basalt_store::Snapshot;
-use hashbrown::HashMap;
-use std::hash::RandomState;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant, SystemTime};
@@ -50,6 +52,12 @@ impl Default for ExecOptions {
     }
 }
 
+/// The node id of a path, and the graphs that `GRAPH ?g` is narrowed to.
+type PathKey = (usize, Option<Vec<TermId>>);
+
+/// The node id of a dependent plan, and the slots of its key.
+type MemoKey = (usize, Vec<Slot>);
+
 /// What the operators of one query share.
 pub struct Context {
     options: ExecOptions,
@@ -64,8 +72,10 @@ pub struct Context {
     solutions: AtomicU64,
     /// Rows and times by node.
     profile: Profile,
-    /// The paths of the query by node, shared by threads and evaluations of an EXISTS.
-    paths: Mutex<HashMap<usize, Arc<PathEvaluator>, RandomState>>,
+    /// The paths of the query by node and graphs, shared by threads and evaluations of an EXISTS.
+    paths: Mutex<HashMap<PathKey, Arc<PathEvaluator>>>,
+    /// What the evaluations of each dependent plan share, by node id and slots of the key.
+    memos: Mutex<HashMap<MemoKey, Arc<Memo>>>,
     /// The `Arc` that this context lives in.
     this: Weak<Self>,
 }
@@ -87,6 +97,7 @@ impl Context {
             terms: TermSpace::new(snapshot),
             deadline,
             memory_bytes: AtomicUsize::new(0),
+            memos: Mutex::default(),
             now: SystemTime::now(),
             solutions: AtomicU64::new(0),
         })
@@ -95,6 +106,17 @@ impl Context {
     /// Another handle of this context.
     pub fn shared(&self) -> Arc<Self> {
         self.this.upgrade().expect("a context lives in an Arc")
+    }
+
+    /// Another handle of this context that does not keep it.
+    pub fn handle(&self) -> Weak<Self> {
+        self.this.clone()
+    }
+
+    /// What all evaluations share of the dependent plan with this node id and these slots as its key.
+    pub fn memo(&self, node_id: usize, slots: &[Slot]) -> Arc<Memo> {
+        let mut memos = self.memos.lock().expect("no holder panics");
+        Arc::clone(memos.entry((node_id, slots.to_vec())).or_default())
     }
 
     /// Rows and times by node.
@@ -107,10 +129,11 @@ impl Context {
         &self.options
     }
 
-    /// The path of a node, made at its first use.
-    pub fn path(&self, node_id: usize, make: impl FnOnce() -> PathEvaluator) -> Arc<PathEvaluator> {
+    /// The path of a node, made at its first use; an evaluation of a dependent plan may see fewer graphs
+    /// than the next.
+    pub fn path(&self, key: PathKey, make: impl FnOnce() -> PathEvaluator) -> Arc<PathEvaluator> {
         let mut paths = self.paths.lock().expect("no holder panics");
-        Arc::clone(paths.entry(node_id).or_insert_with(|| Arc::new(make())))
+        Arc::clone(paths.entry(key).or_insert_with(|| Arc::new(make())))
     }
 
     /// Terms to ids and back.

@@ -9,6 +9,7 @@ pub mod context;
 pub mod error;
 pub mod execution;
 pub mod expr;
+pub mod held_memory;
 pub mod operators;
 pub mod path;
 pub mod pool;

@@ -146,6 +146,9 @@ impl Printer<'_> {
                 text + &self.condition(filter.as_ref())
             }
             Op::MergeJoin { key, .. } => format!("MergeJoin on {}", self.slot(*key)),
+            Op::GraphNames { among: None } => "GraphNames".to_owned(),
+            Op::GraphNames { among: Some(among) } => format!("GraphNames of {}", among.len()),
+            Op::LateralJoin { .. } => "LateralJoin".to_owned(),
             other => self.modifier(other),
         }
     }
@@ -171,6 +174,16 @@ impl Printer<'_> {
             Op::Slice { offset, limit, .. } => {
                 let limit = limit.map_or("all".to_owned(), |limit| limit.to_string());
                 format!("Slice offset {offset} limit {limit}")
+            }
+            Op::SlicePer {
+                slot,
+                offset,
+                limit,
+                ..
+            } => {
+                let limit = limit.map_or("all".to_owned(), |limit| limit.to_string());
+                let slot = self.slot(*slot);
+                format!("SlicePer {slot} offset {offset} limit {limit}")
             }
             Op::Group {
                 keys, aggregates, ..

@@ -89,14 +89,22 @@ fn add_slots(expr: &Expr, set: &mut SlotSet) {
 
 /// The slots that the [`Op::Outer`] leaves below a node take from the enclosing row.
 fn add_outer_slots(node: &Node, set: &mut SlotSet) {
-    if matches!(node.op, Op::Outer) {
-        for slot in &node.schema {
-            set.insert(*slot);
-        }
+    match &node.op {
+        Op::Outer => node.schema.iter().for_each(|slot| set.insert(*slot)),
+        // The right side takes rows of the left one.
+        Op::LateralJoin { left, .. } => add_outer_slots(left, set),
+        op => op
+            .children()
+            .into_iter()
+            .for_each(|child| add_outer_slots(child, set)),
     }
-    for child in node.op.children() {
-        add_outer_slots(child, set);
-    }
+}
+
+/// The slots that a correlated plan takes from the row around it, ascending.
+pub fn outer_slots(node: &Node) -> Vec<Slot> {
+    let mut set = SlotSet::default();
+    add_outer_slots(node, &mut set);
+    set.to_vec()
 }
 
 /// All slots of several expressions.
@@ -132,6 +140,19 @@ pub(crate) fn is_volatile(expr: &Expr) -> bool {
             )
         )
     })
+}
+
+/// Whether two evaluations of the plan over the same row may differ, those inside EXISTS included.
+pub fn is_volatile_plan(node: &Node) -> bool {
+    let in_exists = |expr: &Expr| match expr {
+        Expr::Exists(inside) => is_volatile_plan(inside),
+        _ => false,
+    };
+    node.op
+        .expressions()
+        .into_iter()
+        .any(|expr| is_volatile(expr) || any(expr, &in_exists))
+        || node.op.children().into_iter().any(is_volatile_plan)
 }
 
 /// Replaces one slot by another everywhere (placeholders of EXISTS must not mention it).

@@ -15,6 +15,7 @@ impl Op {
             | Self::Empty
             | Self::Outer
             | Self::Values { .. }
+            | Self::GraphNames { .. }
             | Self::StarScan { .. }
             | Self::PatternScan { .. } => Vec::new(),
             Self::StarJoin { input, .. }
@@ -26,9 +27,11 @@ impl Op {
             | Self::Distinct { input }
             | Self::OrderBy { input, .. }
             | Self::Slice { input, .. }
+            | Self::SlicePer { input, .. }
             | Self::Group { input, .. } => vec![input],
             Self::HashJoin { left, right, .. }
             | Self::MergeJoin { left, right, .. }
+            | Self::LateralJoin { left, right }
             | Self::Minus { left, right, .. } => vec![left, right],
             Self::Union { inputs } => inputs.iter().collect(),
         }
@@ -41,6 +44,7 @@ impl Op {
             | Self::Empty
             | Self::Outer
             | Self::Values { .. }
+            | Self::GraphNames { .. }
             | Self::StarScan { .. }
             | Self::PatternScan { .. } => Vec::new(),
             Self::StarJoin { input, .. }
@@ -52,9 +56,11 @@ impl Op {
             | Self::Distinct { input }
             | Self::OrderBy { input, .. }
             | Self::Slice { input, .. }
+            | Self::SlicePer { input, .. }
             | Self::Group { input, .. } => vec![input],
             Self::HashJoin { left, right, .. }
             | Self::MergeJoin { left, right, .. }
+            | Self::LateralJoin { left, right }
             | Self::Minus { left, right, .. } => vec![left, right],
             Self::Union { inputs } => inputs.iter_mut().collect(),
         }

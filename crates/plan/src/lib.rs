@@ -27,7 +27,7 @@ mod testing;
 mod tests;
 
 pub use explain::{NodeProfile, explain};
-pub use expression::for_each_operand;
+pub use expression::{for_each_operand, is_volatile_plan, outer_slots};
 pub use planner::{ForceJoin, PlanError, PlanOptions, plan};
 pub use rules::RULES;
 pub use validate::validate;

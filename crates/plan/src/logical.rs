@@ -11,6 +11,7 @@ use crate::physical::{
     Aggregate, AggregateFunction, Constant, Expr, Graphs, PathPattern, Position, Slot, SortKey,
 };
 use crate::slot_set::SlotSet;
+use basalt_rdf::TermId;
 
 /// One triple pattern; unknown constants have pruned the plan before.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,10 +97,22 @@ pub(crate) enum Logical {
         input: Box<Logical>,
         keys: Vec<SortKey>,
     },
+    /// OFFSET and LIMIT; with a slot, of each of its values (a subselect inside `GRAPH ?g`).
     Slice {
         input: Box<Logical>,
         offset: usize,
         limit: Option<usize>,
+        per: Option<Slot>,
+    },
+    /// LATERAL: the right side for each row of the left one, which it sees.
+    Lateral {
+        left: Box<Logical>,
+        right: Box<Logical>,
+    },
+    /// The named graphs.
+    GraphNames {
+        slot: Slot,
+        among: Option<Vec<TermId>>,
     },
     Aggregate {
         input: Box<Logical>,
@@ -187,7 +200,10 @@ impl Logical {
         match self {
             Self::Empty => SlotSet::default(),
             Self::Group(group) => group.schema(),
-            Self::LeftJoin { left, right, .. } => left.schema().union(right.schema()),
+            Self::LeftJoin { left, right, .. } | Self::Lateral { left, right } => {
+                left.schema().union(right.schema())
+            }
+            Self::GraphNames { slot, .. } => SlotSet::of(&[*slot]),
             Self::AntiJoin { left, .. } | Self::Minus { left, .. } => left.schema(),
             Self::Filter { input, .. }
             | Self::Distinct { input }
@@ -220,6 +236,8 @@ impl Logical {
             Self::LeftJoin { left, .. }
             | Self::AntiJoin { left, .. }
             | Self::Minus { left, .. } => left.certain(),
+            Self::Lateral { left, right } => left.certain().union(right.certain()),
+            Self::GraphNames { slot, .. } => SlotSet::of(&[*slot]),
             Self::Filter { input, .. }
             | Self::Distinct { input }
             | Self::OrderBy { input, .. }
@@ -257,7 +275,7 @@ impl Logical {
     pub(crate) fn mentioned(&self) -> SlotSet {
         let set = self.schema();
         match self {
-            Self::Empty | Self::Values { .. } => set,
+            Self::Empty | Self::Values { .. } | Self::GraphNames { .. } => set,
             Self::Group(group) => group
                 .children
                 .iter()
@@ -277,7 +295,9 @@ impl Logical {
                 let set = set.union(slots_of_all(conditions));
                 set.union(left.mentioned()).union(right.mentioned())
             }
-            Self::Minus { left, right, .. } => set.union(left.mentioned()).union(right.mentioned()),
+            Self::Minus { left, right, .. } | Self::Lateral { left, right } => {
+                set.union(left.mentioned()).union(right.mentioned())
+            }
             Self::Filter { input, conditions } => {
                 set.union(slots_of_all(conditions)).union(input.mentioned())
             }

@@ -1,10 +1,11 @@
 //! Logical to physical, operator by operator; groups go to `join_order`, OPTIONAL, EXISTS and
 //! MINUS to [`partner_join`](self::partner_join).
 //!
-//! Inside EXISTS the plan is correlated: [`Outer`] says which slots the enclosing row may bind, and
+//! Inside EXISTS and LATERAL the plan is correlated: [`Outer`] says which slots the enclosing row may bind, and
 //! every group (or expression) that mentions one of them joins an [`Op::Outer`] row there. So outer
 //! values reach exactly the places where the variable is in scope.
 
+mod lateral;
 mod partner_join;
 
 use crate::cost_constants::{
@@ -14,12 +15,14 @@ use crate::estimate::condition;
 use crate::expression::{conjunction, has_exists, resolve_missing, slots_of, slots_of_all};
 use crate::join_order::{hash_join, outer_row};
 use crate::logical::{JoinGroup, Logical, certain_values, is_certain};
-use crate::physical::{Aggregate, AggregateFunction, Expr, JoinKind, Node, Op, Slot, SortKey};
+use crate::physical::{
+    Aggregate, AggregateFunction, Constant, Expr, JoinKind, Node, Op, Slot, SortKey,
+};
 use crate::planner::{PlanError, Planner, node};
 use crate::rules::{distribute_union, rewrite_path};
 use crate::slot_set::SlotSet;
 
-/// The slots that the row around an EXISTS provides.
+/// The slots that the row around an EXISTS or LATERAL provides.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Outer {
     pub(crate) slots: SlotSet,
@@ -52,6 +55,8 @@ impl Planner<'_> {
                 right,
                 conditions,
             } => self.lower_partner(left, right, conditions, JoinKind::Anti, outer),
+            Logical::Lateral { left, right } => self.lower_lateral(left, right, outer),
+            Logical::GraphNames { slot, among } => Ok(self.graph_names(*slot, among.as_ref())),
             Logical::Minus { left, right, graph } => self.lower_minus(left, right, *graph, outer),
             Logical::Filter { input, conditions } => {
                 let input = self.lower(input, outer)?;
@@ -75,6 +80,16 @@ impl Planner<'_> {
                 input,
                 offset,
                 limit,
+                per: Some(slot),
+            } => {
+                let input = self.lower(input, outer)?;
+                Ok(self.slice_per(input, *slot, *offset, *limit))
+            }
+            Logical::Slice {
+                input,
+                offset,
+                limit,
+                per: None,
             } => {
                 let needed = limit.and_then(|limit| limit.checked_add(*offset));
                 let needed = needed.filter(|_| self.rule("top_k"));
@@ -87,12 +102,7 @@ impl Planner<'_> {
                 aggregates,
             } => self.aggregate(input, keys, aggregates, outer),
             Logical::Union(inputs) => self.union(inputs, outer),
-            Logical::Values { slots, rows } => {
-                let certain = certain_values(slots, rows);
-                let count = rows.len() as f64;
-                let op = Op::Values { rows: rows.clone() };
-                Ok(node(op, slots.clone(), certain, count, count))
-            }
+            Logical::Values { slots, rows } => Ok(values(slots, rows)),
         }
     }
 
@@ -458,4 +468,14 @@ impl Planner<'_> {
             false,
         ))
     }
+}
+
+/// VALUES.
+fn values(slots: &[Slot], rows: &[Vec<Option<Constant>>]) -> Node {
+    let certain = certain_values(slots, rows);
+    let count = rows.len() as f64;
+    let op = Op::Values {
+        rows: rows.to_vec(),
+    };
+    node(op, slots.to_vec(), certain, count, count)
 }

@@ -263,8 +263,13 @@ pub enum Op {
     Unit,
     /// No rows.
     Empty,
-    /// The current row of the enclosing EXISTS, only the slots of the schema.
+    /// The current row of the enclosing EXISTS or lateral join, only the slots of the schema.
     Outer,
+    /// The named graphs, bound to the only slot of the schema (leaf).
+    GraphNames {
+        /// The allowed graphs (`FROM NAMED`), those that hold nothing included; `None` is all.
+        among: Option<Vec<TermId>>,
+    },
     /// VALUES; each row has one entry for each slot of the schema, in its order.
     Values {
         /// The rows; `None` is UNDEF.
@@ -338,6 +343,14 @@ pub enum Op {
         /// The slot both are sorted by; certain on both sides and the only shared slot.
         key: Slot,
     },
+    /// The right side evaluated anew for each left row, which its [`Op::Outer`] leaves take.
+    LateralJoin {
+        /// The rows to extend.
+        left: Box<Node>,
+        /// What is joined to each of them. A slot that both sides have is the left row's value, or
+        /// was unbound there.
+        right: Box<Node>,
+    },
     /// MINUS: drops left rows that have a compatible right row sharing at least one bound slot.
     Minus {
         /// Left side.
@@ -389,6 +402,17 @@ pub enum Op {
         /// Rows skipped.
         offset: usize,
         /// Rows kept.
+        limit: Option<usize>,
+    },
+    /// OFFSET and LIMIT for each value of a slot: a subselect inside `GRAPH ?g`.
+    SlicePer {
+        /// The rows.
+        input: Box<Node>,
+        /// The slot.
+        slot: Slot,
+        /// Rows skipped of each value.
+        offset: usize,
+        /// Rows kept of each value.
         limit: Option<usize>,
     },
     /// GROUP BY; with no keys exactly one group.

@@ -55,6 +55,11 @@ pub trait Statistics {
     fn quad_count(&self) -> u64;
     /// The id of a term, if the store can hold it: inline kinds always, others if the dictionary has them.
     fn term_id(&self, term: &oxrdf::Term) -> Option<TermId>;
+    /// The ids of every stored term that is the same but for the case of its language tag; of a term
+    /// without a tag the one that it has.
+    fn term_ids(&self, term: &oxrdf::Term) -> Vec<TermId> {
+        self.term_id(term).into_iter().collect()
+    }
     /// Number of tables.
     fn table_count(&self) -> usize;
     /// Name of a table, for EXPLAIN.
@@ -81,6 +86,21 @@ pub trait Statistics {
     fn star(&self, predicates: &[TermId]) -> Option<StarEstimate>;
     /// Subjects in the store (all characteristic sets together).
     fn subject_count(&self) -> u64;
+}
+
+/// The constants that a literal of the query stands for, if they are several: stored terms that differ
+/// from it in the case of the language tag alone.
+pub(crate) fn spellings(statistics: &dyn Statistics, term: &oxrdf::Term) -> Option<Vec<Constant>> {
+    let oxrdf::Term::Literal(literal) = term else {
+        return None;
+    };
+    literal.language()?;
+    let ids = statistics.term_ids(term);
+    let spelled = |id| Constant {
+        term: term.clone(),
+        id: Some(id),
+    };
+    (ids.len() > 1).then(|| ids.into_iter().map(spelled).collect())
 }
 
 /// Makes the [`Constant`] for a term of the query.

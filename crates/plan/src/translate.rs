@@ -7,18 +7,18 @@
 //! Invariant: see [`crate::logical`]. Cost: linear in the query, times its depth for schemas.
 
 mod expression;
+mod graph;
 mod patterns;
 
 use crate::expression::into_conjuncts;
-use crate::logical::{JoinGroup, Logical, Triple};
-use crate::physical::{Expr, Graphs, Position, Slot, SortKey};
+use crate::logical::Logical;
+use crate::physical::{Expr, Graphs, Slot, SortKey};
 use crate::planner::{PlanError, Planner};
 use crate::rules;
 use crate::slot_set::SlotSet;
 use basalt_rdf::TermId;
 use oxrdf::NamedNode;
-use spargebra::algebra::{GraphPattern, OrderExpression, QueryDataset};
-use spargebra::term::NamedNodePattern;
+use spargebra::algebra::{AggregateExpression, GraphPattern, OrderExpression, QueryDataset};
 use std::collections::HashMap;
 
 /// Nested operators a query may have; keeps recursion within the stack.
@@ -178,7 +178,7 @@ impl<'p, 'a> Translation<'p, 'a> {
                 self.conditional(pattern, graphs, scope)
             }
             GraphPattern::Union { .. } => self.union(pattern, graphs, scope),
-            GraphPattern::Graph { name, inner } => self.graph(name, inner, scope),
+            GraphPattern::Graph { name, inner } => self.graph(name, inner, graphs, scope),
             GraphPattern::Extend {
                 inner,
                 variable,
@@ -211,13 +211,29 @@ impl<'p, 'a> Translation<'p, 'a> {
                 bindings,
             } => {
                 let values = self.values(variables, bindings, scope)?;
-                let unit = self.unit(graphs)?;
+                let unit = Self::unit(graphs);
                 Ok(rules::hoist_left_join::join(self.planner, unit, values))
             }
-            GraphPattern::Lateral { .. } => Err(PlanError::Unsupported("LATERAL".to_owned())),
+            GraphPattern::Lateral { left, right } => self.lateral(left, right, graphs, scope),
             GraphPattern::Service { .. } => Err(PlanError::Unsupported("SERVICE".to_owned())),
             modifier => self.modifier(modifier, graphs, scope),
         }
+    }
+
+    /// LATERAL: to the right side the slots of the left one are those of a row around it.
+    fn lateral(
+        &mut self,
+        left: &GraphPattern,
+        right: &GraphPattern,
+        graphs: &Graphs,
+        scope: &mut Scope,
+    ) -> Result<Logical, PlanError> {
+        let left = self.translate(left, graphs, scope)?;
+        let outer = self.outer;
+        self.outer = outer.union(left.schema());
+        let right = self.translate(right, graphs, scope);
+        self.outer = outer;
+        Ok(rules::lateral_to_join::lateral(self.planner, left, right?))
     }
 
     /// Subselects and what stands around them.
@@ -259,12 +275,16 @@ impl<'p, 'a> Translation<'p, 'a> {
                 start,
                 length,
             } => {
-                if graphs.slot().is_some() {
-                    let what = "LIMIT or OFFSET in a subquery inside GRAPH with a variable";
-                    return Err(PlanError::Unsupported(what.to_owned()));
-                }
                 let input = self.translate(inner, graphs, scope)?;
-                Ok(slice(input, *start, *length))
+                if input == Logical::Empty {
+                    return Ok(input);
+                }
+                Ok(Logical::Slice {
+                    input: Box::new(input),
+                    offset: *start,
+                    limit: *length,
+                    per: graphs.slot(),
+                })
             }
             other => self.sorted_or_grouped(other, graphs, scope),
         }
@@ -343,7 +363,13 @@ impl<'p, 'a> Translation<'p, 'a> {
                 variables,
                 aggregates,
             } => {
-                let input = self.translate(inner, graphs, scope)?;
+                let mut input = self.translate(inner, graphs, scope)?;
+                if aggregates
+                    .iter()
+                    .any(|(_, aggregate)| counts_distinct_rows(aggregate))
+                {
+                    input = self.visible(inner, input, graphs, scope)?;
+                }
                 let mut keys: Vec<Slot> = graphs.slot().into_iter().collect();
                 for variable in variables {
                     let slot = self.variable(variable.as_str(), scope)?;
@@ -358,6 +384,11 @@ impl<'p, 'a> Translation<'p, 'a> {
                     scope.slots.insert(variable.as_str().to_owned(), slot);
                     out.push(self.aggregate(slot, aggregate, graphs, scope, input.schema())?);
                 }
+                if variables.is_empty()
+                    && let Graphs::Variable { slot, among } = graphs
+                {
+                    return self.aggregate_per_graph(input, (*slot, among.clone()), out);
+                }
                 Ok(Logical::Aggregate {
                     input: Box::new(input),
                     keys,
@@ -366,6 +397,30 @@ impl<'p, 'a> Translation<'p, 'a> {
             }
             _ => Err(PlanError::Unsupported("this kind of pattern".to_owned())),
         }
+    }
+
+    /// The variables of a pattern alone: two solutions do not differ by a blank node of the query.
+    fn visible(
+        &mut self,
+        pattern: &GraphPattern,
+        input: Logical,
+        graphs: &Graphs,
+        scope: &mut Scope,
+    ) -> Result<Logical, PlanError> {
+        let mut names = Vec::new();
+        pattern.on_in_scope_variable(|v| names.push(v.as_str()));
+        let mut slots: Vec<Slot> = graphs.slot().into_iter().collect();
+        for name in names {
+            let slot = self.variable(name, scope)?;
+            if !slots.contains(&slot) {
+                slots.push(slot);
+            }
+        }
+        if input == Logical::Empty {
+            return Ok(input);
+        }
+        let input = Box::new(input);
+        Ok(Logical::Project { input, slots })
     }
 
     /// A chain of UNIONs as one operator; a long chain does not recurse.
@@ -397,128 +452,6 @@ impl<'p, 'a> Translation<'p, 'a> {
         }
     }
 
-    fn graph(
-        &mut self,
-        name: &NamedNodePattern,
-        inner: &GraphPattern,
-        scope: &mut Scope,
-    ) -> Result<Logical, PlanError> {
-        let graphs = match name {
-            NamedNodePattern::NamedNode(node) => {
-                let allowed = self.named.as_ref().is_none_or(|named| named.contains(node));
-                match self.planner.statistics.term_id(&node.clone().into()) {
-                    Some(id) if allowed => Graphs::One(id),
-                    _ => return Ok(Logical::Empty),
-                }
-            }
-            NamedNodePattern::Variable(variable) => {
-                let slot = self.variable(variable.as_str(), scope)?;
-                let statistics = self.planner.statistics;
-                let among = self.named.as_ref().map(|named| {
-                    let ids = named
-                        .iter()
-                        .filter_map(|n| statistics.term_id(&n.clone().into()));
-                    let mut ids: Vec<TermId> = ids.collect();
-                    ids.sort_unstable();
-                    ids.dedup();
-                    ids
-                });
-                if among.as_ref().is_some_and(Vec::is_empty) {
-                    return Ok(Logical::Empty);
-                }
-                Graphs::Variable { slot, among }
-            }
-        };
-        let logical = match name {
-            NamedNodePattern::NamedNode(_) => self.translate(inner, &graphs, scope)?,
-            NamedNodePattern::Variable(variable) => {
-                self.inside_graph_variable(variable.as_str(), &graphs, inner, scope)?
-            }
-        };
-        let touches = matches!(&logical, Logical::Group(group)
-            if group.triples.iter().any(|triple| !triple.optional && triple.graphs == graphs));
-        if touches || graphs.slot().is_some() || logical == Logical::Empty {
-            return Ok(logical);
-        }
-        // A graph that holds nothing is not there, and then its GRAPH has no solutions.
-        let any = self.any_triple(&graphs)?;
-        let first = Logical::Slice {
-            input: Box::new(any),
-            offset: 0,
-            limit: Some(1),
-        };
-        let exists = Logical::Project {
-            input: Box::new(first),
-            slots: Vec::new(),
-        };
-        Ok(rules::hoist_left_join::join(self.planner, exists, logical))
-    }
-
-    /// The inside of `GRAPH ?g`, where `?g` is not bound yet: a `?g` in there is a variable of its own
-    /// that is joined with the graph's name at the end.
-    fn inside_graph_variable(
-        &mut self,
-        name: &str,
-        graphs: &Graphs,
-        inner: &GraphPattern,
-        scope: &mut Scope,
-    ) -> Result<Logical, PlanError> {
-        let outside = scope.slots.remove(name);
-        let logical = self.translate(inner, graphs, scope);
-        let inside = scope.slots.remove(name);
-        scope
-            .slots
-            .extend(outside.map(|slot| (name.to_owned(), slot)));
-        let logical = logical?;
-        let (Some(inside), Some(slot)) = (inside, graphs.slot()) else {
-            return Ok(logical);
-        };
-        if !logical.schema().contains(inside) {
-            return Ok(logical);
-        }
-        let same = Expr::SameTerm(Box::new(Expr::Slot(inside)), Box::new(Expr::Slot(slot)));
-        let free = Expr::Not(Box::new(Expr::Bound(inside)));
-        let condition = Expr::Or(vec![free, same]);
-        let outer = self.outer;
-        Ok(rules::push_down_filter::filter(
-            self.planner,
-            outer,
-            logical,
-            condition,
-        ))
-    }
-
-    /// The empty group: one row, or one for each named graph inside `GRAPH ?g`.
-    fn unit(&mut self, graphs: &Graphs) -> Result<Logical, PlanError> {
-        let Some(slot) = graphs.slot() else {
-            return Ok(Logical::unit());
-        };
-        let input = Box::new(self.any_triple(graphs)?);
-        let project = Logical::Project {
-            input,
-            slots: vec![slot],
-        };
-        Ok(Logical::Distinct {
-            input: Box::new(project),
-        })
-    }
-
-    /// Every triple of the graphs.
-    fn any_triple(&mut self, graphs: &Graphs) -> Result<Logical, PlanError> {
-        let mut position = |hint| self.planner.fresh_slot(hint).map(Position::Slot);
-        let triple = Triple {
-            subject: position("s")?,
-            predicate: position("p")?,
-            object: position("o")?,
-            graphs: graphs.clone(),
-            optional: false,
-        };
-        Ok(Logical::Group(JoinGroup {
-            triples: vec![triple],
-            ..JoinGroup::default()
-        }))
-    }
-
     fn conjuncts(
         &mut self,
         expression: &spargebra::algebra::Expression,
@@ -535,10 +468,19 @@ impl<'p, 'a> Translation<'p, 'a> {
     }
 }
 
+/// Whether the aggregate is `COUNT(DISTINCT *)`.
+fn counts_distinct_rows(aggregate: &AggregateExpression) -> bool {
+    matches!(
+        aggregate,
+        AggregateExpression::CountSolutions { distinct: true }
+    )
+}
+
 fn slice(input: Logical, offset: usize, limit: Option<usize>) -> Logical {
     Logical::Slice {
         input: Box::new(input),
         offset,
         limit,
+        per: None,
     }
 }

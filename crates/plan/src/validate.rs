@@ -62,8 +62,13 @@ fn check(node: &Node, outer: &SlotSet, ids: &mut Vec<usize>) -> Result<(), Strin
         node,
         "estimated rows are not finite",
     )?;
-    for child in node.op.children() {
-        check(child, outer, ids)?;
+    if let Op::LateralJoin { left, right } = &node.op {
+        check(left, outer, ids)?;
+        check(right, &SlotSet::of(&left.schema), ids)?;
+    } else {
+        for child in node.op.children() {
+            check(child, outer, ids)?;
+        }
     }
     let (available, certain) = produced(node);
     let free = matches!(
@@ -150,7 +155,7 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
     };
     match &node.op {
         Op::Unit | Op::Empty => (schema(node), SlotSet::default()),
-        Op::Outer | Op::Values { .. } => (schema(node), certain(node)),
+        Op::Outer | Op::Values { .. } | Op::GraphNames { .. } => (schema(node), certain(node)),
         Op::StarScan { star, .. } => (SlotSet::of(&star.slots()), star_certain(star)),
         Op::StarJoin {
             input, star, kind, ..
@@ -175,7 +180,7 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
         Op::HashJoin {
             left, right, kind, ..
         } => joined(left, schema(right), certain(right), kind),
-        Op::MergeJoin { left, right, .. } => {
+        Op::MergeJoin { left, right, .. } | Op::LateralJoin { left, right } => {
             joined(left, schema(right), certain(right), &JoinKind::Inner)
         }
         Op::Minus { left, .. } => (schema(left), certain(left)),
@@ -183,6 +188,7 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
         | Op::Distinct { input }
         | Op::OrderBy { input, .. }
         | Op::Slice { input, .. }
+        | Op::SlicePer { input, .. }
         | Op::Project { input } => (schema(input), certain(input)),
         Op::Extend { input, slot, .. } => {
             let mut set = schema(input);
@@ -215,17 +221,30 @@ fn check_shape(node: &Node) -> Result<(), String> {
         Op::Filter { input, .. }
         | Op::Distinct { input }
         | Op::OrderBy { input, .. }
-        | Op::Slice { input, .. } => ensure(
-            node.schema == input.schema,
-            node,
-            "columns change on the way through",
-        ),
+        | Op::Slice { input, .. }
+        | Op::SlicePer { input, .. } => {
+            let slot = match &node.op {
+                Op::SlicePer { slot, .. } => Some(slot),
+                _ => None,
+            };
+            ensure(
+                slot.is_none_or(|slot| input.certain.contains(slot)),
+                node,
+                "slices of a slot that may be unbound",
+            )?;
+            ensure(
+                node.schema == input.schema,
+                node,
+                "columns change on the way through",
+            )
+        }
         Op::Minus { left, .. } => ensure(node.schema == left.schema, node, "columns change"),
         Op::Extend { input, slot, .. } => ensure(
             !input.schema.contains(slot),
             node,
             "BIND of a slot that the input has",
         ),
+        Op::GraphNames { .. } => ensure(node.schema.len() == 1, node, "not one graph slot"),
         Op::Group { input, keys, .. } => ensure(
             keys.iter().all(|key| input.schema.contains(key)),
             node,

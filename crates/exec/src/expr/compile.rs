@@ -11,6 +11,7 @@ use super::{call, evaluate, pattern};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::operators::exists::Exists;
 use crate::value::{Reader, Value};
 use basalt_plan::physical::{Expr, Slot};
 use basalt_rdf::term_view::XSD;
@@ -60,7 +61,7 @@ pub fn compile(expr: &Expr, schema: &[Slot], cx: &Context) -> Result<Kernel, Exe
             call::check_supported(function)?;
             function_call(function, many(arguments)?)
         }
-        Expr::Exists(node) => Kernel::Exists(node.clone(), schema.to_vec()),
+        Expr::Exists(node) => Kernel::Exists(Box::new(Exists::new(node, schema, cx))),
     };
     fold(kernel, cx)
 }

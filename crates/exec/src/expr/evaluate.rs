@@ -9,9 +9,8 @@ use super::vector::{Argument, Item, Rows, Truth, Vector};
 use super::{arithmetic, call, pattern};
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::operators::exists::exists;
+use crate::operators::exists::Exists;
 use crate::value::Reader;
-use basalt_plan::physical::{Node, Slot};
 
 /// The values of a kernel, one for each row.
 pub fn evaluate<'a>(
@@ -82,7 +81,7 @@ pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Trut
             let ids = rows.column(*column);
             Ok(ids.iter().map(|&id| Some(id != 0).into()).collect())
         }
-        Kernel::Exists(node, schema) => exists_rows(node, schema, rows, cx),
+        Kernel::Exists(exists) => exists_rows(exists, rows, cx),
         Kernel::CompareConstant {
             column,
             op,
@@ -234,17 +233,12 @@ fn is_in(
     Ok(result)
 }
 
-fn exists_rows(
-    node: &Node,
-    schema: &[Slot],
-    rows: &Rows<'_>,
-    cx: &Context,
-) -> Result<Vec<Truth>, ExecError> {
+fn exists_rows(exists: &Exists, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Truth>, ExecError> {
     let mut ids = Vec::new();
     (0..rows.len())
         .map(|row| {
             rows.row_into(row, &mut ids);
-            Ok(Some(exists(node, schema, &ids, cx)?).into())
+            Ok(Some(exists.holds(|column| ids[column], cx)?).into())
         })
         .collect()
 }

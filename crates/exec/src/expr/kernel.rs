@@ -4,8 +4,8 @@ use super::arithmetic::Operator;
 use super::comparison::CompareOp;
 use super::language_test::LanguageTest;
 use super::text_cast::{TextCast, TextOf};
+use crate::operators::exists::Exists;
 use crate::value::Value;
-use basalt_plan::physical::{Node, Slot};
 use regex::Regex;
 use spargebra::algebra::Function;
 
@@ -57,8 +57,8 @@ pub enum Kernel {
     Call(Function, Vec<Kernel>),
     /// `BNODE(label)`, one node for each label and solution.
     LabelledBlank(Box<Kernel>),
-    /// `EXISTS { ... }` over rows of this schema.
-    Exists(Box<Node>, Vec<Slot>),
+    /// `EXISTS { ... }`
+    Exists(Box<Exists>),
     /// A column compared with a constant.
     CompareConstant {
         /// The column, on the left of the operator.

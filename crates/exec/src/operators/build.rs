@@ -3,12 +3,16 @@
 //! A [`Build`] is shared by all threads that work on one query (or one evaluation of an EXISTS). It keeps
 //! what they share: the morsels of scans and the finished hash tables, by node id.
 
+mod correlated;
+
 use super::hash_join::{HashJoin, JoinShape};
 use super::join_table::JoinTable;
 use super::pipeline::{Batches, Collected, Sink, drain};
 use super::profiled::Profiled;
 use super::{BoxOperator, distinct, extend, filter, group, merge_join, minus, order_by};
-use super::{path_join, pattern_join, pattern_scan, project, rows, slice, union};
+use super::{
+    lateral_join, path_join, pattern_join, pattern_scan, project, rows, slice, slice_per, union,
+};
 use crate::aggregate::Aggregator;
 use crate::batch::Batch;
 use crate::context::Context;
@@ -19,7 +23,8 @@ use crate::star::join::StarJoin;
 use crate::star::morsels::Morsels;
 use crate::star::scan::{SharedScan, StarScan};
 use basalt_plan::physical::{
-    Constant, JoinKind, Node, Op, Position, Slot, SortKey, Star, StarAccess, StarEntry,
+    Constant, JoinKind, Node, Op, PathPattern, Pattern, Position, Slot, SortKey, Star, StarAccess,
+    StarEntry,
 };
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex};
@@ -29,12 +34,15 @@ use std::sync::{Arc, Mutex};
 pub struct Build {
     cx: Arc<Context>,
     shared: Arc<Shared>,
-    /// The current row of the enclosing EXISTS.
+    /// What does not depend on the outer row; the same as `shared` where there is none.
+    kept: Arc<Shared>,
+    /// The current row of the enclosing EXISTS or lateral join.
     outer: Option<Arc<(Vec<Slot>, Vec<u64>)>>,
 }
 
+/// What all threads, or all evaluations for an outer row, have together, by node id.
 #[derive(Default)]
-struct Shared {
+pub struct Shared {
     scans: Mutex<HashMap<usize, Arc<SharedScan>, std::hash::RandomState>>,
     tables: Mutex<HashMap<usize, Arc<JoinTable>, std::hash::RandomState>>,
 }
@@ -89,19 +97,12 @@ fn column_of(schema: &[Slot], slot: Slot) -> Result<usize, ExecError> {
 impl Build {
     /// A build for the whole query.
     pub fn new(cx: Arc<Context>) -> Self {
+        let shared: Arc<Shared> = Arc::default();
         Self {
             cx,
-            shared: Arc::default(),
+            kept: Arc::clone(&shared),
+            shared,
             outer: None,
-        }
-    }
-
-    /// A build for one evaluation of an EXISTS over this row.
-    pub fn for_outer_row(cx: Arc<Context>, schema: Vec<Slot>, row: Vec<u64>) -> Self {
-        Self {
-            cx,
-            shared: Arc::default(),
-            outer: Some(Arc::new((schema, row))),
         }
     }
 
@@ -128,6 +129,9 @@ impl Build {
             ))),
             Op::Empty => Box::new(rows::Rows::new(Batch::default())),
             Op::Outer => Box::new(rows::Rows::new(self.outer_row(&node.schema)?)),
+            Op::GraphNames { among } => {
+                Box::new(rows::Rows::new(self.graph_names(&node.schema, among)))
+            }
             Op::Values { rows } => Box::new(rows::Rows::new(self.values(rows, node.schema.len()))),
             Op::StarScan { .. } => Box::new(StarScan::new(self.shared_scan(node)?, schema())),
             Op::StarJoin {
@@ -136,6 +140,7 @@ impl Build {
                 entry,
                 kind,
             } => {
+                let star = &self.narrowed_star(star);
                 let compiled = CompiledStar::new(star, &input.schema, &self.cx)?;
                 let entry_pattern = entry_pattern(star, *entry);
                 let input = self.operator(input)?;
@@ -149,7 +154,10 @@ impl Build {
                 )?)
             }
             Op::PatternScan { pattern } => Box::new(pattern_scan::PatternScan::new(
-                pattern,
+                &Pattern {
+                    graphs: self.narrowed(&pattern.graphs).into_owned(),
+                    ..pattern.clone()
+                },
                 schema(),
                 Arc::clone(&self.cx),
             )),
@@ -165,6 +173,10 @@ impl Build {
                 kind,
                 filter,
             } => {
+                let pattern = &Pattern {
+                    graphs: self.narrowed(&pattern.graphs).into_owned(),
+                    ..pattern.clone()
+                };
                 let compiled = pattern_scan::CompiledPattern::new(pattern, &input.schema);
                 let joined: Vec<Slot> = input
                     .schema
@@ -183,6 +195,10 @@ impl Build {
                 ))
             }
             Op::PathJoin { input, pattern } => {
+                let pattern = &PathPattern {
+                    graphs: self.narrowed(&pattern.graphs).into_owned(),
+                    ..pattern.clone()
+                };
                 let path = path_join::CompiledPath::new(node.id, pattern, &input.schema, &self.cx);
                 let joined: Vec<Slot> = input
                     .schema
@@ -199,6 +215,15 @@ impl Build {
             }
             Op::HashJoin { .. } => self.hash_join(node)?,
             Op::MergeJoin { left, right, key } => self.merge_join(node, left, right, *key)?,
+            Op::LateralJoin { left, right } => {
+                let rows = self.operator(left)?;
+                Box::new(lateral_join::LateralJoin::new(
+                    (rows, &left.schema),
+                    right,
+                    &node.schema,
+                    &self.cx,
+                ))
+            }
             Op::Minus {
                 left,
                 right,
@@ -234,6 +259,17 @@ impl Build {
                 offset,
                 limit,
             } => Box::new(slice::Slice::new(self.operator(input)?, *offset, *limit)),
+            Op::SlicePer {
+                input,
+                slot,
+                offset,
+                limit,
+            } => Box::new(slice_per::SlicePer::new(
+                self.operator(input)?,
+                column_of(&input.schema, *slot)?,
+                *offset,
+                *limit,
+            )),
             Op::Group {
                 input,
                 keys,
@@ -255,39 +291,17 @@ impl Build {
                 });
                 Box::new(group::Group::new(collect, columns_of(&node.schema, &made)))
             }
-            Op::Union { inputs } => {
-                let inputs = inputs
-                    .iter()
-                    .map(|input| {
-                        Ok((
-                            self.operator(input)?,
-                            columns_of(&node.schema, &input.schema),
-                        ))
-                    })
-                    .collect::<Result<Vec<_>, ExecError>>()?;
-                Box::new(union::Union::new(inputs))
-            }
+            Op::Union { inputs } => self.union(inputs, &node.schema)?,
             other => return Err(ExecError::Internal(format!("no operator for {other:?}"))),
         })
     }
 
-    fn outer_row(&self, schema: &[Slot]) -> Result<Batch, ExecError> {
-        let Some(outer) = &self.outer else {
-            return Err(ExecError::Internal(
-                "an outer row is only there inside EXISTS".into(),
-            ));
-        };
-        let (slots, row) = &**outer;
-        let value = |slot: &Slot| {
-            slots
-                .iter()
-                .position(|s| s == slot)
-                .map_or(0, |column| row[column])
-        };
-        Ok(Batch::from_vectors(
-            schema.iter().map(|slot| vec![value(slot)]).collect(),
-            1,
-        ))
+    fn union(&self, inputs: &[Node], schema: &[Slot]) -> Result<BoxOperator, ExecError> {
+        let inputs = inputs
+            .iter()
+            .map(|input| Ok((self.operator(input)?, columns_of(schema, &input.schema))))
+            .collect::<Result<Vec<_>, ExecError>>()?;
+        Ok(Box::new(union::Union::new(inputs)))
     }
 
     fn values(&self, rows: &[Vec<Option<Constant>>], width: usize) -> Batch {
@@ -318,7 +332,7 @@ impl Build {
             },
             StarAccess::Rows | StarAccess::Subject => None,
         };
-        let compiled = CompiledStar::new(star, &[], &self.cx)?;
+        let compiled = CompiledStar::new(&self.narrowed_star(star), &[], &self.cx)?;
         let morsels = Morsels::new(&compiled, access, object, &self.cx)?;
         let scan = Arc::new(SharedScan {
             star: compiled,
@@ -347,8 +361,14 @@ impl Build {
 
     /// The build side of a hash join node, made by whoever asks first.
     pub fn join_table(&self, node: &Node) -> Result<Arc<JoinTable>, ExecError> {
-        let known = self
-            .shared
+        let kept = probe_and_build(node).and_then(|(_, side)| self.for_kept(side));
+        let build = kept.as_ref().unwrap_or(self);
+        let finished = if kept.is_some() {
+            &self.kept
+        } else {
+            &self.shared
+        };
+        let known = finished
             .tables
             .lock()
             .expect("no holder panics")
@@ -364,7 +384,7 @@ impl Build {
             .iter()
             .map(|&key| column_of(&side.schema, key))
             .collect::<Result<Vec<_>, _>>()?;
-        let sinks = drain(side, self, &self.cx, || Ok(Batches(Vec::new())))?;
+        let sinks = drain(side, build, &self.cx, || Ok(Batches(Vec::new())))?;
         let batches: Vec<Batch> = sinks.into_iter().flat_map(|sink| sink.0).collect();
         let table = Arc::new(JoinTable::build(
             &batches,
@@ -373,7 +393,7 @@ impl Build {
             &self.cx,
         )?);
         self.cx.release(batches.iter().map(Batch::bytes).sum());
-        self.shared
+        finished
             .tables
             .lock()
             .expect("no holder panics")

@@ -7,6 +7,7 @@ use super::{BoxOperator, Operator};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::held_memory::HeldMemory;
 use hashbrown::HashTable;
 
 /// A set of rows of ids, all of one width.
@@ -84,7 +85,7 @@ pub struct Distinct {
     input: BoxOperator,
     seen: RowSet,
     /// Bytes counted against the limit so far.
-    reserved: usize,
+    held: HeldMemory,
 }
 
 impl Distinct {
@@ -93,7 +94,7 @@ impl Distinct {
         Self {
             input,
             seen: RowSet::new(width),
-            reserved: 0,
+            held: HeldMemory::default(),
         }
     }
 }
@@ -111,11 +112,7 @@ impl Operator for Distinct {
                     fresh.push(position as u32);
                 }
             }
-            let bytes = self.seen.bytes();
-            if bytes > self.reserved {
-                cx.reserve(bytes - self.reserved, "Distinct")?;
-                self.reserved = bytes;
-            }
+            self.held.grow_to(self.seen.bytes(), "Distinct", cx)?;
             if fresh.len() == batch.rows() {
                 return Ok(Some(batch));
             }
@@ -123,7 +120,7 @@ impl Operator for Distinct {
                 return Ok(Some(batch.take(&fresh)));
             }
         }
-        cx.release(std::mem::take(&mut self.reserved));
+        self.held.release();
         Ok(None)
     }
 }

@@ -7,13 +7,14 @@
 //!
 //! The rows of a bucket lie side by side in input order, so that a key with many partners reads them in
 //! one stretch; a probe that finds its tag bit unset ends after one cache line. Built once, read by all
-//! threads, counted against the query's memory until the query ends.
+//! threads, counted against the query's memory as long as it lives.
 //! Memory: 8 bytes per cell, 16 to 32 per row for the directory; while it is built 4 more per row.
 
 use super::distinct::hash_row;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::held_memory::HeldMemory;
 
 /// Bits of a directory entry that hold the first row.
 const START_BITS: u32 = 48;
@@ -29,6 +30,7 @@ pub struct JoinTable {
     key_columns: Vec<usize>,
     /// Tags and first row by bucket, and the number of rows at the end.
     directory: Vec<u64>,
+    _held: HeldMemory,
 }
 
 impl JoinTable {
@@ -39,6 +41,7 @@ impl JoinTable {
             rows: 0,
             key_columns: Vec::new(),
             directory: vec![0; 2],
+            _held: HeldMemory::default(),
         }
     }
 
@@ -58,7 +61,8 @@ impl JoinTable {
         }
         let buckets = (rows * 2).next_power_of_two();
         let cells = rows * width;
-        cx.reserve((cells + buckets) * size_of::<u64>(), "HashJoin")?;
+        let mut held = HeldMemory::default();
+        held.grow_to((cells + buckets) * size_of::<u64>(), "HashJoin", cx)?;
         let mut directory = vec![0; buckets + 1];
         let places = places(batches, &key_columns, &mut directory);
         let columns = (0..width)
@@ -76,6 +80,7 @@ impl JoinTable {
             rows,
             key_columns,
             directory,
+            _held: held,
         })
     }
 

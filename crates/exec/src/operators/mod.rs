@@ -6,6 +6,7 @@
 //! threads where that pays.
 
 pub mod build;
+pub mod dependent;
 pub mod distinct;
 pub mod exists;
 pub mod extend;
@@ -13,6 +14,7 @@ pub mod filter;
 pub mod group;
 pub mod hash_join;
 pub mod join_table;
+pub mod lateral_join;
 pub mod merge_join;
 pub mod minus;
 pub mod order_by;
@@ -25,6 +27,7 @@ pub mod profiled;
 pub mod project;
 pub mod rows;
 pub mod slice;
+pub mod slice_per;
 pub mod union;
 
 #[cfg(test)]

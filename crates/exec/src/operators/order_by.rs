@@ -10,6 +10,7 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
+use crate::held_memory::HeldMemory;
 use crate::value::compare_for_order;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ pub struct SortBuffer {
     rows: Collected,
     /// Key columns, as long as the rows.
     keys: Vec<Vec<u64>>,
-    reserved: usize,
+    held: HeldMemory,
 }
 
 impl SortBuffer {
@@ -42,7 +43,7 @@ impl SortBuffer {
             order,
             rows: Collected::new(width),
             keys,
-            reserved: 0,
+            held: HeldMemory::default(),
         }
     }
 
@@ -52,7 +53,7 @@ impl SortBuffer {
         for (column, more) in self.keys.iter_mut().zip(&mut other.keys) {
             column.append(more);
         }
-        self.reserved += other.reserved;
+        self.held.take_over(other.held);
     }
 
     /// The positions of the rows in order, no more than the limit.
@@ -115,11 +116,7 @@ impl Sink for SortBuffer {
         }
         let bytes =
             self.rows.rows * (self.rows.columns.len() + self.keys.len() + 1) * size_of::<u64>();
-        if bytes > self.reserved {
-            cx.reserve(bytes - self.reserved, "OrderBy")?;
-            self.reserved = bytes;
-        }
-        Ok(())
+        self.held.grow_to(bytes, "OrderBy", cx)
     }
 }
 
@@ -131,7 +128,7 @@ pub struct OrderBy {
     collect: Option<Collect>,
     output: Output,
     /// Bytes counted against the limit.
-    reserved: usize,
+    held: HeldMemory,
 }
 
 impl OrderBy {
@@ -140,7 +137,7 @@ impl OrderBy {
         Self {
             collect: Some(collect),
             output: Output::default(),
-            reserved: 0,
+            held: HeldMemory::default(),
         }
     }
 
@@ -154,13 +151,13 @@ impl Operator for OrderBy {
     fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
         if let Some(collect) = self.collect.take() {
             let mut buffer = collect(cx)?;
-            self.reserved = buffer.reserved;
+            self.held.take_over(std::mem::take(&mut buffer.held));
             buffer.cut(cx)?;
             self.output.put(buffer.rows.into_batch());
         }
         let batch = self.output.take(cx);
         if batch.is_none() {
-            cx.release(std::mem::take(&mut self.reserved));
+            self.held.release();
         }
         Ok(batch)
     }

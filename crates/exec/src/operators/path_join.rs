@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::path::{AllPairs, Ends, PathEvaluator, PathGraph, PathGraphs};
 use crate::star::Matches;
-use basalt_plan::physical::{Endpoint, PathPattern, Slot};
+use basalt_plan::physical::{Endpoint, Graphs, PathPattern, Slot};
 use basalt_rdf::TermId;
 use basalt_store::Direction;
 use hashbrown::{HashMap, HashSet};
@@ -68,7 +68,11 @@ impl CompiledPath {
         };
         let (subject, object) = (place(&pattern.subject), place(&pattern.object));
         let graph = pattern.graphs.slot().map(slot_place);
-        let evaluator = cx.path(node_id, || {
+        let among = match &pattern.graphs {
+            Graphs::Variable { among, .. } => among.clone(),
+            Graphs::One(_) | Graphs::Merge { .. } => None,
+        };
+        let evaluator = cx.path((node_id, among), || {
             PathEvaluator::new(&pattern.path, PathGraphs::new(&pattern.graphs), cx)
         });
         Self {

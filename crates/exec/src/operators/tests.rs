@@ -46,13 +46,15 @@ fn number(node: &mut Node, next: &mut usize) {
     match &mut node.op {
         Op::HashJoin { left, right, .. }
         | Op::MergeJoin { left, right, .. }
+        | Op::LateralJoin { left, right }
         | Op::Minus { left, right, .. } => {
             number(left, next);
             number(right, next);
         }
-        Op::Distinct { input } | Op::Slice { input, .. } | Op::Project { input } => {
-            number(input, next)
-        }
+        Op::Distinct { input }
+        | Op::Slice { input, .. }
+        | Op::SlicePer { input, .. }
+        | Op::Project { input } => number(input, next),
         Op::Union { inputs } => inputs.iter_mut().for_each(|input| number(input, next)),
         _ => {}
     }
@@ -190,6 +192,45 @@ proptest! {
         let op = Op::Slice { input: values(&rows, &[0, 1, 2]), offset, limit: Some(limit) };
         let expected: Vec<Row> = rows.iter().skip(offset).take(limit).cloned().collect();
         prop_assert_eq!(run(node(op, &[0, 1, 2]), batch_rows), expected);
+    }
+
+    #[test]
+    fn slice_per_is_skip_and_take_of_each_value(
+        rows in rows_strategy(), offset in 0..3usize, limit in 0..4usize, batch_rows in 1..4usize,
+    ) {
+        let op = Op::SlicePer { input: values(&rows, &[0, 1, 2]), slot: Slot(0), offset, limit: Some(limit) };
+        let number = |idx: usize| rows[..idx].iter().filter(|row| row[0] == rows[idx][0]).count();
+        let kept = (0..rows.len()).filter(|&idx| (offset..offset + limit).contains(&number(idx)));
+        let expected: Vec<Row> = kept.map(|idx| rows[idx].clone()).collect();
+        prop_assert_eq!(run(node(op, &[0, 1, 2]), batch_rows), expected);
+    }
+
+    #[test]
+    fn lateral_join_limits_the_partners_of_each_row(
+        left in rows_strategy(), right in rows_strategy(), limit in 0..3usize, batch_rows in 1..4usize,
+    ) {
+        // Partners by key alone: the other column is the left row's own.
+        let narrow: Vec<Row> = right.iter().map(|row| vec![row[0], row[2]]).collect();
+        let outer = Box::new(node(Op::Outer, &[0]));
+        let join = Op::HashJoin {
+            left: values(&narrow, &[0, 3]),
+            right: outer,
+            keys: vec![Slot(0)],
+            compatible: Vec::new(),
+            kind: JoinKind::Inner,
+            filter: None,
+            build_left: false,
+        };
+        let input = Box::new(node(join, &[0, 3]));
+        let sliced = Op::Slice { input, offset: 0, limit: Some(limit) };
+        let right = Box::new(node(sliced, &[0, 3]));
+        let op = Op::LateralJoin { left: values(&left, &[0, 1, 2]), right };
+        let partners = |l: &Row| {
+            let same = narrow.iter().filter(|r| r[0] == l[0]).take(limit);
+            same.map(|r| vec![l[0], l[1], l[2], r[1]]).collect::<Vec<_>>()
+        };
+        let expected: Vec<Row> = left.iter().flat_map(partners).collect();
+        prop_assert_eq!(run(node(op, &[0, 1, 2, 3]), batch_rows), expected);
     }
 
     #[test]

@@ -240,9 +240,8 @@ impl Planner<'_> {
             });
             return cost;
         };
-        // The topmost group joins the outer row too, so that slots made inside are compared.
-        let group = self.exists[inside.id].clone().into_group();
-        let plan = self.join_group(&group, row, None)?;
+        let plan = self.exists[inside.id].clone();
+        let plan = self.lower_for_row(&plan, row)?;
         let cost = EXISTS_START + plan.estimated_cost;
         **inside = plan;
         Ok(cost)
@@ -272,7 +271,7 @@ fn pattern_join(left: Node, pattern: Pattern, kind: JoinKind, filter: Option<Exp
 fn is_repeatable(plan: &Node) -> bool {
     let limited = matches!(
         plan.op,
-        Op::Slice { .. } | Op::OrderBy { limit: Some(_), .. }
+        Op::Slice { .. } | Op::SlicePer { .. } | Op::OrderBy { limit: Some(_), .. }
     );
     let exists = |e: &Expr| any(e, &|e| matches!(e, Expr::Exists(_)));
     // A row of an enclosing EXISTS is cheap, but its seed gains nothing.

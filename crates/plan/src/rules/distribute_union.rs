@@ -49,12 +49,13 @@ pub(crate) fn branches(
 /// Whether two evaluations give the same rows.
 fn is_repeatable(plan: &Logical) -> bool {
     match plan {
-        Logical::Empty | Logical::Values { .. } => true,
+        Logical::Empty | Logical::Values { .. } | Logical::GraphNames { .. } => true,
         Logical::Slice { .. } => false,
         Logical::Group(group) => group.children.iter().all(is_repeatable),
         Logical::LeftJoin { left, right, .. }
         | Logical::AntiJoin { left, right, .. }
-        | Logical::Minus { left, right, .. } => is_repeatable(left) && is_repeatable(right),
+        | Logical::Minus { left, right, .. }
+        | Logical::Lateral { left, right } => is_repeatable(left) && is_repeatable(right),
         Logical::Filter { input, conditions } => {
             !conditions.iter().any(crate::expression::is_volatile) && is_repeatable(input)
         }

@@ -1,12 +1,14 @@
 //! The rewriting rules, one per file; each can be switched off by its name and the plan stays right.
 //!
 //! `hoist_left_join`, `fold_optional`, `push_down_filter`, `unbound_to_anti`, `resource_equality`,
-//! `rewrite_path`, `minus_to_anti` and `remove_distinct` rewrite the logical plan as the translator builds it;
-//! `distribute_union`, `exists_to_join`, `seed_join`, `prune_tables` and `top_k` take effect in lowering; `prune_columns` runs over the physical plan.
+//! `rewrite_path`, `minus_to_anti`, `lateral_to_join` and `remove_distinct` rewrite the logical plan as the translator builds it;
+//! `distribute_union`, `exists_to_join`, `seed_join`, `prune_tables` and `top_k` take effect in lowering; `prune_columns` and `keep_builds` run over the physical plan.
 
 pub(crate) mod distribute_union;
 pub(crate) mod fold_optional;
 pub(crate) mod hoist_left_join;
+pub(crate) mod keep_builds;
+pub(crate) mod lateral_to_join;
 pub(crate) mod minus_to_anti;
 pub(crate) mod prune_columns;
 pub(crate) mod push_down_filter;
@@ -23,6 +25,7 @@ pub const RULES: &[&str] = &[
     "resource_equality",
     "rewrite_path",
     "minus_to_anti",
+    "lateral_to_join",
     "remove_distinct",
     "distribute_union",
     "exists_to_join",
@@ -30,4 +33,5 @@ pub const RULES: &[&str] = &[
     "prune_tables",
     "top_k",
     "prune_columns",
+    "keep_builds",
 ];

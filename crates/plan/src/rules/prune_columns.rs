@@ -4,7 +4,7 @@
 //! schemas; operators that pass rows through keep their input's columns. BIND of a slot that nobody
 //! reads disappears.
 
-use crate::expression::{for_each_operand_mut, slots_of};
+use crate::expression::{for_each_operand_mut, outer_slots, slots_of};
 use crate::physical::{Aggregate, AggregateFunction, Expr, JoinKind, Node, Op, Slot};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
@@ -83,6 +83,15 @@ fn prune_inputs(op: &mut Op, needed: &SlotSet, required: &SlotSet, schema: &[Slo
         } => {
             prune(left, &needed.union(SlotSet::of(shared)));
             prune(right, &SlotSet::of(shared));
+        }
+        Op::LateralJoin { left, right } => {
+            prune(left, &needed.union(SlotSet::of(&outer_slots(right))));
+            prune(right, needed);
+        }
+        Op::SlicePer { input, slot, .. } => {
+            let mut needed = *needed;
+            needed.insert(*slot);
+            prune(input, &needed);
         }
         // Every column tells rows apart.
         Op::Distinct { input } => prune(input, &SlotSet::of(schema)),
@@ -163,13 +172,15 @@ fn set_schema(node: &mut Node, required: &SlotSet) {
         | Op::PathJoin { .. }
         | Op::HashJoin { .. }
         | Op::MergeJoin { .. }
+        | Op::LateralJoin { .. }
         | Op::Outer
         | Op::Union { .. }
         | Op::Project { .. } => keep(&node.schema, required),
         Op::Filter { input, .. }
         | Op::Distinct { input }
         | Op::OrderBy { input, .. }
-        | Op::Slice { input, .. } => input.schema.clone(),
+        | Op::Slice { input, .. }
+        | Op::SlicePer { input, .. } => input.schema.clone(),
         Op::Extend { input, slot, .. } => input
             .schema
             .iter()
@@ -183,7 +194,7 @@ fn set_schema(node: &mut Node, required: &SlotSet) {
             .copied()
             .chain(aggregates.iter().map(|a| a.slot))
             .collect(),
-        Op::Unit | Op::Empty | Op::Values { .. } => node.schema.clone(),
+        Op::Unit | Op::Empty | Op::Values { .. } | Op::GraphNames { .. } => node.schema.clone(),
     };
     node.schema = schema;
     node.certain = keep(&node.certain, &SlotSet::of(&node.schema));

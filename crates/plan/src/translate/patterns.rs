@@ -1,13 +1,16 @@
 //! Triple patterns, paths and VALUES to the logical plan.
 //!
 //! Paths become triples as far as [`rewrite_path`](crate::rules::rewrite_path) can make them.
+//!
+//! The parser writes language tags in lower case, so a literal of the query stands for every stored term that
+//! differs from it in the case of the tag alone. Where that is one term it is a constant like any other.
 
 use super::{Scope, Translation};
 use crate::logical::{JoinGroup, Logical, Triple};
-use crate::physical::{Constant, Endpoint, Graphs, Position};
+use crate::physical::{Constant, Endpoint, Graphs, Position, Slot};
 use crate::planner::PlanError;
 use crate::rules;
-use crate::statistics::constant;
+use crate::statistics::{constant, spellings};
 use oxrdf::{Term, Variable};
 use spargebra::algebra::PropertyPathExpression;
 use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
@@ -20,9 +23,10 @@ impl Translation<'_, '_> {
         scope: &mut Scope,
     ) -> Result<Logical, PlanError> {
         if patterns.is_empty() {
-            return self.unit(graphs);
+            return Ok(Self::unit(graphs));
         }
         let mut group = JoinGroup::default();
+        let mut spelled = Vec::new();
         let mut known = reads_something(graphs);
         for pattern in patterns {
             let subject = self.endpoint(&pattern.subject, scope)?;
@@ -34,7 +38,10 @@ impl Translation<'_, '_> {
                     Endpoint::Slot(self.variable(variable.as_str(), scope)?)
                 }
             };
-            let object = self.endpoint(&pattern.object, scope)?;
+            let object = match self.spelled_slot(pattern, &mut spelled, &mut group)? {
+                Some(slot) => Endpoint::Slot(slot),
+                None => self.endpoint(&pattern.object, scope)?,
+            };
             match (position(&subject), position(&predicate), position(&object)) {
                 (Some(subject), Some(predicate), Some(object)) => {
                     let graphs = graphs.clone();
@@ -61,6 +68,33 @@ impl Translation<'_, '_> {
         })
     }
 
+    /// The slot that stands for an object of which several spellings are stored; it is joined with their
+    /// ids. Equal patterns have one slot, others each their own: one may match this spelling, one that.
+    fn spelled_slot<'t>(
+        &mut self,
+        pattern: &'t TriplePattern,
+        known: &mut Vec<(&'t TriplePattern, Slot)>,
+        group: &mut JoinGroup,
+    ) -> Result<Option<Slot>, PlanError> {
+        let TermPattern::Literal(literal) = &pattern.object else {
+            return Ok(None);
+        };
+        if let Some((_, slot)) = known.iter().find(|(other, _)| *other == pattern) {
+            return Ok(Some(*slot));
+        }
+        let term = Term::from(literal.clone());
+        let Some(constants) = spellings(self.planner.statistics, &term) else {
+            return Ok(None);
+        };
+        let slot = self.planner.fresh_slot("spelled")?;
+        group.children.push(Logical::Values {
+            slots: vec![slot],
+            rows: constants.into_iter().map(|c| vec![Some(c)]).collect(),
+        });
+        known.push((pattern, slot));
+        Ok(Some(slot))
+    }
+
     /// Whether any quad at all has the predicate of the pattern.
     fn may_match(&self, triple: &Triple) -> bool {
         match triple.predicate {
@@ -77,12 +111,35 @@ impl Translation<'_, '_> {
         graphs: &Graphs,
         scope: &mut Scope,
     ) -> Result<Logical, PlanError> {
-        let (subject, object) = (
-            self.endpoint(subject, scope)?,
-            self.endpoint(object, scope)?,
-        );
         let path = rules::rewrite_path::simplify(path);
-        rules::rewrite_path::plan(self.planner, &subject, &path, &object, graphs)
+        let objects = self.path_ends(object, scope)?;
+        let mut branches = Vec::new();
+        for subject in self.path_ends(subject, scope)? {
+            for object in &objects {
+                let planner = &mut *self.planner;
+                branches.push(rules::rewrite_path::plan(
+                    planner, &subject, &path, object, graphs,
+                )?);
+            }
+        }
+        Ok(match branches.len() {
+            1 => branches.swap_remove(0),
+            _ => Logical::Union(branches),
+        })
+    }
+
+    /// The end of a path; several for a literal of which several spellings are stored.
+    fn path_ends(
+        &mut self,
+        position: &TermPattern,
+        scope: &mut Scope,
+    ) -> Result<Vec<Endpoint>, PlanError> {
+        if let TermPattern::Literal(literal) = position
+            && let Some(constants) = spellings(self.planner.statistics, &literal.clone().into())
+        {
+            return Ok(constants.into_iter().map(Endpoint::Constant).collect());
+        }
+        Ok(vec![self.endpoint(position, scope)?])
     }
 
     fn endpoint(
@@ -115,18 +172,39 @@ impl Translation<'_, '_> {
         if bindings.is_empty() {
             return Ok(Logical::Empty);
         }
-        let cell = |term: &Option<GroundTerm>| -> Option<Constant> {
-            let term = match term.as_ref()? {
-                GroundTerm::NamedNode(node) => Term::from(node.clone()),
-                GroundTerm::Literal(literal) => Term::from(literal.clone()),
-            };
-            Some(constant(self.planner.statistics, &term))
-        };
-        let rows = bindings
-            .iter()
-            .map(|row| row.iter().map(cell).collect())
-            .collect();
+        let rows = bindings.iter().flat_map(|row| self.values_rows(row));
+        let rows = rows.collect();
         Ok(Logical::Values { slots, rows })
+    }
+
+    /// A row of VALUES; several where a literal has several stored spellings.
+    fn values_rows(&self, row: &[Option<GroundTerm>]) -> Vec<Vec<Option<Constant>>> {
+        let mut rows = vec![Vec::new()];
+        for cell in row {
+            let term = match cell {
+                None => None,
+                Some(GroundTerm::NamedNode(node)) => Some(Term::from(node.clone())),
+                Some(GroundTerm::Literal(literal)) => Some(Term::from(literal.clone())),
+            };
+            let statistics = self.planner.statistics;
+            let cells: Vec<Option<Constant>> = match term {
+                None => vec![None],
+                Some(term) => match spellings(statistics, &term) {
+                    Some(constants) => constants.into_iter().map(Some).collect(),
+                    None => vec![Some(constant(statistics, &term))],
+                },
+            };
+            let extended = rows.iter().flat_map(|row| {
+                let with = |cell: &Option<Constant>| {
+                    let mut row: Vec<Option<Constant>> = row.clone();
+                    row.push(cell.clone());
+                    row
+                };
+                cells.iter().map(with).collect::<Vec<_>>()
+            });
+            rows = extended.collect();
+        }
+        rows
     }
 }
 

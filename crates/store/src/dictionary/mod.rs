@@ -94,6 +94,24 @@ impl Dictionary {
         })
     }
 
+    /// The ids of every stored term that differs from this one in nothing but the case of its language
+    /// tag; of any other term the one that [`find`](Self::find) finds.
+    ///
+    /// Cost: a search for each spelling of the tag that the store has, besides reading all tags.
+    pub fn find_all_cases(&self, term: TermView<'_>) -> Vec<TermId> {
+        let TermView::Literal(LiteralView {
+            lexical,
+            kind: LiteralKind::Language(name),
+        }) = term
+        else {
+            return self.find(term).into_iter().collect();
+        };
+        let names = (0..u16::MAX).map_while(|c| Some((c, self.qualifiers.language(c)?)));
+        let same = names.filter(|(_, other)| other.eq_ignore_ascii_case(name));
+        same.filter_map(|(code, _)| self.literals.find(tag::LANGUAGE, code, lexical))
+            .collect()
+    }
+
     /// Fills `out` with the term of an id.
     pub fn decode(&self, id: TermId, out: &mut TermBuf) -> Result<(), StoreError> {
         if !id.is_resource() && !id.is_dictionary_literal() {

@@ -91,6 +91,7 @@ impl Terms {
                 .expect("a pushed literal decodes");
             assert_eq!(buf.view(), expected);
             assert_eq!(dictionary.find(expected), Some(id), "{expected}");
+            assert!(dictionary.find_all_cases(expected).contains(&id));
             assert_eq!(dictionary.literal_id(i as u64).expect("it has an id"), id);
         }
         dictionary

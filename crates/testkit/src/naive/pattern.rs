@@ -115,8 +115,27 @@ impl Scope<'_> {
                 Ok(rows.take(length.unwrap_or(usize::MAX)).collect())
             }
             GraphPattern::Service { .. } => Err(NaiveError::Unsupported("SERVICE".into())),
-            _ => Err(NaiveError::Unsupported("LATERAL".into())),
+            GraphPattern::Lateral { left, right } => self.lateral(left, right),
+            _ => Err(NaiveError::Unsupported("this kind of pattern".into())),
         }
+    }
+
+    /// SEP-0006: the right side for each left row, with the row in place of its variables.
+    fn lateral(
+        &self,
+        left: &GraphPattern,
+        right: &GraphPattern,
+    ) -> Result<Vec<Solution>, NaiveError> {
+        let mut rows = Vec::new();
+        for row in self.evaluate(left)? {
+            let outer = merge(self.outer, &row);
+            let scope = Scope {
+                outer: &outer,
+                ..*self
+            };
+            rows.extend(join(&scope.evaluate(right)?, &[row])?);
+        }
+        limited(rows)
     }
 
     fn slot(&self, node: &TermPattern) -> Slot {

@@ -1,0 +1,102 @@
+//! Builds of plans that depend on a row, EXISTS and lateral joins: what of the outer row enters the
+//! operators, and what they may share with the evaluations for other rows.
+
+use super::{Build, Shared};
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::ExecError;
+use basalt_plan::physical::{Graphs, Node, Slot, Star};
+use basalt_rdf::TermId;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+impl Build {
+    /// A build for one evaluation over this row; `kept` is that of all evaluations.
+    pub fn for_outer_row(
+        cx: Arc<Context>,
+        kept: Arc<Shared>,
+        outer: Arc<(Vec<Slot>, Vec<u64>)>,
+    ) -> Self {
+        Self {
+            cx,
+            shared: Arc::default(),
+            kept,
+            outer: Some(outer),
+        }
+    }
+
+    /// The build for a node whose rows are the same for every outer row, if they are.
+    pub(super) fn for_kept(&self, node: &Node) -> Option<Self> {
+        let kept = self.outer.is_some()
+            && basalt_plan::outer_slots(node).is_empty()
+            && !basalt_plan::is_volatile_plan(node);
+        kept.then(|| Self {
+            cx: Arc::clone(&self.cx),
+            // Of its own, as morsels of a scan are taken once and other threads may build the same.
+            shared: Arc::default(),
+            kept: Arc::clone(&self.kept),
+            outer: None,
+        })
+    }
+
+    pub(super) fn outer_row(&self, schema: &[Slot]) -> Result<Batch, ExecError> {
+        let Some(outer) = &self.outer else {
+            return Err(ExecError::Internal(
+                "an outer row is only there inside EXISTS and LATERAL".into(),
+            ));
+        };
+        let (slots, row) = &**outer;
+        let value = |slot: &Slot| {
+            slots
+                .iter()
+                .position(|s| s == slot)
+                .map_or(0, |column| row[column])
+        };
+        Ok(Batch::from_vectors(
+            schema.iter().map(|slot| vec![value(slot)]).collect(),
+            1,
+        ))
+    }
+
+    /// The graphs of a pattern. Of `GRAPH ?g` only the one that the outer row has: the pattern is joined
+    /// with that row somewhere above, so others would be read for nothing.
+    pub(super) fn narrowed<'g>(&self, graphs: &'g Graphs) -> Cow<'g, Graphs> {
+        let Graphs::Variable { slot, among } = graphs else {
+            return Cow::Borrowed(graphs);
+        };
+        let value = self.outer.as_ref().map_or(0, |outer| {
+            let column = outer.0.iter().position(|s| s == slot);
+            column.map_or(0, |column| outer.1[column])
+        });
+        if value == 0 {
+            return Cow::Borrowed(graphs);
+        }
+        let mut only = vec![TermId(value)];
+        only.retain(|graph| among.as_ref().is_none_or(|list| list.contains(graph)));
+        Cow::Owned(Graphs::Variable {
+            slot: *slot,
+            among: Some(only),
+        })
+    }
+
+    pub(super) fn narrowed_star<'s>(&self, star: &'s Star) -> Cow<'s, Star> {
+        match self.narrowed(&star.graphs) {
+            Cow::Borrowed(_) => Cow::Borrowed(star),
+            Cow::Owned(graphs) => Cow::Owned(Star {
+                graphs,
+                ..star.clone()
+            }),
+        }
+    }
+
+    /// The named graphs that hold something, and are allowed.
+    pub(super) fn graph_names(&self, schema: &[Slot], among: &Option<Vec<TermId>>) -> Batch {
+        let known = self.cx.snapshot().named_graphs();
+        let named = known.iter().filter(|(_, quads)| *quads > 0);
+        let allowed =
+            named.filter(|(graph, _)| among.as_ref().is_none_or(|list| list.contains(graph)));
+        let ids: Vec<u64> = allowed.map(|(graph, _)| graph.0).collect();
+        let rows = ids.len();
+        Batch::from_vectors(vec![ids; schema.len()], rows)
+    }
+}
