@@ -22,7 +22,7 @@ pub struct Transition {
     pub to: usize,
 }
 
-/// States over links; see the [module documentation](self).
+/// States over links.
 #[derive(Clone, Debug)]
 pub struct Automaton {
     /// What links are followed.

@@ -201,7 +201,7 @@ impl Components {
     }
 }
 
-/// The pairs of a closure with both ends free; see the [module documentation](self).
+/// The pairs of a closure with both ends free, start by start.
 pub struct ClosureScan {
     closure: Arc<Closure>,
     graph: PathGraph,

@@ -20,7 +20,7 @@ use std::sync::OnceLock;
 /// Vertices walked between two looks at the clock.
 const VERTICES_PER_CHECK: usize = 1 << 14;
 
-/// The links of one graph; see the [module documentation](self).
+/// The links of one graph, numbered.
 pub struct PathIndex {
     /// The nodes.
     pub nodes: Numbering,
