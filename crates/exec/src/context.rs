@@ -5,9 +5,10 @@
 
 use crate::error::ExecError;
 use crate::profile::Profile;
+use crate::service::ServiceClient;
 use crate::terms::TermSpace;
 use basalt_store::Snapshot;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -26,6 +27,8 @@ pub struct ExecOptions {
     pub cancel: Arc<AtomicBool>,
     /// Whether to count rows and time of each node.
     pub profile: bool,
+    /// Who asks remote endpoints; `None` refuses every SERVICE.
+    pub services: Option<Arc<dyn ServiceClient>>,
 }
 
 impl Default for ExecOptions {
@@ -37,6 +40,7 @@ impl Default for ExecOptions {
             timeout: None,
             cancel: Arc::default(),
             profile: false,
+            services: None,
         }
     }
 }
@@ -47,6 +51,8 @@ pub struct Context {
     terms: TermSpace,
     /// When the query must have ended.
     deadline: Option<Instant>,
+    /// Requests sent to remote endpoints so far.
+    service_requests: AtomicU64,
     /// Bytes held by operators now.
     memory_bytes: AtomicUsize,
     /// The instant that `NOW()` answers with.
@@ -73,6 +79,7 @@ impl Context {
             terms: TermSpace::new(snapshot),
             deadline,
             memory_bytes: AtomicUsize::new(0),
+            service_requests: AtomicU64::new(0),
             now: SystemTime::now(),
         })
     }
@@ -120,6 +127,16 @@ impl Context {
             }
             _ => Ok(()),
         }
+    }
+
+    /// When the query must have ended.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// The number of the next request to a remote endpoint, another one each time.
+    pub fn next_service_request(&self) -> u64 {
+        self.service_requests.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Counts bytes that `operator` is going to hold.

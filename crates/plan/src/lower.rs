@@ -1,11 +1,12 @@
 //! Logical to physical, operator by operator; groups go to `join_order`, OPTIONAL, EXISTS and
-//! MINUS to [`partner_join`](self::partner_join).
+//! MINUS to [`partner_join`](self::partner_join), SERVICE to [`service`](self::service).
 //!
 //! Inside EXISTS the plan is correlated: [`Outer`] says which slots the enclosing row may bind, and
 //! every group (or expression) that mentions one of them joins an [`Op::Outer`] row there. So outer
 //! values reach exactly the places where the variable is in scope.
 
 mod partner_join;
+mod service;
 
 use crate::cost_constants::{
     EMIT_ROW, EXPRESSION, GROUP_ROW, HASH_BUILD, HASH_PROBE, SORT_COMPARE,
@@ -93,6 +94,7 @@ impl Planner<'_> {
                 let op = Op::Values { rows: rows.clone() };
                 Ok(node(op, slots.clone(), certain, count, count))
             }
+            Logical::Service(service) => Ok(self.service_leaf(service)),
         }
     }
 

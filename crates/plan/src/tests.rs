@@ -91,16 +91,10 @@ fn has_not(text: &str, part: &str) {
 fn unsupported_is_said_plainly() {
     let statistics = FakeStatistics::shop();
     let options = PlanOptions::default();
-    for (query, what) in [
-        (
-            "SELECT * { SERVICE :s { ?s ?p ?o } }",
-            "SERVICE is not supported",
-        ),
-        (
-            "SELECT * { ?s ?p ?o LATERAL { ?o ?q ?x } }",
-            "LATERAL is not supported",
-        ),
-    ] {
+    for (query, what) in [(
+        "SELECT * { ?s ?p ?o LATERAL { ?o ?q ?x } }",
+        "LATERAL is not supported",
+    )] {
         let error = plan_with(query, &statistics, &options).expect_err("unsupported");
         assert_eq!(error.to_string(), what);
     }

@@ -8,6 +8,7 @@
 
 mod expression;
 mod patterns;
+mod service;
 
 use crate::expression::into_conjuncts;
 use crate::logical::{JoinGroup, Logical, Triple};
@@ -215,7 +216,15 @@ impl<'p, 'a> Translation<'p, 'a> {
                 Ok(rules::hoist_left_join::join(self.planner, unit, values))
             }
             GraphPattern::Lateral { .. } => Err(PlanError::Unsupported("LATERAL".to_owned())),
-            GraphPattern::Service { .. } => Err(PlanError::Unsupported("SERVICE".to_owned())),
+            GraphPattern::Service {
+                name,
+                inner,
+                silent,
+            } => {
+                let service = self.service(name, inner, *silent, scope)?;
+                let unit = self.unit(graphs)?;
+                Ok(rules::hoist_left_join::join(self.planner, unit, service))
+            }
             modifier => self.modifier(modifier, graphs, scope),
         }
     }

@@ -125,6 +125,7 @@ fn readable(node: &Node) -> SlotSet {
             set.union(SlotSet::of(&star.slots()))
         }
         Op::PatternJoin { pattern, .. } => set.union(SlotSet::of(&pattern.slots())),
+        Op::Service { service, .. } => set.union(SlotSet::of(&service.slots())),
         _ => set,
     }
 }
@@ -171,6 +172,15 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
         Op::PathJoin { input, pattern } => {
             let slots = SlotSet::of(&pattern.slots());
             joined(input, slots, slots, &JoinKind::Inner)
+        }
+        Op::Service {
+            input,
+            service,
+            kind,
+            ..
+        } => {
+            let slots = SlotSet::of(&service.slots());
+            joined(input, slots, SlotSet::of(&service.certain), kind)
         }
         Op::HashJoin {
             left, right, kind, ..
@@ -250,6 +260,25 @@ fn check_join(node: &Node) -> Result<(), String> {
             check_shared_certain(node, input, &pattern.slots())
         }
         Op::PathJoin { input, pattern } => check_shared_certain(node, input, &pattern.slots()),
+        Op::Service {
+            input,
+            service,
+            send,
+            ..
+        } => {
+            let asked = SlotSet::of(&service.slots());
+            let sendable = asked.intersect(SlotSet::of(&input.certain));
+            ensure(
+                SlotSet::of(send).is_subset(&sendable),
+                node,
+                "a slot is sent that is not asked for or not certain",
+            )?;
+            ensure(
+                SlotSet::of(&service.certain).is_subset(&asked),
+                node,
+                "a certain slot is not asked for",
+            )
+        }
         Op::HashJoin {
             left,
             right,

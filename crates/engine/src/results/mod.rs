@@ -6,6 +6,8 @@
 
 mod csv;
 mod json;
+pub mod read;
+mod read_csv;
 mod tsv;
 mod xml;
 

@@ -8,7 +8,7 @@ use super::join_table::JoinTable;
 use super::pipeline::{Batches, Collected, Sink, drain};
 use super::profiled::Profiled;
 use super::{BoxOperator, distinct, extend, filter, group, merge_join, minus, order_by};
-use super::{path_join, pattern_join, pattern_scan, project, rows, slice, union};
+use super::{path_join, pattern_join, pattern_scan, project, rows, service, slice, union};
 use crate::aggregate::Aggregator;
 use crate::batch::Batch;
 use crate::context::Context;
@@ -196,6 +196,10 @@ impl Build {
                     path,
                     columns,
                 ))
+            }
+            Op::Service { input, .. } => {
+                let shape = service::ServiceShape::new(node)?;
+                Box::new(service::Service::new(self.operator(input)?, shape))
             }
             Op::HashJoin { .. } => self.hash_join(node)?,
             Op::MergeJoin { left, right, key } => self.merge_join(node, left, right, *key)?,

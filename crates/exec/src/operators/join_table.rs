@@ -57,8 +57,7 @@ impl JoinTable {
             });
         }
         let buckets = (rows * 2).next_power_of_two();
-        let cells = rows * width;
-        cx.reserve((cells + buckets) * size_of::<u64>(), "HashJoin")?;
+        cx.reserve(Self::bytes_of(rows, width), "HashJoin")?;
         let mut directory = vec![0; buckets + 1];
         let places = places(batches, &key_columns, &mut directory);
         let columns = (0..width)
@@ -77,6 +76,11 @@ impl JoinTable {
             key_columns,
             directory,
         })
+    }
+
+    /// Bytes that a table counts against the query's memory.
+    pub fn bytes_of(rows: usize, width: usize) -> usize {
+        (rows * width + (rows * 2).next_power_of_two()) * size_of::<u64>()
     }
 
     /// Number of rows.

@@ -24,6 +24,7 @@ pub mod pipeline;
 pub mod profiled;
 pub mod project;
 pub mod rows;
+pub mod service;
 pub mod slice;
 pub mod union;
 
