@@ -10,6 +10,7 @@ pub mod read;
 mod read_csv;
 mod tsv;
 mod xml;
+mod xml_end;
 
 use crate::answer::{GraphAnswer, Solutions};
 use crate::error::Error;
