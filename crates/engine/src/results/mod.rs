@@ -8,9 +8,10 @@ mod csv;
 mod json;
 pub mod read;
 mod read_csv;
+mod read_xml;
 mod tsv;
 mod xml;
-mod xml_end;
+mod xml_text;
 
 use crate::answer::{GraphAnswer, Solutions};
 use crate::error::Error;

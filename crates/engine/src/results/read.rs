@@ -1,7 +1,7 @@
 //! Results in: SPARQL results in any of the four formats, from bytes to rows of terms.
 //!
-//! JSON, XML and TSV by the crate `sparesults`; CSV here, because it does not say what a value is: every
-//! value of it is a plain literal, and an empty one is unbound. Rows are read as they are asked for.
+//! JSON and TSV by the crate `sparesults`, XML and CSV here. CSV does not say what a value is: every value
+//! of it is a plain literal, and an empty one is unbound. Rows are read as they are asked for.
 //! Language tags come in lower case, in which they are the same tags.
 //!
 //! Invariant: after an error there are no more rows. Memory: one row, for JSON whose head comes last
@@ -9,7 +9,7 @@
 
 use super::ResultsFormat;
 use super::read_csv::CsvRows;
-use super::xml_end::XmlEnd;
+use super::read_xml::{self, XmlResults};
 use crate::error::Error;
 use oxrdf::Term;
 use sparesults::{
@@ -68,71 +68,64 @@ impl Iterator for ReadSolutions<'_> {
 /// Reads results: the head at once, the rows as they are asked for.
 pub fn read<'a>(format: ResultsFormat, reader: impl Read + 'a) -> Result<ReadResults<'a>, Error> {
     match format {
-        ResultsFormat::Json => parse(QueryResultsFormat::Json, "JSON", reader, || Ok(())),
-        ResultsFormat::Tsv => parse(QueryResultsFormat::Tsv, "TSV", reader, || Ok(())),
-        ResultsFormat::Csv => read_csv(reader),
+        ResultsFormat::Json => parse(QueryResultsFormat::Json, "JSON", reader),
+        ResultsFormat::Tsv => parse(QueryResultsFormat::Tsv, "TSV", reader),
         ResultsFormat::Xml => {
-            let reader = XmlEnd::new(reader);
-            let mut rest = reader.share();
-            let is_whole = move || match rest.is_complete() {
-                Ok(true) => Ok(()),
-                Ok(false) => Err("the text ends before its root element does".to_owned()),
-                Err(error) => Err(error.to_string()),
+            let wrong = |message: String| Error::Results {
+                format: "XML",
+                message,
             };
-            parse(QueryResultsFormat::Xml, "XML", reader, is_whole)
+            Ok(match read_xml::read(reader).map_err(wrong)? {
+                XmlResults::Boolean(value) => ReadResults::Boolean(value),
+                XmlResults::Rows(rows) => {
+                    let names = rows.variables().to_vec();
+                    solutions(names, rows.map(move |row| row.map_err(wrong)))
+                }
+            })
+        }
+        ResultsFormat::Csv => {
+            let wrong = |message: String| Error::Results {
+                format: "CSV",
+                message,
+            };
+            let rows = CsvRows::new(reader).map_err(wrong)?;
+            let names = rows.variables().to_vec();
+            Ok(solutions(names, rows.map(move |row| row.map_err(wrong))))
         }
     }
 }
 
-/// Reads one of the formats that keep terms; `at_end` says whether the end of the rows is the end of
-/// the text.
+fn solutions<'a>(
+    variables: Vec<String>,
+    rows: impl Iterator<Item = Result<Row, Error>> + 'a,
+) -> ReadResults<'a> {
+    ReadResults::Solutions(ReadSolutions {
+        variables,
+        rows: Box::new(rows),
+        has_failed: false,
+    })
+}
+
+/// Reads a format that the crate knows.
 fn parse<'a>(
     known: QueryResultsFormat,
     name: &'static str,
     reader: impl Read + 'a,
-    mut at_end: impl FnMut() -> Result<(), String> + 'a,
 ) -> Result<ReadResults<'a>, Error> {
-    let wrong = move |message: String| Error::Results {
+    let wrong = move |error: QueryResultsParseError| Error::Results {
         format: name,
-        message,
+        message: error.to_string(),
     };
-    let failed = move |error: QueryResultsParseError| wrong(error.to_string());
     let parser = QueryResultsParser::from_format(known);
-    Ok(match parser.for_reader(reader).map_err(failed)? {
-        ReaderQueryResultsParserOutput::Boolean(value) => {
-            at_end().map_err(wrong)?;
-            ReadResults::Boolean(value)
-        }
-        ReaderQueryResultsParserOutput::Solutions(mut solutions) => {
-            let names = solutions.variables().iter();
-            let variables = names.map(|name| name.as_str().to_owned()).collect();
-            let mut has_ended = false;
-            let rows = std::iter::from_fn(move || match solutions.next() {
-                Some(row) => Some(row.map(|row| row.values().to_vec()).map_err(failed)),
-                None if has_ended => None,
-                None => {
-                    has_ended = true;
-                    at_end().err().map(|message| Err(wrong(message)))
-                }
-            });
-            ReadResults::Solutions(ReadSolutions {
-                variables,
-                rows: Box::new(rows),
-                has_failed: false,
-            })
+    Ok(match parser.for_reader(reader).map_err(wrong)? {
+        ReaderQueryResultsParserOutput::Boolean(value) => ReadResults::Boolean(value),
+        ReaderQueryResultsParserOutput::Solutions(rows) => {
+            let names = rows.variables().iter();
+            let names = names.map(|name| name.as_str().to_owned()).collect();
+            let row = move |row: Result<sparesults::QuerySolution, _>| {
+                row.map(|row| row.values().to_vec()).map_err(wrong)
+            };
+            solutions(names, rows.map(row))
         }
     })
-}
-
-fn read_csv<'a>(reader: impl Read + 'a) -> Result<ReadResults<'a>, Error> {
-    let failed = |message: String| Error::Results {
-        format: "CSV",
-        message,
-    };
-    let rows = CsvRows::new(reader).map_err(failed)?;
-    Ok(ReadResults::Solutions(ReadSolutions {
-        variables: rows.variables().to_vec(),
-        rows: Box::new(rows.map(move |row| row.map_err(failed))),
-        has_failed: false,
-    }))
 }
