@@ -91,13 +91,9 @@ fn has_not(text: &str, part: &str) {
 fn unsupported_is_said_plainly() {
     let statistics = FakeStatistics::shop();
     let options = PlanOptions::default();
-    for (query, what) in [(
-        "SELECT * { ?s ?p ?o LATERAL { ?o ?q ?x } }",
-        "LATERAL is not supported",
-    )] {
-        let error = plan_with(query, &statistics, &options).expect_err("unsupported");
-        assert_eq!(error.to_string(), what);
-    }
+    let query = "SELECT * { ?s ?p ?o LATERAL { ?o ?q ?x } }";
+    let error = plan_with(query, &statistics, &options).expect_err("unsupported");
+    assert_eq!(error.to_string(), "LATERAL is not supported");
 }
 
 #[test]

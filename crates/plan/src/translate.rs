@@ -220,11 +220,7 @@ impl<'p, 'a> Translation<'p, 'a> {
                 name,
                 inner,
                 silent,
-            } => {
-                let service = self.service(name, inner, *silent, scope)?;
-                let unit = self.unit(graphs)?;
-                Ok(rules::hoist_left_join::join(self.planner, unit, service))
-            }
+            } => self.service(name, inner, *silent, graphs, scope),
             modifier => self.modifier(modifier, graphs, scope),
         }
     }

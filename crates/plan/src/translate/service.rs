@@ -7,8 +7,9 @@
 use super::{Scope, Translation};
 use crate::cost_constants::{SELECTIVITY_DEFAULT, SERVICE_ROWS, SERVICE_ROWS_SELECTIVE};
 use crate::logical::Logical;
-use crate::physical::{Endpoint, ServicePattern};
+use crate::physical::{Endpoint, Graphs, ServicePattern};
 use crate::planner::PlanError;
+use crate::rules;
 use crate::service_text::arrange;
 use crate::statistics::constant;
 use oxrdf::Variable;
@@ -24,6 +25,7 @@ impl Translation<'_, '_> {
         name: &NamedNodePattern,
         inner: &GraphPattern,
         silent: bool,
+        graphs: &Graphs,
         scope: &mut Scope,
     ) -> Result<Logical, PlanError> {
         let endpoint = match name {
@@ -50,14 +52,16 @@ impl Translation<'_, '_> {
                 certain.push(slot);
             }
         }
-        Ok(Logical::Service(ServicePattern {
+        let service = Logical::Service(ServicePattern {
             endpoint,
             silent,
             pattern: Arc::new(arrange(inner.clone())),
             variables,
             certain,
             rows: expected_rows(inner),
-        }))
+        });
+        let unit = self.unit(graphs)?;
+        Ok(rules::hoist_left_join::join(self.planner, unit, service))
     }
 }
 
@@ -152,7 +156,7 @@ fn expected_rows(pattern: &GraphPattern) -> f64 {
         GraphPattern::Path {
             subject, object, ..
         } => {
-            let free = [subject, object].into_iter().all(|end| is_free(end));
+            let free = [subject, object].into_iter().all(is_free);
             if free {
                 SERVICE_ROWS
             } else {
