@@ -49,8 +49,12 @@ impl Planner<'_> {
             children,
             filters: Vec::new(),
         };
+        // Without a bound, nested groups with services would be planned exponentially often.
+        let is_only_way =
+            has_variable || is_alone || !outer.slots.is_empty() || self.alternatives == 0;
+        self.alternatives = self.alternatives.saturating_sub(1);
         let after = self.services_after(local, &group.filters, services, outer, seed)?;
-        if has_variable || is_alone || !outer.slots.is_empty() {
+        if is_only_way {
             return Ok(Some(after));
         }
         let chosen = match self.options.force_join {

@@ -4,7 +4,7 @@
 //! The pattern itself stays algebra: the endpoint gets it as text. Only its variables in scope become
 //! slots, those that every solution binds are certain.
 
-use super::{Scope, Translation};
+use super::{DEPTH_MAX, Scope, Translation};
 use crate::cost_constants::{SELECTIVITY_DEFAULT, SERVICE_ROWS, SERVICE_ROWS_SELECTIVE};
 use crate::logical::Logical;
 use crate::physical::{Endpoint, Graphs, ServicePattern};
@@ -36,6 +36,9 @@ impl Translation<'_, '_> {
                 Endpoint::Slot(self.variable(variable.as_str(), scope)?)
             }
         };
+        if !is_within(inner, DEPTH_MAX) {
+            return Err(PlanError::TooLarge("nested patterns"));
+        }
         let mut names: Vec<&str> = Vec::new();
         inner.on_in_scope_variable(|variable| {
             if !names.contains(&variable.as_str()) {
@@ -62,6 +65,32 @@ impl Translation<'_, '_> {
         });
         let unit = self.unit(graphs)?;
         Ok(rules::hoist_left_join::join(self.planner, unit, service))
+    }
+}
+
+/// Whether operators are nested at most this deep, so that walking the pattern keeps within the stack.
+fn is_within(pattern: &GraphPattern, depth_max: usize) -> bool {
+    if depth_max == 0 {
+        return false;
+    }
+    let below = depth_max - 1;
+    match pattern {
+        GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. } => true,
+        GraphPattern::Join { left, right }
+        | GraphPattern::Lateral { left, right }
+        | GraphPattern::LeftJoin { left, right, .. }
+        | GraphPattern::Union { left, right }
+        | GraphPattern::Minus { left, right } => is_within(left, below) && is_within(right, below),
+        GraphPattern::Filter { inner, .. }
+        | GraphPattern::Graph { inner, .. }
+        | GraphPattern::Extend { inner, .. }
+        | GraphPattern::Service { inner, .. }
+        | GraphPattern::OrderBy { inner, .. }
+        | GraphPattern::Project { inner, .. }
+        | GraphPattern::Distinct { inner }
+        | GraphPattern::Reduced { inner }
+        | GraphPattern::Slice { inner, .. }
+        | GraphPattern::Group { inner, .. } => is_within(inner, below),
     }
 }
 
