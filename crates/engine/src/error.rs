@@ -29,6 +29,28 @@ pub enum Error {
     /// Somebody cancelled the query.
     #[error("the query was cancelled")]
     Cancelled,
+    /// The query has a SERVICE without an endpoint to ask.
+    #[error("{0}")]
+    NoEndpoint(String),
+    /// A remote endpoint may not be asked by this query.
+    #[error("{0}")]
+    ServiceRefused(String),
+    /// A remote endpoint gave no usable answer.
+    #[error("the service <{endpoint}> failed: {message}")]
+    Service {
+        /// The endpoint.
+        endpoint: String,
+        /// What happened.
+        message: String,
+    },
+    /// Results could not be read.
+    #[error("cannot read {format} results: {message}")]
+    Results {
+        /// The name of the format.
+        format: &'static str,
+        /// What is wrong with them.
+        message: String,
+    },
     /// A store could not be opened, read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -51,6 +73,9 @@ impl From<ExecError> for Error {
             ExecError::Cancelled => Self::Cancelled,
             ExecError::MemoryLimit { .. } => Self::Limit(error.to_string()),
             ExecError::Unsupported(what) => Self::Unsupported(what),
+            ExecError::NoEndpoint(what) => Self::NoEndpoint(what),
+            ExecError::ServiceRefused(what) => Self::ServiceRefused(what),
+            ExecError::Service { endpoint, message } => Self::Service { endpoint, message },
             ExecError::Internal(what) => Self::Internal(what),
         }
     }

@@ -15,6 +15,7 @@ pub mod answer;
 pub mod database;
 pub mod dump;
 pub mod error;
+pub mod federation;
 pub mod html;
 pub mod query;
 pub mod results;
@@ -23,6 +24,7 @@ pub mod statistics;
 
 pub use answer::{Answer, GraphAnswer, Solutions};
 pub use basalt_exec::path::PathAccess;
+pub use basalt_exec::{ServiceClient, ServiceError, ServiceRequest, ServiceRows};
 pub use basalt_loader::{
     Input, InputSource, Layout, LoadOptions, LoadReport, NoProgress, Phase, Progress,
 };
@@ -32,6 +34,7 @@ pub use basalt_rdf::writer::QuadWriter;
 pub use basalt_store::{CheckDepth, CheckReport, Snapshot, StoreError};
 pub use database::Database;
 pub use error::Error;
+pub use federation::ServicePolicy;
 pub use query::{Prepared, QueryOptions};
 pub use results::ResultsFormat;
 pub use schema::SchemaReport;

@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, GraphAnswer, Solutions};
 use crate::error::Error;
+use crate::federation::{HttpServices, ServicePolicy};
 use crate::statistics::SnapshotStatistics;
 use basalt_exec::results::{Construct, describe};
 use basalt_exec::{ExecOptions, execute};
@@ -33,6 +34,23 @@ pub struct QueryOptions {
     pub force_join: Option<ForceJoin>,
     /// Planner rules that are off, for tests.
     pub disabled_rules: Vec<String>,
+    /// The endpoints that SERVICE may ask over HTTP. Who embeds Basalt and has a client of its own sets
+    /// `exec.services` instead, and then this does not count.
+    pub services: ServicePolicy,
+    /// The longest time of one request to an endpoint; `None` is 30 seconds.
+    pub service_timeout: Option<Duration>,
+}
+
+impl QueryOptions {
+    /// The options of execution, with who asks endpoints.
+    fn exec_options(&self) -> ExecOptions {
+        let mut exec = self.exec.clone();
+        if exec.services.is_none() && self.services != ServicePolicy::None {
+            let client = HttpServices::new(self.services.clone(), self.service_timeout);
+            exec.services = Some(Arc::new(client));
+        }
+        exec
+    }
 }
 
 /// A planned query on a snapshot.
@@ -109,7 +127,7 @@ impl Prepared {
     fn exec_options(&self, options: &QueryOptions) -> ExecOptions {
         ExecOptions {
             base_iri: self.query.base_iri().map(|base| base.as_str().into()),
-            ..options.exec.clone()
+            ..options.exec_options()
         }
     }
 

@@ -7,6 +7,7 @@ use crate::error::ExecError;
 use crate::operators::dependent::Memo;
 use crate::path::{PathAccess, PathEvaluator};
 use crate::profile::Profile;
+use crate::service::ServiceClient;
 use crate::terms::TermSpace;
 use basalt_plan::physical::Slot;
 use basalt_rdf::TermId;
@@ -35,6 +36,8 @@ pub struct ExecOptions {
     pub base_iri: Option<Arc<str>>,
     /// How closures of paths find links.
     pub path_access: PathAccess,
+    /// Who asks remote endpoints; `None` refuses every SERVICE.
+    pub services: Option<Arc<dyn ServiceClient>>,
 }
 
 impl Default for ExecOptions {
@@ -48,6 +51,7 @@ impl Default for ExecOptions {
             profile: false,
             base_iri: None,
             path_access: PathAccess::default(),
+            services: None,
         }
     }
 }
@@ -64,6 +68,8 @@ pub struct Context {
     terms: TermSpace,
     /// When the query must have ended.
     deadline: Option<Instant>,
+    /// Requests sent to remote endpoints so far.
+    service_requests: AtomicU64,
     /// Bytes held by operators now.
     memory_bytes: AtomicUsize,
     /// The instant that `NOW()` answers with.
@@ -98,6 +104,7 @@ impl Context {
             deadline,
             memory_bytes: AtomicUsize::new(0),
             memos: Mutex::default(),
+            service_requests: AtomicU64::new(0),
             now: SystemTime::now(),
             solutions: AtomicU64::new(0),
         })
@@ -169,6 +176,16 @@ impl Context {
             }
             _ => Ok(()),
         }
+    }
+
+    /// When the query must have ended.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// The number of the next request to a remote endpoint, another one each time.
+    pub fn next_service_request(&self) -> u64 {
+        self.service_requests.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Counts bytes that `operator` is going to hold.

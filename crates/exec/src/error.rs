@@ -25,6 +25,20 @@ pub enum ExecError {
         /// The operator that asked.
         operator: &'static str,
     },
+    /// A remote endpoint gave no usable answer.
+    #[error("the service <{endpoint}> failed: {message}")]
+    Service {
+        /// The endpoint.
+        endpoint: String,
+        /// What happened.
+        message: String,
+    },
+    /// There is no endpoint to ask.
+    #[error("{0}")]
+    NoEndpoint(String),
+    /// A remote endpoint may not be asked.
+    #[error("{0}")]
+    ServiceRefused(String),
     /// A feature that is not there.
     #[error("not supported: {0}")]
     Unsupported(String),

@@ -47,6 +47,19 @@ pub(crate) const PATH_LOOKUP: f64 = 400.0;
 pub(crate) const PATH_LINK: f64 = 50.0;
 /// Meeting one node in a walk over the index.
 pub(crate) const PATH_VISIT: f64 = 12.0;
+/// One request to a remote endpoint: the way there and back, and its planning.
+pub(crate) const SERVICE_REQUEST: f64 = 50_000_000.0;
+/// Writing one binding into a request, and the endpoint's work for it.
+pub(crate) const SERVICE_SEND: f64 = 20_000.0;
+/// Reading one row of a remote answer.
+pub(crate) const SERVICE_ROW: f64 = 5_000.0;
+/// Rows (not ns) of a remote pattern nothing is known of: large, since fetching what is not needed
+/// also burdens others.
+pub(crate) const SERVICE_ROWS: f64 = 100_000.0;
+/// Rows (not ns) of a remote pattern that names a subject or an object.
+pub(crate) const SERVICE_ROWS_SELECTIVE: f64 = 1_000.0;
+/// Bindings (not ns) that go with one request; the executor's limit.
+pub(crate) const SERVICE_BINDINGS: f64 = 512.0;
 
 /// Share of rows (not ns) that pass a condition nothing is known of.
 pub(crate) const SELECTIVITY_DEFAULT: f64 = 1.0 / 3.0;

@@ -5,7 +5,7 @@
 
 use crate::physical::{
     Constant, Endpoint, Expr, Graphs, JoinKind, Node, Op, PathPattern, Pattern, Plan, Position,
-    Slot, Star, StarAccess, StarEntry,
+    ServicePattern, Slot, Star, StarAccess, StarEntry,
 };
 use crate::statistics::Statistics;
 use basalt_rdf::TermId;
@@ -156,6 +156,18 @@ impl Printer<'_> {
     fn modifier(&self, op: &Op) -> String {
         match op {
             Op::Minus { shared, .. } => format!("Minus on {}", self.slots(shared)),
+            Op::Service {
+                service,
+                send,
+                kind,
+                filter,
+                ..
+            } => format!(
+                "Service{} {}{}",
+                kind_name(*kind),
+                self.service(service, send),
+                self.condition(filter.as_ref())
+            ),
             Op::Filter { condition, .. } => format!("Filter {}", self.expr(condition)),
             Op::Extend { slot, expr, .. } => {
                 format!("Extend {} := {}", self.slot(*slot), self.expr(expr))
@@ -264,6 +276,20 @@ impl Printer<'_> {
             path.path,
             end(&path.object)
         )
+    }
+
+    fn service(&self, service: &ServicePattern, send: &[Slot]) -> String {
+        let endpoint = match &service.endpoint {
+            Endpoint::Slot(slot) => self.slot(*slot),
+            Endpoint::Constant(constant) => self.constant(constant),
+        };
+        let silent = if service.silent { "silent " } else { "" };
+        let send = if send.is_empty() {
+            "whole".to_owned()
+        } else {
+            format!("send {}", self.slots(send))
+        };
+        format!("{silent}{endpoint} {{ {} }} {send}", service.pattern)
     }
 
     fn graphs(&self, graphs: &Graphs) -> String {

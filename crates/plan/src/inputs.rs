@@ -4,7 +4,7 @@
 //! One match for each question, so that a new operator is added in few places.
 
 use crate::physical::{
-    Endpoint, Expr, Graphs, Node, Op, PathPattern, Pattern, Position, Slot, Star,
+    Endpoint, Expr, Graphs, Node, Op, PathPattern, Pattern, Position, ServicePattern, Slot, Star,
 };
 
 impl Op {
@@ -21,6 +21,7 @@ impl Op {
             Self::StarJoin { input, .. }
             | Self::PatternJoin { input, .. }
             | Self::PathJoin { input, .. }
+            | Self::Service { input, .. }
             | Self::Filter { input, .. }
             | Self::Extend { input, .. }
             | Self::Project { input }
@@ -50,6 +51,7 @@ impl Op {
             Self::StarJoin { input, .. }
             | Self::PatternJoin { input, .. }
             | Self::PathJoin { input, .. }
+            | Self::Service { input, .. }
             | Self::Filter { input, .. }
             | Self::Extend { input, .. }
             | Self::Project { input }
@@ -72,9 +74,9 @@ impl Op {
             Self::StarScan { star, .. } | Self::StarJoin { star, .. } => {
                 star.filters.iter_mut().collect()
             }
-            Self::PatternJoin { filter, .. } | Self::HashJoin { filter, .. } => {
-                filter.iter_mut().collect()
-            }
+            Self::PatternJoin { filter, .. }
+            | Self::HashJoin { filter, .. }
+            | Self::Service { filter, .. } => filter.iter_mut().collect(),
             Self::Filter { condition, .. } => vec![condition],
             Self::Extend { expr, .. } => vec![expr],
             Self::OrderBy { keys, .. } => keys.iter_mut().map(|key| &mut key.expr).collect(),
@@ -92,9 +94,9 @@ impl Op {
             Self::StarScan { star, .. } | Self::StarJoin { star, .. } => {
                 star.filters.iter().collect()
             }
-            Self::PatternJoin { filter, .. } | Self::HashJoin { filter, .. } => {
-                filter.iter().collect()
-            }
+            Self::PatternJoin { filter, .. }
+            | Self::HashJoin { filter, .. }
+            | Self::Service { filter, .. } => filter.iter().collect(),
             Self::Filter { condition, .. } => vec![condition],
             Self::Extend { expr, .. } => vec![expr],
             Self::OrderBy { keys, .. } => keys.iter().map(|key| &key.expr).collect(),
@@ -170,5 +172,20 @@ impl PathPattern {
             }
         }
         slots
+    }
+}
+
+impl ServicePattern {
+    /// The slots that solutions of the pattern may bind; the endpoint's is not among them.
+    pub fn slots(&self) -> Vec<Slot> {
+        self.variables.iter().map(|(slot, _)| *slot).collect()
+    }
+
+    /// The slot of the endpoint, if it is a variable.
+    pub fn endpoint_slot(&self) -> Option<Slot> {
+        match self.endpoint {
+            Endpoint::Slot(slot) => Some(slot),
+            Endpoint::Constant(_) => None,
+        }
     }
 }

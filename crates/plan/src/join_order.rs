@@ -48,6 +48,19 @@ impl Planner<'_> {
         outer: &Outer,
         seed: Option<Node>,
     ) -> Result<Node, PlanError> {
+        match self.group_with_services(group, outer, &seed)? {
+            Some(plan) => Ok(plan),
+            None => self.join_units(group, outer, seed),
+        }
+    }
+
+    /// As [`Self::join_group`]; services are units like finished plans.
+    pub(crate) fn join_units(
+        &mut self,
+        group: &JoinGroup,
+        outer: &Outer,
+        seed: Option<Node>,
+    ) -> Result<Node, PlanError> {
         let mut kinds: Vec<UnitKind> = Vec::new();
         let mut mentioned = group.schema();
         for filter in &group.filters {

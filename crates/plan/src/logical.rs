@@ -8,7 +8,8 @@
 
 use crate::expression::{slots_of, slots_of_all};
 use crate::physical::{
-    Aggregate, AggregateFunction, Constant, Expr, Graphs, PathPattern, Position, Slot, SortKey,
+    Aggregate, AggregateFunction, Constant, Expr, Graphs, PathPattern, Position, ServicePattern,
+    Slot, SortKey,
 };
 use crate::slot_set::SlotSet;
 use basalt_rdf::TermId;
@@ -124,6 +125,8 @@ pub(crate) enum Logical {
         slots: Vec<Slot>,
         rows: Vec<Vec<Option<Constant>>>,
     },
+    /// SERVICE; the slot of a variable endpoint is in the schema, though others must bind it.
+    Service(ServicePattern),
 }
 
 impl JoinGroup {
@@ -225,6 +228,11 @@ impl Logical {
             Self::Union(inputs) => inputs
                 .iter()
                 .fold(SlotSet::default(), |set, input| set.union(input.schema())),
+            Self::Service(service) => service
+                .slots()
+                .into_iter()
+                .chain(service.endpoint_slot())
+                .collect(),
         }
     }
 
@@ -268,6 +276,13 @@ impl Logical {
                 .map(Self::certain)
                 .reduce(SlotSet::intersect)
                 .unwrap_or_default(),
+            // A row without an endpoint ends the query, unless failures are silent.
+            Self::Service(service) => service
+                .certain
+                .iter()
+                .copied()
+                .chain(service.endpoint_slot().filter(|_| !service.silent))
+                .collect(),
         }
     }
 
@@ -275,7 +290,7 @@ impl Logical {
     pub(crate) fn mentioned(&self) -> SlotSet {
         let set = self.schema();
         match self {
-            Self::Empty | Self::Values { .. } | Self::GraphNames { .. } => set,
+            Self::Empty | Self::Values { .. } | Self::GraphNames { .. } | Self::Service(_) => set,
             Self::Group(group) => group
                 .children
                 .iter()

@@ -1,5 +1,5 @@
 //! Logical to physical, operator by operator; groups go to `join_order`, OPTIONAL, EXISTS and
-//! MINUS to [`partner_join`](self::partner_join).
+//! MINUS to [`partner_join`](self::partner_join), SERVICE to [`service`](self::service).
 //!
 //! Inside EXISTS and LATERAL the plan is correlated: [`Outer`] says which slots the enclosing row may bind, and
 //! every group (or expression) that mentions one of them joins an [`Op::Outer`] row there. So outer
@@ -7,6 +7,7 @@
 
 mod lateral;
 mod partner_join;
+mod service;
 
 use crate::cost_constants::{
     EMIT_ROW, EXPRESSION, GROUP_ROW, HASH_BUILD, HASH_PROBE, SORT_COMPARE,
@@ -103,6 +104,7 @@ impl Planner<'_> {
             } => self.aggregate(input, keys, aggregates, outer),
             Logical::Union(inputs) => self.union(inputs, outer),
             Logical::Values { slots, rows } => Ok(values(slots, rows)),
+            Logical::Service(service) => Ok(self.service_leaf(service)),
         }
     }
 

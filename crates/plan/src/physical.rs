@@ -10,8 +10,9 @@
 
 use basalt_rdf::TermId;
 use oxrdf::Term;
-use spargebra::algebra::{Function, PropertyPathExpression};
+use spargebra::algebra::{Function, GraphPattern, PropertyPathExpression};
 use spargebra::term::TriplePattern;
+use std::sync::Arc;
 
 /// A variable of the query (or one made by the planner), an index into [`Plan::variables`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -150,6 +151,23 @@ pub enum Endpoint {
     Slot(Slot),
     /// A constant.
     Constant(Constant),
+}
+
+/// A pattern that a remote endpoint evaluates: `SERVICE`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServicePattern {
+    /// The endpoint; a variable must be bound by the rows that the pattern is joined to.
+    pub endpoint: Endpoint,
+    /// Whether a failure counts as one solution without bindings.
+    pub silent: bool,
+    /// What the endpoint evaluates, arranged so that its text means the same.
+    pub pattern: Arc<GraphPattern>,
+    /// The variables asked for: the slot, and the name in the pattern.
+    pub variables: Vec<(Slot, String)>,
+    /// The slots that every solution binds; none with `silent`.
+    pub certain: Vec<Slot>,
+    /// Solutions expected of the whole pattern.
+    pub rows: f64,
 }
 
 /// What a join does with rows that match.
@@ -315,6 +333,20 @@ pub enum Op {
         input: Box<Node>,
         /// The path; slots also in the input's schema are constraints (certain there).
         pattern: PathPattern,
+    },
+    /// A remote pattern joined to the input ([`Op::Unit`] for a leaf).
+    Service {
+        /// The rows to extend.
+        input: Box<Node>,
+        /// The remote pattern; shared slots are compared as by [`Op::HashJoin`].
+        service: ServicePattern,
+        /// The shared slots whose values go with the requests (certain in the input); with none
+        /// the whole pattern is fetched once.
+        send: Vec<Slot>,
+        /// Inner, left outer, semi or anti.
+        kind: JoinKind,
+        /// Condition over the joined row; part of the join.
+        filter: Option<Expr>,
     },
     /// Hash join; also the general join: with no keys every pair is compared.
     HashJoin {

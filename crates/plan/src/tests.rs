@@ -89,12 +89,23 @@ fn has_not(text: &str, part: &str) {
 }
 
 #[test]
-fn unsupported_is_said_plainly() {
+fn nested_services_are_planned_in_bounded_time() {
     let statistics = FakeStatistics::shop();
     let options = PlanOptions::default();
-    let query = "SELECT * { SERVICE :s { ?s ?p ?o } }";
-    let error = plan_with(query, &statistics, &options).expect_err("unsupported");
-    assert_eq!(error.to_string(), "SERVICE is not supported");
+    let service = "SERVICE <http://e/> { ?s ?q ?x }";
+    let nest = |depth: usize| {
+        let open = format!("?s :label ?l . {service} OPTIONAL {{ ").repeat(depth);
+        format!("SELECT * {{ {open} ?s :label ?l {} }}", "}".repeat(depth))
+    };
+    let start = std::time::Instant::now();
+    plan_with(&nest(40), &statistics, &options).expect("it has a plan");
+    assert!(start.elapsed() < std::time::Duration::from_secs(20));
+    let deep = format!(
+        "SELECT * {{ SERVICE <http://e/> {{ {{ ?s ?p ?o }} {} }} }}",
+        "UNION { ?s ?p ?o }".repeat(500)
+    );
+    let error = plan_with(&deep, &statistics, &options).expect_err("it is too deep");
+    assert_eq!(error.to_string(), "the query has too many nested patterns");
 }
 
 #[test]

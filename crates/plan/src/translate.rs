@@ -9,6 +9,7 @@
 mod expression;
 mod graph;
 mod patterns;
+mod service;
 
 use crate::expression::into_conjuncts;
 use crate::logical::Logical;
@@ -215,7 +216,11 @@ impl<'p, 'a> Translation<'p, 'a> {
                 Ok(rules::hoist_left_join::join(self.planner, unit, values))
             }
             GraphPattern::Lateral { left, right } => self.lateral(left, right, graphs, scope),
-            GraphPattern::Service { .. } => Err(PlanError::Unsupported("SERVICE".to_owned())),
+            GraphPattern::Service {
+                name,
+                inner,
+                silent,
+            } => self.service(name, inner, *silent, graphs, scope),
             modifier => self.modifier(modifier, graphs, scope),
         }
     }

@@ -3,7 +3,9 @@
 //! Cost: linear in the plan.
 
 use crate::expression::{any, for_each_operand, slots_of};
-use crate::physical::{Expr, JoinKind, Node, Op, Plan, Slot, Star, StarAccess, StarEntry};
+use crate::physical::{
+    Expr, JoinKind, Node, Op, Plan, ServicePattern, Slot, Star, StarAccess, StarEntry,
+};
 use crate::slot_set::SlotSet;
 
 /// What is wrong with a plan, if anything.
@@ -130,6 +132,7 @@ fn readable(node: &Node) -> SlotSet {
             set.union(SlotSet::of(&star.slots()))
         }
         Op::PatternJoin { pattern, .. } => set.union(SlotSet::of(&pattern.slots())),
+        Op::Service { service, .. } => set.union(SlotSet::of(&service.slots())),
         _ => set,
     }
 }
@@ -144,15 +147,20 @@ fn star_certain(star: &Star) -> SlotSet {
     set
 }
 
+/// The slots of a join of some rows with others that have these slots, and the certain ones.
+fn joined(left: &Node, slots: SlotSet, right: SlotSet, kind: &JoinKind) -> (SlotSet, SlotSet) {
+    let (schema, certain) = (SlotSet::of(&left.schema), SlotSet::of(&left.certain));
+    match kind {
+        JoinKind::Inner => (schema.union(slots), certain.union(right)),
+        JoinKind::LeftOuter => (schema.union(slots), certain),
+        JoinKind::Semi | JoinKind::Anti => (schema, certain),
+    }
+}
+
 /// The slots an operator can produce, and those of them bound in every row.
 fn produced(node: &Node) -> (SlotSet, SlotSet) {
     let schema = |node: &Node| SlotSet::of(&node.schema);
     let certain = |node: &Node| SlotSet::of(&node.certain);
-    let joined = |left: &Node, slots: SlotSet, right: SlotSet, kind: &JoinKind| match kind {
-        JoinKind::Inner => (schema(left).union(slots), certain(left).union(right)),
-        JoinKind::LeftOuter => (schema(left).union(slots), certain(left)),
-        JoinKind::Semi | JoinKind::Anti => (schema(left), certain(left)),
-    };
     match &node.op {
         Op::Unit | Op::Empty => (schema(node), SlotSet::default()),
         Op::Outer | Op::Values { .. } | Op::GraphNames { .. } => (schema(node), certain(node)),
@@ -177,6 +185,15 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
             let slots = SlotSet::of(&pattern.slots());
             joined(input, slots, slots, &JoinKind::Inner)
         }
+        Op::Service {
+            input,
+            service,
+            kind,
+            ..
+        } => {
+            let slots = SlotSet::of(&service.slots());
+            joined(input, slots, SlotSet::of(&service.certain), kind)
+        }
         Op::HashJoin {
             left, right, kind, ..
         } => joined(left, schema(right), certain(right), kind),
@@ -198,11 +215,8 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
         Op::Group {
             keys, aggregates, ..
         } => {
-            let slots = keys
-                .iter()
-                .copied()
-                .chain(aggregates.iter().map(|a| a.slot))
-                .collect();
+            let made = aggregates.iter().map(|a| a.slot);
+            let slots = keys.iter().copied().chain(made).collect();
             (slots, slots)
         }
         Op::Union { inputs } => {
@@ -269,6 +283,12 @@ fn check_join(node: &Node) -> Result<(), String> {
             check_shared_certain(node, input, &pattern.slots())
         }
         Op::PathJoin { input, pattern } => check_shared_certain(node, input, &pattern.slots()),
+        Op::Service {
+            input,
+            service,
+            send,
+            ..
+        } => check_service(node, input, service, send),
         Op::HashJoin {
             left,
             right,
@@ -315,6 +335,27 @@ fn check_join(node: &Node) -> Result<(), String> {
         }
         _ => Ok(()),
     }
+}
+
+/// What is sent is known and asked for.
+fn check_service(
+    node: &Node,
+    input: &Node,
+    service: &ServicePattern,
+    send: &[Slot],
+) -> Result<(), String> {
+    let asked = SlotSet::of(&service.slots());
+    let sendable = asked.intersect(SlotSet::of(&input.certain));
+    ensure(
+        SlotSet::of(send).is_subset(&sendable),
+        node,
+        "a slot is sent that is not asked for or not certain",
+    )?;
+    ensure(
+        SlotSet::of(&service.certain).is_subset(&asked),
+        node,
+        "a certain slot is not asked for",
+    )
 }
 
 /// Stars are well formed and entered where something is bound.

@@ -1,5 +1,6 @@
 //! What a server can be told, and why it may not start.
 
+use basalt_engine::ServicePolicy;
 use std::io;
 use std::time::Duration;
 
@@ -18,6 +19,10 @@ pub struct ServerOptions {
     pub threads: usize,
     /// Whether the default graph is the union of all graphs.
     pub union_default_graph: bool,
+    /// The endpoints that SERVICE may ask.
+    pub services: ServicePolicy,
+    /// The longest time of one request to an endpoint.
+    pub service_timeout: Duration,
 }
 
 impl Default for ServerOptions {
@@ -29,6 +34,8 @@ impl Default for ServerOptions {
             query_memory_bytes: 2 << 30,
             threads: 0,
             union_default_graph: false,
+            services: ServicePolicy::None,
+            service_timeout: Duration::from_secs(30),
         }
     }
 }

@@ -49,13 +49,17 @@ impl From<Error> for Problem {
 /// The status of an error of the engine; the only place that decides it.
 fn status_of(error: &Error) -> StatusCode {
     match error {
-        Error::Query { .. } => StatusCode::BAD_REQUEST,
+        Error::Query { .. } | Error::NoEndpoint(_) => StatusCode::BAD_REQUEST,
+        Error::ServiceRefused(_) => StatusCode::FORBIDDEN,
+        Error::Service { .. } => StatusCode::BAD_GATEWAY,
         Error::Unsupported(_) => StatusCode::NOT_IMPLEMENTED,
         Error::Timeout { .. } | Error::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
         Error::Limit(_) => StatusCode::INSUFFICIENT_STORAGE,
-        Error::Store(_) | Error::Load(_) | Error::Output(_) | Error::Internal(_) => {
-            StatusCode::INTERNAL_SERVER_ERROR
-        }
+        Error::Store(_)
+        | Error::Load(_)
+        | Error::Output(_)
+        | Error::Results { .. }
+        | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 

@@ -137,6 +137,8 @@ fn query_options(
         default_graphs: request.default_graphs.clone(),
         named_graphs: request.named_graphs.clone(),
         union_default_graph: given.union_default_graph,
+        services: given.services.clone(),
+        service_timeout: Some(given.service_timeout),
         ..QueryOptions::default()
     };
     options.exec.cancel = cancel;

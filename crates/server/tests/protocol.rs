@@ -180,7 +180,7 @@ fn requests_that_make_no_sense_are_told_why() {
         "*/*",
         "SELECT * { SERVICE <http://e/> { ?s ?p ?o } }",
     );
-    assert_eq!(service.status, 501, "{service:?}");
+    assert_eq!(service.status, 403, "{service:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::error::CliError;
 use crate::output::{Output, message, write_stdout};
 use crate::values::{AnswerFormat, answer_format, bytes, duration, show_count};
 use basalt_engine::results::{write_boolean, write_graph, write_solutions};
-use basalt_engine::{Answer, Database, GraphFormat, QueryOptions, ResultsFormat};
+use basalt_engine::{Answer, Database, GraphFormat, QueryOptions, ResultsFormat, ServicePolicy};
 use clap::Args;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -105,6 +105,26 @@ struct Source {
     /// Threads [default: one per core]
     #[arg(long, env = "BASALT_THREADS", value_name = "N", hide_env_values = true)]
     threads: Option<usize>,
+    /// Endpoint that SERVICE may ask, or the start of such IRIs with `*`; repeatable [default: all]
+    #[arg(
+        long,
+        env = "BASALT_ALLOW_SERVICE",
+        value_name = "IRI",
+        hide_env_values = true
+    )]
+    allow_service: Vec<String>,
+    /// Let SERVICE ask nobody
+    #[arg(
+        long,
+        env = "BASALT_NO_SERVICE",
+        conflicts_with = "allow_service",
+        hide_env_values = true
+    )]
+    no_service: bool,
+    /// Longest time of one request to an endpoint
+    #[arg(long, env = "BASALT_SERVICE_TIMEOUT", default_value = "30s", value_parser = duration,
+        hide_env_values = true)]
+    service_timeout: Duration,
 }
 
 impl Explain {
@@ -139,6 +159,11 @@ impl QueryCommand {
 
 impl Source {
     fn open(self) -> Result<(Database, String, QueryOptions), CliError> {
+        let services = match (self.no_service, self.allow_service.as_slice()) {
+            (true, _) => ServicePolicy::None,
+            (false, []) => ServicePolicy::All,
+            (false, entries) => ServicePolicy::from_entries(entries).map_err(CliError::Other)?,
+        };
         let text = query_text(self.query, self.query_file.as_deref())?;
         let database = match &self.location {
             Some(location) => Database::open(location)?,
@@ -149,6 +174,8 @@ impl Source {
             default_graphs: self.default_graph,
             named_graphs: self.named_graph,
             union_default_graph: self.union_default_graph,
+            services,
+            service_timeout: Some(self.service_timeout),
             ..QueryOptions::default()
         };
         options.exec.timeout = self.timeout;

@@ -4,7 +4,7 @@ use crate::commands::load::load_in_memory;
 use crate::error::CliError;
 use crate::output::message;
 use crate::values::{bytes, duration};
-use basalt_engine::Database;
+use basalt_engine::{Database, ServicePolicy};
 use basalt_server::{ServerOptions, serve};
 use clap::Args;
 use std::path::PathBuf;
@@ -59,6 +59,18 @@ pub struct Endpoint {
     /// Threads of one query [default: one per core]
     #[arg(long, env = "BASALT_THREADS", value_name = "N", hide_env_values = true)]
     threads: Option<usize>,
+    /// Endpoint that SERVICE may ask, the start of such IRIs with `*`, or `all`; repeatable [default: none]
+    #[arg(
+        long,
+        env = "BASALT_ALLOW_SERVICE",
+        value_name = "IRI",
+        hide_env_values = true
+    )]
+    allow_service: Vec<String>,
+    /// Longest time of one request to an endpoint
+    #[arg(long, env = "BASALT_SERVICE_TIMEOUT", default_value = "30s", value_parser = duration,
+        hide_env_values = true)]
+    service_timeout: Duration,
 }
 
 impl Serve {
@@ -76,6 +88,7 @@ impl Serve {
 impl Endpoint {
     /// Serves a database until interrupted.
     pub fn serve(self, database: Database) -> Result<(), CliError> {
+        let services = ServicePolicy::from_entries(&self.allow_service);
         let options = ServerOptions {
             bind: self.bind,
             cors: self.cors,
@@ -83,6 +96,8 @@ impl Endpoint {
             query_memory_bytes: self.query_memory,
             threads: self.threads.unwrap_or(0),
             union_default_graph: self.union_default_graph,
+            services: services.map_err(CliError::Other)?,
+            service_timeout: self.service_timeout,
         };
         let mut ready = |address| {
             message(&format!(

@@ -1,5 +1,7 @@
 //! Running the real binary in a folder of its own.
 
+#![allow(dead_code, reason = "each test program uses its own part")]
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -6,8 +6,12 @@
 
 mod csv;
 mod json;
+pub mod read;
+mod read_csv;
+mod read_xml;
 mod tsv;
 mod xml;
+mod xml_text;
 
 use crate::answer::{GraphAnswer, Solutions};
 use crate::error::Error;

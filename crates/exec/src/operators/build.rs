@@ -11,7 +11,8 @@ use super::pipeline::{Batches, Collected, Sink, drain};
 use super::profiled::Profiled;
 use super::{BoxOperator, distinct, extend, filter, group, merge_join, minus, order_by};
 use super::{
-    lateral_join, path_join, pattern_join, pattern_scan, project, rows, slice, slice_per, union,
+    lateral_join, path_join, pattern_join, pattern_scan, project, rows, service, slice, slice_per,
+    union,
 };
 use crate::aggregate::Aggregator;
 use crate::batch::Batch;
@@ -212,6 +213,10 @@ impl Build {
                     path,
                     columns,
                 ))
+            }
+            Op::Service { input, .. } => {
+                let shape = service::ServiceShape::new(node)?;
+                Box::new(service::Service::new(self.operator(input)?, shape))
             }
             Op::HashJoin { .. } => self.hash_join(node)?,
             Op::MergeJoin { left, right, key } => self.merge_join(node, left, right, *key)?,

@@ -26,6 +26,7 @@ pub mod pipeline;
 pub mod profiled;
 pub mod project;
 pub mod rows;
+pub mod service;
 pub mod slice;
 pub mod slice_per;
 pub mod union;

@@ -38,9 +38,13 @@ impl Planner<'_> {
             && slots_of_all(&group.filters)
                 .intersect(outer.slots)
                 .is_subset(&group.schema())
-            && let Some(joined) = self.join_plain(&left, group, conditions, kind)?
         {
-            return Ok(joined);
+            if let Some(joined) = self.join_service(&left, group, conditions, kind)? {
+                return Ok(joined);
+            }
+            if let Some(joined) = self.join_plain(&left, group, conditions, kind)? {
+                return Ok(joined);
+            }
         }
         let right = self.lower(right, outer)?;
         self.hash_partner(left, right, conditions, kind)
@@ -202,7 +206,10 @@ impl Planner<'_> {
             .into_iter()
             .partition(|filter| slots_of(filter).intersect(visible).is_subset(&schema));
         group.filters = own;
-        let joined = self.join_plain(&input, &group, &across, kind)?;
+        let joined = match self.exists_service(&input, &group, &across, kind)? {
+            Some(joined) => Some(joined),
+            None => self.join_plain(&input, &group, &across, kind)?,
+        };
         let forced = self.options.force_join.is_some();
         Ok(match joined {
             Some(joined) if forced || joined.estimated_cost <= correlated.estimated_cost => joined,
@@ -271,7 +278,10 @@ fn pattern_join(left: Node, pattern: Pattern, kind: JoinKind, filter: Option<Exp
 fn is_repeatable(plan: &Node) -> bool {
     let limited = matches!(
         plan.op,
-        Op::Slice { .. } | Op::SlicePer { .. } | Op::OrderBy { limit: Some(_), .. }
+        Op::Slice { .. }
+            | Op::SlicePer { .. }
+            | Op::OrderBy { limit: Some(_), .. }
+            | Op::Service { .. }
     );
     let exists = |e: &Expr| any(e, &|e| matches!(e, Expr::Exists(_)));
     // A row of an enclosing EXISTS is cheap, but its seed gains nothing.

@@ -28,6 +28,11 @@ pub(crate) fn branches(
     };
     let others = group.children.iter().filter(|child| !is_union(child));
     let others: Vec<Logical> = others.cloned().collect();
+    // A service beside the union would be asked once for each branch.
+    let asks = |other: &Logical| matches!(other, Logical::Service(_));
+    if others.iter().any(asks) {
+        return None;
+    }
     if inputs.len() > BRANCHES_MAX || !others.iter().chain(inputs).all(is_repeatable) {
         return None;
     }
@@ -49,7 +54,10 @@ pub(crate) fn branches(
 /// Whether two evaluations give the same rows.
 fn is_repeatable(plan: &Logical) -> bool {
     match plan {
-        Logical::Empty | Logical::Values { .. } | Logical::GraphNames { .. } => true,
+        Logical::Empty
+        | Logical::Values { .. }
+        | Logical::GraphNames { .. }
+        | Logical::Service(_) => true,
         Logical::Slice { .. } => false,
         Logical::Group(group) => group.children.iter().all(is_repeatable),
         Logical::LeftJoin { left, right, .. }

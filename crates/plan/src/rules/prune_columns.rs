@@ -57,6 +57,13 @@ fn prune_inputs(op: &mut Op, needed: &SlotSet, required: &SlotSet, schema: &[Slo
         Op::PathJoin { input, pattern } => {
             prune(input, &needed.union(SlotSet::of(&pattern.slots())));
         }
+        Op::Service { input, service, .. } => {
+            let asked = SlotSet::of(&service.slots());
+            let endpoint = service.endpoint_slot().into_iter().collect();
+            prune(input, &needed.union(asked).union(endpoint));
+            let wanted = needed.union(SlotSet::of(&input.schema));
+            service.ask_only(&|slot| wanted.contains(slot));
+        }
         Op::HashJoin {
             left,
             right,
@@ -159,6 +166,11 @@ fn set_schema(node: &mut Node, required: &SlotSet) {
             kind: JoinKind::Semi | JoinKind::Anti,
             ..
         } => input.schema.clone(),
+        Op::Service {
+            input,
+            kind: JoinKind::Semi | JoinKind::Anti,
+            ..
+        } => input.schema.clone(),
         Op::HashJoin {
             left,
             kind: JoinKind::Semi | JoinKind::Anti,
@@ -170,6 +182,7 @@ fn set_schema(node: &mut Node, required: &SlotSet) {
         | Op::PatternScan { .. }
         | Op::PatternJoin { .. }
         | Op::PathJoin { .. }
+        | Op::Service { .. }
         | Op::HashJoin { .. }
         | Op::MergeJoin { .. }
         | Op::LateralJoin { .. }

@@ -1,5 +1,7 @@
 //! A server on loopback and a client of plain sockets.
 
+#![allow(dead_code, reason = "each test program uses its own part")]
+
 use basalt_engine::{Database, GraphFormat};
 use basalt_server::{RunningServer, ServerOptions, spawn};
 use std::io::{Read, Write};
