@@ -1,6 +1,6 @@
 //! Result formats: SPARQL JSON, XML, CSV and TSV, and Arrow IPC, streamed.
 //!
-//! [`arrow`] has typed columns and a module of its own; the others are texts written row by row: a writer gets the head, then batches, then the end; it decodes a term straight from the
+//! `arrow` has typed columns and a module of its own; the others are texts written row by row: a writer gets the head, then batches, then the end; it decodes a term straight from the
 //! dictionary into its output. The rules are those of the W3C recommendations (SPARQL 1.1 Query
 //! Results JSON Format; XML Format; CSV and TSV Formats). Memory: one output buffer.
 
