@@ -1,16 +1,21 @@
-//! Where a command writes its data: standard output, or a file that appears when it is complete.
+//! Where a command writes its data: standard output, or a file that appears when it is complete, packed if its
+//! name ends in `.gz`, `.zst` or `.bz2`.
 
 use crate::error::CliError;
+use basalt_engine::{Compression, Compressor};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 const BUFFER_BYTES: usize = 64 << 10;
 
+/// What packs, and what it writes to.
+type Target = Compressor<BufWriter<Box<dyn Write>>>;
+
 /// A target of data. [`Output::finish`] must be called at the end; a file that is not finished
 /// never gets its name.
 pub struct Output {
-    writer: Option<BufWriter<Box<dyn Write>>>,
+    writer: Option<Target>,
     /// The name to give to the file, and the one that it has until then.
     rename: Option<(PathBuf, PathBuf)>,
 }
@@ -20,8 +25,10 @@ impl Output {
     pub fn open(path: Option<&Path>) -> Result<Self, CliError> {
         let path = match path {
             Some(path) if path.as_os_str() != "-" => path,
-            _ => return Ok(Self::new(Box::new(io::stdout().lock()), None)),
+            _ => return Self::new(Box::new(io::stdout().lock()), None, None),
         };
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        let compression = extension.and_then(Compression::from_extension);
         // A pipe or a device has to be written as it is.
         let is_special = path.metadata().is_ok_and(|known| !known.is_file());
         if is_special {
@@ -29,26 +36,34 @@ impl Output {
                 .write(true)
                 .open(path)
                 .map_err(CliError::file("write", path))?;
-            return Ok(Self::new(Box::new(file), None));
+            return Self::new(Box::new(file), compression, None);
         }
         let mut part = path.as_os_str().to_owned();
         part.push(".part");
         let part = PathBuf::from(part);
         let file = File::create(&part).map_err(CliError::file("write", &part))?;
-        Ok(Self::new(Box::new(file), Some((part, path.to_owned()))))
+        Self::new(Box::new(file), compression, Some((part, path.to_owned())))
     }
 
-    fn new(target: Box<dyn Write>, rename: Option<(PathBuf, PathBuf)>) -> Self {
-        Self {
-            writer: Some(BufWriter::with_capacity(BUFFER_BYTES, target)),
+    fn new(
+        target: Box<dyn Write>,
+        compression: Option<Compression>,
+        rename: Option<(PathBuf, PathBuf)>,
+    ) -> Result<Self, CliError> {
+        let buffered = BufWriter::with_capacity(BUFFER_BYTES, target);
+        let writer = Compressor::new(buffered, compression).map_err(CliError::stdout())?;
+        Ok(Self {
+            writer: Some(writer),
             rename,
-        }
+        })
     }
 
     /// Writes what is left and gives the file its name.
     pub fn finish(mut self) -> Result<(), CliError> {
-        self.flush().map_err(CliError::stdout())?;
-        self.writer = None;
+        if let Some(writer) = self.writer.take() {
+            let ended = writer.finish().and_then(|mut buffered| buffered.flush());
+            ended.map_err(CliError::stdout())?;
+        }
         match self.rename.take() {
             Some((part, path)) => {
                 std::fs::rename(&part, &path).map_err(CliError::file("write", &path))
@@ -57,7 +72,7 @@ impl Output {
         }
     }
 
-    fn writer(&mut self) -> io::Result<&mut BufWriter<Box<dyn Write>>> {
+    fn writer(&mut self) -> io::Result<&mut Target> {
         self.writer
             .as_mut()
             .ok_or_else(|| io::Error::other("the output is finished"))
@@ -69,8 +84,9 @@ impl Write for Output {
         self.writer()?.write(bytes)
     }
 
+    /// Does nothing: all that is written comes with [`Output::finish`], and packed data is smaller so.
     fn flush(&mut self) -> io::Result<()> {
-        self.writer()?.flush()
+        Ok(())
     }
 }
 

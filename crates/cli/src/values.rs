@@ -36,7 +36,15 @@ pub fn bytes(text: &str) -> Result<usize, String> {
 /// An RDF syntax by its short name or media type.
 pub fn graph_format(text: &str) -> Result<GraphFormat, String> {
     let known = GraphFormat::from_extension(text).or_else(|| GraphFormat::from_media_type(text));
-    known.ok_or_else(|| "expected nt, nq, ttl or trig".to_owned())
+    known.ok_or_else(|| "expected nt, nq, ttl, trig, rdfxml or jsonld".to_owned())
+}
+
+/// A prefix as `name=namespace`.
+pub fn prefix(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=');
+    let (name, namespace) =
+        parts.ok_or("expected a prefix such as foaf=http://xmlns.com/foaf/0.1/")?;
+    Ok((name.trim_end_matches(':').to_owned(), namespace.to_owned()))
 }
 
 /// A format of answers: of solutions and booleans, or of graphs.
@@ -55,7 +63,8 @@ pub fn answer_format(text: &str) -> Result<AnswerFormat, String> {
     {
         return Ok(AnswerFormat::Results(format));
     }
-    let expected = "expected json, xml, csv or tsv, or for graphs nt, nq, ttl or trig";
+    let expected =
+        "expected json, xml, csv, tsv or arrow, or for graphs nt, nq, ttl, trig, rdfxml or jsonld";
     graph_format(text)
         .map(AnswerFormat::Graph)
         .map_err(|_| expected.to_owned())

@@ -96,7 +96,7 @@ impl<W: Write> Dump<'_, W> {
             object: object.1.view(),
             graph: graph.is_bound().then(|| graph_term.1.view()),
         };
-        Ok(self.writer.quad(view)?)
+        self.writer.quad(view).map_err(Error::of_writer)
     }
 
     /// Decodes a term unless the same one stands there already.

@@ -65,6 +65,16 @@ pub enum Error {
     Internal(String),
 }
 
+impl Error {
+    /// An error of a writer of quads: what its syntax cannot say, or a target that failed.
+    pub(crate) fn of_writer(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::InvalidInput => Self::Unsupported(error.to_string()),
+            _ => Self::Output(error),
+        }
+    }
+}
+
 impl From<ExecError> for Error {
     fn from(error: ExecError) -> Self {
         match error {

@@ -12,6 +12,7 @@
 //! ```
 
 pub mod answer;
+pub mod convert;
 pub mod database;
 pub mod dump;
 pub mod error;
@@ -29,8 +30,10 @@ pub use basalt_loader::{
     Input, InputSource, Layout, LoadOptions, LoadReport, NoProgress, Phase, Progress,
 };
 pub use basalt_plan::{ForceJoin, RULES};
-pub use basalt_rdf::GraphFormat;
+pub use basalt_rdf::reader::input::{Compression, Input as TextInput};
 pub use basalt_rdf::writer::QuadWriter;
+pub use basalt_rdf::writer::compress::Compressor;
+pub use basalt_rdf::{GraphFormat, SyntaxError};
 pub use basalt_store::{CheckDepth, CheckReport, Snapshot, StoreError};
 pub use database::Database;
 pub use error::Error;

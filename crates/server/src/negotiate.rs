@@ -1,12 +1,13 @@
-//! Content negotiation: an `Accept` header against what can be offered (RFC 9110, section 12.5.1).
+//! Content negotiation: `Accept` and `Accept-Encoding` against what can be offered (RFC 9110, sections
+//! 12.5.1 and 12.5.3).
 //!
 //! The offer with the highest quality wins, the earlier one among equals; the quality of an offer
 //! is that of the most specific range that matches it.
 
-use basalt_engine::{GraphFormat, ResultsFormat};
+use basalt_engine::{Compression, GraphFormat, ResultsFormat};
 
 /// Media types of solutions and booleans, the preferred ones first.
-pub const SOLUTION_OFFERS: [(&str, ResultsFormat); 7] = [
+pub const SOLUTION_OFFERS: [(&str, ResultsFormat); 8] = [
     ("application/sparql-results+json", ResultsFormat::Json),
     ("application/json", ResultsFormat::Json),
     ("application/sparql-results+xml", ResultsFormat::Xml),
@@ -14,16 +15,21 @@ pub const SOLUTION_OFFERS: [(&str, ResultsFormat); 7] = [
     ("text/tab-separated-values", ResultsFormat::Tsv),
     ("application/xml", ResultsFormat::Xml),
     ("text/xml", ResultsFormat::Xml),
+    ("application/vnd.apache.arrow.stream", ResultsFormat::Arrow),
 ];
 
 /// Media types of graphs, the preferred ones first.
-pub const GRAPH_OFFERS: [(&str, GraphFormat); 6] = [
+pub const GRAPH_OFFERS: [(&str, GraphFormat); 10] = [
     ("application/n-triples", GraphFormat::NTriples),
     ("text/turtle", GraphFormat::Turtle),
     ("application/n-quads", GraphFormat::NQuads),
     ("application/trig", GraphFormat::TriG),
+    ("application/rdf+xml", GraphFormat::RdfXml),
+    ("application/ld+json", GraphFormat::JsonLd),
     ("application/x-turtle", GraphFormat::Turtle),
     ("text/plain", GraphFormat::NTriples),
+    ("application/xml", GraphFormat::RdfXml),
+    ("text/xml", GraphFormat::RdfXml),
 ];
 
 /// A parsed `Accept` header.
@@ -39,18 +45,10 @@ impl Accept {
         let ranges = header.split(',').filter_map(|range| {
             let mut parts = range.split(';').map(str::trim);
             let (main, sub) = parts.next()?.split_once('/')?;
-            let quality = parts.find_map(|part| {
-                let (name, value) = part.split_once('=')?;
-                name.trim()
-                    .eq_ignore_ascii_case("q")
-                    .then(|| value.trim().parse::<f32>().ok())
-            });
-            let quality = quality.flatten().unwrap_or(1.0).clamp(0.0, 1.0);
-            let thousandths = (quality * 1000.0).round() as u32;
             Some((
                 main.to_ascii_lowercase(),
                 sub.to_ascii_lowercase(),
-                thousandths,
+                thousandths(parts),
             ))
         });
         Self {
@@ -88,5 +86,69 @@ impl Accept {
             .iter()
             .filter_map(|range| Some((specificity(range)?, range.2)));
         matching.max().map_or(0, |(_, quality)| quality)
+    }
+}
+
+/// The quality among the parameters of a range, 1 if there is none.
+fn thousandths<'a>(mut parameters: impl Iterator<Item = &'a str>) -> u32 {
+    let quality = parameters.find_map(|part| {
+        let (name, value) = part.split_once('=')?;
+        name.trim()
+            .eq_ignore_ascii_case("q")
+            .then(|| value.trim().parse::<f32>().ok())
+    });
+    let quality = quality.flatten().unwrap_or(1.0).clamp(0.0, 1.0);
+    (quality * 1000.0).round() as u32
+}
+
+/// A content coding that answers can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coding {
+    /// Zstandard (RFC 8878).
+    Zstd,
+    /// gzip.
+    Gzip,
+}
+
+impl Coding {
+    /// The token in headers.
+    pub const fn token(self) -> &'static str {
+        match self {
+            Self::Zstd => "zstd",
+            Self::Gzip => "gzip",
+        }
+    }
+
+    /// How the bytes are packed.
+    pub const fn compression(self) -> Compression {
+        match self {
+            Self::Zstd => Compression::Zstd,
+            Self::Gzip => Compression::Gzip,
+        }
+    }
+
+    /// The coding to answer with: the most welcome one that the header names, the faster one among equals;
+    /// none where plain bytes are more welcome by name. An error if neither a coding nor plain bytes will do.
+    pub fn choose(header: &str) -> Result<Option<Self>, &'static str> {
+        let listed: Vec<(String, u32)> = header
+            .split(',')
+            .filter_map(|range| {
+                let mut parts = range.split(';').map(str::trim);
+                let token = parts.next().filter(|token| !token.is_empty())?;
+                Some((token.to_ascii_lowercase(), thousandths(parts)))
+            })
+            .collect();
+        let of = |token: &str| listed.iter().find(|(name, _)| name == token);
+        let quality = |token: &str| of(token).or_else(|| of("*")).map(|(_, quality)| *quality);
+        let gzip = quality("gzip").max(of("x-gzip").map(|(_, quality)| *quality));
+        let best = [(quality("zstd"), Self::Zstd), (gzip, Self::Gzip)];
+        let best = best.into_iter().rev().max_by_key(|(quality, _)| *quality);
+        let (best, coding) = best.unwrap_or((None, Self::Gzip));
+        match (best.unwrap_or(0), quality("identity")) {
+            (0, Some(0)) => Err("the answer comes plain, as gzip or as zstd"),
+            (0, _) => Ok(None),
+            (best, _) if of("identity").is_some_and(|(_, plain)| *plain > best) => Ok(None),
+            _ => Ok(Some(coding)),
+        }
     }
 }

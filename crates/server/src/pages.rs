@@ -88,6 +88,8 @@ pub fn description(union_default_graph: bool) -> Response {
     }
     out.push_str(
         "  sd:resultFormat <http://www.w3.org/ns/formats/N-Triples> ;\n  \
+         sd:resultFormat <http://www.w3.org/ns/formats/RDF_XML> ;\n  \
+         sd:resultFormat <http://www.w3.org/ns/formats/JSON-LD> ;\n  \
          sd:resultFormat <http://www.w3.org/ns/formats/Turtle> .\n",
     );
     typed("text/turtle; charset=utf-8", out)

@@ -3,11 +3,11 @@
 //! Parameters that are not known are ignored, because clients send many of their own.
 
 use crate::form::decode_form;
-use crate::negotiate::Accept;
+use crate::negotiate::{Accept, Coding};
 use crate::options::parse_duration;
 use crate::problem::Problem;
 use axum::body::Bytes;
-use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header};
 use std::time::Duration;
 
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -41,6 +41,8 @@ pub struct QueryRequest {
     pub format: Option<String>,
     /// The formats by media type.
     pub accept: Accept,
+    /// How to pack the answer.
+    pub coding: Option<Coding>,
 }
 
 /// What a request to the query address asks for.
@@ -84,6 +86,7 @@ pub fn read_request(
         wanted: Wanted::Answer,
         format: None,
         accept: accept(headers),
+        coding: coding(headers)?,
     };
     let mut texts = Vec::new();
     for (name, value) in pairs {
@@ -112,11 +115,20 @@ pub fn read_request(
 
 /// The `Accept` headers of a request, as one.
 pub fn accept(headers: &HeaderMap) -> Accept {
-    let values = headers
-        .get_all(header::ACCEPT)
-        .iter()
-        .filter_map(|value| value.to_str().ok());
-    Accept::parse(&values.collect::<Vec<_>>().join(","))
+    Accept::parse(&joined(headers, &header::ACCEPT))
+}
+
+/// The coding that the `Accept-Encoding` headers of a request ask for.
+fn coding(headers: &HeaderMap) -> Result<Option<Coding>, Problem> {
+    Coding::choose(&joined(headers, &header::ACCEPT_ENCODING))
+        .map_err(|detail| Problem::new(StatusCode::NOT_ACCEPTABLE, detail))
+}
+
+/// All headers of a name, as one.
+fn joined(headers: &HeaderMap, name: &HeaderName) -> String {
+    let values = headers.get_all(name).iter();
+    let values = values.filter_map(|value| value.to_str().ok());
+    values.collect::<Vec<_>>().join(",")
 }
 
 /// The media type of the body, without parameters.

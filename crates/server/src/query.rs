@@ -26,7 +26,12 @@ use tokio::sync::oneshot;
 pub async fn answer_query(state: AppState, request: QueryRequest) -> Result<Response, Problem> {
     let cancel = Arc::new(AtomicBool::new(false));
     let (head_sender, head) = oneshot::channel();
-    let sink = ChunkSink::new(head_sender, Arc::clone(&cancel), Handle::current());
+    let sink = ChunkSink::new(
+        head_sender,
+        request.coding,
+        Arc::clone(&cancel),
+        Handle::current(),
+    );
     let entry = state.registry.enter(&request.text, Arc::clone(&cancel));
     let waiting = CancelOnDrop::new(&cancel);
     tokio::task::spawn_blocking(move || {
@@ -40,15 +45,33 @@ pub async fn answer_query(state: AppState, request: QueryRequest) -> Result<Resp
     let head = head.await.unwrap_or_else(lost)?;
     // From here on the body is what the client can hang up on.
     waiting.disarm();
-    let (media_type, body) = match head {
-        Head::Whole { media_type, bytes } => (media_type, Body::from(bytes)),
-        Head::Stream { media_type, body } => (media_type, Body::from_stream(body)),
+    let (media_type, coding, body) = match head {
+        Head::Whole {
+            media_type,
+            coding,
+            bytes,
+        } => (media_type, coding, Body::from(bytes)),
+        Head::Stream {
+            media_type,
+            coding,
+            body,
+        } => (media_type, coding, Body::from_stream(body)),
     };
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static(media_type)),
-        (header::VARY, HeaderValue::from_static("accept")),
+        (
+            header::VARY,
+            HeaderValue::from_static("accept, accept-encoding"),
+        ),
     ];
-    Ok((headers, body).into_response())
+    let mut response = (headers, body).into_response();
+    if let Some(coding) = coding {
+        let token = HeaderValue::from_static(coding.token());
+        response
+            .headers_mut()
+            .insert(header::CONTENT_ENCODING, token);
+    }
+    Ok(response)
 }
 
 /// The work of the blocking thread.
@@ -164,7 +187,7 @@ fn solution_format(request: &QueryRequest) -> Option<(&'static str, ResultsForma
     };
     chosen.map(|(media_type, format)| match format {
         ResultsFormat::Csv | ResultsFormat::Tsv => (format.media_type(), format),
-        ResultsFormat::Json | ResultsFormat::Xml => (media_type, format),
+        ResultsFormat::Json | ResultsFormat::Xml | ResultsFormat::Arrow => (media_type, format),
     })
 }
 

@@ -7,11 +7,16 @@
 //! Nothing is sent before the first chunk is full or the answer is complete, so an error before
 //! that still decides the status, and a small answer goes out whole, with its length.
 //!
+//! Where the client takes a content coding, each chunk is packed as it becomes full, and flushed, so that its rows
+//! can be unpacked when they arrive. A whole answer of less than [`PACKED_BYTES_MIN`] stays as it is.
+//!
 //! Invariant: a body ends well only after [`ChunkSink::finish`]; a sink that is dropped before, by
 //! an error or a panic, makes the body fail, which closes the connection without its end mark.
 //! Memory: [`CHUNKS_WAITING_MAX`] chunks and the one being filled.
 
+use crate::negotiate::Coding;
 use crate::problem::Problem;
+use basalt_engine::Compressor;
 use std::io::{self, Write};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,6 +29,8 @@ use tokio_stream::Stream;
 
 /// Bytes of a chunk: large enough that the channel costs nothing.
 const CHUNK_BYTES: usize = 64 << 10;
+/// Bytes of a whole answer from which packing it pays.
+const PACKED_BYTES_MIN: usize = 1024;
 /// Chunks that wait for the client before the query pauses.
 const CHUNKS_WAITING_MAX: usize = 4;
 /// How long a client may take no byte at all before it counts as gone.
@@ -36,6 +43,8 @@ pub enum Head {
     Whole {
         /// Its media type.
         media_type: &'static str,
+        /// How the bytes are packed.
+        coding: Option<Coding>,
         /// Its bytes.
         bytes: Vec<u8>,
     },
@@ -43,6 +52,8 @@ pub enum Head {
     Stream {
         /// Its media type.
         media_type: &'static str,
+        /// How the bytes are packed.
+        coding: Option<Coding>,
         /// The pieces.
         body: AnswerBody,
     },
@@ -121,6 +132,9 @@ impl Stream for AnswerBody {
 /// Where the query thread writes its answer.
 pub struct ChunkSink {
     media_type: &'static str,
+    coding: Option<Coding>,
+    /// Packs the chunks; made for the first one.
+    packer: Option<Compressor<Vec<u8>>>,
     buffer: Vec<u8>,
     head: Option<oneshot::Sender<Result<Head, Problem>>>,
     pieces: Option<mpsc::Sender<Piece>>,
@@ -129,15 +143,18 @@ pub struct ChunkSink {
 }
 
 impl ChunkSink {
-    /// A sink whose head goes to `head`; `cancel` stops the query.
+    /// A sink whose head goes to `head`, packed by `coding`; `cancel` stops the query.
     pub fn new(
         head: oneshot::Sender<Result<Head, Problem>>,
+        coding: Option<Coding>,
         cancel: Arc<AtomicBool>,
         runtime: Handle,
     ) -> Self {
         let media_type = "text/plain; charset=utf-8";
         Self {
             media_type,
+            coding,
+            packer: None,
             buffer: Vec::new(),
             head: Some(head),
             pieces: None,
@@ -154,13 +171,28 @@ impl ChunkSink {
 
     /// Ends an answer that is complete.
     pub fn finish(mut self) -> io::Result<()> {
-        if let Some(head) = self.head.take() {
-            let (media_type, bytes) = (self.media_type, std::mem::take(&mut self.buffer));
-            return head
-                .send(Ok(Head::Whole { media_type, bytes }))
-                .map_err(|_| gone());
+        if self.head.is_some() && self.buffer.len() < PACKED_BYTES_MIN {
+            self.coding = None;
         }
-        self.send_chunk()?;
+        let rest = std::mem::take(&mut self.buffer);
+        let last = match self.packer()? {
+            None => rest,
+            Some(mut packer) => {
+                packer.write_all(&rest)?;
+                packer.finish()?
+            }
+        };
+        if let Some(head) = self.head.take() {
+            let whole = Head::Whole {
+                media_type: self.media_type,
+                coding: self.coding,
+                bytes: last,
+            };
+            return head.send(Ok(whole)).map_err(|_| gone());
+        }
+        if !last.is_empty() {
+            self.send(Piece::Chunk(last))?;
+        }
         self.send(Piece::End)
     }
 
@@ -185,14 +217,35 @@ impl ChunkSink {
                 is_over: false,
                 _cancel: cancel,
             };
-            let media_type = self.media_type;
-            head.send(Ok(Head::Stream { media_type, body }))
-                .map_err(|_| gone())?;
+            let stream = Head::Stream {
+                media_type: self.media_type,
+                coding: self.coding,
+                body,
+            };
+            head.send(Ok(stream)).map_err(|_| gone())?;
             self.pieces = Some(sender);
         }
-        match std::mem::take(&mut self.buffer) {
-            bytes if bytes.is_empty() => Ok(()),
-            bytes => self.send(Piece::Chunk(bytes)),
+        let mut bytes = std::mem::take(&mut self.buffer);
+        if let Some(mut packer) = self.packer()? {
+            packer.write_all(&bytes)?;
+            packer.flush()?;
+            bytes = std::mem::take(packer.target_mut());
+            self.packer = Some(packer);
+        }
+        match bytes.is_empty() {
+            true => Ok(()),
+            false => self.send(Piece::Chunk(bytes)),
+        }
+    }
+
+    /// The packer, a new one at first; nothing without a coding.
+    fn packer(&mut self) -> io::Result<Option<Compressor<Vec<u8>>>> {
+        match (self.packer.take(), self.coding) {
+            (Some(packer), _) => Ok(Some(packer)),
+            (None, Some(coding)) => {
+                Compressor::new(Vec::new(), Some(coding.compression())).map(Some)
+            }
+            (None, None) => Ok(None),
         }
     }
 

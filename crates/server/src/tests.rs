@@ -1,7 +1,7 @@
 //! Tests of the pure parts: forms, negotiation, durations.
 
 use crate::form::decode_form;
-use crate::negotiate::{Accept, GRAPH_OFFERS, SOLUTION_OFFERS};
+use crate::negotiate::{Accept, Coding, GRAPH_OFFERS, SOLUTION_OFFERS};
 use crate::options::parse_duration;
 use std::time::Duration;
 
@@ -45,15 +45,44 @@ fn the_best_offer_wins() {
             .best(&GRAPH_OFFERS)
             .map(|offer| offer.0)
     };
-    assert_eq!(graphs("application/rdf+xml"), None);
+    assert_eq!(graphs("application/n3"), None);
     assert_eq!(
         graphs("application/rdf+xml, */*;q=0.1"),
-        Some("application/n-triples")
+        Some("application/rdf+xml")
     );
     assert_eq!(
-        graphs("application/rdf+xml, text/turtle;q=0.9"),
+        graphs("application/ld+json;profile=\"http://www.w3.org/ns/json-ld#expanded\""),
+        Some("application/ld+json")
+    );
+    assert_eq!(
+        graphs("application/rdf+xml;q=0.8, text/turtle;q=0.9"),
         Some("text/turtle")
     );
+}
+
+#[test]
+fn codings_are_chosen_by_quality() {
+    let cases = [
+        ("", None),
+        ("gzip", Some(Coding::Gzip)),
+        ("gzip, deflate, br, zstd", Some(Coding::Zstd)),
+        ("GZIP;q=1.0, zstd; Q=0.5", Some(Coding::Gzip)),
+        ("x-gzip", Some(Coding::Gzip)),
+        ("br", None),
+        ("*", Some(Coding::Zstd)),
+        ("zstd;q=0, *", Some(Coding::Gzip)),
+        ("gzip;q=0", None),
+        ("identity, gzip;q=0.5", None),
+        ("identity;q=0.5, gzip", Some(Coding::Gzip)),
+        ("identity;q=0, gzip;q=0.1", Some(Coding::Gzip)),
+    ];
+    for (header, expected) in cases {
+        assert_eq!(Coding::choose(header), Ok(expected), "{header}");
+    }
+    for header in ["identity;q=0", "br, *;q=0", "*;q=0"] {
+        assert!(Coding::choose(header).is_err(), "{header}");
+    }
+    assert_eq!(Coding::choose("*;q=0, identity;q=0.1"), Ok(None));
 }
 
 #[test]

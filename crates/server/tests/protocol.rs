@@ -109,13 +109,13 @@ fn every_format_of_graphs_and_booleans_is_there() {
         ("text/turtle", "text/turtle", "<http://e/r>"),
         (
             "application/rdf+xml, */*;q=0.1",
-            "application/n-triples",
-            TRIPLE,
+            "application/rdf+xml",
+            "<rdf:Description rdf:about=\"http://e/a\">",
         ),
         (
-            "application/rdf+xml, text/turtle;q=0.9",
-            "text/turtle",
-            "<http://e/r>",
+            "application/ld+json, text/turtle;q=0.9",
+            "application/ld+json",
+            "{\"@id\":\"http://e/a\",\"http://e/r\":[",
         ),
     ];
     for (accept, media_type, body) in graphs {
@@ -149,7 +149,8 @@ fn what_cannot_be_accepted_is_406() {
     for (accept, query) in [
         ("image/png", SELECT),
         ("text/turtle", SELECT),
-        ("application/rdf+xml", CONSTRUCT),
+        ("application/rdf+xml", SELECT),
+        ("application/vnd.apache.arrow.stream", CONSTRUCT),
         ("text/csv", CONSTRUCT),
     ] {
         let answer = post(&server, "/query", accept, query);

@@ -23,13 +23,14 @@ pub struct Dump {
         hide_env_values = true
     )]
     location: PathBuf,
-    /// Format: nt, nq, ttl, trig [default: by the name of the output, else nq, or nt for one graph]
+    /// Format: nt, nq, ttl, trig, rdfxml, jsonld [default: by the name of the output, else nq, or nt for
+    /// one graph]
     #[arg(long, env = "BASALT_FORMAT", value_parser = graph_format, hide_env_values = true)]
     format: Option<GraphFormat>,
     /// Write only this graph, as triples; `default` is the default graph
     #[arg(long, env = "BASALT_GRAPH", value_name = "IRI", hide_env_values = true)]
     graph: Option<String>,
-    /// File to write [default: standard output]
+    /// File to write, also .gz, .zst and .bz2 [default: standard output]
     #[arg(
         long,
         env = "BASALT_OUTPUT",
@@ -69,15 +70,7 @@ pub fn output_format(
     usual: Option<GraphFormat>,
 ) -> Result<GraphFormat, CliError> {
     let output = output.filter(|path| path.as_os_str() != "-");
-    let extension = output
-        .and_then(|path| path.extension()?.to_str())
-        .unwrap_or_default();
-    if ["gz", "gzip", "zst", "zstd", "bz2"].contains(&extension) {
-        let text =
-            format!("cannot write '{extension}', write to standard output and compress that");
-        return Err(CliError::Other(text));
-    }
-    let known = given.or_else(|| GraphFormat::from_extension(extension));
+    let known = given.or_else(|| output.and_then(GraphFormat::from_path));
     known.or(usual.filter(|_| output.is_none())).ok_or_else(|| {
         let name = output.map_or_else(
             || "standard output".to_owned(),
@@ -99,7 +92,7 @@ pub fn write_dump(
     let named = snapshot.named_graphs().len();
     if graph == DumpGraph::All && named > 0 && !format.has_graphs() {
         return Err(CliError::Other(format!(
-            "there are {named} named graphs, which {} cannot hold: use nq or trig, or one graph",
+            "there are {named} named graphs, which {} cannot hold: use nq, trig or jsonld, or one graph",
             format.name()
         )));
     }

@@ -5,7 +5,7 @@ use crate::output::{message, write_stdout};
 use crate::progress::LoadProgress;
 use crate::values::{graph_format, show_bytes, show_count};
 use basalt_engine::{
-    CheckDepth, Database, GraphFormat, Input, LoadOptions, LoadReport, NoProgress,
+    CheckDepth, Database, GraphFormat, Input, LoadOptions, LoadReport, NoProgress, SyntaxError,
 };
 use clap::Args;
 use serde_json::{Value, json};
@@ -19,7 +19,8 @@ const SKIPPED_SHOWN_MAX: usize = 20;
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  basalt load --location store data.nt.gz more.ttl")]
 pub struct Load {
-    /// Files in N-Triples, N-Quads, Turtle or TriG, also .gz, .zst and .bz2; `-` is standard input
+    /// Files in N-Triples, N-Quads, Turtle, TriG, RDF/XML or JSON-LD, also .gz, .zst and .bz2; `-` is
+    /// standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Folder of the store
@@ -33,13 +34,13 @@ pub struct Load {
     /// Graph for triples that name none
     #[arg(long, env = "BASALT_GRAPH", value_name = "IRI", hide_env_values = true)]
     graph: Option<String>,
-    /// Format of all files (nt, nq, ttl, trig) [default: by file name]
+    /// Format of all files (nt, nq, ttl, trig, rdfxml, jsonld) [default: by file name]
     #[arg(long, env = "BASALT_FORMAT", value_parser = graph_format, hide_env_values = true)]
     format: Option<GraphFormat>,
     /// IRI that resolves relative IRIs
     #[arg(long, env = "BASALT_BASE", value_name = "IRI", hide_env_values = true)]
     base: Option<String>,
-    /// Skip bad lines of N-Triples and N-Quads, and report them
+    /// Skip bad lines of N-Triples and N-Quads, and report them; an error in any other format is final
     #[arg(long, env = "BASALT_LENIENT", hide_env_values = true)]
     lenient: bool,
     /// Bad lines to skip before giving up
@@ -76,7 +77,7 @@ impl Load {
         let progress = LoadProgress::new(plain_bytes(&self.files));
         let report = progress.show_during(|| database.load(options, &progress))?;
         let seconds = start.elapsed().as_secs_f64();
-        show_skipped(&report);
+        show_skipped(&report.skipped, report.skipped_lines);
         let bytes = database.check(CheckDepth::Quick)?.bytes;
         match self.json {
             true => write_stdout(&format!("{}\n", to_json(&report, seconds, bytes))),
@@ -126,15 +127,16 @@ fn plain_bytes(files: &[PathBuf]) -> Option<u64> {
     sizes.sum()
 }
 
-fn show_skipped(report: &LoadReport) {
-    for error in report.skipped.iter().take(SKIPPED_SHOWN_MAX) {
+/// Shows some of the bad lines that were skipped, and how many there were.
+pub fn show_skipped(skipped: &[SyntaxError], lines: u64) {
+    for error in skipped.iter().take(SKIPPED_SHOWN_MAX) {
         message(&format!("skipped: {error}"));
     }
-    let shown = report.skipped.len().min(SKIPPED_SHOWN_MAX) as u64;
-    if report.skipped_lines > shown {
+    let shown = skipped.len().min(SKIPPED_SHOWN_MAX) as u64;
+    if lines > shown {
         message(&format!(
             "skipped: {} more lines",
-            show_count(report.skipped_lines - shown)
+            show_count(lines - shown)
         ));
     }
 }

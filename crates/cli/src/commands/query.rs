@@ -20,7 +20,8 @@ use std::time::{Duration, Instant};
 pub struct QueryCommand {
     #[command(flatten)]
     source: Source,
-    /// Format of the answer: json, xml, csv, tsv; for graphs nt, nq, ttl, trig [default: tsv, nt]
+    /// Format of the answer: json, xml, csv, tsv, arrow; for graphs nt, nq, ttl, trig, rdfxml, jsonld
+    /// [default: tsv, nt]
     #[arg(long, env = "BASALT_RESULTS_FORMAT", value_name = "FORMAT", value_parser = answer_format,
         hide_env_values = true)]
     results_format: Option<AnswerFormat>,
@@ -222,7 +223,7 @@ pub fn write_answer(
         None => Ok(ResultsFormat::Tsv),
         Some(AnswerFormat::Results(format)) => Ok(format),
         Some(AnswerFormat::Graph(format)) => Err(CliError::Other(format!(
-            "{} cannot hold solutions, use json, xml, csv or tsv",
+            "{} cannot hold solutions, use json, xml, csv, tsv or arrow",
             format.name()
         ))),
     };
@@ -237,8 +238,12 @@ pub fn write_answer(
         Answer::Graph(mut graph) => match format {
             None => Ok(write_graph(&mut graph, GraphFormat::NTriples, target)?),
             Some(AnswerFormat::Graph(format)) => Ok(write_graph(&mut graph, format, target)?),
+            Some(AnswerFormat::Results(ResultsFormat::Xml)) => {
+                Ok(write_graph(&mut graph, GraphFormat::RdfXml, target)?)
+            }
             Some(AnswerFormat::Results(_)) => {
-                let text = "the answer is a graph, use nt, nq, ttl or trig as its format";
+                let text =
+                    "the answer is a graph, use nt, nq, ttl, trig, rdfxml or jsonld as its format";
                 Err(CliError::Other(text.to_owned()))
             }
         },

@@ -1,9 +1,9 @@
-//! Whole documents of any format, as a stream: Turtle and TriG by rio_turtle, the line formats by
-//! blocks on this thread.
+//! Whole documents of any format, as a stream: Turtle and TriG by rio_turtle, RDF/XML and JSON-LD by
+//! oxrdfio (in a module of its own), the line formats by blocks on this thread.
 //!
-//! Turtle cannot be cut into independent pieces, so it is read by one thread and its first syntax error
-//! ends the document, also when reading leniently. Blank nodes without a label get labels from rio that
-//! differ from all labels of the document.
+//! All but the line formats cannot be cut into independent pieces, so they are read by one thread and the first
+//! syntax error ends the document, also when reading leniently. Blank nodes without a label get labels from the
+//! parser that differ from all labels of the document.
 //!
 //! Cost: memory for a chunk and for the longest statement; a fraction of the speed of the line formats.
 
@@ -19,14 +19,16 @@ use rio_turtle::{TriGParser, TurtleError, TurtleParser};
 
 use super::blocks::BlockReader;
 use super::lines::{LineScratch, parse_block};
+use super::oxrdfio_documents::{read_json_ld, read_rdf_xml};
 use super::single_line::{QUOTED_TRIPLE, quad_view, rio_message};
 use super::turtle_source::{SourceLog, TurtleSource};
 use super::{GraphFormat, LineFormat, QuadSink, ReadError, SyntaxError};
 
 /// Reads a document to its end and returns the number of quads.
 ///
-/// `base` resolves relative IRIs of Turtle and TriG; without it they are errors. Bad lines of the line
-/// formats go to `on_error`, which says whether to go on; the first error of Turtle or TriG is final.
+/// `base` resolves relative IRIs; without it they are errors, but for JSON-LD, whose rules drop statements
+/// with relative IRIs. Bad lines of the line formats go to `on_error`, which says whether to go on; the first error
+/// of any other format is final.
 pub fn read_document<S: QuadSink>(
     reader: impl Read,
     format: GraphFormat,
@@ -40,6 +42,8 @@ pub fn read_document<S: QuadSink>(
         GraphFormat::Turtle | GraphFormat::TriG => {
             read_turtle(reader, format == GraphFormat::TriG, base, sink)
         }
+        GraphFormat::RdfXml => read_rdf_xml(reader, base, sink),
+        GraphFormat::JsonLd => read_json_ld(reader, base, sink),
     }
 }
 
@@ -142,10 +146,10 @@ fn read_turtle<S: QuadSink>(
     };
     // Rio hides some read errors as an early end, so these come before its own verdict.
     let mut log = log.borrow_mut();
-    if let Some(error) = log.utf8_error.take() {
+    if let Some(error) = log.text.utf8_error.take() {
         return Err(error.into());
     }
-    if let Some(error) = log.io_error.take() {
+    if let Some(error) = log.text.io_error.take() {
         return Err(ReadError::io(error));
     }
     match result {
@@ -159,7 +163,10 @@ fn read_turtle<S: QuadSink>(
                 if line == 1 {
                     byte = byte.saturating_sub(prologue.len() as u64);
                 }
-                Err(log.syntax_error(line, byte, rio_message(&error)).into())
+                Err(log
+                    .text
+                    .syntax_error(line, byte, rio_message(&error))
+                    .into())
             }
             None => Err(ReadError::io(error.into())),
         },
@@ -169,14 +176,17 @@ fn read_turtle<S: QuadSink>(
 /// A directive that gives rio the base IRI: rio takes one only as a type of a crate that is not ours to
 /// name.
 fn base_prologue(base: Option<&str>) -> Result<String, SyntaxError> {
-    match base {
-        None => Ok(String::new()),
-        Some(base) => match NamedNodeRef::new(base) {
-            Ok(_) => Ok(format!("@base <{base}> . ")),
-            Err(error) => {
-                let message = format!("the base '{base}' is not an absolute IRI: {error}");
-                Err(SyntaxError::unplaced(&message))
-            }
-        },
+    check_base(base)?;
+    Ok(base.map_or_else(String::new, |base| format!("@base <{base}> . ")))
+}
+
+/// Whether the base, if there is one, can resolve IRIs.
+pub(super) fn check_base(base: Option<&str>) -> Result<(), SyntaxError> {
+    match base.map(|base| (base, NamedNodeRef::new(base))) {
+        Some((base, Err(error))) => {
+            let message = format!("the base '{base}' is not an absolute IRI: {error}");
+            Err(SyntaxError::unplaced(&message))
+        }
+        _ => Ok(()),
     }
 }

@@ -1,10 +1,10 @@
 //! Readers: bytes in, [`QuadView`]s out.
 //!
 //! The line formats go through [`blocks`] (whole-line blocks, so that many threads can parse) and
-//! [`lines`] (a fast path for plain lines, rio_turtle for the rest); Turtle and TriG go through
-//! [`document`]. [`input`] opens files and undoes compression.
+//! [`lines`] (a fast path for plain lines, rio_turtle for the rest); Turtle, TriG, RDF/XML and JSON-LD go
+//! through [`document`]. [`input`] opens files and undoes compression.
 //!
-//! **Blank nodes**: a reader reports labels as they are written (or as rio_turtle makes them up for
+//! **Blank nodes**: a reader reports labels as they are written (or as the parser makes them up for
 //! `[]` and collections). They mean something within one file only; keeping files apart is the
 //! business of whoever loads several.
 
@@ -13,9 +13,13 @@ pub mod document;
 pub mod input;
 pub mod lines;
 
+mod json_source;
+mod oxrdfio_documents;
 mod single_line;
 mod syntax_error;
 mod turtle_source;
+mod utf8_chunks;
+mod xml_source;
 
 use std::io;
 use std::path::Path;
@@ -35,6 +39,10 @@ pub enum GraphFormat {
     Turtle,
     /// Turtle with named graphs.
     TriG,
+    /// RDF/XML.
+    RdfXml,
+    /// JSON-LD 1.1, without remote contexts.
+    JsonLd,
 }
 
 /// The syntaxes of one statement per line, which can be cut anywhere between lines.
@@ -48,7 +56,14 @@ pub enum LineFormat {
 
 impl GraphFormat {
     /// All formats.
-    pub const ALL: [Self; 4] = [Self::NTriples, Self::NQuads, Self::Turtle, Self::TriG];
+    pub const ALL: [Self; 6] = [
+        Self::NTriples,
+        Self::NQuads,
+        Self::Turtle,
+        Self::TriG,
+        Self::RdfXml,
+        Self::JsonLd,
+    ];
 
     /// The format of a file name extension, in any case and without the point.
     pub fn from_extension(extension: &str) -> Option<Self> {
@@ -57,6 +72,8 @@ impl GraphFormat {
             "nq" | "nquads" => Some(Self::NQuads),
             "ttl" | "turtle" | "n3" => Some(Self::Turtle),
             "trig" => Some(Self::TriG),
+            "rdf" | "rdfxml" | "owl" | "xml" => Some(Self::RdfXml),
+            "jsonld" | "json-ld" => Some(Self::JsonLd),
             _ => None,
         }
     }
@@ -79,6 +96,8 @@ impl GraphFormat {
             "application/n-quads" | "text/x-nquads" | "text/nquads" => Some(Self::NQuads),
             "text/turtle" | "application/turtle" | "application/x-turtle" => Some(Self::Turtle),
             "application/trig" | "application/x-trig" => Some(Self::TriG),
+            "application/rdf+xml" | "application/xml" | "text/xml" => Some(Self::RdfXml),
+            "application/ld+json" => Some(Self::JsonLd),
             _ => None,
         }
     }
@@ -90,6 +109,8 @@ impl GraphFormat {
             Self::NQuads => "nq",
             Self::Turtle => "ttl",
             Self::TriG => "trig",
+            Self::RdfXml => "rdf",
+            Self::JsonLd => "jsonld",
         }
     }
 
@@ -100,6 +121,8 @@ impl GraphFormat {
             Self::NQuads => "application/n-quads",
             Self::Turtle => "text/turtle",
             Self::TriG => "application/trig",
+            Self::RdfXml => "application/rdf+xml",
+            Self::JsonLd => "application/ld+json",
         }
     }
 
@@ -110,12 +133,14 @@ impl GraphFormat {
             Self::NQuads => "N-Quads",
             Self::Turtle => "Turtle",
             Self::TriG => "TriG",
+            Self::RdfXml => "RDF/XML",
+            Self::JsonLd => "JSON-LD",
         }
     }
 
     /// Whether the format can name graphs.
     pub const fn has_graphs(self) -> bool {
-        matches!(self, Self::NQuads | Self::TriG)
+        matches!(self, Self::NQuads | Self::TriG | Self::JsonLd)
     }
 
     /// The line format, if this is one.
@@ -123,7 +148,7 @@ impl GraphFormat {
         match self {
             Self::NTriples => Some(LineFormat::NTriples),
             Self::NQuads => Some(LineFormat::NQuads),
-            Self::Turtle | Self::TriG => None,
+            Self::Turtle | Self::TriG | Self::RdfXml | Self::JsonLd => None,
         }
     }
 }

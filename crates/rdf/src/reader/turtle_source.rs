@@ -2,10 +2,10 @@
 //!
 //! The bytes pass unchanged; on the way they are checked and noted, because rio does not:
 //!
-//! * they must be UTF-8 everywhere, comments included;
+//! * they must be UTF-8 everywhere, comments included ([`Utf8Chunks`], which also keeps the last lines
+//!   for errors to quote);
 //! * language tags written with capitals are remembered, since rio reports them in lower case. Rio
-//!   reports literals in the order of the text, so the n-th tag reported is the n-th seen here;
-//! * the last lines are kept, so that an error can quote its text.
+//!   reports literals in the order of the text, so the n-th tag reported is the n-th seen here.
 //!
 //! Cost: one small step of a state machine per byte, a fraction of what rio spends on it.
 
@@ -14,31 +14,17 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead, Read};
 use std::rc::Rc;
 
-use memchr::{memchr_iter, memrchr};
-
-use super::SyntaxError;
-use super::lines::invalid_utf8;
-
-/// Bytes read at once.
-const CHUNK_BYTES: usize = 64 << 10;
-/// Bytes kept for quoting; rio reads ahead by less.
-const RECENT_BYTES: usize = 64 << 10;
+use super::utf8_chunks::{TextLog, Utf8Chunks};
 
 /// What was noted about the bytes that have passed.
 #[derive(Debug, Default)]
 pub(super) struct SourceLog {
+    /// The text, for errors.
+    pub(super) text: TextLog,
     /// Number and text of the tags with capitals that rio has not yet reported.
     capital_tags: VecDeque<(u64, Box<str>)>,
     /// Tags reported by rio.
     reported_tags: u64,
-    /// The last bytes passed.
-    recent: Vec<u8>,
-    /// The line number of the first of them.
-    recent_line: u64,
-    /// Bytes that are not UTF-8.
-    pub(super) utf8_error: Option<SyntaxError>,
-    /// Why the bytes could not be read; rio hides some of these.
-    pub(super) io_error: Option<io::Error>,
 }
 
 impl SourceLog {
@@ -54,43 +40,15 @@ impl SourceLog {
             _ => None,
         }
     }
-
-    /// A syntax error at a line and a byte of it, both from 1, with the text if it is still known.
-    pub(super) fn syntax_error(&self, line: u64, byte: u64, message: String) -> SyntaxError {
-        let mut lines = self.recent.split(|byte| *byte == b'\n');
-        let skip = line.checked_sub(self.recent_line.max(1));
-        let bytes = skip
-            .and_then(|skip| lines.nth(usize::try_from(skip).ok()?))
-            .unwrap_or(&[]);
-        let text = String::from_utf8_lossy(bytes);
-        let offset = usize::try_from(byte.saturating_sub(1)).unwrap_or(usize::MAX);
-        SyntaxError::at(line, &text, offset, message)
-    }
-
-    /// Appends to the recent bytes and drops old ones by whole lines where it can.
-    fn remember(&mut self, bytes: &[u8]) {
-        self.recent_line = self.recent_line.max(1);
-        if self.recent.len() > RECENT_BYTES {
-            let old = self.recent.len() - RECENT_BYTES / 2;
-            let end = memrchr(b'\n', &self.recent[..old]).map_or(old, |at| at + 1);
-            self.recent_line += memchr_iter(b'\n', &self.recent[..end]).count() as u64;
-            self.recent.drain(..end);
-        }
-        self.recent.extend_from_slice(bytes);
-    }
 }
 
 /// A reader that checks and notes; see the [module documentation](self).
 pub(super) struct TurtleSource<R> {
-    /// The bytes.
-    reader: R,
-    /// What was read; `start..end` is checked and not yet taken, the rest is a cut character.
-    buffer: Vec<u8>,
-    /// First byte not yet taken.
+    /// The text.
+    chunks: Utf8Chunks<R>,
+    /// First byte of the chunk not yet taken.
     start: usize,
-    /// End of the checked bytes.
-    end: usize,
-    /// Where in the syntax the checked bytes end.
+    /// Where in the syntax the chunk ends.
     scanner: TagScanner,
     /// The notes, shared with whoever reads rio's terms.
     log: Rc<RefCell<SourceLog>>,
@@ -98,13 +56,10 @@ pub(super) struct TurtleSource<R> {
 
 impl<R: Read> TurtleSource<R> {
     pub(super) fn new(reader: R, log: Rc<RefCell<SourceLog>>) -> Self {
-        let scanner = TagScanner::default();
         Self {
-            reader,
-            buffer: Vec::new(),
+            chunks: Utf8Chunks::new(reader),
             start: 0,
-            end: 0,
-            scanner,
+            scanner: TagScanner::default(),
             log,
         }
     }
@@ -112,50 +67,24 @@ impl<R: Read> TurtleSource<R> {
     /// Reads, checks and notes the next chunk; leaves nothing at the end and after a failure.
     fn fill(&mut self) -> io::Result<()> {
         let mut log = self.log.borrow_mut();
-        if log.utf8_error.is_some() || log.io_error.is_some() {
-            return Err(io::Error::other("an earlier read failed"));
-        }
-        self.buffer.drain(..self.end);
-        (self.start, self.end) = (0, 0);
-        let carried = self.buffer.len();
-        let mut chunk = self.reader.by_ref().take(CHUNK_BYTES as u64);
-        if let Err(error) = chunk.read_to_end(&mut self.buffer) {
-            log.io_error = Some(error);
-            return Err(io::Error::other("the read failed"));
-        }
-        let is_end = self.buffer.len() - carried < CHUNK_BYTES;
-        let valid = match std::str::from_utf8(&self.buffer) {
-            Ok(_) => self.buffer.len(),
-            Err(error) if error.error_len().is_none() && !is_end => error.valid_up_to(),
-            Err(error) => {
-                let at = error.valid_up_to();
-                let line_start = memrchr(b'\n', &self.buffer[..at]).map_or(0, |i| i + 1);
-                log.remember(&self.buffer[..line_start]);
-                let lines = memchr_iter(b'\n', &log.recent).count() as u64;
-                let line = log.recent_line + lines;
-                let fault = invalid_utf8(line, &self.buffer[line_start..], at - line_start);
-                log.utf8_error = Some(fault);
-                return Err(io::Error::other("not UTF-8"));
-            }
-        };
-        self.end = valid;
-        let checked = &self.buffer[..valid];
-        log.remember(checked);
-        self.scanner.scan(checked, &mut log.capital_tags);
+        self.start = 0;
+        self.chunks.next_chunk(&mut log.text)?;
+        self.scanner
+            .scan(self.chunks.chunk(), &mut log.capital_tags);
         Ok(())
     }
 }
 
 impl<R: Read> BufRead for TurtleSource<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.start == self.end {
+        if self.start == self.chunks.chunk().len() {
             self.fill()?;
         }
-        Ok(&self.buffer[self.start..self.end])
+        Ok(&self.chunks.chunk()[self.start..])
     }
 
     fn consume(&mut self, amount: usize) {
-        self.start = (self.start + amount).min(self.end);
+        self.start = (self.start + amount).min(self.chunks.chunk().len());
     }
 }
 

@@ -54,21 +54,11 @@ impl Grouped {
     }
 
     /// Adds a prefix; the last of equal names counts, as it would in the text.
-    pub(super) fn add_prefix(&mut self, name: &str, namespace: &str) -> io::Result<()> {
-        let is_name = name.is_empty()
-            || (name.starts_with(|c: char| c.is_ascii_alphabetic())
-                && name
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')));
-        if !is_name || oxrdf::NamedNodeRef::new(namespace).is_err() {
-            let message = format!("not a usable prefix: '{name}: <{namespace}>'");
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-        }
+    pub(super) fn add_prefix(&mut self, name: &str, namespace: &str) {
         self.prefixes.retain(|(other, _)| other != name);
         self.prefixes.push((name.to_owned(), namespace.to_owned()));
         self.prefixes
             .sort_by_key(|(_, namespace)| std::cmp::Reverse(namespace.len()));
-        Ok(())
     }
 
     /// Appends the declarations of the prefixes.
@@ -166,6 +156,20 @@ impl Grouped {
         }
         false
     }
+}
+
+/// Refuses a prefix that could not be read again.
+pub(super) fn check_prefix(name: &str, namespace: &str) -> io::Result<()> {
+    let is_name = name.is_empty()
+        || (name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')));
+    if is_name && oxrdf::NamedNodeRef::new(namespace).is_ok() {
+        return Ok(());
+    }
+    let message = format!("not a usable prefix: '{name}: <{namespace}>'");
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
 /// Whether the lexical form alone is read as a literal of this datatype.

@@ -1,14 +1,19 @@
 //! Writers: [`QuadView`]s in, text out, as a stream.
 //!
 //! N-Triples and N-Quads are written one statement per line, escaped as the canonical forms ask.
-//! Turtle and TriG group consecutive quads of one graph, subject and predicate, so that sorted input
-//! gives readable text; nothing is held back longer than the text of the buffer.
+//! Turtle and TriG group consecutive quads of one graph, subject and predicate, RDF/XML and JSON-LD those of
+//! one subject, so that sorted input gives readable text; nothing is held back longer than the text of the buffer.
 //!
-//! Invariant: reading the text again gives the same quads, blank nodes renamed at most.
+//! Invariant: reading the text again gives the same quads, blank nodes renamed at most. What a format
+//! cannot say (a named graph, some predicates and characters in RDF/XML) is an error.
 //!
 //! Cost: text is gathered in one buffer and written when that is full, so the target needs none.
 
+pub mod compress;
+
 mod grouped;
+mod json_ld;
+mod rdf_xml;
 mod terms;
 
 use std::io::{self, Write};
@@ -17,6 +22,8 @@ use crate::reader::GraphFormat;
 use crate::term_view::QuadView;
 
 use grouped::Grouped;
+use json_ld::JsonLd;
+use rdf_xml::RdfXml;
 
 /// Bytes gathered before they are written.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -37,6 +44,10 @@ enum Layout {
     Lines(GraphFormat),
     /// Grouped, as Turtle or TriG.
     Grouped(Box<Grouped>),
+    /// As RDF/XML.
+    RdfXml(Box<RdfXml>),
+    /// As JSON-LD.
+    JsonLd(Box<JsonLd>),
 }
 
 impl<W: Write> QuadWriter<W> {
@@ -47,6 +58,8 @@ impl<W: Write> QuadWriter<W> {
             GraphFormat::Turtle | GraphFormat::TriG => {
                 Layout::Grouped(Box::new(Grouped::new(format)))
             }
+            GraphFormat::RdfXml => Layout::RdfXml(Box::default()),
+            GraphFormat::JsonLd => Layout::JsonLd(Box::default()),
         };
         Self {
             target,
@@ -56,29 +69,36 @@ impl<W: Write> QuadWriter<W> {
     }
 
     /// A writer that shortens IRIs by these pairs of prefix name and namespace where the format knows
-    /// prefixes; a name or namespace that could not be read again is an error.
+    /// prefixes (Turtle, TriG, RDF/XML); a name or namespace that could not be read again is an error.
     pub fn with_prefixes<'p>(
         target: W,
         format: GraphFormat,
         prefixes: impl IntoIterator<Item = (&'p str, &'p str)>,
     ) -> io::Result<Self> {
         let mut writer = Self::new(target, format);
-        if let Layout::Grouped(grouped) = &mut writer.layout {
-            for (name, namespace) in prefixes {
-                grouped.add_prefix(name, namespace)?;
+        for (name, namespace) in prefixes {
+            grouped::check_prefix(name, namespace)?;
+            match &mut writer.layout {
+                Layout::Grouped(grouped) => grouped.add_prefix(name, namespace),
+                Layout::RdfXml(rdf_xml) => rdf_xml.add_prefix(name, namespace),
+                Layout::Lines(_) | Layout::JsonLd(_) => {}
             }
+        }
+        if let Layout::Grouped(grouped) = &writer.layout {
             grouped.write_prefixes(&mut writer.buffer);
         }
         Ok(writer)
     }
 
-    /// Writes one quad; a named graph in a format without graphs and a literal out of its place are
-    /// errors, before anything of the quad is written.
+    /// Writes one quad. What the format cannot say, such as a named graph in Turtle, and a literal out of
+    /// its place are errors, before anything of the quad is written.
     pub fn quad(&mut self, quad: QuadView<'_>) -> io::Result<()> {
         check(quad, self.format())?;
         match &mut self.layout {
             Layout::Lines(_) => terms::push_line(&mut self.buffer, quad),
             Layout::Grouped(grouped) => grouped.push_quad(&mut self.buffer, quad),
+            Layout::RdfXml(rdf_xml) => rdf_xml.push_triple(&mut self.buffer, quad)?,
+            Layout::JsonLd(json_ld) => json_ld.push_quad(&mut self.buffer, quad),
         }
         if self.buffer.len() >= BUFFER_BYTES {
             self.write_buffer()?;
@@ -88,8 +108,11 @@ impl<W: Write> QuadWriter<W> {
 
     /// Ends the last statement, writes all that is left and gives back the target.
     pub fn finish(mut self) -> io::Result<W> {
-        if let Layout::Grouped(grouped) = &mut self.layout {
-            grouped.push_end(&mut self.buffer);
+        match &mut self.layout {
+            Layout::Lines(_) => {}
+            Layout::Grouped(grouped) => grouped.push_end(&mut self.buffer),
+            Layout::RdfXml(rdf_xml) => rdf_xml.push_end(&mut self.buffer),
+            Layout::JsonLd(json_ld) => json_ld.push_end(&mut self.buffer),
         }
         self.write_buffer()?;
         self.target.flush()?;
@@ -101,6 +124,8 @@ impl<W: Write> QuadWriter<W> {
         match &self.layout {
             Layout::Lines(format) => *format,
             Layout::Grouped(grouped) => grouped.format(),
+            Layout::RdfXml(_) => GraphFormat::RdfXml,
+            Layout::JsonLd(_) => GraphFormat::JsonLd,
         }
     }
 

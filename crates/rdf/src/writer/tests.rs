@@ -143,6 +143,33 @@ fn any_quad() -> impl Strategy<Value = oxrdf::Quad> {
     (subject, predicate, object, graph).prop_map(|(s, p, o, g)| oxrdf::Quad::new(s, p, o, g))
 }
 
+/// Quads with the blank nodes named by their first occurrence.
+fn renamed(quads: &[oxrdf::Quad]) -> Vec<String> {
+    let mut labels: Vec<String> = Vec::new();
+    let mut number = |label: &str| {
+        let known = labels.iter().position(|other| other == label);
+        known.unwrap_or_else(|| {
+            labels.push(label.to_owned());
+            labels.len() - 1
+        })
+    };
+    let lines = quads.iter().map(|quad| {
+        let view = QuadView::from(quad.as_ref());
+        let terms = [
+            Some(view.subject),
+            Some(view.predicate),
+            Some(view.object),
+            view.graph,
+        ];
+        let shown = terms.into_iter().flatten().map(|term| match term {
+            TermView::Blank(label) => format!("_:{}", number(label)),
+            term => term.to_string(),
+        });
+        shown.collect::<Vec<_>>().join(" ")
+    });
+    lines.collect()
+}
+
 proptest! {
     #[test]
     fn everything_written_reads_back(
@@ -156,9 +183,177 @@ proptest! {
             if !format.has_graphs() {
                 expected.iter_mut().for_each(|q| q.graph_name = oxrdf::GraphName::DefaultGraph);
             }
+            if format == GraphFormat::RdfXml {
+                expected.retain(|quad| {
+                    let mut alone = QuadWriter::new(Vec::new(), format);
+                    alone.quad(QuadView::from(quad.as_ref())).is_ok()
+                });
+            }
             let views: Vec<_> = expected.iter().map(|q| QuadView::from(q.as_ref())).collect();
             let text = written(&views, format);
-            prop_assert_eq!(read(text.as_bytes(), format), expected, "{}", text);
+            let mut actual = read(text.as_bytes(), format);
+            if format == GraphFormat::JsonLd {
+                // Its reader gives the types of a node first.
+                expected.sort_by_key(ToString::to_string);
+                actual.sort_by_key(ToString::to_string);
+            }
+            match format {
+                GraphFormat::RdfXml => prop_assert_eq!(renamed(&actual), renamed(&expected), "{}", text),
+                _ => prop_assert_eq!(actual, expected, "{}", text),
+            }
         }
+    }
+}
+
+#[test]
+fn rdf_xml_groups_by_subject_and_escapes() {
+    let quads = [
+        quad(
+            "http://e/s",
+            "http://e/p",
+            TermView::simple("a<b>&\r\n"),
+            None,
+        ),
+        quad(
+            "http://e/s",
+            "http://f#q",
+            TermView::language("x", "de-AT"),
+            None,
+        ),
+        quad(
+            "http://e/t",
+            "http://e/p.q-1",
+            TermView::Iri("http://e/o?a&b"),
+            None,
+        ),
+    ];
+    let expected = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+        <rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\"\n    \
+        xmlns=\"http://e/deep/\"\n    xmlns:ex=\"http://e/\">\n\
+        <rdf:Description rdf:about=\"http://e/s\">\n  \
+        <ex:p>a&lt;b&gt;&amp;&#xD;\n</ex:p>\n  \
+        <q xmlns=\"http://f#\" xml:lang=\"de-AT\">x</q>\n\
+        </rdf:Description>\n<rdf:Description rdf:about=\"http://e/t\">\n  \
+        <ex:p.q-1 rdf:resource=\"http://e/o?a&amp;b\"/>\n</rdf:Description>\n</rdf:RDF>\n";
+    assert_eq!(written(&quads, GraphFormat::RdfXml), expected);
+}
+
+#[test]
+fn rdf_xml_refuses_what_xml_cannot_say() {
+    let simple = TermView::simple("x");
+    let refused = [
+        (
+            quad("http://e/s", "http://e/1", simple, None),
+            "<http://e/1>",
+        ),
+        (quad("http://e/s", "http://e/", simple, None), "<http://e/>"),
+        (
+            quad(
+                "http://e/s",
+                "http://www.w3.org/1999/02/22-rdf-syntax-ns#li",
+                simple,
+                None,
+            ),
+            "#li>",
+        ),
+        (
+            quad("http://e/s", "http://e/p", TermView::simple("a\u{1}"), None),
+            "U+0001",
+        ),
+        (
+            quad("http://e/s", "http://e/p", simple, Some("http://e/g")),
+            "<http://e/g>",
+        ),
+    ];
+    for (quad, quoted) in refused {
+        let mut writer = QuadWriter::new(Vec::new(), GraphFormat::RdfXml);
+        let error = writer
+            .quad(quad)
+            .expect_err("it cannot be written")
+            .to_string();
+        assert!(
+            error.starts_with("RDF/XML ") && error.contains(quoted),
+            "{error}"
+        );
+        let text = writer.finish().expect("memory");
+        assert_eq!(read(&text, GraphFormat::RdfXml), [], "nothing was written");
+    }
+}
+
+#[test]
+fn blank_nodes_stay_apart_in_rdf_xml() {
+    let labels = ["a", "0", "x_0", "x__3a_", ":", "a.b", "é", "x_", "x"];
+    let views: Vec<_> = labels
+        .iter()
+        .map(|label| QuadView {
+            subject: TermView::Blank(label),
+            ..quad("http://e/s", "http://e/p", TermView::Blank(label), None)
+        })
+        .collect();
+    let quads = read(
+        written(&views, GraphFormat::RdfXml).as_bytes(),
+        GraphFormat::RdfXml,
+    );
+    let distinct: std::collections::BTreeSet<_> =
+        quads.iter().map(|q| q.subject.to_string()).collect();
+    assert_eq!(distinct.len(), labels.len());
+    assert!(
+        quads
+            .iter()
+            .all(|q| q.subject.to_string() == q.object.to_string())
+    );
+}
+
+#[test]
+fn json_ld_is_one_array_of_nodes() {
+    let class = TermView::Iri("http://e/C");
+    let rdf_type = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
+    let quads = [
+        quad("http://e/s", rdf_type, class, None),
+        quad("http://e/s", rdf_type, TermView::Iri("http://e/D"), None),
+        quad(
+            "http://e/s",
+            "http://e/p",
+            TermView::simple("a\"\u{1}"),
+            None,
+        ),
+        quad("http://e/s", rdf_type, class, None),
+        quad(
+            "http://e/s",
+            "http://e/p",
+            TermView::language("x", "EN"),
+            Some("http://e/g"),
+        ),
+    ];
+    let expected = "[\n{\"@id\":\"http://e/s\",\"@type\":[\"http://e/C\",\"http://e/D\"],\
+        \"http://e/p\":[{\"@value\":\"a\\\"\\u0001\"}]},\n\
+        {\"@id\":\"http://e/s\",\"@type\":[\"http://e/C\"]},\n\
+        {\"@id\":\"http://e/g\",\"@graph\":[{\"@id\":\"http://e/s\",\
+        \"http://e/p\":[{\"@language\":\"EN\",\"@value\":\"x\"}]}]}\n]\n";
+    assert_eq!(written(&quads, GraphFormat::JsonLd), expected);
+}
+
+#[test]
+fn what_is_compressed_is_read_again() {
+    use crate::reader::input::{Compression, Input};
+    use std::io::Read;
+    let text = "<http://e/s> <http://e/p> \"x\" .\n".repeat(10_000);
+    for compression in [
+        None,
+        Some(Compression::Gzip),
+        Some(Compression::Zstd),
+        Some(Compression::Bzip2),
+    ] {
+        let mut packer = compress::Compressor::new(Vec::new(), compression).expect("memory");
+        packer.write_all(text.as_bytes()).expect("memory");
+        let packed = packer.finish().expect("memory");
+        assert_eq!(packed.len() < text.len() / 10, compression.is_some());
+        let input = Input::from_reader("x", None, io::Cursor::new(packed)).expect("text");
+        let mut again = String::new();
+        input
+            .into_reader()
+            .read_to_string(&mut again)
+            .expect("whole");
+        assert!(again == text, "{compression:?}");
     }
 }
