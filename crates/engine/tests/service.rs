@@ -323,11 +323,11 @@ fn silent_failures_are_one_empty_solution() {
                 4,
             ),
             (
-                format!("SELECT * {{ ?s :p ?o SERVICE SILENT ?nowhere {{ ?o :q ?v }} }}"),
+                "SELECT * { ?s :p ?o SERVICE SILENT ?nowhere { ?o :q ?v } }".to_owned(),
                 4,
             ),
             (
-                format!("SELECT * {{ BIND(1 AS ?e) ?s :p ?o SERVICE SILENT ?e {{ ?o :q ?v }} }}"),
+                "SELECT * { BIND(1 AS ?e) ?s :p ?o SERVICE SILENT ?e { ?o :q ?v } }".to_owned(),
                 4,
             ),
             (
