@@ -22,6 +22,7 @@ pub mod quad_table;
 pub mod table;
 
 mod check;
+mod counting;
 mod dirty_rows;
 mod matching;
 pub mod snapshot;
@@ -29,6 +30,7 @@ pub mod statistics;
 pub mod version_writer;
 
 pub use check::{CheckDepth, CheckReport};
+pub use counting::{GraphSet, PredicateGraph};
 pub use dictionary::Dictionary;
 pub use error::StoreError;
 pub use folder::{Folder, Storage};

@@ -5,6 +5,7 @@
 //! version replaces its own, even though the files are unlinked then.
 
 use crate::check::{self, CheckDepth, CheckReport};
+use crate::counting::{self, CountCache, GraphSet, PredicateGraph};
 use crate::dictionary::Dictionary;
 use crate::error::StoreError;
 use crate::extents::Extents;
@@ -34,6 +35,7 @@ pub(crate) struct Version {
     pub(crate) statistics_file: SectionFile,
     pub(crate) folder: Folder,
     named_graphs: Vec<(TermId, u64)>,
+    pub(crate) counts: CountCache,
 }
 
 impl Version {
@@ -68,6 +70,7 @@ impl Version {
             statistics,
             statistics_file,
             folder,
+            counts: CountCache::default(),
         };
         version.check_listed_files()?;
         Ok(version)
@@ -229,6 +232,38 @@ impl Snapshot {
         visit: &mut dyn FnMut(QuadIds) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         matching::matching(&self.0, pattern, visit)
+    }
+
+    /// Quads by predicate and graph, ascending by both; counted at first use.
+    pub fn predicate_graphs(&self) -> Result<&[PredicateGraph], StoreError> {
+        counting::predicate_graphs(&self.0)
+    }
+
+    /// Quads with this object by predicate (this one, or any) and graph, ascending by both.
+    pub fn object_graphs(
+        &self,
+        predicate: Option<TermId>,
+        object: TermId,
+    ) -> Result<Vec<PredicateGraph>, StoreError> {
+        counting::object_graphs(&self.0, predicate, object)
+    }
+
+    /// The objects of a predicate in these graphs with the number of their quads, ascending.
+    pub fn object_counts(
+        &self,
+        predicate: TermId,
+        graphs: &GraphSet,
+    ) -> Result<Vec<(TermId, u64)>, StoreError> {
+        counting::object_counts(&self.0, predicate, graphs)
+    }
+
+    /// The number of subjects that have a quad of the predicate (or of any) in these graphs.
+    pub fn distinct_subjects(
+        &self,
+        predicate: Option<TermId>,
+        graphs: &GraphSet,
+    ) -> Result<u64, StoreError> {
+        counting::distinct_subjects(&self.0, predicate, graphs)
     }
 
     /// Verifies the version: that its files are whole, and if `deep` is wanted every checksum

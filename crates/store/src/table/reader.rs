@@ -149,6 +149,17 @@ impl Table {
         }
     }
 
+    /// The home graph of all rows of a segment, if they have the same.
+    pub(crate) fn graph_of_segment(&self, segment_idx: usize) -> Option<TermId> {
+        let Some(graphs) = &self.graphs else {
+            return self.constant_graph();
+        };
+        let zone = &graphs.segments[segment_idx].zone;
+        let rows = graphs.rows_of_segment(segment_idx).len();
+        let same = zone.min == zone.max && zone.values as usize == rows;
+        same.then_some(TermId(zone.min))
+    }
+
     /// Quads in cells by home graph, ascending by graph.
     pub fn graph_totals(&self) -> &[(TermId, u64)] {
         &self.graph_totals
