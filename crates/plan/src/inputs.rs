@@ -16,6 +16,7 @@ impl Op {
             | Self::Outer
             | Self::Values { .. }
             | Self::StarScan { .. }
+            | Self::CountScan { .. }
             | Self::PatternScan { .. } => Vec::new(),
             Self::StarJoin { input, .. }
             | Self::PatternJoin { input, .. }
@@ -42,6 +43,7 @@ impl Op {
             | Self::Outer
             | Self::Values { .. }
             | Self::StarScan { .. }
+            | Self::CountScan { .. }
             | Self::PatternScan { .. } => Vec::new(),
             Self::StarJoin { input, .. }
             | Self::PatternJoin { input, .. }

@@ -16,7 +16,7 @@ use crate::join_order::{hash_join, outer_row};
 use crate::logical::{JoinGroup, Logical, certain_values, is_certain};
 use crate::physical::{Aggregate, AggregateFunction, Expr, JoinKind, Node, Op, Slot, SortKey};
 use crate::planner::{PlanError, Planner, node};
-use crate::rules::distribute_union;
+use crate::rules::{count_scan, distribute_union};
 use crate::slot_set::SlotSet;
 
 /// The slots that the row around an EXISTS provides.
@@ -113,6 +113,9 @@ impl Planner<'_> {
     }
 
     fn distinct(&mut self, input: &Logical, outer: &Outer) -> Result<Node, PlanError> {
+        if let Some(counted) = count_scan::distinct(self, input, outer)? {
+            return Ok(counted);
+        }
         let input = self.lower(input, outer)?;
         let rows = input.estimated_rows;
         let cost = input.estimated_cost + rows * GROUP_ROW;
@@ -318,6 +321,9 @@ impl Planner<'_> {
         aggregates: &[Aggregate],
         outer: &Outer,
     ) -> Result<Node, PlanError> {
+        if let Some(counted) = count_scan::aggregate(self, input, keys, aggregates, outer)? {
+            return Ok(counted);
+        }
         let mut input = self.lower(input, outer)?;
         let mut aggregates = aggregates.to_vec();
         for aggregate in &aggregates {

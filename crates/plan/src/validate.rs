@@ -199,6 +199,11 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
                 .collect();
             (slots, slots)
         }
+        Op::CountScan { key, counts, .. } => {
+            let slots = key.iter().copied().chain(counts.iter().map(|c| c.slot));
+            let slots = slots.collect();
+            (slots, slots)
+        }
         Op::Union { inputs } => {
             let all = inputs
                 .iter()
@@ -231,6 +236,24 @@ fn check_shape(node: &Node) -> Result<(), String> {
             node,
             "a key is missing",
         ),
+        Op::CountScan {
+            pattern,
+            key,
+            counts,
+        } => {
+            let slots = pattern.slots();
+            let distinct = SlotSet::of(&slots).iter().count() == slots.len();
+            let read = key
+                .iter()
+                .chain(counts.iter().filter_map(|c| c.distinct.as_ref()));
+            let known = read.into_iter().all(|slot| slots.contains(slot));
+            let free = pattern.subject.slot().is_some();
+            ensure(
+                distinct && known && free,
+                node,
+                "a count of a pattern that cannot be counted",
+            )
+        }
         Op::Values { rows } => {
             let width = node.schema.len();
             ensure(

@@ -8,6 +8,8 @@
 //! per question; the others read inverses and POSG each time.
 
 use crate::error::StoreError;
+use crate::irregular_predicates;
+use crate::link_sources::cells_that_may_hold;
 use crate::snapshot::Version;
 use crate::table::{Cells, Table};
 use basalt_rdf::TermId;
@@ -107,9 +109,11 @@ pub(crate) fn predicate_graphs(version: &Version) -> Result<&[PredicateGraph], S
         }
     }
     for (predicate, _) in version.quad_table.predicates() {
-        version.quad_table.graphs_of(predicate, &mut |graph, quads| {
-            tally.add(predicate, graph, quads);
-        })?;
+        version
+            .quad_table
+            .graphs_of(predicate, &mut |graph, quads| {
+                tally.add(predicate, graph, quads);
+            })?;
     }
     let counted = tally.finish();
     Ok(version.counts.predicate_graphs.get_or_init(|| counted))
@@ -171,26 +175,22 @@ pub(crate) fn object_graphs(
 ) -> Result<Vec<PredicateGraph>, StoreError> {
     let mut tally = Tally::default();
     let (mut rows, mut graphs) = (Vec::new(), Vec::new());
-    for table in &version.tables {
-        for cells in cells_of(table, predicate) {
-            if !cells.may_hold(object) {
-                continue;
-            }
-            let graph = table.constant_graph();
-            if let (Some(graph), Some(quads)) = (graph, cells.count_object(object)) {
-                tally.add(cells.predicate(), graph, quads);
-                continue;
-            }
-            rows.clear();
-            cells.find(object, &mut rows);
-            graphs.clear();
-            table.gather_graphs(&rows, &mut graphs);
-            tally.add_all(cells.predicate(), &graphs);
+    for (table_idx, cells) in cells_that_may_hold(version, predicate, object) {
+        let table = &version.tables[table_idx];
+        let graph = table.constant_graph();
+        if let (Some(graph), Some(quads)) = (graph, cells.count_object(object)) {
+            tally.add(cells.predicate(), graph, quads);
+            continue;
         }
+        rows.clear();
+        cells.find(object, &mut rows);
+        graphs.clear();
+        table.gather_graphs(&rows, &mut graphs);
+        tally.add_all(cells.predicate(), &graphs);
     }
-    let predicates: Vec<TermId> = match predicate {
+    let predicates = match predicate {
         Some(predicate) => vec![predicate],
-        None => version.quad_table.predicates().map(|(p, _)| p).collect(),
+        None => irregular_predicates::of_object(version, object)?,
     };
     let mut found = Vec::new();
     for predicate in predicates {
@@ -240,9 +240,7 @@ pub(crate) fn object_counts(
         }
         ControlFlow::Continue(())
     };
-    version
-        .quad_table
-        .scan_by_object(predicate, &mut visit)?;
+    version.quad_table.scan_by_object(predicate, &mut visit)?;
     // Runs that ascend already, one for each place, which a stable sort merges.
     pairs.sort_by_key(|(object, _)| *object);
     pairs.dedup_by(|next, kept| {

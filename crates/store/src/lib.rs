@@ -24,6 +24,8 @@ pub mod table;
 mod check;
 mod counting;
 mod dirty_rows;
+mod irregular_predicates;
+mod link_sources;
 mod matching;
 pub mod snapshot;
 pub mod statistics;

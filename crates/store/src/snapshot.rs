@@ -10,6 +10,8 @@ use crate::dictionary::Dictionary;
 use crate::error::StoreError;
 use crate::extents::Extents;
 use crate::folder::{Folder, Storage};
+use crate::irregular_predicates::IrregularPredicates;
+use crate::link_sources::LinkSources;
 use crate::manifest::{Manifest, version_path};
 use crate::matching::{self, QuadIds, QuadPattern};
 use crate::quad_table::QuadTable;
@@ -36,6 +38,8 @@ pub(crate) struct Version {
     pub(crate) folder: Folder,
     named_graphs: Vec<(TermId, u64)>,
     pub(crate) counts: CountCache,
+    pub(crate) irregular_predicates: IrregularPredicates,
+    pub(crate) link_sources: LinkSources,
 }
 
 impl Version {
@@ -71,6 +75,8 @@ impl Version {
             statistics_file,
             folder,
             counts: CountCache::default(),
+            irregular_predicates: IrregularPredicates::default(),
+            link_sources: LinkSources::default(),
         };
         version.check_listed_files()?;
         Ok(version)
@@ -231,7 +237,18 @@ impl Snapshot {
         pattern: &QuadPattern,
         visit: &mut dyn FnMut(QuadIds) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        matching::matching(&self.0, pattern, visit)
+        matching::matching(&self.0, pattern, None, visit)
+    }
+
+    /// As [`Self::matching`], but places that have no quads in these graphs are passed over. Quads of other
+    /// graphs may be visited nevertheless.
+    pub fn matching_among(
+        &self,
+        pattern: &QuadPattern,
+        graphs: &GraphSet,
+        visit: &mut dyn FnMut(QuadIds) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        matching::matching(&self.0, pattern, Some(graphs), visit)
     }
 
     /// Quads by predicate and graph, ascending by both; counted at first use.

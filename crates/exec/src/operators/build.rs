@@ -7,7 +7,9 @@ use super::hash_join::{HashJoin, JoinShape};
 use super::join_table::JoinTable;
 use super::pipeline::{Batches, Collected, Sink, drain};
 use super::profiled::Profiled;
-use super::{BoxOperator, distinct, extend, filter, group, merge_join, minus, order_by};
+use super::{
+    BoxOperator, count_scan, distinct, extend, filter, group, merge_join, minus, order_by,
+};
 use super::{path_join, pattern_join, pattern_scan, project, rows, slice, union};
 use crate::aggregate::Aggregator;
 use crate::batch::Batch;
@@ -255,6 +257,16 @@ impl Build {
                 });
                 Box::new(group::Group::new(collect, columns_of(&node.schema, &made)))
             }
+            Op::CountScan {
+                pattern,
+                key,
+                counts,
+            } => Box::new(count_scan::CountScan::new(
+                pattern,
+                *key,
+                counts,
+                &node.schema,
+            )?),
             Op::Union { inputs } => {
                 let inputs = inputs
                     .iter()

@@ -6,6 +6,8 @@
 //! threads where that pays.
 
 pub mod build;
+pub mod count_scan;
+pub mod cut_off;
 pub mod distinct;
 pub mod exists;
 pub mod extend;
@@ -23,8 +25,10 @@ pub mod pattern_scan;
 pub mod pipeline;
 pub mod profiled;
 pub mod project;
+pub mod row_quads;
 pub mod rows;
 pub mod slice;
+pub mod sort_ranks;
 pub mod union;
 
 #[cfg(test)]

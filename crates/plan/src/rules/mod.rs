@@ -2,8 +2,9 @@
 //!
 //! `hoist_left_join`, `fold_optional`, `push_down_filter`, `unbound_to_anti`, `resource_equality`,
 //! `minus_to_anti` and `remove_distinct` rewrite the logical plan as the translator builds it;
-//! `distribute_union`, `exists_to_join`, `seed_join`, `prune_tables` and `top_k` take effect in lowering; `prune_columns` runs over the physical plan.
+//! `distribute_union`, `count_scan`, `exists_to_join`, `seed_join`, `prune_tables` and `top_k` take effect in lowering; `prune_columns` runs over the physical plan.
 
+pub(crate) mod count_scan;
 pub(crate) mod distribute_union;
 pub(crate) mod fold_optional;
 pub(crate) mod hoist_left_join;
@@ -23,6 +24,7 @@ pub const RULES: &[&str] = &[
     "minus_to_anti",
     "remove_distinct",
     "distribute_union",
+    "count_scan",
     "exists_to_join",
     "seed_join",
     "prune_tables",

@@ -67,6 +67,11 @@ impl QuadTable {
         self.predicates.iter().map(|p| (p.predicate, p.counts))
     }
 
+    /// The predicate with this index in the order of [`Self::predicates`].
+    pub(crate) fn predicate_at(&self, idx: usize) -> TermId {
+        self.predicates[idx].predicate
+    }
+
     /// Counts for one predicate, if it has irregular quads.
     pub fn predicate(&self, predicate: TermId) -> Option<PredicateQuads> {
         self.find(predicate).map(|p| p.counts)

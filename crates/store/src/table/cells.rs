@@ -156,7 +156,10 @@ impl<'a> Cells<'a> {
     pub fn may_hold(self, object: TermId) -> bool {
         let range = self.statistics().range;
         let within = range.is_some_and(|(low, high)| low <= object && object <= high);
-        within && self.columns().any(|c| c.definition.type_class.takes(object))
+        within
+            && self
+                .columns()
+                .any(|c| c.definition.type_class.takes(object))
     }
 
     /// Appends the rows of one segment that have a value; a row can come twice if there are two columns.

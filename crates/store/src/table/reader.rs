@@ -34,6 +34,8 @@ pub struct Table {
     graph_totals: Vec<(TermId, u64)>,
     /// By predicate, ascending; none of them empty.
     dirty: Vec<(TermId, RoaringBitmap)>,
+    /// The union of all of `dirty`.
+    dirty_for_any: RoaringBitmap,
 }
 
 impl Table {
@@ -54,6 +56,7 @@ impl Table {
             predicates,
             graph_totals,
             dirty: Vec::new(),
+            dirty_for_any: RoaringBitmap::new(),
             file,
         })
     }
@@ -101,6 +104,11 @@ impl Table {
             .binary_search_by_key(&predicate, |p| p.predicate)
             .ok()?;
         Some(Cells::new(self, &self.predicates[i]))
+    }
+
+    /// The cells of the predicate with this index in the order of [`Self::predicates`].
+    pub(crate) fn cells_at(&self, idx: usize) -> Cells<'_> {
+        Cells::new(self, &self.predicates[idx])
     }
 
     /// The cells of every predicate that has a column.
@@ -174,6 +182,11 @@ impl Table {
         Some(&self.dirty[i].1)
     }
 
+    /// Whether a row has irregular quads, whatever their predicates.
+    pub fn is_dirty(&self, row: u32) -> bool {
+        self.dirty_for_any.contains(row)
+    }
+
     /// Every predicate of irregular quads of rows, ascending, with the rows.
     pub fn dirty_predicates(&self) -> impl Iterator<Item = (TermId, &RoaringBitmap)> {
         self.dirty.iter().map(|(p, rows)| (*p, rows))
@@ -210,6 +223,12 @@ impl Table {
         dirty: Vec<(TermId, RoaringBitmap)>,
         links: Vec<(TermId, Vec<(usize, u64)>)>,
     ) {
+        self.dirty_for_any = dirty
+            .iter()
+            .fold(RoaringBitmap::new(), |mut all, (_, rows)| {
+                all |= rows;
+                all
+            });
         self.dirty = dirty;
         for (predicate, counts) in links {
             let found = self
