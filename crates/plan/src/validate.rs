@@ -199,11 +199,7 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
                 .collect();
             (slots, slots)
         }
-        Op::CountScan { key, counts, .. } => {
-            let slots = key.iter().copied().chain(counts.iter().map(|c| c.slot));
-            let slots = slots.collect();
-            (slots, slots)
-        }
+        Op::CountScan { .. } => (schema(node), schema(node)),
         Op::Union { inputs } => {
             let all = inputs
                 .iter()
@@ -243,13 +239,18 @@ fn check_shape(node: &Node) -> Result<(), String> {
         } => {
             let slots = pattern.slots();
             let distinct = SlotSet::of(&slots).iter().count() == slots.len();
-            let read = key
+            let mut read = key
                 .iter()
                 .chain(counts.iter().filter_map(|c| c.distinct.as_ref()));
-            let known = read.into_iter().all(|slot| slots.contains(slot));
+            let known = read.all(|slot| slots.contains(slot));
             let free = pattern.subject.slot().is_some();
+            let made = key.iter().chain(counts.iter().map(|count| &count.slot));
+            let produced = node
+                .schema
+                .iter()
+                .all(|slot| made.clone().any(|m| m == slot));
             ensure(
-                distinct && known && free,
+                distinct && known && free && produced,
                 node,
                 "a count of a pattern that cannot be counted",
             )

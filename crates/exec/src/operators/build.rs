@@ -155,6 +155,16 @@ impl Build {
                 schema(),
                 Arc::clone(&self.cx),
             )),
+            Op::CountScan {
+                pattern,
+                key,
+                counts,
+            } => Box::new(count_scan::CountScan::new(
+                pattern,
+                *key,
+                counts,
+                &node.schema,
+            )?),
             _ => self.plain_join(node)?,
         })
     }
@@ -257,16 +267,6 @@ impl Build {
                 });
                 Box::new(group::Group::new(collect, columns_of(&node.schema, &made)))
             }
-            Op::CountScan {
-                pattern,
-                key,
-                counts,
-            } => Box::new(count_scan::CountScan::new(
-                pattern,
-                *key,
-                counts,
-                &node.schema,
-            )?),
             Op::Union { inputs } => {
                 let inputs = inputs
                     .iter()
