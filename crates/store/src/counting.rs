@@ -268,7 +268,9 @@ fn count_values(
         }
         let rows = cells.segment_rows(segment_idx);
         let numbers: Vec<u32> = rows.clone().collect();
-        (counts.clear(), values.clear(), homes.clear());
+        counts.clear();
+        values.clear();
+        homes.clear();
         cells.scan_lists(rows, &mut counts, &mut values);
         table.gather_graphs(&numbers, &mut homes);
         let mut at = 0;

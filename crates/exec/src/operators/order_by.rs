@@ -29,6 +29,9 @@ pub struct SortOrder {
     pub limit: Option<usize>,
 }
 
+/// Rows and their key columns.
+type KeyedRows = (Batch, Vec<Vec<u64>>);
+
 /// Rows and their keys, collected by one thread.
 pub struct SortBuffer {
     order: Arc<SortOrder>,
@@ -112,7 +115,7 @@ impl SortBuffer {
         batch: &Batch,
         mut keys: Vec<Vec<u64>>,
         cx: &Context,
-    ) -> Result<Option<(Batch, Vec<Vec<u64>>)>, ExecError> {
+    ) -> Result<Option<KeyedRows>, ExecError> {
         let Some(cut_off) = &mut self.cut_off else {
             return Ok(Some((batch.clone(), keys)));
         };

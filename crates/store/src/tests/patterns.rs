@@ -236,8 +236,11 @@ fn many_irregular_predicates_are_found_before_and_after_they_are_indexed() {
                     object,
                     ..QuadPattern::default()
                 };
-                let expected: Vec<QuadIds> =
-                    quads.iter().filter(|q| pattern.matches(q)).copied().collect();
+                let expected: Vec<QuadIds> = quads
+                    .iter()
+                    .filter(|q| pattern.matches(q))
+                    .copied()
+                    .collect();
                 assert_eq!(found(&snapshot, &pattern), expected);
             }
         }
@@ -246,8 +249,11 @@ fn many_irregular_predicates_are_found_before_and_after_they_are_indexed() {
                 object: Some(object),
                 ..QuadPattern::default()
             };
-            let expected: Vec<QuadIds> =
-                quads.iter().filter(|q| pattern.matches(q)).copied().collect();
+            let expected: Vec<QuadIds> = quads
+                .iter()
+                .filter(|q| pattern.matches(q))
+                .copied()
+                .collect();
             assert_eq!(found(&snapshot, &pattern), expected);
         }
     }
