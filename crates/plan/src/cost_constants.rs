@@ -21,6 +21,8 @@ pub(crate) const QUAD_PROBE: f64 = 400.0;
 pub(crate) const QUAD_SCAN: f64 = 5.0;
 /// One general look-up of a pattern in all tables and the irregular quads.
 pub(crate) const PATTERN_PROBE: f64 = 1_500.0;
+/// What a general look-up by object alone takes more for each table: some of its columns can hold the object.
+pub(crate) const PATTERN_PROBE_TABLE: f64 = 150.0;
 /// Putting one row into a hash table.
 pub(crate) const HASH_BUILD: f64 = 25.0;
 /// Looking one row up in a hash table.
@@ -41,6 +43,8 @@ pub(crate) const EXISTS_START: f64 = 3_000.0;
 pub(crate) const SORT_COMPARE: f64 = 6.0;
 /// Grouping one row.
 pub(crate) const GROUP_ROW: f64 = 25.0;
+/// Reading one key of an inverse, or one count of the statistics.
+pub(crate) const COUNT_KEY: f64 = 8.0;
 /// Finding the links of one node of a path in the store.
 pub(crate) const PATH_LOOKUP: f64 = 400.0;
 /// Reading one link into the index of a path.

@@ -173,6 +173,23 @@ impl Printer<'_> {
                 format!("Extend {} := {}", self.slot(*slot), self.expr(expr))
             }
             Op::Project { .. } => "Project".to_owned(),
+            Op::CountScan {
+                pattern,
+                key,
+                counts,
+            } => {
+                let by = key.map_or(String::new(), |key| format!(" by {}", self.slot(key)));
+                let counts = counts.iter().map(|count| {
+                    let what = count.distinct.map_or("quads".to_owned(), |slot| {
+                        format!("distinct {}", self.slot(slot))
+                    });
+                    format!("{} := {what}", self.slot(count.slot))
+                });
+                let counts: Vec<String> = counts.collect();
+                let colon = if counts.is_empty() { "" } else { ": " };
+                let pattern = self.pattern(pattern);
+                format!("CountScan {pattern}{by}{colon}{}", counts.join(", "))
+            }
             Op::Distinct { .. } => "Distinct".to_owned(),
             Op::OrderBy { keys, limit, .. } => {
                 let keys = keys.iter().map(|key| {

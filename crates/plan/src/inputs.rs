@@ -17,6 +17,7 @@ impl Op {
             | Self::Values { .. }
             | Self::GraphNames { .. }
             | Self::StarScan { .. }
+            | Self::CountScan { .. }
             | Self::PatternScan { .. } => Vec::new(),
             Self::StarJoin { input, .. }
             | Self::PatternJoin { input, .. }
@@ -47,6 +48,7 @@ impl Op {
             | Self::Values { .. }
             | Self::GraphNames { .. }
             | Self::StarScan { .. }
+            | Self::CountScan { .. }
             | Self::PatternScan { .. } => Vec::new(),
             Self::StarJoin { input, .. }
             | Self::PatternJoin { input, .. }

@@ -20,7 +20,7 @@ use crate::physical::{
     Aggregate, AggregateFunction, Constant, Expr, JoinKind, Node, Op, Slot, SortKey,
 };
 use crate::planner::{PlanError, Planner, node};
-use crate::rules::{distribute_union, rewrite_path};
+use crate::rules::{count_scan, distribute_union, rewrite_path};
 use crate::slot_set::SlotSet;
 
 /// The slots that the row around an EXISTS or LATERAL provides.
@@ -131,6 +131,9 @@ impl Planner<'_> {
     }
 
     fn distinct(&mut self, input: &Logical, outer: &Outer) -> Result<Node, PlanError> {
+        if let Some(counted) = count_scan::distinct(self, input, outer)? {
+            return Ok(counted);
+        }
         let input = self.lower(input, outer)?;
         let rows = input.estimated_rows;
         let cost = input.estimated_cost + rows * GROUP_ROW;
@@ -336,6 +339,9 @@ impl Planner<'_> {
         aggregates: &[Aggregate],
         outer: &Outer,
     ) -> Result<Node, PlanError> {
+        if let Some(counted) = count_scan::aggregate(self, input, keys, aggregates, outer)? {
+            return Ok(counted);
+        }
         let mut input = self.lower(input, outer)?;
         let mut aggregates = aggregates.to_vec();
         for aggregate in &aggregates {

@@ -205,6 +205,15 @@ pub struct Aggregate {
     pub distinct: bool,
 }
 
+/// A number that [`Op::CountScan`] gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuadCount {
+    /// The slot that takes the number.
+    pub slot: Slot,
+    /// The slot of the pattern whose distinct values are counted; `None` counts quads.
+    pub distinct: Option<Slot>,
+}
+
 /// The aggregate functions of SPARQL 1.1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AggregateFunction {
@@ -455,6 +464,16 @@ pub enum Op {
         keys: Vec<Slot>,
         /// The aggregates.
         aggregates: Vec<Aggregate>,
+    },
+    /// Counts of the quads of one pattern, by one of its slots or all together, from statistics and
+    /// inverses (leaf). With a key one row for each value that has quads; without, exactly one row.
+    CountScan {
+        /// The pattern; no slot occurs twice in it and its subject is a slot.
+        pattern: Pattern,
+        /// The slot of the pattern by which quads are counted.
+        key: Option<Slot>,
+        /// What is counted.
+        counts: Vec<QuadCount>,
     },
     /// All rows of all inputs; a slot that an input lacks is unbound.
     Union {

@@ -227,6 +227,51 @@ fn counting_reads_no_columns() {
 }
 
 #[test]
+fn counts_of_one_pattern_come_from_statistics() {
+    for counted in [
+        "SELECT ?p (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?p",
+        "SELECT DISTINCT ?p { ?s ?p ?o } ORDER BY ?p",
+        "SELECT (COUNT(DISTINCT ?s) AS ?n) { ?s ?p ?o }",
+        "SELECT ?c (COUNT(DISTINCT ?s) AS ?n) { ?s :type ?c } GROUP BY ?c HAVING (?n > 1)",
+        "SELECT ?p (COUNT(?o) AS ?n) { ?s ?p ?o FILTER (?p != :label) } GROUP BY ?p",
+        "SELECT DISTINCT ?g { GRAPH ?g { ?s ?p ?o } }",
+        "SELECT (COUNT(*) AS ?n) { { SELECT ?s { ?s :type :Type0 } } }",
+    ] {
+        has(&explained(counted), "CountScan");
+        check_everywhere(counted);
+    }
+    let sets = "SELECT DISTINCT ?p FROM :G1 FROM :G2 { ?s ?p ?o }";
+    has(&explained(sets), "CountScan");
+}
+
+#[test]
+fn what_statistics_do_not_tell_is_counted_by_reading() {
+    for read in [
+        // Other conditions, other keys, other aggregates.
+        "SELECT ?p (COUNT(*) AS ?n) { ?s ?p ?o FILTER isIRI(?o) } GROUP BY ?p",
+        "SELECT ?p ?o (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?p ?o",
+        "SELECT ?s (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?s",
+        "SELECT ?p (SAMPLE(?o) AS ?n) { ?s ?p ?o } GROUP BY ?p",
+        "SELECT ?p (COUNT(?x) AS ?n) { ?s ?p ?o } GROUP BY ?p",
+        "SELECT (COUNT(DISTINCT *) AS ?n) { ?s ?p ?o }",
+        // A variable twice, a constant subject, no inverse, more than one pattern.
+        "SELECT (COUNT(*) AS ?n) { ?s ?p ?s }",
+        "SELECT ?p (COUNT(*) AS ?n) { :Product0 ?p ?o } GROUP BY ?p",
+        "SELECT ?l (COUNT(*) AS ?n) { ?s :webpage ?l } GROUP BY ?l",
+        "SELECT (COUNT(*) AS ?n) { ?s :type ?c ; :label ?l }",
+        // A triple may be in two of the graphs.
+        "SELECT (COUNT(*) AS ?n) FROM :G1 FROM :G2 { ?s ?p ?o }",
+        // The subject comes from outside.
+        "SELECT * { ?s :type ?c FILTER EXISTS { SELECT (COUNT(*) AS ?n) { ?s :label ?l } } }",
+    ] {
+        let text = explained(read);
+        let correlated = read.contains("EXISTS");
+        assert!(correlated || !text.contains("CountScan"), "{text}");
+        check_everywhere(read);
+    }
+}
+
+#[test]
 fn graphs_are_part_of_the_join() {
     let text = explained("SELECT * { GRAPH ?g { ?p :label ?l . ?o :product ?p } }");
     has(&text, "graph ?g");

@@ -219,6 +219,7 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
             let slots = keys.iter().copied().chain(made).collect();
             (slots, slots)
         }
+        Op::CountScan { .. } => (schema(node), schema(node)),
         Op::Union { inputs } => {
             let all = inputs
                 .iter()
@@ -264,6 +265,29 @@ fn check_shape(node: &Node) -> Result<(), String> {
             node,
             "a key is missing",
         ),
+        Op::CountScan {
+            pattern,
+            key,
+            counts,
+        } => {
+            let slots = pattern.slots();
+            let distinct = SlotSet::of(&slots).iter().count() == slots.len();
+            let mut read = key
+                .iter()
+                .chain(counts.iter().filter_map(|c| c.distinct.as_ref()));
+            let known = read.all(|slot| slots.contains(slot));
+            let free = pattern.subject.slot().is_some();
+            let made = key.iter().chain(counts.iter().map(|count| &count.slot));
+            let produced = node
+                .schema
+                .iter()
+                .all(|slot| made.clone().any(|m| m == slot));
+            ensure(
+                distinct && known && free && produced,
+                node,
+                "a count of a pattern that cannot be counted",
+            )
+        }
         Op::Values { rows } => {
             let width = node.schema.len();
             ensure(

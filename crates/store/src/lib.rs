@@ -22,7 +22,10 @@ pub mod quad_table;
 pub mod table;
 
 mod check;
+mod counting;
 mod dirty_rows;
+mod irregular_predicates;
+mod link_sources;
 mod matching;
 mod neighbours;
 pub mod snapshot;
@@ -30,6 +33,7 @@ pub mod statistics;
 pub mod version_writer;
 
 pub use check::{CheckDepth, CheckReport};
+pub use counting::{GraphSet, PredicateGraph};
 pub use dictionary::Dictionary;
 pub use error::StoreError;
 pub use folder::{Folder, Storage};

@@ -2,10 +2,13 @@
 //!
 //! Correct for any pattern over any data, which makes it the path for everything that is not a
 //! star over clean rows, and the yardstick for what is. A bound subject leads to its row and to
-//! PSOG; a bound object to the inverses (or zones) of columns and to POSG; otherwise columns and
-//! PSOG are scanned. Each matching quad is visited once, as it stands in one place.
+//! PSOG; a bound object to the inverses (or zones) of the columns that can hold it and to POSG;
+//! otherwise columns and PSOG are scanned. Each matching quad is visited once, as it stands in one place.
 
+use crate::counting::GraphSet;
 use crate::error::StoreError;
+use crate::irregular_predicates;
+use crate::link_sources::cells_that_may_hold;
 use crate::snapshot::Version;
 use crate::table::{Cells, Table};
 use basalt_rdf::TermId;
@@ -64,16 +67,17 @@ macro_rules! go_on {
     };
 }
 
-/// Visits every quad that matches.
+/// Visits every quad that matches; those of other graphs than `graphs` need not be.
 pub(crate) fn matching(
     version: &Version,
     pattern: &QuadPattern,
+    graphs: Option<&GraphSet>,
     visit: VisitQuad<'_>,
 ) -> Result<(), StoreError> {
     let step = match (pattern.subject, pattern.object) {
         (Some(subject), _) => of_subject(version, pattern, subject, visit),
         (None, Some(object)) => of_object(version, pattern, object, visit),
-        (None, None) => scan(version, pattern, visit),
+        (None, None) => scan(version, pattern, graphs, visit),
     };
     step.map(|_| ())
 }
@@ -86,8 +90,8 @@ fn cells_of<'a>(table: &'a Table, pattern: &QuadPattern) -> Vec<Cells<'a>> {
     }
 }
 
-/// The predicates of irregular quads that a pattern can match.
-fn irregular_predicates(version: &Version, pattern: &QuadPattern) -> Vec<TermId> {
+/// The predicates of irregular quads that a scan can match.
+fn scanned_predicates(version: &Version, pattern: &QuadPattern) -> Vec<TermId> {
     match pattern.predicate {
         Some(predicate) => vec![predicate],
         None => version.quad_table.predicates().map(|(p, _)| p).collect(),
@@ -110,6 +114,7 @@ fn of_subject(
                 let dirty = table.dirty_rows(predicate);
                 predicates.extend(dirty.filter(|d| d.contains(row)).map(|_| predicate));
             }
+            None if !table.is_dirty(row) => {}
             None => predicates.extend(
                 table
                     .dirty_predicates()
@@ -118,7 +123,10 @@ fn of_subject(
             ),
         }
     } else {
-        predicates = irregular_predicates(version, pattern);
+        predicates = match pattern.predicate {
+            Some(predicate) => vec![predicate],
+            None => irregular_predicates::of_subject(version, subject)?,
+        };
     }
     let mut found = Vec::new();
     for predicate in predicates {
@@ -179,28 +187,31 @@ fn of_object(
     visit: VisitQuad<'_>,
 ) -> Step {
     let mut rows = Vec::new();
-    for table in &version.tables {
+    for (table_idx, cells) in cells_that_may_hold(version, pattern.predicate, object) {
+        let table = &version.tables[table_idx];
         if in_other_graph(table, pattern) {
             continue;
         }
-        for cells in cells_of(table, pattern) {
-            rows.clear();
-            cells.find(object, &mut rows);
-            for &row in &rows {
-                let graph = table.graph(row);
-                if pattern.graph.is_none_or(|wanted| wanted == graph) {
-                    go_on!(Ok::<_, StoreError>(visit(QuadIds {
-                        subject: table.subject(row),
-                        predicate: cells.predicate(),
-                        object,
-                        graph,
-                    })));
-                }
+        rows.clear();
+        cells.find(object, &mut rows);
+        for &row in &rows {
+            let graph = table.graph(row);
+            if pattern.graph.is_none_or(|wanted| wanted == graph) {
+                go_on!(Ok::<_, StoreError>(visit(QuadIds {
+                    subject: table.subject(row),
+                    predicate: cells.predicate(),
+                    object,
+                    graph,
+                })));
             }
         }
     }
+    let predicates = match pattern.predicate {
+        Some(predicate) => vec![predicate],
+        None => irregular_predicates::of_object(version, object)?,
+    };
     let mut found = Vec::new();
-    for predicate in irregular_predicates(version, pattern) {
+    for predicate in predicates {
         found.clear();
         version
             .quad_table
@@ -219,9 +230,16 @@ fn of_object(
     GO_ON
 }
 
-fn scan(version: &Version, pattern: &QuadPattern, visit: VisitQuad<'_>) -> Step {
+fn scan(
+    version: &Version,
+    pattern: &QuadPattern,
+    graphs: Option<&GraphSet>,
+    visit: VisitQuad<'_>,
+) -> Step {
+    let wanted = |graph| graphs.is_none_or(|graphs| graphs.takes(graph));
     for table in &version.tables {
-        if in_other_graph(table, pattern) {
+        let elsewhere = table.constant_graph().is_some_and(|graph| !wanted(graph));
+        if elsewhere || in_other_graph(table, pattern) {
             continue;
         }
         for cells in cells_of(table, pattern) {
@@ -233,7 +251,7 @@ fn scan(version: &Version, pattern: &QuadPattern, visit: VisitQuad<'_>) -> Step 
             }
         }
     }
-    for predicate in irregular_predicates(version, pattern) {
+    for predicate in scanned_predicates(version, pattern) {
         let mut step = ControlFlow::Continue(());
         version
             .quad_table

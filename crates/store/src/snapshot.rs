@@ -5,10 +5,13 @@
 //! version replaces its own, even though the files are unlinked then.
 
 use crate::check::{self, CheckDepth, CheckReport};
+use crate::counting::{self, CountCache, GraphSet, PredicateGraph};
 use crate::dictionary::Dictionary;
 use crate::error::StoreError;
 use crate::extents::Extents;
 use crate::folder::{Folder, Storage};
+use crate::irregular_predicates::IrregularPredicates;
+use crate::link_sources::LinkSources;
 use crate::manifest::{Manifest, version_path};
 use crate::matching::{self, QuadIds, QuadPattern};
 use crate::neighbours::{self, Direction};
@@ -35,6 +38,9 @@ pub(crate) struct Version {
     pub(crate) statistics_file: SectionFile,
     pub(crate) folder: Folder,
     named_graphs: Vec<(TermId, u64)>,
+    pub(crate) counts: CountCache,
+    pub(crate) irregular_predicates: IrregularPredicates,
+    pub(crate) link_sources: LinkSources,
 }
 
 impl Version {
@@ -69,6 +75,9 @@ impl Version {
             statistics,
             statistics_file,
             folder,
+            counts: CountCache::default(),
+            irregular_predicates: IrregularPredicates::default(),
+            link_sources: LinkSources::default(),
         };
         version.check_listed_files()?;
         Ok(version)
@@ -229,7 +238,50 @@ impl Snapshot {
         pattern: &QuadPattern,
         visit: &mut dyn FnMut(QuadIds) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        matching::matching(&self.0, pattern, visit)
+        matching::matching(&self.0, pattern, None, visit)
+    }
+
+    /// As [`Self::matching`], but places that have no quads in these graphs are passed over. Quads of other
+    /// graphs may be visited nevertheless.
+    pub fn matching_among(
+        &self,
+        pattern: &QuadPattern,
+        graphs: &GraphSet,
+        visit: &mut dyn FnMut(QuadIds) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        matching::matching(&self.0, pattern, Some(graphs), visit)
+    }
+
+    /// Quads by predicate and graph, ascending by both; counted at first use.
+    pub fn predicate_graphs(&self) -> Result<&[PredicateGraph], StoreError> {
+        counting::predicate_graphs(&self.0)
+    }
+
+    /// Quads with this object by predicate (this one, or any) and graph, ascending by both.
+    pub fn object_graphs(
+        &self,
+        predicate: Option<TermId>,
+        object: TermId,
+    ) -> Result<Vec<PredicateGraph>, StoreError> {
+        counting::object_graphs(&self.0, predicate, object)
+    }
+
+    /// The objects of a predicate in these graphs with the number of their quads, ascending.
+    pub fn object_counts(
+        &self,
+        predicate: TermId,
+        graphs: &GraphSet,
+    ) -> Result<Vec<(TermId, u64)>, StoreError> {
+        counting::object_counts(&self.0, predicate, graphs)
+    }
+
+    /// The number of subjects that have a quad of the predicate (or of any) in these graphs.
+    pub fn distinct_subjects(
+        &self,
+        predicate: Option<TermId>,
+        graphs: &GraphSet,
+    ) -> Result<u64, StoreError> {
+        counting::distinct_subjects(&self.0, predicate, graphs)
     }
 
     /// Visits the quads of a predicate at many nodes: their subjects (objects, backwards), whose ids

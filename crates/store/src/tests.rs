@@ -1,5 +1,6 @@
 //! Whole versions: written, read back, searched, damaged.
 
+mod counts;
 mod damage;
 mod directory;
 mod invariants;

@@ -83,6 +83,9 @@ pub fn read<'a>(format: ResultsFormat, reader: impl Read + 'a) -> Result<ReadRes
                 }
             })
         }
+        ResultsFormat::Arrow => Err(Error::Unsupported(
+            "reading results in Arrow IPC, which any Arrow library does".to_owned(),
+        )),
         ResultsFormat::Csv => {
             let wrong = |message: String| Error::Results {
                 format: "CSV",

@@ -9,9 +9,9 @@ use super::hash_join::{HashJoin, JoinShape};
 use super::join_table::JoinTable;
 use super::pipeline::{Batches, Collected, Sink, drain};
 use super::profiled::Profiled;
-use super::{BoxOperator, distinct, extend, filter, group, merge_join, minus, order_by};
 use super::{
-    lateral_join, path_join, pattern_join, pattern_scan, project, rows, service, slice, slice_per,
+    BoxOperator, count_scan, distinct, extend, filter, group, lateral_join, merge_join, minus,
+    order_by, path_join, pattern_join, pattern_scan, project, rows, service, slice, slice_per,
     union,
 };
 use crate::aggregate::Aggregator;
@@ -162,6 +162,16 @@ impl Build {
                 schema(),
                 Arc::clone(&self.cx),
             )),
+            Op::CountScan {
+                pattern,
+                key,
+                counts,
+            } => Box::new(count_scan::CountScan::new(
+                pattern,
+                *key,
+                counts,
+                &node.schema,
+            )?),
             _ => self.plain_join(node)?,
         })
     }

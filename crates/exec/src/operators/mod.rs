@@ -6,6 +6,8 @@
 //! threads where that pays.
 
 pub mod build;
+pub mod count_scan;
+pub mod cut_off;
 pub mod dependent;
 pub mod distinct;
 pub mod exists;
@@ -25,10 +27,12 @@ pub mod pattern_scan;
 pub mod pipeline;
 pub mod profiled;
 pub mod project;
+pub mod row_quads;
 pub mod rows;
 pub mod service;
 pub mod slice;
 pub mod slice_per;
+pub mod sort_ranks;
 pub mod union;
 
 #[cfg(test)]

@@ -1,22 +1,26 @@
 //! `OrderBy`: rows in order, or with a limit only the first ones (top-k).
 //!
-//! Reads everything; sort keys are computed batch by batch. With a limit it keeps at most twice that
-//! many rows (and at least a batch) and cuts them back by sorting. Stable. Memory: the rows kept.
+//! Reads everything; sort keys are computed batch by batch. Sorting decodes every distinct term once and
+//! then compares integers (see [`sort_ranks`](super::sort_ranks)). With a limit it keeps at most twice that many
+//! rows (and at least some), cuts them back by sorting, and from then on takes only rows that come before the last one
+//! kept (see [`CutOff`]). Stable. Memory: the rows kept; for a full sort the texts of distinct keys too,
+//! if the limit leaves room for them.
 
+use super::cut_off::CutOff;
 use super::output::Output;
 use super::pipeline::{Collected, Sink};
+use super::sort_ranks::ranks;
 use super::{BoxOperator, Operator};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
 use crate::held_memory::HeldMemory;
-use crate::value::compare_for_order;
-use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// Rows kept at least before they are cut back to the limit.
-const CUT_ROWS_MIN: usize = 8192;
+/// Rows kept at least before they are cut back to the limit: the first cut comes soon, since rows after it
+/// are mostly turned away unsorted.
+const CUT_ROWS_MIN: usize = 1024;
 
 /// The keys and the limit, shared by all threads that collect rows.
 pub struct SortOrder {
@@ -26,12 +30,17 @@ pub struct SortOrder {
     pub limit: Option<usize>,
 }
 
+/// Rows and their key columns.
+type KeyedRows = (Batch, Vec<Vec<u64>>);
+
 /// Rows and their keys, collected by one thread.
 pub struct SortBuffer {
     order: Arc<SortOrder>,
     rows: Collected,
     /// Key columns, as long as the rows.
     keys: Vec<Vec<u64>>,
+    /// What a row must come before, once there are as many rows as the limit.
+    cut_off: Option<CutOff>,
     held: HeldMemory,
 }
 
@@ -43,6 +52,7 @@ impl SortBuffer {
             order,
             rows: Collected::new(width),
             keys,
+            cut_off: None,
             held: HeldMemory::default(),
         }
     }
@@ -58,37 +68,30 @@ impl SortBuffer {
 
     /// The positions of the rows in order, no more than the limit.
     fn sorted(&self, cx: &Context) -> Result<Vec<u32>, ExecError> {
-        let mut positions: Vec<u32> = (0..self.rows.rows as u32).collect();
-        let mut failed = None;
-        positions.sort_by(|&a, &b| {
-            self.compare(a as usize, b as usize, cx)
-                .unwrap_or_else(|error| {
-                    failed = Some(error);
-                    Ordering::Equal
-                })
-        });
-        if let Some(error) = failed {
-            return Err(error);
+        let mut columns = Vec::with_capacity(self.keys.len());
+        for (ids, (_, descending)) in self.keys.iter().zip(&self.order.keys) {
+            let mut ranks = ranks(ids, cx)?;
+            if *descending {
+                ranks.iter_mut().for_each(|rank| *rank = !*rank);
+            }
+            columns.push(ranks);
         }
+        let positions = 0..self.rows.rows as u32;
+        let mut positions: Vec<u32> = match columns.as_slice() {
+            [ranks] => {
+                let mut pairs: Vec<(u64, u32)> = ranks.iter().copied().zip(positions).collect();
+                pairs.sort_unstable();
+                pairs.into_iter().map(|(_, position)| position).collect()
+            }
+            _ => {
+                let mut positions: Vec<u32> = positions.collect();
+                let ranks = |p: u32| columns.iter().map(move |column| column[p as usize]);
+                positions.sort_unstable_by(|&a, &b| ranks(a).cmp(ranks(b)).then(a.cmp(&b)));
+                positions
+            }
+        };
         positions.truncate(self.order.limit.unwrap_or(usize::MAX));
         Ok(positions)
-    }
-
-    fn compare(&self, a: usize, b: usize, cx: &Context) -> Result<Ordering, ExecError> {
-        for (column, (_, descending)) in self.keys.iter().zip(&self.order.keys) {
-            if column[a] != column[b] {
-                let ordering = compare_for_order(column[a], column[b], cx)?;
-                let ordering = if *descending {
-                    ordering.reverse()
-                } else {
-                    ordering
-                };
-                if ordering != Ordering::Equal {
-                    return Ok(ordering);
-                }
-            }
-        }
-        Ok(Ordering::Equal)
     }
 
     fn cut(&mut self, cx: &Context) -> Result<(), ExecError> {
@@ -97,16 +100,50 @@ impl SortBuffer {
         for column in &mut self.keys {
             *column = positions.iter().map(|&p| column[p as usize]).collect();
         }
+        if let Some(last) = self.rows.rows.checked_sub(1)
+            && self.order.limit == Some(self.rows.rows)
+        {
+            let keys = self.keys.iter().zip(&self.order.keys);
+            let row = keys.map(|(column, (_, descending))| (column[last], *descending));
+            self.cut_off = Some(CutOff::new(row, cx)?);
+        }
         Ok(())
+    }
+
+    /// The batch and its keys without rows that come too late.
+    fn admit(
+        &mut self,
+        batch: &Batch,
+        mut keys: Vec<Vec<u64>>,
+        cx: &Context,
+    ) -> Result<Option<KeyedRows>, ExecError> {
+        let Some(cut_off) = &mut self.cut_off else {
+            return Ok(Some((batch.clone(), keys)));
+        };
+        let positions = cut_off.select(&keys, cx)?;
+        if positions.is_empty() {
+            return Ok(None);
+        }
+        keys.iter_mut()
+            .for_each(|column| crate::star::matches::keep(column, &positions));
+        Ok(Some((batch.take(&positions), keys)))
     }
 }
 
 impl Sink for SortBuffer {
     fn push(&mut self, batch: &Batch, cx: &Context) -> Result<(), ExecError> {
-        for (column, (expr, _)) in self.keys.iter_mut().zip(&self.order.keys) {
-            column.extend(expr.evaluate(batch, cx)?);
+        let order = Arc::clone(&self.order);
+        let keys = order.keys.iter();
+        let keys = keys
+            .map(|(expr, _)| expr.evaluate(batch, cx))
+            .collect::<Result<Vec<_>, _>>()?;
+        let Some((batch, keys)) = self.admit(batch, keys, cx)? else {
+            return Ok(());
+        };
+        for (column, more) in self.keys.iter_mut().zip(keys) {
+            column.extend(more);
         }
-        self.rows.push(batch, cx)?;
+        self.rows.push(&batch, cx)?;
         if self
             .order
             .limit

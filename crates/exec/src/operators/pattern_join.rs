@@ -1,10 +1,12 @@
 //! `PatternJoin`: one general pattern looked up for each input row.
 //!
-//! Memory: the matches of one input row beyond a bounded number. Output keeps the input's order. A
+//! Memory: the matches of one input row beyond a bounded number, or those of a few hundred bound subjects, which are
+//! read column by column (see [`RowQuads`]). Output keeps the input's order. A
 //! semi or anti join without condition stops at a row's first match.
 
 use super::output::Output;
 use super::pattern_scan::CompiledPattern;
+use super::row_quads::RowQuads;
 use super::{BoxOperator, Operator};
 use crate::batch::Batch;
 use crate::context::Context;
@@ -24,6 +26,8 @@ const MATCHES_MAX: usize = 1 << 16;
 pub struct PatternJoin {
     input: BoxOperator,
     pattern: CompiledPattern,
+    /// How subjects are joined column by column, where the pattern allows it.
+    row_quads: Option<RowQuads>,
     kind: JoinKind,
     /// Condition over the input's columns and the new ones.
     filter: Option<CompiledExpr>,
@@ -44,6 +48,7 @@ impl PatternJoin {
         columns: Vec<Option<usize>>,
     ) -> Self {
         Self {
+            row_quads: RowQuads::of(&pattern),
             input,
             pattern,
             kind,
@@ -57,29 +62,25 @@ impl PatternJoin {
     /// Joins rows from the start of the batch and says how many.
     fn join(&self, batch: &Batch, cx: &Context) -> Result<(Batch, usize), ExecError> {
         let mut matches = Matches::new(self.pattern.new_slots.len());
-        let mut row = Vec::with_capacity(batch.width());
         let is_reducing = matches!(self.kind, JoinKind::Semi | JoinKind::Anti);
         let one_is_enough = is_reducing && self.filter.is_none();
         let mut rows = 0;
-        while rows < batch.rows() && matches.len() < MATCHES_MAX {
-            let origin = rows;
-            rows += 1;
-            cx.check()?;
-            row.clear();
-            batch.row_into(origin, &mut row);
-            self.pattern.visit(&row, cx, &mut |made| {
-                matches.origin.push(origin as u32);
-                matches
-                    .columns
-                    .iter_mut()
-                    .zip(made)
-                    .for_each(|(column, &id)| column.push(id));
-                if one_is_enough {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
+        match &self.row_quads {
+            Some(row_quads) if !one_is_enough => {
+                rows = batch.rows();
+                let column = |idx: usize| batch.ids(idx).to_vec();
+                let others = row_quads.join(&self.pattern, &column, rows, &mut matches, cx)?;
+                for origin in others {
+                    self.visit(batch, origin as usize, false, &mut matches, cx)?;
                 }
-            })?;
+                matches.sort_by_origin();
+            }
+            _ => {
+                while rows < batch.rows() && matches.len() < MATCHES_MAX {
+                    self.visit(batch, rows, one_is_enough, &mut matches, cx)?;
+                    rows += 1;
+                }
+            }
         }
         if let Some(filter) = &self.filter {
             let positions = filter.select(&joined(batch, &matches), cx)?;
@@ -88,6 +89,33 @@ impl PatternJoin {
         matches.complete(self.kind, rows);
         let joined = joined(batch, &matches).select_columns(&self.columns);
         Ok((joined, rows))
+    }
+
+    /// Adds the matches of one input row, or only the first.
+    fn visit(
+        &self,
+        batch: &Batch,
+        origin: usize,
+        one_is_enough: bool,
+        matches: &mut Matches,
+        cx: &Context,
+    ) -> Result<(), ExecError> {
+        cx.check()?;
+        let mut row = Vec::with_capacity(batch.width());
+        batch.row_into(origin, &mut row);
+        self.pattern.visit(&row, cx, &mut |made| {
+            matches.origin.push(origin as u32);
+            matches
+                .columns
+                .iter_mut()
+                .zip(made)
+                .for_each(|(column, &id)| column.push(id));
+            if one_is_enough {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })
     }
 }
 

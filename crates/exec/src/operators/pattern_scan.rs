@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::error::ExecError;
 use basalt_plan::physical::{Graphs, Pattern, Position, Slot};
 use basalt_rdf::TermId;
-use basalt_store::{QuadIds, QuadPattern};
+use basalt_store::{GraphSet, QuadIds, QuadPattern, Snapshot};
 use crossbeam_channel::{Receiver, bounded};
 use hashbrown::HashSet;
 use std::ops::ControlFlow;
@@ -33,7 +33,7 @@ pub enum Place {
 
 /// The graph position.
 #[derive(Clone, Debug)]
-enum GraphPlace {
+pub(super) enum GraphPlace {
     One(TermId),
     Variable(Place, Option<Vec<TermId>>),
     Merge(Option<Vec<TermId>>),
@@ -42,8 +42,10 @@ enum GraphPlace {
 /// A pattern made ready for rows of one schema.
 #[derive(Clone)]
 pub struct CompiledPattern {
-    places: [Place; 3],
-    graphs: GraphPlace,
+    pub(super) places: [Place; 3],
+    pub(super) graphs: GraphPlace,
+    /// The graphs that are read, whatever the input binds.
+    graph_set: GraphSet,
     /// The slots of the new columns.
     pub new_slots: Vec<Slot>,
 }
@@ -77,7 +79,13 @@ impl CompiledPattern {
             }
             Graphs::Merge { among } => GraphPlace::Merge(among.clone()),
         };
+        let graph_set = match &graphs {
+            GraphPlace::One(id) => GraphSet::One(*id),
+            GraphPlace::Variable(_, among) => GraphSet::Named(among.clone()),
+            GraphPlace::Merge(among) => GraphSet::Any(among.clone()),
+        };
         Self {
+            graph_set,
             places,
             graphs,
             new_slots,
@@ -112,6 +120,9 @@ impl CompiledPattern {
             GraphPlace::Merge(_) => None,
         };
         let [subject, predicate, object] = self.places.map(bound);
+        if subject.or(object).is_none() && !self.graphs_have_quads(cx.snapshot()) {
+            return Ok(());
+        }
         let mut row = vec![0; self.new_slots.len()];
         let mut seen = HashSet::with_hasher(std::hash::RandomState::new());
         let merges = !cx.snapshot().named_graphs().is_empty();
@@ -135,10 +146,19 @@ impl CompiledPattern {
             object,
             graph,
         };
-        Ok(cx.snapshot().matching(&pattern, &mut on_quad)?)
+        Ok(cx
+            .snapshot()
+            .matching_among(&pattern, &self.graph_set, &mut on_quad)?)
     }
 
-    fn graph_fits(&self, graph: TermId) -> bool {
+    /// Whether some graph that is read has quads; a scan need not find out.
+    fn graphs_have_quads(&self, snapshot: &Snapshot) -> bool {
+        let reads_default = self.graph_set.takes(TermId::DEFAULT_GRAPH);
+        let mut named = snapshot.named_graphs().iter();
+        reads_default || named.any(|(graph, _)| self.graph_set.takes(*graph))
+    }
+
+    pub(super) fn graph_fits(&self, graph: TermId) -> bool {
         let among =
             |list: &Option<Vec<TermId>>| list.as_ref().is_none_or(|list| list.contains(&graph));
         match &self.graphs {

@@ -14,6 +14,7 @@ mod exact;
 mod inline;
 mod number;
 mod order;
+mod order_key;
 mod reader;
 
 pub use compare::{Comparison, compare, equal};
@@ -21,6 +22,7 @@ pub use exact::{Exact, Rounding};
 pub use inline::{compare_inline, date_part, nearest_f32, to_float};
 pub use number::Number;
 pub use order::compare_for_order;
+pub use order_key::{OrderClass, OrderKey, ordered_as_ids};
 pub use reader::Reader;
 
 use crate::context::Context;

@@ -58,7 +58,7 @@ fn compare_texts(a: u64, b: u64, cx: &Context) -> Result<Ordering, ExecError> {
 }
 
 /// A term as far as its place in the order goes.
-enum Key {
+pub(super) enum Key {
     Blank(String),
     Iri(String),
     Number(Number),
@@ -69,7 +69,7 @@ enum Key {
 }
 
 impl Key {
-    fn of(id: u64, cx: &Context) -> Result<Self, ExecError> {
+    pub(super) fn of(id: u64, cx: &Context) -> Result<Self, ExecError> {
         let mut reader = Reader::new(cx);
         let value = reader.value(id)?;
         Ok(match (value, reader.term(id)?) {
@@ -108,7 +108,7 @@ impl Key {
         }
     }
 
-    fn compare(&self, other: &Self) -> Ordering {
+    pub(super) fn compare(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Blank(a), Self::Blank(b)) | (Self::Iri(a), Self::Iri(b)) => a.cmp(b),
             (Self::Number(a), Self::Number(b)) => compare_numbers(a, b),

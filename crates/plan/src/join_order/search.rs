@@ -7,11 +7,11 @@
 use super::{EXACT_UNITS_MAX, Problem, Unit, UnitKind};
 use crate::cost_constants::{
     EMIT_ROW, GATHER_CELL, HASH_BUILD, HASH_PROBE, INVERSE_BUILD, INVERSE_PROBE, MERGE_ROW, PAIR,
-    PATTERN_PROBE, POSITION, QUAD_PROBE, START,
+    PATTERN_PROBE, PATTERN_PROBE_TABLE, POSITION, QUAD_PROBE, START,
 };
 use crate::estimate::star::StarProfile;
 use crate::estimate::{condition, path};
-use crate::physical::{Slot, Star, StarEntry};
+use crate::physical::{Pattern, Position, Slot, Star, StarEntry};
 use crate::planner::{ForceJoin, Planner};
 use crate::slot_set::SlotSet;
 use std::collections::HashMap;
@@ -48,6 +48,15 @@ pub(crate) enum Step {
         right: u64,
         key: Slot,
     },
+}
+
+/// The cost of looking a pattern up for one row that binds these slots.
+fn pattern_probe_cost(planner: &Planner<'_>, pattern: &Pattern, shared: &SlotSet) -> f64 {
+    let bound = |position: Position| position.slot().is_none_or(|slot| shared.contains(slot));
+    if bound(pattern.subject) || bound(pattern.predicate) {
+        return PATTERN_PROBE;
+    }
+    PATTERN_PROBE + planner.statistics.table_count() as f64 * PATTERN_PROBE_TABLE
 }
 
 /// The cheapest way to one set.
@@ -309,9 +318,10 @@ impl<'s> Search<'s> {
                     ));
                 }
             }
-            UnitKind::Pattern(_) if connected => {
+            UnitKind::Pattern(pattern) if connected => {
                 let step = Step::Pattern { rest, unit_idx };
-                offers.push((step, START + input.rows * PATTERN_PROBE));
+                let probe = pattern_probe_cost(self.planner, pattern, &shared);
+                offers.push((step, START + input.rows * probe));
             }
             UnitKind::Path(pattern) if connected => {
                 let step = Step::Path { rest, unit_idx };

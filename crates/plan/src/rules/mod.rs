@@ -2,8 +2,9 @@
 //!
 //! `hoist_left_join`, `fold_optional`, `push_down_filter`, `unbound_to_anti`, `resource_equality`,
 //! `rewrite_path`, `minus_to_anti`, `lateral_to_join` and `remove_distinct` rewrite the logical plan as the translator builds it;
-//! `distribute_union`, `exists_to_join`, `seed_join`, `prune_tables` and `top_k` take effect in lowering; `prune_columns` and `keep_builds` run over the physical plan.
+//! `distribute_union`, `count_scan`, `exists_to_join`, `seed_join`, `prune_tables` and `top_k` take effect in lowering; `prune_columns` and `keep_builds` run over the physical plan.
 
+pub(crate) mod count_scan;
 pub(crate) mod distribute_union;
 pub(crate) mod fold_optional;
 pub(crate) mod hoist_left_join;
@@ -28,6 +29,7 @@ pub const RULES: &[&str] = &[
     "lateral_to_join",
     "remove_distinct",
     "distribute_union",
+    "count_scan",
     "exists_to_join",
     "seed_join",
     "prune_tables",

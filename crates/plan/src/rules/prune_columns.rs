@@ -34,6 +34,9 @@ fn prune(node: &mut Node, required: &SlotSet) {
     if let Op::Group { aggregates, .. } = &mut node.op {
         aggregates.retain(|aggregate| required.contains(aggregate.slot));
     }
+    if let Op::CountScan { counts, .. } = &mut node.op {
+        counts.retain(|count| required.contains(count.slot));
+    }
     let mut needed = *required;
     for expr in node.op.expressions() {
         needed = needed.union(slots_of(expr));
@@ -186,6 +189,7 @@ fn set_schema(node: &mut Node, required: &SlotSet) {
         | Op::HashJoin { .. }
         | Op::MergeJoin { .. }
         | Op::LateralJoin { .. }
+        | Op::CountScan { .. }
         | Op::Outer
         | Op::Union { .. }
         | Op::Project { .. } => keep(&node.schema, required),

@@ -228,6 +228,29 @@ impl<'a> LiteralGroup<'a> {
         self.kinds.get(i)
     }
 
+    /// Appends the beginning of the text of literal `i`: what its first `codes` codes stand for, or all
+    /// of it; `None`, with anything appended, if it is damaged.
+    pub(super) fn start_into(&self, i: usize, codes: usize, out: &mut Vec<u8>) -> Option<()> {
+        let (start, end) = self.offsets.get_pair(i);
+        let (start, end) = (usize::try_from(start).ok()?, usize::try_from(end).ok()?);
+        let bytes = self.texts.get(start..end)?;
+        match &self.symbols {
+            Some(symbols) if bytes.len() > codes => {
+                // An escape belongs to the byte after it.
+                let mut at = 0;
+                while at < codes {
+                    at += if bytes[at] == ESCAPE { 2 } else { 1 };
+                }
+                decompress(bytes.get(..at)?, symbols, out)
+            }
+            Some(symbols) => decompress(bytes, symbols, out),
+            None => {
+                out.extend_from_slice(bytes);
+                Some(())
+            }
+        }
+    }
+
     /// Appends the text of literal `i`; `None`, with anything appended, if it is damaged.
     pub(super) fn text_into(&self, i: usize, out: &mut Vec<u8>) -> Option<()> {
         let (start, end) = self.offsets.get_pair(i);

@@ -332,6 +332,20 @@ impl Literals {
         })
     }
 
+    /// Appends the beginning of the lexical form of a literal, what this many codes stand for, or all.
+    pub(super) fn start_into(
+        &self,
+        ordinal: u64,
+        codes: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), StoreError> {
+        let (group, i, place) = self.locate(ordinal)?;
+        group.start_into(i, codes, out).ok_or_else(|| {
+            let what = format!("the text of literal {ordinal} is damaged");
+            self.texts.corrupt(place.start as u64, what)
+        })
+    }
+
     /// The whole id of the literal with this ordinal.
     pub(super) fn id(&self, ordinal: u64) -> Result<TermId, StoreError> {
         let (group, i, place) = self.locate(ordinal)?;

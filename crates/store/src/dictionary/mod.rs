@@ -165,6 +165,20 @@ impl Dictionary {
         }
     }
 
+    /// Appends the beginning of the text of an id, or all of it: of a compressed text what the first
+    /// `codes` codes stand for. The end may lie within a character.
+    pub fn lexical_start_into(
+        &self,
+        id: TermId,
+        codes: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), StoreError> {
+        if id.is_dictionary_literal() {
+            return self.literals.start_into(id.literal_ordinal(), codes, out);
+        }
+        self.lexical_into(id, out)
+    }
+
     /// Whether an id is a blank node.
     #[inline]
     pub fn is_blank(&self, id: TermId) -> bool {

@@ -6,6 +6,7 @@ use crate::byte_stream::ByteReader;
 use crate::error::StoreError;
 use crate::folder::Folder;
 use crate::section_file::{FileKind, SectionFile, SectionSlice};
+use basalt_columns::codec::CodecKind;
 use basalt_rdf::TermId;
 use std::ops::{ControlFlow, Range};
 
@@ -70,6 +71,11 @@ impl QuadTable {
     /// Every predicate of irregular quads, ascending, with counts.
     pub fn predicates(&self) -> impl Iterator<Item = (TermId, PredicateQuads)> + '_ {
         self.predicates.iter().map(|p| (p.predicate, p.counts))
+    }
+
+    /// The predicate with this index in the order of [`Self::predicates`].
+    pub(crate) fn predicate_at(&self, idx: usize) -> TermId {
+        self.predicates[idx].predicate
     }
 
     /// Counts for one predicate, if it has irregular quads.
@@ -154,6 +160,29 @@ impl QuadTable {
             Some(p) => self.psog.scan(p.psog.clone(), visit),
             None => Ok(()),
         }
+    }
+
+    /// Visits the graphs of the quads of a predicate with numbers of quads, the same graph any number
+    /// of times. Reads the graphs only.
+    pub fn graphs_of(
+        &self,
+        predicate: TermId,
+        visit: &mut dyn FnMut(TermId, u64),
+    ) -> Result<(), StoreError> {
+        let mut graphs = Vec::new();
+        for block_idx in self.find(predicate).map_or(0..0, |p| p.psog.clone()) {
+            let sequence = self.psog.block(block_idx)?.graphs;
+            if sequence.kind() == CodecKind::Constant && !sequence.is_empty() {
+                visit(TermId(sequence.get(0)), sequence.len() as u64);
+                continue;
+            }
+            graphs.clear();
+            sequence.decode(0..sequence.len(), &mut graphs);
+            for run in graphs.chunk_by(|a, b| a == b) {
+                visit(TermId(run[0]), run.len() as u64);
+            }
+        }
+        Ok(())
     }
 
     /// Visits the quads of a predicate block by block as (subjects, objects, graphs), in the

@@ -152,6 +152,23 @@ impl<'a> Cells<'a> {
         }
     }
 
+    /// Whether some cell may have this value, by kind and range of the columns.
+    pub fn may_hold(self, object: TermId) -> bool {
+        let range = self.statistics().range;
+        let within = range.is_some_and(|(low, high)| low <= object && object <= high);
+        within
+            && self
+                .columns()
+                .any(|c| c.definition.type_class.takes(object))
+    }
+
+    /// Appends the rows of one segment that have a value; a row can come twice if there are two columns.
+    pub fn rows_with_value(self, segment_idx: usize, out: &mut Vec<u32>) {
+        for column in self.columns() {
+            column.present_rows_into(segment_idx, out);
+        }
+    }
+
     /// Whether a row has this value.
     pub fn has(self, row: u32, object: TermId) -> bool {
         self.columns()

@@ -154,6 +154,15 @@ impl Column {
         add_base(&mut out[start..], first_row(segment_idx));
     }
 
+    /// Appends the rows of one segment that have a value.
+    pub(crate) fn present_rows_into(&self, segment_idx: usize, out: &mut Vec<u32>) {
+        if self.segments[segment_idx].zone.values > 0 {
+            let start = out.len();
+            self.segment(segment_idx).present_rows_into(out);
+            add_base(&mut out[start..], first_row(segment_idx));
+        }
+    }
+
     /// Appends the rows with the value in ascending order.
     pub(crate) fn find(&self, object: TermId, out: &mut Vec<u32>) {
         if !self.definition.type_class.takes(object) {

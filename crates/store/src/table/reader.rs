@@ -34,6 +34,8 @@ pub struct Table {
     graph_totals: Vec<(TermId, u64)>,
     /// By predicate, ascending; none of them empty.
     dirty: Vec<(TermId, RoaringBitmap)>,
+    /// The union of all of `dirty`.
+    dirty_for_any: RoaringBitmap,
 }
 
 impl Table {
@@ -54,6 +56,7 @@ impl Table {
             predicates,
             graph_totals,
             dirty: Vec::new(),
+            dirty_for_any: RoaringBitmap::new(),
             file,
         })
     }
@@ -103,6 +106,11 @@ impl Table {
         Some(Cells::new(self, &self.predicates[i]))
     }
 
+    /// The cells of the predicate with this index in the order of [`Self::predicates`].
+    pub(crate) fn cells_at(&self, idx: usize) -> Cells<'_> {
+        Cells::new(self, &self.predicates[idx])
+    }
+
     /// The cells of every predicate that has a column.
     pub fn all_cells(&self) -> impl Iterator<Item = Cells<'_>> {
         self.predicates.iter().map(|p| Cells::new(self, p))
@@ -149,6 +157,17 @@ impl Table {
         }
     }
 
+    /// The home graph of all rows of a segment, if they have the same.
+    pub(crate) fn graph_of_segment(&self, segment_idx: usize) -> Option<TermId> {
+        let Some(graphs) = &self.graphs else {
+            return self.constant_graph();
+        };
+        let zone = &graphs.segments[segment_idx].zone;
+        let rows = graphs.rows_of_segment(segment_idx).len();
+        let same = zone.min == zone.max && zone.values as usize == rows;
+        same.then_some(TermId(zone.min))
+    }
+
     /// Quads in cells by home graph, ascending by graph.
     pub fn graph_totals(&self) -> &[(TermId, u64)] {
         &self.graph_totals
@@ -161,6 +180,11 @@ impl Table {
             .binary_search_by_key(&predicate, |(p, _)| *p)
             .ok()?;
         Some(&self.dirty[i].1)
+    }
+
+    /// Whether a row has irregular quads, whatever their predicates.
+    pub fn is_dirty(&self, row: u32) -> bool {
+        self.dirty_for_any.contains(row)
     }
 
     /// Every predicate of irregular quads of rows, ascending, with the rows.
@@ -199,6 +223,12 @@ impl Table {
         dirty: Vec<(TermId, RoaringBitmap)>,
         links: Vec<(TermId, Vec<(usize, u64)>)>,
     ) {
+        self.dirty_for_any = dirty
+            .iter()
+            .fold(RoaringBitmap::new(), |mut all, (_, rows)| {
+                all |= rows;
+                all
+            });
         self.dirty = dirty;
         for (predicate, counts) in links {
             let found = self

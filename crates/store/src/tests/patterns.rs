@@ -216,6 +216,50 @@ fn a_search_ends_when_the_visitor_wants() {
 }
 
 #[test]
+fn many_irregular_predicates_are_found_before_and_after_they_are_indexed() {
+    let quad = |subject: u64, predicate: u64| QuadIds {
+        subject: resource(subject),
+        predicate: resource(predicate),
+        object: number(((subject * 7 + predicate) % 5) as i64),
+        graph: resource(6 + subject % 2),
+    };
+    let some = |&(subject, predicate): &(u64, u64)| (subject * predicate) % 3 != 1;
+    let pairs = (10..80).flat_map(|subject| (20..60).map(move |predicate| (subject, predicate)));
+    let quads: BTreeSet<QuadIds> = pairs.filter(some).map(|(s, p)| quad(s, p)).collect();
+    let snapshot = load(&quads, Storage::Memory);
+    // Asking all subjects several times is worth more than the index.
+    for _ in 0..4 {
+        for subject in (0..80).map(resource) {
+            for object in [None, Some(number(2))] {
+                let pattern = QuadPattern {
+                    subject: Some(subject),
+                    object,
+                    ..QuadPattern::default()
+                };
+                let expected: Vec<QuadIds> = quads
+                    .iter()
+                    .filter(|q| pattern.matches(q))
+                    .copied()
+                    .collect();
+                assert_eq!(found(&snapshot, &pattern), expected);
+            }
+        }
+        for object in (0..80).map(resource).chain((0..6).map(number)) {
+            let pattern = QuadPattern {
+                object: Some(object),
+                ..QuadPattern::default()
+            };
+            let expected: Vec<QuadIds> = quads
+                .iter()
+                .filter(|q| pattern.matches(q))
+                .copied()
+                .collect();
+            assert_eq!(found(&snapshot, &pattern), expected);
+        }
+    }
+}
+
+#[test]
 fn the_empty_store_has_nothing() {
     let snapshot = Snapshot::empty();
     assert_eq!(snapshot.quad_count(), 0);

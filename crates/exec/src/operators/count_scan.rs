@@ -1,0 +1,199 @@
+//! `CountScan`: counts of the quads of one pattern from statistics, inverses and block headers.
+//!
+//! What `Group` (or `Distinct`) over a `PatternScan` gives, without visiting quads; see
+//! `docs/statistics-answers.md`. With a key there is one row for each value that has quads, without there
+//! is exactly one row. Memory: the rows. Order: by the key's id.
+
+use super::Operator;
+use super::output::Output;
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::value::Number;
+use basalt_plan::physical::{Graphs, Pattern, Position, QuadCount, Slot};
+use basalt_rdf::TermId;
+use basalt_store::{GraphSet, PredicateGraph};
+use std::borrow::Cow;
+
+/// What a count is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counted {
+    Quads,
+    Subjects,
+    Predicates,
+    Objects,
+    Graphs,
+}
+
+/// What the rows are keyed by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    Nothing,
+    Predicate,
+    Object,
+    Graph,
+}
+
+/// The operator; see the [module documentation](self).
+pub struct CountScan {
+    predicate: Option<TermId>,
+    object: Option<TermId>,
+    graphs: GraphSet,
+    key: Key,
+    counts: Vec<Counted>,
+    /// For each output column: the key (`None`), or one of the counts.
+    columns: Vec<Option<usize>>,
+    output: Output,
+    begun: bool,
+}
+
+impl CountScan {
+    /// Counts the quads of a pattern and produces the slots of `schema`.
+    pub fn new(
+        pattern: &Pattern,
+        key: Option<Slot>,
+        counts: &[QuadCount],
+        schema: &[Slot],
+    ) -> Result<Self, ExecError> {
+        let unknown = || ExecError::Internal("a count of what is not counted".to_owned());
+        let is = |slot: Slot, position: Position| position == Position::Slot(slot);
+        let constant = |position| match position {
+            Position::Id(id) => Some(id),
+            Position::Slot(_) => None,
+        };
+        let graphs = match &pattern.graphs {
+            Graphs::One(id) => GraphSet::One(*id),
+            Graphs::Variable { among, .. } => GraphSet::Named(among.clone()),
+            Graphs::Merge { among } => GraphSet::Any(among.clone()),
+        };
+        let key_of = match key {
+            None => Key::Nothing,
+            Some(key) if is(key, pattern.predicate) => Key::Predicate,
+            Some(key) if is(key, pattern.object) => Key::Object,
+            Some(key) if pattern.graphs.slot() == Some(key) => Key::Graph,
+            Some(_) => return Err(unknown()),
+        };
+        let counted = |count: &QuadCount| match count.distinct {
+            None => Counted::Quads,
+            Some(slot) if is(slot, pattern.subject) => Counted::Subjects,
+            Some(slot) if is(slot, pattern.predicate) => Counted::Predicates,
+            Some(slot) if is(slot, pattern.object) => Counted::Objects,
+            Some(_) => Counted::Graphs,
+        };
+        let column = |slot: &Slot| match counts.iter().position(|c| c.slot == *slot) {
+            Some(idx) => Ok(Some(idx)),
+            None if key == Some(*slot) => Ok(None),
+            None => Err(unknown()),
+        };
+        Ok(Self {
+            predicate: constant(pattern.predicate),
+            object: constant(pattern.object),
+            graphs,
+            key: key_of,
+            counts: counts.iter().map(counted).collect(),
+            columns: schema.iter().map(column).collect::<Result<_, _>>()?,
+            output: Output::default(),
+            begun: false,
+        })
+    }
+
+    /// The rows: keys, and for each count a number for each key.
+    fn count(&self, cx: &Context) -> Result<(Vec<u64>, Vec<Vec<u64>>), ExecError> {
+        if self.key == Key::Object {
+            let pairs = self.objects(cx)?;
+            let numbers: Vec<u64> = pairs.iter().map(|(_, quads)| *quads).collect();
+            let keys = pairs.into_iter().map(|(object, _)| object.0).collect();
+            return Ok((keys, vec![numbers; self.counts.len()]));
+        }
+        let entries = self.entries(cx)?;
+        let mut entries: Vec<&PredicateGraph> = entries
+            .iter()
+            .filter(|e| self.graphs.takes(e.graph))
+            .filter(|e| self.predicate.is_none_or(|p| p == e.predicate))
+            .collect();
+        let key = |entry: &PredicateGraph| match self.key {
+            Key::Nothing | Key::Object => 0,
+            Key::Predicate => entry.predicate.0,
+            Key::Graph => entry.graph.0,
+        };
+        entries.sort_by_key(|entry| key(entry));
+        let mut groups: Vec<&[&PredicateGraph]> =
+            entries.chunk_by(|a, b| key(a) == key(b)).collect();
+        if groups.is_empty() && self.key == Key::Nothing {
+            groups.push(&[]);
+        }
+        let keys = groups.iter().map(|g| g.first().map_or(0, |e| key(e)));
+        let numbers = self.counts.iter().map(|counted| {
+            let groups = groups.iter();
+            groups
+                .map(|group| self.number(*counted, group, cx))
+                .collect()
+        });
+        Ok((keys.collect(), numbers.collect::<Result<_, ExecError>>()?))
+    }
+
+    /// Quads by predicate and graph, those of the constant object if there is one.
+    fn entries<'c>(&self, cx: &'c Context) -> Result<Cow<'c, [PredicateGraph]>, ExecError> {
+        Ok(match self.object {
+            None => Cow::Borrowed(cx.snapshot().predicate_graphs()?),
+            Some(object) => Cow::Owned(cx.snapshot().object_graphs(self.predicate, object)?),
+        })
+    }
+
+    fn objects(&self, cx: &Context) -> Result<Vec<(TermId, u64)>, ExecError> {
+        let Some(predicate) = self.predicate else {
+            return Err(ExecError::Internal(
+                "objects are counted by predicate".to_owned(),
+            ));
+        };
+        Ok(cx.snapshot().object_counts(predicate, &self.graphs)?)
+    }
+
+    /// One number of a group.
+    fn number(
+        &self,
+        counted: Counted,
+        group: &[&PredicateGraph],
+        cx: &Context,
+    ) -> Result<u64, ExecError> {
+        let distinct = |mut ids: Vec<TermId>| {
+            ids.sort_unstable();
+            ids.dedup();
+            ids.len() as u64
+        };
+        Ok(match counted {
+            Counted::Quads => group.iter().map(|entry| entry.quads).sum(),
+            Counted::Predicates => distinct(group.iter().map(|e| e.predicate).collect()),
+            Counted::Graphs => distinct(group.iter().map(|e| e.graph).collect()),
+            Counted::Objects => self.objects(cx)?.len() as u64,
+            Counted::Subjects => {
+                cx.check()?;
+                let of_key = group.first().map(|entry| entry.predicate);
+                let predicate = of_key.filter(|_| self.key == Key::Predicate);
+                let predicate = predicate.or(self.predicate);
+                cx.snapshot().distinct_subjects(predicate, &self.graphs)?
+            }
+        })
+    }
+}
+
+impl Operator for CountScan {
+    fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
+        cx.check()?;
+        if !std::mem::replace(&mut self.begun, true) {
+            let (keys, numbers) = self.count(cx)?;
+            let id = |n: &u64| i64::try_from(*n).map_or(0, |n| Number::Integer(n.into()).to_id(cx));
+            let numbers: Vec<Vec<u64>> = numbers
+                .iter()
+                .map(|numbers| numbers.iter().map(id).collect())
+                .collect();
+            let columns = self.columns.iter().map(|column| match column {
+                None => keys.clone(),
+                Some(idx) => numbers[*idx].clone(),
+            });
+            self.output
+                .put(Batch::from_vectors(columns.collect(), keys.len()));
+        }
+        Ok(self.output.take(cx))
+    }
+}

@@ -1,0 +1,168 @@
+//! `RowQuads`: the quads of many subjects at once, for `PatternJoin` with a bound subject and a free predicate.
+//!
+//! Rows of tables without irregular quads are read column by column: one gather per column for all rows of
+//! the batch that are in the table. Subjects with irregular quads, or in no table, are left to
+//! [`CompiledPattern::visit`], the slow twin. Output is in the order of the input. Memory: the values of one call.
+
+use super::pattern_scan::{CompiledPattern, GraphPlace, Place};
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::star::Matches;
+use basalt_rdf::TermId;
+use basalt_store::Table;
+
+/// Which positions of the pattern come from where; see the [module documentation](self).
+#[derive(Clone, Copy, Debug)]
+pub struct RowQuads {
+    /// Column of the input that holds the subject.
+    subject: usize,
+    /// New column of the predicate.
+    predicate: usize,
+    /// New column of the object, or what it must be.
+    object: Place,
+    /// New column of the graph.
+    graph: Option<usize>,
+}
+
+/// The candidates in one table.
+#[derive(Default)]
+struct Candidates {
+    rows: Vec<u32>,
+    origins: Vec<u32>,
+}
+
+/// The values of one predicate for the candidates.
+struct Gathered {
+    predicate: u64,
+    counts: Vec<u32>,
+    values: Vec<u64>,
+    /// Values handed on so far.
+    taken: usize,
+}
+
+impl RowQuads {
+    /// The plan for a pattern, if it is of the right kind: no slot twice among the new ones, the graph not
+    /// from the input.
+    pub fn of(pattern: &CompiledPattern) -> Option<Self> {
+        let [Place::Input(subject), Place::New(predicate), object] = pattern.places else {
+            return None;
+        };
+        let graph = match pattern.graphs {
+            GraphPlace::One(_) | GraphPlace::Merge(_) => None,
+            GraphPlace::Variable(Place::New(column), _) => Some(column),
+            GraphPlace::Variable(..) => return None,
+        };
+        let new_object = match object {
+            Place::New(column) => Some(column),
+            Place::Id(_) | Place::Input(_) => None,
+        };
+        let repeats = new_object == Some(predicate)
+            || graph == Some(predicate)
+            || (graph.is_some() && graph == new_object);
+        (!repeats).then_some(Self {
+            subject,
+            predicate,
+            object,
+            graph,
+        })
+    }
+
+    /// Appends the matches of those of the first `rows` input rows whose subjects are clean; returns the
+    /// others. `columns` are the ids of the input by column.
+    pub fn join(
+        &self,
+        pattern: &CompiledPattern,
+        column: &dyn Fn(usize) -> Vec<u64>,
+        rows: usize,
+        matches: &mut Matches,
+        cx: &Context,
+    ) -> Result<Vec<u32>, ExecError> {
+        let snapshot = cx.snapshot();
+        let mut by_table: Vec<(usize, Candidates)> = Vec::new();
+        let mut others = Vec::new();
+        let subjects = column(self.subject);
+        for (origin, &subject) in subjects.iter().enumerate().take(rows) {
+            match snapshot.row_of(TermId(subject)) {
+                Some((table_idx, row)) if !snapshot.tables()[table_idx].is_dirty(row) => {
+                    let known = by_table.iter().position(|(idx, _)| *idx == table_idx);
+                    let place = known.unwrap_or_else(|| {
+                        by_table.push((table_idx, Candidates::default()));
+                        by_table.len() - 1
+                    });
+                    by_table[place].1.rows.push(row);
+                    by_table[place].1.origins.push(origin as u32);
+                }
+                _ => others.push(origin as u32),
+            }
+        }
+        let wanted = match self.object {
+            Place::Input(idx) => Some(column(idx)),
+            Place::Id(id) => Some(vec![id; rows]),
+            Place::New(_) => None,
+        };
+        for (table_idx, candidates) in by_table {
+            cx.check()?;
+            let table = &snapshot.tables()[table_idx];
+            self.table(pattern, table, candidates, wanted.as_deref(), matches);
+        }
+        Ok(others)
+    }
+
+    /// The matches in one table. `wanted` are the objects that input rows ask for.
+    fn table(
+        &self,
+        pattern: &CompiledPattern,
+        table: &Table,
+        mut candidates: Candidates,
+        wanted: Option<&[u64]>,
+        matches: &mut Matches,
+    ) {
+        let mut graphs = Vec::new();
+        table.gather_graphs(&candidates.rows, &mut graphs);
+        let kept: Vec<u32> = (0..graphs.len() as u32)
+            .filter(|&i| pattern.graph_fits(TermId(graphs[i as usize])))
+            .collect();
+        crate::star::matches::keep(&mut candidates.rows, &kept);
+        crate::star::matches::keep(&mut candidates.origins, &kept);
+        crate::star::matches::keep(&mut graphs, &kept);
+        if candidates.rows.is_empty() {
+            return;
+        }
+        let may_match = |cells: &basalt_store::Cells<'_>| match self.object {
+            Place::Id(id) => cells.may_hold(TermId(id)),
+            Place::Input(_) | Place::New(_) => cells.statistics().values > 0,
+        };
+        let gather = |cells: basalt_store::Cells<'_>| {
+            let mut gathered = Gathered {
+                predicate: cells.predicate().0,
+                counts: Vec::with_capacity(candidates.rows.len()),
+                values: Vec::with_capacity(candidates.rows.len()),
+                taken: 0,
+            };
+            cells.gather_lists(&candidates.rows, &mut gathered.counts, &mut gathered.values);
+            gathered
+        };
+        let mut columns: Vec<Gathered> = table.all_cells().filter(may_match).map(gather).collect();
+        for (i, &origin) in candidates.origins.iter().enumerate() {
+            for of_predicate in &mut columns {
+                let start = of_predicate.taken;
+                of_predicate.taken += of_predicate.counts[i] as usize;
+                let values = &of_predicate.values[start..of_predicate.taken];
+                let asked = wanted.map(|wanted| wanted[origin as usize]);
+                let rows = match asked {
+                    None => values.len(),
+                    Some(id) => usize::from(values.contains(&id)),
+                };
+                let made = std::iter::repeat_n(of_predicate.predicate, rows);
+                matches.columns[self.predicate].extend(made);
+                if let Place::New(column) = self.object {
+                    matches.columns[column].extend_from_slice(values);
+                }
+                if let Some(column) = self.graph {
+                    matches.columns[column].extend(std::iter::repeat_n(graphs[i], rows));
+                }
+                matches.origin.extend(std::iter::repeat_n(origin, rows));
+            }
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! Ranks: for a column of ids, numbers that are ordered as ORDER BY orders the terms.
+//!
+//! ```text
+//! ids of rows -> distinct ids -> texts side by side in one arena, other terms as decoded keys
+//!             -> sorted once -> rank of each distinct id -> rank of each row
+//! ```
+//!
+//! Every distinct term is decoded once, not once a comparison; rows are then sorted by integers. Ids whose
+//! order is that of their terms (numbers of one type and scale, dates of one zone) are their own ranks.
+//!
+//! Invariant: two ranks compare as [`compare_for_order`] compares the terms; [`ranks_by_comparing`], the slow
+//! twin, takes over where the memory limit leaves no room for texts. Memory: the texts of distinct
+//! terms and 40 bytes for each, counted.
+
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::operators::distinct::hash_row;
+use crate::value::{OrderClass, OrderKey, compare_for_order, ordered_as_ids};
+use basalt_rdf::TermId;
+use hashbrown::HashTable;
+use std::cmp::Ordering;
+
+/// Terms decoded between two looks at the limits.
+const CHECK_TERMS: usize = 4096;
+
+/// A rank for each id.
+pub fn ranks(ids: &[u64], cx: &Context) -> Result<Vec<u64>, ExecError> {
+    if are_own_ranks(ids) {
+        return Ok(ids.to_vec());
+    }
+    let (distinct, numbers) = distinct_ids(ids);
+    let of_distinct = match Places::collect(&distinct, cx) {
+        Ok(places) => places.rank(&distinct, cx)?,
+        Err(ExecError::MemoryLimit { .. }) => ranks_by_comparing(&distinct, cx)?,
+        Err(error) => return Err(error),
+    };
+    Ok(numbers.iter().map(|&n| of_distinct[n as usize]).collect())
+}
+
+/// Whether the ids are ordered as their terms; unbound comes first in both orders.
+fn are_own_ranks(ids: &[u64]) -> bool {
+    let mut bound = ids.iter().filter(|id| **id != 0);
+    let Some(&first) = bound.next() else {
+        return true;
+    };
+    ordered_as_ids(first, first) && bound.all(|&id| ordered_as_ids(first, id))
+}
+
+/// The distinct ids, and for each row the index of its id there.
+fn distinct_ids(ids: &[u64]) -> (Vec<u64>, Vec<u32>) {
+    let mut table: HashTable<u32> = HashTable::new();
+    let mut distinct: Vec<u64> = Vec::new();
+    let mut numbers = Vec::with_capacity(ids.len());
+    for &id in ids {
+        let hash = hash_row(&[id]);
+        let found = table.find(hash, |&number| distinct[number as usize] == id);
+        let number = found.copied().unwrap_or_else(|| {
+            let number = distinct.len() as u32;
+            distinct.push(id);
+            table.insert_unique(hash, number, |&n| hash_row(&[distinct[n as usize]]));
+            number
+        });
+        numbers.push(number);
+    }
+    (distinct, numbers)
+}
+
+/// Ranks of distinct ids through [`compare_for_order`] alone.
+pub fn ranks_by_comparing(distinct: &[u64], cx: &Context) -> Result<Vec<u64>, ExecError> {
+    let mut order: Vec<u32> = (0..distinct.len() as u32).collect();
+    sort_fallibly(&mut order, |&a, &b| {
+        compare_for_order(distinct[a as usize], distinct[b as usize], cx)
+    })?;
+    let equal = |a: u32, b: u32| {
+        let order = compare_for_order(distinct[a as usize], distinct[b as usize], cx)?;
+        Ok(order == Ordering::Equal)
+    };
+    number(&order, equal)
+}
+
+/// Gives the members of a sorted list their ranks, equal ones the same.
+fn number(
+    order: &[u32],
+    equal: impl Fn(u32, u32) -> Result<bool, ExecError>,
+) -> Result<Vec<u64>, ExecError> {
+    let mut ranks = vec![0; order.len()];
+    let mut rank = 0;
+    for (idx, &member) in order.iter().enumerate() {
+        if idx > 0 && !equal(order[idx - 1], member)? {
+            rank += 1;
+        }
+        ranks[member as usize] = rank;
+    }
+    Ok(ranks)
+}
+
+/// Sorts with a comparison that may fail; the first failure is the result.
+fn sort_fallibly<T>(
+    list: &mut [T],
+    compare: impl Fn(&T, &T) -> Result<Ordering, ExecError>,
+) -> Result<(), ExecError> {
+    let mut failed = None;
+    list.sort_unstable_by(|a, b| {
+        compare(a, b).unwrap_or_else(|error| {
+            failed = Some(error);
+            Ordering::Equal
+        })
+    });
+    failed.map_or(Ok(()), Err)
+}
+
+/// A term that is ordered by its text first.
+#[derive(Clone, Copy)]
+struct TextPlace {
+    class: OrderClass,
+    /// The first bytes in which texts of the class differ, as a number.
+    prefix: u64,
+    start: usize,
+    length: u32,
+    /// Index among the distinct ids.
+    member: u32,
+}
+
+/// The places of distinct terms, decoded.
+struct Places<'a> {
+    cx: &'a Context,
+    unbound: Option<u32>,
+    arena: Vec<u8>,
+    texts: Vec<TextPlace>,
+    /// Numbers and calendar terms; the key is left out where ids compare without decoding.
+    values: Vec<(u32, Option<OrderKey>)>,
+    /// Bytes counted against the limit.
+    reserved: usize,
+}
+
+impl Drop for Places<'_> {
+    fn drop(&mut self) {
+        self.cx.release(self.reserved);
+    }
+}
+
+impl<'a> Places<'a> {
+    /// Decodes what has to be decoded.
+    fn collect(distinct: &[u64], cx: &'a Context) -> Result<Self, ExecError> {
+        let mut places = Self {
+            cx,
+            unbound: None,
+            arena: Vec::new(),
+            texts: Vec::new(),
+            values: Vec::new(),
+            reserved: 0,
+        };
+        // Numbers and dates of several kinds compare by id only if all of them do.
+        let mut values = distinct.iter().filter(|&&id| {
+            !OrderClass::of(id, cx).is_some_and(|c| c.has_text() || c == OrderClass::Unbound)
+        });
+        let by_id = values
+            .next()
+            .is_none_or(|&a| values.all(|&b| ordered_as_ids(a, b)) && ordered_as_ids(a, a));
+        for (member, &id) in distinct.iter().enumerate() {
+            if member % CHECK_TERMS == 0 {
+                places.account()?;
+            }
+            places.add(member as u32, id, by_id)?;
+        }
+        places.account()?;
+        places.set_prefixes();
+        Ok(places)
+    }
+
+    fn add(&mut self, member: u32, id: u64, values_by_id: bool) -> Result<(), ExecError> {
+        match OrderClass::of(id, self.cx) {
+            Some(OrderClass::Unbound) => self.unbound = Some(member),
+            Some(class) if class.has_text() => {
+                let start = self.arena.len();
+                let dictionary = self.cx.snapshot().dictionary();
+                dictionary.lexical_into(TermId(id), &mut self.arena)?;
+                self.add_text(class, start, member);
+            }
+            Some(_) if values_by_id => self.values.push((member, None)),
+            _ => {
+                let key = OrderKey::of(id, self.cx)?;
+                match key.class() {
+                    (class, Some(text)) => {
+                        let start = self.arena.len();
+                        self.arena.extend_from_slice(text.as_bytes());
+                        self.add_text(class, start, member);
+                    }
+                    (_, None) => self.values.push((member, Some(key))),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_text(&mut self, class: OrderClass, start: usize, member: u32) {
+        let length = (self.arena.len() - start) as u32;
+        self.texts.push(TextPlace {
+            class,
+            prefix: 0,
+            start,
+            length,
+            member,
+        });
+    }
+
+    fn account(&mut self) -> Result<(), ExecError> {
+        self.cx.check()?;
+        let bytes = self.arena.capacity()
+            + self.texts.capacity() * size_of::<TextPlace>()
+            + self.values.capacity() * size_of::<(u32, Option<OrderKey>)>();
+        if bytes > self.reserved {
+            self.cx.reserve(bytes - self.reserved, "OrderBy")?;
+            self.reserved = bytes;
+        }
+        Ok(())
+    }
+
+    fn text(&self, place: &TextPlace) -> &[u8] {
+        &self.arena[place.start..place.start + place.length as usize]
+    }
+
+    /// Texts of a class often begin alike; the bytes after that tell most of them apart.
+    fn set_prefixes(&mut self) {
+        for class in [OrderClass::Blank, OrderClass::Iri, OrderClass::Text] {
+            let mut shared: Option<&[u8]> = None;
+            for place in self.texts.iter().filter(|place| place.class == class) {
+                let text = self.text(place);
+                let known = shared.unwrap_or(text);
+                let same = known.iter().zip(text).take_while(|(a, b)| a == b).count();
+                shared = Some(&known[..same]);
+            }
+            let skipped = shared.map_or(0, <[u8]>::len);
+            let arena = &self.arena;
+            for place in self.texts.iter_mut().filter(|place| place.class == class) {
+                let text = &arena[place.start..place.start + place.length as usize];
+                let mut bytes = [0; 8];
+                for (to, from) in bytes.iter_mut().zip(&text[skipped..]) {
+                    *to = *from;
+                }
+                place.prefix = u64::from_be_bytes(bytes);
+            }
+        }
+    }
+
+    fn compare_texts(
+        &self,
+        a: &TextPlace,
+        b: &TextPlace,
+        ids: &[u64],
+    ) -> Result<Ordering, ExecError> {
+        let order = (a.class, a.prefix)
+            .cmp(&(b.class, b.prefix))
+            .then_with(|| self.text(a).cmp(self.text(b)));
+        if order == Ordering::Equal && a.class == OrderClass::Text {
+            // Datatype and language decide.
+            return compare_for_order(ids[a.member as usize], ids[b.member as usize], self.cx);
+        }
+        Ok(order)
+    }
+
+    /// The rank of each distinct id.
+    fn rank(mut self, ids: &[u64], cx: &Context) -> Result<Vec<u64>, ExecError> {
+        let mut texts = std::mem::take(&mut self.texts);
+        sort_fallibly(&mut texts, |a, b| self.compare_texts(a, b, ids))?;
+        cx.check()?;
+        let mut values = std::mem::take(&mut self.values);
+        let compare = |a: &(u32, Option<OrderKey>), b: &(u32, Option<OrderKey>)| match (&a.1, &b.1)
+        {
+            (Some(a), Some(b)) => a.compare(b),
+            _ => ids[a.0 as usize].cmp(&ids[b.0 as usize]),
+        };
+        values.sort_unstable_by(compare);
+        cx.check()?;
+        let mut ranks = vec![0; ids.len()];
+        let mut rank = u64::from(self.unbound.is_some());
+        let late = texts.partition_point(|place| place.class < OrderClass::Number);
+        let (early, late) = texts.split_at(late);
+        self.number_texts(early, ids, &mut rank, &mut ranks)?;
+        for (idx, value) in values.iter().enumerate() {
+            if idx > 0 && compare(&values[idx - 1], value) != Ordering::Equal {
+                rank += 1;
+            }
+            ranks[value.0 as usize] = rank;
+        }
+        rank += u64::from(!values.is_empty());
+        self.number_texts(late, ids, &mut rank, &mut ranks)?;
+        Ok(ranks)
+    }
+
+    /// Numbers sorted texts from `next` on, which then is the number after them.
+    fn number_texts(
+        &self,
+        texts: &[TextPlace],
+        ids: &[u64],
+        next: &mut u64,
+        ranks: &mut [u64],
+    ) -> Result<(), ExecError> {
+        for (idx, place) in texts.iter().enumerate() {
+            if idx > 0 && self.compare_texts(&texts[idx - 1], place, ids)? != Ordering::Equal {
+                *next += 1;
+            }
+            ranks[place.member as usize] = *next;
+        }
+        *next += u64::from(!texts.is_empty());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::ExecOptions;
+    use basalt_rdf::TermView;
+    use basalt_store::Snapshot;
+    use proptest::prelude::*;
+
+    const TYPES: [&str; 9] = [
+        "integer", "decimal", "double", "float", "boolean", "date", "dateTime", "gYear", "other",
+    ];
+
+    fn terms() -> impl Strategy<Value = (usize, String)> {
+        let numbers = "-?[0-3]{1,2}(\\.[05]{1,2})?(E1)?";
+        let dates = "200[0-3](-0[12]-0[1-3](T0[0-3]:00:00)?)?(Z|\\+02:00)?";
+        let texts = "(http://e/|tr)?(a|b|ue|1|true|false){0,2}";
+        (0..TYPES.len() + 4, prop_oneof![numbers, dates, texts])
+    }
+
+    fn id(cx: &Context, (kind, text): &(usize, String)) -> u64 {
+        let xsd = |name: &str| format!("http://www.w3.org/2001/XMLSchema#{name}");
+        let view = |view| cx.terms().intern(view).0;
+        match kind.checked_sub(4) {
+            Some(kind) => view(TermView::typed(text, &xsd(TYPES[kind]))),
+            None if *kind == 0 => 0,
+            None if *kind == 1 => view(TermView::Iri(&format!("http://e/{text}"))),
+            None if *kind == 2 => view(TermView::simple(text)),
+            None => view(TermView::language(text, "en")),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn ranks_order_as_comparisons_do(
+            terms in proptest::collection::vec(terms(), 0..24),
+            one_kind in any::<bool>(),
+        ) {
+            let cx = Context::new(Snapshot::empty(), ExecOptions::default(), 0);
+            let first = terms.first().map_or(0, |term| term.0);
+            let kept = terms.iter().filter(|term| !one_kind || term.0 == first);
+            let ids: Vec<u64> = kept.map(|term| id(&cx, term)).collect();
+            let ranks = ranks(&ids, &cx).expect("terms decode");
+            for (a, rank_a) in ids.iter().zip(&ranks) {
+                for (b, rank_b) in ids.iter().zip(&ranks) {
+                    let order = compare_for_order(*a, *b, &cx).expect("terms decode");
+                    prop_assert_eq!(rank_a.cmp(rank_b), order, "{:#x} {:#x}", a, b);
+                }
+            }
+            let (distinct, _) = distinct_ids(&ids);
+            let slow = ranks_by_comparing(&distinct, &cx).expect("terms decode");
+            for (id, rank) in ids.iter().zip(&ranks) {
+                for (other, slow_rank) in distinct.iter().zip(&slow) {
+                    let place = distinct.iter().position(|d| d == id).expect("it is there");
+                    let other_rank = ranks[ids.iter().position(|i| i == other).expect("it is there")];
+                    prop_assert_eq!(rank.cmp(&other_rank), slow[place].cmp(slow_rank));
+                }
+            }
+        }
+    }
+}

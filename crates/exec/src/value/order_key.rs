@@ -1,0 +1,98 @@
+//! What sorting needs beside [`compare_for_order`]: classes of ids without decoding, and keys that are
+//! decoded once for many comparisons.
+//!
+//! Invariant: both agree with [`compare_for_order`], of which they are parts.
+
+use super::order::Key;
+use crate::context::Context;
+use crate::error::ExecError;
+use basalt_rdf::TermId;
+use basalt_rdf::qualifiers::CUSTOM_NUMERIC_FIRST;
+use basalt_rdf::term_id::tag;
+use std::cmp::Ordering;
+
+/// Numeric code of `xsd:float`, whose ids may be unlike and yet denote one value.
+const FLOAT: u8 = 3;
+/// Bits of the zone in an inline date.
+const ZONE_MASK: u64 = 0xFFF;
+
+/// The classes of terms in the order of ORDER BY.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OrderClass {
+    /// Unbound.
+    Unbound,
+    /// Blank nodes, by label.
+    Blank,
+    /// IRIs, by text.
+    Iri,
+    /// Numbers, by value.
+    Number,
+    /// Dates, times and durations, by kind and value.
+    Calendar,
+    /// Other literals, by text first.
+    Text,
+}
+
+impl OrderClass {
+    /// The class of an id, where it can be told without decoding; then terms of a class with texts are
+    /// ordered by their lexical forms first.
+    pub fn of(id: u64, cx: &Context) -> Option<Self> {
+        let id = TermId(id);
+        match id.tag() {
+            tag::UNBOUND => Some(Self::Unbound),
+            tag::RESOURCE if cx.terms().is_blank(id) => Some(Self::Blank),
+            tag::RESOURCE => Some(Self::Iri),
+            tag::STRING | tag::LANGUAGE => Some(Self::Text),
+            tag::DATE..=tag::G_YEAR_MONTH => Some(Self::Calendar),
+            _ if id.is_numeric() && id.numeric_datatype() < CUSTOM_NUMERIC_FIRST => {
+                Some(Self::Number)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether its terms are ordered by texts.
+    pub fn has_text(self) -> bool {
+        matches!(self, Self::Blank | Self::Iri | Self::Text)
+    }
+}
+
+/// Whether two ids are ordered as their terms are, and are equal only if their terms are.
+#[inline]
+pub fn ordered_as_ids(a: u64, b: u64) -> bool {
+    let (a, b) = (TermId(a), TermId(b));
+    if a.tag() != b.tag() {
+        return false;
+    }
+    if a.is_numeric() {
+        let code = a.numeric_datatype();
+        return code != FLOAT && code < CUSTOM_NUMERIC_FIRST && a.scale() == b.scale();
+    }
+    (tag::DATE..=tag::G_YEAR_MONTH).contains(&a.tag()) && (a.0 ^ b.0) & ZONE_MASK == 0
+}
+
+/// The place of one term in the order.
+pub struct OrderKey(Key);
+
+impl OrderKey {
+    /// Decodes a bound id.
+    pub fn of(id: u64, cx: &Context) -> Result<Self, ExecError> {
+        Key::of(id, cx).map(Self)
+    }
+
+    /// The order of two terms.
+    pub fn compare(&self, other: &Self) -> Ordering {
+        self.0.compare(&other.0)
+    }
+
+    /// The class, and the text by which terms of the class are ordered first.
+    pub fn class(&self) -> (OrderClass, Option<&str>) {
+        match &self.0 {
+            Key::Blank(text) => (OrderClass::Blank, Some(text)),
+            Key::Iri(text) => (OrderClass::Iri, Some(text)),
+            Key::Number(..) => (OrderClass::Number, None),
+            Key::Calendar(_) => (OrderClass::Calendar, None),
+            Key::Text(text, ..) => (OrderClass::Text, Some(text)),
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! Counting quads without visiting them: from statistics, inverses and block headers.
+//!
+//! What the executor's `CountScan` reads; see `docs/statistics-answers.md`. Every quad stands in one
+//! place, so a count is the sum over tables and quad table, exact for clean and dirty rows alike.
+//!
+//! Invariant: each answer equals what visiting all matching quads and counting them would give; the
+//! tests do just that. Cost: [`predicate_graphs`] is computed once per version, [`distinct_subjects`] once
+//! per question; the others read inverses and POSG each time.
+
+use crate::error::StoreError;
+use crate::irregular_predicates;
+use crate::link_sources::cells_that_may_hold;
+use crate::snapshot::Version;
+use crate::table::{Cells, Table};
+use basalt_rdf::TermId;
+use roaring::{RoaringBitmap, RoaringTreemap};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// The graphs whose quads count.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum GraphSet {
+    /// One graph.
+    One(TermId),
+    /// Named graphs: these, or all.
+    Named(Option<Vec<TermId>>),
+    /// Graphs of any kind: these, or all.
+    Any(Option<Vec<TermId>>),
+}
+
+impl GraphSet {
+    /// Whether quads of this graph count.
+    pub fn takes(&self, graph: TermId) -> bool {
+        let among = |list: &Option<Vec<TermId>>| list.as_ref().is_none_or(|l| l.contains(&graph));
+        match self {
+            Self::One(one) => *one == graph,
+            Self::Named(list) => graph != TermId::DEFAULT_GRAPH && among(list),
+            Self::Any(list) => among(list),
+        }
+    }
+}
+
+/// The quads of one predicate in one graph, counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PredicateGraph {
+    /// The predicate.
+    pub predicate: TermId,
+    /// The graph.
+    pub graph: TermId,
+    /// Quads, never 0.
+    pub quads: u64,
+}
+
+/// Counts that were asked for, kept with the version.
+#[derive(Debug, Default)]
+pub(crate) struct CountCache {
+    predicate_graphs: OnceLock<Vec<PredicateGraph>>,
+    subjects: Mutex<HashMap<(Option<TermId>, GraphSet), u64>>,
+}
+
+/// Answers kept at most; beyond that, all are forgotten.
+const SUBJECT_COUNTS_MAX: usize = 1 << 14;
+
+/// Quads by predicate and graph.
+#[derive(Default)]
+struct Tally(BTreeMap<(TermId, TermId), u64>);
+
+impl Tally {
+    fn add(&mut self, predicate: TermId, graph: TermId, quads: u64) {
+        if quads > 0 {
+            *self.0.entry((predicate, graph)).or_default() += quads;
+        }
+    }
+
+    /// Adds one quad for each of the graphs, which mostly repeat.
+    fn add_all(&mut self, predicate: TermId, graphs: &[u64]) {
+        for run in graphs.chunk_by(|a, b| a == b) {
+            self.add(predicate, TermId(run[0]), run.len() as u64);
+        }
+    }
+
+    fn finish(self) -> Vec<PredicateGraph> {
+        let entries = self.0.into_iter();
+        entries
+            .map(|((predicate, graph), quads)| PredicateGraph {
+                predicate,
+                graph,
+                quads,
+            })
+            .collect()
+    }
+}
+
+/// Quads by predicate and graph, ascending by both.
+pub(crate) fn predicate_graphs(version: &Version) -> Result<&[PredicateGraph], StoreError> {
+    if let Some(known) = version.counts.predicate_graphs.get() {
+        return Ok(known);
+    }
+    let mut tally = Tally::default();
+    for table in &version.tables {
+        match table.constant_graph() {
+            Some(graph) => {
+                for cells in table.all_cells() {
+                    tally.add(cells.predicate(), graph, cells.statistics().values);
+                }
+            }
+            None => tally_segments(table, &mut tally),
+        }
+    }
+    for (predicate, _) in version.quad_table.predicates() {
+        version
+            .quad_table
+            .graphs_of(predicate, &mut |graph, quads| {
+                tally.add(predicate, graph, quads);
+            })?;
+    }
+    let counted = tally.finish();
+    Ok(version.counts.predicate_graphs.get_or_init(|| counted))
+}
+
+/// Counts the cells of a table whose rows have several home graphs.
+fn tally_segments(table: &Table, tally: &mut Tally) {
+    let (mut graphs, mut counts, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for segment_idx in 0..table.segment_count() {
+        let only = table.graph_of_segment(segment_idx);
+        graphs.clear();
+        for cells in table.all_cells() {
+            let zone = cells.zone(segment_idx);
+            if zone.values == 0 {
+                continue;
+            }
+            if let Some(graph) = only {
+                tally.add(cells.predicate(), graph, u64::from(zone.values));
+                continue;
+            }
+            let rows = cells.segment_rows(segment_idx);
+            if graphs.is_empty() {
+                let numbers: Vec<u32> = rows.clone().collect();
+                table.gather_graphs(&numbers, &mut graphs);
+            }
+            counts.clear();
+            values.clear();
+            cells.scan_lists(rows, &mut counts, &mut values);
+            let mut by_graph: HashMap<u64, u64> = HashMap::new();
+            let mut last = (0, 0);
+            for (&graph, &count) in graphs.iter().zip(&counts) {
+                if graph != last.0 {
+                    *by_graph.entry(last.0).or_default() += last.1;
+                    last = (graph, 0);
+                }
+                last.1 += u64::from(count);
+            }
+            *by_graph.entry(last.0).or_default() += last.1;
+            for (graph, quads) in by_graph {
+                tally.add(cells.predicate(), TermId(graph), quads);
+            }
+        }
+    }
+}
+
+/// The cells of one predicate, or of all, in a table.
+fn cells_of(table: &Table, predicate: Option<TermId>) -> Vec<Cells<'_>> {
+    match predicate {
+        Some(predicate) => table.cells(predicate).into_iter().collect(),
+        None => table.all_cells().collect(),
+    }
+}
+
+/// Quads with this object by predicate (this one, or any) and graph, ascending by both.
+pub(crate) fn object_graphs(
+    version: &Version,
+    predicate: Option<TermId>,
+    object: TermId,
+) -> Result<Vec<PredicateGraph>, StoreError> {
+    let mut tally = Tally::default();
+    let (mut rows, mut graphs) = (Vec::new(), Vec::new());
+    for (table_idx, cells) in cells_that_may_hold(version, predicate, object) {
+        let table = &version.tables[table_idx];
+        let graph = table.constant_graph();
+        if let (Some(graph), Some(quads)) = (graph, cells.count_object(object)) {
+            tally.add(cells.predicate(), graph, quads);
+            continue;
+        }
+        rows.clear();
+        cells.find(object, &mut rows);
+        graphs.clear();
+        table.gather_graphs(&rows, &mut graphs);
+        tally.add_all(cells.predicate(), &graphs);
+    }
+    let predicates = match predicate {
+        Some(predicate) => vec![predicate],
+        None => irregular_predicates::of_object(version, object)?,
+    };
+    let mut found = Vec::new();
+    for predicate in predicates {
+        found.clear();
+        version
+            .quad_table
+            .by_object(predicate, object, &mut found)?;
+        for &(_, graph) in &found {
+            tally.add(predicate, graph, 1);
+        }
+    }
+    Ok(tally.finish())
+}
+
+/// The objects of a predicate in these graphs with the number of their quads, ascending.
+pub(crate) fn object_counts(
+    version: &Version,
+    predicate: TermId,
+    graphs: &GraphSet,
+) -> Result<Vec<(TermId, u64)>, StoreError> {
+    let mut pairs: Vec<(TermId, u64)> = Vec::new();
+    for table in &version.tables {
+        let constant = table.constant_graph();
+        let Some(cells) = table.cells(predicate) else {
+            continue;
+        };
+        if constant.is_some_and(|graph| !graphs.takes(graph)) {
+            continue;
+        }
+        let counted = constant.is_some()
+            && cells.visit_distinct(&mut |object, quads| {
+                pairs.push((object, quads));
+                ControlFlow::Continue(())
+            });
+        if !counted {
+            count_values(table, cells, graphs, &mut pairs);
+        }
+    }
+    let mut visit = |_: &[u64], objects: &[u64], of_block: &[u64]| {
+        for (&object, &graph) in objects.iter().zip(of_block) {
+            if graphs.takes(TermId(graph)) {
+                match pairs.last_mut() {
+                    Some((last, quads)) if last.0 == object => *quads += 1,
+                    _ => pairs.push((TermId(object), 1)),
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    };
+    version.quad_table.scan_by_object(predicate, &mut visit)?;
+    // Runs that ascend already, one for each place, which a stable sort merges.
+    pairs.sort_by_key(|(object, _)| *object);
+    pairs.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            kept.1 += next.1;
+        }
+        same
+    });
+    Ok(pairs)
+}
+
+/// Counts the values of rows whose home graph counts, cell by cell.
+fn count_values(
+    table: &Table,
+    cells: Cells<'_>,
+    graphs: &GraphSet,
+    pairs: &mut Vec<(TermId, u64)>,
+) {
+    let mut by_value: HashMap<u64, u64> = HashMap::new();
+    let (mut counts, mut values, mut homes) = (Vec::new(), Vec::new(), Vec::new());
+    for segment_idx in 0..table.segment_count() {
+        if cells.zone(segment_idx).values == 0 {
+            continue;
+        }
+        let rows = cells.segment_rows(segment_idx);
+        let numbers: Vec<u32> = rows.clone().collect();
+        counts.clear();
+        values.clear();
+        homes.clear();
+        cells.scan_lists(rows, &mut counts, &mut values);
+        table.gather_graphs(&numbers, &mut homes);
+        let mut at = 0;
+        for (&count, &home) in counts.iter().zip(&homes) {
+            let of_row = &values[at..at + count as usize];
+            at += of_row.len();
+            if count > 0 && graphs.takes(TermId(home)) {
+                for &value in of_row {
+                    *by_value.entry(value).or_default() += 1;
+                }
+            }
+        }
+    }
+    let start = pairs.len();
+    pairs.extend(by_value.into_iter().map(|(value, n)| (TermId(value), n)));
+    pairs[start..].sort_unstable();
+}
+
+/// The number of subjects that have a quad of the predicate (or of any) in these graphs.
+pub(crate) fn distinct_subjects(
+    version: &Version,
+    predicate: Option<TermId>,
+    graphs: &GraphSet,
+) -> Result<u64, StoreError> {
+    let key = (predicate, graphs.clone());
+    let kept = || {
+        let cache = version.counts.subjects.lock();
+        cache.unwrap_or_else(PoisonError::into_inner)
+    };
+    if let Some(&known) = kept().get(&key) {
+        return Ok(known);
+    }
+    let count = count_subjects(version, predicate, graphs)?;
+    let mut cache = kept();
+    if cache.len() >= SUBJECT_COUNTS_MAX {
+        cache.clear();
+    }
+    cache.insert(key, count);
+    Ok(count)
+}
+
+/// The rows of a table that have a cell that counts.
+enum CellRows {
+    /// Every row.
+    All,
+    /// These.
+    Some(RoaringBitmap),
+}
+
+fn count_subjects(
+    version: &Version,
+    predicate: Option<TermId>,
+    graphs: &GraphSet,
+) -> Result<u64, StoreError> {
+    let mut count = 0;
+    let mut of_tables = Vec::with_capacity(version.tables.len());
+    let irregular: Vec<TermId> = match predicate {
+        Some(predicate) => vec![predicate],
+        None => version.quad_table.predicates().map(|(p, _)| p).collect(),
+    };
+    for table in &version.tables {
+        let is_dirty = |p: &TermId| table.dirty_rows(*p).is_some();
+        let rows = match clean_count(table, predicate, graphs) {
+            // Without dirty rows nobody asks which rows they were.
+            Some(rows) if !irregular.iter().any(is_dirty) => {
+                count += rows;
+                CellRows::All
+            }
+            _ => {
+                let rows = cell_rows(table, predicate, graphs);
+                count += match &rows {
+                    CellRows::All => u64::from(table.rows()),
+                    CellRows::Some(rows) => rows.len(),
+                };
+                rows
+            }
+        };
+        of_tables.push(rows);
+    }
+    let mut outside = RoaringTreemap::new();
+    for predicate in irregular {
+        let mut last = 0;
+        version
+            .quad_table
+            .scan(predicate, &mut |subjects, _, of_block| {
+                for (&subject, &graph) in subjects.iter().zip(of_block) {
+                    if subject == last || !graphs.takes(TermId(graph)) {
+                        continue;
+                    }
+                    last = subject;
+                    match version.extents.row_of(TermId(subject)) {
+                        Some((table_idx, row)) => {
+                            if let CellRows::Some(rows) = &mut of_tables[table_idx] {
+                                count += u64::from(rows.insert(row));
+                            }
+                        }
+                        None => {
+                            outside.insert(TermId(subject).payload());
+                        }
+                    }
+                }
+                ControlFlow::Continue(())
+            })?;
+    }
+    Ok(count + outside.len())
+}
+
+/// The number of rows with a cell that counts, where statistics tell it.
+fn clean_count(table: &Table, predicate: Option<TermId>, graphs: &GraphSet) -> Option<u64> {
+    let graph = table.constant_graph()?;
+    if !graphs.takes(graph) {
+        return Some(0);
+    }
+    match predicate {
+        Some(predicate) => Some(
+            table
+                .cells(predicate)
+                .map_or(0, |cells| cells.statistics().rows_with_value),
+        ),
+        None => has_full_column(table).then_some(u64::from(table.rows())),
+    }
+}
+
+fn has_full_column(table: &Table) -> bool {
+    let rows = u64::from(table.rows());
+    table
+        .all_cells()
+        .any(|cells| cells.statistics().rows_with_value == rows)
+}
+
+/// The rows that have a value of the predicate (or of any) in a graph that counts.
+fn cell_rows(table: &Table, predicate: Option<TermId>, graphs: &GraphSet) -> CellRows {
+    let constant = table.constant_graph();
+    if constant.is_some_and(|graph| !graphs.takes(graph)) {
+        return CellRows::Some(RoaringBitmap::new());
+    }
+    let mut all = RoaringBitmap::new();
+    for cells in cells_of(table, predicate) {
+        if cells.statistics().rows_with_value == u64::from(table.rows()) {
+            all.insert_range(0..table.rows());
+            break;
+        }
+        let mut rows = Vec::new();
+        for segment_idx in 0..table.segment_count() {
+            rows.clear();
+            cells.rows_with_value(segment_idx, &mut rows);
+            all.extend(rows.iter().copied());
+        }
+    }
+    if constant.is_none() {
+        let rows: Vec<u32> = all.iter().collect();
+        let mut homes = Vec::new();
+        table.gather_graphs(&rows, &mut homes);
+        let taken = rows.iter().zip(&homes);
+        let taken = taken.filter(|(_, home)| graphs.takes(TermId(**home)));
+        all = taken.map(|(row, _)| *row).collect();
+    }
+    if all.len() == u64::from(table.rows()) {
+        CellRows::All
+    } else {
+        CellRows::Some(all)
+    }
+}

@@ -1,0 +1,141 @@
+//! Which predicates the irregular quads of a subject or an object have.
+//!
+//! For patterns with a variable predicate. PSOG and POSG are asked predicate by predicate; with many predicates
+//! most of that is in vain, so once such questions have cost as much as reading the quads once, the
+//! predicates of every subject outside the tables (rows have their dirty bits) or of every object are
+//! kept in memory: sorted keys, offsets, 4 bytes for each pair. Whatever comes, the work is at most twice
+//! the best possible.
+
+use crate::error::StoreError;
+use crate::snapshot::Version;
+use basalt_rdf::TermId;
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Asking one predicate takes some 30 ns, reading one quad and sorting it in some 30 ns too.
+const QUADS_PER_QUESTION: u64 = 1;
+/// So few predicates are asked one by one: that takes no longer than a cache miss or two.
+const PREDICATES_MIN: usize = 16;
+
+/// The two indexes, made when they have become worth it.
+#[derive(Debug, Default)]
+pub(crate) struct IrregularPredicates {
+    subjects: LazyIndex,
+    objects: LazyIndex,
+}
+
+#[derive(Debug, Default)]
+struct LazyIndex {
+    /// Predicates asked so far.
+    asked: AtomicU64,
+    index: OnceLock<PredicatesByKey>,
+}
+
+/// Indices of predicates by subject or object.
+#[derive(Debug)]
+struct PredicatesByKey {
+    /// Ascending, each once.
+    keys: Vec<u64>,
+    /// Where the predicates of each key begin, and the end.
+    offsets: Vec<u32>,
+    /// Indices in the order of the quad table's predicates.
+    predicates: Vec<u32>,
+}
+
+impl PredicatesByKey {
+    fn of_pairs(mut pairs: Vec<(u64, u32)>) -> Self {
+        pairs.sort_unstable();
+        pairs.dedup();
+        let mut keys = Vec::new();
+        let mut offsets = Vec::new();
+        for (i, (key, _)) in pairs.iter().enumerate() {
+            if keys.last() != Some(key) {
+                keys.push(*key);
+                offsets.push(i as u32);
+            }
+        }
+        offsets.push(pairs.len() as u32);
+        let predicates = pairs.into_iter().map(|(_, predicate)| predicate).collect();
+        Self {
+            keys,
+            offsets,
+            predicates,
+        }
+    }
+
+    fn find(&self, key: u64) -> &[u32] {
+        match self.keys.binary_search(&key) {
+            Ok(i) => &self.predicates[self.offsets[i] as usize..self.offsets[i + 1] as usize],
+            Err(_) => &[],
+        }
+    }
+}
+
+impl LazyIndex {
+    /// The index if there is one or it has become worth making; else counts one more question.
+    fn get(
+        &self,
+        version: &Version,
+        by_object: bool,
+    ) -> Result<Option<&PredicatesByKey>, StoreError> {
+        if let Some(index) = self.index.get() {
+            return Ok(Some(index));
+        }
+        let quad_table = &version.quad_table;
+        let predicates = quad_table.predicates().count();
+        let quads = quad_table.quad_count();
+        if predicates < PREDICATES_MIN || quads >= u64::from(u32::MAX) {
+            return Ok(None);
+        }
+        let asked = self.asked.fetch_add(predicates as u64, Ordering::Relaxed);
+        if asked * QUADS_PER_QUESTION < quads {
+            return Ok(None);
+        }
+        let mut pairs: Vec<(u64, u32)> = Vec::new();
+        for (idx, (predicate, _)) in quad_table.predicates().enumerate() {
+            let mut visit = |keys: &[u64]| {
+                for &key in keys {
+                    let pair = (key, idx as u32);
+                    let wanted = by_object || version.extents.row_of(TermId(key)).is_none();
+                    if pairs.last() != Some(&pair) && wanted {
+                        pairs.push(pair);
+                    }
+                }
+                ControlFlow::Continue(())
+            };
+            if by_object {
+                quad_table.scan_by_object(predicate, &mut |_, objects, _| visit(objects))?;
+            } else {
+                quad_table.scan(predicate, &mut |subjects, _, _| visit(subjects))?;
+            }
+        }
+        Ok(Some(
+            self.index.get_or_init(|| PredicatesByKey::of_pairs(pairs)),
+        ))
+    }
+}
+
+/// The predicates that irregular quads of a subject outside the tables can have.
+pub(crate) fn of_subject(version: &Version, subject: TermId) -> Result<Vec<TermId>, StoreError> {
+    let index = version.irregular_predicates.subjects.get(version, false)?;
+    Ok(named(version, index, subject))
+}
+
+/// The predicates that irregular quads with this object can have.
+pub(crate) fn of_object(version: &Version, object: TermId) -> Result<Vec<TermId>, StoreError> {
+    let index = version.irregular_predicates.objects.get(version, true)?;
+    Ok(named(version, index, object))
+}
+
+fn named(version: &Version, index: Option<&PredicatesByKey>, key: TermId) -> Vec<TermId> {
+    match index {
+        None => version.quad_table.predicates().map(|(p, _)| p).collect(),
+        Some(index) => {
+            let found = index.find(key.0).iter();
+            found
+                .map(|&idx| version.quad_table.predicate_at(idx as usize))
+                .collect()
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Which columns can hold a given term, for patterns with a bound object and a variable predicate.
+//!
+//! Links are counted by target table when a version is made, so a row of a table is only looked for in
+//! columns that link there; any other term, and columns without counted links, go by the column's range. Made
+//! once per version, at first use: one entry for each pair of column and target.
+
+use crate::snapshot::Version;
+use crate::table::Cells;
+use basalt_rdf::TermId;
+use std::sync::OnceLock;
+
+/// Columns by table and place among the table's predicates.
+type Place = (usize, usize);
+
+/// The lists, made at first use.
+#[derive(Debug, Default)]
+pub(crate) struct LinkSources(OnceLock<Lists>);
+
+#[derive(Debug)]
+struct Lists {
+    /// For each table the columns that link to it.
+    by_target: Vec<Vec<Place>>,
+    /// Columns whose links are not counted.
+    uncounted: Vec<Place>,
+}
+
+impl Lists {
+    fn of(version: &Version) -> Self {
+        let mut lists = Self {
+            by_target: vec![Vec::new(); version.tables.len()],
+            uncounted: Vec::new(),
+        };
+        for (table_idx, table) in version.tables.iter().enumerate() {
+            for (place, cells) in table.all_cells().enumerate() {
+                if cells.has_inverse() {
+                    for &(target_idx, _) in &cells.statistics().links {
+                        if let Some(sources) = lists.by_target.get_mut(target_idx) {
+                            sources.push((table_idx, place));
+                        }
+                    }
+                } else {
+                    lists.uncounted.push((table_idx, place));
+                }
+            }
+        }
+        lists
+    }
+}
+
+/// The cells of a predicate (or of any) that can hold an object, with the index of their table.
+pub(crate) fn cells_that_may_hold(
+    version: &Version,
+    predicate: Option<TermId>,
+    object: TermId,
+) -> Vec<(usize, Cells<'_>)> {
+    let within = |(_, cells): &(usize, Cells<'_>)| cells.may_hold(object);
+    if let Some(predicate) = predicate {
+        let tables = version.tables.iter().enumerate();
+        let cells = tables.filter_map(|(idx, table)| Some((idx, table.cells(predicate)?)));
+        return cells.filter(within).collect();
+    }
+    match version.extents.row_of(object) {
+        Some((target_idx, _)) => {
+            let lists = version.link_sources.0.get_or_init(|| Lists::of(version));
+            let places = lists.by_target[target_idx].iter().chain(&lists.uncounted);
+            places
+                .map(|&(table_idx, place)| (table_idx, version.tables[table_idx].cells_at(place)))
+                .filter(within)
+                .collect()
+        }
+        None => {
+            let tables = version.tables.iter().enumerate();
+            tables
+                .flat_map(|(table_idx, table)| table.all_cells().map(move |c| (table_idx, c)))
+                .filter(within)
+                .collect()
+        }
+    }
+}

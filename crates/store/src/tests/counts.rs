@@ -1,0 +1,76 @@
+//! Counts from statistics equal the counts of quads visited one by one.
+
+use super::patterns::{found, object, quads};
+use super::splitter::{load, resource};
+use crate::{GraphSet, PredicateGraph, QuadIds, QuadPattern, Storage};
+use basalt_rdf::TermId;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+fn graph_sets() -> Vec<GraphSet> {
+    let some = vec![resource(6), TermId::DEFAULT_GRAPH];
+    vec![
+        GraphSet::One(TermId::DEFAULT_GRAPH),
+        GraphSet::One(resource(7)),
+        GraphSet::One(resource(5)),
+        GraphSet::Named(None),
+        GraphSet::Named(Some(some.clone())),
+        GraphSet::Any(None),
+        GraphSet::Any(Some(some)),
+        GraphSet::Any(Some(Vec::new())),
+    ]
+}
+
+fn by_predicate_and_graph<'a>(quads: impl Iterator<Item = &'a QuadIds>) -> Vec<PredicateGraph> {
+    let mut counts: BTreeMap<(TermId, TermId), u64> = BTreeMap::new();
+    for quad in quads {
+        *counts.entry((quad.predicate, quad.graph)).or_default() += 1;
+    }
+    let entries = counts.into_iter();
+    entries
+        .map(|((predicate, graph), quads)| PredicateGraph {
+            predicate,
+            graph,
+            quads,
+        })
+        .collect()
+}
+
+fn subjects<'a>(quads: impl Iterator<Item = &'a QuadIds>) -> u64 {
+    quads.map(|q| q.subject).collect::<BTreeSet<_>>().len() as u64
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn counts_are_those_of_quads_visited(quads in quads(400), objects in proptest::collection::vec(object(), 6)) {
+        let snapshot = load(&quads, Storage::Memory);
+        let all = found(&snapshot, &QuadPattern::default());
+        prop_assert_eq!(snapshot.predicate_graphs().expect("reads"), by_predicate_and_graph(all.iter()));
+        for &object in &objects {
+            let same = |q: &&QuadIds| q.object == object;
+            let counted = snapshot.object_graphs(None, object).expect("reads");
+            prop_assert_eq!(counted, by_predicate_and_graph(all.iter().filter(same)));
+            let of_predicate = all.iter().filter(same).filter(|q| q.predicate == resource(2));
+            let counted = snapshot.object_graphs(Some(resource(2)), object).expect("reads");
+            prop_assert_eq!(counted, by_predicate_and_graph(of_predicate));
+        }
+        for graphs in graph_sets() {
+            let taken = || all.iter().filter(|q| graphs.takes(q.graph));
+            for _ in 0..2 {
+                let counted = snapshot.distinct_subjects(None, &graphs).expect("reads");
+                prop_assert_eq!(counted, subjects(taken()), "{:?}", graphs);
+            }
+            for predicate in (0..6).map(resource) {
+                let of_predicate = || taken().filter(|q| q.predicate == predicate);
+                let counted = snapshot.distinct_subjects(Some(predicate), &graphs).expect("reads");
+                prop_assert_eq!(counted, subjects(of_predicate()), "{:?} {:?}", predicate, graphs);
+                let mut expected: BTreeMap<TermId, u64> = BTreeMap::new();
+                of_predicate().for_each(|q| *expected.entry(q.object).or_default() += 1);
+                let counted = snapshot.object_counts(predicate, &graphs).expect("reads");
+                prop_assert_eq!(counted, expected.into_iter().collect::<Vec<_>>());
+            }
+        }
+    }
+}
