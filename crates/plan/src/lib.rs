@@ -16,7 +16,7 @@ mod lower;
 pub mod physical;
 mod planner;
 mod rules;
-pub mod service_text;
+mod service_text;
 mod slot_set;
 pub mod statistics;
 mod translate;
