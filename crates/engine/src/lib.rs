@@ -17,6 +17,7 @@ pub mod dump;
 pub mod error;
 pub mod html;
 pub mod query;
+mod query_text;
 pub mod results;
 pub mod schema;
 pub mod statistics;
