@@ -20,8 +20,8 @@ use std::ops::ControlFlow;
 
 /// Entries that the set of triples given already begins with.
 const SEEN_MIN: usize = 1 << 10;
-/// Entries beyond which that set does not grow: some 30 MB.
-const SEEN_MAX: usize = 1 << 20;
+/// Entries beyond which that set does not grow: some 8 MB, so that an endpoint can afford one for each client.
+const SEEN_MAX: usize = 1 << 18;
 /// Bytes of an entry: three ids, their share of the free places and of the control bytes.
 const SEEN_BYTES: usize = 32;
 

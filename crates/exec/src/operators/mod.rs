@@ -9,6 +9,7 @@ pub mod build;
 pub mod distinct;
 pub mod exists;
 pub mod extend;
+mod fallible_sort;
 pub mod filter;
 pub mod group;
 pub mod hash_join;

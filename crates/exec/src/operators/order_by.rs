@@ -3,6 +3,7 @@
 //! Reads everything; sort keys are computed batch by batch. With a limit it keeps at most twice that
 //! many rows (and at least a batch) and cuts them back by sorting. Stable. Memory: the rows kept.
 
+use super::fallible_sort::sort_fallibly;
 use super::output::Output;
 use super::pipeline::{Collected, Sink};
 use super::{BoxOperator, Operator};
@@ -58,17 +59,9 @@ impl SortBuffer {
     /// The positions of the rows in order, no more than the limit.
     fn sorted(&self, cx: &Context) -> Result<Vec<u32>, ExecError> {
         let mut positions: Vec<u32> = (0..self.rows.rows as u32).collect();
-        let mut failed = None;
-        positions.sort_by(|&a, &b| {
+        sort_fallibly(&mut positions, cx, |a, b| {
             self.compare(a as usize, b as usize, cx)
-                .unwrap_or_else(|error| {
-                    failed = Some(error);
-                    Ordering::Equal
-                })
-        });
-        if let Some(error) = failed {
-            return Err(error);
-        }
+        })?;
         positions.truncate(self.order.limit.unwrap_or(usize::MAX));
         Ok(positions)
     }
