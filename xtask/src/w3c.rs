@@ -6,19 +6,24 @@
 //! the suites are not on this machine the harnesses say so and the command
 //! says it again.
 //!
-//! Cost: seconds, beyond compiling the two harnesses.
+//! Cost: seconds, beyond compiling the harnesses.
 
 use crate::error::XtaskError;
 use crate::test_output::TestOutput;
 use crate::workspace::Workspace;
 
 /// The harnesses: package, test target, source file.
-const HARNESSES: [(&str, &str, &str); 2] = [
+const HARNESSES: &[(&str, &str, &str)] = &[
     ("basalt-rdf", "w3c_rdf11", "crates/rdf/tests/w3c_rdf11.rs"),
     (
         "basalt-engine",
         "w3c_sparql",
         "crates/engine/tests/w3c_sparql.rs",
+    ),
+    (
+        "basalt-engine",
+        "w3c_results",
+        "crates/engine/tests/w3c_results.rs",
     ),
 ];
 
@@ -26,7 +31,7 @@ const HARNESSES: [(&str, &str, &str); 2] = [
 pub fn run(workspace: &Workspace) -> Result<(), XtaskError> {
     let mut summary = Vec::new();
     let mut all_passed = true;
-    for (package, target, source) in HARNESSES {
+    for &(package, target, source) in HARNESSES {
         if !workspace.path(source).is_file() {
             summary.push(format!("{package}: no harness `{source}`, not run"));
             continue;

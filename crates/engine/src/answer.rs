@@ -1,7 +1,7 @@
 //! Answers of queries: solutions, a boolean, or triples, streamed.
 
 use crate::error::Error;
-use basalt_exec::results::Construct;
+use basalt_exec::results::{Construct, Describe};
 use basalt_exec::{Batch, Execution, TermSpace};
 use basalt_plan::physical::Slot;
 use basalt_rdf::TermId;
@@ -84,19 +84,16 @@ impl Solutions {
 pub enum GraphAnswer {
     /// Made from a template as solutions come.
     Construct(Box<Construct>),
-    /// Already collected.
-    Triples(std::vec::IntoIter<Triple>),
+    /// Read for the resources of the solutions as they come.
+    Describe(Box<Describe>),
 }
 
 impl GraphAnswer {
     /// Some more triples; `None` at the end.
     pub fn next_triples(&mut self) -> Result<Option<Vec<Triple>>, Error> {
-        match self {
-            Self::Construct(construct) => Ok(construct.next_triples()?),
-            Self::Triples(triples) => {
-                let piece: Vec<Triple> = triples.by_ref().take(1024).collect();
-                Ok((!piece.is_empty()).then_some(piece))
-            }
-        }
+        Ok(match self {
+            Self::Construct(construct) => construct.next_triples()?,
+            Self::Describe(describe) => describe.next_triples()?,
+        })
     }
 }

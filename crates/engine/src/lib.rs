@@ -19,6 +19,7 @@ pub mod error;
 pub mod federation;
 pub mod html;
 pub mod query;
+mod query_text;
 pub mod results;
 pub mod schema;
 pub mod statistics;

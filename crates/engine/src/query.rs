@@ -3,8 +3,9 @@
 use crate::answer::{Answer, GraphAnswer, Solutions};
 use crate::error::Error;
 use crate::federation::{HttpServices, ServicePolicy};
+use crate::query_text::{iri_taken_for_comparison, with_lower_case_booleans};
 use crate::statistics::SnapshotStatistics;
-use basalt_exec::results::{Construct, describe};
+use basalt_exec::results::{Construct, Describe};
 use basalt_exec::{ExecOptions, execute};
 use basalt_plan::physical::{Form, Plan};
 use basalt_plan::{ForceJoin, PlanOptions, explain, plan};
@@ -75,9 +76,7 @@ impl Prepared {
                 message: format!("the base '{base}' is not an absolute IRI: {error}"),
             })?;
         }
-        let query = parser.parse_query(text).map_err(|error| Error::Query {
-            message: quote(text, &error),
-        })?;
+        let query = parse(&parser, text)?;
         let parse_time = start.elapsed();
         let start = Instant::now();
         let dataset = dataset_override(options)?;
@@ -113,12 +112,12 @@ impl Prepared {
             Form::Select(slots) => Answer::Solutions(Solutions::new(execution, slots)),
             Form::Ask => Answer::Boolean(execution.next_batch()?.is_some()),
             Form::Construct(template) => Answer::Graph(GraphAnswer::Construct(Box::new(
-                Construct::new(execution, template.clone()),
+                Construct::new(execution, template),
             ))),
             Form::Describe(slots) => {
                 let graphs = self.described_graphs(options);
-                let triples = describe(execution, slots, graphs.as_deref())?;
-                Answer::Graph(GraphAnswer::Triples(triples.into_iter()))
+                let describe = Describe::new(execution, slots, graphs);
+                Answer::Graph(GraphAnswer::Describe(Box::new(describe)))
             }
         })
     }
@@ -208,6 +207,25 @@ impl Prepared {
     /// The plan itself.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+}
+
+/// Parses a text by the rules for tokens that the parser itself does not keep.
+fn parse(parser: &SparqlParser, text: &str) -> Result<Query, Error> {
+    let lowered = with_lower_case_booleans(text);
+    let parsed = parser.clone().parse_query(&lowered);
+    let query = parsed.map_err(|error| Error::Query {
+        message: quote(text, &error),
+    })?;
+    let parses = |text: &str| parser.clone().parse_query(text).is_ok();
+    match iri_taken_for_comparison(&lowered, parses) {
+        None => Ok(query),
+        Some(range) => Err(Error::Query {
+            message: format!(
+                "'{}' is one IRI, since the longest token counts; where comparisons are meant, put blanks around them",
+                &text[range]
+            ),
+        }),
     }
 }
 

@@ -1,35 +1,74 @@
-//! Graph answers: CONSTRUCT templates and DESCRIBE.
+//! Graph answers: CONSTRUCT templates and DESCRIBE, streamed.
+//!
+//! The last step of a query whose answer is a graph: batches of ids become triples of terms.
+//! Invariants: the memory held is counted in the query's account, and does not grow with the
+//! answer of a CONSTRUCT.
 
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::execution::Execution;
 use basalt_plan::physical::{Plan, Slot};
-use basalt_rdf::{TermBuf, TermId};
+use basalt_rdf::TermId;
 use basalt_store::{QuadIds, QuadPattern};
 use hashbrown::HashSet;
 use oxrdf::{BlankNode, NamedNode, NamedOrBlankNode, Term, Triple};
-use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
+use spargebra::term::{TermPattern, TriplePattern};
 use std::collections::{HashMap, VecDeque};
 use std::hash::RandomState;
 use std::ops::ControlFlow;
 
-/// The triples of a CONSTRUCT query, each once.
+/// Entries that the set of triples given already begins with.
+const SEEN_MIN: usize = 1 << 10;
+/// Entries beyond which that set does not grow: some 8 MB, so that an endpoint can afford one for each client.
+const SEEN_MAX: usize = 1 << 18;
+/// Bytes of an entry: three ids, their share of the free places and of the control bytes.
+const SEEN_BYTES: usize = 32;
+
+/// The triples of a CONSTRUCT query.
+///
+/// Each comes once as long as the set of those given already has room; then the set begins anew, so a triple
+/// that two far apart solutions make may come again. A graph does not change by that, and an answer of any size
+/// needs no more memory than this.
 pub struct Construct {
     execution: Execution,
-    template: Vec<TriplePattern>,
-    seen: HashSet<Triple, RandomState>,
+    template: Vec<[Part; 3]>,
+    seen: HashSet<[u64; 3], RandomState>,
+    /// Triples with blank nodes of the template that the current solution has made; no other solution makes them.
+    own: Vec<(u8, [u64; 3])>,
     /// Solutions seen so far, for the labels of template blank nodes.
     solutions: u64,
 }
 
+/// One place of a template's triple.
+enum Part {
+    /// A constant.
+    Constant(TermId),
+    /// A blank node, new for each solution; its place among the labels, and the label.
+    Blank(u64, String),
+    /// A column of the batches.
+    Column(usize),
+    /// A variable without values.
+    Unbound,
+}
+
 impl Construct {
     /// The triples that a template makes of a query's solutions.
-    pub fn new(execution: Execution, template: Vec<TriplePattern>) -> Self {
+    pub fn new(execution: Execution, template: &[TriplePattern]) -> Self {
+        let mut labels = Vec::new();
+        let template = template
+            .iter()
+            .map(|pattern| {
+                let predicate = TermPattern::from(pattern.predicate.clone());
+                [&pattern.subject, &predicate, &pattern.object]
+                    .map(|term| Part::new(term, &execution, &mut labels))
+            })
+            .collect();
         Self {
             execution,
             template,
             seen: HashSet::with_hasher(RandomState::new()),
+            own: Vec::new(),
             solutions: 0,
         }
     }
@@ -42,70 +81,101 @@ impl Construct {
         let mut triples = Vec::new();
         for row in 0..batch.rows() {
             self.solutions += 1;
+            self.own.clear();
             for idx in 0..self.template.len() {
-                let triple = self.triple(&self.template[idx], &batch, row)?;
-                if let Some(triple) = triple
-                    && self.seen.insert(triple.clone())
-                {
-                    triples.push(triple);
+                if let Some(ids) = self.new_ids(idx, &batch, row) {
+                    triples.extend(self.triple(idx, ids)?);
                 }
             }
         }
         Ok(Some(triples))
     }
 
-    /// One triple of the template; `None` if a part is unbound or not allowed where it stands.
-    fn triple(
-        &self,
-        pattern: &TriplePattern,
-        batch: &Batch,
-        row: usize,
-    ) -> Result<Option<Triple>, ExecError> {
-        let subject = match self.term(&pattern.subject, batch, row)? {
-            Some(Term::NamedNode(node)) => NamedOrBlankNode::from(node),
-            Some(Term::BlankNode(node)) => NamedOrBlankNode::from(node),
-            _ => return Ok(None),
-        };
-        let predicate: NamedNode = match &pattern.predicate {
-            NamedNodePattern::NamedNode(node) => node.clone(),
-            NamedNodePattern::Variable(variable) => {
-                match self.value(variable.as_str(), batch, row)? {
-                    Some(Term::NamedNode(node)) => node,
-                    _ => return Ok(None),
+    /// The ids of a triple of the template, for a blank node the place of its label; `None` if a part is unbound
+    /// or the triple was given already.
+    fn new_ids(&mut self, idx: usize, batch: &Batch, row: usize) -> Option<[u64; 3]> {
+        let mut ids = [0; 3];
+        let mut blanks = 0;
+        for (place, part) in self.template[idx].iter().enumerate() {
+            ids[place] = match part {
+                Part::Constant(id) => id.0,
+                Part::Blank(label, _) => {
+                    blanks |= 1 << place;
+                    *label
                 }
-            }
+                Part::Column(column) => match batch.ids(*column)[row] {
+                    id if TermId(id) == TermId::UNBOUND => return None,
+                    id => id,
+                },
+                Part::Unbound => return None,
+            };
+        }
+        let is_new = if blanks == 0 {
+            self.make_room();
+            self.seen.insert(ids)
+        } else {
+            let is_new = !self.own.contains(&(blanks, ids));
+            self.own.push((blanks, ids));
+            is_new
         };
-        Ok(self
-            .term(&pattern.object, batch, row)?
-            .map(|object| Triple::new(subject, predicate, object)))
+        is_new.then_some(ids)
     }
 
-    fn term(
-        &self,
-        pattern: &TermPattern,
-        batch: &Batch,
-        row: usize,
-    ) -> Result<Option<Term>, ExecError> {
-        Ok(match pattern {
-            TermPattern::NamedNode(node) => Some(node.clone().into()),
-            TermPattern::Literal(literal) => Some(literal.clone().into()),
-            TermPattern::BlankNode(node) => {
+    /// Lets the set of triples grow, or begin anew where it may not.
+    fn make_room(&mut self) {
+        if self.seen.len() < self.seen.capacity() {
+            return;
+        }
+        let more = self.seen.capacity().max(SEEN_MIN);
+        let cx = self.execution.context();
+        if self.seen.len() + more <= SEEN_MAX && cx.reserve(more * SEEN_BYTES, "construct").is_ok()
+        {
+            self.seen.reserve(more);
+        } else {
+            self.seen.clear();
+        }
+    }
+
+    /// The triple of these ids; `None` if a term is not allowed where it stands.
+    fn triple(&self, idx: usize, ids: [u64; 3]) -> Result<Option<Triple>, ExecError> {
+        let term = |place: usize| match &self.template[idx][place] {
+            Part::Blank(_, label) => {
                 // A label that no stored blank node has: those are a letter and digits.
-                let label = format!("t{}-{}", self.solutions, node.as_str());
-                Some(BlankNode::new_unchecked(label).into())
+                let label = format!("t{}-{label}", self.solutions);
+                Ok(Term::from(BlankNode::new_unchecked(label)))
             }
-            TermPattern::Variable(variable) => self.value(variable.as_str(), batch, row)?,
-        })
-    }
-
-    fn value(&self, variable: &str, batch: &Batch, row: usize) -> Result<Option<Term>, ExecError> {
-        let plan = self.execution.plan();
-        let Some(column) = column_of(plan, variable) else {
+            _ => self.execution.terms().term(TermId(ids[place])),
+        };
+        let subject = match term(0)? {
+            Term::NamedNode(node) => NamedOrBlankNode::from(node),
+            Term::BlankNode(node) => NamedOrBlankNode::from(node),
+            Term::Literal(_) => return Ok(None),
+        };
+        let Term::NamedNode(predicate) = term(1)? else {
             return Ok(None);
         };
-        match TermId(batch.ids(column)[row]) {
-            TermId::UNBOUND => Ok(None),
-            id => self.execution.terms().term(id).map(Some),
+        Ok(Some(Triple::new(subject, predicate, term(2)?)))
+    }
+}
+
+impl Part {
+    fn new(term: &TermPattern, execution: &Execution, labels: &mut Vec<String>) -> Self {
+        let constant = |term: Term| Self::Constant(execution.terms().intern_term(&term));
+        match term {
+            TermPattern::NamedNode(node) => constant(node.clone().into()),
+            TermPattern::Literal(literal) => constant(literal.clone().into()),
+            TermPattern::BlankNode(node) => {
+                let label = node.as_str();
+                let known = labels.iter().position(|known| known == label);
+                let place = known.unwrap_or_else(|| {
+                    labels.push(label.to_owned());
+                    labels.len() - 1
+                });
+                Self::Blank(place as u64, label.to_owned())
+            }
+            TermPattern::Variable(variable) => {
+                column_of(execution.plan(), variable.as_str()).map_or(Self::Unbound, Self::Column)
+            }
         }
     }
 }
@@ -118,50 +188,121 @@ fn column_of(plan: &Plan, variable: &str) -> Option<usize> {
         .position(|s| usize::from(s.0) == slot)
 }
 
-/// Reads the resources of a DESCRIBE query and collects their descriptions.
+/// Triples of a DESCRIBE answer that are made at once.
+const PIECE_TRIPLES: usize = 1 << 10;
+/// Bytes that a described resource takes: its id among those seen, and its place in the queue.
+const RESOURCE_BYTES: usize = 32;
+
+/// The triples of a DESCRIBE query, piece by piece.
 ///
 /// Concise bounded description: every triple of the default graph (of any graph if `graphs` is
 /// `None`) with the resource as subject, and the same for blank nodes that are objects.
-pub fn describe(
-    mut execution: Execution,
-    slots: &[Slot],
-    graphs: Option<&[TermId]>,
-) -> Result<Vec<Triple>, ExecError> {
-    let schema = execution.schema().to_vec();
-    let columns: Vec<usize> = slots
-        .iter()
-        .filter_map(|slot| schema.iter().position(|s| s == slot))
-        .collect();
-    let mut queue = VecDeque::new();
-    let mut seen = HashSet::with_hasher(RandomState::new());
-    while let Some(batch) = execution.next_batch()? {
-        for &column in &columns {
-            let resources = batch.ids(column).iter().map(|&id| TermId(id));
-            queue.extend(resources.filter(|id| id.is_resource() && seen.insert(*id)));
+/// Memory: the ids of the resources described, and the statements of one of them.
+pub struct Describe {
+    execution: Execution,
+    /// The columns with the resources.
+    columns: Vec<usize>,
+    graphs: Option<Vec<TermId>>,
+    /// Resources to be described.
+    queue: VecDeque<TermId>,
+    /// Resources that were ever in the queue.
+    seen: HashSet<TermId, RandomState>,
+    /// Statements of the current resource that were not given yet.
+    statements: std::vec::IntoIter<QuadIds>,
+    /// Bytes counted for them.
+    statement_bytes: usize,
+    /// Predicates already decoded.
+    predicates: HashMap<TermId, NamedNode>,
+}
+
+impl Describe {
+    /// The descriptions of the resources in these slots.
+    pub fn new(execution: Execution, slots: &[Slot], graphs: Option<Vec<TermId>>) -> Self {
+        let schema = execution.schema();
+        let columns = slots
+            .iter()
+            .filter_map(|slot| schema.iter().position(|s| s == slot))
+            .collect();
+        Self {
+            execution,
+            columns,
+            graphs,
+            queue: VecDeque::new(),
+            seen: HashSet::with_hasher(RandomState::new()),
+            statements: Vec::new().into_iter(),
+            statement_bytes: 0,
+            predicates: HashMap::new(),
         }
     }
-    let cx = execution.context();
-    let mut description = Description {
-        cx,
-        terms: HashMap::new(),
-        triples: Vec::new(),
-    };
-    while let Some(resource) = queue.pop_front() {
-        cx.check()?;
-        let mut quads = statements(resource, graphs, cx)?;
-        quads.sort_unstable();
-        quads.dedup_by_key(|quad| (quad.subject, quad.predicate, quad.object));
-        for quad in quads {
-            description.push(quad)?;
-            if quad.object.is_resource()
-                && cx.terms().is_blank(quad.object)
-                && seen.insert(quad.object)
-            {
-                queue.push_back(quad.object);
+
+    /// Some more triples; `None` at the end.
+    pub fn next_triples(&mut self) -> Result<Option<Vec<Triple>>, ExecError> {
+        let mut triples = Vec::new();
+        while triples.len() < PIECE_TRIPLES {
+            if let Some(quad) = self.statements.next() {
+                triples.push(self.triple(quad)?);
+                if self.execution.terms().is_blank(quad.object) {
+                    self.enqueue(quad.object)?;
+                }
+            } else if let Some(resource) = self.queue.pop_front() {
+                self.begin(resource)?;
+            } else if let Some(batch) = self.execution.next_batch()? {
+                for position in 0..self.columns.len() {
+                    for &id in batch.ids(self.columns[position]) {
+                        self.enqueue(TermId(id))?;
+                    }
+                }
+            } else {
+                break;
             }
         }
+        Ok((!triples.is_empty()).then_some(triples))
     }
-    Ok(description.triples)
+
+    fn enqueue(&mut self, id: TermId) -> Result<(), ExecError> {
+        if id.is_resource() && self.seen.insert(id) {
+            self.execution
+                .context()
+                .reserve(RESOURCE_BYTES, "describe")?;
+            self.queue.push_back(id);
+        }
+        Ok(())
+    }
+
+    /// Reads the statements of a resource.
+    fn begin(&mut self, resource: TermId) -> Result<(), ExecError> {
+        let cx = self.execution.context();
+        cx.check()?;
+        let mut quads = statements(resource, self.graphs.as_deref(), cx)?;
+        quads.sort_unstable();
+        quads.dedup_by_key(|quad| (quad.subject, quad.predicate, quad.object));
+        cx.release(std::mem::take(&mut self.statement_bytes));
+        let bytes = quads.len() * size_of::<QuadIds>();
+        cx.reserve(bytes, "describe")?;
+        self.statement_bytes = bytes;
+        self.statements = quads.into_iter();
+        Ok(())
+    }
+
+    fn triple(&mut self, quad: QuadIds) -> Result<Triple, ExecError> {
+        let terms = self.execution.terms();
+        let predicate = match self.predicates.get(&quad.predicate) {
+            Some(node) => node.clone(),
+            None => match terms.term(quad.predicate)? {
+                Term::NamedNode(node) => {
+                    self.predicates.insert(quad.predicate, node.clone());
+                    node
+                }
+                _ => return Err(ExecError::Internal("a predicate is not an IRI".into())),
+            },
+        };
+        let subject = match terms.term(quad.subject)? {
+            Term::NamedNode(node) => NamedOrBlankNode::from(node),
+            Term::BlankNode(node) => NamedOrBlankNode::from(node),
+            Term::Literal(_) => return Err(ExecError::Internal("a subject is a literal".into())),
+        };
+        Ok(Triple::new(subject, predicate, terms.term(quad.object)?))
+    }
 }
 
 fn statements(
@@ -181,40 +322,4 @@ fn statements(
         ControlFlow::Continue(())
     })?;
     Ok(quads)
-}
-
-/// Triples of a DESCRIBE answer under construction.
-struct Description<'a> {
-    cx: &'a Context,
-    /// Predicates already decoded.
-    terms: HashMap<TermId, NamedNode>,
-    triples: Vec<Triple>,
-}
-
-impl Description<'_> {
-    fn push(&mut self, quad: QuadIds) -> Result<(), ExecError> {
-        let mut buffer = TermBuf::new();
-        let mut term = |id: TermId| -> Result<Term, ExecError> {
-            self.cx.terms().decode(id, &mut buffer)?;
-            Ok(buffer.view().to_oxrdf())
-        };
-        let predicate = match self.terms.get(&quad.predicate) {
-            Some(node) => node.clone(),
-            None => match term(quad.predicate)? {
-                Term::NamedNode(node) => {
-                    self.terms.insert(quad.predicate, node.clone());
-                    node
-                }
-                _ => return Err(ExecError::Internal("a predicate is not an IRI".into())),
-            },
-        };
-        let object = term(quad.object)?;
-        let subject = match term(quad.subject)? {
-            Term::NamedNode(node) => NamedOrBlankNode::from(node),
-            Term::BlankNode(node) => NamedOrBlankNode::from(node),
-            Term::Literal(_) => return Err(ExecError::Internal("a subject is a literal".into())),
-        };
-        self.triples.push(Triple::new(subject, predicate, object));
-        Ok(())
-    }
 }

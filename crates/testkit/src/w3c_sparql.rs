@@ -2,7 +2,7 @@
 //!
 //! The suites are not part of the project; [`suite_folder`] finds them by environment variable or beside
 //! the workspace, and says nothing where they are absent, so that a test can report that it was skipped.
-//! Entries of other kinds (syntax, update, protocol) are left out. IRIs of files are `file:` IRIs of
+//! Entries of other kinds (update, protocol) are left out. IRIs of files are `file:` IRIs of
 //! their real place, which is also the base of queries.
 
 use crate::dataset::{Answer, Dataset};
@@ -47,6 +47,24 @@ pub const SPARQL_1_0: &[&str] = &[
     "type-promotion",
 ];
 
+/// Folders of SPARQL 1.1 with evaluation tests.
+pub const SPARQL_1_1: &[&str] = &[
+    "aggregates",
+    "bind",
+    "bindings",
+    "cast",
+    "construct",
+    "csv-tsv-res",
+    "exists",
+    "functions",
+    "grouping",
+    "json-res",
+    "negation",
+    "project-expression",
+    "property-path",
+    "subquery",
+];
+
 /// Why a suite cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {path}: {what}")]
@@ -82,11 +100,69 @@ pub fn suite_folder() -> Option<PathBuf> {
     folder.canonicalize().ok()
 }
 
-/// The query-evaluation entries of a manifest, in its order.
-pub fn read_manifest(path: &Path) -> Result<Vec<QueryTest>, SuiteError> {
+/// One query-syntax entry of a manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyntaxTest {
+    /// The part of the entry's IRI after `#`.
+    pub name: String,
+    /// The query file.
+    pub query: PathBuf,
+    /// Whether it holds a query.
+    pub is_query: bool,
+}
+
+/// The query-syntax entries of a manifest, in its order.
+pub fn read_syntax_tests(path: &Path) -> Result<Vec<SyntaxTest>, SuiteError> {
     let graph = Triples(read_graph(path)?);
     let mut tests = Vec::new();
-    for entry in graph.subjects(&format!("{RDF}type"), &format!("{MF}QueryEvaluationTest")) {
+    for entry in graph.entries() {
+        let kind = graph
+            .object(&entry, &format!("{RDF}type"))
+            .and_then(|kind| iri_of(&kind));
+        let is_query = match kind
+            .as_ref()
+            .and_then(|kind| kind.as_str().strip_prefix(MF))
+        {
+            Some("PositiveSyntaxTest" | "PositiveSyntaxTest11") => true,
+            Some("NegativeSyntaxTest" | "NegativeSyntaxTest11") => false,
+            _ => continue,
+        };
+        let action = graph.object(&entry, &format!("{MF}action"));
+        tests.push(SyntaxTest {
+            name: name_of(&entry),
+            query: action
+                .as_ref()
+                .and_then(file_of)
+                .ok_or_else(|| SuiteError {
+                    path: path.display().to_string(),
+                    what: format!("no query of {entry}"),
+                })?,
+            is_query,
+        });
+    }
+    Ok(tests)
+}
+
+/// The query-evaluation entries of a manifest, in its order. What a manifest describes but does not
+/// list is no entry.
+pub fn read_manifest(path: &Path) -> Result<Vec<QueryTest>, SuiteError> {
+    read_tests(path, "QueryEvaluationTest")
+}
+
+/// The entries of a manifest whose result is a CSV file.
+pub fn read_csv_tests(path: &Path) -> Result<Vec<QueryTest>, SuiteError> {
+    read_tests(path, "CSVResultFormatTest")
+}
+
+fn read_tests(path: &Path, kind: &str) -> Result<Vec<QueryTest>, SuiteError> {
+    let graph = Triples(read_graph(path)?);
+    let kind = Term::from(NamedNode::new_unchecked(format!("{MF}{kind}")));
+    let mut tests = Vec::new();
+    let is_of_kind = |entry: &Term| {
+        let kinds = graph.objects(entry, &format!("{RDF}type"));
+        kinds.contains(&kind)
+    };
+    for entry in graph.entries().into_iter().filter(is_of_kind) {
         let wrong = |what: &str| SuiteError {
             path: path.display().to_string(),
             what: format!("{what} of {entry}"),
@@ -117,13 +193,7 @@ pub fn read_manifest(path: &Path) -> Result<Vec<QueryTest>, SuiteError> {
         }
         let data = graph.objects(&action, &format!("{QT}data"));
         tests.push(QueryTest {
-            name: entry
-                .to_string()
-                .trim_end_matches('>')
-                .rsplit('#')
-                .next()
-                .unwrap_or("")
-                .into(),
+            name: name_of(&entry),
             query: file(&query)?,
             data: data.iter().map(file).collect::<Result<_, _>>()?,
             graphs,
@@ -195,6 +265,19 @@ impl QueryTest {
         format!("file://{}", self.query.display())
     }
 
+    /// Whether the order of the expected rows counts.
+    pub fn is_ordered(&self) -> Result<bool, SuiteError> {
+        if !matches!(
+            self.result.extension().and_then(|e| e.to_str()),
+            Some("ttl" | "rdf")
+        ) {
+            return Ok(false);
+        }
+        let index = format!("{RS}index");
+        let graph = read_graph(&self.result)?;
+        Ok(graph.iter().any(|t| t.predicate.as_str() == index))
+    }
+
     /// The expected answer.
     pub fn expected(&self) -> Result<Answer, SuiteError> {
         let wrong = |what: String| SuiteError {
@@ -253,8 +336,12 @@ fn answer_of_graph(triples: Vec<Triple>) -> Answer {
                 row[place] = graph.object(&binding, &format!("{RS}value"));
             }
         }
-        rows.push(row);
+        let index = graph.object(&solution, &format!("{RS}index"));
+        let index: Option<u32> = index.and_then(|index| literal_text(&index).parse().ok());
+        rows.push((index, row));
     }
+    rows.sort_by_key(|(index, _)| *index);
+    let rows = rows.into_iter().map(|(_, row)| row).collect();
     Answer::Solutions { variables, rows }
 }
 
@@ -262,6 +349,19 @@ fn answer_of_graph(triples: Vec<Triple>) -> Answer {
 struct Triples(Vec<Triple>);
 
 impl Triples {
+    /// The entries that a manifest lists.
+    fn entries(&self) -> Vec<Term> {
+        let is_list = |t: &&Triple| t.predicate.as_str() == format!("{MF}entries");
+        let mut entries = Vec::new();
+        let mut rest = self.0.iter().find(is_list).map(|t| t.object.clone());
+        // Termination: a list read from Turtle has an end.
+        while let Some(list) = rest {
+            entries.extend(self.object(&list, &format!("{RDF}first")));
+            rest = self.object(&list, &format!("{RDF}rest"));
+        }
+        entries
+    }
+
     fn objects(&self, subject: &Term, predicate: &str) -> Vec<Term> {
         let of_subject = |t: &&Triple| Term::from(t.subject.clone()) == *subject;
         let found = self.0.iter().filter(of_subject);
@@ -283,6 +383,11 @@ impl Triples {
             .map(|t| t.subject.clone().into())
             .collect()
     }
+}
+
+fn name_of(entry: &Term) -> String {
+    let iri = literal_text(entry);
+    iri.rsplit('#').next().unwrap_or(iri).to_owned()
 }
 
 fn literal_text(term: &Term) -> &str {

@@ -64,17 +64,20 @@ impl JoinTable {
         let mut held = HeldMemory::default();
         held.grow_to((cells + buckets) * size_of::<u64>(), "HashJoin", cx)?;
         let mut directory = vec![0; buckets + 1];
-        let places = places(batches, &key_columns, &mut directory);
+        let places = places(batches, &key_columns, &mut directory, cx)?;
         let columns = (0..width)
             .map(|column| {
                 let mut values = vec![0; rows];
-                let ids = batches.iter().flat_map(|batch| batch.ids(column));
-                for (&id, &place) in ids.zip(&places) {
-                    values[place as usize] = id;
+                let mut places = places.iter();
+                for batch in batches {
+                    cx.check()?;
+                    for (&id, &place) in batch.ids(column).iter().zip(&mut places) {
+                        values[place as usize] = id;
+                    }
                 }
-                values
+                Ok(values)
             })
-            .collect();
+            .collect::<Result<_, ExecError>>()?;
         Ok(Self {
             columns,
             rows,
@@ -119,11 +122,17 @@ impl JoinTable {
 }
 
 /// Fills the directory, and says for each row in input order where it goes.
-fn places(batches: &[Batch], key_columns: &[usize], directory: &mut [u64]) -> Vec<u32> {
+fn places(
+    batches: &[Batch],
+    key_columns: &[usize],
+    directory: &mut [u64],
+    cx: &Context,
+) -> Result<Vec<u32>, ExecError> {
     let buckets = directory.len() - 1;
     let mut places = Vec::new();
     let mut key = Vec::with_capacity(key_columns.len());
     for batch in batches {
+        cx.check()?;
         for row in 0..batch.rows() {
             key.clear();
             key.extend(key_columns.iter().map(|&column| batch.ids(column)[row]));
@@ -144,7 +153,7 @@ fn places(batches: &[Batch], key_columns: &[usize], directory: &mut [u64]) -> Ve
         *entry -= 1;
         *place = (*entry & START_MASK) as u32;
     }
-    places
+    Ok(places)
 }
 
 fn bucket_of(hash: u64, buckets: usize) -> usize {

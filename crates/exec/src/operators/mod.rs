@@ -12,6 +12,7 @@ pub mod dependent;
 pub mod distinct;
 pub mod exists;
 pub mod extend;
+mod fallible_sort;
 pub mod filter;
 pub mod group;
 pub mod hash_join;

@@ -7,6 +7,7 @@
 //! if the limit leaves room for them.
 
 use super::cut_off::CutOff;
+use super::fallible_sort::sort_totally;
 use super::output::Output;
 use super::pipeline::{Collected, Sink};
 use super::sort_ranks::ranks;
@@ -80,13 +81,15 @@ impl SortBuffer {
         let mut positions: Vec<u32> = match columns.as_slice() {
             [ranks] => {
                 let mut pairs: Vec<(u64, u32)> = ranks.iter().copied().zip(positions).collect();
-                pairs.sort_unstable();
+                sort_totally(&mut pairs, cx, Ord::cmp)?;
                 pairs.into_iter().map(|(_, position)| position).collect()
             }
             _ => {
                 let mut positions: Vec<u32> = positions.collect();
                 let ranks = |p: u32| columns.iter().map(move |column| column[p as usize]);
-                positions.sort_unstable_by(|&a, &b| ranks(a).cmp(ranks(b)).then(a.cmp(&b)));
+                sort_totally(&mut positions, cx, |&a, &b| {
+                    ranks(a).cmp(ranks(b)).then(a.cmp(&b))
+                })?;
                 positions
             }
         };

@@ -15,6 +15,7 @@
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::distinct::hash_row;
+use crate::operators::fallible_sort::sort_fallibly;
 use crate::value::{OrderClass, OrderKey, compare_for_order, ordered_as_ids};
 use basalt_rdf::TermId;
 use hashbrown::HashTable;
@@ -68,7 +69,7 @@ fn distinct_ids(ids: &[u64]) -> (Vec<u64>, Vec<u32>) {
 /// Ranks of distinct ids through [`compare_for_order`] alone.
 pub fn ranks_by_comparing(distinct: &[u64], cx: &Context) -> Result<Vec<u64>, ExecError> {
     let mut order: Vec<u32> = (0..distinct.len() as u32).collect();
-    sort_fallibly(&mut order, |&a, &b| {
+    sort_fallibly(&mut order, cx, |a, b| {
         compare_for_order(distinct[a as usize], distinct[b as usize], cx)
     })?;
     let equal = |a: u32, b: u32| {
@@ -92,21 +93,6 @@ fn number(
         ranks[member as usize] = rank;
     }
     Ok(ranks)
-}
-
-/// Sorts with a comparison that may fail; the first failure is the result.
-fn sort_fallibly<T>(
-    list: &mut [T],
-    compare: impl Fn(&T, &T) -> Result<Ordering, ExecError>,
-) -> Result<(), ExecError> {
-    let mut failed = None;
-    list.sort_unstable_by(|a, b| {
-        compare(a, b).unwrap_or_else(|error| {
-            failed = Some(error);
-            Ordering::Equal
-        })
-    });
-    failed.map_or(Ok(()), Err)
 }
 
 /// A term that is ordered by its text first.
@@ -262,7 +248,7 @@ impl<'a> Places<'a> {
     /// The rank of each distinct id.
     fn rank(mut self, ids: &[u64], cx: &Context) -> Result<Vec<u64>, ExecError> {
         let mut texts = std::mem::take(&mut self.texts);
-        sort_fallibly(&mut texts, |a, b| self.compare_texts(a, b, ids))?;
+        sort_fallibly(&mut texts, cx, |a, b| self.compare_texts(&a, &b, ids))?;
         cx.check()?;
         let mut values = std::mem::take(&mut self.values);
         let compare = |a: &(u32, Option<OrderKey>), b: &(u32, Option<OrderKey>)| match (&a.1, &b.1)

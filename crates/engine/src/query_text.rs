@@ -1,0 +1,243 @@
+//! The text of a query before it is parsed: two rules of SPARQL's tokens that the parser does not know.
+//!
+//! - The keywords `true` and `false` may be written in any case: [`with_lower_case_booleans`] writes them
+//!   in lower case.
+//! - The longest token wins: `?x<?a&&?b>?y` has the IRI `<?a&&?b>` in it, so it is no pair of
+//!   comparisons. [`iri_taken_for_comparison`] finds an IRI that the parser read otherwise.
+//!
+//! Invariants: nothing inside strings, IRIs, comments, names, variables and language tags is altered, and
+//! no length changes, so that the places in error messages stay. A text without such keywords comes back as it is.
+//! Cost: one pass over the text; a second parse only for the rare IRIs that could be read as something else.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+#[cfg(test)]
+mod tests;
+
+/// The text with `TRUE` and `FALSE`, where they are keywords, in lower case.
+pub fn with_lower_case_booleans(text: &str) -> Cow<'_, str> {
+    if has_ascii_escape(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut changed: Option<String> = None;
+    for (kind, range) in Tokens::new(text) {
+        let word = &text[range.clone()];
+        if kind != Kind::Word
+            || !["true", "false"]
+                .iter()
+                .any(|boolean| word.eq_ignore_ascii_case(boolean))
+            || !word.bytes().any(|byte| byte.is_ascii_uppercase())
+        {
+            continue;
+        }
+        let lower = word.to_ascii_lowercase();
+        changed
+            .get_or_insert_with(|| text.to_owned())
+            .replace_range(range, &lower);
+    }
+    changed.map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// Where an IRI stands that the parser took for comparisons and what is between them; `parses` says
+/// whether a text is a query.
+///
+/// An IRI that could be read so is put in place of another that could not. After an operand no IRI can
+/// follow inside an expression, so where the parser read comparisons the text no longer parses; everywhere
+/// else one IRI is as good as another.
+pub fn iri_taken_for_comparison(text: &str, parses: impl Fn(&str) -> bool) -> Option<Range<usize>> {
+    let doubtful: Vec<Range<usize>> = Tokens::new(text)
+        .filter(|(kind, range)| *kind == Kind::Iri && may_be_comparisons(&text[range.clone()]))
+        .map(|(_, range)| range)
+        .collect();
+    if doubtful.is_empty() || parses(&with_plain_iris(text, &doubtful)) {
+        return None;
+    }
+    doubtful
+        .into_iter()
+        .find(|range| !parses(&with_plain_iris(text, std::slice::from_ref(range))))
+}
+
+/// The text with these IRIs replaced by one that is nothing but an IRI.
+fn with_plain_iris(text: &str, iris: &[Range<usize>]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut end = 0;
+    for range in iris {
+        out.push_str(&text[end..range.start]);
+        out.push_str("<http://example.org/>");
+        end = range.end;
+    }
+    out.push_str(&text[end..]);
+    out
+}
+
+/// Whether `<...>` could be `<`, something, `>` of an expression. Comparisons do not chain, so there must be
+/// a token between them that ends an operand of the first; and no expression has `http://` in it.
+fn may_be_comparisons(iri: &str) -> bool {
+    let inner = &iri[1..iri.len() - 1];
+    let scheme_len = inner
+        .find(|c: char| !c.is_ascii_alphanumeric())
+        .unwrap_or(0);
+    let is_hierarchical = scheme_len > 0 && inner[scheme_len..].starts_with("://");
+    !is_hierarchical && (inner.contains("&&") || inner.contains([',', ')']))
+}
+
+/// Whether a codepoint escape stands for an ASCII character (or for nothing): it could begin or end tokens.
+fn has_ascii_escape(text: &str) -> bool {
+    text.match_indices('\\').any(|(at, _)| {
+        let digits_len = match text.as_bytes().get(at + 1) {
+            Some(b'u') => 4,
+            Some(b'U') => 8,
+            _ => return false,
+        };
+        let digits = text.get(at + 2..at + 2 + digits_len);
+        let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        code.is_none_or(|code| code < 0x80)
+    })
+}
+
+/// What tokens are told apart by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Letters that are no part of a name: a keyword.
+    Word,
+    /// An IRI in angle brackets.
+    Iri,
+    /// Anything else, also blanks.
+    Other,
+}
+
+/// The tokens of a text; together they are the whole text.
+struct Tokens<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Tokens<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+}
+
+impl Iterator for Tokens<'_> {
+    type Item = (Kind, Range<usize>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = &self.text[self.at..];
+        let first = rest.chars().next()?;
+        let (kind, length) = match first {
+            '#' => (Kind::Other, rest.find(['\r', '\n']).unwrap_or(rest.len())),
+            '"' | '\'' => (Kind::Other, string_length(rest, first)),
+            '<' => iri_length(rest).map_or((Kind::Other, 1), |length| (Kind::Iri, length)),
+            '?' | '$' => {
+                let name = prefix_length(&rest[1..], |c| is_name_char(c) && c != '-');
+                (Kind::Other, 1 + name)
+            }
+            '@' => (Kind::Other, 1 + prefix_length(&rest[1..], is_name_char)),
+            ':' => (Kind::Other, 1 + local_length(&rest[1..])),
+            '0'..='9' => (Kind::Other, number_length(rest)),
+            '-' => (Kind::Other, 1),
+            c if is_name_char(c) => word_or_name(rest),
+            c => (Kind::Other, c.len_utf8()),
+        };
+        let range = self.at..self.at + length;
+        self.at = range.end;
+        Some((kind, range))
+    }
+}
+
+/// Whether a character may be in a name; a backslash begins an escape, which stands for one that may.
+fn is_name_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '\\') || !c.is_ascii()
+}
+
+fn prefix_length(text: &str, is_in: impl Fn(char) -> bool) -> usize {
+    text.find(|c| !is_in(c)).unwrap_or(text.len())
+}
+
+/// A prefixed name, a blank node, or a word.
+fn word_or_name(text: &str) -> (Kind, usize) {
+    let prefix = prefix_length(text, |c| is_name_char(c) || c == '.');
+    if text[prefix..].starts_with(':') && !text[..prefix].ends_with('.') {
+        return (Kind::Other, prefix + 1 + local_length(&text[prefix + 1..]));
+    }
+    let run = prefix_length(text, is_name_char);
+    let word = prefix_length(text, |c| c.is_ascii_alphanumeric() || c == '_');
+    match text[word..run].chars().next() {
+        None | Some('-') => (Kind::Word, word),
+        Some(_) => (Kind::Other, run),
+    }
+}
+
+/// The part of a prefixed name after the colon.
+fn local_length(text: &str) -> usize {
+    let mut end = 0;
+    let mut characters = text.char_indices();
+    while let Some((at, c)) = characters.next() {
+        match c {
+            // An escape: the character after it belongs to the name.
+            '\\' => {
+                end = match characters.next() {
+                    Some((at, c)) => at + c.len_utf8(),
+                    None => text.len(),
+                };
+            }
+            // Not at the end, so only as far as another character follows.
+            '.' => {}
+            ':' | '%' => end = at + 1,
+            c if is_name_char(c) => end = at + c.len_utf8(),
+            _ => break,
+        }
+    }
+    end
+}
+
+/// Digits, a fraction, an exponent.
+fn number_length(text: &str) -> usize {
+    let digits = |from: usize| prefix_length(&text[from..], |c| c.is_ascii_digit());
+    let mut end = digits(0);
+    if text[end..].starts_with('.') && digits(end + 1) > 0 {
+        end += 1 + digits(end + 1);
+    }
+    if text[end..].starts_with(['e', 'E']) {
+        let sign = usize::from(text[end + 1..].starts_with(['+', '-']));
+        let exponent = digits(end + 1 + sign);
+        if exponent > 0 {
+            end += 1 + sign + exponent;
+        }
+    }
+    end
+}
+
+/// A string with its quotes; one without end is all that follows.
+fn string_length(text: &str, quote: char) -> usize {
+    let long: String = [quote; 3].iter().collect();
+    let is_long = text.starts_with(&long);
+    let mut at = if is_long { 3 } else { 1 };
+    // Termination: every round goes on by a character.
+    while let Some(c) = text[at..].chars().next() {
+        let rest = &text[at..];
+        if is_long && rest.starts_with(&long) {
+            return at + 3;
+        }
+        if !is_long && c == quote {
+            return at + 1;
+        }
+        if !is_long && matches!(c, '\n' | '\r') {
+            return text.len();
+        }
+        at += c.len_utf8();
+        if c == '\\' {
+            at += text[at..].chars().next().map_or(0, char::len_utf8);
+        }
+    }
+    text.len()
+}
+
+/// An IRI with its brackets, if that is what the bracket begins.
+fn iri_length(text: &str) -> Option<usize> {
+    let is_outside =
+        |c: char| c <= ' ' || matches!(c, '<' | '>' | '"' | '{' | '}' | '|' | '^' | '`');
+    let end = 1 + text[1..].find(is_outside)?;
+    text[end..].starts_with('>').then_some(end + 1)
+}
