@@ -22,6 +22,8 @@ pub struct RowQuads {
     object: Place,
     /// New column of the graph.
     graph: Option<usize>,
+    /// Column of the input that holds the graph.
+    input_graph: Option<usize>,
 }
 
 /// The candidates in one table.
@@ -29,6 +31,12 @@ pub struct RowQuads {
 struct Candidates {
     rows: Vec<u32>,
     origins: Vec<u32>,
+}
+
+/// What each input row asks for.
+struct Asked {
+    objects: Option<Vec<u64>>,
+    graphs: Option<Vec<u64>>,
 }
 
 /// The values of one predicate for the candidates.
@@ -41,16 +49,16 @@ struct Gathered {
 }
 
 impl RowQuads {
-    /// The plan for a pattern, if it is of the right kind: no slot twice among the new ones, the graph not
-    /// from the input.
+    /// The plan for a pattern, if it is of the right kind: no slot twice among the new ones.
     pub fn of(pattern: &CompiledPattern) -> Option<Self> {
         let [Place::Input(subject), Place::New(predicate), object] = pattern.places else {
             return None;
         };
-        let graph = match pattern.graphs {
-            GraphPlace::One(_) | GraphPlace::Merge(_) => None,
-            GraphPlace::Variable(Place::New(column), _) => Some(column),
-            GraphPlace::Variable(..) => return None,
+        let (graph, input_graph) = match pattern.graphs {
+            GraphPlace::One(_) | GraphPlace::Merge(_) => (None, None),
+            GraphPlace::Variable(Place::New(column), _) => (Some(column), None),
+            GraphPlace::Variable(Place::Input(column), _) => (None, Some(column)),
+            GraphPlace::Variable(Place::Id(_), _) => return None,
         };
         let new_object = match object {
             Place::New(column) => Some(column),
@@ -64,6 +72,7 @@ impl RowQuads {
             predicate,
             object,
             graph,
+            input_graph,
         })
     }
 
@@ -100,27 +109,36 @@ impl RowQuads {
             Place::Id(id) => Some(vec![id; rows]),
             Place::New(_) => None,
         };
+        let asked = Asked {
+            objects: wanted,
+            graphs: self.input_graph.map(column),
+        };
         for (table_idx, candidates) in by_table {
             cx.check()?;
             let table = &snapshot.tables()[table_idx];
-            self.table(pattern, table, candidates, wanted.as_deref(), matches);
+            self.table(pattern, table, candidates, &asked, matches);
         }
         Ok(others)
     }
 
-    /// The matches in one table. `wanted` are the objects that input rows ask for.
+    /// The matches in one table.
     fn table(
         &self,
         pattern: &CompiledPattern,
         table: &Table,
         mut candidates: Candidates,
-        wanted: Option<&[u64]>,
+        wanted: &Asked,
         matches: &mut Matches,
     ) {
         let mut graphs = Vec::new();
         table.gather_graphs(&candidates.rows, &mut graphs);
         let kept: Vec<u32> = (0..graphs.len() as u32)
             .filter(|&i| pattern.graph_fits(TermId(graphs[i as usize])))
+            .filter(|&i| {
+                let origin = candidates.origins[i as usize] as usize;
+                let asked = wanted.graphs.as_ref();
+                asked.is_none_or(|asked| asked[origin] == graphs[i as usize])
+            })
             .collect();
         crate::star::matches::keep(&mut candidates.rows, &kept);
         crate::star::matches::keep(&mut candidates.origins, &kept);
@@ -148,7 +166,7 @@ impl RowQuads {
                 let start = of_predicate.taken;
                 of_predicate.taken += of_predicate.counts[i] as usize;
                 let values = &of_predicate.values[start..of_predicate.taken];
-                let asked = wanted.map(|wanted| wanted[origin as usize]);
+                let asked = wanted.objects.as_ref().map(|ids| ids[origin as usize]);
                 let rows = match asked {
                     None => values.len(),
                     Some(id) => usize::from(values.contains(&id)),

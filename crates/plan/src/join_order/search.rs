@@ -7,7 +7,7 @@
 use super::{EXACT_UNITS_MAX, Problem, Unit, UnitKind};
 use crate::cost_constants::{
     EMIT_ROW, GATHER_CELL, HASH_BUILD, HASH_PROBE, INVERSE_BUILD, INVERSE_PROBE, MERGE_ROW, PAIR,
-    PATTERN_PROBE, PATTERN_PROBE_TABLE, POSITION, QUAD_PROBE, START,
+    PATTERN_PROBE, PATTERN_PROBE_SUBJECT, PATTERN_PROBE_TABLE, POSITION, QUAD_PROBE, START,
 };
 use crate::estimate::star::StarProfile;
 use crate::estimate::{condition, path};
@@ -53,8 +53,10 @@ pub(crate) enum Step {
 /// The cost of looking a pattern up for one row that binds these slots.
 fn pattern_probe_cost(planner: &Planner<'_>, pattern: &Pattern, shared: &SlotSet) -> f64 {
     let bound = |position: Position| position.slot().is_none_or(|slot| shared.contains(slot));
-    if bound(pattern.subject) || bound(pattern.predicate) {
-        return PATTERN_PROBE;
+    match (bound(pattern.subject), bound(pattern.predicate)) {
+        (true, false) => return PATTERN_PROBE_SUBJECT,
+        (_, true) => return PATTERN_PROBE,
+        (false, false) => {}
     }
     PATTERN_PROBE + planner.statistics.table_count() as f64 * PATTERN_PROBE_TABLE
 }

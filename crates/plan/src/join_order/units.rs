@@ -5,7 +5,7 @@
 //! condition; a triple that repeats a slot within itself stays a general pattern.
 
 use super::Condition;
-use crate::cost_constants::{PATTERN_PROBE, QUAD_SCAN, START};
+use crate::cost_constants::{PATTERN_PROBE, PATTERN_SCAN, QUAD_SCAN, START};
 use crate::estimate::condition::{self, SlotStatistics};
 use crate::estimate::star::StarProfile;
 use crate::estimate::{path, pattern, star};
@@ -98,7 +98,7 @@ impl Unit {
             }
             UnitKind::Pattern(triple) => {
                 let rows = pattern::rows(planner, triple);
-                let cost = START + PATTERN_PROBE + rows * QUAD_SCAN;
+                let cost = START + PATTERN_PROBE + rows * PATTERN_SCAN;
                 let distinct = pattern_distinct(planner, triple, rows);
                 Self {
                     kind,
