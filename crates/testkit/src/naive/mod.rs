@@ -14,6 +14,7 @@
 mod aggregate;
 mod expression;
 mod function;
+mod number;
 mod path;
 mod pattern;
 mod string_function;
@@ -31,6 +32,9 @@ use spargebra::algebra::{GraphPattern, QueryDataset};
 use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
+
+pub(crate) use number::Number;
+pub(crate) use value::order;
 
 /// A partial mapping from variable names to terms.
 ///
@@ -52,6 +56,9 @@ pub enum NaiveError {
     /// The query uses something outside plain SPARQL 1.1 query evaluation.
     #[error("{0} is not supported by the naive oracle")]
     Unsupported(String),
+    /// The standard leaves the answer open, so any engine may give another.
+    #[error("the standard leaves the answer open: {0}")]
+    Ambiguous(&'static str),
     /// An intermediate result grew beyond what nested loops should handle.
     #[error("intermediate result has more than {0} rows")]
     TooLarge(usize),
@@ -98,7 +105,9 @@ pub fn evaluate(dataset: &Dataset, query: &Query) -> Result<Answer, NaiveError> 
             template,
             &scope.evaluate(pattern)?,
         ))),
-        Query::Describe { .. } => Err(NaiveError::Unsupported("DESCRIBE".into())),
+        Query::Describe { pattern, .. } => {
+            Ok(Answer::Graph(describe(&context, &scope.evaluate(pattern)?)))
+        }
     }
 }
 
@@ -228,6 +237,30 @@ fn construct(context: &Context, template: &[TriplePattern], rows: &[Solution]) -
                 if seen.insert(triple.clone()) {
                     triples.push(triple);
                 }
+            }
+        }
+    }
+    triples
+}
+
+/// The concise bounded description of every term of the solutions: its triples in the default graph, and those
+/// of blank nodes that are their objects, and so on.
+fn describe(context: &Context, rows: &[Solution]) -> Vec<Triple> {
+    let mut open: Vec<Term> = rows.iter().flat_map(|row| row.values().cloned()).collect();
+    let mut done = HashSet::new();
+    let mut triples = Vec::new();
+    while let Some(subject) = open.pop() {
+        if !done.insert(subject.clone()) {
+            continue;
+        }
+        for [_, predicate, object] in context.default.iter().filter(|fact| fact[0] == subject) {
+            if let (Some(subject), Some(predicate)) =
+                (as_subject(subject.clone()), as_iri(predicate.clone()))
+            {
+                triples.push(Triple::new(subject, predicate, object.clone()));
+            }
+            if let Term::BlankNode(_) = object {
+                open.push(object.clone());
             }
         }
     }

@@ -6,9 +6,9 @@
 //! only sees the substituted variables that it projects, since its others are different variables.
 
 use super::path::{self, Direction};
-use super::value::compare_for_order;
+use super::value::{compare_for_order, order};
 use super::{Context, Fact, NaiveError, ROWS_MAX, Solution, aggregate};
-use oxrdf::{Term, Variable};
+use oxrdf::{Literal, Term, Variable};
 use spargebra::algebra::{Expression, GraphPattern, OrderExpression, PropertyPathExpression};
 use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
 use std::cmp::Ordering;
@@ -29,6 +29,8 @@ pub(crate) struct Scope<'a> {
 enum Slot {
     /// Only this term fits.
     Constant(Term),
+    /// Only strings of this text and language fit, whatever the case of their tags.
+    Tagged(Literal),
     /// Any term fits and is bound to this name.
     Variable(String),
 }
@@ -111,7 +113,13 @@ impl Scope<'_> {
                 start,
                 length,
             } => {
-                let rows = self.evaluate(inner)?.into_iter().skip(*start);
+                let rows = self.evaluate(inner)?;
+                // Which rows are cut off is only known if the order says so.
+                if *start < rows.len() && !is_all(*start, *length, rows.len()) && *length != Some(0)
+                {
+                    self.require_order(inner, &rows)?;
+                }
+                let rows = rows.into_iter().skip(*start);
                 Ok(rows.take(length.unwrap_or(usize::MAX)).collect())
             }
             GraphPattern::Service { .. } => Err(NaiveError::Unsupported("SERVICE".into())),
@@ -119,9 +127,47 @@ impl Scope<'_> {
         }
     }
 
+    /// Refuses rows of which the standard does not say in which order they come: unless each two that
+    /// follow one another are the same or told apart by the sort keys.
+    fn require_order(&self, pattern: &GraphPattern, rows: &[Solution]) -> Result<(), NaiveError> {
+        let mut pattern = pattern;
+        let keys = loop {
+            match pattern {
+                GraphPattern::Project { inner, .. }
+                | GraphPattern::Distinct { inner }
+                | GraphPattern::Reduced { inner } => pattern = inner,
+                GraphPattern::OrderBy { expression, .. } => break expression.as_slice(),
+                _ => break &[],
+            }
+        };
+        for pair in rows.windows(2) {
+            let mut is_decided = pair[0] == pair[1];
+            for key in keys {
+                let (OrderExpression::Asc(key) | OrderExpression::Desc(key)) = key;
+                let a = self.value_or_unbound(key, &pair[0])?;
+                let b = self.value_or_unbound(key, &pair[1])?;
+                match order(a.as_ref(), b.as_ref()) {
+                    Some(Ordering::Equal) => {}
+                    Some(_) => is_decided = true,
+                    None => break,
+                }
+                if is_decided {
+                    break;
+                }
+            }
+            if !is_decided {
+                return Err(NaiveError::Ambiguous("LIMIT of rows without an order"));
+            }
+        }
+        Ok(())
+    }
+
     fn slot(&self, node: &TermPattern) -> Slot {
         match node {
             TermPattern::NamedNode(iri) => Slot::Constant(iri.clone().into()),
+            TermPattern::Literal(literal) if literal.language().is_some() => {
+                Slot::Tagged(literal.clone())
+            }
             TermPattern::Literal(literal) => Slot::Constant(literal.clone().into()),
             TermPattern::BlankNode(blank) => Slot::Variable(blank.to_string()),
             TermPattern::Variable(variable) => self.variable_slot(variable),
@@ -170,7 +216,24 @@ impl Scope<'_> {
     ) -> Result<Vec<Solution>, NaiveError> {
         let slots = [self.slot(subject), self.slot(object)];
         let mut pairs = Vec::new();
+        let tagged = |slot: &Slot| match slot {
+            Slot::Tagged(literal) => self.spellings(literal),
+            _ => Vec::new(),
+        };
+        for start in tagged(&slots[0]) {
+            for end in path::reach(self.graph, path, &start, Direction::Forward) {
+                pairs.push([start.clone(), end]);
+            }
+        }
         match &slots {
+            [Slot::Tagged(_), _] => {}
+            [Slot::Variable(_), Slot::Tagged(literal)] => {
+                for end in self.spellings(literal) {
+                    for start in path::reach(self.graph, path, &end, Direction::Backward) {
+                        pairs.push([start, end.clone()]);
+                    }
+                }
+            }
             [Slot::Constant(start), _] => {
                 for end in path::reach(self.graph, path, start, Direction::Forward) {
                     pairs.push([start.clone(), end]);
@@ -196,6 +259,16 @@ impl Scope<'_> {
                 .filter_map(|pair| fit(&empty, &slots, pair))
                 .collect(),
         )
+    }
+
+    /// The terms of the active graph that a tagged constant stands for, or the constant where there is none.
+    fn spellings(&self, literal: &Literal) -> Vec<Term> {
+        let mut found = path::nodes(self.graph);
+        found.retain(|term| is_same_tagged(literal, term));
+        if found.is_empty() {
+            found.push(literal.clone().into());
+        }
+        found
     }
 
     fn left_join(
@@ -245,7 +318,7 @@ impl Scope<'_> {
                 Slot::Constant(term) if term == graph_name => {
                     return scope.evaluate(inner);
                 }
-                Slot::Constant(_) => {}
+                Slot::Constant(_) | Slot::Tagged(_) => {}
                 Slot::Variable(variable) => {
                     let binding = Solution::from([(variable.clone(), graph_name.clone())]);
                     rows.extend(join(&scope.evaluate(inner)?, &[binding])?);
@@ -343,6 +416,11 @@ impl Scope<'_> {
     }
 }
 
+/// Whether a slice keeps all rows.
+fn is_all(start: usize, length: Option<usize>, rows: usize) -> bool {
+    start == 0 && length.is_none_or(|length| length >= rows)
+}
+
 /// A row with the values of its sort keys.
 type Keyed = (Vec<Option<Term>>, Solution);
 
@@ -387,11 +465,12 @@ fn merge_sorted(mut rows: Vec<Keyed>, compare: &dyn Fn(&Keyed, &Keyed) -> Orderi
 fn fit<const N: usize>(row: &Solution, slots: &[Slot; N], terms: &[Term; N]) -> Option<Solution> {
     // Constants and old bindings are checked first, since most terms do not fit.
     for (slot, term) in slots.iter().zip(terms) {
-        let expected = match slot {
-            Slot::Constant(constant) => Some(constant),
-            Slot::Variable(name) => row.get(name),
+        let fits = match slot {
+            Slot::Constant(constant) => constant == term,
+            Slot::Tagged(constant) => is_same_tagged(constant, term),
+            Slot::Variable(name) => row.get(name).is_none_or(|bound| bound == term),
         };
-        if expected.is_some_and(|expected| expected != term) {
+        if !fits {
             return None;
         }
     }
@@ -408,6 +487,18 @@ fn fit<const N: usize>(row: &Solution, slots: &[Slot; N], terms: &[Term; N]) -> 
         }
     }
     Some(fitted)
+}
+
+/// Whether a term is a string with the text and, but for its case, the tag of a constant. Parsers write tags in
+/// lower case, data keeps them as they are, and both mean the same (RDF 1.1, section 3.3).
+fn is_same_tagged(constant: &Literal, term: &Term) -> bool {
+    let (Term::Literal(other), Some(tag)) = (term, constant.language()) else {
+        return false;
+    };
+    other.value() == constant.value()
+        && other
+            .language()
+            .is_some_and(|other| other.eq_ignore_ascii_case(tag))
 }
 
 /// Whether two solutions agree wherever both are bound.
