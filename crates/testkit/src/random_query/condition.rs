@@ -115,7 +115,8 @@ impl Generator {
     fn value_condition(&mut self, scope: &Scope, name: &str, range: Range) -> Tree {
         let constant = self.constant(range);
         let operator = OPERATORS[self.random.below(OPERATORS.len())];
-        let equality = OPERATORS[self.random.below(2)];
+        // Few rows pass an equality.
+        let equality = OPERATORS[usize::from(!self.random.chance(20))];
         leaf(match range {
             Range::Integer | Range::Decimal | Range::Double | Range::Float => {
                 let others = scope.of_kind(Kind::is_number);

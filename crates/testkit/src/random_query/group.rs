@@ -18,7 +18,7 @@ impl Generator {
         let mut elements = Vec::new();
         if self.random.chance(94) || depth == self.options.depth_max {
             elements.extend(self.star(scope));
-            if self.random.chance(30) {
+            if self.random.chance(20) {
                 elements.extend(self.star(scope));
             }
         }
@@ -33,7 +33,8 @@ impl Generator {
             elements.push(Tree::leaf(Sort::Element, text));
         }
         if depth > 0 {
-            for _ in 0..self.random.below(4) {
+            // More often one or two than none or three.
+            for _ in 0..(self.random.below(3) + self.random.below(4)).div_ceil(2) {
                 if self.elements_left == 0 {
                     break;
                 }
@@ -41,7 +42,7 @@ impl Generator {
                 elements.extend(self.element(scope, depth));
             }
         }
-        if self.random.chance(35) {
+        if self.random.chance(25) {
             elements.push(self.filter(scope, depth));
         }
         group_of(elements)
