@@ -153,14 +153,15 @@ fn of_aggregate(aggregate: &AggregateExpression, place: Place) -> Option<&'stati
             "COUNT(DISTINCT *) counts solutions that differ in a blank node of the pattern only",
         ),
         AggregateExpression::CountSolutions { .. } => None,
-        AggregateExpression::FunctionCall { expr, .. } => {
-            let is_variable = matches!(expr, Expression::Variable(_));
-            match is_variable {
-                true => None,
-                false => of_expression(expr, place).or(Some(
-                    "COUNT of an expression fails as soon as one row is an error",
-                )),
-            }
+        AggregateExpression::FunctionCall { expr, name, .. } => {
+            let is_counted = matches!(name, AggregateFunction::Count | AggregateFunction::Sample);
+            of_expression(expr, place).or(match expr {
+                Expression::Variable(_) => None,
+                _ if is_counted => {
+                    Some("COUNT of an expression fails as soon as one row is an error")
+                }
+                _ => None,
+            })
         }
     }
 }
@@ -196,9 +197,8 @@ fn of_expression(expression: &Expression, place: Place) -> Option<&'static str> 
         | Expression::Less(a, b)
         | Expression::LessOrEqual(a, b) => of_expression(a, place)
             .or_else(|| of_expression(b, place))
-            .or(Some(
-                "terms are ordered that the table of operators does not order",
-            )),
+            .or((!is_ordered(a) && !is_ordered(b))
+                .then_some("terms are ordered that the table of operators does not order")),
         Expression::Or(a, b)
         | Expression::And(a, b)
         | Expression::Equal(a, b)
@@ -224,6 +224,7 @@ fn of_expression(expression: &Expression, place: Place) -> Option<&'static str> 
         ),
         Expression::FunctionCall(function, list) => match function {
             Function::Replace => Some("REPLACE takes patterns that match the empty string"),
+            Function::SubStr => Some("SUBSTR takes positions of type xsd:integer only"),
             _ => many(list),
         },
         _ => None,

@@ -247,25 +247,25 @@ impl Generator {
         let mut keys = Vec::new();
         for name in self.some_variables(scope) {
             let key = self.fresh();
-            columns.push(format!("(STR({name}) AS {key})"));
-            keys.push(match self.random.below(3) {
+            columns.push(item(format!("(STR({name}) AS {key})")));
+            keys.push(item(match self.random.below(3) {
                 0 => format!("DESC({key})"),
                 _ => key,
-            });
+            }));
         }
-        let slice = match self.random.below(3) {
-            0 => String::new(),
-            1 => format!("LIMIT {}", 1 + self.random.below(8)),
-            _ => format!(
-                "LIMIT {} OFFSET {}",
-                1 + self.random.below(8),
-                self.random.below(4)
-            ),
-        };
+        let keys = Tree::list(Sort::Clause, " ", 1, keys);
+        let mut modifiers = vec![Tree::shape(Sort::Clause, "ORDER BY □", vec![keys])];
+        let limit = format!("LIMIT {}", 1 + self.random.below(8));
+        match self.random.below(3) {
+            0 => {}
+            1 => modifiers.push(item(limit)),
+            _ => modifiers.push(item(format!("{limit} OFFSET {}", self.random.below(4)))),
+        }
         let distinct = ["", "DISTINCT "][self.random.below(2)];
-        let (columns, keys) = (columns.join(" "), keys.join(" "));
-        let text = format!("SELECT {distinct}{columns} □ WHERE {{ □ }} ORDER BY {keys} {slice}");
-        Tree::shape(Sort::Clause, &text, vec![from, group])
+        let columns = Tree::list(Sort::Clause, " ", 1, columns);
+        let text = format!("SELECT {distinct}□ □ WHERE {{ □ }} □");
+        let parts = vec![columns, from, group, clauses(modifiers)];
+        Tree::shape(Sort::Clause, &text, parts)
     }
 
     fn ask(&mut self) -> Tree {

@@ -120,7 +120,7 @@ mod tests {
             };
             let small = shrink(Case { dataset, query }, &mut |case| fails(case));
             assert!(fails(&small) && small.dataset.quads().is_empty());
-            assert!(small.query.size() < 80, "{}", small.query);
+            assert!(small.query.size() < 120, "{}", small.query);
         }
     }
 }

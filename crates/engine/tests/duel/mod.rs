@@ -10,10 +10,13 @@ use basalt_testkit::shrink::{Case, shrink};
 use basalt_testkit::{Answer, Dataset};
 use spargebra::{Query, SparqlParser};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A query on these few quads that takes longer is taken for one that never ends.
 const TIME_MAX: Duration = Duration::from_secs(20);
+
+/// After so long what has been reached is small enough.
+const SHRINK_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// What came of a query.
 #[derive(Debug)]
@@ -143,7 +146,10 @@ pub fn report(seed: u64, case: Case, configuration: &Configuration, fault: &Faul
         _ => false,
     };
     let original = case.query.to_string();
-    let small = shrink(case, &mut |case| fails(case, configuration));
+    let until = Instant::now() + SHRINK_TIME_MAX;
+    let small = shrink(case, &mut |case| {
+        Instant::now() < until && fails(case, configuration)
+    });
     let mut simplest = *configuration;
     for step in simpler_configurations(configuration) {
         if fails(&small, &step) {

@@ -15,7 +15,7 @@ use super::{NaiveError, Solution, string_function};
 use oxrdf::{Literal, Term, Variable};
 use spargebra::algebra::{AggregateExpression, AggregateFunction, Expression};
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Partitions rows by the values of `variables` and computes the aggregates of each group.
 pub(crate) fn group(
@@ -25,6 +25,7 @@ pub(crate) fn group(
     aggregates: &[(Variable, AggregateExpression)],
 ) -> Result<Vec<Solution>, NaiveError> {
     let mut groups: Vec<(Solution, Vec<Solution>)> = Vec::new();
+    let mut places: HashMap<Solution, usize> = HashMap::new();
     if variables.is_empty() {
         groups.push((Solution::new(), rows));
     } else {
@@ -34,7 +35,9 @@ pub(crate) fn group(
                 .filter_map(|v| row.get_key_value(v.as_str()))
                 .map(|(name, term)| (name.clone(), term.clone()))
                 .collect();
-            match groups.iter_mut().find(|(other, _)| *other == key) {
+            let next = groups.len();
+            let place = *places.entry(key.clone()).or_insert(next);
+            match groups.get_mut(place) {
                 Some((_, members)) => members.push(row),
                 None => groups.push((key, vec![row])),
             }

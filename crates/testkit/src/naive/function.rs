@@ -164,7 +164,15 @@ fn cast(name: &NamedNode, arguments: &[Term]) -> Outcome {
             _ => Err(Fault::Error),
         },
         xsd::INTEGER => or_error(to_integer(value).map(|n| Number::Integer(n).into())),
-        xsd::DECIMAL => or_error(to_decimal(value).map(|n| Number::Decimal(n).into())),
+        xsd::DECIMAL => {
+            let is_inexact = matches!(value, Value::Number(Number::Float(_) | Number::Double(_)));
+            let decimal = or_error(to_decimal(value))?;
+            // A binary fraction can have hundreds of digits, of which an engine keeps as many as it likes.
+            if is_inexact && decimal.is_long() {
+                return Err(NaiveError::Ambiguous("digits of the decimal of a double").into());
+            }
+            Ok(Number::Decimal(decimal).into())
+        }
         xsd::FLOAT => or_error(to_float(value).map(|n| Literal::from(n).into())),
         xsd::DOUBLE => or_error(to_double(value).map(|n| Literal::from(n).into())),
         xsd::DATE_TIME => {

@@ -50,6 +50,9 @@ type Resolve = Box<dyn Fn(&str) -> Option<String>>;
 /// Intermediate results beyond this are refused: random tests skip such a pair.
 const ROWS_MAX: usize = 200_000;
 
+/// So many pairs of rows, or rows and triples, may be looked at for a query.
+const STEPS_MAX: usize = 12_000_000;
+
 /// Why the naive oracle has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NaiveError {
@@ -59,8 +62,8 @@ pub enum NaiveError {
     /// The standard leaves the answer open, so any engine may give another.
     #[error("the standard leaves the answer open: {0}")]
     Ambiguous(&'static str),
-    /// An intermediate result grew beyond what nested loops should handle.
-    #[error("intermediate result has more than {0} rows")]
+    /// An intermediate result, or the work, grew beyond what nested loops should handle.
+    #[error("intermediate results have more than {0} rows, or take too long")]
     TooLarge(usize),
 }
 
@@ -76,6 +79,8 @@ pub(crate) struct Context {
     pub(crate) now: DateTime,
     /// Number of blank nodes invented so far.
     pub(crate) blank_count: Cell<usize>,
+    /// Pairs that may still be looked at.
+    steps_left: Cell<usize>,
 }
 
 /// Evaluates a query over a dataset.
@@ -125,6 +130,18 @@ impl Context {
             resolve,
             now: DateTime::now(),
             blank_count: Cell::new(0),
+            steps_left: Cell::new(STEPS_MAX),
+        }
+    }
+
+    /// Takes note of work before it is done.
+    pub(crate) fn spend(&self, steps: usize) -> Result<(), NaiveError> {
+        match self.steps_left.get().checked_sub(steps) {
+            Some(left) => {
+                self.steps_left.set(left);
+                Ok(())
+            }
+            None => Err(NaiveError::TooLarge(ROWS_MAX)),
         }
     }
 

@@ -93,6 +93,13 @@ impl BigDecimal {
         &self.mantissa / BigInt::from(10).pow(self.scale)
     }
 
+    /// Whether there are more digits after the point than every engine keeps.
+    pub(crate) fn is_long(&self) -> bool {
+        self.text()
+            .split_once('.')
+            .is_some_and(|(_, fraction)| fraction.len() > QUOTIENT_DIGITS as usize)
+    }
+
     /// The canonical form: no zero that can be left out, and no point at the end.
     fn text(&self) -> String {
         let sign = if self.mantissa.sign() == Sign::Minus {

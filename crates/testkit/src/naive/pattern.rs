@@ -46,7 +46,7 @@ impl Scope<'_> {
                 object,
             } => self.path(subject, path, object),
             GraphPattern::Join { left, right } => {
-                join(&self.evaluate(left)?, &self.evaluate(right)?)
+                self.join(&self.evaluate(left)?, &self.evaluate(right)?)
             }
             GraphPattern::LeftJoin {
                 left,
@@ -73,16 +73,7 @@ impl Scope<'_> {
                 variable,
                 expression,
             } => self.extend(inner, variable, expression),
-            GraphPattern::Minus { left, right } => {
-                let right = self.evaluate(right)?;
-                let mut rows = self.evaluate(left)?;
-                rows.retain(|row| {
-                    !right.iter().any(|other| {
-                        compatible(row, other) && row.keys().any(|key| other.contains_key(key))
-                    })
-                });
-                Ok(rows)
-            }
+            GraphPattern::Minus { left, right } => self.minus(left, right),
             GraphPattern::Values {
                 variables,
                 bindings,
@@ -123,7 +114,8 @@ impl Scope<'_> {
                 Ok(rows.take(length.unwrap_or(usize::MAX)).collect())
             }
             GraphPattern::Service { .. } => Err(NaiveError::Unsupported("SERVICE".into())),
-            _ => Err(NaiveError::Unsupported("LATERAL".into())),
+            GraphPattern::Lateral { left, right } => self.lateral(left, right),
+            _ => Err(NaiveError::Unsupported("this kind of pattern".into())),
         }
     }
 
@@ -162,6 +154,24 @@ impl Scope<'_> {
         Ok(())
     }
 
+    /// SEP-0006: the right side for each left row, with the row in place of its variables.
+    fn lateral(
+        &self,
+        left: &GraphPattern,
+        right: &GraphPattern,
+    ) -> Result<Vec<Solution>, NaiveError> {
+        let mut rows = Vec::new();
+        for row in self.evaluate(left)? {
+            let outer = merge(self.outer, &row);
+            let scope = Scope {
+                outer: &outer,
+                ..*self
+            };
+            rows.extend(self.join(&scope.evaluate(right)?, &[row])?);
+        }
+        limited(rows)
+    }
+
     fn slot(&self, node: &TermPattern) -> Slot {
         match node {
             TermPattern::NamedNode(iri) => Slot::Constant(iri.clone().into()),
@@ -197,6 +207,7 @@ impl Scope<'_> {
                 self.slot(&pattern.object),
             ];
             let mut next = Vec::new();
+            self.context.spend(rows.len() * self.graph.len())?;
             for row in &rows {
                 next.extend(self.graph.iter().filter_map(|fact| fit(row, &slots, fact)));
                 if next.len() > ROWS_MAX {
@@ -252,6 +263,8 @@ impl Scope<'_> {
                 }
             }
         }
+        // Paths take more steps than they find ends; the walk is bounded by the nodes of small graphs.
+        self.context.spend(pairs.len() * self.graph.len())?;
         let empty = Solution::new();
         limited(
             pairs
@@ -271,6 +284,60 @@ impl Scope<'_> {
         found
     }
 
+    fn join(&self, left: &[Solution], right: &[Solution]) -> Result<Vec<Solution>, NaiveError> {
+        self.context.spend(left.len() * right.len())?;
+        let mut rows = Vec::new();
+        for a in left {
+            for b in right {
+                if compatible(a, b) {
+                    rows.push(merge(a, b));
+                }
+            }
+            if rows.len() > ROWS_MAX {
+                return Err(NaiveError::TooLarge(ROWS_MAX));
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Removes rows that are compatible with one of the right side and share a variable with it.
+    ///
+    /// Inside EXISTS the standard puts terms in place of variables, and whether both sides still share such a
+    /// variable is what SPARQL 1.1 says no to and its successor yes: where that matters the answer is open.
+    fn minus(
+        &self,
+        left: &GraphPattern,
+        right: &GraphPattern,
+    ) -> Result<Vec<Solution>, NaiveError> {
+        let mentions = |pattern: &GraphPattern| {
+            let mut names = HashSet::new();
+            pattern.on_in_scope_variable(|v| {
+                if self.outer.contains_key(v.as_str()) {
+                    names.insert(v.as_str().to_owned());
+                }
+            });
+            names
+        };
+        let is_sharing_outer = !mentions(left).is_disjoint(&mentions(right));
+        let right = self.evaluate(right)?;
+        let mut rows = self.evaluate(left)?;
+        self.context.spend(rows.len() * right.len())?;
+        let before = rows.len();
+        let compatible_rows = rows
+            .iter()
+            .filter(|row| right.iter().any(|other| compatible(row, other)))
+            .count();
+        rows.retain(|row| {
+            !right.iter().any(|other| {
+                compatible(row, other) && row.keys().any(|key| other.contains_key(key))
+            })
+        });
+        if is_sharing_outer && before - rows.len() != compatible_rows {
+            return Err(NaiveError::Ambiguous("MINUS inside EXISTS"));
+        }
+        Ok(rows)
+    }
+
     fn left_join(
         &self,
         left: &GraphPattern,
@@ -278,8 +345,10 @@ impl Scope<'_> {
         expression: Option<&Expression>,
     ) -> Result<Vec<Solution>, NaiveError> {
         let right = self.evaluate(right)?;
+        let left = self.evaluate(left)?;
+        self.context.spend(left.len() * right.len())?;
         let mut rows = Vec::new();
-        for row in self.evaluate(left)? {
+        for row in left {
             let mut matched = false;
             for other in &right {
                 if !compatible(&row, other) {
@@ -321,7 +390,7 @@ impl Scope<'_> {
                 Slot::Constant(_) | Slot::Tagged(_) => {}
                 Slot::Variable(variable) => {
                     let binding = Solution::from([(variable.clone(), graph_name.clone())]);
-                    rows.extend(join(&scope.evaluate(inner)?, &[binding])?);
+                    rows.extend(self.join(&scope.evaluate(inner)?, &[binding])?);
                 }
             }
         }
@@ -511,21 +580,6 @@ fn merge(a: &Solution, b: &Solution) -> Solution {
     let mut merged = a.clone();
     merged.extend(b.iter().map(|(name, term)| (name.clone(), term.clone())));
     merged
-}
-
-fn join(left: &[Solution], right: &[Solution]) -> Result<Vec<Solution>, NaiveError> {
-    let mut rows = Vec::new();
-    for a in left {
-        for b in right {
-            if compatible(a, b) {
-                rows.push(merge(a, b));
-            }
-        }
-        if rows.len() > ROWS_MAX {
-            return Err(NaiveError::TooLarge(ROWS_MAX));
-        }
-    }
-    Ok(rows)
 }
 
 fn limited(rows: Vec<Solution>) -> Result<Vec<Solution>, NaiveError> {

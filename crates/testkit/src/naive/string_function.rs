@@ -5,7 +5,6 @@
 
 use super::expression::{Fault, Outcome, boolean, or_error};
 use super::function::{simple, unsupported};
-use super::number::Number;
 use super::value::{Value, number};
 use oxrdf::{Literal, Term};
 use regex::{Captures, Regex, RegexBuilder};
@@ -161,10 +160,8 @@ pub(crate) fn group_concat(arguments: &[Term], separator: &str) -> Option<Term> 
 /// doubles, so that NaN and infinities mean what comparisons with them mean.
 fn substring(text: &Term, start: &Term, length: Option<&Term>) -> Outcome {
     let rounded = |term: &Term| -> Result<f64, Fault> {
-        match number(term) {
-            Some(Number::Integer(n)) => Ok(Number::Integer(n).to_double().into()),
-            _ => Err(Fault::Error),
-        }
+        let rounded = or_error(number(term))?.round();
+        Ok(rounded.to_double().into())
     };
     let (text, language) = string(text)?;
     let start = rounded(start)?;

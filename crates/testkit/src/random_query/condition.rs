@@ -30,7 +30,7 @@ impl Generator {
                 shape("(□ || □)", parts)
             }
             3 => shape("(!□)", vec![self.simple(scope)]),
-            4 | 5 | 6 if self.options.exists && depth > 0 => self.exists(scope, depth),
+            4..=6 if self.options.exists && depth > 0 => self.exists(scope, depth),
             7 => match self.random.pick(scope.all()) {
                 Some(known) => leaf(format!("BOUND({})", known.name)),
                 None => leaf("true"),
@@ -143,6 +143,7 @@ impl Generator {
                 }
                 1 => format!("LANGMATCHES(LANG({name}), \"en\")"),
                 2 => format!("(STR({name}) != \"{}\")", TEXTS[self.random.below(4)]),
+                _ if self.random.chance(30) => format!("({name} {equality} \"lava\"@EN-GB)"),
                 _ => format!("({name} {equality} {constant})"),
             },
             Range::Boolean => match self.random.below(3) {
@@ -201,21 +202,7 @@ impl Generator {
                 let test = tests[self.random.below(tests.len())];
                 shape(test, vec![self.expression(scope, down)])
             }
-            8 => {
-                let tests = ["CONTAINS(□, □)", "STRSTARTS(□, □)", "STRENDS(□, □)"];
-                let test = tests[self.random.below(tests.len())];
-                shape(test, vec![self.text(scope, down), self.text(scope, 0)])
-            }
-            9 => {
-                let tests = [
-                    "LANGMATCHES(LANG(□), \"*\")",
-                    "LANGMATCHES(LANG(□), \"EN\")",
-                    "REGEX(□, \"A.?\", \"is\")",
-                    "REGEX(□, \"b c\", \"q\")",
-                ];
-                let test = tests[self.random.below(tests.len())];
-                shape(test, vec![self.text(scope, down)])
-            }
+            8 | 9 => self.text_test(scope, down),
             10 => {
                 let not = ["", "NOT "][self.random.below(2)];
                 let parts = vec![
@@ -245,5 +232,22 @@ impl Generator {
             }
             _ => self.simple(scope),
         }
+    }
+
+    /// A test of a string.
+    fn text_test(&mut self, scope: &Scope, depth: usize) -> Tree {
+        if self.random.chance(50) {
+            let tests = ["CONTAINS(□, □)", "STRSTARTS(□, □)", "STRENDS(□, □)"];
+            let test = tests[self.random.below(tests.len())];
+            return shape(test, vec![self.text(scope, depth), self.text(scope, 0)]);
+        }
+        let tests = [
+            "LANGMATCHES(LANG(□), \"*\")",
+            "LANGMATCHES(LANG(□), \"EN\")",
+            "REGEX(□, \"A.?\", \"is\")",
+            "REGEX(□, \"b c\", \"q\")",
+        ];
+        let test = tests[self.random.below(tests.len())];
+        shape(test, vec![self.text(scope, depth)])
     }
 }

@@ -3,7 +3,7 @@
 use super::Generator;
 use super::scope::{Kind, Scope};
 use crate::query_tree::{Sort, Tree};
-use crate::random_data::{CLASSES, GRAPH_COUNT, ODD_LITERALS, Range, random_literal};
+use crate::random_data::{CLASSES, GRAPH_COUNT, ODD_LITERALS, ODD_TAGGED, Range, random_literal};
 
 /// `<http://example.org/NAME>`.
 pub(super) fn iri(name: &str) -> String {
@@ -58,7 +58,7 @@ impl Generator {
         let object = match self.random.below(8) {
             0 => {
                 let range = properties[self.random.below(properties.len())].range;
-                self.constant(range)
+                self.object_constant(range)
             }
             1 if subject.starts_with('?') && self.random.chance(30) => subject.clone(),
             _ => {
@@ -126,7 +126,7 @@ impl Generator {
             return name.clone();
         }
         if self.random.chance(5) {
-            return self.constant(range);
+            return self.object_constant(range);
         }
         let name = self.fresh();
         scope.add(&name, kind);
@@ -145,13 +145,20 @@ impl Generator {
         }
     }
 
-    /// One of the odd literals.
-    pub(super) fn odd_constant(&mut self) -> String {
-        let (text, datatype) = ODD_LITERALS[self.random.below(ODD_LITERALS.len())];
-        match datatype.strip_suffix('@') {
-            Some(tag) => format!("\"{text}\"@{tag}"),
-            None => format!("\"{text}\"^^<http://www.w3.org/2001/XMLSchema#{datatype}>"),
+    /// A constant for a triple pattern, where a tagged one stands for every spelling of its tag. Which spelling an
+    /// expression has that makes the same string is nobody's concern.
+    fn object_constant(&mut self, range: Range) -> String {
+        if self.options.odd_literals && self.random.chance(4) {
+            let tag = ["en", "EN-gb", "en-GB"][self.random.below(3)];
+            return format!("\"lava\"@{tag}");
         }
+        self.constant(range)
+    }
+
+    /// One of the odd literals without a tag.
+    pub(super) fn odd_constant(&mut self) -> String {
+        let (text, datatype) = ODD_LITERALS[self.random.below(ODD_LITERALS.len() - ODD_TAGGED)];
+        format!("\"{text}\"^^<http://www.w3.org/2001/XMLSchema#{datatype}>")
     }
 
     /// The name of a graph, seldom one that does not exist.
