@@ -4,7 +4,7 @@
 //! and no more: the order of a string and a number is the engine's. LIMIT without a total order leaves open
 //! which rows there are. [`Expectation::check`] holds an answer to exactly that much.
 //!
-//! Cost: of the order check, the square of the rows, of which it looks at [`ORDERED_ROWS_MAX`].
+//! Cost: of the order check, the square of the rows, of which it looks at the first few hundred.
 
 use crate::bag::{self, Mismatch, Numbers};
 use crate::dataset::{Answer, Dataset};
