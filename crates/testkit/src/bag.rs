@@ -20,7 +20,7 @@ pub enum Numbers {
     /// Equal terms only.
     Exact,
     /// Numbers of one datatype (types derived from xsd:integer count as xsd:integer) are equal if
-    /// their values are: `"1.0E0"` and `"1"`, `"01"` and `"1"`.
+    /// their values are: `"1.0E0"` and `"1"`, `"01"` and `"1"`. Language tags are equal in any case.
     ByValue,
 }
 
@@ -253,7 +253,11 @@ fn by_value(literal: &Literal) -> String {
         .and_then(|name| Number::parse(name, literal.value()));
     match number {
         Some(number) => Term::from(number).to_string(),
-        None => literal.to_string(),
+        // Tags that differ in case are one tag, and a string that an expression makes may come in either spelling.
+        None => match literal.language() {
+            Some(tag) => format!("{}@{}", literal.value(), tag.to_lowercase()),
+            None => literal.to_string(),
+        },
     }
 }
 

@@ -70,9 +70,11 @@ impl BigDecimal {
         if b.sign() == Sign::NoSign {
             return None;
         }
+        // A dividend with more digits keeps them.
+        let scale = QUOTIENT_DIGITS.max(self.scale);
         Some(Self {
-            mantissa: a * BigInt::from(10).pow(QUOTIENT_DIGITS) / b,
-            scale: QUOTIENT_DIGITS,
+            mantissa: a * BigInt::from(10).pow(scale) / b,
+            scale,
         })
     }
 

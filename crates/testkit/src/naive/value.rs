@@ -213,10 +213,22 @@ pub(crate) fn order(a: Option<&Term>, b: Option<&Term>) -> Option<Ordering> {
         (Some(Term::NamedNode(x)), Some(Term::NamedNode(y))) => Some(x.as_str().cmp(y.as_str())),
         (Some(Term::BlankNode(_)), Some(Term::BlankNode(_))) => None,
         (Some(Term::Literal(_)), Some(Term::Literal(_))) => match compare(a?, b?) {
+            // Two numbers that a double cannot tell apart may still be put in their exact order, which unlike
+            // `<` is one order of all numbers.
+            Comparison::Ordered(Ordering::Equal) if differ_exactly(a?, b?) => None,
             Comparison::Ordered(order) => Some(order),
             Comparison::Unordered | Comparison::TypeError => None,
         },
         _ => Some(class(a).cmp(&class(b))),
+    }
+}
+
+/// Whether both terms are numbers of unlike exact values.
+fn differ_exactly(a: &Term, b: &Term) -> bool {
+    let exact = |term: &Term| Some(Number::Decimal(number(term)?.to_decimal()?));
+    match (exact(a), exact(b)) {
+        (Some(a), Some(b)) => a.compare(&b) != Some(Ordering::Equal),
+        _ => false,
     }
 }
 
