@@ -15,6 +15,7 @@
 mod bench;
 mod ci;
 mod error;
+mod fuzz;
 mod test_output;
 mod tidy;
 mod w3c;
@@ -33,6 +34,8 @@ usage: cargo xtask COMMAND
   tidy                 the rules of the house that no compiler checks
   w3c                  the W3C test suites, with counts per suite
   bless                rewrite what golden scripts and docs/life-of-a-query.md expect
+  fuzz [--seconds N] [--seed S] [--queries N]
+                       random queries against the oracles, until an answer is wrong
   bench [NAME] [ARGS]  micro benchmarks: all, one crate's (rdf) or one (tokenize);
                        ARGS go to the benchmark program
   help                 this text
@@ -76,6 +79,10 @@ fn dispatch(arguments: &[String]) -> Result<(), XtaskError> {
                 _ => return Err(unexpected(command, options)),
             };
             ci::run(&Workspace::find()?, scope)
+        }
+        "fuzz" => {
+            let options = fuzz::Options::parse(options)?;
+            fuzz::run(&Workspace::find()?, &options)
         }
         "bench" => bench::run(&Workspace::find()?, options),
         "tidy" | "w3c" | "bless" if !options.is_empty() => Err(unexpected(command, options)),

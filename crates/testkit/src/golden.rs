@@ -24,8 +24,8 @@
 //!
 //! Blank nodes print with the labels the engine gives; scripts should not select them.
 
-use crate::dataset::Answer;
-use oxrdf::Term;
+use crate::dataset::{Answer, Dataset};
+use oxrdf::{GraphName, Term};
 use std::path::Path;
 
 /// What a script runs against.
@@ -243,6 +243,24 @@ pub fn print_answer(answer: &Answer, is_ordered: bool) -> String {
     }
     head.extend(lines);
     head.join("\n")
+}
+
+/// The script of a case: its data, its query, and the rows that should come out, if they are known.
+pub fn script(dataset: &Dataset, query: &str, answer: Option<&Answer>) -> String {
+    let mut text = String::from("[data trig]\n");
+    for quad in dataset.quads() {
+        let triple = format!("{} {} {}", quad.subject, quad.predicate, quad.object);
+        text.push_str(&match &quad.graph_name {
+            GraphName::DefaultGraph => format!("{triple} .\n"),
+            name => format!("{name} {{ {triple} }}\n"),
+        });
+    }
+    text.push_str(&format!("----\n[query]\n{query}\n"));
+    if let Some(answer) = answer {
+        let rows = print_answer(answer, false);
+        text.push_str(&format!("[rows]\n{rows}\n----\n"));
+    }
+    text
 }
 
 /// Cuts a script into sections.

@@ -7,12 +7,12 @@
 //! [`random_query`](crate::random_query) asks about it.
 //!
 //! Invariants: a seed and options always give the same dataset; without
-//! [`non_canonical`](DataOptions::non_canonical) every number and date is written canonically and two
+//! [`odd_literals`](DataOptions::odd_literals) every number and date is written canonically and two
 //! unlike terms never denote one value; doubles and floats are small multiples of a quarter, so sums
 //! are exact in any order. Cost: linear in the quads.
 
+use crate::choices::Choices;
 use crate::dataset::Dataset;
-use crate::split_mix::SplitMix;
 use oxrdf::vocab::{rdf, xsd};
 use oxrdf::{BlankNode, GraphName, Literal, NamedNode, NamedOrBlankNode, Quad, Term};
 use oxsdatatypes::{Decimal, Double, Float};
@@ -151,8 +151,8 @@ pub struct DataOptions {
     pub named_graphs: bool,
     /// Whether some subjects and objects are blank nodes.
     pub blank_nodes: bool,
-    /// Whether numbers like `"01"`, derived integer types and ill-typed literals occur.
-    pub non_canonical: bool,
+    /// Whether [`ODD_LITERALS`] occur.
+    pub odd_literals: bool,
     /// Percentage of additional quads that fit no class.
     pub irregular_percent: usize,
 }
@@ -163,7 +163,7 @@ impl Default for DataOptions {
             quads_max: 160,
             named_graphs: true,
             blank_nodes: true,
-            non_canonical: false,
+            odd_literals: false,
             irregular_percent: 15,
         }
     }
@@ -171,8 +171,13 @@ impl Default for DataOptions {
 
 /// Makes the dataset of a seed.
 pub fn random_dataset(seed: u64, options: DataOptions) -> Dataset {
+    dataset_of(Choices::from_seed(seed), options)
+}
+
+/// Makes the dataset of any decisions.
+pub fn dataset_of(choices: Choices, options: DataOptions) -> Dataset {
     let mut generator = Generator {
-        random: SplitMix::new(seed),
+        random: choices,
         options,
         class_sizes: [0; CLASSES.len()],
     };
@@ -185,7 +190,7 @@ pub fn iri(name: &str) -> NamedNode {
 }
 
 /// A literal that a property of this range may have; nothing for links.
-pub fn random_literal(random: &mut SplitMix, range: Range) -> Option<Literal> {
+pub fn random_literal(random: &mut Choices, range: Range) -> Option<Literal> {
     let text = TEXTS[random.below(TEXTS.len())];
     let quarter = i16::try_from(random.below(21)).unwrap_or(0) - 4;
     Some(match range {
@@ -217,30 +222,70 @@ pub fn random_literal(random: &mut SplitMix, range: Range) -> Option<Literal> {
     })
 }
 
-/// A literal whose text is not the canonical one of its value, or is no value at all.
-fn non_canonical_literal(random: &mut SplitMix) -> Literal {
-    let choices = [
-        ("01", xsd::INTEGER),
-        ("+1", xsd::INTEGER),
-        ("1", xsd::INT),
-        ("7", xsd::BYTE),
-        ("1.50", xsd::DECIMAL),
-        ("1.0", xsd::DECIMAL),
-        ("1.0E0", xsd::DOUBLE),
-        ("100", xsd::DOUBLE),
-        ("1", xsd::BOOLEAN),
-        ("many", xsd::INTEGER),
-        ("2020-02-30", xsd::DATE),
-        ("2020-01-01T01:00:00+01:00", xsd::DATE_TIME),
-    ];
-    let (text, datatype) = choices[random.below(choices.len())];
-    Literal::new_typed_literal(text, datatype)
+/// Literals whose text is not the canonical one of its value, that are at the edge of what fits a machine
+/// word, or that are no value at all. Language tags end in `@`; they are the last [`ODD_TAGGED`], and their text is
+/// in no other literal, so that only who looks for them meets two spellings of one tag.
+pub const ODD_LITERALS: [(&str, &str); 40] = [
+    ("01", "integer"),
+    ("+1", "integer"),
+    ("-0", "integer"),
+    ("9223372036854775807", "integer"),
+    ("-9223372036854775808", "integer"),
+    ("340282366920938463463374607431768211456", "integer"),
+    ("1", "int"),
+    ("7", "byte"),
+    ("2", "unsignedLong"),
+    ("1.50", "decimal"),
+    ("1.0", "decimal"),
+    ("170141183460469231731.687303715884105728", "decimal"),
+    ("0.00000000000000000000000000000000000001", "decimal"),
+    ("1.0E0", "double"),
+    ("100", "double"),
+    ("INF", "double"),
+    ("NaN", "double"),
+    ("-0.0E0", "double"),
+    ("1.0E30", "double"),
+    ("2.5", "float"),
+    ("NaN", "float"),
+    ("1", "boolean"),
+    ("many", "integer"),
+    ("", "decimal"),
+    ("yes", "boolean"),
+    ("2020-02-30", "date"),
+    ("2020-01-01T01:00:00+01:00", "dateTime"),
+    ("2020-01-01T00:00:00", "dateTime"),
+    ("2019-12-31T24:00:00Z", "dateTime"),
+    ("2020-01-01T00:00:00.250-14:00", "dateTime"),
+    ("2020-05-15Z", "date"),
+    ("2020-05-15+14:00", "date"),
+    ("12:30:00", "time"),
+    ("12:30:00Z", "time"),
+    ("2020", "gYear"),
+    ("P1Y", "yearMonthDuration"),
+    ("PT36H", "dayTimeDuration"),
+    ("lava", "EN@"),
+    ("lava", "En-Gb@"),
+    ("lava", "en-GB@"),
+];
+
+/// How many of the odd literals have a language tag.
+pub const ODD_TAGGED: usize = 3;
+
+fn odd_literal(random: &mut Choices) -> Literal {
+    let (text, datatype) = ODD_LITERALS[random.below(ODD_LITERALS.len())];
+    match datatype.strip_suffix('@') {
+        Some(tag) => Literal::new_language_tagged_literal_unchecked(text, tag),
+        None => {
+            let datatype = format!("http://www.w3.org/2001/XMLSchema#{datatype}");
+            Literal::new_typed_literal(text, NamedNode::new_unchecked(datatype))
+        }
+    }
 }
 
 /// The state of one generation.
 struct Generator {
     /// Where all choices come from.
-    random: SplitMix,
+    random: Choices,
     /// What was asked for.
     options: DataOptions,
     /// Number of subjects of each class.
@@ -291,8 +336,8 @@ impl Generator {
     }
 
     fn object(&mut self, range: Range) -> Term {
-        if self.options.non_canonical && self.random.chance(8) {
-            return non_canonical_literal(&mut self.random).into();
+        if self.options.odd_literals && self.random.chance(8) {
+            return odd_literal(&mut self.random).into();
         }
         match (range, random_literal(&mut self.random, range)) {
             (Range::Link(class_idx), _) => {

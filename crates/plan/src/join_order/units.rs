@@ -5,7 +5,7 @@
 //! condition; a triple that repeats a slot within itself stays a general pattern.
 
 use super::Condition;
-use crate::cost_constants::{PATTERN_PROBE, PATTERN_SCAN, QUAD_SCAN, START};
+use crate::cost_constants::{PATTERN_PROBE, PATTERN_SCAN, START};
 use crate::estimate::condition::{self, SlotStatistics};
 use crate::estimate::star::StarProfile;
 use crate::estimate::{path, pattern, star};

@@ -4,11 +4,11 @@
 //! Every function returns a term or a [`Fault`]; a [`Fault::Error`] is SPARQL's type error, which
 //! filters, BIND and COALESCE absorb, and a [`Fault::Stop`] ends the whole evaluation.
 
+use super::number::{Number, Operator};
 use super::pattern::Scope;
-use super::value::{Comparison, Number, Value, compare, equal};
+use super::value::{Comparison, Value, compare, equal, is_number_or_boolean_by_name, number};
 use super::{NaiveError, Solution, function};
 use oxrdf::{Literal, Term};
-use oxsdatatypes::Decimal;
 use spargebra::algebra::{Expression, GraphPattern};
 use std::cmp::Ordering;
 
@@ -68,7 +68,14 @@ impl Scope<'_> {
     }
 
     fn truth(&self, expression: &Expression, row: &Solution) -> Result<bool, Fault> {
-        or_error(Value::of(&self.value(expression, row)?).effective_boolean())
+        let term = self.value(expression, row)?;
+        match Value::of(&term).effective_boolean() {
+            Some(truth) => Ok(truth),
+            // "The EBV of any literal whose type is xsd:boolean or numeric is false if the lexical form is
+            // not valid for that datatype" (section 17.2.2).
+            None if is_number_or_boolean_by_name(&term) => Ok(false),
+            None => Err(Fault::Error),
+        }
     }
 
     /// The value of an expression in a row.
@@ -127,33 +134,26 @@ impl Scope<'_> {
             let (a, b) = (self.value(a, row)?, self.value(b, row)?);
             match compare(&a, &b) {
                 Comparison::Ordered(order) => Ok(boolean(accept(order))),
-                Comparison::Unordered if Number::of(&a).is_some() => Ok(boolean(false)),
+                Comparison::Unordered if number(&a).is_some() => Ok(boolean(false)),
                 Comparison::Unordered | Comparison::TypeError => Err(Fault::Error),
             }
         };
-        let number = |e: &Expression| -> Result<Number, Fault> {
-            or_error(Number::of(&self.value(e, row)?))
+        let operand =
+            |e: &Expression| -> Result<Number, Fault> { or_error(number(&self.value(e, row)?)) };
+        let computed = |operator: Operator, a: &Expression, b: &Expression| -> Outcome {
+            or_error(operand(a)?.compute(operator, &operand(b)?)).map(Term::from)
         };
-        let zero = || Number::Integer(0.into());
         match expression {
             Expression::Greater(a, b) => ordered(a, b, Ordering::is_gt),
             Expression::GreaterOrEqual(a, b) => ordered(a, b, Ordering::is_ge),
             Expression::Less(a, b) => ordered(a, b, Ordering::is_lt),
             Expression::LessOrEqual(a, b) => ordered(a, b, Ordering::is_le),
-            Expression::Add(a, b) => or_error(add(number(a)?, number(b)?)).map(Term::from),
-            Expression::Subtract(a, b) => {
-                or_error(subtract(number(a)?, number(b)?)).map(Term::from)
-            }
-            Expression::Multiply(a, b) => {
-                or_error(multiply(number(a)?, number(b)?)).map(Term::from)
-            }
-            Expression::Divide(a, b) => or_error(divide(number(a)?, number(b)?)).map(Term::from),
-            Expression::UnaryPlus(a) => number(a).map(Term::from),
-            Expression::UnaryMinus(a) => match number(a)? {
-                Number::Float(n) => Ok(Number::Float(-n).into()),
-                Number::Double(n) => Ok(Number::Double(-n).into()),
-                exact => or_error(subtract(zero(), exact)).map(Term::from),
-            },
+            Expression::Add(a, b) => computed(Operator::Add, a, b),
+            Expression::Subtract(a, b) => computed(Operator::Subtract, a, b),
+            Expression::Multiply(a, b) => computed(Operator::Multiply, a, b),
+            Expression::Divide(a, b) => computed(Operator::Divide, a, b),
+            Expression::UnaryPlus(a) => operand(a).map(Term::from),
+            Expression::UnaryMinus(a) => Ok(operand(a)?.negated().into()),
             other => Err(Fault::Stop(NaiveError::Unsupported(format!("{other}")))),
         }
     }
@@ -212,49 +212,5 @@ impl Scope<'_> {
             ..*self
         };
         Ok(!scope.evaluate(pattern)?.is_empty())
-    }
-}
-
-/// op:numeric-add; nothing on overflow.
-pub(crate) fn add(a: Number, b: Number) -> Option<Number> {
-    match a.promoted_pair(b) {
-        (Number::Integer(a), Number::Integer(b)) => a.checked_add(b).map(Number::Integer),
-        (Number::Decimal(a), Number::Decimal(b)) => a.checked_add(b).map(Number::Decimal),
-        (Number::Float(a), Number::Float(b)) => Some(Number::Float(a + b)),
-        (Number::Double(a), Number::Double(b)) => Some(Number::Double(a + b)),
-        _ => None,
-    }
-}
-
-fn subtract(a: Number, b: Number) -> Option<Number> {
-    match a.promoted_pair(b) {
-        (Number::Integer(a), Number::Integer(b)) => a.checked_sub(b).map(Number::Integer),
-        (Number::Decimal(a), Number::Decimal(b)) => a.checked_sub(b).map(Number::Decimal),
-        (Number::Float(a), Number::Float(b)) => Some(Number::Float(a - b)),
-        (Number::Double(a), Number::Double(b)) => Some(Number::Double(a - b)),
-        _ => None,
-    }
-}
-
-fn multiply(a: Number, b: Number) -> Option<Number> {
-    match a.promoted_pair(b) {
-        (Number::Integer(a), Number::Integer(b)) => a.checked_mul(b).map(Number::Integer),
-        (Number::Decimal(a), Number::Decimal(b)) => a.checked_mul(b).map(Number::Decimal),
-        (Number::Float(a), Number::Float(b)) => Some(Number::Float(a * b)),
-        (Number::Double(a), Number::Double(b)) => Some(Number::Double(a * b)),
-        _ => None,
-    }
-}
-
-/// op:numeric-divide; two integers give a decimal, an exact division by zero is an error.
-pub(crate) fn divide(a: Number, b: Number) -> Option<Number> {
-    match a.promoted_pair(b) {
-        (Number::Integer(a), Number::Integer(b)) => {
-            Decimal::from(a).checked_div(b).map(Number::Decimal)
-        }
-        (Number::Decimal(a), Number::Decimal(b)) => a.checked_div(b).map(Number::Decimal),
-        (Number::Float(a), Number::Float(b)) => Some(Number::Float(a / b)),
-        (Number::Double(a), Number::Double(b)) => Some(Number::Double(a / b)),
-        _ => None,
     }
 }

@@ -5,13 +5,13 @@
 //! (a node per solution) and the hash functions are refused rather than guessed.
 
 use super::expression::{Fault, Outcome, boolean, or_error};
-use super::value::{Number, Value};
+use super::number::{BigDecimal, Number};
+use super::value::{Value, number};
 use super::{Context, NaiveError, string_function};
+use num_bigint::BigInt;
 use oxrdf::vocab::xsd;
 use oxrdf::{Literal, NamedNode, Term};
-use oxsdatatypes::{
-    Date, DateTime, DayTimeDuration, Decimal, Double, Float, Integer, Time, TimezoneOffset,
-};
+use oxsdatatypes::{Date, DateTime, DayTimeDuration, Double, Float, Time, TimezoneOffset};
 use spargebra::algebra::Function;
 
 /// Calls a function with evaluated arguments.
@@ -50,9 +50,9 @@ pub(crate) fn call(context: &Context, function: &Function, arguments: &[Term]) -
         Function::IsIri => Ok(boolean(matches!(first, Term::NamedNode(_)))),
         Function::IsBlank => Ok(boolean(matches!(first, Term::BlankNode(_)))),
         Function::IsLiteral => Ok(boolean(matches!(first, Term::Literal(_)))),
-        Function::IsNumeric => Ok(boolean(Number::of(first).is_some())),
+        Function::IsNumeric => Ok(boolean(number(first).is_some())),
         Function::Abs | Function::Ceil | Function::Floor | Function::Round => {
-            rounding(function, or_error(Number::of(first))?)
+            Ok(rounding(function, or_error(number(first))?).into())
         }
         Function::Year
         | Function::Month
@@ -84,24 +84,13 @@ fn string_form(term: &Term) -> Outcome {
     }
 }
 
-fn rounding(function: &Function, number: Number) -> Outcome {
-    let result = match (function, number) {
-        (Function::Abs, Number::Integer(n)) => n.checked_abs().map(Number::Integer),
-        (_, Number::Integer(n)) => Some(Number::Integer(n)),
-        (Function::Abs, Number::Decimal(n)) => n.checked_abs().map(Number::Decimal),
-        (Function::Ceil, Number::Decimal(n)) => n.checked_ceil().map(Number::Decimal),
-        (Function::Floor, Number::Decimal(n)) => n.checked_floor().map(Number::Decimal),
-        (_, Number::Decimal(n)) => n.checked_round().map(Number::Decimal),
-        (Function::Abs, Number::Float(n)) => Some(Number::Float(n.abs())),
-        (Function::Ceil, Number::Float(n)) => Some(Number::Float(n.ceil())),
-        (Function::Floor, Number::Float(n)) => Some(Number::Float(n.floor())),
-        (_, Number::Float(n)) => Some(Number::Float(n.round())),
-        (Function::Abs, Number::Double(n)) => Some(Number::Double(n.abs())),
-        (Function::Ceil, Number::Double(n)) => Some(Number::Double(n.ceil())),
-        (Function::Floor, Number::Double(n)) => Some(Number::Double(n.floor())),
-        (_, Number::Double(n)) => Some(Number::Double(n.round())),
-    };
-    or_error(result).map(Term::from)
+fn rounding(function: &Function, number: Number) -> Number {
+    match function {
+        Function::Abs => number.abs(),
+        Function::Ceil => number.ceil(),
+        Function::Floor => number.floor(),
+        _ => number.round(),
+    }
 }
 
 fn date_part(function: &Function, value: &Value) -> Option<Term> {
@@ -174,8 +163,16 @@ fn cast(name: &NamedNode, arguments: &[Term]) -> Outcome {
             }
             _ => Err(Fault::Error),
         },
-        xsd::INTEGER => or_error(to_integer(value).map(|n| Literal::from(n).into())),
-        xsd::DECIMAL => or_error(to_decimal(value).map(|n| Literal::from(n).into())),
+        xsd::INTEGER => or_error(to_integer(value).map(|n| Number::Integer(n).into())),
+        xsd::DECIMAL => {
+            let is_inexact = matches!(value, Value::Number(Number::Float(_) | Number::Double(_)));
+            let decimal = or_error(to_decimal(value))?;
+            // A binary fraction can have hundreds of digits, of which an engine keeps as many as it likes.
+            if is_inexact && decimal.is_long() {
+                return Err(NaiveError::Ambiguous("digits of the decimal of a double").into());
+            }
+            Ok(Number::Decimal(decimal).into())
+        }
         xsd::FLOAT => or_error(to_float(value).map(|n| Literal::from(n).into())),
         xsd::DOUBLE => or_error(to_double(value).map(|n| Literal::from(n).into())),
         xsd::DATE_TIME => {
@@ -209,37 +206,31 @@ fn cast(name: &NamedNode, arguments: &[Term]) -> Outcome {
     }
 }
 
-fn to_integer(value: Value) -> Option<Integer> {
+fn to_integer(value: Value) -> Option<BigInt> {
     match value {
-        Value::Number(Number::Integer(n)) => Some(n),
-        Value::Number(Number::Decimal(n)) => n.try_into().ok(),
-        Value::Number(Number::Float(n)) => n.try_into().ok(),
-        Value::Number(Number::Double(n)) => n.try_into().ok(),
-        Value::Boolean(b) => Some(b.into()),
-        Value::String(text) => text.parse().ok(),
+        Value::Number(number) => number.to_integer(),
+        Value::Boolean(b) => Some(u8::from(b).into()),
+        Value::String(text) => match Number::parse("integer", &text) {
+            Some(Number::Integer(n)) => Some(n),
+            _ => None,
+        },
         _ => None,
     }
 }
 
-fn to_decimal(value: Value) -> Option<Decimal> {
+fn to_decimal(value: Value) -> Option<BigDecimal> {
     match value {
-        Value::Number(Number::Integer(n)) => Some(n.into()),
-        Value::Number(Number::Decimal(n)) => Some(n),
-        Value::Number(Number::Float(n)) => n.try_into().ok(),
-        Value::Number(Number::Double(n)) => n.try_into().ok(),
-        Value::Boolean(b) => Some(b.into()),
-        Value::String(text) => text.parse().ok(),
+        Value::Number(number) => number.to_decimal(),
+        Value::Boolean(b) => Some(BigInt::from(u8::from(b)).into()),
+        Value::String(text) => Number::parse("decimal", &text)?.to_decimal(),
         _ => None,
     }
 }
 
 fn to_float(value: Value) -> Option<Float> {
     match value {
-        Value::Number(Number::Integer(n)) => Some(n.into()),
-        Value::Number(Number::Decimal(n)) => Some(n.into()),
-        Value::Number(Number::Float(n)) => Some(n),
-        Value::Number(Number::Double(n)) => Some(n.into()),
-        Value::Boolean(b) => Some(oxsdatatypes::Boolean::from(b).into()),
+        Value::Number(number) => Some(number.to_float()),
+        Value::Boolean(b) => Some(f32::from(u8::from(b)).into()),
         Value::String(text) => text.parse().ok(),
         _ => None,
     }
@@ -247,11 +238,8 @@ fn to_float(value: Value) -> Option<Float> {
 
 fn to_double(value: Value) -> Option<Double> {
     match value {
-        Value::Number(Number::Integer(n)) => Some(n.into()),
-        Value::Number(Number::Decimal(n)) => Some(n.into()),
-        Value::Number(Number::Float(n)) => Some(n.into()),
-        Value::Number(Number::Double(n)) => Some(n),
-        Value::Boolean(b) => Some(oxsdatatypes::Boolean::from(b).into()),
+        Value::Number(number) => Some(number.to_double()),
+        Value::Boolean(b) => Some(f64::from(u8::from(b)).into()),
         Value::String(text) => text.parse().ok(),
         _ => None,
     }

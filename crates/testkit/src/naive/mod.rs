@@ -14,6 +14,7 @@
 mod aggregate;
 mod expression;
 mod function;
+mod number;
 mod path;
 mod pattern;
 mod string_function;
@@ -32,6 +33,9 @@ use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 
+pub(crate) use number::Number;
+pub(crate) use value::order;
+
 /// A partial mapping from variable names to terms.
 ///
 /// A blank node of a query pattern is a variable nobody can project; its key is its N-Triples label.
@@ -46,14 +50,20 @@ type Resolve = Box<dyn Fn(&str) -> Option<String>>;
 /// Intermediate results beyond this are refused: random tests skip such a pair.
 const ROWS_MAX: usize = 200_000;
 
+/// So many pairs of rows, or rows and triples, may be looked at for a query.
+const STEPS_MAX: usize = 12_000_000;
+
 /// Why the naive oracle has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NaiveError {
     /// The query uses something outside plain SPARQL 1.1 query evaluation.
     #[error("{0} is not supported by the naive oracle")]
     Unsupported(String),
-    /// An intermediate result grew beyond what nested loops should handle.
-    #[error("intermediate result has more than {0} rows")]
+    /// The standard leaves the answer open, so any engine may give another.
+    #[error("the standard leaves the answer open: {0}")]
+    Ambiguous(&'static str),
+    /// An intermediate result, or the work, grew beyond what nested loops should handle.
+    #[error("intermediate results have more than {0} rows, or take too long")]
     TooLarge(usize),
 }
 
@@ -69,6 +79,8 @@ pub(crate) struct Context {
     pub(crate) now: DateTime,
     /// Number of blank nodes invented so far.
     pub(crate) blank_count: Cell<usize>,
+    /// Pairs that may still be looked at.
+    steps_left: Cell<usize>,
 }
 
 /// Evaluates a query over a dataset.
@@ -98,7 +110,9 @@ pub fn evaluate(dataset: &Dataset, query: &Query) -> Result<Answer, NaiveError> 
             template,
             &scope.evaluate(pattern)?,
         ))),
-        Query::Describe { .. } => Err(NaiveError::Unsupported("DESCRIBE".into())),
+        Query::Describe { pattern, .. } => {
+            Ok(Answer::Graph(describe(&context, &scope.evaluate(pattern)?)))
+        }
     }
 }
 
@@ -116,6 +130,18 @@ impl Context {
             resolve,
             now: DateTime::now(),
             blank_count: Cell::new(0),
+            steps_left: Cell::new(STEPS_MAX),
+        }
+    }
+
+    /// Takes note of work before it is done.
+    pub(crate) fn spend(&self, steps: usize) -> Result<(), NaiveError> {
+        match self.steps_left.get().checked_sub(steps) {
+            Some(left) => {
+                self.steps_left.set(left);
+                Ok(())
+            }
+            None => Err(NaiveError::TooLarge(ROWS_MAX)),
         }
     }
 
@@ -228,6 +254,30 @@ fn construct(context: &Context, template: &[TriplePattern], rows: &[Solution]) -
                 if seen.insert(triple.clone()) {
                     triples.push(triple);
                 }
+            }
+        }
+    }
+    triples
+}
+
+/// The concise bounded description of every term of the solutions: its triples in the default graph, and those
+/// of blank nodes that are their objects, and so on.
+fn describe(context: &Context, rows: &[Solution]) -> Vec<Triple> {
+    let mut open: Vec<Term> = rows.iter().flat_map(|row| row.values().cloned()).collect();
+    let mut done = HashSet::new();
+    let mut triples = Vec::new();
+    while let Some(subject) = open.pop() {
+        if !done.insert(subject.clone()) {
+            continue;
+        }
+        for [_, predicate, object] in context.default.iter().filter(|fact| fact[0] == subject) {
+            if let (Some(subject), Some(predicate)) =
+                (as_subject(subject.clone()), as_iri(predicate.clone()))
+            {
+                triples.push(Triple::new(subject, predicate, object.clone()));
+            }
+            if let Term::BlankNode(_) = object {
+                open.push(object.clone());
             }
         }
     }

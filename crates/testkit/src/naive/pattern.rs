@@ -6,9 +6,9 @@
 //! only sees the substituted variables that it projects, since its others are different variables.
 
 use super::path::{self, Direction};
-use super::value::compare_for_order;
+use super::value::{compare_for_order, order};
 use super::{Context, Fact, NaiveError, ROWS_MAX, Solution, aggregate};
-use oxrdf::{Term, Variable};
+use oxrdf::{Literal, Term, Variable};
 use spargebra::algebra::{Expression, GraphPattern, OrderExpression, PropertyPathExpression};
 use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
 use std::cmp::Ordering;
@@ -29,6 +29,8 @@ pub(crate) struct Scope<'a> {
 enum Slot {
     /// Only this term fits.
     Constant(Term),
+    /// Only strings of this text and language fit, whatever the case of their tags.
+    Tagged(Literal),
     /// Any term fits and is bound to this name.
     Variable(String),
 }
@@ -44,7 +46,7 @@ impl Scope<'_> {
                 object,
             } => self.path(subject, path, object),
             GraphPattern::Join { left, right } => {
-                join(&self.evaluate(left)?, &self.evaluate(right)?)
+                self.join(&self.evaluate(left)?, &self.evaluate(right)?)
             }
             GraphPattern::LeftJoin {
                 left,
@@ -71,16 +73,7 @@ impl Scope<'_> {
                 variable,
                 expression,
             } => self.extend(inner, variable, expression),
-            GraphPattern::Minus { left, right } => {
-                let right = self.evaluate(right)?;
-                let mut rows = self.evaluate(left)?;
-                rows.retain(|row| {
-                    !right.iter().any(|other| {
-                        compatible(row, other) && row.keys().any(|key| other.contains_key(key))
-                    })
-                });
-                Ok(rows)
-            }
+            GraphPattern::Minus { left, right } => self.minus(left, right),
             GraphPattern::Values {
                 variables,
                 bindings,
@@ -111,13 +104,54 @@ impl Scope<'_> {
                 start,
                 length,
             } => {
-                let rows = self.evaluate(inner)?.into_iter().skip(*start);
+                let rows = self.evaluate(inner)?;
+                // Which rows are cut off is only known if the order says so.
+                if *start < rows.len() && !is_all(*start, *length, rows.len()) && *length != Some(0)
+                {
+                    self.require_order(inner, &rows)?;
+                }
+                let rows = rows.into_iter().skip(*start);
                 Ok(rows.take(length.unwrap_or(usize::MAX)).collect())
             }
             GraphPattern::Service { .. } => Err(NaiveError::Unsupported("SERVICE".into())),
             GraphPattern::Lateral { left, right } => self.lateral(left, right),
             _ => Err(NaiveError::Unsupported("this kind of pattern".into())),
         }
+    }
+
+    /// Refuses rows of which the standard does not say in which order they come: unless each two that
+    /// follow one another are the same or told apart by the sort keys.
+    fn require_order(&self, pattern: &GraphPattern, rows: &[Solution]) -> Result<(), NaiveError> {
+        let mut pattern = pattern;
+        let keys = loop {
+            match pattern {
+                GraphPattern::Project { inner, .. }
+                | GraphPattern::Distinct { inner }
+                | GraphPattern::Reduced { inner } => pattern = inner,
+                GraphPattern::OrderBy { expression, .. } => break expression.as_slice(),
+                _ => break &[],
+            }
+        };
+        for pair in rows.windows(2) {
+            let mut is_decided = pair[0] == pair[1];
+            for key in keys {
+                let (OrderExpression::Asc(key) | OrderExpression::Desc(key)) = key;
+                let a = self.value_or_unbound(key, &pair[0])?;
+                let b = self.value_or_unbound(key, &pair[1])?;
+                match order(a.as_ref(), b.as_ref()) {
+                    Some(Ordering::Equal) => {}
+                    Some(_) => is_decided = true,
+                    None => break,
+                }
+                if is_decided {
+                    break;
+                }
+            }
+            if !is_decided {
+                return Err(NaiveError::Ambiguous("LIMIT of rows without an order"));
+            }
+        }
+        Ok(())
     }
 
     /// SEP-0006: the right side for each left row, with the row in place of its variables.
@@ -133,7 +167,7 @@ impl Scope<'_> {
                 outer: &outer,
                 ..*self
             };
-            rows.extend(join(&scope.evaluate(right)?, &[row])?);
+            rows.extend(self.join(&scope.evaluate(right)?, &[row])?);
         }
         limited(rows)
     }
@@ -141,6 +175,9 @@ impl Scope<'_> {
     fn slot(&self, node: &TermPattern) -> Slot {
         match node {
             TermPattern::NamedNode(iri) => Slot::Constant(iri.clone().into()),
+            TermPattern::Literal(literal) if literal.language().is_some() => {
+                Slot::Tagged(literal.clone())
+            }
             TermPattern::Literal(literal) => Slot::Constant(literal.clone().into()),
             TermPattern::BlankNode(blank) => Slot::Variable(blank.to_string()),
             TermPattern::Variable(variable) => self.variable_slot(variable),
@@ -170,6 +207,7 @@ impl Scope<'_> {
                 self.slot(&pattern.object),
             ];
             let mut next = Vec::new();
+            self.context.spend(rows.len() * self.graph.len())?;
             for row in &rows {
                 next.extend(self.graph.iter().filter_map(|fact| fit(row, &slots, fact)));
                 if next.len() > ROWS_MAX {
@@ -189,7 +227,24 @@ impl Scope<'_> {
     ) -> Result<Vec<Solution>, NaiveError> {
         let slots = [self.slot(subject), self.slot(object)];
         let mut pairs = Vec::new();
+        let tagged = |slot: &Slot| match slot {
+            Slot::Tagged(literal) => self.spellings(literal),
+            _ => Vec::new(),
+        };
+        for start in tagged(&slots[0]) {
+            for end in path::reach(self.graph, path, &start, Direction::Forward) {
+                pairs.push([start.clone(), end]);
+            }
+        }
         match &slots {
+            [Slot::Tagged(_), _] => {}
+            [Slot::Variable(_), Slot::Tagged(literal)] => {
+                for end in self.spellings(literal) {
+                    for start in path::reach(self.graph, path, &end, Direction::Backward) {
+                        pairs.push([start, end.clone()]);
+                    }
+                }
+            }
             [Slot::Constant(start), _] => {
                 for end in path::reach(self.graph, path, start, Direction::Forward) {
                     pairs.push([start.clone(), end]);
@@ -208,6 +263,8 @@ impl Scope<'_> {
                 }
             }
         }
+        // Paths take more steps than they find ends; the walk is bounded by the nodes of small graphs.
+        self.context.spend(pairs.len() * self.graph.len())?;
         let empty = Solution::new();
         limited(
             pairs
@@ -217,6 +274,70 @@ impl Scope<'_> {
         )
     }
 
+    /// The terms of the active graph that a tagged constant stands for, or the constant where there is none.
+    fn spellings(&self, literal: &Literal) -> Vec<Term> {
+        let mut found = path::nodes(self.graph);
+        found.retain(|term| is_same_tagged(literal, term));
+        if found.is_empty() {
+            found.push(literal.clone().into());
+        }
+        found
+    }
+
+    fn join(&self, left: &[Solution], right: &[Solution]) -> Result<Vec<Solution>, NaiveError> {
+        self.context.spend(left.len() * right.len())?;
+        let mut rows = Vec::new();
+        for a in left {
+            for b in right {
+                if compatible(a, b) {
+                    rows.push(merge(a, b));
+                }
+            }
+            if rows.len() > ROWS_MAX {
+                return Err(NaiveError::TooLarge(ROWS_MAX));
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Removes rows that are compatible with one of the right side and share a variable with it.
+    ///
+    /// Inside EXISTS the standard puts terms in place of variables, and whether both sides still share such a
+    /// variable is what SPARQL 1.1 says no to and its successor yes: where that matters the answer is open.
+    fn minus(
+        &self,
+        left: &GraphPattern,
+        right: &GraphPattern,
+    ) -> Result<Vec<Solution>, NaiveError> {
+        let mentions = |pattern: &GraphPattern| {
+            let mut names = HashSet::new();
+            pattern.on_in_scope_variable(|v| {
+                if self.outer.contains_key(v.as_str()) {
+                    names.insert(v.as_str().to_owned());
+                }
+            });
+            names
+        };
+        let is_sharing_outer = !mentions(left).is_disjoint(&mentions(right));
+        let right = self.evaluate(right)?;
+        let mut rows = self.evaluate(left)?;
+        self.context.spend(rows.len() * right.len())?;
+        let before = rows.len();
+        let compatible_rows = rows
+            .iter()
+            .filter(|row| right.iter().any(|other| compatible(row, other)))
+            .count();
+        rows.retain(|row| {
+            !right.iter().any(|other| {
+                compatible(row, other) && row.keys().any(|key| other.contains_key(key))
+            })
+        });
+        if is_sharing_outer && before - rows.len() != compatible_rows {
+            return Err(NaiveError::Ambiguous("MINUS inside EXISTS"));
+        }
+        Ok(rows)
+    }
+
     fn left_join(
         &self,
         left: &GraphPattern,
@@ -224,8 +345,10 @@ impl Scope<'_> {
         expression: Option<&Expression>,
     ) -> Result<Vec<Solution>, NaiveError> {
         let right = self.evaluate(right)?;
+        let left = self.evaluate(left)?;
+        self.context.spend(left.len() * right.len())?;
         let mut rows = Vec::new();
-        for row in self.evaluate(left)? {
+        for row in left {
             let mut matched = false;
             for other in &right {
                 if !compatible(&row, other) {
@@ -264,10 +387,10 @@ impl Scope<'_> {
                 Slot::Constant(term) if term == graph_name => {
                     return scope.evaluate(inner);
                 }
-                Slot::Constant(_) => {}
+                Slot::Constant(_) | Slot::Tagged(_) => {}
                 Slot::Variable(variable) => {
                     let binding = Solution::from([(variable.clone(), graph_name.clone())]);
-                    rows.extend(join(&scope.evaluate(inner)?, &[binding])?);
+                    rows.extend(self.join(&scope.evaluate(inner)?, &[binding])?);
                 }
             }
         }
@@ -362,6 +485,11 @@ impl Scope<'_> {
     }
 }
 
+/// Whether a slice keeps all rows.
+fn is_all(start: usize, length: Option<usize>, rows: usize) -> bool {
+    start == 0 && length.is_none_or(|length| length >= rows)
+}
+
 /// A row with the values of its sort keys.
 type Keyed = (Vec<Option<Term>>, Solution);
 
@@ -406,11 +534,12 @@ fn merge_sorted(mut rows: Vec<Keyed>, compare: &dyn Fn(&Keyed, &Keyed) -> Orderi
 fn fit<const N: usize>(row: &Solution, slots: &[Slot; N], terms: &[Term; N]) -> Option<Solution> {
     // Constants and old bindings are checked first, since most terms do not fit.
     for (slot, term) in slots.iter().zip(terms) {
-        let expected = match slot {
-            Slot::Constant(constant) => Some(constant),
-            Slot::Variable(name) => row.get(name),
+        let fits = match slot {
+            Slot::Constant(constant) => constant == term,
+            Slot::Tagged(constant) => is_same_tagged(constant, term),
+            Slot::Variable(name) => row.get(name).is_none_or(|bound| bound == term),
         };
-        if expected.is_some_and(|expected| expected != term) {
+        if !fits {
             return None;
         }
     }
@@ -429,6 +558,18 @@ fn fit<const N: usize>(row: &Solution, slots: &[Slot; N], terms: &[Term; N]) -> 
     Some(fitted)
 }
 
+/// Whether a term is a string with the text and, but for its case, the tag of a constant. Parsers write tags in
+/// lower case, data keeps them as they are, and both mean the same (RDF 1.1, section 3.3).
+fn is_same_tagged(constant: &Literal, term: &Term) -> bool {
+    let (Term::Literal(other), Some(tag)) = (term, constant.language()) else {
+        return false;
+    };
+    other.value() == constant.value()
+        && other
+            .language()
+            .is_some_and(|other| other.eq_ignore_ascii_case(tag))
+}
+
 /// Whether two solutions agree wherever both are bound.
 fn compatible(a: &Solution, b: &Solution) -> bool {
     a.iter()
@@ -439,21 +580,6 @@ fn merge(a: &Solution, b: &Solution) -> Solution {
     let mut merged = a.clone();
     merged.extend(b.iter().map(|(name, term)| (name.clone(), term.clone())));
     merged
-}
-
-fn join(left: &[Solution], right: &[Solution]) -> Result<Vec<Solution>, NaiveError> {
-    let mut rows = Vec::new();
-    for a in left {
-        for b in right {
-            if compatible(a, b) {
-                rows.push(merge(a, b));
-            }
-        }
-        if rows.len() > ROWS_MAX {
-            return Err(NaiveError::TooLarge(ROWS_MAX));
-        }
-    }
-    Ok(rows)
 }
 
 fn limited(rows: Vec<Solution>) -> Result<Vec<Solution>, NaiveError> {

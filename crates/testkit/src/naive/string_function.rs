@@ -5,9 +5,9 @@
 
 use super::expression::{Fault, Outcome, boolean, or_error};
 use super::function::{simple, unsupported};
-use super::value::{Number, Value};
+use super::value::{Value, number};
 use oxrdf::{Literal, Term};
-use regex::{Regex, RegexBuilder};
+use regex::{Captures, Regex, RegexBuilder};
 use spargebra::algebra::Function;
 use std::fmt::Write as _;
 
@@ -53,13 +53,59 @@ pub(crate) fn call(function: &Function, arguments: &[Term]) -> Outcome {
             Ok(boolean(pattern.is_match(&string(text)?.0)))
         }
         (Function::Replace, [text, pattern, replacement, flags @ ..]) => {
+            let is_literal = match flags.first() {
+                Some(flags) => plain(flags)?.contains('q'),
+                None => false,
+            };
             let pattern = compiled(pattern, flags.first())?;
             let (text, language) = string(text)?;
-            let replaced = pattern.replace_all(&text, plain(replacement)?.as_str());
+            let replacement = plain(replacement)?;
+            // fn:replace: a pattern that matches the empty string is an error (FORX0003).
+            if pattern.is_match("") {
+                return Err(Fault::Error);
+            }
+            let pieces = match is_literal {
+                true => vec![Piece::Text(replacement)],
+                false => or_error(replacement_pieces(&replacement))?,
+            };
+            let replaced = pattern.replace_all(&text, |found: &Captures<'_>| -> String {
+                let piece = |piece: &Piece| match piece {
+                    Piece::Text(text) => text.clone(),
+                    Piece::Group(number) => found
+                        .get(*number)
+                        .map_or_else(String::new, |group| group.as_str().to_owned()),
+                };
+                pieces.iter().map(piece).collect()
+            });
             Ok(tagged(replaced.into_owned(), language))
         }
         _ => Err(unsupported(&function.to_string())),
     }
+}
+
+/// A part of the replacement string of fn:replace.
+enum Piece {
+    /// Text as it is.
+    Text(String),
+    /// What the group with this number has matched.
+    Group(usize),
+}
+
+/// Reads a replacement string: `$N` is a group, `\\` and `\$` are characters, and any other `\` or `$` an error.
+fn replacement_pieces(text: &str) -> Option<Vec<Piece>> {
+    let mut pieces = Vec::new();
+    let mut rest = text.chars();
+    while let Some(character) = rest.next() {
+        pieces.push(match character {
+            '\\' => match rest.next()? {
+                escaped @ ('\\' | '$') => Piece::Text(escaped.to_string()),
+                _ => return None,
+            },
+            '$' => Piece::Group(usize::try_from(rest.next()?.to_digit(10)?).ok()?),
+            other => Piece::Text(other.to_string()),
+        });
+    }
+    Some(pieces)
 }
 
 fn string(term: &Term) -> Result<Tagged, Fault> {
@@ -110,21 +156,23 @@ pub(crate) fn group_concat(arguments: &[Term], separator: &str) -> Option<Term> 
     Some(simple(texts?.join(separator)))
 }
 
+/// fn:substring: the characters at positions from the rounded start to before the rounded end, computed in
+/// doubles, so that NaN and infinities mean what comparisons with them mean.
 fn substring(text: &Term, start: &Term, length: Option<&Term>) -> Outcome {
-    let integer = |term: &Term| match Number::of(term) {
-        Some(Number::Integer(n)) => Ok(i128::from(i64::from(n))),
-        _ => Err(Fault::Error),
+    let rounded = |term: &Term| -> Result<f64, Fault> {
+        let rounded = or_error(number(term))?.round();
+        Ok(rounded.to_double().into())
     };
     let (text, language) = string(text)?;
-    let start = integer(start)?;
+    let start = rounded(start)?;
     let end = match length {
-        Some(length) => start + integer(length)?,
-        None => i128::MAX,
+        Some(length) => start + rounded(length)?,
+        None => f64::INFINITY,
     };
     let kept = text
         .chars()
-        .zip(1_i128..)
-        .filter(|(_, position)| start <= *position && *position < end)
+        .zip(1_u32..)
+        .filter(|(_, position)| start <= f64::from(*position) && f64::from(*position) < end)
         .map(|(character, _)| character)
         .collect();
     Ok(tagged(kept, language))

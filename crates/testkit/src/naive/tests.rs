@@ -217,7 +217,6 @@ fn construct_makes_a_set_of_well_formed_triples() {
 #[test]
 fn what_is_not_supported_is_said() {
     for text in [
-        "DESCRIBE <http://a/a>",
         "SELECT * { SERVICE <http://a/s> { ?x ?y ?z } }",
         "SELECT (RAND() AS ?r) {}",
         "SELECT (MD5(\"a\") AS ?r) {}",
@@ -229,4 +228,26 @@ fn what_is_not_supported_is_said() {
             "{text}: {result:?}"
         );
     }
+}
+
+#[test]
+fn what_the_standard_leaves_open_is_said() {
+    for text in [
+        "SELECT * { { SELECT ?x { ?x ?y ?z } LIMIT 1 } }",
+        "SELECT (SAMPLE(?x) AS ?y) { ?x <http://a/p> ?z }",
+        "SELECT (MIN(?v) AS ?m) { VALUES ?v { 1 1.0 } }",
+        "SELECT (SUM(?v) AS ?m) { VALUES ?v { 0.1e0 2.0e0 } }",
+    ] {
+        let query = SparqlParser::new().parse_query(text).expect("it parses");
+        let result = evaluate(&dataset(), &query);
+        assert!(
+            matches!(result, Err(NaiveError::Ambiguous(_))),
+            "{text}: {result:?}"
+        );
+    }
+    assert_eq!(
+        rows("SELECT (MIN(?v) AS ?m) { VALUES ?v { 2 1.0 } }"),
+        "\"1.0\"^^<xsd:decimal>"
+    );
+    assert_eq!(rows("DESCRIBE :d"), "<d> <v> \"odd\"^^<type> .");
 }

@@ -4,25 +4,13 @@
 //! date and duration types; [`compare_for_order`] is the order of ORDER BY, MIN and MAX
 //! (section 15.1), which puts any two terms in some order. Cost: parses the lexical form each time.
 
+use super::number::{INTEGER_TYPES, Number};
 use oxrdf::{Literal, Term};
 use oxsdatatypes::{
-    Boolean, Date, DateTime, DayTimeDuration, Decimal, Double, Duration, Float, GDay, GMonth,
-    GMonthDay, GYear, GYearMonth, Integer, Time, YearMonthDuration,
+    Boolean, Date, DateTime, DayTimeDuration, Duration, GDay, GMonth, GMonthDay, GYear, GYearMonth,
+    Time, YearMonthDuration,
 };
 use std::cmp::Ordering;
-
-/// A number with the type that operators compute in.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Number {
-    /// xsd:integer and everything derived from it.
-    Integer(Integer),
-    /// xsd:decimal.
-    Decimal(Decimal),
-    /// xsd:float.
-    Float(Float),
-    /// xsd:double.
-    Double(Double),
-}
 
 /// What a term denotes, as far as operators care.
 #[derive(Debug, Clone)]
@@ -117,8 +105,6 @@ impl Value {
     }
 
     /// The effective boolean value (section 17.2.2), or nothing for a type error.
-    ///
-    /// An ill-typed boolean or number is a type error here, as it is in Oxigraph.
     pub(crate) fn effective_boolean(&self) -> Option<bool> {
         match self {
             Self::Boolean(value) => Some(*value),
@@ -129,84 +115,21 @@ impl Value {
     }
 }
 
-impl Number {
-    /// Reads a lexical form of the XSD type called `name`, if that is numeric.
-    pub(crate) fn parse(name: &str, text: &str) -> Option<Self> {
-        match name {
-            "integer" | "byte" | "short" | "int" | "long" | "unsignedByte" | "unsignedShort"
-            | "unsignedInt" | "unsignedLong" | "positiveInteger" | "negativeInteger"
-            | "nonPositiveInteger" | "nonNegativeInteger" => text.parse().ok().map(Self::Integer),
-            "decimal" => text.parse().ok().map(Self::Decimal),
-            "float" => text.parse().ok().map(Self::Float),
-            "double" => text.parse().ok().map(Self::Double),
-            _ => None,
-        }
-    }
-
-    /// The number a numeric literal denotes.
-    pub(crate) fn of(term: &Term) -> Option<Self> {
-        match Value::of(term) {
-            Value::Number(number) => Some(number),
-            _ => None,
-        }
-    }
-
-    /// Place in the promotion order integer, decimal, float, double.
-    fn rank(self) -> u8 {
-        match self {
-            Self::Integer(_) => 0,
-            Self::Decimal(_) => 1,
-            Self::Float(_) => 2,
-            Self::Double(_) => 3,
-        }
-    }
-
-    fn promoted(self, rank: u8) -> Self {
-        match (self, rank) {
-            (Self::Integer(n), 1) => Self::Decimal(n.into()),
-            (Self::Integer(n), 2) => Self::Float(n.into()),
-            (Self::Integer(n), 3) => Self::Double(n.into()),
-            (Self::Decimal(n), 2) => Self::Float(n.into()),
-            (Self::Decimal(n), 3) => Self::Double(n.into()),
-            (Self::Float(n), 3) => Self::Double(n.into()),
-            _ => self,
-        }
-    }
-
-    /// Both numbers in the wider of their two types (section 17.3, "numeric type promotions").
-    pub(crate) fn promoted_pair(self, other: Self) -> (Self, Self) {
-        let rank = self.rank().max(other.rank());
-        (self.promoted(rank), other.promoted(rank))
-    }
-
-    fn to_boolean(self) -> bool {
-        match self {
-            Self::Integer(n) => Boolean::from(n).into(),
-            Self::Decimal(n) => Boolean::from(n).into(),
-            Self::Float(n) => Boolean::from(n).into(),
-            Self::Double(n) => Boolean::from(n).into(),
-        }
-    }
-
-    fn compare(self, other: Self) -> Option<Ordering> {
-        match self.promoted_pair(other) {
-            (Self::Integer(a), Self::Integer(b)) => Some(a.cmp(&b)),
-            (Self::Decimal(a), Self::Decimal(b)) => Some(a.cmp(&b)),
-            (Self::Float(a), Self::Float(b)) => a.partial_cmp(&b),
-            (Self::Double(a), Self::Double(b)) => a.partial_cmp(&b),
-            _ => None,
-        }
-    }
+/// Whether a literal claims to be a number or a boolean, be its text one or not.
+pub(crate) fn is_number_or_boolean_by_name(term: &Term) -> bool {
+    let Term::Literal(literal) = term else {
+        return false;
+    };
+    xsd_name(literal).is_some_and(|name| {
+        ["boolean", "decimal", "float", "double"].contains(&name) || INTEGER_TYPES.contains(&name)
+    })
 }
 
-impl From<Number> for Term {
-    fn from(number: Number) -> Self {
-        match number {
-            Number::Integer(n) => Literal::from(n).into(),
-            Number::Decimal(n) => Literal::from(n).into(),
-            Number::Float(n) => Literal::from(n).into(),
-            Number::Double(n) => Literal::from(n).into(),
-        }
+/// The number a numeric literal denotes.
+pub(crate) fn number(term: &Term) -> Option<Number> {
+    match Value::of(term) {
+        Value::Number(number) => Some(number),
+        _ => None,
     }
 }
 
@@ -217,7 +140,7 @@ impl From<Number> for Term {
 pub(crate) fn equal(a: &Term, b: &Term) -> Option<bool> {
     let (va, vb) = (Value::of(a), Value::of(b));
     match (&va, &vb) {
-        (Value::Number(x), Value::Number(y)) => Some(x.compare(*y) == Some(Ordering::Equal)),
+        (Value::Number(x), Value::Number(y)) => Some(x.compare(y) == Some(Ordering::Equal)),
         (Value::Boolean(x), Value::Boolean(y)) => Some(x == y),
         (Value::DateTime(x), Value::DateTime(y)) => Some(x == y),
         (Value::Date(x), Value::Date(y)) => Some(x == y),
@@ -228,6 +151,10 @@ pub(crate) fn equal(a: &Term, b: &Term) -> Option<bool> {
         (Value::MonthDay(x), Value::MonthDay(y)) => Some(x == y),
         (Value::Day(x), Value::Day(y)) => Some(x == y),
         (Value::Duration(x), Value::Duration(y)) => Some(x == y),
+        // Language tags that differ in case are the same tag (RDF 1.1, section 3.3).
+        (Value::LangString(x, p), Value::LangString(y, q)) => {
+            Some(x == y && p.eq_ignore_ascii_case(q))
+        }
         _ if a == b => Some(true),
         (Value::LangString(..), _) | (_, Value::LangString(..)) => Some(false),
         (Value::Unknown, other) | (other, Value::Unknown) if other.is_literal() => None,
@@ -262,7 +189,7 @@ pub(crate) fn compare(a: &Term, b: &Term) -> Comparison {
 /// The order of two values of one type; outer nothing if they are of unlike types.
 fn compare_values(a: &Value, b: &Value) -> Option<Option<Ordering>> {
     Some(match (a, b) {
-        (Value::Number(x), Value::Number(y)) => x.compare(*y),
+        (Value::Number(x), Value::Number(y)) => x.compare(y),
         (Value::String(x), Value::String(y)) => Some(x.cmp(y)),
         (Value::LangString(x, p), Value::LangString(y, q)) if p == q => Some(x.cmp(y)),
         (Value::DateTime(x), Value::DateTime(y)) => x.partial_cmp(y),
@@ -278,28 +205,51 @@ fn compare_values(a: &Value, b: &Value) -> Option<Option<Ordering>> {
     })
 }
 
-/// The order of ORDER BY: unbound, blank nodes, IRIs, literals; literals by value where they
-/// compare, else by lexical form, datatype and language.
-pub(crate) fn compare_for_order(a: Option<&Term>, b: Option<&Term>) -> Ordering {
-    let class = |term: Option<&Term>| match term {
+/// The order of ORDER BY as far as section 15.1 lays it down: unbound, blank nodes, IRIs, literals; IRIs as
+/// simple literals, literals by `<`. Nothing where it is left to the engine.
+pub(crate) fn order(a: Option<&Term>, b: Option<&Term>) -> Option<Ordering> {
+    match (a, b) {
+        _ if a == b => Some(Ordering::Equal),
+        (Some(Term::NamedNode(x)), Some(Term::NamedNode(y))) => Some(x.as_str().cmp(y.as_str())),
+        (Some(Term::BlankNode(_)), Some(Term::BlankNode(_))) => None,
+        (Some(Term::Literal(_)), Some(Term::Literal(_))) => match compare(a?, b?) {
+            // Two numbers that a double cannot tell apart may still be put in their exact order, which unlike
+            // `<` is one order of all numbers.
+            Comparison::Ordered(Ordering::Equal) if differ_exactly(a?, b?) => None,
+            Comparison::Ordered(order) => Some(order),
+            Comparison::Unordered | Comparison::TypeError => None,
+        },
+        _ => Some(class(a).cmp(&class(b))),
+    }
+}
+
+/// Whether both terms are numbers of unlike exact values.
+fn differ_exactly(a: &Term, b: &Term) -> bool {
+    let exact = |term: &Term| Some(Number::Decimal(number(term)?.to_decimal()?));
+    match (exact(a), exact(b)) {
+        (Some(a), Some(b)) => a.compare(&b) != Some(Ordering::Equal),
+        _ => false,
+    }
+}
+
+/// The place of a kind of terms in the order of ORDER BY.
+fn class(term: Option<&Term>) -> u8 {
+    match term {
         None => 0,
         Some(Term::BlankNode(_)) => 1,
         Some(Term::NamedNode(_)) => 2,
         Some(Term::Literal(_)) => 3,
-    };
-    match (a, b) {
-        (Some(Term::NamedNode(x)), Some(Term::NamedNode(y))) => x.as_str().cmp(y.as_str()),
+    }
+}
+
+/// The order of [`order`], and some other where it leaves the choice: by lexical form, datatype and
+/// language.
+pub(crate) fn compare_for_order(a: Option<&Term>, b: Option<&Term>) -> Ordering {
+    order(a, b).unwrap_or_else(|| match (a, b) {
         (Some(Term::BlankNode(x)), Some(Term::BlankNode(y))) => x.as_str().cmp(y.as_str()),
         (Some(Term::Literal(x)), Some(Term::Literal(y))) => {
-            match compare_values(&Value::of_literal(x), &Value::of_literal(y)) {
-                Some(Some(order)) => order,
-                _ => (x.value(), x.datatype(), x.language()).cmp(&(
-                    y.value(),
-                    y.datatype(),
-                    y.language(),
-                )),
-            }
+            (x.value(), x.datatype(), x.language()).cmp(&(y.value(), y.datatype(), y.language()))
         }
-        _ => class(a).cmp(&class(b)),
-    }
+        _ => Ordering::Equal,
+    })
 }
