@@ -83,6 +83,10 @@ impl Planner<'_> {
         offset: usize,
         limit: Option<usize>,
     ) -> Node {
+        // What was pruned has lost its slots too, so there is nothing to slice by.
+        if is_without_rows(&input) {
+            return node(Op::Empty, Vec::new(), SlotSet::default(), 0.0, 0.0);
+        }
         let graphs = (self.statistics.named_graph_count() as f64).max(1.0);
         let kept = limit.map_or(f64::INFINITY, |limit| limit as f64 * graphs);
         let rows = input.estimated_rows.min(kept);
@@ -93,6 +97,21 @@ impl Planner<'_> {
             offset,
             limit,
         })
+    }
+}
+
+/// Whether a node only passes on the rows of a plan that was pruned to nothing.
+fn is_without_rows(node: &Node) -> bool {
+    match &node.op {
+        Op::Empty => true,
+        Op::Filter { input, .. }
+        | Op::Extend { input, .. }
+        | Op::Project { input }
+        | Op::Distinct { input }
+        | Op::OrderBy { input, .. }
+        | Op::Slice { input, .. }
+        | Op::SlicePer { input, .. } => is_without_rows(input),
+        _ => false,
     }
 }
 

@@ -40,6 +40,10 @@ impl Build {
     }
 
     pub(super) fn outer_row(&self, schema: &[Slot]) -> Result<Batch, ExecError> {
+        // A leaf of which no column is used is a row like any other, also in what evaluations share.
+        if schema.is_empty() {
+            return Ok(Batch::from_vectors(Vec::new(), 1));
+        }
         let Some(outer) = &self.outer else {
             return Err(ExecError::Internal(
                 "an outer row is only there inside EXISTS and LATERAL".into(),
