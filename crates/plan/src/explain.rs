@@ -5,7 +5,7 @@
 
 use crate::physical::{
     Constant, Endpoint, Expr, Graphs, JoinKind, Node, Op, PathPattern, Pattern, Plan, Position,
-    ServicePattern, Slot, Star, StarAccess, StarEntry,
+    QuadCount, ServicePattern, Slot, Star, StarAccess, StarEntry,
 };
 use crate::statistics::Statistics;
 use basalt_rdf::TermId;
@@ -177,19 +177,7 @@ impl Printer<'_> {
                 pattern,
                 key,
                 counts,
-            } => {
-                let by = key.map_or(String::new(), |key| format!(" by {}", self.slot(key)));
-                let counts = counts.iter().map(|count| {
-                    let what = count.distinct.map_or("quads".to_owned(), |slot| {
-                        format!("distinct {}", self.slot(slot))
-                    });
-                    format!("{} := {what}", self.slot(count.slot))
-                });
-                let counts: Vec<String> = counts.collect();
-                let colon = if counts.is_empty() { "" } else { ": " };
-                let pattern = self.pattern(pattern);
-                format!("CountScan {pattern}{by}{colon}{}", counts.join(", "))
-            }
+            } => self.count_scan(pattern, *key, counts),
             Op::Distinct { .. } => "Distinct".to_owned(),
             Op::OrderBy { keys, limit, .. } => {
                 let keys = keys.iter().map(|key| {
@@ -234,6 +222,20 @@ impl Printer<'_> {
             }
             _ => "Union".to_owned(),
         }
+    }
+
+    fn count_scan(&self, pattern: &Pattern, key: Option<Slot>, counts: &[QuadCount]) -> String {
+        let by = key.map_or(String::new(), |key| format!(" by {}", self.slot(key)));
+        let counts = counts.iter().map(|count| {
+            let what = count.distinct.map_or("quads".to_owned(), |slot| {
+                format!("distinct {}", self.slot(slot))
+            });
+            format!("{} := {what}", self.slot(count.slot))
+        });
+        let counts: Vec<String> = counts.collect();
+        let colon = if counts.is_empty() { "" } else { ": " };
+        let pattern = self.pattern(pattern);
+        format!("CountScan {pattern}{by}{colon}{}", counts.join(", "))
     }
 
     fn star(&self, star: &Star) -> String {

@@ -200,8 +200,8 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
         Op::MergeJoin { left, right, .. } | Op::LateralJoin { left, right } => {
             joined(left, schema(right), certain(right), &JoinKind::Inner)
         }
-        Op::Minus { left, .. } => (schema(left), certain(left)),
         Op::Filter { input, .. }
+        | Op::Minus { left: input, .. }
         | Op::Distinct { input }
         | Op::OrderBy { input, .. }
         | Op::Slice { input, .. }
@@ -221,11 +221,9 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
         }
         Op::CountScan { .. } => (schema(node), schema(node)),
         Op::Union { inputs } => {
-            let all = inputs
-                .iter()
-                .fold(SlotSet::default(), |set, i| set.union(schema(i)));
+            let all = inputs.iter().map(schema).reduce(SlotSet::union);
             let both = inputs.iter().map(certain).reduce(SlotSet::intersect);
-            (all, both.unwrap_or_default())
+            (all.unwrap_or_default(), both.unwrap_or_default())
         }
     }
 }

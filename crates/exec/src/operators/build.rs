@@ -205,25 +205,7 @@ impl Build {
                     input, compiled, *kind, filter, columns,
                 ))
             }
-            Op::PathJoin { input, pattern } => {
-                let pattern = &PathPattern {
-                    graphs: self.narrowed(&pattern.graphs).into_owned(),
-                    ..pattern.clone()
-                };
-                let path = path_join::CompiledPath::new(node.id, pattern, &input.schema, &self.cx);
-                let joined: Vec<Slot> = input
-                    .schema
-                    .iter()
-                    .chain(&path.new_slots)
-                    .copied()
-                    .collect();
-                let columns = columns_of(&node.schema, &joined);
-                Box::new(path_join::PathJoin::new(
-                    self.operator(input)?,
-                    path,
-                    columns,
-                ))
-            }
+            Op::PathJoin { input, pattern } => self.path_join(node, input, pattern)?,
             Op::Service { input, .. } => {
                 let shape = service::ServiceShape::new(node)?;
                 Box::new(service::Service::new(self.operator(input)?, shape))
@@ -246,6 +228,24 @@ impl Build {
             } => self.minus(left, right, shared)?,
             _ => self.plain_unary(node)?,
         })
+    }
+
+    fn path_join(
+        &self,
+        node: &Node,
+        input: &Node,
+        pattern: &PathPattern,
+    ) -> Result<BoxOperator, ExecError> {
+        let pattern = &PathPattern {
+            graphs: self.narrowed(&pattern.graphs).into_owned(),
+            ..pattern.clone()
+        };
+        let path = path_join::CompiledPath::new(node.id, pattern, &input.schema, &self.cx);
+        let new_slots = path.new_slots.iter();
+        let joined: Vec<Slot> = input.schema.iter().chain(new_slots).copied().collect();
+        let columns = columns_of(&node.schema, &joined);
+        let input = self.operator(input)?;
+        Ok(Box::new(path_join::PathJoin::new(input, path, columns)))
     }
 
     fn plain_unary(&self, node: &Node) -> Result<BoxOperator, ExecError> {

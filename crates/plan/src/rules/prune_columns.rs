@@ -5,7 +5,9 @@
 //! reads disappears.
 
 use crate::expression::{for_each_operand_mut, outer_slots, slots_of};
-use crate::physical::{Aggregate, AggregateFunction, Expr, JoinKind, Node, Op, Slot};
+use crate::physical::{
+    Aggregate, AggregateFunction, Expr, JoinKind, Node, Op, ServicePattern, Slot,
+};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
 
@@ -60,13 +62,7 @@ fn prune_inputs(op: &mut Op, needed: &SlotSet, required: &SlotSet, schema: &[Slo
         Op::PathJoin { input, pattern } => {
             prune(input, &needed.union(SlotSet::of(&pattern.slots())));
         }
-        Op::Service { input, service, .. } => {
-            let asked = SlotSet::of(&service.slots());
-            let endpoint = service.endpoint_slot().into_iter().collect();
-            prune(input, &needed.union(asked).union(endpoint));
-            let wanted = needed.union(SlotSet::of(&input.schema));
-            service.ask_only(&|slot| wanted.contains(slot));
-        }
+        Op::Service { input, service, .. } => prune_service(input, service, needed),
         Op::HashJoin {
             left,
             right,
@@ -122,6 +118,15 @@ fn prune_inputs(op: &mut Op, needed: &SlotSet, required: &SlotSet, schema: &[Slo
     }
 }
 
+/// A remote pattern is asked only for what somebody reads.
+fn prune_service(input: &mut Node, service: &mut ServicePattern, needed: &SlotSet) {
+    let asked = SlotSet::of(&service.slots());
+    let endpoint = service.endpoint_slot().into_iter().collect();
+    prune(input, &needed.union(asked).union(endpoint));
+    let wanted = needed.union(SlotSet::of(&input.schema));
+    service.ask_only(&|slot| wanted.contains(slot));
+}
+
 /// What a group reads; `COUNT(DISTINCT *)` reads everything.
 fn prune_group_input(input: &mut Node, keys: &[Slot], aggregates: &[Aggregate]) {
     let whole_rows = aggregates.iter().any(|aggregate| {
@@ -168,8 +173,8 @@ fn set_schema(node: &mut Node, required: &SlotSet) {
             input,
             kind: JoinKind::Semi | JoinKind::Anti,
             ..
-        } => input.schema.clone(),
-        Op::Service {
+        }
+        | Op::Service {
             input,
             kind: JoinKind::Semi | JoinKind::Anti,
             ..
@@ -215,11 +220,8 @@ fn set_schema(node: &mut Node, required: &SlotSet) {
     };
     node.schema = schema;
     node.certain = keep(&node.certain, &SlotSet::of(&node.schema));
-    let kept = node
-        .sorted_by
-        .iter()
-        .take_while(|slot| node.schema.contains(slot))
-        .count();
+    let is_kept = |slot: &&Slot| node.schema.contains(slot);
+    let kept = node.sorted_by.iter().take_while(is_kept).count();
     node.sorted_by.truncate(kept);
 }
 
