@@ -25,6 +25,11 @@ const HARNESSES: &[(&str, &str, &str)] = &[
         "w3c_results",
         "crates/engine/tests/w3c_results.rs",
     ),
+    (
+        "basalt-engine",
+        "w3c_service",
+        "crates/engine/tests/w3c_service.rs",
+    ),
 ];
 
 /// Runs every harness that exists and prints the counts.

@@ -1,7 +1,7 @@
 //! Reading the inputs: blocks of lines to worker threads, documents on this thread.
 //!
 //! N-Triples and N-Quads are cut into blocks of whole lines; workers parse and encode them, and
-//! the blocks of quads are put back in the order of the text. Turtle and TriG cannot be cut, so
+//! the blocks of quads are put back in the order of the text. The other syntaxes cannot be cut, so
 //! this thread parses them while nothing else runs. Every input is a scope of blank nodes of its
 //! own.
 //!
