@@ -18,7 +18,7 @@ use basalt_testkit::Answer;
 use basalt_testkit::bag::{self, Numbers};
 use made_queries::{Maker, Query, World};
 use oxigraph::io::{RdfFormat, RdfParser};
-use oxigraph::model::{Dataset, GraphNameRef, Literal, Quad, QuadRef, Term};
+use oxigraph::model::{Dataset, GraphNameRef, Quad, QuadRef};
 use oxigraph::sparql::{CancellationToken, QueryResults, SparqlEvaluator};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -200,24 +200,6 @@ fn basalt(database: &Database, query: &Query) -> Result<Answer, basalt_engine::E
     })
 }
 
-/// The answer with language tags in lower case: Oxigraph's parser writes them so.
-fn with_lower_tags(mut answer: Answer) -> Answer {
-    let fold = |term: &mut Term| {
-        if let Term::Literal(literal) = term
-            && let Some(tag) = literal.language()
-        {
-            let (text, tag) = (literal.value().to_owned(), tag.to_ascii_lowercase());
-            *literal = Literal::new_language_tagged_literal_unchecked(text, tag);
-        }
-    };
-    match &mut answer {
-        Answer::Boolean(_) => (),
-        Answer::Solutions { rows, .. } => rows.iter_mut().flatten().flatten().for_each(fold),
-        Answer::Graph(triples) => triples.iter_mut().map(|t| &mut t.object).for_each(fold),
-    }
-    answer
-}
-
 /// Asks both and compares; a difference is kept with its query.
 fn compare(databases: &[(Layout, Database)], data: &OracleData, query: &Query, tally: &mut Tally) {
     let start = Instant::now();
@@ -239,7 +221,7 @@ fn compare(databases: &[(Layout, Database)], data: &OracleData, query: &Query, t
     tally.with_rows += usize::from(!expected.is_empty());
     for (layout, database) in databases {
         let start = Instant::now();
-        let actual = basalt(database, query).map(with_lower_tags);
+        let actual = basalt(database, query).map(Answer::with_lower_tags);
         let time = start.elapsed();
         tally.basalt += time;
         if time > Duration::from_millis(300) && time > 10 * oracle_time {

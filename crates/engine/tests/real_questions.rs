@@ -8,32 +8,12 @@
 mod questions;
 
 use basalt_engine::Layout;
-use basalt_testkit::Answer;
 use basalt_testkit::bag::{self, Numbers};
-use oxigraph::model::{Literal, Term};
 use questions::{Oracle, SETS, ask_basalt, basalt_database};
 use std::time::Duration;
 
 /// Either engine may take so long.
 const TIME_MAX: Duration = Duration::from_secs(60);
-
-/// The answer with language tags in lower case: Oxigraph's parser writes those of queries so.
-fn with_lower_tags(mut answer: Answer) -> Answer {
-    let fold = |term: &mut Term| {
-        if let Term::Literal(literal) = term
-            && let Some(tag) = literal.language()
-        {
-            let (text, tag) = (literal.value().to_owned(), tag.to_ascii_lowercase());
-            *literal = Literal::new_language_tagged_literal_unchecked(text, tag);
-        }
-    };
-    match &mut answer {
-        Answer::Boolean(_) => (),
-        Answer::Solutions { rows, .. } => rows.iter_mut().flatten().flatten().for_each(fold),
-        Answer::Graph(triples) => triples.iter_mut().map(|t| &mut t.object).for_each(fold),
-    }
-    answer
-}
 
 fn check_set(name: &str, layouts: &[Layout]) {
     let set = SETS.iter().find(|set| set.name == name).expect("a set");
@@ -54,14 +34,14 @@ fn check_set(name: &str, layouts: &[Layout]) {
         if expected.is_empty() {
             empty.push(question.asks.as_str());
         }
-        let expected = with_lower_tags(expected);
+        let expected = expected.with_lower_tags();
         let compare = match question.text.contains("ORDER BY") {
             true => bag::compare_ordered,
             false => bag::compare,
         };
         for (layout, database) in &databases {
             let verdict = match ask_basalt(database, question, TIME_MAX) {
-                Ok(actual) => compare(&expected, &with_lower_tags(actual), Numbers::ByValue)
+                Ok(actual) => compare(&expected, &actual.with_lower_tags(), Numbers::ByValue)
                     .map_err(|difference| difference.to_string()),
                 Err(error) => Err(error.to_string()),
             };

@@ -3,7 +3,7 @@
 //! Invariant: a [`Dataset`] holds every quad once, in the order of first appearance, so that a
 //! failing seed always prints the same data. Cost: linear in the quads, everything cloned.
 
-use oxrdf::{Quad, Term, Triple};
+use oxrdf::{Literal, Quad, Term, Triple};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
@@ -57,6 +57,24 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// The answer with language tags in lower case, as Oxigraph's parser writes those of queries.
+    pub fn with_lower_tags(mut self) -> Self {
+        let fold = |term: &mut Term| {
+            if let Term::Literal(literal) = term
+                && let Some(tag) = literal.language()
+            {
+                let (text, tag) = (literal.value().to_owned(), tag.to_ascii_lowercase());
+                *literal = Literal::new_language_tagged_literal_unchecked(text, tag);
+            }
+        };
+        match &mut self {
+            Self::Boolean(_) => (),
+            Self::Solutions { rows, .. } => rows.iter_mut().flatten().flatten().for_each(fold),
+            Self::Graph(triples) => triples.iter_mut().map(|t| &mut t.object).for_each(fold),
+        }
+        self
+    }
+
     /// How many rows or triples the answer has (one for a boolean).
     pub fn len(&self) -> usize {
         match self {

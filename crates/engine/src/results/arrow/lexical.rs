@@ -3,6 +3,7 @@
 //! Reading takes every form of the datatype that has an exact value; writing gives one form. Whoever reads
 //! compares the two and keeps the text where they differ.
 
+use basalt_rdf::inline::dates::{civil_from_days, days_from_civil};
 use std::fmt::Write;
 
 /// Digits that a decimal of 128 bits can surely hold.
@@ -181,35 +182,7 @@ pub(super) fn date(lexical: &str) -> Option<i32> {
         _ => 31,
     };
     let is_real = (1..=12).contains(&month) && (1..=month_days).contains(&day);
-    is_real.then(|| days_from_civil(year, month, day) as i32)
-}
-
-/// Days since 1970-01-01 in the Gregorian calendar; years begin in March here, so leap days end them.
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
-}
-
-/// The inverse of [`days_from_civil`].
-fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 {
-        shifted + 3
-    } else {
-        shifted - 9
-    };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+    is_real.then(|| days_from_civil(year, month as u8, day as u8) as i32)
 }
 
 /// Appends a date.
