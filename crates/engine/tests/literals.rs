@@ -516,3 +516,30 @@ fn tags_that_differ_in_case_are_equal_and_not_the_same_term() {
         assert_eq!(pairs("sameTerm(?o, ?q)"), 3, "{layout:?}");
     }
 }
+
+#[test]
+fn language_and_datatype_are_those_of_the_literal() {
+    let query = "SELECT ?v (LANG(?v) AS ?language) (DATATYPE(?v) AS ?datatype) ?tagged \
+                 { ?s <http://d/value> ?v BIND(LANG(?v) IN (\"en\", \"de\") AS ?tagged) }";
+    for layout in LAYOUTS {
+        let loaded = loaded(layout);
+        let rows = rows(&loaded.database, query);
+        let mut languages = BTreeSet::new();
+        for row in &rows {
+            let Some(Term::Literal(literal)) = &row[0] else {
+                assert!(row[1].is_none() && row[2].is_none(), "{layout:?} {row:?}");
+                continue;
+            };
+            let language = literal.language().unwrap_or_default();
+            let expected: [Term; 3] = [
+                oxrdf::Literal::from(language).into(),
+                literal.datatype().into_owned().into(),
+                oxrdf::Literal::from(["en", "de"].contains(&language)).into(),
+            ];
+            let given: Vec<_> = row[1..].iter().flatten().cloned().collect();
+            assert_eq!(given, expected, "{layout:?} {row:?}");
+            languages.insert(language);
+        }
+        assert!(rows.len() > 20 && languages.len() > 2, "{languages:?}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Function calls, row by row over evaluated arguments: dispatch, and the functions on terms and numbers
 //! (SPARQL 1.1, sections 17.4.2, 17.4.4 and 17.4.6).
 //!
-//! Functions on strings are in [`string_function`], on dates in [`date_function`], casts in [`cast`].
+//! `LANG` and `DATATYPE` are in [`annotation`](super::annotation), functions on strings in [`string_function`], on dates in [`date_function`], casts in [`cast`].
 
 use super::vector::{Argument, Item, Rows, Vector};
 use super::{cast, date_function, string_function};
@@ -10,7 +10,7 @@ use crate::error::ExecError;
 use crate::value::{Number, Reader, Rounding, Value};
 use basalt_rdf::term_id::tag;
 use basalt_rdf::term_view::XSD;
-use basalt_rdf::{LiteralKind, TermId, TermView};
+use basalt_rdf::{TermId, TermView};
 use md5::Md5;
 use oxiri::Iri;
 use sha1::Sha1;
@@ -170,7 +170,6 @@ fn call(
             let argument = arguments.get(0)?;
             or_error(argument.text(arguments.reader)?).map(simple)
         }
-        Function::Lang | Function::Datatype => annotation(function, arguments),
         Function::Iri => iri(arguments),
         // With a label it is a kernel of its own.
         Function::BNode => Ok(blank_node(arguments.context())),
@@ -192,7 +191,7 @@ fn call(
             Ok(boolean(arguments.context().terms().is_blank(id)))
         }
         Function::IsLiteral => Ok(boolean(is_literal(arguments)?)),
-        Function::IsNumeric => Ok(boolean(arguments.value(0)?.number().is_some())),
+        Function::IsNumeric => Ok(boolean(is_numeric(arguments)?)),
         Function::Abs | Function::Ceil | Function::Floor | Function::Round => {
             let number = or_error(rounded(function, &arguments.number(0)?))?;
             Ok(Item::Value(Value::Number(number)))
@@ -228,30 +227,6 @@ fn call(
     }
 }
 
-/// `LANG` and `DATATYPE`.
-fn annotation(function: &Function, arguments: &mut Arguments<'_, '_>) -> Outcome {
-    let argument = arguments.get(0)?;
-    // A computed value is looked at as the term it would be.
-    let id = argument.id(arguments.context());
-    let (language, datatype) = match arguments.reader.term(id)? {
-        TermView::Literal(literal) => match literal.kind {
-            LiteralKind::Language(language) => (language.to_owned(), literal.datatype().to_owned()),
-            _ => (String::new(), literal.datatype().to_owned()),
-        },
-        _ => return Err(Fault::Error),
-    };
-    if *function == Function::Lang {
-        return Ok(simple(language));
-    }
-    Ok(Item::Id(
-        arguments
-            .context()
-            .terms()
-            .intern(TermView::Iri(&datatype))
-            .0,
-    ))
-}
-
 fn is_iri(id: u64, arguments: &mut Arguments<'_, '_>) -> bool {
     let id = TermId(id);
     let terms = arguments.context().terms();
@@ -270,6 +245,15 @@ fn is_literal(arguments: &mut Arguments<'_, '_>) -> Result<bool, Fault> {
         // A computed value that has no id yet is a literal.
         _ => true,
     })
+}
+
+fn is_numeric(arguments: &mut Arguments<'_, '_>) -> Result<bool, Fault> {
+    let id = TermId(arguments.get(0)?.known_id());
+    match id.tag() {
+        // Strings are none whatever their texts.
+        tag::STRING | tag::LANGUAGE => Ok(false),
+        _ => Ok(arguments.value(0)?.number().is_some()),
+    }
 }
 
 /// `IRI` and `URI`: a string is resolved against the base of the query, and must be an absolute IRI

@@ -79,6 +79,9 @@ impl CompareOp {
         if let Some(order) = compare_inline(id_a, id_b) {
             return Ok(Some(self.accepts(order)).into());
         }
+        if self == Self::Equal && ids_tell(a, b) {
+            return Ok(Some(id_a == id_b).into());
+        }
         let (Some(value_a), Some(value_b)) = (a.value(reader)?, b.value(reader)?) else {
             return Ok(Truth::Error);
         };
@@ -128,6 +131,18 @@ impl CompareOp {
             Self::Greater | Self::GreaterOrEqual => self.accepts(at_max),
         }
     }
+}
+
+/// Whether two terms are equal exactly if their ids are: two stored strings, or anything and a constant
+/// IRI.
+fn ids_tell(a: Argument<'_>, b: Argument<'_>) -> bool {
+    let is_iri = |argument| match argument {
+        Argument::Constant(constant) => matches!(constant.value, Value::Iri),
+        _ => false,
+    };
+    let (id_a, id_b) = (TermId(a.known_id()), TermId(b.known_id()));
+    let both_strings = id_a.tag() == tag::STRING && id_b.tag() == tag::STRING;
+    id_a.is_bound() && id_b.is_bound() && (both_strings || is_iri(a) || is_iri(b))
 }
 
 /// A column compared with a constant.

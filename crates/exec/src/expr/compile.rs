@@ -38,7 +38,7 @@ pub fn compile(expr: &Expr, schema: &[Slot], cx: &Context) -> Result<Kernel, Exe
         Expr::Less(a, b) => comparison(CompareOp::Less, one(a)?, one(b)?),
         Expr::LessOrEqual(a, b) => comparison(CompareOp::LessOrEqual, one(a)?, one(b)?),
         Expr::SameTerm(a, b) => Kernel::SameTerm(boxed(a)?, boxed(b)?),
-        Expr::In(needle, list) => Kernel::In(boxed(needle)?, many(list)?),
+        Expr::In(needle, list) => membership(one(needle)?, many(list)?),
         Expr::Add(a, b) => Kernel::Arithmetic(Operator::Add, boxed(a)?, boxed(b)?),
         Expr::Subtract(a, b) => Kernel::Arithmetic(Operator::Subtract, boxed(a)?, boxed(b)?),
         Expr::Multiply(a, b) => Kernel::Arithmetic(Operator::Multiply, boxed(a)?, boxed(b)?),
@@ -117,21 +117,32 @@ fn comparison(op: CompareOp, a: Kernel, b: Kernel) -> Kernel {
 
 /// `=`, with `lang(?x) = "en"` apart.
 fn equality(a: Kernel, b: Kernel) -> Kernel {
-    let language = match (&a, &b) {
-        (Kernel::Call(Function::Lang, list), Kernel::Constant(constant))
-        | (Kernel::Constant(constant), Kernel::Call(Function::Lang, list)) => {
-            match (list.as_slice(), &constant.value) {
-                ([Kernel::Column(column)], Value::String(text)) => {
-                    Some((*column, LanguageTest::Equals(text.clone())))
-                }
-                _ => None,
-            }
-        }
-        _ => None,
+    language_equality(&a, &b)
+        .or_else(|| language_equality(&b, &a))
+        .unwrap_or_else(|| Kernel::Compare(CompareOp::Equal, Box::new(a), Box::new(b)))
+}
+
+/// The fast form of `lang(?x) = "en"`, if the two are these.
+fn language_equality(call: &Kernel, constant: &Kernel) -> Option<Kernel> {
+    let (Kernel::Call(Function::Lang, list), Kernel::Constant(constant)) = (call, constant) else {
+        return None;
     };
-    match language {
-        Some((column, test)) => Kernel::Language { column, test },
-        None => Kernel::Compare(CompareOp::Equal, Box::new(a), Box::new(b)),
+    match (list.as_slice(), &constant.value) {
+        ([Kernel::Column(column)], Value::String(text)) => Some(Kernel::Language {
+            column: *column,
+            test: LanguageTest::Equals(text.clone()),
+        }),
+        _ => None,
+    }
+}
+
+/// `IN`, with `lang(?x) IN ("en", ...)` apart.
+fn membership(needle: Kernel, list: Vec<Kernel>) -> Kernel {
+    let tests = list.iter().map(|item| language_equality(&needle, item));
+    match tests.collect::<Option<Vec<_>>>() {
+        // Of an empty list the needle alone tells whether it is an error.
+        Some(tests) if !tests.is_empty() => Kernel::Or(tests),
+        _ => Kernel::In(Box::new(needle), list),
     }
 }
 

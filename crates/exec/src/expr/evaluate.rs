@@ -3,6 +3,7 @@
 //! Logical forms look at a later argument only for the rows that it can still decide, which is what
 //! their laziness in SPARQL means and saves work.
 
+use super::annotation::Annotation;
 use super::comparison::{CompareOp, compare_column};
 use super::kernel::Kernel;
 use super::vector::{Argument, Item, Rows, Truth, Vector};
@@ -41,7 +42,12 @@ pub fn evaluate<'a>(
                 .iter()
                 .map(|argument| evaluate(argument, rows, cx))
                 .collect::<Result<Vec<_>, _>>()?;
-            Vector::Items(call::column(function, &vectors, count, cx)?)
+            match (Annotation::of(function), vectors.as_slice()) {
+                (Some(annotation), [terms]) => {
+                    Vector::Ids(annotation.column(terms, count, reader)?.into())
+                }
+                _ => Vector::Items(call::column(function, &vectors, count, cx)?),
+            }
         }
         Kernel::LabelledBlank(label) => {
             let labels = evaluate(label, rows, cx)?;

@@ -7,7 +7,7 @@ use super::vector::Truth;
 use crate::error::ExecError;
 use crate::value::Reader;
 use basalt_rdf::term_id::tag;
-use basalt_rdf::{LiteralKind, TermId, TermView};
+use basalt_rdf::{LiteralKind, TermId};
 
 /// What a language tag must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,19 +53,10 @@ impl LanguageTest {
 
     /// The test of any bound term.
     fn one(&self, id: u64, reader: &mut Reader<'_>) -> Result<Truth, ExecError> {
-        let term_id = TermId(id);
-        if term_id.tag() == tag::LANGUAGE {
-            let qualifiers = reader.context().snapshot().dictionary().qualifiers();
-            if let Some(language) = qualifiers.language(term_id.qualifier()) {
-                return Ok(Some(self.accepts(language)).into());
-            }
-        }
-        Ok(match reader.term(id)? {
-            TermView::Literal(literal) => match literal.kind {
-                LiteralKind::Language(language) => Some(self.accepts(language)).into(),
-                _ => Some(self.accepts("")).into(),
-            },
-            _ => Truth::Error,
+        Ok(match reader.literal_kind(id)? {
+            Some(LiteralKind::Language(language)) => Some(self.accepts(language)).into(),
+            Some(_) => Some(self.accepts("")).into(),
+            None => Truth::Error,
         })
     }
 }

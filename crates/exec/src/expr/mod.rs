@@ -11,6 +11,7 @@
 //! Cost: a comparison with a constant is one integer comparison per row where tag and scale agree;
 //! functions on text decode it once per row.
 
+mod annotation;
 mod arithmetic;
 mod call;
 mod cast;

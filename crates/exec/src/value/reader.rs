@@ -6,7 +6,7 @@ use super::{Value, inline};
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_rdf::term_id::tag;
-use basalt_rdf::{TermBuf, TermId, TermView};
+use basalt_rdf::{LiteralKind, TermBuf, TermId, TermView};
 
 /// Reads values and texts of ids.
 pub struct Reader<'c> {
@@ -48,6 +48,30 @@ impl<'c> Reader<'c> {
             // A number of a datatype that is not XML Schema's.
             _ if id.is_numeric() => Some(Value::Unknown),
             _ => Some(Value::of(self.term(id.0)?)),
+        })
+    }
+
+    /// Datatype or language of a literal, `None` of anything else and of unbound. Of a stored literal they
+    /// stand in its id, so no text is read.
+    pub fn literal_kind(&mut self, id: u64) -> Result<Option<LiteralKind<'_>>, ExecError> {
+        let (id, cx) = (TermId(id), self.cx);
+        let qualifiers = cx.snapshot().dictionary().qualifiers();
+        let in_id = match id.tag() {
+            tag::UNBOUND | tag::RESOURCE | tag::DEFAULT_GRAPH => return Ok(None),
+            tag::STRING => Some(LiteralKind::Simple),
+            tag::LANGUAGE => qualifiers
+                .language(id.qualifier())
+                .map(LiteralKind::Language),
+            tag::TYPED => qualifiers.datatype(id.qualifier()).map(LiteralKind::Typed),
+            _ => basalt_rdf::inline::datatype(id, qualifiers).map(LiteralKind::Typed),
+        };
+        if in_id.is_some() {
+            return Ok(in_id);
+        }
+        // A computed term, or an id that nobody knows, which decoding tells.
+        Ok(match self.term(id.0)? {
+            TermView::Literal(literal) => Some(literal.kind),
+            _ => None,
         })
     }
 

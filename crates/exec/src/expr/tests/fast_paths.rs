@@ -65,7 +65,42 @@ fn literal() -> impl Strategy<Value = String> {
     prop_oneof![4 => number, 2 => date, 1 => odd]
 }
 
+/// What `LANG` and `DATATYPE` give, from the whole term.
+fn annotations(id: u64, cx: &crate::context::Context) -> [String; 2] {
+    match cx.terms().term(TermId(id)).expect("the id is known") {
+        oxrdf::Term::Literal(literal) => [
+            oxrdf::Literal::new_simple_literal(literal.language().unwrap_or_default()).to_string(),
+            literal.datatype().into_owned().to_string(),
+        ],
+        _ => ["error".to_owned(), "error".to_owned()],
+    }
+}
+
 proptest! {
+    #[test]
+    fn language_and_datatype_are_those_of_the_whole_term(rows in prop::collection::vec(literal(), 1..12)) {
+        let cx = context();
+        let column: Vec<u64> = rows.iter().map(|text| id_of(text, &cx)).collect();
+        let run = |text: &str| evaluate(text, vec![column.clone()], &cx);
+        let answers = [run("LANG(?a)"), run("DATATYPE(?a)")];
+        let tests = [
+            (run("LANG(?a) IN (\"en\", \"\")"), run("LANG(?a) = \"en\" || LANG(?a) = \"\"")),
+            (run("LANG(?a) IN (\"en\", \"\")"), run("CONCAT(LANG(?a)) IN (\"en\", \"\")")),
+            (run("DATATYPE(?a) = xsd:integer"), run("STR(DATATYPE(?a)) = STR(xsd:integer)")),
+        ];
+        for (fast, general) in tests {
+            prop_assert_eq!(fast, general);
+        }
+        let full = |id| match id {
+            0 => "error".to_owned(),
+            id => cx.terms().term(TermId(id)).expect("the id is known").to_string(),
+        };
+        for (row, &id) in column.iter().enumerate() {
+            let given = [full(answers[0][row]), full(answers[1][row])];
+            prop_assert_eq!(given, annotations(id, &cx), "{}", rows[row]);
+        }
+    }
+
     #[test]
     fn comparison_with_a_constant_is_the_general_comparison(
         rows in prop::collection::vec(literal(), 1..12),
