@@ -11,8 +11,12 @@ use spargebra::SparqlParser;
 use support::{Configuration, ask, load, load_nquads, matrix, query_options};
 
 fn dataset() -> Dataset {
+    dataset_of(DATA)
+}
+
+fn dataset_of(nquads: &str) -> Dataset {
     let quads = oxigraph::io::RdfParser::from_format(oxigraph::io::RdfFormat::NQuads)
-        .for_slice(DATA.as_bytes());
+        .for_slice(nquads.as_bytes());
     Dataset::from_quads(quads.map(|quad| quad.expect("the data parses")))
 }
 
@@ -49,14 +53,17 @@ fn differences(
 }
 
 fn check(queries: &[&'static str]) {
-    let dataset = dataset();
+    check_on(&dataset(), queries);
+}
+
+fn check_on(dataset: &Dataset, queries: &[&'static str]) {
     let with_answers = queries
         .iter()
-        .map(|&query| (query, expected(&dataset, query)));
+        .map(|&query| (query, expected(dataset, query)));
     let with_answers: Vec<_> = with_answers.collect();
     let found: Vec<String> = matrix()
         .iter()
-        .flat_map(|configuration| differences(&dataset, configuration, &with_answers))
+        .flat_map(|configuration| differences(dataset, configuration, &with_answers))
         .collect();
     let shown = found.len().min(5);
     assert!(
@@ -389,4 +396,28 @@ fn a_constant_stands_for_every_case_of_its_language_tag() {
             assert_eq!(found, *subjects, "{query}\n{configuration:?}");
         }
     }
+}
+
+/// Each subject has a graph of its own, so that its row is clean and is read column by column.
+#[test]
+fn conditions_on_the_graph_alone_drop_clean_rows() {
+    let quads: String = (0..6)
+        .map(|i| {
+            let graph = i % 3;
+            format!(
+                "<http://e/s{i}> <http://e/p> \"{i}\" <http://e/g{graph}> .\n\
+                     <http://e/t{i}> <http://e/q> <http://e/s{i}> <http://e/g{graph}> .\n"
+            )
+        })
+        .collect();
+    check_on(
+        &dataset_of(&quads),
+        &[
+            "SELECT ?nothing { GRAPH ?g { ?s :p ?o } FILTER(!(?g != :g1)) }",
+            "SELECT ?s { GRAPH ?g { ?s :p ?o } FILTER(!(?g != :nowhere)) }",
+            "SELECT (COUNT(*) AS ?n) { GRAPH ?g { ?s :p ?o } FILTER(STRENDS(STR(?g), '2')) }",
+            "SELECT ?t ?o { GRAPH ?g { ?t :q ?s . ?s :p ?o } FILTER(STRENDS(STR(?g), '1')) }",
+            "SELECT ?t ?o { ?t :r ?x . GRAPH ?g { ?t :q ?s } FILTER(STRENDS(STR(?g), '1')) }",
+        ],
+    );
 }

@@ -61,6 +61,9 @@ impl<'a> CellPass<'a> {
         self.bind_subject();
         self.check_graphs();
         self.filter_column_of(self.star.subject, cx)?;
+        if let CompiledGraphs::New(column, _) = self.star.graphs {
+            self.filter_column_of(Object::New(column), cx)?;
+        }
         for (pattern_idx, pattern) in self.star.patterns.iter().enumerate() {
             if self.rows.is_empty() {
                 return Ok(Matches::new(self.star.new_slots.len()));
