@@ -70,8 +70,13 @@ impl BigDecimal {
         if b.sign() == Sign::NoSign {
             return None;
         }
-        // A dividend with more digits keeps them.
-        let scale = QUOTIENT_DIGITS.max(self.scale);
+        // Of operands with more digits the quotient has as many more than the longer one.
+        let longest = self.scale.max(other.scale);
+        let scale = if longest > QUOTIENT_DIGITS {
+            longest + QUOTIENT_DIGITS
+        } else {
+            QUOTIENT_DIGITS
+        };
         Some(Self {
             mantissa: a * BigInt::from(10).pow(scale) / b,
             scale,
