@@ -7,6 +7,7 @@
 
 use crate::dataset::{Answer, Dataset};
 use oxigraph::sparql::{QueryEvaluationError, QueryResults, SparqlEvaluator, SparqlSyntaxError};
+use oxigraph::store::{StorageError, Store};
 use std::collections::HashSet;
 
 /// Why Oxigraph has no answer.
@@ -18,6 +19,16 @@ pub enum OxigraphError {
     /// The query could not be evaluated.
     #[error("oxigraph cannot evaluate the query: {0}")]
     Evaluation(#[from] QueryEvaluationError),
+}
+
+/// The dataset as Oxigraph gives it back when it has kept values: numbers and dates in canonical form.
+///
+/// `STR(?x)` of a term that was read gives that form too, where the standard wants the lexical form.
+pub fn with_canonical_values(dataset: &Dataset) -> Result<Dataset, StorageError> {
+    let store = Store::new()?;
+    store.extend(dataset.quads().iter().cloned())?;
+    let quads = store.iter().collect::<Result<Vec<_>, _>>()?;
+    Ok(Dataset::from_quads(quads))
 }
 
 /// Evaluates a query text over a dataset.
