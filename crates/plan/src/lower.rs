@@ -148,11 +148,12 @@ impl Planner<'_> {
         ))
     }
 
-    /// The input joined with the enclosing row, if it lacks some of these slots that the row has.
+    /// The input joined with the enclosing row, if it lacks some of these slots that the row has, or leaves
+    /// them unbound in some of its rows.
     pub(crate) fn with_outer(&self, input: Node, slots: SlotSet, outer: &Outer) -> Node {
         let missing = slots
             .intersect(outer.slots)
-            .minus(SlotSet::of(&input.schema));
+            .minus(SlotSet::of(&input.certain));
         if missing.is_empty() {
             return input;
         }

@@ -225,6 +225,9 @@ pub const SCOPES: &[&str] = &[
 
 /// EXISTS: which values enter the inside, and how far.
 pub const EXISTS: &[&str] = &[
+    "SELECT * { ?s :p ?o FILTER EXISTS { { VALUES (?o ?x) { (77 1) } } UNION { } FILTER(?o <= ?o) } }",
+    "SELECT * { ?s :p ?o FILTER EXISTS { OPTIONAL { ?x :p ?y VALUES ?o { 77 } } FILTER(?o <= ?o) } }",
+    "SELECT * { ?s :p ?o FILTER NOT EXISTS { { ?o :q ?x } UNION { ?s :q ?x } FILTER(?o = 2 || ISIRI(?o)) } }",
     "SELECT * { ?s :p ?o FILTER EXISTS { ?s :q ?x } }",
     "SELECT * { ?s :p ?o FILTER EXISTS { ?x :q ?s FILTER(?o = 1) } }",
     "SELECT * { ?s :p ?o FILTER EXISTS { { ?x :q ?s FILTER(?o = 1) } } }",
