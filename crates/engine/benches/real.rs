@@ -7,9 +7,12 @@
 
 #[path = "../tests/real_questions/mod.rs"]
 mod questions;
+#[path = "../tests/real_sets/mod.rs"]
+mod real_sets;
 
 use basalt_engine::Layout;
-use questions::{Oracle, Question, SETS, ask_basalt, basalt_database};
+use questions::{Oracle, Question, SETS};
+use real_sets::{ask_basalt, loaded};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
@@ -67,7 +70,7 @@ fn main() -> io::Result<()> {
             continue;
         }
         let Some(files) = set.files() else { continue };
-        let database = basalt_database(&files, Layout::Discover);
+        let database = loaded(&files, Layout::Discover);
         let oracle = Oracle::of(&database);
         writeln!(
             out,
@@ -77,7 +80,7 @@ fn main() -> io::Result<()> {
         writeln!(out, "| --- | ---: | ---: | ---: | ---: |")?;
         for question in set.questions() {
             let ours = measure(|| {
-                let answer = ask_basalt(&database, &question, TIME_MAX);
+                let answer = ask_basalt(&database, &question.text, question.is_union, TIME_MAX);
                 answer.map(|a| a.len()).map_err(|error| error.to_string())
             });
             let theirs = measure(|| oracle.ask(&question, TIME_MAX).map(|a| a.len()));

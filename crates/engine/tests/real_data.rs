@@ -4,36 +4,19 @@
 //! set that is not there is said to be skipped. Each set is loaded, checked deeply and dumped; the dump
 //! is compared with the parsed input byte for byte, but for the labels of blank nodes.
 
+mod real_sets;
+
 use basalt_engine::dump::{DumpGraph, dump};
 use basalt_engine::{
-    CheckDepth, Database, GraphFormat, Input, Layout, LoadOptions, NoProgress, QuadWriter,
-    SchemaReport,
+    CheckDepth, Database, GraphFormat, Layout, NoProgress, QuadWriter, SchemaReport,
 };
 use basalt_rdf::QuadView;
 use basalt_rdf::reader::document::read_document;
 use basalt_rdf::reader::input;
 use basalt_rdf::reader::lines::strict;
+use real_sets::{QUDT, files_of, load_options};
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-
-/// The files of a set, if all are there.
-fn files_of(names: &[&str]) -> Option<Vec<PathBuf>> {
-    let folder = match std::env::var_os("BASALT_REAL_DATA_DIR") {
-        Some(folder) => PathBuf::from(folder),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/real"),
-    };
-    let files: Vec<PathBuf> = names.iter().map(|name| folder.join(name)).collect();
-    match files.iter().find(|file| !file.is_file()) {
-        None => Some(files),
-        Some(missing) => {
-            eprintln!(
-                "skipped: there is no {} (set BASALT_REAL_DATA_DIR)",
-                missing.display()
-            );
-            None
-        }
-    }
-}
+use std::path::PathBuf;
 
 /// Distinct quads as N-Quads lines without labels of blank nodes, sorted, and the number of blank nodes.
 #[derive(PartialEq, Eq)]
@@ -160,12 +143,7 @@ fn check_set(name: &str, names: &[&str], layouts: &[Layout], coverage_min: f64) 
     let expected = content_of_files(&files);
     for &layout in layouts {
         let database = Database::in_memory();
-        let options = LoadOptions {
-            inputs: files.iter().map(Input::path).collect(),
-            layout,
-            threads: 2,
-            ..LoadOptions::default()
-        };
+        let options = load_options(&files, layout);
         let report = database.load(options, &NoProgress).expect("the set loads");
         let schema = SchemaReport::new(&database.snapshot()).expect("a readable schema");
         eprintln!(
@@ -220,10 +198,5 @@ fn music_is_covered_and_dumped_as_it_was_in_every_layout() {
 
 #[test]
 fn units_are_covered_and_dumped_as_they_were() {
-    let files = [
-        "qudt-VOCAB_QUDT-CONSTANTS.ttl.gz",
-        "qudt-VOCAB_QUDT-QUANTITY-KINDS-ALL.ttl.gz",
-        "qudt-VOCAB_QUDT-UNITS-ALL.ttl.gz",
-    ];
-    check_set("qudt", &files, &[Layout::Discover], 0.90);
+    check_set("qudt", QUDT, &[Layout::Discover], 0.90);
 }

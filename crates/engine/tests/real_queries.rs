@@ -8,20 +8,15 @@
 //! `BASALT_REAL_QUERIES` is the number of queries of each set, `BASALT_REAL_SEED` the first seed.
 
 mod made_queries;
+mod real_sets;
 
-use basalt_engine::dump::{DumpGraph, dump};
-use basalt_engine::{
-    Answer as BasaltAnswer, Database, GraphFormat, Input, Layout, LoadOptions, NoProgress,
-    QueryOptions,
-};
+use basalt_engine::{Database, Layout};
 use basalt_testkit::Answer;
 use basalt_testkit::bag::{self, Numbers};
 use made_queries::{Maker, Query, World};
-use oxigraph::io::{RdfFormat, RdfParser};
 use oxigraph::model::{Dataset, GraphNameRef, Quad, QuadRef};
 use oxigraph::sparql::{CancellationToken, QueryResults, SparqlEvaluator};
-use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use real_sets::{QUDT, ask_basalt, files_of, loaded, quads_of, with_time_limit};
 use std::time::{Duration, Instant};
 
 /// Oxigraph may take so long for a query; others are left out.
@@ -82,13 +77,6 @@ impl OracleData {
     }
 }
 
-fn folder() -> PathBuf {
-    match std::env::var_os("BASALT_REAL_DATA_DIR") {
-        Some(folder) => PathBuf::from(folder),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/real"),
-    }
-}
-
 fn number_from_env(name: &str, default: usize) -> usize {
     std::env::var(name)
         .ok()
@@ -96,48 +84,16 @@ fn number_from_env(name: &str, default: usize) -> usize {
         .unwrap_or(default)
 }
 
-fn loaded(files: &[PathBuf], layout: Layout) -> Database {
-    let database = Database::in_memory();
-    let options = LoadOptions {
-        inputs: files.iter().map(Input::path).collect(),
-        layout,
-        threads: 2,
-        ..LoadOptions::default()
-    };
-    database.load(options, &NoProgress).expect("the set loads");
-    database
-}
-
-fn quads_of(database: &Database) -> Vec<Quad> {
-    let mut bytes = Vec::new();
-    let all = DumpGraph::All;
-    dump(&database.snapshot(), &mut bytes, GraphFormat::NQuads, all).expect("the store is dumped");
-    RdfParser::from_format(RdfFormat::NQuads)
-        .for_slice(&bytes)
-        .map(|quad| quad.expect("the dump is N-Quads"))
-        .collect()
-}
-
 /// The answer of Oxigraph unless it takes too long or is too large.
 fn oracle(data: &Dataset, query: &Query) -> Result<Option<Answer>, String> {
-    let token = CancellationToken::new();
-    let (done, is_done) = mpsc::channel::<()>();
-    let watch = {
-        let token = token.clone();
-        std::thread::spawn(move || {
-            if is_done.recv_timeout(ORACLE_TIME_MAX) == Err(mpsc::RecvTimeoutError::Timeout) {
-                token.cancel();
-            }
-        })
-    };
-    let answer = oracle_until(data, query, &token);
-    drop(done);
-    watch.join().expect("the watch does not panic");
-    match answer {
-        Err(_) if token.is_cancelled() => Ok(None),
-        Ok(_) if token.is_cancelled() => Ok(None),
-        other => other,
-    }
+    with_time_limit(ORACLE_TIME_MAX, |token| {
+        let answer = oracle_until(data, query, token);
+        if token.is_cancelled() {
+            Ok(None)
+        } else {
+            answer
+        }
+    })
 }
 
 fn oracle_until(
@@ -178,28 +134,6 @@ fn oracle_until(
     }))
 }
 
-fn basalt(database: &Database, query: &Query) -> Result<Answer, basalt_engine::Error> {
-    let mut options = QueryOptions {
-        union_default_graph: query.is_union,
-        ..QueryOptions::default()
-    };
-    options.exec.timeout = Some(TIME_MAX);
-    Ok(match database.query(&query.text, &options)? {
-        BasaltAnswer::Boolean(value) => Answer::Boolean(value),
-        BasaltAnswer::Solutions(solutions) => Answer::Solutions {
-            variables: solutions.variables().to_vec(),
-            rows: solutions.into_rows()?,
-        },
-        BasaltAnswer::Graph(mut graph) => {
-            let mut triples = Vec::new();
-            while let Some(more) = graph.next_triples()? {
-                triples.extend(more);
-            }
-            Answer::Graph(triples)
-        }
-    })
-}
-
 /// Asks both and compares; a difference is kept with its query.
 fn compare(databases: &[(Layout, Database)], data: &OracleData, query: &Query, tally: &mut Tally) {
     let start = Instant::now();
@@ -221,7 +155,8 @@ fn compare(databases: &[(Layout, Database)], data: &OracleData, query: &Query, t
     tally.with_rows += usize::from(!expected.is_empty());
     for (layout, database) in databases {
         let start = Instant::now();
-        let actual = basalt(database, query).map(Answer::with_lower_tags);
+        let actual = ask_basalt(database, &query.text, query.is_union, TIME_MAX)
+            .map(Answer::with_lower_tags);
         let time = start.elapsed();
         tally.basalt += time;
         if time > Duration::from_millis(300) && time > 10 * oracle_time {
@@ -249,14 +184,7 @@ fn compare(databases: &[(Layout, Database)], data: &OracleData, query: &Query, t
 
 /// Runs made queries over a set stored in each of some layouts.
 fn check_set(name: &str, names: &[&str], layouts: &[Layout], default_count: usize) {
-    let files: Vec<PathBuf> = names.iter().map(|name| folder().join(name)).collect();
-    if let Some(missing) = files.iter().find(|file| !file.is_file()) {
-        eprintln!(
-            "skipped: there is no {} (set BASALT_REAL_DATA_DIR)",
-            missing.display()
-        );
-        return;
-    }
+    let Some(files) = files_of(names) else { return };
     let databases: Vec<(Layout, Database)> = layouts
         .iter()
         .map(|&layout| (layout, loaded(&files, layout)))
@@ -317,10 +245,5 @@ fn music_is_queried_as_by_the_oracle_in_every_layout() {
 
 #[test]
 fn units_are_queried_as_by_the_oracle() {
-    let files = [
-        "qudt-VOCAB_QUDT-CONSTANTS.ttl.gz",
-        "qudt-VOCAB_QUDT-QUANTITY-KINDS-ALL.ttl.gz",
-        "qudt-VOCAB_QUDT-UNITS-ALL.ttl.gz",
-    ];
-    check_set("qudt", &files, &[Layout::Discover, Layout::HalfDirty], 60);
+    check_set("qudt", QUDT, &[Layout::Discover, Layout::HalfDirty], 60);
 }

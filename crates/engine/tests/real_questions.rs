@@ -6,10 +6,12 @@
 
 #[path = "real_questions/mod.rs"]
 mod questions;
+mod real_sets;
 
 use basalt_engine::Layout;
 use basalt_testkit::bag::{self, Numbers};
-use questions::{Oracle, SETS, ask_basalt, basalt_database};
+use questions::{Oracle, SETS};
+use real_sets::{ask_basalt, loaded};
 use std::time::Duration;
 
 /// Either engine may take so long.
@@ -22,7 +24,7 @@ fn check_set(name: &str, layouts: &[Layout]) {
     let Some(files) = set.files() else { return };
     let databases: Vec<_> = layouts
         .iter()
-        .map(|&layout| (layout, basalt_database(&files, layout)))
+        .map(|&layout| (layout, loaded(&files, layout)))
         .collect();
     let oracle = Oracle::of(&databases.first().expect("a layout is asked for").1);
     let mut differences = Vec::new();
@@ -40,7 +42,7 @@ fn check_set(name: &str, layouts: &[Layout]) {
             false => bag::compare,
         };
         for (layout, database) in &databases {
-            let verdict = match ask_basalt(database, question, TIME_MAX) {
+            let verdict = match ask_basalt(database, &question.text, question.is_union, TIME_MAX) {
                 Ok(actual) => compare(&expected, &actual.with_lower_tags(), Numbers::ByValue)
                     .map_err(|difference| difference.to_string()),
                 Err(error) => Err(error.to_string()),

@@ -4,18 +4,13 @@
 //! asks` where the default graph is to be the union of all graphs. The same questions are a test of answers
 //! (`real_questions.rs`) and of times (`benches/real.rs`).
 
-use basalt_engine::dump::{DumpGraph, dump};
-use basalt_engine::{
-    Answer as BasaltAnswer, Database, GraphFormat, Input, Layout, LoadOptions, NoProgress,
-    QueryOptions,
-};
+use super::real_sets::{QUDT, files_of, quads_of, with_time_limit};
+use basalt_engine::Database;
 use basalt_testkit::Answer;
-use oxigraph::io::{RdfFormat, RdfParser};
 use oxigraph::model::{GraphName, Quad};
-use oxigraph::sparql::{CancellationToken, QueryResults, SparqlEvaluator};
+use oxigraph::sparql::{CancellationToken, QueryEvaluationError, QueryResults, SparqlEvaluator};
 use oxigraph::store::Store;
-use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A data set with questions.
@@ -42,11 +37,7 @@ pub const SETS: &[Set] = &[
     },
     Set {
         name: "qudt",
-        files: &[
-            "qudt-VOCAB_QUDT-CONSTANTS.ttl.gz",
-            "qudt-VOCAB_QUDT-QUANTITY-KINDS-ALL.ttl.gz",
-            "qudt-VOCAB_QUDT-UNITS-ALL.ttl.gz",
-        ],
+        files: QUDT,
         questions: include_str!("qudt.rq"),
     },
 ];
@@ -81,31 +72,8 @@ impl Set {
 
     /// The files of the data; says so if one is not there.
     pub fn files(&self) -> Option<Vec<PathBuf>> {
-        let folder = match std::env::var_os("BASALT_REAL_DATA_DIR") {
-            Some(folder) => PathBuf::from(folder),
-            None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/real"),
-        };
-        let files: Vec<PathBuf> = self.files.iter().map(|name| folder.join(name)).collect();
-        if let Some(missing) = files.iter().find(|file| !file.is_file()) {
-            let missing = missing.display();
-            eprintln!("skipped: there is no {missing} (set BASALT_REAL_DATA_DIR)");
-            return None;
-        }
-        Some(files)
+        files_of(self.files)
     }
-}
-
-/// A database of these files.
-pub fn basalt_database(files: &[PathBuf], layout: Layout) -> Database {
-    let database = Database::in_memory();
-    let options = LoadOptions {
-        inputs: files.iter().map(Input::path).collect(),
-        layout,
-        threads: 2,
-        ..LoadOptions::default()
-    };
-    database.load(options, &NoProgress).expect("the set loads");
-    database
 }
 
 /// Oxigraph's stores of the quads of a database.
@@ -119,13 +87,7 @@ pub struct Oracle {
 impl Oracle {
     /// Stores of what a database holds, with its labels of blank nodes.
     pub fn of(database: &Database) -> Self {
-        let mut bytes = Vec::new();
-        let all = DumpGraph::All;
-        dump(&database.snapshot(), &mut bytes, GraphFormat::NQuads, all).expect("a dump");
-        let quads: Vec<Quad> = RdfParser::from_format(RdfFormat::NQuads)
-            .for_slice(&bytes)
-            .map(|quad| quad.expect("the dump is N-Quads"))
-            .collect();
+        let quads = quads_of(database);
         let store = |quads: Vec<Quad>| {
             let store = Store::new().expect("a store in memory");
             let mut loader = store.bulk_loader();
@@ -146,18 +108,7 @@ impl Oracle {
 
     /// The answer, or why there is none, such as that the time is over.
     pub fn ask(&self, question: &Question, time_max: Duration) -> Result<Answer, String> {
-        let token = CancellationToken::new();
-        let (done, is_done) = mpsc::channel::<()>();
-        let watched = token.clone();
-        let watch = std::thread::spawn(move || {
-            if is_done.recv_timeout(time_max) == Err(mpsc::RecvTimeoutError::Timeout) {
-                watched.cancel();
-            }
-        });
-        let answer = self.ask_until(question, token);
-        drop(done);
-        watch.join().expect("the watch does not panic");
-        answer
+        with_time_limit(time_max, |token| self.ask_until(question, token.clone()))
     }
 
     fn ask_until(&self, question: &Question, token: CancellationToken) -> Result<Answer, String> {
@@ -169,7 +120,7 @@ impl Oracle {
             .with_cancellation_token(token)
             .parse_query(&question.text)
             .map_err(|error| error.to_string())?;
-        let told = |error: oxigraph::sparql::QueryEvaluationError| error.to_string();
+        let told = |error: QueryEvaluationError| error.to_string();
         Ok(match prepared.on_store(store).execute().map_err(told)? {
             QueryResults::Boolean(value) => Answer::Boolean(value),
             QueryResults::Solutions(solutions) => {
@@ -186,31 +137,4 @@ impl Oracle {
             }
         })
     }
-}
-
-/// Basalt's answer.
-pub fn ask_basalt(
-    database: &Database,
-    question: &Question,
-    time_max: Duration,
-) -> Result<Answer, basalt_engine::Error> {
-    let mut options = QueryOptions {
-        union_default_graph: question.is_union,
-        ..QueryOptions::default()
-    };
-    options.exec.timeout = Some(time_max);
-    Ok(match database.query(&question.text, &options)? {
-        BasaltAnswer::Boolean(value) => Answer::Boolean(value),
-        BasaltAnswer::Solutions(solutions) => Answer::Solutions {
-            variables: solutions.variables().to_vec(),
-            rows: solutions.into_rows()?,
-        },
-        BasaltAnswer::Graph(mut graph) => {
-            let mut triples = Vec::new();
-            while let Some(more) = graph.next_triples()? {
-                triples.extend(more);
-            }
-            Answer::Graph(triples)
-        }
-    })
 }
