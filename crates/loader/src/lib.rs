@@ -24,6 +24,8 @@ mod old_version;
 mod parallel;
 mod parse;
 mod placement;
+mod quad_blocks;
+mod skipped_lines;
 mod statistics;
 mod term_table;
 mod text_arena;

@@ -17,10 +17,12 @@ use crate::gather::gather;
 use crate::numbering::{LiteralNumbers, ResourceNumbers, TermNumbers};
 use crate::old_version::{OLD_SCOPE, read_old_version};
 use crate::options::LoadOptions;
-use crate::parse::{ParseContext, Parsed, parse_input};
+use crate::parse::{ParseContext, parse_input};
 use crate::placement::Placement;
 use crate::progress::{Phase, Progress};
+use crate::quad_blocks::QuadBlocks;
 use crate::report::{LoadReport, Stopwatch, TableReport};
+use crate::skipped_lines::SkippedLines;
 use crate::statistics::statistics;
 use crate::write_terms::write_terms;
 
@@ -64,20 +66,16 @@ pub fn load_with(
     let terms = Terms::new(Arc::new(qualifiers));
     let mut watch = Stopwatch::new(progress);
     let mut report = LoadReport::default();
-    let mut parsed = Parsed::default();
+    let quads = QuadBlocks::default();
     if let Some(old) = old.filter(|o| o.quad_count() > 0) {
         watch.begin(Phase::ReadOldVersion);
-        parsed.blocks = read_old_version(old, &terms)?;
+        read_old_version(old, &terms, &quads)?;
         report.quads_before = old.quad_count();
     }
     watch.begin(Phase::Parse);
-    let plan = parse_inputs(options, &terms, progress, &mut parsed)?;
-    let quads: usize = parsed.blocks.iter().map(Vec::len).sum();
-    report.quads_read = quads as u64 - report.quads_before;
-    report.bytes_read = parsed.bytes;
-    report.skipped_lines = parsed.skipped_lines;
-    report.skipped = std::mem::take(&mut parsed.skipped);
-    let snapshot = write(writer, terms, parsed, &plan, &mut watch, &mut report)?;
+    let plan = parse_inputs(options, &terms, progress, &quads, &mut report)?;
+    report.quads_read = quads.quad_count() - report.quads_before;
+    let snapshot = write(writer, terms, quads, &plan, &mut watch, &mut report)?;
     report.phases = watch.finish();
     Ok((snapshot, report))
 }
@@ -93,21 +91,24 @@ fn parse_inputs(
     options: LoadOptions,
     terms: &Terms,
     progress: &dyn Progress,
-    parsed: &mut Parsed,
+    quads: &QuadBlocks,
+    report: &mut LoadReport,
 ) -> Result<WritePlan, LoadError> {
     let threads = options.thread_count();
+    let skipped = SkippedLines::new(options.errors_max);
     let context = ParseContext {
         terms,
         graph: options.graph.as_deref(),
         base: options.base.as_deref(),
-        lenient: options.lenient,
-        errors_max: options.errors_max,
+        skipped: options.lenient.then_some(&skipped),
+        quads,
         threads,
         progress,
     };
     for (input, scope) in options.inputs.into_iter().zip(OLD_SCOPE + 1..) {
-        parse_input(&context, input, scope, parsed)?;
+        report.bytes_read += parse_input(&context, input, scope)?;
     }
+    (report.skipped_lines, report.skipped) = skipped.into_report();
     Ok(WritePlan {
         threads,
         layout: options.layout,
@@ -119,7 +120,7 @@ fn parse_inputs(
 fn write(
     mut writer: VersionWriter,
     terms: Terms,
-    parsed: Parsed,
+    quads: QuadBlocks,
     plan: &WritePlan,
     watch: &mut Stopwatch<'_>,
     report: &mut LoadReport,
@@ -131,7 +132,11 @@ fn write(
     } = terms;
     let (resources, literals) = (resources.freeze(), literals.freeze());
     watch.begin(Phase::Group);
-    let gathered = gather(parsed.blocks, resources.ordinal_bound(), plan.threads);
+    let gathered = gather(
+        quads.into_ordered(),
+        resources.ordinal_bound(),
+        plan.threads,
+    );
     report.quads_stored = gathered.quads.len() as u64;
     report.duplicates = report.quads_read + report.quads_before - report.quads_stored;
 

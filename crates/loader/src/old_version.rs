@@ -11,6 +11,7 @@ use basalt_store::{QuadIds, QuadPattern, Snapshot};
 
 use crate::encoder::{Encoder, RawQuad, Terms, literal_id, literal_kind};
 use crate::error::LoadError;
+use crate::quad_blocks::QuadBlocks;
 
 /// The scope of blank nodes of the old version; inputs count from 1.
 pub(crate) const OLD_SCOPE: u32 = 0;
@@ -19,11 +20,13 @@ const BLOCK_QUADS: usize = 1 << 16;
 /// A term that was not met yet.
 const UNKNOWN: u32 = u32::MAX;
 
-/// Reads all quads of a version. The registry of `terms` must start with the version's codes.
+/// Reads all quads of a version into `quads`. The registry of `terms` must start with the version's
+/// codes.
 pub(crate) fn read_old_version(
     snapshot: &Snapshot,
     terms: &Terms,
-) -> Result<Vec<Vec<RawQuad>>, LoadError> {
+    quads: &QuadBlocks,
+) -> Result<(), LoadError> {
     let dictionary = snapshot.dictionary();
     let mut reader = OldVersion {
         snapshot,
@@ -32,27 +35,27 @@ pub(crate) fn read_old_version(
         literals: vec![UNKNOWN; dictionary.literal_count() as usize],
         buf: TermBuf::new(),
     };
-    let mut blocks: Vec<Vec<RawQuad>> = vec![Vec::new()];
-    let mut failure = None;
-    snapshot.matching(&QuadPattern::default(), &mut |quad| {
-        if blocks.last().is_some_and(|b| b.len() == BLOCK_QUADS) {
-            blocks.push(Vec::with_capacity(BLOCK_QUADS));
+    let mut block: Vec<RawQuad> = Vec::new();
+    let mut number = 0;
+    let mut take = |quad| {
+        block.push(reader.translate(quad)?);
+        if block.len() == BLOCK_QUADS {
+            quads.put(OLD_SCOPE, number, std::mem::take(&mut block))?;
+            number += 1;
         }
-        match (reader.translate(quad), blocks.last_mut()) {
-            (Ok(quad), Some(block)) => {
-                block.push(quad);
-                ControlFlow::Continue(())
-            }
-            (Ok(_), None) => ControlFlow::Continue(()),
-            (Err(error), _) => {
-                failure = Some(error);
-                ControlFlow::Break(())
-            }
+        Ok(())
+    };
+    let mut failure = None;
+    snapshot.matching(&QuadPattern::default(), &mut |quad| match take(quad) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => {
+            failure = Some(error);
+            ControlFlow::Break(())
         }
     })?;
     match failure {
         Some(error) => Err(error),
-        None => Ok(blocks),
+        None => quads.put(OLD_SCOPE, number, block),
     }
 }
 

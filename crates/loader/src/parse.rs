@@ -24,7 +24,8 @@ use crate::encoder::{Encoder, RawQuad, Terms};
 use crate::error::LoadError;
 use crate::options::{Input, InputSource};
 use crate::progress::Progress;
-use crate::report::QUOTED_ERRORS_MAX;
+use crate::quad_blocks::QuadBlocks;
+use crate::skipped_lines::SkippedLines;
 
 /// Quads per block of a document.
 const DOCUMENT_BLOCK_QUADS: usize = 1 << 16;
@@ -37,36 +38,23 @@ pub(crate) struct ParseContext<'a> {
     pub graph: Option<&'a str>,
     /// Resolves relative IRIs.
     pub base: Option<&'a str>,
-    /// Whether to skip bad lines.
-    pub lenient: bool,
-    /// Bad lines to bear.
-    pub errors_max: u64,
+    /// Bad lines, if they are to be skipped.
+    pub skipped: Option<&'a SkippedLines>,
+    /// Where quads go.
+    pub quads: &'a QuadBlocks,
     /// Worker threads.
     pub threads: usize,
     /// Hears how far it got.
     pub progress: &'a dyn Progress,
 }
 
-/// What came out of the inputs.
-#[derive(Default)]
-pub(crate) struct Parsed {
-    /// Quads in the order of the text.
-    pub blocks: Vec<Vec<RawQuad>>,
-    /// Text read.
-    pub bytes: u64,
-    /// Bad lines skipped.
-    pub skipped_lines: u64,
-    /// The first of them.
-    pub skipped: Vec<SyntaxError>,
-}
-
-/// Parses one input and appends its quads. `scope` tells its blank nodes apart.
+/// Parses one input and returns the bytes of its text. `scope` tells its blank nodes apart and is its
+/// place among the inputs.
 pub(crate) fn parse_input(
     context: &ParseContext<'_>,
     input: Input,
     scope: u32,
-    parsed: &mut Parsed,
-) -> Result<(), LoadError> {
+) -> Result<u64, LoadError> {
     let open = match input.source {
         InputSource::Path(path) => OpenInput::open(&path)?,
         InputSource::Reader { name, reader } => OpenInput::from_reader(&name, None, reader)?,
@@ -76,8 +64,8 @@ pub(crate) fn parse_input(
         return Err(LoadError::UnknownFormat { name });
     };
     match format.line_format() {
-        Some(format) => LineParser::new(context, scope, format, &name, parsed).run(open, parsed),
-        None => parse_document(context, scope, format, &name, open, parsed),
+        Some(format) => LineParser::new(context, scope, format, &name).run(open),
+        None => parse_document(context, scope, format, &name, open),
     }
 }
 
@@ -87,15 +75,18 @@ fn parse_document(
     format: GraphFormat,
     name: &str,
     open: OpenInput,
-    parsed: &mut Parsed,
-) -> Result<(), LoadError> {
+) -> Result<u64, LoadError> {
     let mut encoder = Encoder::new(context.terms, scope, context.graph)?;
     let mut block: Vec<RawQuad> = Vec::new();
+    let mut place = 0;
     let mut sink = |quad: QuadView<'_>| {
         block.push(encoder.encode(quad)?);
         if block.len() == DOCUMENT_BLOCK_QUADS {
             context.progress.advance(block.len() as u64, 0);
-            parsed.blocks.push(std::mem::take(&mut block));
+            context
+                .quads
+                .put(scope, place, std::mem::take(&mut block))?;
+            place += 1;
         }
         Ok(())
     };
@@ -112,12 +103,10 @@ fn parse_document(
         &mut ControlFlow::Break,
     )
     .map_err(|error| LoadError::from_read(error, name))?;
-    context
-        .progress
-        .advance(block.len() as u64, bytes.load(Ordering::Relaxed));
-    parsed.bytes += bytes.load(Ordering::Relaxed);
-    parsed.blocks.push(block);
-    Ok(())
+    let bytes = bytes.load(Ordering::Relaxed);
+    context.progress.advance(block.len() as u64, bytes);
+    context.quads.put(scope, place, block)?;
+    Ok(bytes)
 }
 
 /// Counts the bytes that a reader gives.
@@ -142,38 +131,23 @@ struct LineParser<'a> {
     name: &'a str,
     /// The place of the first block that failed; later ones need not be parsed.
     failed_place: AtomicUsize,
-    /// Bad lines in all inputs.
-    bad_lines: AtomicU64,
-    /// Finished blocks with their place in the text.
-    done: Mutex<Vec<(usize, Vec<RawQuad>)>>,
-    /// Bad lines with the place of their block.
-    skipped: Mutex<Vec<(usize, SyntaxError)>>,
     /// What ended the load, with the place of the block.
     failure: Mutex<Option<(usize, LoadError)>>,
 }
 
 impl<'a> LineParser<'a> {
-    fn new(
-        context: &'a ParseContext<'a>,
-        scope: u32,
-        format: LineFormat,
-        name: &'a str,
-        parsed: &Parsed,
-    ) -> Self {
+    fn new(context: &'a ParseContext<'a>, scope: u32, format: LineFormat, name: &'a str) -> Self {
         Self {
             context,
             scope,
             format,
             name,
             failed_place: AtomicUsize::new(usize::MAX),
-            bad_lines: AtomicU64::new(parsed.skipped_lines),
-            done: Mutex::default(),
-            skipped: Mutex::default(),
             failure: Mutex::default(),
         }
     }
 
-    fn run(self, open: OpenInput, parsed: &mut Parsed) -> Result<(), LoadError> {
+    fn run(self, open: OpenInput) -> Result<u64, LoadError> {
         let (full, blocks) = bounded(self.context.threads);
         let (emptied, empty) = bounded(self.context.threads * 2);
         let this = &self;
@@ -185,31 +159,11 @@ impl<'a> LineParser<'a> {
             drop(blocks);
             this.cut(open, full, empty)
         });
-        let unlock =
-            |failure: Mutex<_>| failure.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, error)) = unlock(self.failure) {
-            return Err(error);
+        let failure = self.failure.into_inner();
+        match failure.unwrap_or_else(PoisonError::into_inner) {
+            Some((_, error)) => Err(error),
+            None => read,
         }
-        parsed.bytes += read?;
-        let mut done = self
-            .done
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        done.sort_unstable_by_key(|(place, _)| *place);
-        parsed
-            .blocks
-            .extend(done.into_iter().map(|(_, quads)| quads));
-        let mut skipped = self
-            .skipped
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        skipped.sort_by_key(|(place, error)| (*place, error.line));
-        parsed
-            .skipped
-            .extend(skipped.into_iter().map(|(_, error)| error));
-        parsed.skipped.truncate(QUOTED_ERRORS_MAX);
-        parsed.skipped_lines = self.bad_lines.into_inner();
-        Ok(())
     }
 
     /// Reads the text and hands out blocks; returns the bytes read.
@@ -250,15 +204,15 @@ impl<'a> LineParser<'a> {
             if self.failed_place.load(Ordering::Relaxed) < place {
                 continue;
             }
-            match self.parse(place, &block, &mut scratch, &mut encoder) {
-                Ok(quads) => {
-                    self.context
-                        .progress
-                        .advance(quads.len() as u64, block.bytes.len() as u64);
-                    let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
-                    done.push((place, quads));
-                }
-                Err(error) => self.fail(place, error),
+            let parsed = self.parse(place, &block, &mut scratch, &mut encoder);
+            let put = parsed.and_then(|quads| {
+                self.context
+                    .progress
+                    .advance(quads.len() as u64, block.bytes.len() as u64);
+                self.context.quads.put(self.scope, place, quads)
+            });
+            if let Err(error) = put {
+                self.fail(place, error);
             }
             // When nobody waits for empty memory it is simply freed.
             let _ = emptied.try_send(block.bytes);
@@ -280,19 +234,16 @@ impl<'a> LineParser<'a> {
         };
         let mut too_many = None;
         let mut on_error = |error: SyntaxError| {
-            if !self.context.lenient {
+            let Some(skipped) = self.context.skipped else {
                 return ControlFlow::Break(error);
+            };
+            match skipped.skip(self.scope, place, error, self.name) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(last) => {
+                    too_many = Some(last.count);
+                    ControlFlow::Break(last.error)
+                }
             }
-            let count = self.bad_lines.fetch_add(1, Ordering::Relaxed) + 1;
-            if count > self.context.errors_max {
-                too_many = Some(count);
-                return ControlFlow::Break(error);
-            }
-            let mut skipped = self.skipped.lock().unwrap_or_else(PoisonError::into_inner);
-            if skipped.len() < QUOTED_ERRORS_MAX {
-                skipped.push((place, error.in_file(self.name)));
-            }
-            ControlFlow::Continue(())
         };
         let result = parse_block(
             &block.bytes,
