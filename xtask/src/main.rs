@@ -14,6 +14,7 @@
 
 mod bench;
 mod ci;
+mod compare;
 mod error;
 mod fuzz;
 mod test_output;
@@ -38,6 +39,8 @@ usage: cargo xtask COMMAND
                        random queries against the oracles, until an answer is wrong
   bench [NAME] [ARGS]  micro benchmarks: all, one crate's (rdf) or one (tokenize);
                        ARGS go to the benchmark program
+  compare load [WORKLOADS] [OPTIONS]
+                       load the same files with Basalt and other stores; `compare help`
   help                 this text
 
 Test data outside the repository is found through RDF_TESTS_DIR and
@@ -85,6 +88,7 @@ fn dispatch(arguments: &[String]) -> Result<(), XtaskError> {
             fuzz::run(&Workspace::find()?, &options)
         }
         "bench" => bench::run(&Workspace::find()?, options),
+        "compare" => compare::run(&Workspace::find()?, options),
         "tidy" | "w3c" | "bless" if !options.is_empty() => Err(unexpected(command, options)),
         "tidy" => tidy::run(&Workspace::find()?),
         "w3c" => w3c::run(&Workspace::find()?),

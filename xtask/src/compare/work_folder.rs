@@ -1,0 +1,211 @@
+//! The folder that a comparison works in: `tools/` for what was fetched, `data/` for the
+//! files to load, `stores/` for the stores of the moment.
+//!
+//! Invariants: what is in `tools/` and `data/` under its final name is complete, since
+//! it was made under another name and renamed; `stores/` may be emptied at any time.
+//!
+//! Cost: nothing of its own.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::error::XtaskError;
+
+/// Name of the folder in which something is being made.
+const UNFINISHED: &str = "unfinished";
+
+/// The folder.
+pub struct WorkFolder {
+    /// Its absolute path.
+    root: PathBuf,
+}
+
+impl WorkFolder {
+    /// Opens a folder, which is made if there is none.
+    pub fn open(root: &Path) -> Result<Self, XtaskError> {
+        for name in ["tools", "data", "stores"] {
+            let folder = root.join(name);
+            fs::create_dir_all(&folder).map_err(|source| cannot("make", &folder, source))?;
+        }
+        Ok(Self {
+            root: root.to_path_buf(),
+        })
+    }
+
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder of a tool: as it is if there, else as `make` fills it.
+    pub fn tool(
+        &self,
+        name: &str,
+        make: impl FnOnce(&Path) -> Result<(), XtaskError>,
+    ) -> Result<PathBuf, XtaskError> {
+        let place = self.root.join("tools").join(name);
+        if !place.exists() {
+            let unfinished = self.root.join("tools").join(UNFINISHED);
+            empty(&unfinished)?;
+            make(&unfinished)?;
+            rename(&unfinished, &place)?;
+        }
+        Ok(place)
+    }
+
+    /// A data file: as it is if there, else as `make` writes it, in an empty folder
+    /// under the same name.
+    pub fn data(
+        &self,
+        name: &str,
+        make: impl FnOnce(&Path) -> Result<(), XtaskError>,
+    ) -> Result<PathBuf, XtaskError> {
+        let place = self.root.join("data").join(name);
+        if !place.exists() {
+            eprintln!("compare: making {name}");
+            let unfinished = self.root.join("data").join(UNFINISHED);
+            empty(&unfinished)?;
+            make(&unfinished.join(name))?;
+            rename(&unfinished.join(name), &place)?;
+        }
+        Ok(place)
+    }
+
+    /// An empty folder for a store and its logs.
+    pub fn store(&self, name: &str) -> Result<PathBuf, XtaskError> {
+        let folder = self.root.join("stores").join(name);
+        empty(&folder)?;
+        Ok(folder)
+    }
+
+    /// A text in which paths inside this folder begin with `WORK`.
+    pub fn shorten(&self, text: &str) -> String {
+        text.replace(&*self.root.to_string_lossy(), "WORK")
+    }
+}
+
+/// Removes a file or a folder with everything in it; that it is not there is fine.
+pub fn remove(path: &Path) -> Result<(), XtaskError> {
+    let removed = if path.is_dir() {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_file(path)
+    };
+    match removed {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(cannot("remove", path, source))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The bytes that a folder takes on disk: allocated blocks, so that holes in files
+/// that are extended in advance do not count.
+pub fn disk_bytes(folder: &Path) -> Result<u64, XtaskError> {
+    let cannot_read = |source| cannot("read", folder, source);
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder).map_err(cannot_read)? {
+        let entry = entry.map_err(cannot_read)?;
+        let metadata = entry.metadata().map_err(cannot_read)?;
+        bytes += if metadata.is_dir() {
+            disk_bytes(&entry.path())?
+        } else {
+            allocated(&metadata)
+        };
+    }
+    Ok(bytes)
+}
+
+/// Reads a file from its begin to its end, so that it is in the page cache.
+pub fn read_through(path: &Path) -> Result<u64, XtaskError> {
+    let mut file = fs::File::open(path).map_err(|source| cannot("open", path, source))?;
+    let mut buffer = vec![0; 1 << 20];
+    let mut bytes = 0;
+    // Termination: each turn consumes at least one byte or ends.
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(bytes),
+            Ok(read) => bytes += read as u64,
+            Err(source) => return Err(cannot("read", path, source)),
+        }
+    }
+}
+
+/// The error of an operation on a file.
+pub fn cannot(operation: &'static str, path: &Path, source: io::Error) -> XtaskError {
+    XtaskError::Io {
+        operation,
+        path: path.to_path_buf(),
+        source,
+    }
+}
+
+/// Makes a folder that is empty.
+fn empty(folder: &Path) -> Result<(), XtaskError> {
+    remove(folder)?;
+    fs::create_dir_all(folder).map_err(|source| cannot("make", folder, source))
+}
+
+fn rename(from: &Path, to: &Path) -> Result<(), XtaskError> {
+    fs::rename(from, to).map_err(|source| cannot("make", to, source))
+}
+
+/// The bytes of a file on disk.
+#[cfg(unix)]
+fn allocated(metadata: &fs::Metadata) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    // A block is 512 bytes here, whatever the file system's own block size is.
+    metadata.blocks() * 512
+}
+
+/// The length of a file, where its blocks are not known.
+#[cfg(not(unix))]
+fn allocated(metadata: &fs::Metadata) -> u64 {
+    metadata.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        std::env::temp_dir().join(format!("xtask-{name}-{}", std::process::id()))
+    }
+
+    #[test]
+    fn what_failed_half_way_is_made_again() {
+        let root = folder("work");
+        let work = WorkFolder::open(&root).expect("the folder can be made");
+        let failed = work.data("x.nt", |path| {
+            fs::write(path, "half").map_err(|source| cannot("write", path, source))?;
+            Err(XtaskError::Reported)
+        });
+        assert!(failed.is_err());
+        let make =
+            |path: &Path| fs::write(path, "whole").map_err(|source| cannot("write", path, source));
+        let place = work.data("x.nt", make).expect("the file can be made");
+        let again = work.data("x.nt", |_| Err(XtaskError::Reported));
+        assert_eq!(again.expect("it is there already"), place);
+        assert_eq!(fs::read(&place).expect("it can be read"), b"whole");
+        assert_eq!(read_through(&place).expect("it can be read"), 5);
+        assert_eq!(
+            work.shorten(&format!("load {}", place.display())),
+            "load WORK/data/x.nt"
+        );
+        remove(&root).expect("it is ours");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn holes_take_no_space() {
+        let root = folder("holes");
+        fs::create_dir_all(root.join("inner")).expect("the folder can be made");
+        let file = fs::File::create(root.join("inner/sparse")).expect("the file can be made");
+        file.set_len(1 << 30).expect("it can be extended");
+        fs::write(root.join("dense"), vec![1; 100_000]).expect("it can be written");
+        let bytes = disk_bytes(&root).expect("the folder can be read");
+        remove(&root).expect("it is ours");
+        assert!(bytes < 1 << 20, "{bytes}");
+    }
+}
