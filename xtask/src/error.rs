@@ -30,6 +30,13 @@ pub enum XtaskError {
         /// The command line.
         command: String,
     },
+    /// A program ran and failed, for a reason that xtask knows.
+    Program {
+        /// The command line.
+        command: String,
+        /// How it ended or what it said.
+        what: String,
+    },
     /// A program answered in a form that xtask does not understand.
     Answer {
         /// The command line.
@@ -51,6 +58,7 @@ impl fmt::Display for XtaskError {
                 source,
             } => write!(f, "cannot {operation} `{}`: {source}", path.display()),
             Self::Command { command } => write!(f, "`{command}` failed"),
+            Self::Program { command, what } => write!(f, "`{command}` failed: {what}"),
             Self::Answer { command, what } => {
                 write!(f, "cannot understand the answer of `{command}`: {what}")
             }

@@ -102,7 +102,7 @@ pub fn measure(
                 }
                 Err(error) => {
                     eprintln!("compare: {}, {label}, run {run}: {error}", workload.name());
-                    row.outcome = Outcome::Failed(error.to_string());
+                    row.outcome = Outcome::Failed(comparison.shorten(&error.to_string()));
                 }
             }
         }
@@ -269,7 +269,7 @@ fn commands(comparison: &Comparison, rows: &[Row]) -> String {
     let mut text = String::new();
     for row in rows {
         if let Some(load) = row.loads().first() {
-            let command = comparison.work.shorten(&load.measured.command);
+            let command = comparison.shorten(&load.measured.command);
             text.push_str(&format!("- {}: `{command}`\n", row.system.label()));
         }
     }

@@ -29,8 +29,9 @@ const SAMPLE_INTERVAL: Duration = Duration::from_millis(10);
 const END_INTERVAL: Duration = Duration::from_millis(1);
 /// Clock ticks a second in `/proc`, the same on every Linux that people run.
 const TICKS_PER_SECOND: f64 = 100.0;
-/// Lines of a log that an error shows.
-const LOG_LINES_SHOWN: usize = 8;
+/// Lines that are shown of a log's begin and of its end: some programs say first what is
+/// wrong, others last.
+const LOG_LINES_SHOWN: usize = 4;
 
 /// What a program used.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -118,7 +119,7 @@ pub fn wait(
     Ok(None)
 }
 
-/// An error that shows the end of the log, unless the program ended well.
+/// An error after the log's begin and end have been shown, unless the program ended well.
 pub fn succeeded(
     command: &Command,
     status: Option<ExitStatus>,
@@ -126,15 +127,19 @@ pub fn succeeded(
 ) -> Result<(), XtaskError> {
     let what = match status {
         Some(status) if status.success() => return Ok(()),
-        Some(status) => format!("it ended with {status}"),
+        Some(status) => status.to_string(),
         None => "it took too long and was stopped".to_owned(),
     };
+    eprintln!("from `{}`:", log.display());
     let text = fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let lines: Vec<&str> = text.lines().collect();
-    let end = &lines[lines.len().saturating_sub(LOG_LINES_SHOWN)..];
-    eprintln!("{}", end.join("\n"));
-    Err(XtaskError::Answer {
+    let line_count = text.lines().count();
+    for (index, line) in text.lines().enumerate() {
+        if index < LOG_LINES_SHOWN || index + LOG_LINES_SHOWN >= line_count {
+            eprintln!("  {line}");
+        }
+    }
+    Err(XtaskError::Program {
         command: command_line(command),
         what,
     })
@@ -154,11 +159,11 @@ pub fn output(command: &mut Command) -> Result<String, XtaskError> {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let message = String::from_utf8_lossy(&output.stderr);
-    Err(XtaskError::Answer {
+    Err(XtaskError::Program {
         command: command_line(command),
         what: match message.trim().lines().next_back() {
             Some(line) => line.to_owned(),
-            None => format!("it ended with {}", output.status),
+            None => output.status.to_string(),
         },
     })
 }
@@ -192,8 +197,8 @@ pub fn seconds_to_sync(folder: &Path) -> Option<f64> {
 pub struct Sampler {
     /// Set when the thread shall end.
     stop: Arc<AtomicBool>,
-    /// The thread; its result is what it saw.
-    thread: JoinHandle<Option<Usage>>,
+    /// The thread, until it is waited for; its result is what it saw.
+    thread: Option<JoinHandle<Option<Usage>>>,
 }
 
 impl Sampler {
@@ -212,13 +217,23 @@ impl Sampler {
             seen.sample(pid);
             seen.usage()
         });
-        Self { stop, thread }
+        Self {
+            stop,
+            thread: Some(thread),
+        }
     }
 
     /// Ends the watch.
-    pub fn finish(self) -> Option<Usage> {
+    pub fn finish(mut self) -> Option<Usage> {
         self.stop.store(true, Ordering::Relaxed);
-        self.thread.join().ok().flatten()
+        self.thread.take()?.join().ok().flatten()
+    }
+}
+
+impl Drop for Sampler {
+    /// A watch that nobody wants the result of ends by itself.
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
     }
 }
 

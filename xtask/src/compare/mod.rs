@@ -27,7 +27,7 @@ mod systems;
 mod work_folder;
 mod workload;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use self::options::Options;
 use self::report::Report;
@@ -167,12 +167,28 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// A file of the real data sets.
-    fn real_data(&self, name: &str) -> PathBuf {
-        let folder = match std::env::var_os("BASALT_REAL_DATA_DIR") {
+    /// The folder of the real data sets.
+    fn real_data(&self) -> PathBuf {
+        match std::env::var_os("BASALT_REAL_DATA_DIR") {
             Some(folder) => PathBuf::from(folder),
             None => self.workspace.path("../shared/data/real"),
-        };
-        folder.join(name)
+        }
+    }
+
+    /// A command line that tells nothing of this machine's folders.
+    fn shorten(&self, command: &str) -> String {
+        let given = self.options.file.as_deref().and_then(Path::parent);
+        let folders = [
+            (Some(self.work.root()), "WORK"),
+            (Some(&*self.real_data()), "REAL_DATA"),
+            (given, "GIVEN"),
+        ];
+        let mut text = command.to_owned();
+        for (folder, name) in folders {
+            if let Some(folder) = folder {
+                text = text.replace(&*folder.to_string_lossy(), name);
+            }
+        }
+        text
     }
 }

@@ -65,6 +65,7 @@ pub fn scale(comparison: &Comparison) -> Result<Section, XtaskError> {
         let piped = match load_piped(comparison, millions * PRODUCTS_PER_MILLION) {
             Ok(piped) => piped,
             Err(error) => {
+                let error = comparison.shorten(&error.to_string());
                 flaws.push(format!("{millions} million: {error}"));
                 break;
             }
@@ -87,10 +88,7 @@ pub fn scale(comparison: &Comparison) -> Result<Section, XtaskError> {
             megabytes(piped.disk_bytes),
             format!("{:.1}", ratio(piped.disk_bytes as f64, piped.quads as f64)),
         ]);
-        commands.push_str(&format!(
-            "- `{}`\n",
-            comparison.work.shorten(&piped.command)
-        ));
+        commands.push_str(&format!("- `{}`\n", comparison.shorten(&piped.command)));
     }
     let bound = match comparison.basalt.takes("--memory") {
         true => format!("The load may use `--memory {}`.", comparison.options.memory),
@@ -279,7 +277,7 @@ fn ten_section(comparison: &Comparison, series: &[Vec<Addition>], at_once: &Addi
         ratio(last, medians[0]),
         seconds(medians.iter().sum()),
         table.markdown(),
-        comparison.work.shorten(&series[0][0].measured.command)
+        comparison.shorten(&series[0][0].measured.command)
     );
     Section {
         title: format!("ten: {}", Workload::Ten.about(comparison)),

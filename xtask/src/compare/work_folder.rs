@@ -78,11 +78,6 @@ impl WorkFolder {
         empty(&folder)?;
         Ok(folder)
     }
-
-    /// A text in which paths inside this folder begin with `WORK`.
-    pub fn shorten(&self, text: &str) -> String {
-        text.replace(&*self.root.to_string_lossy(), "WORK")
-    }
 }
 
 /// Removes a file or a folder with everything in it; that it is not there is fine.
@@ -189,10 +184,6 @@ mod tests {
         assert_eq!(again.expect("it is there already"), place);
         assert_eq!(fs::read(&place).expect("it can be read"), b"whole");
         assert_eq!(read_through(&place).expect("it can be read"), 5);
-        assert_eq!(
-            work.shorten(&format!("load {}", place.display())),
-            "load WORK/data/x.nt"
-        );
         remove(&root).expect("it is ours");
     }
 

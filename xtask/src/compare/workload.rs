@@ -111,8 +111,8 @@ impl Workload {
     /// Fails early if a file that is not generated is missing.
     pub fn check(self, comparison: &Comparison) -> Result<(), XtaskError> {
         let needed = match self {
-            Self::Codex | Self::Codex40 => Some(comparison.real_data("codex-m.nt.gz")),
-            Self::Vocabularies => Some(comparison.real_data("vocabularies.nq.gz")),
+            Self::Codex | Self::Codex40 => Some(comparison.real_data().join("codex-m.nt.gz")),
+            Self::Vocabularies => Some(comparison.real_data().join("vocabularies.nq.gz")),
             Self::Bsbm | Self::Shuffled => comparison.options.file.clone(),
             _ => None,
         };
@@ -133,8 +133,8 @@ impl Workload {
             Self::BsbmNq => generated(comparison, "nq")?,
             Self::BsbmTtl => generated(comparison, "ttl")?,
             Self::Shuffled => shuffled(comparison)?,
-            Self::Codex => comparison.real_data("codex-m.nt.gz"),
-            Self::Vocabularies => comparison.real_data("vocabularies.nq.gz"),
+            Self::Codex => comparison.real_data().join("codex-m.nt.gz"),
+            Self::Vocabularies => comparison.real_data().join("vocabularies.nq.gz"),
             Self::Codex40 => codex_copies(comparison)?,
             Self::Scale | Self::Ten => {
                 return Err(XtaskError::Usage {
@@ -194,7 +194,7 @@ fn codex_copies(comparison: &Comparison) -> Result<PathBuf, XtaskError> {
     let name = format!("codex{CODEX_COPIES}.nt");
     comparison.work.data(&name, |path| {
         let plain = path.with_file_name("codex-once.nt");
-        let from = comparison.real_data("codex-m.nt.gz");
+        let from = comparison.real_data().join("codex-m.nt.gz");
         measure::output(&mut comparison.basalt.convert(&from, &plain))?;
         let copies = 1..=CODEX_COPIES;
         copy_to(&plain, path, copies)?;

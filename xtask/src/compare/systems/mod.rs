@@ -122,9 +122,7 @@ pub fn chosen(comparison: &Comparison) -> Vec<Box<dyn System>> {
 
 /// The number in the last line that is one: the answer in CSV or plain text.
 fn last_number(text: &str) -> Option<u64> {
-    text.lines()
-        .rev()
-        .find_map(|line| line.trim().parse().ok())
+    text.lines().rev().find_map(|line| line.trim().parse().ok())
 }
 
 /// The number in an answer, or an error that shows the answer.

@@ -202,8 +202,8 @@ impl System for Virtuoso {
 
         let errors = server.ask(LOAD_ERRORS)?;
         if !errors.trim().is_empty() {
-            return Err(XtaskError::Answer {
-                command: "rdf_loader_run();".to_owned(),
+            return Err(XtaskError::Program {
+                command: "rdf_loader_run()".to_owned(),
                 what: errors.trim().to_owned(),
             });
         }
@@ -256,7 +256,7 @@ impl Server<'_> {
     fn ask(&self, statements: &str) -> Result<String, XtaskError> {
         let answer = measure::output(&mut self.client(statements))?;
         if answer.contains("*** Error") {
-            return Err(XtaskError::Answer {
+            return Err(XtaskError::Program {
                 command: statements.to_owned(),
                 what: answer.trim().to_owned(),
             });
