@@ -15,10 +15,12 @@ use std::time::Duration;
 use basalt_loader::{Input, LoadOptions, LoadReport, NoProgress, load};
 use basalt_rdf::GraphFormat;
 use basalt_store::Storage;
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 
 /// Quads of a data set: large enough that each phase takes milliseconds.
 const QUADS: usize = 200_000;
+/// Loads from which a figure is made.
+const SAMPLES: usize = 10;
 /// The prefix of all IRIs.
 const BASE: &str = "http://example.org/shop";
 
@@ -186,13 +188,17 @@ fn load_text(text: &str, threads: usize) -> LoadReport {
 
 fn loads(criterion: &mut Criterion) {
     for (name, text) in [("regular", regular()), ("irregular", irregular())] {
+        // To warm up, and to learn how long each phase takes.
+        load_text(&text, 1);
         let report = load_text(&text, 1);
         let mut group = criterion.benchmark_group(format!("load/{name}"));
-        group.sample_size(10);
-        group.warm_up_time(Duration::from_millis(200));
-        group.measurement_time(Duration::from_secs(2));
+        group.sample_size(SAMPLES);
+        // One whole load for each sample, however short the phase.
+        group.sampling_mode(SamplingMode::Flat);
+        group.warm_up_time(Duration::from_nanos(1));
         group.throughput(Throughput::Elements(report.quads_read));
-        for (phase, _) in &report.phases {
+        for (phase, time) in &report.phases {
+            group.measurement_time((*time).max(Duration::from_nanos(1)) * SAMPLES as u32);
             group.bench_function(phase.name(), |bencher| {
                 bencher.iter_custom(|loads| {
                     let times = (0..loads).flat_map(|_| load_text(&text, 1).phases);
@@ -201,6 +207,7 @@ fn loads(criterion: &mut Criterion) {
                 });
             });
         }
+        group.measurement_time(report.elapsed() * SAMPLES as u32);
         for (title, threads) in [("whole load", 1), ("whole load, all cores", 0)] {
             group.bench_function(title, |bencher| {
                 bencher.iter_custom(|loads| {

@@ -69,7 +69,7 @@ fn create_durably(dir: &Path) -> Result<(), StoreError> {
     };
     match fs::create_dir(dir) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists || !dir.is_dir() => {
-            return Err(StoreError::io("create", dir)(error));
+            Err(StoreError::io("create", dir)(error))
         }
         // Another process that made it may not have come to this.
         _ => manifest::sync_folder(above),

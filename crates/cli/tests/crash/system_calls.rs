@@ -7,7 +7,7 @@
 use crate::story::{Running, Story, Verdict, is_full};
 use crate::support::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Calls by which a load changes what is on disk.
@@ -127,70 +127,114 @@ fn paths(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
+/// What is known of a load that was watched to its end.
+struct Watched {
+    /// The folder of the test.
+    root: PathBuf,
+    /// Files and folders of the store before the load.
+    old: Vec<String>,
+    /// The same, afterwards.
+    new: Vec<String>,
+    calls: Vec<Call>,
+}
+
+impl Watched {
+    fn new(story: &Story) -> Self {
+        let root = std::fs::canonicalize(story.place.path("")).expect("the folder of the test");
+        story.prepare("store");
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        if root.join("store").exists() {
+            paths(&root.join("store"), &mut old);
+        }
+        let calls = calls(story);
+        paths(&root.join("store"), &mut new);
+        Self {
+            root,
+            old,
+            new,
+            calls,
+        }
+    }
+
+    fn name(&self, path: &str) -> String {
+        self.root.join(path).to_string_lossy().into_owned()
+    }
+
+    /// The calls until the commit, and from the commit on.
+    fn around_commit(&self) -> (&[Call], &[Call]) {
+        let is_commit = |call: &Call| {
+            call.name.starts_with("rename") && call.second == self.name("store/MANIFEST")
+        };
+        let commits = self.calls.iter().filter(|call| is_commit(call));
+        assert_eq!(commits.count(), 1, "one commit: {:#?}", self.calls);
+        let commit = self.calls.iter().position(is_commit);
+        let (before, after) = self.calls.split_at(commit.expect("there is one"));
+        assert_eq!(after[0].path, self.name("store/MANIFEST.tmp"));
+        (before, after)
+    }
+
+    /// Where the first file or folder of the version before is removed.
+    fn first_removal(&self, calls: &[Call]) -> Option<usize> {
+        calls.iter().position(|call| {
+            let removed = Path::new(&call.path).join(&call.second);
+            let removed = removed.to_string_lossy();
+            is_removal(call) && self.old.iter().any(|path| *path == removed)
+        })
+    }
+}
+
+/// Everything that the version consists of is synced after the last write to it, before the commit.
+fn assert_durable(watched: &Watched, before: &[Call]) {
+    let is_about = |call: &Call, path: &str| call.path == path;
+    for path in &watched.new {
+        if path.ends_with("/LOCK") {
+            continue;
+        }
+        let temporary = path.replace("/MANIFEST", "/MANIFEST.tmp");
+        let written = before
+            .iter()
+            .rposition(|c| is_about(c, &temporary) && is_write(c));
+        let synced = before
+            .iter()
+            .rposition(|c| is_about(c, &temporary) && is_sync(c));
+        // A file of a version before may be kept as it is.
+        let is_new = !watched.old.contains(path) || temporary != *path;
+        let must_be = is_new || written.is_some() || *path == watched.name("store");
+        assert!(synced.is_some() || !must_be, "{path} is not synced");
+        assert!(synced >= written, "{path} is written to after its sync");
+    }
+    if watched.old.is_empty() {
+        let above = watched.root.to_string_lossy();
+        let is_synced = before.iter().any(|c| is_sync(c) && is_about(c, &above));
+        assert!(is_synced, "the folder above a new store: {before:#?}");
+    }
+}
+
 #[test]
 fn everything_is_durable_before_the_manifest_and_the_manifest_before_the_end() {
     if !can_watch() {
         return;
     }
     for old in [None, Some(10)] {
-        let story = Story::generated(old, 15);
-        let calls = calls(&story);
-        let root = std::fs::canonicalize(story.place.path("")).expect("the folder of the test");
-        let name = |path: &str| root.join(path).to_string_lossy().into_owned();
-        let renames: Vec<usize> = (0..calls.len())
-            .filter(|&i| {
-                calls[i].name.starts_with("rename") && calls[i].second == name("store/MANIFEST")
-            })
-            .collect();
-        assert_eq!(renames.len(), 1, "one commit: {calls:#?}");
-        let (before, after) = calls.split_at(renames[0]);
-        assert_eq!(after[0].path, name("store/MANIFEST.tmp"));
-        let mut existing = Vec::new();
-        paths(&root.join("store"), &mut existing);
-        existing.retain(|path| !path.ends_with("/LOCK"));
-        for path in &existing {
-            let old_name = path.replace("/MANIFEST", "/MANIFEST.tmp");
-            let changed = before
-                .iter()
-                .rposition(|c| c.path == old_name && is_write(c));
-            let synced = before
-                .iter()
-                .rposition(|c| c.path == old_name && is_sync(c));
-            assert!(synced.is_some(), "{path} is not synced before the commit");
-            assert!(synced > changed, "{path} is written to after its sync");
-        }
-        if old.is_none() {
-            let above = before.iter().any(|c| is_sync(c) && c.path == name(""));
-            let above = above
-                || before
-                    .iter()
-                    .any(|c| is_sync(c) && c.path == root.to_string_lossy());
-            assert!(above, "the folder above a new store is synced: {calls:#?}");
-        }
-        let synced = after
-            .iter()
-            .position(|c| is_sync(c) && c.path == name("store"));
-        let removed = after.iter().position(is_removal);
+        let watched = Watched::new(&Story::generated(old, 15));
+        let (before, after) = watched.around_commit();
+        assert_durable(&watched, before);
+        assert_eq!(watched.first_removal(before), None, "{before:#?}");
+        let store = watched.name("store");
+        let synced = after.iter().position(|c| is_sync(c) && c.path == store);
+        assert!(synced.is_some(), "the manifest's new name: {after:#?}");
+        let removed = watched.first_removal(after);
+        let is_late = removed.is_none_or(|removed| Some(removed) > synced);
         assert!(
-            synced.is_some(),
-            "the manifest's new name is synced: {calls:#?}"
+            is_late,
+            "the old version is removed before that: {after:#?}"
         );
-        assert!(
-            removed.is_none() || removed > synced,
-            "nothing is removed before that"
-        );
-        let version = existing.iter().filter(|path| !path.ends_with("MANIFEST"));
-        for path in version {
+        for call in after.iter().filter(|call| is_write(call)) {
             assert!(
-                !after.iter().any(|c| is_write(c) && &c.path == path),
-                "{path} changes after the commit"
+                !watched.new.contains(&call.path),
+                "after the commit: {call:?}"
             );
         }
-        assert_eq!(
-            before.iter().filter(|c| is_removal(c)).count(),
-            0,
-            "{calls:#?}"
-        );
     }
 }
 
