@@ -1,10 +1,11 @@
 //! The `basalt` command: one subcommand per file in `commands`.
 //!
 //! Data goes to standard output, progress and messages to standard error. Exit codes: 0 done, 1
-//! failed, 2 wrong usage. A reader that closes standard output early (`| head`) is no failure.
+//! failed, 2 wrong usage, 130 or 143 stopped by a signal. A reader that closes standard output early (`| head`) is no failure.
 
 mod commands;
 mod error;
+mod interrupt;
 mod output;
 mod progress;
 mod values;

@@ -3,7 +3,7 @@
 //! Used for dirty rows, bitmaps per value and blank-node ordinals. Reading is checked: damaged
 //! bytes give [`ColumnError::Corrupt`]. Cost: one copy of the containers on reading.
 
-use roaring::{RoaringBitmap, RoaringTreemap};
+pub use roaring::{RoaringBitmap, RoaringTreemap};
 
 use crate::ColumnError;
 

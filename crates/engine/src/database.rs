@@ -5,7 +5,10 @@ use crate::error::Error;
 use crate::query::{Prepared, QueryOptions};
 use basalt_loader::{Input, LoadOptions, LoadReport, NoProgress, Progress, load, load_with};
 use basalt_rdf::GraphFormat;
-use basalt_store::{CheckDepth, CheckReport, Snapshot, Storage, StoreError, VersionWriter};
+use basalt_store::{
+    Abandoned, CheckDepth, CheckReport, Snapshot, Storage, StoreError, VersionWriter, abandon,
+    is_free,
+};
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, RwLock};
@@ -71,6 +74,12 @@ impl Database {
         Ok(report)
     }
 
+    /// Gives up the load that this process runs into the store in a folder, and removes its files: for a
+    /// process that is told to end. Until it ends it cannot write there again.
+    pub fn abandon_load(location: &Path) -> Result<Abandoned, Error> {
+        Ok(abandon(location)?)
+    }
+
     /// Loads a text; for examples and tests.
     pub fn load_text(&self, text: &str, format: GraphFormat) -> Result<LoadReport, Error> {
         let reader = Cursor::new(text.as_bytes().to_vec());
@@ -97,13 +106,5 @@ impl Database {
     /// Verifies the store.
     pub fn check(&self, depth: CheckDepth) -> Result<CheckReport, Error> {
         Ok(self.snapshot().check(depth)?)
-    }
-}
-
-/// Whether a new store may be made here: nothing is there, or an empty folder.
-fn is_free(location: &Path) -> bool {
-    match std::fs::read_dir(location) {
-        Ok(mut entries) => entries.next().is_none(),
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     }
 }

@@ -19,6 +19,7 @@ mod query;
 mod registry;
 mod routes;
 mod run;
+mod signals;
 mod sink;
 mod state;
 
@@ -27,3 +28,4 @@ mod tests;
 
 pub use options::{ServerError, ServerOptions, parse_duration};
 pub use run::{RunningServer, serve, spawn};
+pub use signals::{StopSignal, on_stop_signal};

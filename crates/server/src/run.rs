@@ -6,6 +6,7 @@
 use crate::options::{ServerError, ServerOptions};
 use crate::registry::Registry;
 use crate::routes::router;
+use crate::signals::stop_signal;
 use crate::state::AppState;
 use axum::serve::ListenerExt;
 use basalt_engine::Database;
@@ -34,6 +35,9 @@ pub fn serve(
         // The handlers are there before anyone is told, so that no signal comes too early.
         let stop = stop_signal()?;
         ready(address);
+        let stop = async {
+            stop.await;
+        };
         run(listener, AppState::new(database, options), stop).await
     });
     runtime.shutdown_timeout(LAST_GRACE);
@@ -138,29 +142,4 @@ async fn end_of_patience(announced: &mut watch::Receiver<bool>, registry: &Regis
     tokio::time::sleep(GRACE).await;
     registry.cancel_all();
     tokio::time::sleep(LAST_GRACE).await;
-}
-
-/// Waits for an interrupt or a termination signal.
-#[cfg(unix)]
-fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static, ServerError> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-    })
-}
-
-/// Waits for an interrupt.
-#[cfg(not(unix))]
-fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static, ServerError> {
-    Ok(async {
-        // If the handler cannot be installed the server still serves, until it is killed.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    })
 }

@@ -51,6 +51,12 @@ pub enum StoreError {
         /// The store.
         path: PathBuf,
     },
+    /// This process has given up writing to the store, because it is about to end.
+    #[error("writing to `{}` was abandoned", path.display())]
+    Abandoned {
+        /// The store.
+        path: PathBuf,
+    },
     /// More than the format can hold.
     #[error("too many {what}: the limit is {limit}")]
     Limit {

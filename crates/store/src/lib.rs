@@ -31,13 +31,14 @@ mod neighbours;
 pub mod snapshot;
 pub mod statistics;
 pub mod version_writer;
+mod writers;
 
 pub use check::{CheckDepth, CheckReport};
 pub use counting::{GraphSet, PredicateGraph};
 pub use dictionary::Dictionary;
 pub use error::StoreError;
 pub use folder::{Folder, Storage};
-pub use lock::StoreLock;
+pub use lock::{StoreLock, is_free};
 pub use matching::{QuadIds, QuadPattern};
 pub use neighbours::Direction;
 pub use quad_table::{PredicateQuads, QuadTable};
@@ -48,6 +49,7 @@ pub use table::{
     Table, TableDefinition, TableWriter, TypeClass, encode_segment,
 };
 pub use version_writer::VersionWriter;
+pub use writers::{Abandoned, abandon};
 
 #[cfg(test)]
 mod tests;

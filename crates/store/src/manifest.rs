@@ -76,17 +76,26 @@ impl Manifest {
         Self::parse(&bytes)
     }
 
-    /// Writes the manifest of a store folder and makes it current.
+    /// Writes the manifest of a store folder and makes it current. If this fails the manifest is
+    /// the one before; if it succeeds it is this one, and durable once the folder is synced.
     pub(crate) fn publish(&self, dir: &Path) -> Result<(), StoreError> {
         let temporary = dir.join(TEMPORARY_NAME);
-        let mut file = File::create(&temporary).map_err(StoreError::io("create", &temporary))?;
-        file.write_all(&self.to_bytes())
-            .map_err(StoreError::io("write", &temporary))?;
-        file.sync_all()
-            .map_err(StoreError::io("sync", &temporary))?;
         let path = dir.join(NAME);
-        fs::rename(&temporary, &path).map_err(StoreError::io("replace", &path))?;
-        sync_folder(dir)
+        let published = self
+            .write(&temporary)
+            .and_then(|()| fs::rename(&temporary, &path).map_err(StoreError::io("replace", &path)));
+        if published.is_err() {
+            // What cannot be removed now is removed by the next writer.
+            let _ = fs::remove_file(&temporary);
+        }
+        published
+    }
+
+    fn write(&self, path: &Path) -> Result<(), StoreError> {
+        let mut file = File::create(path).map_err(StoreError::io("create", path))?;
+        file.write_all(&self.to_bytes())
+            .map_err(StoreError::io("write", path))?;
+        file.sync_all().map_err(StoreError::io("sync", path))
     }
 
     fn to_bytes(&self) -> Vec<u8> {
@@ -138,6 +147,12 @@ pub(crate) fn version_path(dir: &Path, version: u64) -> PathBuf {
 pub(crate) fn sync_folder(dir: &Path) -> Result<(), StoreError> {
     let folder = File::open(dir).map_err(StoreError::io("open", dir))?;
     folder.sync_all().map_err(StoreError::io("sync", dir))
+}
+
+/// Whether this is a name that a writer gives to something unpublished.
+pub(crate) fn is_leftover_name(name: &str) -> bool {
+    let version = name.strip_prefix('v').map(str::parse::<u64>);
+    matches!(version, Some(Ok(_))) || name == TEMPORARY_NAME
 }
 
 /// Removes what dead writers have left: every version but the current, and a manifest that was

@@ -18,6 +18,7 @@ use crate::quad_table::{self, QuadTable};
 use crate::snapshot::{Snapshot, Version, extents_of};
 use crate::statistics::{self, StoreStatistics};
 use crate::table::{self, Table, TableDefinition, TableWriter, TypeClass};
+use crate::writers::Registration;
 use basalt_rdf::TermId;
 use basalt_rdf::qualifiers::Qualifiers;
 use std::fs;
@@ -43,6 +44,8 @@ impl Drop for Unpublished {
 #[derive(Debug)]
 pub struct VersionWriter {
     unpublished: Unpublished,
+    /// Of a writer on disk.
+    registration: Option<Registration>,
     folder: Folder,
     number: u64,
     /// The store folder and its current version, if on disk.
@@ -66,17 +69,24 @@ impl VersionWriter {
     /// Starts a version of the store whose lock the caller holds.
     pub fn create_locked(lock: Arc<StoreLock>) -> Result<Self, StoreError> {
         let dir = lock.path().to_path_buf();
+        let registration = Registration::new(&dir)?;
         let current = match Manifest::read(&dir) {
             Ok(manifest) => Some(manifest.version),
             Err(StoreError::NotAStore { .. }) => None,
             Err(error) => return Err(error),
         };
+        // The writer before may have died between making its manifest current and making that
+        // durable; until it is, what the manifest before names is no leftover.
+        manifest::sync_folder(&dir)?;
         manifest::remove_leftovers(&dir, current)?;
         let number = current.unwrap_or(0) + 1;
         let path = version_path(&dir, number);
         fs::create_dir(&path).map_err(StoreError::io("create", &path))?;
         let folder = Folder::directory(&path);
-        Ok(Self::new(folder, number, Some((dir, current)), Some(lock)))
+        Ok(Self {
+            registration: Some(registration),
+            ..Self::new(folder, number, Some((dir, current)), Some(lock))
+        })
     }
 
     fn new(
@@ -89,6 +99,7 @@ impl VersionWriter {
             unpublished: Unpublished {
                 path: folder.path().map(Into::into),
             },
+            registration: None,
             folder,
             number,
             dir,
@@ -158,11 +169,13 @@ impl VersionWriter {
         drop(quads);
         let manifest = Manifest::new(self.number, self.tables, self.folder.finished());
         let version = Version::open(self.folder.clone(), manifest)?;
-        if let Some((dir, previous)) = &self.dir {
+        if let (Some((dir, previous)), Some(registration)) = (&self.dir, &self.registration) {
             manifest::sync_folder(&version_path(dir, self.number))?;
             manifest::sync_folder(dir)?;
-            version.manifest.publish(dir)?;
+            registration.publish(|| version.manifest.publish(dir))?;
+            // From here on the version is current, whatever goes wrong.
             self.unpublished.path = None;
+            manifest::sync_folder(dir)?;
             if let Some(previous) = previous {
                 // What cannot be removed now is removed by the next writer.
                 let _ = fs::remove_dir_all(version_path(dir, *previous));

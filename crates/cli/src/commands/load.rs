@@ -1,6 +1,7 @@
 //! `basalt load`: files into a store.
 
 use crate::error::CliError;
+use crate::interrupt::unless_stopped;
 use crate::output::{message, write_stdout};
 use crate::progress::LoadProgress;
 use crate::values::{graph_format, show_bytes, show_count};
@@ -75,7 +76,8 @@ impl Load {
             ..LoadOptions::default()
         };
         let progress = LoadProgress::new(plain_bytes(&self.files));
-        let report = progress.show_during(|| database.load(options, &progress))?;
+        let load = || database.load(options, &progress);
+        let report = progress.show_during(|| unless_stopped(&self.location, load))??;
         let seconds = start.elapsed().as_secs_f64();
         show_skipped(&report.skipped, report.skipped_lines);
         let bytes = database.check(CheckDepth::Quick)?.bytes;

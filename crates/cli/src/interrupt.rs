@@ -1,0 +1,50 @@
+//! Ctrl-C and SIGTERM during a load: its files are removed, and the store is what it was.
+//!
+//! Without this the process would end at once, which does the store no harm, but the files of the
+//! load would lie there until the next writer removes them.
+
+use crate::error::CliError;
+use crate::output::message;
+use basalt_engine::{Abandoned, Database};
+use basalt_server::{StopSignal, on_stop_signal};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Does work that writes to the store in a folder. A signal to stop gives up the writing, says so and
+/// ends the process; one that comes after the commit is too late and changes nothing.
+pub fn unless_stopped<T>(location: &Path, work: impl FnOnce() -> T) -> Result<T, CliError> {
+    // Held by the thread that gives up: the work, which then fails, must not report that as its own.
+    let ending = Arc::new(Mutex::new(()));
+    let held_by_signal = Arc::clone(&ending);
+    let folder = location.to_owned();
+    on_stop_signal(move |signal| {
+        let _ending = held_by_signal
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        give_up(&folder, signal);
+    })?;
+    let result = work();
+    drop(ending.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok(result)
+}
+
+fn give_up(folder: &Path, signal: StopSignal) {
+    let how = match signal {
+        StopSignal::Interrupt => "interrupted",
+        StopSignal::Terminate => "terminated",
+    };
+    match Database::abandon_load(folder) {
+        Ok(Abandoned::TooLate) => {
+            message(&format!("{how} after the commit: the load is complete"));
+            return;
+        }
+        Ok(Abandoned::Yes) => message(&format!(
+            "error: {how}; nothing was loaded, '{}' is as it was",
+            folder.display()
+        )),
+        Err(error) => message(&format!(
+            "error: {how}; nothing was loaded, but the next load has to clean up: {error}"
+        )),
+    }
+    std::process::exit(i32::from(signal.exit_code()));
+}
