@@ -5,8 +5,8 @@
 //! file `codex-m.nt.gz` in `BASALT_REAL_DATA_DIR`. Absent ones are left out, and it is said so. Texts are
 //! handed over in blocks, as a load does it.
 //!
-//! With `BASALT_BENCH_READER` naming one of the readers there is no timing: that reader reads the synthetic
-//! lines a fixed number of times, in [`counted_rounds`], for tools that count instructions.
+//! With `BASALT_BENCH_READER` naming one of the readers, that reader alone reads one input a fixed number of
+//! times, in [`counted_rounds`], for tools that count instructions: the file that was named, else the synthetic lines.
 //!
 //! Run as a test (`cargo test`) the input is tiny; all readers must find the same statements, always.
 
@@ -67,7 +67,7 @@ fn read_blocks(text: &str, take: &mut impl FnMut(QuadView<'_>)) -> u64 {
 
 fn read(text: &str) -> u64 {
     read_blocks(text, &mut |quad| {
-        black_box(quad);
+        black_box(&quad);
     })
 }
 
@@ -100,7 +100,7 @@ fn read_by_rio(text: &str) -> u64 {
     let mut count = 0;
     NTriplesParser::new(text.as_bytes())
         .parse_all(&mut |triple| -> Result<(), TurtleError> {
-            black_box(triple);
+            black_box(&triple);
             count += 1;
             Ok(())
         })
@@ -111,7 +111,7 @@ fn read_by_rio(text: &str) -> u64 {
 fn read_by_oxttl(text: &str) -> u64 {
     let mut count = 0;
     for triple in OxttlParser::new().for_slice(text) {
-        black_box(triple.expect("the lines are valid"));
+        black_box(&triple.expect("the lines are valid"));
         count += 1;
     }
     count
@@ -120,7 +120,7 @@ fn read_by_oxttl(text: &str) -> u64 {
 fn read_by_lenient_oxttl(text: &str) -> u64 {
     let mut count = 0;
     for triple in OxttlParser::new().lenient().for_slice(text) {
-        black_box(triple.expect("the lines are valid"));
+        black_box(&triple.expect("the lines are valid"));
         count += 1;
     }
     count
@@ -155,15 +155,34 @@ fn counted_rounds(reader: Reader, text: &str) -> u64 {
     (0..COUNTED_ROUNDS).map(|_| reader(black_box(text))).sum()
 }
 
-/// Reads the synthetic lines by the reader of this name, untimed, and says how many bytes these were.
+/// Reads the input by the reader of this name, and says how many bytes these were and how long it took.
 fn count_instructions(name: &str) {
-    let text = inputs::offers(5_000);
+    let input = inputs::named_or_synthetic();
+    let text = input.text.as_str();
     let found = READERS.iter().find(|(reader, _)| *reader == name);
-    let names = READERS.map(|(reader, _)| reader).join(", ");
-    let (_, reader) = found.unwrap_or_else(|| unreachable!("the readers are: {names}"));
-    let statement_count = counted_rounds(*reader, &text);
+    let (_, reader) = found.expect("one of the readers of this benchmark");
+    let before = processor_seconds();
+    let statement_count = counted_rounds(*reader, text);
     let byte_count = text.len() as u64 * COUNTED_ROUNDS;
-    eprintln!("{name}: {byte_count} bytes, {statement_count} statements");
+    eprintln!(
+        "{name}, {}: {byte_count} bytes, {statement_count} statements",
+        input.name
+    );
+    if let (Some(before), Some(after)) = (before, processor_seconds()) {
+        let megabytes = byte_count as f64 / 1e6 / (after - before);
+        eprintln!(
+            "{:.3} s of the processor, {megabytes:.0} MB/s",
+            after - before
+        );
+    }
+}
+
+/// The processor's time that this thread has had, where the system tells: waiting for a turn on a busy machine
+/// is not in it.
+fn processor_seconds() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds: u64 = text.split(' ').next()?.parse().ok()?;
+    Some(nanoseconds as f64 / 1e9)
 }
 
 /// Times all readers on one input, after checking that they find the same statements.

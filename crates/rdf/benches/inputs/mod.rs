@@ -30,6 +30,13 @@ pub fn all() -> Vec<Input> {
     inputs
 }
 
+/// The file that was named, else synthetic lines.
+pub fn named_or_synthetic() -> Input {
+    let path = std::env::var_os("BASALT_BENCH_FILE");
+    let file = path.and_then(|path| from_file("file", Path::new(&path)));
+    file.unwrap_or_else(|| synthetic(5_000))
+}
+
 /// Synthetic offers.
 pub fn synthetic(offer_count: usize) -> Input {
     Input {
@@ -39,7 +46,7 @@ pub fn synthetic(offer_count: usize) -> Input {
 }
 
 /// Offers of eight lines each.
-pub fn offers(count: usize) -> String {
+fn offers(count: usize) -> String {
     let mut text = String::new();
     for i in 0..count {
         let subject = format!("<{INSTANCES}Offer{i}>");

@@ -3,8 +3,8 @@
 //! Both questions have one answer, found in one pass over the bytes: all that an IRI may hold unescaped is
 //! skipped, sixteen bytes at once, and what stops the search is the closing bracket or one of few bytes that
 //! need a look: `#`, `%`, letters of other scripts. And IRIs in one place of a line, such as all predicates,
-//! mostly begin with the same words up to a slash or `#`: a [`KnownPrefix`] is compared, much faster than
-//! it could be checked again, and the search begins behind it.
+//! mostly begin with one of few texts up to a slash or `#`: these [`KnownPrefixes`] are compared, which is
+//! much faster than to check them again, and the search begins behind them.
 //!
 //! Invariant: what is taken here, [`oxrdf::NamedNodeRef::new`] takes too, and so does rio_turtle. What
 //! is not (user names, addresses in square brackets, rare letters) may still be an IRI.
@@ -20,29 +20,42 @@ const HTTP_MASK: u64 = u64::MAX >> 8;
 /// Scheme and slashes, as a number.
 const HTTPS: u64 = u64::from_le_bytes(*b"https://");
 
+/// Prefixes that are remembered for one place of a line; vocabularies in use at once are hardly more.
+const PREFIX_SLOTS: usize = 8;
+
+/// How the last IRIs in one place of a line began.
+#[derive(Default)]
+pub(super) struct KnownPrefixes<'t> {
+    /// The last prefix of each [slot](slot_of).
+    slots: [KnownPrefix<'t>; PREFIX_SLOTS],
+}
+
 /// How an IRI began that was checked before.
 #[derive(Clone, Copy, Default)]
-pub(super) struct KnownPrefix<'t> {
-    /// All from its first byte to a slash or `#` behind the host; empty if there was none.
+struct KnownPrefix<'t> {
+    /// All from its first byte to a slash or `#` behind the host, but not the whole IRI; empty if there
+    /// was none.
     bytes: &'t [u8],
     /// Whether that includes the `#` that an IRI may hold once.
     has_fragment: bool,
 }
 
-impl<'t> KnownPrefix<'t> {
-    /// Whether the bytes begin so.
-    #[inline]
-    fn begins(&self, bytes: &[u8]) -> bool {
-        begins_with(bytes, self.bytes)
-    }
+/// The slot for IRIs that begin so: a hash of the host and what is around it.
+#[inline]
+fn slot_of(head: &[u8; 24]) -> usize {
+    let (words, _) = head.as_chunks::<8>();
+    let mixed = u64::from_le_bytes(words[1]) ^ u64::from_le_bytes(words[2]).rotate_left(29);
+    (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 61) as usize % PREFIX_SLOTS
+}
 
+impl<'t> KnownPrefix<'t> {
     /// The longest prefix of a plain IRI that others may share.
     fn of(iri: &'t [u8]) -> Self {
         let Some(slashes) = memchr(b':', iri).filter(|at| iri[at + 1..].starts_with(b"//")) else {
             return Self::default();
         };
         let host = slashes + 3;
-        let end = memrchr2(b'/', b'#', &iri[host..]);
+        let end = memrchr2(b'/', b'#', &iri[host..iri.len().max(host + 1) - 1]);
         let host_end = memchr3(b'/', b'?', b'#', &iri[host..]);
         match (host_end, end) {
             (Some(host_end), Some(end)) if host_end <= end => {
@@ -73,10 +86,14 @@ pub(super) fn begins_with(bytes: &[u8], start: &[u8]) -> bool {
 pub(super) fn plain_iri_end<'t>(
     text: &'t str,
     start: usize,
-    known: &mut KnownPrefix<'t>,
+    known: &mut KnownPrefixes<'t>,
 ) -> Option<usize> {
     let bytes = text.as_bytes();
-    if known.begins(bytes.get(start..)?) {
+    let Some(head) = window_at(bytes, start) else {
+        return end_of_unknown(text, start);
+    };
+    let known = &mut known.slots[slot_of(head)];
+    if begins_with(&bytes[start..], known.bytes) {
         let stop = first_stop(bytes, start + known.bytes.len(), is_tail_stop);
         return end_from_stop(text, stop, known.has_fragment);
     }
@@ -171,26 +188,30 @@ fn letters_length(text: &str) -> Option<usize> {
     next.is_ascii().then_some(length)
 }
 
-/// All but letters, digits and `-._~!$&'()*+,;=:@/?`.
+/// 1 for all but letters, digits and `-._~!$&'()*+,;=:@/?`.
 #[inline]
-fn is_tail_stop(byte: u8) -> bool {
+fn is_tail_stop(byte: u8) -> u8 {
     // `[\]` and `{|}` are the same but for the bit of capital letters.
     let folded = byte | 0x20;
-    (byte.wrapping_sub(0x21) > 0x7E - 0x21)
-        | (folded.wrapping_sub(b'{') <= b'}' - b'{')
-        | (byte == b'"')
-        | (byte == b'#')
-        | (byte == b'%')
-        | (byte == b'<')
-        | (byte == b'>')
-        | (byte == b'^')
-        | (byte == b'`')
+    u8::from(byte.wrapping_sub(0x21) > 0x7E - 0x21)
+        | u8::from(folded.wrapping_sub(b'{') <= b'}' - b'{')
+        | u8::from(byte == b'"')
+        | u8::from(byte == b'#')
+        | u8::from(byte == b'%')
+        | u8::from(byte == b'<')
+        | u8::from(byte == b'>')
+        | u8::from(byte == b'^')
+        | u8::from(byte == b'`')
 }
 
-/// All of these, what ends a host, and what is no part of its name.
+/// 1 for all of these, what ends a host, and what is no part of its name.
 #[inline]
-fn is_host_stop(byte: u8) -> bool {
-    is_tail_stop(byte) | (byte == b'/') | (byte == b'?') | (byte == b':') | (byte == b'@')
+fn is_host_stop(byte: u8) -> u8 {
+    is_tail_stop(byte)
+        | u8::from(byte == b'/')
+        | u8::from(byte == b'?')
+        | u8::from(byte == b':')
+        | u8::from(byte == b'@')
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 
 use memchr::{memchr, memchr2};
 
-use super::iri::{KnownPrefix, begins_with, plain_iri_end};
+use super::iri::{KnownPrefixes, begins_with, plain_iri_end};
 use super::stops::{first_stop, skip_windows};
 use crate::reader::LineFormat;
 use crate::term_view::{LiteralView, QuadView, TermView};
@@ -38,16 +38,19 @@ pub(super) struct PlainLines<'t> {
     subject: Known<'t>,
     /// The last graph that was named.
     graph: Known<'t>,
-    /// How the last IRI in each place began.
+    /// How the last IRIs in each place began.
     prefixes: Prefixes<'t>,
 }
 
-/// How the last IRI in each place of a line began.
+/// How the last IRIs in each place of a line began.
 #[derive(Default)]
 struct Prefixes<'t> {
-    predicate: KnownPrefix<'t>,
-    object: KnownPrefix<'t>,
-    datatype: KnownPrefix<'t>,
+    /// Predicates.
+    predicate: KnownPrefixes<'t>,
+    /// Objects that are IRIs.
+    object: KnownPrefixes<'t>,
+    /// Datatypes of literals.
+    datatype: KnownPrefixes<'t>,
 }
 
 /// A term that was read before, as it was written.
@@ -56,8 +59,8 @@ struct Known<'t> {
     written: &'t [u8],
     /// What it means.
     term: TermView<'t>,
-    /// How the last IRI in this place began.
-    prefix: KnownPrefix<'t>,
+    /// How the last IRIs in this place began.
+    prefixes: KnownPrefixes<'t>,
 }
 
 impl Known<'_> {
@@ -66,7 +69,7 @@ impl Known<'_> {
         Self {
             written: &[],
             term: TermView::Iri(""),
-            prefix: KnownPrefix::default(),
+            prefixes: KnownPrefixes::default(),
         }
     }
 }
@@ -210,7 +213,7 @@ impl<'t> Cursor<'t> {
             return Some(known.term);
         }
         let term = match self.peek()? {
-            b'<' => TermView::Iri(self.iri(&mut known.prefix)?),
+            b'<' => TermView::Iri(self.iri(&mut known.prefixes)?),
             b'_' => TermView::Blank(self.blank_label()?),
             _ => return None,
         };
@@ -223,7 +226,7 @@ impl<'t> Cursor<'t> {
 
     /// An absolute IRI without escapes, between its brackets.
     #[inline]
-    fn iri(&mut self, known: &mut KnownPrefix<'t>) -> Option<&'t str> {
+    fn iri(&mut self, known: &mut KnownPrefixes<'t>) -> Option<&'t str> {
         if self.peek() != Some(b'<') {
             return None;
         }
@@ -262,7 +265,7 @@ impl<'t> Cursor<'t> {
     fn literal<'s>(
         &mut self,
         lexical: &'s mut String,
-        datatype: &mut KnownPrefix<'t>,
+        datatype: &mut KnownPrefixes<'t>,
     ) -> Option<LiteralView<'s>>
     where
         't: 's,
@@ -349,8 +352,11 @@ fn text_stop(bytes: &[u8], start: usize) -> usize {
 }
 
 #[inline]
-fn is_text_stop(byte: u8) -> bool {
-    (byte == b'"') | (byte == b'\\') | (byte == b'\n') | (byte == b'\r')
+fn is_text_stop(byte: u8) -> u8 {
+    u8::from(byte == b'"')
+        | u8::from(byte == b'\\')
+        | u8::from(byte == b'\n')
+        | u8::from(byte == b'\r')
 }
 
 /// Whether a language tag is of two or three letters, followed at most by a script of four letters

@@ -1,8 +1,8 @@
 //! The first byte of a class in a text, sixteen bytes at once.
 //!
 //! The innermost loops of the line reader. They are written for the compiler, which makes vector
-//! instructions of a loop over an array of bytes whose body is comparisons without a branch, and takes the
-//! sixteen answers as one number. A class is a function of a byte, and must be of that form.
+//! instructions of a loop over an array of bytes whose body is comparisons without a branch. A class is a
+//! function of a byte that gives 1 or 0, and must be of that form.
 //!
 //! Cost, for the classes of the reader and x86-64 without extensions: two to three instructions a byte for
 //! [`first_stop`], less than one for what [`skip_windows`] skips.
@@ -14,20 +14,24 @@ const LANES: usize = 16;
 ///
 /// The class must hold the line feed, which stands for whatever is behind the end of the text.
 #[inline]
-pub(super) fn first_stop(bytes: &[u8], mut at: usize, class: impl Fn(u8) -> bool) -> usize {
-    debug_assert!(class(b'\n') && at <= bytes.len());
+pub(super) fn first_stop(bytes: &[u8], mut at: usize, class: impl Fn(u8) -> u8) -> usize {
+    debug_assert!(class(b'\n') == 1 && at <= bytes.len());
     // Termination: each turn moves on.
     while let Some(lanes) = window_at::<LANES>(bytes, at) {
-        let stops = answers(lanes, &class);
-        if stops != 0 {
-            return at + first_yes(stops);
+        if let Some(first) = first_yes(lanes, &class) {
+            return at + first;
         }
         at += LANES;
     }
-    let rest = bytes.get(at..).unwrap_or_default();
-    let mut lanes = [b'\n'; LANES];
-    lanes[..rest.len()].copy_from_slice(rest);
-    at + first_yes(answers(&lanes, &class)).min(rest.len())
+    first_stop_at_end(bytes, at, class)
+}
+
+/// The same for a text that ends within a register.
+#[cold]
+#[inline(never)]
+fn first_stop_at_end(bytes: &[u8], at: usize, class: impl Fn(u8) -> u8) -> usize {
+    let found = bytes[at..].iter().position(|byte| class(*byte) == 1);
+    found.map_or(bytes.len(), |length| at + length)
 }
 
 /// Moves from `at` over windows of `N` bytes of which none is in the class.
@@ -35,11 +39,11 @@ pub(super) fn first_stop(bytes: &[u8], mut at: usize, class: impl Fn(u8) -> bool
 pub(super) fn skip_windows<const N: usize>(
     bytes: &[u8],
     mut at: usize,
-    class: impl Fn(u8) -> bool,
+    class: impl Fn(u8) -> u8,
 ) -> usize {
     // Termination: each turn moves on.
     while let Some(window) = window_at::<N>(bytes, at) {
-        if window.iter().fold(false, |any, &byte| any | class(byte)) {
+        if window.iter().fold(0, |any, &byte| any | class(byte)) != 0 {
             break;
         }
         at += N;
@@ -53,20 +57,16 @@ pub(super) fn window_at<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8;
     bytes.get(at..)?.first_chunk()
 }
 
-/// For each byte, the lowest first, a byte of ones if it is in the class.
+/// The first of the bytes that is in the class.
 #[inline]
-fn answers(lanes: &[u8; LANES], class: impl Fn(u8) -> bool) -> u128 {
+fn first_yes(lanes: &[u8; LANES], class: impl Fn(u8) -> u8) -> Option<usize> {
     let mut answers = [0; LANES];
     for (answer, byte) in answers.iter_mut().zip(lanes) {
-        *answer = u8::from(class(*byte)).wrapping_neg();
+        *answer = class(*byte);
     }
-    u128::from_le_bytes(answers)
-}
-
-/// The number of the first byte of ones; [`LANES`] if there is none.
-#[inline]
-fn first_yes(answers: u128) -> usize {
-    answers.trailing_zeros() as usize / 8
+    // All answers as one number: the first is lowest.
+    let answers = u128::from_le_bytes(answers);
+    (answers != 0).then(|| answers.trailing_zeros() as usize / 8)
 }
 
 #[cfg(test)]
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn the_first_stop_is_found_anywhere_in_texts_of_any_length() {
-        let class = |byte| byte == b'>' || byte == b'\n';
+        let class = |byte| u8::from(byte == b'>') | u8::from(byte == b'\n');
         for length in 0..150 {
             let mut text = vec![b'x'; length];
             assert_eq!(first_stop(&text, 0, class), length);

@@ -13,7 +13,7 @@ fn is_plain(iri: &str) -> bool {
     ];
     let found = ends.map(|end| {
         let line = format!("é<{iri}{end}");
-        let end = plain_iri_end(&line, 3, &mut KnownPrefix::default());
+        let end = plain_iri_end(&line, 3, &mut KnownPrefixes::default());
         assert!(end.is_none_or(|end| line.as_bytes()[end] == b'>'), "{line}");
         end == Some(3 + iri.len())
     });
@@ -80,7 +80,7 @@ fn any_byte_anywhere_is_taken_only_in_iris() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20_000))]
+    #![proptest_config(ProptestConfig::with_cases(8000))]
 
     #[test]
     fn plain_iris_are_iris(
@@ -90,5 +90,55 @@ proptest! {
     ) {
         let iri = format!("{scheme}{host}{tail}");
         prop_assert!(is_iri(&iri) || !is_plain(&iri), "{:?}", iri);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8000))]
+
+    #[test]
+    fn known_prefixes_change_nothing(
+        start in "http://example.org(:8?/?|[/#?a@%é]{0,3})|https://an.example.org/data/(1/|a#)?",
+        ends in proptest::collection::vec("[a-c]{0,20}([/?#:@]|%4?1?|é|[ <\\\\])?[a-c]{0,18}/?", 1..6),
+    ) {
+        let mut text = String::new();
+        let mut starts = Vec::new();
+        for end in &ends {
+            text.push('<');
+            starts.push(text.len());
+            text.push_str(&format!("{start}{end}> .\n"));
+        }
+        let mut known = KnownPrefixes::default();
+        for start in starts {
+            let with_known = plain_iri_end(&text, start, &mut known);
+            let without = plain_iri_end(&text, start, &mut KnownPrefixes::default());
+            prop_assert_eq!(with_known, without, "{:?} at {}", text, start);
+            if let Some(end) = with_known {
+                prop_assert!(is_iri(&text[start..end]), "{:?} at {}", text, start);
+            }
+        }
+    }
+}
+
+#[test]
+fn prefixes_are_known_to_the_last_separator_but_one() {
+    let prefix = |iri: &'static str| {
+        let known = KnownPrefix::of(iri.as_bytes());
+        let text = std::str::from_utf8(known.bytes).expect("ends behind a slash");
+        (text, known.has_fragment)
+    };
+    assert_eq!(prefix("http://e.org/a/b"), ("http://e.org/a/", false));
+    assert_eq!(prefix("http://e.org/a/b/"), ("http://e.org/a/", false));
+    assert_eq!(prefix("http://e.org/a#b"), ("http://e.org/a#", true));
+    assert_eq!(prefix("http://e.org/a#b/c"), ("http://e.org/a#b/", true));
+    assert_eq!(prefix("http://e.org?a/b"), ("http://e.org?a/", false));
+    for iri in [
+        "http://e.org/",
+        "http://e.org",
+        "http://",
+        "urn:a/b",
+        "urn:",
+    ] {
+        assert_eq!(prefix(iri), ("", false), "{iri}");
     }
 }
