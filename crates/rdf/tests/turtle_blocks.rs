@@ -90,13 +90,17 @@ const SPACES: &[&str] = &[
     " ", "\n", "\t", "\r\n", "  ", " # a . \" ' < { [ comment\n", "#.\r", "\n\n ", "",
 ];
 const IRIS: &[&str] = &[
-    "<http://e/a>", "<b>", "<#c.d>", "<../é#. >", "<http://e/\\u0061>", "<>", "p:a", "p:a.b.c", ":x", "q.r:y\\.",
-    "p:%41\\,z", ":", "p:é.", "base:PREFIX", "prefix:base", "p:1.", "p:a-b:c", "<?q=\\u003E>",
+    "<http://e/a>", "<b>", "<#c.d>", "<../é#.;>", "<http://e/\\u0061>", "<>", "p:a", "p:a.b.c", ":x", "q.r:y\\.",
+    "p:%41\\,z", ":", "p:é", "base:PREFIX", "prefix:base", "p:a-b:c",
 ];
 const LITERALS: &[&str] = &[
-    "1", "1.", "1.5", "1.e3", "-.5e-2", "+7", "true", "false", "\"a . b\"", "'c \\' . '", "\"\"", "''",
-    "\"\"\"long \" . \"\" \\\"\"\"\" . \n x\"\"\"", "'''é''. '\n''\\''''", "\"tag\"@EN", "'t' @de-AT", "\"x\"^^p:d",
-    "\"\\u00E9\" ^^ <http://e/d>", "\"#\"", "\"<\"@fr",
+    "1", "1.5", "1.e3", "-.5e-2", "+7", "true", "false", "\"a . b\"", "'c \\' . '", "\"\"", "''",
+    "\"\"\"long \" . \"\" \\\"\"\"\" . \n x\"\"\"", "'''é'''", "'''. '\n''\\''''", "\"tag\"@EN", "'t' @de-AT",
+    "\"x\"^^p:d", "\"\\u00E9\" ^^ <http://e/d>", "\"#\"", "\"<\"@fr",
+];
+/// Wrong nearly everywhere.
+const ODD_TERMS: &[&str] = &[
+    "1.", "p:é.", "p:1.", "<a b>", "<?q=\\u003E>", "'''a''''", "\"a\nb\"", "none:x", "<<<a> <b> <c>>>", "x",
 ];
 const DIRECTIVES: &[&str] = &[
     "@prefix p: <http://p/> .", "@prefix p: <rel#> .", "PREFIX : <http://d/>", "prefix q.r: <../q/>",
@@ -126,6 +130,9 @@ impl Maker<'_> {
     }
 
     fn object(&mut self, depth: usize) {
+        if self.choose(100) == 99 {
+            return self.put(ODD_TERMS);
+        }
         match self.choose(if depth > 3 { 5 } else { 8 }) {
             0 | 1 => self.put(IRIS),
             2 | 3 => self.put(LITERALS),
@@ -154,9 +161,10 @@ impl Maker<'_> {
             self.text += " ";
             self.object(depth);
             self.space();
+            // The choice for no choice left must end it.
             match self.choose(5) {
-                0 => self.text += "; ",
-                1 => {
+                4 => self.text += "; ",
+                3 => {
                     self.text += ", ";
                     self.object(depth);
                     self.text += " ";
@@ -169,7 +177,11 @@ impl Maker<'_> {
 
     fn triples(&mut self) {
         match self.choose(8) {
-            0 => self.object(2),
+            7 => {
+                self.text += "[";
+                self.predicates(2);
+                self.text += "]";
+            }
             1 => self.put(&["_:s", "[]", "_:riog00000002"]),
             _ => self.put(IRIS),
         }
@@ -205,7 +217,7 @@ impl Maker<'_> {
         const BITS: &[&[u8]] = &[
             b"", b".", b"\"", b" . ", b"<", b"}", b"{", b"#", b"\xFF", b"\xC3", b"\n", b"'''", b"[", b"@base",
         ];
-        for _ in 0..self.choose(3) {
+        for _ in 0..self.choose(6).saturating_sub(3) {
             let at = self.choose(bytes.len() + 1);
             let end = (at + self.choose(3)).min(bytes.len());
             let with = BITS[self.choose(BITS.len())];
@@ -221,7 +233,7 @@ fn document(choices: &[u16], is_trig: bool) -> Vec<u8> {
         text: String::new(),
         is_trig,
     };
-    let is_declared = maker.choose(4) > 0;
+    let is_declared = maker.choose(8) < 7;
     if is_declared {
         maker.text = "@prefix p: <http://p/> . @prefix : <http://e/#> .\nPREFIX q.r: <http://q/> \
             prefix base: <http://b/> @prefix prefix: <http://pp/>.\n"
@@ -264,7 +276,7 @@ fn random_documents_are_good_and_cut_often_enough() {
     let (mut good, mut cut, mut rest, mut quads) = (0, 0, 0, 0);
     let mut state = 1_u64;
     for i in 0..2_000 {
-        let choices: Vec<u16> = (0..80)
+        let choices: Vec<u16> = (0..140)
             .map(|_| {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 (state >> 40) as u16
@@ -298,11 +310,13 @@ fn long_graphs_are_cut_between_their_statements() {
         assert_eq!(actual, expected);
         assert!(taken.blocks > 8 && !taken.has_rest, "{taken:?}");
     }
-    // Another node each time, so there is one block.
-    let text = format!("@prefix : <http://e/> . [] {{\n{}}}\n", statement.repeat(40));
-    let (actual, taken) = in_blocks(text.as_bytes(), TurtleFormat::TriG, None, 200);
-    assert_eq!(actual, in_one_run(text.as_bytes(), TurtleFormat::TriG, None));
-    assert!(taken.blocks < 4 && !taken.has_rest, "{taken:?}");
+    // Another node each time, or more than a name: no cut inside.
+    for head in ["[]", ":a :b :c.GRAPH :g"] {
+        let text = format!("@prefix : <http://e/> .\n{head} {{\n{}}}\n", statement.repeat(40));
+        let (actual, taken) = in_blocks(text.as_bytes(), TurtleFormat::TriG, None, 200);
+        assert_eq!(actual, in_one_run(text.as_bytes(), TurtleFormat::TriG, None));
+        assert!(taken.blocks < 4 && !taken.has_rest, "{taken:?}");
+    }
 }
 
 #[test]
