@@ -87,28 +87,93 @@ struct Maker<'c> {
 }
 
 const SPACES: &[&str] = &[
-    " ", "\n", "\t", "\r\n", "  ", " # a . \" ' < { [ comment\n", "#.\r", "\n\n ", "",
+    " ",
+    "\n",
+    "\t",
+    "\r\n",
+    "  ",
+    " # a . \" ' < { [ comment\n",
+    "#.\r",
+    "\n\n ",
+    "",
 ];
 const IRIS: &[&str] = &[
-    "<http://e/a>", "<b>", "<#c.d>", "<../é#.;>", "<http://e/\\u0061>", "<>", "p:a", "p:a.b.c", ":x", "q.r:y\\.",
-    "p:%41\\,z", ":", "p:é", "base:PREFIX", "prefix:base", "p:a-b:c",
+    "<http://e/a>",
+    "<b>",
+    "<#c.d>",
+    "<../é#.;>",
+    "<http://e/\\u0061>",
+    "<>",
+    "p:a",
+    "p:a.b.c",
+    ":x",
+    "q.r:y\\.",
+    "p:%41\\,z",
+    ":",
+    "p:é",
+    "base:PREFIX",
+    "prefix:base",
+    "p:a-b:c",
 ];
 const LITERALS: &[&str] = &[
-    "1", "1.5", "1.e3", "-.5e-2", "+7", "true", "false", "\"a . b\"", "'c \\' . '", "\"\"", "''",
-    "\"\"\"long \" . \"\" \\\"\"\"\" . \n x\"\"\"", "'''é'''", "'''. '\n''\\''''", "\"tag\"@EN", "'t' @de-AT",
-    "\"x\"^^p:d", "\"\\u00E9\" ^^ <http://e/d>", "\"#\"", "\"<\"@fr",
+    "1",
+    "1.5",
+    "1.e3",
+    "-.5e-2",
+    "+7",
+    "true",
+    "false",
+    "\"a . b\"",
+    "'c \\' . '",
+    "\"\"",
+    "''",
+    "\"\"\"long \" . \"\" \\\"\"\"\" . \n x\"\"\"",
+    "'''é'''",
+    "'''. '\n''\\''''",
+    "\"tag\"@EN",
+    "'t' @de-AT",
+    "\"x\"^^p:d",
+    "\"\\u00E9\" ^^ <http://e/d>",
+    "\"#\"",
+    "\"<\"@fr",
 ];
 /// Wrong nearly everywhere.
 const ODD_TERMS: &[&str] = &[
-    "1.", "p:é.", "p:1.", "<a b>", "<?q=\\u003E>", "'''a''''", "\"a\nb\"", "none:x", "<<<a> <b> <c>>>", "x",
+    "1.",
+    "p:é.",
+    "p:1.",
+    "<a b>",
+    "<?q=\\u003E>",
+    "'''a''''",
+    "\"a\nb\"",
+    "none:x",
+    "<<<a> <b> <c>>>",
+    "x",
 ];
 const DIRECTIVES: &[&str] = &[
-    "@prefix p: <http://p/> .", "@prefix p: <rel#> .", "PREFIX : <http://d/>", "prefix q.r: <../q/>",
-    "@prefix : <> .", "@prefix base: <b:x> .", "@prefix\nprefix: # x >\n<http://f/>\n.", "@base <http://other/z> .",
-    "BASE <deeper/>", "base<../up#f>", "@base<http://base/x/y>.", "PREFIX p:<http://p/>BASE <http://h/>",
+    "@prefix p: <http://p/> .",
+    "@prefix p: <rel#> .",
+    "PREFIX : <http://d/>",
+    "prefix q.r: <../q/>",
+    "@prefix : <> .",
+    "@prefix base: <b:x> .",
+    "@prefix\nprefix: # x >\n<http://f/>\n.",
+    "@base <http://other/z> .",
+    "BASE <deeper/>",
+    "base<../up#f>",
+    "@base<http://base/x/y>.",
+    "PREFIX p:<http://p/>BASE <http://h/>",
 ];
 const GRAPHS: &[&str] = &[
-    "GRAPH <http://g/1>", "<g2>", "p:g", "_:g", "[]", "graph # c\n :g", "", "GRAPH [ ]", "GRAPH\n_:g",
+    "GRAPH <http://g/1>",
+    "<g2>",
+    "p:g",
+    "_:g",
+    "[]",
+    "graph # c\n :g",
+    "",
+    "GRAPH [ ]",
+    "GRAPH\n_:g",
 ];
 
 impl Maker<'_> {
@@ -215,7 +280,8 @@ impl Maker<'_> {
     fn damaged(&mut self) -> Vec<u8> {
         let mut bytes = std::mem::take(&mut self.text).into_bytes();
         const BITS: &[&[u8]] = &[
-            b"", b".", b"\"", b" . ", b"<", b"}", b"{", b"#", b"\xFF", b"\xC3", b"\n", b"'''", b"[", b"@base",
+            b"", b".", b"\"", b" . ", b"<", b"}", b"{", b"#", b"\xFF", b"\xC3", b"\n", b"'''",
+            b"[", b"@base",
         ];
         for _ in 0..self.choose(6).saturating_sub(3) {
             let at = self.choose(bytes.len() + 1);
@@ -278,7 +344,9 @@ fn random_documents_are_good_and_cut_often_enough() {
     for i in 0..2_000 {
         let choices: Vec<u16> = (0..140)
             .map(|_| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
                 (state >> 40) as u16
             })
             .collect();
@@ -312,9 +380,15 @@ fn long_graphs_are_cut_between_their_statements() {
     }
     // Another node each time, or more than a name: no cut inside.
     for head in ["[]", ":a :b :c.GRAPH :g"] {
-        let text = format!("@prefix : <http://e/> .\n{head} {{\n{}}}\n", statement.repeat(40));
+        let text = format!(
+            "@prefix : <http://e/> .\n{head} {{\n{}}}\n",
+            statement.repeat(40)
+        );
         let (actual, taken) = in_blocks(text.as_bytes(), TurtleFormat::TriG, None, 200);
-        assert_eq!(actual, in_one_run(text.as_bytes(), TurtleFormat::TriG, None));
+        assert_eq!(
+            actual,
+            in_one_run(text.as_bytes(), TurtleFormat::TriG, None)
+        );
         assert!(taken.blocks < 4 && !taken.has_rest, "{taken:?}");
     }
 }
@@ -322,8 +396,17 @@ fn long_graphs_are_cut_between_their_statements() {
 #[test]
 fn errors_keep_their_place_and_their_line() {
     let good = "<http://e/é> <http://e/p> \"x\" . ".repeat(20);
-    for bad in ["<a", "<http://e/a> ?", "<http://e/a> x:y 1 .", "<< <a:a> <a:b> 1 >>", "\u{1F600}"] {
-        for text in [format!("{good}\n\n{good}{bad}"), format!("{good}{bad} .\n{good}")] {
+    for bad in [
+        "<a",
+        "<http://e/a> ?",
+        "<http://e/a> x:y 1 .",
+        "<< <a:a> <a:b> 1 >>",
+        "\u{1F600}",
+    ] {
+        for text in [
+            format!("{good}\n\n{good}{bad}"),
+            format!("{good}{bad} .\n{good}"),
+        ] {
             for format in [TurtleFormat::Turtle, TurtleFormat::TriG] {
                 let expected = in_one_run(text.as_bytes(), format, None);
                 assert!(expected.1.is_some(), "{bad}");
@@ -351,7 +434,10 @@ impl Read for Failing<'_> {
 #[test]
 fn failed_reads_come_behind_the_quads_and_errors_in_front_of_them() {
     let good = "<a:a> <a:b> <a:c> .\n".repeat(9);
-    for (text, message) in [(good.clone(), "the disk is gone"), (good + "<a:a> ?", "'?'")] {
+    for (text, message) in [
+        (good.clone(), "the disk is gone"),
+        (good + "<a:a> ?", "'?'"),
+    ] {
         let expected = in_one_run(Failing(text.as_bytes()), TurtleFormat::Turtle, None);
         assert_eq!(expected.0.len(), 9);
         for block_bytes in [1, 50, 1_000] {
@@ -372,7 +458,14 @@ fn labels_made_up_differ_from_block_to_block_and_from_written_ones() {
             labels.insert(term.to_string());
         }
     };
-    let taken = read_in_blocks(text.as_bytes(), TurtleFormat::Turtle, None, 60, 4, &mut take);
+    let taken = read_in_blocks(
+        text.as_bytes(),
+        TurtleFormat::Turtle,
+        None,
+        60,
+        4,
+        &mut take,
+    );
     assert!(taken.is_ok_and(|taken| taken.blocks > 9));
     assert_eq!(labels.len(), 31, "{labels:?}");
 }

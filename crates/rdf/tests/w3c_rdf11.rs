@@ -64,8 +64,15 @@ fn read_blocks(
     let text = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut quads = Vec::new();
     let mut take = |quad: QuadView<'_>| quads.push(shown(quad));
-    read_in_blocks(text.as_slice(), format, Some(base), block_bytes, 2, &mut take)
-        .map_err(|error| error.to_string())?;
+    read_in_blocks(
+        text.as_slice(),
+        format,
+        Some(base),
+        block_bytes,
+        2,
+        &mut take,
+    )
+    .map_err(|error| error.to_string())?;
     Ok(quads)
 }
 
@@ -130,7 +137,8 @@ fn run(entry: &Entry, folder: &Path, home: &str, format: GraphFormat) -> Result<
         for block_bytes in [1, 64] {
             let blocks = read_blocks(&local(&entry.action), format, &entry.action, block_bytes);
             match (&outcome, blocks) {
-                (Ok(one), Ok(blocks)) if one.len() == blocks.len() && is_isomorphic(one, &blocks) => {}
+                (Ok(one), Ok(blocks))
+                    if one.len() == blocks.len() && is_isomorphic(one, &blocks) => {}
                 (Err(one), Err(blocks)) if *one == blocks => {}
                 (_, blocks) => return Err(format!("in blocks of {block_bytes} bytes: {blocks:?}")),
             }

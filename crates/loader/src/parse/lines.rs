@@ -68,9 +68,7 @@ impl LineJob {
         let put = self.parse(pool, encoder, scratch).and_then(|quads| {
             let (count, bytes) = (quads.len() as u64, self.block.bytes.len() as u64);
             pool.context.progress.advance(count, bytes);
-            pool.context
-                .quads
-                .put(self.input.scope, self.number, quads)
+            pool.context.quads.put(self.input.scope, self.number, quads)
         });
         if let Err(error) = put {
             pool.failure.report(self.place(), error);

@@ -61,7 +61,11 @@ fn turtle(statements: usize) -> String {
     let mut text = String::new();
     for i in 0..statements {
         if i % 1_000 == 0 {
-            text += &format!("@prefix v: <http://v/{}#> .\n@base <http://b{}/> .\n", i % 3, i % 7);
+            text += &format!(
+                "@prefix v: <http://v/{}#> .\n@base <http://b{}/> .\n",
+                i % 3,
+                i % 7
+            );
         }
         text += &format!(
             "<s{i}> v:name \"statement no. {i} . with \\\"quotes\\\"\"@EN, 'x{i}' ;\n  v:link _:n{} ;\n  \
@@ -90,7 +94,13 @@ fn turtle_in_blocks_is_the_document() {
         Ok::<(), Infallible>(())
     };
     let format = GraphFormat::Turtle;
-    let whole = read_document(text.as_bytes(), format, None, &mut sink, &mut ControlFlow::Break);
+    let whole = read_document(
+        text.as_bytes(),
+        format,
+        None,
+        &mut sink,
+        &mut ControlFlow::Break,
+    );
     whole.expect("good Turtle");
     let texts = [Text("a.ttl".to_owned(), format, text)];
     let (one, report) = load_texts(&texts, 1, &NoProgress).expect("loads");
@@ -167,11 +177,18 @@ fn inputs_at_once_load_as_one_after_the_other() {
 fn the_first_error_in_the_order_of_the_inputs_ends_the_load() {
     let late = turtle(20_000) + "<a> <b> oops .\n" + &turtle(3_000);
     let bad = |name: &str| Text(name.to_owned(), GraphFormat::NTriples, "bad\n".to_owned());
-    let texts = [Text("late.ttl".to_owned(), GraphFormat::Turtle, late), bad("b.nt"), bad("c.nt")];
+    let texts = [
+        Text("late.ttl".to_owned(), GraphFormat::Turtle, late),
+        bad("b.nt"),
+        bad("c.nt"),
+    ];
     let mut sink = |_: QuadView<'_>| Ok::<(), Infallible>(());
     let text = texts[0].2.as_bytes();
     let whole = read_document(text, texts[0].1, None, &mut sink, &mut ControlFlow::Break);
-    let expected = whole.expect_err("bad Turtle").in_file("late.ttl").to_string();
+    let expected = whole
+        .expect_err("bad Turtle")
+        .in_file("late.ttl")
+        .to_string();
     for threads in [1, 3] {
         let error = load_texts(&texts, threads, &NoProgress).expect_err("bad inputs");
         assert_eq!(error.to_string(), expected, "{threads} threads");
@@ -183,7 +200,11 @@ fn the_first_error_in_the_order_of_the_inputs_ends_the_load() {
 #[test]
 fn inputs_that_cannot_be_opened_fail_in_their_turn() {
     let good = Text("good.ttl".to_owned(), GraphFormat::Turtle, turtle(3_000));
-    let bad = Text("bad.ttl".to_owned(), GraphFormat::Turtle, turtle(9_000) + "<");
+    let bad = Text(
+        "bad.ttl".to_owned(),
+        GraphFormat::Turtle,
+        turtle(9_000) + "<",
+    );
     for (first, message) in [(good, "'/no/such.nt' does not exist"), (bad, "bad.ttl:")] {
         let Text(name, format, text) = first;
         let options = LoadOptions {

@@ -129,7 +129,9 @@ impl TurtleJob {
             Ok(())
         });
         quads.shrink_to_fit();
-        let Some(block) = self.block.take() else { return };
+        let Some(block) = self.block.take() else {
+            return;
+        };
         let slot = match verdict {
             Ok(BlockVerdict::Good(_)) => Slot::Parsed(block, quads),
             Ok(BlockVerdict::Doubtful) => Slot::Bad(block),

@@ -398,7 +398,9 @@ fn repeatable(head: &[u8]) -> Option<Arc<str>> {
         return None;
     }
     let head = std::str::from_utf8(head).ok()?.trim_ascii();
-    let keyword = head.get(..5).filter(|word| word.eq_ignore_ascii_case("GRAPH"));
+    let keyword = head
+        .get(..5)
+        .filter(|word| word.eq_ignore_ascii_case("GRAPH"));
     let name = match head.as_bytes().get(5) {
         Some(b' ' | b'\t' | b'\r' | b'\n' | b'<') if keyword.is_some() => head[5..].trim_ascii(),
         _ => head,
@@ -406,7 +408,9 @@ fn repeatable(head: &[u8]) -> Option<Arc<str>> {
     // A bracket makes another node each time; the other bytes would stand between names.
     let is_one_name = match name.strip_prefix('<') {
         Some(iri) => iri.find('>') == Some(iri.len().wrapping_sub(1)),
-        None => !name.contains(|c: char| c.is_ascii_whitespace() || "<>\"'[](){},;#@\\".contains(c)),
+        None => {
+            !name.contains(|c: char| c.is_ascii_whitespace() || "<>\"'[](){},;#@\\".contains(c))
+        }
     };
     is_one_name.then(|| head.replace(['\n', '\r'], " ").into())
 }

@@ -90,7 +90,10 @@ impl TurtleScanner {
         // Termination: each turn passes a token or returns.
         loop {
             if !self.is_start {
-                match text[self.at..].iter().position(|byte| SPECIAL[usize::from(*byte)]) {
+                match text[self.at..]
+                    .iter()
+                    .position(|byte| SPECIAL[usize::from(*byte)])
+                {
                     Some(length) => self.at += length,
                     None => {
                         self.at = text.len();
@@ -412,8 +415,15 @@ mod tests {
             })
             .collect();
         let expected = [
-            "@prefix a.b: <x#y> .", "base <z>", "Prefix :<u>", "end G", "graph GRAPH <g> ", "end p", "graph end",
-            "graph [] ", "graph end",
+            "@prefix a.b: <x#y> .",
+            "base <z>",
+            "Prefix :<u>",
+            "end G",
+            "graph GRAPH <g> ",
+            "end p",
+            "graph end",
+            "graph [] ",
+            "graph end",
         ];
         assert_eq!(found, expected);
     }
@@ -421,7 +431,16 @@ mod tests {
     #[test]
     fn wrong_texts_are_doubtful() {
         for text in [
-            "<a\n", "\"a\n", "[ . ", ") ", "{ ", "@pre xy", "@prefix <a> .", "@base <a> ;", "BASE x ", "prefix :< a\n",
+            "<a\n",
+            "\"a\n",
+            "[ . ",
+            ") ",
+            "{ ",
+            "@pre xy",
+            "@prefix <a> .",
+            "@base <a> ;",
+            "BASE x ",
+            "prefix :< a\n",
         ] {
             let found = events(text, false);
             assert_eq!(found.last(), Some(&Event::Doubt), "{text}");

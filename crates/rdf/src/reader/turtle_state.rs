@@ -151,7 +151,12 @@ mod tests {
     #[test]
     fn what_is_wrong_or_reserved_has_no_effect() {
         let state = TurtleState::default();
-        for text in ["@prefix x: <y> .", "@base <y> .", "@prefix x <z:> .", "PREFIX x: <z:> ."] {
+        for text in [
+            "@prefix x: <y> .",
+            "@base <y> .",
+            "@prefix x <z:> .",
+            "PREFIX x: <z:> .",
+        ] {
             assert_eq!(state.effect(text), None, "{text}");
         }
         assert_eq!(state.effect("@prefix basalt-end: <z:> ."), None);

@@ -155,8 +155,8 @@ pub(super) fn read_turtle_text<S: QuadSink>(
         (result, parser.prefixes().clone())
     } else {
         let mut parser = TurtleParser::new(source, None);
-        let result = parser
-            .parse_all(&mut |t| handover.take(t.subject, t.predicate.iri, t.object, None));
+        let result =
+            parser.parse_all(&mut |t| handover.take(t.subject, t.predicate.iri, t.object, None));
         (result, parser.prefixes().clone())
     };
     TurtleEnd {
