@@ -116,6 +116,11 @@ impl<'a> Encoder<'a> {
         Ok(encoder)
     }
 
+    /// Goes on with another input.
+    pub(crate) fn enter(&mut self, scope: u32) {
+        self.scope = scope;
+    }
+
     /// Encodes one quad.
     #[inline]
     pub(crate) fn encode(&mut self, quad: QuadView<'_>) -> Result<RawQuad, LoadError> {

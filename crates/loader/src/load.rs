@@ -17,7 +17,7 @@ use crate::gather::gather;
 use crate::numbering::{LiteralNumbers, ResourceNumbers, TermNumbers};
 use crate::old_version::{OLD_SCOPE, read_old_version};
 use crate::options::LoadOptions;
-use crate::parse::{ParseContext, parse_input};
+use crate::parse::{self, ParseContext};
 use crate::placement::Placement;
 use crate::progress::{Phase, Progress};
 use crate::quad_blocks::QuadBlocks;
@@ -105,9 +105,7 @@ fn parse_inputs(
         threads,
         progress,
     };
-    for (input, scope) in options.inputs.into_iter().zip(OLD_SCOPE + 1..) {
-        report.bytes_read += parse_input(&context, input, scope)?;
-    }
+    report.bytes_read += parse::parse_inputs(&context, options.inputs, OLD_SCOPE + 1)?;
     (report.skipped_lines, report.skipped) = skipped.into_report();
     Ok(WritePlan {
         threads,

@@ -1,34 +1,45 @@
-//! Reading the inputs: blocks of lines to worker threads, documents on this thread.
+//! Reading the inputs: several at once, each cut into blocks, all blocks parsed by the same threads.
 //!
-//! N-Triples and N-Quads are cut into blocks of whole lines; workers parse and encode them, and
-//! the blocks of quads are put back in the order of the text. The other syntaxes cannot be cut, so
-//! this thread parses them while nothing else runs. Every input is a scope of blank nodes of its
-//! own.
+//! Reader threads take the inputs in order. A reader cuts lines, Turtle and TriG into blocks and sends them to
+//! the worker threads, which parse and encode; documents of RDF/XML and JSON-LD cannot be cut, so their reader
+//! parses them itself, while other inputs go on. The blocks of quads are put back in the order of the text. Every
+//! input is a scope of blank nodes of its own.
 //!
-//! Errors: the first bad line in the order of the text ends a strict load, whichever thread saw
-//! another one earlier; a lenient load counts bad lines and quotes some.
+//! Errors: the first one in the order of the inputs and of their text ends the load, whichever thread saw
+//! another one earlier ([`FirstFailure`]); a lenient load counts bad lines and quotes some.
+//!
+//! Threads: workers as the options say, and as many readers at most; a compressed input has one more. Memory: a block
+//! of text for each of them, and those on their way: about four blocks per thread.
+
+mod first_failure;
+mod lines;
+mod turtle;
+mod whole;
+
+#[cfg(test)]
+mod tests;
 
 use std::io::{self, Read};
-use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use basalt_rdf::reader::blocks::{Block, BlockReader};
-use basalt_rdf::reader::document::read_document;
+use basalt_rdf::GraphFormat;
 use basalt_rdf::reader::input::Input as OpenInput;
-use basalt_rdf::reader::lines::{LineScratch, parse_block};
-use basalt_rdf::{GraphFormat, LineFormat, QuadView, SyntaxError};
+use basalt_rdf::reader::lines::LineScratch;
+use basalt_rdf::reader::turtle_blocks::TurtleFormat;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use crate::encoder::{Encoder, RawQuad, Terms};
+use crate::encoder::{Encoder, Terms};
 use crate::error::LoadError;
 use crate::options::{Input, InputSource};
 use crate::progress::Progress;
 use crate::quad_blocks::QuadBlocks;
 use crate::skipped_lines::SkippedLines;
-
-/// Quads per block of a document.
-const DOCUMENT_BLOCK_QUADS: usize = 1 << 16;
+use first_failure::{FirstFailure, Place};
+use lines::{LineJob, cut_lines};
+use turtle::{TurtleJob, cut_turtle};
+use whole::read_whole;
 
 /// What all inputs are parsed with.
 pub(crate) struct ParseContext<'a> {
@@ -48,65 +59,171 @@ pub(crate) struct ParseContext<'a> {
     pub progress: &'a dyn Progress,
 }
 
-/// Parses one input and returns the bytes of its text. `scope` tells its blank nodes apart and is its
-/// place among the inputs.
-pub(crate) fn parse_input(
+/// Parses the inputs and returns the bytes of their text. `scope` tells the blank nodes of the first one apart and
+/// is its place among the inputs; the others follow.
+pub(crate) fn parse_inputs(
     context: &ParseContext<'_>,
-    input: Input,
+    inputs: Vec<Input>,
     scope: u32,
 ) -> Result<u64, LoadError> {
-    let open = match input.source {
-        InputSource::Path(path) => OpenInput::open(&path)?,
-        InputSource::Reader { name, reader } => OpenInput::from_reader(&name, None, reader)?,
+    let readers = reader_count(&inputs, context.threads);
+    let queue = Mutex::new(inputs.into_iter().zip(scope..));
+    let (jobs, job_queue) = bounded(context.threads);
+    let (emptied, empty) = bounded(context.threads * 2);
+    let pool = Pool {
+        context,
+        failure: FirstFailure::default(),
+        bytes: AtomicU64::new(0),
+        emptied,
+        empty,
     };
-    let name = open.name().to_owned();
-    let Some(format) = input.format.or_else(|| open.format()) else {
-        return Err(LoadError::UnknownFormat { name });
-    };
-    match format.line_format() {
-        Some(format) => LineParser::new(context, scope, format, &name).run(open),
-        None => parse_document(context, scope, format, &name, open),
+    let pool_ref = &pool;
+    let queue = &queue;
+    std::thread::scope(|threads| {
+        for _ in 0..context.threads {
+            let job_queue = job_queue.clone();
+            threads.spawn(move || pool_ref.work(job_queue));
+        }
+        drop(job_queue);
+        for _ in 1..readers {
+            let jobs = jobs.clone();
+            threads.spawn(move || pool_ref.read(queue, jobs));
+        }
+        // The workers end when the last reader drops its sender.
+        pool_ref.read(queue, jobs);
+    });
+    match pool.failure.into_error() {
+        Some(error) => Err(error),
+        None => Ok(pool.bytes.into_inner()),
     }
 }
 
-fn parse_document(
-    context: &ParseContext<'_>,
+/// How many inputs to read at once.
+fn reader_count(inputs: &[Input], threads: usize) -> usize {
+    let is_standard_input = |input: &&Input| match &input.source {
+        InputSource::Path(path) => path == Path::new("-"),
+        InputSource::Reader { .. } => false,
+    };
+    // Two readers of standard input would take the lines from each other.
+    match inputs.iter().filter(is_standard_input).count() {
+        0 | 1 => threads.min(inputs.len()).max(1),
+        _ => 1,
+    }
+}
+
+/// Inputs with their scopes.
+type InputQueue = Mutex<std::iter::Zip<std::vec::IntoIter<Input>, std::ops::RangeFrom<u32>>>;
+
+/// An input as its jobs know it.
+struct InputName {
+    /// Its scope of blank nodes and its place among the inputs.
     scope: u32,
-    format: GraphFormat,
-    name: &str,
-    open: OpenInput,
-) -> Result<u64, LoadError> {
-    let mut encoder = Encoder::new(context.terms, scope, context.graph)?;
-    let mut block: Vec<RawQuad> = Vec::new();
-    let mut place = 0;
-    let mut sink = |quad: QuadView<'_>| {
-        block.push(encoder.encode(quad)?);
-        if block.len() == DOCUMENT_BLOCK_QUADS {
-            context.progress.advance(block.len() as u64, 0);
-            context
-                .quads
-                .put(scope, place, std::mem::take(&mut block))?;
-            place += 1;
+    /// As the user named it.
+    name: String,
+}
+
+/// A block to parse.
+enum Job {
+    /// Lines.
+    Lines(LineJob),
+    /// Statements of Turtle or TriG.
+    Turtle(TurtleJob),
+}
+
+impl Job {
+    fn place(&self) -> Place {
+        match self {
+            Self::Lines(job) => job.place(),
+            Self::Turtle(job) => job.place(),
         }
-        Ok(())
-    };
-    let bytes = Arc::new(AtomicU64::new(0));
-    let reader = CountedReader {
-        inner: open.into_reader(),
-        bytes: Arc::clone(&bytes),
-    };
-    read_document(
-        reader,
-        format,
-        context.base,
-        &mut sink,
-        &mut ControlFlow::Break,
-    )
-    .map_err(|error| LoadError::from_read(error, name))?;
-    let bytes = bytes.load(Ordering::Relaxed);
-    context.progress.advance(block.len() as u64, bytes);
-    context.quads.put(scope, place, block)?;
-    Ok(bytes)
+    }
+}
+
+/// What readers and workers share.
+struct Pool<'a> {
+    context: &'a ParseContext<'a>,
+    /// What ends the load.
+    failure: FirstFailure,
+    /// Bytes of text read.
+    bytes: AtomicU64,
+    /// Memory that is free again.
+    emptied: Sender<Vec<u8>>,
+    /// The same, to be taken.
+    empty: Receiver<Vec<u8>>,
+}
+
+impl Pool<'_> {
+    /// The work of a reader: one input after the other.
+    fn read(&self, queue: &InputQueue, jobs: Sender<Job>) {
+        let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+        while let Some((input, scope)) = next() {
+            if self.failure.precedes((scope, 0)) {
+                return;
+            }
+            match self.read_input(input, scope, &jobs) {
+                Ok(bytes) => drop(self.bytes.fetch_add(bytes, Ordering::Relaxed)),
+                Err((number, error)) => self.failure.report((scope, number), error),
+            }
+        }
+    }
+
+    /// Reads one input and returns the bytes of its text, or what went wrong and in front of which block.
+    fn read_input(
+        &self,
+        input: Input,
+        scope: u32,
+        jobs: &Sender<Job>,
+    ) -> Result<u64, (usize, LoadError)> {
+        let open = match input.source {
+            InputSource::Path(path) => OpenInput::open(&path),
+            InputSource::Reader { name, reader } => OpenInput::from_reader(&name, None, reader),
+        };
+        let open = open.map_err(|error| (0, error.into()))?;
+        let name = open.name().to_owned();
+        let Some(format) = input.format.or_else(|| open.format()) else {
+            return Err((0, LoadError::UnknownFormat { name }));
+        };
+        let name = Arc::new(InputName { scope, name });
+        match format {
+            GraphFormat::Turtle => cut_turtle(self, &name, TurtleFormat::Turtle, open, jobs),
+            GraphFormat::TriG => cut_turtle(self, &name, TurtleFormat::TriG, open, jobs),
+            GraphFormat::RdfXml | GraphFormat::JsonLd => read_whole(self, &name, format, open),
+            GraphFormat::NTriples | GraphFormat::NQuads => match format.line_format() {
+                Some(format) => cut_lines(self, &name, format, open, jobs),
+                None => read_whole(self, &name, format, open),
+            },
+        }
+    }
+
+    /// The work of a worker: blocks in, quads out.
+    fn work(&self, jobs: Receiver<Job>) {
+        let encoder = Encoder::new(self.context.terms, 0, self.context.graph);
+        // Without an encoder all jobs are dropped, since no place is in front of this one.
+        let encoder = encoder.map_err(|error| self.failure.report((0, 0), error));
+        let Ok(mut encoder) = encoder else {
+            return jobs.into_iter().for_each(drop);
+        };
+        let mut scratch = LineScratch::new();
+        for job in jobs {
+            if self.failure.precedes(job.place()) {
+                continue;
+            }
+            match job {
+                Job::Lines(job) => job.run(self, &mut encoder, &mut scratch),
+                Job::Turtle(job) => job.run(self, &mut encoder),
+            }
+        }
+    }
+
+    /// Memory for a block, used before if there is any.
+    fn memory(&self) -> Vec<u8> {
+        self.empty.try_recv().unwrap_or_default()
+    }
+
+    /// Gives memory back; when nobody needs any it is simply freed.
+    fn recycle(&self, memory: Vec<u8>) {
+        let _ = self.emptied.try_send(memory);
+    }
 }
 
 /// Counts the bytes that a reader gives.
@@ -115,163 +232,21 @@ struct CountedReader<R> {
     bytes: Arc<AtomicU64>,
 }
 
+impl<R: Read> CountedReader<R> {
+    fn new(inner: R) -> (Self, Arc<AtomicU64>) {
+        let bytes = Arc::<AtomicU64>::default();
+        let reader = Self {
+            inner,
+            bytes: Arc::clone(&bytes),
+        };
+        (reader, bytes)
+    }
+}
+
 impl<R: Read> Read for CountedReader<R> {
     fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(target)?;
         self.bytes.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
-    }
-}
-
-/// Parses one input of a line format on worker threads.
-struct LineParser<'a> {
-    context: &'a ParseContext<'a>,
-    scope: u32,
-    format: LineFormat,
-    name: &'a str,
-    /// The place of the first block that failed; later ones need not be parsed.
-    failed_place: AtomicUsize,
-    /// What ended the load, with the place of the block.
-    failure: Mutex<Option<(usize, LoadError)>>,
-}
-
-impl<'a> LineParser<'a> {
-    fn new(context: &'a ParseContext<'a>, scope: u32, format: LineFormat, name: &'a str) -> Self {
-        Self {
-            context,
-            scope,
-            format,
-            name,
-            failed_place: AtomicUsize::new(usize::MAX),
-            failure: Mutex::default(),
-        }
-    }
-
-    fn run(self, open: OpenInput) -> Result<u64, LoadError> {
-        let (full, blocks) = bounded(self.context.threads);
-        let (emptied, empty) = bounded(self.context.threads * 2);
-        let this = &self;
-        let read = std::thread::scope(|scope| {
-            for _ in 0..this.context.threads {
-                let (blocks, emptied) = (blocks.clone(), emptied.clone());
-                scope.spawn(move || this.work(blocks, emptied));
-            }
-            drop(blocks);
-            this.cut(open, full, empty)
-        });
-        let failure = self.failure.into_inner();
-        match failure.unwrap_or_else(PoisonError::into_inner) {
-            Some((_, error)) => Err(error),
-            None => read,
-        }
-    }
-
-    /// Reads the text and hands out blocks; returns the bytes read.
-    fn cut(
-        &self,
-        open: OpenInput,
-        full: Sender<(usize, Block)>,
-        empty: Receiver<Vec<u8>>,
-    ) -> Result<u64, LoadError> {
-        let mut reader = BlockReader::new(open.into_reader());
-        let mut bytes = 0;
-        for place in 0.. {
-            let memory = empty.try_recv().unwrap_or_default();
-            let next = reader.next_block(memory);
-            let next = next.map_err(|source| LoadError::Read {
-                file: self.name.to_owned(),
-                source,
-            })?;
-            let Some(block) = next else { break };
-            bytes += block.bytes.len() as u64;
-            if self.failed_place.load(Ordering::Relaxed) < place
-                || full.send((place, block)).is_err()
-            {
-                break;
-            }
-        }
-        Ok(bytes)
-    }
-
-    /// The work of one thread: blocks in, quads out.
-    fn work(&self, blocks: Receiver<(usize, Block)>, emptied: Sender<Vec<u8>>) {
-        let mut encoder = match Encoder::new(self.context.terms, self.scope, self.context.graph) {
-            Ok(encoder) => encoder,
-            Err(error) => return self.fail(0, error),
-        };
-        let mut scratch = LineScratch::new();
-        for (place, block) in blocks {
-            if self.failed_place.load(Ordering::Relaxed) < place {
-                continue;
-            }
-            let parsed = self.parse(place, &block, &mut scratch, &mut encoder);
-            let put = parsed.and_then(|quads| {
-                self.context
-                    .progress
-                    .advance(quads.len() as u64, block.bytes.len() as u64);
-                self.context.quads.put(self.scope, place, quads)
-            });
-            if let Err(error) = put {
-                self.fail(place, error);
-            }
-            // When nobody waits for empty memory it is simply freed.
-            let _ = emptied.try_send(block.bytes);
-        }
-    }
-
-    fn parse(
-        &self,
-        place: usize,
-        block: &Block,
-        scratch: &mut LineScratch,
-        encoder: &mut Encoder<'_>,
-    ) -> Result<Vec<RawQuad>, LoadError> {
-        // A line of BSBM has some 260 bytes, the shortest sensible ones a quarter of that.
-        let mut quads = Vec::with_capacity(block.bytes.len() / 128);
-        let mut sink = |quad: QuadView<'_>| -> Result<(), LoadError> {
-            quads.push(encoder.encode(quad)?);
-            Ok(())
-        };
-        let mut too_many = None;
-        let mut on_error = |error: SyntaxError| {
-            let Some(skipped) = self.context.skipped else {
-                return ControlFlow::Break(error);
-            };
-            match skipped.skip(self.scope, place, error, self.name) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(last) => {
-                    too_many = Some(last.count);
-                    ControlFlow::Break(last.error)
-                }
-            }
-        };
-        let result = parse_block(
-            &block.bytes,
-            self.format,
-            block.first_line,
-            scratch,
-            &mut sink,
-            &mut on_error,
-        );
-        match result.map_err(|error| LoadError::from_read(error, self.name)) {
-            Ok(_) => {
-                quads.shrink_to_fit();
-                Ok(quads)
-            }
-            Err(LoadError::Syntax(last)) => match too_many {
-                Some(count) => Err(LoadError::TooManyErrors { count, last }),
-                None => Err(LoadError::Syntax(last)),
-            },
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Remembers the failure that comes first in the text.
-    fn fail(&self, place: usize, error: LoadError) {
-        self.failed_place.fetch_min(place, Ordering::Relaxed);
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        if failure.as_ref().is_none_or(|(first, _)| place < *first) {
-            *failure = Some((place, error));
-        }
     }
 }

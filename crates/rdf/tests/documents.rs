@@ -104,7 +104,8 @@ fn errors_of_rdf_xml_have_a_place_and_quote() {
     );
     let error = read("no element", GraphFormat::RdfXml).expect_err("no XML");
     assert!(error.contains("f:1:1: "), "{error}");
-    let error = read(b"<a>\n\xFF</a>".as_slice(), GraphFormat::RdfXml).expect_err("no UTF-8");
+    let text = [OPEN.as_bytes(), b">\n\xFF</rdf:RDF>"].concat();
+    let error = read(text, GraphFormat::RdfXml).expect_err("no UTF-8");
     assert!(
         error.starts_with("f:2:1: the byte 0xFF is not UTF-8"),
         "{error}"

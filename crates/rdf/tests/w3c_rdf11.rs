@@ -2,7 +2,10 @@
 //!
 //! The suites are not part of the project: `RDF_TESTS_DIR` names the folder of `rdf-tests`, by default
 //! `../shared/data/w3c` beside the workspace; where it is absent the tests say that they are skipped.
-//! Every entry must pass; [`IGNORED`] lists exceptions with their reasons.
+//! Every entry must pass; [`IGNORED`] lists exceptions with their reasons. Turtle and TriG are read in one run and in
+//! tiny blocks.
+
+mod in_blocks;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::convert::Infallible;
@@ -10,7 +13,9 @@ use std::path::{Path, PathBuf};
 
 use basalt_rdf::reader::document::read_document;
 use basalt_rdf::reader::lines::strict;
+use basalt_rdf::reader::turtle_blocks::TurtleFormat;
 use basalt_rdf::{GraphFormat, QuadView, ReadError, TermView};
+use in_blocks::read_in_blocks;
 
 /// Names of entries that are not run, with the reason.
 const IGNORED: &[(&str, &str)] = &[
@@ -41,19 +46,45 @@ fn read(path: &Path, format: GraphFormat, base: &str) -> Result<Vec<Quad>, Strin
     let text = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut quads = Vec::new();
     let mut sink = |quad: QuadView<'_>| {
-        let shown = |term: TermView<'_>| term.to_string();
-        let graph = quad.graph.map(shown).unwrap_or_default();
-        quads.push([
-            shown(quad.subject),
-            shown(quad.predicate),
-            shown(quad.object),
-            graph,
-        ]);
+        quads.push(shown(quad));
         Ok::<(), Infallible>(())
     };
     read_document(text.as_slice(), format, Some(base), &mut sink, &mut strict)
         .map_err(|error: ReadError<Infallible>| error.to_string())?;
     Ok(quads)
+}
+
+/// As [`read`], in blocks of so many bytes.
+fn read_blocks(
+    path: &Path,
+    format: TurtleFormat,
+    base: &str,
+    block_bytes: usize,
+) -> Result<Vec<Quad>, String> {
+    let text = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut quads = Vec::new();
+    let mut take = |quad: QuadView<'_>| quads.push(shown(quad));
+    read_in_blocks(
+        text.as_slice(),
+        format,
+        Some(base),
+        block_bytes,
+        2,
+        &mut take,
+    )
+    .map_err(|error| error.to_string())?;
+    Ok(quads)
+}
+
+fn shown(quad: QuadView<'_>) -> Quad {
+    let text = |term: TermView<'_>| term.to_string();
+    let graph = quad.graph.map(text).unwrap_or_default();
+    [
+        text(quad.subject),
+        text(quad.predicate),
+        text(quad.object),
+        graph,
+    ]
 }
 
 /// One entry of a manifest.
@@ -87,6 +118,14 @@ fn entries(manifest: &[Quad]) -> Vec<Entry> {
         .collect()
 }
 
+fn turtle_format(format: GraphFormat) -> Option<TurtleFormat> {
+    match format {
+        GraphFormat::Turtle => Some(TurtleFormat::Turtle),
+        GraphFormat::TriG => Some(TurtleFormat::TriG),
+        _ => None,
+    }
+}
+
 /// Runs one entry; the text says why it failed.
 fn run(entry: &Entry, folder: &Path, home: &str, format: GraphFormat) -> Result<(), String> {
     let local = |iri: &str| folder.join(iri.strip_prefix(home).expect("a file of the suite"));
@@ -94,6 +133,17 @@ fn run(entry: &Entry, folder: &Path, home: &str, format: GraphFormat) -> Result<
         return Err("its file is missing".to_owned());
     }
     let outcome = read(&local(&entry.action), format, &entry.action);
+    if let Some(format) = turtle_format(format) {
+        for block_bytes in [1, 64] {
+            let blocks = read_blocks(&local(&entry.action), format, &entry.action, block_bytes);
+            match (&outcome, blocks) {
+                (Ok(one), Ok(blocks))
+                    if one.len() == blocks.len() && is_isomorphic(one, &blocks) => {}
+                (Err(one), Err(blocks)) if *one == blocks => {}
+                (_, blocks) => return Err(format!("in blocks of {block_bytes} bytes: {blocks:?}")),
+            }
+        }
+    }
     if entry.kind.contains("Negative") {
         return match outcome {
             Ok(quads) => Err(format!("accepted with {} quads", quads.len())),

@@ -1,27 +1,22 @@
 //! Whole documents of any format, as a stream: Turtle and TriG by rio_turtle, RDF/XML and JSON-LD by
 //! oxrdfio (in a module of its own), the line formats by blocks on this thread.
 //!
-//! All but the line formats cannot be cut into independent pieces, so they are read by one thread and the first
-//! syntax error ends the document, also when reading leniently. Blank nodes without a label get labels from the
+//! This is one thread's way through a document; many threads read lines by [`blocks`](super::blocks) and
+//! [`lines`](super::lines), Turtle and TriG by [`turtle_blocks`](super::turtle_blocks). The first syntax error of all
+//! but the line formats ends the document, also when reading leniently. Blank nodes without a label get labels from the
 //! parser that differ from all labels of the document.
 //!
 //! Cost: memory for a chunk and for the longest statement; a fraction of the speed of the line formats.
 
-use std::cell::RefCell;
 use std::io::Read;
 use std::ops::ControlFlow;
-use std::rc::Rc;
 
 use oxrdf::NamedNodeRef;
-use rio_api::model::{GraphName, Literal, Subject, Term};
-use rio_api::parser::{ParseError, QuadsParser, TriplesParser};
-use rio_turtle::{TriGParser, TurtleError, TurtleParser};
 
 use super::blocks::BlockReader;
 use super::lines::{LineScratch, parse_block};
 use super::oxrdfio_documents::{read_json_ld, read_rdf_xml};
-use super::single_line::{QUOTED_TRIPLE, quad_view, rio_message};
-use super::turtle_source::{SourceLog, TurtleSource};
+use super::turtle_text::{TurtleText, read_turtle_text};
 use super::{GraphFormat, LineFormat, QuadSink, ReadError, SyntaxError};
 
 /// Reads a document to its end and returns the number of quads.
@@ -75,102 +70,22 @@ fn read_lines<S: QuadSink>(
     }
 }
 
-/// Why rio stopped.
-enum Stop<E> {
-    /// Rio found an error.
-    Rio(TurtleError),
-    /// A quoted triple.
-    Star,
-    /// The sink refused the quad.
-    Sink(E),
-}
-
-impl<E> From<TurtleError> for Stop<E> {
-    fn from(error: TurtleError) -> Self {
-        Self::Rio(error)
-    }
-}
-
-/// Hands rio's terms to the sink.
-struct Handover<'s, S> {
-    /// Notes about the text: language tags as written.
-    log: Rc<RefCell<SourceLog>>,
-    /// Where the quads go.
-    sink: &'s mut S,
-    /// Quads handed over.
-    count: u64,
-}
-
-impl<S: QuadSink> Handover<'_, S> {
-    fn take(
-        &mut self,
-        subject: Subject<'_>,
-        predicate: &str,
-        object: Term<'_>,
-        graph: Option<GraphName<'_>>,
-    ) -> Result<(), Stop<S::Error>> {
-        let tag = match object {
-            Term::Literal(Literal::LanguageTaggedString { .. }) => self.log.borrow_mut().next_tag(),
-            _ => None,
-        };
-        let quad = quad_view(subject, predicate, object, graph, || tag.as_deref());
-        self.sink
-            .quad(quad.ok_or(Stop::Star)?)
-            .map_err(Stop::Sink)?;
-        self.count += 1;
-        Ok(())
-    }
-}
-
 fn read_turtle<S: QuadSink>(
     reader: impl Read,
     is_trig: bool,
     base: Option<&str>,
     sink: &mut S,
 ) -> Result<u64, ReadError<S::Error>> {
-    let log = Rc::new(RefCell::new(SourceLog::default()));
-    let mut handover = Handover {
-        log: Rc::clone(&log),
-        sink,
-        count: 0,
+    let text = TurtleText {
+        is_trig,
+        prologue: &base_prologue(base)?,
+        epilogue: "",
+        line: 1,
+        line_start: &[],
+        part: None,
     };
-    let prologue = base_prologue(base)?;
-    let source = TurtleSource::new(reader, Rc::clone(&log));
-    let source = prologue.as_bytes().chain(source);
-    let result = if is_trig {
-        TriGParser::new(source, None)
-            .parse_all(&mut |q| handover.take(q.subject, q.predicate.iri, q.object, q.graph_name))
-    } else {
-        TurtleParser::new(source, None)
-            .parse_all(&mut |t| handover.take(t.subject, t.predicate.iri, t.object, None))
-    };
-    // Rio hides some read errors as an early end, so these come before its own verdict.
-    let mut log = log.borrow_mut();
-    if let Some(error) = log.text.utf8_error.take() {
-        return Err(error.into());
-    }
-    if let Some(error) = log.text.io_error.take() {
-        return Err(ReadError::io(error));
-    }
-    match result {
-        Ok(()) => Ok(handover.count),
-        Err(Stop::Sink(error)) => Err(ReadError::Sink(error)),
-        Err(Stop::Star) => Err(SyntaxError::unplaced(QUOTED_TRIPLE).into()),
-        Err(Stop::Rio(error)) => match error.textual_position() {
-            Some(place) => {
-                // The prologue stands on the first line in front of the text.
-                let (line, mut byte) = (place.line_number(), place.byte_number());
-                if line == 1 {
-                    byte = byte.saturating_sub(prologue.len() as u64);
-                }
-                Err(log
-                    .text
-                    .syntax_error(line, byte, rio_message(&error))
-                    .into())
-            }
-            None => Err(ReadError::io(error.into())),
-        },
-    }
+    let end = read_turtle_text(&text, reader, sink);
+    end.result.map(|()| end.count)
 }
 
 /// A directive that gives rio the base IRI: rio takes one only as a type of a crate that is not ours to

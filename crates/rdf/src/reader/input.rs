@@ -5,13 +5,14 @@
 //! that a file which is no text at all gives one clear error and not thousands of syntax errors. A byte
 //! order mark is skipped. An empty file is a file without quads.
 //!
-//! Cost: one virtual call per read; the decompressors run on the reading thread.
+//! Cost: one virtual call per read; decompressors run on threads of their own ([`ReadAhead`]).
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
 
 use super::GraphFormat;
+use super::read_ahead::ReadAhead;
 
 /// Bytes looked at before and after decompression.
 const PEEK_BYTES: usize = 4096;
@@ -136,7 +137,10 @@ impl Input {
         let (head, raw) = peek(raw).map_err(io_error)?;
         let text: Box<dyn Read + Send> = match Compression::from_magic(&head) {
             None => Box::new(raw),
-            Some(compression) => Box::new(decompress(raw, compression).map_err(io_error)?),
+            Some(compression) => {
+                let text = decompress(raw, compression).map_err(io_error)?;
+                Box::new(ReadAhead::new(text))
+            }
         };
         let (head, text) = peek(text).map_err(io_error)?;
         if let Some(what) = binary_kind(&head) {

@@ -1,8 +1,9 @@
 //! Readers: bytes in, [`QuadView`]s out.
 //!
 //! The line formats go through [`blocks`] (whole-line blocks, so that many threads can parse) and
-//! [`lines`] (a fast path for plain lines, rio_turtle for the rest); Turtle, TriG, RDF/XML and JSON-LD go
-//! through [`document`]. [`input`] opens files and undoes compression.
+//! [`lines`] (a fast path for plain lines, rio_turtle for the rest), Turtle and TriG through [`turtle_blocks`] (blocks of
+//! whole statements); [`document`] reads whole documents of any format on one thread, the only way for
+//! RDF/XML and JSON-LD. [`input`] opens files and undoes compression.
 //!
 //! **Blank nodes**: a reader reports labels as they are written (or as the parser makes them up for
 //! `[]` and collections). They mean something within one file only; keeping files apart is the
@@ -12,12 +13,17 @@ pub mod blocks;
 pub mod document;
 pub mod input;
 pub mod lines;
+pub mod turtle_blocks;
 
 mod json_source;
 mod oxrdfio_documents;
+mod read_ahead;
 mod single_line;
 mod syntax_error;
+mod turtle_scan;
 mod turtle_source;
+mod turtle_state;
+mod turtle_text;
 mod utf8_chunks;
 mod xml_source;
 

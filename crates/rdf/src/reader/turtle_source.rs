@@ -28,6 +28,14 @@ pub(super) struct SourceLog {
 }
 
 impl SourceLog {
+    /// Nothing noted, of a text that begins where `text` says.
+    pub(super) fn new(text: TextLog) -> Self {
+        Self {
+            text,
+            ..Self::default()
+        }
+    }
+
     /// The next tag that rio reports, as it was written, if it had capitals.
     pub(super) fn next_tag(&mut self) -> Option<Box<str>> {
         let number = self.reported_tags;

@@ -7,7 +7,7 @@
 
 use std::io::{self, Read};
 
-use memchr::{memchr_iter, memrchr};
+use memchr::{memchr, memchr_iter, memrchr};
 
 use super::SyntaxError;
 use super::lines::invalid_utf8;
@@ -43,6 +43,24 @@ impl TextLog {
         SyntaxError::at(line, &text, offset, message)
     }
 
+    /// The error for bytes that are not UTF-8 and follow what was remembered.
+    fn invalid_utf8(&self, bytes: &[u8]) -> SyntaxError {
+        let line = self.recent_line.max(1) + memchr_iter(b'\n', &self.recent).count() as u64;
+        let line_start = memrchr(b'\n', &self.recent).map_or(0, |at| at + 1);
+        let line_end = memchr(b'\n', bytes).unwrap_or(bytes.len());
+        let content = [&self.recent[line_start..], &bytes[..line_end]].concat();
+        invalid_utf8(line, &content, self.recent.len() - line_start)
+    }
+
+    /// A log of a text that begins behind `line_start` on the line of this number.
+    pub(super) fn starting_at(line: u64, line_start: &[u8]) -> Self {
+        Self {
+            recent: line_start.to_vec(),
+            recent_line: line,
+            ..Self::default()
+        }
+    }
+
     /// Appends to the recent bytes and drops old ones by whole lines where it can.
     fn remember(&mut self, bytes: &[u8]) {
         self.recent_line = self.recent_line.max(1);
@@ -64,6 +82,8 @@ pub(super) struct Utf8Chunks<R> {
     buffer: Vec<u8>,
     /// End of the checked bytes.
     end: usize,
+    /// Why the reader gives no more, while what it gave is not handed out.
+    failure: Option<io::Error>,
 }
 
 impl<R: Read> Utf8Chunks<R> {
@@ -72,6 +92,7 @@ impl<R: Read> Utf8Chunks<R> {
             reader,
             buffer: Vec::new(),
             end: 0,
+            failure: None,
         }
     }
 
@@ -81,34 +102,36 @@ impl<R: Read> Utf8Chunks<R> {
     }
 
     /// Reads, checks and remembers the next chunk; it is empty at the end. Fails again after a failure,
-    /// whose reason is in the log.
+    /// whose reason is in the log. What stands in front of a failure is a chunk of its own, so that a parser
+    /// has seen all of it.
     pub(super) fn next_chunk(&mut self, log: &mut TextLog) -> io::Result<()> {
         if log.utf8_error.is_some() || log.io_error.is_some() {
             return Err(io::Error::other("an earlier read failed"));
         }
         self.buffer.drain(..self.end);
         self.end = 0;
-        let carried = self.buffer.len();
-        let mut chunk = self.reader.by_ref().take(CHUNK_BYTES as u64);
-        if let Err(error) = chunk.read_to_end(&mut self.buffer) {
-            log.io_error = Some(error);
-            return Err(io::Error::other("the read failed"));
+        let mut is_end = false;
+        if self.failure.is_none() {
+            let mut chunk = self.reader.by_ref().take(CHUNK_BYTES as u64);
+            match chunk.read_to_end(&mut self.buffer) {
+                Ok(count) => is_end = count < CHUNK_BYTES,
+                Err(error) => self.failure = Some(error),
+            }
         }
-        let is_end = self.buffer.len() - carried < CHUNK_BYTES;
-        let valid = match std::str::from_utf8(&self.buffer) {
-            Ok(_) => self.buffer.len(),
-            Err(error) if error.error_len().is_none() && !is_end => error.valid_up_to(),
-            Err(error) => {
-                let at = error.valid_up_to();
-                let line_start = memrchr(b'\n', &self.buffer[..at]).map_or(0, |i| i + 1);
-                log.remember(&self.buffer[..line_start]);
-                let lines = memchr_iter(b'\n', &log.recent).count() as u64;
-                let line = log.recent_line + lines;
-                let fault = invalid_utf8(line, &self.buffer[line_start..], at - line_start);
-                log.utf8_error = Some(fault);
+        let (valid, is_cut) = match std::str::from_utf8(&self.buffer) {
+            Ok(_) => (self.buffer.len(), true),
+            Err(error) => (error.valid_up_to(), error.error_len().is_none()),
+        };
+        if valid == 0 {
+            if is_cut && let Some(error) = self.failure.take() {
+                log.io_error = Some(error);
+                return Err(io::Error::other("the read failed"));
+            }
+            if !self.buffer.is_empty() && (is_end || !is_cut) {
+                log.utf8_error = Some(log.invalid_utf8(&self.buffer));
                 return Err(io::Error::other("not UTF-8"));
             }
-        };
+        }
         self.end = valid;
         log.remember(&self.buffer[..valid]);
         Ok(())
