@@ -23,6 +23,7 @@ mod query_text;
 pub mod results;
 pub mod schema;
 pub mod statistics;
+pub mod storage;
 
 pub use answer::{Answer, GraphAnswer, Solutions};
 pub use basalt_exec::path::PathAccess;
@@ -42,3 +43,4 @@ pub use federation::ServicePolicy;
 pub use query::{Prepared, QueryOptions};
 pub use results::ResultsFormat;
 pub use schema::SchemaReport;
+pub use storage::StorageReport;

@@ -56,7 +56,9 @@ pub(crate) fn parse_input(
     scope: u32,
 ) -> Result<u64, LoadError> {
     let open = match input.source {
-        InputSource::Path(path) => OpenInput::open(&path)?,
+        InputSource::Path(path) => {
+            OpenInput::open_counted(&path, context.progress.file_bytes())?
+        }
         InputSource::Reader { name, reader } => OpenInput::from_reader(&name, None, reader)?,
     };
     let name = open.name().to_owned();
