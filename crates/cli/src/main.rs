@@ -5,8 +5,11 @@
 
 mod commands;
 mod error;
+mod load_summary;
+mod memory;
 mod output;
 mod progress;
+mod text_table;
 mod values;
 
 use clap::Parser;

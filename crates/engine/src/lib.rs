@@ -36,6 +36,7 @@ pub use basalt_rdf::reader::input::{Compression, Input as TextInput};
 pub use basalt_rdf::writer::QuadWriter;
 pub use basalt_rdf::writer::compress::Compressor;
 pub use basalt_rdf::{GraphFormat, SyntaxError};
+pub use basalt_store::storage_report::{ColumnStorage, FileStorage, TableStorage};
 pub use basalt_store::{CheckDepth, CheckReport, Snapshot, StoreError};
 pub use database::Database;
 pub use error::Error;

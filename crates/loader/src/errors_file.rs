@@ -150,7 +150,9 @@ fn write_record(file: &str, error: &SyntaxError, record: &mut Vec<u8>) {
     record.extend_from_slice(b"# ");
     // A line end in a name or a message must not end the comment.
     let comment = format!("{place}: {}", error.message);
-    let visible = comment.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let visible = comment
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c });
     record.extend_from_slice(visible.collect::<String>().as_bytes());
     record.push(b'\n');
     record.extend_from_slice(&error.raw_line);
@@ -161,4 +163,84 @@ fn write_record(file: &str, error: &SyntaxError, record: &mut Vec<u8>) {
 fn failed(op: &'static str, path: &Path) -> impl FnOnce(io::Error) -> LoadError {
     let path = path.to_owned();
     move |source| LoadError::ErrorsFile { op, path, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bad(line: u64, text: &[u8]) -> SyntaxError {
+        SyntaxError {
+            file: String::new(),
+            line,
+            column: 2,
+            message: "it is\nbad".to_owned(),
+            text: String::new(),
+            raw_line: text.into(),
+        }
+    }
+
+    #[test]
+    fn records_are_ordered_by_input_block_and_line() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("bad.nt");
+        fs::write(&path, "old").expect("a file");
+        let mut file = ErrorsFile::create(&path).expect("it can be made");
+        let added = [
+            (2, 0, 1),
+            (1, 7, 90),
+            (1, 7, 91),
+            (1, 3, 50),
+            (1, 7, 92),
+            (1, 3, 51),
+        ];
+        for (input, block, line) in added {
+            let text = format!("{input} {block} {line}\t\u{e9}").into_bytes();
+            let file_name = format!("f{input}\n.nt");
+            file.add(input, block, &file_name, &bad(line, &text))
+                .expect("it can be written");
+        }
+        assert_eq!(
+            fs::read(&path).expect("it is there"),
+            b"",
+            "not before the end"
+        );
+        file.finish().expect("it can be written");
+        let mut expected = String::new();
+        for (input, block, line) in [
+            (1, 3, 50),
+            (1, 3, 51),
+            (1, 7, 90),
+            (1, 7, 91),
+            (1, 7, 92),
+            (2, 0, 1),
+        ] {
+            expected +=
+                &format!("# f{input} .nt:{line}:2: it is bad\n{input} {block} {line}\t\u{e9}\n");
+        }
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), expected);
+        let entries = fs::read_dir(dir.path()).expect("the folder is there");
+        assert_eq!(entries.count(), 1, "no temporary file is left");
+    }
+
+    #[test]
+    fn what_cannot_be_a_file_is_refused() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let folder = ErrorsFile::create(dir.path()).err().map(|e| e.to_string());
+        assert!(folder.is_some_and(|m| m.contains("is not a file")));
+        let missing = ErrorsFile::create(&dir.path().join("no/bad.nt"));
+        assert!(missing.is_err_and(|e| e.to_string().starts_with("cannot create '")));
+    }
+
+    #[test]
+    fn dropping_leaves_no_temporary_file() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("bad.nt");
+        let mut file = ErrorsFile::create(&path).expect("it can be made");
+        file.add(1, 0, "f", &bad(1, b"x"))
+            .expect("it can be written");
+        drop(file);
+        let entries = fs::read_dir(dir.path()).expect("the folder is there");
+        assert_eq!(entries.count(), 1);
+    }
 }

@@ -56,9 +56,7 @@ pub(crate) fn parse_input(
     scope: u32,
 ) -> Result<u64, LoadError> {
     let open = match input.source {
-        InputSource::Path(path) => {
-            OpenInput::open_counted(&path, context.progress.file_bytes())?
-        }
+        InputSource::Path(path) => OpenInput::open_counted(&path, context.progress.file_bytes())?,
         InputSource::Reader { name, reader } => OpenInput::from_reader(&name, None, reader)?,
     };
     let name = open.name().to_owned();

@@ -26,7 +26,13 @@ pub(crate) fn write_terms(
     std::thread::scope(|scope| {
         let thread =
             scope.spawn(|| write_resources(resource_writer, resources, &numbers.resources, work));
-        let written = write_literals(literal_writer, literals, &numbers.literals, qualifiers, work);
+        let written = write_literals(
+            literal_writer,
+            literals,
+            &numbers.literals,
+            qualifiers,
+            work,
+        );
         match thread.join() {
             Ok(result) => result.and(written),
             Err(panic) => std::panic::resume_unwind(panic),

@@ -160,4 +160,15 @@ mod tests {
         );
         assert_eq!(SyntaxError::at(1, "ab", 99, "bad".into()).column, 3);
     }
+
+    #[test]
+    fn the_raw_line_has_no_line_end() {
+        let error = SyntaxError::unplaced("bad");
+        assert!(error.raw_line.is_empty());
+        for end in ["", "\n", "\r\n", "\r"] {
+            let line = [&b"a \xFF\r b"[..], end.as_bytes()].concat();
+            let raw = error.clone().with_raw_line(&line).raw_line;
+            assert_eq!(&*raw, b"a \xFF\r b");
+        }
+    }
 }

@@ -2,8 +2,8 @@
 
 use super::patterns::quads;
 use super::splitter::load;
-use crate::table::TypeClass;
 use crate::Storage;
+use crate::table::TypeClass;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::path::Path;
