@@ -6,8 +6,11 @@
 mod commands;
 mod error;
 mod interrupt;
+mod load_summary;
+mod memory;
 mod output;
 mod progress;
+mod text_table;
 mod values;
 
 use clap::Parser;

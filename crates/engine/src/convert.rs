@@ -135,6 +135,7 @@ fn convert_input<W: Write>(
             let last = Box::new(error);
             Err(match too_many {
                 Some(count) => LoadError::TooManyErrors { count, last }.into(),
+                None if limits.lenient => LoadError::StrictDocument(last).into(),
                 None => LoadError::Syntax(last).into(),
             })
         }

@@ -1,6 +1,7 @@
 //! The one error type of the loader.
 
 use std::io;
+use std::path::PathBuf;
 
 use basalt_rdf::reader::SyntaxError;
 use basalt_rdf::reader::input::InputError;
@@ -16,6 +17,9 @@ pub enum LoadError {
     /// An input is not what its format asks for.
     #[error(transparent)]
     Syntax(Box<SyntaxError>),
+    /// An input of a format without lines is not what its format asks for, in a lenient load.
+    #[error("{0} (only bad lines of N-Triples and N-Quads can be skipped)")]
+    StrictDocument(Box<SyntaxError>),
     /// An input has more bad lines than the load was told to bear.
     #[error("gave up after {count} bad lines, the last: {last}")]
     TooManyErrors {
@@ -31,6 +35,22 @@ pub enum LoadError {
         file: String,
         /// What went wrong.
         source: io::Error,
+    },
+    /// The file for bad lines could not be written.
+    #[error("cannot {op} '{}', the file for bad lines: {source}", path.display())]
+    ErrorsFile {
+        /// What was tried, as a verb.
+        op: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// The file for bad lines is an input.
+    #[error("'{}' is an input and cannot be the file for bad lines too", path.display())]
+    ErrorsFileIsInput {
+        /// The file.
+        path: PathBuf,
     },
     /// Neither the name nor the options tell the format.
     #[error("cannot tell the format of '{name}': no known extension and no format given")]

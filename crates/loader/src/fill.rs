@@ -22,6 +22,7 @@ use crate::gather::Gathered;
 use crate::numbering::TermNumbers;
 use crate::parallel::parallel_map;
 use crate::placement::{PlacedTable, Placement, store_class};
+use crate::progress::WorkCounter;
 
 /// Everything that is known before the tables are written.
 pub(crate) struct Filling<'a> {
@@ -39,6 +40,8 @@ pub(crate) struct Filling<'a> {
     pub graphs: &'a [TermId],
     /// Worker threads.
     pub threads: usize,
+    /// Hears of the rows that are done.
+    pub work: WorkCounter<'a>,
 }
 
 /// The cells of some rows.
@@ -162,6 +165,7 @@ impl Filling<'_> {
                 }
                 irregular.append(&mut segment.irregular);
             }
+            self.work.add(batch.iter().map(|s| s.len() as u64).sum());
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ pub mod report;
 
 mod collect;
 mod encoder;
+mod errors_file;
 mod fill;
 mod gather;
 mod load;

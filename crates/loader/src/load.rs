@@ -19,7 +19,7 @@ use crate::old_version::{OLD_SCOPE, read_old_version};
 use crate::options::LoadOptions;
 use crate::parse::{self, ParseContext};
 use crate::placement::Placement;
-use crate::progress::{Phase, Progress};
+use crate::progress::{Phase, Progress, WorkCounter};
 use crate::quad_blocks::QuadBlocks;
 use crate::report::{LoadReport, Stopwatch, TableReport};
 use crate::skipped_lines::SkippedLines;
@@ -69,7 +69,8 @@ pub fn load_with(
     let quads = QuadBlocks::default();
     if let Some(old) = old.filter(|o| o.quad_count() > 0) {
         watch.begin(Phase::ReadOldVersion);
-        read_old_version(old, &terms, &quads)?;
+        let work = WorkCounter::new(progress, old.quad_count());
+        read_old_version(old, &terms, &quads, &work)?;
         report.quads_before = old.quad_count();
     }
     watch.begin(Phase::Parse);
@@ -95,7 +96,7 @@ fn parse_inputs(
     report: &mut LoadReport,
 ) -> Result<WritePlan, LoadError> {
     let threads = options.thread_count();
-    let skipped = SkippedLines::new(options.errors_max);
+    let skipped = SkippedLines::create(&options)?;
     let context = ParseContext {
         terms,
         graph: options.graph.as_deref(),
@@ -105,8 +106,8 @@ fn parse_inputs(
         threads,
         progress,
     };
-    report.bytes_read += parse::parse_inputs(&context, options.inputs, OLD_SCOPE + 1)?;
-    (report.skipped_lines, report.skipped) = skipped.into_report();
+    let parsed = parse::parse_inputs(&context, options.inputs, OLD_SCOPE + 1);
+    report.bytes_read = skipped.finish(parsed, report)?;
     Ok(WritePlan {
         threads,
         layout: options.layout,
@@ -167,6 +168,7 @@ fn write(
         predicates: &predicates,
         graphs: &graphs,
         threads: plan.threads,
+        work: WorkCounter::new(watch.progress(), placement.row_count()),
     };
     let mut irregular = filling.write_tables(&mut writer, &mut numbers)?;
 
@@ -181,7 +183,16 @@ fn write(
 
     watch.begin(Phase::WriteTerms);
     let dictionary = writer.dictionary()?;
-    write_terms(dictionary, &resources, &literals, &numbers, &qualifiers)?;
+    let terms = (resources.len() + literals.len()) as u64;
+    let work = WorkCounter::new(watch.progress(), terms);
+    write_terms(
+        dictionary,
+        &resources,
+        &literals,
+        &numbers,
+        &qualifiers,
+        &work,
+    )?;
 
     watch.begin(Phase::Commit);
     Ok(writer.commit()?)

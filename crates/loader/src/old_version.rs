@@ -11,6 +11,7 @@ use basalt_store::{QuadIds, QuadPattern, Snapshot};
 
 use crate::encoder::{Encoder, RawQuad, Terms, literal_id, literal_kind};
 use crate::error::LoadError;
+use crate::progress::WorkCounter;
 use crate::quad_blocks::QuadBlocks;
 
 /// The scope of blank nodes of the old version; inputs count from 1.
@@ -26,6 +27,7 @@ pub(crate) fn read_old_version(
     snapshot: &Snapshot,
     terms: &Terms,
     quads: &QuadBlocks,
+    work: &WorkCounter<'_>,
 ) -> Result<(), LoadError> {
     let dictionary = snapshot.dictionary();
     let mut reader = OldVersion {
@@ -42,6 +44,7 @@ pub(crate) fn read_old_version(
         if block.len() == BLOCK_QUADS {
             quads.put(OLD_SCOPE, number, std::mem::take(&mut block))?;
             number += 1;
+            work.add(BLOCK_QUADS as u64);
         }
         Ok(())
     };

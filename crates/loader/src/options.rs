@@ -79,6 +79,12 @@ pub struct LoadOptions {
     pub lenient: bool,
     /// With `lenient`, the bad lines to bear before giving up.
     pub errors_max: u64,
+    /// With `lenient`, the file to write all bad lines to.
+    pub errors: Option<PathBuf>,
+    /// Bytes of memory that the load may use; `None` for three quarters of the machine's.
+    pub memory: Option<u64>,
+    /// The folder for temporary files; `None` for the folder of the store.
+    pub temp: Option<PathBuf>,
     /// Worker threads; 0 for as many as the machine has cores.
     pub threads: usize,
     /// Where quads are put.
@@ -95,6 +101,9 @@ impl Default for LoadOptions {
             base: None,
             lenient: false,
             errors_max: u64::MAX,
+            errors: None,
+            memory: None,
+            temp: None,
             threads: 0,
             layout: Layout::Discover,
             settings: Settings::default(),

@@ -175,7 +175,9 @@ impl Pool<'_> {
         jobs: &Sender<Job>,
     ) -> Result<u64, (usize, LoadError)> {
         let open = match input.source {
-            InputSource::Path(path) => OpenInput::open(&path),
+            InputSource::Path(path) => {
+                OpenInput::open_counted(&path, self.context.progress.file_bytes())
+            }
             InputSource::Reader { name, reader } => OpenInput::from_reader(&name, None, reader),
         };
         let open = open.map_err(|error| (0, error.into()))?;

@@ -92,6 +92,11 @@ impl Placement {
         })
     }
 
+    /// Rows of all tables.
+    pub(crate) fn row_count(&self) -> u64 {
+        self.tables.iter().map(|t| t.rows.len() as u64).sum()
+    }
+
     /// Whether the cell is one of those that the half-dirty layout moves away.
     #[inline]
     pub(crate) fn is_moved(&self, row: u32, column_idx: usize) -> bool {

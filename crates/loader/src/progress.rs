@@ -1,4 +1,10 @@
 //! Telling the caller how far a load has come.
+//!
+//! Calls come from several threads, some thousands of quads or terms apart, so that whoever hears them may
+//! take a microsecond each.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The stages of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -46,6 +52,37 @@ pub trait Progress: Sync {
     fn begin(&self, phase: Phase);
     /// So many more quads and (decompressed) bytes were read.
     fn advance(&self, quads: u64, bytes: u64);
+    /// So much of the work of the phase is done, in a unit that is the same for all of it (quads of the old
+    /// version, rows, terms). The last call of a phase need not come.
+    fn work(&self, _done: u64, _total: u64) {}
+    /// Where to count the bytes read from files, before decompression.
+    fn file_bytes(&self) -> Arc<AtomicU64> {
+        Arc::default()
+    }
+}
+
+/// Work whose amount is known, done by any number of threads.
+pub(crate) struct WorkCounter<'p> {
+    progress: &'p dyn Progress,
+    done: AtomicU64,
+    total: u64,
+}
+
+impl<'p> WorkCounter<'p> {
+    /// Nothing of `total` is done.
+    pub(crate) fn new(progress: &'p dyn Progress, total: u64) -> Self {
+        Self {
+            progress,
+            done: AtomicU64::new(0),
+            total,
+        }
+    }
+
+    /// So much more is done.
+    pub(crate) fn add(&self, work: u64) {
+        let done = self.done.fetch_add(work, Ordering::Relaxed) + work;
+        self.progress.work(done, self.total);
+    }
 }
 
 /// Keeps quiet.

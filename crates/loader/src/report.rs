@@ -34,6 +34,8 @@ pub struct LoadReport {
     pub phases: Vec<(Phase, Duration)>,
     /// Bytes of text read, after decompression.
     pub bytes_read: u64,
+    /// Bytes written to temporary files because memory did not suffice; 0 if it did.
+    pub spilled_bytes: u64,
     /// Bad lines skipped.
     pub skipped_lines: u64,
     /// The first of them.
@@ -78,6 +80,11 @@ impl<'p> Stopwatch<'p> {
             current: None,
             done: Vec::new(),
         }
+    }
+
+    /// Who hears of the phases.
+    pub(crate) fn progress(&self) -> &'p dyn Progress {
+        self.progress
     }
 
     /// Ends the running phase and begins the next.

@@ -30,6 +30,7 @@ mod matching;
 mod neighbours;
 pub mod snapshot;
 pub mod statistics;
+pub mod storage_report;
 pub mod version_writer;
 mod writers;
 
@@ -44,6 +45,7 @@ pub use neighbours::Direction;
 pub use quad_table::{PredicateQuads, QuadTable};
 pub use snapshot::Snapshot;
 pub use statistics::{CharacteristicSet, PredicateTotal, StoreStatistics};
+pub use storage_report::StorageReport;
 pub use table::{
     CellStatistics, Cells, ColumnDefinition, ColumnKind, EncodedSegment, HomeGraph, SegmentValues,
     Table, TableDefinition, TableWriter, TypeClass, encode_segment,

@@ -18,6 +18,7 @@ use crate::neighbours::{self, Direction};
 use crate::quad_table::QuadTable;
 use crate::section_file::SectionFile;
 use crate::statistics::{StatisticsFile, StoreStatistics};
+use crate::storage_report::StorageReport;
 use crate::table::Table;
 use crate::version_writer::VersionWriter;
 use basalt_rdf::TermId;
@@ -230,6 +231,11 @@ impl Snapshot {
     /// Bytes of all files of the version.
     pub fn file_bytes(&self) -> u64 {
         self.0.manifest.files.iter().map(|f| f.bytes).sum()
+    }
+
+    /// What every part of the files takes.
+    pub fn storage_report(&self) -> StorageReport {
+        StorageReport::of(&self.0)
     }
 
     /// Visits every quad that matches, each exactly once, in no particular order.

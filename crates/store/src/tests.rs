@@ -8,3 +8,4 @@ mod large;
 mod neighbours;
 mod patterns;
 mod splitter;
+mod storage;

@@ -1,9 +1,10 @@
 //! `basalt demo`: generate, load, look at the shapes, ask every query of the benchmark, serve.
 
-use crate::commands::load::{inputs, summary};
+use crate::commands::load::inputs;
 use crate::commands::query::write_answer;
 use crate::commands::serve::Endpoint;
 use crate::error::CliError;
+use crate::load_summary::LoadSummary;
 use crate::output::{message, write_stdout};
 use crate::progress::LoadProgress;
 use crate::values::{AnswerFormat, show_count};
@@ -11,7 +12,7 @@ use basalt_bsbm::{
     DEFAULT_SEED, Draw, GenerateOptions, Output, ParameterPool, QueryForm, UseCase, generate, mix,
     query_text,
 };
-use basalt_engine::{CheckDepth, Database, LoadOptions, QueryOptions, ResultsFormat, SchemaReport};
+use basalt_engine::{Database, LoadOptions, QueryOptions, ResultsFormat, SchemaReport};
 use clap::Args;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -125,14 +126,9 @@ fn load(database: &Database, data: &Path) -> Result<(), CliError> {
         inputs: inputs(&[data.to_owned()], None),
         ..LoadOptions::default()
     };
-    let progress = LoadProgress::new(data.metadata().ok().map(|known| known.len()));
+    let progress = LoadProgress::new(&[data.to_owned()]);
     let report = progress.show_during(|| database.load(options, &progress))?;
-    let seconds = start.elapsed().as_secs_f64();
-    message(&summary(
-        &report,
-        seconds,
-        database.check(CheckDepth::Quick)?.bytes,
-    ));
+    message(&LoadSummary::new(database, report, start, None)?.to_text());
     Ok(())
 }
 

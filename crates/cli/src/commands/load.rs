@@ -2,14 +2,12 @@
 
 use crate::error::CliError;
 use crate::interrupt::unless_stopped;
+use crate::load_summary::LoadSummary;
 use crate::output::{message, write_stdout};
 use crate::progress::LoadProgress;
-use crate::values::{graph_format, show_bytes, show_count};
-use basalt_engine::{
-    CheckDepth, Database, GraphFormat, Input, LoadOptions, LoadReport, NoProgress, SyntaxError,
-};
+use crate::values::{bytes, graph_format, show_count};
+use basalt_engine::{Database, GraphFormat, Input, LoadOptions, NoProgress, SyntaxError};
 use clap::Args;
-use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -18,7 +16,14 @@ const SKIPPED_SHOWN_MAX: usize = 20;
 
 /// Load RDF files into a store, all or nothing; make the store if there is none
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  basalt load --location store data.nt.gz more.ttl")]
+#[command(
+    after_help = "Examples:\n  basalt load --location store data.nt.gz more.ttl\n  \
+    basalt load --location store --memory 4G --temp /scratch dump.nq.zst\n  \
+    basalt load --location store --lenient --errors bad.nt dump.nt\n  \
+    zcat dump.nt.gz | grep -v draft | basalt load --location store --format nt -\n\n\
+    Progress and summary go to standard error, with --json the summary to standard output. A bad line\n\
+    ends the load, with its place and text, and the store is as it was before."
+)]
 pub struct Load {
     /// Files in N-Triples, N-Quads, Turtle, TriG, RDF/XML or JSON-LD, also .gz, .zst and .bz2; `-` is
     /// standard input
@@ -53,6 +58,23 @@ pub struct Load {
         hide_env_values = true
     )]
     max_errors: Option<u64>,
+    /// File for the bad lines: each as it is, after a comment with its place and what is wrong
+    #[arg(
+        long,
+        env = "BASALT_ERRORS",
+        value_name = "FILE",
+        requires = "lenient",
+        hide_env_values = true
+    )]
+    errors: Option<PathBuf>,
+    /// Memory to use, such as 512M or 4G; what does not fit goes to temporary files
+    /// [default: three quarters of the machine's]
+    #[arg(long, env = "BASALT_MEMORY", value_name = "SIZE", value_parser = bytes,
+        hide_env_values = true)]
+    memory: Option<usize>,
+    /// Folder for temporary files [default: the folder of the store]
+    #[arg(long, env = "BASALT_TEMP", value_name = "DIR", hide_env_values = true)]
+    temp: Option<PathBuf>,
     /// Threads [default: one per core]
     #[arg(long, env = "BASALT_THREADS", value_name = "N", hide_env_values = true)]
     threads: Option<usize>,
@@ -65,6 +87,10 @@ impl Load {
     /// Runs it.
     pub fn run(self) -> Result<(), CliError> {
         let start = Instant::now();
+        if let Some(temp) = self.temp.as_deref().filter(|temp| !temp.is_dir()) {
+            let text = format!("the temporary folder '{}' is not there", temp.display());
+            return Err(CliError::Other(text));
+        }
         let database = Database::open_or_empty(&self.location)?;
         let options = LoadOptions {
             inputs: inputs(&self.files, self.format),
@@ -72,23 +98,34 @@ impl Load {
             base: self.base,
             lenient: self.lenient,
             errors_max: self.max_errors.unwrap_or(u64::MAX),
+            errors: self.errors.clone(),
+            memory: self.memory.map(|bytes| bytes as u64),
+            temp: self.temp,
             threads: self.threads.unwrap_or(0),
             ..LoadOptions::default()
         };
-        let progress = LoadProgress::new(plain_bytes(&self.files));
+        let progress = LoadProgress::new(&self.files);
         let load = || database.load(options, &progress);
-        let report = progress.show_during(|| unless_stopped(&self.location, load))??;
-        let seconds = start.elapsed().as_secs_f64();
+        let loaded = progress.show_during(|| unless_stopped(&self.location, load))?;
+        if let Some(errors) = self.errors.as_deref().filter(|path| holds_lines(path)) {
+            message(&format!("the bad lines are in '{}'", errors.display()));
+        }
+        let report = loaded?;
         show_skipped(&report.skipped, report.skipped_lines);
-        let bytes = database.check(CheckDepth::Quick)?.bytes;
+        let summary = LoadSummary::new(&database, report, start, self.errors)?;
         match self.json {
-            true => write_stdout(&format!("{}\n", to_json(&report, seconds, bytes))),
+            true => write_stdout(&format!("{}\n", summary.to_json())),
             false => {
-                message(&summary(&report, seconds, bytes));
+                message(&summary.to_text());
                 Ok(())
             }
         }
     }
+}
+
+/// Whether the file for bad lines is there and has any.
+fn holds_lines(errors: &Path) -> bool {
+    errors.metadata().is_ok_and(|known| known.len() > 0)
 }
 
 /// Inputs of all files, in this format if one is given.
@@ -116,19 +153,6 @@ pub fn load_in_memory(
     Ok(database)
 }
 
-/// The size of all files, if all are files and none is compressed.
-fn plain_bytes(files: &[PathBuf]) -> Option<u64> {
-    let is_compressed = |path: &Path| {
-        path.extension()
-            .is_some_and(|e| e == "gz" || e == "gzip" || e == "zst" || e == "zstd" || e == "bz2")
-    };
-    let sizes = files.iter().map(|path| {
-        let known = path.metadata().ok()?;
-        (known.is_file() && !is_compressed(path)).then_some(known.len())
-    });
-    sizes.sum()
-}
-
 /// Shows some of the bad lines that were skipped, and how many there were.
 pub fn show_skipped(skipped: &[SyntaxError], lines: u64) {
     for error in skipped.iter().take(SKIPPED_SHOWN_MAX) {
@@ -141,61 +165,4 @@ pub fn show_skipped(skipped: &[SyntaxError], lines: u64) {
             show_count(lines - shown)
         ));
     }
-}
-
-/// The summary for people.
-pub fn summary(report: &LoadReport, seconds: f64, bytes: u64) -> String {
-    let rate = (report.quads_read as f64 / seconds.max(1e-9)) as u64;
-    let mut out = format!(
-        "{} quads read in {seconds:.2} s, {} quads/s; {} duplicates, {} quads before, {} stored",
-        show_count(report.quads_read),
-        show_count(rate),
-        show_count(report.duplicates),
-        show_count(report.quads_before),
-        show_count(report.quads_stored)
-    );
-    out.push_str(&format!(
-        "\n{:.2} % in the cells of {} tables, {} irregular quads; {} on disk",
-        report.coverage() * 100.0,
-        report.tables.len(),
-        show_count(report.irregular_quads),
-        show_bytes(bytes)
-    ));
-    for table in &report.tables {
-        out.push_str(&format!(
-            "\n  {}: {} rows, {} columns",
-            table.name,
-            show_count(table.rows),
-            table.columns
-        ));
-    }
-    out
-}
-
-fn to_json(report: &LoadReport, seconds: f64, bytes: u64) -> Value {
-    let tables: Vec<Value> = report
-        .tables
-        .iter()
-        .map(|table| json!({"name": table.name, "rows": table.rows, "columns": table.columns}))
-        .collect();
-    let phases: Vec<Value> = report
-        .phases
-        .iter()
-        .map(|(phase, time)| json!({"phase": phase.name(), "seconds": time.as_secs_f64()}))
-        .collect();
-    json!({
-        "quads_read": report.quads_read,
-        "quads_before": report.quads_before,
-        "duplicates": report.duplicates,
-        "quads": report.quads_stored,
-        "coverage": report.coverage(),
-        "irregular_quads": report.irregular_quads,
-        "skipped_lines": report.skipped_lines,
-        "seconds": seconds,
-        "quads_per_second": report.quads_read as f64 / seconds.max(1e-9),
-        "bytes_read": report.bytes_read,
-        "bytes": bytes,
-        "tables": tables,
-        "phases": phases,
-    })
 }

@@ -9,6 +9,7 @@ mod load;
 mod query;
 mod schema;
 mod serve;
+mod stats;
 
 use crate::error::CliError;
 use clap::{Parser, Subcommand};
@@ -37,6 +38,8 @@ enum Command {
     Query(Box<query::QueryCommand>),
     Explain(Box<query::Explain>),
     Schema(schema::Schema),
+    #[command(subcommand)]
+    Stats(stats::Stats),
     Dump(dump::Dump),
     Check(check::Check),
     Convert(convert::Convert),
@@ -53,6 +56,7 @@ pub fn run(arguments: Arguments) -> Result<(), CliError> {
         Command::Query(command) => command.run(),
         Command::Explain(command) => command.run(),
         Command::Schema(command) => command.run(),
+        Command::Stats(command) => command.run(),
         Command::Dump(command) => command.run(),
         Command::Check(command) => command.run(),
         Command::Convert(command) => command.run(),

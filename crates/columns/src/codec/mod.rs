@@ -68,6 +68,17 @@ impl CodecKind {
         Self::Dictionary,
     ];
 
+    /// The name, for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Constant => "constant",
+            Self::RunLength => "run-length",
+            Self::FrameOfReference => "frame of reference",
+            Self::Delta => "delta",
+            Self::Dictionary => "dictionary",
+        }
+    }
+
     /// The codec with this kind byte.
     fn from_byte(byte: u8) -> Option<Self> {
         Self::ALL.get(usize::from(byte)).copied()

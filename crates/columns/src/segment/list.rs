@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::ColumnError;
-use crate::codec::{self, Sequence};
+use crate::codec::{self, CodecKind, Sequence};
 
 /// Gathering one row in this many decodes all offsets (an offset costs about this many times a
 /// decoded one).
@@ -44,6 +44,11 @@ impl<'a> Lists<'a> {
             return Err(ColumnError::corrupt(what));
         }
         Ok((Self { offsets, values }, at + used))
+    }
+
+    /// The codec of the values.
+    pub(super) fn value_codec(&self) -> CodecKind {
+        self.values.kind()
     }
 
     /// A range inside the values from two offsets.

@@ -14,6 +14,7 @@
 //! ascending without repeats. Cost: opening is constant time, a cell of a sparse segment costs one
 //! rank (a word and a popcount) more than its sequence.
 
+mod encoding;
 mod list;
 mod presence;
 #[cfg(test)]
@@ -21,6 +22,7 @@ mod tests;
 
 use std::ops::Range;
 
+pub use self::encoding::{SegmentEncoding, SegmentForm};
 use self::list::Lists;
 use self::presence::Presence;
 use crate::codec::{self, Sequence};

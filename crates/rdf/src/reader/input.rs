@@ -10,8 +10,11 @@
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use super::GraphFormat;
+use super::counted_reader::CountedReader;
 use super::read_ahead::ReadAhead;
 
 /// Bytes looked at before and after decompression.
@@ -104,8 +107,14 @@ pub struct Input {
 impl Input {
     /// Opens a file, or standard input if the path is `-`.
     pub fn open(path: &Path) -> Result<Self, InputError> {
+        Self::open_counted(path, Arc::default())
+    }
+
+    /// As [`Self::open`]; the bytes read from the file, before decompression, are added to `counter`.
+    pub fn open_counted(path: &Path, counter: Arc<AtomicU64>) -> Result<Self, InputError> {
         if path.as_os_str() == "-" {
-            return Self::from_reader("standard input", None, io::stdin());
+            let stdin = CountedReader::new(io::stdin(), counter);
+            return Self::from_reader("standard input", None, stdin);
         }
         let name = path.display().to_string();
         let open_error = |source: io::Error| match source.kind() {
@@ -120,7 +129,8 @@ impl Input {
         if file.metadata().map_err(open_error)?.is_dir() {
             return Err(InputError::Directory(name));
         }
-        Self::from_reader(&name, GraphFormat::from_path(path), file)
+        let format = GraphFormat::from_path(path);
+        Self::from_reader(&name, format, CountedReader::new(file, counter))
     }
 
     /// An input from any stream; compression is told by its first bytes.

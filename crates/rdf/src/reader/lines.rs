@@ -129,7 +129,8 @@ impl BlockRun {
             let before =
                 std::str::from_utf8(&rest[..line_start]).expect("valid up to the bad byte");
             self.parse_text(before, scratch, sink, on_error)?;
-            let fault = invalid_utf8(self.line, &rest[line_start..line_end], bad_at - line_start);
+            let line = &rest[line_start..line_end];
+            let fault = invalid_utf8(self.line, line, bad_at - line_start).with_raw_line(line);
             if let ControlFlow::Break(error) = on_error(fault) {
                 return Err(error.into());
             }
@@ -174,7 +175,8 @@ impl BlockRun {
                 Ok(count) => self.quad_count += count,
                 Err(LineFault::Sink(error)) => return Err(ReadError::Sink(error)),
                 Err(LineFault::Syntax { offset, message }) => {
-                    let fault = SyntaxError::at(self.line, line, piece_start + offset, message);
+                    let fault = SyntaxError::at(self.line, line, piece_start + offset, message)
+                        .with_raw_line(piece.as_bytes());
                     if let ControlFlow::Break(error) = on_error(fault) {
                         return Err(error.into());
                     }

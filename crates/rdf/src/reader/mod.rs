@@ -10,6 +10,7 @@
 //! business of whoever loads several.
 
 pub mod blocks;
+pub mod counted_reader;
 pub mod document;
 pub mod input;
 pub mod lines;

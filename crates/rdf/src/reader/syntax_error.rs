@@ -21,6 +21,9 @@ pub struct SyntaxError {
     pub message: String,
     /// The text around the fault, shortened.
     pub text: String,
+    /// Of the line formats, the whole line as it was read, without its line end; it need not be UTF-8.
+    /// Empty for the other formats.
+    pub raw_line: Box<[u8]>,
 }
 
 impl SyntaxError {
@@ -33,7 +36,16 @@ impl SyntaxError {
             column: content[..offset].chars().count() as u64 + 1,
             message,
             text: shorten(content, offset),
+            raw_line: Box::default(),
         }
+    }
+
+    /// The same error with the line that it is about, whose line end is dropped.
+    pub(crate) fn with_raw_line(mut self, line: &[u8]) -> Self {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        self.raw_line = line.into();
+        self
     }
 
     /// An error without a place.
@@ -45,6 +57,7 @@ impl SyntaxError {
             column: 0,
             message: message.to_owned(),
             text,
+            raw_line: Box::default(),
         }
     }
 
@@ -146,5 +159,16 @@ mod tests {
             "an offset inside a character is that character"
         );
         assert_eq!(SyntaxError::at(1, "ab", 99, "bad".into()).column, 3);
+    }
+
+    #[test]
+    fn the_raw_line_has_no_line_end() {
+        let error = SyntaxError::unplaced("bad");
+        assert!(error.raw_line.is_empty());
+        for end in ["", "\n", "\r\n", "\r"] {
+            let line = [&b"a \xFF\r b"[..], end.as_bytes()].concat();
+            let raw = error.clone().with_raw_line(&line).raw_line;
+            assert_eq!(&*raw, b"a \xFF\r b");
+        }
     }
 }

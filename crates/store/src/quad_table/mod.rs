@@ -13,7 +13,7 @@ mod block;
 mod reader;
 mod writer;
 
-pub use reader::QuadTable;
+pub use reader::{PredicateSizes, QuadTable};
 pub(crate) use writer::write;
 
 /// Quads of a block: decoding one costs about a microsecond, and its directory entry little

@@ -10,6 +10,10 @@ use basalt_columns::codec::CodecKind;
 use basalt_rdf::TermId;
 use std::ops::{ControlFlow, Range};
 
+mod sizes;
+
+pub use sizes::PredicateSizes;
+
 /// What a scan shows: slices of equal length, leading key, second key and graph.
 type VisitBlock<'v> = &'v mut dyn FnMut(&[u64], &[u64], &[u64]) -> ControlFlow<()>;
 /// What a search for many keys shows: position of the key, second key, graph.

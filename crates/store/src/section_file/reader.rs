@@ -14,6 +14,8 @@ use std::path::Path;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
+mod sizes;
+
 #[derive(Debug)]
 enum Bytes {
     Mapped(MappedFile),

@@ -26,6 +26,7 @@ pub use definition::{
 pub use encoded_segment::{EncodedSegment, SegmentValues, encode_segment};
 pub use reader::Table;
 pub use writer::TableWriter;
+pub(crate) use writer::inverse_section;
 
 /// The name of a table's file.
 pub(crate) fn file_name(table_idx: usize) -> String {

@@ -22,7 +22,7 @@ use roaring::RoaringBitmap;
 use std::collections::BTreeMap;
 
 /// The section that holds the inverse of a column.
-pub(super) fn inverse_section(column_idx: usize) -> String {
+pub(crate) fn inverse_section(column_idx: usize) -> String {
     format!("inverse-{column_idx}")
 }
 
