@@ -34,6 +34,8 @@ pub struct LoadReport {
     pub phases: Vec<(Phase, Duration)>,
     /// Bytes of text read, after decompression.
     pub bytes_read: u64,
+    /// Bytes written to temporary files because memory was short.
+    pub spilled_bytes: u64,
     /// Bad lines skipped.
     pub skipped_lines: u64,
     /// The first of them.
