@@ -3,24 +3,41 @@
 use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
 use basalt_shapes::{
-    CharacteristicSets, Collector, LinkCounter, Links, Names, Settings, TypeCounter,
+    CharacteristicSets, Collector, FastMap, LinkCounter, Links, Names, Settings, TypeCounter,
 };
 
-use crate::gather::{Gathered, NO_RANK};
+use crate::error::LoadError;
+use crate::gather::NO_RANK;
+use crate::grouped::{Batch, Gathered};
 use crate::parallel::parallel_map;
+use crate::spill::LoadMemory;
 use crate::term_table::{FrozenTerms, IRI};
 
 /// The predicate whose objects are the classes of its subject.
-const RDF_TYPE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
+pub(crate) const RDF_TYPE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
 /// Subjects whose links one thread counts at a time.
 const LINK_RUN_SUBJECTS: usize = 1 << 16;
 
-/// The names of provisional terms.
+/// The names of predicates and classes.
 pub(crate) struct ProvisionalNames<'a> {
     /// Predicates by index, as provisional ordinals.
-    pub predicates: &'a [u32],
-    /// The texts.
-    pub resources: &'a FrozenTerms,
+    predicates: &'a [u32],
+    /// Kind and text of predicates and types, by provisional ordinal.
+    texts: FastMap<u32, (u32, String)>,
+}
+
+impl<'a> ProvisionalNames<'a> {
+    /// The names that discovery asks for.
+    pub(crate) fn read(gathered: &'a Gathered, resources: &FrozenTerms) -> Result<Self, LoadError> {
+        let types = gathered.types.iter().map(|(id, _)| id.payload() as u32);
+        let mut wanted: Vec<u32> = types.chain(gathered.predicates.iter().copied()).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        Ok(Self {
+            predicates: &gathered.predicates,
+            texts: resources.names(wanted)?,
+        })
+    }
 }
 
 impl Names for ProvisionalNames<'_> {
@@ -31,16 +48,14 @@ impl Names for ProvisionalNames<'_> {
     }
 
     fn term(&self, id: TermId) -> String {
-        match id.tag() {
-            tag::RESOURCE => {
-                let (kind, text) = self.resources.get(id.payload());
-                if kind == IRI {
-                    text.to_owned()
-                } else {
-                    format!("_:{text}")
-                }
-            }
-            _ => "literal".to_owned(),
+        let known = match id.tag() {
+            tag::RESOURCE => self.texts.get(&(id.payload() as u32)),
+            _ => None,
+        };
+        match known {
+            Some((IRI, text)) => text.clone(),
+            Some((_, label)) => format!("_:{label}"),
+            None => "literal".to_owned(),
         }
     }
 }
@@ -51,41 +66,46 @@ pub(crate) fn collect(
     names: &ProvisionalNames<'_>,
     settings: &Settings,
     threads: usize,
-) -> (CharacteristicSets, Links) {
-    let is_type = |p: &u32| names.resources.get(u64::from(*p)) == (IRI, RDF_TYPE);
-    let type_predicate = gathered
-        .predicates
-        .iter()
-        .position(is_type)
-        .map(|p| p as u32);
+    memory: &LoadMemory,
+) -> Result<(CharacteristicSets, Links), LoadError> {
     let mut types = TypeCounter::default();
-    if let Some(predicate) = type_predicate {
-        let of_type = gathered.quads.iter().filter(|q| q.predicate == predicate);
-        for quad in of_type.filter(|q| q.object.is_resource()) {
-            types.add(quad.object);
+    for &(class, count) in &gathered.types {
+        types.add_times(class, count);
+    }
+    let mut collector = Collector::new(gathered.type_predicate, types, names);
+    gathered.for_each_batch(memory, &mut |batch| {
+        for rank in batch.ranks.clone() {
+            let quads = batch.quads_of(rank).iter();
+            collector.add_subject(quads.map(|q| (q.predicate, q.object, q.graph)));
         }
-    }
-    let mut collector = Collector::new(type_predicate, types, names);
-    for rank in 0..gathered.subjects.len() {
-        let quads = gathered.quads_of(rank).iter();
-        collector.add_subject(quads.map(|q| (q.predicate, q.object, q.graph)));
-    }
+        Ok(())
+    })?;
     let charsets = collector.finish(names, settings.class_fill_min);
-    let links = count_links(gathered, &charsets, threads);
-    (charsets, links)
+    let mut links = LinkCounter::default();
+    gathered.for_each_batch(memory, &mut |batch| {
+        count_links(gathered, &charsets, batch, threads, &mut links);
+        Ok(())
+    })?;
+    Ok((charsets, links.finish()))
 }
 
-fn count_links(gathered: &Gathered, charsets: &CharacteristicSets, threads: usize) -> Links {
-    let subjects = gathered.subjects.len();
-    let runs: Vec<_> = (0..subjects)
+fn count_links(
+    gathered: &Gathered,
+    charsets: &CharacteristicSets,
+    batch: &Batch<'_>,
+    threads: usize,
+    all: &mut LinkCounter,
+) {
+    let end = batch.ranks.end;
+    let runs: Vec<_> = (batch.ranks.clone())
         .step_by(LINK_RUN_SUBJECTS)
-        .map(|start| start..(start + LINK_RUN_SUBJECTS).min(subjects))
+        .map(|start| start..(start + LINK_RUN_SUBJECTS).min(end))
         .collect();
     let counters = parallel_map(threads, &runs, |run| {
         let mut counter = LinkCounter::default();
         for rank in run.clone() {
             let (source, home) = (charsets.of_subject[rank], charsets.home_graphs[rank]);
-            for quad in gathered.quads_of(rank).iter().filter(|q| q.graph == home) {
+            for quad in batch.quads_of(rank).iter().filter(|q| q.graph == home) {
                 let Some(ordinal) = quad.object.resource_ordinal() else {
                     continue;
                 };
@@ -98,9 +118,7 @@ fn count_links(gathered: &Gathered, charsets: &CharacteristicSets, threads: usiz
         }
         counter
     });
-    let mut all = LinkCounter::default();
     for counter in counters {
         all.merge(counter);
     }
-    all.finish()
 }

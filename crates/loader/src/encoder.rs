@@ -13,7 +13,9 @@ use basalt_rdf::{
 };
 
 use crate::error::LoadError;
-use crate::term_table::{self, IRI, SharedTerms};
+use crate::spill::LoadMemory;
+use crate::term_table::{IRI, SharedTerms};
+use crate::text_slabs::TextSlab;
 
 /// Slots of the predicate cache: data sets with more predicates than this are rare.
 const PREDICATE_SLOTS: usize = 1_024;
@@ -47,10 +49,11 @@ pub(crate) struct Terms {
 
 impl Terms {
     /// Empty tables over a registry.
-    pub(crate) fn new(qualifiers: Arc<Qualifiers>) -> Self {
+    pub(crate) fn new(qualifiers: Arc<Qualifiers>, memory: &Arc<LoadMemory>) -> Self {
+        let table = |what, ordinal_max| SharedTerms::new(what, ordinal_max, Arc::clone(memory));
         Self {
-            resources: SharedTerms::new("resources", RESOURCE_ORDINAL_MAX),
-            literals: SharedTerms::new("literals", LITERAL_ORDINAL_MAX),
+            resources: table("resources", RESOURCE_ORDINAL_MAX),
+            literals: table("literals", LITERAL_ORDINAL_MAX),
             qualifiers,
         }
     }
@@ -73,7 +76,7 @@ pub(crate) fn literal_id(kind: u32, ordinal: u64) -> TermId {
 /// A remembered resource.
 #[derive(Default)]
 struct Remembered {
-    hash: u64,
+    hash: u128,
     text: String,
     /// Kind and provisional ordinal.
     term: Option<(u32, u32)>,
@@ -86,6 +89,10 @@ pub(crate) struct Encoder<'a> {
     last_subject: Remembered,
     last_graph: Remembered,
     predicates: Vec<Remembered>,
+    /// Texts of the resources that this encoder is first to see.
+    resource_slab: TextSlab,
+    /// Texts of the literals that this encoder is first to see.
+    literal_slab: TextSlab,
     /// The scope of blank nodes, one for each input.
     scope: u32,
     /// The graph of quads that name none, as in [`RawQuad::graph`].
@@ -107,6 +114,8 @@ impl<'a> Encoder<'a> {
             predicates: std::iter::repeat_with(Remembered::default)
                 .take(PREDICATE_SLOTS)
                 .collect(),
+            resource_slab: terms.resources.take_slab(),
+            literal_slab: terms.literals.take_slab(),
             scope,
             default_graph: 0,
         };
@@ -162,21 +171,23 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    fn intern_resource(&self, kind: u32, text: &str) -> Result<u32, LoadError> {
-        let hash = term_table::hash(kind, text.as_bytes());
-        Ok(self.terms.resources.intern(hash, kind, text.as_bytes())? as u32)
+    fn intern_resource(&mut self, kind: u32, text: &str) -> Result<u32, LoadError> {
+        let resources = &self.terms.resources;
+        let hash = resources.hash(kind, text);
+        Ok(resources.intern(hash, kind, text, &mut self.resource_slab)? as u32)
     }
 
     fn predicate(&mut self, term: TermView<'_>) -> Result<u32, LoadError> {
         let (kind, text) = self.resource_key(term);
-        let hash = term_table::hash(kind, text.as_bytes());
+        let resources = &self.terms.resources;
+        let hash = resources.hash(kind, text);
         let slot = &mut self.predicates[hash as usize % PREDICATE_SLOTS];
         match slot.term {
             Some((k, ordinal)) if slot.hash == hash && k == kind && slot.text == text => {
                 Ok(ordinal)
             }
             _ => {
-                let ordinal = self.terms.resources.intern(hash, kind, text.as_bytes())? as u32;
+                let ordinal = resources.intern(hash, kind, text, &mut self.resource_slab)? as u32;
                 remember(slot, hash, (kind, ordinal), text);
                 Ok(ordinal)
             }
@@ -207,11 +218,9 @@ impl<'a> Encoder<'a> {
             }
         };
         let kind = literal_kind(tag, qualifier);
-        let text = literal.lexical.as_bytes();
-        let ordinal = self
-            .terms
-            .literals
-            .intern(term_table::hash(kind, text), kind, text)?;
+        let (literals, text) = (&self.terms.literals, literal.lexical);
+        let hash = literals.hash(kind, text);
+        let ordinal = literals.intern(hash, kind, text, &mut self.literal_slab)?;
         Ok(literal_id(kind, ordinal))
     }
 
@@ -229,7 +238,19 @@ impl<'a> Encoder<'a> {
     }
 }
 
-fn remember(slot: &mut Remembered, hash: u64, term: (u32, u32), text: &str) {
+impl Drop for Encoder<'_> {
+    fn drop(&mut self) {
+        let terms = self.terms;
+        terms
+            .resources
+            .give_back(std::mem::take(&mut self.resource_slab));
+        terms
+            .literals
+            .give_back(std::mem::take(&mut self.literal_slab));
+    }
+}
+
+fn remember(slot: &mut Remembered, hash: u128, term: (u32, u32), text: &str) {
     slot.hash = hash;
     slot.term = Some(term);
     slot.text.clear();

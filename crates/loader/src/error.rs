@@ -1,7 +1,7 @@
 //! The one error type of the loader.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use basalt_rdf::reader::SyntaxError;
 use basalt_rdf::reader::input::InputError;
@@ -77,12 +77,49 @@ pub enum LoadError {
         /// How many there may be.
         limit: u64,
     },
+    /// A temporary file could not be used.
+    #[error("cannot {action} temporary file '{path}': {source}")]
+    Spill {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: String,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// No load can be done in so little memory.
+    #[error(
+        "a memory budget of {budget} MiB is too small: with so many threads give at least {minimum} MiB"
+    )]
+    MemoryTooSmall {
+        /// The budget in MiB.
+        budget: u64,
+        /// The least that works, in MiB.
+        minimum: u64,
+    },
+    /// The index of terms, which must be in memory, has outgrown its share.
+    #[error(
+        "the distinct terms do not fit in a memory budget of {budget} MiB: give 100 bytes for each, or load the inputs one after the other"
+    )]
+    MemoryForTerms {
+        /// The budget in MiB.
+        budget: u64,
+    },
     /// The store could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl LoadError {
+    /// A failure with a temporary file.
+    pub(crate) fn spill(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::Spill {
+            action,
+            path: path.display().to_string(),
+            source,
+        }
+    }
+
     /// What a reader's error means for the load.
     pub(crate) fn from_read(error: ReadError<Self>, file: &str) -> Self {
         match error.in_file(file) {

@@ -6,7 +6,8 @@
 //! that no cell takes are kept for the quad table. While the inverses of one table are built, the
 //! next is being filled.
 //!
-//! Memory: the cells of a few segments, and 32 bytes for each irregular quad.
+//! Memory: the cells of a few segments, their quads if these are in a file, and 32 bytes for each irregular
+//! quad up to the limit of the sorter.
 
 use std::ops::Range;
 
@@ -18,22 +19,25 @@ use basalt_store::{
     TableWriter, VersionWriter, encode_segment,
 };
 
-use crate::gather::Gathered;
-use crate::numbering::TermNumbers;
+use crate::error::LoadError;
+use crate::grouped::{Gathered, Quad, RowSource, Rows};
+use crate::numbering::{ResourceNumbers, TermNumbers};
 use crate::parallel::parallel_map;
 use crate::placement::{PlacedTable, Placement, store_class};
 use crate::progress::WorkCounter;
+use crate::spill::QuadSorter;
+
+/// Subjects that are no rows and are read at a time.
+const LOOSE_SUBJECTS: usize = 1 << 14;
 
 /// Everything that is known before the tables are written.
 pub(crate) struct Filling<'a> {
-    /// The quads by subject.
-    pub gathered: &'a Gathered,
+    /// The quads by table and row.
+    pub rows: &'a RowSource<'a>,
     /// Home graphs.
     pub charsets: &'a CharacteristicSets,
     /// Tables and rows.
     pub placement: &'a Placement,
-    /// Final ids of subjects by rank.
-    pub subjects: &'a [TermId],
     /// Final ids of predicates by index.
     pub predicates: &'a [TermId],
     /// Final ids of graphs by index.
@@ -63,18 +67,18 @@ struct ColumnCells {
 }
 
 impl Filling<'_> {
-    /// Writes all tables. Returns the irregular quads of their rows.
+    /// Writes all tables, the irregular quads of their rows to `irregular`.
     pub(crate) fn write_tables(
         &self,
         writer: &mut VersionWriter,
         numbers: &mut TermNumbers,
-    ) -> Result<Vec<QuadIds>, StoreError> {
-        let mut irregular = Vec::new();
+        irregular: &mut QuadSorter,
+    ) -> Result<(), LoadError> {
         std::thread::scope(|scope| {
             let mut finishing = None;
             for (at, table) in self.placement.tables.iter().enumerate() {
                 let mut table_writer = writer.begin_table(self.definition(at, table, numbers))?;
-                self.fill(table, &mut table_writer, numbers, &mut irregular)?;
+                self.fill(at, &mut table_writer, numbers, irregular)?;
                 if let Some(previous) = finishing.take() {
                     join(previous)?;
                 }
@@ -84,9 +88,8 @@ impl Filling<'_> {
                     table_writer.finish()?;
                 }
             }
-            finishing.map_or(Ok(()), join)
-        })?;
-        Ok(irregular)
+            Ok(finishing.map_or(Ok(()), join)?)
+        })
     }
 
     fn definition(
@@ -133,20 +136,26 @@ impl Filling<'_> {
 
     fn fill(
         &self,
-        table: &PlacedTable,
+        table_idx: usize,
         writer: &mut TableWriter,
         numbers: &mut TermNumbers,
-        irregular: &mut Vec<QuadIds>,
-    ) -> Result<(), StoreError> {
+        irregular: &mut QuadSorter,
+    ) -> Result<(), LoadError> {
+        let table = &self.placement.tables[table_idx];
         let rows = table.rows.len();
+        let mut stream = self.rows.rows_of(table_idx);
         let segments: Vec<Range<usize>> = (0..rows)
             .step_by(SEGMENT_ROWS)
             .map(|start| start..(start + SEGMENT_ROWS).min(rows))
             .collect();
         let has_graphs = writer.definition().home_graph == HomeGraph::Column;
         for batch in segments.chunks(self.threads * 2) {
-            let mut cells =
-                parallel_map(self.threads, batch, |range| self.deal(table, range.clone()));
+            let first = batch[0].start;
+            let quads = stream.next(&table.rows[first..batch[batch.len() - 1].end])?;
+            let mut cells = parallel_map(self.threads, batch, |range| {
+                self.deal(table, &quads, first, range.clone())
+            });
+            drop(quads);
             for (segment, column) in cells
                 .iter_mut()
                 .flat_map(|s| s.columns.iter_mut().zip(&table.columns))
@@ -163,15 +172,21 @@ impl Filling<'_> {
                 if has_graphs {
                     writer.graph_segment(&segment.graphs)?;
                 }
-                irregular.append(&mut segment.irregular);
+                irregular.append(&mut segment.irregular)?;
             }
             self.work.add(batch.iter().map(|s| s.len() as u64).sum());
         }
         Ok(())
     }
 
-    /// Deals the quads of some rows out to the columns.
-    fn deal(&self, table: &PlacedTable, range: Range<usize>) -> Cells {
+    /// Deals the quads of some rows out to the columns; `quads` begin with row `first`.
+    fn deal(
+        &self,
+        table: &PlacedTable,
+        quads: &Rows<'_>,
+        first: usize,
+        range: Range<usize>,
+    ) -> Cells {
         let rows = range.len();
         let empty = |c: &ColumnShape| match c.multi_valued {
             true => ColumnCells {
@@ -189,7 +204,9 @@ impl Filling<'_> {
             irregular: Vec::new(),
         };
         for (at, row) in range.enumerate() {
-            self.deal_row(table, row, at, &mut cells);
+            let rank = table.rows[row];
+            let of_row = quads.quads_of(row - first, rank);
+            self.deal_row(table, of_row, (row, at), &mut cells);
             for column in cells.columns.iter_mut().filter(|c| !c.offsets.is_empty()) {
                 column.offsets.push(column.values.len() as u32);
             }
@@ -197,12 +214,17 @@ impl Filling<'_> {
         cells
     }
 
-    /// Deals one row out; it is row `at` of these cells.
-    fn deal_row(&self, table: &PlacedTable, row: usize, at: usize, cells: &mut Cells) {
+    /// Deals the quads of one row out; it is row `at` of these cells.
+    fn deal_row(
+        &self,
+        table: &PlacedTable,
+        quads: &[Quad],
+        (row, at): (usize, usize),
+        cells: &mut Cells,
+    ) {
         let rank = table.rows[row] as usize;
         let home = self.charsets.home_graphs[rank];
         cells.graphs.push(self.graphs[home as usize].0);
-        let quads = self.gathered.quads_of(rank);
         for run in quads.chunk_by(|a, b| a.predicate == b.predicate) {
             let (first, columns) = table.columns_of(run[0].predicate);
             for quad in run {
@@ -229,24 +251,28 @@ impl Filling<'_> {
     }
 
     /// The quads of subjects that are no rows; objects still have provisional ids.
-    pub(crate) fn loose_quads(&self, irregular: &mut Vec<QuadIds>) {
-        let ranks = &self.placement.loose;
-        irregular.reserve(
-            ranks
-                .iter()
-                .map(|r| self.gathered.quads_of(*r as usize).len())
-                .sum(),
-        );
-        for &rank in ranks {
-            let subject = self.subjects[rank as usize];
-            let quads = self.gathered.quads_of(rank as usize).iter();
-            irregular.extend(quads.map(|quad| QuadIds {
-                subject,
-                predicate: self.predicates[quad.predicate as usize],
-                object: quad.object,
-                graph: self.graphs[quad.graph as usize],
-            }));
+    pub(crate) fn loose_quads(
+        &self,
+        gathered: &Gathered,
+        numbers: &ResourceNumbers,
+        irregular: &mut QuadSorter,
+    ) -> Result<(), LoadError> {
+        let mut stream = self.rows.rows_of(self.placement.tables.len());
+        for ranks in self.placement.loose.chunks(LOOSE_SUBJECTS) {
+            let rows = stream.next(ranks)?;
+            for (at, &rank) in ranks.iter().enumerate() {
+                let subject = numbers.id(gathered.subjects[rank as usize]);
+                for quad in rows.quads_of(at, rank) {
+                    irregular.push(QuadIds {
+                        subject,
+                        predicate: self.predicates[quad.predicate as usize],
+                        object: quad.object,
+                        graph: self.graphs[quad.graph as usize],
+                    })?;
+                }
+            }
         }
+        Ok(())
     }
 }
 

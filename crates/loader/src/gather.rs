@@ -5,120 +5,352 @@
 //! scatter writes sequentially too. Predicates and graphs get dense numbers on the way, so a
 //! grouped quad has 16 bytes; its subject is known by place.
 //!
+//! When memory is short the ranks are cut into windows. One window at a time is scattered in memory; quads of later
+//! windows go to a bucket each, from which their window is begun. A window is complete when all quads counted for
+//! it have come, so grouped input uses no buckets. Complete windows are appended to a file.
+//!
 //! Invariants afterwards: the quads of a subject are distinct, sorted by predicate and type class,
 //! and within these in order of appearance.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use basalt_rdf::TermId;
 use basalt_shapes::{FastMap, TypeClass};
 
 use crate::encoder::RawQuad;
+use crate::error::LoadError;
+use crate::grouped::{Gathered, GroupedQuads, QUAD_BYTES, Quad};
 use crate::parallel::parallel_map;
+use crate::quad_blocks::RawQuads;
+use crate::spill::{Buckets, Extent, LoadMemory, SpillFile};
 
 /// No rank: the resource is no subject.
 pub(crate) const NO_RANK: u32 = u32::MAX;
 /// From this many quads of one predicate on, repeats are found by hashing.
 const HASHED_RUN_QUADS: usize = 48;
+/// Quads written to the file of grouped quads at a time.
+const PIECE_QUADS: usize = 1 << 16;
 
-/// A quad of a known subject.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Quad {
-    /// Index of the predicate.
-    pub predicate: u32,
-    /// Index of the graph; 0 is the default graph.
-    pub graph: u32,
-    /// Provisional id of the object.
-    pub object: TermId,
+/// What grouping needs to know besides the quads.
+pub(crate) struct Grouping<'a> {
+    /// Above every provisional ordinal of a resource.
+    pub resource_bound: usize,
+    /// The provisional ordinal of `rdf:type`.
+    pub type_predicate: Option<u32>,
+    /// Worker threads.
+    pub threads: usize,
+    /// The budget.
+    pub memory: &'a LoadMemory,
+    /// Bytes that the numbers of terms and subjects take.
+    pub resident: u64,
 }
 
-/// All quads by subject.
-#[derive(Default)]
-pub(crate) struct Gathered {
-    /// Subjects by rank, as provisional ordinals.
-    pub subjects: Vec<u32>,
-    /// Rank by provisional ordinal, or [`NO_RANK`].
-    pub ranks: Vec<u32>,
-    /// The quads of rank `r` are `quads[starts[r]..starts[r + 1]]`.
-    pub starts: Vec<u64>,
-    /// The quads.
-    pub quads: Vec<Quad>,
-    /// Predicates by index, as provisional ordinals.
-    pub predicates: Vec<u32>,
-    /// Graphs by index, as in [`RawQuad::graph`].
-    pub graphs: Vec<u32>,
-}
+impl Grouping<'_> {
+    /// Groups the quads.
+    pub(crate) fn gather(&self, raw: RawQuads) -> Result<Gathered, LoadError> {
+        let Ranked {
+            ranks,
+            subjects,
+            counts,
+        } = rank(&raw, self.resource_bound)?;
+        let mut windows = Windows::new(self, counts)?;
+        let mut predicates = DenseIndex::default();
+        let mut graphs = DenseIndex::default();
+        graphs.index(0);
+        raw.consume(&mut |block: &[RawQuad]| {
+            for quad in block {
+                let rank = ranks[quad.subject as usize] as usize;
+                let grouped = Quad {
+                    predicate: predicates.index(quad.predicate),
+                    graph: graphs.index(quad.graph),
+                    object: quad.object,
+                };
+                if rank < windows.current.ranks.end {
+                    windows.current.put(rank, grouped);
+                } else {
+                    windows.put_later(rank, grouped)?;
+                }
+                if windows.current.left == 0 {
+                    windows.go_on(predicates.find(self.type_predicate))?;
+                }
+            }
+            Ok(())
+        })?;
+        let type_predicate = predicates.find(self.type_predicate);
+        let (quads, types) = windows.finish(type_predicate)?;
+        Ok(Gathered {
+            subjects,
+            ranks,
+            predicates: predicates.keys,
+            graphs: graphs.keys,
+            type_predicate,
+            types,
+            quads,
+        })
+    }
 
-impl Gathered {
-    /// The quads of the subject with this rank.
-    #[inline]
-    pub(crate) fn quads_of(&self, rank: usize) -> &[Quad] {
-        &self.quads[self.starts[rank] as usize..self.starts[rank + 1] as usize]
+    /// Cuts ranks into windows.
+    fn cut_windows(&self, counts: &[u32]) -> Vec<Range<usize>> {
+        let left = self.memory.left(self.resident);
+        // Places of subjects take as much again if every subject has one quad.
+        let usual = left / 8 * 3 / QUAD_BYTES;
+        let quads_max = match self.memory.is_spilling() {
+            false => usize::MAX,
+            true => self.memory.settings.window_quads.unwrap_or(usual),
+        };
+        let mut windows = Vec::new();
+        let (mut first, mut quads) = (0, 0_usize);
+        for (rank, &count) in counts.iter().enumerate() {
+            if quads + count as usize > quads_max && rank > first {
+                windows.push(first..rank);
+                (first, quads) = (rank, 0);
+            }
+            quads += count as usize;
+        }
+        windows.push(first..counts.len());
+        windows
     }
 }
 
-/// Groups the quads of all blocks. `resource_bound` is above every provisional ordinal.
-pub(crate) fn gather(blocks: Vec<Vec<RawQuad>>, resource_bound: usize, threads: usize) -> Gathered {
-    let mut gathered = rank(&blocks, resource_bound);
-    scatter(blocks, &mut gathered);
-    drop_repeated(&mut gathered, threads);
-    gathered
+/// Subjects and how many quads each has.
+struct Ranked {
+    /// Rank by provisional ordinal.
+    ranks: Vec<u32>,
+    /// Provisional ordinal by rank.
+    subjects: Vec<u32>,
+    /// Quads, repeated ones too, by rank.
+    counts: Vec<u32>,
 }
 
-/// Ranks the subjects and leaves the end of each subject's quads, were they in place, in `starts`.
-fn rank(blocks: &[Vec<RawQuad>], resource_bound: usize) -> Gathered {
+fn rank(raw: &RawQuads, resource_bound: usize) -> Result<Ranked, LoadError> {
     let mut ranks = vec![NO_RANK; resource_bound];
     let mut subjects: Vec<u32> = Vec::new();
-    let mut starts: Vec<u64> = vec![0];
-    for quad in blocks.iter().flatten() {
-        let rank = &mut ranks[quad.subject as usize];
-        if *rank == NO_RANK {
-            *rank = subjects.len() as u32;
-            subjects.push(quad.subject);
-            starts.push(0);
+    let mut counts: Vec<u32> = Vec::new();
+    raw.for_each(&mut |block| {
+        for quad in block {
+            let rank = &mut ranks[quad.subject as usize];
+            if *rank == NO_RANK {
+                *rank = subjects.len() as u32;
+                subjects.push(quad.subject);
+                counts.push(0);
+            }
+            let count = &mut counts[*rank as usize];
+            *count = count.checked_add(1).ok_or(LoadError::Limit {
+                what: "quads of one subject",
+                limit: u64::from(u32::MAX),
+            })?;
         }
-        starts[*rank as usize + 1] += 1;
-    }
-    let mut sum = 0;
-    for start in &mut starts {
-        sum += *start;
-        *start = sum;
-    }
-    Gathered {
-        subjects,
+        Ok(())
+    })?;
+    Ok(Ranked {
         ranks,
-        starts,
-        ..Gathered::default()
+        subjects,
+        counts,
+    })
+}
+
+/// The quads of some subjects, being scattered.
+#[derive(Default)]
+struct Window {
+    ranks: Range<usize>,
+    /// Where the quads of each subject begin, and the end.
+    starts: Vec<u64>,
+    /// Where the next quad of each subject goes.
+    next: Vec<u64>,
+    quads: Vec<Quad>,
+    /// Quads that have not come yet.
+    left: u64,
+}
+
+impl Window {
+    /// Begins a window over these ranks, in the memory of the last one.
+    fn begin(&mut self, ranks: Range<usize>, counts: &[u32]) {
+        self.starts.clear();
+        self.starts.push(0);
+        let mut sum = 0;
+        for &count in &counts[ranks.clone()] {
+            sum += u64::from(count);
+            self.starts.push(sum);
+        }
+        self.next.clear();
+        self.next.extend_from_slice(&self.starts);
+        let empty = Quad {
+            predicate: 0,
+            graph: 0,
+            object: TermId::UNBOUND,
+        };
+        self.quads.clear();
+        self.quads.reserve_exact(sum as usize);
+        self.quads.resize(sum as usize, empty);
+        self.left = sum;
+        self.ranks = ranks;
+    }
+
+    #[inline]
+    fn put(&mut self, rank: usize, quad: Quad) {
+        let place = &mut self.next[rank - self.ranks.start];
+        self.quads[*place as usize] = quad;
+        *place += 1;
+        self.left -= 1;
     }
 }
 
-/// Moves every quad to its subject, freeing the blocks on the way.
-fn scatter(blocks: Vec<Vec<RawQuad>>, gathered: &mut Gathered) {
-    let total = gathered.starts.last().copied().unwrap_or(0) as usize;
-    let empty = Quad {
-        predicate: 0,
-        graph: 0,
-        object: TermId::UNBOUND,
-    };
-    let mut quads = vec![empty; total];
-    let mut next = gathered.starts.clone();
-    let mut predicates = DenseIndex::default();
-    let mut graphs = DenseIndex::default();
-    graphs.index(0);
-    for block in blocks {
-        for quad in block {
-            let place = &mut next[gathered.ranks[quad.subject as usize] as usize];
-            quads[*place as usize] = Quad {
-                predicate: predicates.index(quad.predicate),
-                graph: graphs.index(quad.graph),
-                object: quad.object,
-            };
-            *place += 1;
-        }
+/// The windows, and what became of those that are complete.
+struct Windows<'a> {
+    grouping: &'a Grouping<'a>,
+    /// All windows.
+    ranges: Vec<Range<usize>>,
+    /// Which of them is being scattered; the number of windows at the end.
+    at: usize,
+    current: Window,
+    /// Quads by rank; distinct ones of complete windows.
+    counts: Vec<u32>,
+    /// Quads of windows to come; made when needed.
+    later: Option<Buckets>,
+    /// Complete windows, if there are several windows.
+    written: Option<(SpillFile, Vec<Extent>, u64)>,
+    /// How often each resource is a type.
+    types: FastMap<u64, u64>,
+}
+
+impl<'a> Windows<'a> {
+    fn new(grouping: &'a Grouping<'a>, counts: Vec<u32>) -> Result<Self, LoadError> {
+        let ranges = grouping.cut_windows(&counts);
+        let mut current = Window::default();
+        current.begin(ranges[0].clone(), &counts);
+        let written = match ranges.len() {
+            1 => None,
+            _ => Some((SpillFile::create(&grouping.memory.folder)?, Vec::new(), 0)),
+        };
+        Ok(Self {
+            grouping,
+            ranges,
+            at: 0,
+            current,
+            counts,
+            later: None,
+            written,
+            types: FastMap::default(),
+        })
     }
-    gathered.quads = quads;
-    gathered.predicates = predicates.keys;
-    gathered.graphs = graphs.keys;
+
+    /// Keeps a quad of a later window.
+    fn put_later(&mut self, rank: usize, quad: Quad) -> Result<(), LoadError> {
+        let window = self.ranges.partition_point(|w| w.end <= rank);
+        let later = match &mut self.later {
+            Some(later) => later,
+            none => {
+                let Grouping {
+                    memory, resident, ..
+                } = self.grouping;
+                let bytes = memory.left(*resident) / 8;
+                none.insert(Buckets::create(&memory.folder, self.ranges.len(), bytes)?)
+            }
+        };
+        later.push(window, &(rank as u32).to_le_bytes(), &quad.record())
+    }
+
+    /// Finishes complete windows and begins the next.
+    fn go_on(&mut self, type_predicate: Option<u32>) -> Result<(), LoadError> {
+        while self.current.left == 0 && self.at + 1 < self.ranges.len() {
+            self.complete(type_predicate)?;
+            self.write()?;
+            self.at += 1;
+            self.current
+                .begin(self.ranges[self.at].clone(), &self.counts);
+            self.take_earlier()?;
+        }
+        Ok(())
+    }
+
+    /// Puts the quads that came before their window.
+    fn take_earlier(&mut self) -> Result<(), LoadError> {
+        const RECORD_BYTES: usize = 4 + QUAD_BYTES;
+        let Some(later) = self.later.as_mut().filter(|l| !l.is_empty(self.at)) else {
+            return Ok(());
+        };
+        let mut reader = later.reader(self.at);
+        let mut bytes = Vec::new();
+        while reader.read(&mut bytes)? > 0 {
+            let records = bytes.chunks_exact(RECORD_BYTES);
+            let rest = records.remainder().len();
+            for record in records {
+                let rank = u32::from_le_bytes([record[0], record[1], record[2], record[3]]);
+                self.current.put(rank as usize, Quad::read(&record[4..]));
+            }
+            bytes.drain(..bytes.len() - rest);
+        }
+        Ok(())
+    }
+
+    /// Makes the quads of the current window distinct and counts types.
+    fn complete(&mut self, type_predicate: Option<u32>) -> Result<(), LoadError> {
+        let Window {
+            starts,
+            quads,
+            ranks,
+            ..
+        } = &mut self.current;
+        drop_repeated(starts, quads, self.grouping.threads);
+        for (count, bounds) in self.counts[ranks.clone()].iter_mut().zip(starts.windows(2)) {
+            *count = (bounds[1] - bounds[0]) as u32;
+        }
+        if let Some(predicate) = type_predicate {
+            let of_type = quads.iter().filter(|q| q.predicate == predicate);
+            for quad in of_type.filter(|q| q.object.is_resource()) {
+                *self.types.entry(quad.object.0).or_insert(0) += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the current window.
+    fn write(&mut self) -> Result<(), LoadError> {
+        let Some((file, pieces, quad_count)) = &mut self.written else {
+            return Ok(());
+        };
+        let mut bytes = Vec::with_capacity(PIECE_QUADS * QUAD_BYTES);
+        for part in self.current.quads.chunks(PIECE_QUADS) {
+            bytes.clear();
+            for quad in part {
+                bytes.extend_from_slice(&quad.record());
+            }
+            pieces.push(file.append(&bytes)?);
+        }
+        *quad_count += self.current.quads.len() as u64;
+        Ok(())
+    }
+
+    /// All windows, and the types.
+    fn finish(
+        mut self,
+        type_predicate: Option<u32>,
+    ) -> Result<(GroupedQuads, Vec<(TermId, u64)>), LoadError> {
+        self.go_on(type_predicate)?;
+        debug_assert_eq!(self.current.left, 0, "all quads that were counted came");
+        self.complete(type_predicate)?;
+        self.write()?;
+        let types = self.types.into_iter().map(|(id, n)| (TermId(id), n));
+        let quads = match self.written {
+            Some((file, pieces, quad_count)) => GroupedQuads::Spilled {
+                file,
+                pieces,
+                counts: self.counts,
+                quad_count,
+            },
+            None => {
+                self.grouping
+                    .memory
+                    .keep(self.current.quads.len() * QUAD_BYTES);
+                GroupedQuads::Memory {
+                    starts: self.current.starts,
+                    quads: self.current.quads,
+                }
+            }
+        };
+        Ok((quads, types.collect()))
+    }
 }
 
 /// Numbers keys densely in order of first appearance.
@@ -145,15 +377,19 @@ impl DenseIndex {
         self.last = Some((key, index));
         index
     }
+
+    /// The index of a key that may be there.
+    fn find(&self, key: Option<u32>) -> Option<u32> {
+        self.indexes.get(&key?).copied()
+    }
 }
 
 /// Sorts the quads of each subject and drops repeats, in parallel over runs of subjects.
-fn drop_repeated(gathered: &mut Gathered, threads: usize) {
-    let Gathered { starts, quads, .. } = gathered;
+fn drop_repeated(starts: &mut Vec<u64>, quads: &mut Vec<Quad>, threads: usize) {
     let subject_count = starts.len() - 1;
     let runs = cut_runs(starts, threads);
     let mut parts = Vec::with_capacity(runs.len());
-    let mut rest = quads.as_mut_slice();
+    let mut rest: &mut [Quad] = quads;
     for run in &runs {
         let (part, after) = rest.split_at_mut((starts[run.end] - starts[run.start]) as usize);
         parts.push(std::sync::Mutex::new((run.clone(), part)));
@@ -257,6 +493,9 @@ fn make_distinct(quads: &mut [Quad]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::SpillSettings;
+    use crate::quad_blocks::QuadBlocks;
+    use std::sync::Arc;
 
     fn raw(subject: u32, predicate: u32, object: u64, graph: u32) -> RawQuad {
         RawQuad {
@@ -267,38 +506,101 @@ mod tests {
         }
     }
 
-    #[test]
-    fn scattered_and_repeated_quads_are_grouped_and_distinct() {
-        let mut text: Vec<RawQuad> = Vec::new();
-        for i in 0..3_000u32 {
-            text.push(raw(i % 7, i % 3, u64::from(i % 110), i % 2));
+    fn gather(text: &[RawQuad], threads: usize, settings: SpillSettings) -> (Gathered, LoadMemory) {
+        let memory = LoadMemory::new(None, 1, std::env::temp_dir(), settings);
+        let memory = Arc::new(memory.expect("the budget is large enough"));
+        let blocks = QuadBlocks::new(Arc::clone(&memory));
+        for (i, part) in text.chunks(100).enumerate() {
+            blocks.put(1, i, part.to_vec()).expect("kept");
         }
+        let grouping = Grouping {
+            resource_bound: 60,
+            type_predicate: Some(2),
+            threads,
+            memory: &memory,
+            resident: 0,
+        };
+        let raw = blocks.into_ordered().expect("in order");
+        let gathered = grouping.gather(raw).expect("grouped");
+        let memory = Arc::try_unwrap(memory).expect("nobody else has it");
+        (gathered, memory)
+    }
+
+    /// Quads by rank.
+    fn quads_of(all: &Gathered, memory: &LoadMemory) -> Vec<Vec<Quad>> {
+        let mut quads = Vec::new();
+        let read = all.for_each_batch(memory, &mut |batch| {
+            let ranks = batch.ranks.clone();
+            quads.extend(ranks.map(|rank| batch.quads_of(rank).to_vec()));
+            Ok(())
+        });
+        read.expect("read");
+        quads
+    }
+
+    fn check(text: &[RawQuad]) {
         let mut expected: HashSet<(u32, u32, u64, u32)> = HashSet::new();
-        for q in &text {
+        for q in text {
             expected.insert((q.subject, q.predicate, q.object.payload(), q.graph));
         }
-        for threads in [1, 3] {
-            let blocks: Vec<Vec<RawQuad>> = text.chunks(100).map(<[_]>::to_vec).collect();
-            let all = gather(blocks, 7, threads);
-            assert_eq!(all.subjects, (0..7).collect::<Vec<_>>());
-            let mut found = HashSet::new();
-            for (rank, &subject) in all.subjects.iter().enumerate() {
-                let quads = all.quads_of(rank);
-                assert!(quads.is_sorted_by_key(|q| q.predicate));
-                for q in quads {
-                    let predicate = all.predicates[q.predicate as usize];
-                    let graph = all.graphs[q.graph as usize];
-                    let new = found.insert((subject, predicate, q.object.payload(), graph));
-                    assert!(new, "every quad once");
-                }
+        let (all, memory) = gather(text, 1, SpillSettings::default());
+        let in_memory = quads_of(&all, &memory);
+        let mut found = HashSet::new();
+        for (rank, &subject) in all.subjects.iter().enumerate() {
+            let quads = &in_memory[rank];
+            assert!(quads.is_sorted_by_key(|q| q.predicate));
+            for q in quads {
+                let predicate = all.predicates[q.predicate as usize];
+                let graph = all.graphs[q.graph as usize];
+                let new = found.insert((subject, predicate, q.object.payload(), graph));
+                assert!(new, "every quad once");
             }
-            assert_eq!(found, expected);
+        }
+        assert_eq!(found, expected);
+        for (threads, window_quads, batch_quads) in [(3, 1, 1), (1, 700, 64), (2, 100_000, 9)] {
+            let settings = SpillSettings {
+                parse_bytes: Some(0),
+                window_quads: Some(window_quads),
+                batch_quads: Some(batch_quads),
+                ..SpillSettings::default()
+            };
+            let (spilled, memory) = gather(text, threads, settings);
+            assert_eq!(spilled.subjects, all.subjects);
+            assert_eq!(spilled.predicates, all.predicates);
+            assert_eq!(spilled.graphs, all.graphs);
+            assert_eq!(spilled.quad_count(), all.quad_count());
+            let sorted = |mut types: Vec<(TermId, u64)>| {
+                types.sort_unstable();
+                types
+            };
+            assert!(quads_of(&spilled, &memory) == in_memory, "{window_quads}");
+            assert_eq!(sorted(spilled.types), sorted(all.types.clone()));
         }
     }
 
     #[test]
+    fn scattered_and_repeated_quads_are_grouped_and_distinct() {
+        let quad = |i: u32| raw(i % 7, i % 3, u64::from(i % 110), i % 2);
+        check(&(0..3_000).map(quad).collect::<Vec<_>>());
+        let quad = |i: u32| raw(i * i % 59, i % 5, u64::from(i % 11), 0);
+        check(&(0..2_000).map(quad).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn grouped_quads_stay_so() {
+        let quad = |i: u32| raw(i / 40, i % 5, u64::from(i % 30), 0);
+        check(&(0..2_000).map(quad).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn nothing_is_grouped_to_nothing() {
-        let all = gather(Vec::new(), 0, 2);
-        assert!(all.subjects.is_empty() && all.quads.is_empty());
+        for parse_bytes in [None, Some(0)] {
+            let settings = SpillSettings {
+                parse_bytes,
+                ..SpillSettings::default()
+            };
+            let (all, _) = gather(&[], 2, settings);
+            assert!(all.subjects.is_empty() && all.quad_count() == 0);
+        }
     }
 }

@@ -19,6 +19,8 @@ mod encoder;
 mod errors_file;
 mod fill;
 mod gather;
+mod grouped;
+mod irregular;
 mod load;
 mod numbering;
 mod old_version;
@@ -27,9 +29,10 @@ mod parse;
 mod placement;
 mod quad_blocks;
 mod skipped_lines;
+mod spill;
 mod statistics;
 mod term_table;
-mod text_arena;
+mod text_slabs;
 mod write_terms;
 
 #[cfg(test)]
@@ -37,6 +40,8 @@ mod tests;
 
 pub use error::LoadError;
 pub use load::{load, load_with};
+#[doc(hidden)]
+pub use options::SpillSettings;
 pub use options::{Input, InputSource, Layout, LoadOptions};
 pub use progress::{NoProgress, Phase, Progress};
 pub use report::{LoadReport, TableReport};

@@ -2,18 +2,20 @@
 
 use std::io::Cursor;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use basalt_rdf::reader::document::read_document;
-use basalt_rdf::{GraphFormat, QuadView, Qualifiers, TermId};
+use basalt_rdf::{GraphFormat, QuadView, Qualifiers};
 use basalt_store::{Snapshot, Storage, StoreError, VersionWriter};
 
-use crate::collect::{ProvisionalNames, collect};
+use crate::collect::{ProvisionalNames, RDF_TYPE, collect};
 use crate::encoder::Terms;
 use crate::error::LoadError;
 use crate::fill::Filling;
-use crate::gather::gather;
+use crate::gather::Grouping;
+use crate::grouped::{Gathered, RowSource};
+use crate::irregular::{sorter, write_irregular};
 use crate::numbering::{LiteralNumbers, ResourceNumbers, TermNumbers};
 use crate::old_version::{OLD_SCOPE, read_old_version};
 use crate::options::LoadOptions;
@@ -23,8 +25,10 @@ use crate::progress::{Phase, Progress, WorkCounter};
 use crate::quad_blocks::QuadBlocks;
 use crate::report::{LoadReport, Stopwatch, TableReport};
 use crate::skipped_lines::SkippedLines;
+use crate::spill::LoadMemory;
 use crate::statistics::statistics;
-use crate::write_terms::write_terms;
+use crate::term_table::{FrozenTerms, IRI};
+use crate::write_terms::{Ordering, write_terms};
 
 /// Loads the inputs into a store: a new one, or what the folder holds already plus the inputs.
 pub fn load(
@@ -63,10 +67,16 @@ pub fn load_with(
         Some(old) => Qualifiers::from_lists(&old.dictionary().qualifiers().to_lists())?,
         None => Qualifiers::new(),
     };
-    let terms = Terms::new(Arc::new(qualifiers));
+    let memory = Arc::new(LoadMemory::new(
+        options.memory,
+        options.thread_count(),
+        temp_folder(&options, &writer),
+        options.spill.clone(),
+    )?);
+    let terms = Terms::new(Arc::new(qualifiers), &memory);
     let mut watch = Stopwatch::new(progress);
     let mut report = LoadReport::default();
-    let quads = QuadBlocks::default();
+    let quads = QuadBlocks::new(Arc::clone(&memory));
     if let Some(old) = old.filter(|o| o.quad_count() > 0) {
         watch.begin(Phase::ReadOldVersion);
         let work = WorkCounter::new(progress, old.quad_count());
@@ -74,16 +84,25 @@ pub fn load_with(
         report.quads_before = old.quad_count();
     }
     watch.begin(Phase::Parse);
-    let plan = parse_inputs(options, &terms, progress, &quads, &mut report)?;
+    let plan = parse_inputs(options, &terms, progress, &quads, &memory, &mut report)?;
     report.quads_read = quads.quad_count() - report.quads_before;
     let snapshot = write(writer, terms, quads, &plan, &mut watch, &mut report)?;
+    report.spilled_bytes = memory.folder.written_bytes();
     report.phases = watch.finish();
     Ok((snapshot, report))
+}
+
+/// Where temporary files go: the folder given, or that of the new version, or the system's.
+fn temp_folder(options: &LoadOptions, writer: &VersionWriter) -> PathBuf {
+    let given = options.temp.clone();
+    let own = || writer.folder_path().map(Path::to_path_buf);
+    given.or_else(own).unwrap_or_else(std::env::temp_dir)
 }
 
 /// What of the options is needed after the inputs were read.
 struct WritePlan {
     threads: usize,
+    memory: Arc<LoadMemory>,
     layout: crate::options::Layout,
     settings: basalt_shapes::Settings,
 }
@@ -93,6 +112,7 @@ fn parse_inputs(
     terms: &Terms,
     progress: &dyn Progress,
     quads: &QuadBlocks,
+    memory: &Arc<LoadMemory>,
     report: &mut LoadReport,
 ) -> Result<WritePlan, LoadError> {
     let threads = options.thread_count();
@@ -110,6 +130,7 @@ fn parse_inputs(
     report.bytes_read = skipped.finish(parsed, report)?;
     Ok(WritePlan {
         threads,
+        memory: Arc::clone(memory),
         layout: options.layout,
         settings: options.settings,
     })
@@ -124,78 +145,105 @@ fn write(
     watch: &mut Stopwatch<'_>,
     report: &mut LoadReport,
 ) -> Result<Snapshot, LoadError> {
-    let Terms {
-        resources,
-        literals,
-        qualifiers,
-    } = terms;
-    let (resources, literals) = (resources.freeze(), literals.freeze());
     watch.begin(Phase::Group);
-    let gathered = gather(
-        quads.into_ordered(),
-        resources.ordinal_bound(),
-        plan.threads,
-    );
-    report.quads_stored = gathered.quads.len() as u64;
+    let memory = &*plan.memory;
+    let qualifiers = Arc::clone(&terms.qualifiers);
+    let (gathered, resources, literals, resident) = group(terms, quads, plan)?;
+    report.quads_stored = gathered.quad_count();
     report.duplicates = report.quads_read + report.quads_before - report.quads_stored;
 
     watch.begin(Phase::Discover);
-    let names = ProvisionalNames {
-        predicates: &gathered.predicates,
-        resources: &resources,
-    };
-    let (charsets, links) = collect(&gathered, &names, &plan.settings, plan.threads);
+    let names = ProvisionalNames::read(&gathered, &resources)?;
+    let (charsets, links) = collect(&gathered, &names, &plan.settings, plan.threads, memory)?;
     let placement = Placement::choose(plan.layout, &charsets, &links, &plan.settings, &names)?;
-    drop(links);
+    drop((links, names));
     describe_tables(&placement, report);
 
     watch.begin(Phase::Number);
     let numbers = ResourceNumbers::assign(&resources, &gathered, &placement);
     let predicates = numbers.predicates(&gathered);
     let graphs = numbers.graphs(&gathered);
-    let subjects: Vec<TermId> = gathered.subjects.iter().map(|s| numbers.id(*s)).collect();
     let mut numbers = TermNumbers {
         resources: numbers,
         literals: LiteralNumbers::new(&literals),
     };
 
     watch.begin(Phase::WriteTables);
+    let table_count = placement.tables.len();
+    let table_of = |rank: usize| {
+        let table = placement.schema.charset_to_table[charsets.of_subject[rank] as usize];
+        table.unwrap_or(table_count)
+    };
+    let rows = RowSource::new(&gathered, table_count, &table_of, memory, resident)?;
     let filling = Filling {
-        gathered: &gathered,
+        rows: &rows,
         charsets: &charsets,
         placement: &placement,
-        subjects: &subjects,
         predicates: &predicates,
         graphs: &graphs,
         threads: plan.threads,
         work: WorkCounter::new(watch.progress(), placement.row_count()),
     };
-    let mut irregular = filling.write_tables(&mut writer, &mut numbers)?;
+    let mut irregular = sorter(memory, resident);
+    filling.write_tables(&mut writer, &mut numbers, &mut irregular)?;
 
     watch.begin(Phase::WriteIrregular);
-    filling.loose_quads(&mut irregular);
-    report.irregular_quads = irregular.len() as u64;
+    filling.loose_quads(&gathered, &numbers.resources, &mut irregular)?;
+    report.irregular_quads = irregular.len();
     report.quads_in_cells = report.quads_stored - report.irregular_quads;
     writer.statistics(statistics(&charsets, &placement.schema, &predicates));
+    drop(rows);
     drop((gathered, charsets, placement));
-    numbers.finalise_irregular(&mut irregular);
-    writer.irregular_quads(irregular)?;
+    write_irregular(irregular, &mut numbers, &mut writer, memory, resident)?;
 
     watch.begin(Phase::WriteTerms);
     let dictionary = writer.dictionary()?;
-    let terms = (resources.len() + literals.len()) as u64;
-    let work = WorkCounter::new(watch.progress(), terms);
-    write_terms(
-        dictionary,
-        &resources,
-        &literals,
-        &numbers,
-        &qualifiers,
-        &work,
-    )?;
+    let work = WorkCounter::new(watch.progress(), (resources.len() + literals.len()) as u64);
+    let ordering = Ordering::new(memory, resident, &work);
+    let terms = (resources, literals);
+    write_terms(dictionary, terms, &numbers, &qualifiers, &ordering)?;
+    drop(numbers);
 
     watch.begin(Phase::Commit);
     Ok(writer.commit()?)
+}
+
+/// Ends interning and groups the quads; also returns the bytes that numbers of terms and subjects will take.
+fn group(
+    terms: Terms,
+    quads: QuadBlocks,
+    plan: &WritePlan,
+) -> Result<(Gathered, FrozenTerms, FrozenTerms, u64), LoadError> {
+    let Terms {
+        resources,
+        literals,
+        ..
+    } = terms;
+    let type_predicate = resources.find(IRI, RDF_TYPE).map(|ordinal| ordinal as u32);
+    let bounds = (resources.ordinal_bound(), literals.ordinal_bound());
+    // Ranks, counts, sets, graphs and rows of subjects; new numbers and their order; at last the index that
+    // finds a term by its text.
+    let resident = 40 * bounds.0 as u64 + 20 * bounds.1 as u64;
+    let places = 8 * (bounds.0 + bounds.1) as u64;
+    plan.memory.decide(quads.quad_count(), resident + places);
+    let (resources, literals) = std::thread::scope(|scope| {
+        let literals = scope.spawn(|| literals.freeze());
+        let resources = resources.freeze();
+        match literals.join() {
+            Ok(literals) => (resources, literals),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    });
+    let (resources, literals) = (resources?, literals?);
+    let grouping = Grouping {
+        resource_bound: bounds.0,
+        type_predicate,
+        threads: plan.threads,
+        memory: &plan.memory,
+        resident,
+    };
+    let gathered = grouping.gather(quads.into_ordered()?)?;
+    Ok((gathered, resources, literals, resident))
 }
 
 fn describe_tables(placement: &Placement, report: &mut LoadReport) {

@@ -14,7 +14,7 @@ use basalt_shapes::TypeClass;
 use basalt_store::QuadIds;
 
 use crate::encoder::literal_id;
-use crate::gather::Gathered;
+use crate::grouped::Gathered;
 use crate::placement::Placement;
 use crate::term_table::{FrozenTerms, IRI};
 
@@ -27,6 +27,26 @@ pub(crate) struct ResourceNumbers {
     new: Vec<u32>,
     /// Provisional ordinal by new ordinal.
     pub order: Vec<u32>,
+}
+
+/// Where the new numbers of one kind of terms are found.
+pub(crate) trait NewNumbers {
+    /// The new number of a provisional ordinal, if it has one.
+    fn new_number(&self, provisional: u32) -> Option<u32>;
+}
+
+impl NewNumbers for ResourceNumbers {
+    #[inline]
+    fn new_number(&self, provisional: u32) -> Option<u32> {
+        Some(self.new[provisional as usize]).filter(|n| *n != UNNUMBERED)
+    }
+}
+
+impl NewNumbers for LiteralNumbers {
+    #[inline]
+    fn new_number(&self, provisional: u32) -> Option<u32> {
+        Some(self.new[provisional as usize]).filter(|n| *n != UNNUMBERED)
+    }
 }
 
 impl ResourceNumbers {
@@ -182,9 +202,15 @@ impl TermNumbers {
         quads.sort_by_key(|q| (q.predicate, q.subject));
         self.literals.end_run();
         for quad in quads {
-            quad.object.0 = self
-                .literals
-                .finalise(self.resources.finalise(quad.object.0));
+            self.finalise_object(quad);
         }
+    }
+
+    /// Replaces the object of an irregular quad by its final id.
+    #[inline]
+    pub(crate) fn finalise_object(&mut self, quad: &mut QuadIds) {
+        quad.object.0 = self
+            .literals
+            .finalise(self.resources.finalise(quad.object.0));
     }
 }

@@ -81,16 +81,42 @@ pub struct LoadOptions {
     pub errors_max: u64,
     /// With `lenient`, the file to write all bad lines to.
     pub errors: Option<PathBuf>,
-    /// Bytes of memory that the load may use; `None` for three quarters of the machine's.
-    pub memory: Option<u64>,
-    /// The folder for temporary files; `None` for the folder of the store.
-    pub temp: Option<PathBuf>,
     /// Worker threads; 0 for as many as the machine has cores.
     pub threads: usize,
     /// Where quads are put.
     pub layout: Layout,
     /// Thresholds of discovery.
     pub settings: Settings,
+    /// Bytes of memory that the load may take; `None` for three quarters of what the system has available. What
+    /// does not fit goes to temporary files.
+    pub memory: Option<u64>,
+    /// The folder for temporary files; `None` for that of the store.
+    pub temp: Option<PathBuf>,
+    /// Makes tests spill.
+    #[doc(hidden)]
+    pub spill: SpillSettings,
+}
+
+/// Limits that otherwise follow from the budget, so that tests can spill at every stage; `None` for the real ones.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default)]
+pub struct SpillSettings {
+    /// Bytes of text, quads and index with which parsing begins to spill.
+    pub parse_bytes: Option<u64>,
+    /// Bytes that grouping may take before everything is spilled.
+    pub group_bytes: Option<u64>,
+    /// Bytes of the index of terms.
+    pub index_bytes: Option<u64>,
+    /// Bytes of a slab of text.
+    pub slab_bytes: Option<usize>,
+    /// Quads of a window of subjects; with a value nothing is grouped in memory when parsing spilled.
+    pub window_quads: Option<usize>,
+    /// Quads read at a time after grouping.
+    pub batch_quads: Option<usize>,
+    /// Irregular quads sorted in memory.
+    pub sort_quads: Option<usize>,
+    /// Bytes of text put in order in memory.
+    pub text_bytes: Option<usize>,
 }
 
 impl Default for LoadOptions {
@@ -102,11 +128,12 @@ impl Default for LoadOptions {
             lenient: false,
             errors_max: u64::MAX,
             errors: None,
-            memory: None,
-            temp: None,
             threads: 0,
             layout: Layout::Discover,
             settings: Settings::default(),
+            memory: None,
+            temp: None,
+            spill: SpillSettings::default(),
         }
     }
 }

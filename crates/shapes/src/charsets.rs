@@ -94,6 +94,11 @@ impl TypeCounter {
         *self.counts.entry(class.0).or_insert(0) += 1;
     }
 
+    /// Counts so many uses of a type.
+    pub fn add_times(&mut self, class: TermId, times: u64) {
+        *self.counts.entry(class.0).or_insert(0) += times;
+    }
+
     /// The most frequent types, ties broken by name.
     fn most_frequent(self, names: &dyn Names) -> Vec<u64> {
         let mut all: Vec<(u64, u64)> = self.counts.into_iter().collect();

@@ -6,12 +6,13 @@
 use crate::error::StoreError;
 use memmap2::Mmap;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A whole file mapped for reading.
 #[derive(Debug)]
 pub(crate) struct MappedFile {
     map: Mmap,
+    path: PathBuf,
 }
 
 impl MappedFile {
@@ -25,7 +26,13 @@ impl MappedFile {
         // bounds-checks what it reads, so changed bytes lead to errors and not to bad memory
         // accesses.
         let map = unsafe { Mmap::map(&file) }.map_err(StoreError::io("map", path))?;
-        Ok(Self { map })
+        let path = path.to_path_buf();
+        Ok(Self { map, path })
+    }
+
+    /// Where the file was; it may have been unlinked since.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The bytes.

@@ -5,10 +5,12 @@
 //! one atomic rename. Before that instant the store is what it was; after it, the old version's
 //! files are unlinked. A writer that dies leaves a folder that the next writer removes.
 //!
-//! Memory: irregular quads (32 bytes each) until the commit.
+//! Memory: irregular quads (32 bytes each) until the commit, unless they come as sorted streams.
+
+mod sorted_quads;
 
 use crate::dictionary::DictionaryWriter;
-use crate::dirty_rows;
+use crate::dirty_rows::{self, DirtyRows};
 use crate::error::StoreError;
 use crate::folder::{Folder, Storage};
 use crate::lock::StoreLock;
@@ -54,6 +56,8 @@ pub struct VersionWriter {
     tables: usize,
     dictionary_begun: bool,
     quads: Vec<QuadIds>,
+    /// What was noted of irregular quads that are written already.
+    sorted: Option<DirtyRows>,
     statistics: StoreStatistics,
 }
 
@@ -107,6 +111,7 @@ impl VersionWriter {
             tables: 0,
             dictionary_begun: false,
             quads: Vec::new(),
+            sorted: None,
             statistics: StoreStatistics::default(),
         }
     }
@@ -131,16 +136,12 @@ impl VersionWriter {
 
     /// Adds irregular quads, in any order; repeats are dropped.
     pub fn irregular_quads(&mut self, mut quads: Vec<QuadIds>) -> Result<(), StoreError> {
-        let is_graph = |g: TermId| g == TermId::DEFAULT_GRAPH || g.is_resource();
-        let wrong = quads.iter().find(|q| {
-            !q.subject.is_resource()
-                || !q.predicate.is_resource()
-                || !TypeClass::ANY.takes(q.object)
-                || !is_graph(q.graph)
-        });
-        if let Some(quad) = wrong {
-            return Err(StoreError::invalid(format!("{quad:?} cannot be stored")));
+        if self.sorted.is_some() {
+            return Err(StoreError::invalid(
+                "the irregular quads are written already",
+            ));
         }
+        quads.iter().try_for_each(check_quad)?;
         if self.quads.is_empty() {
             self.quads = quads;
         } else {
@@ -163,10 +164,14 @@ impl VersionWriter {
         if let Some(i) = (0..self.tables).find(|&i| !finished.contains_key(&table::file_name(i))) {
             return Err(StoreError::invalid(format!("table {i} was not finished")));
         }
-        let mut quads = std::mem::take(&mut self.quads);
-        quad_table::write(&self.folder, &mut quads)?;
-        self.write_statistics(&quads)?;
-        drop(quads);
+        if self.sorted.is_none() {
+            let mut quads = std::mem::take(&mut self.quads);
+            quad_table::write(&self.folder, &mut quads)?;
+            let tables = self.open_tables()?;
+            let extents = extents_of(&tables)?;
+            self.sorted = Some(dirty_rows::of_quads(&extents, tables.len(), &quads));
+        }
+        self.write_statistics()?;
         let manifest = Manifest::new(self.number, self.tables, self.folder.finished());
         let version = Version::open(self.folder.clone(), manifest)?;
         if let (Some((dir, previous)), Some(registration)) = (&self.dir, &self.registration) {
@@ -184,17 +189,34 @@ impl VersionWriter {
         Ok(Snapshot::of(version))
     }
 
-    fn write_statistics(&mut self, quads: &[QuadIds]) -> Result<(), StoreError> {
-        let tables = (0..self.tables)
+    fn open_tables(&self) -> Result<Vec<Table>, StoreError> {
+        (0..self.tables)
             .map(|i| Table::open(&self.folder, i))
-            .collect::<Result<Vec<_>, _>>()?;
+            .collect()
+    }
+
+    fn write_statistics(&mut self) -> Result<(), StoreError> {
+        let tables = self.open_tables()?;
         let extents = extents_of(&tables)?;
         let quad_table = QuadTable::open(&self.folder)?;
         let mut statistics = std::mem::take(&mut self.statistics);
         statistics.normalise();
         statistics.compute_totals(&tables, &quad_table)?;
-        let dirty = dirty_rows::of_quads(&extents, tables.len(), quads);
+        let dirty = self.sorted.take().unwrap_or_default();
         let links = statistics::count_links(&tables, &extents);
         statistics::write(&self.folder, &statistics, &dirty, &links)
+    }
+}
+
+/// Refuses a quad that cannot be stored.
+fn check_quad(quad: &QuadIds) -> Result<(), StoreError> {
+    let is_graph = quad.graph == TermId::DEFAULT_GRAPH || quad.graph.is_resource();
+    let is_quad = quad.subject.is_resource()
+        && quad.predicate.is_resource()
+        && TypeClass::ANY.takes(quad.object)
+        && is_graph;
+    match is_quad {
+        true => Ok(()),
+        false => Err(StoreError::invalid(format!("{quad:?} cannot be stored"))),
     }
 }

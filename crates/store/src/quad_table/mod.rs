@@ -14,7 +14,7 @@ mod reader;
 mod writer;
 
 pub use reader::{PredicateSizes, QuadTable};
-pub(crate) use writer::write;
+pub(crate) use writer::{write, write_sorted};
 
 /// Quads of a block: decoding one costs about a microsecond, and its directory entry little
 /// beside it.

@@ -9,10 +9,15 @@ use super::{
 use crate::error::StoreError;
 use crate::folder::MemoryBytes;
 use crate::mapped_file::MappedFile;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+/// Bytes verified at a time: they stay in the second-level cache.
+const VERIFY_BUFFER_BYTES: usize = 1 << 18;
 
 mod sizes;
 
@@ -136,11 +141,45 @@ impl SectionFile {
     }
 
     /// Verifies the checksum of every section.
+    ///
+    /// A file is read through a buffer, not through its map, whose pages would all stay in the memory
+    /// of this process: a store may be larger than the memory that a load was given.
     pub fn verify(&self) -> Result<(), StoreError> {
+        let sections = &self.opened.sections;
+        if let Bytes::Mapped(mapped) = &self.opened.bytes
+            && let Ok(file) = File::open(mapped.path())
+        {
+            return self.verify_by_reading(file, mapped.path());
+        }
+        sections.iter().try_for_each(|s| self.verify_section(s))
+    }
+
+    fn verify_by_reading(&self, mut file: File, path: &Path) -> Result<(), StoreError> {
+        let mut buffer = vec![0; VERIFY_BUFFER_BYTES];
         for section in &self.opened.sections {
-            self.verify_section(section)?;
+            let start = SeekFrom::Start(section.range.start as u64);
+            file.seek(start).map_err(StoreError::io("read", path))?;
+            let mut hash = Xxh3::new();
+            let mut left = section.range.len();
+            while left > 0 {
+                let part = &mut buffer[..left.min(VERIFY_BUFFER_BYTES)];
+                file.read_exact(part)
+                    .map_err(StoreError::io("read", path))?;
+                hash.update(part);
+                left -= part.len();
+            }
+            if hash.digest() != section.checksum {
+                return Err(self.wrong_checksum(section));
+            }
         }
         Ok(())
+    }
+
+    fn wrong_checksum(&self, section: &Section) -> StoreError {
+        self.corrupt(
+            section.range.start as u64,
+            format!("the checksum of section `{}` is wrong", section.name),
+        )
     }
 
     /// A corruption error of this file.
@@ -157,10 +196,7 @@ impl SectionFile {
         if xxh3_64(&self.opened.bytes.get()[section.range.clone()]) == section.checksum {
             Ok(())
         } else {
-            Err(self.corrupt(
-                section.range.start as u64,
-                format!("the checksum of section `{}` is wrong", section.name),
-            ))
+            Err(self.wrong_checksum(section))
         }
     }
 }

@@ -1,0 +1,375 @@
+//! Quads by subject, in memory or in files, behind one way to read them.
+//!
+//! Two orders are read: all subjects by rank ([`Gathered::for_each_batch`]), and when tables are known the rows of
+//! each table ([`RowSource`]). In memory both are slices of one array. In files the first is one long run, and for the
+//! second the run is dealt out once to a bucket for each table and one for all other subjects; both
+//! are read from start to end. The number of quads of each subject stays in memory, so a file
+//! holds nothing but quads of 16 bytes.
+
+use std::ops::Range;
+
+use basalt_rdf::TermId;
+use crossbeam_channel::bounded;
+
+use crate::error::LoadError;
+use crate::spill::{BucketReader, Buckets, Extent, LoadMemory, SpillFile};
+
+/// Bytes of a quad in a file.
+pub(crate) const QUAD_BYTES: usize = 16;
+/// Most quads that are read from a file at a time.
+const BATCH_QUADS_MAX: usize = 1 << 21;
+
+/// A quad of a known subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Quad {
+    /// Index of the predicate.
+    pub predicate: u32,
+    /// Index of the graph; 0 is the default graph.
+    pub graph: u32,
+    /// Provisional id of the object.
+    pub object: TermId,
+}
+
+impl Quad {
+    /// The quad as it stands in files.
+    #[inline]
+    pub(crate) fn record(self) -> [u8; QUAD_BYTES] {
+        let mut record = [0; QUAD_BYTES];
+        record[..4].copy_from_slice(&self.predicate.to_le_bytes());
+        record[4..8].copy_from_slice(&self.graph.to_le_bytes());
+        record[8..].copy_from_slice(&self.object.0.to_le_bytes());
+        record
+    }
+
+    /// The quad in a record of a file.
+    #[inline]
+    pub(crate) fn read(record: &[u8]) -> Self {
+        let word =
+            |i: usize| u32::from_le_bytes([record[i], record[i + 1], record[i + 2], record[i + 3]]);
+        Self {
+            predicate: word(0),
+            graph: word(4),
+            object: TermId(u64::from(word(12)) << 32 | u64::from(word(8))),
+        }
+    }
+}
+
+/// All quads by subject.
+pub(crate) struct Gathered {
+    /// Subjects by rank, as provisional ordinals.
+    pub subjects: Vec<u32>,
+    /// Rank by provisional ordinal, or [`NO_RANK`](crate::gather::NO_RANK).
+    pub ranks: Vec<u32>,
+    /// Predicates by index, as provisional ordinals.
+    pub predicates: Vec<u32>,
+    /// Graphs by index, as in [`RawQuad::graph`](crate::encoder::RawQuad::graph).
+    pub graphs: Vec<u32>,
+    /// Index of `rdf:type` among the predicates.
+    pub type_predicate: Option<u32>,
+    /// Resources that are types, as provisional ids, and how often.
+    pub types: Vec<(TermId, u64)>,
+    /// The quads.
+    pub quads: GroupedQuads,
+}
+
+/// The quads in the order of their subjects' ranks.
+pub(crate) enum GroupedQuads {
+    /// The quads of rank `r` are `quads[starts[r]..starts[r + 1]]`.
+    Memory {
+        /// Where those of each rank begin, and the end.
+        starts: Vec<u64>,
+        /// The quads.
+        quads: Vec<Quad>,
+    },
+    /// One run in a file.
+    Spilled {
+        /// The file.
+        file: SpillFile,
+        /// The run.
+        pieces: Vec<Extent>,
+        /// Quads of each rank.
+        counts: Vec<u32>,
+        /// Sum of the counts.
+        quad_count: u64,
+    },
+}
+
+/// Quads of some subjects of consecutive ranks.
+pub(crate) struct Batch<'a> {
+    /// The ranks.
+    pub ranks: Range<usize>,
+    /// Where the quads of each begin, and the end; the first need not be 0.
+    starts: &'a [u64],
+    /// The quads.
+    quads: &'a [Quad],
+}
+
+impl Batch<'_> {
+    /// The quads of a rank.
+    #[inline]
+    pub(crate) fn quads_of(&self, rank: usize) -> &[Quad] {
+        let at = rank - self.ranks.start;
+        &self.quads[self.starts[at] as usize..self.starts[at + 1] as usize]
+    }
+}
+
+/// A batch that was read from a file.
+#[derive(Default)]
+pub(crate) struct ReadBatch {
+    ranks: Range<usize>,
+    starts: Vec<u64>,
+    quads: Vec<Quad>,
+}
+
+impl ReadBatch {
+    /// Reads the quads of subjects with these counts.
+    fn read(
+        &mut self,
+        counts: impl Iterator<Item = u32>,
+        reader: &mut QuadReader<'_>,
+    ) -> Result<(), LoadError> {
+        self.starts.clear();
+        self.starts.push(0);
+        let mut sum = 0;
+        for count in counts {
+            sum += u64::from(count);
+            self.starts.push(sum);
+        }
+        self.quads.clear();
+        reader.read(sum as usize, &mut self.quads)
+    }
+}
+
+/// Reads quads from a stream of bytes.
+pub(crate) struct QuadReader<'b> {
+    reader: BucketReader<'b>,
+    bytes: Vec<u8>,
+}
+
+impl<'b> QuadReader<'b> {
+    fn new(reader: BucketReader<'b>) -> Self {
+        Self {
+            reader,
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Appends so many quads; the stream holds as many as were counted.
+    fn read(&mut self, mut count: usize, quads: &mut Vec<Quad>) -> Result<(), LoadError> {
+        quads.reserve(count);
+        while count > 0 {
+            if self.bytes.len() < QUAD_BYTES {
+                let more = self.reader.fill(QUAD_BYTES, &mut self.bytes)?;
+                assert!(more, "a stream holds the quads that were counted");
+            }
+            let taken = count.min(self.bytes.len() / QUAD_BYTES);
+            let (records, _) = self.bytes.split_at(taken * QUAD_BYTES);
+            quads.extend(records.chunks_exact(QUAD_BYTES).map(Quad::read));
+            self.bytes.drain(..taken * QUAD_BYTES);
+            count -= taken;
+        }
+        Ok(())
+    }
+}
+
+impl Gathered {
+    /// Number of quads.
+    pub(crate) fn quad_count(&self) -> u64 {
+        match &self.quads {
+            GroupedQuads::Memory { quads, .. } => quads.len() as u64,
+            GroupedQuads::Spilled { quad_count, .. } => *quad_count,
+        }
+    }
+
+    /// Visits all subjects in the order of ranks, many at a time.
+    pub(crate) fn for_each_batch(
+        &self,
+        memory: &LoadMemory,
+        visit: &mut dyn FnMut(&Batch<'_>) -> Result<(), LoadError>,
+    ) -> Result<(), LoadError> {
+        match &self.quads {
+            GroupedQuads::Memory { starts, quads } => visit(&Batch {
+                ranks: 0..self.subjects.len(),
+                starts,
+                quads,
+            }),
+            GroupedQuads::Spilled {
+                file,
+                pieces,
+                counts,
+                ..
+            } => {
+                let batches = cut_batches(counts, batch_quads(memory));
+                let reader = QuadReader::new(BucketReader::of_pieces(file, pieces));
+                read_batches(counts, &batches, reader, visit)
+            }
+        }
+    }
+}
+
+fn batch_quads(memory: &LoadMemory) -> usize {
+    let fitting = memory.left(0) / 16 / QUAD_BYTES;
+    let usual = fitting.clamp(1 << 16, BATCH_QUADS_MAX);
+    memory.settings.batch_quads.unwrap_or(usual)
+}
+
+/// Cuts ranks into runs of about so many quads, at least one subject each.
+fn cut_batches(counts: &[u32], quads_max: usize) -> Vec<Range<usize>> {
+    let mut batches = Vec::new();
+    let (mut first, mut quads) = (0, 0);
+    for (rank, &count) in counts.iter().enumerate() {
+        if quads + count as usize > quads_max && rank > first {
+            batches.push(first..rank);
+            (first, quads) = (rank, 0);
+        }
+        quads += count as usize;
+    }
+    if first < counts.len() {
+        batches.push(first..counts.len());
+    }
+    batches
+}
+
+/// Reads batches on another thread, one ahead.
+fn read_batches(
+    counts: &[u32],
+    batches: &[Range<usize>],
+    mut reader: QuadReader<'_>,
+    visit: &mut dyn FnMut(&Batch<'_>) -> Result<(), LoadError>,
+) -> Result<(), LoadError> {
+    let (full, read) = bounded::<Result<ReadBatch, LoadError>>(1);
+    let (emptied, empty) = bounded::<ReadBatch>(1);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for ranks in batches {
+                let mut batch = empty.try_recv().unwrap_or_default();
+                batch.ranks = ranks.clone();
+                let counts = counts[ranks.clone()].iter().copied();
+                let result = batch.read(counts, &mut reader).map(|()| batch);
+                // Nobody listens after a failure.
+                if full.send(result).is_err() {
+                    break;
+                }
+            }
+        });
+        for batch in read {
+            let batch = batch?;
+            visit(&Batch {
+                ranks: batch.ranks.clone(),
+                starts: &batch.starts,
+                quads: &batch.quads,
+            })?;
+            // When nobody waits for empty memory it is simply freed.
+            let _ = emptied.try_send(batch);
+        }
+        Ok(())
+    })
+}
+
+/// The quads in the order of tables and rows.
+pub(crate) enum RowSource<'a> {
+    /// As they are grouped.
+    Memory {
+        /// Where the quads of each rank begin, and the end.
+        starts: &'a [u64],
+        /// The quads.
+        quads: &'a [Quad],
+    },
+    /// A bucket for each table, then one for subjects that are no rows.
+    Spilled {
+        /// Quads of each rank.
+        counts: &'a [u32],
+        /// The quads.
+        buckets: Buckets,
+    },
+}
+
+impl<'a> RowSource<'a> {
+    /// Deals the quads out, unless they are in memory: `table_of` gives the table of a rank, `table_count` for none.
+    pub(crate) fn new(
+        gathered: &'a Gathered,
+        table_count: usize,
+        table_of: &dyn Fn(usize) -> usize,
+        memory: &LoadMemory,
+        resident: u64,
+    ) -> Result<Self, LoadError> {
+        let counts = match &gathered.quads {
+            GroupedQuads::Memory { starts, quads } => return Ok(Self::Memory { starts, quads }),
+            GroupedQuads::Spilled { counts, .. } => counts,
+        };
+        let bytes = memory.left(resident) / 4;
+        let mut buckets = Buckets::create(&memory.folder, table_count + 1, bytes)?;
+        let mut record = Vec::new();
+        gathered.for_each_batch(memory, &mut |batch| {
+            for rank in batch.ranks.clone() {
+                record.clear();
+                for quad in batch.quads_of(rank) {
+                    record.extend_from_slice(&quad.record());
+                }
+                buckets.push(table_of(rank), &record, &[])?;
+            }
+            Ok(())
+        })?;
+        buckets.flush()?;
+        Ok(Self::Spilled { counts, buckets })
+    }
+
+    /// The rows of a table from the first on.
+    pub(crate) fn rows_of(&self, table: usize) -> RowStream<'_> {
+        match self {
+            Self::Memory { starts, quads } => RowStream::Memory { starts, quads },
+            Self::Spilled { counts, buckets } => RowStream::Spilled {
+                counts,
+                reader: Box::new(QuadReader::new(buckets.reader(table))),
+            },
+        }
+    }
+}
+
+/// Reads the rows of one table, from the first to the last.
+pub(crate) enum RowStream<'a> {
+    Memory {
+        starts: &'a [u64],
+        quads: &'a [Quad],
+    },
+    Spilled {
+        counts: &'a [u32],
+        reader: Box<QuadReader<'a>>,
+    },
+}
+
+impl<'a> RowStream<'a> {
+    /// The next rows, which have these ranks.
+    pub(crate) fn next(&mut self, ranks: &[u32]) -> Result<Rows<'a>, LoadError> {
+        match self {
+            Self::Memory { starts, quads } => Ok(Rows::Memory { starts, quads }),
+            Self::Spilled { counts, reader } => {
+                let mut batch = ReadBatch::default();
+                let counts = ranks.iter().map(|r| counts[*r as usize]);
+                batch.read(counts, reader)?;
+                Ok(Rows::Read(batch))
+            }
+        }
+    }
+}
+
+/// Some rows.
+pub(crate) enum Rows<'a> {
+    Memory {
+        starts: &'a [u64],
+        quads: &'a [Quad],
+    },
+    Read(ReadBatch),
+}
+
+impl Rows<'_> {
+    /// The quads of the row that is number `at` of these rows and has this rank.
+    #[inline]
+    pub(crate) fn quads_of(&self, at: usize, rank: u32) -> &[Quad] {
+        let (starts, quads, i) = match self {
+            Self::Memory { starts, quads } => (*starts, *quads, rank as usize),
+            Self::Read(batch) => (batch.starts.as_slice(), batch.quads.as_slice(), at),
+        };
+        &quads[starts[i] as usize..starts[i + 1] as usize]
+    }
+}

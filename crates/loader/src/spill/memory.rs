@@ -1,0 +1,200 @@
+//! The memory budget of one load.
+//!
+//! ```text
+//! budget = reserve (blocks of text in flight, encoders, groups of literals: by threads)
+//!        + hash index of terms           counted as its tables grow
+//!        + text and quads                counted as they are kept; what does not fit is spilled
+//! ```
+//!
+//! While the inputs are read, text and quads stay in memory until their sum with the index passes the budget; from
+//! then on all of them go to files. Afterwards the sizes of everything are known, and the stages
+//! ask what is left for them. The index cannot be spilled: outgrowing its share is an error.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::SpillFolder;
+use crate::error::LoadError;
+use crate::options::SpillSettings;
+
+const MIB: u64 = 1 << 20;
+/// What a load needs whatever its size: code, buffers of the store's writers, columns of a batch of segments.
+const RESERVE_BYTES: u64 = 56 * MIB;
+/// What each thread needs: blocks of text (4 MiB each) that are read, parsed and recycled, quads of a
+/// block, groups of literals on their way through compression.
+const THREAD_BYTES: u64 = 24 * MIB;
+/// The least that is left for the data.
+const DATA_BYTES_MIN: u64 = 64 * MIB;
+
+/// Counts the large things of a load and knows the limits.
+#[derive(Debug)]
+pub(crate) struct LoadMemory {
+    /// Bytes for everything but the reserve.
+    data_limit: u64,
+    /// The budget as given, for messages.
+    budget: u64,
+    /// Bytes of text and quads in memory.
+    held: AtomicU64,
+    /// Bytes of the hash index.
+    index: AtomicU64,
+    spilling: AtomicBool,
+    /// Sizes that tests make small.
+    pub settings: SpillSettings,
+    /// Where temporary files go.
+    pub folder: Arc<SpillFolder>,
+}
+
+impl LoadMemory {
+    /// The budget of a load with so many threads; `None` is three quarters of the memory available.
+    pub(crate) fn new(
+        budget: Option<u64>,
+        threads: usize,
+        folder: PathBuf,
+        settings: SpillSettings,
+    ) -> Result<Self, LoadError> {
+        let reserve = RESERVE_BYTES + THREAD_BYTES * threads as u64;
+        let minimum = reserve + DATA_BYTES_MIN;
+        let budget = match budget {
+            Some(given) if given < minimum => {
+                return Err(LoadError::MemoryTooSmall {
+                    budget: given.div_ceil(MIB),
+                    minimum: minimum.div_ceil(MIB),
+                });
+            }
+            Some(given) => given,
+            None => default_budget().max(minimum),
+        };
+        Ok(Self {
+            data_limit: budget - reserve,
+            budget,
+            held: AtomicU64::new(0),
+            index: AtomicU64::new(0),
+            spilling: AtomicBool::new(false),
+            settings,
+            folder: Arc::new(SpillFolder::new(folder)),
+        })
+    }
+
+    /// A budget that is never reached.
+    #[cfg(test)]
+    pub(crate) fn unlimited() -> Self {
+        Self::new(
+            Some(u64::MAX / 4),
+            1,
+            std::env::temp_dir(),
+            SpillSettings::default(),
+        )
+        .expect("the budget is large")
+    }
+
+    /// Counts text or quads that are kept in memory.
+    pub(crate) fn hold(&self, bytes: usize) {
+        let held = self.held.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
+        let limit = self.settings.parse_bytes.unwrap_or(self.data_limit);
+        if held + self.index_bytes() > limit {
+            self.spilling.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts what was put in memory after the inputs were read.
+    pub(crate) fn keep(&self, bytes: usize) {
+        self.held.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Counts what was freed.
+    pub(crate) fn release(&self, bytes: usize) {
+        self.held.fetch_sub(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Counts the growth of a table of the index by its new size, the old one being freed.
+    pub(crate) fn grow_index(&self, old: usize, new: usize) -> Result<(), LoadError> {
+        let grown = (new - old) as u64;
+        self.index.fetch_add(grown, Ordering::Relaxed);
+        // A third remains for numbers of terms and subjects and for buffers.
+        let limit = self.settings.index_bytes.unwrap_or(self.data_limit / 3 * 2);
+        if self.index_bytes() > limit {
+            return Err(LoadError::MemoryForTerms {
+                budget: self.budget.div_ceil(MIB),
+            });
+        }
+        Ok(())
+    }
+
+    /// What the index takes: tables that were outgrown leave holes that are not used up at once.
+    fn index_bytes(&self) -> u64 {
+        self.index.load(Ordering::Relaxed) / 4 * 5
+    }
+
+    /// Whether text and quads go to files.
+    #[inline]
+    pub(crate) fn is_spilling(&self) -> bool {
+        self.spilling.load(Ordering::Relaxed)
+    }
+
+    /// Decides, when all inputs were read, whether grouping can be done without files; else what is in memory
+    /// is to be spilled. `quads` were read, `extra` bytes are needed besides text and quads.
+    pub(crate) fn decide(&self, quads: u64, extra: u64) {
+        // A quad is copied to its subject: see the sketch in docs/life-of-a-load.md.
+        let needed = self.held.load(Ordering::Relaxed) + 16 * quads + extra + self.index_bytes();
+        if needed > self.settings.group_bytes.unwrap_or(self.data_limit) {
+            self.spilling.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Bytes for buffers of one stage when `resident` bytes are taken besides text and quads. The
+    /// index was freed, but its memory returns to the process, not to the system.
+    pub(crate) fn left(&self, resident: u64) -> usize {
+        let taken = resident + self.index_bytes() + self.held.load(Ordering::Relaxed);
+        let left = self
+            .data_limit
+            .saturating_sub(taken)
+            .max(DATA_BYTES_MIN / 2);
+        usize::try_from(left).unwrap_or(usize::MAX)
+    }
+}
+
+/// Three quarters of what the system has available; as good as unlimited where it does not say.
+fn default_budget() -> u64 {
+    let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|t| {
+        let line = t.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+        let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kib * 1024)
+    });
+    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max");
+    let group = group.ok().and_then(|t| t.trim().parse::<u64>().ok());
+    let known = machine.into_iter().chain(group).min();
+    known.map_or(u64::MAX / 4, |bytes| bytes / 4 * 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_too_small_to_work_is_refused_with_what_to_give() {
+        let new = |budget| LoadMemory::new(budget, 2, PathBuf::new(), SpillSettings::default());
+        let error = new(Some(100 * MIB)).expect_err("too small").to_string();
+        assert!(
+            error.contains("100 MiB") && error.contains("168 MiB"),
+            "{error}"
+        );
+        assert!(new(Some(168 * MIB)).is_ok());
+        assert!(new(None).is_ok());
+    }
+
+    #[test]
+    fn spilling_begins_when_the_sum_passes_the_budget() {
+        let memory = LoadMemory::new(Some(268 * MIB), 2, PathBuf::new(), SpillSettings::default());
+        let memory = memory.expect("large enough");
+        memory.hold(100 << 20);
+        memory.grow_index(0, 40 << 20).expect("in its share");
+        assert!(!memory.is_spilling());
+        memory.hold(20 << 20);
+        assert!(memory.is_spilling());
+        let error = memory
+            .grow_index(40 << 20, 120 << 20)
+            .expect_err("too much");
+        assert!(error.to_string().contains("268 MiB"), "{error}");
+    }
+}

@@ -1,0 +1,334 @@
+//! The texts of one kind of terms while inputs are read: records in slabs, later in memory or in a file.
+//!
+//! ```text
+//! record: provisional ordinal u32 | kind u32 | length u32 | text
+//! ```
+//!
+//! Each thread appends the terms that it is first to see to a slab of its own. Nobody reads a text before all
+//! inputs are read, so a full slab can go to a temporary file as it is. The order of records depends on
+//! threads; nothing else does.
+//!
+//! Slabs are larger than any threshold of the allocator, so their memory returns to the system
+//! when they are freed, and pages that were not written to take none.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::error::LoadError;
+use crate::spill::{BucketReader, Extent, LoadMemory, SpillFile};
+
+/// Memory of a slab: above 32 MiB, where glibc's malloc maps and unmaps always.
+const SLAB_BYTES: usize = 33 << 20;
+/// Bytes after which a slab is written when slabs are spilled.
+const SPILLED_SLAB_BYTES: usize = 4 << 20;
+/// Bytes that a thread may add before it tells the budget.
+const UNCOUNTED_BYTES_MAX: usize = 1 << 18;
+/// Bytes before the text of a record.
+pub(crate) const HEADER_BYTES: usize = 12;
+
+/// The texts of all terms of one table.
+pub(crate) struct TextSlabs {
+    memory: Arc<LoadMemory>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Slabs that nobody writes to at the moment.
+    idle: Vec<TextSlab>,
+    /// Full slabs.
+    full: Vec<TextSlab>,
+    /// Made with the first slab that is spilled.
+    file: Option<SpillFile>,
+    /// What is in the file.
+    pieces: Vec<Piece>,
+}
+
+/// Records in memory; one thread writes to them.
+#[derive(Default)]
+pub(crate) struct TextSlab {
+    records: Vec<u8>,
+    /// Bytes that the budget knows of.
+    counted: usize,
+    /// Smallest and largest ordinal.
+    ordinals: Option<(u32, u32)>,
+}
+
+/// Records in the file.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    extent: Extent,
+    /// Smallest and largest ordinal.
+    ordinals: (u32, u32),
+}
+
+impl TextSlab {
+    /// Appends a record to this slab of `slabs`.
+    #[inline]
+    pub(crate) fn push(
+        &mut self,
+        slabs: &TextSlabs,
+        ordinal: u32,
+        kind: u32,
+        text: &[u8],
+    ) -> Result<(), LoadError> {
+        let Ok(length) = u32::try_from(text.len()) else {
+            return Err(LoadError::Limit {
+                what: "bytes in one term",
+                limit: u64::from(u32::MAX),
+            });
+        };
+        let end = self.records.len() + HEADER_BYTES + text.len();
+        if end > slabs.full_bytes() && !self.records.is_empty() {
+            slabs.seal(self)?;
+        }
+        if self.records.capacity() - self.records.len() < HEADER_BYTES + text.len() {
+            // Only empty slabs are too small.
+            self.records = Vec::with_capacity(SLAB_BYTES.max(HEADER_BYTES + text.len()));
+        }
+        for word in [ordinal, kind, length] {
+            self.records.extend_from_slice(&word.to_le_bytes());
+        }
+        self.records.extend_from_slice(text);
+        let (first, last) = self.ordinals.unwrap_or((ordinal, ordinal));
+        self.ordinals = Some((first.min(ordinal), last.max(ordinal)));
+        if self.records.len() - self.counted > UNCOUNTED_BYTES_MAX {
+            self.count(&slabs.memory);
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, memory: &LoadMemory) {
+        memory.hold(self.records.len() - self.counted);
+        self.counted = self.records.len();
+    }
+}
+
+impl TextSlabs {
+    /// No texts.
+    pub(crate) fn new(memory: Arc<LoadMemory>) -> Self {
+        Self {
+            memory,
+            state: Mutex::default(),
+        }
+    }
+
+    /// The budget.
+    pub(crate) fn memory(&self) -> &LoadMemory {
+        &self.memory
+    }
+
+    /// A slab to write to; to be given back.
+    pub(crate) fn take(&self) -> TextSlab {
+        self.lock().idle.pop().unwrap_or_default()
+    }
+
+    /// Takes a slab back.
+    pub(crate) fn give_back(&self, mut slab: TextSlab) {
+        slab.count(&self.memory);
+        self.lock().idle.push(slab);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes from which on a slab is full.
+    fn full_bytes(&self) -> usize {
+        let settings = &self.memory.settings;
+        match self.memory.is_spilling() {
+            false => settings.slab_bytes.unwrap_or(SLAB_BYTES),
+            true => settings.slab_bytes.unwrap_or(SPILLED_SLAB_BYTES),
+        }
+    }
+
+    /// Puts a full slab aside, or writes it and all others if memory is short, and leaves an empty one.
+    fn seal(&self, slab: &mut TextSlab) -> Result<(), LoadError> {
+        slab.count(&self.memory);
+        if !self.memory.is_spilling() {
+            self.lock().full.push(std::mem::take(slab));
+            return Ok(());
+        }
+        let mut state = self.lock();
+        for full in std::mem::take(&mut state.full) {
+            self.write(&mut state, &full)?;
+        }
+        self.write(&mut state, slab)?;
+        drop(state);
+        let mut records = std::mem::take(&mut slab.records);
+        *slab = TextSlab::default();
+        if records.len() <= SPILLED_SLAB_BYTES {
+            records.clear();
+            slab.records = records;
+        }
+        Ok(())
+    }
+
+    fn write(&self, state: &mut State, slab: &TextSlab) -> Result<(), LoadError> {
+        let Some(ordinals) = slab.ordinals else {
+            return Ok(());
+        };
+        let file = match &mut state.file {
+            Some(file) => file,
+            none => none.insert(SpillFile::create(&self.memory.folder)?),
+        };
+        let extent = file.append(&slab.records)?;
+        state.pieces.push(Piece { extent, ordinals });
+        self.memory.release(slab.counted);
+        Ok(())
+    }
+
+    /// Ends writing; the texts of ordinals below `bound` are all there or in part.
+    pub(crate) fn freeze(self, bound: usize) -> Result<Texts, LoadError> {
+        let mut state = std::mem::take(&mut *self.lock());
+        let idle = std::mem::take(&mut state.idle);
+        let mut slabs = std::mem::take(&mut state.full);
+        slabs.extend(idle.into_iter().filter(|s| s.ordinals.is_some()));
+        if self.memory.is_spilling() {
+            for slab in slabs {
+                self.write(&mut state, &slab)?;
+            }
+            return Ok(Texts::Spilled(SpilledTexts {
+                file: state.file,
+                pieces: state.pieces,
+            }));
+        }
+        let mut places = vec![u64::MAX; bound];
+        for (at, slab) in slabs.iter().enumerate() {
+            let mut offset = 0;
+            while let Some(record) = Record::at(&slab.records, offset) {
+                places[record.ordinal as usize] = (at as u64) << 32 | offset as u64;
+                offset = record.end;
+            }
+        }
+        Ok(Texts::Memory(HeldTexts {
+            slabs: slabs.into_iter().map(|s| s.records).collect(),
+            places,
+        }))
+    }
+}
+
+/// One record.
+pub(crate) struct Record<'r> {
+    /// The ordinal of the term.
+    pub ordinal: u32,
+    /// Its kind.
+    pub kind: u32,
+    /// Its text.
+    pub text: &'r [u8],
+    /// Where the next record begins.
+    pub end: usize,
+}
+
+impl<'r> Record<'r> {
+    /// The record at an offset; `None` if it is not there in full.
+    #[inline]
+    pub(crate) fn at(records: &'r [u8], offset: usize) -> Option<Self> {
+        let header = records.get(offset..offset + HEADER_BYTES)?;
+        let word =
+            |i: usize| u32::from_le_bytes([header[i], header[i + 1], header[i + 2], header[i + 3]]);
+        let start = offset + HEADER_BYTES;
+        let end = start + word(8) as usize;
+        Some(Self {
+            ordinal: word(0),
+            kind: word(4),
+            text: records.get(start..end)?,
+            end,
+        })
+    }
+
+    /// The text as a string.
+    pub(crate) fn str(&self) -> &'r str {
+        std::str::from_utf8(self.text).expect("terms come from strings")
+    }
+}
+
+/// All texts, to be read.
+pub(crate) enum Texts {
+    /// In memory, by ordinal.
+    Memory(HeldTexts),
+    /// In a file, in any order.
+    Spilled(SpilledTexts),
+}
+
+/// Texts in memory.
+pub(crate) struct HeldTexts {
+    slabs: Vec<Vec<u8>>,
+    /// Slab (upper half) and offset of each record, by ordinal.
+    places: Vec<u64>,
+}
+
+impl HeldTexts {
+    /// The record of an ordinal.
+    #[inline]
+    pub(crate) fn get(&self, ordinal: u32) -> Record<'_> {
+        let place = self.places[ordinal as usize];
+        let record = Record::at(&self.slabs[(place >> 32) as usize], place as u32 as usize);
+        record.expect("places are those of records")
+    }
+}
+
+/// Texts in a file.
+pub(crate) struct SpilledTexts {
+    /// `None` if there are no texts at all.
+    file: Option<SpillFile>,
+    pieces: Vec<Piece>,
+}
+
+impl SpilledTexts {
+    /// Bytes of all records.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.pieces.iter().map(|p| p.extent.bytes as u64).sum()
+    }
+
+    /// Reads all records in the order of the file.
+    pub(crate) fn for_each(
+        &self,
+        visit: &mut dyn FnMut(Record<'_>) -> Result<(), LoadError>,
+    ) -> Result<(), LoadError> {
+        self.for_each_in(&|_| true, visit)
+    }
+
+    /// Reads the pieces in whose range of ordinals one of `wanted`, sorted, lies, in the order of the file.
+    pub(crate) fn for_each_near(
+        &self,
+        wanted: &[u32],
+        visit: &mut dyn FnMut(Record<'_>) -> Result<(), LoadError>,
+    ) -> Result<(), LoadError> {
+        let has_one = |piece: &Piece| {
+            let at = wanted.partition_point(|w| *w < piece.ordinals.0);
+            wanted.get(at).is_some_and(|w| *w <= piece.ordinals.1)
+        };
+        self.for_each_in(&has_one, visit)
+    }
+
+    fn for_each_in(
+        &self,
+        is_wanted: &dyn Fn(&Piece) -> bool,
+        visit: &mut dyn FnMut(Record<'_>) -> Result<(), LoadError>,
+    ) -> Result<(), LoadError> {
+        let Some(file) = &self.file else {
+            return Ok(());
+        };
+        let wanted = self.pieces.iter().filter(|p| is_wanted(p));
+        let extents: Vec<Extent> = wanted.map(|p| p.extent).collect();
+        read_records(&mut BucketReader::of_pieces(file, &extents), visit)
+    }
+}
+
+/// Reads a stream of records.
+pub(crate) fn read_records(
+    reader: &mut BucketReader<'_>,
+    visit: &mut dyn FnMut(Record<'_>) -> Result<(), LoadError>,
+) -> Result<(), LoadError> {
+    let mut bytes = Vec::new();
+    while reader.read(&mut bytes)? > 0 {
+        let mut at = 0;
+        while let Some(record) = Record::at(&bytes, at) {
+            at = record.end;
+            visit(record)?;
+        }
+        bytes.drain(..at);
+    }
+    debug_assert!(bytes.is_empty(), "a stream ends with a record");
+    Ok(())
+}
