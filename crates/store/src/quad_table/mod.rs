@@ -12,6 +12,8 @@
 mod block;
 mod reader;
 mod writer;
+#[cfg(test)]
+mod tests;
 
 pub use reader::QuadTable;
 pub(crate) use writer::write;
