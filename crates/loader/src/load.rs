@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use basalt_rdf::reader::document::read_document;
 use basalt_rdf::{GraphFormat, QuadView, Qualifiers, TermId};
-use basalt_store::{Snapshot, Storage, StoreError, VersionWriter};
+use basalt_store::{Snapshot, Storage, VersionWriter};
 
+use crate::append::{Decision, Facts, append, decide};
 use crate::collect::{ProvisionalNames, collect};
 use crate::encoder::Terms;
 use crate::error::LoadError;
@@ -16,7 +17,7 @@ use crate::fill::Filling;
 use crate::gather::gather;
 use crate::numbering::{LiteralNumbers, ResourceNumbers, TermNumbers};
 use crate::old_version::{OLD_SCOPE, read_old_version};
-use crate::options::LoadOptions;
+use crate::options::{Addition, LoadOptions};
 use crate::parse::{ParseContext, parse_input};
 use crate::placement::Placement;
 use crate::progress::{Phase, Progress};
@@ -32,24 +33,50 @@ pub fn load(
     storage: Storage,
     progress: &dyn Progress,
 ) -> Result<(Snapshot, LoadReport), LoadError> {
+    load_into(options, storage, None, progress)
+}
+
+/// As [`load()`], for a caller who has a snapshot open: if it is the current version, its files are not
+/// verified again. In memory, the snapshot is what is added to.
+pub fn load_into(
+    options: LoadOptions,
+    storage: Storage,
+    open: Option<&Snapshot>,
+    progress: &dyn Progress,
+) -> Result<(Snapshot, LoadReport), LoadError> {
     let writer = VersionWriter::create(storage.clone())?;
     // The lock is held from here on, so the version read is the one that is replaced.
     let old = match &storage {
-        Storage::Directory(dir) => open_if_there(dir)?,
-        Storage::Memory => None,
+        Storage::Directory(dir) => current_version(dir, open)?,
+        Storage::Memory => open.cloned(),
     };
     load_with(writer, old.as_ref(), options, progress)
 }
 
-fn open_if_there(dir: &Path) -> Result<Option<Snapshot>, LoadError> {
-    match Snapshot::open(dir) {
-        Ok(snapshot) => Ok(Some(snapshot)),
-        Err(StoreError::NotAStore { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
+/// Rewrites a store as if all of it had been loaded at once.
+pub fn optimize(
+    storage: Storage,
+    open: Option<&Snapshot>,
+    progress: &dyn Progress,
+) -> Result<(Snapshot, LoadReport), LoadError> {
+    let options = LoadOptions {
+        addition: Addition::Rewrite,
+        ..LoadOptions::default()
+    };
+    load_into(options, storage, open, progress)
+}
+
+fn current_version(dir: &Path, open: Option<&Snapshot>) -> Result<Option<Snapshot>, LoadError> {
+    match (Snapshot::current_version(dir)?, open) {
+        (None, _) => Ok(None),
+        (Some(number), Some(open)) if open.version() == number && open.is_in(dir) => {
+            Ok(Some(open.clone()))
+        }
+        _ => Ok(Some(Snapshot::open(dir)?)),
     }
 }
 
-/// Loads the inputs, and the quads of `old` if there is one, into the version of `writer`.
+/// Loads the inputs, and the data of `old` if there is one, into the version of `writer`.
 pub fn load_with(
     writer: VersionWriter,
     old: Option<&Snapshot>,
@@ -67,24 +94,39 @@ pub fn load_with(
     let mut watch = Stopwatch::new(progress);
     let mut report = LoadReport::default();
     let quads = QuadBlocks::default();
-    if let Some(old) = old.filter(|o| o.quad_count() > 0) {
-        watch.begin(Phase::ReadOldVersion);
-        read_old_version(old, &terms, &quads)?;
-        report.quads_before = old.quad_count();
-    }
     watch.begin(Phase::Parse);
+    let addition = options.addition;
     let plan = parse_inputs(options, &terms, progress, &quads, &mut report)?;
-    report.quads_read = quads.quad_count() - report.quads_before;
-    let snapshot = write(writer, terms, quads, &plan, &mut watch, &mut report)?;
+    report.quads_read = quads.quad_count();
+    let snapshot = match old.filter(|o| o.quad_count() > 0) {
+        None => write(writer, terms, quads, &plan, &mut watch, &mut report)?,
+        Some(old) => {
+            report.quads_before = old.quad_count();
+            match decide(addition, &Facts::of(old, report.quads_read)) {
+                Decision::Layer => {
+                    append(writer, old, terms, quads, &plan, &mut watch, &mut report)?
+                }
+                Decision::Rewrite(reason) => {
+                    report.rewritten = Some(reason);
+                    watch.begin(Phase::ReadOldVersion);
+                    read_old_version(old, &terms, &quads)?;
+                    write(writer, terms, quads, &plan, &mut watch, &mut report)?
+                }
+            }
+        }
+    };
     report.phases = watch.finish();
     Ok((snapshot, report))
 }
 
 /// What of the options is needed after the inputs were read.
-struct WritePlan {
-    threads: usize,
-    layout: crate::options::Layout,
-    settings: basalt_shapes::Settings,
+pub(crate) struct WritePlan {
+    /// Worker threads.
+    pub(crate) threads: usize,
+    /// Where quads are put.
+    pub(crate) layout: crate::options::Layout,
+    /// Thresholds of discovery.
+    pub(crate) settings: basalt_shapes::Settings,
 }
 
 fn parse_inputs(

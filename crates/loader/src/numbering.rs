@@ -19,17 +19,29 @@ use crate::placement::Placement;
 use crate::term_table::{FrozenTerms, IRI};
 
 /// A term that has no new number yet.
-const UNNUMBERED: u32 = u32::MAX;
+pub(crate) const UNNUMBERED: u32 = u32::MAX;
 
 /// The new numbers of resources.
 pub(crate) struct ResourceNumbers {
     /// New ordinal by provisional ordinal.
     new: Vec<u32>,
-    /// Provisional ordinal by new ordinal.
+    /// The first ordinal that is given out.
+    first: u32,
+    /// Provisional ordinals in the order of the ordinals given out.
     pub order: Vec<u32>,
 }
 
 impl ResourceNumbers {
+    /// Numbers of a load that adds to a store: by provisional ordinal the ordinals of the terms that
+    /// the store knows, or [`UNNUMBERED`]; others get numbers from `first` on.
+    pub(crate) fn with_known(known: Vec<u32>, first: u32) -> Self {
+        Self {
+            new: known,
+            first,
+            order: Vec::new(),
+        }
+    }
+
     /// Numbers rows first, then predicates, graphs and the subjects that are no rows.
     pub(crate) fn assign(
         resources: &FrozenTerms,
@@ -38,8 +50,17 @@ impl ResourceNumbers {
     ) -> Self {
         let mut numbers = Self {
             new: vec![UNNUMBERED; resources.ordinal_bound()],
+            first: 0,
             order: Vec::with_capacity(resources.len()),
         };
+        numbers.place(gathered, placement);
+        numbers
+    }
+
+    /// Numbers rows, which are not numbered yet, then predicates, graphs and the subjects that are no
+    /// rows.
+    pub(crate) fn place(&mut self, gathered: &Gathered, placement: &Placement) {
+        let numbers = self;
         for &rank in placement.tables.iter().flat_map(|t| &t.rows) {
             numbers.number(gathered.subjects[rank as usize]);
         }
@@ -52,7 +73,6 @@ impl ResourceNumbers {
         for &rank in &placement.loose {
             numbers.number(gathered.subjects[rank as usize]);
         }
-        numbers
     }
 
     /// The new ordinal of a resource, given now if it had none.
@@ -60,7 +80,7 @@ impl ResourceNumbers {
     fn number(&mut self, provisional: u32) -> u32 {
         let number = &mut self.new[provisional as usize];
         if *number == UNNUMBERED {
-            *number = self.order.len() as u32;
+            *number = self.first + self.order.len() as u32;
             self.order.push(provisional);
         }
         *number
@@ -107,9 +127,11 @@ impl ResourceNumbers {
 pub(crate) struct LiteralNumbers {
     /// New ordinal by provisional ordinal, or the mark for none yet.
     new: Vec<u32>,
-    /// Provisional ordinal by new ordinal.
+    /// The first ordinal that is given out.
+    first: u32,
+    /// Provisional ordinals in the order of the ordinals given out.
     pub order: Vec<u32>,
-    /// New ordinals at which the literals of another column begin.
+    /// Places in this order at which the literals of another column begin.
     pub run_ends: Vec<u32>,
 }
 
@@ -118,7 +140,18 @@ impl LiteralNumbers {
     pub(crate) fn new(literals: &FrozenTerms) -> Self {
         Self {
             new: vec![UNNUMBERED; literals.ordinal_bound()],
+            first: 0,
             order: Vec::with_capacity(literals.len()),
+            run_ends: Vec::new(),
+        }
+    }
+
+    /// Numbers of a load that adds to a store; see [`ResourceNumbers::with_known`].
+    pub(crate) fn with_known(known: Vec<u32>, first: u32) -> Self {
+        Self {
+            new: known,
+            first,
+            order: Vec::new(),
             run_ends: Vec::new(),
         }
     }
@@ -141,7 +174,7 @@ impl LiteralNumbers {
         let provisional = term.literal_ordinal();
         let number = &mut self.new[provisional as usize];
         if *number == UNNUMBERED {
-            *number = self.order.len() as u32;
+            *number = self.first + self.order.len() as u32;
             self.order.push(provisional as u32);
         }
         let kind = u32::from(term.tag()) << 16 | u32::from(term.qualifier());

@@ -67,6 +67,18 @@ pub enum Layout {
     HalfDirty,
 }
 
+/// How a load adds to a store that has data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Addition {
+    /// By a layer of new files, or by rewriting the store when that has become better.
+    #[default]
+    Decide,
+    /// Always by a layer.
+    Layer,
+    /// Always by rewriting the store.
+    Rewrite,
+}
+
 /// Options of one load.
 pub struct LoadOptions {
     /// The inputs, loaded in this order.
@@ -85,6 +97,8 @@ pub struct LoadOptions {
     pub layout: Layout,
     /// Thresholds of discovery.
     pub settings: Settings,
+    /// How to add to a store that has data.
+    pub addition: Addition,
 }
 
 impl Default for LoadOptions {
@@ -98,6 +112,7 @@ impl Default for LoadOptions {
             threads: 0,
             layout: Layout::Discover,
             settings: Settings::default(),
+            addition: Addition::Decide,
         }
     }
 }

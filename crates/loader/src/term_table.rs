@@ -142,6 +142,21 @@ impl FrozenTerms {
         self.shards.iter().map(|s| s.entries.len()).sum()
     }
 
+    /// Visits every term: provisional ordinal, kind, text.
+    pub(crate) fn for_each(
+        &self,
+        visit: &mut dyn FnMut(u64, u32, &str) -> Result<(), LoadError>,
+    ) -> Result<(), LoadError> {
+        for (at, shard) in self.shards.iter().enumerate() {
+            for number in 0..shard.entries.len() as u64 {
+                let ordinal = number << SHARD_BITS | at as u64;
+                let (kind, text) = self.get(ordinal);
+                visit(ordinal, kind, text)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Kind and text of a term.
     #[inline]
     pub(crate) fn get(&self, ordinal: u64) -> (u32, &str) {
@@ -182,6 +197,16 @@ mod tests {
             assert_eq!(frozen.get(first[i]), (0, text.as_str()));
             assert_eq!(frozen.get(other[i]), (7, text.as_str()));
         }
+        let mut visited = 0;
+        let mut visit = |ordinal, kind, text: &str| {
+            assert_eq!(frozen.get(ordinal), (kind, text));
+            visited += 1;
+            Ok(())
+        };
+        frozen
+            .for_each(&mut visit)
+            .expect("the visitor fails never");
+        assert_eq!(visited, frozen.len());
         let distinct: BTreeSet<u64> = first.into_iter().chain(other).collect();
         assert_eq!(distinct.len(), frozen.len());
         assert!(

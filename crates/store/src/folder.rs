@@ -205,6 +205,11 @@ impl Folders {
         }
     }
 
+    /// The store folder, if it is on disk.
+    pub(crate) fn dir(&self) -> Option<&Path> {
+        self.dir.as_deref()
+    }
+
     /// The folder of the files that a version has made.
     pub(crate) fn get(&self, number: u64) -> Folder {
         match &self.dir {

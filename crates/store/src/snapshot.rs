@@ -244,6 +244,11 @@ impl Snapshot {
         }
     }
 
+    /// Whether the version is that of a store in this folder.
+    pub fn is_in(&self, dir: &Path) -> bool {
+        self.0.folders.dir() == Some(dir)
+    }
+
     /// What the store held when it was last written as a whole; loads since then were added to it.
     pub fn base(&self) -> BaseCounts {
         self.0.manifest.base.unwrap_or(BaseCounts {

@@ -167,7 +167,9 @@ impl StoreStatistics {
         let mut sets = old.statistics.characteristic_sets.clone();
         let mut index: HashMap<(Vec<TermId>, Option<&str>), usize> = HashMap::new();
         for (at, set) in sets.iter().enumerate() {
-            index.entry((set.predicates.clone(), name(set))).or_insert(at);
+            index
+                .entry((set.predicates.clone(), name(set)))
+                .or_insert(at);
         }
         for set in new {
             match index.get(&(set.predicates.clone(), name(&set))) {
@@ -192,7 +194,9 @@ pub(crate) type Links = Vec<Vec<(TermId, Vec<(usize, u64)>)>>;
 /// The links of tables as they were counted before.
 pub(crate) fn known_links(tables: &[Table]) -> Links {
     let of_table = |table: &Table| {
-        let cells = table.all_cells().map(|c| (c.predicate(), c.statistics().links.clone()));
+        let cells = table
+            .all_cells()
+            .map(|c| (c.predicate(), c.statistics().links.clone()));
         cells.filter(|(_, counts)| !counts.is_empty()).collect()
     };
     tables.iter().map(of_table).collect()

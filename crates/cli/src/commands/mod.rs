@@ -6,6 +6,7 @@ mod convert;
 mod demo;
 mod dump;
 mod load;
+mod optimize;
 mod query;
 mod schema;
 mod serve;
@@ -39,6 +40,7 @@ enum Command {
     Schema(schema::Schema),
     Dump(dump::Dump),
     Check(check::Check),
+    Optimize(optimize::Optimize),
     Convert(convert::Convert),
     Demo(demo::Demo),
     #[command(subcommand)]
@@ -55,6 +57,7 @@ pub fn run(arguments: Arguments) -> Result<(), CliError> {
         Command::Schema(command) => command.run(),
         Command::Dump(command) => command.run(),
         Command::Check(command) => command.run(),
+        Command::Optimize(command) => command.run(),
         Command::Convert(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Bsbm(command) => command.run(),

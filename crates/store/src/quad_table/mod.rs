@@ -11,9 +11,9 @@
 
 mod block;
 mod reader;
-mod writer;
 #[cfg(test)]
 mod tests;
+mod writer;
 
 pub use reader::QuadTable;
 pub(crate) use writer::write;

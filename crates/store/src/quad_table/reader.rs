@@ -278,14 +278,11 @@ impl SortedQuads {
         block_idx: usize,
         out: &mut Vec<[u64; 3]>,
     ) -> Result<(), StoreError> {
-        self.scan(
-            block_idx..block_idx + 1,
-            &mut |first, second, graphs| {
-                let rest = second.iter().zip(graphs);
-                out.extend(first.iter().zip(rest).map(|(&f, (&s, &g))| [f, s, g]));
-                ControlFlow::Continue(())
-            },
-        )
+        self.scan(block_idx..block_idx + 1, &mut |first, second, graphs| {
+            let rest = second.iter().zip(graphs);
+            out.extend(first.iter().zip(rest).map(|(&f, (&s, &g))| [f, s, g]));
+            ControlFlow::Continue(())
+        })
     }
 
     fn block(&self, block_idx: usize) -> Result<Block<'_>, StoreError> {

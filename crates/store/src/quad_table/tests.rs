@@ -99,5 +99,9 @@ fn blocks_do_not_become_small() {
         .sum();
     let full = all.len() / super::BLOCK_QUADS;
     let predicates = grown.predicates().count();
-    assert!(blocks <= 2 * full + predicates, "{blocks} blocks for {} quads", all.len());
+    assert!(
+        blocks <= 2 * full + predicates,
+        "{blocks} blocks for {} quads",
+        all.len()
+    );
 }

@@ -165,7 +165,8 @@ struct BlockWriter<'f> {
 impl BlockWriter<'_> {
     /// Writes ascending quads in full blocks.
     fn push_all(&mut self, keys: &[Keys]) -> Result<(), StoreError> {
-        keys.chunks(BLOCK_QUADS).try_for_each(|part| self.push(part))
+        keys.chunks(BLOCK_QUADS)
+            .try_for_each(|part| self.push(part))
     }
 
     /// Writes one block.

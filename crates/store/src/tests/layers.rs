@@ -139,7 +139,10 @@ fn check_terms(snapshot: &Snapshot) {
         };
         assert_eq!(term.view().to_string(), expected);
         assert_eq!(dictionary.find(term.view()), Some(id));
-        assert_eq!(dictionary.blanks().contains(ordinal), dictionary.is_blank(id));
+        assert_eq!(
+            dictionary.blanks().contains(ordinal),
+            dictionary.is_blank(id)
+        );
     }
     for ordinal in 0..dictionary.literal_count() {
         let text = format!("text {ordinal}");
@@ -148,7 +151,11 @@ fn check_terms(snapshot: &Snapshot) {
         assert_eq!(dictionary.literal_id(ordinal).expect("it is there"), id);
     }
     assert_eq!(dictionary.find(TermView::simple("text")), None);
-    assert!(dictionary.term(resource(dictionary.resource_count())).is_err());
+    assert!(
+        dictionary
+            .term(resource(dictionary.resource_count()))
+            .is_err()
+    );
 }
 
 fn check(snapshot: &Snapshot, quads: &BTreeSet<QuadIds>) {
@@ -169,7 +176,8 @@ fn additions_keep_all_that_was() {
         let mut snapshots = vec![(load(&quads, storage.clone()), quads.clone())];
         // Nothing, one layer, and all layers but the first are taken in.
         for layers_taken_in in [0, 0, 1, 0, 3] {
-            let (snapshot, added) = add(&snapshots[snapshots.len() - 1].0, &storage, layers_taken_in);
+            let (snapshot, added) =
+                add(&snapshots[snapshots.len() - 1].0, &storage, layers_taken_in);
             quads.extend(added);
             snapshots.push((snapshot, quads.clone()));
         }
@@ -258,7 +266,11 @@ fn only_named_files_stay() {
     assert!(files(dir.path()).iter().eq(expected));
     let whole = load(&first_quads(), storage);
     assert_eq!(whole.version(), 4);
-    assert!(files(dir.path()).iter().all(|name| !name.contains('/') || name.starts_with("v4/")));
+    assert!(
+        files(dir.path())
+            .iter()
+            .all(|name| !name.contains('/') || name.starts_with("v4/"))
+    );
 }
 
 #[test]
@@ -289,7 +301,10 @@ fn a_writer_that_is_dropped_changes_nothing() {
     write_terms(&mut writer, &base, 0);
     drop(writer);
     assert_eq!(files(dir.path()), before);
-    check(&Snapshot::open(dir.path()).expect("it opens"), &first_quads());
+    check(
+        &Snapshot::open(dir.path()).expect("it opens"),
+        &first_quads(),
+    );
 }
 
 #[test]
