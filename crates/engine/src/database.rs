@@ -3,11 +3,10 @@
 use crate::answer::Answer;
 use crate::error::Error;
 use crate::query::{Prepared, QueryOptions};
-use basalt_loader::{Input, LoadOptions, LoadReport, NoProgress, Progress, load, load_with};
+use basalt_loader::{Input, LoadOptions, LoadReport, NoProgress, Progress, load_into, optimize};
 use basalt_rdf::GraphFormat;
 use basalt_store::{
-    Abandoned, CheckDepth, CheckReport, Snapshot, Storage, StoreError, VersionWriter, abandon,
-    is_free,
+    Abandoned, CheckDepth, CheckReport, Snapshot, Storage, StoreError, abandon, is_free,
 };
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
@@ -63,15 +62,26 @@ impl Database {
     /// Loads inputs into the store, all or nothing.
     pub fn load(&self, options: LoadOptions, progress: &dyn Progress) -> Result<LoadReport, Error> {
         let _writer = self.writer.lock().expect("no holder panics");
-        let (snapshot, report) = match &self.location {
-            Some(folder) => load(options, Storage::Directory(folder.clone()), progress)?,
-            None => {
-                let writer = VersionWriter::create(Storage::Memory)?;
-                load_with(writer, Some(&self.snapshot()), options, progress)?
-            }
-        };
+        let open = self.snapshot();
+        let (snapshot, report) = load_into(options, self.storage(), Some(&open), progress)?;
         *self.current.write().expect("no holder panics") = snapshot;
         Ok(report)
+    }
+
+    /// Rewrites the store as if all its data had been loaded at once; readers go on meanwhile.
+    pub fn optimize(&self, progress: &dyn Progress) -> Result<LoadReport, Error> {
+        let _writer = self.writer.lock().expect("no holder panics");
+        let open = self.snapshot();
+        let (snapshot, report) = optimize(self.storage(), Some(&open), progress)?;
+        *self.current.write().expect("no holder panics") = snapshot;
+        Ok(report)
+    }
+
+    fn storage(&self) -> Storage {
+        match &self.location {
+            Some(folder) => Storage::Directory(folder.clone()),
+            None => Storage::Memory,
+        }
     }
 
     /// Gives up the load that this process runs into the store in a folder, and removes its files: for a

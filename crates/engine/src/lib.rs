@@ -29,7 +29,8 @@ pub use answer::{Answer, GraphAnswer, Solutions};
 pub use basalt_exec::path::PathAccess;
 pub use basalt_exec::{ServiceClient, ServiceError, ServiceRequest, ServiceRows};
 pub use basalt_loader::{
-    Input, InputSource, Layout, LoadOptions, LoadReport, NoProgress, Phase, Progress,
+    Addition, Input, InputSource, Layout, LoadOptions, LoadReport, NoProgress, Phase, Progress,
+    RewriteReason,
 };
 pub use basalt_plan::{ForceJoin, RULES};
 pub use basalt_rdf::reader::input::{Compression, Input as TextInput};

@@ -1,11 +1,13 @@
 //! `SchemaReport`: the shapes of a store, for people and programs.
 //!
-//! Made from statistics alone; costs microseconds per column.
+//! A shape is all tables of one name: loads that add to a store add parts to shapes. Made from
+//! statistics alone; costs microseconds per column of a part.
 
 use crate::error::Error;
 use basalt_rdf::{TermBuf, TermId};
-use basalt_store::Snapshot;
+use basalt_store::{Cells, Snapshot};
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 /// The shapes of a store.
@@ -19,7 +21,7 @@ pub struct SchemaReport {
     pub irregular_quads: u64,
     /// Share of the cells that hold no value, over all columns, 0 to 1.
     pub null_share: f64,
-    /// The tables, in the order of the store.
+    /// The tables, in the order of the store; parts of one shape are added up.
     pub tables: Vec<TableReport>,
 }
 
@@ -47,7 +49,7 @@ pub struct ColumnReport {
     pub null_share: f64,
     /// Values.
     pub values: u64,
-    /// Distinct values (an estimate for long text).
+    /// Distinct values (an estimate for long text; parts of a shape are added up).
     pub distinct: u64,
     /// Irregular quads' rows: rows of this table that have more values of the predicate elsewhere.
     pub dirty_rows: u64,
@@ -64,21 +66,19 @@ impl SchemaReport {
             .map(|(_, known)| known.quads)
             .sum();
         let quads = snapshot.quad_count();
-        let mut tables = Vec::new();
+        let shapes = shapes(snapshot);
+        let mut tables = Vec::with_capacity(shapes.len());
         let (mut cells, mut filled) = (0u64, 0u64);
-        for table in snapshot.tables() {
-            let mut columns = Vec::new();
-            for predicate in table.predicates() {
-                if let Some(column) = column_report(snapshot, table, predicate)? {
-                    cells += u64::from(table.rows());
-                    filled += (f64::from(table.rows()) * (1.0 - column.null_share)).round() as u64;
-                    columns.push(column);
-                }
-            }
-            let (name, rows) = (table.name().to_owned(), u64::from(table.rows()));
+        for shape in shapes {
+            cells += shape.rows * shape.columns.len() as u64;
+            let columns = shape.columns.iter();
+            filled += columns.clone().map(|c| c.1.rows_with_value).sum::<u64>();
+            let columns = columns
+                .map(|(&predicate, column)| column.report(snapshot, predicate, shape.rows))
+                .collect::<Result<_, _>>()?;
             tables.push(TableReport {
-                name,
-                rows,
+                name: shape.name,
+                rows: shape.rows,
                 columns,
             });
         }
@@ -176,36 +176,93 @@ impl ColumnReport {
     }
 }
 
-fn column_report(
-    snapshot: &Snapshot,
-    table: &basalt_store::Table,
-    predicate: TermId,
-) -> Result<Option<ColumnReport>, Error> {
-    let Some(cells) = table.cells(predicate) else {
-        return Ok(None);
-    };
-    let known = cells.statistics();
-    let mut buffer = TermBuf::new();
-    snapshot.dictionary().decode(predicate, &mut buffer)?;
-    let predicate_text = match buffer.view() {
-        basalt_rdf::TermView::Iri(iri) => iri.to_owned(),
-        other => other.to_string(),
-    };
-    let links = known
-        .links
-        .iter()
-        .map(|&(table_idx, count)| (snapshot.tables()[table_idx].name().to_owned(), count))
-        .collect();
-    Ok(Some(ColumnReport {
-        predicate: predicate_text,
-        kind: kind_of(snapshot, known.range),
-        multi_valued: cells.multi_valued(),
-        null_share: 1.0 - known.rows_with_value as f64 / f64::from(table.rows().max(1)),
-        values: known.values,
-        distinct: known.distinct,
-        dirty_rows: table.dirty_rows(predicate).map_or(0, |rows| rows.len()),
-        links,
-    }))
+/// The tables of one name, added up.
+struct Shape {
+    name: String,
+    rows: u64,
+    columns: BTreeMap<TermId, Column>,
+}
+
+/// The cells of a predicate in all parts of a shape.
+#[derive(Default)]
+struct Column {
+    multi_valued: bool,
+    rows_with_value: u64,
+    values: u64,
+    distinct: u64,
+    dirty_rows: u64,
+    range: Option<(TermId, TermId)>,
+    links: Vec<(String, u64)>,
+}
+
+/// The shapes of a snapshot, in the order of their first parts.
+fn shapes(snapshot: &Snapshot) -> Vec<Shape> {
+    let mut shapes: Vec<Shape> = Vec::new();
+    let mut by_name: HashMap<&str, usize> = HashMap::new();
+    for table in snapshot.tables() {
+        let at = *by_name.entry(table.name()).or_insert_with(|| {
+            shapes.push(Shape {
+                name: table.name().to_owned(),
+                rows: 0,
+                columns: BTreeMap::new(),
+            });
+            shapes.len() - 1
+        });
+        shapes[at].rows += u64::from(table.rows());
+        for cells in table.all_cells() {
+            let dirty = table.dirty_rows(cells.predicate());
+            let column = shapes[at].columns.entry(cells.predicate()).or_default();
+            column.dirty_rows += dirty.map_or(0, |rows| rows.len());
+            column.add(snapshot, cells);
+        }
+    }
+    shapes
+}
+
+impl Column {
+    /// Adds the cells of a part.
+    fn add(&mut self, snapshot: &Snapshot, cells: Cells<'_>) {
+        let known = cells.statistics();
+        self.multi_valued |= cells.multi_valued();
+        self.rows_with_value += known.rows_with_value;
+        self.values += known.values;
+        self.distinct += known.distinct;
+        self.range = match (self.range, known.range) {
+            (Some((low, high)), Some((min, max))) => Some((low.min(min), high.max(max))),
+            (range, other) => range.or(other),
+        };
+        for &(table_idx, count) in &known.links {
+            let name = snapshot.tables()[table_idx].name();
+            match self.links.iter_mut().find(|(target, _)| target == name) {
+                Some((_, sum)) => *sum += count,
+                None => self.links.push((name.to_owned(), count)),
+            }
+        }
+    }
+
+    fn report(
+        &self,
+        snapshot: &Snapshot,
+        predicate: TermId,
+        rows: u64,
+    ) -> Result<ColumnReport, Error> {
+        let mut buffer = TermBuf::new();
+        snapshot.dictionary().decode(predicate, &mut buffer)?;
+        let predicate = match buffer.view() {
+            basalt_rdf::TermView::Iri(iri) => iri.to_owned(),
+            other => other.to_string(),
+        };
+        Ok(ColumnReport {
+            predicate,
+            kind: kind_of(snapshot, self.range),
+            multi_valued: self.multi_valued,
+            null_share: 1.0 - self.rows_with_value as f64 / rows.max(1) as f64,
+            values: self.values,
+            distinct: self.distinct.min(self.values),
+            dirty_rows: self.dirty_rows,
+            links: self.links.clone(),
+        })
+    }
 }
 
 /// The kind of the values between the smallest and the largest id.

@@ -151,7 +151,8 @@ fn run_evaluation(suite: &str, folders: &[&str], configurations: &[Configuration
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// One configuration per layout with different batches and joins, and one that is opened anew from disk.
+/// One configuration per layout with different batches and joins, one that is opened anew from disk, and
+/// one of several loads.
 fn layouts() -> Vec<Configuration> {
     let mut all: Vec<Configuration> = matrix()
         .into_iter()
@@ -161,6 +162,10 @@ fn layouts() -> Vec<Configuration> {
     all.push(Configuration {
         is_reopened: true,
         batch_rows: 7,
+        ..Configuration::default()
+    });
+    all.push(Configuration {
+        loads: 3,
         ..Configuration::default()
     });
     all

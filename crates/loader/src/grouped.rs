@@ -181,6 +181,25 @@ impl Gathered {
         }
     }
 
+    /// Takes the quads into memory: where those of each rank begin with the end, and the quads.
+    pub(crate) fn take_quads(
+        &mut self,
+        memory: &LoadMemory,
+    ) -> Result<(Vec<u64>, Vec<Quad>), LoadError> {
+        if let GroupedQuads::Memory { starts, quads } = &mut self.quads {
+            return Ok((std::mem::take(starts), std::mem::take(quads)));
+        }
+        let (mut starts, mut all) = (vec![0], Vec::new());
+        self.for_each_batch(memory, &mut |batch| {
+            for rank in batch.ranks.clone() {
+                all.extend_from_slice(batch.quads_of(rank));
+                starts.push(all.len() as u64);
+            }
+            Ok(())
+        })?;
+        Ok((starts, all))
+    }
+
     /// Visits all subjects in the order of ranks, many at a time.
     pub(crate) fn for_each_batch(
         &self,

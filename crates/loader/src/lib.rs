@@ -3,7 +3,8 @@
 //! [`load()`] reads the inputs on several threads, gives terms provisional numbers, groups the quads
 //! by subject, lets `basalt-shapes` discover tables, renumbers terms so that the rows of a table
 //! are a run of resource ordinals, and writes the version through `basalt-store`. The stages are
-//! described with an example in `docs/life-of-a-load.md`.
+//! described with an example in `docs/life-of-a-load.md`. A load into a store that has data adds a layer
+//! of new files (`append`), or now and then rewrites the store.
 //!
 //! Invariants: nothing is visible until the commit at the end, so a failed load leaves the store as
 //! it was; every distinct quad of the inputs (and of the old version) stands in the new version
@@ -14,6 +15,7 @@ pub mod options;
 pub mod progress;
 pub mod report;
 
+mod append;
 mod collect;
 mod encoder;
 mod errors_file;
@@ -38,10 +40,11 @@ mod write_terms;
 #[cfg(test)]
 mod tests;
 
+pub use append::RewriteReason;
 pub use error::LoadError;
-pub use load::{load, load_with};
+pub use load::{load, load_into, load_with, optimize};
 #[doc(hidden)]
 pub use options::SpillSettings;
-pub use options::{Input, InputSource, Layout, LoadOptions};
+pub use options::{Addition, Input, InputSource, Layout, LoadOptions};
 pub use progress::{NoProgress, Phase, Progress};
 pub use report::{LoadReport, TableReport};

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use basalt_rdf::reader::document::read_document;
 use basalt_rdf::{GraphFormat, QuadView, Qualifiers};
-use basalt_store::{Snapshot, Storage, StoreError, VersionWriter};
+use basalt_store::{Snapshot, Storage, VersionWriter};
 
+use crate::append::{self, Decision, Facts, append, decide};
 use crate::collect::{ProvisionalNames, RDF_TYPE, collect};
 use crate::encoder::Terms;
 use crate::error::LoadError;
@@ -18,7 +19,7 @@ use crate::grouped::{Gathered, RowSource};
 use crate::irregular::{sorter, write_irregular};
 use crate::numbering::{LiteralNumbers, ResourceNumbers, TermNumbers};
 use crate::old_version::{OLD_SCOPE, read_old_version};
-use crate::options::LoadOptions;
+use crate::options::{Addition, LoadOptions};
 use crate::parse::{self, ParseContext};
 use crate::placement::Placement;
 use crate::progress::{Phase, Progress, WorkCounter};
@@ -36,24 +37,50 @@ pub fn load(
     storage: Storage,
     progress: &dyn Progress,
 ) -> Result<(Snapshot, LoadReport), LoadError> {
+    load_into(options, storage, None, progress)
+}
+
+/// As [`load()`], for a caller who has a snapshot open: if it is the current version, its files are not
+/// verified again. In memory, the snapshot is what is added to.
+pub fn load_into(
+    options: LoadOptions,
+    storage: Storage,
+    open: Option<&Snapshot>,
+    progress: &dyn Progress,
+) -> Result<(Snapshot, LoadReport), LoadError> {
     let writer = VersionWriter::create(storage.clone())?;
     // The lock is held from here on, so the version read is the one that is replaced.
     let old = match &storage {
-        Storage::Directory(dir) => open_if_there(dir)?,
-        Storage::Memory => None,
+        Storage::Directory(dir) => current_version(dir, open)?,
+        Storage::Memory => open.cloned(),
     };
     load_with(writer, old.as_ref(), options, progress)
 }
 
-fn open_if_there(dir: &Path) -> Result<Option<Snapshot>, LoadError> {
-    match Snapshot::open(dir) {
-        Ok(snapshot) => Ok(Some(snapshot)),
-        Err(StoreError::NotAStore { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
+/// Rewrites a store as if all of it had been loaded at once.
+pub fn optimize(
+    storage: Storage,
+    open: Option<&Snapshot>,
+    progress: &dyn Progress,
+) -> Result<(Snapshot, LoadReport), LoadError> {
+    let options = LoadOptions {
+        addition: Addition::Rewrite,
+        ..LoadOptions::default()
+    };
+    load_into(options, storage, open, progress)
+}
+
+fn current_version(dir: &Path, open: Option<&Snapshot>) -> Result<Option<Snapshot>, LoadError> {
+    match (Snapshot::current_version(dir)?, open) {
+        (None, _) => Ok(None),
+        (Some(number), Some(open)) if open.version() == number && open.is_in(dir) => {
+            Ok(Some(open.clone()))
+        }
+        _ => Ok(Some(Snapshot::open(dir)?)),
     }
 }
 
-/// Loads the inputs, and the quads of `old` if there is one, into the version of `writer`.
+/// Loads the inputs, and the data of `old` if there is one, into the version of `writer`.
 pub fn load_with(
     writer: VersionWriter,
     old: Option<&Snapshot>,
@@ -77,16 +104,29 @@ pub fn load_with(
     let mut watch = Stopwatch::new(progress);
     let mut report = LoadReport::default();
     let quads = QuadBlocks::new(Arc::clone(&memory));
-    if let Some(old) = old.filter(|o| o.quad_count() > 0) {
-        watch.begin(Phase::ReadOldVersion);
-        let work = WorkCounter::new(progress, old.quad_count());
-        read_old_version(old, &terms, &quads, &work)?;
-        report.quads_before = old.quad_count();
-    }
     watch.begin(Phase::Parse);
+    let addition = options.addition;
     let plan = parse_inputs(options, &terms, progress, &quads, &memory, &mut report)?;
-    report.quads_read = quads.quad_count() - report.quads_before;
-    let snapshot = write(writer, terms, quads, &plan, &mut watch, &mut report)?;
+    report.quads_read = quads.quad_count();
+    let snapshot = match old.filter(|o| o.quad_count() > 0) {
+        None => write(writer, terms, quads, &plan, &mut watch, &mut report)?,
+        Some(old) => {
+            report.quads_before = old.quad_count();
+            let fits = append::fits(&terms, &quads, &memory);
+            match decide(addition, &Facts::of(old, report.quads_read, fits)) {
+                Decision::Layer => {
+                    append(writer, old, terms, quads, &plan, &mut watch, &mut report)?
+                }
+                Decision::Rewrite(reason) => {
+                    report.rewritten = Some(reason);
+                    watch.begin(Phase::ReadOldVersion);
+                    let work = WorkCounter::new(progress, old.quad_count());
+                    read_old_version(old, &terms, &quads, &work)?;
+                    write(writer, terms, quads, &plan, &mut watch, &mut report)?
+                }
+            }
+        }
+    };
     report.spilled_bytes = memory.folder.written_bytes();
     report.phases = watch.finish();
     Ok((snapshot, report))
@@ -100,11 +140,15 @@ fn temp_folder(options: &LoadOptions, writer: &VersionWriter) -> PathBuf {
 }
 
 /// What of the options is needed after the inputs were read.
-struct WritePlan {
-    threads: usize,
-    memory: Arc<LoadMemory>,
-    layout: crate::options::Layout,
-    settings: basalt_shapes::Settings,
+pub(crate) struct WritePlan {
+    /// Worker threads.
+    pub(crate) threads: usize,
+    /// The budget.
+    pub(crate) memory: Arc<LoadMemory>,
+    /// Where quads are put.
+    pub(crate) layout: crate::options::Layout,
+    /// Thresholds of discovery.
+    pub(crate) settings: basalt_shapes::Settings,
 }
 
 fn parse_inputs(
@@ -209,7 +253,7 @@ fn write(
 }
 
 /// Ends interning and groups the quads; also returns the bytes that numbers of terms and subjects will take.
-fn group(
+pub(crate) fn group(
     terms: Terms,
     quads: QuadBlocks,
     plan: &WritePlan,
@@ -221,9 +265,7 @@ fn group(
     } = terms;
     let type_predicate = resources.find(IRI, RDF_TYPE).map(|ordinal| ordinal as u32);
     let bounds = (resources.ordinal_bound(), literals.ordinal_bound());
-    // Ranks, counts, sets, graphs and rows of subjects; new numbers and their order; at last the index that
-    // finds a term by its text.
-    let resident = 40 * bounds.0 as u64 + 20 * bounds.1 as u64;
+    let resident = resident_bytes(bounds);
     let places = 8 * (bounds.0 + bounds.1) as u64;
     plan.memory.decide(quads.quad_count(), resident + places);
     let (resources, literals) = std::thread::scope(|scope| {
@@ -244,6 +286,12 @@ fn group(
     };
     let gathered = grouping.gather(quads.into_ordered()?)?;
     Ok((gathered, resources, literals, resident))
+}
+
+/// Bytes of what stays in memory by the bounds of ordinals: ranks, counts, sets, graphs and rows of subjects; new
+/// numbers and their order; at last the index that finds a term by its text.
+pub(crate) fn resident_bytes((resources, literals): (usize, usize)) -> u64 {
+    40 * resources as u64 + 20 * literals as u64
 }
 
 fn describe_tables(placement: &Placement, report: &mut LoadReport) {

@@ -19,37 +19,51 @@ use crate::placement::Placement;
 use crate::term_table::{FrozenTerms, IRI};
 
 /// A term that has no new number yet.
-const UNNUMBERED: u32 = u32::MAX;
+pub(crate) const UNNUMBERED: u32 = u32::MAX;
 
 /// The new numbers of resources.
 pub(crate) struct ResourceNumbers {
     /// New ordinal by provisional ordinal.
     new: Vec<u32>,
-    /// Provisional ordinal by new ordinal.
+    /// The first ordinal that is given out.
+    first: u32,
+    /// Provisional ordinals in the order of the ordinals given out.
     pub order: Vec<u32>,
 }
 
 /// Where the new numbers of one kind of terms are found.
 pub(crate) trait NewNumbers {
-    /// The new number of a provisional ordinal, if it has one.
-    fn new_number(&self, provisional: u32) -> Option<u32>;
+    /// The place of a provisional ordinal in the order of the numbers given out, if it was given one.
+    fn place(&self, provisional: u32) -> Option<u32>;
 }
 
 impl NewNumbers for ResourceNumbers {
     #[inline]
-    fn new_number(&self, provisional: u32) -> Option<u32> {
-        Some(self.new[provisional as usize]).filter(|n| *n != UNNUMBERED)
+    fn place(&self, provisional: u32) -> Option<u32> {
+        let number = Some(self.new[provisional as usize]).filter(|n| *n != UNNUMBERED)?;
+        number.checked_sub(self.first)
     }
 }
 
 impl NewNumbers for LiteralNumbers {
     #[inline]
-    fn new_number(&self, provisional: u32) -> Option<u32> {
-        Some(self.new[provisional as usize]).filter(|n| *n != UNNUMBERED)
+    fn place(&self, provisional: u32) -> Option<u32> {
+        let number = Some(self.new[provisional as usize]).filter(|n| *n != UNNUMBERED)?;
+        number.checked_sub(self.first)
     }
 }
 
 impl ResourceNumbers {
+    /// Numbers of a load that adds to a store: by provisional ordinal the ordinals of the terms that
+    /// the store knows, or [`UNNUMBERED`]; others get numbers from `first` on.
+    pub(crate) fn with_known(known: Vec<u32>, first: u32) -> Self {
+        Self {
+            new: known,
+            first,
+            order: Vec::new(),
+        }
+    }
+
     /// Numbers rows first, then predicates, graphs and the subjects that are no rows.
     pub(crate) fn assign(
         resources: &FrozenTerms,
@@ -58,8 +72,17 @@ impl ResourceNumbers {
     ) -> Self {
         let mut numbers = Self {
             new: vec![UNNUMBERED; resources.ordinal_bound()],
+            first: 0,
             order: Vec::with_capacity(resources.len()),
         };
+        numbers.number_subjects(gathered, placement);
+        numbers
+    }
+
+    /// Numbers rows, which are not numbered yet, then predicates, graphs and the subjects that are no
+    /// rows.
+    pub(crate) fn number_subjects(&mut self, gathered: &Gathered, placement: &Placement) {
+        let numbers = self;
         for &rank in placement.tables.iter().flat_map(|t| &t.rows) {
             numbers.number(gathered.subjects[rank as usize]);
         }
@@ -72,7 +95,6 @@ impl ResourceNumbers {
         for &rank in &placement.loose {
             numbers.number(gathered.subjects[rank as usize]);
         }
-        numbers
     }
 
     /// The new ordinal of a resource, given now if it had none.
@@ -80,7 +102,7 @@ impl ResourceNumbers {
     fn number(&mut self, provisional: u32) -> u32 {
         let number = &mut self.new[provisional as usize];
         if *number == UNNUMBERED {
-            *number = self.order.len() as u32;
+            *number = self.first + self.order.len() as u32;
             self.order.push(provisional);
         }
         *number
@@ -127,9 +149,11 @@ impl ResourceNumbers {
 pub(crate) struct LiteralNumbers {
     /// New ordinal by provisional ordinal, or the mark for none yet.
     new: Vec<u32>,
-    /// Provisional ordinal by new ordinal.
+    /// The first ordinal that is given out.
+    first: u32,
+    /// Provisional ordinals in the order of the ordinals given out.
     pub order: Vec<u32>,
-    /// New ordinals at which the literals of another column begin.
+    /// Places in this order at which the literals of another column begin.
     pub run_ends: Vec<u32>,
 }
 
@@ -138,7 +162,18 @@ impl LiteralNumbers {
     pub(crate) fn new(literals: &FrozenTerms) -> Self {
         Self {
             new: vec![UNNUMBERED; literals.ordinal_bound()],
+            first: 0,
             order: Vec::with_capacity(literals.len()),
+            run_ends: Vec::new(),
+        }
+    }
+
+    /// Numbers of a load that adds to a store; see [`ResourceNumbers::with_known`].
+    pub(crate) fn with_known(known: Vec<u32>, first: u32) -> Self {
+        Self {
+            new: known,
+            first,
+            order: Vec::new(),
             run_ends: Vec::new(),
         }
     }
@@ -161,7 +196,7 @@ impl LiteralNumbers {
         let provisional = term.literal_ordinal();
         let number = &mut self.new[provisional as usize];
         if *number == UNNUMBERED {
-            *number = self.order.len() as u32;
+            *number = self.first + self.order.len() as u32;
             self.order.push(provisional as u32);
         }
         let kind = u32::from(term.tag()) << 16 | u32::from(term.qualifier());

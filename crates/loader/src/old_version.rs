@@ -1,6 +1,7 @@
-//! Adding to a store: the quads of the old version as one more input.
+//! Rewriting a store: the quads of the old version as one more input.
 //!
-//! Every term is decoded once and interned like the terms of a file; blank nodes have a scope of
+//! The slow path of adding, which costs what loading everything at once costs; see [`append`](crate::append)
+//! for the other. Every term is decoded once and interned like the terms of a file; blank nodes have a scope of
 //! their own, so they stay distinct from those of the new files. The codes of datatypes and
 //! languages are taken over, so inline ids stay as they are.
 

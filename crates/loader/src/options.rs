@@ -67,6 +67,18 @@ pub enum Layout {
     HalfDirty,
 }
 
+/// How a load adds to a store that has data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Addition {
+    /// By a layer of new files, or by rewriting the store when that has become better.
+    #[default]
+    Decide,
+    /// Always by a layer.
+    Layer,
+    /// Always by rewriting the store.
+    Rewrite,
+}
+
 /// Options of one load.
 pub struct LoadOptions {
     /// The inputs, loaded in this order.
@@ -92,6 +104,8 @@ pub struct LoadOptions {
     pub memory: Option<u64>,
     /// The folder for temporary files; `None` for that of the store.
     pub temp: Option<PathBuf>,
+    /// How to add to a store that has data.
+    pub addition: Addition,
     /// Makes tests spill.
     #[doc(hidden)]
     pub spill: SpillSettings,
@@ -134,6 +148,7 @@ impl Default for LoadOptions {
             memory: None,
             temp: None,
             spill: SpillSettings::default(),
+            addition: Addition::Decide,
         }
     }
 }

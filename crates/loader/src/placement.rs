@@ -64,6 +64,16 @@ impl Placement {
                 ..Schema::default()
             },
         };
+        Ok(Self::of_schema(schema, charsets, 0, layout))
+    }
+
+    /// Gives every subject its place in a schema; the rows of the first table begin with this ordinal.
+    pub(crate) fn of_schema(
+        schema: Schema,
+        charsets: &CharacteristicSets,
+        mut first_ordinal: u64,
+        layout: Layout,
+    ) -> Self {
         let mut rows: Vec<Vec<u32>> = vec![Vec::new(); schema.tables.len()];
         let mut loose = Vec::new();
         for (rank, &charset) in charsets.of_subject.iter().enumerate() {
@@ -72,7 +82,6 @@ impl Placement {
                 None => loose.push(rank as u32),
             }
         }
-        let mut first_ordinal = 0;
         let mut tables = Vec::with_capacity(rows.len());
         for (shape, rows) in schema.tables.iter().zip(rows) {
             let row_count = rows.len() as u64;
@@ -84,12 +93,12 @@ impl Placement {
             });
             first_ordinal += row_count;
         }
-        Ok(Self {
+        Self {
             schema,
             tables,
             loose,
             half_dirty: layout == Layout::HalfDirty,
-        })
+        }
     }
 
     /// Rows of all tables.

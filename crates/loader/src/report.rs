@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use basalt_rdf::SyntaxError;
 
+use crate::append::RewriteReason;
 use crate::progress::{Phase, Progress};
 
 /// Bad lines that a report quotes; more are only counted.
@@ -40,6 +41,8 @@ pub struct LoadReport {
     pub skipped_lines: u64,
     /// The first of them.
     pub skipped: Vec<SyntaxError>,
+    /// Why the data that was there was rewritten; `None` if it was not, or there was none.
+    pub rewritten: Option<RewriteReason>,
 }
 
 /// One table of a load.

@@ -23,7 +23,7 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use crate::error::LoadError;
 use crate::spill::LoadMemory;
-use crate::text_slabs::{TextSlab, TextSlabs, Texts};
+use crate::text_slabs::{Record, TextSlab, TextSlabs, Texts};
 
 const SHARD_BITS: u32 = 6;
 const SHARDS: usize = 1 << SHARD_BITS;
@@ -234,6 +234,19 @@ impl FrozenTerms {
         self.count
     }
 
+    /// Visits every term: provisional ordinal, kind, text.
+    pub(crate) fn for_each(
+        &self,
+        visit: &mut dyn FnMut(u64, u32, &str) -> Result<(), LoadError>,
+    ) -> Result<(), LoadError> {
+        let visit =
+            &mut |record: Record<'_>| visit(u64::from(record.ordinal), record.kind, record.str());
+        match &self.texts {
+            Texts::Memory(texts) => texts.for_each(visit),
+            Texts::Spilled(texts) => texts.for_each(visit),
+        }
+    }
+
     /// Kind and text of some terms.
     pub(crate) fn names(
         &self,
@@ -295,6 +308,14 @@ mod tests {
             assert_eq!(names[&first[i]], (0, text.clone()));
             assert_eq!(names[&other[i]], (7, text.clone()));
         }
+        let mut visited = 0;
+        let mut visit = |ordinal: u64, kind, text: &str| {
+            assert_eq!(names[&(ordinal as u32)], (kind, text.to_owned()));
+            visited += 1;
+            Ok(())
+        };
+        frozen.for_each(&mut visit).expect("texts can be read");
+        assert_eq!(visited, frozen.len());
         let distinct: BTreeSet<u32> = all.into_iter().collect();
         assert_eq!(distinct.len(), frozen.len());
         assert!(

@@ -11,18 +11,18 @@ use proptest::prelude::*;
 
 use crate::{Input, Layout, LoadError, LoadOptions, LoadReport, NoProgress, load};
 
-const LAYOUTS: [Layout; 4] = [
+pub(crate) const LAYOUTS: [Layout; 4] = [
     Layout::Discover,
     Layout::AllIrregular,
     Layout::OneTable,
     Layout::HalfDirty,
 ];
 
-fn text_input(name: &str, text: &str, format: GraphFormat) -> Input {
+pub(crate) fn text_input(name: &str, text: &str, format: GraphFormat) -> Input {
     Input::reader(name, Cursor::new(text.as_bytes().to_vec()), format)
 }
 
-fn options(text: &str, format: GraphFormat) -> LoadOptions {
+pub(crate) fn options(text: &str, format: GraphFormat) -> LoadOptions {
     LoadOptions {
         inputs: vec![text_input("test", text, format)],
         threads: 2,
@@ -54,7 +54,7 @@ fn line_of(snapshot: &Snapshot, quad: QuadIds) -> Result<String, StoreError> {
 }
 
 /// Every quad as a line; each must come once.
-fn lines_of(snapshot: &Snapshot) -> BTreeSet<String> {
+pub(crate) fn lines_of(snapshot: &Snapshot) -> BTreeSet<String> {
     let mut ids = Vec::new();
     snapshot
         .matching(&QuadPattern::default(), &mut |quad| {
@@ -71,12 +71,12 @@ fn lines_of(snapshot: &Snapshot) -> BTreeSet<String> {
     lines
 }
 
-fn lines(text: &str) -> BTreeSet<String> {
+pub(crate) fn lines(text: &str) -> BTreeSet<String> {
     text.lines().map(str::to_owned).collect()
 }
 
 /// Offers and vendors, every offer with some optional predicates.
-fn shop(offers: usize) -> String {
+pub(crate) fn shop(offers: usize) -> String {
     let mut text = String::new();
     let rdf_type = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>";
     let integer = "<http://www.w3.org/2001/XMLSchema#integer>";
@@ -407,7 +407,7 @@ fn terms_come_back_exactly() {
     }
 }
 
-fn random_line() -> impl Strategy<Value = String> {
+pub(crate) fn random_line() -> impl Strategy<Value = String> {
     let object = prop_oneof![
         (0..25u32).prop_map(|n| format!("<http://d/s{n}>")),
         (0..9u32).prop_map(|n| format!("\"{n}\"^^<http://www.w3.org/2001/XMLSchema#integer>")),

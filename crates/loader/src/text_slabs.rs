@@ -265,6 +265,21 @@ impl HeldTexts {
         let record = Record::at(&self.slabs[(place >> 32) as usize], place as u32 as usize);
         record.expect("places are those of records")
     }
+
+    /// Visits all records in the order in which they were written.
+    pub(crate) fn for_each(
+        &self,
+        visit: &mut dyn FnMut(Record<'_>) -> Result<(), LoadError>,
+    ) -> Result<(), LoadError> {
+        for slab in &self.slabs {
+            let mut offset = 0;
+            while let Some(record) = Record::at(slab, offset) {
+                offset = record.end;
+                visit(record)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Texts in a file.

@@ -177,9 +177,9 @@ impl<'m> Ordering<'m> {
         let mut ranges = self.cut(0..count as u32, texts.bytes());
         let mut buckets = self.buckets(ranges.len())?;
         let width = ranges[0].len().max(1) as u32;
-        texts.for_each(&mut |record| match numbers.new_number(record.ordinal) {
-            Some(number) => put(&mut buckets, (number / width) as usize, number, &record),
-            // A term that stands in no quad, such as the graph of an empty input.
+        texts.for_each(&mut |record| match numbers.place(record.ordinal) {
+            Some(place) => put(&mut buckets, (place / width) as usize, place, &record),
+            // A term that stands in no quad, such as the graph of an empty input, or an old one.
             None => Ok(()),
         })?;
         drop(texts);

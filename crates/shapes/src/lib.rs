@@ -3,7 +3,7 @@
 //! The crate is pure: it reads no file and keeps no store. The loader streams every subject with
 //! its quads through a [`Collector`], counts links between characteristic sets in a [`LinkCounter`],
 //! and asks [`discover()`] for a [`Schema`]: which subjects become rows of which table, and which
-//! predicates become columns. How the merging works and where the thresholds come from is told in
+//! predicates become columns; or, beside tables that exist, [`discover_parts`]. How the merging works and where the thresholds come from is told in
 //! `docs/shapes.md`.
 //!
 //! Invariants: every characteristic set belongs to at most one table; equal input in equal order
@@ -21,6 +21,7 @@ mod fast_map;
 mod groups;
 mod links;
 mod naming;
+mod parts;
 mod schema;
 mod settings;
 mod similarity;
@@ -37,6 +38,7 @@ pub use discover::discover;
 pub use fast_map::{FastMap, MixHasher};
 pub use links::{LinkCounter, Links};
 pub use naming::{Names, local_name, namespace};
+pub use parts::{KnownColumn, KnownShape, discover_parts};
 pub use schema::{ColumnShape, Schema, TableShape, Trial};
 pub use settings::Settings;
 pub use type_class::TypeClass;

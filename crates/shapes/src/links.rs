@@ -68,4 +68,17 @@ impl Links {
     pub fn iter(&self) -> impl Iterator<Item = (u32, u32, u32, u64)> + '_ {
         self.pairs.iter().map(|&((s, p, t), n)| (s, p, t, n))
     }
+
+    /// The links among some of the sets, which get the given numbers.
+    pub(crate) fn among(&self, places: &[Option<u32>]) -> Self {
+        let place = |set: u32| places.get(set as usize).copied().flatten();
+        let pairs = self
+            .iter()
+            .filter_map(|(source, predicate, target, count)| {
+                Some(((place(source)?, predicate, place(target)?), count))
+            });
+        Self {
+            pairs: pairs.collect(),
+        }
+    }
 }

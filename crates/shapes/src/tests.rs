@@ -6,7 +6,8 @@ use basalt_rdf::TermId;
 use proptest::prelude::*;
 
 use crate::{
-    Collector, ColumnShape, LinkCounter, Names, Schema, Settings, TypeClass, TypeCounter, discover,
+    Collector, ColumnShape, KnownColumn, KnownShape, LinkCounter, Names, Schema, Settings,
+    TypeClass, TypeCounter, discover, discover_parts,
 };
 
 /// Predicates are `http://v/pN`, except 0, which is `rdf:type`; resource N is `http://v/CN` for
@@ -341,4 +342,98 @@ proptest! {
         let (_, second) = run(&reversed, &settings);
         prop_assert_eq!(first, second);
     }
+}
+
+/// Offers (class 2) with two predicates, things of class 4, and things without class.
+fn mixed_subjects(offers: u64) -> Vec<Subject> {
+    let typed = |n: u64, class: u64, predicate: u32| {
+        let quads = vec![
+            (TYPE, resource(class), 0),
+            (predicate, number(n as i64), 0),
+            (predicate + 1, resource(900), 0),
+        ];
+        (n, quads)
+    };
+    let mut subjects: Vec<Subject> = (0..offers).map(|n| typed(n, 2, 1)).collect();
+    subjects.extend((100..120).map(|n| typed(n, 4, 5)));
+    subjects.extend((200..220).map(|n| (n, vec![(8, number(1), 0), (9, number(2), 0)])));
+    subjects
+}
+
+/// The shape of the offers of [`mixed_subjects`], with a list where they have one value.
+fn offer_shape() -> KnownShape {
+    let column = |predicate, type_class, multi_valued| KnownColumn {
+        predicate,
+        type_class,
+        multi_valued,
+    };
+    KnownShape {
+        name: "Offer".to_owned(),
+        class: Some(resource(2).0),
+        has_class: true,
+        columns: vec![
+            column(TYPE, TypeClass::Resource, false),
+            column(1, TypeClass::Number, true),
+            column(7, TypeClass::Text, false),
+        ],
+        predicate_count: 3,
+    }
+}
+
+fn parts(subjects: &[Subject], known: &[KnownShape], classes: &[u64]) -> Schema {
+    let settings = Settings::default();
+    let (sets, _) = run(subjects, &settings);
+    let is_known = |id: TermId| classes.contains(&id.payload());
+    let links = LinkCounter::default().finish();
+    discover_parts(&sets, &links, known, &settings, &TestNames, &is_known)
+}
+
+#[test]
+fn sets_of_a_known_class_become_a_part_of_its_shape() {
+    let schema = parts(&mixed_subjects(30), &[offer_shape()], &[2, 4]);
+    let names: Vec<&str> = schema.tables.iter().map(|t| t.name.as_str()).collect();
+    assert_eq!(names, ["Offer", "C4", "things with p8"]);
+    let columns: Vec<(u32, TypeClass, bool)> = schema.tables[0]
+        .columns
+        .iter()
+        .map(|c| (c.predicate, c.type_class, c.multi_valued))
+        .collect();
+    let expected = [
+        (TYPE, TypeClass::Resource, false),
+        (1, TypeClass::Number, true),
+        (2, TypeClass::Resource, false),
+    ];
+    assert_eq!(columns, expected);
+    assert_eq!(schema.charset_to_table, [Some(0), Some(1), Some(2)]);
+    assert_eq!(schema.tables[1].charsets, [1]);
+}
+
+#[test]
+fn too_few_rows_make_no_part() {
+    let schema = parts(&mixed_subjects(3), &[offer_shape()], &[2, 4]);
+    assert_eq!(schema.charset_to_table[0], None);
+}
+
+#[test]
+fn without_known_shapes_parts_are_what_is_discovered() {
+    let subjects = mixed_subjects(30);
+    let settings = Settings::default();
+    let (sets, _) = run(&subjects, &settings);
+    let links = LinkCounter::default().finish();
+    let alone = discover(&sets, &links, &settings, &TestNames);
+    assert_eq!(parts(&subjects, &[], &[]), alone);
+}
+
+#[test]
+fn a_class_that_was_known_without_a_shape_joins_a_similar_one_and_a_new_class_does_not() {
+    let mut shape = offer_shape();
+    shape.class = Some(resource(6).0);
+    let joined = parts(
+        &mixed_subjects(30),
+        std::slice::from_ref(&shape),
+        &[2, 4, 6],
+    );
+    assert_eq!(joined.tables[0].name, "Offer");
+    let apart = parts(&mixed_subjects(30), &[shape], &[4, 6]);
+    assert_eq!(apart.tables[0].name, "C2");
 }

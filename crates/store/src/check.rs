@@ -14,7 +14,7 @@ mod quads;
 use crate::error::StoreError;
 use crate::snapshot::{Version, extents_of};
 use crate::statistics::{StoreStatistics, count_links};
-use crate::table::TypeClass;
+use crate::table::{Table, TypeClass};
 use basalt_rdf::TermId;
 
 /// How much to verify.
@@ -46,8 +46,9 @@ pub struct CheckReport {
 /// Verifies a version.
 pub(crate) fn check(version: &Version, depth: CheckDepth) -> Result<CheckReport, StoreError> {
     // Opening anew verifies directories and metadata against what is in the files now.
-    Version::open(version.folder.clone(), version.manifest.clone())?;
-    extents_of(&version.tables)?;
+    Version::open(version.folders.clone(), version.manifest.clone())?;
+    let tables: Vec<&Table> = version.tables.iter().collect();
+    extents_of(&tables)?;
     if depth == CheckDepth::Deep {
         for file in version.files() {
             file.verify()?;
@@ -104,12 +105,13 @@ fn check_totals(version: &Version) -> Result<(), StoreError> {
         subject_count: version.statistics.subject_count,
         ..StoreStatistics::default()
     };
-    computed.compute_totals(&version.tables, &version.quad_table)?;
+    let tables: Vec<&Table> = version.tables.iter().collect();
+    computed.compute_totals(&tables, &version.quad_table)?;
     let file = &version.statistics_file;
     if computed != version.statistics {
         return Err(file.corrupt(0, "the totals are not those of the data"));
     }
-    let links = count_links(&version.tables, &version.extents);
+    let links = count_links(&tables, &version.extents);
     for (table, links) in version.tables.iter().zip(links) {
         for (predicate, counts) in links {
             let known = table.cells(predicate).map(|c| &c.statistics().links);

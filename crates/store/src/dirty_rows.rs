@@ -8,6 +8,7 @@ use crate::byte_stream::{ByteReader, ByteWriter};
 use crate::error::StoreError;
 use crate::extents::Extents;
 use crate::matching::QuadIds;
+use crate::table::Table;
 use basalt_columns::bitmap;
 use basalt_rdf::TermId;
 use roaring::RoaringBitmap;
@@ -57,6 +58,18 @@ pub(crate) fn of_quads(extents: &Extents, table_count: usize, quads: &[QuadIds])
         builder.add(quad.predicate, quad.subject);
     }
     builder.finish()
+}
+
+/// Adds what the tables of the version that is added to have already; they come first.
+pub(crate) fn add(dirty: &mut DirtyRows, tables: &[Table]) {
+    for (of_table, table) in dirty.iter_mut().zip(tables) {
+        for (predicate, rows) in table.dirty_predicates() {
+            match of_table.binary_search_by_key(&predicate, |(p, _)| *p) {
+                Ok(i) => of_table[i].1 |= rows,
+                Err(i) => of_table.insert(i, (predicate, rows.clone())),
+            }
+        }
+    }
 }
 
 pub(crate) fn write(dirty: &DirtyRows) -> Vec<u8> {

@@ -1,7 +1,8 @@
-//! Where the files of one version live: a folder on disk, or memory.
+//! Where the files of a load live: a folder on disk, or memory.
 //!
 //! Both kinds hold the same bytes; memory serves tests and small embedded stores. A folder
-//! remembers the files finished through it, which is how the manifest learns of them.
+//! remembers the files finished through it, which is how the manifest learns of them. A version is
+//! made of files of one folder or of several: [`Folders`].
 
 use crate::error::StoreError;
 use crate::section_file::{FileKind, SectionFile, SectionWriter};
@@ -60,29 +61,52 @@ enum Place {
     Memory(Mutex<BTreeMap<String, MemoryBytes>>),
 }
 
-/// The files of one version; cheap to clone, shared between threads.
+/// The files that one load has written; cheap to clone, shared between threads.
 #[derive(Clone, Debug)]
 pub struct Folder {
     place: Arc<Place>,
+    /// What stands before the names of files in the manifest and in errors: `v3/`, or nothing.
+    label: Arc<str>,
     finished: Arc<Mutex<BTreeMap<String, FinishedFile>>>,
 }
 
 impl Folder {
+    /// The folder `v<number>` of a store on disk.
+    pub(crate) fn of_version(dir: &Path, number: u64) -> Self {
+        Self::at(
+            Place::Directory(version_path(dir, number)),
+            &version_label(number),
+        )
+    }
+
+    /// The folder of a version in memory, empty.
+    pub(crate) fn of_version_in_memory(number: u64) -> Self {
+        Self::at(Place::Memory(Mutex::default()), &version_label(number))
+    }
+
     /// A folder on disk, which must exist.
+    #[cfg(test)]
     pub(crate) fn directory(path: &Path) -> Self {
-        Self::at(Place::Directory(path.to_path_buf()))
+        Self::at(Place::Directory(path.to_path_buf()), "")
     }
 
     /// An empty folder in memory.
+    #[cfg(test)]
     pub(crate) fn memory() -> Self {
-        Self::at(Place::Memory(Mutex::default()))
+        Self::at(Place::Memory(Mutex::default()), "")
     }
 
-    fn at(place: Place) -> Self {
+    fn at(place: Place, label: &str) -> Self {
         Self {
             place: Arc::new(place),
+            label: label.into(),
             finished: Arc::default(),
         }
+    }
+
+    /// The name of a file for the manifest and for errors.
+    pub(crate) fn full_name(&self, name: &str) -> String {
+        format!("{}{name}", self.label)
     }
 
     /// Starts a new file.
@@ -92,13 +116,14 @@ impl Folder {
 
     /// Opens a finished file.
     pub fn open(&self, name: &str, kind: FileKind) -> Result<SectionFile, StoreError> {
+        let full_name = self.full_name(name);
         match &*self.place {
-            Place::Directory(path) => SectionFile::map(&path.join(name), name, kind),
+            Place::Directory(path) => SectionFile::map(&path.join(name), &full_name, kind),
             Place::Memory(files) => {
                 let bytes = lock(files).get(name).cloned().ok_or_else(|| {
-                    StoreError::corrupt(name, 0, "the file is missing from memory")
+                    StoreError::corrupt(&full_name, 0, "the file is missing from memory")
                 })?;
-                SectionFile::from_memory(bytes, name, kind)
+                SectionFile::from_memory(bytes, &full_name, kind)
             }
         }
     }
@@ -131,6 +156,11 @@ impl Folder {
         lock(&self.finished).insert(name.to_owned(), file);
     }
 
+    /// Whether a file of this name was finished.
+    pub(crate) fn has_finished(&self, name: &str) -> bool {
+        lock(&self.finished).contains_key(name)
+    }
+
     /// The files finished so far, by name.
     pub(crate) fn finished(&self) -> BTreeMap<String, FinishedFile> {
         lock(&self.finished).clone()
@@ -147,6 +177,69 @@ impl Folder {
                 .collect(),
         }
     }
+}
+
+/// The folders that the files of a version lie in, by the number of the version that made them.
+#[derive(Clone, Debug)]
+pub(crate) struct Folders {
+    /// The store folder; `None` in memory.
+    dir: Option<PathBuf>,
+    /// In memory, every folder; on disk none.
+    in_memory: BTreeMap<u64, Folder>,
+}
+
+impl Folders {
+    /// The folders of a store on disk.
+    pub(crate) fn on_disk(dir: &Path) -> Self {
+        Self {
+            dir: Some(dir.to_path_buf()),
+            in_memory: BTreeMap::new(),
+        }
+    }
+
+    /// Folders in memory.
+    pub(crate) fn in_memory(folders: impl IntoIterator<Item = (u64, Folder)>) -> Self {
+        Self {
+            dir: None,
+            in_memory: folders.into_iter().collect(),
+        }
+    }
+
+    /// The store folder, if it is on disk.
+    pub(crate) fn dir(&self) -> Option<&Path> {
+        self.dir.as_deref()
+    }
+
+    /// The folder of the files that a version has made.
+    pub(crate) fn get(&self, number: u64) -> Folder {
+        match &self.dir {
+            Some(dir) => Folder::of_version(dir, number),
+            None => {
+                let known = self.in_memory.get(&number).cloned();
+                known.unwrap_or_else(|| Folder::of_version_in_memory(number))
+            }
+        }
+    }
+
+    /// Those of these folders that a version still names, and one more.
+    pub(crate) fn with(&self, named: &[u64], number: u64, folder: &Folder) -> Self {
+        let mut folders = self.clone();
+        if folders.dir.is_none() {
+            folders.in_memory.retain(|number, _| named.contains(number));
+            folders.in_memory.insert(number, folder.clone());
+        }
+        folders
+    }
+}
+
+/// The folder of the files that a version has made.
+pub(crate) fn version_path(dir: &Path, number: u64) -> PathBuf {
+    dir.join(format!("v{number}"))
+}
+
+/// What stands before the names of the files that a version has made.
+pub(crate) fn version_label(number: u64) -> String {
+    format!("v{number}/")
 }
 
 /// A thread that panicked cannot have left these maps half-changed, so poisoning is ignored.

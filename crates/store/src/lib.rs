@@ -1,6 +1,7 @@
 //! The store: immutable versions of a quad store on disk or in memory.
 //!
-//! A version is a dictionary, some tables, a quad table and statistics. The loader makes one with
+//! A version is a dictionary, some tables, a quad table and statistics. Dictionary and tables can
+//! consist of layers, the files of several loads. The loader makes one with
 //! [`VersionWriter`]; everybody else reads it through a [`Snapshot`]. The byte formats are
 //! described in `docs/storage-format.md`.
 //!
@@ -40,6 +41,7 @@ pub use dictionary::Dictionary;
 pub use error::StoreError;
 pub use folder::{Folder, Storage};
 pub use lock::{StoreLock, is_free};
+pub use manifest::BaseCounts;
 pub use matching::{QuadIds, QuadPattern};
 pub use neighbours::Direction;
 pub use quad_table::{PredicateQuads, QuadTable};

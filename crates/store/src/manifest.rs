@@ -1,19 +1,21 @@
 //! The manifest: the small text file that says which version is current.
 //!
 //! ```text
-//! basalt-manifest 1
-//! {"version":3,"tables":8,"files":[...]}
+//! basalt-manifest 2
+//! {"version":3,"dictionaries":[1,3],"tables":[[1,0],[3,0]],"base":null,"files":[...]}
 //! xxh3 89abcdef01234567
 //! ```
 //!
 //! It lists every file of the version with length and checksum of its directory, so a file of
-//! another version or another store is never mistaken for its own. Invariant: it is replaced by
-//! one atomic rename, after everything that it names is durable.
+//! another version or another store is never mistaken for its own. The files of a version may lie in
+//! the folders of several loads. Invariant: it is replaced by one atomic rename, after everything
+//! that it names is durable; only what no current manifest names is ever removed.
 
 use crate::error::StoreError;
-use crate::folder::FinishedFile;
+use crate::folder::{FinishedFile, version_label};
+use crate::table;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -21,24 +23,42 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const NAME: &str = "MANIFEST";
 const TEMPORARY_NAME: &str = "MANIFEST.tmp";
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+/// The format of stores whose versions have one folder each.
+const FORMAT_ONE_FOLDER: u32 = 1;
 const FIRST_WORD: &str = "basalt-manifest";
 
 /// The current version of a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
-    /// Number of the version; its files are in the folder `v<number>`.
+    /// Number of the version; quad table and statistics are in the folder `v<number>`.
     pub(crate) version: u64,
-    /// Number of tables.
-    pub(crate) tables: usize,
+    /// The layers of the dictionary, oldest first: the folders that they are in.
+    pub(crate) dictionaries: Vec<u64>,
+    /// The tables by index: the folders that they are in and their numbers there.
+    pub(crate) tables: Vec<(u64, usize)>,
+    /// What the version written as a whole held that this one was added to, load by load; `None` if
+    /// this one was written as a whole.
+    pub(crate) base: Option<BaseCounts>,
     /// Its files.
     pub(crate) files: Vec<ManifestFile>,
+}
+
+/// What a version held when it was written as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaseCounts {
+    /// All quads.
+    pub quads: u64,
+    /// Of these, irregular quads.
+    pub irregular: u64,
+    /// Tables.
+    pub tables: usize,
 }
 
 /// A file of the version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ManifestFile {
-    /// Name within the folder.
+    /// Name within the store folder.
     pub(crate) name: String,
     /// Length.
     pub(crate) bytes: u64,
@@ -46,22 +66,91 @@ pub(crate) struct ManifestFile {
     pub(crate) checksum: u64,
 }
 
+/// The manifest of format 1: all files are in the folder of the version.
+#[derive(Deserialize)]
+struct ManifestOneFolder {
+    version: u64,
+    /// Number of tables.
+    tables: usize,
+    /// Files by name within the folder.
+    files: Vec<ManifestFile>,
+}
+
+impl From<ManifestOneFolder> for Manifest {
+    fn from(old: ManifestOneFolder) -> Self {
+        let label = version_label(old.version);
+        let files = old.files.into_iter().map(|file| ManifestFile {
+            name: format!("{label}{}", file.name),
+            ..file
+        });
+        Self {
+            version: old.version,
+            dictionaries: vec![old.version],
+            tables: (0..old.tables).map(|i| (old.version, i)).collect(),
+            base: None,
+            files: files.collect(),
+        }
+    }
+}
+
 impl Manifest {
-    /// A manifest that lists these files.
-    pub(crate) fn new(version: u64, tables: usize, files: BTreeMap<String, FinishedFile>) -> Self {
-        let files = files
-            .into_iter()
-            .map(|(name, file)| ManifestFile {
-                name,
-                bytes: file.bytes,
-                checksum: file.directory_checksum,
-            })
-            .collect();
+    /// The manifest of a version written as a whole: one layer of the dictionary, tables by number,
+    /// these files.
+    pub(crate) fn whole(
+        version: u64,
+        tables: usize,
+        files: BTreeMap<String, FinishedFile>,
+    ) -> Self {
         Self {
             version,
-            tables,
-            files,
+            dictionaries: vec![version],
+            tables: (0..tables).map(|i| (version, i)).collect(),
+            base: None,
+            files: listed(version, files),
         }
+    }
+
+    /// The manifest of a version that keeps these layers of the dictionary and all tables of another
+    /// and adds its own.
+    pub(crate) fn added_to(
+        old: &Self,
+        version: u64,
+        dictionaries: Vec<u64>,
+        tables: usize,
+        files: BTreeMap<String, FinishedFile>,
+        base: BaseCounts,
+    ) -> Self {
+        let mut all = old.tables.clone();
+        all.extend((0..tables).map(|i| (version, i)));
+        let kept: BTreeSet<String> = dictionaries
+            .iter()
+            .flat_map(|&d| crate::dictionary::FILES.map(|f| format!("{}{f}", version_label(d))))
+            .chain(
+                old.tables
+                    .iter()
+                    .map(|&(folder, i)| version_label(folder) + &table::file_name(i)),
+            )
+            .collect();
+        let old_files = old.files.iter().filter(|f| kept.contains(&f.name)).cloned();
+        Self {
+            version,
+            dictionaries,
+            tables: all,
+            base: Some(base),
+            files: old_files.chain(listed(version, files)).collect(),
+        }
+    }
+
+    /// The folders that files of the version are in, ascending.
+    pub(crate) fn folders(&self) -> Vec<u64> {
+        let folders: BTreeSet<u64> = self
+            .dictionaries
+            .iter()
+            .copied()
+            .chain(self.tables.iter().map(|t| t.0))
+            .chain([self.version])
+            .collect();
+        folders.into_iter().collect()
     }
 
     /// Reads the manifest of a store folder.
@@ -114,7 +203,8 @@ impl Manifest {
             .and_then(|line| line.strip_prefix(FIRST_WORD))
             .ok_or_else(|| corrupt("it does not begin as a manifest"))?
             .trim();
-        if format != FORMAT.to_string() {
+        let is_one_folder = format == FORMAT_ONE_FOLDER.to_string();
+        if format != FORMAT.to_string() && !is_one_folder {
             // A later program may have changed everything but the first line.
             let found = format
                 .parse()
@@ -134,13 +224,24 @@ impl Manifest {
             return Err(corrupt("its checksum is wrong"));
         }
         let json = checked.0.split_once('\n').map_or("", |(_, json)| json);
-        serde_json::from_str(json).map_err(|e| corrupt(&format!("it cannot be read: {e}")))
+        let read = if is_one_folder {
+            serde_json::from_str::<ManifestOneFolder>(json).map(Self::from)
+        } else {
+            serde_json::from_str(json)
+        };
+        read.map_err(|e| corrupt(&format!("it cannot be read: {e}")))
     }
 }
 
-/// The folder of a version's files.
-pub(crate) fn version_path(dir: &Path, version: u64) -> PathBuf {
-    dir.join(format!("v{version}"))
+/// The entries of files finished in the folder of a version.
+fn listed(version: u64, files: BTreeMap<String, FinishedFile>) -> Vec<ManifestFile> {
+    let label = version_label(version);
+    let entry = |(name, file): (String, FinishedFile)| ManifestFile {
+        name: format!("{label}{name}"),
+        bytes: file.bytes,
+        checksum: file.directory_checksum,
+    };
+    files.into_iter().map(entry).collect()
 }
 
 /// Makes the entries of a folder durable.
@@ -155,18 +256,14 @@ pub(crate) fn is_leftover_name(name: &str) -> bool {
     matches!(version, Some(Ok(_))) || name == TEMPORARY_NAME
 }
 
-/// Removes what dead writers have left: every version but the current, and a manifest that was
-/// not published. Only the holder of the lock may call this.
-pub(crate) fn remove_leftovers(dir: &Path, current: Option<u64>) -> Result<(), StoreError> {
-    let entries = fs::read_dir(dir).map_err(StoreError::io("list", dir))?;
-    for entry in entries {
-        let entry = entry.map_err(StoreError::io("list", dir))?;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let path = entry.path();
-        let version = name.strip_prefix('v').and_then(|n| n.parse::<u64>().ok());
-        if version.is_some() && version != current {
-            fs::remove_dir_all(&path).map_err(StoreError::io("remove", &path))?;
+/// Removes what the current manifest does not name: folders and files of versions that were replaced
+/// or never published, and a manifest that was not published. Only the holder of the lock may call this.
+pub(crate) fn remove_unnamed(dir: &Path, current: Option<&Manifest>) -> Result<(), StoreError> {
+    for (name, path) in entries(dir)? {
+        let folder = name.strip_prefix('v').and_then(|n| n.parse::<u64>().ok());
+        let folder = folder.filter(|number| name == format!("v{number}"));
+        if let Some(folder) = folder {
+            remove_unnamed_files(&path, folder, current)?;
         } else if name == TEMPORARY_NAME {
             fs::remove_file(&path).map_err(StoreError::io("remove", &path))?;
         }
@@ -174,26 +271,128 @@ pub(crate) fn remove_leftovers(dir: &Path, current: Option<u64>) -> Result<(), S
     Ok(())
 }
 
+fn remove_unnamed_files(
+    path: &Path,
+    folder: u64,
+    current: Option<&Manifest>,
+) -> Result<(), StoreError> {
+    let label = version_label(folder);
+    let files = current.map_or(&[][..], |manifest| &manifest.files);
+    let named: BTreeSet<&str> = files
+        .iter()
+        .filter_map(|f| f.name.strip_prefix(&label))
+        .collect();
+    if named.is_empty() {
+        return fs::remove_dir_all(path).map_err(StoreError::io("remove", path));
+    }
+    for (name, file) in entries(path)? {
+        if !named.contains(name.as_str()) {
+            fs::remove_file(&file).map_err(StoreError::io("remove", &file))?;
+        }
+    }
+    Ok(())
+}
+
+/// Names and paths of what is in a folder.
+fn entries(dir: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> {
+    let list = fs::read_dir(dir).map_err(StoreError::io("list", dir))?;
+    list.map(|entry| {
+        let entry = entry.map_err(StoreError::io("list", dir))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        Ok((name, entry.path()))
+    })
+    .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn file(name: &str) -> ManifestFile {
+        ManifestFile {
+            name: name.to_owned(),
+            bytes: 123,
+            checksum: u64::MAX,
+        }
+    }
+
     fn manifest() -> Manifest {
         Manifest {
             version: 7,
-            tables: 2,
-            files: vec![ManifestFile {
-                name: "quads".to_owned(),
-                bytes: 123,
-                checksum: u64::MAX,
-            }],
+            dictionaries: vec![3, 7],
+            tables: vec![(3, 0), (5, 0), (5, 1)],
+            base: Some(BaseCounts {
+                quads: 10,
+                irregular: 2,
+                tables: 1,
+            }),
+            files: vec![file("v3/table-00000"), file("v7/quads")],
         }
+    }
+
+    fn sealed(text: &str) -> Vec<u8> {
+        format!("{text}xxh3 {:016x}\n", xxh3_64(text.as_bytes())).into_bytes()
     }
 
     #[test]
     fn reads_what_it_writes() {
         let parsed = Manifest::parse(&manifest().to_bytes()).expect("it parses");
         assert_eq!(parsed, manifest());
+        assert_eq!(parsed.folders(), [3, 5, 7]);
+    }
+
+    #[test]
+    fn format_1_is_read() {
+        let bytes = sealed(
+            "basalt-manifest 1\n{\"version\":7,\"tables\":2,\"files\":[{\"name\":\"quads\",\
+             \"bytes\":123,\"checksum\":18446744073709551615}]}\n",
+        );
+        let parsed = Manifest::parse(&bytes).expect("it parses");
+        let expected = Manifest {
+            version: 7,
+            dictionaries: vec![7],
+            tables: vec![(7, 0), (7, 1)],
+            base: None,
+            files: vec![file("v7/quads")],
+        };
+        assert_eq!(parsed, expected);
+    }
+
+    #[test]
+    fn a_later_format_is_refused_with_its_number() {
+        let error = Manifest::parse(&sealed("basalt-manifest 3\n{}\n")).expect_err("unknown");
+        assert!(
+            matches!(error, StoreError::UnknownFormat { found: 3, .. }),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn only_what_is_not_named_is_removed() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        for name in [
+            "v3/table-00000",
+            "v3/quads",
+            "v7/quads",
+            "v8/quads",
+            "v07/kept",
+            "other/kept",
+        ] {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("room");
+            fs::write(path, b"x").expect("room");
+        }
+        fs::write(dir.path().join(TEMPORARY_NAME), b"x").expect("room");
+        remove_unnamed(dir.path(), Some(&manifest())).expect("it can be removed");
+        let exists = |name: &str| dir.path().join(name).exists();
+        for name in ["v3/table-00000", "v7/quads", "v07/kept", "other/kept"] {
+            assert!(exists(name), "{name} stays");
+        }
+        for name in ["v3/quads", "v8", TEMPORARY_NAME] {
+            assert!(!exists(name), "{name} goes");
+        }
+        remove_unnamed(dir.path(), None).expect("it can be removed");
+        assert!(!exists("v3") && exists("v07"));
     }
 
     #[test]

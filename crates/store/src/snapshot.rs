@@ -2,17 +2,17 @@
 //!
 //! Opening maps the files, verifies their directories and metadata, and reads the small parts
 //! into memory; contents are read from the maps on demand. A snapshot stays valid when a later
-//! version replaces its own, even though the files are unlinked then.
+//! version replaces its own, even though files that the later one does not name are unlinked then.
 
 use crate::check::{self, CheckDepth, CheckReport};
 use crate::counting::{self, CountCache, GraphSet, PredicateGraph};
 use crate::dictionary::Dictionary;
 use crate::error::StoreError;
 use crate::extents::Extents;
-use crate::folder::{Folder, Storage};
+use crate::folder::{Folder, Folders, Storage};
 use crate::irregular_predicates::IrregularPredicates;
 use crate::link_sources::LinkSources;
-use crate::manifest::{Manifest, version_path};
+use crate::manifest::{BaseCounts, Manifest};
 use crate::matching::{self, QuadIds, QuadPattern};
 use crate::neighbours::{self, Direction};
 use crate::quad_table::QuadTable;
@@ -22,6 +22,7 @@ use crate::storage_report::StorageReport;
 use crate::table::Table;
 use crate::version_writer::VersionWriter;
 use basalt_rdf::TermId;
+use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -37,7 +38,7 @@ pub(crate) struct Version {
     pub(crate) quad_table: QuadTable,
     pub(crate) statistics: StoreStatistics,
     pub(crate) statistics_file: SectionFile,
-    pub(crate) folder: Folder,
+    pub(crate) folders: Folders,
     named_graphs: Vec<(TermId, u64)>,
     pub(crate) counts: CountCache,
     pub(crate) irregular_predicates: IrregularPredicates,
@@ -46,11 +47,19 @@ pub(crate) struct Version {
 
 impl Version {
     /// Opens the files that a manifest lists.
-    pub(crate) fn open(folder: Folder, manifest: Manifest) -> Result<Self, StoreError> {
-        let dictionary = Dictionary::open(&folder)?;
-        let mut tables = (0..manifest.tables)
-            .map(|i| Table::open(&folder, i))
+    pub(crate) fn open(folders: Folders, manifest: Manifest) -> Result<Self, StoreError> {
+        let layers: Vec<Folder> = manifest
+            .dictionaries
+            .iter()
+            .map(|&number| folders.get(number))
+            .collect();
+        let dictionary = Dictionary::open_layers(&layers)?;
+        let mut tables = manifest
+            .tables
+            .iter()
+            .map(|&(number, i)| Table::open(&folders.get(number), i))
             .collect::<Result<Vec<_>, _>>()?;
+        let folder = folders.get(manifest.version);
         let quad_table = QuadTable::open(&folder)?;
         let StatisticsFile {
             file: statistics_file,
@@ -61,7 +70,7 @@ impl Version {
         if dirty.len() != tables.len() || links.len() != tables.len() {
             return Err(statistics_file.corrupt(0, "it is about another number of tables"));
         }
-        let extents = extents_of(&tables)?;
+        let extents = extents_of(&tables.iter().collect::<Vec<_>>())?;
         for (table, (dirty, links)) in tables.iter_mut().zip(dirty.into_iter().zip(links)) {
             table.attach(dirty, links);
         }
@@ -75,7 +84,7 @@ impl Version {
             quad_table,
             statistics,
             statistics_file,
-            folder,
+            folders,
             counts: CountCache::default(),
             irregular_predicates: IrregularPredicates::default(),
             link_sources: LinkSources::default(),
@@ -115,9 +124,10 @@ impl Version {
 
     /// Confirms that the files are those that the manifest lists.
     fn check_listed_files(&self) -> Result<(), StoreError> {
+        let files = self.manifest.files.iter();
+        let by_name: HashMap<&str, _> = files.map(|f| (f.name.as_str(), f)).collect();
         for file in self.files() {
-            let listed = self.manifest.files.iter().find(|f| f.name == file.name());
-            let Some(listed) = listed else {
+            let Some(listed) = by_name.get(file.name()) else {
                 return Err(file.corrupt(0, "the manifest does not list this file"));
             };
             if (listed.bytes, listed.checksum) != (file.file_bytes(), file.directory_checksum()) {
@@ -132,7 +142,7 @@ impl Version {
 const OWN_THREAD_BYTES: u64 = 4 << 20;
 
 /// The extents of tables; overlap is corruption.
-pub(crate) fn extents_of(tables: &[Table]) -> Result<Extents, StoreError> {
+pub(crate) fn extents_of(tables: &[&Table]) -> Result<Extents, StoreError> {
     let extents = tables.iter().map(|t| (t.first_ordinal(), t.rows()));
     Extents::new(extents).map_err(|(a, b)| {
         let what = format!("its extent overlaps that of `{}`", tables[a].file().name());
@@ -150,8 +160,7 @@ impl Snapshot {
         loop {
             let manifest = Manifest::read(dir)?;
             let number = manifest.version;
-            let folder = Folder::directory(&version_path(dir, number));
-            match Version::open(folder, manifest) {
+            match Version::open(Folders::on_disk(dir), manifest) {
                 Ok(version) => {
                     version.verify_checksums()?;
                     return Ok(Self(Arc::new(version)));
@@ -177,7 +186,6 @@ impl Snapshot {
     }
 
     /// The open version.
-    #[cfg(test)]
     pub(crate) fn parts(&self) -> &Version {
         &self.0
     }
@@ -226,6 +234,37 @@ impl Snapshot {
     /// Number of the version; 0 never.
     pub fn version(&self) -> u64 {
         self.0.manifest.version
+    }
+
+    /// The number of the version that is current in a store folder, if there is a store.
+    pub fn current_version(dir: &Path) -> Result<Option<u64>, StoreError> {
+        match Manifest::read(dir) {
+            Ok(manifest) => Ok(Some(manifest.version)),
+            Err(StoreError::NotAStore { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the version is that of a store in this folder.
+    pub fn is_in(&self, dir: &Path) -> bool {
+        self.0.folders.dir() == Some(dir)
+    }
+
+    /// What the store held when it was last written as a whole; loads since then were added to it.
+    pub fn base(&self) -> BaseCounts {
+        self.0.manifest.base.unwrap_or(BaseCounts {
+            quads: self.quad_count(),
+            irregular: self.quad_table().quad_count(),
+            tables: self.tables().len(),
+        })
+    }
+
+    /// The number of loads whose tables the version has.
+    pub fn table_layers(&self) -> usize {
+        let mut folders: Vec<u64> = self.0.manifest.tables.iter().map(|t| t.0).collect();
+        folders.sort_unstable();
+        folders.dedup();
+        folders.len()
     }
 
     /// Bytes of all files of the version.

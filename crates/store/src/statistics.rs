@@ -9,11 +9,13 @@ use crate::dirty_rows::{self, DirtyRows};
 use crate::error::StoreError;
 use crate::extents::Extents;
 use crate::folder::Folder;
+use crate::matching::QuadIds;
 use crate::quad_table::QuadTable;
 use crate::section_file::{FileKind, SectionFile};
+use crate::snapshot::Version;
 use crate::table::Table;
 use basalt_rdf::TermId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The most characteristic sets kept: enough for the error of estimates to stay small on very
 /// diverse data (Neumann and Moerkotte, Characteristic sets, ICDE 2011, section 5).
@@ -88,14 +90,51 @@ impl StoreStatistics {
         self.characteristic_sets.truncate(CHARACTERISTIC_SETS_MAX);
     }
 
-    /// Computes the totals from the parts of a version.
+    /// Computes the totals from the parts of a version; reads the graphs of all irregular quads.
     pub(crate) fn compute_totals(
         &mut self,
-        tables: &[Table],
+        tables: &[&Table],
         quads: &QuadTable,
     ) -> Result<(), StoreError> {
-        let mut predicates: BTreeMap<TermId, (u64, u64)> = BTreeMap::new();
         let mut graphs: BTreeMap<TermId, u64> = BTreeMap::new();
+        for (predicate, _) in quads.predicates() {
+            quads.graphs_of(predicate, &mut |graph, count| {
+                *graphs.entry(graph).or_default() += count;
+            })?;
+        }
+        self.set_totals(tables, quads, graphs);
+        Ok(())
+    }
+
+    /// Computes the totals of a version that was made from another by adding tables, which come last,
+    /// and these irregular quads. Reads nothing of the old data.
+    pub(crate) fn add_totals(
+        &mut self,
+        old: &Version,
+        tables: &[&Table],
+        quads: &QuadTable,
+        added: &[QuadIds],
+    ) {
+        let mut graphs: BTreeMap<TermId, u64> = old.statistics.graphs.iter().copied().collect();
+        for &(graph, in_cells) in old.tables.iter().flat_map(Table::graph_totals) {
+            if let Some(count) = graphs.get_mut(&graph) {
+                *count = count.saturating_sub(in_cells);
+            }
+        }
+        for run in added.chunk_by(|a, b| a.graph == b.graph) {
+            *graphs.entry(run[0].graph).or_default() += run.len() as u64;
+        }
+        self.set_totals(tables, quads, graphs);
+    }
+
+    /// Sets the totals; `graphs` are those of the irregular quads.
+    fn set_totals(
+        &mut self,
+        tables: &[&Table],
+        quads: &QuadTable,
+        mut graphs: BTreeMap<TermId, u64>,
+    ) {
+        let mut predicates: BTreeMap<TermId, (u64, u64)> = BTreeMap::new();
         for table in tables {
             for columns in table.predicate_columns() {
                 predicates.entry(columns.predicate).or_default().0 += columns.statistics.values;
@@ -106,12 +145,6 @@ impl StoreStatistics {
         }
         for (predicate, counts) in quads.predicates() {
             predicates.entry(predicate).or_default().1 += counts.quads;
-            quads.scan(predicate, &mut |_, _, of_block| {
-                for run in of_block.chunk_by(|a, b| a == b) {
-                    *graphs.entry(TermId(run[0])).or_default() += run.len() as u64;
-                }
-                std::ops::ControlFlow::Continue(())
-            })?;
         }
         self.predicates = predicates
             .into_iter()
@@ -124,15 +157,53 @@ impl StoreStatistics {
             .collect();
         self.graphs = graphs.into_iter().filter(|&(_, quads)| quads > 0).collect();
         self.quad_count = self.predicates.iter().map(PredicateTotal::quads).sum();
-        Ok(())
+    }
+
+    /// Adds the characteristic sets of the version that is added to; those of equal predicates and of
+    /// tables of one name become one. Subjects that only get more predicates stay in their old set.
+    pub(crate) fn add_sets(&mut self, old: &Version, tables: &[&Table]) {
+        let name = |set: &CharacteristicSet| set.table.and_then(|t| Some(tables.get(t)?.name()));
+        let new = std::mem::take(&mut self.characteristic_sets);
+        let mut sets = old.statistics.characteristic_sets.clone();
+        let mut index: HashMap<(Vec<TermId>, Option<&str>), usize> = HashMap::new();
+        for (at, set) in sets.iter().enumerate() {
+            index
+                .entry((set.predicates.clone(), name(set)))
+                .or_insert(at);
+        }
+        for set in new {
+            match index.get(&(set.predicates.clone(), name(&set))) {
+                Some(&at) => {
+                    let known = &mut sets[at];
+                    known.subjects += set.subjects;
+                    for (sum, values) in known.values.iter_mut().zip(&set.values) {
+                        *sum += values;
+                    }
+                }
+                None => sets.push(set),
+            }
+        }
+        self.characteristic_sets = sets;
+        self.subject_count += old.statistics.subject_count;
     }
 }
 
 /// For each table and predicate, how many values are rows of which table.
 pub(crate) type Links = Vec<Vec<(TermId, Vec<(usize, u64)>)>>;
 
+/// The links of tables as they were counted before.
+pub(crate) fn known_links(tables: &[Table]) -> Links {
+    let of_table = |table: &Table| {
+        let cells = table
+            .all_cells()
+            .map(|c| (c.predicate(), c.statistics().links.clone()));
+        cells.filter(|(_, counts)| !counts.is_empty()).collect()
+    };
+    tables.iter().map(of_table).collect()
+}
+
 /// Counts links through the inverses.
-pub(crate) fn count_links(tables: &[Table], extents: &Extents) -> Links {
+pub(crate) fn count_links(tables: &[&Table], extents: &Extents) -> Links {
     let of_predicate = |table: &Table, column_idxs: &[usize]| {
         let mut counts: BTreeMap<usize, u64> = BTreeMap::new();
         for column in column_idxs.iter().map(|&i| table.column(i)) {
@@ -162,7 +233,7 @@ pub(crate) fn count_links(tables: &[Table], extents: &Extents) -> Links {
             .filter(|(_, counts)| !counts.is_empty())
             .collect()
     };
-    tables.iter().map(of_table).collect()
+    tables.iter().map(|table| of_table(table)).collect()
 }
 
 /// What the statistics file holds.

@@ -5,6 +5,7 @@ mod damage;
 mod directory;
 mod invariants;
 mod large;
+mod layers;
 mod neighbours;
 mod patterns;
 mod splitter;

@@ -1,20 +1,24 @@
-//! Writing a whole new version.
+//! Writing a new version: a whole one, or the old one and more ([`VersionWriter::build_on`]).
 //!
 //! Files are written into a folder that no manifest names, and made durable one by one. The
 //! commit reads them back through the same code that readers use, then replaces the manifest by
-//! one atomic rename. Before that instant the store is what it was; after it, the old version's
-//! files are unlinked. A writer that dies leaves a folder that the next writer removes.
+//! one atomic rename. Before that instant the store is what it was; after it, the files that the new
+//! version does not name are unlinked. A writer that dies leaves a folder that the next writer removes.
 //!
-//! Memory: irregular quads (32 bytes each) until the commit, unless they come as sorted streams.
+//! A version built on another names the other's tables and layers of the dictionary and has tables and
+//! a layer of its own; quad table and statistics are written anew, by merging what is new into what was.
+//!
+//! Memory: irregular quads (32 bytes each) until the commit, of a version built on another the new ones;
+//! none if they come as sorted streams.
 
 mod sorted_quads;
 
 use crate::dictionary::DictionaryWriter;
 use crate::dirty_rows::{self, DirtyRows};
 use crate::error::StoreError;
-use crate::folder::{Folder, Storage};
+use crate::folder::{Folder, Folders, Storage, version_path};
 use crate::lock::StoreLock;
-use crate::manifest::{self, Manifest, version_path};
+use crate::manifest::{self, Manifest};
 use crate::matching::QuadIds;
 use crate::quad_table::{self, QuadTable};
 use crate::snapshot::{Snapshot, Version, extents_of};
@@ -52,6 +56,10 @@ pub struct VersionWriter {
     number: u64,
     /// The store folder and its current version, if on disk.
     dir: Option<(PathBuf, Option<u64>)>,
+    /// The version that this one is built on.
+    base: Option<Snapshot>,
+    /// Layers of the base's dictionary that this version's layer takes in.
+    layers_taken_in: usize,
     _lock: Option<Arc<StoreLock>>,
     tables: usize,
     dictionary_begun: bool,
@@ -65,7 +73,7 @@ impl VersionWriter {
     /// Starts a version; takes the lock of the store folder and removes what dead writers left.
     pub fn create(storage: Storage) -> Result<Self, StoreError> {
         match storage {
-            Storage::Memory => Ok(Self::new(Folder::memory(), 1, None, None)),
+            Storage::Memory => Ok(Self::new(Folder::of_version_in_memory(1), 1, None, None)),
             Storage::Directory(dir) => Self::create_locked(Arc::new(StoreLock::acquire(&dir)?)),
         }
     }
@@ -75,18 +83,19 @@ impl VersionWriter {
         let dir = lock.path().to_path_buf();
         let registration = Registration::new(&dir)?;
         let current = match Manifest::read(&dir) {
-            Ok(manifest) => Some(manifest.version),
+            Ok(manifest) => Some(manifest),
             Err(StoreError::NotAStore { .. }) => None,
             Err(error) => return Err(error),
         };
         // The writer before may have died between making its manifest current and making that
         // durable; until it is, what the manifest before names is no leftover.
         manifest::sync_folder(&dir)?;
-        manifest::remove_leftovers(&dir, current)?;
+        manifest::remove_unnamed(&dir, current.as_ref())?;
+        let current = current.map(|manifest| manifest.version);
         let number = current.unwrap_or(0) + 1;
         let path = version_path(&dir, number);
         fs::create_dir(&path).map_err(StoreError::io("create", &path))?;
-        let folder = Folder::directory(&path);
+        let folder = Folder::of_version(&dir, number);
         Ok(Self {
             registration: Some(registration),
             ..Self::new(folder, number, Some((dir, current)), Some(lock))
@@ -107,6 +116,8 @@ impl VersionWriter {
             folder,
             number,
             dir,
+            base: None,
+            layers_taken_in: 0,
             _lock: lock,
             tables: 0,
             dictionary_begun: false,
@@ -114,6 +125,49 @@ impl VersionWriter {
             sorted: None,
             statistics: StoreStatistics::default(),
         }
+    }
+
+    /// Makes this version one that has everything of another, the current one of the store, besides
+    /// what is written. Ordinals of new terms and rows go on where those of the other end. Comes before
+    /// everything else.
+    pub fn build_on(&mut self, base: &Snapshot) -> Result<(), StoreError> {
+        if self.dictionary_begun || self.tables > 0 || !self.quads.is_empty() {
+            return Err(StoreError::invalid(
+                "what a version is built on is told first",
+            ));
+        }
+        match &self.dir {
+            Some((_, current)) if *current != Some(base.version()) => {
+                let what = format!("version {} is not the current one", base.version());
+                return Err(StoreError::invalid(what));
+            }
+            Some(_) => {}
+            None => {
+                self.number = base.version() + 1;
+                self.folder = Folder::of_version_in_memory(self.number);
+            }
+        }
+        self.base = Some(base.clone());
+        Ok(())
+    }
+
+    /// Starts the layer of the dictionary of a version that is built on another, once. It begins with
+    /// the terms of so many of the youngest layers of the other, which it replaces; their ordinals stay.
+    /// A version without new terms needs no layer.
+    pub fn dictionary_layer(
+        &mut self,
+        layers_taken_in: usize,
+    ) -> Result<DictionaryWriter, StoreError> {
+        let mut writer = self.dictionary()?;
+        if let Some(base) = &self.base {
+            let layers = base.dictionary().layer_terms();
+            let kept = layers.len().saturating_sub(layers_taken_in);
+            let resources = layers[kept..].iter().map(|l| l.0).sum();
+            let literals = layers[kept..].iter().map(|l| l.1).sum();
+            writer.take_in(base.dictionary(), resources, literals)?;
+            self.layers_taken_in = layers.len() - kept;
+        }
+        Ok(writer)
     }
 
     /// Starts the dictionary, once. It can be written while tables are. A version committed
@@ -126,15 +180,16 @@ impl VersionWriter {
         DictionaryWriter::create(&self.folder)
     }
 
-    /// Starts the next table. Its index is the number of tables begun before. Several tables can
-    /// be written at the same time.
+    /// Starts the next table. Its index is the number of tables begun before, those of the version that
+    /// this one is built on included. Several tables can be written at the same time.
     pub fn begin_table(&mut self, definition: TableDefinition) -> Result<TableWriter, StoreError> {
         let writer = TableWriter::create(&self.folder, self.tables, definition)?;
         self.tables += 1;
         Ok(writer)
     }
 
-    /// Adds irregular quads, in any order; repeats are dropped.
+    /// Adds irregular quads, in any order; repeats are dropped. The version that this one is built on
+    /// has none of them.
     pub fn irregular_quads(&mut self, mut quads: Vec<QuadIds>) -> Result<(), StoreError> {
         if self.sorted.is_some() {
             return Err(StoreError::invalid(
@@ -157,54 +212,113 @@ impl VersionWriter {
 
     /// Makes everything durable, then current.
     pub fn commit(mut self) -> Result<Snapshot, StoreError> {
-        if !self.dictionary_begun {
-            self.dictionary()?.finish(&Qualifiers::new())?;
+        let needs_dictionary = self.base.is_none() || self.tables > 0;
+        if needs_dictionary && !self.dictionary_begun {
+            let qualifiers = Qualifiers::new();
+            self.dictionary()?.finish(&qualifiers)?;
         }
-        let finished = self.folder.finished();
-        if let Some(i) = (0..self.tables).find(|&i| !finished.contains_key(&table::file_name(i))) {
+        let unfinished = |i: &usize| !self.folder.has_finished(&table::file_name(*i));
+        if let Some(i) = (0..self.tables).find(unfinished) {
             return Err(StoreError::invalid(format!("table {i} was not finished")));
         }
+        let mut quads = std::mem::take(&mut self.quads);
+        let base = self.base.take();
+        let old = base.as_ref().map(Snapshot::parts);
         if self.sorted.is_none() {
-            let mut quads = std::mem::take(&mut self.quads);
-            quad_table::write(&self.folder, &mut quads)?;
-            let tables = self.open_tables()?;
-            let extents = extents_of(&tables)?;
-            self.sorted = Some(dirty_rows::of_quads(&extents, tables.len(), &quads));
+            quad_table::write(&self.folder, old.map(|old| &old.quad_table), &mut quads)?;
         }
-        self.write_statistics()?;
-        let manifest = Manifest::new(self.number, self.tables, self.folder.finished());
-        let version = Version::open(self.folder.clone(), manifest)?;
-        if let (Some((dir, previous)), Some(registration)) = (&self.dir, &self.registration) {
+        self.write_statistics(old, &quads)?;
+        drop(quads);
+        let version = Version::open(self.folders(old), self.manifest(base.as_ref()))?;
+        if let (Some((dir, _)), Some(registration)) = (&self.dir, &self.registration) {
             manifest::sync_folder(&version_path(dir, self.number))?;
             manifest::sync_folder(dir)?;
             registration.publish(|| version.manifest.publish(dir))?;
             // From here on the version is current, whatever goes wrong.
             self.unpublished.path = None;
             manifest::sync_folder(dir)?;
-            if let Some(previous) = previous {
-                // What cannot be removed now is removed by the next writer.
-                let _ = fs::remove_dir_all(version_path(dir, *previous));
-            }
+            // What cannot be removed now is removed by the next writer.
+            let _ = manifest::remove_unnamed(dir, Some(&version.manifest));
         }
         Ok(Snapshot::of(version))
     }
 
+    fn manifest(&self, base: Option<&Snapshot>) -> Manifest {
+        let files = self.folder.finished();
+        let Some(base) = base else {
+            return Manifest::whole(self.number, self.tables, files);
+        };
+        let old = &base.parts().manifest;
+        let mut layers = old.dictionaries.clone();
+        if self.dictionary_begun {
+            layers.truncate(layers.len() - self.layers_taken_in);
+            layers.push(self.number);
+        }
+        let counts = base.base();
+        Manifest::added_to(old, self.number, layers, self.tables, files, counts)
+    }
+
+    fn folders(&self, old: Option<&Version>) -> Folders {
+        match (&self.dir, old) {
+            (Some((dir, _)), _) => Folders::on_disk(dir),
+            (None, None) => Folders::in_memory([(self.number, self.folder.clone())]),
+            (None, Some(old)) => {
+                let named = old.manifest.folders();
+                old.folders.with(&named, self.number, &self.folder)
+            }
+        }
+    }
+
+    /// The tables that were begun, which must be finished.
     fn open_tables(&self) -> Result<Vec<Table>, StoreError> {
         (0..self.tables)
             .map(|i| Table::open(&self.folder, i))
             .collect()
     }
 
-    fn write_statistics(&mut self) -> Result<(), StoreError> {
-        let tables = self.open_tables()?;
+    fn write_statistics(
+        &mut self,
+        old: Option<&Version>,
+        quads: &[QuadIds],
+    ) -> Result<(), StoreError> {
+        let new = self.open_tables()?;
+        let known = old.map_or(&[][..], |old| &old.tables);
+        let tables: Vec<&Table> = known.iter().chain(&new).collect();
         let extents = extents_of(&tables)?;
         let quad_table = QuadTable::open(&self.folder)?;
         let mut statistics = std::mem::take(&mut self.statistics);
+        let mut dirty = match self.sorted.take() {
+            Some(dirty) => dirty,
+            None => dirty_rows::of_quads(&extents, tables.len(), quads),
+        };
+        let mut links = Vec::new();
+        match old {
+            None => statistics.compute_totals(&tables, &quad_table)?,
+            Some(old) => {
+                check_new_extents(old, &new)?;
+                dirty_rows::add(&mut dirty, &old.tables);
+                links = statistics::known_links(&old.tables);
+                statistics.add_sets(old, &tables);
+                statistics.add_totals(old, &tables, &quad_table, quads);
+            }
+        }
         statistics.normalise();
-        statistics.compute_totals(&tables, &quad_table)?;
-        let dirty = self.sorted.take().unwrap_or_default();
-        let links = statistics::count_links(&tables, &extents);
+        let new: Vec<&Table> = new.iter().collect();
+        links.extend(statistics::count_links(&new, &extents));
         statistics::write(&self.folder, &statistics, &dirty, &links)
+    }
+}
+
+/// Rows of a new table are resources that the old version does not know, so that what is known of the
+/// links of old tables stays true.
+fn check_new_extents(old: &Version, new: &[Table]) -> Result<(), StoreError> {
+    let known = old.dictionary.resource_count();
+    match new.iter().find(|table| table.first_ordinal() < known) {
+        Some(table) => Err(StoreError::invalid(format!(
+            "table `{}` has rows that were known before",
+            table.name()
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -95,12 +95,12 @@ pub fn abandon(dir: &Path) -> Result<Abandoned, StoreError> {
     // Without a writer of this process the lock, and with it the right to clean up, is elsewhere.
     if state == Some(WriterState::Writing) {
         let current = match Manifest::read(dir) {
-            Ok(manifest) => Some(manifest.version),
+            Ok(manifest) => Some(manifest),
             Err(StoreError::NotAStore { .. }) => None,
             Err(error) => return Err(error),
         };
         let mut attempts = 1;
-        while let Err(error) = manifest::remove_leftovers(dir, current) {
+        while let Err(error) = manifest::remove_unnamed(dir, current.as_ref()) {
             if attempts == REMOVALS_MAX {
                 return Err(error);
             }

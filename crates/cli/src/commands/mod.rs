@@ -6,6 +6,7 @@ mod convert;
 mod demo;
 mod dump;
 mod load;
+mod optimize;
 mod query;
 mod schema;
 mod serve;
@@ -42,6 +43,7 @@ enum Command {
     Stats(stats::Stats),
     Dump(dump::Dump),
     Check(check::Check),
+    Optimize(optimize::Optimize),
     Convert(convert::Convert),
     Demo(demo::Demo),
     #[command(subcommand)]
@@ -59,6 +61,7 @@ pub fn run(arguments: Arguments) -> Result<(), CliError> {
         Command::Stats(command) => command.run(),
         Command::Dump(command) => command.run(),
         Command::Check(command) => command.run(),
+        Command::Optimize(command) => command.run(),
         Command::Convert(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Bsbm(command) => command.run(),

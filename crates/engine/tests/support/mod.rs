@@ -3,7 +3,8 @@
 #![allow(dead_code, reason = "each test program uses its own part")]
 
 use basalt_engine::{
-    Answer, Database, ForceJoin, GraphFormat, Input, Layout, LoadOptions, NoProgress, QueryOptions,
+    Addition, Answer, Database, ForceJoin, GraphFormat, Input, Layout, LoadOptions, NoProgress,
+    QueryOptions,
 };
 use basalt_testkit::{Answer as OracleAnswer, Dataset};
 use std::io::Cursor;
@@ -24,6 +25,8 @@ pub struct Configuration {
     pub is_reopened: bool,
     /// A planner rule that is off.
     pub rule_off: Option<&'static str>,
+    /// The number of loads, each of which adds a layer to the store.
+    pub loads: usize,
 }
 
 impl Default for Configuration {
@@ -35,6 +38,7 @@ impl Default for Configuration {
             force_join: None,
             is_reopened: false,
             rule_off: None,
+            loads: 1,
         }
     }
 }
@@ -66,6 +70,8 @@ pub fn matrix() -> Vec<Configuration> {
                 threads: 1 + number % 2,
                 is_reopened: number % 5 == 4,
                 rule_off: None,
+                // Every layout is met.
+                loads: if number % 3 == 1 { 3 } else { 1 },
             });
         }
     }
@@ -89,19 +95,23 @@ pub fn load(dataset: &Dataset, configuration: &Configuration) -> Loaded {
 
 /// Loads N-Quads text the way a configuration wants it.
 pub fn load_nquads(text: String, configuration: &Configuration) -> Loaded {
-    let options = LoadOptions {
-        inputs: vec![Input::reader(
-            "data.nq",
-            Cursor::new(text.into_bytes()),
-            GraphFormat::NQuads,
-        )],
-        layout: configuration.layout,
-        threads: configuration.threads,
-        ..LoadOptions::default()
+    let pieces = pieces(text, configuration.loads);
+    let load_into = |database: &Database| {
+        for piece in &pieces {
+            let reader = Cursor::new(piece.clone().into_bytes());
+            let options = LoadOptions {
+                inputs: vec![Input::reader("data.nq", reader, GraphFormat::NQuads)],
+                layout: configuration.layout,
+                threads: configuration.threads,
+                addition: Addition::Layer,
+                ..LoadOptions::default()
+            };
+            database.load(options, &NoProgress).expect("the data loads");
+        }
     };
     if !configuration.is_reopened {
         let database = Database::in_memory();
-        database.load(options, &NoProgress).expect("the data loads");
+        load_into(&database);
         return Loaded {
             database,
             _folder: None,
@@ -110,13 +120,32 @@ pub fn load_nquads(text: String, configuration: &Configuration) -> Loaded {
     let folder = TempDir::new().expect("a temporary folder");
     let path = folder.path().join("store");
     let database = Database::open_or_empty(&path).expect("a new store opens");
-    database.load(options, &NoProgress).expect("the data loads");
+    load_into(&database);
     drop(database);
     let database = Database::open(&path).expect("the store opens again");
     Loaded {
         database,
         _folder: Some(folder),
     }
+}
+
+/// Cuts N-Quads text for so many loads, the first of which has half of the lines. Lines with blank nodes
+/// are all in the last, since a label means the same node in one load only.
+fn pieces(text: String, loads: usize) -> Vec<String> {
+    if loads < 2 {
+        return vec![text];
+    }
+    let (blank, named): (Vec<&str>, Vec<&str>) = text.lines().partition(|l| l.contains("_:"));
+    let (first, rest) = named.split_at(named.len() / 2);
+    let mut pieces = vec![first.to_vec()];
+    let size = rest.len().div_ceil(loads - 1).max(1);
+    pieces.extend(rest.chunks(size).map(<[&str]>::to_vec));
+    match pieces.last_mut() {
+        Some(last) => last.extend(blank),
+        None => pieces.push(blank),
+    }
+    let join = |lines: Vec<&str>| lines.iter().map(|line| format!("{line}\n")).collect();
+    pieces.into_iter().map(join).collect()
 }
 
 /// Query options of a configuration.

@@ -135,11 +135,17 @@ impl LoadMemory {
     /// Decides, when all inputs were read, whether grouping can be done without files; else what is in memory
     /// is to be spilled. `quads` were read, `extra` bytes are needed besides text and quads.
     pub(crate) fn decide(&self, quads: u64, extra: u64) {
-        // A quad is copied to its subject: see the sketch in docs/life-of-a-load.md.
-        let needed = self.held.load(Ordering::Relaxed) + 16 * quads + extra + self.index_bytes();
-        if needed > self.settings.group_bytes.unwrap_or(self.data_limit) {
+        if !self.fits(quads, extra) {
             self.spilling.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Whether nothing was spilled, and grouping so many quads with so many bytes besides needs no files.
+    pub(crate) fn fits(&self, quads: u64, extra: u64) -> bool {
+        // A quad is copied to its subject: see the sketch in docs/life-of-a-load.md.
+        let needed = self.held.load(Ordering::Relaxed) + 16 * quads + extra + self.index_bytes();
+        let limit = self.settings.group_bytes.unwrap_or(self.data_limit);
+        !self.is_spilling() && needed <= limit
     }
 
     /// Bytes for buffers of one stage when `resident` bytes are taken besides text and quads. The

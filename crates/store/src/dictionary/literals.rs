@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::num::NonZero;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
-use super::literal_group::{EncodedGroup, LiteralGroup, RawGroup, hash_literal, kind_word};
+use super::literal_group::{EncodedGroup, LiteralGroup, RawGroup, kind_word};
 use super::text_index::{ORDINALS_MAX, TextIndex, TextIndexWriter};
 use crate::byte_stream::{ByteReader, ByteWriter};
 use crate::error::StoreError;
@@ -239,7 +239,11 @@ fn qualifier_bytes(qualifiers: &Qualifiers) -> Vec<u8> {
 }
 
 fn read_qualifiers(file: &SectionFile) -> Result<Qualifiers, StoreError> {
-    let mut bytes = ByteReader::new(file.verified_section("qualifiers")?, FILE, "qualifiers");
+    let mut bytes = ByteReader::new(
+        file.verified_section("qualifiers")?,
+        file.name(),
+        "qualifiers",
+    );
     let mut lists = QualifierLists::default();
     for list in [
         &mut lists.datatypes,
@@ -346,40 +350,37 @@ impl Literals {
         })
     }
 
-    /// The whole id of the literal with this ordinal.
-    pub(super) fn id(&self, ordinal: u64) -> Result<TermId, StoreError> {
+    /// Tag and qualifier of the literal with this ordinal.
+    pub(super) fn kind(&self, ordinal: u64) -> Result<(u8, u16), StoreError> {
         let (group, i, place) = self.locate(ordinal)?;
         let kind = group.kind(i);
-        let id = literal_id((kind >> 16) as u8, kind as u16, ordinal);
-        if kind >> 24 == 0 && id.is_dictionary_literal() {
-            Ok(id)
+        let (id_tag, qualifier) = ((kind >> 16) as u8, kind as u16);
+        if kind >> 24 == 0 && literal_id(id_tag, qualifier, ordinal).is_dictionary_literal() {
+            Ok((id_tag, qualifier))
         } else {
             let what = format!("literal {ordinal} has the unknown kind {kind:#x}");
             Err(self.texts.corrupt(place.start as u64, what))
         }
     }
 
-    /// The id of the literal with this tag, qualifier and lexical form.
-    pub(super) fn find(&self, id_tag: u8, qualifier: u16, lexical: &str) -> Option<TermId> {
-        let kind = kind_word(id_tag, qualifier);
-        let found = super::with_scratch(|scratch| {
-            self.index
-                .find(hash_literal(kind, lexical.as_bytes()), |ordinal| {
-                    scratch.clear();
-                    let Ok((group, i, _)) = self.locate(ordinal) else {
-                        return false;
-                    };
-                    group.kind(i) == kind
-                        && group.text_into(i, scratch).is_some()
-                        && scratch == lexical.as_bytes()
-                })
-        });
-        found.map(|ordinal| literal_id(id_tag, qualifier, ordinal))
+    /// The ordinal of the literal with this hash, tag and qualifier, and lexical form.
+    pub(super) fn find(&self, hash: u64, kind: u64, lexical: &str) -> Option<u64> {
+        super::with_scratch(|scratch| {
+            self.index.find(hash, |ordinal| {
+                scratch.clear();
+                let Ok((group, i, _)) = self.locate(ordinal) else {
+                    return false;
+                };
+                group.kind(i) == kind
+                    && group.text_into(i, scratch).is_some()
+                    && scratch == lexical.as_bytes()
+            })
+        })
     }
 }
 
 /// The id of a dictionary literal from its parts.
-fn literal_id(id_tag: u8, qualifier: u16, ordinal: u64) -> TermId {
+pub(super) fn literal_id(id_tag: u8, qualifier: u16, ordinal: u64) -> TermId {
     let qualifier = u64::from(qualifier) << basalt_rdf::term_id::LITERAL_ORDINAL_BITS;
     TermId::new(id_tag, qualifier | ordinal)
 }

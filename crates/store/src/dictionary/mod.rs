@@ -5,8 +5,9 @@
 //! text -> id:  inline form, or hash -> index slot -> ordinal -> text compared
 //! ```
 //!
-//! Resources (IRIs and blank nodes) and literals are two files with dense ordinals from 0; inline
-//! ids need neither. Invariants: every term pushed is found with exactly its id and decodes byte
+//! Resources (IRIs and blank nodes) and literals are two halves with dense ordinals from 0; inline
+//! ids need neither. Each half is a file, or several: a load into a store that has data adds a layer
+//! (see [`layers`]). Invariants: every term pushed is found with exactly its id and decodes byte
 //! for byte; a term that was not pushed is not found. Damaged bytes give
 //! [`StoreError::Corrupt`] or, where only a deep check could tell, a text that is not there.
 //!
@@ -14,6 +15,7 @@
 //! index slot and one decoding.
 
 mod front_coding;
+mod layers;
 mod literal_group;
 mod literals;
 mod resources;
@@ -22,10 +24,11 @@ mod tests;
 mod text_index;
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use roaring::RoaringTreemap;
 
+use self::layers::Layers;
 use self::literals::Literals;
 use self::resources::Resources;
 use crate::error::StoreError;
@@ -37,26 +40,55 @@ use basalt_rdf::{LiteralKind, LiteralView, Qualifiers, TermBuf, TermId, TermView
 pub use literals::LiteralWriter;
 pub use resources::ResourceWriter;
 
+/// The files of a layer.
+pub(crate) const FILES: [&str; 2] = [resources::FILE, literals::FILE];
+
 /// An open dictionary; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Dictionary {
     /// IRIs and blank nodes.
-    resources: Arc<Resources>,
+    resources: Arc<Layers<Resources>>,
     /// Literals that are not inline.
-    literals: Arc<Literals>,
+    literals: Arc<Layers<Literals>>,
     /// Datatypes and languages.
     qualifiers: Arc<Qualifiers>,
+    /// The ordinals of the blank nodes of all layers, when asked for and not those of a single layer.
+    blanks: Arc<OnceLock<RoaringTreemap>>,
 }
 
 impl Dictionary {
-    /// Opens the dictionary of a version (files `resources.dict` and `literals.dict`).
+    /// Opens a dictionary of one layer (files `resources.dict` and `literals.dict`).
+    #[cfg(test)]
     pub(crate) fn open(folder: &Folder) -> Result<Self, StoreError> {
-        let resources = Resources::open(folder)?;
-        let (literals, qualifiers) = Literals::open(folder)?;
+        Self::open_layers(std::slice::from_ref(folder))
+    }
+
+    /// Opens the dictionary whose layers are in these folders, the oldest first. The youngest has the
+    /// codes of datatypes and languages of all.
+    pub(crate) fn open_layers(folders: &[Folder]) -> Result<Self, StoreError> {
+        let Some((oldest, younger)) = folders.split_first() else {
+            return Err(StoreError::invalid("a dictionary has at least one layer"));
+        };
+        let base = Resources::open(oldest)?;
+        let count = base.count();
+        let mut resources = Layers::new(base, count);
+        let (base, mut qualifiers) = Literals::open(oldest)?;
+        let count = base.count();
+        let mut literals = Layers::new(base, count);
+        for folder in younger {
+            let layer = Resources::open(folder)?;
+            let count = layer.count();
+            resources.push(layer, count);
+            let (layer, codes) = Literals::open(folder)?;
+            let count = layer.count();
+            literals.push(layer, count);
+            qualifiers = codes;
+        }
         Ok(Self {
             resources: Arc::new(resources),
             literals: Arc::new(literals),
             qualifiers: Arc::new(qualifiers),
+            blanks: Arc::default(),
         })
     }
 
@@ -64,10 +96,48 @@ impl Dictionary {
     /// that [`decode`](Self::decode) gives it.
     pub fn find(&self, term: TermView<'_>) -> Option<TermId> {
         match term {
-            TermView::Iri(iri) => self.resources.find_iri(iri).map(TermId::resource),
-            TermView::Blank(label) => self.resources.find_blank(label).map(TermId::resource),
+            TermView::Iri(iri) => self.find_iri(iri),
+            TermView::Blank(label) => self.find_blank(label),
             TermView::Literal(literal) => self.find_literal(literal),
         }
+    }
+
+    fn find_iri(&self, iri: &str) -> Option<TermId> {
+        let hash = resources::hash_iri(iri);
+        let mut layers = self.resources.youngest_first();
+        layers.find_map(|(first, layer)| {
+            let ordinal = layer.find_iri(hash, iri)?;
+            Some(TermId::resource(first + ordinal))
+        })
+    }
+
+    /// A blank node by the label that decoding gives it.
+    fn find_blank(&self, label: &str) -> Option<TermId> {
+        let digits = label.strip_prefix('b')?;
+        let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+        let canonical = plain && (digits == "0" || !digits.starts_with('0'));
+        let ordinal = digits.parse().ok().filter(|_| canonical)?;
+        if ordinal > text_index::ORDINALS_MAX {
+            return None;
+        }
+        let id = TermId::resource(ordinal);
+        self.is_blank(id).then_some(id)
+    }
+
+    /// The id of the dictionary literal with this tag, code of datatype or language, and lexical form.
+    pub fn find_dictionary_literal(
+        &self,
+        id_tag: u8,
+        qualifier: u16,
+        lexical: &str,
+    ) -> Option<TermId> {
+        let kind = literal_group::kind_word(id_tag, qualifier);
+        let hash = literal_group::hash_literal(kind, lexical.as_bytes());
+        let mut layers = self.literals.youngest_first();
+        layers.find_map(|(first, layer)| {
+            let ordinal = layer.find(hash, kind, lexical)?;
+            Some(literals::literal_id(id_tag, qualifier, first + ordinal))
+        })
     }
 
     fn find_literal(&self, literal: LiteralView<'_>) -> Option<TermId> {
@@ -79,13 +149,13 @@ impl Dictionary {
             LiteralKind::Language(name) => return self.find_tagged(literal.lexical, name),
             LiteralKind::Typed(iri) => (tag::TYPED, self.qualifiers.find_datatype(iri)?),
         };
-        self.literals.find(id_tag, qualifier, literal.lexical)
+        self.find_dictionary_literal(id_tag, qualifier, literal.lexical)
     }
 
     /// A literal with this tag or, if there is none, with the tag in other case: stored tags are spelled
     /// as they came, queries and computed terms have them in lower case.
     fn find_tagged(&self, lexical: &str, tag: &str) -> Option<TermId> {
-        let find = |code| self.literals.find(tag::LANGUAGE, code, lexical);
+        let find = |code| self.find_dictionary_literal(tag::LANGUAGE, code, lexical);
         let exact = self.qualifiers.find_language(tag).and_then(find);
         exact.or_else(|| {
             let other = |name: &str| name != tag && name.eq_ignore_ascii_case(tag);
@@ -108,7 +178,7 @@ impl Dictionary {
         };
         let names = (0..u16::MAX).map_while(|c| Some((c, self.qualifiers.language(c)?)));
         let same = names.filter(|(_, other)| other.eq_ignore_ascii_case(name));
-        same.filter_map(|(code, _)| self.literals.find(tag::LANGUAGE, code, lexical))
+        same.filter_map(|(code, _)| self.find_dictionary_literal(tag::LANGUAGE, code, lexical))
             .collect()
     }
 
@@ -147,14 +217,16 @@ impl Dictionary {
     /// Appends the text of an id: an IRI, the label of a blank node, or a lexical form.
     pub fn lexical_into(&self, id: TermId, out: &mut Vec<u8>) -> Result<(), StoreError> {
         if id.is_dictionary_literal() {
-            return self.literals.lexical_into(id.literal_ordinal(), out);
+            let (layer, ordinal) = self.literals.locate(id.literal_ordinal());
+            return layer.lexical_into(ordinal, out);
         }
         if let Some(ordinal) = id.resource_ordinal() {
-            if self.resources.is_blank(ordinal) {
+            let (layer, local) = self.resources.locate(ordinal);
+            if layer.is_blank(local) {
                 out.extend_from_slice(format!("b{ordinal}").as_bytes());
                 return Ok(());
             }
-            return self.resources.iri_into(ordinal, out);
+            return layer.iri_into(local, out);
         }
         let mut text = String::new();
         if inline::write_lexical(id, &mut text) {
@@ -174,7 +246,8 @@ impl Dictionary {
         out: &mut Vec<u8>,
     ) -> Result<(), StoreError> {
         if id.is_dictionary_literal() {
-            return self.literals.start_into(id.literal_ordinal(), codes, out);
+            let (layer, ordinal) = self.literals.locate(id.literal_ordinal());
+            return layer.start_into(ordinal, codes, out);
         }
         self.lexical_into(id, out)
     }
@@ -182,18 +255,38 @@ impl Dictionary {
     /// Whether an id is a blank node.
     #[inline]
     pub fn is_blank(&self, id: TermId) -> bool {
-        let ordinal = id.resource_ordinal();
-        ordinal.is_some_and(|ordinal| self.resources.is_blank(ordinal))
+        id.resource_ordinal().is_some_and(|ordinal| {
+            let (layer, local) = self.resources.locate(ordinal);
+            layer.is_blank(local)
+        })
     }
 
     /// The ordinals of the blank nodes.
     pub fn blanks(&self) -> &RoaringTreemap {
-        self.resources.blanks()
+        let mut layers = self.resources.oldest_first();
+        if let (Some((_, only)), None) = (layers.next(), layers.next()) {
+            return only.blanks();
+        }
+        self.blanks.get_or_init(|| {
+            let layers = self.resources.oldest_first();
+            layers
+                .flat_map(|(first, layer)| layer.blanks().iter().map(move |local| first + local))
+                .collect()
+        })
     }
 
-    /// The two files, to verify them.
-    pub(crate) fn files(&self) -> [&SectionFile; 2] {
-        [&self.resources.file, &self.literals.file]
+    /// The files, two for each layer, to verify them.
+    pub(crate) fn files(&self) -> Vec<&SectionFile> {
+        let resources = self.resources.oldest_first().map(|(_, layer)| &layer.file);
+        let literals = self.literals.oldest_first().map(|(_, layer)| &layer.file);
+        resources.chain(literals).collect()
+    }
+
+    /// Terms of each layer, resources and dictionary literals, the oldest first.
+    pub fn layer_terms(&self) -> Vec<(u64, u64)> {
+        let resources = self.resources.oldest_first().map(|(_, l)| l.count());
+        let literals = self.literals.oldest_first().map(|(_, l)| l.count());
+        resources.zip(literals).collect()
     }
 
     /// Datatypes and languages.
@@ -213,7 +306,9 @@ impl Dictionary {
 
     /// The id of the dictionary literal with this ordinal.
     pub fn literal_id(&self, ordinal: u64) -> Result<TermId, StoreError> {
-        self.literals.id(ordinal)
+        let (layer, local) = self.literals.locate(ordinal);
+        let (id_tag, qualifier) = layer.kind(local)?;
+        Ok(literals::literal_id(id_tag, qualifier, ordinal))
     }
 
     /// Verifies the checksum of every section, then that every term decodes and is found again.
@@ -224,12 +319,12 @@ impl Dictionary {
         for ordinal in 0..self.resource_count() {
             let id = TermId::resource(ordinal);
             self.decode(id, &mut buf)?;
-            self.check_found(id, &buf, &self.resources.file)?;
+            self.check_found(id, &buf, &self.resources.locate(ordinal).0.file)?;
         }
         for ordinal in 0..self.literal_count() {
-            let id = self.literals.id(ordinal)?;
+            let id = self.literal_id(ordinal)?;
             self.decode(id, &mut buf)?;
-            self.check_found(id, &buf, &self.literals.file)?;
+            self.check_found(id, &buf, &self.literals.locate(ordinal).0.file)?;
         }
         Ok(())
     }
@@ -261,9 +356,9 @@ impl Dictionary {
 
     fn not_utf8(&self, id: TermId) -> StoreError {
         let (file, section) = if id.is_resource() {
-            (&self.resources.file, "iris")
+            (&self.resources.locate(id.payload()).0.file, "iris")
         } else {
-            (&self.literals.file, "texts")
+            (&self.literals.locate(id.literal_ordinal()).0.file, "texts")
         };
         file.corrupt(
             file.section_offset(section),
@@ -320,6 +415,38 @@ impl DictionaryWriter {
     /// Tells that the literals to come are of another column; see [`LiteralWriter::end_run`].
     pub fn end_run(&mut self) -> Result<(), StoreError> {
         self.literals.end_run()
+    }
+
+    /// Adds the terms of the youngest layers of another dictionary, which this one takes in: so many
+    /// resources and literals, in the order of their ordinals. Nothing may have been pushed before.
+    pub fn take_in(
+        &mut self,
+        other: &Dictionary,
+        resources: u64,
+        literals: u64,
+    ) -> Result<(), StoreError> {
+        let mut text = Vec::new();
+        let count = other.resource_count();
+        for ordinal in count.saturating_sub(resources)..count {
+            let id = TermId::resource(ordinal);
+            if other.is_blank(id) {
+                self.push_blank()?;
+                continue;
+            }
+            text.clear();
+            other.lexical_into(id, &mut text)?;
+            let iri = std::str::from_utf8(&text).map_err(|_| other.not_utf8(id))?;
+            self.push_iri(iri)?;
+        }
+        let count = other.literal_count();
+        for ordinal in count.saturating_sub(literals)..count {
+            let id = other.literal_id(ordinal)?;
+            text.clear();
+            other.lexical_into(id, &mut text)?;
+            let lexical = std::str::from_utf8(&text).map_err(|_| other.not_utf8(id))?;
+            self.push_literal(id.tag(), id.qualifier(), lexical)?;
+        }
+        self.end_run()
     }
 
     /// Writes what is left and makes the files durable.

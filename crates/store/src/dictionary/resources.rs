@@ -33,6 +33,12 @@ const BUFFER_BYTES: usize = 1 << 18;
 
 const _: () = assert!(ORDINALS_MAX <= PAYLOAD_MASK);
 
+/// The hash of an IRI for the index.
+#[inline]
+pub(super) fn hash_iri(iri: &str) -> u64 {
+    xxh3_64(iri.as_bytes())
+}
+
 /// Writes `resources.dict`; usable on a thread of its own.
 #[derive(Debug)]
 pub struct ResourceWriter {
@@ -74,7 +80,7 @@ impl ResourceWriter {
     /// Adds an IRI that is not there yet and returns its ordinal.
     pub fn push_iri(&mut self, iri: &str) -> Result<u64, StoreError> {
         let ordinal = self.push_entry(iri.as_bytes())?;
-        self.index.push(xxh3_64(iri.as_bytes()), ordinal);
+        self.index.push(hash_iri(iri), ordinal);
         Ok(ordinal)
     }
 
@@ -223,23 +229,14 @@ impl Resources {
             })
     }
 
-    /// The ordinal of an IRI.
-    pub(super) fn find_iri(&self, iri: &str) -> Option<u64> {
+    /// The ordinal of an IRI with this hash.
+    pub(super) fn find_iri(&self, hash: u64, iri: &str) -> Option<u64> {
         super::with_scratch(|scratch| {
-            self.index.find(xxh3_64(iri.as_bytes()), |ordinal| {
+            self.index.find(hash, |ordinal| {
                 scratch.clear();
                 let read = self.iri_into(ordinal, scratch);
                 read.is_ok() && scratch == iri.as_bytes() && !self.is_blank(ordinal)
             })
         })
-    }
-
-    /// The ordinal of a blank node by its generated label.
-    pub(super) fn find_blank(&self, label: &str) -> Option<u64> {
-        let digits = label.strip_prefix('b')?;
-        let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
-        let canonical = plain && (digits == "0" || !digits.starts_with('0'));
-        let ordinal = digits.parse().ok().filter(|_| canonical)?;
-        self.is_blank(ordinal).then_some(ordinal)
     }
 }

@@ -11,10 +11,14 @@
 
 mod block;
 mod reader;
+mod sorted_writer;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use reader::{PredicateSizes, QuadTable};
-pub(crate) use writer::{write, write_sorted};
+pub(crate) use sorted_writer::write_sorted;
+pub(crate) use writer::write;
 
 /// Quads of a block: decoding one costs about a microsecond, and its directory entry little
 /// beside it.

@@ -24,16 +24,26 @@ type VisitKey<'v> = &'v mut dyn FnMut(usize, TermId, TermId);
 const DECODE_KEYS: usize = 6;
 
 #[derive(Debug)]
-struct Predicate {
-    predicate: TermId,
-    counts: PredicateQuads,
+pub(super) struct Predicate {
+    pub(super) predicate: TermId,
+    pub(super) counts: PredicateQuads,
     psog: Range<usize>,
     posg: Range<usize>,
 }
 
+impl Predicate {
+    /// The blocks of the predicate in an order.
+    pub(super) fn blocks(&self, order: Order) -> Range<usize> {
+        match order {
+            Order::Psog => self.psog.clone(),
+            Order::Posg => self.posg.clone(),
+        }
+    }
+}
+
 /// One order: its blocks and their directory.
 #[derive(Debug)]
-struct SortedQuads {
+pub(super) struct SortedQuads {
     blocks: SectionSlice,
     directory: Vec<BlockEntry>,
 }
@@ -65,6 +75,19 @@ impl QuadTable {
 
     pub(crate) fn file(&self) -> &SectionFile {
         &self.file
+    }
+
+    /// The predicates, ascending.
+    pub(super) fn entries(&self) -> &[Predicate] {
+        &self.predicates
+    }
+
+    /// The blocks of an order.
+    pub(super) fn sorted(&self, order: Order) -> &SortedQuads {
+        match order {
+            Order::Psog => &self.psog,
+            Order::Posg => &self.posg,
+        }
     }
 
     /// Number of irregular quads.
@@ -236,6 +259,36 @@ impl SortedQuads {
         Ok(Self { blocks, directory })
     }
 
+    /// A block as it stands in the file, with its entry.
+    pub(super) fn encoded(&self, block_idx: usize) -> (&BlockEntry, &[u8]) {
+        let entry = &self.directory[block_idx];
+        let start = entry.offset as usize;
+        (
+            entry,
+            &self.blocks.bytes()[start..start + entry.bytes as usize],
+        )
+    }
+
+    /// The first quad of a block as (leading key, second key, graph).
+    pub(super) fn first_of(&self, block_idx: usize) -> Result<[u64; 3], StoreError> {
+        let block = self.block(block_idx)?;
+        // No block is empty.
+        Ok([block.first.get(0), block.second.get(0), block.graphs.get(0)])
+    }
+
+    /// Appends the quads of a block as (leading key, second key, graph).
+    pub(super) fn decode(
+        &self,
+        block_idx: usize,
+        out: &mut Vec<[u64; 3]>,
+    ) -> Result<(), StoreError> {
+        self.scan(block_idx..block_idx + 1, &mut |first, second, graphs| {
+            let rest = second.iter().zip(graphs);
+            out.extend(first.iter().zip(rest).map(|(&f, (&s, &g))| [f, s, g]));
+            ControlFlow::Continue(())
+        })
+    }
+
     fn block(&self, block_idx: usize) -> Result<Block<'_>, StoreError> {
         let entry = &self.directory[block_idx];
         let start = entry.offset as usize;
@@ -368,7 +421,8 @@ impl SortedQuads {
         Ok(())
     }
 
-    fn count(&self, blocks: Range<usize>, first: u64) -> Result<u64, StoreError> {
+    /// The number of quads with this leading key.
+    pub(super) fn count(&self, blocks: Range<usize>, first: u64) -> Result<u64, StoreError> {
         let mut count = 0;
         self.for_key(blocks, first, |_, range| count += range.len() as u64)?;
         Ok(count)

@@ -43,11 +43,12 @@ impl Table {
     pub(crate) fn open(folder: &Folder, table_idx: usize) -> Result<Self, StoreError> {
         let name = file_name(table_idx);
         let file = folder.open(&name, FileKind::Table)?;
-        let definition = format::read_definition(file.verified_section("definition")?, &name)?;
+        let definition =
+            format::read_definition(file.verified_section("definition")?, file.name())?;
         let columns = open_columns(&file, &definition)?;
         let predicates = group_by_predicate(&file, &definition)?;
         let graph_totals =
-            format::read_graph_totals(file.verified_section("graphs")?, &name, "graphs")?;
+            format::read_graph_totals(file.verified_section("graphs")?, file.name(), "graphs")?;
         let (columns, graphs) = columns;
         Ok(Self {
             definition,

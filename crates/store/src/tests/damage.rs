@@ -2,7 +2,7 @@
 
 use super::patterns::{found, quads};
 use super::splitter::{load, number, resource};
-use crate::folder::Folder;
+use crate::folder::{Folder, Folders};
 use crate::snapshot::{Snapshot, Version};
 use crate::{CheckDepth, QuadIds, QuadPattern, Storage, StoreError};
 use proptest::prelude::*;
@@ -15,9 +15,10 @@ fn open_with(
     file_idx: usize,
     change: impl FnOnce(&mut Vec<u8>),
 ) -> Result<Snapshot, StoreError> {
-    let folder = Folder::memory();
+    let number = version.manifest.version;
+    let folder = Folder::of_version_in_memory(number);
     let mut change = Some(change);
-    for (i, (name, mut bytes)) in version.folder.memory_files().into_iter().enumerate() {
+    for (i, (name, mut bytes)) in files_of(version).into_iter().enumerate() {
         if i == file_idx
             && let Some(change) = change.take()
         {
@@ -25,7 +26,14 @@ fn open_with(
         }
         folder.store_memory(&name, &bytes);
     }
-    Version::open(folder, version.manifest.clone()).map(Snapshot::of)
+    let folders = Folders::in_memory([(number, folder)]);
+    Version::open(folders, version.manifest.clone()).map(Snapshot::of)
+}
+
+/// The files of a version with one folder.
+fn files_of(version: &Version) -> Vec<(String, Vec<u8>)> {
+    let folder = version.folders.get(version.manifest.version);
+    folder.memory_files()
 }
 
 /// Runs patterns of every kind; whatever they answer, they must answer.
@@ -69,7 +77,7 @@ proptest! {
     ) {
         let snapshot = load(&quads, Storage::Memory);
         let version = snapshot.parts();
-        let files = version.folder.memory_files().len();
+        let files = files_of(version).len();
         for (file, place, bit) in flips {
             let opened = open_with(version, file.index(files), |bytes| {
                 let i = place.index(bytes.len());
@@ -86,7 +94,7 @@ proptest! {
     ) {
         let snapshot = load(&quads, Storage::Memory);
         let version = snapshot.parts();
-        let files = version.folder.memory_files().len();
+        let files = files_of(version).len();
         for (file, place) in cuts {
             let opened = open_with(version, file.index(files), |bytes| {
                 bytes.truncate(place.index(bytes.len()));
@@ -107,7 +115,7 @@ fn a_file_of_another_version_is_refused() {
     };
     let one = load(&BTreeSet::from([quad(0)]), Storage::Memory);
     let other = load(&BTreeSet::from([quad(1)]), Storage::Memory);
-    let files = other.parts().folder.memory_files();
+    let files = files_of(other.parts());
     for (i, (name, theirs)) in files.into_iter().enumerate() {
         let mut same = false;
         let opened = open_with(one.parts(), i, |bytes| {

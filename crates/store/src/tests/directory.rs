@@ -69,7 +69,7 @@ fn both_storages_hold_the_same_bytes() {
     load_into(dir.path(), &quads);
     let in_memory = load(&quads, Storage::Memory);
     let mut names = Vec::new();
-    for (name, bytes) in in_memory.parts().folder.memory_files() {
+    for (name, bytes) in in_memory.parts().folders.get(1).memory_files() {
         let on_disk = fs::read(dir.path().join("v1").join(&name)).expect("the file exists");
         assert_eq!(bytes, on_disk, "{name}");
         names.push(name);

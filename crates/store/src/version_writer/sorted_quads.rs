@@ -9,6 +9,7 @@ use crate::error::StoreError;
 use crate::matching::QuadIds;
 use crate::quad_table;
 use crate::snapshot::extents_of;
+use crate::table::Table;
 use std::path::Path;
 
 impl VersionWriter {
@@ -29,7 +30,12 @@ impl VersionWriter {
             let what = "a version takes its irregular quads either at once or in streams";
             return Err(StoreError::invalid(what).into());
         }
+        if self.base.is_some() {
+            let what = "a version built on another takes its irregular quads at once";
+            return Err(StoreError::invalid(what).into());
+        }
         let tables = self.open_tables()?;
+        let tables: Vec<&Table> = tables.iter().collect();
         let extents = extents_of(&tables)?;
         let mut dirty = DirtyRowsBuilder::new(&extents, tables.len());
         let mut last = None;
