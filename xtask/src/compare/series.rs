@@ -15,7 +15,7 @@ use super::measure::{self, Measured, Sampler, Usage};
 use super::report::{Section, Table, median_index, megabytes, ratio, seconds, thousands};
 use super::systems::System;
 use super::work_folder::{read_through, remove};
-use super::workload::{Workload, copy_to, generated_of};
+use super::workload::{Workload, copy_to};
 use crate::error::XtaskError;
 
 /// Sizes of [`scale`], in millions of triples.
@@ -197,16 +197,20 @@ pub fn ten(comparison: &Comparison) -> Result<Section, XtaskError> {
     Ok(ten_section(comparison, &series, &at_once))
 }
 
-/// The ten files: copies of generated data of a tenth of the products.
+/// The ten files: data of a tenth of the products, generated from a seed of its own each, so
+/// that texts differ, and with resources moved, since each seed numbers them from one.
 fn copies(comparison: &Comparison) -> Result<Vec<std::path::PathBuf>, XtaskError> {
     let products = (comparison.options.products / u64::from(LOADS)).max(1);
-    let once = generated_of(comparison, products, "nt")?;
     let mut files = Vec::new();
     for copy in 1..=LOADS {
-        let name = format!("bsbm-{products}-copy-{copy}.nt");
-        let file = comparison
-            .work
-            .data(&name, |path| copy_to(&once, path, [copy]))?;
+        let name = format!("bsbm-{products}-seed-{copy}.nt");
+        let file = comparison.work.data(&name, |path| {
+            let unmoved = path.with_file_name("unmoved.nt");
+            let mut command = comparison.basalt.generate(products, &unmoved);
+            measure::output(command.arg("--seed").arg(copy.to_string()))?;
+            copy_to(&unmoved, path, [copy])?;
+            remove(&unmoved)
+        })?;
         files.push(file);
     }
     Ok(files)
@@ -272,7 +276,7 @@ fn ten_section(comparison: &Comparison, series: &[Vec<Addition>], at_once: &Addi
     }
     let last = medians.last().copied().unwrap_or_default();
     let text = format!(
-        "Ten copies of BSBM data with resources of their own, the same predicates and classes; each is loaded into the store that has those before. The last load takes {:.2} times \
+        "Ten BSBM data sets with texts and resources of their own, the same predicates and classes; each is loaded into the store that has those before. The last load takes {:.2} times \
          as long as the first, the ten together {} s (medians).\n\n{}\nCommand: `{}`, the next file each time.",
         ratio(last, medians[0]),
         seconds(medians.iter().sum()),

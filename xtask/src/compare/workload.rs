@@ -157,15 +157,6 @@ fn plain(comparison: &Comparison) -> Result<PathBuf, XtaskError> {
 /// Generated data in a file with that ending.
 fn generated(comparison: &Comparison, ending: &str) -> Result<PathBuf, XtaskError> {
     let products = comparison.options.products;
-    generated_of(comparison, products, ending)
-}
-
-/// Generated data of a number of products in a file with that ending.
-pub fn generated_of(
-    comparison: &Comparison,
-    products: u64,
-    ending: &str,
-) -> Result<PathBuf, XtaskError> {
     let name = format!("bsbm-{products}.{ending}");
     comparison.work.data(&name, |path| {
         measure::output(&mut comparison.basalt.generate(products, path)).map(drop)
