@@ -7,6 +7,7 @@ use crate::error::CliError;
 use crate::output::message;
 use basalt_engine::{Abandoned, Database};
 use basalt_server::{StopSignal, on_stop_signal};
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -33,6 +34,10 @@ fn give_up(folder: &Path, signal: StopSignal) {
         StopSignal::Interrupt => "interrupted",
         StopSignal::Terminate => "terminated",
     };
+    if std::io::stderr().is_terminal() {
+        // The line of progress makes room; if standard error is gone there is nobody to tell.
+        let _ = write!(std::io::stderr(), "\r\x1b[2K");
+    }
     match Database::abandon_load(folder) {
         Ok(Abandoned::TooLate) => {
             message(&format!("{how} after the commit: the load is complete"));

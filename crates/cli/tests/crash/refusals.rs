@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 fn products() -> usize {
-    if is_full() { 2000 } else { 60 }
+    if is_full() { 600 } else { 60 }
 }
 
 #[test]

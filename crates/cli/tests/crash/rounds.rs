@@ -39,7 +39,7 @@ struct Tally {
 /// The size of a test: products before and after, rounds.
 fn size() -> (usize, usize, u32) {
     if is_full() {
-        (1000, 2000, 40)
+        (200, 600, 40)
     } else {
         (30, 60, 8)
     }
