@@ -1,6 +1,6 @@
 //! N-Triples and N-Quads: one block of whole lines to quads.
 //!
-//! A plain line is [cut](plain_line) in one pass, sixteen bytes at once, and handed out as slices of the block:
+//! A plain line is cut in one pass, sixteen bytes at once, and handed out as slices of the block:
 //! no copy, no allocation. Only literals with the short escapes (`\n`, `\"`, ...) are copied, once. A line
 //! that is anything else (unicode escapes, comments behind the dot, unusual labels or tags, errors) goes
 //! to rio_turtle, alone.

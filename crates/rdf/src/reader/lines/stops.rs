@@ -60,13 +60,18 @@ pub(super) fn window_at<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8;
 /// The first of the bytes that is in the class.
 #[inline]
 fn first_yes(lanes: &[u8; LANES], class: impl Fn(u8) -> u8) -> Option<usize> {
+    // Bytes of all ones: the compiler has these in a register already.
     let mut answers = [0; LANES];
     for (answer, byte) in answers.iter_mut().zip(lanes) {
-        *answer = class(*byte);
+        *answer = class(*byte).wrapping_neg();
     }
     // All answers as one number: the first is lowest.
     let answers = u128::from_le_bytes(answers);
-    (answers != 0).then(|| answers.trailing_zeros() as usize / 8)
+    if answers == 0 {
+        None
+    } else {
+        Some(answers.trailing_zeros() as usize / 8)
+    }
 }
 
 #[cfg(test)]
@@ -85,9 +90,8 @@ mod tests {
                     assert_eq!(first_stop(&text, start, class), stop);
                     let skipped = skip_windows::<64>(&text, start, class);
                     assert_eq!(first_stop(&text, skipped, class), stop);
-                    assert!(
-                        stop - skipped < 64 && (skipped - start) % 64 == 0 || length - skipped < 64
-                    );
+                    assert!((skipped - start).is_multiple_of(64) && skipped <= stop);
+                    assert!(stop - skipped < 64 || length - skipped < 64);
                 }
                 assert_eq!(first_stop(&text, stop + 1, class), length);
                 text[stop] = b'x';
