@@ -24,6 +24,7 @@ use crate::quad_blocks::QuadBlocks;
 use crate::report::{LoadReport, Stopwatch, TableReport};
 use crate::skipped_lines::SkippedLines;
 use crate::statistics::statistics;
+use crate::term_table::FrozenTerms;
 use crate::write_terms::write_terms;
 
 /// Loads the inputs into a store: a new one, or what the folder holds already plus the inputs.
@@ -184,19 +185,24 @@ fn write(
     numbers.finalise_irregular(&mut irregular);
     writer.irregular_quads(irregular)?;
 
-    watch.begin(Phase::WriteTerms);
-    let dictionary = writer.dictionary()?;
-    let terms = (resources.len() + literals.len()) as u64;
-    let work = WorkCounter::new(watch.progress(), terms);
-    write_terms(
-        dictionary,
-        &resources,
-        &literals,
-        &numbers,
-        &qualifiers,
-        &work,
-    )?;
+    let terms = (&resources, &literals);
+    write_terms_and_commit(writer, terms, &numbers, &qualifiers, watch)
+}
 
+/// From finished tables to a committed version; `terms` are resources and literals.
+fn write_terms_and_commit(
+    mut writer: VersionWriter,
+    terms: (&FrozenTerms, &FrozenTerms),
+    numbers: &TermNumbers,
+    qualifiers: &Qualifiers,
+    watch: &mut Stopwatch<'_>,
+) -> Result<Snapshot, LoadError> {
+    watch.begin(Phase::WriteTerms);
+    let (resources, literals) = terms;
+    let count = (resources.len() + literals.len()) as u64;
+    let work = WorkCounter::new(watch.progress(), count);
+    let dictionary = writer.dictionary()?;
+    write_terms(dictionary, resources, literals, numbers, qualifiers, &work)?;
     watch.begin(Phase::Commit);
     Ok(writer.commit()?)
 }
