@@ -240,14 +240,26 @@ fn write(
     drop((gathered, charsets, placement));
     write_irregular(irregular, &mut numbers, &mut writer, memory, resident)?;
 
-    watch.begin(Phase::WriteTerms);
-    let dictionary = writer.dictionary()?;
-    let work = WorkCounter::new(watch.progress(), (resources.len() + literals.len()) as u64);
-    let ordering = Ordering::new(memory, resident, &work);
     let terms = (resources, literals);
-    write_terms(dictionary, terms, &numbers, &qualifiers, &ordering)?;
-    drop(numbers);
+    let ordering = (memory, resident);
+    write_terms_and_commit(writer, terms, &numbers, &qualifiers, ordering, watch)
+}
 
+/// From finished tables to a committed version; `terms` are resources and literals.
+fn write_terms_and_commit(
+    mut writer: VersionWriter,
+    terms: (FrozenTerms, FrozenTerms),
+    numbers: &TermNumbers,
+    qualifiers: &Qualifiers,
+    (memory, resident): (&LoadMemory, u64),
+    watch: &mut Stopwatch<'_>,
+) -> Result<Snapshot, LoadError> {
+    watch.begin(Phase::WriteTerms);
+    let count = (terms.0.len() + terms.1.len()) as u64;
+    let work = WorkCounter::new(watch.progress(), count);
+    let ordering = Ordering::new(memory, resident, &work);
+    let dictionary = writer.dictionary()?;
+    write_terms(dictionary, terms, numbers, qualifiers, &ordering)?;
     watch.begin(Phase::Commit);
     Ok(writer.commit()?)
 }

@@ -46,3 +46,46 @@ impl Segment<'_> {
         SegmentEncoding { form, codec }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::{encode_lists, encode_single};
+
+    #[test]
+    fn forms_and_codecs_are_told() {
+        let told = |encode: &dyn Fn(&mut Vec<u8>)| {
+            let mut bytes = Vec::new();
+            encode(&mut bytes);
+            let encoding = Segment::open(&bytes)
+                .expect("it was just written")
+                .encoding();
+            (encoding.form.name(), encoding.codec.name())
+        };
+        let same = told(&|out| {
+            encode_single(&[7; 500], out);
+        });
+        assert_eq!(same, ("dense", "constant"));
+        let mut few = vec![0; 5000];
+        few[17] = 99;
+        few[4000] = 1 << 40;
+        let sparse = told(&|out| {
+            encode_single(&few, out);
+        });
+        assert_eq!(
+            sparse.0, "dense",
+            "two runs of nothing are shorter than presence words"
+        );
+        let every_other: Vec<u64> = (0..5000u64)
+            .map(|i| (i % 2) * ((1 << 30) | (i * i)))
+            .collect();
+        let sparse = told(&|out| {
+            encode_single(&every_other, out);
+        });
+        assert_eq!(sparse.0, "sparse");
+        let lists = told(&|out| {
+            encode_lists(&[0, 2, 3], &[5, 6, 5], out);
+        });
+        assert_eq!(lists.0, "list");
+    }
+}
