@@ -24,7 +24,7 @@ use crate::encoder::{Encoder, RawQuad};
 use crate::error::LoadError;
 
 /// Blocks of one document that are on their way, per thread.
-const WINDOW_BLOCKS_PER_THREAD: usize = 4;
+const WINDOW_BLOCKS_PER_THREAD: usize = 3;
 
 /// What became of a block that is on its way.
 enum Slot {

@@ -19,23 +19,33 @@ const BUFFERS: usize = 4;
 
 /// Bytes and, behind them, why there are no more.
 struct Piece {
-    /// The bytes; never empty unless this is the last piece.
-    bytes: Vec<u8>,
+    /// A buffer; its memory stays initialised from use to use.
+    buffer: Vec<u8>,
+    /// Bytes of it that were read; none only if this is the last piece.
+    length: usize,
     /// The end, or a failure; `None` if more may come.
     end: Option<io::Result<()>>,
 }
 
 impl Piece {
-    /// Fills the memory of `bytes` from a reader.
-    fn read(reader: &mut impl Read, mut bytes: Vec<u8>) -> Self {
-        bytes.clear();
-        let mut limited = reader.take(BUFFER_BYTES as u64);
-        let end = match limited.read_to_end(&mut bytes) {
-            Ok(count) if count < BUFFER_BYTES => Some(Ok(())),
-            Ok(_) => None,
-            Err(error) => Some(Err(error)),
-        };
-        Self { bytes, end }
+    /// Fills a buffer from a reader.
+    fn read(reader: &mut impl Read, mut buffer: Vec<u8>) -> Self {
+        buffer.resize(BUFFER_BYTES, 0);
+        let (mut length, mut end) = (0, None);
+        // Termination: each turn reads at least one byte, ends the loop or was interrupted.
+        while length < BUFFER_BYTES && end.is_none() {
+            match reader.read(&mut buffer[length..]) {
+                Ok(0) => end = Some(Ok(())),
+                Ok(count) => length += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => end = Some(Err(error)),
+            }
+        }
+        Self {
+            buffer,
+            length,
+            end,
+        }
     }
 }
 
@@ -73,7 +83,8 @@ impl<R: Read + Send + 'static> ReadAhead<R> {
         Self {
             source: Source::Inner(inner),
             piece: Piece {
-                bytes: Vec::new(),
+                buffer: Vec::new(),
+                length: 0,
                 end: None,
             },
             taken: 0,
@@ -82,7 +93,8 @@ impl<R: Read + Send + 'static> ReadAhead<R> {
 
     /// Gets the next piece.
     fn advance(&mut self) -> io::Result<()> {
-        let memory = std::mem::take(&mut self.piece.bytes);
+        let memory = std::mem::take(&mut self.piece.buffer);
+        self.piece.length = 0;
         self.taken = 0;
         match std::mem::replace(&mut self.source, Source::None) {
             Source::Inner(mut inner) => {
@@ -130,7 +142,7 @@ fn run<R: Read + Send + 'static>(mut inner: R) -> io::Result<Thread> {
 impl<R: Read + Send + 'static> Read for ReadAhead<R> {
     fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
         // Termination: a piece without bytes has an end.
-        while self.taken == self.piece.bytes.len() {
+        while self.taken == self.piece.length {
             match self.piece.end.take() {
                 None => self.advance()?,
                 Some(Ok(())) => {
@@ -144,7 +156,7 @@ impl<R: Read + Send + 'static> Read for ReadAhead<R> {
                 }
             }
         }
-        let rest = &self.piece.bytes[self.taken..];
+        let rest = &self.piece.buffer[self.taken..self.piece.length];
         let count = rest.len().min(target.len());
         target[..count].copy_from_slice(&rest[..count]);
         self.taken += count;

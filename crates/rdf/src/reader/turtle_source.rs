@@ -7,12 +7,15 @@
 //! * language tags written with capitals are remembered, since rio reports them in lower case. Rio
 //!   reports literals in the order of the text, so the n-th tag reported is the n-th seen here.
 //!
-//! Cost: one small step of a state machine per byte, a fraction of what rio spends on it.
+//! Cost: a table look-up per byte between tokens and a vectorised search in strings, IRIs and comments; a fraction of
+//! what rio spends.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read};
 use std::rc::Rc;
+
+use memchr::{memchr, memchr2};
 
 use super::utf8_chunks::{TextLog, Utf8Chunks};
 
@@ -134,6 +137,18 @@ enum State {
     Tag,
 }
 
+/// The bytes that lead out of [`State::Plain`] where no tag can stand.
+const OPENS: [bool; 256] = {
+    let mut table = [false; 256];
+    let bytes = b"#<\"'\\";
+    let mut i = 0;
+    while i < bytes.len() {
+        table[bytes[i] as usize] = true;
+        i += 1;
+    }
+    table
+};
+
 /// Finds language tags; knows just enough of the syntax not to look into strings.
 #[derive(Debug, Default)]
 struct TagScanner {
@@ -150,7 +165,12 @@ struct TagScanner {
 impl TagScanner {
     /// Scans the next bytes and notes the tags with capitals that end in them.
     fn scan(&mut self, bytes: &[u8], capital_tags: &mut VecDeque<(u64, Box<str>)>) {
-        for &byte in bytes {
+        let mut at = 0;
+        // Termination: each turn passes a byte.
+        loop {
+            at += self.unchanging(&bytes[at..]);
+            let Some(&byte) = bytes.get(at) else { return };
+            at += 1;
             self.state = match self.state {
                 State::Plain => self.plain(byte),
                 State::PlainEscape => State::Plain,
@@ -187,6 +207,20 @@ impl TagScanner {
                 }
             };
         }
+    }
+
+    /// The bytes in front that leave the scan where it stands.
+    fn unchanging(&self, bytes: &[u8]) -> usize {
+        let next = match self.state {
+            State::Plain if !self.is_behind_string => {
+                bytes.iter().position(|b| OPENS[usize::from(*b)])
+            }
+            State::Comment => memchr2(b'\n', b'\r', bytes),
+            State::Iri => memchr(b'>', bytes),
+            State::Short(quote) | State::Long(quote, 0) => memchr2(quote, b'\\', bytes),
+            _ => Some(0),
+        };
+        next.unwrap_or(bytes.len())
     }
 
     /// The state behind a byte outside of strings, IRIs and comments.
