@@ -31,13 +31,12 @@ pub(crate) fn write_irregular(
     memory: &LoadMemory,
     resident: u64,
 ) -> Result<(), LoadError> {
-    let spilled = match quads.into_memory() {
-        Ok(mut quads) => {
-            numbers.finalise_irregular(&mut quads);
-            return Ok(writer.irregular_quads(quads)?);
-        }
-        Err(spilled) => spilled.finish()?,
-    };
+    if quads.is_in_memory() {
+        let mut quads = quads.into_held();
+        numbers.finalise_irregular(&mut quads);
+        return Ok(writer.irregular_quads(quads)?);
+    }
+    let spilled = quads.finish()?;
     let quads_max = quads_max(memory, resident) / 2;
     let mut psog = QuadSorter::new(&memory.folder, SortOrder::Psog, quads_max);
     let mut posg = QuadSorter::new(&memory.folder, SortOrder::Posg, quads_max);

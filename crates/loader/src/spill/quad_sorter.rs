@@ -115,12 +115,14 @@ impl QuadSorter {
         Ok(())
     }
 
-    /// The quads, if none went to a file; unsorted, as they were pushed.
-    pub(crate) fn into_memory(self) -> Result<Vec<QuadIds>, Self> {
-        match self.file {
-            None => Ok(self.held),
-            Some(_) => Err(self),
-        }
+    /// Whether no quad went to a file.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.file.is_none()
+    }
+
+    /// The quads in memory, unsorted, as they were pushed.
+    pub(crate) fn into_held(self) -> Vec<QuadIds> {
+        self.held
     }
 
     /// Ends pushing.
@@ -280,6 +282,7 @@ mod tests {
         let folder = Arc::new(SpillFolder::new("/no/such/folder".into()));
         let mut sorter = QuadSorter::new(&folder, SortOrder::Use, 2_000);
         sorter.append(&mut quads()).expect("appended");
-        assert!(sorter.into_memory().is_ok_and(|all| all == quads()));
+        assert!(sorter.is_in_memory());
+        assert!(sorter.into_held() == quads());
     }
 }
