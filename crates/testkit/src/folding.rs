@@ -10,7 +10,7 @@
 use crate::dataset::Dataset;
 use crate::naive::{Number, is_number_or_boolean_by_name};
 use oxrdf::vocab::xsd;
-use oxrdf::{Literal, NamedNode, Quad, Term};
+use oxrdf::{GraphName, Literal, NamedNode, Quad, Term};
 use oxsdatatypes::{
     Boolean, Date, DateTime, DayTimeDuration, Decimal, Double, Duration, Float, GDay, GMonth,
     GMonthDay, GYear, GYearMonth, Integer, Time, YearMonthDuration,
@@ -56,6 +56,25 @@ impl Question {
             query,
         };
         (folded != *self).then_some(folded)
+    }
+
+    /// The question without those graphs of FROM NAMED that hold nothing; nothing if there are none.
+    pub fn without_empty_graphs(&self) -> Option<Self> {
+        let mut changed = self.clone();
+        let (Query::Select { dataset, .. }
+        | Query::Construct { dataset, .. }
+        | Query::Describe { dataset, .. }
+        | Query::Ask { dataset, .. }) = &mut changed.query;
+        let named = dataset.as_mut()?.named.as_mut()?;
+        let before = named.len();
+        named.retain(|name| {
+            let name = GraphName::from(name.clone());
+            self.dataset
+                .quads()
+                .iter()
+                .any(|quad| quad.graph_name == name)
+        });
+        (named.len() < before).then_some(changed)
     }
 
     /// The question with a quotient of zero and a decimal with a fraction being an error; nothing if there is no quotient.
