@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 /// A set of quads.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Dataset {
     /// The distinct quads in order of first appearance.
     quads: Vec<Quad>,

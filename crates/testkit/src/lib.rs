@@ -3,19 +3,21 @@
 //! Two oracles answer SPARQL queries over a plain set of quads: [`naive`] follows the SPARQL 1.1
 //! algebra word by word with nested loops, [`oxigraph_oracle`] asks an in-memory Oxigraph.
 //! [`random_data`] and [`random_query`] make seeded inputs for both and for the engine under test,
-//! [`expectation`] and [`bag`] decide whether an answer is right, [`shrink`] makes what failed small,
+//! [`expectation`] and [`bag`] decide whether an answer is right, [`second_opinion`] why the oracles differ, [`shrink`] makes what failed small,
 //! [`golden`] runs readable test scripts, and [`w3c_sparql`] reads the manifests of the W3C suites.
 //!
 //! **Invariant:** nothing here looks at Basalt's own code for an answer; an oracle that shared the
 //! engine's expressions or term ids would share its mistakes.
 
 pub mod dataset;
+pub mod folding;
 pub mod naive;
 pub mod oxigraph_deviations;
 pub mod oxigraph_oracle;
 
 pub mod bag;
 pub mod expectation;
+pub mod second_opinion;
 
 pub mod choices;
 pub mod query_tree;

@@ -10,7 +10,7 @@ use spargebra::algebra::{
     AggregateExpression, AggregateFunction, Expression, Function, GraphPattern, OrderExpression,
     PropertyPathExpression,
 };
-use spargebra::term::{NamedNodePattern, TermPattern};
+use spargebra::term::{NamedNodePattern, TermPattern, Variable};
 
 /// Why Oxigraph may answer a query otherwise, if a reason is known.
 pub fn deviation(query: &Query) -> Option<&'static str> {
@@ -30,19 +30,21 @@ pub fn deviation(query: &Query) -> Option<&'static str> {
     of_pattern(pattern, Place::default())
 }
 
+const SUBSELECT_IN_GRAPH: &str = "a subselect inside GRAPH ?g takes all graphs together";
+
 /// What is around a pattern.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct Place<'q> {
     /// Whether bindings from outside reach the pattern in Oxigraph, which runs the right side of a join for each
     /// row of the left side, where the algebra joins two bags.
     is_fed: bool,
     /// Whether it is inside GRAPH.
     in_graph: bool,
-    /// Whether it is inside GRAPH with a variable.
-    in_each_graph: bool,
+    /// The variable of the GRAPH that it is inside of.
+    graph: Option<&'q Variable>,
 }
 
-fn of_pattern(pattern: &GraphPattern, place: Place) -> Option<&'static str> {
+fn of_pattern<'q>(pattern: &'q GraphPattern, place: Place<'q>) -> Option<&'static str> {
     let fed = Place {
         is_fed: true,
         ..place
@@ -80,9 +82,15 @@ fn of_pattern(pattern: &GraphPattern, place: Place) -> Option<&'static str> {
             if matches!(name, NamedNodePattern::Variable(_)) && place.in_graph {
                 return Some("GRAPH inside GRAPH");
             }
+            if !reads_graph(inner) {
+                return Some("GRAPH around VALUES has no graph");
+            }
             let inside = Place {
                 in_graph: true,
-                in_each_graph: matches!(name, NamedNodePattern::Variable(_)),
+                graph: match name {
+                    NamedNodePattern::Variable(variable) => Some(variable),
+                    NamedNodePattern::NamedNode(_) => None,
+                },
                 ..place
             };
             of_pattern(inner, inside)
@@ -94,7 +102,26 @@ fn of_pattern(pattern: &GraphPattern, place: Place) -> Option<&'static str> {
     }
 }
 
-fn of_modifier(pattern: &GraphPattern, place: Place) -> Option<&'static str> {
+/// Whether each solution of a pattern comes from a part that looks at the graph; the empty pattern does.
+fn reads_graph(pattern: &GraphPattern) -> bool {
+    match pattern {
+        GraphPattern::Bgp { .. } | GraphPattern::Path { .. } => true,
+        GraphPattern::Join { left, right } => reads_graph(left) || reads_graph(right),
+        GraphPattern::Union { left, right } => reads_graph(left) && reads_graph(right),
+        GraphPattern::LeftJoin { left, .. } | GraphPattern::Minus { left, .. } => reads_graph(left),
+        GraphPattern::Filter { inner, .. }
+        | GraphPattern::Extend { inner, .. }
+        | GraphPattern::OrderBy { inner, .. }
+        | GraphPattern::Project { inner, .. }
+        | GraphPattern::Distinct { inner }
+        | GraphPattern::Reduced { inner }
+        | GraphPattern::Slice { inner, .. }
+        | GraphPattern::Group { inner, .. } => reads_graph(inner),
+        _ => false,
+    }
+}
+
+fn of_modifier<'q>(pattern: &'q GraphPattern, place: Place<'q>) -> Option<&'static str> {
     match pattern {
         GraphPattern::OrderBy { inner, expression } => {
             let keys = expression.iter().find_map(|key| match key {
@@ -105,17 +132,23 @@ fn of_modifier(pattern: &GraphPattern, place: Place) -> Option<&'static str> {
         GraphPattern::Group {
             inner, aggregates, ..
         } => place
-            .in_each_graph
-            .then_some("a subselect inside GRAPH ?g groups all graphs together")
+            .graph
+            .is_some()
+            .then_some(SUBSELECT_IN_GRAPH)
             .or_else(|| {
                 let mut aggregates = aggregates.iter();
                 aggregates.find_map(|(_, aggregate)| of_aggregate(aggregate, place))
             })
             .or_else(|| of_pattern(inner, place)),
         GraphPattern::Reduced { .. } => Some("REDUCED drops some duplicates, as it may"),
-        GraphPattern::Project { inner, .. }
-        | GraphPattern::Distinct { inner }
-        | GraphPattern::Slice { inner, .. } => of_pattern(inner, place),
+        GraphPattern::Project { inner, variables } => match place.graph {
+            Some(graph) if !variables.contains(graph) => Some(SUBSELECT_IN_GRAPH),
+            _ => of_pattern(inner, place),
+        },
+        GraphPattern::Slice { .. } if place.graph.is_some() => Some(SUBSELECT_IN_GRAPH),
+        GraphPattern::Distinct { inner } | GraphPattern::Slice { inner, .. } => {
+            of_pattern(inner, place)
+        }
         _ => None,
     }
 }
@@ -154,7 +187,7 @@ fn has_alternative(path: &PropertyPathExpression) -> bool {
     }
 }
 
-fn of_aggregate(aggregate: &AggregateExpression, place: Place) -> Option<&'static str> {
+fn of_aggregate<'q>(aggregate: &'q AggregateExpression, place: Place<'q>) -> Option<&'static str> {
     match aggregate {
         AggregateExpression::CountSolutions { distinct: true } => Some(
             "COUNT(DISTINCT *) counts solutions that differ in a blank node of the pattern only",
@@ -202,8 +235,8 @@ fn is_long_number(expression: &Expression) -> bool {
         if literal.value().bytes().filter(u8::is_ascii_digit).count() >= 18)
 }
 
-fn of_expression(expression: &Expression, place: Place) -> Option<&'static str> {
-    let many = |list: &[Expression]| list.iter().find_map(|e| of_expression(e, place));
+fn of_expression<'q>(expression: &'q Expression, place: Place<'q>) -> Option<&'static str> {
+    let many = |list: &'q [Expression]| list.iter().find_map(|e| of_expression(e, place));
     match expression {
         Expression::Greater(a, b)
         | Expression::GreaterOrEqual(a, b)
@@ -275,6 +308,14 @@ mod tests {
         ));
         assert!(is_known(
             "SELECT * { GRAPH ?g { SELECT (COUNT(*) AS ?n) { ?s ?p ?o } } }"
+        ));
+        assert!(is_known("SELECT * { GRAPH ?g { SELECT ?s { ?s ?p ?o } } }"));
+        assert!(!is_known(
+            "SELECT * { GRAPH ?g { SELECT ?s ?g { ?s ?p ?o } } }"
+        ));
+        assert!(is_known("SELECT * { GRAPH ?g { VALUES ?x { 1 2 } } }"));
+        assert!(!is_known(
+            "SELECT * { GRAPH ?g { ?s ?p ?x VALUES ?x { 1 2 } } }"
         ));
         assert!(!is_known("SELECT * { ?s <http://a/p>+ ?o }"));
         assert!(is_known("SELECT * { <http://a/s> <http://a/p>* ?o }"));

@@ -6,36 +6,32 @@
 //! [`Numbers::ByValue`](crate::bag::Numbers::ByValue). Cost: the dataset is indexed anew per call.
 
 use crate::dataset::{Answer, Dataset};
-use oxigraph::sparql::{QueryEvaluationError, QueryResults, SparqlEvaluator, SparqlSyntaxError};
-use oxigraph::store::{StorageError, Store};
+use oxigraph::sparql::{QueryEvaluationError, QueryResults, SparqlEvaluator};
+use spargebra::Query;
 use std::collections::HashSet;
 
-/// Why Oxigraph has no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum OxigraphError {
-    /// The query is not SPARQL.
-    #[error("oxigraph cannot parse the query: {0}")]
-    Syntax(#[from] SparqlSyntaxError),
-    /// The query could not be evaluated.
-    #[error("oxigraph cannot evaluate the query: {0}")]
-    Evaluation(#[from] QueryEvaluationError),
+/// Evaluates a query over a dataset.
+pub fn evaluate(dataset: &Dataset, query: &Query) -> Result<Answer, QueryEvaluationError> {
+    evaluate_by(SparqlEvaluator::new(), dataset, query)
 }
 
-/// The dataset as Oxigraph gives it back when it has kept values: numbers and dates in canonical form.
-///
-/// `STR(?x)` of a term that was read gives that form too, where the standard wants the lexical form.
-pub fn with_canonical_values(dataset: &Dataset) -> Result<Dataset, StorageError> {
-    let store = Store::new()?;
-    store.extend(dataset.quads().iter().cloned())?;
-    let quads = store.iter().collect::<Result<Vec<_>, _>>()?;
-    Ok(Dataset::from_quads(quads))
+/// As [`evaluate`], with the plan that is the query as it stands.
+pub fn evaluate_unoptimized(
+    dataset: &Dataset,
+    query: &Query,
+) -> Result<Answer, QueryEvaluationError> {
+    let evaluator = SparqlEvaluator::new().without_optimizations();
+    evaluate_by(evaluator, dataset, query)
 }
 
-/// Evaluates a query text over a dataset.
-pub fn evaluate(dataset: &Dataset, query: &str) -> Result<Answer, OxigraphError> {
+fn evaluate_by(
+    evaluator: SparqlEvaluator,
+    dataset: &Dataset,
+    query: &Query,
+) -> Result<Answer, QueryEvaluationError> {
     let quads: oxrdf::Dataset = dataset.quads().iter().cloned().collect();
-    let results = SparqlEvaluator::new()
-        .parse_query(query)?
+    let results = evaluator
+        .for_query(query.clone())
         .on_queryable_dataset(&quads)
         .execute()?;
     Ok(match results {

@@ -226,16 +226,10 @@ impl Number {
         }
     }
 
-    /// The cast to `xsd:decimal`. A double with a fraction is taken to 18 digits after the point, a
-    /// whole one and one beyond that range exactly; infinities and NaN have none.
+    /// The cast to `xsd:decimal`: the same value, since decimals are as long as the binary fraction of a float or
+    /// double needs; infinities and NaN have none.
     pub fn to_decimal(&self) -> Option<Self> {
-        let from_double = |value: f64| {
-            let near: Option<Decimal> = Double::from(value).try_into().ok();
-            match near {
-                Some(near) if value.fract() != 0.0 => Some(Self::Decimal(near)),
-                _ => Exact::from_f64(value).map(Self::from_decimal),
-            }
-        };
+        let from_double = |value: f64| Exact::from_f64(value).map(Self::from_decimal);
         match self {
             Self::Float(n) => from_double(f32::from(*n).into()),
             Self::Double(n) => from_double((*n).into()),

@@ -200,8 +200,12 @@ pub(crate) fn as_union(
     }
     if let [_] = branches[..] {
         let only = branches.remove(0);
+        // The conditions are about the rows of the whole group, also those on slots of the arm.
+        let filters = std::mem::take(&mut rewritten.filters);
         let joined = hoist_left_join::join(planner, Logical::Group(rewritten), only);
-        return Ok(Some(joined.into_group()));
+        let mut joined = joined.into_group();
+        joined.filters.extend(filters);
+        return Ok(Some(joined));
     }
     rewritten.children.push(if branches.is_empty() {
         Logical::Empty

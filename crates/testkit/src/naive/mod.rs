@@ -34,7 +34,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 
 pub(crate) use number::Number;
-pub(crate) use value::order;
+pub(crate) use value::{is_number_or_boolean_by_name, order};
 
 /// A partial mapping from variable names to terms.
 ///

@@ -233,6 +233,8 @@ proptest! {
         prop_assert_eq!(Exact::from_f64(value), expected.clone());
         if let Some(expected) = expected {
             prop_assert_eq!(expected.to_f64(), value);
+            let decimal = Number::Double(value.into()).to_decimal();
+            prop_assert_eq!(text(decimal), expected.to_string());
             let integer = Number::Double(value.into()).to_integer();
             prop_assert_eq!(text(integer), expected.rounded(Rounding::Truncate).to_string());
         }
