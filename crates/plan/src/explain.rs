@@ -4,8 +4,8 @@
 //! are `?name`. With a profile each line has the actual rows and milliseconds too.
 
 use crate::physical::{
-    Constant, Endpoint, Expr, Graphs, JoinKind, Node, Op, PathPattern, Pattern, Plan, Position,
-    QuadCount, ServicePattern, Slot, Star, StarAccess, StarEntry,
+    Aggregate, Constant, Endpoint, Expr, Graphs, JoinKind, Node, Op, PathPattern, Pattern, Plan,
+    Position, QuadCount, ServicePattern, Slot, Star, StarAccess, StarEntry,
 };
 use crate::statistics::Statistics;
 use basalt_rdf::TermId;
@@ -204,24 +204,45 @@ impl Printer<'_> {
             }
             Op::Group {
                 keys, aggregates, ..
+            } => format!(
+                "Group by {}: {}",
+                self.slots(keys),
+                self.aggregates(aggregates)
+            ),
+            Op::GroupThrough {
+                via,
+                keys,
+                aggregates,
+                without,
+                ..
             } => {
-                let aggregates = aggregates.iter().map(|aggregate| {
-                    let distinct = if aggregate.distinct { "distinct " } else { "" };
-                    let argument = aggregate
-                        .argument
-                        .as_ref()
-                        .map_or("*".to_owned(), |e| self.expr(e));
-                    let function = &aggregate.function;
-                    format!(
-                        "{} := {function:?}({distinct}{argument})",
-                        self.slot(aggregate.slot)
-                    )
-                });
-                let aggregates: Vec<String> = aggregates.collect();
-                format!("Group by {}: {}", self.slots(keys), aggregates.join(", "))
+                let less = if without.is_some() {
+                    "without"
+                } else {
+                    "through"
+                };
+                let (keys, via) = (self.slots(keys), self.slots(via));
+                let aggregates = self.aggregates(aggregates);
+                format!("GroupThrough by {keys} {less} {via}: {aggregates}")
             }
             _ => "Union".to_owned(),
         }
+    }
+
+    fn aggregates(&self, aggregates: &[Aggregate]) -> String {
+        let aggregates = aggregates.iter().map(|aggregate| {
+            let distinct = if aggregate.distinct { "distinct " } else { "" };
+            let argument = aggregate
+                .argument
+                .as_ref()
+                .map_or("*".to_owned(), |e| self.expr(e));
+            let function = &aggregate.function;
+            format!(
+                "{} := {function:?}({distinct}{argument})",
+                self.slot(aggregate.slot)
+            )
+        });
+        aggregates.collect::<Vec<_>>().join(", ")
     }
 
     fn count_scan(&self, pattern: &Pattern, key: Option<Slot>, counts: &[QuadCount]) -> String {

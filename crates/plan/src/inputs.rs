@@ -35,6 +35,15 @@ impl Op {
             | Self::MergeJoin { left, right, .. }
             | Self::LateralJoin { left, right }
             | Self::Minus { left, right, .. } => vec![left, right],
+            Self::GroupThrough {
+                rows,
+                pairs,
+                without,
+                ..
+            } => [&**rows, &**pairs]
+                .into_iter()
+                .chain(without.as_deref())
+                .collect(),
             Self::Union { inputs } => inputs.iter().collect(),
         }
     }
@@ -66,6 +75,15 @@ impl Op {
             | Self::MergeJoin { left, right, .. }
             | Self::LateralJoin { left, right }
             | Self::Minus { left, right, .. } => vec![left, right],
+            Self::GroupThrough {
+                rows,
+                pairs,
+                without,
+                ..
+            } => [&mut **rows, &mut **pairs]
+                .into_iter()
+                .chain(without.as_deref_mut())
+                .collect(),
             Self::Union { inputs } => inputs.iter_mut().collect(),
         }
     }
@@ -82,7 +100,7 @@ impl Op {
             Self::Filter { condition, .. } => vec![condition],
             Self::Extend { expr, .. } => vec![expr],
             Self::OrderBy { keys, .. } => keys.iter_mut().map(|key| &mut key.expr).collect(),
-            Self::Group { aggregates, .. } => aggregates
+            Self::Group { aggregates, .. } | Self::GroupThrough { aggregates, .. } => aggregates
                 .iter_mut()
                 .filter_map(|aggregate| aggregate.argument.as_mut())
                 .collect(),
@@ -102,7 +120,7 @@ impl Op {
             Self::Filter { condition, .. } => vec![condition],
             Self::Extend { expr, .. } => vec![expr],
             Self::OrderBy { keys, .. } => keys.iter().map(|key| &key.expr).collect(),
-            Self::Group { aggregates, .. } => aggregates
+            Self::Group { aggregates, .. } | Self::GroupThrough { aggregates, .. } => aggregates
                 .iter()
                 .filter_map(|aggregate| aggregate.argument.as_ref())
                 .collect(),

@@ -20,7 +20,7 @@ use crate::physical::{
     Aggregate, AggregateFunction, Constant, Expr, JoinKind, Node, Op, Slot, SortKey,
 };
 use crate::planner::{PlanError, Planner, node};
-use crate::rules::{count_scan, distribute_union, rewrite_path};
+use crate::rules::{count_scan, distribute_union, group_through, rewrite_path};
 use crate::slot_set::SlotSet;
 
 /// The slots that the row around an EXISTS or LATERAL provides.
@@ -343,6 +343,7 @@ impl Planner<'_> {
         if let Some(counted) = count_scan::aggregate(self, input, keys, aggregates, outer)? {
             return Ok(counted);
         }
+        let through = group_through::aggregate(self, input, keys, aggregates, outer)?;
         let mut input = self.lower(input, outer)?;
         let mut aggregates = aggregates.to_vec();
         for aggregate in &aggregates {
@@ -386,7 +387,11 @@ impl Planner<'_> {
             keys: keys.to_vec(),
             aggregates,
         };
-        Ok(node(op, schema, certain, groups, cost))
+        let joined = node(op, schema, certain, groups, cost);
+        Ok(match through {
+            Some(through) if through.estimated_cost < joined.estimated_cost => through,
+            _ => joined,
+        })
     }
 
     fn union(&mut self, inputs: &[Logical], outer: &Outer) -> Result<Node, PlanError> {

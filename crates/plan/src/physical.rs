@@ -465,6 +465,23 @@ pub enum Op {
         /// The aggregates.
         aggregates: Vec<Aggregate>,
     },
+    /// GROUP BY over the join of pairs and rows by `via`, without making it: the aggregates of the rows by
+    /// `via`, added up by `keys` for each pair.
+    GroupThrough {
+        /// What is aggregated; has all that the aggregates read.
+        rows: Box<Node>,
+        /// The keys with the `via` of their rows.
+        pairs: Box<Node>,
+        /// The slots that rows and pairs share; certain on both sides.
+        via: Vec<Slot>,
+        /// The grouping slots, of the pairs.
+        keys: Vec<Slot>,
+        /// The aggregates, none of them DISTINCT.
+        aggregates: Vec<Aggregate>,
+        /// If given, distinct rows of the keys: each of them gets the aggregates of all rows but those
+        /// that it has a pair with (the pairs are distinct then), unless none is left.
+        without: Option<Box<Node>>,
+    },
     /// Counts of the quads of one pattern, by one of its slots or all together, from statistics and
     /// inverses (leaf). With a key one row for each value that has quads; without, exactly one row.
     CountScan {

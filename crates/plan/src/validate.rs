@@ -214,6 +214,9 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
         }
         Op::Group {
             keys, aggregates, ..
+        }
+        | Op::GroupThrough {
+            keys, aggregates, ..
         } => {
             let made = aggregates.iter().map(|a| a.slot);
             let slots = keys.iter().copied().chain(made).collect();
@@ -263,6 +266,29 @@ fn check_shape(node: &Node) -> Result<(), String> {
             node,
             "a key is missing",
         ),
+        Op::GroupThrough {
+            rows,
+            pairs,
+            via,
+            keys,
+            without,
+            ..
+        } => {
+            let has =
+                |input: &Node, slots: &[Slot]| slots.iter().all(|s| input.certain.contains(s));
+            ensure(
+                has(rows, via) && has(pairs, via),
+                node,
+                "a via may be unbound",
+            )?;
+            let domain = without.as_deref();
+            ensure(
+                keys.iter().all(|key| pairs.schema.contains(key))
+                    && domain.is_none_or(|domain| has(domain, keys)),
+                node,
+                "a key is missing",
+            )
+        }
         Op::CountScan {
             pattern,
             key,

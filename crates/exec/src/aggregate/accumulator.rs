@@ -65,6 +65,18 @@ impl Accumulator {
         }
     }
 
+    /// No groups, for the same function.
+    pub fn empty(&self) -> Self {
+        match self {
+            Self::Count(_) => Self::Count(Vec::new()),
+            Self::Sum(_) => Self::Sum(Vec::new()),
+            Self::Avg(_) => Self::Avg(Vec::new()),
+            Self::Extreme(wanted, _) => Self::Extreme(*wanted, Vec::new()),
+            Self::Sample(_) => Self::Sample(Vec::new()),
+            Self::Concat(separator, _, _) => Self::Concat(separator.clone(), Vec::new(), 0),
+        }
+    }
+
     /// Makes empty states up to this number of groups.
     pub fn resize(&mut self, count: usize) {
         match self {
@@ -139,15 +151,12 @@ impl Accumulator {
                 }
             }
             (Self::Sum(states), Self::Sum(more)) | (Self::Avg(states), Self::Avg(more)) => {
-                at.zip(more)
+                at.zip(&more)
                     .for_each(|(group, state)| states[group].merge(state));
             }
             (Self::Extreme(wanted, states), Self::Extreme(_, more)) => {
-                for (group, state) in at.zip(more) {
-                    if state.failed || state.id != 0 {
-                        let id = if state.failed { 0 } else { state.id };
-                        states[group].add(id, *wanted, cx)?;
-                    }
+                for (group, state) in at.zip(&more) {
+                    states[group].merge(state, *wanted, cx)?;
                 }
             }
             (Self::Concat(separator, states, bytes), Self::Concat(_, more, more_bytes)) => {
@@ -156,13 +165,65 @@ impl Accumulator {
                     *bytes += states[group].merge(state, separator);
                 }
             }
-            _ => {
-                return Err(ExecError::Internal(
-                    "partial aggregates of two queries".to_owned(),
-                ));
-            }
+            _ => return Err(no_states()),
         }
         Ok(())
+    }
+
+    /// Adds states of another, which stays as it is: state `from` to group `to`, for each pair.
+    pub fn add_states(
+        &mut self,
+        other: &Self,
+        pairs: &[(u32, u32)],
+        cx: &Context,
+    ) -> Result<(), ExecError> {
+        let pairs = pairs.iter().map(|&(from, to)| (from as usize, to as usize));
+        match (self, other) {
+            (Self::Count(counts), Self::Count(more)) => {
+                pairs.for_each(|(from, to)| counts[to] += more[from]);
+            }
+            (Self::Sum(states), Self::Sum(more)) | (Self::Avg(states), Self::Avg(more)) => {
+                pairs.for_each(|(from, to)| states[to].merge(&more[from]));
+            }
+            (Self::Extreme(wanted, states), Self::Extreme(_, more)) => {
+                for (from, to) in pairs {
+                    states[to].merge(&more[from], *wanted, cx)?;
+                }
+            }
+            _ => return Err(no_states()),
+        }
+        Ok(())
+    }
+
+    /// Takes the first state of `part` away from this one's first. Only counts, sums and averages can be
+    /// taken away.
+    pub fn subtract(&mut self, part: &Self, group: usize) -> Result<(), ExecError> {
+        match (self, part) {
+            (Self::Count(counts), Self::Count(less)) => counts[0] -= less[group],
+            (Self::Sum(states), Self::Sum(less)) | (Self::Avg(states), Self::Avg(less)) => {
+                states[0].subtract(&less[group]);
+            }
+            _ => return Err(no_states()),
+        }
+        Ok(())
+    }
+
+    /// The states, for counts.
+    pub fn counts(&self) -> &[u64] {
+        match self {
+            Self::Count(counts) => counts,
+            _ => &[],
+        }
+    }
+
+    /// A copy of counts, sums or averages.
+    pub fn copied(&self) -> Result<Self, ExecError> {
+        match self {
+            Self::Count(counts) => Ok(Self::Count(counts.clone())),
+            Self::Sum(states) => Ok(Self::Sum(states.clone())),
+            Self::Avg(states) => Ok(Self::Avg(states.clone())),
+            _ => Err(no_states()),
+        }
     }
 
     /// The results by group, 0 for unbound.
@@ -203,7 +264,19 @@ impl Accumulator {
     }
 }
 
+fn no_states() -> ExecError {
+    ExecError::Internal("partial aggregates that do not go together".to_owned())
+}
+
 impl Extreme {
+    fn merge(&mut self, other: &Self, wanted: Ordering, cx: &Context) -> Result<(), ExecError> {
+        match other {
+            Self { failed: true, .. } => self.add(0, wanted, cx),
+            Self { id: 0, .. } => Ok(()),
+            Self { id, .. } => self.add(*id, wanted, cx),
+        }
+    }
+
     /// Of equal values the first stays.
     fn add(&mut self, id: u64, wanted: Ordering, cx: &Context) -> Result<(), ExecError> {
         if id == 0 {

@@ -78,6 +78,15 @@ impl GroupTable {
         group
     }
 
+    /// The number of a key's group, if there is one.
+    pub fn find(&self, key: &[u64]) -> Option<u32> {
+        debug_assert_eq!(key.len(), self.width);
+        let found = self
+            .table
+            .find(hash_ids(key), |&group| self.key(group as usize) == key);
+        found.copied()
+    }
+
     /// The keys as columns.
     pub fn into_columns(self) -> Vec<Vec<u64>> {
         let column = |idx| (0..self.count).map(|group| self.key(group)[idx]).collect();

@@ -13,7 +13,9 @@
 
 mod accumulator;
 mod distinct;
+mod float_sum;
 mod group_table;
+mod group_through;
 mod sum;
 
 use crate::batch::Batch;
@@ -24,6 +26,8 @@ use accumulator::Accumulator;
 use basalt_plan::physical::{Aggregate, AggregateFunction, Slot};
 use distinct::{DistinctRows, DistinctValues};
 use group_table::GroupTable;
+
+pub use group_through::Through;
 
 /// One aggregate of the query and its states.
 struct Column {
@@ -77,6 +81,15 @@ impl Aggregator {
             aggregator.grow();
         }
         Ok(aggregator)
+    }
+
+    /// The same with keys read from columns of another schema.
+    pub fn with_keys_of(mut self, keys: &[Slot], schema: &[Slot]) -> Self {
+        self.keys = keys
+            .iter()
+            .map(|key| schema.iter().position(|slot| slot == key))
+            .collect();
+        self
     }
 
     /// Adds rows.

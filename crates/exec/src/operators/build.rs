@@ -4,6 +4,7 @@
 //! what they share: the morsels of scans and the finished hash tables, by node id.
 
 mod correlated;
+mod through;
 
 use super::hash_join::{HashJoin, JoinShape};
 use super::join_table::JoinTable;
@@ -14,7 +15,6 @@ use super::{
     order_by, path_join, pattern_join, pattern_scan, project, rows, service, slice, slice_per,
     union,
 };
-use crate::aggregate::Aggregator;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
@@ -298,14 +298,11 @@ impl Build {
                 let (build, input) = (self.clone(), input.clone());
                 let (keys, aggregates) = (keys.clone(), aggregates.clone());
                 let collect: group::Collect = Box::new(move |cx| {
-                    let make = || Aggregator::new(&aggregates, &keys, &input.schema, cx);
-                    let mut sinks = drain(&input, &build, cx, make)?.into_iter();
-                    let mut groups = sinks.next().map_or_else(make, Ok)?;
-                    sinks.try_for_each(|more| groups.merge(more, cx))?;
-                    Ok(groups)
+                    group::aggregate(&input, &keys, &aggregates, &build, cx)?.finish(cx)
                 });
                 Box::new(group::Group::new(collect, columns_of(&node.schema, &made)))
             }
+            Op::GroupThrough { .. } => self.group_through(node)?,
             Op::Union { inputs } => self.union(inputs, &node.schema)?,
             other => return Err(ExecError::Internal(format!("no operator for {other:?}"))),
         })

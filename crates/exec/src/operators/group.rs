@@ -4,12 +4,14 @@
 //! Memory: one entry per group and aggregate.
 
 use super::Operator;
+use super::build::Build;
 use super::output::Output;
-use super::pipeline::Sink;
+use super::pipeline::{Sink, drain};
 use crate::aggregate::Aggregator;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use basalt_plan::physical::{Aggregate, Node, Slot};
 
 impl Sink for Aggregator {
     fn push(&mut self, batch: &Batch, cx: &Context) -> Result<(), ExecError> {
@@ -17,13 +19,28 @@ impl Sink for Aggregator {
     }
 }
 
-/// What a `Group` reads its rows from, once.
-pub type Collect = Box<dyn FnOnce(&Context) -> Result<Aggregator, ExecError> + Send>;
+/// Makes the groups, once.
+pub type Collect = Box<dyn FnOnce(&Context) -> Result<Batch, ExecError> + Send>;
+
+/// The aggregates of all rows of a node, read on several threads where that pays.
+pub fn aggregate(
+    input: &Node,
+    keys: &[Slot],
+    aggregates: &[Aggregate],
+    build: &Build,
+    cx: &Context,
+) -> Result<Aggregator, ExecError> {
+    let make = || Aggregator::new(aggregates, keys, &input.schema, cx);
+    let mut sinks = drain(input, build, cx, make)?.into_iter();
+    let mut groups = sinks.next().map_or_else(make, Ok)?;
+    sinks.try_for_each(|more| groups.merge(more, cx))?;
+    Ok(groups)
+}
 
 /// The operator; see the [module documentation](self).
 pub struct Group {
     collect: Option<Collect>,
-    /// The aggregator's column for each output column.
+    /// The groups' column for each output column.
     columns: Vec<Option<usize>>,
     output: Output,
 }
@@ -42,8 +59,7 @@ impl Group {
 impl Operator for Group {
     fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
         if let Some(collect) = self.collect.take() {
-            let groups = collect(cx)?.finish(cx)?;
-            self.output.put(groups.select_columns(&self.columns));
+            self.output.put(collect(cx)?.select_columns(&self.columns));
         }
         Ok(self.output.take(cx))
     }

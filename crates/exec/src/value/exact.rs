@@ -117,6 +117,17 @@ impl Exact {
         Self::new(mantissa, scale)
     }
 
+    /// `mantissa` divided by two to the power of `fraction_bits`; `None` beyond the limit.
+    pub fn from_binary(mantissa: i128, fraction_bits: u32) -> Option<Self> {
+        let spare = mantissa.trailing_zeros().min(fraction_bits);
+        let scale = fraction_bits - spare;
+        // m / 2^k is m * 5^k / 10^k.
+        Self::new(
+            BigInt::from(mantissa >> spare) * BigInt::from(5).pow(scale),
+            scale,
+        )
+    }
+
     /// The exact value of a double; `None` for infinities and NaN.
     pub fn from_f64(value: f64) -> Option<Self> {
         const FRACTION_BITS: u32 = 52;

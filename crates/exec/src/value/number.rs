@@ -161,6 +161,16 @@ impl Number {
         }
     }
 
+    /// Whether it is an `xsd:decimal`.
+    pub fn is_decimal(&self) -> bool {
+        matches!(self, Self::Decimal(_) | Self::LongDecimal(_))
+    }
+
+    /// Whether it is the integer zero.
+    pub fn is_integer_zero(&self) -> bool {
+        matches!(self, Self::Integer(n) if i64::from(*n) == 0)
+    }
+
     /// The value of an integer or decimal.
     fn exact(&self) -> Option<Cow<'_, Exact>> {
         match self {

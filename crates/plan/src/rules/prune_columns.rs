@@ -33,7 +33,7 @@ fn prune(node: &mut Node, required: &SlotSet) {
         prune(node, required);
         return;
     }
-    if let Op::Group { aggregates, .. } = &mut node.op {
+    if let Op::Group { aggregates, .. } | Op::GroupThrough { aggregates, .. } = &mut node.op {
         aggregates.retain(|aggregate| required.contains(aggregate.slot));
     }
     if let Op::CountScan { counts, .. } = &mut node.op {
@@ -106,6 +106,20 @@ fn prune_inputs(op: &mut Op, needed: &SlotSet, required: &SlotSet, schema: &[Slo
             keys,
             aggregates,
         } => prune_group_input(input, keys, aggregates),
+        Op::GroupThrough {
+            rows,
+            pairs,
+            via,
+            keys,
+            aggregates,
+            without,
+        } => {
+            prune_group_input(rows, via, aggregates);
+            prune(pairs, &SlotSet::of(keys).union(SlotSet::of(via)));
+            if let Some(domain) = without {
+                prune(domain, &SlotSet::of(keys));
+            }
+        }
         Op::Project { input } => {
             let kept = SlotSet::of(schema).intersect(*required);
             prune(input, &kept);
@@ -210,6 +224,9 @@ fn set_schema(node: &mut Node, required: &SlotSet) {
             .chain(std::iter::once(*slot))
             .collect(),
         Op::Group {
+            keys, aggregates, ..
+        }
+        | Op::GroupThrough {
             keys, aggregates, ..
         } => keys
             .iter()

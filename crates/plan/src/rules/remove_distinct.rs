@@ -49,7 +49,7 @@ pub(crate) fn distinct(planner: &Planner<'_>, input: Logical) -> Logical {
 }
 
 /// Whether no two rows of the plan are equal, for certain.
-fn is_distinct(plan: &Logical) -> bool {
+pub(crate) fn is_distinct(plan: &Logical) -> bool {
     match plan {
         Logical::Distinct { .. } | Logical::Aggregate { .. } => true,
         Logical::Filter { input, .. }

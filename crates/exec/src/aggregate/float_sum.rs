@@ -1,0 +1,200 @@
+//! `FloatSum`: sums of floats and doubles without rounding.
+//!
+//! ```text
+//! units   128-bit count of 2^-64: every value that is a multiple of it, up to 2^62
+//! rest    all other finite values, as an exact decimal (rare: under 2^-12 or huge)
+//! ```
+//!
+//! Exact sums do not depend on the order of rows or threads, and taking a part away again leaves just
+//! the sum of the others. The result is rounded once. Cost: a shift and an addition of two words.
+
+use crate::value::Exact;
+
+/// Bits after the point of a unit.
+const UNIT_BITS: i32 = 64;
+/// Bits of the significand of a double, the hidden one included.
+const SIGNIFICAND_BITS: i32 = 53;
+/// Values from here on go to the rest: 2^62, so that a sum of two is still in range.
+const UNITS_LIMIT: f64 = 4_611_686_018_427_387_904.0;
+
+/// The exact sum of finite values; see the [module documentation](self).
+#[derive(Clone, Default)]
+pub struct FloatSum {
+    units: i128,
+    rest: Option<Box<Exact>>,
+}
+
+impl FloatSum {
+    /// Adds a finite value; `None` if the sum has too many digits.
+    #[inline]
+    pub fn add(&mut self, value: f64) -> Option<()> {
+        match to_units(value).and_then(|units| self.units.checked_add(units)) {
+            Some(sum) => {
+                self.units = sum;
+                Some(())
+            }
+            None => self.add_rest(&Exact::from_f64(value)?),
+        }
+    }
+
+    /// Adds another sum; `None` if the sum has too many digits.
+    pub fn merge(&mut self, other: &Self) -> Option<()> {
+        if let Some(rest) = &other.rest {
+            self.add_rest(rest)?;
+        }
+        match self.units.checked_add(other.units) {
+            Some(sum) => self.units = sum,
+            None => self.add_rest(&exact_units(other.units)?)?,
+        }
+        Some(())
+    }
+
+    /// Takes away a sum that is part of this one; `None` if the difference has too many digits.
+    pub fn subtract(&mut self, part: &Self) -> Option<()> {
+        if let Some(rest) = &part.rest {
+            self.add_rest(&Exact::from(0).checked_subtract(rest)?)?;
+        }
+        match self.units.checked_sub(part.units) {
+            Some(difference) => self.units = difference,
+            None => {
+                let units = Exact::from(0).checked_subtract(&exact_units(part.units)?)?;
+                self.add_rest(&units)?;
+            }
+        }
+        Some(())
+    }
+
+    /// The sum as the nearest double, if it needs no decimals.
+    pub fn to_f64(&self) -> Option<f64> {
+        // The conversion rounds to nearest, and dividing by a power of two that is in range is exact.
+        let units = self.units as f64 / 2_f64.powi(UNIT_BITS);
+        self.rest.is_none().then_some(units)
+    }
+
+    /// The sum as the nearest float, if it needs no decimals.
+    pub fn to_f32(&self) -> Option<f32> {
+        let units = self.units as f32 / 2_f32.powi(UNIT_BITS);
+        self.rest.is_none().then_some(units)
+    }
+
+    /// The sum as a decimal; `None` if it has too many digits.
+    pub fn to_exact(&self) -> Option<Exact> {
+        let units = exact_units(self.units)?;
+        match &self.rest {
+            None => Some(units),
+            Some(rest) => units.checked_add(rest),
+        }
+    }
+
+    fn add_rest(&mut self, value: &Exact) -> Option<()> {
+        let sum = match &self.rest {
+            None => value.clone(),
+            Some(rest) => rest.checked_add(value)?,
+        };
+        self.rest = (!sum.is_zero()).then(|| Box::new(sum));
+        Some(())
+    }
+}
+
+/// The value in units, if it is a whole number of them and in range.
+#[inline]
+fn to_units(value: f64) -> Option<i128> {
+    if value.abs() >= UNITS_LIMIT {
+        return None;
+    }
+    let bits = value.to_bits();
+    let exponent = (bits >> (SIGNIFICAND_BITS - 1) & 0x7FF) as i32;
+    let fraction = bits & ((1 << (SIGNIFICAND_BITS - 1)) - 1);
+    if exponent == 0 {
+        // Zeros; the subnormal ones are far below a unit.
+        return (fraction == 0).then_some(0);
+    }
+    let significand = i128::from(fraction | 1 << (SIGNIFICAND_BITS - 1));
+    // value = significand * 2^(exponent - 1075)
+    let shift = exponent - 1075 + UNIT_BITS;
+    let units = if shift >= 0 {
+        significand << shift
+    } else if significand.trailing_zeros() as i32 >= -shift {
+        significand >> -shift
+    } else {
+        return None;
+    };
+    Some(if value.is_sign_negative() {
+        -units
+    } else {
+        units
+    })
+}
+
+/// A number of units as a decimal: `n / 2^64` is `n * 5^64 / 10^64`.
+fn exact_units(units: i128) -> Option<Exact> {
+    Exact::from_binary(units, UNIT_BITS.unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sum(values: &[f64]) -> FloatSum {
+        let mut sum = FloatSum::default();
+        for &value in values {
+            sum.add(value).expect("few digits");
+        }
+        sum
+    }
+
+    /// Finite doubles: all of them, and many of everyday size.
+    fn finite() -> impl Strategy<Value = f64> {
+        prop_oneof![
+            any::<i32>().prop_map(|cents| f64::from(cents) / 100.0),
+            any::<f32>().prop_map(f64::from),
+            -1e-3..1e-3,
+            any::<f64>(),
+        ]
+        .prop_filter("finite", |value| value.is_finite())
+    }
+
+    fn exact(values: &[f64]) -> Exact {
+        let add = |sum: Exact, value: &f64| {
+            let value = Exact::from_f64(*value).expect("finite");
+            sum.checked_add(&value).expect("few digits")
+        };
+        values.iter().fold(Exact::from(0), add)
+    }
+
+    proptest! {
+        #[test]
+        fn sums_are_exact(values in prop::collection::vec(finite(), 0..20)) {
+            let (sum, exact) = (sum(&values), exact(&values));
+            prop_assert_eq!(sum.to_exact().expect("few digits"), exact.clone());
+            if let Some(double) = sum.to_f64() {
+                prop_assert_eq!(double, exact.to_f64());
+            }
+            if let Some(float) = sum.to_f32() {
+                prop_assert_eq!(float, exact.to_f32());
+            }
+        }
+
+        #[test]
+        fn parts_merge_and_can_be_taken_away(
+            first in prop::collection::vec(finite(), 0..12),
+            second in prop::collection::vec(finite(), 0..12),
+        ) {
+            let mut all = sum(&first);
+            all.merge(&sum(&second)).expect("few digits");
+            let both = [first.as_slice(), &second].concat();
+            prop_assert_eq!(all.to_exact(), sum(&both).to_exact());
+            all.subtract(&sum(&second)).expect("few digits");
+            prop_assert_eq!(all.to_exact(), sum(&first).to_exact());
+        }
+    }
+
+    #[test]
+    fn everyday_numbers_stay_in_units() {
+        let prices: Vec<f64> = (0..1000).map(|i| f64::from(i) * 9.99).collect();
+        assert!(sum(&prices).rest.is_none());
+        assert!(sum(&[1e300]).rest.is_some() && sum(&[1e-9]).rest.is_some());
+        assert!(sum(&[1e300, -1e300]).rest.is_none());
+    }
+}

@@ -1,0 +1,263 @@
+//! GROUP BY over a join whose aggregates read one side only: aggregated on that side first, then added
+//! up through the other ([`Op::GroupThrough`]).
+//!
+//! Two forms. *Through*: the aggregated patterns are stars that share slots (`via`) with patterns that
+//! hold the keys; the average price by feature needs one state per product and one addition per
+//! (feature, product), not a row for each offer of each. *Without*: distinct keys crossed with rows, less
+//! those for which a pattern exists; what is left is all rows minus those with a partner, so the cross
+//! product is never made (group join and eager aggregation: Yan and Larson, "Eager Aggregation and Lazy
+//! Aggregation", VLDB 1995).
+//!
+//! Applies where no aggregate is DISTINCT; *without* takes only counts, sums and averages, which are
+//! exact and can be taken away again. Slots that sides share are certain on both, so that joining by id
+//! is the join. Nothing may come from around an EXISTS.
+
+use crate::cost_constants::{EMIT_ROW, EXPRESSION, GROUP_ROW};
+use crate::expression::{has_exists, is_volatile, resolve_missing, slots_of, slots_of_all};
+use crate::logical::{JoinGroup, Logical};
+use crate::lower::Outer;
+use crate::physical::{Aggregate, AggregateFunction, Expr, Node, Op, Position, Slot};
+use crate::planner::{PlanError, Planner, node};
+use crate::rules::remove_distinct::is_distinct;
+use crate::slot_set::SlotSet;
+
+/// The parts of a group that is to be made.
+struct Parts {
+    rows: Node,
+    pairs: Node,
+    via: SlotSet,
+    without: Option<Node>,
+}
+
+/// The group, if its aggregates can be taken before the join.
+pub(crate) fn aggregate(
+    planner: &mut Planner<'_>,
+    input: &Logical,
+    keys: &[Slot],
+    aggregates: &[Aggregate],
+    outer: &Outer,
+) -> Result<Option<Node>, PlanError> {
+    let free = planner.rule("group_through") && outer.slots.is_empty();
+    let Logical::Group(group) = input else {
+        return Ok(None);
+    };
+    if !free || keys.is_empty() || aggregates.is_empty() || !aggregates.iter().all(is_plain) {
+        return Ok(None);
+    }
+    let arguments: Vec<Expr> = aggregates
+        .iter()
+        .filter_map(|a| a.argument.clone())
+        .collect();
+    let read = slots_of_all(&arguments);
+    let parts = match without(planner, group, keys, aggregates, &read)? {
+        Some(parts) => Some(parts),
+        None => through(planner, group, keys, &read)?,
+    };
+    Ok(parts.map(|parts| parts.into_node(planner, keys, aggregates)))
+}
+
+fn is_plain(aggregate: &Aggregate) -> bool {
+    let added = matches!(
+        aggregate.function,
+        AggregateFunction::Count
+            | AggregateFunction::Sum
+            | AggregateFunction::Avg
+            | AggregateFunction::Min
+            | AggregateFunction::Max
+    );
+    let argument = aggregate.argument.as_ref();
+    added && !aggregate.distinct && argument.is_none_or(is_pure)
+}
+
+fn is_pure(expr: &Expr) -> bool {
+    !has_exists(expr) && !is_volatile(expr)
+}
+
+/// Distinct keys crossed with rows under one NOT EXISTS over both.
+fn without(
+    planner: &mut Planner<'_>,
+    group: &JoinGroup,
+    keys: &[Slot],
+    aggregates: &[Aggregate],
+    read: &SlotSet,
+) -> Result<Option<Parts>, PlanError> {
+    let can_be_taken_away = aggregates.iter().all(|aggregate| {
+        !matches!(
+            aggregate.function,
+            AggregateFunction::Min | AggregateFunction::Max
+        )
+    });
+    let Some((partners, filters)) = split_not_exists(planner, &group.filters) else {
+        return Ok(None);
+    };
+    let key_set = SlotSet::of(keys);
+    let is_domain = |child: &Logical| {
+        child.schema() == key_set && key_set.is_subset(&child.certain()) && is_distinct(child)
+    };
+    let Some(at) = group.children.iter().position(is_domain) else {
+        return Ok(None);
+    };
+    let mut rows = group.clone();
+    let domain = rows.children.remove(at);
+    rows.filters = filters;
+    let (row_slots, filter_slots) = (rows.schema(), slots_of_all(&rows.filters));
+    let apart = key_set.is_disjoint(&row_slots.union(filter_slots).union(*read));
+    let shared = partners.schema().intersect(key_set.union(row_slots));
+    let via = shared.minus(key_set);
+    let joined = key_set.is_subset(&shared)
+        && !via.is_empty()
+        && shared.is_subset(&partners.certain())
+        && via.is_subset(&rows.certain());
+    if !can_be_taken_away || !apart || !joined || !read.is_subset(&row_slots) {
+        return Ok(None);
+    }
+    let alone = Outer::default();
+    let pairs = Logical::Distinct {
+        input: Box::new(Logical::Project {
+            input: Box::new(Logical::Group(partners)),
+            slots: shared.to_vec(),
+        }),
+    };
+    Ok(Some(Parts {
+        rows: planner.lower(&Logical::Group(rows), &alone)?,
+        pairs: planner.lower(&pairs, &alone)?,
+        via,
+        without: Some(planner.lower(&domain, &alone)?),
+    }))
+}
+
+/// The plain group of the only NOT EXISTS among the conditions, and the other conditions.
+fn split_not_exists(planner: &Planner<'_>, filters: &[Expr]) -> Option<(JoinGroup, Vec<Expr>)> {
+    let (exists, others): (Vec<Expr>, Vec<Expr>) =
+        filters.iter().cloned().partition(|filter| !is_pure(filter));
+    let [Expr::Not(negated)] = exists.as_slice() else {
+        return None;
+    };
+    let Expr::Exists(inside) = &**negated else {
+        return None;
+    };
+    let Logical::Group(partners) = &planner.exists[inside.id] else {
+        return None;
+    };
+    let own = slots_of_all(&partners.filters).is_subset(&partners.schema());
+    let plain = partners.children.is_empty() && partners.paths.is_empty();
+    let pure = partners.filters.iter().all(is_pure);
+    (own && plain && pure).then(|| (partners.clone(), others))
+}
+
+/// Stars that hold the arguments, and patterns that hold the keys.
+fn through(
+    planner: &mut Planner<'_>,
+    group: &JoinGroup,
+    keys: &[Slot],
+    read: &SlotSet,
+) -> Result<Option<Parts>, PlanError> {
+    let simple = group.children.is_empty() && group.paths.is_empty();
+    if !simple || read.is_empty() || !group.filters.iter().all(is_pure) {
+        return Ok(None);
+    }
+    let star = |subject: Position| {
+        let triples = group.triples.iter().filter(move |t| t.subject == subject);
+        triples.fold(SlotSet::default(), |set, t| set.union(t.slots()))
+    };
+    let (rows, pairs): (Vec<_>, Vec<_>) = group
+        .triples
+        .iter()
+        .cloned()
+        .partition(|triple| !star(triple.subject).is_disjoint(read));
+    let mut rows = JoinGroup {
+        triples: rows,
+        ..JoinGroup::default()
+    };
+    let mut pairs = JoinGroup {
+        triples: pairs,
+        ..JoinGroup::default()
+    };
+    let (row_slots, pair_slots) = (rows.schema(), pairs.schema());
+    for filter in &group.filters {
+        let slots = slots_of(filter);
+        if slots.is_subset(&pair_slots) {
+            pairs.filters.push(filter.clone());
+        } else if slots.is_subset(&row_slots) {
+            rows.filters.push(filter.clone());
+        } else {
+            return Ok(None);
+        }
+    }
+    let via = row_slots.intersect(pair_slots);
+    let certain = rows.certain().intersect(pairs.certain());
+    let fits = !via.is_empty()
+        && via.is_subset(&certain)
+        && read.is_subset(&row_slots)
+        && SlotSet::of(keys).is_subset(&pair_slots);
+    if !fits {
+        return Ok(None);
+    }
+    let alone = Outer::default();
+    let pairs = planner.lower(&Logical::Group(pairs), &alone)?;
+    let all = planner.lower(&Logical::Group(rows.clone()), &alone)?;
+    let keys = planner.project(pairs.clone(), via.to_vec());
+    let (found, cost) = (
+        keys.estimated_rows,
+        keys.estimated_cost + keys.estimated_rows * GROUP_ROW,
+    );
+    let seed = planner.pass(keys, found, cost, |input| Op::Distinct { input });
+    let seeded = planner.join_group(&rows, &alone, Some(seed))?;
+    let rows = if seeded.estimated_cost < all.estimated_cost && planner.rule("seed_join") {
+        seeded
+    } else {
+        all
+    };
+    Ok(Some(Parts {
+        rows,
+        pairs,
+        via,
+        without: None,
+    }))
+}
+
+impl Parts {
+    fn into_node(self, planner: &Planner<'_>, keys: &[Slot], aggregates: &[Aggregate]) -> Node {
+        let Self {
+            rows,
+            pairs,
+            via,
+            without,
+        } = self;
+        let mut aggregates = aggregates.to_vec();
+        let available = SlotSet::of(&rows.schema);
+        let mut schema = keys.to_vec();
+        let certain_keys = without.as_ref().unwrap_or(&pairs).certain.clone();
+        let mut certain = SlotSet::of(&certain_keys).intersect(SlotSet::of(keys));
+        for aggregate in &mut aggregates {
+            if let Some(argument) = &mut aggregate.argument {
+                resolve_missing(argument, &available, planner.statistics);
+            }
+            if aggregate.function == AggregateFunction::Count {
+                certain.insert(aggregate.slot);
+            }
+            schema.push(aggregate.slot);
+        }
+        let groups = match &without {
+            Some(domain) => domain.estimated_rows,
+            None => pairs.estimated_rows.powf(0.75).max(1.0),
+        };
+        let inputs = rows.estimated_cost
+            + pairs.estimated_cost
+            + without.as_ref().map_or(0.0, |domain| domain.estimated_cost);
+        let states = aggregates.len() as f64;
+        let cost = inputs
+            + rows.estimated_rows * (GROUP_ROW + EXPRESSION * states)
+            + pairs.estimated_rows * GROUP_ROW * (1.0 + states)
+            + groups * (GROUP_ROW * states + EMIT_ROW);
+        let op = Op::GroupThrough {
+            rows: Box::new(rows),
+            pairs: Box::new(pairs),
+            via: via.to_vec(),
+            keys: keys.to_vec(),
+            aggregates,
+            without: without.map(Box::new),
+        };
+        node(op, schema, certain, groups, cost)
+    }
+}
