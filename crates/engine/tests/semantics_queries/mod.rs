@@ -113,7 +113,7 @@ pub const GRAPHS: &[&str] = &[
     "SELECT * { GRAPH ?g { VALUES ?n { 0 1 } { SELECT (COUNT(*) AS ?n) { ?s :r ?o } } } }",
     "SELECT DISTINCT ?n { GRAPH ?g { SELECT (COUNT(*) AS ?n) { ?s :r ?o } } }",
     "SELECT ?g { GRAPH ?g { SELECT (COUNT(*) AS ?n) { ?s :r ?o } } } ORDER BY DESC(?n) ?g",
-    "SELECT (GROUP_CONCAT(?t) AS ?u) { GRAPH ?g { SELECT (GROUP_CONCAT(STR(?s)) AS ?t) { ?s :q :a } } }",
+    "SELECT (STRLEN(GROUP_CONCAT(?t)) AS ?u) { GRAPH ?g { SELECT (GROUP_CONCAT(STR(?s)) AS ?t) { ?s :q :a } } }",
     "SELECT * { GRAPH ?g { SELECT (MIN(?o) AS ?m) (SAMPLE(?s) AS ?t) { ?s :r ?o } } }",
     "ASK { GRAPH ?g { SELECT (COUNT(*) AS ?n) { ?s :zzz ?o } } FILTER(?g = :g3 && ?n = 0) }",
     "CONSTRUCT { ?g :size ?n } { GRAPH ?g { SELECT (COUNT(*) AS ?n) { ?s ?p ?o } } }",
