@@ -83,6 +83,9 @@ impl LoadSummary {
             self.tables().len(),
             show_count(report.irregular_quads)
         ));
+        if let Some(reason) = report.rewritten {
+            out.push_str(&format!("\nrewrote the store: {reason}"));
+        }
         let phases = report.phases.iter();
         let phases: Vec<String> = phases
             .map(|(phase, time)| format!("{} {:.2} s", phase.name(), time.as_secs_f64()))
@@ -196,6 +199,7 @@ impl LoadSummary {
             "bytes_read_per_second": self.per_second(report.bytes_read),
             "peak_memory_bytes": self.peak_memory,
             "spilled_bytes": report.spilled_bytes,
+            "rewritten": report.rewritten.map(|reason| reason.to_string()),
             "bytes": self.storage.bytes(),
             "bytes_per_quad": self.storage.bytes_per_quad(),
             "files": self.storage.kinds_json(),

@@ -209,24 +209,30 @@ impl Printer<'_> {
                 self.slots(keys),
                 self.aggregates(aggregates)
             ),
-            Op::GroupThrough {
-                via,
-                keys,
-                aggregates,
-                without,
-                ..
-            } => {
-                let less = if without.is_some() {
-                    "without"
-                } else {
-                    "through"
-                };
-                let (keys, via) = (self.slots(keys), self.slots(via));
-                let aggregates = self.aggregates(aggregates);
-                format!("GroupThrough by {keys} {less} {via}: {aggregates}")
-            }
+            Op::GroupThrough { .. } => self.group_through(op),
             _ => "Union".to_owned(),
         }
+    }
+
+    fn group_through(&self, op: &Op) -> String {
+        let Op::GroupThrough {
+            via,
+            keys,
+            aggregates,
+            without,
+            ..
+        } = op
+        else {
+            return String::new();
+        };
+        let less = if without.is_some() {
+            "without"
+        } else {
+            "through"
+        };
+        let (keys, via) = (self.slots(keys), self.slots(via));
+        let aggregates = self.aggregates(aggregates);
+        format!("GroupThrough by {keys} {less} {via}: {aggregates}")
     }
 
     fn aggregates(&self, aggregates: &[Aggregate]) -> String {

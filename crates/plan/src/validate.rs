@@ -168,10 +168,7 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
         Op::StarJoin {
             input, star, kind, ..
         } => joined(input, SlotSet::of(&star.slots()), star_certain(star), kind),
-        Op::PatternScan { pattern } => {
-            let slots = SlotSet::of(&pattern.slots());
-            (slots, slots)
-        }
+        Op::PatternScan { pattern } => twice(SlotSet::of(&pattern.slots())),
         Op::PatternJoin {
             input,
             pattern,
@@ -219,8 +216,7 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
             keys, aggregates, ..
         } => {
             let made = aggregates.iter().map(|a| a.slot);
-            let slots = keys.iter().copied().chain(made).collect();
-            (slots, slots)
+            twice(keys.iter().copied().chain(made).collect())
         }
         Op::CountScan { .. } => (schema(node), schema(node)),
         Op::Union { inputs } => {
@@ -229,6 +225,39 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
             (all.unwrap_or_default(), both.unwrap_or_default())
         }
     }
+}
+
+/// Slots that are in the schema and certain.
+fn twice(slots: SlotSet) -> (SlotSet, SlotSet) {
+    (slots, slots)
+}
+
+/// Rows and pairs meet in slots that both have for certain.
+fn check_group_through(node: &Node) -> Result<(), String> {
+    let Op::GroupThrough {
+        rows,
+        pairs,
+        via,
+        keys,
+        without,
+        ..
+    } = &node.op
+    else {
+        return Ok(());
+    };
+    let has = |input: &Node, slots: &[Slot]| slots.iter().all(|s| input.certain.contains(s));
+    ensure(
+        has(rows, via) && has(pairs, via),
+        node,
+        "a via may be unbound",
+    )?;
+    let domain = without.as_deref();
+    let paired = keys.iter().all(|key| pairs.schema.contains(key));
+    ensure(
+        paired && domain.is_none_or(|domain| has(domain, keys)),
+        node,
+        "a key is missing",
+    )
 }
 
 /// Operators that pass rows through have their input's columns.
@@ -266,29 +295,7 @@ fn check_shape(node: &Node) -> Result<(), String> {
             node,
             "a key is missing",
         ),
-        Op::GroupThrough {
-            rows,
-            pairs,
-            via,
-            keys,
-            without,
-            ..
-        } => {
-            let has =
-                |input: &Node, slots: &[Slot]| slots.iter().all(|s| input.certain.contains(s));
-            ensure(
-                has(rows, via) && has(pairs, via),
-                node,
-                "a via may be unbound",
-            )?;
-            let domain = without.as_deref();
-            ensure(
-                keys.iter().all(|key| pairs.schema.contains(key))
-                    && domain.is_none_or(|domain| has(domain, keys)),
-                node,
-                "a key is missing",
-            )
-        }
+        Op::GroupThrough { .. } => check_group_through(node),
         Op::CountScan {
             pattern,
             key,

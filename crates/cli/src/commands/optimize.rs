@@ -1,6 +1,7 @@
 //! `basalt optimize`: a store written anew, as if all its data had been loaded at once.
 
 use crate::error::CliError;
+use crate::interrupt::unless_stopped;
 use crate::output::message;
 use crate::progress::LoadProgress;
 use crate::values::{show_bytes, show_count};
@@ -30,8 +31,9 @@ impl Optimize {
         let start = Instant::now();
         let database = Database::open(&self.location)?;
         let before = database.snapshot();
-        let progress = LoadProgress::new(None);
-        let report = progress.show_during(|| database.optimize(&progress))?;
+        let progress = LoadProgress::new(&[]);
+        let optimize = || database.optimize(&progress);
+        let report = progress.show_during(|| unless_stopped(&self.location, optimize))??;
         let after = database.snapshot();
         message(&format!(
             "{} quads rewritten in {:.2} s: {} tables before, {} now; {} irregular quads before, {} now; \

@@ -146,10 +146,10 @@ impl Layer<'_> {
         filling.loose_quads(new, &numbers.resources, &mut irregular)?;
         self.quads_of_known_subjects(&numbers, &predicates, &graphs, &mut irregular)?;
         writer.statistics(self.statistics(charsets, &placement, &predicates)?);
-        let mut irregular = match irregular.into_memory() {
-            Ok(quads) => quads,
+        let mut irregular = match irregular.is_in_memory() {
+            true => irregular.into_held(),
             // Merging with those of the old version wants them all.
-            Err(spilled) => spilled.finish()?.merge()?.collect::<Result<_, _>>()?,
+            false => irregular.finish()?.merge()?.collect::<Result<_, _>>()?,
         };
         numbers.finalise_irregular(&mut irregular);
         let count = irregular.len() as u64;

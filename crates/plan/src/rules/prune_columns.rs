@@ -106,20 +106,7 @@ fn prune_inputs(op: &mut Op, needed: &SlotSet, required: &SlotSet, schema: &[Slo
             keys,
             aggregates,
         } => prune_group_input(input, keys, aggregates),
-        Op::GroupThrough {
-            rows,
-            pairs,
-            via,
-            keys,
-            aggregates,
-            without,
-        } => {
-            prune_group_input(rows, via, aggregates);
-            prune(pairs, &SlotSet::of(keys).union(SlotSet::of(via)));
-            if let Some(domain) = without {
-                prune(domain, &SlotSet::of(keys));
-            }
-        }
+        through @ Op::GroupThrough { .. } => prune_group_through(through),
         Op::Project { input } => {
             let kept = SlotSet::of(schema).intersect(*required);
             prune(input, &kept);
@@ -139,6 +126,25 @@ fn prune_service(input: &mut Node, service: &mut ServicePattern, needed: &SlotSe
     prune(input, &needed.union(asked).union(endpoint));
     let wanted = needed.union(SlotSet::of(&input.schema));
     service.ask_only(&|slot| wanted.contains(slot));
+}
+
+/// Rows, pairs and domain have what the operator reads of them.
+fn prune_group_through(op: &mut Op) {
+    if let Op::GroupThrough {
+        rows,
+        pairs,
+        via,
+        keys,
+        aggregates,
+        without,
+    } = op
+    {
+        prune_group_input(rows, via, aggregates);
+        prune(pairs, &SlotSet::of(keys).union(SlotSet::of(via)));
+        if let Some(domain) = without {
+            prune(domain, &SlotSet::of(keys));
+        }
+    }
 }
 
 /// What a group reads; `COUNT(DISTINCT *)` reads everything.
@@ -228,11 +234,7 @@ fn set_schema(node: &mut Node, required: &SlotSet) {
         }
         | Op::GroupThrough {
             keys, aggregates, ..
-        } => keys
-            .iter()
-            .copied()
-            .chain(aggregates.iter().map(|a| a.slot))
-            .collect(),
+        } => group_slots(keys, aggregates),
         Op::Unit | Op::Empty | Op::Values { .. } | Op::GraphNames { .. } => node.schema.clone(),
     };
     node.schema = schema;
@@ -240,6 +242,11 @@ fn set_schema(node: &mut Node, required: &SlotSet) {
     let is_kept = |slot: &&Slot| node.schema.contains(slot);
     let kept = node.sorted_by.iter().take_while(is_kept).count();
     node.sorted_by.truncate(kept);
+}
+
+fn group_slots(keys: &[Slot], aggregates: &[Aggregate]) -> Vec<Slot> {
+    let made = aggregates.iter().map(|aggregate| aggregate.slot);
+    keys.iter().copied().chain(made).collect()
 }
 
 fn node_shell() -> Node {
