@@ -183,10 +183,7 @@ fn write(
     report.duplicates = report.quads_read + report.quads_before - report.quads_stored;
 
     watch.begin(Phase::Discover);
-    let names = ProvisionalNames {
-        predicates: &gathered.predicates,
-        resources: &resources,
-    };
+    let names = ProvisionalNames::new(&gathered, &resources);
     let (charsets, links) = collect(&gathered, &names, &plan.settings, plan.threads);
     let placement = Placement::choose(plan.layout, &charsets, &links, &plan.settings, &names)?;
     drop(links);

@@ -70,10 +70,7 @@ pub(crate) fn append(
     let split = split(gathered, &known, old, plan.threads)?;
 
     watch.begin(Phase::Discover);
-    let names = ProvisionalNames {
-        predicates: &split.new.predicates,
-        resources: &resources,
-    };
+    let names = ProvisionalNames::new(&split.new, &resources);
     let (charsets, links) = collect(&split.new, &names, &plan.settings, plan.threads);
     let context = parts::Context {
         old,
@@ -190,11 +187,8 @@ impl Layer<'_> {
             ..Schema::default()
         };
         let mut all = statistics(charsets, &schema, predicates);
-        let names = ProvisionalNames {
-            predicates: &self.split.new.predicates,
-            resources: self.resources,
-        };
         let late = &self.split.late;
+        let names = ProvisionalNames::new(late, self.resources);
         let (charsets, _) = collect(late, &names, &self.plan.settings, self.plan.threads);
         let schema = Schema {
             charset_to_table: vec![None; charsets.sets.len()],
