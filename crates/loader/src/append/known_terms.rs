@@ -4,7 +4,7 @@
 //! while memory is a batch and 4 bytes for each term. Blank nodes are never known: their labels are of
 //! their file.
 
-use basalt_rdf::{TermId, TermView};
+use basalt_rdf::TermId;
 use basalt_store::Dictionary;
 
 use crate::encoder::literal_id;
@@ -14,9 +14,12 @@ use crate::parallel::parallel_map;
 use crate::term_table::FrozenTerms;
 
 /// Terms of a batch: seeking them takes some 10 ms, starting the threads a hundredth of it.
-const BATCH_TERMS: usize = 1 << 15;
-/// Terms that a thread takes at a time.
-const PORTION_TERMS: usize = 1 << 10;
+const BATCH_TERMS: usize = 1 << 16;
+/// Bytes of text that end a batch too.
+const BATCH_BYTES: usize = 16 << 20;
+/// Terms that a thread takes at a time and seeks in the order of the index: the more, the nearer are
+/// neighbours there.
+const PORTION_TERMS: usize = 1 << 14;
 /// The largest ordinal that the numbers of a load hold.
 const ORDINAL_MAX: u64 = UNNUMBERED as u64 - 1;
 
@@ -38,19 +41,27 @@ impl KnownTerms {
     ) -> Result<Self, LoadError> {
         check_room("resources", old.resource_count(), resources.len())?;
         check_room("literals", old.literal_count(), literals.len())?;
-        let find_resource = |kind: u32, text: &str| {
-            if ResourceNumbers::is_blank(kind) {
-                return None;
+        let find_resources = |terms: &[(u32, &str)]| {
+            let iris: Vec<&str> = terms.iter().map(|&(_, text)| text).collect();
+            let mut found = old.find_iris(&iris);
+            for (found, &(kind, _)) in found.iter_mut().zip(terms) {
+                // The label of a blank node may read like an IRI.
+                if ResourceNumbers::is_blank(kind) {
+                    *found = None;
+                }
             }
-            old.find(TermView::Iri(text)).map(TermId::payload)
+            found
         };
-        let find_literal = |kind: u32, text: &str| {
-            let found = old.find_dictionary_literal((kind >> 16) as u8, kind as u16, text);
-            found.map(TermId::literal_ordinal)
+        let find_literals = |terms: &[(u32, &str)]| {
+            let literals: Vec<(u8, u16, &str)> = terms
+                .iter()
+                .map(|&(kind, text)| ((kind >> 16) as u8, kind as u16, text))
+                .collect();
+            old.find_dictionary_literals(&literals)
         };
         Ok(Self {
-            resources: find_all(resources, threads, &find_resource)?,
-            literals: find_all(literals, threads, &find_literal)?,
+            resources: find_all(resources, threads, &find_resources)?,
+            literals: find_all(literals, threads, &find_literals)?,
         })
     }
 
@@ -86,8 +97,8 @@ fn check_room(what: &'static str, old: u64, new: usize) -> Result<(), LoadError>
     Ok(())
 }
 
-/// How a term of a kind and text is found.
-type Find<'f> = &'f (dyn Fn(u32, &str) -> Option<u64> + Sync);
+/// How the ordinals of terms of a kind and text are found.
+type Find<'f> = &'f (dyn Fn(&[(u32, &str)]) -> Vec<Option<u64>> + Sync);
 
 /// Terms to be sought together.
 #[derive(Default)]
@@ -113,14 +124,12 @@ impl Batch {
                 0 => 0,
                 _ => self.terms[start - 1].2,
             };
-            let portion = self.terms[start..end].iter();
-            portion
-                .map(|&(_, kind, to)| {
-                    let text = &self.text[from..to];
-                    from = to;
-                    find(kind, text)
-                })
-                .collect::<Vec<_>>()
+            let portion = self.terms[start..end].iter().map(|&(_, kind, to)| {
+                let text = &self.text[from..to];
+                from = to;
+                (kind, text)
+            });
+            find(&portion.collect::<Vec<_>>())
         });
         for (&(ordinal, ..), found) in self.terms.iter().zip(found.into_iter().flatten()) {
             if let Some(found) = found {
@@ -137,7 +146,7 @@ fn find_all(terms: &FrozenTerms, threads: usize, find: Find<'_>) -> Result<Vec<u
     let mut batch = Batch::default();
     terms.for_each(&mut |ordinal, kind, text| {
         batch.push(ordinal, kind, text);
-        if batch.terms.len() == BATCH_TERMS {
+        if batch.terms.len() == BATCH_TERMS || batch.text.len() >= BATCH_BYTES {
             batch.find(threads, find, &mut known);
         }
         Ok(())

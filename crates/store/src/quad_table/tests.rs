@@ -40,7 +40,7 @@ fn quad(number: u32) -> QuadIds {
         subject: resource(number / 7 % 400),
         predicate: resource(number % 3 * 2 + number / 9_000),
         object: resource(number / 3 % 900),
-        graph: if number % 11 == 0 {
+        graph: if number.is_multiple_of(11) {
             resource(5)
         } else {
             TermId::DEFAULT_GRAPH
