@@ -10,7 +10,7 @@
 use crate::dataset::Dataset;
 use crate::naive::{Number, is_number_or_boolean_by_name};
 use oxrdf::vocab::xsd;
-use oxrdf::{GraphName, Literal, NamedNode, Quad, Term};
+use oxrdf::{GraphName, Literal, NamedNode, NamedNodeRef, Quad, Term};
 use oxsdatatypes::{
     Boolean, Date, DateTime, DayTimeDuration, Decimal, Double, Duration, Float, GDay, GMonth,
     GMonthDay, GYear, GYearMonth, Integer, Time, YearMonthDuration,
@@ -77,12 +77,13 @@ impl Question {
         (named.len() < before).then_some(changed)
     }
 
-    /// The question with a quotient of zero and a decimal with a fraction being an error; nothing if there is no quotient.
-    pub fn without_quotients_of_zero(&self) -> Option<Self> {
+    /// The question with arithmetic as it is with numbers of limited length: a result that does not fit is an error, and so is
+    /// a quotient of zero and a decimal with a fraction. Nothing if there is no arithmetic.
+    pub fn with_short_arithmetic(&self) -> Option<Self> {
         let mut query = self.query.clone();
         let rewrite = Rewrite {
             literal: Literal::clone,
-            expression: refuse_quotient_of_zero,
+            expression: shorten_arithmetic,
         };
         in_query(&mut query, rewrite);
         (query != self.query).then(|| Self {
@@ -101,28 +102,66 @@ struct Rewrite {
     expression: fn(&mut Expression),
 }
 
-/// `a / b` becomes `IF(a = 0 && FLOOR(b) != b && neither is a double, error, a / b)`.
-fn refuse_quotient_of_zero(expression: &mut Expression) {
-    let Expression::Divide(a, b) = expression else {
-        return;
+/// Makes errors of the results that 64 bits, or 128 bits with 18 digits after the point, do not hold.
+///
+/// `x` made of `a` and `b` becomes `IF(x is no double && (x is too long || a is 0 under a fraction), error, x)`.
+fn shorten_arithmetic(expression: &mut Expression) {
+    let (a, b) = match expression {
+        Expression::Add(a, b)
+        | Expression::Subtract(a, b)
+        | Expression::Multiply(a, b)
+        | Expression::Divide(a, b) => (a.clone(), b.clone()),
+        _ => return,
     };
-    let is_exact = |operand: &Expression| {
-        let datatype = Expression::FunctionCall(Function::Datatype, vec![operand.clone()]);
-        let inexact = [xsd::FLOAT, xsd::DOUBLE].map(|name| name.into_owned().into());
-        Expression::Not(Box::new(Expression::In(Box::new(datatype), inexact.into())))
+    let call =
+        |function, operand: &Expression| Expression::FunctionCall(function, vec![operand.clone()]);
+    let number = |text: &str, datatype| {
+        Box::new(Expression::Literal(Literal::new_typed_literal(
+            text, datatype,
+        )))
     };
     let and = |a, b| Expression::And(Box::new(a), Box::new(b));
-    let zero = Expression::Literal(Literal::from(0));
-    let is_zero = Expression::Equal(a.clone(), Box::new(zero));
-    let floor = Expression::FunctionCall(Function::Floor, vec![b.as_ref().clone()]);
-    let has_fraction = Expression::Not(Box::new(Expression::Equal(Box::new(floor), b.clone())));
+    let or = |a, b| Expression::Or(Box::new(a), Box::new(b));
+    let has_fraction = |operand: &Expression| {
+        let floor = call(Function::Floor, operand);
+        Expression::Not(Box::new(Expression::Equal(
+            Box::new(floor),
+            Box::new(operand.clone()),
+        )))
+    };
+    let is_of = |datatypes: &[NamedNodeRef<'_>]| {
+        let names = datatypes.iter().map(|name| name.into_owned().into());
+        Expression::In(
+            Box::new(call(Function::Datatype, expression)),
+            names.collect(),
+        )
+    };
+    let beyond = |limit: &str, datatype| {
+        let magnitude = call(Function::Abs, expression);
+        Expression::Greater(Box::new(magnitude), number(limit, datatype))
+    };
+    let unit = number("1000000000000000000", xsd::INTEGER);
+    let shifted = Expression::Multiply(Box::new(expression.clone()), unit);
+    let decimals_max = "170141183460469231731";
+    let is_long = or(
+        and(
+            is_of(&[xsd::INTEGER]),
+            beyond("9223372036854775807", xsd::INTEGER),
+        ),
+        or(has_fraction(&shifted), beyond(decimals_max, xsd::INTEGER)),
+    );
+    let is_zero = Expression::Equal(a, number("0", xsd::INTEGER));
+    let is_share_of_nothing = match expression {
+        Expression::Divide(..) => and(is_zero, has_fraction(&b)),
+        _ => Expression::Literal(Literal::from(false)),
+    };
     let is_refused = and(
-        and(is_zero, has_fraction),
-        and(is_exact(a.as_ref()), is_exact(b.as_ref())),
+        is_of(&[xsd::INTEGER, xsd::DECIMAL]),
+        or(is_long, is_share_of_nothing),
     );
     let error = Expression::Coalesce(Vec::new());
-    let quotient = expression.clone();
-    *expression = Expression::If(Box::new(is_refused), Box::new(error), Box::new(quotient));
+    let result = expression.clone();
+    *expression = Expression::If(Box::new(is_refused), Box::new(error), Box::new(result));
 }
 
 /// A literal in the canonical form of its value, as an engine gives it back that keeps values: types derived from

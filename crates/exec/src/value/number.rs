@@ -16,6 +16,7 @@ use basalt_rdf::{TermId, TermView};
 use oxsdatatypes::{Boolean, Decimal, Double, Float, Integer};
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::fmt::Display;
 use std::sync::Arc;
 
 /// A number with the type that operators compute in.
@@ -236,13 +237,25 @@ impl Number {
         }
     }
 
-    /// The cast to `xsd:decimal`: the same value, since decimals are as long as the binary fraction of a float or
-    /// double needs; infinities and NaN have none.
+    /// The cast to `xsd:decimal`. A float or double with a fraction becomes the decimal of its shortest text, a whole
+    /// one exactly what it is; infinities and NaN have none.
     pub fn to_decimal(&self) -> Option<Self> {
-        let from_double = |value: f64| Exact::from_f64(value).map(Self::from_decimal);
+        let from_double = |value: f64, shortest: &dyn Display| {
+            let exact = match value.fract() == 0.0 {
+                true => Exact::from_f64(value),
+                false => Exact::parse(&shortest.to_string(), true),
+            };
+            exact.map(Self::from_decimal)
+        };
         match self {
-            Self::Float(n) => from_double(f32::from(*n).into()),
-            Self::Double(n) => from_double((*n).into()),
+            Self::Float(n) => {
+                let value = f32::from(*n);
+                from_double(value.into(), &value)
+            }
+            Self::Double(n) => {
+                let value = f64::from(*n);
+                from_double(value, &value)
+            }
             Self::Integer(n) => Some(Self::Decimal((*n).into())),
             Self::LongInteger(n) => Some(Self::from_decimal(n.as_ref().clone())),
             Self::Decimal(_) | Self::LongDecimal(_) => Some(self.clone()),

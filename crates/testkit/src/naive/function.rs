@@ -165,10 +165,10 @@ fn cast(name: &NamedNode, arguments: &[Term]) -> Outcome {
         },
         xsd::INTEGER => or_error(to_integer(value).map(|n| Number::Integer(n).into())),
         xsd::DECIMAL => {
-            let is_inexact = matches!(value, Value::Number(Number::Float(_) | Number::Double(_)));
+            let is_shortened = matches!(&value, Value::Number(number) if number.is_shortened());
             let decimal = or_error(to_decimal(value))?;
             // A binary fraction can have hundreds of digits, of which an engine keeps as many as it likes.
-            if is_inexact && decimal.is_long() {
+            if is_shortened {
                 return Err(NaiveError::Ambiguous("digits of the decimal of a double").into());
             }
             Ok(Number::Decimal(decimal).into())

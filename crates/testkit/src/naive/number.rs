@@ -100,13 +100,6 @@ impl BigDecimal {
         &self.mantissa / BigInt::from(10).pow(self.scale)
     }
 
-    /// Whether there are more digits after the point than every engine keeps.
-    pub(crate) fn is_long(&self) -> bool {
-        self.text()
-            .split_once('.')
-            .is_some_and(|(_, fraction)| fraction.len() > QUOTIENT_DIGITS as usize)
-    }
-
     /// The canonical form: no zero that can be left out, and no point at the end.
     fn text(&self) -> String {
         let sign = if self.mantissa.sign() == Sign::Minus {
@@ -245,6 +238,21 @@ impl Number {
             Self::Decimal(n) => Some(n.clone()),
             Self::Float(n) => finite(f64::from(f32::from(*n))),
             Self::Double(n) => finite(f64::from(*n)),
+        }
+    }
+
+    /// Whether a float or double has a fraction that its shortest text does not say to the last digit.
+    pub(crate) fn is_shortened(&self) -> bool {
+        let shortest = match self {
+            Self::Float(n) => f32::from(*n).to_string(),
+            Self::Double(n) => f64::from(*n).to_string(),
+            Self::Integer(_) | Self::Decimal(_) => return false,
+        };
+        match (self.to_decimal(), BigDecimal::parse(&shortest)) {
+            (Some(exact), Some(short)) => {
+                exact.text().contains('.') && exact.text() != short.text()
+            }
+            _ => false,
         }
     }
 

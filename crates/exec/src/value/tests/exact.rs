@@ -234,7 +234,11 @@ proptest! {
         if let Some(expected) = expected {
             prop_assert_eq!(expected.to_f64(), value);
             let decimal = Number::Double(value.into()).to_decimal();
-            prop_assert_eq!(text(decimal), expected.to_string());
+            let shortest = match value.fract() == 0.0 {
+                true => expected.to_string(),
+                false => value.to_string(),
+            };
+            prop_assert_eq!(text(decimal), shortest);
             let integer = Number::Double(value.into()).to_integer();
             prop_assert_eq!(text(integer), expected.rounded(Rounding::Truncate).to_string());
         }
