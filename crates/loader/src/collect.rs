@@ -40,16 +40,6 @@ impl<'a> ProvisionalNames<'a> {
     }
 }
 
-impl<'a> ProvisionalNames<'a> {
-    /// The names of grouped quads.
-    pub(crate) fn new(gathered: &'a Gathered, resources: &'a FrozenTerms) -> Self {
-        Self {
-            predicates: &gathered.predicates,
-            resources,
-        }
-    }
-}
-
 impl Names for ProvisionalNames<'_> {
     fn predicate(&self, predicate: u32) -> String {
         self.term(TermId::resource(u64::from(
