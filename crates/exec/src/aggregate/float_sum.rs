@@ -17,7 +17,7 @@ const SIGNIFICAND_BITS: i32 = 53;
 /// Values from here on go to the rest: 2^62, so that a sum of two is still in range.
 const UNITS_LIMIT: f64 = 4_611_686_018_427_387_904.0;
 
-/// The exact sum of finite values; see the [module documentation](self).
+/// The exact sum of finite values.
 #[derive(Clone, Default)]
 pub struct FloatSum {
     units: i128,

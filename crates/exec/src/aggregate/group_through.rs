@@ -17,7 +17,7 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 
-/// Groups through pairs; see the [module documentation](self).
+/// Groups through pairs.
 pub struct Through {
     /// States by via.
     parts: Aggregator,
