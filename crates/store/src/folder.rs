@@ -2,7 +2,7 @@
 //!
 //! Both kinds hold the same bytes; memory serves tests and small embedded stores. A folder
 //! remembers the files finished through it, which is how the manifest learns of them. A version is
-//! made of files of one folder or of several: [`Folders`].
+//! made of files of one folder or of several: `Folders`.
 
 use crate::error::StoreError;
 use crate::section_file::{FileKind, SectionFile, SectionWriter};

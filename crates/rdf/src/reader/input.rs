@@ -5,7 +5,7 @@
 //! that a file which is no text at all gives one clear error and not thousands of syntax errors. A byte
 //! order mark is skipped. An empty file is a file without quads.
 //!
-//! Cost: one virtual call per read; decompressors run on threads of their own ([`ReadAhead`]).
+//! Cost: one virtual call per read; decompressors run on threads of their own (`ReadAhead`).
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};

@@ -1,13 +1,13 @@
 //! `TurtleBlocks`: Turtle and TriG cut into blocks that many threads can parse.
 //!
-//! One thread cuts: a quick scan ([`TurtleScanner`]) finds the ends of statements and the directives, and
+//! One thread cuts: a quick scan (`TurtleScanner`) finds the ends of statements and the directives, and
 //! each [`TurtleBlock`] of whole statements gets the prefixes and the base in force where it begins. Other
 //! threads parse the blocks, each with a parser of its own. A graph of TriG that is longer than a block is cut at
 //! the ends of its statements; the pieces get its name, as it was written, in front and a brace behind.
 //!
 //! **Same language, same errors.** The cuts are proposals. A parser that comes to the end of a block must be
 //! between two statements, with just the prefixes and the base that the next block was given
-//! ([`TurtleState::is_reached`]); otherwise, and after any error, the block is [`BlockVerdict::Doubtful`]. Then this
+//! (`TurtleState::is_reached`); otherwise, and after any error, the block is [`BlockVerdict::Doubtful`]. Then this
 //! block and all that follows are read once more in one run ([`TurtleBlocks::read_rest`]), which gives what
 //! reading the whole document in one run gives, the place and the text of an error included. By
 //! induction over the blocks the outcome is always that of one run, if the quads of a block count only once all
@@ -16,7 +16,7 @@
 //! **Blank nodes**: written labels stay as they are; those made up by the parser hold the number of their block
 //! and a bracket, so they differ from all others of the document.
 //!
-//! Memory: a block; statements longer than a block make it longer, up to [`LONGEST_BLOCK_BYTES`], where the rest is
+//! Memory: a block; statements longer than a block make it longer, up to `LONGEST_BLOCK_BYTES`, where the rest is
 //! read in one run. Cost of cutting: each byte is scanned once, read once, and copied once more behind the last cut.
 
 use std::collections::VecDeque;

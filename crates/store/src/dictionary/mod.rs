@@ -7,7 +7,7 @@
 //!
 //! Resources (IRIs and blank nodes) and literals are two halves with dense ordinals from 0; inline
 //! ids need neither. Each half is a file, or several: a load into a store that has data adds a layer
-//! (see [`layers`]). Invariants: every term pushed is found with exactly its id and decodes byte
+//! (see `layers`). Invariants: every term pushed is found with exactly its id and decodes byte
 //! for byte; a term that was not pushed is not found. Damaged bytes give
 //! [`StoreError::Corrupt`] or, where only a deep check could tell, a text that is not there.
 //!
