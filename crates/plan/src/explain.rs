@@ -4,8 +4,8 @@
 //! are `?name`. With a profile each line has the actual rows and milliseconds too.
 
 use crate::physical::{
-    Aggregate, Constant, Endpoint, Expr, Graphs, JoinKind, Node, Op, PathPattern, Pattern, Plan,
-    Position, QuadCount, ServicePattern, Slot, Star, StarAccess, StarEntry,
+    Aggregate, Constant, Endpoint, Expr, Graphs, GroupThrough, JoinKind, Node, Op, PathPattern,
+    Pattern, Plan, Position, QuadCount, ServicePattern, Slot, Star, StarAccess, StarEntry,
 };
 use crate::statistics::Statistics;
 use basalt_rdf::TermId;
@@ -209,29 +209,19 @@ impl Printer<'_> {
                 self.slots(keys),
                 self.aggregates(aggregates)
             ),
-            Op::GroupThrough { .. } => self.group_through(op),
+            Op::GroupThrough(group) => self.group_through(group),
             _ => "Union".to_owned(),
         }
     }
 
-    fn group_through(&self, op: &Op) -> String {
-        let Op::GroupThrough {
-            via,
-            keys,
-            aggregates,
-            without,
-            ..
-        } = op
-        else {
-            return String::new();
-        };
-        let less = if without.is_some() {
+    fn group_through(&self, group: &GroupThrough) -> String {
+        let less = if group.without.is_some() {
             "without"
         } else {
             "through"
         };
-        let (keys, via) = (self.slots(keys), self.slots(via));
-        let aggregates = self.aggregates(aggregates);
+        let (keys, via) = (self.slots(&group.keys), self.slots(&group.via));
+        let aggregates = self.aggregates(&group.aggregates);
         format!("GroupThrough by {keys} {less} {via}: {aggregates}")
     }
 

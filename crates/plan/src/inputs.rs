@@ -4,7 +4,8 @@
 //! One match for each question, so that a new operator is added in few places.
 
 use crate::physical::{
-    Endpoint, Expr, Graphs, Node, Op, PathPattern, Pattern, Position, ServicePattern, Slot, Star,
+    Aggregate, Endpoint, Expr, Graphs, Node, Op, PathPattern, Pattern, Position, ServicePattern,
+    Slot, Star,
 };
 
 impl Op {
@@ -35,14 +36,9 @@ impl Op {
             | Self::MergeJoin { left, right, .. }
             | Self::LateralJoin { left, right }
             | Self::Minus { left, right, .. } => vec![left, right],
-            Self::GroupThrough {
-                rows,
-                pairs,
-                without,
-                ..
-            } => [&**rows, &**pairs]
+            Self::GroupThrough(group) => [&group.rows, &group.pairs]
                 .into_iter()
-                .chain(without.as_deref())
+                .chain(&group.without)
                 .collect(),
             Self::Union { inputs } => inputs.iter().collect(),
         }
@@ -75,14 +71,9 @@ impl Op {
             | Self::MergeJoin { left, right, .. }
             | Self::LateralJoin { left, right }
             | Self::Minus { left, right, .. } => vec![left, right],
-            Self::GroupThrough {
-                rows,
-                pairs,
-                without,
-                ..
-            } => [&mut **rows, &mut **pairs]
+            Self::GroupThrough(group) => [&mut group.rows, &mut group.pairs]
                 .into_iter()
-                .chain(without.as_deref_mut())
+                .chain(&mut group.without)
                 .collect(),
             Self::Union { inputs } => inputs.iter_mut().collect(),
         }
@@ -100,10 +91,8 @@ impl Op {
             Self::Filter { condition, .. } => vec![condition],
             Self::Extend { expr, .. } => vec![expr],
             Self::OrderBy { keys, .. } => keys.iter_mut().map(|key| &mut key.expr).collect(),
-            Self::Group { aggregates, .. } | Self::GroupThrough { aggregates, .. } => aggregates
-                .iter_mut()
-                .filter_map(|aggregate| aggregate.argument.as_mut())
-                .collect(),
+            Self::Group { aggregates, .. } => arguments_mut(aggregates),
+            Self::GroupThrough(group) => arguments_mut(&mut group.aggregates),
             _ => Vec::new(),
         }
     }
@@ -120,13 +109,21 @@ impl Op {
             Self::Filter { condition, .. } => vec![condition],
             Self::Extend { expr, .. } => vec![expr],
             Self::OrderBy { keys, .. } => keys.iter().map(|key| &key.expr).collect(),
-            Self::Group { aggregates, .. } | Self::GroupThrough { aggregates, .. } => aggregates
-                .iter()
-                .filter_map(|aggregate| aggregate.argument.as_ref())
-                .collect(),
+            Self::Group { aggregates, .. } => arguments(aggregates),
+            Self::GroupThrough(group) => arguments(&group.aggregates),
             _ => Vec::new(),
         }
     }
+}
+
+fn arguments(aggregates: &[Aggregate]) -> Vec<&Expr> {
+    let arguments = aggregates.iter().map(|a| a.argument.as_ref());
+    arguments.flatten().collect()
+}
+
+fn arguments_mut(aggregates: &mut [Aggregate]) -> Vec<&mut Expr> {
+    let arguments = aggregates.iter_mut().map(|a| a.argument.as_mut());
+    arguments.flatten().collect()
 }
 
 impl Graphs {

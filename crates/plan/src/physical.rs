@@ -467,21 +467,7 @@ pub enum Op {
     },
     /// GROUP BY over the join of pairs and rows by `via`, without making it: the aggregates of the rows by
     /// `via`, added up by `keys` for each pair.
-    GroupThrough {
-        /// What is aggregated; has all that the aggregates read.
-        rows: Box<Node>,
-        /// The keys with the `via` of their rows.
-        pairs: Box<Node>,
-        /// The slots that rows and pairs share; certain on both sides.
-        via: Vec<Slot>,
-        /// The grouping slots, of the pairs.
-        keys: Vec<Slot>,
-        /// The aggregates, none of them DISTINCT.
-        aggregates: Vec<Aggregate>,
-        /// If given, distinct rows of the keys: each of them gets the aggregates of all rows but those
-        /// that it has a pair with (the pairs are distinct then), unless none is left.
-        without: Option<Box<Node>>,
-    },
+    GroupThrough(Box<GroupThrough>),
     /// Counts of the quads of one pattern, by one of its slots or all together, from statistics and
     /// inverses (leaf). With a key one row for each value that has quads; without, exactly one row.
     CountScan {
@@ -497,6 +483,30 @@ pub enum Op {
         /// The inputs.
         inputs: Vec<Node>,
     },
+}
+
+/// What [`Op::GroupThrough`] does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupThrough {
+    /// What is aggregated; has all that the aggregates read.
+    pub rows: Node,
+    /// The keys with the `via` of their rows.
+    pub pairs: Node,
+    /// The slots that rows and pairs share; certain on both sides.
+    pub via: Vec<Slot>,
+    /// The grouping slots, of the pairs.
+    pub keys: Vec<Slot>,
+    /// The aggregates, none of them DISTINCT.
+    pub aggregates: Vec<Aggregate>,
+    /// If given, distinct rows of the keys: each of them gets the aggregates of all rows but those
+    /// that it has a pair with (the pairs are distinct then), unless none is left.
+    pub without: Option<Node>,
+}
+
+/// What a group makes: its keys, then its aggregates.
+pub fn group_slots(keys: &[Slot], aggregates: &[Aggregate]) -> Vec<Slot> {
+    let made = aggregates.iter().map(|aggregate| aggregate.slot);
+    keys.iter().copied().chain(made).collect()
 }
 
 /// An operator with what the planner knows of it.

@@ -4,7 +4,8 @@
 
 use crate::expression::{any, for_each_operand, slots_of};
 use crate::physical::{
-    Expr, JoinKind, Node, Op, Plan, ServicePattern, Slot, Star, StarAccess, StarEntry,
+    Expr, GroupThrough, JoinKind, Node, Op, Plan, ServicePattern, Slot, Star, StarAccess,
+    StarEntry, group_slots,
 };
 use crate::slot_set::SlotSet;
 
@@ -211,13 +212,8 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
         }
         Op::Group {
             keys, aggregates, ..
-        }
-        | Op::GroupThrough {
-            keys, aggregates, ..
-        } => {
-            let made = aggregates.iter().map(|a| a.slot);
-            twice(keys.iter().copied().chain(made).collect())
-        }
+        } => twice(SlotSet::of(&group_slots(keys, aggregates))),
+        Op::GroupThrough(group) => twice(SlotSet::of(&group_slots(&group.keys, &group.aggregates))),
         Op::CountScan { .. } => (schema(node), schema(node)),
         Op::Union { inputs } => {
             let all = inputs.iter().map(schema).reduce(SlotSet::union);
@@ -233,25 +229,22 @@ fn twice(slots: SlotSet) -> (SlotSet, SlotSet) {
 }
 
 /// Rows and pairs meet in slots that both have for certain.
-fn check_group_through(node: &Node) -> Result<(), String> {
-    let Op::GroupThrough {
+fn check_group_through(node: &Node, group: &GroupThrough) -> Result<(), String> {
+    let GroupThrough {
         rows,
         pairs,
         via,
         keys,
         without,
         ..
-    } = &node.op
-    else {
-        return Ok(());
-    };
+    } = group;
     let has = |input: &Node, slots: &[Slot]| slots.iter().all(|s| input.certain.contains(s));
     ensure(
         has(rows, via) && has(pairs, via),
         node,
         "a via may be unbound",
     )?;
-    let domain = without.as_deref();
+    let domain = without.as_ref();
     let paired = keys.iter().all(|key| pairs.schema.contains(key));
     ensure(
         paired && domain.is_none_or(|domain| has(domain, keys)),
@@ -295,7 +288,7 @@ fn check_shape(node: &Node) -> Result<(), String> {
             node,
             "a key is missing",
         ),
-        Op::GroupThrough { .. } => check_group_through(node),
+        Op::GroupThrough(group) => check_group_through(node, group),
         Op::CountScan {
             pattern,
             key,

@@ -25,7 +25,7 @@ use crate::star::morsels::Morsels;
 use crate::star::scan::{SharedScan, StarScan};
 use basalt_plan::physical::{
     Constant, JoinKind, Node, Op, PathPattern, Pattern, Position, Slot, SortKey, Star, StarAccess,
-    StarEntry,
+    StarEntry, group_slots,
 };
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex};
@@ -290,19 +290,22 @@ impl Build {
                 keys,
                 aggregates,
             } => {
-                let made: Vec<Slot> = keys
-                    .iter()
-                    .copied()
-                    .chain(aggregates.iter().map(|a| a.slot))
-                    .collect();
+                let columns = columns_of(&node.schema, &group_slots(keys, aggregates));
                 let (build, input) = (self.clone(), input.clone());
                 let (keys, aggregates) = (keys.clone(), aggregates.clone());
                 let collect: group::Collect = Box::new(move |cx| {
                     group::aggregate(&input, &keys, &aggregates, &build, cx)?.finish(cx)
                 });
-                Box::new(group::Group::new(collect, columns_of(&node.schema, &made)))
+                Box::new(group::Group::new(collect, columns))
             }
-            Op::GroupThrough { .. } => self.group_through(node)?,
+            Op::GroupThrough(through) => {
+                let made = group_slots(&through.keys, &through.aggregates);
+                let columns = columns_of(&node.schema, &made);
+                let (build, through) = (self.clone(), through.clone());
+                let collect: group::Collect =
+                    Box::new(move |cx| build.groups_through(&through, cx));
+                Box::new(group::Group::new(collect, columns))
+            }
             Op::Union { inputs } => self.union(inputs, &node.schema)?,
             other => return Err(ExecError::Internal(format!("no operator for {other:?}"))),
         })

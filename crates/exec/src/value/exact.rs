@@ -142,16 +142,14 @@ impl Exact {
             0 => (fraction, 1 - BIAS),
             _ => (fraction | 1 << FRACTION_BITS, exponent - BIAS),
         };
-        let mut mantissa = BigInt::from(significand);
+        let mut mantissa = i128::from(significand);
         if value.is_sign_negative() {
             mantissa = -mantissa;
         }
-        if exponent >= 0 {
-            return Self::new(mantissa << exponent, 0);
+        match exponent >= 0 {
+            true => Self::new(BigInt::from(mantissa) << exponent, 0),
+            false => Self::from_binary(mantissa, exponent.unsigned_abs()),
         }
-        // m / 2^k is m * 5^k / 10^k.
-        let scale = exponent.unsigned_abs();
-        Self::new(mantissa * BigInt::from(5).pow(scale), scale)
     }
 
     /// The number as one of the fast path, if it is small enough.

@@ -89,11 +89,10 @@ pub(crate) fn append(
         plan,
         resident,
     };
-    let schema = placement.schema.clone();
-    let irregular = layer.write(&mut writer, known, &charsets, placement, watch)?;
+    let irregular = layer.write(&mut writer, known, &charsets, &placement, watch)?;
     watch.begin(Phase::Commit);
     let snapshot = writer.commit()?;
-    describe(&snapshot, old, &schema, irregular, report);
+    describe(&snapshot, old, &placement.schema, irregular, report);
     Ok(snapshot)
 }
 
@@ -116,13 +115,13 @@ impl Layer<'_> {
         writer: &mut VersionWriter,
         known: KnownTerms,
         charsets: &CharacteristicSets,
-        placement: Placement,
+        placement: &Placement,
         watch: &mut Stopwatch<'_>,
     ) -> Result<u64, LoadError> {
         let new = &self.split.new;
         watch.begin(Phase::Number);
         let mut numbers = known.into_numbers(self.old.dictionary());
-        numbers.resources.number_subjects(new, &placement);
+        numbers.resources.number_subjects(new, placement);
         let predicates = numbers.resources.predicates(new);
         let graphs = numbers.resources.graphs(new);
 
@@ -133,7 +132,7 @@ impl Layer<'_> {
         let filling = Filling {
             rows: &rows,
             charsets,
-            placement: &placement,
+            placement,
             predicates: &predicates,
             graphs: &graphs,
             threads: self.plan.threads,
@@ -145,7 +144,7 @@ impl Layer<'_> {
         watch.begin(Phase::WriteIrregular);
         filling.loose_quads(new, &numbers.resources, &mut irregular)?;
         self.quads_of_known_subjects(&numbers, &predicates, &graphs, &mut irregular)?;
-        writer.statistics(self.statistics(charsets, &placement, &predicates)?);
+        writer.statistics(self.statistics(charsets, placement, &predicates)?);
         let mut irregular = match irregular.is_in_memory() {
             true => irregular.into_held(),
             // Merging with those of the old version wants them all.
@@ -156,7 +155,7 @@ impl Layer<'_> {
         writer.irregular_quads(irregular)?;
 
         watch.begin(Phase::WriteTerms);
-        self.write_dictionary(writer, &numbers, &placement, watch)?;
+        self.write_dictionary(writer, &numbers, placement, watch)?;
         Ok(count)
     }
 

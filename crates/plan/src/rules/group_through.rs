@@ -16,7 +16,7 @@ use crate::cost_constants::{EMIT_ROW, EXPRESSION, GROUP_ROW};
 use crate::expression::{has_exists, is_volatile, resolve_missing, slots_of, slots_of_all};
 use crate::logical::{JoinGroup, Logical};
 use crate::lower::Outer;
-use crate::physical::{Aggregate, AggregateFunction, Expr, Node, Op, Position, Slot};
+use crate::physical::{Aggregate, AggregateFunction, Expr, GroupThrough, Node, Op, Position, Slot};
 use crate::planner::{PlanError, Planner, node};
 use crate::rules::remove_distinct::is_distinct;
 use crate::slot_set::SlotSet;
@@ -250,14 +250,14 @@ impl Parts {
             + rows.estimated_rows * (GROUP_ROW + EXPRESSION * states)
             + pairs.estimated_rows * GROUP_ROW * (1.0 + states)
             + groups * (GROUP_ROW * states + EMIT_ROW);
-        let op = Op::GroupThrough {
-            rows: Box::new(rows),
-            pairs: Box::new(pairs),
+        let op = Op::GroupThrough(Box::new(GroupThrough {
+            rows,
+            pairs,
             via: via.to_vec(),
             keys: keys.to_vec(),
             aggregates,
-            without: without.map(Box::new),
-        };
+            without,
+        }));
         node(op, schema, certain, groups, cost)
     }
 }

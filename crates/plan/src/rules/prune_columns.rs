@@ -6,7 +6,8 @@
 
 use crate::expression::{for_each_operand_mut, outer_slots, slots_of};
 use crate::physical::{
-    Aggregate, AggregateFunction, Expr, JoinKind, Node, Op, ServicePattern, Slot,
+    Aggregate, AggregateFunction, Expr, GroupThrough, JoinKind, Node, Op, ServicePattern, Slot,
+    group_slots,
 };
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
@@ -33,11 +34,12 @@ fn prune(node: &mut Node, required: &SlotSet) {
         prune(node, required);
         return;
     }
-    if let Op::Group { aggregates, .. } | Op::GroupThrough { aggregates, .. } = &mut node.op {
-        aggregates.retain(|aggregate| required.contains(aggregate.slot));
-    }
-    if let Op::CountScan { counts, .. } = &mut node.op {
-        counts.retain(|count| required.contains(count.slot));
+    let is_read = |aggregate: &Aggregate| required.contains(aggregate.slot);
+    match &mut node.op {
+        Op::Group { aggregates, .. } => aggregates.retain(is_read),
+        Op::GroupThrough(group) => group.aggregates.retain(is_read),
+        Op::CountScan { counts, .. } => counts.retain(|count| required.contains(count.slot)),
+        _ => {}
     }
     let mut needed = *required;
     for expr in node.op.expressions() {
@@ -106,7 +108,7 @@ fn prune_inputs(op: &mut Op, needed: &SlotSet, required: &SlotSet, schema: &[Slo
             keys,
             aggregates,
         } => prune_group_input(input, keys, aggregates),
-        through @ Op::GroupThrough { .. } => prune_group_through(through),
+        Op::GroupThrough(group) => prune_group_through(group),
         Op::Project { input } => {
             let kept = SlotSet::of(schema).intersect(*required);
             prune(input, &kept);
@@ -129,21 +131,12 @@ fn prune_service(input: &mut Node, service: &mut ServicePattern, needed: &SlotSe
 }
 
 /// Rows, pairs and domain have what the operator reads of them.
-fn prune_group_through(op: &mut Op) {
-    if let Op::GroupThrough {
-        rows,
-        pairs,
-        via,
-        keys,
-        aggregates,
-        without,
-    } = op
-    {
-        prune_group_input(rows, via, aggregates);
-        prune(pairs, &SlotSet::of(keys).union(SlotSet::of(via)));
-        if let Some(domain) = without {
-            prune(domain, &SlotSet::of(keys));
-        }
+fn prune_group_through(group: &mut GroupThrough) {
+    let (keys, via) = (SlotSet::of(&group.keys), SlotSet::of(&group.via));
+    prune_group_input(&mut group.rows, &group.via, &group.aggregates);
+    prune(&mut group.pairs, &keys.union(via));
+    if let Some(domain) = &mut group.without {
+        prune(domain, &keys);
     }
 }
 
@@ -231,10 +224,8 @@ fn set_schema(node: &mut Node, required: &SlotSet) {
             .collect(),
         Op::Group {
             keys, aggregates, ..
-        }
-        | Op::GroupThrough {
-            keys, aggregates, ..
         } => group_slots(keys, aggregates),
+        Op::GroupThrough(group) => group_slots(&group.keys, &group.aggregates),
         Op::Unit | Op::Empty | Op::Values { .. } | Op::GraphNames { .. } => node.schema.clone(),
     };
     node.schema = schema;
@@ -242,11 +233,6 @@ fn set_schema(node: &mut Node, required: &SlotSet) {
     let is_kept = |slot: &&Slot| node.schema.contains(slot);
     let kept = node.sorted_by.iter().take_while(is_kept).count();
     node.sorted_by.truncate(kept);
-}
-
-fn group_slots(keys: &[Slot], aggregates: &[Aggregate]) -> Vec<Slot> {
-    let made = aggregates.iter().map(|aggregate| aggregate.slot);
-    keys.iter().copied().chain(made).collect()
 }
 
 fn node_shell() -> Node {

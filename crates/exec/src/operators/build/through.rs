@@ -2,42 +2,27 @@
 
 use super::{Build, column_of, columns_of};
 use crate::aggregate::{Aggregator, Through};
+use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::operators::{BoxOperator, group};
-use basalt_plan::physical::{Aggregate, AggregateFunction, Node, Op, Slot};
+use crate::operators::group;
+use basalt_plan::physical::{Aggregate, AggregateFunction, GroupThrough};
 
 impl Build {
-    /// The operator of a `GroupThrough` node.
-    pub(super) fn group_through(&self, node: &Node) -> Result<BoxOperator, ExecError> {
-        let Op::GroupThrough {
-            keys, aggregates, ..
-        } = &node.op
-        else {
-            return Err(ExecError::Internal("not a group through pairs".into()));
-        };
-        let made = keys
-            .iter()
-            .copied()
-            .chain(aggregates.iter().map(|a| a.slot));
-        let columns = columns_of(&node.schema, &made.collect::<Vec<Slot>>());
-        let (build, node) = (self.clone(), node.clone());
-        let collect: group::Collect = Box::new(move |cx| build.groups_through(&node, cx));
-        Ok(Box::new(group::Group::new(collect, columns)))
-    }
-
-    fn groups_through(&self, node: &Node, cx: &Context) -> Result<crate::batch::Batch, ExecError> {
-        let Op::GroupThrough {
+    /// All groups: the keys, then the aggregates.
+    pub(super) fn groups_through(
+        &self,
+        group: &GroupThrough,
+        cx: &Context,
+    ) -> Result<Batch, ExecError> {
+        let GroupThrough {
             rows,
             pairs,
             via,
             keys,
             aggregates,
             without,
-        } = &node.op
-        else {
-            return Err(ExecError::Internal("not a group through pairs".into()));
-        };
+        } = group;
         let mut aggregates = aggregates.clone();
         aggregates.push(Aggregate {
             slot: via[0],
