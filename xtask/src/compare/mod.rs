@@ -49,7 +49,7 @@ usage: cargo xtask compare load [WORKLOADS] [OPTIONS]
 Workloads: bsbm (default) bsbm-gz bsbm-zst bsbm-nq bsbm-ttl shuffled codex
 vocabularies codex40; of Basalt alone: scale ten
 
-  --systems LIST   of basalt,virtuoso,oxigraph,jena [all]
+  --systems LIST   of basalt,virtuoso,oxigraph,pyoxigraph,jena [all]
   --runs N         loads of each kind, of which the median counts [3]
   --basalt PATH    the basalt program [build the release]
   --work DIR       where everything is kept [target/compare]

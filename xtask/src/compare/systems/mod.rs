@@ -74,15 +74,23 @@ pub enum Family {
     Basalt,
     /// OpenLink Virtuoso, open source edition.
     Virtuoso,
-    /// Oxigraph, over RocksDB.
+    /// Oxigraph's command line program, over RocksDB.
     Oxigraph,
+    /// Oxigraph's Python package.
+    Pyoxigraph,
     /// Apache Jena, TDB2.
     Jena,
 }
 
 impl Family {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Basalt, Self::Virtuoso, Self::Oxigraph, Self::Jena];
+    pub const ALL: [Self; 5] = [
+        Self::Basalt,
+        Self::Virtuoso,
+        Self::Oxigraph,
+        Self::Pyoxigraph,
+        Self::Jena,
+    ];
 
     /// The family that the command line names.
     pub fn named(name: &str) -> Option<Self> {
@@ -90,6 +98,7 @@ impl Family {
             "basalt" => Some(Self::Basalt),
             "virtuoso" => Some(Self::Virtuoso),
             "oxigraph" => Some(Self::Oxigraph),
+            "pyoxigraph" => Some(Self::Pyoxigraph),
             "jena" => Some(Self::Jena),
             _ => None,
         }
@@ -109,8 +118,8 @@ pub fn chosen(comparison: &Comparison) -> Vec<Box<dyn System>> {
             Family::Oxigraph => {
                 systems.push(Box::new(Oxigraph::one_file()));
                 systems.push(Box::new(Oxigraph::parts()));
-                systems.push(Box::new(Pyoxigraph::new()));
             }
+            Family::Pyoxigraph => systems.push(Box::new(Pyoxigraph::new())),
             Family::Jena => {
                 systems.push(Box::new(Jena::with_loader("phased")));
                 systems.push(Box::new(Jena::with_loader("parallel")));
