@@ -190,7 +190,11 @@ impl Joiner<'_> {
         };
         let build = deal(&pair.build, self.side.width, &self.side.key_columns)?;
         let probe_keys = &self.pairing.shape.probe_keys;
-        let probe = deal(&[pair.probe.clone()], self.probe_width + 1, probe_keys)?;
+        let probe = deal(
+            std::slice::from_ref(&pair.probe),
+            self.probe_width + 1,
+            probe_keys,
+        )?;
         Ok(pairs(build, probe))
     }
 }
