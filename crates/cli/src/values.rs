@@ -1,13 +1,26 @@
 //! Values of options: sizes, durations, formats.
 
+use crate::error::CliError;
 use basalt_engine::{GraphFormat, ResultsFormat};
 use basalt_server::parse_duration;
+use std::path::Path;
 use std::time::Duration;
 
 /// A duration such as `30s`; a plain number is seconds.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let expected = "expected a duration such as 500ms, 30s, 5m or 1h";
     parse_duration(text, Duration::from_secs(1)).ok_or_else(|| expected.to_owned())
+}
+
+/// Refuses a folder for temporary files that is not there, before any work is done.
+pub fn check_temp(folder: Option<&Path>) -> Result<(), CliError> {
+    match folder.filter(|folder| !folder.is_dir()) {
+        None => Ok(()),
+        Some(folder) => Err(CliError::Other(format!(
+            "the temporary folder '{}' is not there",
+            folder.display()
+        ))),
+    }
 }
 
 /// A size such as `4G`; a plain number is bytes.

@@ -81,7 +81,9 @@ impl From<ExecError> for Error {
             ExecError::Store(error) => Self::Store(error),
             ExecError::Timeout { limit_ms } => Self::Timeout { limit_ms },
             ExecError::Cancelled => Self::Cancelled,
-            ExecError::MemoryLimit { .. } => Self::Limit(error.to_string()),
+            ExecError::MemoryLimit { .. } | ExecError::Temporary { .. } => {
+                Self::Limit(error.to_string())
+            }
             ExecError::Unsupported(what) => Self::Unsupported(what),
             ExecError::NoEndpoint(what) => Self::NoEndpoint(what),
             ExecError::ServiceRefused(what) => Self::ServiceRefused(what),

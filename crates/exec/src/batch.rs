@@ -73,6 +73,13 @@ impl Batch {
         self
     }
 
+    /// The same rows as these solutions.
+    pub fn with_solutions(mut self, numbers: UInt64Array) -> Self {
+        debug_assert_eq!(numbers.len(), self.rows);
+        self.solutions = Some(numbers);
+        self
+    }
+
     /// The rows at these positions, ascending and without repeats, as the solutions that they were.
     pub fn keep(&self, positions: &[u32]) -> Self {
         let solutions = self.solutions().map(|numbers| {

@@ -13,6 +13,7 @@ use basalt_plan::physical::Slot;
 use basalt_rdf::TermId;
 use basalt_store::Snapshot;
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant, SystemTime};
@@ -26,6 +27,8 @@ pub struct ExecOptions {
     pub threads: usize,
     /// Bytes that the operators may hold together.
     pub memory_bytes_max: usize,
+    /// Where operators that may not hold more put rows; `None` is the system's folder for temporary files.
+    pub temp: Option<PathBuf>,
     /// Time the query may take.
     pub timeout: Option<Duration>,
     /// Set to true by whoever wants the query to stop.
@@ -46,6 +49,7 @@ impl Default for ExecOptions {
             batch_rows: 2048,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             memory_bytes_max: 2 << 30,
+            temp: None,
             timeout: None,
             cancel: Arc::default(),
             profile: false,
@@ -72,6 +76,8 @@ pub struct Context {
     service_requests: AtomicU64,
     /// Bytes held by operators now.
     memory_bytes: AtomicUsize,
+    /// Bytes written to temporary files so far.
+    spilled_bytes: Arc<AtomicU64>,
     /// The instant that `NOW()` answers with.
     now: SystemTime,
     /// Solutions that have a number, see [`Batch::solutions`](crate::Batch::solutions).
@@ -103,6 +109,7 @@ impl Context {
             terms: TermSpace::new(snapshot),
             deadline,
             memory_bytes: AtomicUsize::new(0),
+            spilled_bytes: Arc::default(),
             memos: Mutex::default(),
             service_requests: AtomicU64::new(0),
             now: SystemTime::now(),
@@ -199,6 +206,11 @@ impl Context {
             });
         }
         Ok(())
+    }
+
+    /// Bytes written to temporary files so far; whoever writes adds to it.
+    pub fn spilled_bytes(&self) -> &Arc<AtomicU64> {
+        &self.spilled_bytes
     }
 
     /// Gives back what [`Context::reserve`] counted.

@@ -1,6 +1,7 @@
 //! What can go wrong while a query runs.
 
 use basalt_store::StoreError;
+use std::path::{Path, PathBuf};
 
 /// An error of execution; expression errors are not errors here but unbound values.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +26,16 @@ pub enum ExecError {
         /// The operator that asked.
         operator: &'static str,
     },
+    /// A temporary file could not be made, written or read.
+    #[error("cannot {operation} the temporary file '{}', which the query needs within its memory limit: {source}", path.display())]
+    Temporary {
+        /// What was tried.
+        operation: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why it failed.
+        source: std::io::Error,
+    },
     /// A remote endpoint gave no usable answer.
     #[error("the service <{endpoint}> failed: {message}")]
     Service {
@@ -45,4 +56,15 @@ pub enum ExecError {
     /// A worker thread ended without an answer.
     #[error("internal error: {0}")]
     Internal(String),
+}
+
+impl ExecError {
+    /// An error of a temporary file.
+    pub(crate) fn temporary(operation: &'static str, path: &Path, source: std::io::Error) -> Self {
+        Self::Temporary {
+            operation,
+            path: path.to_path_buf(),
+            source,
+        }
+    }
 }

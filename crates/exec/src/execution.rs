@@ -10,6 +10,7 @@ use basalt_plan::NodeProfile;
 use basalt_plan::physical::{Plan, Slot};
 use basalt_store::Snapshot;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Starts a plan on a snapshot; nothing is read before the first batch is asked for, but for the
 /// inputs of MINUS and merge joins.
@@ -54,6 +55,11 @@ impl Execution {
     /// Terms of the ids in the batches.
     pub fn terms(&self) -> &TermSpace {
         self.cx.terms()
+    }
+
+    /// Bytes written to temporary files so far, because the query may not hold more.
+    pub fn spilled_bytes(&self) -> u64 {
+        self.cx.spilled_bytes().load(Ordering::Relaxed)
     }
 
     /// Rows and times by node id, if a profile was asked for; empty otherwise.

@@ -16,6 +16,7 @@ pub mod pool;
 pub mod profile;
 pub mod results;
 pub mod service;
+pub(crate) mod spill;
 pub mod star;
 pub mod terms;
 pub mod value;

@@ -2,6 +2,7 @@
 
 use basalt_engine::ServicePolicy;
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Options of a server.
@@ -15,6 +16,8 @@ pub struct ServerOptions {
     pub timeout: Option<Duration>,
     /// Bytes that the operators of one query may hold.
     pub query_memory_bytes: usize,
+    /// Where queries put what does not fit in that memory; `None` is the system's folder for temporary files.
+    pub temp: Option<PathBuf>,
     /// Threads that may work on one query; 0 for as many as the machine has cores.
     pub threads: usize,
     /// Whether the default graph is the union of all graphs.
@@ -32,6 +35,7 @@ impl Default for ServerOptions {
             cors: false,
             timeout: Some(Duration::from_secs(60)),
             query_memory_bytes: 2 << 30,
+            temp: None,
             threads: 0,
             union_default_graph: false,
             services: ServicePolicy::None,

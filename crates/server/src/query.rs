@@ -166,6 +166,7 @@ fn query_options(
     };
     options.exec.cancel = cancel;
     options.exec.memory_bytes_max = given.query_memory_bytes;
+    options.exec.temp.clone_from(&given.temp);
     options.exec.timeout = match (given.timeout, request.timeout) {
         (Some(limit), Some(asked)) => Some(limit.min(asked)),
         (limit, asked) => limit.or(asked),

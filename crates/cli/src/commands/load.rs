@@ -5,7 +5,7 @@ use crate::interrupt::unless_stopped;
 use crate::load_summary::LoadSummary;
 use crate::output::{message, write_stdout};
 use crate::progress::LoadProgress;
-use crate::values::{bytes, graph_format, show_count};
+use crate::values::{bytes, check_temp, graph_format, show_count};
 use basalt_engine::{Database, GraphFormat, Input, LoadOptions, NoProgress, SyntaxError};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -87,10 +87,7 @@ impl Load {
     /// Runs it.
     pub fn run(self) -> Result<(), CliError> {
         let start = Instant::now();
-        if let Some(temp) = self.temp.as_deref().filter(|temp| !temp.is_dir()) {
-            let text = format!("the temporary folder '{}' is not there", temp.display());
-            return Err(CliError::Other(text));
-        }
+        check_temp(self.temp.as_deref())?;
         let database = Database::open_or_empty(&self.location)?;
         let options = LoadOptions {
             inputs: inputs(&self.files, self.format),

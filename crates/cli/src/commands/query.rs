@@ -3,7 +3,7 @@
 use crate::commands::load::load_in_memory;
 use crate::error::CliError;
 use crate::output::{Output, message, write_stdout};
-use crate::values::{AnswerFormat, answer_format, bytes, duration, show_count};
+use crate::values::{AnswerFormat, answer_format, bytes, check_temp, duration, show_count};
 use basalt_engine::results::{write_boolean, write_graph, write_solutions};
 use basalt_engine::{Answer, Database, GraphFormat, QueryOptions, ResultsFormat, ServicePolicy};
 use clap::Args;
@@ -103,6 +103,9 @@ struct Source {
     #[arg(long, env = "BASALT_QUERY_MEMORY", value_name = "SIZE", default_value = "2G", value_parser = bytes,
         hide_env_values = true)]
     query_memory: usize,
+    /// Folder for what does not fit in that memory [default: the system's for temporary files]
+    #[arg(long, env = "BASALT_TEMP", value_name = "DIR", hide_env_values = true)]
+    temp: Option<PathBuf>,
     /// Threads [default: one per core]
     #[arg(long, env = "BASALT_THREADS", value_name = "N", hide_env_values = true)]
     threads: Option<usize>,
@@ -165,6 +168,7 @@ impl Source {
             (false, []) => ServicePolicy::All,
             (false, entries) => ServicePolicy::from_entries(entries).map_err(CliError::Other)?,
         };
+        check_temp(self.temp.as_deref())?;
         let text = query_text(self.query, self.query_file.as_deref())?;
         let database = match &self.location {
             Some(location) => Database::open(location)?,
@@ -181,6 +185,7 @@ impl Source {
         };
         options.exec.timeout = self.timeout;
         options.exec.memory_bytes_max = self.query_memory;
+        options.exec.temp = self.temp;
         if let Some(threads) = self.threads.filter(|threads| *threads > 0) {
             options.exec.threads = threads;
         }

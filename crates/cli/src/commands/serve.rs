@@ -3,7 +3,7 @@
 use crate::commands::load::load_in_memory;
 use crate::error::CliError;
 use crate::output::message;
-use crate::values::{bytes, duration};
+use crate::values::{bytes, check_temp, duration};
 use basalt_engine::{Database, ServicePolicy};
 use basalt_server::{ServerOptions, serve};
 use clap::Args;
@@ -53,6 +53,9 @@ pub struct Endpoint {
     #[arg(long, env = "BASALT_QUERY_MEMORY", value_name = "SIZE", default_value = "2G", value_parser = bytes,
         hide_env_values = true)]
     query_memory: usize,
+    /// Folder for what does not fit in that memory [default: the system's for temporary files]
+    #[arg(long, env = "BASALT_TEMP", value_name = "DIR", hide_env_values = true)]
+    temp: Option<PathBuf>,
     /// Let queries without FROM see the union of all graphs
     #[arg(long, env = "BASALT_UNION_DEFAULT_GRAPH", hide_env_values = true)]
     union_default_graph: bool,
@@ -88,12 +91,14 @@ impl Serve {
 impl Endpoint {
     /// Serves a database until interrupted.
     pub fn serve(self, database: Database) -> Result<(), CliError> {
+        check_temp(self.temp.as_deref())?;
         let services = ServicePolicy::from_entries(&self.allow_service);
         let options = ServerOptions {
             bind: self.bind,
             cors: self.cors,
             timeout: Some(self.timeout),
             query_memory_bytes: self.query_memory,
+            temp: self.temp,
             threads: self.threads.unwrap_or(0),
             union_default_graph: self.union_default_graph,
             services: services.map_err(CliError::Other)?,

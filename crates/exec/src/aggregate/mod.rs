@@ -16,6 +16,7 @@ mod distinct;
 mod float_sum;
 mod group_table;
 mod group_through;
+mod spilling;
 mod sum;
 
 use crate::batch::Batch;
@@ -28,6 +29,10 @@ use distinct::{DistinctRows, DistinctValues};
 use group_table::GroupTable;
 
 pub use group_through::Through;
+pub use spilling::{Grouping, Groups, SpillingAggregator};
+
+/// Groups merged between two looks at the query's flag and clock: some milliseconds where each misses the caches.
+const CHECK_GROUPS: usize = 1 << 16;
 
 /// One aggregate of the query and its states.
 struct Column {
@@ -94,21 +99,69 @@ impl Aggregator {
 
     /// Adds rows.
     pub fn update(&mut self, batch: &Batch, cx: &Context) -> Result<(), ExecError> {
+        self.add(batch, cx)?;
+        self.account(cx)
+    }
+
+    /// Adds rows without counting what is held then.
+    fn add(&mut self, batch: &Batch, cx: &Context) -> Result<(), ExecError> {
         self.find_groups(batch);
         self.grow();
         for column in &mut self.columns {
             column.update(batch, &self.group_numbers, cx)?;
         }
-        self.account(cx)
+        Ok(())
+    }
+
+    /// Adds the rows whose groups are there; gives the positions of the others, ascending.
+    fn update_known(&mut self, batch: &Batch, cx: &Context) -> Result<Vec<u32>, ExecError> {
+        let (mut known, mut others) = (Vec::new(), Vec::new());
+        let mut key = Vec::new();
+        self.group_numbers.clear();
+        for row in 0..batch.rows() {
+            self.key_into(batch, row, &mut key);
+            match self.groups.find(&key) {
+                Some(group) => {
+                    self.group_numbers.push(group);
+                    known.push(row as u32);
+                }
+                None => others.push(row as u32),
+            }
+        }
+        if !known.is_empty() {
+            let rows = batch.keep(&known);
+            for column in &mut self.columns {
+                column.update(&rows, &self.group_numbers, cx)?;
+            }
+            self.account(cx)?;
+        }
+        Ok(others)
+    }
+
+    /// Puts the key of a row into `key`.
+    fn key_into(&self, batch: &Batch, row: usize, key: &mut Vec<u64>) {
+        key.clear();
+        let columns = self.keys.iter();
+        key.extend(columns.map(|column| column.map_or(0, |column| batch.ids(column)[row])));
+    }
+
+    /// Bytes held.
+    fn bytes(&self) -> usize {
+        self.groups.bytes() + self.columns.iter().map(Column::bytes).sum::<usize>()
     }
 
     /// Adds what another aggregator of the same query has seen.
     pub fn merge(&mut self, other: Self, cx: &Context) -> Result<(), ExecError> {
-        let numbers: Vec<u32> = (0..other.groups.count())
-            .map(|group| self.groups.group_of(other.groups.key(group)))
-            .collect();
+        let mut numbers: Vec<u32> = Vec::with_capacity(other.groups.count());
+        for group in 0..other.groups.count() {
+            if group % CHECK_GROUPS == 0 {
+                cx.check()?;
+            }
+            numbers.push(self.groups.group_of(other.groups.key(group)));
+        }
         self.grow();
         for (column, more) in self.columns.iter_mut().zip(other.columns) {
+            cx.check()?;
             column.merge(more, &numbers, cx)?;
         }
         cx.release(other.reserved);
@@ -120,6 +173,7 @@ impl Aggregator {
         let count = self.groups.count();
         let mut columns = self.groups.into_columns();
         for column in self.columns {
+            cx.check()?;
             columns.push(column.accumulator.finish(cx));
         }
         cx.release(self.reserved);
@@ -157,7 +211,7 @@ impl Aggregator {
 
     /// Counts the bytes that came to be held since the last time.
     fn account(&mut self, cx: &Context) -> Result<(), ExecError> {
-        let bytes = self.groups.bytes() + self.columns.iter().map(Column::bytes).sum::<usize>();
+        let bytes = self.bytes();
         if bytes > self.reserved {
             cx.reserve(bytes - self.reserved, "Group")?;
             self.reserved = bytes;

@@ -6,8 +6,8 @@
 mod correlated;
 mod through;
 
+use super::build_side::{self, BuildRows, BuildSide};
 use super::hash_join::{HashJoin, JoinShape};
-use super::join_table::JoinTable;
 use super::pipeline::{Batches, Collected, Sink, drain};
 use super::profiled::Profiled;
 use super::{
@@ -45,7 +45,7 @@ pub struct Build {
 #[derive(Default)]
 pub struct Shared {
     scans: Mutex<HashMap<usize, Arc<SharedScan>, std::hash::RandomState>>,
-    tables: Mutex<HashMap<usize, Arc<JoinTable>, std::hash::RandomState>>,
+    tables: Mutex<HashMap<usize, BuildSide, std::hash::RandomState>>,
 }
 
 /// The star scan at the end of the chain of streaming operators below a node, if there is one.
@@ -293,9 +293,8 @@ impl Build {
                 let columns = columns_of(&node.schema, &group_slots(keys, aggregates));
                 let (build, input) = (self.clone(), input.clone());
                 let (keys, aggregates) = (keys.clone(), aggregates.clone());
-                let collect: group::Collect = Box::new(move |cx| {
-                    group::aggregate(&input, &keys, &aggregates, &build, cx)?.finish(cx)
-                });
+                let collect: group::Collect =
+                    Box::new(move |cx| group::groups(&input, &keys, &aggregates, &build, cx));
                 Box::new(group::Group::new(collect, columns))
             }
             Op::GroupThrough(through) => {
@@ -303,7 +302,7 @@ impl Build {
                 let columns = columns_of(&node.schema, &made);
                 let (build, through) = (self.clone(), through.clone());
                 let collect: group::Collect =
-                    Box::new(move |cx| build.groups_through(&through, cx));
+                    Box::new(move |cx| build.groups_through(&through, cx).map(group::Made::Whole));
                 Box::new(group::Group::new(collect, columns))
             }
             Op::Union { inputs } => self.union(inputs, &node.schema)?,
@@ -367,7 +366,7 @@ impl Build {
             | Op::Extend { input, .. }
             | Op::Project { input } => self.prepare_tables(input),
             Op::HashJoin { .. } => {
-                self.join_table(node)?;
+                self.build_side(node)?;
                 probe_and_build(node).map_or(Ok(()), |(probe, _)| self.prepare_tables(probe))
             }
             _ => Ok(()),
@@ -375,7 +374,7 @@ impl Build {
     }
 
     /// The build side of a hash join node, made by whoever asks first.
-    pub fn join_table(&self, node: &Node) -> Result<Arc<JoinTable>, ExecError> {
+    pub fn build_side(&self, node: &Node) -> Result<BuildSide, ExecError> {
         let kept = probe_and_build(node).and_then(|(_, side)| self.for_kept(side));
         let build = kept.as_ref().unwrap_or(self);
         let finished = if kept.is_some() {
@@ -389,8 +388,8 @@ impl Build {
             .expect("no holder panics")
             .get(&node.id)
             .cloned();
-        if let Some(table) = known {
-            return Ok(table);
+        if let Some(side) = known {
+            return Ok(side);
         }
         let (Some((_, side)), Op::HashJoin { keys, .. }) = (probe_and_build(node), &node.op) else {
             return Err(ExecError::Internal("only a hash join has a table".into()));
@@ -398,22 +397,17 @@ impl Build {
         let key_columns = keys
             .iter()
             .map(|&key| column_of(&side.schema, key))
-            .collect::<Result<Vec<_>, _>>()?;
-        let sinks = drain(side, build, &self.cx, || Ok(Batches(Vec::new())))?;
-        let batches: Vec<Batch> = sinks.into_iter().flat_map(|sink| sink.0).collect();
-        let table = Arc::new(JoinTable::build(
-            &batches,
-            side.schema.len(),
-            key_columns,
-            &self.cx,
-        )?);
-        self.cx.release(batches.iter().map(Batch::bytes).sum());
+            .collect::<Result<Arc<[usize]>, _>>()?;
+        let width = side.schema.len();
+        let make = || Ok(BuildRows::new(&key_columns, width));
+        let rows = drain(side, build, &self.cx, make)?;
+        let side = build_side::finish(rows, &key_columns, width, &self.cx)?;
         finished
             .tables
             .lock()
             .expect("no holder panics")
-            .insert(node.id, Arc::clone(&table));
-        Ok(table)
+            .insert(node.id, side.clone());
+        Ok(side)
     }
 
     fn hash_join(&self, node: &Node) -> Result<BoxOperator, ExecError> {
@@ -466,7 +460,7 @@ impl Build {
             sources: sources(&node.schema),
         };
         let (own, shared_node) = (self.clone(), Arc::new(node.clone()));
-        let table = Box::new(move || own.join_table(&shared_node));
+        let table = Box::new(move || own.build_side(&shared_node));
         Ok(Box::new(HashJoin::new(self.operator(probe)?, table, shape)))
     }
 

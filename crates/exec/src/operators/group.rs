@@ -1,17 +1,18 @@
 //! `Group`: GROUP BY and aggregates, by hashing.
 //!
-//! Reads everything through [`crate::aggregate::Aggregator`], one per thread, merged at the end.
-//! Memory: one entry per group and aggregate.
+//! Reads everything through [`crate::aggregate::SpillingAggregator`], one per thread, merged at the end.
+//! Memory: one entry per group and aggregate; groups beyond its share are made later, from rows in temporary files.
 
 use super::Operator;
 use super::build::Build;
 use super::output::Output;
 use super::pipeline::{Sink, drain};
-use crate::aggregate::Aggregator;
+use crate::aggregate::{Aggregator, Grouping, Groups, SpillingAggregator};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_plan::physical::{Aggregate, Node, Slot};
+use std::sync::Arc;
 
 impl Sink for Aggregator {
     fn push(&mut self, batch: &Batch, cx: &Context) -> Result<(), ExecError> {
@@ -19,10 +20,44 @@ impl Sink for Aggregator {
     }
 }
 
-/// Makes the groups, once.
-pub type Collect = Box<dyn FnOnce(&Context) -> Result<Batch, ExecError> + Send>;
+impl Sink for SpillingAggregator {
+    fn push(&mut self, batch: &Batch, cx: &Context) -> Result<(), ExecError> {
+        self.update(batch, cx)
+    }
+}
 
-/// The aggregates of all rows of a node, read on several threads where that pays.
+/// Makes the groups, once.
+pub type Collect = Box<dyn FnOnce(&Context) -> Result<Made, ExecError> + Send>;
+
+/// What was made.
+pub enum Made {
+    /// All groups.
+    Whole(Batch),
+    /// Groups that come by and by.
+    Parts(Groups),
+}
+
+/// The groups of all rows of a node, read on several threads where that pays.
+pub fn groups(
+    input: &Node,
+    keys: &[Slot],
+    aggregates: &[Aggregate],
+    build: &Build,
+    cx: &Context,
+) -> Result<Made, ExecError> {
+    let grouping = Arc::new(Grouping {
+        aggregates: aggregates.to_vec(),
+        keys: keys.to_vec(),
+        schema: input.schema.clone(),
+    });
+    let make = || SpillingAggregator::new(&grouping, cx);
+    let mut sinks = drain(input, build, cx, make)?.into_iter();
+    let mut groups = sinks.next().map_or_else(make, Ok)?;
+    sinks.try_for_each(|more| groups.merge(more, cx))?;
+    Ok(Made::Parts(groups.finish()?))
+}
+
+/// The aggregates of all rows of a node in memory, read on several threads where that pays.
 pub fn aggregate(
     input: &Node,
     keys: &[Slot],
@@ -40,6 +75,8 @@ pub fn aggregate(
 /// The operator; see the [module documentation](self).
 pub struct Group {
     collect: Option<Collect>,
+    /// Groups that were not put out yet.
+    parts: Option<Groups>,
     /// The groups' column for each output column.
     columns: Vec<Option<usize>>,
     output: Output,
@@ -50,6 +87,7 @@ impl Group {
     pub fn new(collect: Collect, columns: Vec<Option<usize>>) -> Self {
         Self {
             collect: Some(collect),
+            parts: None,
             columns,
             output: Output::default(),
         }
@@ -59,8 +97,23 @@ impl Group {
 impl Operator for Group {
     fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
         if let Some(collect) = self.collect.take() {
-            self.output.put(collect(cx)?.select_columns(&self.columns));
+            match collect(cx)? {
+                Made::Whole(groups) => self.output.put(groups.select_columns(&self.columns)),
+                Made::Parts(groups) => self.parts = Some(groups),
+            }
         }
-        Ok(self.output.take(cx))
+        loop {
+            let batch = self.output.take(cx);
+            if batch.is_some() {
+                return Ok(batch);
+            }
+            let Some(parts) = &mut self.parts else {
+                return Ok(None);
+            };
+            match parts.next(cx)? {
+                Some(groups) => self.output.put(groups.select_columns(&self.columns)),
+                None => self.parts = None,
+            }
+        }
     }
 }

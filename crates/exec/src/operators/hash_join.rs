@@ -5,10 +5,14 @@
 //! a side) and merged. With no keys all pairs are compared, in pieces of bounded size; a semi or anti join
 //! does not look for many more partners of a row than the first. The condition is part of the join, as OPTIONAL asks for.
 //!
-//! Output keeps the order of the streaming side. Memory: the build side, and one piece of pairs.
+//! Output keeps the order of the streaming side. Memory: the build side, and one piece of pairs. A build side beyond its
+//! share of memory goes to files, if there are keys (see [`build_side`](super::build_side) and
+//! [`spilled_join`](super::spilled_join)).
 
+use super::build_side::BuildSide;
 use super::join_table::JoinTable;
 use super::output::Output;
+use super::spilled_join::SpilledJoin;
 use super::{BoxOperator, Operator};
 use crate::batch::Batch;
 use crate::context::Context;
@@ -69,19 +73,30 @@ impl JoinShape {
     }
 }
 
-/// Brings the finished table.
-pub type MakeTable = Box<dyn FnOnce() -> Result<Arc<JoinTable>, ExecError> + Send>;
+/// Brings the finished build side.
+pub type MakeSide = Box<dyn FnOnce() -> Result<BuildSide, ExecError> + Send>;
 
 /// The operator; see the [module documentation](self).
 pub struct HashJoin {
     probe: BoxOperator,
-    /// Makes the table at the first call of `next`.
-    make_table: Option<MakeTable>,
-    table: Arc<JoinTable>,
-    shape: JoinShape,
+    /// Makes the build side at the first call of `next`.
+    make_side: Option<MakeSide>,
+    pairing: Pairing,
+    /// What comes out, where the build side is in files.
+    spilled: Option<SpilledJoin>,
     output: Output,
     /// A probe batch that is being joined piece by piece, and the next row of it.
     current: Option<(Batch, usize)>,
+}
+
+/// Finds the pairs of batches with a table.
+pub struct Pairing {
+    /// The build side, or a part of it.
+    pub table: Arc<JoinTable>,
+    /// Besides the inputs.
+    pub shape: Arc<JoinShape>,
+    /// The output columns.
+    pub sources: Vec<Source>,
 }
 
 /// Joined pairs: rows of the probe batch and of the build side.
@@ -92,19 +107,25 @@ struct Pairs {
 }
 
 impl HashJoin {
-    /// Joins the rows of `probe` with the table that `make_table` brings.
-    pub fn new(probe: BoxOperator, make_table: MakeTable, shape: JoinShape) -> Self {
-        let table = Arc::new(JoinTable::empty());
+    /// Joins the rows of `probe` with the build side that `make_side` brings.
+    pub fn new(probe: BoxOperator, make_side: MakeSide, shape: JoinShape) -> Self {
+        let pairing = Pairing {
+            table: Arc::new(JoinTable::empty()),
+            sources: shape.sources.clone(),
+            shape: Arc::new(shape),
+        };
         Self {
             probe,
-            make_table: Some(make_table),
-            table,
-            shape,
+            make_side: Some(make_side),
+            pairing,
+            spilled: None,
             output: Output::default(),
             current: None,
         }
     }
+}
 
+impl Pairing {
     /// Pairs of the next piece of the batch; returns the row after the piece.
     fn candidates(&self, batch: &Batch, start: usize) -> (Pairs, usize) {
         let mut pairs = Pairs::default();
@@ -269,7 +290,7 @@ impl HashJoin {
     }
 
     /// Joins the next piece of a batch and says where the following piece starts.
-    fn piece(
+    pub fn piece(
         &self,
         batch: &Batch,
         start: usize,
@@ -294,7 +315,7 @@ impl HashJoin {
             JoinKind::Semi => pairs.reduce_to(start, end, true),
             JoinKind::Anti => pairs.reduce_to(start, end, false),
         }
-        Ok((self.joined(batch, &pairs, &self.shape.sources), end))
+        Ok((self.joined(batch, &pairs, &self.sources), end))
     }
 }
 
@@ -348,8 +369,17 @@ impl Pairs {
 
 impl Operator for HashJoin {
     fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
-        if let Some(make_table) = self.make_table.take() {
-            self.table = make_table()?;
+        if let Some(make_side) = self.make_side.take() {
+            match make_side()? {
+                BuildSide::Table(table) => self.pairing.table = table,
+                BuildSide::Spilled(side) => {
+                    let join = SpilledJoin::new(&mut self.probe, &side, &self.pairing, cx)?;
+                    self.spilled = Some(join);
+                }
+            }
+        }
+        if let Some(spilled) = &mut self.spilled {
+            return spilled.next(cx);
         }
         loop {
             if let Some(batch) = self.output.take(cx) {
@@ -363,7 +393,7 @@ impl Operator for HashJoin {
                     None => return Ok(None),
                 },
             };
-            let (joined, end) = self.piece(&batch, start, cx)?;
+            let (joined, end) = self.pairing.piece(&batch, start, cx)?;
             if end < batch.rows() {
                 self.current = Some((batch, end));
             }

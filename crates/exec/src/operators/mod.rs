@@ -6,6 +6,7 @@
 //! threads where that pays.
 
 pub mod build;
+pub mod build_side;
 pub mod count_scan;
 pub mod cut_off;
 pub mod dependent;
@@ -17,6 +18,7 @@ pub mod filter;
 pub mod group;
 pub mod hash_join;
 pub mod join_table;
+pub mod late_rows;
 pub mod lateral_join;
 pub mod merge_join;
 pub mod minus;
@@ -34,6 +36,8 @@ pub mod service;
 pub mod slice;
 pub mod slice_per;
 pub mod sort_ranks;
+pub mod sort_runs;
+pub mod spilled_join;
 pub mod union;
 
 #[cfg(test)]

@@ -4,24 +4,34 @@
 //! then compares integers (see [`sort_ranks`](super::sort_ranks)). With a limit it keeps at most twice that many
 //! rows (and at least some), cuts them back by sorting, and from then on takes only rows that come before the last one
 //! kept (see [`CutOff`]). Stable. Memory: the rows kept; for a full sort the texts of distinct keys too,
-//! if the limit leaves room for them.
+//! if the limit leaves room for them. Rows beyond its share of memory are sorted and written as a run; runs are merged
+//! (see [`sort_runs`](super::sort_runs)).
 
 use super::cut_off::CutOff;
 use super::fallible_sort::sort_totally;
 use super::output::Output;
 use super::pipeline::{Collected, Sink};
 use super::sort_ranks::ranks;
+use super::sort_runs::{SortRows, SortedRuns};
 use super::{BoxOperator, Operator};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
 use crate::held_memory::HeldMemory;
+use crate::spill::merge::in_rounds;
+use crate::spill::row_file::{RowFile, RowWriter};
+use crate::spill::{RUNS_MAX, share_bytes};
 use std::sync::Arc;
 
 /// Rows kept at least before they are cut back to the limit: the first cut comes soon, since rows after it
 /// are mostly turned away unsorted.
 const CUT_ROWS_MIN: usize = 1024;
+
+/// Rows of a run at least, whatever they take: a file with a few rows would cost more than they do.
+const RUN_ROWS_MIN: usize = 1024;
+/// Runs that may wait to be merged; each is an open file.
+const RUNS_WAITING_MAX: usize = 4 * RUNS_MAX;
 
 /// The keys and the limit, shared by all threads that collect rows.
 pub struct SortOrder {
@@ -43,6 +53,8 @@ pub struct SortBuffer {
     /// What a row must come before, once there are as many rows as the limit.
     cut_off: Option<CutOff>,
     held: HeldMemory,
+    /// Rows that came before those in memory, sorted: key ids, then columns.
+    runs: Vec<RowFile>,
 }
 
 impl SortBuffer {
@@ -55,11 +67,13 @@ impl SortBuffer {
             keys,
             cut_off: None,
             held: HeldMemory::default(),
+            runs: Vec::new(),
         }
     }
 
     /// Adds another thread's rows.
     pub fn append(&mut self, mut other: Self) {
+        self.runs.append(&mut other.runs);
         self.rows.append(other.rows);
         for (column, more) in self.keys.iter_mut().zip(&mut other.keys) {
             column.append(more);
@@ -113,6 +127,40 @@ impl SortBuffer {
         Ok(())
     }
 
+    /// Counts the rows held, or writes them if they are too many.
+    fn hold(&mut self, cx: &Context) -> Result<(), ExecError> {
+        let width = self.rows.columns.len() + self.keys.len() + 1;
+        let bytes = self.rows.rows * width * size_of::<u64>();
+        if bytes > share_bytes(cx) && self.rows.rows >= RUN_ROWS_MIN {
+            return self.spill(cx);
+        }
+        match self.held.grow_to(bytes, "OrderBy", cx) {
+            // Others hold the rest.
+            Err(ExecError::MemoryLimit { .. }) if self.rows.rows < RUN_ROWS_MIN => Ok(()),
+            Err(ExecError::MemoryLimit { .. }) => self.spill(cx),
+            outcome => outcome,
+        }
+    }
+
+    /// Writes the rows in memory as a run.
+    fn spill(&mut self, cx: &Context) -> Result<(), ExecError> {
+        let positions = self.sorted(cx)?;
+        let columns: Vec<&Vec<u64>> = self.keys.iter().chain(&self.rows.columns).collect();
+        let mut run = RowWriter::create(columns.len(), 1, cx)?;
+        for position in positions {
+            run.push(columns.iter().map(|column| column[position as usize]))?;
+        }
+        self.runs.push(run.finish()?);
+        self.rows = Collected::new(self.rows.columns.len());
+        self.keys = vec![Vec::new(); self.keys.len()];
+        self.held.release();
+        if self.runs.len() >= RUNS_WAITING_MAX {
+            let order = SortRows::new(&self.order);
+            self.runs = in_rounds(std::mem::take(&mut self.runs), &order, cx)?;
+        }
+        Ok(())
+    }
+
     /// The batch and its keys without rows that come too late.
     fn admit(
         &mut self,
@@ -154,9 +202,7 @@ impl Sink for SortBuffer {
         {
             self.cut(cx)?;
         }
-        let bytes =
-            self.rows.rows * (self.rows.columns.len() + self.keys.len() + 1) * size_of::<u64>();
-        self.held.grow_to(bytes, "OrderBy", cx)
+        self.hold(cx)
     }
 }
 
@@ -167,6 +213,8 @@ pub type Collect = Box<dyn FnOnce(&Context) -> Result<SortBuffer, ExecError> + S
 pub struct OrderBy {
     collect: Option<Collect>,
     output: Output,
+    /// The rows, where they did not all fit into memory.
+    runs: Option<SortedRuns>,
     /// Bytes counted against the limit.
     held: HeldMemory,
 }
@@ -177,6 +225,7 @@ impl OrderBy {
         Self {
             collect: Some(collect),
             output: Output::default(),
+            runs: None,
             held: HeldMemory::default(),
         }
     }
@@ -191,9 +240,17 @@ impl Operator for OrderBy {
     fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
         if let Some(collect) = self.collect.take() {
             let mut buffer = collect(cx)?;
-            self.held.take_over(std::mem::take(&mut buffer.held));
-            buffer.cut(cx)?;
-            self.output.put(buffer.rows.into_batch());
+            if buffer.runs.is_empty() {
+                self.held.take_over(std::mem::take(&mut buffer.held));
+                buffer.cut(cx)?;
+                self.output.put(buffer.rows.into_batch());
+            } else {
+                buffer.spill(cx)?;
+                self.runs = Some(SortedRuns::new(buffer.runs, &buffer.order, cx)?);
+            }
+        }
+        if let Some(runs) = &mut self.runs {
+            return runs.next(cx);
         }
         let batch = self.output.take(cx);
         if batch.is_none() {

@@ -16,6 +16,7 @@
 
 mod request;
 
+use super::build_side::BuildSide;
 use super::hash_join::{HashJoin, JoinShape};
 use super::pipeline::{Collected, Sink};
 use super::rows::Rows;
@@ -188,8 +189,8 @@ impl ServiceShape {
             sources: sources(&self.schema),
         };
         let table = Arc::clone(&answer.table);
-        let make_table = Box::new(move || Ok(table));
-        Ok(HashJoin::new(Box::new(Rows::new(rows)), make_table, shape))
+        let make_side = Box::new(move || Ok(BuildSide::Table(table)));
+        Ok(HashJoin::new(Box::new(Rows::new(rows)), make_side, shape))
     }
 }
 

@@ -8,6 +8,8 @@ use basalt_store::Snapshot;
 use oxrdf::NamedNode;
 use proptest::prelude::*;
 
+mod spilling;
+
 type Row = Vec<u64>;
 
 fn constant(id: u64) -> Option<Constant> {

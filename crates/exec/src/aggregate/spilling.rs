@@ -1,0 +1,196 @@
+//! `SpillingAggregator`: GROUP BY within a share of the query's memory.
+//!
+//! ```text
+//! rows -> groups that are known    -> updated in memory
+//!      -> others, while there is room -> new groups
+//!      -> others, when there is none  -> partitions by hash of the key, in files
+//! end:    each partition -> groups of other threads in memory, or an aggregator of its own -> rows out
+//! ```
+//!
+//! Invariant: once no room is left no group is added, so all rows of a group are either in memory or in one partition of
+//! each thread. What grows without new groups (the values of DISTINCT, the texts of GROUP_CONCAT) stays in memory, and
+//! ends the query at its limit.
+//!
+//! Cost: as in memory for groups that find room; 16 bytes a cell of file traffic for each row of the others, again for each level
+//! of partitions (one level for up to 32 times the memory).
+
+use super::Aggregator;
+use super::group_table::hash_ids;
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::spill::partitions::{LEVELS, Partition, Partitions};
+use crate::spill::share_bytes;
+use arrow_array::UInt64Array;
+use basalt_plan::physical::{Aggregate, Slot};
+use std::sync::Arc;
+
+/// What is grouped how.
+pub struct Grouping {
+    /// The aggregates.
+    pub aggregates: Vec<Aggregate>,
+    /// The grouping slots.
+    pub keys: Vec<Slot>,
+    /// The columns of the rows.
+    pub schema: Vec<Slot>,
+}
+
+/// Groups of one thread; see the [module documentation](self).
+pub struct SpillingAggregator {
+    grouping: Arc<Grouping>,
+    groups: Aggregator,
+    /// Rows of groups that found no room.
+    put_off: Option<Partitions>,
+    /// How often the rows were dealt out before, and the bits of the hash by which.
+    before: (u32, u64),
+    /// Partitions of threads that were merged into this one.
+    partitions: Vec<Partition>,
+}
+
+impl SpillingAggregator {
+    /// No groups yet.
+    pub fn new(grouping: &Arc<Grouping>, cx: &Context) -> Result<Self, ExecError> {
+        Self::at_level(grouping, (0, 0), cx)
+    }
+
+    fn at_level(
+        grouping: &Arc<Grouping>,
+        before: (u32, u64),
+        cx: &Context,
+    ) -> Result<Self, ExecError> {
+        let Grouping {
+            aggregates,
+            keys,
+            schema,
+        } = &**grouping;
+        Ok(Self {
+            grouping: Arc::clone(grouping),
+            groups: Aggregator::new(aggregates, keys, schema, cx)?,
+            put_off: None,
+            before,
+            partitions: Vec::new(),
+        })
+    }
+
+    /// Adds rows.
+    pub fn update(&mut self, batch: &Batch, cx: &Context) -> Result<(), ExecError> {
+        if self.put_off.is_some() {
+            let rest = self.groups.update_known(batch, cx)?;
+            return self.put_off(batch, &rest, cx);
+        }
+        // One group cannot be dealt out, and there is a last level.
+        let may_spill = !self.grouping.keys.is_empty() && self.before.0 < LEVELS;
+        self.groups.add(batch, cx)?;
+        match self.groups.account(cx) {
+            // Others hold the rest. What the last rows came to hold stays uncounted.
+            Err(ExecError::MemoryLimit { .. }) if may_spill => {}
+            Ok(()) if !may_spill || self.groups.bytes() <= share_bytes(cx) => return Ok(()),
+            outcome => outcome?,
+        }
+        let width = self.grouping.schema.len() + 1;
+        self.put_off = Some(Partitions::new(width, self.before));
+        Ok(())
+    }
+
+    /// Writes rows of groups that have no room.
+    fn put_off(&mut self, batch: &Batch, rows: &[u32], cx: &Context) -> Result<(), ExecError> {
+        let Some(partitions) = &mut self.put_off else {
+            return Ok(());
+        };
+        let mut key = Vec::new();
+        for &row in rows {
+            let row = row as usize;
+            self.groups.key_into(batch, row, &mut key);
+            let solution = batch.solutions().map_or(0, |numbers| numbers[row]);
+            let ids = batch.columns().iter().map(|column| column.value(row));
+            partitions.push(hash_ids(&key), ids.chain([solution]), cx)?;
+        }
+        Ok(())
+    }
+
+    /// Adds what another thread has seen.
+    pub fn merge(&mut self, mut other: Self, cx: &Context) -> Result<(), ExecError> {
+        self.partitions.append(&mut other.partitions);
+        if let Some(partitions) = other.put_off.take() {
+            self.partitions.extend(partitions.finish()?);
+        }
+        self.groups.merge(other.groups, cx)
+    }
+
+    /// The groups, to be read.
+    pub fn finish(mut self) -> Result<Groups, ExecError> {
+        if let Some(partitions) = self.put_off.take() {
+            self.partitions.extend(partitions.finish()?);
+        }
+        Ok(Groups {
+            grouping: self.grouping,
+            known: Some(self.groups),
+            left: self.partitions,
+        })
+    }
+}
+
+/// All groups, some at a time.
+pub struct Groups {
+    grouping: Arc<Grouping>,
+    /// Groups in memory; they come last, since partitions of other threads may have rows of them.
+    known: Option<Aggregator>,
+    /// Partitions that were not read yet.
+    left: Vec<Partition>,
+}
+
+impl Groups {
+    /// Some more groups, one row each: the keys in order, then the aggregates in order. `None` at the end.
+    pub fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
+        while let Some(first) = self.left.pop() {
+            // The same partition of other threads has rows of the same groups.
+            let same =
+                |other: &Partition| other.level == first.level && other.number == first.number;
+            let (mut parts, left) = std::mem::take(&mut self.left).into_iter().partition(same);
+            self.left = left;
+            parts.push(first);
+            let groups = self.of_partition(parts, cx)?;
+            if groups.rows() > 0 {
+                return Ok(Some(groups));
+            }
+        }
+        self.known.take().map(|known| known.finish(cx)).transpose()
+    }
+
+    /// The groups of a partition that are not known; what finds no room again is left for later.
+    fn of_partition(&mut self, parts: Vec<Partition>, cx: &Context) -> Result<Batch, ExecError> {
+        let before = parts
+            .first()
+            .map_or((0, 0), |part| (part.level, part.number));
+        let mut groups = SpillingAggregator::at_level(&self.grouping, before, cx)?;
+        let files = parts.len();
+        for part in parts {
+            let mut reader = part.rows.reader(files, cx);
+            loop {
+                cx.check()?;
+                let (columns, rows) = reader.next_columns(cx.options().batch_rows.max(1))?;
+                if rows == 0 {
+                    break;
+                }
+                let batch = with_solutions(columns, rows);
+                let rest = match &mut self.known {
+                    Some(known) => known.update_known(&batch, cx)?,
+                    None => Vec::new(),
+                };
+                if !rest.is_empty() {
+                    groups.update(&batch.keep(&rest), cx)?;
+                }
+            }
+        }
+        if let Some(partitions) = groups.put_off.take() {
+            self.left.extend(partitions.finish()?);
+        }
+        groups.groups.finish(cx)
+    }
+}
+
+/// The batch whose last column is the numbers of solutions.
+fn with_solutions(mut columns: Vec<Vec<u64>>, rows: usize) -> Batch {
+    let solutions = columns.pop().unwrap_or_default();
+    Batch::from_vectors(columns, rows).with_solutions(UInt64Array::from(solutions))
+}

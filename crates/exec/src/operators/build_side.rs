@@ -1,0 +1,145 @@
+//! `BuildSide`: the rows of a hash join that are read first, in a table or in files.
+//!
+//! Rows are collected as batches until they hold their share of memory; from then on they are dealt out to partitions by
+//! the hash of their keys. Without keys there is nothing to deal out by: such a side stays in memory or ends the query.
+//!
+//! Invariant: one row beyond the share puts all rows of all threads into partitions, so a key is in one place.
+
+use super::distinct::hash_row;
+use super::join_table::JoinTable;
+use super::pipeline::Sink;
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::spill::partitions::{Partition, Partitions};
+use crate::spill::share_bytes;
+use std::sync::Arc;
+
+/// A finished build side; cheap to clone.
+#[derive(Clone)]
+pub enum BuildSide {
+    /// All rows in memory.
+    Table(Arc<JoinTable>),
+    /// All rows in files.
+    Spilled(Arc<SpilledSide>),
+}
+
+/// A build side in files.
+pub struct SpilledSide {
+    /// Rows by the hash of their keys.
+    pub partitions: Vec<Partition>,
+    /// The columns of the keys.
+    pub key_columns: Vec<usize>,
+    /// Columns of a row.
+    pub width: usize,
+}
+
+/// Rows that one thread collects.
+pub struct BuildRows {
+    key_columns: Arc<[usize]>,
+    width: usize,
+    batches: Vec<Batch>,
+    /// Bytes of the batches, which are counted.
+    reserved: usize,
+    partitions: Option<Partitions>,
+}
+
+impl BuildRows {
+    /// No rows of `width` columns, with keys in these.
+    pub fn new(key_columns: &Arc<[usize]>, width: usize) -> Self {
+        Self {
+            key_columns: Arc::clone(key_columns),
+            width,
+            batches: Vec::new(),
+            reserved: 0,
+            partitions: None,
+        }
+    }
+
+    fn deal_out(&mut self, batch: &Batch, cx: &Context) -> Result<(), ExecError> {
+        let width = self.width;
+        let partitions = self
+            .partitions
+            .get_or_insert_with(|| Partitions::new(width, (0, 0)));
+        deal_out(batch, &self.key_columns, partitions, cx)
+    }
+
+    /// Moves the rows in memory to files.
+    fn spill(&mut self, cx: &Context) -> Result<(), ExecError> {
+        for batch in std::mem::take(&mut self.batches) {
+            cx.check()?;
+            self.deal_out(&batch, cx)?;
+        }
+        cx.release(std::mem::take(&mut self.reserved));
+        Ok(())
+    }
+}
+
+impl Sink for BuildRows {
+    fn push(&mut self, batch: &Batch, cx: &Context) -> Result<(), ExecError> {
+        if self.partitions.is_some() {
+            return self.deal_out(batch, cx);
+        }
+        let may_spill = !self.key_columns.is_empty();
+        match cx.reserve(batch.bytes(), "HashJoin") {
+            Ok(()) => self.reserved += batch.bytes(),
+            Err(ExecError::MemoryLimit { .. }) if may_spill => {
+                self.spill(cx)?;
+                return self.deal_out(batch, cx);
+            }
+            Err(error) => return Err(error),
+        }
+        self.batches.push(batch.clone());
+        match may_spill && self.reserved > share_bytes(cx) {
+            true => self.spill(cx),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Deals the rows of a batch out by the hash of these columns.
+pub fn deal_out(
+    batch: &Batch,
+    key_columns: &[usize],
+    partitions: &mut Partitions,
+    cx: &Context,
+) -> Result<(), ExecError> {
+    let mut key = Vec::with_capacity(key_columns.len());
+    for row in 0..batch.rows() {
+        key.clear();
+        key.extend(key_columns.iter().map(|&column| batch.ids(column)[row]));
+        let ids = (0..batch.width()).map(|column| batch.ids(column)[row]);
+        partitions.push(hash_row(&key), ids, cx)?;
+    }
+    Ok(())
+}
+
+/// Makes a build side of what the threads have collected.
+pub fn finish(
+    mut sides: Vec<BuildRows>,
+    key_columns: &[usize],
+    width: usize,
+    cx: &Context,
+) -> Result<BuildSide, ExecError> {
+    if sides.iter().any(|side| side.partitions.is_some()) {
+        let mut partitions = Vec::new();
+        for mut side in sides {
+            side.spill(cx)?;
+            if let Some(own) = side.partitions {
+                partitions.extend(own.finish()?);
+            }
+        }
+        return Ok(BuildSide::Spilled(Arc::new(SpilledSide {
+            partitions,
+            key_columns: key_columns.to_vec(),
+            width,
+        })));
+    }
+    let batches = sides
+        .iter_mut()
+        .flat_map(|side| std::mem::take(&mut side.batches));
+    let batches: Vec<Batch> = batches.collect();
+    let table = JoinTable::build(&batches, width, key_columns.to_vec(), cx)?;
+    cx.release(sides.iter().map(|side| side.reserved).sum());
+    Ok(BuildSide::Table(Arc::new(table)))
+}
