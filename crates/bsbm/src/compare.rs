@@ -1,10 +1,12 @@
-//! Reports side by side, as Markdown.
+//! Reports side by side, as Markdown; the HTML page is made of the same comparisons.
 //!
 //! Times are given for every report and as a ratio to the first one. Answers are compared by
 //! their hashes, which means something only if the same questions were asked of the same data:
-//! use case, products, seed and number of mixes have to agree, and no execution
-//! of the query may have failed.
+//! use case, products, seed, number of mixes and drill-down have to agree, and no execution of
+//! the query may have failed. Beside updates that also takes a single client and updates at the
+//! same places, since answers depend on what was inserted before.
 
+use crate::queries::UseCase;
 use crate::report::{QueryReport, Report};
 use std::fmt::Write;
 
@@ -35,19 +37,21 @@ pub fn compare_reports(reports: &[(&str, &Report)]) -> String {
             report.timeouts,
             report.errors
         );
+        for warning in &report.warnings {
+            let _ = writeln!(out, "- **warning**, {name}: {warning}");
+        }
     }
     let _ = writeln!(out, "\n{header}\n|{}", " --- |".repeat(columns));
     for query in &base.queries {
-        let found: Vec<Option<&QueryReport>> = reports
-            .iter()
-            .map(|(_, report)| report.queries.iter().find(|q| q.number == query.number))
-            .collect();
-        let times: Vec<Option<f64>> = found.iter().map(|q| q.map(|q| q.p50_s)).collect();
-        let verdict = answers(reports, &found);
+        let of_run =
+            |(_, report): &(&str, &Report)| find(report, query.number).map(|query| query.p50_s);
+        let times: Vec<Option<f64>> = reports.iter().map(of_run).collect();
+        let verdict = verdict(reports, query.number);
         push_row(&mut out, &query.number.to_string(), 1e3, &times, verdict);
     }
     let rates: Vec<Option<f64>> = reports.iter().map(|(_, r)| Some(r.qmph)).collect();
     push_row(&mut out, "mixes per hour", 1.0, &rates, "");
+    push_geometric_ratios(&mut out, reports);
     out
 }
 
@@ -69,18 +73,43 @@ fn push_row(out: &mut String, name: &str, factor: f64, values: &[Option<f64>], v
     let _ = writeln!(out, " {verdict} |");
 }
 
-fn answers(reports: &[(&str, &Report)], found: &[Option<&QueryReport>]) -> &'static str {
-    let asked = |report: &Report| {
-        (
-            report.use_case.clone(),
-            report.products,
-            report.seed,
-            report.runs,
-        )
-    };
+/// One line of ratios below the columns of ratios.
+fn push_geometric_ratios(out: &mut String, reports: &[(&str, &Report)]) {
+    out.push_str("| geometric mean of p50 ratios |");
+    out.push_str(&" |".repeat(reports.len()));
+    for run in 1..reports.len() {
+        let _ = match geometric_ratio(reports, run) {
+            Some(ratio) => write!(out, " {ratio:.2} |"),
+            None => write!(out, " - |"),
+        };
+    }
+    out.push_str(" |\n");
+}
+
+/// The geometric mean, over the queries that both have, of a run's p50 to that of the first one.
+pub(crate) fn geometric_ratio(reports: &[(&str, &Report)], run: usize) -> Option<f64> {
+    let (_, base) = reports.first()?;
+    let (_, report) = reports.get(run)?;
+    let logarithms: Vec<f64> = base
+        .queries
+        .iter()
+        .filter_map(|query| Some((query.p50_s, find(report, query.number)?.p50_s)))
+        .filter(|(base, other)| *base > 0.0 && *other > 0.0)
+        .map(|(base, other)| (other / base).ln())
+        .collect();
+    let sum: f64 = logarithms.iter().sum();
+    (!logarithms.is_empty()).then(|| (sum / logarithms.len() as f64).exp())
+}
+
+/// Whether all runs gave the same answers to a query, in words.
+pub(crate) fn verdict(reports: &[(&str, &Report)], number: u8) -> &'static str {
     let is_same_run = reports
         .windows(2)
-        .all(|pair| asked(pair[0].1) == asked(pair[1].1));
+        .all(|pair| asks_the_same(pair[0].1, pair[1].1));
+    let found: Vec<Option<&QueryReport>> = reports
+        .iter()
+        .map(|(_, report)| find(report, number))
+        .collect();
     let is_complete = found
         .iter()
         .all(|query| query.is_some_and(|q| q.errors == 0 && q.timeouts == 0));
@@ -93,4 +122,26 @@ fn answers(reports: &[(&str, &Report)], found: &[Option<&QueryReport>]) -> &'sta
         true if found.windows(2).all(is_equal) => "equal",
         true => "differ",
     }
+}
+
+fn asks_the_same(one: &Report, other: &Report) -> bool {
+    let asked = |report: &Report| {
+        (
+            report.use_case.clone(),
+            report.products,
+            report.seed,
+            report.runs,
+            report.drill_down,
+        )
+    };
+    let has_updates = one.use_case == UseCase::ExploreAndUpdate.name();
+    let is_ordered = one.clients == 1
+        && other.clients == 1
+        && one.updates_at == other.updates_at
+        && one.mix_order == other.mix_order;
+    asked(one) == asked(other) && (is_ordered || !has_updates)
+}
+
+fn find(report: &Report, number: u8) -> Option<&QueryReport> {
+    report.queries.iter().find(|query| query.number == number)
 }

@@ -77,6 +77,64 @@ pub enum BsbmError {
     /// Updates are to be run, but there is no update file.
     #[error("a run with updates needs an update file")]
     NoUpdateInput,
+    /// The update file ends before the run would.
+    #[error(
+        "{path:?} has {found} transactions from number {first} on, and {runs} mixes need {needed}"
+    )]
+    TooFewTransactions {
+        /// The update file.
+        path: PathBuf,
+        /// Transactions that could be sent.
+        found: u64,
+        /// The first of them.
+        first: u64,
+        /// Transactions that the run would send.
+        needed: u64,
+        /// The mixes of the run.
+        runs: u64,
+    },
+    /// A query was named that the use case does not have.
+    #[error("there is no query {number} in {use_case}, the last one is {last}")]
+    UnknownQuery {
+        /// The number given.
+        number: u8,
+        /// The use case.
+        use_case: &'static str,
+        /// Its highest number.
+        last: u8,
+    },
+    /// No query of the use case takes a product type of any level.
+    #[error("no query of {use_case} can be drilled down")]
+    NothingToDrillDown {
+        /// The use case.
+        use_case: &'static str,
+    },
+    /// Flights were to begin below the leaves of the tree.
+    #[error("there is no level {level} of product types, the leaves are level {depth}")]
+    NoSuchLevel {
+        /// The level given.
+        level: usize,
+        /// The last one.
+        depth: usize,
+    },
+    /// A recording of answers is not what it should be.
+    #[error("{path:?} is not a valid recording: {reason}")]
+    BadRecording {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and in which line.
+        reason: String,
+    },
+    /// Two recordings are not of the same questions.
+    #[error("the recordings differ in {what}: {reference} in the reference, {tested} in the other")]
+    OtherQuestions {
+        /// In what they differ.
+        what: &'static str,
+        /// What the reference has.
+        reference: String,
+        /// What the tested one has.
+        tested: String,
+    },
     /// The endpoint is not an address that the driver understands.
     #[error("{url:?} is not an http:// address")]
     BadEndpoint {

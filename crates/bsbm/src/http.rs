@@ -2,11 +2,14 @@
 //!
 //! One kept-alive connection with `TCP_NODELAY` and `TCP_QUICKACK`; a request leaves in one write. The clock of a
 //! request starts once the connection stands and stops with the last byte of the answer. The
-//! deadline covers the whole request, not the pause between two bytes: before each read the
-//! remaining time becomes the timeout of the socket. After any failure the connection is dropped.
+//! deadline covers the whole request, not the pause between two bytes: before a read the
+//! remaining time becomes the timeout of the socket. After any failure the connection is dropped,
+//! which tells a server that watches its clients to stop working on the request.
 //! Invariant: sizes named by the server are checked before they are used.
+//! Cost: a write, a read and a socket option per request; both buffers are kept between requests.
 
-use std::io::{ErrorKind, Read, Write};
+use std::fmt::Write as _;
+use std::io::{ErrorKind, Read, Write as _};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
@@ -14,6 +17,10 @@ const HEAD_BYTES_MAX: usize = 64 << 10;
 /// Larger answers are refused: no query of the benchmark comes near.
 const BODY_BYTES_MAX: usize = 4 << 30;
 const READ_BYTES: usize = 64 << 10;
+/// A buffer that a large answer has made larger than this is not kept.
+const KEPT_BYTES_MAX: usize = 4 << 20;
+/// The timeout of the socket is left as it is while it is so near to the time that remains.
+const TIMEOUT_SLACK: Duration = Duration::from_millis(5);
 
 /// Where requests go.
 #[derive(Clone, Debug)]
@@ -36,6 +43,7 @@ pub(crate) enum Failure {
 }
 
 /// The answer to a request.
+#[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) media_type: String,
@@ -49,6 +57,12 @@ pub(crate) struct Client {
     endpoint: Endpoint,
     timeout: Duration,
     stream: Option<TcpStream>,
+    /// The read timeout that the open connection has.
+    socket_timeout: Duration,
+    /// The last request; its memory is used again.
+    request: String,
+    /// What answers are read into.
+    buffer: Vec<u8>,
 }
 
 impl Endpoint {
@@ -83,6 +97,9 @@ impl Client {
             endpoint,
             timeout,
             stream: None,
+            socket_timeout: timeout,
+            request: String::new(),
+            buffer: Vec::new(),
         }
     }
 
@@ -101,7 +118,11 @@ impl Client {
             body.push('=');
             push_encoded(&mut body, value);
         }
-        let request = format!(
+        let mut request = std::mem::take(&mut self.request);
+        request.clear();
+        // Writing to a string cannot fail.
+        let _ = write!(
+            request,
             "POST {} HTTP/1.1\r\nHost: {}\r\nAccept: {accept}\r\nUser-Agent: basalt-bsbm/{}\r\n\
              Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
             self.endpoint.target,
@@ -110,12 +131,15 @@ impl Client {
             body.len()
         );
         let was_open = self.stream.is_some();
-        match self.exchange(request.as_bytes()) {
-            // The server may have closed an idle connection; the request never reached it.
+        let outcome = match self.exchange(request.as_bytes()) {
+            // The server may have closed an idle connection before the request came. If it did
+            // work on it, asking again does no harm: the queries read, the updates insert given
+            // triples or delete those of a given offer.
             Err(Broken::BeforeAnswer(_)) if was_open => self.exchange(request.as_bytes()),
             outcome => outcome,
-        }
-        .map_err(|broken| match broken {
+        };
+        self.request = request;
+        outcome.map_err(|broken| match broken {
             Broken::BeforeAnswer(failure) | Broken::Later(failure) => failure,
         })
     }
@@ -123,21 +147,32 @@ impl Client {
     fn exchange(&mut self, request: &[u8]) -> Result<Answer, Broken> {
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
-            None => self.connect().map_err(Broken::Later)?,
+            None => {
+                self.socket_timeout = self.timeout;
+                self.connect().map_err(Broken::Later)?
+            }
         };
         let start = Instant::now();
         let mut reader = AnswerReader {
             stream: &mut stream,
             deadline: start + self.timeout,
-            buffer: Vec::new(),
+            socket_timeout: &mut self.socket_timeout,
+            buffer: &mut self.buffer,
             at: 0,
+            end: 0,
         };
         reader.send(request)?;
         let (answer, can_keep) = reader.read_answer(start)?;
         if can_keep {
             self.stream = Some(stream);
         }
-        Ok(answer)
+        if self.buffer.len() > KEPT_BYTES_MAX {
+            self.buffer = Vec::new();
+        }
+        match answer.seconds <= self.timeout.as_secs_f64() {
+            true => Ok(answer),
+            false => Err(Broken::Later(Failure::Timeout)),
+        }
     }
 
     fn connect(&self) -> Result<TcpStream, Failure> {
@@ -148,6 +183,8 @@ impl Client {
                 match TcpStream::connect_timeout(&address, self.timeout) {
                     Ok(stream) => {
                         stream.set_nodelay(true)?;
+                        stream.set_write_timeout(Some(self.timeout))?;
+                        stream.set_read_timeout(Some(self.timeout))?;
                         return Ok(stream);
                     }
                     Err(error) => last = error,
@@ -181,21 +218,20 @@ fn malformed(what: &str) -> Broken {
 struct AnswerReader<'a> {
     stream: &'a mut TcpStream,
     deadline: Instant,
-    /// Bytes read so far; those before `at` are used up.
-    buffer: Vec<u8>,
+    socket_timeout: &'a mut Duration,
+    /// Bytes read so far are those before `end`; those before `at` are used up.
+    buffer: &'a mut Vec<u8>,
     at: usize,
+    end: usize,
 }
 
 impl AnswerReader<'_> {
     fn send(&mut self, request: &[u8]) -> Result<(), Broken> {
-        let remaining = self.remaining().map_err(Broken::Later)?;
-        self.stream
-            .set_write_timeout(Some(remaining))
-            .and_then(|()| self.stream.write_all(request))
-            .map_err(|error| match failure("sending", &error) {
-                Failure::Timeout => Broken::Later(Failure::Timeout),
-                other => Broken::BeforeAnswer(other),
-            })
+        let sent = self.stream.write_all(request);
+        sent.map_err(|error| match failure("sending", &error) {
+            Failure::Timeout => Broken::Later(Failure::Timeout),
+            other => Broken::BeforeAnswer(other),
+        })
     }
 
     fn remaining(&self) -> Result<Duration, Failure> {
@@ -208,24 +244,25 @@ impl AnswerReader<'_> {
 
     /// Reads some more bytes; false at the end of the stream.
     fn fill(&mut self) -> Result<bool, Broken> {
-        if self.buffer.len() > BODY_BYTES_MAX {
+        if self.end > BODY_BYTES_MAX {
             return Err(malformed("too many bytes"));
         }
         let remaining = self.remaining().map_err(Broken::Later)?;
-        let start = self.buffer.len();
-        self.buffer.resize(start + READ_BYTES, 0);
+        if self.buffer.len() < self.end + READ_BYTES {
+            self.buffer.resize(self.end + READ_BYTES, 0);
+        }
         let outcome = self
-            .stream
-            .set_read_timeout(Some(remaining))
+            .limit_next_read(remaining)
             .and_then(|()| acknowledge_quickly(self.stream))
-            .and_then(|()| self.stream.read(&mut self.buffer[start..]));
-        self.buffer
-            .truncate(start + *outcome.as_ref().unwrap_or(&0));
+            .and_then(|()| self.stream.read(&mut self.buffer[self.end..]));
         match outcome {
-            Ok(bytes) => Ok(bytes > 0),
+            Ok(bytes) => {
+                self.end += bytes;
+                Ok(bytes > 0)
+            }
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(true),
             Err(error) => match failure("reading", &error) {
-                Failure::Other(text) if start == 0 => {
+                Failure::Other(text) if self.end == 0 => {
                     Err(Broken::BeforeAnswer(Failure::Other(text)))
                 }
                 other => Err(Broken::Later(other)),
@@ -233,25 +270,36 @@ impl AnswerReader<'_> {
         }
     }
 
+    /// Gives the next read the time that remains.
+    fn limit_next_read(&mut self, remaining: Duration) -> std::io::Result<()> {
+        let slack = TIMEOUT_SLACK.min(remaining / 16);
+        if self.socket_timeout.abs_diff(remaining) > slack {
+            self.stream.set_read_timeout(Some(remaining))?;
+            *self.socket_timeout = remaining;
+        }
+        Ok(())
+    }
+
     /// The next line, without its end.
     fn line(&mut self) -> Result<String, Broken> {
         let mut searched = self.at;
         loop {
-            if let Some(length) = self.buffer[searched..].iter().position(|b| *b == b'\n') {
+            let unsearched = &self.buffer[searched..self.end];
+            if let Some(length) = unsearched.iter().position(|b| *b == b'\n') {
                 let line = &self.buffer[self.at..searched + length];
                 let text = String::from_utf8_lossy(line).trim_end().to_owned();
                 self.at = searched + length + 1;
                 return Ok(text);
             }
-            searched = self.buffer.len();
+            searched = self.end;
             if searched - self.at > HEAD_BYTES_MAX {
                 return Err(malformed("a line that does not end"));
             }
             if !self.fill()? {
                 let cut = Failure::Other("the connection was closed early".to_owned());
-                return Err(match self.buffer.is_empty() {
-                    true => Broken::BeforeAnswer(cut),
-                    false => Broken::Later(cut),
+                return Err(match self.end {
+                    0 => Broken::BeforeAnswer(cut),
+                    _ => Broken::Later(cut),
                 });
             }
         }
@@ -262,7 +310,7 @@ impl AnswerReader<'_> {
         if count > BODY_BYTES_MAX {
             return Err(malformed("too many bytes"));
         }
-        while self.buffer.len() - self.at < count {
+        while self.end - self.at < count {
             if !self.fill()? {
                 return Err(malformed("fewer bytes than announced"));
             }
@@ -312,7 +360,7 @@ impl AnswerReader<'_> {
             None => {
                 can_keep = false;
                 while self.fill()? {}
-                body.extend_from_slice(&self.buffer[self.at..]);
+                body.extend_from_slice(&self.buffer[self.at..self.end]);
             }
         }
         let seconds = start.elapsed().as_secs_f64();
@@ -338,8 +386,10 @@ impl AnswerReader<'_> {
                 return Err(malformed("a chunk that is too long"));
             }
             // What is used up is dropped, so that the buffer holds little more than a chunk.
-            self.buffer.drain(..self.at);
-            self.at = 0;
+            if self.at >= READ_BYTES {
+                self.buffer.copy_within(self.at..self.end, 0);
+                self.end -= std::mem::take(&mut self.at);
+            }
             if body.len() > BODY_BYTES_MAX {
                 return Err(malformed("too many bytes"));
             }
@@ -362,11 +412,15 @@ fn acknowledge_quickly(stream: &TcpStream) -> std::io::Result<()> {
 }
 
 fn push_encoded(out: &mut String, text: &str) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    out.reserve(text.len() + text.len() / 2);
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             out.push(char::from(byte));
         } else {
-            out.push_str(&format!("%{byte:02X}"));
+            let digits = [byte >> 4, byte & 15].map(|d| char::from(DIGITS[usize::from(d)]));
+            out.push('%');
+            out.extend(digits);
         }
     }
 }

@@ -7,7 +7,8 @@
 //!
 //! Reading order: random streams and distributions, the `world` of counts and owners,
 //! `resources` (the triples of one resource), `plan` and `pipeline` (work units on threads),
-//! `generate` (the entry point), then `parameters`, `queries` and `driver`.
+//! `generate` (the entry point), then `parameters`, `queries`, `driver` with its `report`, and
+//! `qualify`.
 
 mod calendar;
 mod distribution;
@@ -39,11 +40,12 @@ mod answer;
 mod compare;
 mod driver;
 mod http;
+mod qualify;
 mod report;
 
 pub use compare::compare_reports;
 pub use draw::{Draw, Parameters, Value};
-pub use driver::{RunOptions, run};
+pub use driver::{MixOrder, Phase, RampUp, RunOptions, RunProgress, UpdatesAt, run};
 pub use error::{BsbmError, GenerateError};
 pub use generate::{
     DEFAULT_SEED, GenerateOptions, Output, Progress, generate, generate_to, generate_update_to,
@@ -51,8 +53,14 @@ pub use generate::{
 pub use manifest::{Manifest, OutputFile, PartCounts, UpdateSummary};
 pub use outputs::numbered_path;
 pub use parameters::ParameterPool;
+pub use qualify::{
+    Content, Difference, Qualification, Questions, RecordedAnswer, RecordedTerm, Recording, Tally,
+    qualify, record_answers,
+};
 pub use queries::{QueryForm, UseCase, mix, query_text};
-pub use report::{QueryReport, Report};
+pub use report::{
+    Bucket, LevelReport, QueryReport, RampUpReport, Report, Timeline, UpdateReport, html_page,
+};
 pub use update::UpdateBlocks;
 pub use vocabulary::{Compression, Format};
 

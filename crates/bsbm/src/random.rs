@@ -41,6 +41,7 @@ pub(crate) enum Field {
     ReviewProduct = 0x0901,
     ReviewValues = 0x0902,
     QueryParameters = 0x0A01,
+    MixOrder = 0x0A02,
 }
 
 /// One sequence of random numbers.

@@ -2,8 +2,12 @@
 
 mod data;
 mod driver;
+mod endpoint;
 mod output;
+mod qualification;
 mod queries;
+mod reports;
+mod updates;
 
 use crate::{GenerateOptions, generate_to};
 use std::collections::HashMap;

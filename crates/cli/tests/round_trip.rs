@@ -268,6 +268,7 @@ fn usage_errors_are_told_from_failures() {
         "bsbm generate",
         "bsbm run",
         "bsbm compare",
+        "bsbm qualify",
     ] {
         let help = place.ok(&format!("{case} --help"));
         assert!(

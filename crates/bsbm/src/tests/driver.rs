@@ -1,121 +1,11 @@
 //! The driver against a server that answers as told.
 
+use super::endpoint::*;
 use crate::http::{Client, Endpoint, Failure};
-use crate::{BsbmError, Draw, ParameterPool, RunOptions, UseCase, query_text, run};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use crate::{
+    BsbmError, Draw, MixOrder, ParameterPool, Phase, RampUp, RunOptions, UseCase, query_text, run,
+};
 use std::time::Duration;
-
-const ROWS: &str = r#"{"head":{"vars":["a"]},"results":{"bindings":[
-    {"a":{"type":"literal","value":"1.50","datatype":"http://www.w3.org/2001/XMLSchema#decimal"}},
-    {"a":{"type":"uri","value":"http://x/"}}]}}"#;
-const ROWS_TURNED: &str = r#"{"head":{"vars":["a"]},"results":{"bindings":[
-    {"a":{"type":"uri","value":"http://x/"}},
-    {"a":{"type":"literal","value":"1.5E0","datatype":"http://www.w3.org/2001/XMLSchema#decimal"}}]}}"#;
-const TRIPLES: &str = "<http://x/> <http://y/> \"z\" .\n";
-
-/// A request as the server saw it.
-struct Request {
-    accept: String,
-    body: String,
-}
-
-type Respond = fn(&Request) -> Vec<u8>;
-
-/// Serves on a free port until the process ends; answers with what `respond` returns.
-fn serve(respond: Respond) -> (String, Receiver<Request>) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = listener.local_addr().expect("the listener is bound");
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let sender = sender.clone();
-            std::thread::spawn(move || serve_connection(stream, respond, &sender));
-        }
-    });
-    (format!("http://{address}/sparql"), receiver)
-}
-
-fn serve_connection(stream: TcpStream, respond: Respond, sender: &Sender<Request>) -> Option<()> {
-    let mut reader = BufReader::new(stream.try_clone().ok()?);
-    let mut writer = stream;
-    loop {
-        let mut length = 0;
-        let mut accept = String::new();
-        loop {
-            let mut line = String::new();
-            if reader.read_line(&mut line).ok()? == 0 {
-                return None;
-            }
-            if line == "\r\n" {
-                break;
-            }
-            if let Some(value) = line.strip_prefix("Content-Length: ") {
-                length = value.trim().parse().ok()?;
-            }
-            if let Some(value) = line.strip_prefix("Accept: ") {
-                accept = value.trim().to_owned();
-            }
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body).ok()?;
-        let body = String::from_utf8(body).ok()?;
-        let request = Request { accept, body };
-        let answer = respond(&request);
-        // The test may have stopped listening.
-        let _ = sender.send(request);
-        writer.write_all(&answer).ok()?;
-        if answer.is_empty() {
-            return None;
-        }
-    }
-}
-
-fn answer(media_type: &str, body: &str) -> Vec<u8> {
-    let length = body.len();
-    format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: {media_type};charset=utf-8\r\nContent-Length: {length}\r\n\r\n{body}"
-    )
-    .into_bytes()
-}
-
-fn good(request: &Request) -> Vec<u8> {
-    match request.accept.as_str() {
-        "application/n-triples" => answer("application/n-triples", TRIPLES),
-        "*/*" => b"HTTP/1.1 204 No Content\r\n\r\n".to_vec(),
-        media_type => answer(media_type, ROWS),
-    }
-}
-
-/// The same answers in another order, in another spelling and in chunks.
-fn good_turned(request: &Request) -> Vec<u8> {
-    let (media_type, body) = match request.accept.as_str() {
-        "application/n-triples" => ("text/plain", TRIPLES),
-        media_type => (media_type, ROWS_TURNED),
-    };
-    let (first, second) = body.split_at(10);
-    format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: {media_type}\r\nTransfer-Encoding: chunked\r\n\r\n\
-         {:x}\r\n{first}\r\n{:X};note\r\n{second}\r\n0\r\n\r\n",
-        first.len(),
-        second.len()
-    )
-    .into_bytes()
-}
-
-fn pool() -> ParameterPool {
-    ParameterPool::from_options(100, 1).expect("valid options")
-}
-
-fn options(endpoint: &str) -> RunOptions {
-    RunOptions {
-        warmup: 1,
-        runs: 2,
-        timeout: Duration::from_secs(20),
-        ..RunOptions::new(endpoint)
-    }
-}
 
 #[test]
 fn a_run_asks_every_query_of_every_mix_and_counts_rows() {
@@ -136,7 +26,7 @@ fn a_run_asks_every_query_of_every_mix_and_counts_rows() {
     assert_eq!(counts[1], (2, 12, 24));
     assert_eq!(counts.iter().find(|c| c.0 == 9), Some(&(9, 8, 8)));
     assert_eq!(counts.iter().find(|c| c.0 == 6), None);
-    let bodies: Vec<String> = requests.try_iter().map(|request| request.body).collect();
+    let bodies: Vec<String> = asked(&requests).into_iter().map(|r| r.body).collect();
     assert_eq!(bodies.len(), 75);
     assert!(
         bodies
@@ -217,34 +107,6 @@ fn the_deadline_covers_the_whole_request() {
 }
 
 #[test]
-fn updates_send_the_blocks_in_order_and_report_when_they_run_out() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("update.nt");
-    let blocks = "<a:1> <a:b> <a:c> .\n\n#__SEP__\n<a:2> <a:b> <a:c> .\n\n#__SEP__\n\
-                  <a:3> <a:b> <a:c> .\n\n#__SEP__\n";
-    std::fs::write(&path, blocks).expect("the folder can be written");
-    let (url, requests) = serve(good);
-    let options = RunOptions {
-        update_file: Some(path),
-        ..options(&url)
-    };
-    let report = run(UseCase::ExploreAndUpdate, &pool(), &options, &mut |_| ()).expect("a run");
-    let inserts = &report.queries[0];
-    // Two mixes need four blocks, and there are three.
-    assert_eq!((inserts.number, inserts.count, inserts.errors), (1, 4, 1));
-    assert_eq!(report.queries[1].count, 6);
-    let bodies: Vec<String> = requests.try_iter().map(|request| request.body).collect();
-    let sent = bodies
-        .iter()
-        .filter(|b| b.starts_with("update=") && b.contains("INSERT"));
-    let order: Vec<bool> = (1..=3)
-        .zip(sent)
-        .map(|(n, body)| body.contains(&format!("%3Ca%3A{n}%3E")))
-        .collect();
-    assert_eq!(order, [true, true, true]);
-}
-
-#[test]
 fn impossible_runs_are_refused() {
     for url in [
         "https://x/",
@@ -264,6 +126,21 @@ fn impossible_runs_are_refused() {
         &mut |_| (),
     );
     assert!(matches!(error, Err(BsbmError::NoUpdateInput)));
+    let refused = |use_case, change: &dyn Fn(&mut RunOptions)| {
+        let mut options = options("http://x/");
+        change(&mut options);
+        let error = run(use_case, &pool(), &options, &mut |_| ()).err();
+        error.map(|error| error.to_string()).unwrap_or_default()
+    };
+    let error = refused(UseCase::Bi, &|options| options.ignored = vec![4, 9]);
+    assert_eq!(error, "there is no query 9 in bi, the last one is 8");
+    let error = refused(UseCase::Explore, &|options| options.drill_down = Some(0));
+    assert_eq!(error, "no query of explore can be drilled down");
+    let error = refused(UseCase::Bi, &|options| options.drill_down = Some(3));
+    assert_eq!(
+        error,
+        "there is no level 3 of product types, the leaves are level 2"
+    );
 }
 
 #[test]
@@ -282,39 +159,162 @@ fn queries_arrive_as_they_were_written() {
     };
     let parameters = pool().draw(UseCase::Bi, 1, draw).expect("a valid number");
     let text = query_text(UseCase::Bi, 1, &parameters).expect("complete");
-    let body = requests.recv().expect("a request came").body;
-    let mut bytes = Vec::new();
-    let mut rest = body.strip_prefix("query=").expect("a query").bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let digits = [rest.next(), rest.next()].map(|d| char::from(d.expect("two digits")));
-        let value = digits
-            .iter()
-            .fold(0, |sum, d| sum * 16 + d.to_digit(16).expect("hex"));
-        bytes.push(value as u8);
-    }
-    assert_eq!(String::from_utf8(bytes), Ok(text));
+    let first = asked(&requests).into_iter().next().expect("a request came");
+    assert_eq!(first.text(), text);
 }
 
 #[test]
-fn reports_are_compared_side_by_side() {
+fn a_ramp_up_comes_before_measuring_and_is_bounded() {
+    let (url, requests) = serve(good);
+    let options = RunOptions {
+        clients: 3,
+        ramp_up: Some(RampUp {
+            period_mixes: 4,
+            tolerance: 0.0,
+            periods_max: 3,
+        }),
+        ..options(&url)
+    };
+    let report = run(UseCase::Explore, &pool(), &options, &mut |_| ()).expect("a good endpoint");
+    let ramp_up = report.ramp_up.clone().expect("there was a ramp-up");
+    assert_eq!((ramp_up.period_mixes, ramp_up.periods_s.len()), (4, 3));
+    assert!(!ramp_up.is_settled && ramp_up.periods_s.iter().all(|seconds| *seconds > 0.0));
+    assert!(
+        report
+            .warnings
+            .iter()
+            .any(|w| w.contains("ramp-up ended before"))
+    );
+    assert_eq!(report.queries[0].count, 2);
+    assert_eq!(report.warmup, 0);
+    // Clients may be in the middle of a mix when the third period ends.
+    let mixes = asked(&requests).len() / 25;
+    assert!((12 + 2..=12 + 2 + 2).contains(&mixes), "{mixes}");
+}
+
+#[test]
+fn progress_is_told_while_running() {
     let (url, _requests) = serve(good);
-    let report = run(UseCase::Bi, &pool(), &options(&url), &mut |_| ()).expect("a run");
-    let mut other = report.clone();
-    other.qmph = report.qmph * 3.0;
-    for query in &mut other.queries {
-        query.p50_s = report.queries[usize::from(query.number) - 1].p50_s / 2.0;
+    let options = RunOptions {
+        warmup: 2,
+        runs: 30,
+        progress_interval: Duration::from_millis(1),
+        ..options(&url)
+    };
+    let mut seen = Vec::new();
+    let report = run(UseCase::Explore, &pool(), &options, &mut |p| seen.push(*p));
+    assert_eq!(report.expect("a good endpoint").errors, 0);
+    assert_eq!(seen[0].phase, Phase::WarmUp);
+    assert_eq!(seen[0].mixes_total, Some(2));
+    let last = seen.last().expect("progress is told at the end");
+    assert_eq!(last.phase, Phase::Measuring);
+    assert_eq!((last.mixes, last.mixes_total), (30, Some(30)));
+    assert_eq!((last.executions, last.errors, last.timeouts), (750, 0, 0));
+    assert!(seen.len() > 3, "{}", seen.len());
+    let is_ascending = |pair: &[crate::RunProgress]| {
+        pair[0].phase != pair[1].phase || pair[0].executions <= pair[1].executions
+    };
+    assert!(seen.windows(2).all(is_ascending));
+}
+
+#[test]
+fn drilling_down_asks_every_level_and_reports_it() {
+    let pool = ParameterPool::from_options(1_000, 1).expect("valid options");
+    let (url, requests) = serve(good);
+    let options = RunOptions {
+        warmup: 0,
+        runs: 3,
+        drill_down: Some(1),
+        ..options(&url)
+    };
+    let report = run(UseCase::Bi, &pool, &options, &mut |_| ()).expect("a good endpoint");
+    let counts: Vec<u64> = report.queries.iter().map(|query| query.count).collect();
+    // Queries 4, 5, 7 and 8 are asked on each of the levels 1 to 3.
+    assert_eq!(counts, [3, 6, 3, 9, 27, 12, 18, 9]);
+    assert_eq!(asked(&requests).len() as u64, counts.iter().sum::<u64>());
+    for query in &report.queries {
+        let levels: Vec<_> = query.levels.iter().map(|l| (l.level, l.count)).collect();
+        let each = query.count / 3;
+        let expected: Vec<_> = match query.number {
+            4 | 5 | 7 | 8 => vec![(1, each), (2, each), (3, each)],
+            _ => Vec::new(),
+        };
+        assert_eq!(levels, expected, "{}", query.number);
     }
-    other.queries[7].result_hash = "0".to_owned();
-    let text = crate::compare_reports(&[("one", &report), ("two", &other)]);
-    assert!(text.contains("| query | one p50 ms | two p50 ms | two / one | answers |"));
-    assert!(text.contains("| 3.00 |"), "{text}");
-    assert_eq!(text.matches("| 0.50 | equal |").count(), 7, "{text}");
-    assert_eq!(text.matches("| 0.50 | differ |").count(), 1, "{text}");
-    other.seed += 1;
-    let text = crate::compare_reports(&[("one", &report), ("two", &other)]);
-    assert_eq!(text.matches("| not comparable |").count(), 8, "{text}");
+    assert!(report.to_markdown().contains("\n| 8 | 3 | 3 | "));
+}
+
+#[test]
+fn shuffled_mixes_ask_the_same_in_another_order() {
+    let texts = |mix_order| {
+        let (url, requests) = serve(good);
+        let options = RunOptions {
+            warmup: 0,
+            mix_order,
+            ..options(&url)
+        };
+        let report = run(UseCase::Bi, &pool(), &options, &mut |_| ()).expect("a good endpoint");
+        let hashes: Vec<_> = report.queries.into_iter().map(|q| q.result_hash).collect();
+        let texts: Vec<_> = asked(&requests).iter().map(Request::text).collect();
+        (texts, hashes)
+    };
+    let (mut classic, classic_hashes) = texts(MixOrder::Classic);
+    let (mut shuffled, shuffled_hashes) = texts(MixOrder::Shuffled);
+    assert_eq!(shuffled, texts(MixOrder::Shuffled).0);
+    assert_ne!(classic, shuffled);
+    assert_eq!(classic_hashes, shuffled_hashes);
+    classic.sort();
+    shuffled.sort();
+    assert_eq!(classic, shuffled);
+}
+
+#[test]
+fn a_connection_is_kept_and_opened_again_when_the_server_has_closed_it() {
+    let connections = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let (url, _requests) = serve({
+        let connections = connections.clone();
+        move |request| match request.text().as_str() {
+            "ASK {}" => good(request),
+            // An empty answer closes the connection.
+            _ if connections.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 3 => Vec::new(),
+            _ => good(request),
+        }
+    });
+    let report = run(UseCase::Explore, &pool(), &options(&url), &mut |_| ());
+    assert_eq!(report.expect("a good endpoint").errors, 0);
+}
+
+#[test]
+fn large_answers_arrive_whole_however_they_are_sent() {
+    fn body(seed: usize) -> Vec<u8> {
+        (0..600_000 + seed)
+            .map(|i| b'a' + ((i * i + seed) % 26) as u8)
+            .collect()
+    }
+    let (url, _requests) = serve(|request| {
+        let seed: usize = request.text().parse().expect("a number");
+        let body = body(seed);
+        let mut answer = b"HTTP/1.1 200 OK\r\nContent-Type: a/b\r\n".to_vec();
+        if seed.is_multiple_of(2) {
+            answer.extend(format!("Content-Length: {}\r\n\r\n", body.len()).bytes());
+            answer.extend(body);
+        } else {
+            answer.extend(b"Transfer-Encoding: chunked\r\n\r\n");
+            for chunk in body.chunks(1_000 * seed) {
+                answer.extend(format!("{:x}\r\n", chunk.len()).bytes());
+                answer.extend(chunk);
+                answer.extend(b"\r\n");
+            }
+            answer.extend(b"0\r\n\r\n");
+        }
+        answer
+    });
+    let endpoint = Endpoint::parse(&url).expect("a valid address");
+    let mut client = Client::new(endpoint, Duration::from_secs(20));
+    for seed in [1, 2, 7, 64, 33, 601, 4] {
+        let answer = client.post(&[("query", &seed.to_string())], "a/b");
+        let answer = answer.expect("a good endpoint");
+        assert_eq!((answer.status, answer.media_type.as_str()), (200, "a/b"));
+        assert!(answer.body == body(seed), "{seed}");
+    }
 }

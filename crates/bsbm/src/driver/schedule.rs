@@ -1,0 +1,112 @@
+//! The one list of mixes that all clients take from.
+//!
+//! A client takes a whole mix at a time, with the blocks of the update file that belong to it, so
+//! a mix asks the same whoever runs it. Warm-up mixes have negative numbers and never repeat the
+//! questions of measured ones.
+//! Invariant: numbers of measured mixes are handed out once each, in ascending order.
+
+use super::options::RunOptions;
+use super::ramp_up::Periods;
+use super::transactions::Transactions;
+use crate::report::RampUpReport;
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// Ramp-up mixes are numbered upwards from here.
+const RAMP_UP_FIRST_MIX: i64 = -(1 << 40);
+
+/// Blocks of the update file, or in words why one is missing.
+pub(crate) type Blocks = VecDeque<Result<String, String>>;
+
+/// What a client does next.
+pub(crate) enum Task {
+    /// A mix that is not measured, without updates.
+    WarmUp(i64),
+    /// A mix that is measured.
+    Measured(i64, Blocks),
+    /// Nothing is left.
+    End,
+}
+
+/// The list.
+pub(crate) struct Schedule {
+    state: Mutex<State>,
+    runs: u64,
+    blocks_per_mix: u64,
+}
+
+struct State {
+    next_warm_up: i64,
+    next_measured: u64,
+    periods: Option<Periods>,
+    transactions: Option<Transactions>,
+}
+
+impl Schedule {
+    /// The mixes of a run.
+    pub(crate) fn new(
+        options: &RunOptions,
+        transactions: Option<Transactions>,
+        blocks_per_mix: u64,
+    ) -> Schedule {
+        let next_warm_up = match options.ramp_up {
+            Some(_) => RAMP_UP_FIRST_MIX,
+            None => -(options.warmup.min(i64::MAX as u64) as i64),
+        };
+        Schedule {
+            state: Mutex::new(State {
+                next_warm_up,
+                next_measured: 0,
+                periods: options.ramp_up.map(Periods::new),
+                transactions,
+            }),
+            runs: options.runs,
+            blocks_per_mix,
+        }
+    }
+
+    /// Takes the next mix.
+    pub(crate) fn take(&self) -> Task {
+        let mut state = self.lock();
+        let is_warm = match &mut state.periods {
+            Some(periods) => {
+                periods.start(Instant::now());
+                periods.is_over()
+            }
+            None => state.next_warm_up >= 0,
+        };
+        if !is_warm {
+            let mix = state.next_warm_up;
+            state.next_warm_up += 1;
+            return Task::WarmUp(mix);
+        }
+        if state.next_measured >= self.runs {
+            return Task::End;
+        }
+        let mix = state.next_measured;
+        state.next_measured += 1;
+        let mut blocks = Blocks::new();
+        if let Some(transactions) = &mut state.transactions {
+            blocks.extend((0..self.blocks_per_mix).map(|_| transactions.take()));
+        }
+        Task::Measured(mix as i64, blocks)
+    }
+
+    /// A warm-up mix has been run.
+    pub(crate) fn finish_warm_up(&self) {
+        if let Some(periods) = &mut self.lock().periods {
+            periods.finish_mix(Instant::now());
+        }
+    }
+
+    /// How the ramp-up went, if there was one.
+    pub(crate) fn ramp_up(&self) -> Option<RampUpReport> {
+        self.lock().periods.as_ref().map(Periods::report)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is whole between any two statements.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,213 @@
+//! The figures of one query.
+
+use super::histogram::{Bucket, histogram};
+use super::{Execution, Outcome};
+use crate::queries::QueryForm;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The result of one query.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct QueryReport {
+    /// The number of the query.
+    pub number: u8,
+    /// Executions, failed ones included.
+    pub count: u64,
+    /// Rows or triples of all executions.
+    pub rows: u64,
+    /// The fewest rows of an answer.
+    #[serde(default)]
+    pub rows_min: u64,
+    /// The most rows of an answer.
+    #[serde(default)]
+    pub rows_max: u64,
+    /// Executions with an empty answer.
+    pub empty: u64,
+    /// Mean time.
+    pub aqet_s: f64,
+    /// Geometric mean of the times.
+    pub aqet_geometric_s: f64,
+    /// Standard deviation of the times.
+    #[serde(default)]
+    pub deviation_s: f64,
+    /// Executions per second: the inverse of the mean time, times the clients that were busy on
+    /// average.
+    #[serde(default)]
+    pub qps: f64,
+    /// The shortest time.
+    pub min_s: f64,
+    /// The time that half of the executions did not exceed.
+    pub p50_s: f64,
+    /// The time that 95 % of the executions did not exceed.
+    pub p95_s: f64,
+    /// The time that 99 % of the executions did not exceed.
+    pub p99_s: f64,
+    /// The longest time.
+    pub max_s: f64,
+    /// Executions that ran out of time.
+    pub timeouts: u64,
+    /// Executions that failed otherwise.
+    pub errors: u64,
+    /// The first failure in words.
+    pub first_error: Option<String>,
+    /// A hash of all answers, in hexadecimal; independent of row order and of timing.
+    pub result_hash: String,
+    /// How the times are distributed.
+    #[serde(default)]
+    pub histogram: Vec<Bucket>,
+    /// Figures per level of the product type, if it was drawn from several.
+    #[serde(default)]
+    pub levels: Vec<LevelReport>,
+}
+
+/// The result of one query with product types of one level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LevelReport {
+    /// The level in the tree of types; the root is 0.
+    pub level: usize,
+    /// Executions that were timed.
+    pub count: u64,
+    /// Their mean time.
+    pub aqet_s: f64,
+    /// The time that half of them did not exceed.
+    pub p50_s: f64,
+    /// The longest time.
+    pub max_s: f64,
+}
+
+impl QueryReport {
+    /// The figures of the executions of a query; nothing if there are none. `busy_clients` is the
+    /// average number of clients that were waiting for an answer.
+    pub(crate) fn new(
+        number: u8,
+        executions: &[Execution],
+        busy_clients: f64,
+    ) -> Option<QueryReport> {
+        let of_query: Vec<&Execution> = executions.iter().filter(|e| e.number == number).collect();
+        if of_query.is_empty() {
+            return None;
+        }
+        let times = sorted(of_query.iter().filter_map(|e| e.seconds));
+        let answered: Vec<&Execution> = of_query
+            .iter()
+            .copied()
+            .filter(|e| e.outcome == Outcome::Answered)
+            .collect();
+        let count = |is: &dyn Fn(&Execution) -> bool| of_query.iter().filter(|e| is(e)).count();
+        let failures = of_query.iter().find_map(|e| match &e.outcome {
+            Outcome::Failed(reason) => Some(reason.clone()),
+            Outcome::Answered | Outcome::TimedOut => None,
+        });
+        let mean = mean(&times);
+        let hash = of_query
+            .iter()
+            .fold(0, |sum: u64, e| sum.wrapping_add(e.hash));
+        let rows = || answered.iter().map(|e| e.rows);
+        Some(QueryReport {
+            number,
+            count: of_query.len() as u64,
+            rows: rows().sum(),
+            rows_min: rows().min().unwrap_or(0),
+            rows_max: rows().max().unwrap_or(0),
+            empty: answered
+                .iter()
+                .filter(|e| e.rows == 0 && e.form != QueryForm::Update)
+                .count() as u64,
+            aqet_s: mean,
+            aqet_geometric_s: geometric_mean(&times),
+            deviation_s: deviation(&times, mean),
+            qps: if mean > 0.0 { busy_clients / mean } else { 0.0 },
+            min_s: times.first().copied().unwrap_or(0.0),
+            p50_s: percentile(&times, 50),
+            p95_s: percentile(&times, 95),
+            p99_s: percentile(&times, 99),
+            max_s: times.last().copied().unwrap_or(0.0),
+            timeouts: count(&|e| e.outcome == Outcome::TimedOut) as u64,
+            errors: count(&|e| matches!(e.outcome, Outcome::Failed(_))) as u64,
+            first_error: failures,
+            result_hash: format!("{hash:016x}"),
+            histogram: histogram(&times),
+            levels: levels(&of_query),
+        })
+    }
+}
+
+fn levels(executions: &[&Execution]) -> Vec<LevelReport> {
+    let mut by_level: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for execution in executions {
+        if let (Some(level), Some(seconds)) = (execution.level, execution.seconds) {
+            by_level.entry(level).or_default().push(seconds);
+        }
+    }
+    let levels = by_level.into_iter().map(|(level, times)| {
+        let times = sorted(times);
+        LevelReport {
+            level,
+            count: times.len() as u64,
+            aqet_s: mean(&times),
+            p50_s: percentile(&times, 50),
+            max_s: times.last().copied().unwrap_or(0.0),
+        }
+    });
+    levels.collect()
+}
+
+fn sorted(times: impl IntoIterator<Item = f64>) -> Vec<f64> {
+    let mut times: Vec<f64> = times.into_iter().collect();
+    times.sort_by(f64::total_cmp);
+    times
+}
+
+/// The mean, 0 if there is nothing.
+pub(crate) fn mean(times: &[f64]) -> f64 {
+    times.iter().sum::<f64>() / times.len().max(1) as f64
+}
+
+/// The geometric mean, 0 if there is nothing. Times of 0 count as a nanosecond.
+pub(crate) fn geometric_mean(times: &[f64]) -> f64 {
+    if times.is_empty() {
+        return 0.0;
+    }
+    let logarithms: f64 = times.iter().map(|seconds| seconds.max(1e-9).ln()).sum();
+    (logarithms / times.len() as f64).exp()
+}
+
+fn deviation(times: &[f64], mean: f64) -> f64 {
+    if times.len() < 2 {
+        return 0.0;
+    }
+    let squares: f64 = times.iter().map(|seconds| (seconds - mean).powi(2)).sum();
+    (squares / (times.len() - 1) as f64).sqrt()
+}
+
+/// The nearest-rank percentile of sorted numbers, 0 if there are none.
+fn percentile(sorted: &[f64], percent: usize) -> f64 {
+    let rank = (sorted.len() * percent).div_ceil(100);
+    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_of_the_nearest_rank() {
+        let times: Vec<f64> = (1..=200).map(f64::from).collect();
+        assert_eq!(percentile(&times, 50), 100.0);
+        assert_eq!(percentile(&times, 99), 198.0);
+        assert_eq!(percentile(&[7.0], 50), 7.0);
+        assert_eq!(percentile(&[], 50), 0.0);
+    }
+
+    #[test]
+    fn means_and_deviation() {
+        let times = [1.0, 4.0, 16.0];
+        assert_eq!(mean(&times), 7.0);
+        assert!((geometric_mean(&times) - 4.0).abs() < 1e-12);
+        assert!((deviation(&times, 7.0) - 63f64.sqrt()).abs() < 1e-12);
+        assert_eq!(
+            (mean(&[]), geometric_mean(&[]), deviation(&[1.0], 1.0)),
+            (0.0, 0.0, 0.0)
+        );
+    }
+}

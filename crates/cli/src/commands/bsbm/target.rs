@@ -1,0 +1,127 @@
+//! The options that `basalt bsbm run` and `basalt bsbm qualify` share: what is asked of whom.
+
+use crate::values::duration;
+use basalt_bsbm::{RunOptions, UpdatesAt, UseCase};
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What is asked of whom.
+#[derive(Debug, Args)]
+pub struct Target {
+    /// Query mix: explore, bi, explore-and-update
+    #[arg(long, env = "BASALT_USE_CASE", default_value = "explore", value_parser = use_case, hide_env_values = true)]
+    pub use_case: UseCase,
+    /// URL that queries are posted to
+    #[arg(
+        long,
+        env = "BASALT_ENDPOINT",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:7420/query",
+        hide_env_values = true
+    )]
+    pub endpoint: String,
+    /// URL that updates are posted to [default: that of the queries]
+    #[arg(
+        long,
+        env = "BASALT_UPDATE_ENDPOINT",
+        value_name = "URL",
+        hide_env_values = true
+    )]
+    update_endpoint: Option<String>,
+    /// Form field with the text of an update
+    #[arg(
+        long,
+        env = "BASALT_UPDATE_FIELD",
+        value_name = "NAME",
+        default_value = "update",
+        hide_env_values = true
+    )]
+    update_field: String,
+    /// File with update transactions
+    #[arg(
+        long,
+        env = "BASALT_UPDATE_FILE",
+        value_name = "FILE",
+        hide_env_values = true
+    )]
+    update_file: Option<PathBuf>,
+    /// Transactions of the update file to pass over, because an earlier run has sent them
+    #[arg(
+        long,
+        env = "BASALT_FIRST_TRANSACTION",
+        value_name = "N",
+        default_value_t = 0,
+        hide_env_values = true
+    )]
+    first_transaction: u64,
+    /// When the updates of a mix are sent: first, last, or spread among the queries
+    #[arg(long, env = "BASALT_UPDATES_AT", default_value = "first", value_parser = updates_at, hide_env_values = true)]
+    updates_at: UpdatesAt,
+    /// Seed of the query parameters
+    #[arg(
+        long,
+        env = "BASALT_SEED",
+        value_name = "N",
+        default_value_t = 808_080,
+        hide_env_values = true
+    )]
+    seed: u64,
+    /// Longest time of a query
+    #[arg(long, env = "BASALT_TIMEOUT", default_value = "60s", value_parser = duration, hide_env_values = true)]
+    timeout: Duration,
+    /// Graph to query as the default graph
+    #[arg(
+        long,
+        env = "BASALT_DEFAULT_GRAPH",
+        value_name = "IRI",
+        hide_env_values = true
+    )]
+    default_graph: Option<String>,
+    /// Number of a query to leave out; repeatable
+    #[arg(
+        long,
+        env = "BASALT_IGNORE",
+        value_name = "N",
+        value_delimiter = ',',
+        hide_env_values = true
+    )]
+    ignore: Vec<u8>,
+    /// Ask BI queries with a product type of this level (the root is 0), then a random child of it, down to a leaf
+    #[arg(
+        long,
+        env = "BASALT_DRILL_DOWN",
+        value_name = "LEVEL",
+        num_args = 0..=1,
+        default_missing_value = "0",
+        hide_env_values = true
+    )]
+    drill_down: Option<usize>,
+}
+
+impl Target {
+    /// The options of a run that these make, with the defaults for all else.
+    pub fn options(&self) -> RunOptions {
+        RunOptions {
+            update_endpoint: self.update_endpoint.clone(),
+            update_field: self.update_field.clone(),
+            update_file: self.update_file.clone(),
+            first_transaction: self.first_transaction,
+            updates_at: self.updates_at,
+            seed: self.seed,
+            timeout: self.timeout,
+            default_graph: self.default_graph.clone(),
+            ignored: self.ignore.clone(),
+            drill_down: self.drill_down,
+            ..RunOptions::new(&self.endpoint)
+        }
+    }
+}
+
+fn use_case(text: &str) -> Result<UseCase, String> {
+    UseCase::from_name(text).ok_or_else(|| "expected explore, bi or explore-and-update".to_owned())
+}
+
+fn updates_at(text: &str) -> Result<UpdatesAt, String> {
+    UpdatesAt::from_name(text).ok_or_else(|| "expected first, last or spread".to_owned())
+}

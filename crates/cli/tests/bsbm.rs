@@ -1,0 +1,177 @@
+//! The benchmark from end to end with the real binary: data, a served store, a run with every kind
+//! of report, a comparison, and a qualification.
+
+mod support;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+use support::{Place, command};
+
+/// A server of a store, which ends with the test.
+struct Server {
+    child: Child,
+    url: String,
+}
+
+impl Server {
+    fn start(place: &Place, store: &str) -> Self {
+        let mut child = command(&place.path(""))
+            .args(["serve", "--location", store, "--bind", "127.0.0.1:0"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let mut messages = BufReader::new(child.stderr.take().expect("standard error is a pipe"));
+        let mut line = String::new();
+        messages.read_line(&mut line).expect("a line comes");
+        let address = line
+            .split("http://")
+            .nth(1)
+            .and_then(|rest| rest.split('/').next())
+            .expect("an address");
+        let url = format!("http://{address}/query");
+        Self { child, url }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself, which the test has seen then.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A served store of so many products with forward chaining; parameters are in `td`.
+fn served(place: &Place, products: u64) -> Server {
+    place.ok(&format!(
+        "bsbm generate --products {products} --forward-chaining --output data.nt --data-dir td"
+    ));
+    place.ok("load --location store data.nt");
+    Server::start(place, "store")
+}
+
+fn read(place: &Place, name: &str) -> String {
+    std::fs::read_to_string(place.path(name)).expect("the file was written")
+}
+
+#[test]
+fn a_run_writes_every_kind_of_report() {
+    let place = Place::new();
+    let server = served(&place, 50);
+    let url = &server.url;
+    let outcome = place.run_list(
+        &[
+            "bsbm",
+            "run",
+            "--endpoint",
+            url,
+            "--data-dir",
+            "td",
+            "--warmup",
+            "1",
+            "--runs",
+            "3",
+            "--clients",
+            "2",
+            "--label",
+            "store=a small one",
+            "--report",
+            "a.json,a.html,a.md,a.xml",
+        ],
+        b"",
+    );
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert!(outcome.err.contains("of 3 mixes"), "{outcome:?}");
+    let json: serde_json::Value = serde_json::from_str(&read(&place, "a.json")).expect("JSON");
+    assert_eq!(json["clients"], 2);
+    assert_eq!(json["errors"], 0);
+    assert_eq!(json["labels"]["store"], "a small one");
+    for field in [
+        "count", "rows", "aqet_s", "p50_s", "p95_s", "p99_s", "timeouts", "errors",
+    ] {
+        assert!(json["queries"][0][field].is_number(), "{field}");
+    }
+    let page = read(&place, "a.html");
+    assert!(page.contains("<svg") && page.contains("a small one"));
+    assert!(read(&place, "a.md").contains("| 11 | 3 |"));
+    assert!(
+        read(&place, "a.xml").contains("<query nr=\"12\">\n      <executecount>3</executecount>")
+    );
+    // The same questions from one client, drilled down and permuted for the analytic ones.
+    let run =
+        format!("bsbm run --endpoint {url} --data-dir td --warmup 0 --runs 3 --report b.json");
+    place.ok(&run);
+    let compared = place.ok("bsbm compare a.json b.json --html both.html");
+    assert_eq!(compared.matches("| equal |").count(), 11, "{compared}");
+    assert!(read(&place, "both.html").contains("<polyline class=\"run1\""));
+    let drilled = place.ok(&format!(
+        "bsbm run --use-case bi --endpoint {url} --data-dir td --warmup 0 --runs 1 --drill-down --shuffle"
+    ));
+    assert!(
+        drilled.contains("- drill-down: from level 0 to the leaves"),
+        "{drilled}"
+    );
+    assert!(drilled.contains("\n| 8 | 2 | 1 | "), "{drilled}");
+    let ramped = place.run(&format!(
+        "bsbm run --endpoint {url} --data-dir td --runs 1 --ramp-up --ramp-up-period 1"
+    ));
+    assert_eq!(ramped.code, Some(0), "{ramped:?}");
+    assert!(ramped.out.contains("of ramp-up"), "{ramped:?}");
+}
+
+#[test]
+fn a_store_qualifies_against_itself_and_not_against_another_one() {
+    let place = Place::new();
+    let server = served(&place, 50);
+    let url = &server.url;
+    let ask = format!("bsbm qualify --endpoint {url} --data-dir td --mixes 2");
+    place.ok(&format!("{ask} --record good.jsonl"));
+    let same = place.ok(&format!("{ask} --reference good.jsonl"));
+    assert!(
+        same.contains(": passed") && same.contains("| 12 | 2 | 0 | 0 | 0 |"),
+        "{same}"
+    );
+    place.ok(&format!("{ask} --use-case bi --reference-endpoint {url}"));
+    // Half of the data gives other answers.
+    let data = read(&place, "data.nt");
+    let lines = data.lines().filter(|line| !line.contains("/Offer"));
+    place.write(
+        "less.nt",
+        lines.map(|line| format!("{line}\n")).collect::<String>(),
+    );
+    place.ok("load --location less less.nt");
+    let other = Server::start(&place, "less");
+    let url = &other.url;
+    let ask = format!("bsbm qualify --endpoint {url} --data-dir td --mixes 2");
+    let failed = place.run(&format!("{ask} --record less.jsonl --reference good.jsonl"));
+    assert_eq!(failed.code, Some(1), "{failed:?}");
+    assert!(
+        failed.out.contains(": failed") && failed.out.contains("Query 11"),
+        "{failed:?}"
+    );
+    assert!(failed.err.contains("answers are wrong"), "{failed:?}");
+    let again = place.run("bsbm qualify --recorded less.jsonl --reference good.jsonl");
+    assert_eq!((again.code, again.out), (Some(1), failed.out));
+}
+
+#[test]
+fn wrong_options_of_the_benchmark_are_usage_errors() {
+    let place = Place::new();
+    for case in [
+        "bsbm run",
+        "bsbm run --data-dir td --updates-at never",
+        "bsbm run --data-dir td --label x",
+        "bsbm qualify --data-dir td",
+        "bsbm qualify --record x.jsonl",
+        "bsbm qualify --recorded x.jsonl",
+        "bsbm compare a.json",
+    ] {
+        assert_eq!(place.run(case).code, Some(2), "{case}");
+    }
+    let outcome = place.run("bsbm run --data-dir td --report x.pdf");
+    assert_eq!(outcome.code, Some(1));
+    assert!(
+        outcome.err.contains("use .json, .html, .md or .xml"),
+        "{outcome:?}"
+    );
+}
