@@ -91,7 +91,7 @@ impl Load {
             let text = format!("the temporary folder '{}' is not there", temp.display());
             return Err(CliError::Other(text));
         }
-        let database = Database::open_or_empty(&self.location)?;
+        let database = Database::open_to_load(&self.location)?;
         let options = LoadOptions {
             inputs: inputs(&self.files, self.format),
             graph: self.graph,
