@@ -32,7 +32,15 @@ impl Database {
 
     /// Opens the store in a folder, empty if there is none yet.
     pub fn open_or_empty(location: &Path) -> Result<Self, Error> {
-        match Snapshot::open(location) {
+        let database = Self::open_to_load(location)?;
+        database.snapshot().verify()?;
+        Ok(database)
+    }
+
+    /// As [`Self::open_or_empty`], for who loads at once: that the store is whole is verified while the load
+    /// goes on, and a damaged one refuses it at its end. Until then queries could meet the damage.
+    pub fn open_to_load(location: &Path) -> Result<Self, Error> {
+        match Snapshot::open_unverified(location) {
             Ok(snapshot) => Ok(Self::with(Some(location.to_owned()), snapshot)),
             Err(StoreError::NotAStore { .. }) if is_free(location) => {
                 Ok(Self::with(Some(location.to_owned()), Snapshot::empty()))

@@ -20,11 +20,12 @@ use basalt_store::{
 };
 
 use crate::error::LoadError;
-use crate::grouped::{Gathered, Quad, RowSource, Rows};
+use crate::grouped::{Gathered, Quad};
 use crate::numbering::{ResourceNumbers, TermNumbers};
 use crate::parallel::parallel_map;
 use crate::placement::{PlacedTable, Placement, store_class};
 use crate::progress::WorkCounter;
+use crate::rows::{RowSource, Rows};
 use crate::spill::QuadSorter;
 
 /// Subjects that are no rows and are read at a time.

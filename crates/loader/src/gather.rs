@@ -127,20 +127,18 @@ fn rank(raw: &RawQuads, resource_bound: usize) -> Result<Ranked, LoadError> {
     let mut ranks = vec![NO_RANK; resource_bound];
     let mut subjects: Vec<u32> = Vec::new();
     let mut counts: Vec<u32> = Vec::new();
-    raw.for_each(&mut |block| {
-        for quad in block {
-            let rank = &mut ranks[quad.subject as usize];
-            if *rank == NO_RANK {
-                *rank = subjects.len() as u32;
-                subjects.push(quad.subject);
-                counts.push(0);
-            }
-            let count = &mut counts[*rank as usize];
-            *count = count.checked_add(1).ok_or(LoadError::Limit {
-                what: "quads of one subject",
-                limit: u64::from(u32::MAX),
-            })?;
+    raw.for_each_subject(&mut |subject, quads| {
+        let rank = &mut ranks[subject as usize];
+        if *rank == NO_RANK {
+            *rank = subjects.len() as u32;
+            subjects.push(subject);
+            counts.push(0);
         }
+        let count = &mut counts[*rank as usize];
+        *count = count.checked_add(quads).ok_or(LoadError::Limit {
+            what: "quads of one subject",
+            limit: u64::from(u32::MAX),
+        })?;
         Ok(())
     })?;
     Ok(Ranked {

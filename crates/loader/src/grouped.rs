@@ -1,10 +1,8 @@
 //! Quads by subject, in memory or in files, behind one way to read them.
 //!
-//! Two orders are read: all subjects by rank ([`Gathered::for_each_batch`]), and when tables are known the rows of
-//! each table ([`RowSource`]). In memory both are slices of one array. In files the first is one long run, and for the
-//! second the run is dealt out once to a bucket for each table and one for all other subjects; both
-//! are read from start to end. The number of quads of each subject stays in memory, so a file
-//! holds nothing but quads of 16 bytes.
+//! All subjects are read by rank ([`Gathered::for_each_batch`]), in memory from one array, in files from one long run;
+//! the rows of each table are read through [`RowSource`](crate::rows::RowSource). The number of quads of each
+//! subject stays in memory, so a file holds nothing but quads of 16 bytes.
 
 use std::ops::Range;
 
@@ -12,7 +10,7 @@ use basalt_rdf::TermId;
 use crossbeam_channel::bounded;
 
 use crate::error::LoadError;
-use crate::spill::{BucketReader, Buckets, Extent, LoadMemory, SpillFile};
+use crate::spill::{BucketReader, Extent, LoadMemory, SpillFile};
 
 /// Bytes of a quad in a file.
 pub(crate) const QUAD_BYTES: usize = 16;
@@ -83,9 +81,9 @@ pub(crate) enum GroupedQuads {
     },
     /// One run in a file.
     Spilled {
-        /// The file.
+        /// The file, which has nothing else.
         file: SpillFile,
-        /// The run.
+        /// The run, from the start of the file to its end.
         pieces: Vec<Extent>,
         /// Quads of each rank.
         counts: Vec<u32>,
@@ -113,20 +111,30 @@ impl Batch<'_> {
     }
 }
 
-/// A batch that was read from a file.
+/// Quads of some subjects that were read from a file.
 #[derive(Default)]
 pub(crate) struct ReadBatch {
-    ranks: Range<usize>,
+    /// Where the quads of each begin, and the end.
     starts: Vec<u64>,
     quads: Vec<Quad>,
 }
 
 impl ReadBatch {
     /// Reads the quads of subjects with these counts.
-    fn read(
-        &mut self,
+    pub(crate) fn read(
         counts: impl Iterator<Item = u32>,
         reader: &mut QuadReader<'_>,
+    ) -> Result<Self, LoadError> {
+        let mut batch = Self::default();
+        batch.fill(counts, &mut |count, quads| reader.read(count, quads))?;
+        Ok(batch)
+    }
+
+    /// Replaces the quads by those of subjects with these counts, which `read` appends.
+    pub(crate) fn fill(
+        &mut self,
+        counts: impl Iterator<Item = u32>,
+        read: &mut dyn FnMut(usize, &mut Vec<Quad>) -> Result<(), LoadError>,
     ) -> Result<(), LoadError> {
         self.starts.clear();
         self.starts.push(0);
@@ -136,7 +144,16 @@ impl ReadBatch {
             self.starts.push(sum);
         }
         self.quads.clear();
-        reader.read(sum as usize, &mut self.quads)
+        self.quads.reserve(sum as usize);
+        read(sum as usize, &mut self.quads)?;
+        debug_assert_eq!(self.quads.len() as u64, sum);
+        Ok(())
+    }
+
+    /// The quads of the subject at this place of the batch.
+    #[inline]
+    pub(crate) fn quads_of(&self, at: usize) -> &[Quad] {
+        &self.quads[self.starts[at] as usize..self.starts[at + 1] as usize]
     }
 }
 
@@ -147,7 +164,8 @@ pub(crate) struct QuadReader<'b> {
 }
 
 impl<'b> QuadReader<'b> {
-    fn new(reader: BucketReader<'b>) -> Self {
+    /// Reads from the start of the stream.
+    pub(crate) fn new(reader: BucketReader<'b>) -> Self {
         Self {
             reader,
             bytes: Vec::new(),
@@ -256,25 +274,24 @@ fn read_batches(
     mut reader: QuadReader<'_>,
     visit: &mut dyn FnMut(&Batch<'_>) -> Result<(), LoadError>,
 ) -> Result<(), LoadError> {
-    let (full, read) = bounded::<Result<ReadBatch, LoadError>>(1);
+    let (full, read) = bounded::<Result<(Range<usize>, ReadBatch), LoadError>>(1);
     let (emptied, empty) = bounded::<ReadBatch>(1);
     std::thread::scope(|scope| {
         scope.spawn(move || {
             for ranks in batches {
                 let mut batch = empty.try_recv().unwrap_or_default();
-                batch.ranks = ranks.clone();
                 let counts = counts[ranks.clone()].iter().copied();
-                let result = batch.read(counts, &mut reader).map(|()| batch);
+                let filled = batch.fill(counts, &mut |count, quads| reader.read(count, quads));
                 // Nobody listens after a failure.
-                if full.send(result).is_err() {
+                if full.send(filled.map(|()| (ranks.clone(), batch))).is_err() {
                     break;
                 }
             }
         });
         for batch in read {
-            let batch = batch?;
+            let (ranks, batch) = batch?;
             visit(&Batch {
-                ranks: batch.ranks.clone(),
+                ranks,
                 starts: &batch.starts,
                 quads: &batch.quads,
             })?;
@@ -283,112 +300,4 @@ fn read_batches(
         }
         Ok(())
     })
-}
-
-/// The quads in the order of tables and rows.
-pub(crate) enum RowSource<'a> {
-    /// As they are grouped.
-    Memory {
-        /// Where the quads of each rank begin, and the end.
-        starts: &'a [u64],
-        /// The quads.
-        quads: &'a [Quad],
-    },
-    /// A bucket for each table, then one for subjects that are no rows.
-    Spilled {
-        /// Quads of each rank.
-        counts: &'a [u32],
-        /// The quads.
-        buckets: Buckets,
-    },
-}
-
-impl<'a> RowSource<'a> {
-    /// Deals the quads out, unless they are in memory: `table_of` gives the table of a rank, `table_count` for none.
-    pub(crate) fn new(
-        gathered: &'a Gathered,
-        table_count: usize,
-        table_of: &dyn Fn(usize) -> usize,
-        memory: &LoadMemory,
-        resident: u64,
-    ) -> Result<Self, LoadError> {
-        let counts = match &gathered.quads {
-            GroupedQuads::Memory { starts, quads } => return Ok(Self::Memory { starts, quads }),
-            GroupedQuads::Spilled { counts, .. } => counts,
-        };
-        let bytes = memory.left(resident) / 4;
-        let mut buckets = Buckets::create(&memory.folder, table_count + 1, bytes)?;
-        let mut record = Vec::new();
-        gathered.for_each_batch(memory, &mut |batch| {
-            for rank in batch.ranks.clone() {
-                record.clear();
-                for quad in batch.quads_of(rank) {
-                    record.extend_from_slice(&quad.record());
-                }
-                buckets.push(table_of(rank), &record, &[])?;
-            }
-            Ok(())
-        })?;
-        buckets.flush()?;
-        Ok(Self::Spilled { counts, buckets })
-    }
-
-    /// The rows of a table from the first on.
-    pub(crate) fn rows_of(&self, table: usize) -> RowStream<'_> {
-        match self {
-            Self::Memory { starts, quads } => RowStream::Memory { starts, quads },
-            Self::Spilled { counts, buckets } => RowStream::Spilled {
-                counts,
-                reader: Box::new(QuadReader::new(buckets.reader(table))),
-            },
-        }
-    }
-}
-
-/// Reads the rows of one table, from the first to the last.
-pub(crate) enum RowStream<'a> {
-    Memory {
-        starts: &'a [u64],
-        quads: &'a [Quad],
-    },
-    Spilled {
-        counts: &'a [u32],
-        reader: Box<QuadReader<'a>>,
-    },
-}
-
-impl<'a> RowStream<'a> {
-    /// The next rows, which have these ranks.
-    pub(crate) fn next(&mut self, ranks: &[u32]) -> Result<Rows<'a>, LoadError> {
-        match self {
-            Self::Memory { starts, quads } => Ok(Rows::Memory { starts, quads }),
-            Self::Spilled { counts, reader } => {
-                let mut batch = ReadBatch::default();
-                let counts = ranks.iter().map(|r| counts[*r as usize]);
-                batch.read(counts, reader)?;
-                Ok(Rows::Read(batch))
-            }
-        }
-    }
-}
-
-/// Some rows.
-pub(crate) enum Rows<'a> {
-    Memory {
-        starts: &'a [u64],
-        quads: &'a [Quad],
-    },
-    Read(ReadBatch),
-}
-
-impl Rows<'_> {
-    /// The quads of the row that is number `at` of these rows and has this rank.
-    #[inline]
-    pub(crate) fn quads_of(&self, at: usize, rank: u32) -> &[Quad] {
-        let (starts, quads, i) = match self {
-            Self::Memory { starts, quads } => (*starts, *quads, rank as usize),
-            Self::Read(batch) => (batch.starts.as_slice(), batch.quads.as_slice(), at),
-        };
-        &quads[starts[i] as usize..starts[i + 1] as usize]
-    }
 }

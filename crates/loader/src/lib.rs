@@ -26,14 +26,18 @@ mod irregular;
 mod load;
 mod numbering;
 mod old_version;
+mod packed_quads;
 mod parallel;
 mod parse;
 mod placement;
 mod quad_blocks;
+mod record_sizes;
+mod rows;
 mod skipped_lines;
 mod spill;
 mod statistics;
 mod term_table;
+mod text_order;
 mod text_slabs;
 mod write_terms;
 

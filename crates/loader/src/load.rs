@@ -15,7 +15,7 @@ use crate::encoder::Terms;
 use crate::error::LoadError;
 use crate::fill::Filling;
 use crate::gather::Grouping;
-use crate::grouped::{Gathered, RowSource};
+use crate::grouped::Gathered;
 use crate::irregular::{sorter, write_irregular};
 use crate::numbering::{LiteralNumbers, ResourceNumbers, TermNumbers};
 use crate::old_version::{OLD_SCOPE, read_old_version};
@@ -25,11 +25,13 @@ use crate::placement::Placement;
 use crate::progress::{Phase, Progress, WorkCounter};
 use crate::quad_blocks::QuadBlocks;
 use crate::report::{LoadReport, Stopwatch, TableReport};
+use crate::rows::RowSource;
 use crate::skipped_lines::SkippedLines;
 use crate::spill::LoadMemory;
 use crate::statistics::statistics;
 use crate::term_table::{FrozenTerms, IRI};
-use crate::write_terms::{Ordering, write_terms};
+use crate::text_order::Ordering;
+use crate::write_terms::write_terms;
 
 /// Loads the inputs into a store: a new one, or what the folder holds already plus the inputs.
 pub fn load(
@@ -76,7 +78,7 @@ fn current_version(dir: &Path, open: Option<&Snapshot>) -> Result<Option<Snapsho
         (Some(number), Some(open)) if open.version() == number && open.is_in(dir) => {
             Ok(Some(open.clone()))
         }
-        _ => Ok(Some(Snapshot::open(dir)?)),
+        _ => Ok(Some(Snapshot::open_unverified(dir)?)),
     }
 }
 
@@ -108,6 +110,11 @@ pub fn load_with(
     let addition = options.addition;
     let plan = parse_inputs(options, &terms, progress, &quads, &memory, &mut report)?;
     report.quads_read = quads.quad_count();
+    if let Some(old) = old {
+        // Reading the inputs keeps all threads busy, but not what comes now. The outcome is asked for before
+        // anything is committed.
+        old.begin_to_verify();
+    }
     let snapshot = match old.filter(|o| o.quad_count() > 0) {
         None => write(writer, terms, quads, &plan, &mut watch, &mut report)?,
         Some(old) => {
@@ -120,6 +127,7 @@ pub fn load_with(
                 Decision::Rewrite(reason) => {
                     report.rewritten = Some(reason);
                     watch.begin(Phase::ReadOldVersion);
+                    old.verify()?;
                     let work = WorkCounter::new(progress, old.quad_count());
                     read_old_version(old, &terms, &quads, &work)?;
                     write(writer, terms, quads, &plan, &mut watch, &mut report)?
@@ -218,7 +226,7 @@ fn write(
         let table = placement.schema.charset_to_table[charsets.of_subject[rank] as usize];
         table.unwrap_or(table_count)
     };
-    let rows = RowSource::new(&gathered, table_count, &table_of, memory, resident)?;
+    let rows = RowSource::new(&gathered, &placement.ranks(), &table_of, memory, resident)?;
     let filling = Filling {
         rows: &rows,
         charsets: &charsets,

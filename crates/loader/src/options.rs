@@ -131,6 +131,10 @@ pub struct SpillSettings {
     pub sort_quads: Option<usize>,
     /// Bytes of text put in order in memory.
     pub text_bytes: Option<usize>,
+    /// How often spilled text may be read to put it in order before it is dealt out to buckets instead.
+    pub text_reads: Option<u64>,
+    /// The same for quads that are read table by table.
+    pub row_reads: Option<u64>,
 }
 
 impl Default for LoadOptions {

@@ -106,6 +106,12 @@ impl Placement {
         self.tables.iter().map(|t| t.rows.len() as u64).sum()
     }
 
+    /// The ranks of the rows of each table, then those of the subjects that are no rows; all ascending.
+    pub(crate) fn ranks(&self) -> Vec<&[u32]> {
+        let tables = self.tables.iter().map(|t| t.rows.as_slice());
+        tables.chain([self.loose.as_slice()]).collect()
+    }
+
     /// Whether the cell is one of those that the half-dirty layout moves away.
     #[inline]
     pub(crate) fn is_moved(&self, row: u32, column_idx: usize) -> bool {

@@ -14,14 +14,20 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::LoadError;
+use crate::record_sizes::RecordSizes;
 use crate::spill::{BucketReader, Extent, LoadMemory, SpillFile};
 
 /// Memory of a slab: above 32 MiB, where glibc's malloc maps and unmaps always.
 const SLAB_BYTES: usize = 33 << 20;
 /// Bytes after which a slab is written when slabs are spilled.
 const SPILLED_SLAB_BYTES: usize = 4 << 20;
+/// Largest piece that is read as a whole.
+const PIECE_BYTES_MAX: usize = SPILLED_SLAB_BYTES;
 /// Bytes that a thread may add before it tells the budget.
 const UNCOUNTED_BYTES_MAX: usize = 1 << 18;
+/// Slabs in memory that are written with each one that is full when memory is short: several, since they must go
+/// soon, and not all at once, since nobody else can write meanwhile.
+const OLD_SLABS_PER_SLAB: usize = 2;
 /// Bytes before the text of a record.
 pub(crate) const HEADER_BYTES: usize = 12;
 
@@ -41,6 +47,8 @@ struct State {
     file: Option<SpillFile>,
     /// What is in the file.
     pieces: Vec<Piece>,
+    /// Of what is in the file.
+    sizes: RecordSizes,
 }
 
 /// Records in memory; one thread writes to them.
@@ -49,16 +57,15 @@ pub(crate) struct TextSlab {
     records: Vec<u8>,
     /// Bytes that the budget knows of.
     counted: usize,
-    /// Smallest and largest ordinal.
-    ordinals: Option<(u32, u32)>,
 }
 
 /// Records in the file.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
-    extent: Extent,
+pub(crate) struct Piece {
+    /// Where they are.
+    pub extent: Extent,
     /// Smallest and largest ordinal.
-    ordinals: (u32, u32),
+    pub ordinals: (u32, u32),
 }
 
 impl TextSlab {
@@ -89,8 +96,6 @@ impl TextSlab {
             self.records.extend_from_slice(&word.to_le_bytes());
         }
         self.records.extend_from_slice(text);
-        let (first, last) = self.ordinals.unwrap_or((ordinal, ordinal));
-        self.ordinals = Some((first.min(ordinal), last.max(ordinal)));
         if self.records.len() - self.counted > UNCOUNTED_BYTES_MAX {
             self.count(&slabs.memory);
         }
@@ -149,8 +154,10 @@ impl TextSlabs {
             return Ok(());
         }
         let mut state = self.lock();
-        for full in std::mem::take(&mut state.full) {
-            self.write(&mut state, &full)?;
+        for _ in 0..OLD_SLABS_PER_SLAB {
+            if let Some(old) = state.full.pop() {
+                self.write(&mut state, &old)?;
+            }
         }
         self.write(&mut state, slab)?;
         drop(state);
@@ -163,16 +170,36 @@ impl TextSlabs {
         Ok(())
     }
 
+    /// Writes a slab, in pieces that can be read as a whole.
     fn write(&self, state: &mut State, slab: &TextSlab) -> Result<(), LoadError> {
-        let Some(ordinals) = slab.ordinals else {
-            return Ok(());
-        };
-        let file = match &mut state.file {
-            Some(file) => file,
-            none => none.insert(SpillFile::create(&self.memory.folder)?),
-        };
-        let extent = file.append(&slab.records)?;
-        state.pieces.push(Piece { extent, ordinals });
+        let State {
+            file,
+            pieces,
+            sizes,
+            ..
+        } = state;
+        let piece_bytes = self.memory.settings.slab_bytes;
+        let piece_bytes = piece_bytes.unwrap_or(SPILLED_SLAB_BYTES);
+        let records = &slab.records;
+        let (mut start, mut at) = (0, 0);
+        let mut ordinals = (u32::MAX, 0);
+        while let Some(record) = Record::at(records, at) {
+            sizes.note(record.ordinal, record.end - at);
+            ordinals.0 = ordinals.0.min(record.ordinal);
+            ordinals.1 = ordinals.1.max(record.ordinal);
+            at = record.end;
+            let next = Record::at(records, at).map_or(usize::MAX, |next| next.end - start);
+            if next <= piece_bytes {
+                continue;
+            }
+            let open = match &mut *file {
+                Some(open) => open,
+                none => none.insert(SpillFile::create(&self.memory.folder)?),
+            };
+            let extent = open.append(&records[start..at])?;
+            pieces.push(Piece { extent, ordinals });
+            (start, ordinals) = (at, (u32::MAX, 0));
+        }
         self.memory.release(slab.counted);
         Ok(())
     }
@@ -182,7 +209,7 @@ impl TextSlabs {
         let mut state = std::mem::take(&mut *self.lock());
         let idle = std::mem::take(&mut state.idle);
         let mut slabs = std::mem::take(&mut state.full);
-        slabs.extend(idle.into_iter().filter(|s| s.ordinals.is_some()));
+        slabs.extend(idle.into_iter().filter(|s| !s.records.is_empty()));
         if self.memory.is_spilling() {
             for slab in slabs {
                 self.write(&mut state, &slab)?;
@@ -190,6 +217,7 @@ impl TextSlabs {
             return Ok(Texts::Spilled(SpilledTexts {
                 file: state.file,
                 pieces: state.pieces,
+                sizes: state.sizes,
             }));
         }
         let mut places = vec![u64::MAX; bound];
@@ -287,6 +315,7 @@ pub(crate) struct SpilledTexts {
     /// `None` if there are no texts at all.
     file: Option<SpillFile>,
     pieces: Vec<Piece>,
+    sizes: RecordSizes,
 }
 
 impl SpilledTexts {
@@ -295,12 +324,23 @@ impl SpilledTexts {
         self.pieces.iter().map(|p| p.extent.bytes as u64).sum()
     }
 
+    /// The pieces in the order of the file.
+    pub(crate) fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// Bytes that the record of an ordinal takes at most.
+    #[inline]
+    pub(crate) fn record_bytes(&self, ordinal: u32) -> u64 {
+        self.sizes.get(ordinal)
+    }
+
     /// Reads all records in the order of the file.
     pub(crate) fn for_each(
         &self,
         visit: &mut dyn FnMut(Record<'_>) -> Result<(), LoadError>,
     ) -> Result<(), LoadError> {
-        self.for_each_in(&|_| true, visit)
+        self.for_each_in(self.pieces.iter(), &mut Vec::new(), visit)
     }
 
     /// Reads the pieces in whose range of ordinals one of `wanted`, sorted, lies, in the order of the file.
@@ -313,20 +353,34 @@ impl SpilledTexts {
             let at = wanted.partition_point(|w| *w < piece.ordinals.0);
             wanted.get(at).is_some_and(|w| *w <= piece.ordinals.1)
         };
-        self.for_each_in(&has_one, visit)
+        let near = self.pieces.iter().filter(|p| has_one(p));
+        self.for_each_in(near, &mut Vec::new(), visit)
     }
 
-    fn for_each_in(
+    /// Reads some pieces in the order of the file; `bytes` is scratch.
+    pub(crate) fn for_each_in<'p>(
         &self,
-        is_wanted: &dyn Fn(&Piece) -> bool,
+        pieces: impl Iterator<Item = &'p Piece>,
+        bytes: &mut Vec<u8>,
         visit: &mut dyn FnMut(Record<'_>) -> Result<(), LoadError>,
     ) -> Result<(), LoadError> {
         let Some(file) = &self.file else {
             return Ok(());
         };
-        let wanted = self.pieces.iter().filter(|p| is_wanted(p));
-        let extents: Vec<Extent> = wanted.map(|p| p.extent).collect();
-        read_records(&mut BucketReader::of_pieces(file, &extents), visit)
+        for piece in pieces {
+            if piece.extent.bytes > PIECE_BYTES_MAX {
+                // A single record.
+                read_records(&mut BucketReader::of_pieces(file, &[piece.extent]), visit)?;
+                continue;
+            }
+            file.read(piece.extent, bytes)?;
+            let mut at = 0;
+            while let Some(record) = Record::at(bytes, at) {
+                at = record.end;
+                visit(record)?;
+            }
+        }
+        Ok(())
     }
 }
 

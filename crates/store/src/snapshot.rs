@@ -26,7 +26,7 @@ use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An open version.
 #[derive(Debug)]
@@ -43,6 +43,8 @@ pub(crate) struct Version {
     pub(crate) counts: CountCache,
     pub(crate) irregular_predicates: IrregularPredicates,
     pub(crate) link_sources: LinkSources,
+    /// Whether the checksums of all files are known to be right; held while they are verified.
+    is_verified: Mutex<bool>,
 }
 
 impl Version {
@@ -88,6 +90,7 @@ impl Version {
             counts: CountCache::default(),
             irregular_predicates: IrregularPredicates::default(),
             link_sources: LinkSources::default(),
+            is_verified: Mutex::new(false),
         };
         version.check_listed_files()?;
         Ok(version)
@@ -102,14 +105,14 @@ impl Version {
             .collect()
     }
 
-    /// Verifies every section of every file, the largest files on a thread each: a damaged store is
+    /// Verifies every section of every file, those of at least so many bytes on a thread each: a damaged store is
     /// refused before it can answer wrongly. Cost: one read of all files, 5 to 10 GB/s a core once
     /// they are cached.
-    fn verify_checksums(&self) -> Result<(), StoreError> {
+    fn verify_checksums(&self, own_thread_bytes: u64) -> Result<(), StoreError> {
         let (large, small): (Vec<_>, Vec<_>) = self
             .files()
             .into_iter()
-            .partition(|file| file.file_bytes() >= OWN_THREAD_BYTES);
+            .partition(|file| file.file_bytes() >= own_thread_bytes);
         std::thread::scope(|scope| {
             let started: Vec<_> = large
                 .into_iter()
@@ -120,6 +123,22 @@ impl Version {
                 result.and(thread.join().expect("verifying does not panic"))
             })
         })
+    }
+
+    /// Verifies what was not verified yet, as above. Who calls while another thread does it waits.
+    fn verify(&self, own_thread_bytes: u64) -> Result<(), StoreError> {
+        let mut is_verified = self.lock_verified();
+        if !*is_verified {
+            self.verify_checksums(own_thread_bytes)?;
+            *is_verified = true;
+        }
+        Ok(())
+    }
+
+    fn lock_verified(&self) -> MutexGuard<'_, bool> {
+        self.is_verified
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Confirms that the files are those that the manifest lists.
@@ -155,16 +174,22 @@ pub(crate) fn extents_of(tables: &[&Table]) -> Result<Extents, StoreError> {
 pub struct Snapshot(Arc<Version>);
 
 impl Snapshot {
-    /// Opens the current version of the store in this folder.
+    /// Opens the current version of the store in this folder and verifies it.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
+        let snapshot = Self::open_unverified(dir)?;
+        snapshot.verify()?;
+        Ok(snapshot)
+    }
+
+    /// Opens the current version of the store in this folder without verifying the contents of its files: for a
+    /// writer, who has it verified while other things go on. A version that is built on it verifies it before it is
+    /// committed.
+    pub fn open_unverified(dir: &Path) -> Result<Self, StoreError> {
         loop {
             let manifest = Manifest::read(dir)?;
             let number = manifest.version;
             match Version::open(Folders::on_disk(dir), manifest) {
-                Ok(version) => {
-                    version.verify_checksums()?;
-                    return Ok(Self(Arc::new(version)));
-                }
+                Ok(version) => return Ok(Self(Arc::new(version))),
                 // A writer may have replaced the version between the two steps.
                 Err(StoreError::Io { source, .. })
                     if source.kind() == ErrorKind::NotFound
@@ -181,8 +206,26 @@ impl Snapshot {
             .expect("an empty version in memory meets no obstacle")
     }
 
+    /// A version whose files are known to be right.
     pub(crate) fn of(version: Version) -> Self {
+        *version.lock_verified() = true;
         Self(Arc::new(version))
+    }
+
+    /// Verifies the checksums of all files, unless that was done or is being done; waits for that.
+    pub fn verify(&self) -> Result<(), StoreError> {
+        self.0.verify(OWN_THREAD_BYTES)
+    }
+
+    /// Begins to verify on one other thread, unless that was done; [`Self::verify`] tells how it ended.
+    pub fn begin_to_verify(&self) {
+        if !*self.0.lock_verified() {
+            let version = Arc::clone(&self.0);
+            std::thread::spawn(move || {
+                // Whoever wants to know asks again, and finds the same damage.
+                let _ = version.verify(u64::MAX);
+            });
+        }
     }
 
     /// The open version.

@@ -223,6 +223,10 @@ impl VersionWriter {
         }
         let mut quads = std::mem::take(&mut self.quads);
         let base = self.base.take();
+        if let Some(base) = &base {
+            // What is built on damage would look whole.
+            base.verify()?;
+        }
         let old = base.as_ref().map(Snapshot::parts);
         if self.sorted.is_none() {
             quad_table::write(&self.folder, old.map(|old| &old.quad_table), &mut quads)?;

@@ -88,7 +88,7 @@ impl Load {
     pub fn run(self) -> Result<(), CliError> {
         let start = Instant::now();
         check_temp(self.temp.as_deref())?;
-        let database = Database::open_or_empty(&self.location)?;
+        let database = Database::open_to_load(&self.location)?;
         let options = LoadOptions {
             inputs: inputs(&self.files, self.format),
             graph: self.graph,

@@ -13,13 +13,14 @@ use crate::numbering::{ResourceNumbers, UNNUMBERED};
 use crate::parallel::parallel_map;
 use crate::term_table::FrozenTerms;
 
-/// Terms of a batch: seeking them takes some 10 ms, starting the threads a hundredth of it.
-const BATCH_TERMS: usize = 1 << 16;
+/// Most terms of a batch. Each thread seeks its share in the order of the index of each layer, so the more there are,
+/// the nearer are neighbours there: with some hundred thousand, a load of a million quads goes once through each index,
+/// where every small portion would meet a cache miss for each term in each layer.
+const BATCH_TERMS: usize = 1 << 19;
 /// Bytes of text that end a batch too.
-const BATCH_BYTES: usize = 16 << 20;
-/// Terms that a thread takes at a time and seeks in the order of the index: the more, the nearer are
-/// neighbours there.
-const PORTION_TERMS: usize = 1 << 14;
+const BATCH_BYTES: usize = 32 << 20;
+/// Fewer terms are sought sooner than a thread is started.
+const PORTION_TERMS_MIN: usize = 1 << 10;
 /// The largest ordinal that the numbers of a load hold.
 const ORDINAL_MAX: u64 = UNNUMBERED as u64 - 1;
 
@@ -117,9 +118,10 @@ impl Batch {
 
     /// Seeks the terms and empties the batch.
     fn find(&mut self, threads: usize, find: Find<'_>, known: &mut [u32]) {
-        let starts: Vec<usize> = (0..self.terms.len()).step_by(PORTION_TERMS).collect();
+        let portion = self.terms.len().div_ceil(threads).max(PORTION_TERMS_MIN);
+        let starts: Vec<usize> = (0..self.terms.len()).step_by(portion).collect();
         let found = parallel_map(threads, &starts, |&start| {
-            let end = self.terms.len().min(start + PORTION_TERMS);
+            let end = self.terms.len().min(start + portion);
             let mut from = match start {
                 0 => 0,
                 _ => self.terms[start - 1].2,

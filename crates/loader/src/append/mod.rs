@@ -36,7 +36,6 @@ use crate::collect::{ProvisionalNames, collect};
 use crate::encoder::Terms;
 use crate::error::LoadError;
 use crate::fill::Filling;
-use crate::grouped::RowSource;
 use crate::irregular::sorter;
 use crate::load::{WritePlan, group, resident_bytes};
 use crate::numbering::{LiteralNumbers, ResourceNumbers, TermNumbers};
@@ -44,10 +43,12 @@ use crate::placement::Placement;
 use crate::progress::{Phase, WorkCounter};
 use crate::quad_blocks::QuadBlocks;
 use crate::report::{LoadReport, Stopwatch, TableReport};
+use crate::rows::RowSource;
 use crate::spill::{LoadMemory, QuadSorter};
 use crate::statistics::statistics;
 use crate::term_table::FrozenTerms;
-use crate::write_terms::{Ordering, write_terms};
+use crate::text_order::Ordering;
+use crate::write_terms::write_terms;
 
 /// From parsed quads to a committed version that has the old one's data too.
 pub(crate) fn append(
@@ -128,7 +129,7 @@ impl Layer<'_> {
         watch.begin(Phase::WriteTables);
         let memory = &*self.plan.memory;
         // What is in memory need not be dealt out.
-        let rows = RowSource::new(new, 0, &|_| 0, memory, self.resident)?;
+        let rows = RowSource::new(new, &[], &|_| 0, memory, self.resident)?;
         let filling = Filling {
             rows: &rows,
             charsets,

@@ -335,3 +335,35 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_damaged_store_is_neither_added_to_nor_rewritten() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let storage = || Storage::Directory(folder.path().to_path_buf());
+    let load = |text: &str, addition| {
+        let options = LoadOptions {
+            addition,
+            ..options(text, GraphFormat::NQuads)
+        };
+        load_into(options, storage(), None, &NoProgress)
+    };
+    load(&shop(300), Addition::Decide).expect("loads");
+    let more = "<http://d/new> <http://v/p> \"new\" .\n";
+    let name = folder.path().join("v1").join("table-00001");
+    let mut bytes = std::fs::read(&name).expect("the table of the offers");
+    // Within the cells of the first columns.
+    bytes[200] ^= 4;
+    std::fs::write(&name, &bytes).expect("written");
+    for addition in [Addition::Layer, Addition::Rewrite] {
+        let error = load(more, addition).expect_err("it is damaged");
+        let error = error.to_string();
+        assert!(error.contains("table-00001"), "{error}");
+        let current = Snapshot::current_version(folder.path());
+        assert_eq!(current.expect("there is one"), Some(1));
+    }
+    bytes[200] ^= 4;
+    std::fs::write(&name, &bytes).expect("written");
+    let (snapshot, _) = load(more, Addition::Layer).expect("it is whole again");
+    snapshot.verify().expect("it is verified");
+    assert_eq!(snapshot.version(), 2);
+}

@@ -136,20 +136,25 @@ impl SpillFile {
         let bytes = extent.bytes.saturating_sub(skip).min(bytes_max);
         let start = out.len();
         out.resize(start + bytes, 0);
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let read = state.go_to(extent.offset + skip as u64).and_then(|()| {
-            state.file.read_exact(&mut out[start..])?;
-            state.position += bytes as u64;
-            Ok(())
-        });
-        read.map_err(|e| LoadError::spill("read", &self.path, e))?;
+        let offset = extent.offset + skip as u64;
+        self.read_at(offset, &mut out[start..])?;
         Ok(bytes)
     }
 
-    /// Replaces `out` by the bytes of a piece.
+    /// Replaces `out` by the bytes of a piece. Memory of `out` that is used again is not cleared first.
     pub(crate) fn read(&self, extent: Extent, out: &mut Vec<u8>) -> Result<(), LoadError> {
-        out.clear();
-        self.read_part(extent, 0, extent.bytes, out).map(drop)
+        out.resize(extent.bytes, 0);
+        self.read_at(extent.offset, out)
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), LoadError> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = state.go_to(offset).and_then(|()| {
+            state.file.read_exact(out)?;
+            state.position += out.len() as u64;
+            Ok(())
+        });
+        read.map_err(|e| LoadError::spill("read", &self.path, e))
     }
 }
 

@@ -64,9 +64,12 @@ fn shuffled(text: &str) -> String {
     lines.iter().map(|(_, line)| format!("{line}\n")).collect()
 }
 
-/// Settings that spill at every stage.
-fn everything() -> SpillSettings {
+/// Settings that spill at every stage. With `reads` 0 texts and quads are dealt out, with the largest number they are
+/// read where they are, with none what they are decides.
+fn everything(reads: Option<u64>) -> SpillSettings {
     SpillSettings {
+        text_reads: reads,
+        row_reads: reads,
         parse_bytes: Some(0),
         slab_bytes: Some(3_000),
         window_quads: Some(900),
@@ -151,10 +154,10 @@ fn every_layout_has_the_bytes_of_a_load_in_memory() {
         for layout in LAYOUTS {
             let load = |threads, spill| store_of(vec![options(&[text], layout, threads, spill)]);
             let in_memory = load(2, SpillSettings::default());
-            for threads in [1, 3] {
-                let spilled = load(threads, everything());
-                assert!(spilled.1.spilled_bytes > text.len() as u64 / 4);
-                let what = format!("{order}, {layout:?}, {threads} threads");
+            for (threads, reads) in [(1, Some(u64::MAX)), (3, Some(u64::MAX)), (3, Some(0))] {
+                let spilled = load(threads, everything(reads));
+                assert!(spilled.1.spilled_bytes > text.len() as u64 / 5);
+                let what = format!("{order}, {layout:?}, {threads} threads, {reads:?} reads");
                 assert_same(&in_memory, &spilled, &what);
             }
         }
@@ -208,10 +211,30 @@ fn each_way_to_spill_works_by_itself() {
             },
         ),
         (
-            "order of texts",
+            "order of texts, dealt out",
             SpillSettings {
                 parse_bytes: Some(0),
                 text_bytes: Some(1),
+                text_reads: Some(0),
+                ..none()
+            },
+        ),
+        (
+            "order of texts, near",
+            SpillSettings {
+                parse_bytes: Some(0),
+                slab_bytes: Some(5_000),
+                text_bytes: Some(20_000),
+                text_reads: Some(u64::MAX),
+                ..none()
+            },
+        ),
+        (
+            "rows, dealt out",
+            SpillSettings {
+                parse_bytes: Some(0),
+                window_quads: Some(777),
+                row_reads: Some(0),
                 ..none()
             },
         ),
@@ -231,7 +254,7 @@ fn several_inputs_and_a_store_that_is_added_to() {
         let two = options(&[&second, &first], Layout::Discover, 2, spill);
         store_of(vec![one, two])
     };
-    let spilled = loads(everything());
+    let spilled = loads(everything(None));
     assert!(spilled.1.quads_before > 1_000);
     assert_same(&loads(SpillSettings::default()), &spilled, "two loads");
 }
@@ -258,7 +281,7 @@ fn little_and_odd_inputs_spill_too() {
         };
         let in_memory = load(1, SpillSettings::default());
         let what = input.get(..20).unwrap_or(input);
-        assert_same(&in_memory, &load(3, everything()), what);
+        assert_same(&in_memory, &load(3, everything(None)), what);
     }
 }
 
@@ -281,7 +304,7 @@ fn temporary_files_are_gone_whatever_happens() {
     let storage = || Storage::Directory(folder.path().join("store"));
     let with_temp = |text: &str| LoadOptions {
         temp: Some(temp.path().to_path_buf()),
-        ..options(&[text], Layout::Discover, 2, everything())
+        ..options(&[text], Layout::Discover, 2, everything(None))
     };
     let left = || fs::read_dir(temp.path()).expect("a folder").count();
     // What a kill between creating and unlinking leaves.
@@ -314,13 +337,13 @@ fn a_folder_that_cannot_be_written_to_is_an_error_that_names_it() {
         &["<http://a> <http://b> <http://c> .\n"],
         Layout::Discover,
         1,
-        everything(),
+        everything(None),
     );
     load(first, storage(), &NoProgress).expect("loads");
     let before = files(folder.path());
     let options = LoadOptions {
         temp: Some("/no/such/folder".into()),
-        ..options(&[&text(100)], Layout::Discover, 2, everything())
+        ..options(&[&text(100)], Layout::Discover, 2, everything(None))
     };
     let error = load(options, storage(), &NoProgress).expect_err("no such folder");
     let message = error.to_string();

@@ -5,7 +5,7 @@
 //! stream ends; a line longer than a block makes the block longer.
 //!
 //! Cost: each byte is copied once by the read and once more if it stands behind the last line end of
-//! its block; counting lines is one vectorised search.
+//! its block; counting lines is one vectorised search. Memory that is given back is not cleared again.
 
 use std::io::{self, Read};
 
@@ -14,6 +14,10 @@ use memchr::{memchr_iter, memrchr};
 /// Bytes of a block: large enough that handing over costs nothing, small enough for the outer caches
 /// and for even work at the end of a file.
 pub const BLOCK_BYTES: usize = 4 << 20;
+
+/// Bytes that new memory is cleared for and read into at first, for small inputs; as many as the buffer of an input
+/// has, which larger reads bypass.
+const FIRST_READ_BYTES: usize = 256 << 10;
 
 /// A run of whole lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,36 +57,36 @@ impl<R: Read> BlockReader<R> {
         }
     }
 
-    /// The next block in the memory of `reuse`, or `None` at the end.
-    pub fn next_block(&mut self, mut reuse: Vec<u8>) -> io::Result<Option<Block>> {
-        reuse.clear();
+    /// The next block in the memory of `reuse`, or `None` at the end. What `reuse` holds is not looked at, but
+    /// memory that it holds need not be cleared: give back what the last block was in, as it is.
+    pub fn next_block(&mut self, reuse: Vec<u8>) -> io::Result<Option<Block>> {
         let mut bytes = reuse;
-        std::mem::swap(&mut bytes, &mut self.carry);
+        // Invariant: the stream goes on behind `bytes[..filled]`; what follows there is old.
+        let mut filled = self.carry.len();
+        if bytes.len() < filled {
+            bytes.resize(filled, 0);
+        }
+        bytes[..filled].copy_from_slice(&self.carry);
+        self.carry.clear();
         let mut searched = 0;
         // Termination: each turn reads at least one byte or meets the end of the stream.
         loop {
-            let target = self.block_bytes.max(bytes.len() * 2);
-            let wanted = target.saturating_sub(bytes.len()).max(1);
-            bytes.reserve(wanted);
-            let read = self
-                .reader
-                .by_ref()
-                .take(wanted as u64)
-                .read_to_end(&mut bytes)?;
-            if read < wanted {
+            let target = self.block_bytes.max(filled * 2);
+            filled = fill(&mut self.reader, &mut bytes, filled, target)?;
+            if filled < target {
                 break;
             }
-            let last = memrchr(b'\n', &bytes[searched..])
-                .or_else(|| memrchr(b'\r', &bytes[searched..]))
+            let last = memrchr(b'\n', &bytes[searched..filled])
+                .or_else(|| memrchr(b'\r', &bytes[searched..filled]))
                 .map(|at| searched + at + 1);
             if let Some(end) = last {
-                self.carry.clear();
-                self.carry.extend_from_slice(&bytes[end..]);
-                bytes.truncate(end);
+                self.carry.extend_from_slice(&bytes[end..filled]);
+                filled = end;
                 break;
             }
-            searched = bytes.len();
+            searched = filled;
         }
+        bytes.truncate(filled);
         if bytes.is_empty() {
             return Ok(None);
         }
@@ -90,6 +94,33 @@ impl<R: Read> BlockReader<R> {
         self.next_line += memchr_iter(b'\n', &bytes).count() as u64;
         Ok(Some(Block { bytes, first_line }))
     }
+}
+
+/// Reads behind the first `filled` bytes until there are `target`; returns how many there are, fewer only at the
+/// end of the stream.
+///
+/// Reads are large, so that they bypass buffers on the way, and go to memory that holds something already: clearing
+/// all of it first would be one more write of every byte.
+fn fill(
+    reader: &mut impl Read,
+    bytes: &mut Vec<u8>,
+    mut filled: usize,
+    target: usize,
+) -> io::Result<usize> {
+    while filled < target {
+        if bytes.len() == filled {
+            let wanted = (2 * filled).max(FIRST_READ_BYTES);
+            bytes.resize(wanted.min(target), 0);
+        }
+        let end = bytes.len().min(target);
+        match reader.read(&mut bytes[filled..end]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
 }
 
 impl<R: Read> Iterator for BlockReader<R> {
@@ -141,6 +172,48 @@ mod tests {
     fn a_long_line_is_one_block() {
         let text = format!("{}\nb\n", "a".repeat(100));
         assert!(cut(&text, 10)[0].0.starts_with(&text[..101]));
+    }
+
+    /// Gives a few bytes at a time, and is interrupted now and then.
+    struct Trickle<'t> {
+        text: &'t [u8],
+        turn: usize,
+    }
+
+    impl Read for Trickle<'_> {
+        fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
+            self.turn += 1;
+            if self.turn.is_multiple_of(5) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let count = target.len().min(self.text.len()).min(self.turn % 4 + 1);
+            let (now, later) = self.text.split_at(count);
+            target[..count].copy_from_slice(now);
+            self.text = later;
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn memory_is_used_again_and_short_reads_do_not_matter() {
+        let lines: Vec<String> = (0..400).map(|i| "x".repeat(i * 7 % 31)).collect();
+        let text = lines.join("\n");
+        for block_bytes in [1, 8, 40, 200, 10_000] {
+            let stream = Trickle {
+                text: text.as_bytes(),
+                turn: 0,
+            };
+            let mut blocks = BlockReader::with_block_bytes(stream, block_bytes);
+            let mut memory = vec![b'?'; 100];
+            let mut expected = cut(&text, block_bytes).into_iter();
+            while let Some(block) = blocks.next_block(memory).expect("it ends well") {
+                let (text, first_line) = expected.next().expect("as many blocks");
+                assert_eq!(block.bytes, text.as_bytes());
+                assert_eq!(block.first_line, first_line);
+                memory = block.bytes;
+            }
+            assert_eq!(expected.next(), None);
+        }
     }
 
     #[test]
