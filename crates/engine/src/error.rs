@@ -54,6 +54,10 @@ pub enum Error {
     /// A store could not be opened, read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The disk has failed in a way that leaves open what is on it, so nothing more is written before the
+    /// database is opened again. What was acknowledged is safe; of a commit that failed the outcome is unknown.
+    #[error("the store takes no changes until it is opened again: {0}")]
+    WritesRefused(String),
     /// A load failed; the store is as it was.
     #[error(transparent)]
     Load(#[from] Box<LoadError>),

@@ -24,6 +24,7 @@ pub mod results;
 pub mod schema;
 pub mod statistics;
 pub mod storage;
+pub mod transactions;
 
 pub use answer::{Answer, GraphAnswer, Solutions};
 pub use basalt_exec::path::PathAccess;
@@ -46,3 +47,6 @@ pub use query::{Prepared, QueryOptions};
 pub use results::ResultsFormat;
 pub use schema::SchemaReport;
 pub use storage::StorageReport;
+pub use transactions::{
+    ChangeCounts, Commit, Durability, MergePolicy, Transaction, WriteOptions, WriteStatus,
+};
