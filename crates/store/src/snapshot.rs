@@ -1,11 +1,13 @@
-//! Snapshots: an open version, shared by all who read it.
+//! Snapshots: an open version and the changes made since, shared by all who read it.
 //!
 //! Opening maps the files, verifies their directories and metadata, and reads the small parts
 //! into memory; contents are read from the maps on demand. A snapshot stays valid when a later
-//! version replaces its own, even though files that the later one does not name are unlinked then.
+//! version replaces its own, even though files that the later one does not name are unlinked then. Changes
+//! are told in [`delta`](crate::delta); a snapshot has those up to one commit.
 
 use crate::check::{self, CheckDepth, CheckReport};
-use crate::counting::{self, CountCache, GraphSet, PredicateGraph};
+use crate::counting::{CountCache, GraphSet, PredicateGraph};
+use crate::delta::{self, Delta};
 use crate::dictionary::Dictionary;
 use crate::error::StoreError;
 use crate::extents::Extents;
@@ -13,8 +15,8 @@ use crate::folder::{Folder, Folders, Storage};
 use crate::irregular_predicates::IrregularPredicates;
 use crate::link_sources::LinkSources;
 use crate::manifest::{BaseCounts, Manifest};
-use crate::matching::{self, QuadIds, QuadPattern};
-use crate::neighbours::{self, Direction};
+use crate::matching::{QuadIds, QuadPattern};
+use crate::neighbours::Direction;
 use crate::quad_table::QuadTable;
 use crate::section_file::SectionFile;
 use crate::statistics::{StatisticsFile, StoreStatistics};
@@ -152,7 +154,10 @@ pub(crate) fn extents_of(tables: &[&Table]) -> Result<Extents, StoreError> {
 
 /// An immutable view of a store; cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Snapshot(Arc<Version>);
+pub struct Snapshot {
+    version: Arc<Version>,
+    delta: Option<Arc<Delta>>,
+}
 
 impl Snapshot {
     /// Opens the current version of the store in this folder.
@@ -163,7 +168,7 @@ impl Snapshot {
             match Version::open(Folders::on_disk(dir), manifest) {
                 Ok(version) => {
                     version.verify_checksums()?;
-                    return Ok(Self(Arc::new(version)));
+                    return Ok(Self::of(version));
                 }
                 // A writer may have replaced the version between the two steps.
                 Err(StoreError::Io { source, .. })
@@ -182,58 +187,81 @@ impl Snapshot {
     }
 
     pub(crate) fn of(version: Version) -> Self {
-        Self(Arc::new(version))
+        Self {
+            version: Arc::new(version),
+            delta: None,
+        }
+    }
+
+    /// The same version with these changes.
+    pub(crate) fn with_delta(&self, delta: Delta) -> Self {
+        Self {
+            version: Arc::clone(&self.version),
+            delta: Some(Arc::new(delta)),
+        }
     }
 
     /// The open version.
     pub(crate) fn parts(&self) -> &Version {
-        &self.0
+        &self.version
+    }
+
+    /// The changes since.
+    pub(crate) fn delta(&self) -> Option<&Delta> {
+        self.delta.as_deref()
     }
 
     /// The terms.
     pub fn dictionary(&self) -> &Dictionary {
-        &self.0.dictionary
+        match &self.delta {
+            Some(delta) => delta.dictionary(),
+            None => &self.version.dictionary,
+        }
     }
 
-    /// The tables.
+    /// The tables of the version. Their cells tell of clean rows all there is, of dirty rows
+    /// ([`Self::add_dirty_rows`]) neither all nor only what is there.
     pub fn tables(&self) -> &[Table] {
-        &self.0.tables
-    }
-
-    /// The irregular quads.
-    pub fn quad_table(&self) -> &QuadTable {
-        &self.0.quad_table
+        &self.version.tables
     }
 
     /// Table and row of a resource, if it is a row.
     #[inline]
     pub fn row_of(&self, id: TermId) -> Option<(usize, u32)> {
-        self.0.extents.row_of(id)
+        self.version.extents.row_of(id)
     }
 
     /// The extent directory.
     pub fn extents(&self) -> &Extents {
-        &self.0.extents
+        &self.version.extents
     }
 
-    /// What is known of the data.
+    /// What is known of the data of the version; changes since are not counted.
     pub fn statistics(&self) -> &StoreStatistics {
-        &self.0.statistics
+        &self.version.statistics
     }
 
     /// The named graphs with the number of their quads, ascending by id.
     pub fn named_graphs(&self) -> &[(TermId, u64)] {
-        &self.0.named_graphs
+        let of_version = &self.version.named_graphs;
+        match &self.delta {
+            Some(delta) => delta::named_graphs(of_version, delta),
+            None => of_version,
+        }
     }
 
     /// All quads.
     pub fn quad_count(&self) -> u64 {
-        self.0.statistics.quad_count
+        let of_version = self.version.statistics.quad_count;
+        match &self.delta {
+            Some(delta) => delta.quad_count(of_version),
+            None => of_version,
+        }
     }
 
     /// Number of the version; 0 never.
     pub fn version(&self) -> u64 {
-        self.0.manifest.version
+        self.version.manifest.version
     }
 
     /// The number of the version that is current in a store folder, if there is a store.
@@ -247,12 +275,12 @@ impl Snapshot {
 
     /// Whether the version is that of a store in this folder.
     pub fn is_in(&self, dir: &Path) -> bool {
-        self.0.folders.dir() == Some(dir)
+        self.version.folders.dir() == Some(dir)
     }
 
     /// What the store held when it was last written as a whole; loads since then were added to it.
     pub fn base(&self) -> BaseCounts {
-        self.0.manifest.base.unwrap_or(BaseCounts {
+        self.version.manifest.base.unwrap_or(BaseCounts {
             quads: self.quad_count(),
             irregular: self.quad_table().quad_count(),
             tables: self.tables().len(),
@@ -261,20 +289,20 @@ impl Snapshot {
 
     /// The number of loads whose tables the version has.
     pub fn table_layers(&self) -> usize {
-        let mut folders: Vec<u64> = self.0.manifest.tables.iter().map(|t| t.0).collect();
+        let mut folders: Vec<u64> = self.version.manifest.tables.iter().map(|t| t.0).collect();
         folders.sort_unstable();
         folders.dedup();
         folders.len()
     }
 
-    /// Bytes of all files of the version.
+    /// Bytes of all files of the version; changes since are in none of them.
     pub fn file_bytes(&self) -> u64 {
-        self.0.manifest.files.iter().map(|f| f.bytes).sum()
+        self.version.manifest.files.iter().map(|f| f.bytes).sum()
     }
 
     /// What every part of the files takes.
     pub fn storage_report(&self) -> StorageReport {
-        StorageReport::of(&self.0)
+        StorageReport::of(&self.version)
     }
 
     /// Visits every quad that matches, each exactly once, in no particular order.
@@ -283,7 +311,7 @@ impl Snapshot {
         pattern: &QuadPattern,
         visit: &mut dyn FnMut(QuadIds) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        matching::matching(&self.0, pattern, None, visit)
+        delta::matching(&self.version, self.delta(), pattern, None, visit)
     }
 
     /// As [`Self::matching`], but places that have no quads in these graphs are passed over. Quads of other
@@ -294,12 +322,12 @@ impl Snapshot {
         graphs: &GraphSet,
         visit: &mut dyn FnMut(QuadIds) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        matching::matching(&self.0, pattern, Some(graphs), visit)
+        delta::matching(&self.version, self.delta(), pattern, Some(graphs), visit)
     }
 
     /// Quads by predicate and graph, ascending by both; counted at first use.
     pub fn predicate_graphs(&self) -> Result<&[PredicateGraph], StoreError> {
-        counting::predicate_graphs(&self.0)
+        delta::predicate_graphs(&self.version, self.delta())
     }
 
     /// Quads with this object by predicate (this one, or any) and graph, ascending by both.
@@ -308,7 +336,7 @@ impl Snapshot {
         predicate: Option<TermId>,
         object: TermId,
     ) -> Result<Vec<PredicateGraph>, StoreError> {
-        counting::object_graphs(&self.0, predicate, object)
+        delta::object_graphs(&self.version, self.delta(), predicate, object)
     }
 
     /// The objects of a predicate in these graphs with the number of their quads, ascending.
@@ -317,7 +345,7 @@ impl Snapshot {
         predicate: TermId,
         graphs: &GraphSet,
     ) -> Result<Vec<(TermId, u64)>, StoreError> {
-        counting::object_counts(&self.0, predicate, graphs)
+        delta::object_counts(&self.version, self.delta(), predicate, graphs)
     }
 
     /// The number of subjects that have a quad of the predicate (or of any) in these graphs.
@@ -326,7 +354,7 @@ impl Snapshot {
         predicate: Option<TermId>,
         graphs: &GraphSet,
     ) -> Result<u64, StoreError> {
-        counting::distinct_subjects(&self.0, predicate, graphs)
+        delta::distinct_subjects(&self.version, self.delta(), predicate, graphs)
     }
 
     /// Visits the quads of a predicate at many nodes: their subjects (objects, backwards), whose ids
@@ -339,12 +367,19 @@ impl Snapshot {
         nodes: &[u64],
         visit: &mut dyn FnMut(usize, TermId, TermId),
     ) -> Result<(), StoreError> {
-        neighbours::neighbours(&self.0, predicate, direction, nodes, visit)
+        delta::neighbours(
+            &self.version,
+            self.delta(),
+            predicate,
+            direction,
+            nodes,
+            visit,
+        )
     }
 
     /// Verifies the version: that its files are whole, and if `deep` is wanted every checksum
-    /// and every invariant, which reads everything.
+    /// and every invariant, those of the changes included, which reads everything.
     pub fn check(&self, depth: CheckDepth) -> Result<CheckReport, StoreError> {
-        check::check(&self.0, depth)
+        check::check(&self.version, self.delta(), depth)
     }
 }

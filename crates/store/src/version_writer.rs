@@ -136,6 +136,11 @@ impl VersionWriter {
                 "what a version is built on is told first",
             ));
         }
+        if base.has_delta() {
+            return Err(StoreError::invalid(
+                "a version with changes in memory is rewritten and not built on",
+            ));
+        }
         match &self.dir {
             Some((_, current)) if *current != Some(base.version()) => {
                 let what = format!("version {} is not the current one", base.version());
