@@ -25,6 +25,7 @@ pub mod schema;
 pub mod statistics;
 pub mod storage;
 pub mod transactions;
+pub mod update;
 
 pub use answer::{Answer, GraphAnswer, Solutions};
 pub use basalt_exec::path::PathAccess;
@@ -50,3 +51,4 @@ pub use storage::StorageReport;
 pub use transactions::{
     ChangeCounts, Commit, Durability, MergePolicy, Transaction, WriteOptions, WriteStatus,
 };
+pub use update::{OperationReport, UpdateOptions, UpdateReport};

@@ -85,7 +85,19 @@ pub fn matrix() -> Vec<Configuration> {
 /// A database and the folder that it lives in, if any.
 pub struct Loaded {
     pub database: Database,
-    _folder: Option<TempDir>,
+    folder: Option<TempDir>,
+}
+
+impl Loaded {
+    /// Closes the store and opens it again, if it is on disk.
+    pub fn reopen(&mut self) {
+        if let Some(folder) = &self.folder {
+            // The store has one writer at a time, so it is let go first.
+            self.database = Database::in_memory();
+            let path = folder.path().join("store");
+            self.database = Database::open(&path).expect("the store opens again");
+        }
+    }
 }
 
 /// Loads a dataset the way a configuration wants it.
@@ -114,7 +126,7 @@ pub fn load_nquads(text: String, configuration: &Configuration) -> Loaded {
         load_into(&database);
         return Loaded {
             database,
-            _folder: None,
+            folder: None,
         };
     }
     let folder = TempDir::new().expect("a temporary folder");
@@ -125,7 +137,7 @@ pub fn load_nquads(text: String, configuration: &Configuration) -> Loaded {
     let database = Database::open(&path).expect("the store opens again");
     Loaded {
         database,
-        _folder: Some(folder),
+        folder: Some(folder),
     }
 }
 
