@@ -226,7 +226,9 @@ impl Manifest {
             .ok_or_else(|| corrupt("it does not begin as a manifest"))?
             .trim();
         let is_one_folder = format == FORMAT_ONE_FOLDER.to_string();
-        let is_known = [FORMAT, FORMAT_WITHOUT_COMMITS].iter().any(|f| format == f.to_string());
+        let is_known = [FORMAT, FORMAT_WITHOUT_COMMITS]
+            .iter()
+            .any(|f| format == f.to_string());
         if !is_known && !is_one_folder {
             // A later program may have changed everything but the first line.
             let found = format

@@ -142,9 +142,9 @@ impl VersionWriter {
                 "what a version is built on is told first",
             ));
         }
-        if !base.is_untouched() {
+        if base.has_delta() {
             return Err(StoreError::invalid(
-                "a version with changes is rewritten, and not built on",
+                "a version with changes in memory is rewritten and not built on",
             ));
         }
         match &self.dir {

@@ -109,7 +109,15 @@ mod tests {
     #[test]
     fn only_the_exact_names_are_names_of_logs() {
         assert_eq!(number_of_log(&name_of_log(12)), Some(12));
-        for name in ["log-", "log-x", "log-01", "log-1.txt", "log", "xlog-1", "log--1"] {
+        for name in [
+            "log-",
+            "log-x",
+            "log-01",
+            "log-1.txt",
+            "log",
+            "xlog-1",
+            "log--1",
+        ] {
             assert!(!is_log_name(name), "{name}");
         }
     }

@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, RandomState};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of the header.
-pub(super) const HEADER_BYTES: usize = 64;
+pub(crate) const HEADER_BYTES: usize = 64;
 /// Bytes of the header that its checksum covers.
 const CHECKED_BYTES: usize = HEADER_BYTES - 8;
 /// The first bytes of the file.

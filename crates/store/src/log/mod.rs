@@ -29,6 +29,7 @@ pub use recovery::{Recovered, recover};
 pub use writer::{LogSync, LogWriter};
 
 pub(crate) use file::{is_log_name, number_of_log, path_of_log, read_log};
+pub(crate) use header::HEADER_BYTES;
 pub(crate) use recovery::open_newest;
 
 #[cfg(test)]

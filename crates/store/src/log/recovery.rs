@@ -82,7 +82,10 @@ fn open_version(
         Some(open) if open.is_untouched() => Ok(open.clone()),
         // Commits that were seen once may have been cut off before they were synced, and others may have come
         // in their place, so what was replayed is not built on.
-        Some(_) => Ok(Snapshot::of(Version::open(Folders::on_disk(dir), manifest)?)),
+        Some(_) => Ok(Snapshot::of(Version::open(
+            Folders::on_disk(dir),
+            manifest,
+        )?)),
         None => {
             let version = Version::open(Folders::on_disk(dir), manifest)?;
             version.verify_checksums()?;

@@ -116,11 +116,14 @@ impl LogWriter {
         file.sync().map_err(StoreError::io("sync", &path))?;
         let mark = Mark {
             end: log.whole_bytes,
-            terms: log.records.last().map_or_else(
-                || base.version_term_counts(),
-                CommitRecord::terms_after,
-            ),
-            number: log.records.last().map_or(header.commits_before, |r| r.number),
+            terms: log
+                .records
+                .last()
+                .map_or_else(|| base.version_term_counts(), CommitRecord::terms_after),
+            number: log
+                .records
+                .last()
+                .map_or(header.commits_before, |r| r.number),
         };
         Ok(Some(Self::at(file.into(), path, header.salt, mark)))
     }
@@ -152,7 +155,10 @@ impl LogWriter {
     }
 
     fn last(&self) -> Mark {
-        *self.marks.back().expect("there is always the mark of the start")
+        *self
+            .marks
+            .back()
+            .expect("there is always the mark of the start")
     }
 
     /// Writes the record of the next commit. After an error the log is what it was before, or not sound.
