@@ -9,9 +9,11 @@
 //! [`Snapshot::check`] verifies it. The store knows nothing of SPARQL, shapes or HTTP.
 
 mod byte_stream;
+pub mod disk;
 pub mod error;
 pub mod folder;
 pub mod lock;
+mod log;
 mod manifest;
 mod mapped_file;
 pub mod section_file;
@@ -40,9 +42,11 @@ pub use check::{CheckDepth, CheckReport};
 pub use counting::{GraphSet, PredicateGraph};
 pub use delta::{DeltaSize, IrregularQuads, NetChanges};
 pub use dictionary::{Dictionary, NewLiteral, NewResource, NewTerms, TermCounts};
+pub use disk::{Disk, DiskFile, RealDisk};
 pub use error::StoreError;
 pub use folder::{Folder, Storage};
 pub use lock::{StoreLock, is_free};
+pub use log::{CommitRecord, LogSync, LogWriter, Recovered, recover};
 pub use manifest::BaseCounts;
 pub use matching::{QuadIds, QuadPattern};
 pub use neighbours::Direction;

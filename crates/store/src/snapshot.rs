@@ -8,12 +8,13 @@
 use crate::check::{self, CheckDepth, CheckReport};
 use crate::counting::{CountCache, GraphSet, PredicateGraph};
 use crate::delta::{self, Delta};
-use crate::dictionary::Dictionary;
+use crate::dictionary::{Dictionary, TermCounts};
 use crate::error::StoreError;
 use crate::extents::Extents;
 use crate::folder::{Folder, Folders, Storage};
 use crate::irregular_predicates::IrregularPredicates;
 use crate::link_sources::LinkSources;
+use crate::log;
 use crate::manifest::{BaseCounts, Manifest};
 use crate::matching::{QuadIds, QuadPattern};
 use crate::neighbours::Direction;
@@ -25,7 +26,6 @@ use crate::table::Table;
 use crate::version_writer::VersionWriter;
 use basalt_rdf::TermId;
 use std::collections::HashMap;
-use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -107,7 +107,7 @@ impl Version {
     /// Verifies every section of every file, the largest files on a thread each: a damaged store is
     /// refused before it can answer wrongly. Cost: one read of all files, 5 to 10 GB/s a core once
     /// they are cached.
-    fn verify_checksums(&self) -> Result<(), StoreError> {
+    pub(crate) fn verify_checksums(&self) -> Result<(), StoreError> {
         let (large, small): (Vec<_>, Vec<_>) = self
             .files()
             .into_iter()
@@ -157,26 +157,20 @@ pub(crate) fn extents_of(tables: &[&Table]) -> Result<Extents, StoreError> {
 pub struct Snapshot {
     version: Arc<Version>,
     delta: Option<Arc<Delta>>,
+    /// The number of the last commit.
+    commit_number: u64,
 }
 
 impl Snapshot {
-    /// Opens the current version of the store in this folder.
+    /// Opens the current version of the store in this folder, with the commits of its log.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
-        loop {
-            let manifest = Manifest::read(dir)?;
-            let number = manifest.version;
-            match Version::open(Folders::on_disk(dir), manifest) {
-                Ok(version) => {
-                    version.verify_checksums()?;
-                    return Ok(Self::of(version));
-                }
-                // A writer may have replaced the version between the two steps.
-                Err(StoreError::Io { source, .. })
-                    if source.kind() == ErrorKind::NotFound
-                        && Manifest::read(dir)?.version > number => {}
-                Err(error) => return Err(error),
-            }
-        }
+        Ok(log::open_newest(dir, None)?.0)
+    }
+
+    /// The newest state of the store in this folder, which this one is a state of, or an earlier version: what
+    /// other processes have committed since is there.
+    pub fn newest_of(&self, dir: &Path) -> Result<Self, StoreError> {
+        Ok(log::open_newest(dir, Some(self))?.0)
     }
 
     /// A store without quads, in memory.
@@ -188,6 +182,7 @@ impl Snapshot {
 
     pub(crate) fn of(version: Version) -> Self {
         Self {
+            commit_number: version.manifest.commits,
             version: Arc::new(version),
             delta: None,
         }
@@ -198,7 +193,36 @@ impl Snapshot {
         Self {
             version: Arc::clone(&self.version),
             delta: Some(Arc::new(delta)),
+            commit_number: self.commit_number,
         }
+    }
+
+    /// The number of the last commit of the store that this view has; 0 before the first.
+    pub fn commit_number(&self) -> u64 {
+        self.commit_number
+    }
+
+    /// The same view as the state after the commit with this number.
+    pub fn with_commit_number(&self, commit_number: u64) -> Self {
+        Self {
+            commit_number,
+            ..self.clone()
+        }
+    }
+
+    /// What lists the files of the version.
+    pub(crate) fn manifest(&self) -> &Manifest {
+        &self.version.manifest
+    }
+
+    /// All terms of the version's files.
+    pub(crate) fn version_term_counts(&self) -> TermCounts {
+        self.version.dictionary.visible()
+    }
+
+    /// Whether neither this view nor any other of its open version has changed anything, terms included.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.delta.is_none() && self.term_counts() == self.version_term_counts()
     }
 
     /// The open version.

@@ -120,7 +120,7 @@ impl Core {
         let policy = core.options.merge;
         let published = core.snapshot();
         let size = published.delta_size();
-        let changed = (size.added + size.removed) as u64;
+        let changed = size.added + size.removed;
         if !policy.is_due(changed, published.quad_count(), core.log_bytes()) {
             return;
         }

@@ -159,8 +159,7 @@ impl Turn {
             Some(log) => log,
             none => none.insert(LogWriter::create(lock, &self.tip)?),
         };
-        let terms = snapshot.terms_since(self.logged);
-        let logged = self.logged.after(&terms);
+        let terms = snapshot.terms_since(self.logged)?;
         let record = CommitRecord {
             number: snapshot.commit_number(),
             terms_from: self.logged,
@@ -175,7 +174,7 @@ impl Turn {
             return Err(error);
         }
         let sync = log.sync_handle();
-        self.logged = logged;
+        self.logged = record.terms_after();
         self.tip = snapshot;
         Ok(Some(sync))
     }
