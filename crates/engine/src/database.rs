@@ -46,6 +46,12 @@ impl Database {
         Self::with(None, Snapshot::empty())
     }
 
+    /// A database in memory that begins with this view, whatever made it. What is loaded into it stays in
+    /// memory.
+    pub fn of_snapshot(snapshot: Snapshot) -> Self {
+        Self::with(None, snapshot)
+    }
+
     fn with(location: Option<PathBuf>, snapshot: Snapshot) -> Self {
         Self {
             location,

@@ -68,10 +68,8 @@ impl Snapshot {
     }
 
     /// Terms that were added since there were so many, in the order of their ordinals and codes, also such as
-    /// came after this view was made.
-    ///
-    /// Errors: `from` counts fewer terms than the version has.
-    pub fn terms_since(&self, from: TermCounts) -> Result<NewTerms, StoreError> {
+    /// came after this view was made. Terms of the version are never among them.
+    pub fn terms_since(&self, from: TermCounts) -> NewTerms {
         self.dictionary().terms_since(from)
     }
 
@@ -153,15 +151,15 @@ impl Snapshot {
         }
     }
 
-    /// The number of rows of a table that are dirty for a predicate; a row that is so in the version and by a change
-    /// counts twice. 0 exactly if there is none.
+    /// The number of rows of a table that are dirty for a predicate.
     pub fn dirty_row_count(&self, table_idx: usize, predicate: TermId) -> u64 {
         let version = self.parts();
         let of_version = version.tables[table_idx].dirty_rows(predicate);
         let changes = self.delta().and_then(|delta| delta.of(predicate));
-        let by_changes = changes.map_or(0, |c| {
-            c.dirty_rows(table_idx).map(|rows| rows.len()).sum()
-        });
+        let other = |rows: &RoaringBitmap| {
+            rows.len() - of_version.map_or(0, |known| known.intersection_len(rows))
+        };
+        let by_changes = changes.map_or(0, |c| c.dirty_rows(table_idx).map(other).sum());
         of_version.map_or(0, |rows| rows.len()) + by_changes
     }
 
