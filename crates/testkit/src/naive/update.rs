@@ -14,8 +14,8 @@ use crate::dataset::Dataset;
 use oxrdf::{BlankNode, GraphName, NamedNode, NamedOrBlankNode, Quad, Term};
 use spargebra::algebra::{GraphPattern, GraphTarget, QueryDataset};
 use spargebra::term::{
-    GraphNamePattern, GroundQuadPattern, GroundTermPattern, NamedNodePattern, QuadPattern,
-    TermPattern,
+    GraphNamePattern, GroundQuad, GroundQuadPattern, GroundTerm, GroundTermPattern,
+    NamedNodePattern, QuadPattern, TermPattern,
 };
 use spargebra::{GraphUpdateOperation, Query, SparqlParser};
 use std::collections::{BTreeMap, HashSet};
@@ -68,7 +68,14 @@ impl State {
         match operation {
             GraphUpdateOperation::InsertData { data } => self.insert_data(data),
             GraphUpdateOperation::DeleteData { data } => {
-                let gone: HashSet<Quad> = data.into_iter().map(Quad::from).collect();
+                let ground = |quad: GroundQuad| {
+                    let object = match quad.object {
+                        GroundTerm::NamedNode(iri) => Term::from(iri),
+                        GroundTerm::Literal(literal) => literal.into(),
+                    };
+                    Quad::new(quad.subject, quad.predicate, object, named(quad.graph_name))
+                };
+                let gone: HashSet<Quad> = data.into_iter().map(ground).collect();
                 self.quads.retain(|quad| !gone.contains(quad));
             }
             GraphUpdateOperation::DeleteInsert {
@@ -109,9 +116,11 @@ impl State {
         BlankNode::new_unchecked(format!("naive{}", self.blank_count - 1))
     }
 
-    fn insert_data(&mut self, data: Vec<Quad>) {
+    fn insert_data(&mut self, data: Vec<spargebra::term::Quad>) {
         let mut blanks: BTreeMap<String, BlankNode> = BTreeMap::new();
-        for mut quad in data {
+        for quad in data {
+            let graph = named(quad.graph_name);
+            let mut quad = Quad::new(quad.subject, quad.predicate, quad.object, graph);
             if let NamedOrBlankNode::BlankNode(node) = &quad.subject {
                 let known = blanks.get(node.as_str()).cloned();
                 let new = known.unwrap_or_else(|| self.fresh());
@@ -215,6 +224,14 @@ impl State {
         }
         copies.into_iter().for_each(|quad| self.add(quad));
         Ok(())
+    }
+}
+
+/// The name of a graph as data has it.
+fn named(graph: spargebra::term::GraphName) -> GraphName {
+    match graph {
+        spargebra::term::GraphName::NamedNode(iri) => iri.into(),
+        spargebra::term::GraphName::DefaultGraph => GraphName::DefaultGraph,
     }
 }
 
