@@ -24,10 +24,10 @@ pub enum Error {
     #[error("{0}")]
     Graph(String),
     /// A document could not be loaded by an update; nothing was changed.
-    #[error("cannot load <{source_iri}>: {message}")]
+    #[error("cannot load {document}: {message}")]
     Document {
-        /// The IRI of the document.
-        source_iri: String,
+        /// The IRI of the document in angle brackets, or what else it is called.
+        document: String,
         /// What happened.
         message: String,
     },

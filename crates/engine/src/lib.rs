@@ -51,4 +51,6 @@ pub use storage::StorageReport;
 pub use transactions::{
     ChangeCounts, Commit, Durability, MergePolicy, Transaction, WriteOptions, WriteStatus,
 };
-pub use update::{OperationReport, UpdateOptions, UpdateReport};
+pub use update::{
+    GraphDocument, GraphReport, GraphWrite, OperationReport, UpdateOptions, UpdateReport,
+};

@@ -17,7 +17,8 @@ use updates::data_of;
 
 fn database(trig: &str) -> Database {
     let database = Database::in_memory();
-    let text = format!("@prefix e: <http://e/> . {trig}");
+    let end = if trig.is_empty() || trig.trim_end().ends_with(['.', '}']) { "" } else { " ." };
+    let text = format!("@prefix e: <http://e/> . {trig}{end}");
     database
         .load_text(&text, GraphFormat::TriG)
         .expect("the data loads");

@@ -6,6 +6,7 @@
 //!
 //! Cost: each quad of the graphs is read and held once.
 
+use super::graph_store::has_graph;
 use super::quad_set::QuadSet;
 use super::run::Run;
 use super::terms::{graph_id, known_graph, known_iri};
@@ -13,19 +14,15 @@ use crate::error::Error;
 use crate::query_text::update_pieces::Keyword;
 use crate::transactions::ChangeCounts;
 use basalt_rdf::TermId;
-use basalt_store::{QuadIds, QuadPattern, Snapshot};
+use basalt_store::{QuadIds, QuadPattern};
 use oxrdf::NamedNode;
 use spargebra::algebra::GraphTarget;
 use spargebra::term::GraphName;
-use std::ops::ControlFlow;
 
 impl Run<'_, '_> {
     /// CREATE.
     pub(super) fn create(&mut self, graph: &NamedNode) -> Result<ChangeCounts, Error> {
-        let snapshot = self.snapshot();
-        if let Some(id) = known_iri(snapshot, graph)
-            && has_quads(snapshot, id)?
-        {
+        if has_graph(self.snapshot(), Some(graph.as_str()))? {
             return Err(Error::Graph(format!("the graph {graph} is there already")));
         }
         Ok(ChangeCounts::default())
@@ -60,10 +57,9 @@ impl Run<'_, '_> {
         to: &GraphName,
     ) -> Result<ChangeCounts, Error> {
         let source = known_graph(self.snapshot(), from);
-        let is_there = match (from, source) {
-            (GraphName::DefaultGraph, _) => true,
-            (_, Some(id)) => has_quads(self.snapshot(), id)?,
-            (_, None) => false,
+        let is_there = match from {
+            GraphName::DefaultGraph => true,
+            GraphName::NamedNode(node) => has_graph(self.snapshot(), Some(node.as_str()))?,
         };
         let (Some(source), true) = (source, is_there) else {
             return Err(Error::Graph(format!("the graph {from} is not there")));
@@ -98,14 +94,4 @@ fn in_graph(graph: Option<TermId>) -> QuadPattern {
         graph,
         ..QuadPattern::default()
     }
-}
-
-/// Whether a graph is there.
-fn has_quads(snapshot: &Snapshot, graph: TermId) -> Result<bool, Error> {
-    let mut is_there = false;
-    snapshot.matching(&in_graph(Some(graph)), &mut |_| {
-        is_there = true;
-        ControlFlow::Break(())
-    })?;
-    Ok(is_there)
 }

@@ -9,6 +9,7 @@
 //!
 //! Memory: the quads of the document. Large ones are for a load.
 
+use super::graph_store::GraphDocument;
 use super::quad_set::QuadSet;
 use super::run::Run;
 use super::terms::graph_id;
@@ -17,12 +18,11 @@ use crate::federation::{FetchError, fetch};
 use crate::transactions::ChangeCounts;
 use basalt_rdf::reader::document::read_document;
 use basalt_rdf::reader::input::Input;
-use basalt_rdf::{GraphFormat, QuadView, ReadError, TermId, TermView};
+use basalt_rdf::{QuadView, ReadError, TermId, TermView};
 use basalt_store::{QuadIds, Snapshot};
 use oxrdf::NamedNode;
 use spargebra::term::GraphName;
 use std::collections::HashMap;
-use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,13 +30,6 @@ use std::time::Duration;
 
 /// The longest time of a request where nothing is said.
 const TIMEOUT: Duration = Duration::from_secs(30);
-
-/// A document that was opened.
-struct Document {
-    reader: Box<dyn Read + Send>,
-    format: GraphFormat,
-    base: String,
-}
 
 impl Run<'_, '_> {
     /// LOAD.
@@ -47,21 +40,40 @@ impl Run<'_, '_> {
     ) -> Result<ChangeCounts, Error> {
         let iri = source.as_str();
         let failed = |message: String| Error::Document {
-            source_iri: iri.to_owned(),
+            document: format!("<{iri}>"),
             message,
         };
         let document = self.open(iri, &failed)?;
-        let is_into = *destination != GraphName::DefaultGraph;
-        let snapshot = self.snapshot().clone();
-        let target = graph_id(&snapshot, destination)?;
+        let target = graph_id(self.snapshot(), destination)?;
+        let keeps_graphs = *destination == GraphName::DefaultGraph;
         let mut added = QuadSet::default();
+        self.read_into(document, target, keeps_graphs, &mut added)?;
+        self.apply(QuadSet::default(), added)
+    }
+
+    /// Adds the quads of a document to a set: those without a graph in `target`, the others in their own, or they
+    /// are an error.
+    pub(super) fn read_into(
+        &mut self,
+        document: GraphDocument,
+        target: TermId,
+        keeps_graphs: bool,
+        added: &mut QuadSet,
+    ) -> Result<(), Error> {
+        let failed = |message: String| Error::Document {
+            document: document.name.clone(),
+            message,
+        };
+        let input = Input::from_reader(&document.name, None, document.reader);
+        let reader = input.map_err(|error| failed(error.to_string()))?.into_reader();
+        let snapshot = self.snapshot().clone();
         let mut blanks = HashMap::new();
         let mut take = |quad: QuadView<'_>| -> Result<(), Error> {
             let graph = match quad.graph {
                 None => target,
-                Some(_) if is_into => {
-                    let message = "it names graphs, so it cannot be loaded INTO one".to_owned();
-                    return Err(failed(message));
+                Some(_) if !keeps_graphs => {
+                    let message = "it names graphs, so it cannot be loaded into one";
+                    return Err(failed(message.to_owned()));
                 }
                 Some(graph) => intern(&snapshot, graph, &mut blanks)?,
             };
@@ -71,24 +83,19 @@ impl Run<'_, '_> {
                 object: intern(&snapshot, quad.object, &mut blanks)?,
                 graph,
             };
-            self.put(&mut added, quad)
+            self.put(added, quad)
         };
-        let read = read_document(
-            document.reader,
-            document.format,
-            Some(&document.base),
-            &mut take,
-            &mut ControlFlow::Break,
-        );
-        match read {
-            Ok(_) => self.apply(QuadSet::default(), added),
+        let base = document.base.as_deref();
+        let stop = &mut ControlFlow::Break;
+        match read_document(reader, document.format, base, &mut take, stop) {
+            Ok(_) => Ok(()),
             Err(ReadError::Sink(error)) => Err(error),
             // Reading ends with an error when the request does.
             Err(error) => self.check().and(Err(failed(error.to_string()))),
         }
     }
 
-    fn open(&self, iri: &str, failed: &dyn Fn(String) -> Error) -> Result<Document, Error> {
+    fn open(&self, iri: &str, failed: &dyn Fn(String) -> Error) -> Result<GraphDocument, Error> {
         if let Some(rest) = iri.strip_prefix("file:") {
             return self.open_file(iri, rest, failed);
         }
@@ -107,11 +114,11 @@ impl Run<'_, '_> {
             )),
             FetchError::Failed(message) => self.check().err().unwrap_or_else(|| failed(message)),
         })?;
-        let input = Input::from_reader(&fetched.place, None, fetched.body);
-        Ok(Document {
-            reader: input.map_err(|error| failed(error.to_string()))?.into_reader(),
+        Ok(GraphDocument {
+            name: format!("<{iri}>"),
+            reader: fetched.body,
             format: fetched.format,
-            base: fetched.place,
+            base: Some(fetched.place),
         })
     }
 
@@ -120,7 +127,7 @@ impl Run<'_, '_> {
         iri: &str,
         rest: &str,
         failed: &dyn Fn(String) -> Error,
-    ) -> Result<Document, Error> {
+    ) -> Result<GraphDocument, Error> {
         let folders = &self.options.load_folders;
         let refused = |why: &str| {
             Error::DocumentRefused(format!("the document <{iri}> may not be loaded: {why}"))
@@ -136,10 +143,11 @@ impl Run<'_, '_> {
         let Some(format) = input.format() else {
             return Err(failed("its name tells no RDF syntax".to_owned()));
         };
-        Ok(Document {
+        Ok(GraphDocument {
+            name: format!("<{iri}>"),
             reader: input.into_reader(),
             format,
-            base: iri.to_owned(),
+            base: Some(iri.to_owned()),
         })
     }
 }

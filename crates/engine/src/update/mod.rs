@@ -11,6 +11,7 @@
 //! Cost: the quads that one operation removes and adds are held in memory, some 50 bytes each.
 
 mod data;
+pub mod graph_store;
 mod graphs;
 mod load;
 mod modify;
@@ -21,6 +22,7 @@ mod run;
 mod template;
 mod terms;
 
+pub use graph_store::{GraphDocument, GraphReport, GraphWrite};
 pub use report::{OperationReport, UpdateReport};
 
 use crate::database::Database;
