@@ -151,8 +151,8 @@ fn run_evaluation(suite: &str, folders: &[&str], configurations: &[Configuration
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// One configuration per layout with different batches and joins, one that is opened anew from disk, and
-/// one of several loads.
+/// One configuration per layout with different batches and joins, one that is opened anew from disk, one
+/// of several loads, and one of loads and changes.
 fn layouts() -> Vec<Configuration> {
     let mut all: Vec<Configuration> = matrix()
         .into_iter()
@@ -166,6 +166,12 @@ fn layouts() -> Vec<Configuration> {
     });
     all.push(Configuration {
         loads: 3,
+        ..Configuration::default()
+    });
+    all.push(Configuration {
+        is_changed: true,
+        loads: 2,
+        batch_rows: 7,
         ..Configuration::default()
     });
     all

@@ -159,7 +159,7 @@ impl Turn {
             Some(log) => log,
             none => none.insert(LogWriter::create(lock, &self.tip)?),
         };
-        let terms = snapshot.terms_since(self.logged)?;
+        let terms = snapshot.terms_since(self.logged);
         let record = CommitRecord {
             number: snapshot.commit_number(),
             terms_from: self.logged,

@@ -7,7 +7,7 @@
 //! keep their case.
 
 use super::added_terms::AddedLiteral;
-use super::{Dictionary, literals, unknown_id};
+use super::{Dictionary, literals};
 use crate::error::StoreError;
 use basalt_rdf::qualifiers::{CUSTOM_NUMERIC_FIRST, NumericCodes};
 use basalt_rdf::term_id::tag;
@@ -233,25 +233,17 @@ impl Dictionary {
         Ok(TermId::resource(first + position))
     }
 
-    /// The terms that were added since there were so many.
-    pub(crate) fn terms_since(&self, from: TermCounts) -> Result<NewTerms, StoreError> {
+    /// The terms that were added since there were so many; terms of the layers are never among them.
+    pub(crate) fn terms_since(&self, from: TermCounts) -> NewTerms {
         let now = self.counts();
-        let resource = |ordinal| {
-            let id = TermId::resource(ordinal);
-            match self.added_iri(ordinal) {
-                Some(iri) => Ok(NewResource::Iri(iri.to_owned())),
-                None if self.is_blank(id) => Ok(NewResource::Blank),
-                None => Err(unknown_id(id)),
-            }
+        let resource = |ordinal| match self.added_iri(ordinal) {
+            Some(iri) => NewResource::Iri(iri.to_owned()),
+            None => NewResource::Blank,
         };
-        let literal = |ordinal| {
-            let added = self.added_literal(ordinal);
-            let added = added.ok_or_else(|| super::unknown_ordinal("added literal", ordinal))?;
-            Ok::<_, StoreError>(NewLiteral {
-                id_tag: added.id_tag,
-                qualifier: added.qualifier,
-                lexical: added.lexical.to_string(),
-            })
+        let literal = |added: &AddedLiteral| NewLiteral {
+            id_tag: added.id_tag,
+            qualifier: added.qualifier,
+            lexical: added.lexical.to_string(),
         };
         let QualifierLists {
             datatypes,
@@ -262,15 +254,16 @@ impl Dictionary {
             languages: from.languages as usize,
             numerics: from.numerics as usize,
         });
-        let resources = (from.resources..now.resources).map(resource);
-        let literals = (from.literals..now.literals).map(literal);
-        Ok(NewTerms {
-            resources: resources.collect::<Result<_, _>>()?,
-            literals: literals.collect::<Result<_, _>>()?,
+        let resources = from.resources.max(self.resources.count())..now.resources;
+        let literals = from.literals.max(self.literals.count())..now.literals;
+        let literals = literals.filter_map(|ordinal| self.added_literal(ordinal));
+        NewTerms {
+            resources: resources.map(resource).collect(),
+            literals: literals.map(literal).collect(),
             datatypes,
             languages,
             numerics,
-        })
+        }
     }
 
     /// Adds terms that were taken out of a dictionary over the same version when it had these counts;
