@@ -443,8 +443,9 @@ mod tests {
             fs::write(path, b"x").expect("room");
         }
         fs::write(dir.path().join(TEMPORARY_NAME), b"x").expect("room");
+        let manifest = manifest();
         let remove = |current| remove_unnamed(&RealDisk, dir.path(), current);
-        remove(Some(&manifest())).expect("it can be removed");
+        remove(Some(&manifest)).expect("it can be removed");
         let exists = |name: &str| dir.path().join(name).exists();
         let kept = ["v3/table-00000", "v7/quads", "v07/kept", "other/kept"];
         for name in kept.iter().chain(&["log-7", "log-07"]) {

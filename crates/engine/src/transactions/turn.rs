@@ -66,11 +66,6 @@ impl Turn {
         self.log.as_ref().map_or(0, LogWriter::bytes)
     }
 
-    /// Why writes are refused.
-    pub(crate) fn refusal(&self) -> Option<&str> {
-        self.refusal.as_deref()
-    }
-
     /// Keeps the lock from now on.
     pub(crate) fn keep_lock(&mut self) {
         self.keeps_lock = true;

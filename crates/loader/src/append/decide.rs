@@ -41,8 +41,8 @@ pub enum RewriteReason {
     Irregular(f64),
     /// The new quads do not fit in memory.
     Memory,
-    /// There were so many quads added and removed since the version was made.
-    Changes(u64),
+    /// There were changes in memory, which a layer cannot stand on.
+    Changes,
 }
 
 impl fmt::Display for RewriteReason {
@@ -55,7 +55,7 @@ impl fmt::Display for RewriteReason {
                 write!(f, "its dictionary had {layers} layers")
             }
             Self::Memory => write!(f, "the new data does not fit in memory"),
-            Self::Changes(quads) => write!(f, "{quads} changed quads were merged"),
+            Self::Changes => write!(f, "it had changes since it was written"),
             Self::Irregular(share) => {
                 write!(f, "{:.0} % of its quads were irregular", share * 100.0)
             }
@@ -82,17 +82,15 @@ pub(crate) struct Facts {
     pub(crate) new_quads: u64,
     /// Whether the load fits in memory; a layer is made there.
     pub(crate) fits: bool,
-    /// Quads added and removed since the version was made, if anything changed: a layer is built on files.
-    pub(crate) changes: Option<u64>,
+    /// Whether the store has changes that are in none of its files.
+    pub(crate) has_changes: bool,
 }
 
 impl Facts {
     /// What is known of a version and a load.
     pub(crate) fn of(old: &basalt_store::Snapshot, new_quads: u64, fits: bool) -> Self {
         let base = old.base();
-        let size = old.delta_size();
         Self {
-            changes: old.has_delta().then_some(size.added + size.removed),
             quads: old.quad_count(),
             irregular: old.quad_table().quad_count(),
             base_quads: base.quads,
@@ -101,6 +99,7 @@ impl Facts {
             dictionary_layers: old.dictionary().layer_terms().len(),
             new_quads,
             fits,
+            has_changes: old.has_delta(),
         }
     }
 }
@@ -117,9 +116,7 @@ pub(crate) enum Decision {
 /// Decides what a load into a store that has data does.
 pub(crate) fn decide(addition: Addition, facts: &Facts) -> Decision {
     let reason = match addition {
-        Addition::Layer | Addition::Decide if facts.changes.is_some() => {
-            facts.changes.map(RewriteReason::Changes)
-        }
+        Addition::Layer | Addition::Decide if facts.has_changes => Some(RewriteReason::Changes),
         Addition::Layer | Addition::Decide if !facts.fits => Some(RewriteReason::Memory),
         Addition::Layer => None,
         Addition::Rewrite => Some(RewriteReason::Asked),
@@ -185,7 +182,7 @@ mod tests {
         dictionary_layers: 3,
         new_quads: 1_000_000,
         fits: true,
-        changes: None,
+        has_changes: false,
     };
 
     #[test]
@@ -248,18 +245,6 @@ mod tests {
         assert_eq!(decided(many_layers), Decision::Layer, "it has not grown");
         let asked = decide(Addition::Rewrite, &STEADY);
         assert_eq!(asked, Decision::Rewrite(RewriteReason::Asked));
-    }
-
-    #[test]
-    fn a_store_with_changes_is_rewritten() {
-        let changed = Facts {
-            changes: Some(0),
-            ..STEADY
-        };
-        let decision = Decision::Rewrite(RewriteReason::Changes(0));
-        for addition in [Addition::Decide, Addition::Layer] {
-            assert_eq!(decide(addition, &changed), decision);
-        }
     }
 
     #[test]
