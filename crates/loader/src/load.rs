@@ -91,7 +91,7 @@ pub fn load_with(
         check_graph(iri)?;
     }
     let qualifiers = match old {
-        Some(old) => Qualifiers::from_lists(&old.dictionary().qualifiers().to_lists())?,
+        Some(old) => Qualifiers::from_lists(&old.dictionary().qualifier_lists())?,
         None => Qualifiers::new(),
     };
     let memory = Arc::new(LoadMemory::new(

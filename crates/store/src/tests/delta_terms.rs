@@ -80,7 +80,12 @@ fn a_view_finds_the_terms_that_there_were_when_it_was_made() {
         assert!(inline.contains(&found), "{term:?} came later");
     }
     assert_eq!(snapshot.dictionary().resource_count(), RESOURCES);
+    let lists = snapshot.dictionary().qualifier_lists();
+    assert!(lists.datatypes.is_empty() && lists.languages.is_empty() && lists.numerics.is_empty());
     let later = refreshed(&snapshot);
+    let lists = later.dictionary().qualifier_lists();
+    assert_eq!(lists.numerics, ["http://example.org/price"]);
+    assert_eq!(lists.languages, ["en", "EN"]);
     assert!(later.has_delta() && later.delta_size().terms > 0);
     assert_eq!(later.dictionary().resource_count(), RESOURCES + 1);
     for term in terms() {
