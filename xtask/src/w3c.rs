@@ -30,6 +30,16 @@ const HARNESSES: &[(&str, &str, &str)] = &[
         "w3c_service",
         "crates/engine/tests/w3c_service.rs",
     ),
+    (
+        "basalt-engine",
+        "w3c_update",
+        "crates/engine/tests/w3c_update.rs",
+    ),
+    (
+        "basalt-server",
+        "w3c_protocol",
+        "crates/server/tests/w3c_protocol.rs",
+    ),
 ];
 
 /// Runs every harness that exists and prints the counts.

@@ -1,95 +1,130 @@
-//! `Database`: a store that is open, and the version that new queries see.
+//! `Database`: a store that is open, and the state that new queries see.
 
 use crate::answer::Answer;
 use crate::error::Error;
 use crate::query::{Prepared, QueryOptions};
-use basalt_loader::{Input, LoadOptions, LoadReport, NoProgress, Progress, load_into, optimize};
+use crate::transactions::{Core, Transaction, WriteOptions, WriteStatus};
+use basalt_loader::{Addition, Input, LoadOptions, LoadReport, NoProgress, Progress};
 use basalt_rdf::GraphFormat;
-use basalt_store::{
-    Abandoned, CheckDepth, CheckReport, Snapshot, Storage, StoreError, abandon, is_free,
-};
+use basalt_store::{Abandoned, CheckDepth, CheckReport, Snapshot, StoreError, abandon, is_free};
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, RwLock};
+use std::sync::Arc;
+use std::thread::JoinHandle;
 
-/// A store, open for queries and loads.
+/// A store, open for queries, changes and loads.
 ///
-/// Queries run on the snapshot that was current when they began; a load makes a new version and
-/// publishes it at the end. One load at a time.
+/// Queries run on the snapshot that was current when they began. A commit publishes a snapshot with its changes, a
+/// load a new version. One writer at a time; see [`transactions`](crate::transactions).
+///
+/// Dropping it waits for a merge that is running, and releases the store.
+#[derive(Debug)]
 pub struct Database {
-    location: Option<PathBuf>,
-    current: RwLock<Snapshot>,
-    /// Held by the load that is running.
-    writer: Mutex<()>,
+    core: Arc<Core>,
+    /// The thread that syncs by interval.
+    syncing: Option<JoinHandle<()>>,
 }
 
 impl Database {
     /// Opens the store in a folder.
     pub fn open(location: &Path) -> Result<Self, Error> {
+        Self::open_with(location, WriteOptions::default())
+    }
+
+    /// As [`Self::open`], with options for writing.
+    pub fn open_with(location: &Path, options: WriteOptions) -> Result<Self, Error> {
         let snapshot = Snapshot::open(location)?;
-        Ok(Self::with(Some(location.to_owned()), snapshot))
+        Self::with(Some(location.to_owned()), snapshot, options)
     }
 
     /// Opens the store in a folder, empty if there is none yet.
     pub fn open_or_empty(location: &Path) -> Result<Self, Error> {
-        let database = Self::open_to_load(location)?;
-        database.snapshot().verify()?;
-        Ok(database)
+        Self::open_or_empty_with(location, WriteOptions::default())
+    }
+
+    /// As [`Self::open_or_empty`], with options for writing.
+    pub fn open_or_empty_with(location: &Path, options: WriteOptions) -> Result<Self, Error> {
+        let snapshot = match Snapshot::open(location) {
+            Err(StoreError::NotAStore { .. }) if is_free(location) => Snapshot::empty(),
+            opened => opened?,
+        };
+        Self::with(Some(location.to_owned()), snapshot, options)
     }
 
     /// As [`Self::open_or_empty`], for who loads at once: that the store is whole is verified while the load
     /// goes on, and a damaged one refuses it at its end. Until then queries could meet the damage.
     pub fn open_to_load(location: &Path) -> Result<Self, Error> {
-        match Snapshot::open_unverified(location) {
-            Ok(snapshot) => Ok(Self::with(Some(location.to_owned()), snapshot)),
-            Err(StoreError::NotAStore { .. }) if is_free(location) => {
-                Ok(Self::with(Some(location.to_owned()), Snapshot::empty()))
-            }
-            Err(error) => Err(error.into()),
-        }
+        let snapshot = match Snapshot::open_unverified(location) {
+            Err(StoreError::NotAStore { .. }) if is_free(location) => Snapshot::empty(),
+            opened => opened?,
+        };
+        Self::with(Some(location.to_owned()), snapshot, WriteOptions::default())
     }
 
     /// An empty database that lives in memory.
     pub fn in_memory() -> Self {
-        Self::with(None, Snapshot::empty())
+        Self::of_snapshot(Snapshot::empty())
     }
 
-    fn with(location: Option<PathBuf>, snapshot: Snapshot) -> Self {
+    /// A database in memory that begins with the state of a snapshot, wherever that is stored. Changes stay in
+    /// memory.
+    pub fn of_snapshot(snapshot: Snapshot) -> Self {
+        Self::in_memory_with(snapshot, WriteOptions::default())
+    }
+
+    /// As [`Self::of_snapshot`], with options for writing; there is no log, so durability has no meaning.
+    pub fn in_memory_with(snapshot: Snapshot, options: WriteOptions) -> Self {
         Self {
-            location,
-            current: RwLock::new(snapshot),
-            writer: Mutex::new(()),
+            core: Arc::new(Core::new(None, snapshot, options)),
+            syncing: None,
         }
     }
 
-    /// The version that a query that begins now sees.
+    fn with(
+        location: Option<PathBuf>,
+        snapshot: Snapshot,
+        options: WriteOptions,
+    ) -> Result<Self, Error> {
+        let core = Arc::new(Core::new(location, snapshot, options));
+        let syncing = core.start()?;
+        Ok(Self { core, syncing })
+    }
+
+    /// The state that a query that begins now sees.
     pub fn snapshot(&self) -> Snapshot {
-        self.current.read().expect("no holder panics").clone()
+        self.core.snapshot()
+    }
+
+    /// Begins the writer's turn; waits for the writer before. The first time it takes the lock of the store, which
+    /// is kept until the database is dropped, reads what other processes have changed since it was opened,
+    /// and makes the store if there was none.
+    pub fn begin(&self) -> Result<Transaction<'_>, Error> {
+        Transaction::begin(&self.core)
     }
 
     /// Loads inputs into the store, all or nothing.
     pub fn load(&self, options: LoadOptions, progress: &dyn Progress) -> Result<LoadReport, Error> {
-        let _writer = self.writer.lock().expect("no holder panics");
-        let open = self.snapshot();
-        let (snapshot, report) = load_into(options, self.storage(), Some(&open), progress)?;
-        *self.current.write().expect("no holder panics") = snapshot;
-        Ok(report)
+        self.core.load(options, progress)
     }
 
-    /// Rewrites the store as if all its data had been loaded at once; readers go on meanwhile.
+    /// Rewrites the store as if all its data had been loaded at once, changes since then included; readers
+    /// go on meanwhile, writers wait.
     pub fn optimize(&self, progress: &dyn Progress) -> Result<LoadReport, Error> {
-        let _writer = self.writer.lock().expect("no holder panics");
-        let open = self.snapshot();
-        let (snapshot, report) = optimize(self.storage(), Some(&open), progress)?;
-        *self.current.write().expect("no holder panics") = snapshot;
-        Ok(report)
+        let options = LoadOptions {
+            addition: Addition::Rewrite,
+            ..LoadOptions::default()
+        };
+        self.load(options, progress)
     }
 
-    fn storage(&self) -> Storage {
-        match &self.location {
-            Some(folder) => Storage::Directory(folder.clone()),
-            None => Storage::Memory,
-        }
+    /// Merges the changes into a new version now: [`Self::optimize`] without anybody who watches.
+    pub fn merge_now(&self) -> Result<LoadReport, Error> {
+        self.optimize(&NoProgress)
+    }
+
+    /// What is known of the writing, for metrics.
+    pub fn write_status(&self) -> WriteStatus {
+        self.core.write_status()
     }
 
     /// Gives up the load that this process runs into the store in a folder, and removes its files: for a
@@ -124,5 +159,16 @@ impl Database {
     /// Verifies the store.
     pub fn check(&self, depth: CheckDepth) -> Result<CheckReport, Error> {
         Ok(self.snapshot().check(depth)?)
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.core.close_commits();
+        if let Some(thread) = self.syncing.take() {
+            // A sync that fails is noted in the turn, and nobody is left to read it.
+            let _ = thread.join();
+        }
+        self.core.merges.join();
     }
 }

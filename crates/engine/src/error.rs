@@ -14,6 +14,36 @@ pub enum Error {
         /// What is wrong, with the place and the text there.
         message: String,
     },
+    /// The text of an update is not SPARQL, or does not go with what is given beside it.
+    #[error("the update cannot be parsed: {message}")]
+    UpdateText {
+        /// What is wrong, with the place and the text there.
+        message: String,
+    },
+    /// An operation of an update found the graphs not as it must have them; nothing was changed.
+    #[error("{0}")]
+    Graph(String),
+    /// A document could not be loaded by an update; nothing was changed.
+    #[error("cannot load {document}: {message}")]
+    Document {
+        /// The IRI of the document in angle brackets, or what else it is called.
+        document: String,
+        /// What happened.
+        message: String,
+    },
+    /// An update may not load a document.
+    #[error("{0}")]
+    DocumentRefused(String),
+    /// One of several operations of an update failed; nothing was changed.
+    #[error("operation {number} of the update, «{text}»: {error}")]
+    InOperation {
+        /// Its place, from 1.
+        number: usize,
+        /// The beginning of its text.
+        text: String,
+        /// Why it failed.
+        error: Box<Error>,
+    },
     /// The query uses something that is not there.
     #[error("not supported: {0}")]
     Unsupported(String),
@@ -54,6 +84,10 @@ pub enum Error {
     /// A store could not be opened, read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The disk has failed in a way that leaves open what is on it, so nothing more is written before the
+    /// database is opened again. What was acknowledged is safe; of a commit that failed the outcome is unknown.
+    #[error("the store takes no changes until it is opened again: {0}")]
+    WritesRefused(String),
     /// A load failed; the store is as it was.
     #[error(transparent)]
     Load(#[from] Box<LoadError>),

@@ -24,6 +24,8 @@ pub mod results;
 pub mod schema;
 pub mod statistics;
 pub mod storage;
+pub mod transactions;
+pub mod update;
 
 pub use answer::{Answer, GraphAnswer, Solutions};
 pub use basalt_exec::path::PathAccess;
@@ -46,3 +48,9 @@ pub use query::{Prepared, QueryOptions};
 pub use results::ResultsFormat;
 pub use schema::SchemaReport;
 pub use storage::StorageReport;
+pub use transactions::{
+    ChangeCounts, Commit, Durability, MergePolicy, Transaction, WriteOptions, WriteStatus,
+};
+pub use update::{
+    GraphDocument, GraphReport, GraphWrite, OperationReport, UpdateOptions, UpdateReport,
+};

@@ -44,13 +44,33 @@ pub struct QueryOptions {
 
 impl QueryOptions {
     /// The options of execution, with who asks endpoints.
-    fn exec_options(&self) -> ExecOptions {
+    pub(crate) fn exec_options(&self) -> ExecOptions {
         let mut exec = self.exec.clone();
         if exec.services.is_none() && self.services != ServicePolicy::None {
             let client = HttpServices::new(self.services.clone(), self.service_timeout);
             exec.services = Some(Arc::new(client));
         }
         exec
+    }
+
+    /// The options of planning.
+    pub(crate) fn plan_options(&self) -> PlanOptions {
+        PlanOptions {
+            force_join: self.force_join,
+            disabled_rules: self.disabled_rules.clone(),
+            union_default_graph: self.union_default_graph,
+        }
+    }
+
+    /// A parser that knows the base.
+    pub(crate) fn parser(&self) -> Result<SparqlParser, Error> {
+        let parser = SparqlParser::new();
+        match &self.base {
+            None => Ok(parser),
+            Some(base) => parser.with_base_iri(base).map_err(|error| Error::Query {
+                message: format!("the base '{base}' is not an absolute IRI: {error}"),
+            }),
+        }
     }
 }
 
@@ -70,26 +90,16 @@ impl Prepared {
     /// Parses and plans a query.
     pub fn new(snapshot: Snapshot, text: &str, options: &QueryOptions) -> Result<Self, Error> {
         let start = Instant::now();
-        let mut parser = SparqlParser::new();
-        if let Some(base) = &options.base {
-            parser = parser.with_base_iri(base).map_err(|error| Error::Query {
-                message: format!("the base '{base}' is not an absolute IRI: {error}"),
-            })?;
-        }
+        let parser = options.parser()?;
         let query = parse(&parser, text)?;
         let parse_time = start.elapsed();
         let start = Instant::now();
         let dataset = dataset_override(options)?;
-        let plan_options = PlanOptions {
-            force_join: options.force_join,
-            disabled_rules: options.disabled_rules.clone(),
-            union_default_graph: options.union_default_graph,
-        };
         let plan = plan(
             &query,
             dataset.as_ref(),
             &SnapshotStatistics(&snapshot),
-            &plan_options,
+            &options.plan_options(),
         )?;
         let plan_time = start.elapsed();
         Ok(Self {
@@ -230,7 +240,7 @@ fn parse(parser: &SparqlParser, text: &str) -> Result<Query, Error> {
 }
 
 /// A parser's message with the line at fault.
-fn quote(text: &str, error: &spargebra::SparqlSyntaxError) -> String {
+pub(crate) fn quote(text: &str, error: &spargebra::SparqlSyntaxError) -> String {
     let message = error.to_string();
     // The message starts with `error at LINE:COLUMN`.
     let line = message
@@ -244,7 +254,8 @@ fn quote(text: &str, error: &spargebra::SparqlSyntaxError) -> String {
     }
 }
 
-fn dataset_override(options: &QueryOptions) -> Result<Option<QueryDataset>, Error> {
+/// The dataset given beside a text, if any.
+pub(crate) fn dataset_override(options: &QueryOptions) -> Result<Option<QueryDataset>, Error> {
     if options.default_graphs.is_empty() && options.named_graphs.is_empty() {
         return Ok(None);
     }

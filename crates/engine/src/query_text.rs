@@ -12,6 +12,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+pub mod update_pieces;
+
 #[cfg(test)]
 mod tests;
 

@@ -199,7 +199,7 @@ struct Column {
 fn shapes(snapshot: &Snapshot) -> Vec<Shape> {
     let mut shapes: Vec<Shape> = Vec::new();
     let mut by_name: HashMap<&str, usize> = HashMap::new();
-    for table in snapshot.tables() {
+    for (table_idx, table) in snapshot.tables().iter().enumerate() {
         let at = *by_name.entry(table.name()).or_insert_with(|| {
             shapes.push(Shape {
                 name: table.name().to_owned(),
@@ -210,9 +210,9 @@ fn shapes(snapshot: &Snapshot) -> Vec<Shape> {
         });
         shapes[at].rows += u64::from(table.rows());
         for cells in table.all_cells() {
-            let dirty = table.dirty_rows(cells.predicate());
+            let dirty = snapshot.dirty_row_count(table_idx, cells.predicate());
             let column = shapes[at].columns.entry(cells.predicate()).or_default();
-            column.dirty_rows += dirty.map_or(0, |rows| rows.len());
+            column.dirty_rows += dirty;
             column.add(snapshot, cells);
         }
     }

@@ -55,8 +55,8 @@ impl Statistics for SnapshotStatistics<'_> {
     }
 
     fn column(&self, table: TableIdx, predicate: TermId) -> Option<ColumnStatistics> {
-        let table = self.table(table);
-        let cells = table.cells(predicate)?;
+        let table_idx = table.0 as usize;
+        let cells = self.table(table).cells(predicate)?;
         let known = cells.statistics();
         Some(ColumnStatistics {
             rows_with_value: known.rows_with_value,
@@ -66,7 +66,7 @@ impl Statistics for SnapshotStatistics<'_> {
             range: known.range,
             multi_valued: cells.multi_valued(),
             has_inverse: cells.has_inverse(),
-            dirty_rows: table.dirty_rows(predicate).map_or(0, |rows| rows.len()),
+            dirty_rows: self.0.dirty_row_count(table_idx, predicate),
             links: known
                 .links
                 .iter()
@@ -80,12 +80,17 @@ impl Statistics for SnapshotStatistics<'_> {
     }
 
     fn irregular(&self, predicate: TermId) -> IrregularStatistics {
-        let known = self.0.quad_table().predicate(predicate);
-        known.map_or_else(IrregularStatistics::default, |known| IrregularStatistics {
-            quads: known.quads,
+        let known = self.0.quad_table().predicate(predicate).unwrap_or_default();
+        // Rows that lost a quad go the general way as well, so "none" is said of untouched predicates only.
+        let quads = match self.0.changed_quads(predicate) {
+            0 => known.quads,
+            changed => known.quads.max(changed),
+        };
+        IrregularStatistics {
+            quads,
             subjects: known.subjects,
             objects: known.objects,
-        })
+        }
     }
 
     fn irregular_object_count(&self, predicate: TermId, object: TermId) -> u64 {
@@ -103,10 +108,7 @@ impl Statistics for SnapshotStatistics<'_> {
     }
 
     fn predicate_quads(&self, predicate: TermId) -> u64 {
-        self.0
-            .statistics()
-            .predicate(predicate)
-            .map_or(0, |total| total.quads())
+        self.0.predicate_quads(predicate)
     }
 
     fn named_graph_count(&self) -> u64 {

@@ -88,6 +88,7 @@ impl StorageReport {
             "irregular_quads": {"file": file_json(&store.quad_file), "predicates": predicates},
             "dictionary": dictionary,
             "statistics": file_json(&store.statistics),
+            "log": store.log.as_ref().map(file_json),
         })
     }
 
@@ -98,6 +99,7 @@ impl StorageReport {
             "irregular_quads": self.store.quad_file.bytes,
             "dictionary": self.store.dictionary_bytes(),
             "statistics": self.store.statistics.bytes,
+            "log": self.store.log_bytes(),
         })
     }
 

@@ -112,6 +112,13 @@ fn configurations() -> Vec<Configuration> {
         is_reopened: idx % 2 == 1,
         ..Configuration::default()
     })
+    .flat_map(|loaded| {
+        let changed = Configuration {
+            is_changed: true,
+            ..loaded
+        };
+        [loaded, changed]
+    })
     .collect()
 }
 

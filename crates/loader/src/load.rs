@@ -75,16 +75,15 @@ pub fn optimize(
 fn current_version(dir: &Path, open: Option<&Snapshot>) -> Result<Option<Snapshot>, LoadError> {
     match (Snapshot::current_version(dir)?, open) {
         (None, _) => Ok(None),
-        (Some(number), Some(open)) if open.version() == number && open.is_in(dir) => {
-            Ok(Some(open.clone()))
-        }
-        _ => Ok(Some(Snapshot::open_unverified(dir)?)),
+        (Some(_), Some(open)) => Ok(Some(open.newest_of(dir)?)),
+        (Some(_), None) => Ok(Some(Snapshot::open_unverified(dir)?)),
     }
 }
 
-/// Loads the inputs, and the data of `old` if there is one, into the version of `writer`.
+/// Loads the inputs, and the data of `old` if there is one, into the version of `writer`. In a store on disk
+/// `old` is its newest state, commits in the log included.
 pub fn load_with(
-    writer: VersionWriter,
+    mut writer: VersionWriter,
     old: Option<&Snapshot>,
     options: LoadOptions,
     progress: &dyn Progress,
@@ -92,8 +91,11 @@ pub fn load_with(
     if let Some(iri) = &options.graph {
         check_graph(iri)?;
     }
+    if let Some(old) = old {
+        writer.takes_over(old);
+    }
     let qualifiers = match old {
-        Some(old) => Qualifiers::from_lists(&old.dictionary().qualifiers().to_lists())?,
+        Some(old) => Qualifiers::from_lists(&old.dictionary().qualifier_lists())?,
         None => Qualifiers::new(),
     };
     let memory = Arc::new(LoadMemory::new(

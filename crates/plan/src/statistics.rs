@@ -1,7 +1,8 @@
 //! What the planner may know of the data: statistics and term lookup behind one trait.
 //!
 //! The store implements it for a snapshot; tests implement it over a handful of numbers. Counts are
-//! exact unless said otherwise. No method does more than a few binary searches.
+//! exact unless said otherwise, but where the store was changed in memory those of cells are as before
+//! and those of irregular quads at least as large as they are. No method does more than a few binary searches.
 
 use crate::physical::{Constant, TableIdx};
 use basalt_rdf::TermId;
@@ -23,13 +24,14 @@ pub struct ColumnStatistics {
     pub multi_valued: bool,
     /// Whether an inverse (adjacency, bitmap or sorted permutation) exists.
     pub has_inverse: bool,
-    /// Rows whose irregular quads carry this predicate.
+    /// Rows whose irregular quads carry this predicate, or that were changed; 0 exactly if there are none.
     pub dirty_rows: u64,
     /// Values that are rows of a table, by table.
     pub links: Vec<(TableIdx, u64)>,
 }
 
-/// What is known of the irregular quads of one predicate.
+/// What is known of the irregular quads of one predicate. No quads means that cells tell all of the
+/// predicate: nothing is irregular, no row was changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IrregularStatistics {
     /// Quads.

@@ -82,6 +82,17 @@ pub struct QualifierLists {
     pub numerics: Vec<String>,
 }
 
+/// The numbers of names in a registry, which are the codes to be given next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QualifierCounts {
+    /// Datatypes.
+    pub datatypes: usize,
+    /// Language tags.
+    pub languages: usize,
+    /// Custom numeric datatypes.
+    pub numerics: usize,
+}
+
 /// The registry; see the [module documentation](self).
 #[derive(Debug)]
 pub struct Qualifiers {
@@ -171,19 +182,39 @@ impl Qualifiers {
 
     /// The contents, for storage.
     pub fn to_lists(&self) -> QualifierLists {
-        QualifierLists {
-            datatypes: self.datatypes.to_list(),
-            languages: self.languages.to_list(),
-            numerics: self.numerics.to_list(),
+        self.lists_since(QualifierCounts::default())
+    }
+
+    /// How many names there are.
+    pub fn counts(&self) -> QualifierCounts {
+        QualifierCounts {
+            datatypes: self.datatypes.count(),
+            languages: self.languages.count(),
+            numerics: self.numerics.count(),
         }
+    }
+
+    /// What was added since there were so many names.
+    pub fn lists_since(&self, from: QualifierCounts) -> QualifierLists {
+        QualifierLists {
+            datatypes: self.datatypes.to_list(from.datatypes),
+            languages: self.languages.to_list(from.languages),
+            numerics: self.numerics.to_list(from.numerics),
+        }
+    }
+
+    /// Adds names that another registry gave after these; each must be new here and gets the code
+    /// that it has there.
+    pub fn restore(&self, lists: &QualifierLists) -> Result<(), QualifierError> {
+        self.datatypes.restore(&lists.datatypes)?;
+        self.languages.restore(&lists.languages)?;
+        self.numerics.restore(&lists.numerics)
     }
 
     /// A registry with stored contents.
     pub fn from_lists(lists: &QualifierLists) -> Result<Self, QualifierError> {
         let qualifiers = Self::default();
-        qualifiers.datatypes.restore(&lists.datatypes)?;
-        qualifiers.languages.restore(&lists.languages)?;
-        qualifiers.numerics.restore(&lists.numerics)?;
+        qualifiers.restore(lists)?;
         Ok(qualifiers)
     }
 }
@@ -283,17 +314,23 @@ impl NameTable {
         Ok(position as u16)
     }
 
-    fn to_list(&self) -> Vec<String> {
+    fn count(&self) -> usize {
         let codes = self.codes.read().unwrap_or_else(PoisonError::into_inner);
-        let count = codes.len() as u16;
-        (0..count)
-            .filter_map(|code| self.name(code))
+        codes.len()
+    }
+
+    /// The names from a position on.
+    fn to_list(&self, from: usize) -> Vec<String> {
+        (from..self.count())
+            .filter_map(|code| self.name(code as u16))
             .map(str::to_owned)
             .collect()
     }
 
+    /// Adds names to the end, none of which is there yet.
     fn restore(&self, names: &[String]) -> Result<(), QualifierError> {
-        for (position, name) in names.iter().enumerate() {
+        let first = self.count();
+        for (position, name) in (first..).zip(names) {
             if usize::from(self.intern(name)?) != position {
                 let (what, name) = (self.what, name.clone());
                 return Err(QualifierError::Duplicate { what, name });

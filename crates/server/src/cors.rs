@@ -5,7 +5,7 @@ use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-const ALLOWED_METHODS: &str = "GET, HEAD, POST, QUERY, DELETE, OPTIONS";
+const ALLOWED_METHODS: &str = "GET, HEAD, POST, QUERY, PUT, DELETE, OPTIONS";
 const ANY: HeaderValue = HeaderValue::from_static("*");
 
 /// Answers preflights and marks answers; does nothing unless CORS is on.

@@ -1,12 +1,13 @@
 //! The SPARQL Protocol over HTTP, on top of the engine; the only crate that knows HTTP.
 //!
 //! [`serve`] blocks until the process is told to stop, [`spawn`] runs in the background. A request
-//! goes through `routes` (which path), `protocol` (which query, with which parameters), `negotiate`
-//! (which format) and `query` (running it on a blocking thread, streaming the answer); `problem`
-//! turns whatever goes wrong into a status and a problem document. No data logic lives here.
+//! goes through `routes` (which path), `protocol` (which query or update, with which parameters), `negotiate`
+//! (which format) and `query` (running it on a blocking thread, streaming the answer), or `access` (who may write)
+//! and `update` or `store` (whole graphs); `problem` turns whatever goes wrong into a status and a problem document. No data logic lives here.
 //!
 //! Invariant: a result that ends early ends the connection with an error; it never looks complete.
 
+mod access;
 mod cors;
 mod form;
 mod metrics;
@@ -21,7 +22,10 @@ mod routes;
 mod run;
 mod signals;
 mod sink;
+mod spool;
 mod state;
+mod store;
+mod update;
 
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,13 @@
 //! Counters for Prometheus, in its text format.
 
+use basalt_engine::WriteStatus;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How a query ended.
+/// How a query or an update ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// With this status and nothing of the body missing.
@@ -21,6 +22,10 @@ pub struct Metrics {
     outcomes: Mutex<BTreeMap<Outcome, u64>>,
     rows: AtomicU64,
     micros: AtomicU64,
+    updates: Mutex<BTreeMap<Outcome, u64>>,
+    update_micros: AtomicU64,
+    removed: AtomicU64,
+    added: AtomicU64,
 }
 
 impl Metrics {
@@ -33,29 +38,111 @@ impl Metrics {
             .fetch_add(elapsed.as_micros() as u64, Ordering::Relaxed);
     }
 
+    /// Counts an update that has ended.
+    pub fn update_ended(&self, outcome: Outcome, elapsed: Duration) {
+        let mut updates = self.updates.lock().unwrap_or_else(PoisonError::into_inner);
+        *updates.entry(outcome).or_default() += 1;
+        self.update_micros
+            .fetch_add(elapsed.as_micros() as u64, Ordering::Relaxed);
+    }
+
+    /// Counts quads that an update has changed.
+    pub fn quads_changed(&self, removed: u64, added: u64) {
+        self.removed.fetch_add(removed, Ordering::Relaxed);
+        self.added.fetch_add(added, Ordering::Relaxed);
+    }
+
     /// The text that Prometheus reads.
-    pub fn to_text(&self, running: usize, quads: u64) -> String {
+    pub fn to_text(&self, running: usize, quads: u64, writing: &WriteStatus) -> String {
+        let mut out = self.queries_text(running, quads);
+        self.updates_text(writing, &mut out);
+        out
+    }
+
+    fn updates_text(&self, writing: &WriteStatus, out: &mut String) {
+        let updates = self.updates.lock().unwrap_or_else(PoisonError::into_inner);
+        family(
+            out,
+            "basalt_updates_total",
+            "counter",
+            "Updates that have ended.",
+            &by_outcome(&updates),
+        );
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
+        let has_failed = u8::from(writing.merge_failure.is_some());
+        let plain = [
+            (
+                "basalt_update_seconds_total",
+                "counter",
+                "Time of ended updates.",
+                load(&self.update_micros) / 1e6,
+            ),
+            (
+                "basalt_quads_removed_total",
+                "counter",
+                "Quads that updates removed.",
+                load(&self.removed),
+            ),
+            (
+                "basalt_quads_added_total",
+                "counter",
+                "Quads that updates added.",
+                load(&self.added),
+            ),
+            (
+                "basalt_commit_number",
+                "gauge",
+                "Number of the last commit.",
+                writing.commit_number as f64,
+            ),
+            (
+                "basalt_delta_quads",
+                "gauge",
+                "Quads changed since the last merge.",
+                (writing.delta.added + writing.delta.removed) as f64,
+            ),
+            (
+                "basalt_log_bytes",
+                "gauge",
+                "Bytes of the log.",
+                writing.log_bytes as f64,
+            ),
+            (
+                "basalt_log_syncs_total",
+                "counter",
+                "Syncs of the log.",
+                writing.syncs as f64,
+            ),
+            (
+                "basalt_merges_total",
+                "counter",
+                "Merges of changes into a new version.",
+                writing.merges as f64,
+            ),
+            (
+                "basalt_merge_failed",
+                "gauge",
+                "1 if the last merge failed.",
+                f64::from(has_failed),
+            ),
+        ];
+        for (name, kind, help, value) in plain {
+            family(out, name, kind, help, &[(String::new(), value)]);
+        }
+    }
+
+    fn queries_text(&self, running: usize, quads: u64) -> String {
         let mut out = String::new();
         let mut family = |name: &str, kind: &str, help: &str, samples: &[(String, f64)]| {
-            let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
-            for (labels, value) in samples {
-                let _ = writeln!(out, "{name}{labels} {value}");
-            }
+            family(&mut out, name, kind, help, samples);
         };
         let plain = |value: f64| [(String::new(), value)];
         let outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
-        let by_outcome: Vec<(String, f64)> = outcomes
-            .iter()
-            .map(|(outcome, count)| match outcome {
-                Outcome::Status(status) => (format!("{{status=\"{status}\"}}"), *count as f64),
-                Outcome::Aborted => ("{status=\"aborted\"}".to_owned(), *count as f64),
-            })
-            .collect();
         family(
             "basalt_queries_total",
             "counter",
             "Queries that have ended.",
-            &by_outcome,
+            &by_outcome(&outcomes),
         );
         let seconds = self.micros.load(Ordering::Relaxed) as f64 / 1e6;
         family(
@@ -85,4 +172,23 @@ impl Metrics {
         );
         out
     }
+}
+
+/// One family of samples.
+fn family(out: &mut String, name: &str, kind: &str, help: &str, samples: &[(String, f64)]) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    for (labels, value) in samples {
+        let _ = writeln!(out, "{name}{labels} {value}");
+    }
+}
+
+fn by_outcome(counts: &BTreeMap<Outcome, u64>) -> Vec<(String, f64)> {
+    let counts = counts.iter();
+    counts
+        .map(|(outcome, count)| match outcome {
+            Outcome::Status(status) => (format!("{{status=\"{status}\"}}"), *count as f64),
+            Outcome::Aborted => ("{status=\"aborted\"}".to_owned(), *count as f64),
+        })
+        .collect()
 }

@@ -22,10 +22,16 @@ pub struct ServerOptions {
     pub threads: usize,
     /// Whether the default graph is the union of all graphs.
     pub union_default_graph: bool,
-    /// The endpoints that SERVICE may ask.
+    /// The endpoints that SERVICE may ask, and the places whose documents LOAD may read.
     pub services: ServicePolicy,
     /// The longest time of one request to an endpoint.
     pub service_timeout: Duration,
+    /// The folders from which LOAD may read files.
+    pub load_folders: Vec<PathBuf>,
+    /// Whether every write is refused.
+    pub read_only: bool,
+    /// What a client that writes must show as `Authorization: Bearer TOKEN`; `None` lets everybody write.
+    pub token: Option<String>,
 }
 
 impl Default for ServerOptions {
@@ -40,6 +46,9 @@ impl Default for ServerOptions {
             union_default_graph: false,
             services: ServicePolicy::None,
             service_timeout: Duration::from_secs(30),
+            load_folders: Vec::new(),
+            read_only: false,
+            token: None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Everything that is no query: health, metrics, shapes, running queries, the page, the description.
 
+use crate::options::ServerOptions;
 use crate::problem::Problem;
 use crate::protocol::accept;
 use crate::state::AppState;
@@ -23,7 +24,8 @@ pub async fn health() -> &'static str {
 /// Counters for Prometheus.
 pub async fn metrics(State(state): State<AppState>) -> Response {
     let quads = state.database.snapshot().quad_count();
-    let text = state.metrics.to_text(state.registry.len(), quads);
+    let writing = state.database.write_status();
+    let text = state.metrics.to_text(state.registry.len(), quads, &writing);
     typed("text/plain; version=0.0.4; charset=utf-8", text)
 }
 
@@ -68,13 +70,16 @@ pub async fn cancel_query(
 }
 
 /// The service description (SPARQL 1.1 Service Description), in Turtle.
-pub fn description(union_default_graph: bool) -> Response {
+pub fn description(options: &ServerOptions) -> Response {
     const FORMATS: &str = "http://www.w3.org/ns/formats/";
     let mut out = String::from(
         "@prefix sd: <http://www.w3.org/ns/sparql-service-description#> .\n\n\
          [] a sd:Service ;\n  sd:endpoint <> ;\n  sd:supportedLanguage sd:SPARQL11Query ;\n",
     );
-    if union_default_graph {
+    if !options.read_only {
+        out.push_str("  sd:supportedLanguage sd:SPARQL11Update ;\n");
+    }
+    if options.union_default_graph {
         out.push_str("  sd:feature sd:UnionDefaultGraph ;\n");
     }
     for name in [

@@ -2,7 +2,8 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use basalt_engine::Error;
+use basalt_engine::{Error, StoreError};
+use std::io::ErrorKind;
 
 /// A failed request.
 #[derive(Debug)]
@@ -49,11 +50,23 @@ impl From<Error> for Problem {
 /// The status of an error of the engine; the only place that decides it.
 fn status_of(error: &Error) -> StatusCode {
     match error {
-        Error::Query { .. } | Error::NoEndpoint(_) => StatusCode::BAD_REQUEST,
-        Error::ServiceRefused(_) => StatusCode::FORBIDDEN,
-        Error::Service { .. } => StatusCode::BAD_GATEWAY,
+        Error::Query { .. } | Error::UpdateText { .. } | Error::NoEndpoint(_) => {
+            StatusCode::BAD_REQUEST
+        }
+        Error::InOperation { error, .. } => status_of(error),
+        Error::ServiceRefused(_) | Error::DocumentRefused(_) => StatusCode::FORBIDDEN,
+        Error::Graph(_) => StatusCode::CONFLICT,
+        Error::Service { .. } | Error::Document { .. } => StatusCode::BAD_GATEWAY,
         Error::Unsupported(_) => StatusCode::NOT_IMPLEMENTED,
-        Error::Timeout { .. } | Error::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
+        Error::Timeout { .. }
+        | Error::Cancelled
+        | Error::WritesRefused(_)
+        | Error::Store(StoreError::Locked { .. }) => StatusCode::SERVICE_UNAVAILABLE,
+        Error::Store(StoreError::Io { source, .. })
+            if matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) =>
+        {
+            StatusCode::INSUFFICIENT_STORAGE
+        }
         Error::Limit(_) => StatusCode::INSUFFICIENT_STORAGE,
         Error::Store(_)
         | Error::Load(_)

@@ -1,4 +1,4 @@
-//! The SPARQL 1.1 Protocol: from a request to a query with its parameters.
+//! The SPARQL 1.1 Protocol: from a request to a query or an update with its parameters.
 //!
 //! Parameters that are not known are ignored, because clients send many of their own.
 
@@ -12,6 +12,18 @@ use std::time::Duration;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 const SPARQL_QUERY: &str = "application/sparql-query";
+const SPARQL_UPDATE: &str = "application/sparql-update";
+
+/// What an address takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// Queries only.
+    Queries,
+    /// Updates only.
+    Updates,
+    /// Queries and updates.
+    Both,
+}
 
 /// What to answer with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,19 +55,39 @@ pub struct QueryRequest {
     pub accept: Accept,
     /// How to pack the answer.
     pub coding: Option<Coding>,
+    /// The IRI of the address, which resolves relative IRIs.
+    pub base: Option<String>,
 }
 
-/// What a request to the query address asks for.
+/// An update as requested.
+#[derive(Clone, Debug)]
+pub struct UpdateRequest {
+    /// The text.
+    pub text: String,
+    /// `using-graph-uri`, in order.
+    pub using_graphs: Vec<String>,
+    /// `using-named-graph-uri`, in order.
+    pub using_named_graphs: Vec<String>,
+    /// The time that the client gives.
+    pub timeout: Option<Duration>,
+    /// The IRI of the address, which resolves relative IRIs.
+    pub base: Option<String>,
+}
+
+/// What a request to a SPARQL address asks for.
 #[derive(Debug)]
 pub enum Requested {
     /// To run a query.
     Query(Box<QueryRequest>),
+    /// To run an update.
+    Update(Box<UpdateRequest>),
     /// To say what this service is.
     Description,
 }
 
-/// Reads a request to the query address.
+/// Reads a request to a SPARQL address.
 pub fn read_request(
+    takes: Takes,
     method: &Method,
     uri: &Uri,
     headers: &HeaderMap,
@@ -64,20 +96,75 @@ pub fn read_request(
     let mut pairs = decode_form(uri.query().unwrap_or_default()).map_err(Problem::bad_request)?;
     let is_read = matches!(*method, Method::GET | Method::HEAD);
     if !is_read {
-        let text = std::str::from_utf8(body)
-            .map_err(|_| Problem::bad_request("the body of the request is not UTF-8"))?;
-        match essence(headers).as_deref() {
-            Some(FORM) => pairs.extend(decode_form(text).map_err(Problem::bad_request)?),
-            Some(SPARQL_QUERY) => pairs.push(("query".to_owned(), text.to_owned())),
-            None if text.is_empty() => {}
-            other => return Err(unknown_media_type(other)),
-        }
+        add_body(takes, headers, body, &mut pairs)?;
     }
-    if pairs.iter().any(|(name, _)| name == "update") {
-        return Err(Problem::bad_request(
+    let count = |wanted: &str| pairs.iter().filter(|(name, _)| name == wanted).count();
+    let base = base(uri, headers);
+    match (count("query"), count("update")) {
+        (0, 0) if is_read => Ok(Requested::Description),
+        (0, 0) => Err(missing(takes)),
+        (_, 1..) if takes == Takes::Queries => Err(Problem::bad_request(
             "this address takes queries, not updates",
-        ));
+        )),
+        (1.., _) if takes == Takes::Updates => Err(Problem::bad_request(
+            "this address takes updates, not queries",
+        )),
+        (0, 1) if *method == Method::POST => {
+            Ok(Requested::Update(Box::new(update_request(pairs, base)?)))
+        }
+        (0, 1) => Err(Problem::bad_request("an update comes by POST only")),
+        (1, 0) => {
+            let request = query_request(pairs, headers, base)?;
+            Ok(Requested::Query(Box::new(request)))
+        }
+        (_, 0) => Err(Problem::bad_request(
+            "the request has several parameters 'query'",
+        )),
+        (0, _) => Err(Problem::bad_request(
+            "the request has several parameters 'update'",
+        )),
+        _ => Err(Problem::bad_request(
+            "the request has a parameter 'query' and a parameter 'update'",
+        )),
     }
+}
+
+/// Adds the parameters that stand in the body, or are the body.
+fn add_body(
+    takes: Takes,
+    headers: &HeaderMap,
+    body: &Bytes,
+    pairs: &mut Vec<(String, String)>,
+) -> Result<(), Problem> {
+    let text = std::str::from_utf8(body)
+        .map_err(|_| Problem::bad_request("the body of the request is not UTF-8"))?;
+    match essence(headers).as_deref() {
+        Some(FORM) => pairs.extend(decode_form(text).map_err(Problem::bad_request)?),
+        Some(SPARQL_QUERY) if takes != Takes::Updates => {
+            pairs.push(("query".to_owned(), text.to_owned()));
+        }
+        Some(SPARQL_UPDATE) if takes != Takes::Queries => {
+            pairs.push(("update".to_owned(), text.to_owned()));
+        }
+        None if text.is_empty() => {}
+        other => return Err(unknown_media_type(takes, other)),
+    }
+    Ok(())
+}
+
+fn missing(takes: Takes) -> Problem {
+    Problem::bad_request(match takes {
+        Takes::Queries => "the request has no parameter 'query'",
+        Takes::Updates => "the request has no parameter 'update'",
+        Takes::Both => "the request has no parameter 'query' or 'update'",
+    })
+}
+
+fn query_request(
+    pairs: Vec<(String, String)>,
+    headers: &HeaderMap,
+    base: Option<String>,
+) -> Result<QueryRequest, Problem> {
     let mut request = QueryRequest {
         text: String::new(),
         default_graphs: Vec::new(),
@@ -87,11 +174,11 @@ pub fn read_request(
         format: None,
         accept: accept(headers),
         coding: coding(headers)?,
+        base,
     };
-    let mut texts = Vec::new();
     for (name, value) in pairs {
         match name.as_str() {
-            "query" => texts.push(value),
+            "query" => request.text = value,
             "default-graph-uri" => request.default_graphs.push(value),
             "named-graph-uri" => request.named_graphs.push(value),
             "timeout" => request.timeout = Some(timeout(&value)?),
@@ -100,17 +187,38 @@ pub fn read_request(
             _ => {}
         }
     }
-    match (texts.pop(), texts.is_empty()) {
-        (None, _) if is_read => Ok(Requested::Description),
-        (None, _) => Err(Problem::bad_request("the request has no parameter 'query'")),
-        (Some(_), false) => Err(Problem::bad_request(
-            "the request has several parameters 'query'",
-        )),
-        (Some(text), true) => {
-            request.text = text;
-            Ok(Requested::Query(Box::new(request)))
+    Ok(request)
+}
+
+fn update_request(
+    pairs: Vec<(String, String)>,
+    base: Option<String>,
+) -> Result<UpdateRequest, Problem> {
+    let mut request = UpdateRequest {
+        text: String::new(),
+        using_graphs: Vec::new(),
+        using_named_graphs: Vec::new(),
+        timeout: None,
+        base,
+    };
+    for (name, value) in pairs {
+        match name.as_str() {
+            "update" => request.text = value,
+            "using-graph-uri" => request.using_graphs.push(value),
+            "using-named-graph-uri" => request.using_named_graphs.push(value),
+            "timeout" => request.timeout = Some(timeout(&value)?),
+            _ => {}
         }
     }
+    Ok(request)
+}
+
+/// The IRI of the address, as far as the client names the host.
+pub fn base(uri: &Uri, headers: &HeaderMap) -> Option<String> {
+    let host = headers.get(header::HOST)?.to_str().ok()?;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']');
+    let is_host = !host.is_empty() && host.chars().all(is_plain);
+    is_host.then(|| format!("http://{host}{}", uri.path()))
 }
 
 /// The `Accept` headers of a request, as one.
@@ -119,27 +227,32 @@ pub fn accept(headers: &HeaderMap) -> Accept {
 }
 
 /// The coding that the `Accept-Encoding` headers of a request ask for.
-fn coding(headers: &HeaderMap) -> Result<Option<Coding>, Problem> {
+pub fn coding(headers: &HeaderMap) -> Result<Option<Coding>, Problem> {
     Coding::choose(&joined(headers, &header::ACCEPT_ENCODING))
         .map_err(|detail| Problem::new(StatusCode::NOT_ACCEPTABLE, detail))
 }
 
 /// All headers of a name, as one.
-fn joined(headers: &HeaderMap, name: &HeaderName) -> String {
+pub fn joined(headers: &HeaderMap, name: &HeaderName) -> String {
     let values = headers.get_all(name).iter();
     let values = values.filter_map(|value| value.to_str().ok());
     values.collect::<Vec<_>>().join(",")
 }
 
 /// The media type of the body, without parameters.
-fn essence(headers: &HeaderMap) -> Option<String> {
+pub fn essence(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
     Some(value.split(';').next()?.trim().to_ascii_lowercase())
 }
 
-fn unknown_media_type(found: Option<&str>) -> Problem {
+fn unknown_media_type(takes: Takes, found: Option<&str>) -> Problem {
     let found = found.map_or_else(|| "no media type".to_owned(), |name| format!("'{name}'"));
-    let detail = format!("the body has {found}, expected '{SPARQL_QUERY}' or '{FORM}'");
+    let expected = match takes {
+        Takes::Queries => format!("'{SPARQL_QUERY}'"),
+        Takes::Updates => format!("'{SPARQL_UPDATE}'"),
+        Takes::Both => format!("'{SPARQL_QUERY}', '{SPARQL_UPDATE}'"),
+    };
+    let detail = format!("the body has {found}, expected {expected} or '{FORM}'");
     Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail)
 }
 

@@ -18,7 +18,7 @@ use basalt_engine::{Answer, GraphFormat, Prepared, QueryOptions, ResultsFormat};
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -45,6 +45,11 @@ pub async fn answer_query(state: AppState, request: QueryRequest) -> Result<Resp
     let head = head.await.unwrap_or_else(lost)?;
     // From here on the body is what the client can hang up on.
     waiting.disarm();
+    Ok(head_response(head))
+}
+
+/// The response that begins with this head.
+pub fn head_response(head: Head) -> Response {
     let (media_type, coding, body) = match head {
         Head::Whole {
             media_type,
@@ -71,7 +76,7 @@ pub async fn answer_query(state: AppState, request: QueryRequest) -> Result<Resp
             .headers_mut()
             .insert(header::CONTENT_ENCODING, token);
     }
-    Ok(response)
+    response
 }
 
 /// The work of the blocking thread.
@@ -155,10 +160,21 @@ fn query_options(
     request: &QueryRequest,
     cancel: Arc<AtomicBool>,
 ) -> QueryOptions {
+    let mut options = limits(state, request.timeout, cancel);
+    options.base.clone_from(&request.base);
+    options.default_graphs.clone_from(&request.default_graphs);
+    options.named_graphs.clone_from(&request.named_graphs);
+    options
+}
+
+/// What a query or an update may use, and whom it may ask, as this server has it; a client may ask for less time.
+pub fn limits(
+    state: &AppState,
+    asked: Option<Duration>,
+    cancel: Arc<AtomicBool>,
+) -> QueryOptions {
     let given = &state.options;
     let mut options = QueryOptions {
-        default_graphs: request.default_graphs.clone(),
-        named_graphs: request.named_graphs.clone(),
         union_default_graph: given.union_default_graph,
         services: given.services.clone(),
         service_timeout: Some(given.service_timeout),
@@ -167,7 +183,7 @@ fn query_options(
     options.exec.cancel = cancel;
     options.exec.memory_bytes_max = given.query_memory_bytes;
     options.exec.temp.clone_from(&given.temp);
-    options.exec.timeout = match (given.timeout, request.timeout) {
+    options.exec.timeout = match (given.timeout, asked) {
         (Some(limit), Some(asked)) => Some(limit.min(asked)),
         (limit, asked) => limit.or(asked),
     };

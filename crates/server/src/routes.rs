@@ -1,11 +1,14 @@
 //! Which path goes where.
 
+use crate::access::check_write;
 use crate::cors::cors;
 use crate::pages;
 use crate::problem::Problem;
-use crate::protocol::{Requested, read_request};
+use crate::protocol::{Requested, Takes, read_request};
 use crate::query::answer_query;
 use crate::state::AppState;
+use crate::store::store;
+use crate::update::answer_update;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -14,11 +17,15 @@ use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, delete, get};
 
-/// Bytes of a request body; a query is text that people or programs write.
-const BODY_BYTES_MAX: usize = 16 << 20;
+/// Bytes of the body of a query, which is text that people or programs write.
+const QUERY_BYTES_MAX: usize = 16 << 20;
+/// Bytes of the body of an update, which may hold data; more of that is for the Graph Store Protocol or a load.
+const UPDATE_BYTES_MAX: usize = 64 << 20;
 
-/// The methods of the query address.
+/// The methods of an address that takes queries.
 const QUERY_METHODS: &str = "GET, HEAD, POST, QUERY";
+/// The methods of an address that takes updates only.
+const UPDATE_METHODS: &str = "POST";
 
 /// All paths.
 pub fn router(state: AppState) -> Router {
@@ -26,7 +33,12 @@ pub fn router(state: AppState) -> Router {
     Router::new()
         .route("/", get(pages::home))
         .route("/query", any(query))
-        .route("/sparql", any(query))
+        .route("/update", any(update))
+        .route("/sparql", any(sparql))
+        .route("/store", any(store))
+        .route("/store/{*name}", any(store))
+        .route("/data", any(store))
+        .route("/data/{*name}", any(store))
         .route("/schema", get(pages::schema))
         .route("/health", get(pages::health))
         .route("/ping", get(pages::health))
@@ -40,29 +52,69 @@ pub fn router(state: AppState) -> Router {
         .with_state(state)
 }
 
-/// The query address.
-async fn query(State(state): State<AppState>, request: Request) -> Result<Response, Response> {
+/// The address of queries.
+async fn query(state: State<AppState>, request: Request) -> Result<Response, Response> {
+    answer(state, Takes::Queries, request).await
+}
+
+/// The address of updates.
+async fn update(state: State<AppState>, request: Request) -> Result<Response, Response> {
+    answer(state, Takes::Updates, request).await
+}
+
+/// The address of both.
+async fn sparql(state: State<AppState>, request: Request) -> Result<Response, Response> {
+    answer(state, Takes::Both, request).await
+}
+
+async fn answer(
+    State(state): State<AppState>,
+    takes: Takes,
+    request: Request,
+) -> Result<Response, Response> {
     let (parts, body) = request.into_parts();
-    let takes_body = parts.method == Method::POST || parts.method.as_str() == "QUERY";
-    if !takes_body && !matches!(parts.method, Method::GET | Method::HEAD) {
-        let mut response = wrong_method(&parts.method, &parts.uri).into_response();
-        let allowed = HeaderValue::from_static(QUERY_METHODS);
-        response.headers_mut().insert(header::ALLOW, allowed);
-        return Err(response);
+    let is_get = matches!(parts.method, Method::GET | Method::HEAD);
+    let (is_known, takes_body, methods, bytes_max) = match takes {
+        Takes::Updates => {
+            let is_post = parts.method == Method::POST;
+            (is_post, is_post, UPDATE_METHODS, UPDATE_BYTES_MAX)
+        }
+        Takes::Queries | Takes::Both => {
+            let takes_body = parts.method == Method::POST || parts.method.as_str() == "QUERY";
+            let bytes_max = match takes {
+                Takes::Both => UPDATE_BYTES_MAX,
+                _ => QUERY_BYTES_MAX,
+            };
+            (is_get || takes_body, takes_body, QUERY_METHODS, bytes_max)
+        }
+    };
+    if !is_known {
+        return Err(refused_method(&parts.method, &parts.uri, methods));
     }
     let body = if takes_body { body } else { Body::empty() };
-    let bytes = to_bytes(body, BODY_BYTES_MAX).await.map_err(|error| {
+    let bytes = to_bytes(body, bytes_max).await.map_err(|error| {
         let detail =
-            format!("the body cannot be read, or is longer than {BODY_BYTES_MAX} bytes: {error}");
+            format!("the body cannot be read, or is longer than {bytes_max} bytes: {error}");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail).into_response()
     })?;
-    let requested = read_request(&parts.method, &parts.uri, &parts.headers, &bytes);
-    match requested.map_err(IntoResponse::into_response)? {
-        Requested::Description => Ok(pages::description(state.options.union_default_graph)),
-        Requested::Query(request) => answer_query(state, *request)
-            .await
-            .map_err(IntoResponse::into_response),
+    let requested = read_request(takes, &parts.method, &parts.uri, &parts.headers, &bytes);
+    let told = IntoResponse::into_response;
+    match requested.map_err(told)? {
+        Requested::Description => Ok(pages::description(&state.options)),
+        Requested::Query(request) => answer_query(state, *request).await.map_err(told),
+        Requested::Update(request) => {
+            check_write(&state.options, &parts.headers).map_err(|refusal| *refusal)?;
+            answer_update(state, *request).await.map_err(told)
+        }
     }
+}
+
+/// The answer to a method that an address does not take.
+pub fn refused_method(method: &Method, uri: &Uri, methods: &'static str) -> Response {
+    let mut response = wrong_method(method, uri).into_response();
+    let allowed = HeaderValue::from_static(methods);
+    response.headers_mut().insert(header::ALLOW, allowed);
+    response
 }
 
 async fn not_found(uri: Uri) -> Problem {

@@ -245,10 +245,8 @@ fn wrong_methods_are_405_and_wrong_paths_404() {
         (exchange(&server, "OPTIONS /query", "", ""), 405),
         (exchange(&server, "POST /health", "", ""), 405),
         (get(&server, "/nothing"), 404),
-        (
-            exchange(&server, "POST /update", form, "update=CLEAR+ALL"),
-            404,
-        ),
+        (get(&server, "/update?update=CLEAR+ALL"), 405),
+        (exchange(&server, "PUT /update", form, "x"), 405),
         (exchange(&server, "DELETE /queries/77", "", ""), 404),
     ];
     check_refusals(cases);

@@ -1,17 +1,19 @@
 //! Verifying a version: the code behind `basalt check`.
 //!
 //! The quick check is what opening does: every file is the one that the manifest lists, headers,
-//! directories and metadata are whole, extents do not overlap. The deep check reads everything
+//! directories and metadata are whole, extents do not overlap, the records of the log are whole. The deep check reads everything
 //! and proves the invariants of the formats: checksums, every segment and block, zones, type
 //! classes, inverses against columns, both orders of the quad table against each other, dirty
-//! rows, totals, and that no quad stands in two places.
+//! rows, totals, and that no quad stands in two places, also not in version and delta.
 //!
 //! Cost of a deep check: all bytes once or twice, and a column's values in memory.
 
 mod columns;
 mod quads;
 
+use crate::delta::{self, Delta, DeltaCounts};
 use crate::error::StoreError;
+use crate::log::read_log;
 use crate::snapshot::{Version, extents_of};
 use crate::statistics::{StoreStatistics, count_links};
 use crate::table::{Table, TypeClass};
@@ -29,22 +31,28 @@ pub enum CheckDepth {
 /// What a check has seen; problems are errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckReport {
-    /// Files of the version.
+    /// Files of the version, its log included.
     pub files: usize,
     /// Their bytes.
     pub bytes: u64,
+    /// Commits in the log.
+    pub commits_in_log: usize,
     /// Tables.
     pub tables: usize,
     /// Rows of all tables.
     pub rows: u64,
-    /// Quads in cells.
+    /// Quads in cells that were not removed since.
     pub quads_in_cells: u64,
-    /// Irregular quads.
+    /// Irregular quads, with those that were added since.
     pub irregular_quads: u64,
 }
 
-/// Verifies a version.
-pub(crate) fn check(version: &Version, depth: CheckDepth) -> Result<CheckReport, StoreError> {
+/// Verifies a version and the changes over it.
+pub(crate) fn check(
+    version: &Version,
+    delta: Option<&Delta>,
+    depth: CheckDepth,
+) -> Result<CheckReport, StoreError> {
     // Opening anew verifies directories and metadata against what is in the files now.
     Version::open(version.folders.clone(), version.manifest.clone())?;
     let tables: Vec<&Table> = version.tables.iter().collect();
@@ -64,17 +72,29 @@ pub(crate) fn check(version: &Version, depth: CheckDepth) -> Result<CheckReport,
         quads::check(version, ids)?;
         check_totals(version)?;
     }
+    let log = match version.folders.dir() {
+        Some(dir) => read_log(dir, &version.manifest)?,
+        None => None,
+    };
     let irregular_quads = version.quad_table.quad_count();
+    let changes = match (delta, depth) {
+        (None, _) => DeltaCounts::default(),
+        (Some(delta), CheckDepth::Quick) => delta.counts(),
+        (Some(delta), CheckDepth::Deep) => delta::check(version, delta)?,
+    };
     Ok(CheckReport {
-        files: version.manifest.files.len(),
-        bytes: version.manifest.files.iter().map(|f| f.bytes).sum(),
+        files: version.manifest.files.len() + usize::from(log.is_some()),
+        bytes: version.manifest.files.iter().map(|f| f.bytes).sum::<u64>()
+            + log.as_ref().map_or(0, |log| log.file_bytes),
+        commits_in_log: log.as_ref().map_or(0, |log| log.records.len()),
         tables: version.tables.len(),
         rows: version.tables.iter().map(|t| u64::from(t.rows())).sum(),
         quads_in_cells: version
             .statistics
             .quad_count
-            .saturating_sub(irregular_quads),
-        irregular_quads,
+            .saturating_sub(irregular_quads + changes.removed_from_cells),
+        irregular_quads: (irregular_quads + changes.added)
+            .saturating_sub(changes.removed_irregular),
     })
 }
 

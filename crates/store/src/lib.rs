@@ -2,16 +2,18 @@
 //!
 //! A version is a dictionary, some tables, a quad table and statistics. Dictionary and tables can
 //! consist of layers, the files of several loads. The loader makes one with
-//! [`VersionWriter`]; everybody else reads it through a [`Snapshot`]. The byte formats are
-//! described in `docs/storage-format.md`.
+//! [`VersionWriter`]; everybody else reads it through a [`Snapshot`], which can have changes made since
+//! the version was written ([`delta`]). The byte formats are described in `docs/storage-format.md`.
 //!
-//! Invariant: a quad stands in exactly one place, a table cell or the quad table;
+//! Invariant: a quad stands in exactly one place, a table cell, the quad table or the delta;
 //! [`Snapshot::check`] verifies it. The store knows nothing of SPARQL, shapes or HTTP.
 
 mod byte_stream;
+pub mod disk;
 pub mod error;
 pub mod folder;
 pub mod lock;
+mod log;
 mod manifest;
 mod mapped_file;
 pub mod section_file;
@@ -24,6 +26,7 @@ pub mod table;
 
 mod check;
 mod counting;
+pub mod delta;
 mod dirty_rows;
 mod irregular_predicates;
 mod link_sources;
@@ -37,10 +40,13 @@ mod writers;
 
 pub use check::{CheckDepth, CheckReport};
 pub use counting::{GraphSet, PredicateGraph};
-pub use dictionary::Dictionary;
+pub use delta::{DeltaSize, IrregularQuads, NetChanges};
+pub use dictionary::{Dictionary, NewLiteral, NewResource, NewTerms, TermCounts};
+pub use disk::{Disk, DiskFile, RealDisk};
 pub use error::StoreError;
 pub use folder::{Folder, Storage};
 pub use lock::{StoreLock, is_free};
+pub use log::{CommitRecord, LogSync, LogWriter, Recovered, recover};
 pub use manifest::BaseCounts;
 pub use matching::{QuadIds, QuadPattern};
 pub use neighbours::Direction;

@@ -6,10 +6,12 @@
 //! The lock file stays when its holder ends: removing it would let two writers hold locks on two files of
 //! one name. So a folder in which the first load failed holds that file, and is still free for a store.
 
+use crate::disk::{Disk, RealDisk};
 use crate::error::StoreError;
 use crate::manifest;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const NAME: &str = "LOCK";
 
@@ -18,11 +20,18 @@ const NAME: &str = "LOCK";
 pub struct StoreLock {
     _file: File,
     path: PathBuf,
+    /// What its holder writes log and manifest to.
+    disk: Arc<dyn Disk>,
 }
 
 impl StoreLock {
     /// Takes the lock, creating the folder if it does not exist.
     pub fn acquire(dir: &Path) -> Result<Self, StoreError> {
+        Self::acquire_on(dir, Arc::new(RealDisk))
+    }
+
+    /// As [`Self::acquire`], for a holder who writes log and manifest to a disk of its own.
+    pub fn acquire_on(dir: &Path, disk: Arc<dyn Disk>) -> Result<Self, StoreError> {
         create_durably(dir)?;
         let path = dir.join(NAME);
         let file = File::options()
@@ -35,6 +44,7 @@ impl StoreLock {
             Ok(()) => Ok(Self {
                 _file: file,
                 path: dir.to_path_buf(),
+                disk,
             }),
             Err(TryLockError::WouldBlock) => Err(StoreError::Locked {
                 path: dir.to_path_buf(),
@@ -50,6 +60,11 @@ impl StoreLock {
     /// The store folder.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What the holder writes log and manifest to.
+    pub(crate) fn disk(&self) -> &Arc<dyn Disk> {
+        &self.disk
     }
 }
 
@@ -113,6 +128,8 @@ mod tests {
         fs::write(dir.join(NAME), "").expect("a file");
         assert!(is_free(dir));
         fs::write(dir.join("MANIFEST.tmp"), "").expect("a file");
+        assert!(is_free(dir));
+        fs::write(dir.join("log-1"), "").expect("a file");
         assert!(is_free(dir));
         fs::write(dir.join("v1.txt"), "").expect("a file");
         assert!(!is_free(dir));

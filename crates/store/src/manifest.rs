@@ -1,8 +1,8 @@
 //! The manifest: the small text file that says which version is current.
 //!
 //! ```text
-//! basalt-manifest 2
-//! {"version":3,"dictionaries":[1,3],"tables":[[1,0],[3,0]],"base":null,"files":[...]}
+//! basalt-manifest 3
+//! {"version":3,"dictionaries":[1,3],"tables":[[1,0],[3,0]],"base":null,"commits":12,"files":[...]}
 //! xxh3 89abcdef01234567
 //! ```
 //!
@@ -11,19 +11,23 @@
 //! the folders of several loads. Invariant: it is replaced by one atomic rename, after everything
 //! that it names is durable; only what no current manifest names is ever removed.
 
+use crate::disk::{Disk, RealDisk};
 use crate::error::StoreError;
 use crate::folder::{FinishedFile, version_label};
+use crate::log;
 use crate::table;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 const NAME: &str = "MANIFEST";
 const TEMPORARY_NAME: &str = "MANIFEST.tmp";
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
+/// The format of stores that knew no log, and so no commits.
+const FORMAT_WITHOUT_COMMITS: u32 = 2;
 /// The format of stores whose versions have one folder each.
 const FORMAT_ONE_FOLDER: u32 = 1;
 const FIRST_WORD: &str = "basalt-manifest";
@@ -40,6 +44,9 @@ pub(crate) struct Manifest {
     /// What the version written as a whole held that this one was added to, load by load; `None` if
     /// this one was written as a whole.
     pub(crate) base: Option<BaseCounts>,
+    /// The number of the last commit that is in the version; those after it are in the log.
+    #[serde(default)]
+    pub(crate) commits: u64,
     /// Its files.
     pub(crate) files: Vec<ManifestFile>,
 }
@@ -88,6 +95,7 @@ impl From<ManifestOneFolder> for Manifest {
             dictionaries: vec![old.version],
             tables: (0..old.tables).map(|i| (old.version, i)).collect(),
             base: None,
+            commits: 0,
             files: files.collect(),
         }
     }
@@ -106,6 +114,7 @@ impl Manifest {
             dictionaries: vec![version],
             tables: (0..tables).map(|i| (version, i)).collect(),
             base: None,
+            commits: 0,
             files: listed(version, files),
         }
     }
@@ -137,6 +146,7 @@ impl Manifest {
             dictionaries,
             tables: all,
             base: Some(base),
+            commits: old.commits,
             files: old_files.chain(listed(version, files)).collect(),
         }
     }
@@ -153,6 +163,17 @@ impl Manifest {
         folders.into_iter().collect()
     }
 
+    /// A checksum of what it lists, by which its log knows it.
+    pub(crate) fn identity(&self) -> u64 {
+        let mut bytes = self.version.to_le_bytes().to_vec();
+        for file in &self.files {
+            bytes.extend_from_slice(file.name.as_bytes());
+            bytes.extend_from_slice(&file.bytes.to_le_bytes());
+            bytes.extend_from_slice(&file.checksum.to_le_bytes());
+        }
+        xxh3_64(&bytes)
+    }
+
     /// Reads the manifest of a store folder.
     pub(crate) fn read(dir: &Path) -> Result<Self, StoreError> {
         let path = dir.join(NAME);
@@ -167,24 +188,25 @@ impl Manifest {
 
     /// Writes the manifest of a store folder and makes it current. If this fails the manifest is
     /// the one before; if it succeeds it is this one, and durable once the folder is synced.
-    pub(crate) fn publish(&self, dir: &Path) -> Result<(), StoreError> {
+    pub(crate) fn publish(&self, disk: &dyn Disk, dir: &Path) -> Result<(), StoreError> {
         let temporary = dir.join(TEMPORARY_NAME);
         let path = dir.join(NAME);
-        let published = self
-            .write(&temporary)
-            .and_then(|()| fs::rename(&temporary, &path).map_err(StoreError::io("replace", &path)));
+        let published = self.write(disk, &temporary).and_then(|()| {
+            let renamed = disk.rename(&temporary, &path);
+            renamed.map_err(StoreError::io("replace", &path))
+        });
         if published.is_err() {
             // What cannot be removed now is removed by the next writer.
-            let _ = fs::remove_file(&temporary);
+            let _ = disk.remove(&temporary);
         }
         published
     }
 
-    fn write(&self, path: &Path) -> Result<(), StoreError> {
-        let mut file = File::create(path).map_err(StoreError::io("create", path))?;
-        file.write_all(&self.to_bytes())
+    fn write(&self, disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
+        let file = disk.create(path).map_err(StoreError::io("create", path))?;
+        file.write_at(0, &self.to_bytes())
             .map_err(StoreError::io("write", path))?;
-        file.sync_all().map_err(StoreError::io("sync", path))
+        file.sync().map_err(StoreError::io("sync", path))
     }
 
     fn to_bytes(&self) -> Vec<u8> {
@@ -204,7 +226,10 @@ impl Manifest {
             .ok_or_else(|| corrupt("it does not begin as a manifest"))?
             .trim();
         let is_one_folder = format == FORMAT_ONE_FOLDER.to_string();
-        if format != FORMAT.to_string() && !is_one_folder {
+        let is_known = [FORMAT, FORMAT_WITHOUT_COMMITS]
+            .iter()
+            .any(|f| format == f.to_string());
+        if !is_known && !is_one_folder {
             // A later program may have changed everything but the first line.
             let found = format
                 .parse()
@@ -246,26 +271,37 @@ fn listed(version: u64, files: BTreeMap<String, FinishedFile>) -> Vec<ManifestFi
 
 /// Makes the entries of a folder durable.
 pub(crate) fn sync_folder(dir: &Path) -> Result<(), StoreError> {
-    let folder = File::open(dir).map_err(StoreError::io("open", dir))?;
-    folder.sync_all().map_err(StoreError::io("sync", dir))
+    sync_folder_on(&RealDisk, dir)
+}
+
+/// Makes the entries of a folder on a disk durable.
+pub(crate) fn sync_folder_on(disk: &dyn Disk, dir: &Path) -> Result<(), StoreError> {
+    disk.sync_folder(dir).map_err(StoreError::io("sync", dir))
 }
 
 /// Whether this is a name that a writer gives to something unpublished.
 pub(crate) fn is_leftover_name(name: &str) -> bool {
     let version = name.strip_prefix('v').map(str::parse::<u64>);
-    matches!(version, Some(Ok(_))) || name == TEMPORARY_NAME
+    matches!(version, Some(Ok(_))) || name == TEMPORARY_NAME || log::is_log_name(name)
 }
 
-/// Removes what the current manifest does not name: folders and files of versions that were replaced
-/// or never published, and a manifest that was not published. Only the holder of the lock may call this.
-pub(crate) fn remove_unnamed(dir: &Path, current: Option<&Manifest>) -> Result<(), StoreError> {
+/// Removes what the current manifest does not name: folders, files and logs of versions that were replaced
+/// or never published, and a manifest that was not published. The log of the current version stays. Only the holder of the lock may call this.
+pub(crate) fn remove_unnamed(
+    disk: &dyn Disk,
+    dir: &Path,
+    current: Option<&Manifest>,
+) -> Result<(), StoreError> {
     for (name, path) in entries(dir)? {
+        let is_old_log = log::number_of_log(&name)
+            .is_some_and(|number| current.is_none_or(|m| m.version != number));
         let folder = name.strip_prefix('v').and_then(|n| n.parse::<u64>().ok());
         let folder = folder.filter(|number| name == format!("v{number}"));
         if let Some(folder) = folder {
             remove_unnamed_files(&path, folder, current)?;
-        } else if name == TEMPORARY_NAME {
-            fs::remove_file(&path).map_err(StoreError::io("remove", &path))?;
+        } else if name == TEMPORARY_NAME || is_old_log {
+            disk.remove(&path)
+                .map_err(StoreError::io("remove", &path))?;
         }
     }
     Ok(())
@@ -326,6 +362,7 @@ mod tests {
                 irregular: 2,
                 tables: 1,
             }),
+            commits: 12,
             files: vec![file("v3/table-00000"), file("v7/quads")],
         }
     }
@@ -353,16 +390,35 @@ mod tests {
             dictionaries: vec![7],
             tables: vec![(7, 0), (7, 1)],
             base: None,
+            commits: 0,
             files: vec![file("v7/quads")],
         };
         assert_eq!(parsed, expected);
     }
 
     #[test]
+    fn format_2_is_read() {
+        let bytes = sealed(
+            "basalt-manifest 2\n{\"version\":7,\"dictionaries\":[7],\"tables\":[],\"base\":null,\
+             \"files\":[{\"name\":\"v7/quads\",\"bytes\":123,\"checksum\":18446744073709551615}]}\n",
+        );
+        let parsed = Manifest::parse(&bytes).expect("it parses");
+        assert_eq!((parsed.commits, parsed.files), (0, vec![file("v7/quads")]));
+    }
+
+    #[test]
+    fn two_manifests_have_two_identities() {
+        let mut other = manifest();
+        assert_eq!(other.identity(), manifest().identity());
+        other.files[1].checksum -= 1;
+        assert_ne!(other.identity(), manifest().identity());
+    }
+
+    #[test]
     fn a_later_format_is_refused_with_its_number() {
-        let error = Manifest::parse(&sealed("basalt-manifest 3\n{}\n")).expect_err("unknown");
+        let error = Manifest::parse(&sealed("basalt-manifest 4\n{}\n")).expect_err("unknown");
         assert!(
-            matches!(error, StoreError::UnknownFormat { found: 3, .. }),
+            matches!(error, StoreError::UnknownFormat { found: 4, .. }),
             "{error}"
         );
     }
@@ -377,22 +433,29 @@ mod tests {
             "v8/quads",
             "v07/kept",
             "other/kept",
+            "log-3",
+            "log-7",
+            "log-8",
+            "log-07",
         ] {
             let path = dir.path().join(name);
             fs::create_dir_all(path.parent().expect("a folder")).expect("room");
             fs::write(path, b"x").expect("room");
         }
         fs::write(dir.path().join(TEMPORARY_NAME), b"x").expect("room");
-        remove_unnamed(dir.path(), Some(&manifest())).expect("it can be removed");
+        let manifest = manifest();
+        let remove = |current| remove_unnamed(&RealDisk, dir.path(), current);
+        remove(Some(&manifest)).expect("it can be removed");
         let exists = |name: &str| dir.path().join(name).exists();
-        for name in ["v3/table-00000", "v7/quads", "v07/kept", "other/kept"] {
+        let kept = ["v3/table-00000", "v7/quads", "v07/kept", "other/kept"];
+        for name in kept.iter().chain(&["log-7", "log-07"]) {
             assert!(exists(name), "{name} stays");
         }
-        for name in ["v3/quads", "v8", TEMPORARY_NAME] {
+        for name in ["v3/quads", "v8", TEMPORARY_NAME, "log-3", "log-8"] {
             assert!(!exists(name), "{name} goes");
         }
-        remove_unnamed(dir.path(), None).expect("it can be removed");
-        assert!(!exists("v3") && exists("v07"));
+        remove(None).expect("it can be removed");
+        assert!(!exists("v3") && !exists("log-7") && exists("v07"));
     }
 
     #[test]

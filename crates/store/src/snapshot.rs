@@ -1,20 +1,23 @@
-//! Snapshots: an open version, shared by all who read it.
+//! Snapshots: an open version and the changes made since, shared by all who read it.
 //!
 //! Opening maps the files, verifies their directories and metadata, and reads the small parts
 //! into memory; contents are read from the maps on demand. A snapshot stays valid when a later
-//! version replaces its own, even though files that the later one does not name are unlinked then.
+//! version replaces its own, even though files that the later one does not name are unlinked then. Changes
+//! are told in [`delta`](crate::delta); a snapshot has those up to one commit.
 
 use crate::check::{self, CheckDepth, CheckReport};
-use crate::counting::{self, CountCache, GraphSet, PredicateGraph};
-use crate::dictionary::Dictionary;
+use crate::counting::{CountCache, GraphSet, PredicateGraph};
+use crate::delta::{self, Delta};
+use crate::dictionary::{Dictionary, TermCounts};
 use crate::error::StoreError;
 use crate::extents::Extents;
 use crate::folder::{Folder, Folders, Storage};
 use crate::irregular_predicates::IrregularPredicates;
 use crate::link_sources::LinkSources;
+use crate::log;
 use crate::manifest::{BaseCounts, Manifest};
-use crate::matching::{self, QuadIds, QuadPattern};
-use crate::neighbours::{self, Direction};
+use crate::matching::{QuadIds, QuadPattern};
+use crate::neighbours::Direction;
 use crate::quad_table::QuadTable;
 use crate::section_file::SectionFile;
 use crate::statistics::{StatisticsFile, StoreStatistics};
@@ -23,7 +26,6 @@ use crate::table::Table;
 use crate::version_writer::VersionWriter;
 use basalt_rdf::TermId;
 use std::collections::HashMap;
-use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -171,32 +173,32 @@ pub(crate) fn extents_of(tables: &[&Table]) -> Result<Extents, StoreError> {
 
 /// An immutable view of a store; cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Snapshot(Arc<Version>);
+pub struct Snapshot {
+    version: Arc<Version>,
+    delta: Option<Arc<Delta>>,
+    /// The number of the last commit.
+    commit_number: u64,
+}
 
 impl Snapshot {
-    /// Opens the current version of the store in this folder and verifies it.
+    /// Opens the current version of the store in this folder, with the commits of its log, and verifies it.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         let snapshot = Self::open_unverified(dir)?;
         snapshot.verify()?;
         Ok(snapshot)
     }
 
-    /// Opens the current version of the store in this folder without verifying the contents of its files: for a
-    /// writer, who has it verified while other things go on. A version that is built on it verifies it before it is
-    /// committed.
+    /// Opens the current version of the store in this folder, with the commits of its log, without verifying the
+    /// contents of its files: for a writer, who has it verified while other things go on. A version that is built on
+    /// it verifies it before it is committed.
     pub fn open_unverified(dir: &Path) -> Result<Self, StoreError> {
-        loop {
-            let manifest = Manifest::read(dir)?;
-            let number = manifest.version;
-            match Version::open(Folders::on_disk(dir), manifest) {
-                Ok(version) => return Ok(Self(Arc::new(version))),
-                // A writer may have replaced the version between the two steps.
-                Err(StoreError::Io { source, .. })
-                    if source.kind() == ErrorKind::NotFound
-                        && Manifest::read(dir)?.version > number => {}
-                Err(error) => return Err(error),
-            }
-        }
+        Ok(log::open_newest(dir, None)?.0)
+    }
+
+    /// The newest state of the store in this folder, which this one is a state of, or an earlier version: what
+    /// other processes have committed since is there. It is verified if this one is of the same version and was.
+    pub fn newest_of(&self, dir: &Path) -> Result<Self, StoreError> {
+        Ok(log::open_newest(dir, Some(self))?.0)
     }
 
     /// A store without quads, in memory.
@@ -209,18 +211,69 @@ impl Snapshot {
     /// A version whose files are known to be right.
     pub(crate) fn of(version: Version) -> Self {
         *version.lock_verified() = true;
-        Self(Arc::new(version))
+        Self::of_unverified(version)
+    }
+
+    /// A version whose files may be damaged.
+    pub(crate) fn of_unverified(version: Version) -> Self {
+        Self {
+            commit_number: version.manifest.commits,
+            version: Arc::new(version),
+            delta: None,
+        }
+    }
+
+    /// The same version with these changes.
+    pub(crate) fn with_delta(&self, delta: Delta) -> Self {
+        Self {
+            version: Arc::clone(&self.version),
+            delta: Some(Arc::new(delta)),
+            commit_number: self.commit_number,
+        }
+    }
+
+    /// The number of the last commit of the store that this view has; 0 before the first.
+    pub fn commit_number(&self) -> u64 {
+        self.commit_number
+    }
+
+    /// The same view as the state after the commit with this number.
+    pub fn with_commit_number(&self, commit_number: u64) -> Self {
+        Self {
+            commit_number,
+            ..self.clone()
+        }
+    }
+
+    /// What lists the files of the version.
+    pub(crate) fn manifest(&self) -> &Manifest {
+        &self.version.manifest
+    }
+
+    /// All terms of the version's files.
+    pub(crate) fn version_term_counts(&self) -> TermCounts {
+        self.version.dictionary.visible()
+    }
+
+    /// Whether neither this view nor any other of its open version has changed anything, terms included.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.delta.is_none() && self.term_counts() == self.version_term_counts()
+    }
+
+    /// Whether the files of the version are known to be right; waits for who is verifying them.
+    pub(crate) fn is_verified(&self) -> bool {
+        *self.version.lock_verified()
     }
 
     /// Verifies the checksums of all files, unless that was done or is being done; waits for that.
     pub fn verify(&self) -> Result<(), StoreError> {
-        self.0.verify(OWN_THREAD_BYTES)
+        self.version.verify(OWN_THREAD_BYTES)
     }
 
     /// Begins to verify on one other thread, unless that was done; [`Self::verify`] tells how it ended.
     pub fn begin_to_verify(&self) {
-        if !*self.0.lock_verified() {
-            let version = Arc::clone(&self.0);
+        if !*self.version.lock_verified() {
+            let version = Arc::clone(&self.version);
             std::thread::spawn(move || {
                 // Whoever wants to know asks again, and finds the same damage.
                 let _ = version.verify(u64::MAX);
@@ -230,53 +283,65 @@ impl Snapshot {
 
     /// The open version.
     pub(crate) fn parts(&self) -> &Version {
-        &self.0
+        &self.version
+    }
+
+    /// The changes since.
+    pub(crate) fn delta(&self) -> Option<&Delta> {
+        self.delta.as_deref()
     }
 
     /// The terms.
     pub fn dictionary(&self) -> &Dictionary {
-        &self.0.dictionary
+        match &self.delta {
+            Some(delta) => delta.dictionary(),
+            None => &self.version.dictionary,
+        }
     }
 
-    /// The tables.
+    /// The tables of the version. Their cells tell of clean rows all there is, of dirty rows
+    /// ([`Self::add_dirty_rows`]) neither all nor only what is there.
     pub fn tables(&self) -> &[Table] {
-        &self.0.tables
-    }
-
-    /// The irregular quads.
-    pub fn quad_table(&self) -> &QuadTable {
-        &self.0.quad_table
+        &self.version.tables
     }
 
     /// Table and row of a resource, if it is a row.
     #[inline]
     pub fn row_of(&self, id: TermId) -> Option<(usize, u32)> {
-        self.0.extents.row_of(id)
+        self.version.extents.row_of(id)
     }
 
     /// The extent directory.
     pub fn extents(&self) -> &Extents {
-        &self.0.extents
+        &self.version.extents
     }
 
-    /// What is known of the data.
+    /// What is known of the data of the version; changes since are not counted.
     pub fn statistics(&self) -> &StoreStatistics {
-        &self.0.statistics
+        &self.version.statistics
     }
 
     /// The named graphs with the number of their quads, ascending by id.
     pub fn named_graphs(&self) -> &[(TermId, u64)] {
-        &self.0.named_graphs
+        let of_version = &self.version.named_graphs;
+        match &self.delta {
+            Some(delta) => delta::named_graphs(of_version, delta),
+            None => of_version,
+        }
     }
 
     /// All quads.
     pub fn quad_count(&self) -> u64 {
-        self.0.statistics.quad_count
+        let of_version = self.version.statistics.quad_count;
+        match &self.delta {
+            Some(delta) => delta.quad_count(of_version),
+            None => of_version,
+        }
     }
 
     /// Number of the version; 0 never.
     pub fn version(&self) -> u64 {
-        self.0.manifest.version
+        self.version.manifest.version
     }
 
     /// The number of the version that is current in a store folder, if there is a store.
@@ -290,12 +355,12 @@ impl Snapshot {
 
     /// Whether the version is that of a store in this folder.
     pub fn is_in(&self, dir: &Path) -> bool {
-        self.0.folders.dir() == Some(dir)
+        self.version.folders.dir() == Some(dir)
     }
 
     /// What the store held when it was last written as a whole; loads since then were added to it.
     pub fn base(&self) -> BaseCounts {
-        self.0.manifest.base.unwrap_or(BaseCounts {
+        self.version.manifest.base.unwrap_or(BaseCounts {
             quads: self.quad_count(),
             irregular: self.quad_table().quad_count(),
             tables: self.tables().len(),
@@ -304,20 +369,20 @@ impl Snapshot {
 
     /// The number of loads whose tables the version has.
     pub fn table_layers(&self) -> usize {
-        let mut folders: Vec<u64> = self.0.manifest.tables.iter().map(|t| t.0).collect();
+        let mut folders: Vec<u64> = self.version.manifest.tables.iter().map(|t| t.0).collect();
         folders.sort_unstable();
         folders.dedup();
         folders.len()
     }
 
-    /// Bytes of all files of the version.
+    /// Bytes of all files of the version; changes since are in none of them.
     pub fn file_bytes(&self) -> u64 {
-        self.0.manifest.files.iter().map(|f| f.bytes).sum()
+        self.version.manifest.files.iter().map(|f| f.bytes).sum()
     }
 
     /// What every part of the files takes.
     pub fn storage_report(&self) -> StorageReport {
-        StorageReport::of(&self.0)
+        StorageReport::of(&self.version)
     }
 
     /// Visits every quad that matches, each exactly once, in no particular order.
@@ -326,7 +391,7 @@ impl Snapshot {
         pattern: &QuadPattern,
         visit: &mut dyn FnMut(QuadIds) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        matching::matching(&self.0, pattern, None, visit)
+        delta::matching(&self.version, self.delta(), pattern, None, visit)
     }
 
     /// As [`Self::matching`], but places that have no quads in these graphs are passed over. Quads of other
@@ -337,12 +402,12 @@ impl Snapshot {
         graphs: &GraphSet,
         visit: &mut dyn FnMut(QuadIds) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        matching::matching(&self.0, pattern, Some(graphs), visit)
+        delta::matching(&self.version, self.delta(), pattern, Some(graphs), visit)
     }
 
     /// Quads by predicate and graph, ascending by both; counted at first use.
     pub fn predicate_graphs(&self) -> Result<&[PredicateGraph], StoreError> {
-        counting::predicate_graphs(&self.0)
+        delta::predicate_graphs(&self.version, self.delta())
     }
 
     /// Quads with this object by predicate (this one, or any) and graph, ascending by both.
@@ -351,7 +416,7 @@ impl Snapshot {
         predicate: Option<TermId>,
         object: TermId,
     ) -> Result<Vec<PredicateGraph>, StoreError> {
-        counting::object_graphs(&self.0, predicate, object)
+        delta::object_graphs(&self.version, self.delta(), predicate, object)
     }
 
     /// The objects of a predicate in these graphs with the number of their quads, ascending.
@@ -360,7 +425,7 @@ impl Snapshot {
         predicate: TermId,
         graphs: &GraphSet,
     ) -> Result<Vec<(TermId, u64)>, StoreError> {
-        counting::object_counts(&self.0, predicate, graphs)
+        delta::object_counts(&self.version, self.delta(), predicate, graphs)
     }
 
     /// The number of subjects that have a quad of the predicate (or of any) in these graphs.
@@ -369,7 +434,7 @@ impl Snapshot {
         predicate: Option<TermId>,
         graphs: &GraphSet,
     ) -> Result<u64, StoreError> {
-        counting::distinct_subjects(&self.0, predicate, graphs)
+        delta::distinct_subjects(&self.version, self.delta(), predicate, graphs)
     }
 
     /// Visits the quads of a predicate at many nodes: their subjects (objects, backwards), whose ids
@@ -382,12 +447,19 @@ impl Snapshot {
         nodes: &[u64],
         visit: &mut dyn FnMut(usize, TermId, TermId),
     ) -> Result<(), StoreError> {
-        neighbours::neighbours(&self.0, predicate, direction, nodes, visit)
+        delta::neighbours(
+            &self.version,
+            self.delta(),
+            predicate,
+            direction,
+            nodes,
+            visit,
+        )
     }
 
     /// Verifies the version: that its files are whole, and if `deep` is wanted every checksum
-    /// and every invariant, which reads everything.
+    /// and every invariant, those of the changes included, which reads everything.
     pub fn check(&self, depth: CheckDepth) -> Result<CheckReport, StoreError> {
-        check::check(&self.0, depth)
+        check::check(&self.version, self.delta(), depth)
     }
 }

@@ -1,9 +1,10 @@
 //! Where the bytes of a version are: every file, section, column and predicate.
 //!
 //! Made from directories that are in memory anyway and the first bytes of each segment: some microseconds per
-//! column. Invariant: the sizes of the files add up to [`Snapshot::file_bytes`](crate::Snapshot::file_bytes),
-//! those of sections and frame to their file's, those of columns to the sections `cells` and `inverse-...`.
+//! column. Invariant: the sizes of the files add up to [`Snapshot::file_bytes`](crate::Snapshot::file_bytes) and the
+//! log, those of sections and frame to their file's, those of columns to the sections `cells` and `inverse-...`.
 
+use crate::log;
 use crate::quad_table::PredicateSizes;
 use crate::section_file::SectionFile;
 use crate::snapshot::Version;
@@ -25,6 +26,8 @@ pub struct StorageReport {
     pub dictionary: Vec<FileStorage>,
     /// The file of statistics, dirty rows and links.
     pub statistics: FileStorage,
+    /// The log of commits since the version was made, as it is now.
+    pub log: Option<FileStorage>,
 }
 
 /// A file and its sections.
@@ -87,12 +90,13 @@ impl StorageReport {
                 .map(FileStorage::of)
                 .collect(),
             statistics: FileStorage::of(&version.statistics_file),
+            log: FileStorage::of_log(version),
         }
     }
 
     /// Number of files.
     pub fn file_count(&self) -> usize {
-        self.tables.len() + self.dictionary.len() + 2
+        self.tables.len() + self.dictionary.len() + 2 + usize::from(self.log.is_some())
     }
 
     /// Bytes of the tables.
@@ -105,13 +109,32 @@ impl StorageReport {
         self.dictionary.iter().map(|file| file.bytes).sum()
     }
 
+    /// Bytes of the log.
+    pub fn log_bytes(&self) -> u64 {
+        self.log.as_ref().map_or(0, |log| log.bytes)
+    }
+
     /// Bytes of all files.
     pub fn bytes(&self) -> u64 {
-        self.table_bytes() + self.dictionary_bytes() + self.quad_file.bytes + self.statistics.bytes
+        let quads = self.quad_file.bytes;
+        let others = self.statistics.bytes + self.log_bytes();
+        self.table_bytes() + self.dictionary_bytes() + quads + others
     }
 }
 
 impl FileStorage {
+    /// The log of a version, if it is on disk and has one.
+    fn of_log(version: &Version) -> Option<Self> {
+        let path = log::path_of_log(version.folders.dir()?, version.manifest.version);
+        let bytes = std::fs::metadata(&path).ok()?.len();
+        let records = bytes.saturating_sub(log::HEADER_BYTES as u64);
+        Some(Self {
+            name: path.file_name()?.to_string_lossy().into_owned(),
+            bytes,
+            sections: vec![("records".to_owned(), records)],
+        })
+    }
+
     fn of(file: &SectionFile) -> Self {
         let sections = file.section_sizes();
         Self {

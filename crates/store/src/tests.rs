@@ -2,6 +2,8 @@
 
 mod counts;
 mod damage;
+mod delta;
+mod delta_terms;
 mod directory;
 mod invariants;
 mod large;

@@ -60,7 +60,9 @@ pub struct VersionWriter {
     base: Option<Snapshot>,
     /// Layers of the base's dictionary that this version's layer takes in.
     layers_taken_in: usize,
-    _lock: Option<Arc<StoreLock>>,
+    /// The number of the last commit that is in this version.
+    commits: u64,
+    lock: Option<Arc<StoreLock>>,
     tables: usize,
     dictionary_begun: bool,
     quads: Vec<QuadIds>,
@@ -89,8 +91,10 @@ impl VersionWriter {
         };
         // The writer before may have died between making its manifest current and making that
         // durable; until it is, what the manifest before names is no leftover.
-        manifest::sync_folder(&dir)?;
-        manifest::remove_unnamed(&dir, current.as_ref())?;
+        let disk = &**lock.disk();
+        manifest::sync_folder_on(disk, &dir)?;
+        manifest::remove_unnamed(disk, &dir, current.as_ref())?;
+        let commits = current.as_ref().map_or(0, |manifest| manifest.commits);
         let current = current.map(|manifest| manifest.version);
         let number = current.unwrap_or(0) + 1;
         let path = version_path(&dir, number);
@@ -98,6 +102,7 @@ impl VersionWriter {
         let folder = Folder::of_version(&dir, number);
         Ok(Self {
             registration: Some(registration),
+            commits,
             ..Self::new(folder, number, Some((dir, current)), Some(lock))
         })
     }
@@ -118,7 +123,8 @@ impl VersionWriter {
             dir,
             base: None,
             layers_taken_in: 0,
-            _lock: lock,
+            commits: 0,
+            lock,
             tables: 0,
             dictionary_begun: false,
             quads: Vec::new(),
@@ -136,6 +142,11 @@ impl VersionWriter {
                 "what a version is built on is told first",
             ));
         }
+        if base.has_delta() {
+            return Err(StoreError::invalid(
+                "a version with changes in memory is rewritten and not built on",
+            ));
+        }
         match &self.dir {
             Some((_, current)) if *current != Some(base.version()) => {
                 let what = format!("version {} is not the current one", base.version());
@@ -149,6 +160,12 @@ impl VersionWriter {
         }
         self.base = Some(base.clone());
         Ok(())
+    }
+
+    /// Tells that this version has everything of a state, the newest of the store, the commits of
+    /// the log included, whatever way it is written.
+    pub fn takes_over(&mut self, state: &Snapshot) {
+        self.commits = state.commit_number();
     }
 
     /// Starts the layer of the dictionary of a version that is built on another, once. It begins with
@@ -234,20 +251,28 @@ impl VersionWriter {
         self.write_statistics(old, &quads)?;
         drop(quads);
         let version = Version::open(self.folders(old), self.manifest(base.as_ref()))?;
-        if let (Some((dir, _)), Some(registration)) = (&self.dir, &self.registration) {
+        if let (Some(lock), Some(registration)) = (&self.lock, &self.registration) {
+            let (dir, disk) = (lock.path(), &**lock.disk());
             manifest::sync_folder(&version_path(dir, self.number))?;
-            manifest::sync_folder(dir)?;
-            registration.publish(|| version.manifest.publish(dir))?;
+            manifest::sync_folder_on(disk, dir)?;
+            registration.publish(|| version.manifest.publish(disk, dir))?;
             // From here on the version is current, whatever goes wrong.
             self.unpublished.path = None;
-            manifest::sync_folder(dir)?;
+            manifest::sync_folder_on(disk, dir)?;
             // What cannot be removed now is removed by the next writer.
-            let _ = manifest::remove_unnamed(dir, Some(&version.manifest));
+            let _ = manifest::remove_unnamed(disk, dir, Some(&version.manifest));
         }
         Ok(Snapshot::of(version))
     }
 
     fn manifest(&self, base: Option<&Snapshot>) -> Manifest {
+        Manifest {
+            commits: self.commits,
+            ..self.manifest_of_files(base)
+        }
+    }
+
+    fn manifest_of_files(&self, base: Option<&Snapshot>) -> Manifest {
         let files = self.folder.finished();
         let Some(base) = base else {
             return Manifest::whole(self.number, self.tables, files);

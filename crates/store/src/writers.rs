@@ -7,6 +7,7 @@
 //!
 //! Invariant: an abandoned writer never publishes, and a published version is never abandoned.
 
+use crate::disk::RealDisk;
 use crate::error::StoreError;
 use crate::manifest::{self, Manifest};
 use std::collections::BTreeMap;
@@ -100,7 +101,7 @@ pub fn abandon(dir: &Path) -> Result<Abandoned, StoreError> {
             Err(error) => return Err(error),
         };
         let mut attempts = 1;
-        while let Err(error) = manifest::remove_unnamed(dir, current.as_ref()) {
+        while let Err(error) = manifest::remove_unnamed(&RealDisk, dir, current.as_ref()) {
             if attempts == REMOVALS_MAX {
                 return Err(error);
             }

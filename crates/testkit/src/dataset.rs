@@ -3,7 +3,8 @@
 //! Invariant: a [`Dataset`] holds every quad once, in the order of first appearance, so that a
 //! failing seed always prints the same data. Cost: linear in the quads, everything cloned.
 
-use oxrdf::{Literal, Quad, Term, Triple};
+use oxigraph::io::{RdfFormat, RdfParser};
+use oxrdf::{GraphName, Literal, Quad, Term, Triple};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
@@ -28,6 +29,34 @@ impl Dataset {
     /// The distinct quads in order of first appearance.
     pub fn quads(&self) -> &[Quad] {
         &self.quads
+    }
+
+    /// The quads of a text in N-Quads; the error says what is wrong with it.
+    pub fn from_nquads(text: &str) -> Result<Self, String> {
+        let quads = RdfParser::from_format(RdfFormat::NQuads).for_slice(text.as_bytes());
+        let quads: Result<Vec<Quad>, _> = quads.collect();
+        Ok(Self::from_quads(quads.map_err(|error| error.to_string())?))
+    }
+
+    /// The set as solutions with the columns `s p o g`, to be compared with another; the default graph is unbound.
+    pub fn to_solutions(&self) -> Answer {
+        let row = |quad: &Quad| {
+            let graph = match quad.graph_name.clone() {
+                GraphName::DefaultGraph => None,
+                GraphName::NamedNode(node) => Some(node.into()),
+                GraphName::BlankNode(node) => Some(node.into()),
+            };
+            vec![
+                Some(quad.subject.clone().into()),
+                Some(quad.predicate.clone().into()),
+                Some(quad.object.clone()),
+                graph,
+            ]
+        };
+        Answer::Solutions {
+            variables: ["s", "p", "o", "g"].map(str::to_owned).to_vec(),
+            rows: self.quads.iter().map(row).collect(),
+        }
     }
 
     /// The whole set as N-Quads text, one quad a line.

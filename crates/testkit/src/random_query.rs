@@ -17,6 +17,7 @@ mod group;
 mod path;
 mod scope;
 mod star;
+pub mod update;
 
 use crate::choices::Choices;
 use crate::query_tree::{Sort, Tree};

@@ -2,7 +2,7 @@
 //!
 //! The suites are not part of the project; [`suite_folder`] finds them by environment variable or beside
 //! the workspace, and says nothing where they are absent, so that a test can report that it was skipped.
-//! Entries of other kinds (update, protocol) are left out. IRIs of files are `file:` IRIs of
+//! Entries of other kinds (protocol) are left out; those of updates are read by [`w3c_update`](crate::w3c_update). IRIs of files are `file:` IRIs of
 //! their real place, which is also the base of queries.
 
 use crate::dataset::{Answer, Dataset};
@@ -13,11 +13,11 @@ use oxigraph::sparql::results::{
 use oxrdf::{GraphName, NamedNode, Quad, Term, Triple};
 use std::path::{Path, PathBuf};
 
-const MF: &str = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#";
+pub(crate) const MF: &str = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#";
 const QT: &str = "http://www.w3.org/2001/sw/DataAccess/tests/test-query#";
 const RS: &str = "http://www.w3.org/2001/sw/DataAccess/tests/result-set#";
-const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
-const RDFS: &str = "http://www.w3.org/2000/01/rdf-schema#";
+pub(crate) const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
+pub(crate) const RDFS: &str = "http://www.w3.org/2000/01/rdf-schema#";
 
 /// Folders of SPARQL 1.0 with evaluation tests.
 pub const SPARQL_1_0: &[&str] = &[
@@ -70,9 +70,9 @@ pub const SPARQL_1_1: &[&str] = &[
 #[error("cannot read {path}: {what}")]
 pub struct SuiteError {
     /// The file.
-    path: String,
+    pub(crate) path: String,
     /// What is wrong with it.
-    what: String,
+    pub(crate) what: String,
 }
 
 /// One query-evaluation entry of a manifest.
@@ -346,11 +346,11 @@ fn answer_of_graph(triples: Vec<Triple>) -> Answer {
 }
 
 /// A graph with the look-ups that manifests need.
-struct Triples(Vec<Triple>);
+pub(crate) struct Triples(pub(crate) Vec<Triple>);
 
 impl Triples {
     /// The entries that a manifest lists.
-    fn entries(&self) -> Vec<Term> {
+    pub(crate) fn entries(&self) -> Vec<Term> {
         let is_list = |t: &&Triple| t.predicate.as_str() == format!("{MF}entries");
         let mut entries = Vec::new();
         let mut rest = self.0.iter().find(is_list).map(|t| t.object.clone());
@@ -362,7 +362,7 @@ impl Triples {
         entries
     }
 
-    fn objects(&self, subject: &Term, predicate: &str) -> Vec<Term> {
+    pub(crate) fn objects(&self, subject: &Term, predicate: &str) -> Vec<Term> {
         let of_subject = |t: &&Triple| Term::from(t.subject.clone()) == *subject;
         let found = self.0.iter().filter(of_subject);
         found
@@ -371,7 +371,7 @@ impl Triples {
             .collect()
     }
 
-    fn object(&self, subject: &Term, predicate: &str) -> Option<Term> {
+    pub(crate) fn object(&self, subject: &Term, predicate: &str) -> Option<Term> {
         self.objects(subject, predicate).into_iter().next()
     }
 
@@ -385,12 +385,12 @@ impl Triples {
     }
 }
 
-fn name_of(entry: &Term) -> String {
+pub(crate) fn name_of(entry: &Term) -> String {
     let iri = literal_text(entry);
     iri.rsplit('#').next().unwrap_or(iri).to_owned()
 }
 
-fn literal_text(term: &Term) -> &str {
+pub(crate) fn literal_text(term: &Term) -> &str {
     match term {
         Term::Literal(literal) => literal.value(),
         Term::NamedNode(iri) => iri.as_str(),
@@ -398,19 +398,19 @@ fn literal_text(term: &Term) -> &str {
     }
 }
 
-fn iri_of(term: &Term) -> Option<NamedNode> {
+pub(crate) fn iri_of(term: &Term) -> Option<NamedNode> {
     match term {
         Term::NamedNode(iri) => Some(iri.clone()),
         _ => None,
     }
 }
 
-fn file_of(term: &Term) -> Option<PathBuf> {
+pub(crate) fn file_of(term: &Term) -> Option<PathBuf> {
     let iri = iri_of(term)?;
     Some(PathBuf::from(iri.as_str().strip_prefix("file://")?))
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, SuiteError> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, SuiteError> {
     std::fs::read(path).map_err(|error| SuiteError {
         path: path.display().to_string(),
         what: error.to_string(),
@@ -418,7 +418,7 @@ fn read(path: &Path) -> Result<Vec<u8>, SuiteError> {
 }
 
 /// Reads a file of any RDF syntax, with its own place as base.
-fn read_graph(path: &Path) -> Result<Vec<Triple>, SuiteError> {
+pub(crate) fn read_graph(path: &Path) -> Result<Vec<Triple>, SuiteError> {
     let wrong = |what: String| SuiteError {
         path: path.display().to_string(),
         what,

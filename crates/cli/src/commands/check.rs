@@ -34,13 +34,17 @@ impl Check {
         };
         let report = Database::open(&self.location)?.check(depth)?;
         write_stdout(&format!(
-            "no problem found: {} files, {}; {} tables, {} rows, {} quads in cells, {} irregular quads\n",
+            "no problem found: {} files, {}; {} tables, {} rows, {} quads in cells, {} irregular quads{}\n",
             report.files,
             show_bytes(report.bytes),
             report.tables,
             show_count(report.rows),
             show_count(report.quads_in_cells),
-            show_count(report.irregular_quads)
+            show_count(report.irregular_quads),
+            match report.commits_in_log {
+                0 => String::new(),
+                commits => format!("; {} commits in the log", show_count(commits as u64)),
+            }
         ))
     }
 }

@@ -11,6 +11,7 @@ mod query;
 mod schema;
 mod serve;
 mod stats;
+mod update;
 
 use crate::error::CliError;
 use clap::{Parser, Subcommand};
@@ -37,6 +38,7 @@ enum Command {
     Load(load::Load),
     Serve(serve::Serve),
     Query(Box<query::QueryCommand>),
+    Update(Box<update::Update>),
     Explain(Box<query::Explain>),
     Schema(schema::Schema),
     #[command(subcommand)]
@@ -56,6 +58,7 @@ pub fn run(arguments: Arguments) -> Result<(), CliError> {
         Command::Load(command) => command.run(),
         Command::Serve(command) => command.run(),
         Command::Query(command) => command.run(),
+        Command::Update(command) => command.run(),
         Command::Explain(command) => command.run(),
         Command::Schema(command) => command.run(),
         Command::Stats(command) => command.run(),

@@ -169,7 +169,11 @@ impl Source {
             (false, entries) => ServicePolicy::from_entries(entries).map_err(CliError::Other)?,
         };
         check_temp(self.temp.as_deref())?;
-        let text = query_text(self.query, self.query_file.as_deref())?;
+        let text = request_text(
+            self.query,
+            self.query_file.as_deref(),
+            "read the query from standard input",
+        )?;
         let database = match &self.location {
             Some(location) => Database::open(location)?,
             None => load_in_memory(&self.data, None, None)?,
@@ -193,7 +197,12 @@ impl Source {
     }
 }
 
-fn query_text(text: Option<String>, file: Option<&Path>) -> Result<String, CliError> {
+/// The text of a query or an update: as given, of a file, or of standard input, where `op` tells what failed.
+pub fn request_text(
+    text: Option<String>,
+    file: Option<&Path>,
+    op: &'static str,
+) -> Result<String, CliError> {
     match (text, file) {
         (Some(text), _) => Ok(text),
         (None, Some(path)) if path.as_os_str() != "-" => {
@@ -202,10 +211,7 @@ fn query_text(text: Option<String>, file: Option<&Path>) -> Result<String, CliEr
         _ => {
             let mut text = String::new();
             let read = std::io::stdin().read_to_string(&mut text);
-            read.map_err(|source| CliError::Stream {
-                op: "read the query from standard input",
-                source,
-            })?;
+            read.map_err(|source| CliError::Stream { op, source })?;
             Ok(text)
         }
     }

@@ -7,14 +7,15 @@ use crate::values::{bytes, check_temp, duration};
 use basalt_engine::{Database, ServicePolicy};
 use basalt_server::{ServerOptions, serve};
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Answer SPARQL queries over HTTP, until interrupted
+/// Answer SPARQL queries and updates over HTTP, until interrupted
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  basalt serve --location store --cors\n  \
-    curl 'http://127.0.0.1:7420/query' --data-urlencode 'query=SELECT * { ?s ?p ?o } LIMIT 3'")]
+    curl 'http://127.0.0.1:7420/query' --data-urlencode 'query=SELECT * { ?s ?p ?o } LIMIT 3'\n  \
+    curl 'http://127.0.0.1:7420/update' --data-urlencode 'update=INSERT DATA { <http://e/a> <http://e/p> 1 }'")]
 pub struct Serve {
     /// Folder of the store; a new folder is an empty store, no location is an empty store in memory
     #[arg(
@@ -62,7 +63,27 @@ pub struct Endpoint {
     /// Threads of one query [default: one per core]
     #[arg(long, env = "BASALT_THREADS", value_name = "N", hide_env_values = true)]
     threads: Option<usize>,
-    /// Endpoint that SERVICE may ask, the start of such IRIs with `*`, or `all`; repeatable [default: none]
+    /// Refuse every write
+    #[arg(long, env = "BASALT_READ_ONLY", hide_env_values = true)]
+    read_only: bool,
+    /// File with a token that writes must show as `Authorization: Bearer TOKEN` [default: everybody may write]
+    #[arg(
+        long,
+        env = "BASALT_TOKEN_FILE",
+        value_name = "FILE",
+        hide_env_values = true
+    )]
+    token_file: Option<PathBuf>,
+    /// Folder from which LOAD may read files (`file:` IRIs); repeatable [default: none]
+    #[arg(
+        long,
+        env = "BASALT_LOAD_FOLDER",
+        value_name = "DIR",
+        hide_env_values = true
+    )]
+    load_folder: Vec<PathBuf>,
+    /// Endpoint or document that SERVICE and LOAD may ask, the start of such IRIs with `*`, or `all`; repeatable
+    /// [default: none]
     #[arg(
         long,
         env = "BASALT_ALLOW_SERVICE",
@@ -103,12 +124,26 @@ impl Endpoint {
             union_default_graph: self.union_default_graph,
             services: services.map_err(CliError::Other)?,
             service_timeout: self.service_timeout,
+            load_folders: self.load_folder,
+            read_only: self.read_only,
+            token: self.token_file.as_deref().map(read_token).transpose()?,
         };
         let mut ready = |address| {
             message(&format!(
-                "listening on http://{address}/ (SPARQL at /query)"
+                "listening on http://{address}/ (SPARQL at /query and /update)"
             ))
         };
         Ok(serve(Arc::new(database), options, &mut ready)?)
     }
+}
+
+/// The token in a file, without the blanks around it.
+fn read_token(path: &Path) -> Result<String, CliError> {
+    let text = std::fs::read_to_string(path).map_err(CliError::file("read", path))?;
+    let token = text.trim();
+    if token.is_empty() || token.contains(char::is_whitespace) {
+        let text = format!("'{}' does not hold one token", path.display());
+        return Err(CliError::Other(text));
+    }
+    Ok(token.to_owned())
 }

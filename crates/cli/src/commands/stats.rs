@@ -78,6 +78,7 @@ fn to_text(report: &StorageReport) -> String {
         ("irregular quads", store.quad_file.bytes),
         ("dictionary", store.dictionary_bytes()),
         ("statistics", store.statistics.bytes),
+        ("log", store.log_bytes()),
         ("total", store.bytes()),
     ] {
         let share = bytes as f64 * 100.0 / store.bytes().max(1) as f64;
@@ -92,7 +93,8 @@ fn to_text(report: &StorageReport) -> String {
         out.push_str(&table_text(report, table));
     }
     out.push_str(&quads_text(report));
-    for file in store.dictionary.iter().chain([&store.statistics]) {
+    let files = store.dictionary.iter().chain([&store.statistics]);
+    for file in files.chain(&store.log) {
         out.push_str(&format!(
             "\n{}: {} bytes\n",
             file.name,

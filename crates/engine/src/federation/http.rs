@@ -20,7 +20,7 @@ use ureq::{Agent, Body};
 /// Time of one request where nothing else is said.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// Redirects followed for one request.
-const REDIRECTS_MAX: usize = 4;
+pub(super) const REDIRECTS_MAX: usize = 4;
 /// Characters of an answer that are quoted where it is no result.
 const QUOTED_CHARS: usize = 200;
 
@@ -73,15 +73,7 @@ impl HttpServices {
         query: &str,
         left: Duration,
     ) -> Result<Response<Body>, ServiceError> {
-        let agent = self.agent.get_or_init(|| {
-            let user_agent = concat!("basalt/", env!("CARGO_PKG_VERSION"));
-            let config = Agent::config_builder()
-                .http_status_as_error(false)
-                .max_redirects(0)
-                .user_agent(user_agent)
-                .build();
-            config.new_agent()
-        });
+        let agent = self.agent.get_or_init(new_agent);
         // A fragment is for the asker, not for the server.
         let url = place.split('#').next().unwrap_or(place);
         let sent = agent
@@ -138,8 +130,19 @@ impl ServiceClient for HttpServices {
     }
 }
 
+/// A client that leaves statuses and redirects to the caller.
+pub(super) fn new_agent() -> Agent {
+    let user_agent = concat!("basalt/", env!("CARGO_PKG_VERSION"));
+    let config = Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .user_agent(user_agent)
+        .build();
+    config.new_agent()
+}
+
 /// Where a redirect leads: an absolute IRI, or a path on the same host.
-fn redirected(place: &str, response: &Response<Body>) -> Result<String, ServiceError> {
+pub(super) fn redirected(place: &str, response: &Response<Body>) -> Result<String, ServiceError> {
     let location = response.headers().get(header::LOCATION);
     let location = location.and_then(|value| value.to_str().ok()).unwrap_or("");
     if location.contains("://") {
@@ -159,7 +162,7 @@ fn redirected(place: &str, response: &Response<Body>) -> Result<String, ServiceE
 }
 
 /// What the client says went wrong, in the words of this project.
-fn failure_text(error: &ureq::Error) -> String {
+pub(super) fn failure_text(error: &ureq::Error) -> String {
     match error {
         ureq::Error::Timeout(_) => "no answer within its time limit".to_owned(),
         ureq::Error::HostNotFound => "its host is not known".to_owned(),
@@ -169,7 +172,7 @@ fn failure_text(error: &ureq::Error) -> String {
 }
 
 /// The start of a body that is no result, for a message.
-fn quoted(body: &mut impl Read) -> String {
+pub(super) fn quoted(body: &mut impl Read) -> String {
     let mut bytes = Vec::new();
     // What cannot be read is not quoted.
     let _ = body.take(4 * QUOTED_CHARS as u64).read_to_end(&mut bytes);

@@ -1,6 +1,8 @@
 //! One query, one dataset, one configuration: what Basalt says against what the standard says, and the
 //! golden script of a case that failed, after it has been made as small as it gets.
 
+#![allow(dead_code, reason = "each test program uses its own part")]
+
 use crate::support::{Configuration, Loaded, ask, load, query_options};
 use basalt_engine::{Layout, QueryOptions};
 use basalt_testkit::expectation::{Expectation, expectation};

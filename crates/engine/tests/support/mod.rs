@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test program uses its own part")]
 
+mod changes;
+
+use self::changes::Changed;
 use basalt_engine::{
     Addition, Answer, Database, ForceJoin, GraphFormat, Input, Layout, LoadOptions, NoProgress,
     QueryOptions,
@@ -27,6 +30,8 @@ pub struct Configuration {
     pub rule_off: Option<&'static str>,
     /// The number of loads, each of which adds a layer to the store.
     pub loads: usize,
+    /// Whether a part of the data comes as changes of what was loaded, and quads that were loaded go.
+    pub is_changed: bool,
 }
 
 impl Default for Configuration {
@@ -39,6 +44,7 @@ impl Default for Configuration {
             is_reopened: false,
             rule_off: None,
             loads: 1,
+            is_changed: false,
         }
     }
 }
@@ -72,6 +78,7 @@ pub fn matrix() -> Vec<Configuration> {
                 rule_off: None,
                 // Every layout is met.
                 loads: if number % 3 == 1 { 3 } else { 1 },
+                is_changed: number % 3 == 2 || number % 6 == 1,
             });
         }
     }
@@ -85,7 +92,19 @@ pub fn matrix() -> Vec<Configuration> {
 /// A database and the folder that it lives in, if any.
 pub struct Loaded {
     pub database: Database,
-    _folder: Option<TempDir>,
+    folder: Option<TempDir>,
+}
+
+impl Loaded {
+    /// Closes the store and opens it again, if it is on disk.
+    pub fn reopen(&mut self) {
+        if let Some(folder) = &self.folder {
+            // The store has one writer at a time, so it is let go first.
+            self.database = Database::in_memory();
+            let path = folder.path().join("store");
+            self.database = Database::open(&path).expect("the store opens again");
+        }
+    }
 }
 
 /// Loads a dataset the way a configuration wants it.
@@ -95,6 +114,19 @@ pub fn load(dataset: &Dataset, configuration: &Configuration) -> Loaded {
 
 /// Loads N-Quads text the way a configuration wants it.
 pub fn load_nquads(text: String, configuration: &Configuration) -> Loaded {
+    if !configuration.is_changed {
+        return load_pieces(text, configuration);
+    }
+    let changed = Changed::new(&text);
+    let loaded = load_pieces(changed.loaded.clone(), configuration);
+    let snapshot = changed.apply(loaded.database.snapshot());
+    Loaded {
+        database: Database::of_snapshot(snapshot),
+        ..loaded
+    }
+}
+
+fn load_pieces(text: String, configuration: &Configuration) -> Loaded {
     let pieces = pieces(text, configuration.loads);
     let load_into = |database: &Database| {
         for piece in &pieces {
@@ -114,7 +146,7 @@ pub fn load_nquads(text: String, configuration: &Configuration) -> Loaded {
         load_into(&database);
         return Loaded {
             database,
-            _folder: None,
+            folder: None,
         };
     }
     let folder = TempDir::new().expect("a temporary folder");
@@ -125,7 +157,7 @@ pub fn load_nquads(text: String, configuration: &Configuration) -> Loaded {
     let database = Database::open(&path).expect("the store opens again");
     Loaded {
         database,
-        _folder: Some(folder),
+        folder: Some(folder),
     }
 }
 

@@ -92,7 +92,7 @@ impl RowQuads {
         let subjects = column(self.subject);
         for (origin, &subject) in subjects.iter().enumerate().take(rows) {
             match snapshot.row_of(TermId(subject)) {
-                Some((table_idx, row)) if !snapshot.tables()[table_idx].is_dirty(row) => {
+                Some((table_idx, row)) if !snapshot.is_dirty(table_idx, row) => {
                     let known = by_table.iter().position(|(idx, _)| *idx == table_idx);
                     let place = known.unwrap_or_else(|| {
                         by_table.push((table_idx, Candidates::default()));

@@ -33,10 +33,9 @@ impl Label {
 
     /// The quads with these links, wherever they are: what reading them all costs.
     pub fn quad_count(&self, cx: &Context) -> u64 {
-        let statistics = cx.snapshot().statistics();
         match self {
-            Self::Link(id) => statistics.predicate(*id).map_or(0, |total| total.quads()),
-            Self::Except(_) => statistics.quad_count,
+            Self::Link(id) => cx.snapshot().predicate_quads(*id),
+            Self::Except(_) => cx.snapshot().quad_count(),
         }
     }
 }

@@ -230,14 +230,12 @@ pub fn collect_slots(expr: &Expr, out: &mut Vec<Slot>) -> bool {
 }
 
 fn dirty_rows(snapshot: &Snapshot, patterns: &[CompiledPattern]) -> Vec<RoaringBitmap> {
-    let tables = snapshot.tables().iter();
+    let tables = 0..snapshot.tables().len();
     tables
-        .map(|table| {
+        .map(|table_idx| {
             let mut union = RoaringBitmap::new();
             for pattern in patterns {
-                if let Some(rows) = table.dirty_rows(pattern.predicate) {
-                    union |= rows;
-                }
+                snapshot.add_dirty_rows(table_idx, pattern.predicate, &mut union);
             }
             union
         })

@@ -1,4 +1,4 @@
-//! The general way: one subject at a time, cells and irregular quads together.
+//! The general way: one subject at a time, cells, irregular quads and changes together.
 //!
 //! For each pattern the pairs (object, graph) of the subject are collected, then joined by
 //! backtracking in pattern order under the shared graph and shared slots. It is right for any
@@ -121,18 +121,7 @@ impl<'a> GeneralPass<'a> {
         let predicate = self.star.patterns[pattern_idx].predicate;
         let values = &mut self.values[pattern_idx];
         values.clear();
-        if let Some((table_idx, row)) = self.snapshot.row_of(subject) {
-            let table = &self.snapshot.tables()[table_idx];
-            if let Some(cells) = table.cells(predicate) {
-                let (mut counts, mut objects) = (Vec::new(), Vec::new());
-                cells.gather_lists(&[row], &mut counts, &mut objects);
-                let home = table.graph(row);
-                values.extend(objects.iter().map(|&object| (TermId(object), home)));
-            }
-        }
-        self.snapshot
-            .quad_table()
-            .by_subject(predicate, subject, values)?;
+        self.snapshot.objects_of(predicate, subject, values)?;
         let star = self.star;
         values.retain(|(_, g)| graph.map_or_else(|| star.graph_may_match(*g), |graph| graph == *g));
         if matches!(star.graphs, CompiledGraphs::Merge(_)) {

@@ -172,7 +172,7 @@ fn row_morsels(star: &CompiledStar, snapshot: &Snapshot) -> Result<Vec<Morsel>, 
                 segment_idx,
             }));
         }
-        let dirty = dirty_candidates(star, table, &star.dirty[table_idx]);
+        let dirty = dirty_candidates(star, table_idx, snapshot);
         general.extend(dirty.iter().map(|row| table.subject(row)));
     }
     general.extend(subjects_outside_tables(star, snapshot)?);
@@ -224,17 +224,17 @@ fn segment_may_match(star: &CompiledStar, table: &Table, segment_idx: usize) -> 
 }
 
 /// The dirty rows that can match: without a column for a required predicate, a row must be dirty for it.
-fn dirty_candidates(star: &CompiledStar, table: &Table, dirty: &RoaringBitmap) -> RoaringBitmap {
+fn dirty_candidates(star: &CompiledStar, table_idx: usize, snapshot: &Snapshot) -> RoaringBitmap {
+    let (table, dirty) = (&snapshot.tables()[table_idx], &star.dirty[table_idx]);
     if dirty.is_empty() {
         return RoaringBitmap::new();
     }
     let mut candidates = dirty.clone();
     for pattern in star.patterns.iter().filter(|pattern| !pattern.optional) {
         if table.cells(pattern.predicate).is_none() {
-            match table.dirty_rows(pattern.predicate) {
-                Some(rows) => candidates &= rows,
-                None => return RoaringBitmap::new(),
-            }
+            let mut rows = RoaringBitmap::new();
+            snapshot.add_dirty_rows(table_idx, pattern.predicate, &mut rows);
+            candidates &= rows;
         }
     }
     candidates
@@ -269,5 +269,10 @@ fn subjects_outside_tables(
         ControlFlow::Continue(())
     };
     snapshot.quad_table().scan(rarest.predicate, &mut visit)?;
+    if snapshot.changed_quads(rarest.predicate) > 0 {
+        // Added quads come after the others, of the same subjects too.
+        subjects.sort_unstable();
+        subjects.dedup();
+    }
     Ok(subjects)
 }

@@ -41,6 +41,8 @@ pub enum RewriteReason {
     Irregular(f64),
     /// The new quads do not fit in memory.
     Memory,
+    /// There were changes in memory, which a layer cannot stand on.
+    Changes,
 }
 
 impl fmt::Display for RewriteReason {
@@ -53,6 +55,7 @@ impl fmt::Display for RewriteReason {
                 write!(f, "its dictionary had {layers} layers")
             }
             Self::Memory => write!(f, "the new data does not fit in memory"),
+            Self::Changes => write!(f, "it had changes since it was written"),
             Self::Irregular(share) => {
                 write!(f, "{:.0} % of its quads were irregular", share * 100.0)
             }
@@ -79,6 +82,8 @@ pub(crate) struct Facts {
     pub(crate) new_quads: u64,
     /// Whether the load fits in memory; a layer is made there.
     pub(crate) fits: bool,
+    /// Whether the store has changes that are in none of its files.
+    pub(crate) has_changes: bool,
 }
 
 impl Facts {
@@ -94,6 +99,7 @@ impl Facts {
             dictionary_layers: old.dictionary().layer_terms().len(),
             new_quads,
             fits,
+            has_changes: old.has_delta(),
         }
     }
 }
@@ -110,6 +116,7 @@ pub(crate) enum Decision {
 /// Decides what a load into a store that has data does.
 pub(crate) fn decide(addition: Addition, facts: &Facts) -> Decision {
     let reason = match addition {
+        Addition::Layer | Addition::Decide if facts.has_changes => Some(RewriteReason::Changes),
         Addition::Layer | Addition::Decide if !facts.fits => Some(RewriteReason::Memory),
         Addition::Layer => None,
         Addition::Rewrite => Some(RewriteReason::Asked),
@@ -175,6 +182,7 @@ mod tests {
         dictionary_layers: 3,
         new_quads: 1_000_000,
         fits: true,
+        has_changes: false,
     };
 
     #[test]

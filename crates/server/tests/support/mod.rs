@@ -45,10 +45,13 @@ pub fn start(data: &str, options: ServerOptions) -> RunningServer {
 
 /// Opens a connection and sends a request.
 pub fn send(server: &RunningServer, request: &str) -> TcpStream {
+    send_bytes(server, request.as_bytes())
+}
+
+/// As [`send`], of a request that is not all text.
+pub fn send_bytes(server: &RunningServer, request: &[u8]) -> TcpStream {
     let mut stream = TcpStream::connect(server.address()).expect("the server listens");
-    stream
-        .write_all(request.as_bytes())
-        .expect("the request is sent");
+    stream.write_all(request).expect("the request is sent");
     stream
 }
 
@@ -82,7 +85,8 @@ pub fn escape(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
-fn parse(bytes: &[u8]) -> Answer {
+/// Takes an answer apart.
+pub fn parse(bytes: &[u8]) -> Answer {
     let text = String::from_utf8(bytes.to_vec()).expect("the answer is UTF-8");
     let (head, rest) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
     let head = head.to_ascii_lowercase();

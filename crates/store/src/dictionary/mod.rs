@@ -7,17 +7,20 @@
 //!
 //! Resources (IRIs and blank nodes) and literals are two halves with dense ordinals from 0; inline
 //! ids need neither. Each half is a file, or several: a load into a store that has data adds a layer
-//! (see `layers`). Invariants: every term pushed is found with exactly its id and decodes byte
+//! (see `layers`), and terms that were added since are in memory (see `added_terms`), seen by snapshots
+//! that are not older. Invariants: every term pushed is found with exactly its id and decodes byte
 //! for byte; a term that was not pushed is not found. Damaged bytes give
 //! [`StoreError::Corrupt`] or, where only a deep check could tell, a text that is not there.
 //!
 //! Cost: decoding a literal or an IRI some 100–200 ns when the page is in memory; finding costs one
 //! index slot and one decoding.
 
+mod added_terms;
 mod front_coding;
 mod layers;
 mod literal_group;
 mod literals;
+mod new_terms;
 mod resources;
 #[cfg(test)]
 mod tests;
@@ -28,6 +31,7 @@ use std::sync::{Arc, OnceLock};
 
 use roaring::RoaringTreemap;
 
+use self::added_terms::AddedTerms;
 use self::layers::Layers;
 use self::literals::Literals;
 use self::resources::Resources;
@@ -38,6 +42,7 @@ use basalt_rdf::term_id::tag;
 use basalt_rdf::{LiteralKind, LiteralView, Qualifiers, TermBuf, TermId, TermView, inline};
 
 pub use literals::LiteralWriter;
+pub use new_terms::{NewLiteral, NewResource, NewTerms, TermCounts};
 pub use resources::ResourceWriter;
 
 /// The files of a layer.
@@ -54,6 +59,10 @@ pub struct Dictionary {
     qualifiers: Arc<Qualifiers>,
     /// The ordinals of the blank nodes of all layers, when asked for and not those of a single layer.
     blanks: Arc<OnceLock<RoaringTreemap>>,
+    /// Terms that were added since, with ordinals after those of all layers.
+    added: Arc<AddedTerms>,
+    /// Terms from these counts on are decoded but not found: a query finds a term always or never.
+    visible: TermCounts,
 }
 
 impl Dictionary {
@@ -85,10 +94,12 @@ impl Dictionary {
             qualifiers = codes;
         }
         Ok(Self {
+            visible: TermCounts::of(resources.count(), literals.count(), &qualifiers),
             resources: Arc::new(resources),
             literals: Arc::new(literals),
             qualifiers: Arc::new(qualifiers),
             blanks: Arc::default(),
+            added: Arc::default(),
         })
     }
 
@@ -102,7 +113,7 @@ impl Dictionary {
         }
     }
 
-    /// The ordinals of many IRIs, in their order. Each layer is asked in the order of its index, so that
+    /// The ordinals of many IRIs of the layers, in their order. Each layer is asked in the order of its index, so that
     /// finding takes a few cache misses for each IRI fewer than one by one.
     pub fn find_iris(&self, iris: &[&str]) -> Vec<Option<u64>> {
         let hashes = iris.iter().map(|iri| resources::hash_iri(iri));
@@ -119,7 +130,7 @@ impl Dictionary {
         found
     }
 
-    /// As [`Self::find_iris`], the ordinals of dictionary literals with these tags, codes of datatype or
+    /// As [`Self::find_iris`], the ordinals of dictionary literals of the layers with these tags, codes of datatype or
     /// language, and lexical forms.
     pub fn find_dictionary_literals(&self, literals: &[(u8, u16, &str)]) -> Vec<Option<u64>> {
         let keys = literals.iter().map(|&(id_tag, qualifier, lexical)| {
@@ -145,10 +156,11 @@ impl Dictionary {
     fn find_iri(&self, iri: &str) -> Option<TermId> {
         let hash = resources::hash_iri(iri);
         let mut layers = self.resources.youngest_first();
-        layers.find_map(|(first, layer)| {
+        let found = layers.find_map(|(first, layer)| {
             let ordinal = layer.find_iri(hash, iri)?;
             Some(TermId::resource(first + ordinal))
-        })
+        });
+        found.or_else(|| self.visible_iri(iri))
     }
 
     /// A blank node by the label that decoding gives it.
@@ -174,14 +186,15 @@ impl Dictionary {
         let kind = literal_group::kind_word(id_tag, qualifier);
         let hash = literal_group::hash_literal(kind, lexical.as_bytes());
         let mut layers = self.literals.youngest_first();
-        layers.find_map(|(first, layer)| {
+        let found = layers.find_map(|(first, layer)| {
             let ordinal = layer.find(hash, kind, lexical)?;
             Some(literals::literal_id(id_tag, qualifier, first + ordinal))
-        })
+        });
+        found.or_else(|| self.visible_literal(id_tag, qualifier, lexical))
     }
 
     fn find_literal(&self, literal: LiteralView<'_>) -> Option<TermId> {
-        if let Some(id) = inline::encode(literal, &mut &*self.qualifiers) {
+        if let Some(id) = inline::encode(literal, &mut self.visible_codes()) {
             return Some(id);
         }
         let (id_tag, qualifier) = match literal.kind {
@@ -257,15 +270,23 @@ impl Dictionary {
     /// Appends the text of an id: an IRI, the label of a blank node, or a lexical form.
     pub fn lexical_into(&self, id: TermId, out: &mut Vec<u8>) -> Result<(), StoreError> {
         if id.is_dictionary_literal() {
+            if let Some(literal) = self.added_literal(id.literal_ordinal()) {
+                out.extend_from_slice(literal.lexical.as_bytes());
+                return Ok(());
+            }
             let (layer, ordinal) = self.literals.locate(id.literal_ordinal());
             return layer.lexical_into(ordinal, out);
         }
         if let Some(ordinal) = id.resource_ordinal() {
-            let (layer, local) = self.resources.locate(ordinal);
-            if layer.is_blank(local) {
+            if self.is_blank(id) {
                 out.extend_from_slice(format!("b{ordinal}").as_bytes());
                 return Ok(());
             }
+            if let Some(iri) = self.added_iri(ordinal) {
+                out.extend_from_slice(iri.as_bytes());
+                return Ok(());
+            }
+            let (layer, local) = self.resources.locate(ordinal);
             return layer.iri_into(local, out);
         }
         let mut text = String::new();
@@ -285,7 +306,7 @@ impl Dictionary {
         codes: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), StoreError> {
-        if id.is_dictionary_literal() {
+        if id.is_dictionary_literal() && id.literal_ordinal() < self.literals.count() {
             let (layer, ordinal) = self.literals.locate(id.literal_ordinal());
             return layer.start_into(ordinal, codes, out);
         }
@@ -296,12 +317,17 @@ impl Dictionary {
     #[inline]
     pub fn is_blank(&self, id: TermId) -> bool {
         id.resource_ordinal().is_some_and(|ordinal| {
-            let (layer, local) = self.resources.locate(ordinal);
-            layer.is_blank(local)
+            match ordinal.checked_sub(self.resources.count()) {
+                Some(position) => self.added.is_blank(position),
+                None => {
+                    let (layer, local) = self.resources.locate(ordinal);
+                    layer.is_blank(local)
+                }
+            }
         })
     }
 
-    /// The ordinals of the blank nodes.
+    /// The ordinals of the blank nodes of the layers.
     pub fn blanks(&self) -> &RoaringTreemap {
         let mut layers = self.resources.oldest_first();
         if let (Some((_, only)), None) = (layers.next(), layers.next()) {
@@ -336,16 +362,19 @@ impl Dictionary {
 
     /// Number of IRIs and blank nodes; their ordinals are below it.
     pub fn resource_count(&self) -> u64 {
-        self.resources.count()
+        self.visible.resources
     }
 
     /// Number of dictionary literals; their ordinals are below it.
     pub fn literal_count(&self) -> u64 {
-        self.literals.count()
+        self.visible.literals
     }
 
     /// The id of the dictionary literal with this ordinal.
     pub fn literal_id(&self, ordinal: u64) -> Result<TermId, StoreError> {
+        if let Some(added) = self.added_literal(ordinal) {
+            return Ok(literals::literal_id(added.id_tag, added.qualifier, ordinal));
+        }
         let (layer, local) = self.literals.locate(ordinal);
         let (id_tag, qualifier) = layer.kind(local)?;
         Ok(literals::literal_id(id_tag, qualifier, ordinal))

@@ -5,6 +5,7 @@ use super::{BLOCK_QUADS, FILE_NAME, Order, PredicateQuads};
 use crate::byte_stream::ByteReader;
 use crate::error::StoreError;
 use crate::folder::Folder;
+use crate::matching::QuadIds;
 use crate::section_file::{FileKind, SectionFile, SectionSlice};
 use basalt_columns::codec::CodecKind;
 use basalt_rdf::TermId;
@@ -172,6 +173,15 @@ impl QuadTable {
         }
     }
 
+    /// Whether the quad is there.
+    pub(crate) fn contains(&self, quad: &QuadIds) -> Result<bool, StoreError> {
+        let key = [quad.subject.0, quad.object.0, quad.graph.0];
+        match self.find(quad.predicate) {
+            Some(p) => self.psog.contains(p.psog.clone(), key),
+            None => Ok(false),
+        }
+    }
+
     /// The number of irregular quads of the predicate and object, in any graph.
     pub fn count_object(&self, predicate: TermId, object: TermId) -> Result<u64, StoreError> {
         match self.find(predicate) {
@@ -334,6 +344,38 @@ impl SortedQuads {
             }
         }
         Ok(())
+    }
+
+    /// Whether one of these blocks has the quad (leading key, second key, graph): two binary searches, over
+    /// blocks and in one.
+    fn contains(&self, blocks: Range<usize>, key: [u64; 3]) -> Result<bool, StoreError> {
+        let candidates = self.candidates(blocks, key[0]);
+        let (mut low, mut high) = (candidates.start, candidates.end);
+        // Invariant: blocks before `low` begin at or before the key, those from `high` on after it.
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.first_of(middle)? <= key {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        if low == candidates.start {
+            return Ok(false);
+        }
+        let block = self.block(low - 1)?;
+        let quad = |i| [block.first.get(i), block.second.get(i), block.graphs.get(i)];
+        let (mut start, mut end) = (0, block.first.len());
+        // Invariant: quads before `start` are smaller than the key, those from `end` on are not.
+        while start < end {
+            let middle = start + (end - start) / 2;
+            if quad(middle) < key {
+                start = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        Ok(start < block.first.len() && quad(start) == key)
     }
 
     fn find(

@@ -1,8 +1,8 @@
 //! All columns of one predicate in one table, seen as one.
 //!
 //! What the executor works with. Reading takes rows of the table, answers are appended to the
-//! caller's vectors, and nothing else is allocated. Cells never tell of irregular quads: rows
-//! that have some are in [`Table::dirty_rows`].
+//! caller's vectors, and nothing else is allocated. Cells never tell of irregular quads and of changes: rows
+//! that have some are dirty ([`Snapshot::add_dirty_rows`](crate::Snapshot::add_dirty_rows)).
 
 use super::column::{Column, segment_of};
 use super::definition::{CellStatistics, ColumnKind};

@@ -174,8 +174,9 @@ impl Table {
         &self.graph_totals
     }
 
-    /// The rows that have irregular quads with this predicate, whether it has a column or not.
-    pub fn dirty_rows(&self, predicate: TermId) -> Option<&RoaringBitmap> {
+    /// The rows that have irregular quads with this predicate, whether it has a column or not; the delta is
+    /// not looked at, a snapshot does.
+    pub(crate) fn dirty_rows(&self, predicate: TermId) -> Option<&RoaringBitmap> {
         let i = self
             .dirty
             .binary_search_by_key(&predicate, |(p, _)| *p)
@@ -184,12 +185,12 @@ impl Table {
     }
 
     /// Whether a row has irregular quads, whatever their predicates.
-    pub fn is_dirty(&self, row: u32) -> bool {
+    pub(crate) fn is_dirty(&self, row: u32) -> bool {
         self.dirty_for_any.contains(row)
     }
 
     /// Every predicate of irregular quads of rows, ascending, with the rows.
-    pub fn dirty_predicates(&self) -> impl Iterator<Item = (TermId, &RoaringBitmap)> {
+    pub(crate) fn dirty_predicates(&self) -> impl Iterator<Item = (TermId, &RoaringBitmap)> {
         self.dirty.iter().map(|(p, rows)| (*p, rows))
     }
 

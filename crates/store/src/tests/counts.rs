@@ -2,7 +2,7 @@
 
 use super::patterns::{found, object, quads};
 use super::splitter::{load, resource};
-use crate::{GraphSet, PredicateGraph, QuadIds, QuadPattern, Storage};
+use crate::{GraphSet, PredicateGraph, QuadIds, QuadPattern, Snapshot, Storage};
 use basalt_rdf::TermId;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,37 +40,54 @@ fn subjects<'a>(quads: impl Iterator<Item = &'a QuadIds>) -> u64 {
     quads.map(|q| q.subject).collect::<BTreeSet<_>>().len() as u64
 }
 
+/// Compares all counts with what visiting gives.
+pub(super) fn check(snapshot: &Snapshot, objects: &[TermId]) -> Result<(), TestCaseError> {
+    let all = found(snapshot, &QuadPattern::default());
+    let counted = snapshot.predicate_graphs().expect("reads");
+    prop_assert_eq!(counted, by_predicate_and_graph(all.iter()));
+    for &object in objects {
+        let same = |q: &&QuadIds| q.object == object;
+        let counted = snapshot.object_graphs(None, object).expect("reads");
+        prop_assert_eq!(counted, by_predicate_and_graph(all.iter().filter(same)));
+        let of_predicate = all.iter().filter(same);
+        let of_predicate = of_predicate.filter(|q| q.predicate == resource(2));
+        let counted = snapshot.object_graphs(Some(resource(2)), object);
+        prop_assert_eq!(
+            counted.expect("reads"),
+            by_predicate_and_graph(of_predicate)
+        );
+    }
+    for graphs in graph_sets() {
+        let taken = || all.iter().filter(|q| graphs.takes(q.graph));
+        for _ in 0..2 {
+            let counted = snapshot.distinct_subjects(None, &graphs).expect("reads");
+            prop_assert_eq!(counted, subjects(taken()), "{:?}", graphs);
+        }
+        for predicate in (0..6).map(resource) {
+            let of_predicate = || taken().filter(|q| q.predicate == predicate);
+            let counted = snapshot.distinct_subjects(Some(predicate), &graphs);
+            let counted = counted.expect("reads");
+            prop_assert_eq!(
+                counted,
+                subjects(of_predicate()),
+                "{:?} {:?}",
+                predicate,
+                graphs
+            );
+            let mut expected: BTreeMap<TermId, u64> = BTreeMap::new();
+            of_predicate().for_each(|q| *expected.entry(q.object).or_default() += 1);
+            let counted = snapshot.object_counts(predicate, &graphs).expect("reads");
+            prop_assert_eq!(counted, expected.into_iter().collect::<Vec<_>>());
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn counts_are_those_of_quads_visited(quads in quads(400), objects in proptest::collection::vec(object(), 6)) {
-        let snapshot = load(&quads, Storage::Memory);
-        let all = found(&snapshot, &QuadPattern::default());
-        prop_assert_eq!(snapshot.predicate_graphs().expect("reads"), by_predicate_and_graph(all.iter()));
-        for &object in &objects {
-            let same = |q: &&QuadIds| q.object == object;
-            let counted = snapshot.object_graphs(None, object).expect("reads");
-            prop_assert_eq!(counted, by_predicate_and_graph(all.iter().filter(same)));
-            let of_predicate = all.iter().filter(same).filter(|q| q.predicate == resource(2));
-            let counted = snapshot.object_graphs(Some(resource(2)), object).expect("reads");
-            prop_assert_eq!(counted, by_predicate_and_graph(of_predicate));
-        }
-        for graphs in graph_sets() {
-            let taken = || all.iter().filter(|q| graphs.takes(q.graph));
-            for _ in 0..2 {
-                let counted = snapshot.distinct_subjects(None, &graphs).expect("reads");
-                prop_assert_eq!(counted, subjects(taken()), "{:?}", graphs);
-            }
-            for predicate in (0..6).map(resource) {
-                let of_predicate = || taken().filter(|q| q.predicate == predicate);
-                let counted = snapshot.distinct_subjects(Some(predicate), &graphs).expect("reads");
-                prop_assert_eq!(counted, subjects(of_predicate()), "{:?} {:?}", predicate, graphs);
-                let mut expected: BTreeMap<TermId, u64> = BTreeMap::new();
-                of_predicate().for_each(|q| *expected.entry(q.object).or_default() += 1);
-                let counted = snapshot.object_counts(predicate, &graphs).expect("reads");
-                prop_assert_eq!(counted, expected.into_iter().collect::<Vec<_>>());
-            }
-        }
+        check(&load(&quads, Storage::Memory), &objects)?;
     }
 }

@@ -149,7 +149,7 @@ fn distinct_counts_are_exact_or_near() {
 #[test]
 fn blocks_are_searched_in_both_orders() {
     let snapshot = build();
-    let quads = snapshot.quad_table();
+    let quads = &snapshot.parts().quad_table;
     let predicate = resource(10);
     let counts = quads.predicate(predicate).expect("the predicate has quads");
     assert_eq!(

@@ -49,21 +49,32 @@ fn expected(
     all
 }
 
+/// Asks for the neighbours of every so many of the nodes.
+pub(super) fn check(
+    snapshot: &Snapshot,
+    quads: &BTreeSet<QuadIds>,
+    every: usize,
+) -> Result<(), TestCaseError> {
+    let ends = quads
+        .iter()
+        .flat_map(|quad| [quad.subject.0, quad.object.0]);
+    let nodes: BTreeSet<u64> = ends.chain([resource(79).0, 1]).collect();
+    let nodes: Vec<u64> = nodes.into_iter().step_by(every).collect();
+    for predicate in (0..6).map(resource) {
+        for direction in [Direction::Forward, Direction::Backward] {
+            let all = found(snapshot, predicate, direction, &nodes);
+            prop_assert_eq!(all, expected(quads, predicate, direction, &nodes));
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
     fn neighbours_are_what_a_filter_finds(quads in quads(400), every in 1..7_usize) {
-        let snapshot = load(&quads, Storage::Memory);
-        let ends = quads.iter().flat_map(|quad| [quad.subject.0, quad.object.0]);
-        let nodes: BTreeSet<u64> = ends.chain([resource(79).0, 1]).collect();
-        let nodes: Vec<u64> = nodes.into_iter().step_by(every).collect();
-        for predicate in (0..6).map(resource) {
-            for direction in [Direction::Forward, Direction::Backward] {
-                let all = found(&snapshot, predicate, direction, &nodes);
-                prop_assert_eq!(all, expected(&quads, predicate, direction, &nodes));
-            }
-        }
+        check(&load(&quads, Storage::Memory), &quads, every)?;
     }
 }
 

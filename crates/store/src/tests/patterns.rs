@@ -16,7 +16,7 @@ pub(super) fn object() -> impl Strategy<Value = TermId> {
     ]
 }
 
-fn quad() -> impl Strategy<Value = QuadIds> {
+pub(super) fn quad() -> impl Strategy<Value = QuadIds> {
     let subject = prop_oneof![
         4 => 10_u64..30,
         4 => 40_u64..55,
@@ -62,7 +62,7 @@ fn pattern_of(quad: &QuadIds, mask: u8) -> QuadPattern {
     }
 }
 
-fn check_patterns(
+pub(super) fn check_patterns(
     snapshot: &Snapshot,
     quads: &BTreeSet<QuadIds>,
     probes: &[QuadIds],

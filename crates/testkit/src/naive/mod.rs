@@ -18,6 +18,7 @@ mod number;
 mod path;
 mod pattern;
 mod string_function;
+pub mod update;
 mod value;
 
 #[cfg(test)]

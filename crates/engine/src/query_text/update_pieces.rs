@@ -1,0 +1,169 @@
+//! The operations of an update request, found in its text before it is parsed.
+//!
+//! The parser writes ADD, MOVE and COPY as other operations and forgets that they were SILENT, and it knows a
+//! prologue at the start of the text only, whereas the grammar allows one after each `;`. So the text is cut into
+//! operations by its tokens; what a piece means is still the parser's business.
+//!
+//! Cost: one pass over the text.
+
+use super::{Kind, Tokens, has_ascii_escape};
+use std::ops::Range;
+
+/// The word that an operation begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keyword {
+    /// ADD.
+    Add,
+    /// MOVE.
+    Move,
+    /// COPY.
+    Copy,
+    /// Any other operation.
+    Other,
+}
+
+/// One operation in the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Its first word.
+    pub keyword: Keyword,
+    /// Whether the second word is SILENT.
+    pub is_silent: bool,
+    /// Where the declarations before it stand.
+    pub prologue: Range<usize>,
+    /// Where it stands itself.
+    pub operation: Range<usize>,
+}
+
+/// The words that begin an operation.
+const KEYWORDS: &[(&str, Keyword)] = &[
+    ("ADD", Keyword::Add),
+    ("MOVE", Keyword::Move),
+    ("COPY", Keyword::Copy),
+    ("LOAD", Keyword::Other),
+    ("CLEAR", Keyword::Other),
+    ("DROP", Keyword::Other),
+    ("CREATE", Keyword::Other),
+    ("INSERT", Keyword::Other),
+    ("DELETE", Keyword::Other),
+    ("WITH", Keyword::Other),
+];
+
+/// The operations of a request; `None` where codepoint escapes could hide what separates them.
+pub fn update_pieces(text: &str) -> Option<Vec<Piece>> {
+    if has_ascii_escape(text) {
+        return None;
+    }
+    let mut pieces = Vec::new();
+    let mut depth = 0usize;
+    let mut start = 0;
+    let mut open: Option<Piece> = None;
+    let mut words = 0;
+    for (kind, range) in Tokens::new(text) {
+        let token = &text[range.clone()];
+        match token {
+            "{" => depth += 1,
+            "}" => depth = depth.saturating_sub(1),
+            ";" if depth == 0 => {
+                pieces.extend(open.take());
+                start = range.end;
+                continue;
+            }
+            _ => {}
+        }
+        match &mut open {
+            Some(piece) => {
+                let is_blank = token.trim().is_empty() || token.starts_with('#');
+                if !is_blank {
+                    piece.operation.end = range.end;
+                }
+                if kind == Kind::Word {
+                    words += 1;
+                    piece.is_silent |= words == 1 && token.eq_ignore_ascii_case("SILENT");
+                }
+            }
+            None if kind == Kind::Word && depth == 0 => {
+                let known = KEYWORDS.iter();
+                let mut known = known.filter(|(word, _)| token.eq_ignore_ascii_case(word));
+                open = known.next().map(|&(_, keyword)| Piece {
+                    keyword,
+                    is_silent: false,
+                    prologue: start..range.start,
+                    operation: range,
+                });
+                words = 0;
+            }
+            None => {}
+        }
+    }
+    pieces.extend(open);
+    Some(pieces)
+}
+
+/// Whether there are declarations in this part of a text.
+pub fn has_declarations(text: &str, prologue: &Range<usize>) -> bool {
+    let part = &text[prologue.clone()];
+    Tokens::new(part).any(|(kind, _)| kind == Kind::Word)
+}
+
+/// The text with everything but some parts of it made blank; lines and columns stay.
+pub fn only(text: &str, parts: &[Range<usize>]) -> String {
+    let kept = |at: usize| parts.iter().any(|part| part.contains(&at));
+    text.char_indices()
+        .map(|(at, c)| if c == '\n' || kept(at) { c } else { ' ' })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Keyword, only, update_pieces};
+
+    fn shown(text: &str) -> Vec<(Keyword, bool, &str)> {
+        let pieces = update_pieces(text).expect("no escapes");
+        let shown = pieces.into_iter();
+        shown
+            .map(|piece| (piece.keyword, piece.is_silent, &text[piece.operation]))
+            .collect()
+    }
+
+    #[test]
+    fn operations_are_told_apart_by_semicolons_outside_of_braces() {
+        let text = "PREFIX add: <http://e/;> # ; COPY\n\
+            INSERT DATA { add:x add:silent \"; MOVE\" ; add:y 1 } ;\n\
+            copy Silent <http://a> TO DEFAULT ; PREFIX x: <http://e/>\n MOVE x:a TO x:b # end\n;";
+        assert_eq!(
+            shown(text),
+            [
+                (
+                    Keyword::Other,
+                    false,
+                    "INSERT DATA { add:x add:silent \"; MOVE\" ; add:y 1 }"
+                ),
+                (Keyword::Copy, true, "copy Silent <http://a> TO DEFAULT"),
+                (Keyword::Move, false, "MOVE x:a TO x:b"),
+            ]
+        );
+    }
+
+    #[test]
+    fn silent_counts_right_after_the_keyword_only() {
+        assert_eq!(
+            shown("WITH <http://a> DELETE { ?silent ?p ?o } WHERE { ?silent ?p ?o } ; ADD <a> TO <b>"),
+            [
+                (
+                    Keyword::Other,
+                    false,
+                    "WITH <http://a> DELETE { ?silent ?p ?o } WHERE { ?silent ?p ?o }"
+                ),
+                (Keyword::Add, false, "ADD <a> TO <b>"),
+            ]
+        );
+        assert_eq!(update_pieces("CLEAR ALL \\u003B CLEAR ALL"), None);
+        assert_eq!(shown(""), []);
+    }
+
+    #[test]
+    fn parts_are_kept_where_they_stand() {
+        assert_eq!(only("ab\nçd ef", &[0..1, 5..8]), "a \n d e ");
+    }
+}

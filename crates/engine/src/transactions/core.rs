@@ -1,0 +1,259 @@
+//! What a database and its threads share: the published state, the turn, the commits under way, the merges.
+
+use crate::error::Error;
+use crate::transactions::group_commit::{Appended, GroupCommit};
+use crate::transactions::merge::Merges;
+use crate::transactions::turn::{Turn, TurnGuard};
+use crate::transactions::{Durability, WriteOptions};
+use basalt_loader::{Addition, LoadOptions, LoadReport, NoProgress, Progress, load_with};
+use basalt_store::{DeltaSize, QuadIds, Snapshot, Storage, StoreError, VersionWriter};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread::JoinHandle;
+
+/// The shared part of a database.
+#[derive(Debug)]
+pub(crate) struct Core {
+    /// The folder; `None` in memory.
+    pub(crate) location: Option<PathBuf>,
+    /// How it writes.
+    pub(crate) options: WriteOptions,
+    /// The state that a query that begins now sees.
+    published: RwLock<Snapshot>,
+    /// Held by the writer whose turn it is.
+    turn: Mutex<Turn>,
+    /// Commits that wait for the disk.
+    pub(crate) commits: GroupCommit,
+    /// Merges.
+    pub(crate) merges: Merges,
+    /// Bytes of the log, for those who do not hold the turn.
+    log_bytes: AtomicU64,
+}
+
+/// What is known of the writing of a database, for metrics.
+#[derive(Clone, Debug)]
+pub struct WriteStatus {
+    /// The number of the last commit that is published.
+    pub commit_number: u64,
+    /// What the delta holds.
+    pub delta: DeltaSize,
+    /// Bytes of the log that this process has open for writing.
+    pub log_bytes: u64,
+    /// Syncs of the log; fewer than commits if they were synced in groups.
+    pub syncs: u64,
+    /// Merges that were done by themselves.
+    pub merges: u64,
+    /// Why the last merge failed; `None` after one that did not.
+    pub merge_failure: Option<String>,
+}
+
+impl Core {
+    pub(crate) fn new(
+        location: Option<PathBuf>,
+        snapshot: Snapshot,
+        options: WriteOptions,
+    ) -> Self {
+        let turn = Turn::new(snapshot.clone(), location.is_none());
+        Self {
+            location,
+            options,
+            published: RwLock::new(snapshot),
+            turn: Mutex::new(turn),
+            commits: GroupCommit::default(),
+            merges: Merges::default(),
+            log_bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// The published state.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let published = self.published.read();
+        published.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets new queries see this state.
+    pub(crate) fn publish(&self, snapshot: Snapshot) {
+        let mut published = self
+            .published
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *published, snapshot);
+        drop(published);
+        // It may be the last owner of a version, which takes a while to close.
+        drop(before);
+    }
+
+    /// The turn, without any preparation.
+    pub(crate) fn lock_turn(&self) -> TurnGuard<'_> {
+        // A writer that panics has changed a snapshot of its own. The turn changes after the last step of each
+        // operation that can fail, and a record that is not noted is overwritten by the next.
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes of the log.
+    pub(crate) fn log_bytes(&self) -> u64 {
+        self.log_bytes.load(Ordering::Relaxed)
+    }
+
+    /// What is known of the writing.
+    pub(crate) fn write_status(&self) -> WriteStatus {
+        let published = self.snapshot();
+        let syncs = self.commits.group().syncs;
+        let merges = self.merges.state();
+        WriteStatus {
+            commit_number: published.commit_number(),
+            delta: published.delta_size(),
+            log_bytes: self.log_bytes(),
+            syncs,
+            merges: merges.done,
+            merge_failure: merges.failure.clone(),
+        }
+    }
+
+    /// Takes the turn for a transaction.
+    pub(crate) fn begin_turn(&self) -> Result<TurnGuard<'_>, Error> {
+        self.merges.wait();
+        let mut turn = self.take_turn()?;
+        if let Some(location) = &self.location {
+            turn.keep_lock();
+            if turn.make_store(location)? {
+                self.publish(turn.tip().clone());
+            }
+        }
+        Ok(turn)
+    }
+
+    /// Takes the turn; the tip is then the newest state of the store.
+    fn take_turn(&self) -> Result<TurnGuard<'_>, Error> {
+        let mut turn = self.lock_turn();
+        self.cut_back(&mut turn);
+        if let Some(location) = &self.location {
+            if turn.prepare(location, &self.options.disk)? {
+                // Other processes may have made commits and versions.
+                self.publish(turn.tip().clone());
+                self.log_bytes.store(turn.log_bytes(), Ordering::Relaxed);
+            }
+        }
+        Ok(turn)
+    }
+
+    /// Appends a commit to the log; the state after it is the tip.
+    pub(crate) fn append(
+        &self,
+        turn: &mut Turn,
+        snapshot: Snapshot,
+        removed: Vec<QuadIds>,
+        added: Vec<QuadIds>,
+    ) -> Result<Arc<Appended>, Error> {
+        self.refuse_after_failure()?;
+        let snapshot = snapshot.with_commit_number(turn.tip().commit_number() + 1);
+        let sync = turn.append(snapshot.clone(), removed, added)?;
+        self.log_bytes.store(turn.log_bytes(), Ordering::Relaxed);
+        let appended = Arc::new(Appended::new(snapshot, sync));
+        self.enqueue(Arc::clone(&appended));
+        Ok(appended)
+    }
+
+    /// Loads inputs in a turn of its own, all or nothing.
+    pub(crate) fn load(
+        &self,
+        options: LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<LoadReport, Error> {
+        self.merges.wait();
+        let mut turn = self.take_turn()?;
+        let report = self.rewrite(&mut turn, options, progress);
+        turn.give_up_lock();
+        report
+    }
+
+    /// Merges in a turn of its own.
+    pub(crate) fn merge_in_turn(&self) -> Result<(), Error> {
+        let mut turn = self.take_turn()?;
+        let options = LoadOptions {
+            addition: Addition::Rewrite,
+            ..LoadOptions::default()
+        };
+        let merged = self.rewrite(&mut turn, options, &NoProgress);
+        turn.give_up_lock();
+        merged.map(drop)
+    }
+
+    /// Replaces the version by one that has the tip's quads and those of the inputs.
+    fn rewrite(
+        &self,
+        turn: &mut Turn,
+        options: LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<LoadReport, Error> {
+        self.drain(turn)?;
+        let rewritten = self.new_version(turn, options, progress);
+        match rewritten {
+            Ok((snapshot, report)) => {
+                turn.become_version(snapshot.clone());
+                self.log_bytes.store(0, Ordering::Relaxed);
+                self.publish(snapshot);
+                Ok(report)
+            }
+            Err(error) => {
+                turn.doubt();
+                Err(error)
+            }
+        }
+    }
+
+    fn new_version(
+        &self,
+        turn: &Turn,
+        options: LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<(Snapshot, LoadReport), Error> {
+        let writer = match turn.lock() {
+            Some(lock) => VersionWriter::create_locked(Arc::clone(lock))?,
+            None => VersionWriter::create(Storage::Memory)?,
+        };
+        Ok(load_with(writer, Some(turn.tip()), options, progress)?)
+    }
+
+    /// Starts the thread that syncs by interval, if that is asked for.
+    pub(crate) fn start(self: &Arc<Self>) -> Result<Option<JoinHandle<()>>, Error> {
+        let (Durability::Interval(interval), Some(location)) =
+            (self.options.durability, &self.location)
+        else {
+            return Ok(None);
+        };
+        let core = Arc::clone(self);
+        let started = std::thread::Builder::new()
+            .name("basalt-sync".to_owned())
+            .spawn(move || core.sync_by_interval(interval));
+        let started = started.map_err(|source| StoreError::Io {
+            op: "start a thread that syncs",
+            path: location.clone(),
+            source,
+        });
+        Ok(Some(started?))
+    }
+}
+
+/// What is asked of a turn without a lock.
+pub(crate) fn not_locked(location: &Path) -> StoreError {
+    StoreError::Locked {
+        path: location.to_path_buf(),
+    }
+}
+
+/// The same failure for one more who is concerned.
+pub(crate) fn same_error(error: &StoreError) -> StoreError {
+    match error {
+        StoreError::Io { op, path, source } => StoreError::Io {
+            op,
+            path: path.clone(),
+            source: io::Error::new(source.kind(), source.to_string()),
+        },
+        other => StoreError::InvalidInput {
+            what: other.to_string(),
+        },
+    }
+}

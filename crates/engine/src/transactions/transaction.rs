@@ -1,0 +1,130 @@
+//! A transaction: the writer's turn, and the changes made in it.
+//!
+//! Changes are ids; terms are interned through the snapshot. What a transaction changes twice is cancelled, so
+//! that the record in the log has the net changes only. Memory: the net changes, 32 bytes each, besides the delta.
+
+use crate::error::Error;
+use crate::transactions::Core;
+use crate::transactions::turn::TurnGuard;
+use basalt_store::{NetChanges, QuadIds, Snapshot};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A writer's turn. Dropped without [`commit`](Self::commit), it has done nothing.
+///
+/// The thread that holds one must not begin another: it would wait for itself.
+#[derive(Debug)]
+pub struct Transaction<'d> {
+    core: &'d Arc<Core>,
+    turn: TurnGuard<'d>,
+    /// The tip with the changes so far.
+    snapshot: Snapshot,
+    /// Quads of the tip that are gone.
+    removed: BTreeSet<QuadIds>,
+    /// Quads that the tip does not have.
+    added: BTreeSet<QuadIds>,
+}
+
+/// How many quads a step has really changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChangeCounts {
+    /// Quads that were there and are gone.
+    pub removed: u64,
+    /// Quads that were not there and are.
+    pub added: u64,
+}
+
+/// A commit that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Commit {
+    /// Its number in the store, from 1; of a transaction that has changed nothing, that of the commit before.
+    pub number: u64,
+    /// Quads of the state before that are gone.
+    pub removed: u64,
+    /// Quads that the state before did not have.
+    pub added: u64,
+}
+
+impl<'d> Transaction<'d> {
+    /// Begins the writer's turn; waits for the writer before and for a merge that is due.
+    pub(crate) fn begin(core: &'d Arc<Core>) -> Result<Self, Error> {
+        let turn = core.begin_turn()?;
+        let snapshot = turn.tip().clone();
+        Ok(Self {
+            core,
+            turn,
+            snapshot,
+            removed: BTreeSet::new(),
+            added: BTreeSet::new(),
+        })
+    }
+
+    /// The newest state with the changes of this transaction.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// Removes quads, then adds quads; the counts are of those that were there, and of those that were not.
+    /// Ids are those of [`Self::snapshot`]. After an error nothing of this step is done.
+    pub fn apply(&mut self, removed: &[QuadIds], added: &[QuadIds]) -> Result<ChangeCounts, Error> {
+        let (snapshot, changes) = self.snapshot.with_changes(removed, added)?;
+        self.snapshot = snapshot;
+        let counts = ChangeCounts {
+            removed: changes.removed.len() as u64,
+            added: changes.added.len() as u64,
+        };
+        self.note(changes);
+        Ok(counts)
+    }
+
+    /// Adds the changes of a step to those of the steps before.
+    fn note(&mut self, changes: NetChanges) {
+        for quad in changes.removed {
+            if !self.added.remove(&quad) {
+                self.removed.insert(quad);
+            }
+        }
+        for quad in changes.added {
+            if !self.removed.remove(&quad) {
+                self.added.insert(quad);
+            }
+        }
+    }
+
+    /// Makes the changes durable and visible, and gives the turn to the next writer. When this returns, the
+    /// commit is as safe as the database's [`Durability`](crate::Durability) says. After an error nothing
+    /// has changed, unless the error says that the outcome is unknown.
+    pub fn commit(self) -> Result<Commit, Error> {
+        let Self {
+            core,
+            mut turn,
+            snapshot,
+            removed,
+            added,
+        } = self;
+        let counts = (removed.len() as u64, added.len() as u64);
+        let number = if counts == (0, 0) {
+            // What was read may not be synced yet, and the answer stands on it.
+            let before = core.last_unsynced();
+            let number = turn.tip().commit_number();
+            drop(turn);
+            if let Some(before) = before {
+                core.wait(&before)?;
+            }
+            number
+        } else {
+            let removed = removed.into_iter().collect();
+            let added = added.into_iter().collect();
+            let commit = core.append(&mut turn, snapshot, removed, added)?;
+            drop(turn);
+            core.wait(&commit)?;
+            Core::merge_if_due(core);
+            commit.number()
+        };
+        Ok(Commit {
+            number,
+            removed: counts.0,
+            added: counts.1,
+        })
+    }
+}

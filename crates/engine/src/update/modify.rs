@@ -1,0 +1,106 @@
+//! DELETE and INSERT for the solutions of a pattern.
+//!
+//! The pattern is planned and run as a SELECT of the variables in the templates, on the data as the operations
+//! before have left it; its solutions become two sets of quads as they come. Only when the last one is there is
+//! anything changed.
+//!
+//! Cost: that of the query, and the quads of both sets.
+
+use super::quad_set::QuadSet;
+use super::request::Modify;
+use super::run::Run;
+use super::template::{Interning, Template, columns_of, is_legal, is_stored};
+use crate::error::Error;
+use crate::statistics::SnapshotStatistics;
+use crate::transactions::ChangeCounts;
+use basalt_exec::{ExecOptions, Execution, execute};
+use basalt_plan::physical::{Form, Slot};
+use basalt_plan::plan;
+use basalt_store::Snapshot;
+use std::sync::Arc;
+
+/// The solutions of the pattern, and the slots of the variables in the templates.
+struct Solutions {
+    execution: Execution,
+    slots: Vec<Slot>,
+}
+
+impl Run<'_, '_> {
+    /// Runs the operation.
+    pub(super) fn modify(&mut self, modify: &Modify) -> Result<ChangeCounts, Error> {
+        let snapshot = self.snapshot().clone();
+        let Solutions { execution, slots } = self.solutions(modify, &snapshot)?;
+        let columns = columns_of(&execution, &slots);
+        let (removed, made, execution) = self
+            .instantiate(modify, &snapshot, execution, &columns)
+            .map_err(|error| self.whole_error(error))?;
+        // The sets of the query are accounted for from here on by the request.
+        let mut added = QuadSet::default();
+        let mut interning = Interning::new(execution.terms(), &snapshot);
+        self.hold(removed.len() * super::quad_set::ENTRY_BYTES)?;
+        for quad in made.into_sorted() {
+            let quad = interning.quad(quad)?;
+            self.put(&mut added, quad)?;
+        }
+        drop(execution);
+        self.apply(removed, added)
+    }
+
+    fn solutions(&self, modify: &Modify, snapshot: &Snapshot) -> Result<Solutions, Error> {
+        let options = &self.options.query;
+        let statistics = SnapshotStatistics(snapshot);
+        let plan = plan(&modify.query, None, &statistics, &options.plan_options())?;
+        let Form::Select(slots) = &plan.form else {
+            return Err(Error::Internal("the plan of a pattern selects nothing".into()));
+        };
+        let slots = slots.clone();
+        let exec = ExecOptions {
+            base_iri: modify.base.clone(),
+            timeout: self.time_left(),
+            memory_bytes_max: self.bytes_left(),
+            ..options.exec_options()
+        };
+        let execution = execute(Arc::new(plan), snapshot.clone(), exec)?;
+        Ok(Solutions { execution, slots })
+    }
+
+    /// The quads to be removed, those to be added in provisional ids, and the execution at its end.
+    fn instantiate(
+        &self,
+        modify: &Modify,
+        snapshot: &Snapshot,
+        mut execution: Execution,
+        columns: &[Option<usize>],
+    ) -> Result<(QuadSet, QuadSet, Execution), Error> {
+        let delete = Template::of_delete(&modify.delete, &modify.variables, snapshot);
+        let insert = Template::of_insert(&modify.insert, &modify.variables, execution.terms());
+        let (mut removed, mut made) = (QuadSet::default(), QuadSet::default());
+        let mut solution = 0;
+        while let Some(batch) = execution.next_batch()? {
+            let cx = execution.context();
+            cx.check()?;
+            let reserve = |bytes| cx.reserve(bytes, "the changes of the update");
+            for row in 0..batch.rows() {
+                for idx in 0..delete.len() {
+                    let quad = delete.quad(idx, &batch, columns, row, solution);
+                    if let Some(quad) = quad
+                        && is_stored(&quad)
+                        && !execution.terms().is_blank(quad.predicate)
+                    {
+                        removed.insert(quad, reserve)?;
+                    }
+                }
+                for idx in 0..insert.len() {
+                    let quad = insert.quad(idx, &batch, columns, row, solution);
+                    if let Some(quad) = quad
+                        && is_legal(&quad, execution.terms())?
+                    {
+                        made.insert(quad, reserve)?;
+                    }
+                }
+                solution += 1;
+            }
+        }
+        Ok((removed, made, execution))
+    }
+}

@@ -1,0 +1,436 @@
+//! From the text of a request to its operations.
+//!
+//! The text is parsed as a whole, which finds every error at its place. A request with ADD, MOVE or COPY, or with
+//! declarations between operations, is then cut into pieces (`query_text::update_pieces`) that are parsed one by
+//! one: the parser rewrites those three, and knows declarations at the start only.
+//!
+//! Cost: linear in the text; pieces are parsed with the declarations before them.
+
+use super::UpdateOptions;
+use crate::error::Error;
+use crate::query::{dataset_override, quote};
+use crate::query_text::update_pieces::{
+    Keyword, Piece, has_declarations, only, update_pieces,
+};
+use crate::query_text::{iri_taken_for_comparison, with_lower_case_booleans};
+use oxrdf::{BlankNode, NamedNode, NamedOrBlankNode, Term, Variable};
+use spargebra::algebra::{GraphPattern, GraphTarget, QueryDataset};
+use spargebra::term::{
+    GraphName, GraphNamePattern, GroundQuad, GroundQuadPattern, GroundTermPattern,
+    NamedNodePattern, Quad, QuadPattern, TermPattern,
+};
+use spargebra::{GraphUpdateOperation, Query, SparqlParser, SparqlSyntaxError, Update};
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Characters of an operation that messages quote.
+const QUOTED_CHARS: usize = 80;
+
+/// An operation with its text, for messages.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) text: String,
+    pub(super) operation: Operation,
+}
+
+/// One operation of a request.
+#[derive(Debug)]
+pub(super) enum Operation {
+    /// INSERT DATA.
+    InsertData(Vec<Quad>),
+    /// DELETE DATA.
+    DeleteData(Vec<GroundQuad>),
+    /// DELETE and INSERT for the solutions of a pattern, DELETE WHERE too.
+    Modify(Box<Modify>),
+    /// LOAD.
+    Load {
+        is_silent: bool,
+        source: NamedNode,
+        destination: GraphName,
+    },
+    /// CREATE.
+    Create { is_silent: bool, graph: NamedNode },
+    /// CLEAR, and DROP, which is the same where graphs without quads are not kept.
+    Clear { is_drop: bool, target: GraphTarget },
+    /// ADD, COPY or MOVE.
+    Transfer {
+        kind: Keyword,
+        is_silent: bool,
+        /// From where and to where; `None` if that is one graph, so that there is nothing to do.
+        ends: Option<(GraphName, GraphName)>,
+    },
+}
+
+/// DELETE and INSERT for the solutions of a pattern.
+#[derive(Debug)]
+pub(super) struct Modify {
+    pub(super) delete: Vec<GroundQuadPattern>,
+    pub(super) insert: Vec<QuadPattern>,
+    /// The variables of the templates, each once.
+    pub(super) variables: Vec<Variable>,
+    /// The pattern, as a SELECT of these variables.
+    pub(super) query: Query,
+    /// The base of relative IRIs.
+    pub(super) base: Option<Arc<str>>,
+}
+
+impl Operation {
+    /// Its words.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::InsertData(_) => "INSERT DATA",
+            Self::DeleteData(_) => "DELETE DATA",
+            Self::Modify(modify) => match (modify.delete.is_empty(), modify.insert.is_empty()) {
+                (false, true) => "DELETE WHERE",
+                (true, _) => "INSERT WHERE",
+                (false, false) => "DELETE/INSERT WHERE",
+            },
+            Self::Load { .. } => "LOAD",
+            Self::Create { .. } => "CREATE",
+            Self::Clear { is_drop: true, .. } => "DROP",
+            Self::Clear { is_drop: false, .. } => "CLEAR",
+            Self::Transfer { kind, .. } => match kind {
+                Keyword::Add => "ADD",
+                Keyword::Move => "MOVE",
+                Keyword::Copy | Keyword::Other => "COPY",
+            },
+        }
+    }
+}
+
+/// The operations of a request.
+pub(super) fn parse(text: &str, options: &UpdateOptions) -> Result<Vec<Step>, Error> {
+    let parser = options.query.parser().map_err(as_update)?;
+    let using = dataset_override(&options.query).map_err(as_update)?;
+    let lowered = with_lower_case_booleans(text);
+    let pieces = update_pieces(&lowered).unwrap_or_default();
+    let is_cut = pieces
+        .iter()
+        .skip(1)
+        .any(|piece| has_declarations(&lowered, &piece.prologue));
+    let is_transfer = |piece: &Piece| piece.keyword != Keyword::Other;
+    let request = Request {
+        text,
+        lowered: &lowered,
+        parser: &parser,
+        using: using.as_ref(),
+    };
+    match request.parse(&lowered) {
+        Err(error) if !is_cut => Err(syntax_error(text, &error)),
+        Ok(update) if !is_cut && !pieces.iter().any(is_transfer) => {
+            request.check_iris(&lowered)?;
+            request.steps(update, &pieces)
+        }
+        _ => request.cut(&pieces),
+    }
+}
+
+/// A request that is being parsed.
+struct Request<'a> {
+    /// The text as it came.
+    text: &'a str,
+    /// The text as the parser wants it, of the same length.
+    lowered: &'a str,
+    parser: &'a SparqlParser,
+    /// The dataset given beside the request.
+    using: Option<&'a QueryDataset>,
+}
+
+impl Request<'_> {
+    fn parse(&self, text: &str) -> Result<Update, SparqlSyntaxError> {
+        self.parser.clone().parse_update(text)
+    }
+
+    /// Refuses IRIs that the parser took for comparisons.
+    fn check_iris(&self, text: &str) -> Result<(), Error> {
+        match iri_taken_for_comparison(text, |text| self.parse(text).is_ok()) {
+            None => Ok(()),
+            Some(range) => Err(refused(format!(
+                "'{}' is one IRI, since the longest token counts; where comparisons are meant, put blanks around them",
+                &text[range]
+            ))),
+        }
+    }
+
+    /// The steps of a request that was parsed whole.
+    fn steps(&self, update: Update, pieces: &[Piece]) -> Result<Vec<Step>, Error> {
+        let has_texts = pieces.len() == update.operations.len();
+        let base = base_of(&update);
+        let operations = update.operations.into_iter().enumerate();
+        let steps = operations.map(|(idx, operation)| {
+            let text = match has_texts {
+                true => shortened(&self.text[pieces[idx].operation.clone()]),
+                false => shortened(&operation.to_string()),
+            };
+            let operation = self.operation(operation, base.as_ref())?;
+            Ok(Step { text, operation })
+        });
+        steps.collect()
+    }
+
+    /// The steps of a request that is parsed piece by piece.
+    fn cut(&self, pieces: &[Piece]) -> Result<Vec<Step>, Error> {
+        let mut parts: Vec<Range<usize>> = Vec::new();
+        let mut steps = Vec::with_capacity(pieces.len());
+        let mut labels = HashSet::new();
+        for piece in pieces {
+            if has_declarations(self.lowered, &piece.prologue) {
+                parts.push(piece.prologue.clone());
+            }
+            let declared = parts.iter().map(|part| &self.lowered[part.clone()]);
+            let mut text: String = declared.flat_map(|part| [part, "\n"]).collect();
+            text.push_str(&self.lowered[piece.operation.clone()]);
+            let update = match self.parse(&text) {
+                Ok(update) => update,
+                Err(error) => {
+                    parts.push(piece.operation.clone());
+                    // The same text where it stands in the request, for the place in the message.
+                    let error = self.parse(&only(self.lowered, &parts)).err().unwrap_or(error);
+                    return Err(syntax_error(self.text, &error));
+                }
+            };
+            self.check_iris(&text)?;
+            check_labels(&update.operations, &mut labels)?;
+            let operation = match piece.keyword {
+                Keyword::Other => self.only_operation(update)?,
+                kind => Operation::Transfer {
+                    kind,
+                    is_silent: piece.is_silent,
+                    ends: ends_of(&update.operations)?,
+                },
+            };
+            let text = shortened(&self.text[piece.operation.clone()]);
+            steps.push(Step { text, operation });
+        }
+        Ok(steps)
+    }
+
+    fn only_operation(&self, update: Update) -> Result<Operation, Error> {
+        let base = base_of(&update);
+        match <[GraphUpdateOperation; 1]>::try_from(update.operations) {
+            Ok([operation]) => self.operation(operation, base.as_ref()),
+            Err(_) => Err(Error::Internal(
+                "a piece of an update is not one operation".into(),
+            )),
+        }
+    }
+
+    fn operation(
+        &self,
+        operation: GraphUpdateOperation,
+        base: Option<&Arc<str>>,
+    ) -> Result<Operation, Error> {
+        Ok(match operation {
+            GraphUpdateOperation::InsertData { data } => Operation::InsertData(data),
+            GraphUpdateOperation::DeleteData { data } => Operation::DeleteData(data),
+            GraphUpdateOperation::DeleteInsert {
+                delete,
+                insert,
+                using,
+                pattern,
+            } => {
+                if using.is_some() && self.using.is_some() {
+                    return Err(refused(
+                        "graphs are given beside an update that has WITH, USING or USING NAMED itself"
+                            .to_owned(),
+                    ));
+                }
+                let dataset = using.or_else(|| self.using.cloned());
+                let modify = Modify::new(delete, insert, dataset, *pattern, base.cloned());
+                Operation::Modify(Box::new(modify))
+            }
+            GraphUpdateOperation::Load {
+                silent,
+                source,
+                destination,
+            } => Operation::Load {
+                is_silent: silent,
+                source,
+                destination,
+            },
+            GraphUpdateOperation::Create { silent, graph } => Operation::Create {
+                is_silent: silent,
+                graph,
+            },
+            GraphUpdateOperation::Clear { graph, .. } => Operation::Clear {
+                is_drop: false,
+                target: graph,
+            },
+            GraphUpdateOperation::Drop { graph, .. } => Operation::Clear {
+                is_drop: true,
+                target: graph,
+            },
+        })
+    }
+}
+
+impl Modify {
+    fn new(
+        delete: Vec<GroundQuadPattern>,
+        insert: Vec<QuadPattern>,
+        dataset: Option<QueryDataset>,
+        pattern: GraphPattern,
+        base: Option<Arc<str>>,
+    ) -> Self {
+        let variables = variables_of(&delete, &insert);
+        let is_constant = variables.is_empty() && !insert.iter().any(has_blank);
+        let projected = GraphPattern::Project {
+            inner: Box::new(pattern),
+            variables: variables.clone(),
+        };
+        let pattern = match is_constant {
+            // One solution makes all that many would.
+            true => GraphPattern::Slice {
+                inner: Box::new(projected),
+                start: 0,
+                length: Some(1),
+            },
+            false => projected,
+        };
+        let query = Query::Select {
+            dataset,
+            pattern,
+            base_iri: None,
+        };
+        Self {
+            delete,
+            insert,
+            variables,
+            query,
+            base,
+        }
+    }
+}
+
+/// The variables of templates, each once.
+fn variables_of(delete: &[GroundQuadPattern], insert: &[QuadPattern]) -> Vec<Variable> {
+    let mut variables: Vec<Variable> = Vec::new();
+    let mut add = |variable: &Variable| {
+        if !variables.contains(variable) {
+            variables.push(variable.clone());
+        }
+    };
+    for quad in delete {
+        for term in [&quad.subject, &quad.object] {
+            if let GroundTermPattern::Variable(variable) = term {
+                add(variable);
+            }
+        }
+        if let NamedNodePattern::Variable(variable) = &quad.predicate {
+            add(variable);
+        }
+        if let GraphNamePattern::Variable(variable) = &quad.graph_name {
+            add(variable);
+        }
+    }
+    for quad in insert {
+        for term in [&quad.subject, &quad.object] {
+            if let TermPattern::Variable(variable) = term {
+                add(variable);
+            }
+        }
+        if let NamedNodePattern::Variable(variable) = &quad.predicate {
+            add(variable);
+        }
+        if let GraphNamePattern::Variable(variable) = &quad.graph_name {
+            add(variable);
+        }
+    }
+    variables
+}
+
+fn has_blank(quad: &QuadPattern) -> bool {
+    [&quad.subject, &quad.object]
+        .into_iter()
+        .any(|term| matches!(term, TermPattern::BlankNode(_)))
+}
+
+fn base_of(update: &Update) -> Option<Arc<str>> {
+    update.base_iri.as_ref().map(|base| base.as_str().into())
+}
+
+/// From where to where the parser's form of ADD, MOVE or COPY goes; `None` from a graph to itself.
+fn ends_of(operations: &[GraphUpdateOperation]) -> Result<Option<(GraphName, GraphName)>, Error> {
+    let copies = operations.iter().find_map(|operation| match operation {
+        GraphUpdateOperation::DeleteInsert {
+            insert, pattern, ..
+        } => Some((insert, pattern)),
+        _ => None,
+    });
+    let Some((insert, pattern)) = copies else {
+        return match operations {
+            [] => Ok(None),
+            _ => Err(Error::Internal("a transfer of graphs copies nothing".into())),
+        };
+    };
+    let from = match &**pattern {
+        GraphPattern::Graph {
+            name: NamedNodePattern::NamedNode(node),
+            ..
+        } => GraphName::NamedNode(node.clone()),
+        _ => GraphName::DefaultGraph,
+    };
+    let to = match insert.first().map(|quad| &quad.graph_name) {
+        Some(GraphNamePattern::NamedNode(node)) => GraphName::NamedNode(node.clone()),
+        _ => GraphName::DefaultGraph,
+    };
+    Ok(Some((from, to)))
+}
+
+/// A label of a blank node may not stand in two INSERT DATA of a request.
+fn check_labels(
+    operations: &[GraphUpdateOperation],
+    known: &mut HashSet<BlankNode>,
+) -> Result<(), Error> {
+    for operation in operations {
+        let GraphUpdateOperation::InsertData { data } = operation else {
+            continue;
+        };
+        let mut own = HashSet::new();
+        for quad in data {
+            if let NamedOrBlankNode::BlankNode(node) = &quad.subject {
+                own.insert(node.clone());
+            }
+            if let Term::BlankNode(node) = &quad.object {
+                own.insert(node.clone());
+            }
+        }
+        if let Some(node) = known.intersection(&own).next() {
+            return Err(refused(format!(
+                "the blank node '{node}' stands in two INSERT DATA operations"
+            )));
+        }
+        known.extend(own);
+    }
+    Ok(())
+}
+
+/// One line of an operation's text.
+fn shortened(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = words.join(" ");
+    match line.char_indices().nth(QUOTED_CHARS) {
+        None => line,
+        Some((end, _)) => format!("{}…", &line[..end]),
+    }
+}
+
+fn syntax_error(text: &str, error: &SparqlSyntaxError) -> Error {
+    refused(quote(text, error))
+}
+
+fn refused(message: String) -> Error {
+    Error::UpdateText { message }
+}
+
+/// An error of the options, told as one of the update.
+fn as_update(error: Error) -> Error {
+    match error {
+        Error::Query { message } => refused(message),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests;

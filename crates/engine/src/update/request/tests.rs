@@ -1,0 +1,119 @@
+//! Requests cut into operations, what is quoted of them, and what is refused.
+
+use super::{Operation, Step, parse};
+use crate::error::Error;
+use crate::update::UpdateOptions;
+
+fn steps(text: &str) -> Vec<Step> {
+    parse(text, &UpdateOptions::default()).expect("the request parses")
+}
+
+fn names(text: &str) -> Vec<&'static str> {
+    steps(text).iter().map(|step| step.operation.name()).collect()
+}
+
+fn message(text: &str, options: &UpdateOptions) -> String {
+    match parse(text, options) {
+        Err(Error::UpdateText { message }) => message,
+        other => panic!("expected a refusal of {text}, got {other:?}"),
+    }
+}
+
+#[test]
+fn every_operation_is_one_step() {
+    let text = "PREFIX e: <http://e/> INSERT DATA { e:a e:p 1 } ; DELETE DATA { e:a e:p TRUE } ; \
+        COPY e:a TO e:b ; MOVE SILENT DEFAULT TO e:b ; ADD e:a TO e:a ; CLEAR ALL ; DROP GRAPH e:a ; \
+        LOAD <http://e/x> INTO GRAPH e:a ; CREATE GRAPH e:a ; DELETE WHERE { ?s ?p ?o } ; \
+        INSERT { ?s ?p 1 } WHERE { ?s ?p ?o } ; WITH e:a DELETE { ?s ?p 1 } INSERT { ?s ?p 2 } WHERE { ?s ?p ?o } ;";
+    assert_eq!(
+        names(text),
+        [
+            "INSERT DATA",
+            "DELETE DATA",
+            "COPY",
+            "MOVE",
+            "ADD",
+            "CLEAR",
+            "DROP",
+            "LOAD",
+            "CREATE",
+            "DELETE WHERE",
+            "INSERT WHERE",
+            "DELETE/INSERT WHERE"
+        ]
+    );
+    let steps = steps(text);
+    let ends = |idx: usize| match &steps[idx].operation {
+        Operation::Transfer {
+            is_silent, ends, ..
+        } => (
+            *is_silent,
+            ends.as_ref().map(|(from, to)| format!("{from} {to}")),
+        ),
+        _ => (false, None),
+    };
+    assert_eq!(ends(2), (false, Some("<http://e/a> <http://e/b>".into())));
+    assert_eq!(ends(3), (true, Some("DEFAULT <http://e/b>".into())));
+    assert_eq!(ends(4), (false, None));
+    assert_eq!(steps[2].text, "COPY e:a TO e:b");
+    assert!(names("").is_empty());
+    assert!(names("PREFIX e: <http://e/>").is_empty());
+}
+
+#[test]
+fn declarations_between_operations_count_from_there_on() {
+    let text = "CLEAR DEFAULT ;\nPREFIX e: <http://e/> CLEAR GRAPH e:a ;\nBASE <http://b/> PREFIX e: <http://f/>\n\
+        INSERT DATA { <x> e:p e:o } ; COPY e:a TO <g>";
+    let steps = steps(text);
+    assert_eq!(steps.len(), 4);
+    let Operation::InsertData(data) = &steps[2].operation else {
+        panic!("{steps:?}");
+    };
+    assert_eq!(
+        data[0].to_string(),
+        "<http://b/x> <http://f/p> <http://f/o>"
+    );
+    let wrong = message(
+        "CLEAR ALL ;\nPREFIX e: <http://e/>\nINSERT DATA { e:a e:p ?x }",
+        &UpdateOptions::default(),
+    );
+    assert!(wrong.contains("error at 3:") && wrong.contains("«INSERT DATA { e:a e:p ?x }»"), "{wrong}");
+    let shared = "INSERT DATA { _:a <p:p> 1 } ; PREFIX e: <http://e/> INSERT DATA { _:a e:p 2 }";
+    assert!(message(shared, &UpdateOptions::default()).contains("'_:a'"));
+}
+
+#[test]
+fn what_is_no_update_is_quoted() {
+    let options = UpdateOptions::default();
+    let cases = [
+        ("SELECT * { ?s ?p ?o }", "SELECT"),
+        ("INSERT DATA { ?s <p:p> 1 }", "INSERT DATA"),
+        ("DELETE DATA { _:a <p:p> 1 }", "DELETE DATA"),
+        ("DELETE { _:a <p:p> 1 } WHERE {}", "DELETE"),
+        ("COPY <p:a> <p:b>", "COPY"),
+        (
+            "INSERT DATA { _:a <p:p> 1 } ; INSERT DATA { _:a <p:p> 2 }",
+            "a",
+        ),
+    ];
+    for (text, quoted) in cases {
+        let message = message(text, &options);
+        assert!(message.contains(quoted), "{text}: {message}");
+    }
+}
+
+#[test]
+fn graphs_are_given_in_one_place_only() {
+    let mut options = UpdateOptions::default();
+    options.query.default_graphs.push("http://e/g".into());
+    for text in [
+        "WITH <p:g> INSERT { ?s ?p 1 } WHERE { ?s ?p 2 }",
+        "INSERT { ?s ?p 1 } USING <p:g> WHERE { ?s ?p 2 }",
+        "CLEAR ALL ; INSERT { ?s ?p 1 } USING NAMED <p:g> WHERE { ?s ?p 2 }",
+    ] {
+        assert!(message(text, &options).contains("beside"), "{text}");
+    }
+    assert!(parse("INSERT { ?s ?p 1 } WHERE { ?s ?p 2 } ; COPY <p:a> TO <p:b>", &options).is_ok());
+    options.query.default_graphs[0] = "relative".into();
+    assert!(message("CLEAR ALL", &options).contains("'relative'"));
+}

@@ -1,0 +1,186 @@
+//! Random updates of random data: Basalt against the naive oracle, and a random query after each.
+//!
+//! `BASALT_UPDATE_REQUESTS` sets how many requests, `BASALT_UPDATE_SEED` where the seeds begin. A difference is told
+//! with the data before the request, so that it can be repeated by hand.
+
+mod duel;
+mod support;
+mod updates;
+
+use basalt_engine::{CheckDepth, Database};
+use basalt_testkit::Dataset;
+use basalt_testkit::naive::update::{UpdateFailure, update};
+use basalt_testkit::random_data::{DataOptions, random_dataset};
+use basalt_testkit::random_query::update::random_update;
+use basalt_testkit::random_query::{QueryOptions as Grammar, random_query};
+use duel::{Outcome, duel, expected, parsed};
+use support::{Configuration, Loaded, load, matrix};
+use updates::{compare_data, data_of, update_options};
+
+/// Requests to one store.
+const REQUESTS_PER_STORE: u64 = 12;
+
+fn number_from_env(name: &str, default: u64) -> u64 {
+    std::env::var(name)
+        .ok()
+        .and_then(|value| value.parse().ok())
+        .unwrap_or(default)
+}
+
+/// Without literals of which two spellings mean the same: what an update stores must be told by its text.
+fn grammar() -> Grammar {
+    Grammar {
+        odd_literals: false,
+        depth_max: 2,
+        ..Grammar::default()
+    }
+}
+
+/// What became of the requests.
+#[derive(Debug, Default)]
+struct Tally {
+    requests: u64,
+    changed: u64,
+    /// Requests that must fail, and did.
+    refused: u64,
+    /// Requests that the standard leaves open, or that are too large for the oracle.
+    open: u64,
+    queries: u64,
+    merges: u64,
+    reopened: u64,
+    failures: Vec<String>,
+}
+
+/// One request; whether the store is still as the oracle has it.
+fn one_request(
+    loaded: &Loaded,
+    configuration: &Configuration,
+    data: &Dataset,
+    operations: &[String],
+    tally: &mut Tally,
+) -> Result<(), String> {
+    let text = operations.join(" ;\n");
+    let actual = loaded.database.update(&text, &update_options(configuration));
+    match (update(data, operations), actual) {
+        (Err(UpdateFailure::Oracle(_)), _) => {
+            tally.open += 1;
+            Ok(())
+        }
+        (Err(UpdateFailure::Refused(_)), Err(_)) => {
+            tally.refused += 1;
+            compare_data(data, &loaded.database)
+        }
+        (Err(UpdateFailure::Refused(why)), Ok(_)) => Err(format!("it should be refused: {why}")),
+        (Ok(_), Err(error)) => Err(format!("it is refused: {error}")),
+        (Ok(after), Ok(report)) => {
+            tally.changed += u64::from(after != *data);
+            compare_data(&after, &loaded.database)?;
+            let grown = after.quads().len() as i64 - data.quads().len() as i64;
+            let reported = report.added as i64 - report.removed as i64;
+            match grown == reported && report.operations.len() == operations.len() {
+                true => Ok(()),
+                false => Err(format!("{grown} quads more, but the report is {report:?}")),
+            }
+        }
+    }
+}
+
+/// A query of the data as it is now.
+fn one_query(loaded: &Loaded, configuration: &Configuration, data: &Dataset, seed: u64) -> Result<bool, String> {
+    let text = random_query(seed, grammar()).to_string();
+    let query = parsed(&text).ok_or("the query does not parse")?;
+    let Ok(expected) = expected(data, &query) else {
+        return Ok(false);
+    };
+    match duel(loaded, configuration, &text, &expected) {
+        Outcome::Wrong(fault) => Err(format!("{fault:?} of the query\n{text}")),
+        _ => Ok(true),
+    }
+}
+
+fn one_store(seed: u64, configuration: &Configuration, tally: &mut Tally) {
+    let options = DataOptions {
+        quads_max: [160, 60, 20][seed as usize % 3],
+        ..DataOptions::default()
+    };
+    let mut loaded = load(&random_dataset(seed, options), configuration);
+    for number in 0..REQUESTS_PER_STORE {
+        let step = seed * REQUESTS_PER_STORE + number;
+        // Labels of blank nodes are those of the store from here on.
+        let data = data_of(&loaded.database);
+        let operations = random_update(step, grammar(), &data);
+        tally.requests += 1;
+        let mut outcome = one_request(&loaded, configuration, &data, &operations, tally);
+        if outcome.is_ok() {
+            let now = data_of(&loaded.database);
+            outcome = one_query(&loaded, configuration, &now, step).map(|is_asked| {
+                tally.queries += u64::from(is_asked);
+            });
+        }
+        if let Err(what) = outcome {
+            tally.failures.push(format!(
+                "seed {seed}, request {number}: {what}\n{}\nin {configuration:?} on\n{}",
+                operations.join(" ;\n"),
+                data.to_nquads()
+            ));
+            return;
+        }
+        if step % 5 == 3 {
+            between_requests(&mut loaded, step, tally);
+        }
+    }
+    let checked = loaded.database.check(CheckDepth::Deep);
+    if let Err(error) = checked {
+        tally.failures.push(format!("seed {seed}: {error}"));
+    }
+}
+
+/// Merges, or opens the store anew; either must change nothing.
+fn between_requests(loaded: &mut Loaded, step: u64, tally: &mut Tally) {
+    let data = data_of(&loaded.database);
+    if step.is_multiple_of(2) {
+        loaded.database.merge_now().expect("a merge succeeds");
+        tally.merges += 1;
+    } else {
+        loaded.reopen();
+        tally.reopened += 1;
+    }
+    if let Err(what) = compare_data(&data, &loaded.database) {
+        tally.failures.push(format!("step {step}: {what}"));
+    }
+}
+
+#[test]
+fn random_updates_do_what_the_oracle_does() {
+    let requests = number_from_env("BASALT_UPDATE_REQUESTS", 360);
+    let first = number_from_env("BASALT_UPDATE_SEED", 1);
+    let configurations = matrix();
+    let mut tally = Tally::default();
+    for seed in first..first + requests.div_ceil(REQUESTS_PER_STORE) {
+        let configuration = &configurations[seed as usize % configurations.len()];
+        one_store(seed, configuration, &mut tally);
+        if tally.failures.len() >= 3 {
+            break;
+        }
+    }
+    let failures = std::mem::take(&mut tally.failures);
+    eprintln!("{tally:?}");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(tally.changed * 2 > tally.requests, "too few requests change something");
+    assert!(tally.open * 5 < tally.requests, "too many requests are left out");
+    assert!(tally.queries * 2 > tally.requests, "too few queries were asked");
+}
+
+/// A transaction that is dropped leaves nothing, and readers keep what they see.
+#[test]
+fn snapshots_stay_as_they_are() {
+    let database = Database::in_memory();
+    let options = update_options(&Configuration::default());
+    let empty = database.snapshot();
+    let insert = "INSERT DATA { <e:a> <e:p> 1 , 2 . GRAPH <e:g> { <e:a> <e:p> 1 } }";
+    database.update(insert, &options).expect("it runs");
+    let full = database.snapshot();
+    database.update("CLEAR ALL", &options).expect("it runs");
+    assert_eq!((empty.quad_count(), full.quad_count()), (0, 3));
+    assert_eq!(database.snapshot().quad_count(), 0);
+}

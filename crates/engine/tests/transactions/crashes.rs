@@ -1,0 +1,202 @@
+//! The power is cut at each operation in turn, and whatever was not synced is there, is not, or is there in part.
+//!
+//! Log and manifest are written through a disk that records; for each moment the files are made up that a crash could leave
+//! (`testkit::crash_disk`), put into a folder beside the files of the versions, and opened. Files of versions count as
+//! synced once a manifest that names them is written; that they are is shown by `crates/cli/tests/crash/system_calls.rs`.
+
+use crate::data::{commit_one, is_full, load, quads, quads_in, quiet, regular};
+use crate::disks::{Recorder, WatchedDisk, is_sync, link_files};
+use basalt_engine::{Database, WriteOptions};
+use basalt_testkit::crash_disk::{CrashDisk, Operation, Survival};
+use basalt_testkit::split_mix::SplitMix;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+use tempfile::TempDir;
+
+/// What a store held after a commit.
+type State = BTreeSet<String>;
+
+/// What was done, and what was acknowledged when.
+struct Story {
+    disk: CrashDisk,
+    /// The states after each commit, and the number of operations when it was acknowledged.
+    states: Vec<(State, usize)>,
+}
+
+/// Commits with a merge and a load between them.
+fn tell(folder: &Path) -> Story {
+    let store = folder.join("store");
+    let database = Database::open_or_empty_with(&store, quiet()).expect("an empty folder");
+    load(&database, &regular(4));
+    drop(database);
+    let recorder = Recorder::new(&store, &folder.join("versions"));
+    let options = WriteOptions {
+        disk: WatchedDisk::new(recorder.clone()),
+        ..quiet()
+    };
+    let database = Database::open_with(&store, options).expect("it opens");
+    let mut states = vec![(quads(&database.snapshot()), 0)];
+    for i in 0..9 {
+        match i {
+            3 => drop(database.merge_now().expect("there is room")),
+            6 => load(&database, "<http://e/loaded> <http://e/p> 1 ."),
+            _ => {
+                let text = format!("\"{}", "long text ".repeat(i * 3));
+                commit_one(&database, ["s1", &format!("p{}", i % 3), &text]);
+            }
+        }
+        states.push((quads(&database.snapshot()), recorder.operations()));
+    }
+    Story {
+        disk: recorder.disk(),
+        states,
+    }
+}
+
+/// Makes the folder that a crash has left.
+fn put_together(folder: &Path, files: BTreeMap<String, Vec<u8>>) -> std::path::PathBuf {
+    let crashed = folder.join("crashed");
+    if crashed.exists() {
+        fs::remove_dir_all(&crashed).expect("a folder of the test");
+    }
+    fs::create_dir(&crashed).expect("a folder of the test");
+    let versions = folder.join("versions");
+    for entry in fs::read_dir(&versions).expect("a folder of the test") {
+        let entry = entry.expect("an entry");
+        link_files(&entry.path(), &crashed.join(entry.file_name()));
+    }
+    for (name, bytes) in files {
+        fs::write(crashed.join(name), bytes).expect("there is room");
+    }
+    crashed
+}
+
+/// Ways in which a crash can go.
+fn survivals(rounds: usize) -> Vec<Survival> {
+    let mut all = vec![Survival::Nothing, Survival::Everything];
+    let percents = [50, 90, 20, 97].into_iter().cycle();
+    all.extend(percents.take(rounds).map(Survival::Percent));
+    all
+}
+
+#[test]
+fn every_crash_leaves_the_acknowledged_commits() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let story = tell(folder.path());
+    let operations = story.disk.operations().len();
+    let (mut torn, mut ahead) = (0, 0);
+    for moment in 0..=operations {
+        // Between two syncs every moment can leave what the last of them can.
+        let next = story.disk.operations().get(moment);
+        if !is_full() && next.is_some_and(|next| !is_sync(next)) && moment % 3 != 0 {
+            continue;
+        }
+        let mut random = SplitMix::new(moment as u64);
+        for survival in survivals(if is_full() { 40 } else { 3 }) {
+            let case = format!("crash before operation {moment} of {operations}, {survival:?}");
+            let files = story.disk.after_crash(moment, survival, &mut random);
+            let crashed = put_together(folder.path(), files);
+            let found = quads_in(&crashed);
+            let state = story.states.iter().position(|(state, _)| *state == found);
+            let state = state.unwrap_or_else(|| unreachable!("{case}: no such state: {found:#?}"));
+            let acknowledged = story.states.iter().rposition(|(_, at)| *at <= moment);
+            let acknowledged = acknowledged.expect("the first was there before");
+            assert!(
+                acknowledged <= state,
+                "{case}: commit {acknowledged} is lost"
+            );
+            assert!(
+                state <= acknowledged + 1,
+                "{case}: a commit from the future"
+            );
+            ahead += usize::from(state > acknowledged);
+            torn += usize::from(goes_on(&crashed, found, &case));
+        }
+    }
+    assert!(torn > 5, "{torn} logs with a torn tail");
+    assert!(
+        ahead > 5,
+        "{ahead} commits that were there before they were acknowledged"
+    );
+}
+
+/// The next writer commits, and that is all that is new; whether it had to cut off something.
+fn goes_on(crashed: &Path, mut expected: State, case: &str) -> bool {
+    let bytes = |folder: &Path| -> u64 {
+        let entries = fs::read_dir(folder).expect("a folder of the test");
+        let files = entries.map(|entry| entry.expect("an entry"));
+        let logs = files.filter(|f| f.file_name().to_string_lossy().starts_with("log"));
+        logs.map(|f| f.metadata().expect("it is there").len()).sum()
+    };
+    let before = bytes(crashed);
+    let database = Database::open_with(crashed, quiet()).expect("it opens");
+    drop(database.begin().expect("the turn"));
+    let is_cut = bytes(crashed) < before;
+    let names = ["after", "the", "\"crash"];
+    commit_one(&database, names);
+    expected.insert(crate::data::shown(names));
+    assert_eq!(quads_in(crashed), expected, "{case}: after the next commit");
+    is_cut
+}
+
+#[test]
+fn crashes_while_many_write() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let store = folder.path().join("store");
+    let database = Database::open_or_empty_with(&store, quiet()).expect("an empty folder");
+    commit_one(&database, ["makes", "the", "log"]);
+    drop(database);
+    let recorder = Recorder::new(&store, &folder.path().join("versions"));
+    let options = WriteOptions {
+        disk: WatchedDisk::new(recorder.clone()),
+        ..quiet()
+    };
+    let database = Database::open_with(&store, options).expect("it opens");
+    // Quads and the number of operations when they were acknowledged.
+    let acknowledged = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let (database, recorder, acknowledged) = (&database, &recorder, &acknowledged);
+            scope.spawn(move || {
+                for i in 0..8 {
+                    let (subject, object) = (format!("w{writer}"), format!("\"{i}"));
+                    let names = [subject.as_str(), "has", object.as_str()];
+                    commit_one(database, names);
+                    let at = recorder.operations();
+                    let mut acknowledged = acknowledged.lock().expect("no holder panics");
+                    acknowledged.push((crate::data::shown(names), at));
+                }
+            });
+        }
+    });
+    let disk = recorder.disk();
+    let acknowledged = acknowledged.into_inner().expect("no holder panics");
+    let writes = disk
+        .operations()
+        .iter()
+        .filter(|o| matches!(o, Operation::Write(..)));
+    assert_eq!(writes.count(), 32);
+    for moment in 0..=disk.operations().len() {
+        let mut random = SplitMix::new(moment as u64);
+        for survival in survivals(if is_full() { 20 } else { 1 }) {
+            let files = disk.after_crash(moment, survival, &mut random);
+            let crashed = put_together(folder.path(), files);
+            let found = quads_in(&crashed);
+            for (quad, at) in &acknowledged {
+                let case = format!("{quad} at {at}, crash before operation {moment}, {survival:?}");
+                assert!(*at > moment || found.contains(quad), "{case}: it is lost");
+            }
+            // Each writer's commits are there from its first one on.
+            for writer in 0..4 {
+                let has = |i: usize| {
+                    let (subject, object) = (format!("w{writer}"), format!("\"{i}"));
+                    found.contains(&crate::data::shown([&subject, "has", &object]))
+                };
+                let count = (0..8).filter(|&i| has(i)).count();
+                assert!((0..count).all(has), "a commit without the one before");
+            }
+        }
+    }
+}

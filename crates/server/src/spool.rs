@@ -1,0 +1,74 @@
+//! Bodies of any length, taken in before work on them begins: small ones in memory, others in a temporary file.
+//!
+//! The file has no name from the moment it is open, so it is gone when its reader is, whatever happens.
+
+use crate::problem::Problem;
+use axum::body::Body;
+use axum::http::StatusCode;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio_stream::StreamExt;
+
+/// Bytes that stay in memory.
+const MEMORY_BYTES_MAX: usize = 4 << 20;
+
+/// Numbers of temporary files.
+static FILES: AtomicU64 = AtomicU64::new(0);
+
+/// Takes in a body.
+pub async fn spool(body: Body) -> Result<Box<dyn Read + Send>, Problem> {
+    let mut held: Vec<u8> = Vec::new();
+    let mut file: Option<File> = None;
+    let mut chunks = body.into_data_stream();
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|error| {
+            Problem::bad_request(format!("the body cannot be read to its end: {error}"))
+        })?;
+        held.extend_from_slice(&chunk);
+        if held.len() > MEMORY_BYTES_MAX {
+            tokio::task::block_in_place(|| write(&mut file, &held)).map_err(of_disk)?;
+            held.clear();
+        }
+    }
+    let Some(mut file) = file else {
+        return Ok(Box::new(Cursor::new(held)));
+    };
+    let end = |file: &mut File| {
+        file.write_all(&held)?;
+        file.seek(SeekFrom::Start(0))
+    };
+    tokio::task::block_in_place(|| end(&mut file)).map_err(of_disk)?;
+    Ok(Box::new(file))
+}
+
+fn write(file: &mut Option<File>, bytes: &[u8]) -> io::Result<()> {
+    let file = match file {
+        Some(file) => file,
+        none => none.insert(temporary_file()?),
+    };
+    file.write_all(bytes)
+}
+
+fn temporary_file() -> io::Result<File> {
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    let name = format!("basalt-body-{}-{number}", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
+}
+
+fn of_disk(error: io::Error) -> Problem {
+    let status = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            StatusCode::INSUFFICIENT_STORAGE
+        }
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    Problem::new(status, format!("the body cannot be kept: {error}"))
+}

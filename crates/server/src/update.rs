@@ -1,0 +1,91 @@
+//! Running an update for a request: on a blocking thread, answered when it is committed.
+//!
+//! A client that hangs up cancels its update as long as that runs; one whose commit has begun may find it done
+//! all the same.
+
+use crate::metrics::Outcome;
+use crate::problem::Problem;
+use crate::protocol::UpdateRequest;
+use crate::query::limits;
+use crate::sink::CancelOnDrop;
+use crate::state::AppState;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use basalt_engine::{Error, UpdateOptions, UpdateReport};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// Runs an update and says what it did.
+pub async fn answer_update(state: AppState, request: UpdateRequest) -> Result<Response, Problem> {
+    let text = request.text.clone();
+    let report = run_write(state, &text, move |state, cancel| {
+        let mut query = limits(state, request.timeout, cancel);
+        query.base = request.base;
+        query.default_graphs = request.using_graphs;
+        query.named_graphs = request.using_named_graphs;
+        let options = UpdateOptions {
+            query,
+            load_folders: state.options.load_folders.clone(),
+        };
+        let report = state.database.update(&request.text, &options)?;
+        state.metrics.quads_changed(report.removed, report.added);
+        Ok(report)
+    });
+    let body = format!("{}\n", to_json(&report.await?));
+    let media_type = HeaderValue::from_static("application/json");
+    Ok(([(header::CONTENT_TYPE, media_type)], body).into_response())
+}
+
+/// Runs something that writes on a blocking thread; it is in the list of what runs, with this text, counted
+/// when it has ended, and cancelled if nobody waits for it any more.
+pub async fn run_write<T: Send + 'static>(
+    state: AppState,
+    text: &str,
+    work: impl FnOnce(&AppState, Arc<AtomicBool>) -> Result<T, Error> + Send + 'static,
+) -> Result<T, Problem> {
+    let cancel = Arc::new(AtomicBool::new(false));
+    let entry = state.registry.enter(text, Arc::clone(&cancel));
+    let waiting = CancelOnDrop::new(&cancel);
+    let ended = tokio::task::spawn_blocking(move || {
+        let start = Instant::now();
+        let outcome = work(&state, cancel).map_err(Problem::from);
+        let status = outcome.as_ref().map_or_else(|problem| problem.status, |_| StatusCode::OK);
+        let status = Outcome::Status(status.as_u16());
+        state.metrics.update_ended(status, start.elapsed());
+        drop(entry);
+        outcome
+    });
+    let lost = |_| {
+        let detail = "internal error: the update ended without an answer";
+        Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail))
+    };
+    let outcome = ended.await.unwrap_or_else(lost);
+    waiting.disarm();
+    outcome
+}
+
+/// What an update did.
+fn to_json(report: &UpdateReport) -> Value {
+    let operations: Vec<Value> = report
+        .operations
+        .iter()
+        .map(|operation| {
+            json!({
+                "operation": operation.name,
+                "removed": operation.removed,
+                "added": operation.added,
+                "seconds": operation.time.as_secs_f64(),
+            })
+        })
+        .collect();
+    json!({
+        "operations": operations,
+        "removed": report.removed,
+        "added": report.added,
+        "commit": report.commit,
+        "wait_seconds": report.wait_time.as_secs_f64(),
+        "seconds": (report.parse_time + report.run_time() + report.commit_time).as_secs_f64(),
+    })
+}

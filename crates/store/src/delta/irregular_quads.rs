@@ -1,0 +1,165 @@
+//! The quads that are in no cell: those of the quad table that are not removed, and the added ones.
+//!
+//! What the general path of the executor reads beside cells. Without a delta every call goes straight to
+//! the quad table.
+
+use super::Delta;
+use crate::error::StoreError;
+use crate::quad_table::{BLOCK_QUADS, PredicateQuads, QuadTable};
+use basalt_rdf::TermId;
+use std::ops::ControlFlow;
+
+/// The irregular quads of a snapshot; a cheap view.
+#[derive(Clone, Copy, Debug)]
+pub struct IrregularQuads<'a> {
+    table: &'a QuadTable,
+    delta: Option<&'a Delta>,
+}
+
+impl<'a> IrregularQuads<'a> {
+    pub(super) fn new(table: &'a QuadTable, delta: Option<&'a Delta>) -> Self {
+        Self { table, delta }
+    }
+
+    /// Number of irregular quads.
+    pub fn quad_count(&self) -> u64 {
+        let of_version = self.table.quad_count();
+        self.delta.map_or(of_version, |delta| {
+            (of_version + delta.added).saturating_sub(delta.removed_irregular)
+        })
+    }
+
+    /// Every predicate of irregular quads, ascending, with counts.
+    pub fn predicates(&self) -> impl Iterator<Item = (TermId, PredicateQuads)> + use<'a> {
+        let mut predicates: Vec<TermId> = self.table.predicates().map(|(p, _)| p).collect();
+        if let Some(delta) = self.delta {
+            predicates.extend(delta.predicates().map(|(predicate, _)| predicate));
+            predicates.sort_unstable();
+            predicates.dedup();
+        }
+        let view = *self;
+        let counts = predicates.into_iter();
+        counts.filter_map(move |predicate| Some((predicate, view.predicate(predicate)?)))
+    }
+
+    /// Counts for one predicate, if it has irregular quads. The number of quads is exact; of subjects and objects
+    /// there are at most so many where a delta touches the predicate.
+    pub fn predicate(&self, predicate: TermId) -> Option<PredicateQuads> {
+        let of_version = self.table.predicate(predicate);
+        let Some(changes) = self.delta.and_then(|delta| delta.of(predicate)) else {
+            return of_version;
+        };
+        let known = of_version.unwrap_or_default();
+        let added = changes.added().len() as u64;
+        let quads = (known.quads + added).saturating_sub(changes.removed_irregular());
+        (quads > 0).then(|| PredicateQuads {
+            quads,
+            subjects: (known.subjects + added).min(quads),
+            objects: (known.objects + added).min(quads),
+        })
+    }
+
+    /// Appends subject and graph of every irregular quad of the predicate and object.
+    pub fn by_object(
+        &self,
+        predicate: TermId,
+        object: TermId,
+        out: &mut Vec<(TermId, TermId)>,
+    ) -> Result<(), StoreError> {
+        let start = out.len();
+        self.table.by_object(predicate, object, out)?;
+        if let Some(changes) = self.delta.and_then(|delta| delta.of(predicate)) {
+            let removed = changes.removed();
+            if !removed.is_empty() {
+                let mut found = out.split_off(start);
+                found.retain(|&(subject, graph)| !removed.contains(subject, object, graph));
+                out.append(&mut found);
+            }
+            out.extend(changes.added().of_object(object));
+        }
+        Ok(())
+    }
+
+    /// The number of irregular quads of the predicate and object, in any graph.
+    pub fn count_object(&self, predicate: TermId, object: TermId) -> Result<u64, StoreError> {
+        match self.delta.and_then(|delta| delta.of(predicate)) {
+            None => self.table.count_object(predicate, object),
+            Some(_) => {
+                let mut found = Vec::new();
+                self.by_object(predicate, object, &mut found)?;
+                Ok(found.len() as u64)
+            }
+        }
+    }
+
+    /// Visits the quads of a predicate block by block as (subjects, objects, graphs): those of the quad table
+    /// in the order of subject, object, graph, then the added ones in the same order.
+    pub fn scan(
+        &self,
+        predicate: TermId,
+        visit: &mut dyn FnMut(&[u64], &[u64], &[u64]) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let Some(changes) = self.delta.and_then(|delta| delta.of(predicate)) else {
+            return self.table.scan(predicate, visit);
+        };
+        let removed = changes.removed();
+        let mut block = ScanBlock::default();
+        let mut step = ControlFlow::Continue(());
+        self.table
+            .scan(predicate, &mut |subjects, objects, graphs| {
+                if removed.is_empty() {
+                    step = visit(subjects, objects, graphs);
+                    return step;
+                }
+                for ((&subject, &object), &graph) in subjects.iter().zip(objects).zip(graphs) {
+                    let (s, o, g) = (TermId(subject), TermId(object), TermId(graph));
+                    if !removed.contains(s, o, g) {
+                        block.push(s, o, g);
+                    }
+                }
+                step = block.hand_over(visit);
+                step
+            })?;
+        if step.is_break() {
+            return Ok(());
+        }
+        for (subject, object, graph) in changes.added().iter() {
+            block.push(subject, object, graph);
+            if block.subjects.len() == BLOCK_QUADS && block.hand_over(visit).is_break() {
+                return Ok(());
+            }
+        }
+        let _ = block.hand_over(visit);
+        Ok(())
+    }
+}
+
+/// Quads on their way to a visitor.
+#[derive(Default)]
+struct ScanBlock {
+    subjects: Vec<u64>,
+    objects: Vec<u64>,
+    graphs: Vec<u64>,
+}
+
+impl ScanBlock {
+    fn push(&mut self, subject: TermId, object: TermId, graph: TermId) {
+        self.subjects.push(subject.0);
+        self.objects.push(object.0);
+        self.graphs.push(graph.0);
+    }
+
+    fn hand_over(
+        &mut self,
+        visit: &mut dyn FnMut(&[u64], &[u64], &[u64]) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        if self.subjects.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let step = visit(&self.subjects, &self.objects, &self.graphs);
+        self.subjects.clear();
+        self.objects.clear();
+        self.graphs.clear();
+        step
+    }
+}

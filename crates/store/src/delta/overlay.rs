@@ -1,0 +1,203 @@
+//! Reading a version with the delta over it.
+//!
+//! Every function first does what it does for the version, without the removed quads, then visits the
+//! added ones, so it finds each quad once. What the version makes faster (inverses, dirty rows, lists of
+//! predicates) is used as it is: the delta is no part of it. Cost: without a delta one
+//! branch; with one a search among removed quads for each quad found, where its predicate has removed ones.
+
+use super::{Delta, PredicateDelta};
+use crate::counting::GraphSet;
+use crate::error::StoreError;
+use crate::matching::{self, QuadIds, QuadPattern, VisitQuad};
+use crate::neighbours::{self, Direction, VisitNeighbour};
+use crate::snapshot::Version;
+use basalt_rdf::TermId;
+use std::ops::ControlFlow;
+
+/// Whether a quad is there.
+pub(crate) fn contains(
+    version: &Version,
+    delta: Option<&Delta>,
+    quad: &QuadIds,
+) -> Result<bool, StoreError> {
+    if let Some(changes) = delta.and_then(|delta| delta.of(quad.predicate)) {
+        let (subject, object, graph) = (quad.subject, quad.object, quad.graph);
+        if changes.added().contains(subject, object, graph) {
+            return Ok(true);
+        }
+        if changes.removed().contains(subject, object, graph) {
+            return Ok(false);
+        }
+    }
+    Ok(super::changes::Home::of(version, quad)? != super::changes::Home::None)
+}
+
+/// Tells which quads of a version are removed; quads of one predicate mostly come together.
+struct Removed<'a> {
+    delta: &'a Delta,
+    /// The predicate asked for last, with its changes if some quad of it is removed.
+    last: (TermId, Option<&'a PredicateDelta>),
+}
+
+impl<'a> Removed<'a> {
+    fn new(delta: &'a Delta) -> Self {
+        Self {
+            delta,
+            last: (TermId::UNBOUND, None),
+        }
+    }
+
+    fn has(&mut self, quad: &QuadIds) -> bool {
+        if self.last.0 != quad.predicate {
+            let changes = self.delta.of(quad.predicate);
+            let changes = changes.filter(|changes| !changes.removed().is_empty());
+            self.last = (quad.predicate, changes);
+        }
+        let changes = self.last.1;
+        changes.is_some_and(|c| c.removed().contains(quad.subject, quad.object, quad.graph))
+    }
+}
+
+/// Visits every quad that matches; those of other graphs than `graphs` need not be.
+pub(crate) fn matching(
+    version: &Version,
+    delta: Option<&Delta>,
+    pattern: &QuadPattern,
+    graphs: Option<&GraphSet>,
+    visit: VisitQuad<'_>,
+) -> Result<(), StoreError> {
+    let Some(delta) = delta else {
+        return matching::matching(version, pattern, graphs, visit);
+    };
+    let mut removed = Removed::new(delta);
+    let mut step = ControlFlow::Continue(());
+    matching::matching(version, pattern, graphs, &mut |quad| {
+        if !removed.has(&quad) {
+            step = visit(quad);
+        }
+        step
+    })?;
+    if step.is_continue() {
+        // Whether the visitor has enough is of no interest any more.
+        let _ = visit_added(delta, pattern, visit);
+    }
+    Ok(())
+}
+
+/// Visits the added quads that match.
+fn visit_added(delta: &Delta, pattern: &QuadPattern, visit: VisitQuad<'_>) -> ControlFlow<()> {
+    for predicate in delta.touched(pattern.predicate, pattern.subject, pattern.object) {
+        let Some(changes) = delta.of(predicate) else {
+            continue;
+        };
+        let added = changes.added();
+        let mut on_quad = |subject, object, graph| {
+            let quad = QuadIds {
+                subject,
+                predicate,
+                object,
+                graph,
+            };
+            match pattern.matches(&quad) {
+                true => visit(quad),
+                false => ControlFlow::Continue(()),
+            }
+        };
+        match (pattern.subject, pattern.object) {
+            (Some(subject), _) => {
+                let mut found = added.of_subject(subject);
+                found.try_for_each(|(object, graph)| on_quad(subject, object, graph))?;
+            }
+            (None, Some(object)) => {
+                let mut found = added.of_object(object);
+                found.try_for_each(|(subject, graph)| on_quad(subject, object, graph))?;
+            }
+            (None, None) => added.iter().try_for_each(|(s, o, g)| on_quad(s, o, g))?,
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+/// Visits the quads of a predicate whose subject (object, backwards) is one of these ids, which ascend
+/// without repeats.
+pub(crate) fn neighbours(
+    version: &Version,
+    delta: Option<&Delta>,
+    predicate: TermId,
+    direction: Direction,
+    nodes: &[u64],
+    visit: VisitNeighbour<'_>,
+) -> Result<(), StoreError> {
+    let Some(changes) = delta.and_then(|delta| delta.of(predicate)) else {
+        return neighbours::neighbours(version, predicate, direction, nodes, visit);
+    };
+    let removed = changes.removed();
+    if removed.is_empty() {
+        neighbours::neighbours(version, predicate, direction, nodes, visit)?;
+    } else {
+        neighbours::neighbours(
+            version,
+            predicate,
+            direction,
+            nodes,
+            &mut |position, other, graph| {
+                let node = TermId(nodes[position]);
+                let is_removed = match direction {
+                    Direction::Forward => removed.contains(node, other, graph),
+                    Direction::Backward => removed.contains(other, node, graph),
+                };
+                if !is_removed {
+                    visit(position, other, graph);
+                }
+            },
+        )?;
+    }
+    let added = changes.added();
+    if added.is_empty() {
+        return Ok(());
+    }
+    for (position, &node) in nodes.iter().enumerate() {
+        let mut on_quad = |(other, graph)| visit(position, other, graph);
+        match direction {
+            Direction::Forward => added.of_subject(TermId(node)).for_each(&mut on_quad),
+            Direction::Backward => added.of_object(TermId(node)).for_each(&mut on_quad),
+        }
+    }
+    Ok(())
+}
+
+/// Appends object and graph of every quad of a predicate and subject.
+pub(crate) fn objects_of(
+    version: &Version,
+    delta: Option<&Delta>,
+    predicate: TermId,
+    subject: TermId,
+    out: &mut Vec<(TermId, TermId)>,
+) -> Result<(), StoreError> {
+    let start = out.len();
+    let mut may_be_irregular = true;
+    if let Some((table_idx, row)) = version.extents.row_of(subject) {
+        let table = &version.tables[table_idx];
+        if let Some(cells) = table.cells(predicate) {
+            let mut objects = Vec::new();
+            cells.values_into(row, &mut objects);
+            let home = table.graph(row);
+            out.extend(objects.iter().map(|&object| (TermId(object), home)));
+        }
+        let dirty = table.dirty_rows(predicate);
+        may_be_irregular = dirty.is_some_and(|rows| rows.contains(row));
+    }
+    if may_be_irregular {
+        version.quad_table.by_subject(predicate, subject, out)?;
+    }
+    if let Some(changes) = delta.and_then(|delta| delta.of(predicate)) {
+        let removed = changes.removed();
+        if !removed.is_empty() {
+            let mut found = out.split_off(start);
+            found.retain(|&(object, graph)| !removed.contains(subject, object, graph));
+            out.append(&mut found);
+        }
+        out.extend(changes.added().of_subject(subject));
+    }
+    Ok(())
+}

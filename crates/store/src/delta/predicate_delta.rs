@@ -1,0 +1,205 @@
+//! The changes of one predicate.
+//!
+//! Invariants: both orders of a set hold the same quads; the bitmaps of dirty rows are not empty and have the rows
+//! of added and removed quads, no others; no graph has a change of 0.
+
+use super::sorted_map::{SortedMap, SortedSet};
+use basalt_rdf::TermId;
+use roaring::RoaringBitmap;
+use std::sync::Arc;
+
+/// A set of (subject, object, graph) in two orders.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TwoOrders {
+    /// Subject, object, graph.
+    by_subject: SortedSet<[TermId; 3]>,
+    /// Object, subject, graph.
+    by_object: SortedSet<[TermId; 3]>,
+}
+
+/// The entries of an order with this leading key, as (second, graph).
+fn of_key(
+    order: &SortedSet<[TermId; 3]>,
+    key: TermId,
+) -> impl Iterator<Item = (TermId, TermId)> + '_ {
+    let from = order.from(&[key, TermId::UNBOUND, TermId::UNBOUND]);
+    let of_key = from.take_while(move |([leading, ..], ())| *leading == key);
+    of_key.map(|([_, second, graph], ())| (*second, *graph))
+}
+
+impl TwoOrders {
+    pub(crate) fn len(&self) -> usize {
+        self.by_subject.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_subject.is_empty()
+    }
+
+    pub(crate) fn contains(&self, subject: TermId, object: TermId, graph: TermId) -> bool {
+        self.by_subject.contains(&[subject, object, graph])
+    }
+
+    /// Adds an entry that is not there.
+    pub(super) fn insert(&mut self, subject: TermId, object: TermId, graph: TermId) {
+        self.by_subject.insert([subject, object, graph], ());
+        self.by_object.insert([object, subject, graph], ());
+    }
+
+    /// Removes an entry; returns whether it was there.
+    pub(super) fn remove(&mut self, subject: TermId, object: TermId, graph: TermId) -> bool {
+        let was_there = self.by_subject.remove(&[subject, object, graph]).is_some();
+        if was_there {
+            self.by_object.remove(&[object, subject, graph]);
+        }
+        was_there
+    }
+
+    /// (object, graph) of a subject, ascending.
+    pub(crate) fn of_subject(
+        &self,
+        subject: TermId,
+    ) -> impl Iterator<Item = (TermId, TermId)> + '_ {
+        of_key(&self.by_subject, subject)
+    }
+
+    /// (subject, graph) of an object, ascending.
+    pub(crate) fn of_object(&self, object: TermId) -> impl Iterator<Item = (TermId, TermId)> + '_ {
+        of_key(&self.by_object, object)
+    }
+
+    /// (subject, object, graph) of all, ascending.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (TermId, TermId, TermId)> + '_ {
+        self.by_subject.iter().map(|([s, o, g], ())| (*s, *o, *g))
+    }
+
+    /// (subject, object, graph) of all, by object, subject and graph.
+    pub(super) fn iter_by_object(&self) -> impl Iterator<Item = (TermId, TermId, TermId)> + '_ {
+        self.by_object.iter().map(|([o, s, g], ())| (*s, *o, *g))
+    }
+}
+
+/// Rows of a chunk have the same upper 16 bits, so that a bitmap is one container and cheap to copy.
+const CHUNK_BITS: u32 = 16;
+
+/// See the [module documentation](self).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PredicateDelta {
+    added: TwoOrders,
+    removed: TwoOrders,
+    /// Removed quads that the version has in the quad table.
+    removed_irregular: u64,
+    /// By table and chunk.
+    dirty: SortedMap<(u32, u32), Arc<RoaringBitmap>>,
+    /// Change of the number of quads by graph.
+    graphs: SortedMap<TermId, i64>,
+}
+
+/// Adds to a change and drops it when nothing is left of it.
+pub(super) fn change_count(counts: &mut SortedMap<TermId, i64>, key: TermId, by: i64) {
+    match counts.get(&key).copied().unwrap_or(0) + by {
+        0 => {
+            counts.remove(&key);
+        }
+        changed => {
+            counts.insert(key, changed);
+        }
+    }
+}
+
+impl PredicateDelta {
+    /// Quads that the version does not have.
+    pub(crate) fn added(&self) -> &TwoOrders {
+        &self.added
+    }
+
+    /// Quads of the version that are gone.
+    pub(crate) fn removed(&self) -> &TwoOrders {
+        &self.removed
+    }
+
+    /// How many of the removed quads are of the quad table.
+    pub(crate) fn removed_irregular(&self) -> u64 {
+        self.removed_irregular
+    }
+
+    /// The change of the number of quads by graph, ascending.
+    pub(crate) fn graphs(&self) -> impl Iterator<Item = (TermId, i64)> + '_ {
+        self.graphs.iter().map(|(graph, change)| (*graph, *change))
+    }
+
+    /// The change of the number of quads.
+    pub(crate) fn change(&self) -> i64 {
+        self.added.len() as i64 - self.removed.len() as i64
+    }
+
+    /// Whether there is no change.
+    pub(super) fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.is_empty()
+    }
+
+    pub(super) fn added_mut(&mut self) -> &mut TwoOrders {
+        &mut self.added
+    }
+
+    pub(super) fn removed_mut(&mut self) -> &mut TwoOrders {
+        &mut self.removed
+    }
+
+    pub(super) fn count_removed_irregular(&mut self, by: i64) {
+        self.removed_irregular = self.removed_irregular.saturating_add_signed(by);
+    }
+
+    pub(super) fn count_graph(&mut self, graph: TermId, by: i64) {
+        change_count(&mut self.graphs, graph, by);
+    }
+
+    /// Whether a quad of the subject was added or removed.
+    pub(super) fn touches_subject(&self, subject: TermId) -> bool {
+        let mut added = self.added.of_subject(subject);
+        added.next().is_some() || self.removed.of_subject(subject).next().is_some()
+    }
+
+    /// Whether a quad of the object was added or removed.
+    pub(super) fn touches_object(&self, object: TermId) -> bool {
+        let mut added = self.added.of_object(object);
+        added.next().is_some() || self.removed.of_object(object).next().is_some()
+    }
+
+    /// Notes whether the delta touches a row.
+    pub(super) fn mark_row(&mut self, table_idx: usize, row: u32, is_dirty: bool) {
+        let key = (table_idx as u32, row >> CHUNK_BITS);
+        let known = self.dirty.get(&key);
+        if known.is_some_and(|rows| rows.contains(row)) == is_dirty {
+            return;
+        }
+        match (self.dirty.get_mut(&key), is_dirty) {
+            (None, _) => {
+                self.dirty.insert(key, Arc::new(RoaringBitmap::from([row])));
+            }
+            (Some(rows), true) => {
+                Arc::make_mut(rows).insert(row);
+            }
+            (Some(rows), false) if rows.len() == 1 => {
+                self.dirty.remove(&key);
+            }
+            (Some(rows), false) => {
+                Arc::make_mut(rows).remove(row);
+            }
+        }
+    }
+
+    /// The rows of a table that the delta touches, in pieces.
+    pub(crate) fn dirty_rows(&self, table_idx: usize) -> impl Iterator<Item = &RoaringBitmap> {
+        let table = table_idx as u32;
+        let from = self.dirty.from(&(table, 0));
+        let of_table = from.take_while(move |((idx, _), _)| *idx == table);
+        of_table.map(|(_, rows)| &**rows)
+    }
+
+    /// Every row that the delta touches, as (table, row).
+    pub(super) fn all_dirty_rows(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+        let chunks = self.dirty.iter();
+        chunks.flat_map(|((table, _), rows)| rows.iter().map(move |row| (*table as usize, row)))
+    }
+}

@@ -1,0 +1,125 @@
+//! From the log to a state: replaying commits over their version, for readers and for the next writer.
+//!
+//! A reader takes the whole records and leaves the file alone. A writer, who holds the store's lock, also cuts
+//! off a torn tail and syncs the file: what it reads it builds on, so it must not get lost any more.
+//!
+//! Cost: one pass over the log; each commit is applied as when it was made, without looking for its terms.
+
+use crate::error::StoreError;
+use crate::folder::Folders;
+use crate::lock::StoreLock;
+use crate::log::file::{LogFile, name_of_log, read_log};
+use crate::log::payload::CommitRecord;
+use crate::log::writer::LogWriter;
+use crate::manifest::{Manifest, sync_folder_on};
+use crate::snapshot::{Snapshot, Version};
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// A store as its last writer left it.
+#[derive(Debug)]
+pub struct Recovered {
+    /// The newest state.
+    pub snapshot: Snapshot,
+    /// Its log, cut to whole records and synced; `None` if the version has none yet.
+    pub log: Option<LogWriter>,
+}
+
+/// Opens the newest state of a store for its next writer, who holds the lock. `open` is a snapshot that
+/// the caller has: if it is of the current version, the checksums of its files are not verified again.
+pub fn recover(lock: &StoreLock, open: &Snapshot) -> Result<Recovered, StoreError> {
+    // The writer before may have died between making a version current and making that durable.
+    sync_folder_on(&**lock.disk(), lock.path())?;
+    let (snapshot, log) = open_newest(lock.path(), Some(open))?;
+    snapshot.verify()?;
+    let log = match &log {
+        Some(log) => LogWriter::open(lock, &snapshot, log)?,
+        None => None,
+    };
+    Ok(Recovered { snapshot, log })
+}
+
+/// Opens the newest state of a store, and gives the log that it was read from, if there is one. Its files are not
+/// verified.
+pub(crate) fn open_newest(
+    dir: &Path,
+    open: Option<&Snapshot>,
+) -> Result<(Snapshot, Option<LogFile>), StoreError> {
+    // Termination: each round again means that a writer has made a version meanwhile.
+    loop {
+        let manifest = Manifest::read(dir)?;
+        let number = manifest.version;
+        let version = match open_version(dir, manifest, open) {
+            Ok(version) => version,
+            // A writer may have replaced the version between the two steps.
+            Err(StoreError::Io { source, .. })
+                if source.kind() == ErrorKind::NotFound
+                    && Manifest::read(dir)?.version > number =>
+            {
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let log = read_log(dir, version.manifest())?;
+        // With a version its log goes; what was in it is in the version that replaces it.
+        if Manifest::read(dir)?.version != number {
+            continue;
+        }
+        let state = match &log {
+            Some(log) => replay_log(&version, log)?,
+            None => version,
+        };
+        return Ok((state, log));
+    }
+}
+
+/// Opens a version without any commit after it; it counts as verified if `open` has the same one and is.
+fn open_version(
+    dir: &Path,
+    manifest: Manifest,
+    open: Option<&Snapshot>,
+) -> Result<Snapshot, StoreError> {
+    let known = open.filter(|open| open.is_in(dir) && *open.manifest() == manifest);
+    match known {
+        Some(open) if open.is_untouched() => Ok(open.clone()),
+        // Of the same version: commits that were seen once may have been cut off before they were synced, and others
+        // may have come in their place, so what was replayed is not built on.
+        _ => {
+            let version = Version::open(Folders::on_disk(dir), manifest)?;
+            match known.is_some_and(Snapshot::is_verified) {
+                true => Ok(Snapshot::of(version)),
+                false => Ok(Snapshot::of_unverified(version)),
+            }
+        }
+    }
+}
+
+/// The state of a version after the commits of its log.
+fn replay_log(version: &Snapshot, log: &LogFile) -> Result<Snapshot, StoreError> {
+    let mut state = version.clone();
+    for record in &log.records {
+        state = replay(&state, record).map_err(|error| in_log(error, version, record))?;
+    }
+    Ok(state)
+}
+
+/// The state after one more commit.
+fn replay(state: &Snapshot, record: &CommitRecord) -> Result<Snapshot, StoreError> {
+    state.restore_terms(record.terms_from, &record.terms)?;
+    let (after, changes) = state.with_changes(&record.removed, &record.added)?;
+    if changes.removed.len() != record.removed.len() || changes.added.len() != record.added.len() {
+        return Err(StoreError::invalid(
+            "it removes quads that are not there, or adds quads that are",
+        ));
+    }
+    Ok(after.with_commit_number(record.number))
+}
+
+/// A record that says what cannot be is damage.
+fn in_log(error: StoreError, state: &Snapshot, record: &CommitRecord) -> StoreError {
+    let StoreError::InvalidInput { what } = error else {
+        return error;
+    };
+    let what = format!("commit {} cannot be: {what}", record.number);
+    StoreError::corrupt(&name_of_log(state.version()), 0, what)
+}
