@@ -119,6 +119,10 @@ impl Exact {
 
     /// `mantissa` divided by two to the power of `fraction_bits`; `None` beyond the limit.
     pub fn from_binary(mantissa: i128, fraction_bits: u32) -> Option<Self> {
+        if mantissa == 0 {
+            // All of its bits are trailing zeros.
+            return Self::new(BigInt::ZERO, 0);
+        }
         let spare = mantissa.trailing_zeros().min(fraction_bits);
         let scale = fraction_bits - spare;
         // m / 2^k is m * 5^k / 10^k.
