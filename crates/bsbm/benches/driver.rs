@@ -49,7 +49,7 @@ fn serve() -> std::io::Result<String> {
     let row = r#"{"product":{"type":"uri","value":"http://example.org/instances/dataFromProducer7/Product345"},"label":{"type":"literal","value":"some words of a label"},"price":{"type":"literal","value":"1234.5","datatype":"http://www.w3.org/2001/XMLSchema#decimal"}}"#;
     let rows = format!(
         r#"{{"head":{{"vars":["product","label","price"]}},"results":{{"bindings":[{}]}}}}"#,
-        vec![row; ROWS].join(",")
+        [row; ROWS].join(",")
     );
     let triples = "<http://example.org/a> <http://example.org/b> \"c d e\" .\n".repeat(ROWS);
     let rows = answer("application/sparql-results+json", &rows);

@@ -73,19 +73,23 @@ pub fn record_answers(
     }
     progress(&look(started, options.runs, options.runs, &answers));
     Ok(Recording {
-        questions: Questions {
-            version: Questions::new_version(),
-            endpoint: options.endpoint.clone(),
-            use_case: use_case.name().to_owned(),
-            products: pool.products(),
-            data_seed: pool.data_seed(),
-            seed: options.seed,
-            mixes: options.runs,
-            ignored: options.ignored.clone(),
-            drill_down: options.drill_down,
-        },
+        questions: questions(use_case, pool, options),
         answers,
     })
+}
+
+fn questions(use_case: UseCase, pool: &ParameterPool, options: &RunOptions) -> Questions {
+    Questions {
+        version: Questions::new_version(),
+        endpoint: options.endpoint.clone(),
+        use_case: use_case.name().to_owned(),
+        products: pool.products(),
+        data_seed: pool.data_seed(),
+        seed: options.seed,
+        mixes: options.runs,
+        ignored: options.ignored.clone(),
+        drill_down: options.drill_down,
+    }
 }
 
 fn look(started: Instant, mixes: u64, total: u64, answers: &[RecordedAnswer]) -> RunProgress {

@@ -26,9 +26,7 @@ impl TimeAxis {
     pub(super) fn of(reports: &[(&str, &Report)]) -> TimeAxis {
         let idxs = || {
             let queries = reports.iter().flat_map(|(_, report)| &report.queries);
-            queries
-                .flat_map(|query| &query.histogram)
-                .map(|bucket| idx_of(bucket))
+            queries.flat_map(|query| &query.histogram).map(idx_of)
         };
         TimeAxis {
             first: idxs().min().unwrap_or(0),

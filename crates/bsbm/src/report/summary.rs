@@ -54,10 +54,6 @@ impl Report {
             .filter_map(|number| QueryReport::new(number, executions, busy_clients))
             .collect();
         let mix_times: Vec<f64> = mixes.iter().map(|mix| mix.seconds).collect();
-        let per_hour = |count: f64, seconds: f64| match seconds > 0.0 {
-            true => 3_600.0 * count / seconds,
-            false => 0.0,
-        };
         let scale = facts.products as f64 / SCALE_ONE_PRODUCTS;
         let timed = times.len() as f64;
         let runs = options.runs as f64;
@@ -105,6 +101,14 @@ impl Report {
             timeline: Timeline::new(elapsed_s, executions, mixes),
             queries,
         }
+    }
+}
+
+/// What a count in some time is in an hour; 0 if no time has passed.
+fn per_hour(count: f64, seconds: f64) -> f64 {
+    match seconds > 0.0 {
+        true => 3_600.0 * count / seconds,
+        false => 0.0,
     }
 }
 

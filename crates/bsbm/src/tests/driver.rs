@@ -283,3 +283,38 @@ fn a_connection_is_kept_and_opened_again_when_the_server_has_closed_it() {
     let report = run(UseCase::Explore, &pool(), &options(&url), &mut |_| ());
     assert_eq!(report.expect("a good endpoint").errors, 0);
 }
+
+#[test]
+fn large_answers_arrive_whole_however_they_are_sent() {
+    fn body(seed: usize) -> Vec<u8> {
+        (0..600_000 + seed)
+            .map(|i| b'a' + ((i * i + seed) % 26) as u8)
+            .collect()
+    }
+    let (url, _requests) = serve(|request| {
+        let seed: usize = request.text().parse().expect("a number");
+        let body = body(seed);
+        let mut answer = b"HTTP/1.1 200 OK\r\nContent-Type: a/b\r\n".to_vec();
+        if seed.is_multiple_of(2) {
+            answer.extend(format!("Content-Length: {}\r\n\r\n", body.len()).bytes());
+            answer.extend(body);
+        } else {
+            answer.extend(b"Transfer-Encoding: chunked\r\n\r\n");
+            for chunk in body.chunks(1_000 * seed) {
+                answer.extend(format!("{:x}\r\n", chunk.len()).bytes());
+                answer.extend(chunk);
+                answer.extend(b"\r\n");
+            }
+            answer.extend(b"0\r\n\r\n");
+        }
+        answer
+    });
+    let endpoint = Endpoint::parse(&url).expect("a valid address");
+    let mut client = Client::new(endpoint, Duration::from_secs(20));
+    for seed in [1, 2, 7, 64, 33, 601, 4] {
+        let answer = client.post(&[("query", &seed.to_string())], "a/b");
+        let answer = answer.expect("a good endpoint");
+        assert_eq!((answer.status, answer.media_type.as_str()), (200, "a/b"));
+        assert!(answer.body == body(seed), "{seed}");
+    }
+}

@@ -45,11 +45,13 @@ impl Request {
 
 pub type Respond = fn(&Request) -> Vec<u8>;
 
+type Responder = dyn Fn(&Request) -> Vec<u8> + Send + Sync;
+
 /// Serves on a free port until the process ends; answers with what `respond` returns.
 pub fn serve(
     respond: impl Fn(&Request) -> Vec<u8> + Send + Sync + 'static,
 ) -> (String, Receiver<Request>) {
-    let respond: Arc<dyn Fn(&Request) -> Vec<u8> + Send + Sync> = Arc::new(respond);
+    let respond: Arc<Responder> = Arc::new(respond);
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("the listener is bound");
     let (sender, receiver) = channel();
