@@ -201,7 +201,8 @@ fn graphs_given_beside_the_request_stand_for_using() {
 fn language_tags_match_in_any_case() {
     assert_eq!(
         after("e:a e:p \"x\"@en-GB , \"y\"@EN", "DELETE DATA { e:a e:p \"x\"@EN-gb }"),
-        ["e:a e:p \"y\"@EN"]
+        // The reader of the tests writes tags in lower case.
+        ["e:a e:p \"y\"@en"]
     );
     let update = "DELETE { ?s e:p \"y\"@en } WHERE { ?s e:p \"y\"@En }";
     assert!(after("e:a e:p \"y\"@EN", update).is_empty());
