@@ -93,7 +93,7 @@ pub fn load_with(
         writer.takes_over(old);
     }
     let qualifiers = match old {
-        Some(old) => Qualifiers::from_lists(&old.dictionary().qualifiers().to_lists())?,
+        Some(old) => Qualifiers::from_lists(&old.dictionary().qualifier_lists())?,
         None => Qualifiers::new(),
     };
     let memory = Arc::new(LoadMemory::new(

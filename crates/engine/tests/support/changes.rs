@@ -170,11 +170,7 @@ impl Changed {
     }
 }
 
-fn ids_of(
-    snapshot: &Snapshot,
-    quad: &OwnedQuad,
-    blanks: &mut HashMap<String, TermId>,
-) -> QuadIds {
+fn ids_of(snapshot: &Snapshot, quad: &OwnedQuad, blanks: &mut HashMap<String, TermId>) -> QuadIds {
     let mut id = |term: &TermBuf| match term.view() {
         TermView::Blank(label) => *blanks
             .entry(label.to_owned())

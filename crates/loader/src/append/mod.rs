@@ -221,7 +221,7 @@ impl Layer<'_> {
     ) -> Result<(), LoadError> {
         let dictionary = self.old.dictionary();
         let new_terms = numbers.resources.order.len() + numbers.literals.order.len();
-        let new_codes = dictionary.qualifiers().to_lists() != self.qualifiers.to_lists();
+        let new_codes = dictionary.qualifier_lists() != self.qualifiers.to_lists();
         if new_terms == 0 && !new_codes && placement.tables.is_empty() {
             return Ok(());
         }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use basalt_rdf::{GraphFormat, TermId};
-use basalt_store::{CheckDepth, QuadPattern, Snapshot, Storage};
+use basalt_rdf::{GraphFormat, TermId, TermView};
+use basalt_store::{CheckDepth, QuadIds, QuadPattern, Snapshot, Storage};
 use proptest::prelude::*;
 
 use crate::tests::{LAYOUTS, lines, lines_of, options, random_line, shop, text_input};
@@ -119,6 +119,74 @@ fn shapes_grow_by_parts() {
     let offers = snapshot.tables().iter().filter(|t| t.name() == "Offer");
     assert_eq!(offers.count(), 4);
     check(&snapshot, &lines(&text), "four pieces");
+}
+
+/// Changes a version: some quads go, and two with new terms come.
+fn changed(base: &Snapshot) -> Snapshot {
+    let mut removed = Vec::new();
+    let all = base.matching(&QuadPattern::default(), &mut |quad| {
+        removed.push(quad);
+        ControlFlow::Continue(())
+    });
+    all.expect("reads");
+    let mut added: Vec<QuadIds> = removed.iter().copied().take(2).collect();
+    removed = removed.into_iter().step_by(7).skip(1).collect();
+    added[0].object = (base.intern(TermView::simple("changed"))).expect("there is room");
+    added[1].object =
+        (base.intern(TermView::typed("3.5", "http://v/weight"))).expect("there is room");
+    added[1].subject = base.new_blank().expect("there is room");
+    let changed = base.with_changes(&removed, &added);
+    changed.expect("they are valid").0
+}
+
+#[test]
+fn a_load_into_a_store_with_changes_rewrites_it() {
+    let text = shop(60);
+    let (base, _) = add(None, &text, Layout::Discover, Addition::Decide);
+    let changed = changed(&base);
+    let old = lines_of(&changed);
+    assert_ne!(old, lines(&text));
+    for addition in [Addition::Layer, Addition::Decide] {
+        let more = "<http://d/x> <http://v/p> \"9\"^^<http://v/weight> .\n";
+        let (next, report) = add(Some(&changed), more, Layout::Discover, addition);
+        assert_eq!(report.rewritten, Some(RewriteReason::Changes));
+        assert!(!next.has_delta());
+        let without_blanks = |lines: &BTreeSet<String>| -> BTreeSet<String> {
+            let named = lines.iter().filter(|line| !line.contains("_:"));
+            named.cloned().collect()
+        };
+        let mut expected = without_blanks(&old);
+        expected.extend(lines(more));
+        let stored = lines_of(&next);
+        assert_eq!(without_blanks(&stored), expected);
+        assert_eq!(stored.len(), old.len() + 1);
+        next.check(CheckDepth::Deep).expect("it is sound");
+    }
+}
+
+#[test]
+fn codes_that_came_to_nothing_are_not_taken_for_stored_ones() {
+    let folder = tempfile::TempDir::new().expect("a temporary folder");
+    let storage = Storage::Directory(folder.path().join("store"));
+    let load = |old: Option<&Snapshot>, text: &str| {
+        let options = LoadOptions {
+            addition: Addition::Layer,
+            ..options(text, GraphFormat::NQuads)
+        };
+        load_into(options, storage.clone(), old, &NoProgress).expect("the text loads")
+    };
+    let text = shop(60);
+    let (base, _) = load(None, &text);
+    // A change that is given up.
+    let number = TermView::typed("3.5", "http://v/weight");
+    base.intern(number).expect("there is room");
+    assert!(!base.has_delta());
+    // Nothing but the datatype of the number is new.
+    let more = "<http://d/offer3> <http://v/price> \"4\"^^<http://v/weight> .\n";
+    let (next, report) = load(Some(&base), more);
+    assert_eq!((report.rewritten, next.has_delta()), (None, false));
+    let opened = Snapshot::open(&folder.path().join("store")).expect("it opens");
+    check(&opened, &lines(&format!("{text}{more}")), "opened anew");
 }
 
 #[test]

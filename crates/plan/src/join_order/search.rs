@@ -442,11 +442,10 @@ pub(crate) fn entries(star: &Star, shared: &SlotSet) -> Vec<StarEntry> {
 pub(crate) fn scan_order(star: &Star, profile: Option<&StarProfile>) -> Option<Slot> {
     let profile = profile?;
     let rows = matches!(profile.access, crate::physical::StarAccess::Rows);
-    // With irregular quads of other objects there are dirty rows, which come after the clean ones.
     let regular = profile
         .patterns
         .iter()
-        .all(|pattern| pattern.irregular == 0.0 && pattern.irregular_share == 0.0);
+        .all(|pattern| pattern.irregular == 0.0);
     let subject = star.subject.slot()?;
     (rows && regular && star.tables.len() == 1).then_some(subject)
 }

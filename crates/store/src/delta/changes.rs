@@ -47,9 +47,8 @@ impl Home {
         if let Some((table_idx, row)) = version.extents.row_of(quad.subject) {
             let table = &version.tables[table_idx];
             let cells = table.cells(quad.predicate);
-            let in_cell = cells.is_some_and(|cells| {
-                table.graph(row) == quad.graph && cells.has(row, quad.object)
-            });
+            let in_cell = cells
+                .is_some_and(|cells| table.graph(row) == quad.graph && cells.has(row, quad.object));
             if in_cell {
                 return Ok(Self::Cell);
             }
@@ -220,7 +219,11 @@ impl Change<'_> {
         }
         let is_empty = changes.is_empty();
         let delta = &mut self.delta;
-        set(&mut delta.subjects, [quad.subject, quad.predicate], by_subject);
+        set(
+            &mut delta.subjects,
+            [quad.subject, quad.predicate],
+            by_subject,
+        );
         set(&mut delta.objects, [quad.object, quad.predicate], by_object);
         change_count(&mut delta.graphs, quad.graph, by);
         if is_empty {

@@ -52,7 +52,13 @@ pub(crate) fn check(version: &Version, delta: &Delta) -> Result<DeltaCounts, Sto
         removed_irregular,
     } = computed.counts;
     let known = (delta.added, delta.removed, delta.removed_irregular);
-    if known != (added, removed_from_cells + removed_irregular, removed_irregular) {
+    if known
+        != (
+            added,
+            removed_from_cells + removed_irregular,
+            removed_irregular,
+        )
+    {
         return Err(wrong("its counts are not those of its quads"));
     }
     let same = |known: &SortedSet<[TermId; 2]>, computed: &SortedSet<[TermId; 2]>| {

@@ -141,7 +141,11 @@ pub(crate) fn object_counts(
             put(new, changed(0, by), &mut merged);
         }
         let by = of_delta.next_if(|(same, _)| *same == object);
-        put(object, changed(quads, by.map_or(0, |(_, by)| by)), &mut merged);
+        put(
+            object,
+            changed(quads, by.map_or(0, |(_, by)| by)),
+            &mut merged,
+        );
     }
     for (new, by) in of_delta {
         put(new, changed(0, by), &mut merged);

@@ -267,7 +267,10 @@ mod tests {
         }
         let blank = terms.push_blank(5).expect("there is room");
         assert!(terms.is_blank(blank) && !terms.is_blank(0));
-        assert_eq!((terms.resource(2001), terms.literal(0).is_none()), (None, true));
+        assert_eq!(
+            (terms.resource(2001), terms.literal(0).is_none()),
+            (None, true)
+        );
     }
 
     #[test]

@@ -129,6 +129,16 @@ impl Dictionary {
         self.visible
     }
 
+    /// Datatypes and languages, those that this dictionary knows. The registry can have more: codes that a
+    /// change gave which came to nothing, and that no file has.
+    pub fn qualifier_lists(&self) -> QualifierLists {
+        let mut lists = self.qualifiers.to_lists();
+        lists.datatypes.truncate(self.visible.datatypes as usize);
+        lists.languages.truncate(self.visible.languages as usize);
+        lists.numerics.truncate(self.visible.numerics as usize);
+        lists
+    }
+
     /// All terms there are, also those that came later than this dictionary.
     pub(crate) fn counts(&self) -> TermCounts {
         TermCounts::of(

@@ -48,10 +48,7 @@ pub(super) fn check(snapshot: &Snapshot, objects: &[TermId]) -> Result<(), TestC
     for &object in objects {
         let same = |q: &&QuadIds| q.object == object;
         let counted = snapshot.object_graphs(None, object).expect("reads");
-        prop_assert_eq!(
-            counted,
-            by_predicate_and_graph(all.iter().filter(same))
-        );
+        prop_assert_eq!(counted, by_predicate_and_graph(all.iter().filter(same)));
         let of_predicate = all.iter().filter(same);
         let of_predicate = of_predicate.filter(|q| q.predicate == resource(2));
         let counted = snapshot.object_graphs(Some(resource(2)), object);

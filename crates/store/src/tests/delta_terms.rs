@@ -80,7 +80,12 @@ fn a_view_finds_the_terms_that_there_were_when_it_was_made() {
         assert!(inline.contains(&found), "{term:?} came later");
     }
     assert_eq!(snapshot.dictionary().resource_count(), RESOURCES);
+    let lists = snapshot.dictionary().qualifier_lists();
+    assert!(lists.datatypes.is_empty() && lists.languages.is_empty() && lists.numerics.is_empty());
     let later = refreshed(&snapshot);
+    let lists = later.dictionary().qualifier_lists();
+    assert_eq!(lists.numerics, ["http://example.org/price"]);
+    assert_eq!(lists.languages, ["en", "EN"]);
     assert!(later.has_delta() && later.delta_size().terms > 0);
     assert_eq!(later.dictionary().resource_count(), RESOURCES + 1);
     for term in terms() {
@@ -138,11 +143,16 @@ fn terms_are_taken_out_and_put_back() {
 
     let two = base();
     let mut part = all.clone();
-    part.resources.truncate((middle.resources - from.resources) as usize);
-    part.literals.truncate((middle.literals - from.literals) as usize);
-    part.datatypes.truncate((middle.datatypes - from.datatypes) as usize);
-    part.languages.truncate((middle.languages - from.languages) as usize);
-    part.numerics.truncate((middle.numerics - from.numerics) as usize);
+    part.resources
+        .truncate((middle.resources - from.resources) as usize);
+    part.literals
+        .truncate((middle.literals - from.literals) as usize);
+    part.datatypes
+        .truncate((middle.datatypes - from.datatypes) as usize);
+    part.languages
+        .truncate((middle.languages - from.languages) as usize);
+    part.numerics
+        .truncate((middle.numerics - from.numerics) as usize);
     two.restore_terms(from, &part).expect("they follow");
     assert!(two.restore_terms(from, &part).is_err(), "they are there");
     two.restore_terms(middle, &second).expect("they follow");
@@ -150,7 +160,10 @@ fn terms_are_taken_out_and_put_back() {
     let (one, two) = (refreshed(&one), refreshed(&two));
     for term in terms() {
         let id = one.dictionary().find(term);
-        assert!(id.is_some() && id == two.dictionary().find(term), "{term:?}");
+        assert!(
+            id.is_some() && id == two.dictionary().find(term),
+            "{term:?}"
+        );
     }
     two.check(CheckDepth::Deep).expect("all is found");
 }
@@ -203,7 +216,9 @@ fn quads_of_new_terms_are_found_by_them() {
     let (changed, _) = snapshot.with_changes(&[], &[quad]).expect("it is valid");
     assert_eq!(changed.named_graphs(), [(quad.graph, 1)]);
     assert_eq!(changed.predicate_quads(quad.predicate), 1);
-    let found = changed.dictionary().find(TermView::Iri("http://example.org/g"));
+    let found = changed
+        .dictionary()
+        .find(TermView::Iri("http://example.org/g"));
     assert_eq!(found, Some(quad.graph));
     let size = changed.delta_size();
     // Three resources, and the datatype of the number.
