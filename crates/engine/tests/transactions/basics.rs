@@ -202,33 +202,3 @@ fn a_snapshot_of_another_process_can_be_brought_up_to_date() {
     assert_eq!(quads(&reader), quads(&database.snapshot()));
     assert_eq!(reader.commit_number(), 3);
 }
-
-#[test]
-fn zz_timing() {
-    let folder = TempDir::new_in("/work/t").expect("a temporary folder");
-    let path = folder.path().join("store");
-    let database = Database::open_or_empty_with(&path, quiet()).expect("it opens");
-    load(&database, &regular(20000));
-    commit_one(&database, ["a", "b", "c"]);
-    let start = std::time::Instant::now();
-    for i in 0..500 {
-        commit_one(&database, ["a", "b", &format!("\"{i}")]);
-    }
-    eprintln!("commit: {:?}", start.elapsed() / 500);
-    drop(database);
-    let database = Database::open_with(&path, with_durability(Durability::None)).expect("it opens");
-    commit_one(&database, ["a", "b", "d"]);
-    let start = std::time::Instant::now();
-    for i in 0..5000 {
-        commit_one(&database, ["a", "b2", &format!("\"{i}")]);
-    }
-    eprintln!("commit without sync: {:?}", start.elapsed() / 5000);
-    let file = std::fs::File::create(folder.path().join("f")).expect("x");
-    let start = std::time::Instant::now();
-    for _ in 0..200 {
-        use std::io::Write;
-        (&file).write_all(&[1; 100]).expect("x");
-        file.sync_data().expect("x");
-    }
-    eprintln!("write and sync: {:?}", start.elapsed() / 200);
-}
