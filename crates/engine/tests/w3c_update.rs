@@ -95,7 +95,10 @@ fn run<T>(
     let Some(root) = suites() else { return };
     let mut failures = Vec::new();
     for folder in folders {
-        let manifest = root.join("sparql/sparql11").join(folder).join("manifest.ttl");
+        let manifest = root
+            .join("sparql/sparql11")
+            .join(folder)
+            .join("manifest.ttl");
         let (mut passed, mut failed, mut skipped) = (0, 0, Vec::new());
         for entry in read(&manifest) {
             let name = name_of(&entry);
