@@ -22,7 +22,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use basalt_engine::dump::{DumpGraph, dump};
 use basalt_engine::update::graph_store::{check_graph, has_graph};
-use basalt_engine::{Error, GraphDocument, GraphFormat, GraphReport, GraphWrite, UpdateOptions};
+use basalt_engine::{GraphDocument, GraphFormat, GraphReport, GraphWrite, UpdateOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -187,7 +187,8 @@ async fn remove(state: AppState, parts: &Parts, target: Target) -> Result<Respon
         return Err(unnamed());
     }
     let iri = target.iri().map(str::to_owned);
-    let report = run_write(state, &shown(parts), move |state, cancel| {
+    let text = shown(parts);
+    let report = run_write(state, &text, move |state, cancel| {
         let report = state
             .database
             .drop_graph(iri.as_deref(), &options(state, cancel))?;
@@ -221,7 +222,8 @@ async fn write(
     let body = spool(body).await?;
     let graph = target.iri().map(str::to_owned);
     let own_base = base(&parts.uri, &parts.headers);
-    let report = run_write(state, &shown(parts), move |state, cancel| {
+    let text = shown(parts);
+    let report = run_write(state, &text, move |state, cancel| {
         let document = GraphDocument {
             name: "the body".to_owned(),
             reader: body,
