@@ -21,7 +21,10 @@ fn a_store_is_made_updated_and_queried() {
     ] {
         assert!(first.err.contains(told), "{told}: {first:?}");
     }
-    place.write("more.ru", "DELETE DATA { <http://e/a> <http://e/p> 1 } ; INSERT DATA { _:b <http://e/r> _:b }");
+    place.write(
+        "more.ru",
+        "DELETE DATA { <http://e/a> <http://e/p> 1 } ; INSERT DATA { _:b <http://e/r> _:b }",
+    );
     let json = place.ok("update --location s --update-file more.ru --json");
     for told in [
         "\"added\":1",
@@ -38,7 +41,12 @@ fn a_store_is_made_updated_and_queried() {
     assert_eq!(count.out, "?n\n3\n", "{count:?}");
     let before = place.dump("s");
     assert_eq!(before.len(), 3);
-    assert!(before.iter().any(|line| line.contains("<http://e/p> \"3\"")), "{before:?}");
+    assert!(
+        before
+            .iter()
+            .any(|line| line.contains("<http://e/p> \"3\"")),
+        "{before:?}"
+    );
     place.ok("check --location s --deep");
     place.ok("optimize --location s");
     assert_eq!(place.dump("s").len(), 3);
@@ -55,14 +63,33 @@ fn what_fails_says_why_and_changes_nothing() {
     place.write("a.nt", "<http://e/a> <http://e/p> <http://e/b> .\n");
     place.ok("load --location s a.nt");
     let cases = [
-        ("INSERT DATA { ?x <http://e/p> 1 }", "«INSERT DATA { ?x <http://e/p> 1 }»"),
-        ("DROP ALL ; CREATE GRAPH <http://e/g> ; COPY <http://e/g> TO DEFAULT", "operation 3"),
-        ("DROP ALL ; LOAD <file:///etc/hostname>", "no folder is allowed"),
-        ("DROP ALL ; INSERT { ?s ?p 1 } WHERE { ?s ?p ?o SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }", "may not be"),
+        (
+            "INSERT DATA { ?x <http://e/p> 1 }",
+            "«INSERT DATA { ?x <http://e/p> 1 }»",
+        ),
+        (
+            "DROP ALL ; CREATE GRAPH <http://e/g> ; COPY <http://e/g> TO DEFAULT",
+            "operation 3",
+        ),
+        (
+            "DROP ALL ; LOAD <file:///etc/hostname>",
+            "no folder is allowed",
+        ),
+        (
+            "DROP ALL ; INSERT { ?s ?p 1 } WHERE { ?s ?p ?o SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }",
+            "may not be",
+        ),
     ];
     for (update, told) in cases {
         let outcome = place.run_list(
-            &["update", "--location", "s", "--no-service", "--update", update],
+            &[
+                "update",
+                "--location",
+                "s",
+                "--no-service",
+                "--update",
+                update,
+            ],
             b"",
         );
         assert_eq!(outcome.code, Some(1), "{update}: {outcome:?}");
@@ -79,12 +106,26 @@ fn what_fails_says_why_and_changes_nothing() {
 fn files_are_loaded_from_a_folder_that_is_named() {
     let place = Place::new();
     place.write("b.ttl", "<> <http://e/p> 1 , 2 .");
-    let update = format!("LOAD <file://{}> INTO GRAPH <http://e/g>", place.path("b.ttl").display());
+    let update = format!(
+        "LOAD <file://{}> INTO GRAPH <http://e/g>",
+        place.path("b.ttl").display()
+    );
     let outcome = place.run_list(
-        &["update", "--location", "s", "--load-folder", ".", "--update", &update],
+        &[
+            "update",
+            "--location",
+            "s",
+            "--load-folder",
+            ".",
+            "--update",
+            &update,
+        ],
         b"",
     );
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     let dump = place.dump("s");
-    assert!(dump.len() == 2 && dump[0].contains("b.ttl>") && dump[0].ends_with("<http://e/g> ."), "{dump:?}");
+    assert!(
+        dump.len() == 2 && dump[0].contains("b.ttl>") && dump[0].ends_with("<http://e/g> ."),
+        "{dump:?}"
+    );
 }

@@ -60,7 +60,9 @@ fn one_request(
     tally: &mut Tally,
 ) -> Result<(), String> {
     let text = operations.join(" ;\n");
-    let actual = loaded.database.update(&text, &update_options(configuration));
+    let actual = loaded
+        .database
+        .update(&text, &update_options(configuration));
     match (update(data, operations), actual) {
         (Err(UpdateFailure::Oracle(_)), _) => {
             tally.open += 1;
@@ -86,7 +88,12 @@ fn one_request(
 }
 
 /// A query of the data as it is now.
-fn one_query(loaded: &Loaded, configuration: &Configuration, data: &Dataset, seed: u64) -> Result<bool, String> {
+fn one_query(
+    loaded: &Loaded,
+    configuration: &Configuration,
+    data: &Dataset,
+    seed: u64,
+) -> Result<bool, String> {
     let text = random_query(seed, grammar()).to_string();
     let query = parsed(&text).ok_or("the query does not parse")?;
     let Ok(expected) = expected(data, &query) else {
@@ -125,7 +132,7 @@ fn one_store(seed: u64, configuration: &Configuration, tally: &mut Tally) {
             ));
             return;
         }
-        if step % 5 == 3 {
+        if step % 3 == 2 {
             between_requests(&mut loaded, step, tally);
         }
     }
@@ -142,8 +149,7 @@ fn between_requests(loaded: &mut Loaded, step: u64, tally: &mut Tally) {
         loaded.database.merge_now().expect("a merge succeeds");
         tally.merges += 1;
     } else {
-        loaded.reopen();
-        tally.reopened += 1;
+        tally.reopened += u64::from(loaded.reopen());
     }
     if let Err(what) = compare_data(&data, &loaded.database) {
         tally.failures.push(format!("step {step}: {what}"));
@@ -166,9 +172,22 @@ fn random_updates_do_what_the_oracle_does() {
     let failures = std::mem::take(&mut tally.failures);
     eprintln!("{tally:?}");
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    assert!(tally.changed * 2 > tally.requests, "too few requests change something");
-    assert!(tally.open * 5 < tally.requests, "too many requests are left out");
-    assert!(tally.queries * 2 > tally.requests, "too few queries were asked");
+    assert!(
+        tally.changed * 2 > tally.requests,
+        "too few requests change something"
+    );
+    assert!(
+        tally.open * 5 < tally.requests,
+        "too many requests are left out"
+    );
+    assert!(
+        tally.merges > 0 && tally.reopened > 0,
+        "neither merged nor opened anew"
+    );
+    assert!(
+        tally.queries * 2 > tally.requests,
+        "too few queries were asked"
+    );
 }
 
 /// A transaction that is dropped leaves nothing, and readers keep what they see.

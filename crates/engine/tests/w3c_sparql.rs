@@ -27,8 +27,14 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("delete-where", "run by w3c_update.rs"),
     ("drop", "run by w3c_update.rs"),
     ("entailment", "there are no entailment regimes"),
-    ("graph-store-protocol", "run by the server's w3c_protocol.rs"),
-    ("http-rdf-update", "text for people; graph-store-protocol has the same as requests"),
+    (
+        "graph-store-protocol",
+        "run by the server's w3c_protocol.rs",
+    ),
+    (
+        "http-rdf-update",
+        "text for people; graph-store-protocol has the same as requests",
+    ),
     ("move", "run by w3c_update.rs"),
     ("protocol", "run by the server's w3c_protocol.rs"),
     ("service", "run by w3c_service.rs"),

@@ -61,8 +61,13 @@ fn is_of_another_page(headers: &HeaderMap) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else {
         return false;
     };
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+    let host = headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok());
+    let origin = origin
+        .to_str()
+        .ok()
+        .and_then(|origin| origin.split_once("://"));
     match (origin, host) {
         (Some((_, origin)), Some(host)) => !origin.eq_ignore_ascii_case(host),
         _ => true,

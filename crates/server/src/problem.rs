@@ -63,7 +63,10 @@ fn status_of(error: &Error) -> StatusCode {
         | Error::WritesRefused(_)
         | Error::Store(StoreError::Locked { .. }) => StatusCode::SERVICE_UNAVAILABLE,
         Error::Store(StoreError::Io { source, .. })
-            if matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) =>
+            if matches!(
+                source.kind(),
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+            ) =>
         {
             StatusCode::INSUFFICIENT_STORAGE
         }

@@ -168,11 +168,7 @@ fn query_options(
 }
 
 /// What a query or an update may use, and whom it may ask, as this server has it; a client may ask for less time.
-pub fn limits(
-    state: &AppState,
-    asked: Option<Duration>,
-    cancel: Arc<AtomicBool>,
-) -> QueryOptions {
+pub fn limits(state: &AppState, asked: Option<Duration>, cancel: Arc<AtomicBool>) -> QueryOptions {
     let given = &state.options;
     let mut options = QueryOptions {
         union_default_graph: given.union_default_graph,

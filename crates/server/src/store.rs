@@ -22,9 +22,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use basalt_engine::dump::{DumpGraph, dump};
 use basalt_engine::update::graph_store::{check_graph, has_graph};
-use basalt_engine::{
-    Error, GraphDocument, GraphFormat, GraphReport, GraphWrite, UpdateOptions,
-};
+use basalt_engine::{GraphDocument, GraphFormat, GraphReport, GraphWrite, UpdateOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -59,10 +57,7 @@ impl Target {
 }
 
 /// `/store` and what is below it.
-pub async fn store(
-    State(state): State<AppState>,
-    request: Request,
-) -> Result<Response, Response> {
+pub async fn store(State(state): State<AppState>, request: Request) -> Result<Response, Response> {
     let (parts, body) = request.into_parts();
     let told = IntoResponse::into_response;
     let target = target_of(&parts.uri, &parts.headers).map_err(told)?;
@@ -86,7 +81,9 @@ fn target_of(uri: &Uri, headers: &HeaderMap) -> Result<Target, Problem> {
         let iri = base(uri, headers).ok_or_else(|| {
             Problem::bad_request("a graph named by its address needs the header 'Host'")
         })?;
-        let iri = uri.query().map_or(iri.clone(), |query| format!("{iri}?{query}"));
+        let iri = uri
+            .query()
+            .map_or(iri.clone(), |query| format!("{iri}?{query}"));
         check_graph(Some(&iri))?;
         return Ok(Target::Named(iri));
     }
@@ -190,7 +187,8 @@ async fn remove(state: AppState, parts: &Parts, target: Target) -> Result<Respon
         return Err(unnamed());
     }
     let iri = target.iri().map(str::to_owned);
-    let report = run_write(state, &shown(parts), move |state, cancel| {
+    let text = shown(parts);
+    let report = run_write(state, &text, move |state, cancel| {
         let report = state
             .database
             .drop_graph(iri.as_deref(), &options(state, cancel))?;
@@ -224,7 +222,8 @@ async fn write(
     let body = spool(body).await?;
     let graph = target.iri().map(str::to_owned);
     let own_base = base(&parts.uri, &parts.headers);
-    let report = run_write(state, &shown(parts), move |state, cancel| {
+    let text = shown(parts);
+    let report = run_write(state, &text, move |state, cancel| {
         let document = GraphDocument {
             name: "the body".to_owned(),
             reader: body,
@@ -237,9 +236,10 @@ async fn write(
             false => GraphWrite::Replace,
         };
         let options = options(state, cancel);
-        let report = state
-            .database
-            .write_graph(graph.as_deref(), write, vec![document], &options)?;
+        let report =
+            state
+                .database
+                .write_graph(graph.as_deref(), write, vec![document], &options)?;
         state.metrics.quads_changed(report.removed, report.added);
         Ok(report)
     });
@@ -275,7 +275,10 @@ fn new_graph(uri: &Uri, headers: &HeaderMap) -> Result<String, Problem> {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let nanos = since.unwrap_or(Duration::ZERO).as_nanos();
     let number = NAMED.fetch_add(1, Ordering::Relaxed);
-    Ok(format!("{}/g{nanos:x}-{number}", start.trim_end_matches('/')))
+    Ok(format!(
+        "{}/g{nanos:x}-{number}",
+        start.trim_end_matches('/')
+    ))
 }
 
 /// The syntax of a body. Compression is told by its first bytes.
@@ -285,7 +288,10 @@ fn format_of(headers: &HeaderMap) -> Result<GraphFormat, Problem> {
         .get(header::CONTENT_ENCODING)
         .and_then(|value| value.to_str().ok());
     if let Some(name) = packed
-        && !matches!(name.trim(), "gzip" | "x-gzip" | "zstd" | "bzip2" | "identity")
+        && !matches!(
+            name.trim(),
+            "gzip" | "x-gzip" | "zstd" | "bzip2" | "identity"
+        )
     {
         let detail = format!("the body is packed as '{name}', expected gzip, zstd or bzip2");
         return Err(unsupported(detail));
@@ -325,9 +331,18 @@ mod tests {
         let named = |iri: &str| Some(Target::Named(iri.to_owned()));
         assert_eq!(target("/store").ok(), Some(Target::All));
         assert_eq!(target("/data?default").ok(), Some(Target::Default));
-        assert_eq!(target("/store?graph=http%3A%2F%2Fe%2Fg&x=y").ok(), named("http://e/g"));
-        assert_eq!(target("/store/a/b.ttl").ok(), named("http://h:1/store/a/b.ttl"));
-        assert_eq!(target("/data/a?default").ok(), named("http://h:1/data/a?default"));
+        assert_eq!(
+            target("/store?graph=http%3A%2F%2Fe%2Fg&x=y").ok(),
+            named("http://e/g")
+        );
+        assert_eq!(
+            target("/store/a/b.ttl").ok(),
+            named("http://h:1/store/a/b.ttl")
+        );
+        assert_eq!(
+            target("/data/a?default").ok(),
+            named("http://h:1/data/a?default")
+        );
         for wrong in [
             "/store?graph=relative",
             "/store?graph=http://a/&graph=http://b/",

@@ -51,7 +51,9 @@ pub async fn run_write<T: Send + 'static>(
     let ended = tokio::task::spawn_blocking(move || {
         let start = Instant::now();
         let outcome = work(&state, cancel).map_err(Problem::from);
-        let status = outcome.as_ref().map_or_else(|problem| problem.status, |_| StatusCode::OK);
+        let status = outcome
+            .as_ref()
+            .map_or_else(|problem| problem.status, |_| StatusCode::OK);
         let status = Outcome::Status(status.as_u16());
         state.metrics.update_ended(status, start.elapsed());
         drop(entry);

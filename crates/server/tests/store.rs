@@ -2,8 +2,8 @@
 
 mod support;
 
-use basalt_engine::Compressor;
 use basalt_engine::Compression;
+use basalt_engine::Compressor;
 use basalt_server::{RunningServer, ServerOptions};
 use std::io::{Read, Write};
 use support::{Answer, exchange, get, parse, send_bytes, start};
@@ -52,10 +52,23 @@ fn every_syntax_goes_in_and_comes_out() {
         let headers = format!("Content-Type: {media_type}\r\n");
         let put = exchange(&server, &format!("PUT {G}"), &headers, &body);
         assert_eq!(put.status, 204, "{media_type}: {put:?}");
-        let plain = exchange(&server, &format!("GET {G}"), "Accept: application/n-triples\r\n", "");
+        let plain = exchange(
+            &server,
+            &format!("GET {G}"),
+            "Accept: application/n-triples\r\n",
+            "",
+        );
         assert_eq!(plain.body.trim(), triple, "{media_type}");
-        let same = exchange(&server, &format!("GET {G}"), &format!("Accept: {media_type}\r\n"), "");
-        assert_eq!((same.status, same.header("content-type")), (200, Some(media_type)));
+        let same = exchange(
+            &server,
+            &format!("GET {G}"),
+            &format!("Accept: {media_type}\r\n"),
+            "",
+        );
+        assert_eq!(
+            (same.status, same.header("content-type")),
+            (200, Some(media_type))
+        );
     }
     assert_eq!(get(&server, "/store?default").body.lines().count(), 1);
     let all = get(&server, "/data");
@@ -105,7 +118,12 @@ fn relative_iris_are_about_the_graph() {
     );
     let by_name = get(&server, "/store?graph=http%3A%2F%2Fx%2Fstore%2Fa%2Fb.ttl");
     assert_eq!(by_name.status, 200);
-    let new = exchange(&server, "POST /store", TURTLE, "<http://e/s> <http://e/p> 1 .");
+    let new = exchange(
+        &server,
+        "POST /store",
+        TURTLE,
+        "<http://e/s> <http://e/p> 1 .",
+    );
     assert_eq!(new.status, 201, "{new:?}");
     let place = new.header("location").expect("a place").to_owned();
     let path = place.strip_prefix("http://x").expect("a place here");
@@ -113,8 +131,14 @@ fn relative_iris_are_about_the_graph() {
     let head = exchange(&server, &format!("HEAD {path}"), "", "");
     assert_eq!((head.status, head.body.as_str()), (200, ""));
     assert_eq!(head.header("content-type"), Some("application/n-triples"));
-    assert_eq!(exchange(&server, &format!("DELETE {path}"), "", "").status, 204);
-    assert_eq!(exchange(&server, &format!("DELETE {path}"), "", "").status, 404);
+    assert_eq!(
+        exchange(&server, &format!("DELETE {path}"), "", "").status,
+        204
+    );
+    assert_eq!(
+        exchange(&server, &format!("DELETE {path}"), "", "").status,
+        404
+    );
     assert_eq!(get(&server, path).status, 404);
 }
 
@@ -129,20 +153,52 @@ fn what_makes_no_sense_is_told_why_and_changes_nothing() {
         (get(&server, &format!("{G}&default")), 400),
         (exchange(&server, "PUT /store", TURTLE, triple), 400),
         (exchange(&server, "DELETE /store", "", ""), 400),
-        (exchange(&server, &format!("PUT {G}"), TURTLE, "<http://e/s> oops"), 400),
+        (
+            exchange(&server, &format!("PUT {G}"), TURTLE, "<http://e/s> oops"),
+            400,
+        ),
         (exchange(&server, &format!("POST {G}"), quads, named), 400),
-        (exchange(&server, &format!("POST {G}"), "Content-Type: text/html\r\n", triple), 415),
+        (
+            exchange(
+                &server,
+                &format!("POST {G}"),
+                "Content-Type: text/html\r\n",
+                triple,
+            ),
+            415,
+        ),
         (exchange(&server, &format!("POST {G}"), "", triple), 415),
-        (exchange(&server, &format!("POST {G}"), &format!("{TURTLE}Content-Encoding: br\r\n"), triple), 415),
-        (exchange(&server, &format!("GET {G}"), "Accept: image/png\r\n", ""), 406),
-        (exchange(&server, "GET /store", "Accept: text/turtle\r\n", ""), 406),
-        (exchange(&server, &format!("PATCH {G}"), TURTLE, triple), 405),
+        (
+            exchange(
+                &server,
+                &format!("POST {G}"),
+                &format!("{TURTLE}Content-Encoding: br\r\n"),
+                triple,
+            ),
+            415,
+        ),
+        (
+            exchange(&server, &format!("GET {G}"), "Accept: image/png\r\n", ""),
+            406,
+        ),
+        (
+            exchange(&server, "GET /store", "Accept: text/turtle\r\n", ""),
+            406,
+        ),
+        (
+            exchange(&server, &format!("PATCH {G}"), TURTLE, triple),
+            405,
+        ),
         (get(&server, "/store?graph=http://e/none"), 404),
     ];
     for (number, (answer, status)) in cases.into_iter().enumerate() {
         assert_eq!(answer.status, status, "case {number}: {answer:?}");
         let media_type = answer.header("content-type");
-        assert_eq!(media_type, Some("application/problem+json"), "case {number}");
+        assert_eq!(
+            media_type,
+            Some("application/problem+json"),
+            "case {number}"
+        );
     }
     assert!(get(&server, "/metrics").body.contains("basalt_quads 2"));
 }
@@ -169,5 +225,8 @@ fn writers_of_graphs_are_asked_who_they_are() {
             ..ServerOptions::default()
         },
     );
-    assert_eq!(exchange(&closed, &format!("PUT {G}"), TURTLE, "").status, 403);
+    assert_eq!(
+        exchange(&closed, &format!("PUT {G}"), TURTLE, "").status,
+        403
+    );
 }

@@ -51,11 +51,17 @@ fn graphs_beside_an_update_are_those_of_using() {
     let path = "/update?using-graph-uri=http%3A%2F%2Fe%2Fg";
     let answer = exchange(&server, &format!("POST {path}"), UPDATE, text);
     assert_eq!(answer.status, 200, "{answer:?}");
-    let form = format!("update={}&using-named-graph-uri=http%3A%2F%2Fe%2Fnone", escape(text));
+    let form = format!(
+        "update={}&using-named-graph-uri=http%3A%2F%2Fe%2Fnone",
+        escape(text)
+    );
     assert_eq!(exchange(&server, "POST /sparql", FORM, &form).status, 200);
     assert_eq!(quads(&server), 3);
     let with = "WITH <http://e/g> DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }";
-    assert_eq!(exchange(&server, &format!("POST {path}"), UPDATE, with).status, 400);
+    assert_eq!(
+        exchange(&server, &format!("POST {path}"), UPDATE, with).status,
+        400
+    );
     assert_eq!(quads(&server), 3);
 }
 
@@ -66,23 +72,53 @@ fn what_makes_no_sense_is_told_why_and_changes_nothing() {
     let both = format!("update={}&query={}", escape(INSERT), escape("ASK {}"));
     let cases = [
         (update(&server, "INSERT DATA { ?x ?y ?z }"), 400),
-        (update(&server, "DROP ALL ; CREATE GRAPH <http://e/h> ; COPY <http://e/h> TO DEFAULT"), 409),
-        (update(&server, "DROP ALL ; LOAD <http://127.0.0.1:9/x>"), 403),
+        (
+            update(
+                &server,
+                "DROP ALL ; CREATE GRAPH <http://e/h> ; COPY <http://e/h> TO DEFAULT",
+            ),
+            409,
+        ),
+        (
+            update(&server, "DROP ALL ; LOAD <http://127.0.0.1:9/x>"),
+            403,
+        ),
         (update(&server, "DROP ALL ; LOAD <file:///etc/passwd>"), 403),
         (update(&server, "DROP ALL ; LOAD <nothing://e/x>"), 502),
         (exchange(&server, "POST /update", FORM, &two), 400),
         (exchange(&server, "POST /sparql", FORM, &both), 400),
-        (exchange(&server, "POST /update", FORM, "query=ASK+%7B%7D"), 400),
-        (exchange(&server, "POST /update", "Content-Type: text/plain\r\n", INSERT), 415),
+        (
+            exchange(&server, "POST /update", FORM, "query=ASK+%7B%7D"),
+            400,
+        ),
+        (
+            exchange(
+                &server,
+                "POST /update",
+                "Content-Type: text/plain\r\n",
+                INSERT,
+            ),
+            415,
+        ),
         (exchange(&server, "POST /update", "", INSERT), 415),
         (exchange(&server, "POST /query", UPDATE, INSERT), 415),
-        (get(&server, &format!("/sparql?update={}", escape(INSERT))), 400),
-        (get(&server, &format!("/update?update={}", escape(INSERT))), 405),
+        (
+            get(&server, &format!("/sparql?update={}", escape(INSERT))),
+            400,
+        ),
+        (
+            get(&server, &format!("/update?update={}", escape(INSERT))),
+            405,
+        ),
     ];
     for (number, (answer, status)) in cases.into_iter().enumerate() {
         assert_eq!(answer.status, status, "case {number}: {answer:?}");
         let media_type = answer.header("content-type");
-        assert_eq!(media_type, Some("application/problem+json"), "case {number}");
+        assert_eq!(
+            media_type,
+            Some("application/problem+json"),
+            "case {number}"
+        );
     }
     assert_eq!(quads(&server), 2);
 }
@@ -97,7 +133,10 @@ fn a_server_can_be_read_only() {
         },
     );
     assert_eq!(update(&server, INSERT).status, 403);
-    assert_eq!(exchange(&server, "POST /sparql", UPDATE, INSERT).status, 403);
+    assert_eq!(
+        exchange(&server, "POST /sparql", UPDATE, INSERT).status,
+        403
+    );
     assert_eq!(quads(&server), 2);
     assert!(!get(&server, "/sparql").body.contains("SPARQL11Update"));
     assert!(get(&small(), "/sparql").body.contains("SPARQL11Update"));
@@ -112,17 +151,33 @@ fn a_token_is_asked_for_where_there_is_one() {
             ..ServerOptions::default()
         },
     );
-    let with = |header: &str| exchange(&server, "POST /update", &format!("{UPDATE}{header}"), INSERT);
+    let with = |header: &str| {
+        exchange(
+            &server,
+            "POST /update",
+            &format!("{UPDATE}{header}"),
+            INSERT,
+        )
+    };
     for (header, told) in [
         ("", "bearer realm=\"basalt\""),
-        ("Authorization: Basic c2VjcmV0\r\n", "bearer realm=\"basalt\""),
+        (
+            "Authorization: Basic c2VjcmV0\r\n",
+            "bearer realm=\"basalt\"",
+        ),
         ("Authorization: Bearer secre\r\n", "error=\"invalid_token\""),
-        ("Authorization: Bearer secret2\r\n", "error=\"invalid_token\""),
+        (
+            "Authorization: Bearer secret2\r\n",
+            "error=\"invalid_token\"",
+        ),
     ] {
         let answer = with(header);
         assert_eq!(answer.status, 401, "{answer:?}");
         let challenge = answer.header("www-authenticate");
-        assert!(challenge.is_some_and(|text| text.contains(told)), "{answer:?}");
+        assert!(
+            challenge.is_some_and(|text| text.contains(told)),
+            "{answer:?}"
+        );
     }
     assert_eq!(quads(&server), 2);
     assert_eq!(with("Authorization: bearer secret\r\n").status, 200);

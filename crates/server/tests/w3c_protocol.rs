@@ -31,7 +31,11 @@ fn suite(folder_name: &str) -> Option<PathBuf> {
         Some(folder) => PathBuf::from(folder),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/w3c"),
     };
-    let found = folder.join("sparql/sparql11").join(folder_name).canonicalize().ok();
+    let found = folder
+        .join("sparql/sparql11")
+        .join(folder_name)
+        .canonicalize()
+        .ok();
     if found.is_none() {
         eprintln!("skipped: there are no W3C suites (set RDF_TESTS_DIR)");
     }
@@ -66,7 +70,9 @@ fn rows(database: &Database, query: &str) -> Vec<Vec<String>> {
     let rows = solutions.into_rows().expect("the rows can be read");
     let texts = rows.iter().map(|row| {
         let terms = row.iter();
-        terms.map(|term| term.as_ref().map_or_else(String::new, text)).collect()
+        terms
+            .map(|term| term.as_ref().map_or_else(String::new, text))
+            .collect()
     });
     texts.collect()
 }
@@ -104,15 +110,26 @@ fn requests(manifest: &Database, test: &str) -> Vec<Request> {
         ),
     );
     let made = found.into_iter().map(|row| {
-        let [path, method, chars, encoding, boolean, format, statuses, fields, graph] =
-            <[String; 9]>::try_from(row).expect("nine columns");
+        let [
+            path,
+            method,
+            chars,
+            encoding,
+            boolean,
+            format,
+            statuses,
+            fields,
+            graph,
+        ] = <[String; 9]>::try_from(row).expect("nine columns");
         let body = match encoding.as_str() {
             "UTF-16" => chars.encode_utf16().flat_map(u16::to_be_bytes).collect(),
             _ => chars.into_bytes(),
         };
         Request {
             method,
-            path: path.replacen("/sparql/", "/sparql", 1).replacen("/gsp", "/store", 1),
+            path: path
+                .replacen("/sparql/", "/sparql", 1)
+                .replacen("/gsp", "/store", 1),
             headers: fields.lines().map(|field| format!("{field}\r\n")).collect(),
             body,
             statuses: statuses.split(' ').map(str::to_owned).collect(),
@@ -194,7 +211,9 @@ fn run(manifest: &Database, test: &str) -> Result<(), String> {
     let database = Database::in_memory();
     let data = rows(
         manifest,
-        &format!("SELECT ?file ?name {{ <{test}> ut:graphData [ ut:graph ?file ; rdfs:label ?name ] }}"),
+        &format!(
+            "SELECT ?file ?name {{ <{test}> ut:graphData [ ut:graph ?file ; rdfs:label ?name ] }}"
+        ),
     );
     for row in data {
         let file = row[0].strip_prefix("file://").expect("a file");

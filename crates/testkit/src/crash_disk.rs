@@ -281,7 +281,11 @@ mod tests {
         let mut disk = CrashDisk::default();
         disk.record(Operation::Create("f".to_owned()));
         disk.record(Operation::SyncFolder);
-        disk.record(Operation::Write("f".to_owned(), 0, vec![7; 10 * PIECE_BYTES]));
+        disk.record(Operation::Write(
+            "f".to_owned(),
+            0,
+            vec![7; 10 * PIECE_BYTES],
+        ));
         let mut random = SplitMix::new(5);
         let mut torn = 0;
         for _ in 0..100 {

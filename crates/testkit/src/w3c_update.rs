@@ -121,10 +121,13 @@ pub fn read_update_syntax_tests(path: &Path) -> Result<Vec<SyntaxTest>, SuiteErr
         let action = graph.object(&entry, &format!("{MF}action"));
         tests.push(SyntaxTest {
             name: name_of(&entry),
-            query: action.as_ref().and_then(file_of).ok_or_else(|| SuiteError {
-                path: path.display().to_string(),
-                what: format!("no request of {entry}"),
-            })?,
+            query: action
+                .as_ref()
+                .and_then(file_of)
+                .ok_or_else(|| SuiteError {
+                    path: path.display().to_string(),
+                    what: format!("no request of {entry}"),
+                })?,
             is_query,
         });
     }

@@ -137,9 +137,15 @@ mod tests {
         assert_eq!(format("http://a/x", Some("text/turtle")), turtle);
         assert_eq!(format("http://a/x.nt", Some("text/turtle")), turtle);
         assert_eq!(format("http://a/x.ttl?v=1#y", Some("text/plain")), turtle);
-        assert_eq!(format("http://a/x.ttl.gz", Some("application/octet-stream")), turtle);
+        assert_eq!(
+            format("http://a/x.ttl.gz", Some("application/octet-stream")),
+            turtle
+        );
         assert_eq!(format("http://a/x.ttl", None), turtle);
-        assert_eq!(format("http://a/x", Some("text/plain")), Some(GraphFormat::NTriples));
+        assert_eq!(
+            format("http://a/x", Some("text/plain")),
+            Some(GraphFormat::NTriples)
+        );
         assert_eq!(format("http://a/x", Some("text/html")), None);
         assert_eq!(format("http://a/x", None), None);
     }

@@ -148,7 +148,9 @@ mod tests {
     #[test]
     fn silent_counts_right_after_the_keyword_only() {
         assert_eq!(
-            shown("WITH <http://a> DELETE { ?silent ?p ?o } WHERE { ?silent ?p ?o } ; ADD <a> TO <b>"),
+            shown(
+                "WITH <http://a> DELETE { ?silent ?p ?o } WHERE { ?silent ?p ?o } ; ADD <a> TO <b>"
+            ),
             [
                 (
                     Keyword::Other,

@@ -21,7 +21,9 @@ impl Run<'_, '_> {
         let mut added = QuadSet::default();
         for quad in data {
             let subject = match &quad.subject {
-                NamedOrBlankNode::NamedNode(node) => snapshot.intern(TermView::Iri(node.as_str()))?,
+                NamedOrBlankNode::NamedNode(node) => {
+                    snapshot.intern(TermView::Iri(node.as_str()))?
+                }
                 NamedOrBlankNode::BlankNode(node) => self.blank(&snapshot, node)?,
             };
             let object = match &quad.object {

@@ -65,7 +65,9 @@ impl Run<'_, '_> {
             message,
         };
         let input = Input::from_reader(&document.name, None, document.reader);
-        let reader = input.map_err(|error| failed(error.to_string()))?.into_reader();
+        let reader = input
+            .map_err(|error| failed(error.to_string()))?
+            .into_reader();
         let snapshot = self.snapshot().clone();
         let mut blanks = HashMap::new();
         let mut take = |quad: QuadView<'_>| -> Result<(), Error> {
@@ -109,9 +111,9 @@ impl Run<'_, '_> {
         let timeout = self.time_left().map_or(own, |left| left.min(own));
         let fetched = fetch(&options.services, iri, timeout, &options.exec.cancel);
         let fetched = fetched.map_err(|error| match error {
-            FetchError::Refused(message) => Error::DocumentRefused(format!(
-                "the document <{iri}> may not be loaded: {message}"
-            )),
+            FetchError::Refused(message) => {
+                Error::DocumentRefused(format!("the document <{iri}> may not be loaded: {message}"))
+            }
             FetchError::Failed(message) => self.check().err().unwrap_or_else(|| failed(message)),
         })?;
         Ok(GraphDocument {
@@ -135,9 +137,12 @@ impl Run<'_, '_> {
         if folders.is_empty() {
             return Err(refused("no folder is allowed to load files from"));
         }
-        let path = path_of(rest).ok_or_else(|| failed("it names no file of this machine".into()))?;
+        let path =
+            path_of(rest).ok_or_else(|| failed("it names no file of this machine".into()))?;
         if !is_within(&path, folders) {
-            return Err(refused("it is in no folder that is allowed to load files from"));
+            return Err(refused(
+                "it is in no folder that is allowed to load files from",
+            ));
         }
         let input = Input::open(&path).map_err(|error| failed(error.to_string()))?;
         let Some(format) = input.format() else {
@@ -212,7 +217,9 @@ fn is_within(path: &Path, folders: &[PathBuf]) -> bool {
         Some(path.parent()?.canonicalize().ok()?.join(name))
     });
     let Some(real) = real else { return false };
-    let mut allowed = folders.iter().filter_map(|folder| folder.canonicalize().ok());
+    let mut allowed = folders
+        .iter()
+        .filter_map(|folder| folder.canonicalize().ok());
     allowed.any(|folder| real.starts_with(folder))
 }
 

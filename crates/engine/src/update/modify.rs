@@ -51,7 +51,9 @@ impl Run<'_, '_> {
         let statistics = SnapshotStatistics(snapshot);
         let plan = plan(&modify.query, None, &statistics, &options.plan_options())?;
         let Form::Select(slots) = &plan.form else {
-            return Err(Error::Internal("the plan of a pattern selects nothing".into()));
+            return Err(Error::Internal(
+                "the plan of a pattern selects nothing".into(),
+            ));
         };
         let slots = slots.clone();
         let exec = ExecOptions {

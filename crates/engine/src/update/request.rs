@@ -9,9 +9,7 @@
 use super::UpdateOptions;
 use crate::error::Error;
 use crate::query::{dataset_override, quote};
-use crate::query_text::update_pieces::{
-    Keyword, Piece, has_declarations, only, update_pieces,
-};
+use crate::query_text::update_pieces::{Keyword, Piece, has_declarations, only, update_pieces};
 use crate::query_text::{iri_taken_for_comparison, with_lower_case_booleans};
 use oxrdf::{BlankNode, NamedNode, NamedOrBlankNode, Term, Variable};
 use spargebra::algebra::{GraphPattern, GraphTarget, QueryDataset};
@@ -186,7 +184,10 @@ impl Request<'_> {
                 Err(error) => {
                     parts.push(piece.operation.clone());
                     // The same text where it stands in the request, for the place in the message.
-                    let error = self.parse(&only(self.lowered, &parts)).err().unwrap_or(error);
+                    let error = self
+                        .parse(&only(self.lowered, &parts))
+                        .err()
+                        .unwrap_or(error);
                     return Err(syntax_error(self.text, &error));
                 }
             };
@@ -361,7 +362,9 @@ fn ends_of(operations: &[GraphUpdateOperation]) -> Result<Option<(GraphName, Gra
     let Some((insert, pattern)) = copies else {
         return match operations {
             [] => Ok(None),
-            _ => Err(Error::Internal("a transfer of graphs copies nothing".into())),
+            _ => Err(Error::Internal(
+                "a transfer of graphs copies nothing".into(),
+            )),
         };
     };
     let from = match &**pattern {

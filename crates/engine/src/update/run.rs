@@ -88,7 +88,11 @@ impl<'r, 'db> Run<'r, 'db> {
     }
 
     /// Removes quads, then adds quads.
-    pub(super) fn apply(&mut self, removed: QuadSet, added: QuadSet) -> Result<ChangeCounts, Error> {
+    pub(super) fn apply(
+        &mut self,
+        removed: QuadSet,
+        added: QuadSet,
+    ) -> Result<ChangeCounts, Error> {
         self.check()?;
         let (removed, added) = (removed.into_sorted(), added.into_sorted());
         self.transaction.apply(&removed, &added)

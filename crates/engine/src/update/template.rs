@@ -10,7 +10,7 @@
 
 use super::terms::known;
 use crate::error::Error;
-use basalt_exec::{Batch, Execution, ExecError, TermSpace};
+use basalt_exec::{Batch, ExecError, Execution, TermSpace};
 use basalt_rdf::term_id::{PAYLOAD_BITS, tag};
 use basalt_rdf::{TermBuf, TermId, TermView};
 use basalt_store::{QuadIds, Snapshot};
@@ -81,7 +81,11 @@ impl Template {
             else {
                 continue;
             };
-            parts.extend(objects.iter().map(|&object| [subject, predicate, object, graph]));
+            parts.extend(
+                objects
+                    .iter()
+                    .map(|&object| [subject, predicate, object, graph]),
+            );
         }
         Self {
             quads: parts,
@@ -97,7 +101,8 @@ impl Template {
     ) -> Self {
         let mut labels: Vec<String> = Vec::new();
         let column = |variable: &Variable| Part::Column(place_of(variable, variables));
-        let iri = |node: &oxrdf::NamedNode| Part::Constant(terms.intern(TermView::Iri(node.as_str())));
+        let iri =
+            |node: &oxrdf::NamedNode| Part::Constant(terms.intern(TermView::Iri(node.as_str())));
         let mut term = |term: &TermPattern| match term {
             TermPattern::NamedNode(node) => iri(node),
             TermPattern::Literal(literal) => {
@@ -174,7 +179,10 @@ fn place_of(variable: &Variable, variables: &[Variable]) -> usize {
 }
 
 /// Where the batches have the variables; one that the pattern does not bind has no place.
-pub(super) fn columns_of(execution: &Execution, slots: &[basalt_plan::physical::Slot]) -> Vec<Option<usize>> {
+pub(super) fn columns_of(
+    execution: &Execution,
+    slots: &[basalt_plan::physical::Slot],
+) -> Vec<Option<usize>> {
     let schema = execution.schema();
     let place = |slot| schema.iter().position(|known| known == slot);
     slots.iter().map(place).collect()

@@ -93,17 +93,21 @@ pub fn matrix() -> Vec<Configuration> {
 pub struct Loaded {
     pub database: Database,
     folder: Option<TempDir>,
+    /// Whether the folder has what the database has, changes included.
+    is_whole: bool,
 }
 
 impl Loaded {
-    /// Closes the store and opens it again, if it is on disk.
-    pub fn reopen(&mut self) {
-        if let Some(folder) = &self.folder {
+    /// Closes the store and opens it again, if it is on disk; whether it is.
+    pub fn reopen(&mut self) -> bool {
+        let folder = self.folder.as_ref().filter(|_| self.is_whole);
+        if let Some(folder) = folder {
             // The store has one writer at a time, so it is let go first.
             self.database = Database::in_memory();
             let path = folder.path().join("store");
             self.database = Database::open(&path).expect("the store opens again");
         }
+        folder.is_some()
     }
 }
 
@@ -122,6 +126,7 @@ pub fn load_nquads(text: String, configuration: &Configuration) -> Loaded {
     let snapshot = changed.apply(loaded.database.snapshot());
     Loaded {
         database: Database::of_snapshot(snapshot),
+        is_whole: false,
         ..loaded
     }
 }
@@ -147,6 +152,7 @@ fn load_pieces(text: String, configuration: &Configuration) -> Loaded {
         return Loaded {
             database,
             folder: None,
+            is_whole: true,
         };
     }
     let folder = TempDir::new().expect("a temporary folder");
@@ -158,6 +164,7 @@ fn load_pieces(text: String, configuration: &Configuration) -> Loaded {
     Loaded {
         database,
         folder: Some(folder),
+        is_whole: true,
     }
 }
 

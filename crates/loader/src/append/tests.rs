@@ -132,7 +132,8 @@ fn changed(base: &Snapshot) -> Snapshot {
     let mut added: Vec<QuadIds> = removed.iter().copied().take(2).collect();
     removed = removed.into_iter().step_by(7).skip(1).collect();
     added[0].object = (base.intern(TermView::simple("changed"))).expect("there is room");
-    added[1].object = (base.intern(TermView::typed("3.5", "http://v/weight"))).expect("there is room");
+    added[1].object =
+        (base.intern(TermView::typed("3.5", "http://v/weight"))).expect("there is room");
     added[1].subject = base.new_blank().expect("there is room");
     let changed = base.with_changes(&removed, &added);
     changed.expect("they are valid").0

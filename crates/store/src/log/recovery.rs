@@ -49,49 +49,40 @@ pub(crate) fn open_newest(
     loop {
         let manifest = Manifest::read(dir)?;
         let number = manifest.version;
-        let version = match open_version(dir, manifest, open) {
-            Ok(version) => version,
-            // A writer may have replaced the version between the two steps.
+        let log = read_log(dir, &manifest)?;
+        let known = open.filter(|open| open.is_in(dir) && *open.manifest() == manifest);
+        let has_commits = log.as_ref().is_some_and(|log| !log.records.is_empty());
+        let version = match known {
+            Some(open) if !has_commits && open.is_untouched() => Ok(open.clone()),
+            known => open_version(dir, manifest, known.is_some_and(Snapshot::is_verified)),
+        };
+        // With a version its files go, and its log: what was in that is in the version that replaces it.
+        let is_replaced = Manifest::read(dir)?.version != number;
+        match version {
             Err(StoreError::Io { source, .. })
-                if source.kind() == ErrorKind::NotFound
-                    && Manifest::read(dir)?.version > number =>
-            {
-                continue;
-            }
+                if source.kind() == ErrorKind::NotFound && is_replaced => {}
             Err(error) => return Err(error),
-        };
-        let log = read_log(dir, version.manifest())?;
-        // With a version its log goes; what was in it is in the version that replaces it.
-        if Manifest::read(dir)?.version != number {
-            continue;
+            Ok(_) if is_replaced => {}
+            Ok(version) => {
+                let state = match &log {
+                    Some(log) => replay_log(&version, log)?,
+                    None => version,
+                };
+                return Ok((state, log));
+            }
         }
-        let state = match &log {
-            Some(log) => replay_log(&version, log)?,
-            None => version,
-        };
-        return Ok((state, log));
     }
 }
 
-/// Opens a version without any commit after it; it counts as verified if `open` has the same one and is.
-fn open_version(
-    dir: &Path,
-    manifest: Manifest,
-    open: Option<&Snapshot>,
-) -> Result<Snapshot, StoreError> {
-    let known = open.filter(|open| open.is_in(dir) && *open.manifest() == manifest);
-    match known {
-        Some(open) if open.is_untouched() => Ok(open.clone()),
-        // Of the same version: commits that were seen once may have been cut off before they were synced, and others
-        // may have come in their place, so what was replayed is not built on.
-        _ => {
-            let version = Version::open(Folders::on_disk(dir), manifest)?;
-            match known.is_some_and(Snapshot::is_verified) {
-                true => Ok(Snapshot::of(version)),
-                false => Ok(Snapshot::of_unverified(version)),
-            }
-        }
+/// Opens a version without any commit after it, whose files may be known to be right. Commits are replayed over a
+/// version that nobody else has: those of another view of it may have been cut off before they were synced, with
+/// others in their place.
+fn open_version(dir: &Path, manifest: Manifest, is_verified: bool) -> Result<Snapshot, StoreError> {
+    let version = Version::open(Folders::on_disk(dir), manifest)?;
+    if !is_verified {
+        return Ok(Snapshot::of_unverified(version));
     }
+    Ok(Snapshot::of(version))
 }
 
 /// The state of a version after the commits of its log.

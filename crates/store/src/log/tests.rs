@@ -14,9 +14,7 @@ use crate::log::recovery::recover;
 use crate::log::scan::{FRAME_BYTES, frame};
 use crate::log::writer::LogWriter;
 use crate::manifest::Manifest;
-use crate::{
-    NewLiteral, NewResource, NewTerms, QuadIds, Snapshot, TermCounts, VersionWriter,
-};
+use crate::{NewLiteral, NewResource, NewTerms, QuadIds, Snapshot, TermCounts, VersionWriter};
 use basalt_rdf::{TermId, TermView};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -42,7 +40,11 @@ fn quads() -> impl Strategy<Value = Vec<QuadIds>> {
         subject: TermId::resource(s),
         predicate: TermId::resource(p),
         object: TermId(o),
-        graph: if g == 0 { TermId::DEFAULT_GRAPH } else { TermId::resource(g) },
+        graph: if g == 0 {
+            TermId::DEFAULT_GRAPH
+        } else {
+            TermId::resource(g)
+        },
     });
     proptest::collection::btree_set(quad, 0..6).prop_map(|set| set.into_iter().collect())
 }
@@ -76,7 +78,10 @@ fn commits() -> impl Strategy<Value = Vec<(CommitRecord, bool)>> {
     let commit = (counts, terms(), quads(), quads(), any::<bool>());
     proptest::collection::vec(commit, 1..6).prop_map(|commits| {
         let numbered = (BEFORE + 1..).zip(commits);
-        let record = |(number, (counts, terms, removed, added, synced)): (u64, ([u64; 5], _, _, _, bool))| {
+        let record = |(number, (counts, terms, removed, added, synced)): (
+            u64,
+            ([u64; 5], _, _, _, bool),
+        )| {
             let [resources, literals, datatypes, languages, numerics] = counts;
             let terms_from = TermCounts {
                 resources,
@@ -110,7 +115,12 @@ fn written(commits: &[(CommitRecord, bool)]) -> (Vec<u8>, Vec<usize>, Vec<u64>) 
             synced = bytes.len() as u64;
         }
         synced_before.push(synced);
-        bytes.extend(frame(record.number, synced, &record.to_payload(), header.salt));
+        bytes.extend(frame(
+            record.number,
+            synced,
+            &record.to_payload(),
+            header.salt,
+        ));
         ends.push(bytes.len());
     }
     (bytes, ends, synced_before)
@@ -291,7 +301,11 @@ fn a_torn_tail_is_left_by_readers_and_cut_off_by_the_next_writer() {
     fs::write(&path, torn).expect("there is room");
     let opened = Snapshot::open(folder.path()).expect("a reader takes what is whole");
     assert_eq!(opened.commit_number(), 2);
-    assert_eq!(fs::read(&path).expect("the log"), torn, "readers do not write");
+    assert_eq!(
+        fs::read(&path).expect("the log"),
+        torn,
+        "readers do not write"
+    );
     let recovered = recover(&lock, &opened).expect("a writer too");
     let mut log = recovered.log.expect("there is one");
     assert_eq!(log.bytes(), fs::metadata(&path).expect("the log").len());
@@ -495,5 +509,9 @@ fn after_an_operation_that_failed_the_log_is_what_it_was() {
         }
         fails += 1;
     }
-    assert_eq!(fails, 4 + 3 * 2, "create, write, sync, sync of the folder; write and sync of each");
+    assert_eq!(
+        fails,
+        4 + 3 * 2,
+        "create, write, sync, sync of the folder; write and sync of each"
+    );
 }

@@ -84,7 +84,8 @@ impl State {
                 using,
                 pattern,
             } => self.modify(&delete, &insert, using, *pattern)?,
-            GraphUpdateOperation::Clear { graph, .. } | GraphUpdateOperation::Drop { graph, .. } => {
+            GraphUpdateOperation::Clear { graph, .. }
+            | GraphUpdateOperation::Drop { graph, .. } => {
                 let is_default = |quad: &Quad| quad.graph_name == GraphName::DefaultGraph;
                 self.quads.retain(|quad| match &graph {
                     GraphTarget::AllGraphs => false,
@@ -324,10 +325,18 @@ mod tests {
     #[test]
     fn what_should_fail_does() {
         let insert = "INSERT DATA { GRAPH <e:g> { <e:a> <e:p> 1 } }";
-        let fails = |operations: &[&str]| matches!(after(operations), Err(UpdateFailure::Refused(_)));
+        let fails =
+            |operations: &[&str]| matches!(after(operations), Err(UpdateFailure::Refused(_)));
         assert!(fails(&[insert, "CREATE GRAPH <e:g>"]));
-        assert!(!fails(&[insert, "CREATE SILENT GRAPH <e:g>", "CREATE GRAPH <e:h>"]));
+        assert!(!fails(&[
+            insert,
+            "CREATE SILENT GRAPH <e:g>",
+            "CREATE GRAPH <e:h>"
+        ]));
         assert!(fails(&["COPY <e:g> TO DEFAULT"]));
-        assert!(!fails(&["COPY SILENT <e:g> TO DEFAULT", "DROP GRAPH <e:g>"]));
+        assert!(!fails(&[
+            "COPY SILENT <e:g> TO DEFAULT",
+            "DROP GRAPH <e:g>"
+        ]));
     }
 }

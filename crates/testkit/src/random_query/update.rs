@@ -29,7 +29,11 @@ impl Generator {
     fn operation(&mut self, dataset: &Dataset) -> String {
         match self.random.below(40) {
             0 => "CLEAR SILENT DEFAULT".to_owned(),
-            1 => format!("{} GRAPH {}", ["CLEAR", "DROP"][self.random.below(2)], self.graph_name()),
+            1 => format!(
+                "{} GRAPH {}",
+                ["CLEAR", "DROP"][self.random.below(2)],
+                self.graph_name()
+            ),
             2 => "DROP NAMED".to_owned(),
             3 if self.random.chance(20) => "CLEAR ALL".to_owned(),
             4 => format!("CREATE{} GRAPH {}", self.silent(), self.graph_name()),
@@ -56,7 +60,11 @@ impl Generator {
     fn transfer(&mut self) -> String {
         // More often ADD, which takes nothing away.
         let kind = ["ADD", "ADD", "COPY", "MOVE"][self.random.below(4)];
-        let silent = if self.random.chance(70) { " SILENT" } else { "" };
+        let silent = if self.random.chance(70) {
+            " SILENT"
+        } else {
+            ""
+        };
         let (from, to) = (self.end(), self.end());
         format!("{kind}{silent} {from} TO {to}")
     }
@@ -152,7 +160,10 @@ impl Generator {
         }
         match self.random.below(4) {
             0 => format!("DELETE WHERE {{ GRAPH {} {{ {triples}}} }}", self.fresh()),
-            1 => format!("DELETE WHERE {{ GRAPH {} {{ {triples}}} }}", self.graph_name()),
+            1 => format!(
+                "DELETE WHERE {{ GRAPH {} {{ {triples}}} }}",
+                self.graph_name()
+            ),
             _ => format!("DELETE WHERE {{ {triples}}}"),
         }
     }

@@ -9,7 +9,10 @@ fn steps(text: &str) -> Vec<Step> {
 }
 
 fn names(text: &str) -> Vec<&'static str> {
-    steps(text).iter().map(|step| step.operation.name()).collect()
+    steps(text)
+        .iter()
+        .map(|step| step.operation.name())
+        .collect()
 }
 
 fn message(text: &str, options: &UpdateOptions) -> String {
@@ -77,7 +80,10 @@ fn declarations_between_operations_count_from_there_on() {
         "CLEAR ALL ;\nPREFIX e: <http://e/>\nINSERT DATA { e:a e:p ?x }",
         &UpdateOptions::default(),
     );
-    assert!(wrong.contains("error at 3:") && wrong.contains("«INSERT DATA { e:a e:p ?x }»"), "{wrong}");
+    assert!(
+        wrong.contains("error at 3:") && wrong.contains("«INSERT DATA { e:a e:p ?x }»"),
+        "{wrong}"
+    );
     let shared = "INSERT DATA { _:a <p:p> 1 } ; PREFIX e: <http://e/> INSERT DATA { _:a e:p 2 }";
     assert!(message(shared, &UpdateOptions::default()).contains("'_:a'"));
 }
@@ -113,7 +119,13 @@ fn graphs_are_given_in_one_place_only() {
     ] {
         assert!(message(text, &options).contains("beside"), "{text}");
     }
-    assert!(parse("INSERT { ?s ?p 1 } WHERE { ?s ?p 2 } ; COPY <p:a> TO <p:b>", &options).is_ok());
+    assert!(
+        parse(
+            "INSERT { ?s ?p 1 } WHERE { ?s ?p 2 } ; COPY <p:a> TO <p:b>",
+            &options
+        )
+        .is_ok()
+    );
     options.query.default_graphs[0] = "relative".into();
     assert!(message("CLEAR ALL", &options).contains("'relative'"));
 }
