@@ -126,7 +126,7 @@ impl ReadBatch {
         reader: &mut QuadReader<'_>,
     ) -> Result<Self, LoadError> {
         let mut batch = Self::default();
-        batch.fill(counts, &mut |count, quads| reader.read(count, quads))?;
+        batch.fill(counts, |count, quads| reader.read(count, quads))?;
         Ok(batch)
     }
 
@@ -134,7 +134,7 @@ impl ReadBatch {
     pub(crate) fn fill(
         &mut self,
         counts: impl Iterator<Item = u32>,
-        read: &mut dyn FnMut(usize, &mut Vec<Quad>) -> Result<(), LoadError>,
+        read: impl FnOnce(usize, &mut Vec<Quad>) -> Result<(), LoadError>,
     ) -> Result<(), LoadError> {
         self.starts.clear();
         self.starts.push(0);
@@ -281,7 +281,7 @@ fn read_batches(
             for ranks in batches {
                 let mut batch = empty.try_recv().unwrap_or_default();
                 let counts = counts[ranks.clone()].iter().copied();
-                let filled = batch.fill(counts, &mut |count, quads| reader.read(count, quads));
+                let filled = batch.fill(counts, |count, quads| reader.read(count, quads));
                 // Nobody listens after a failure.
                 if full.send(filled.map(|()| (ranks.clone(), batch))).is_err() {
                     break;

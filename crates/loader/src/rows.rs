@@ -113,7 +113,7 @@ impl<'a> RowStream<'a> {
                 let counts = reader.run.counts;
                 let counts = ranks.iter().map(|r| counts[*r as usize]);
                 let mut batch = ReadBatch::default();
-                batch.fill(counts, &mut |_, quads| reader.read(ranks, quads))?;
+                batch.fill(counts, |_, quads| reader.read(ranks, quads))?;
                 Ok(Rows::Read(batch))
             }
             Self::Dealt { counts, reader } => {

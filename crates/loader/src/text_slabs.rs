@@ -25,8 +25,8 @@ const SPILLED_SLAB_BYTES: usize = 4 << 20;
 const PIECE_BYTES_MAX: usize = SPILLED_SLAB_BYTES;
 /// Bytes that a thread may add before it tells the budget.
 const UNCOUNTED_BYTES_MAX: usize = 1 << 18;
-/// Slabs in memory that are written with each one that is full when memory is short: several, since they must go
-/// soon, and not all at once, since nobody else can write meanwhile.
+/// Slabs in memory that are written at least with each one that is full when memory is short: several, since they
+/// must go soon, and not all at once, since nobody else can write meanwhile.
 const OLD_SLABS_PER_SLAB: usize = 2;
 /// Bytes before the text of a record.
 pub(crate) const HEADER_BYTES: usize = 12;
@@ -154,10 +154,13 @@ impl TextSlabs {
             return Ok(());
         }
         let mut state = self.lock();
-        for _ in 0..OLD_SLABS_PER_SLAB {
-            if let Some(old) = state.full.pop() {
-                self.write(&mut state, &old)?;
-            }
+        let mut left = OLD_SLABS_PER_SLAB;
+        // Termination: each turn takes a slab.
+        while (0 < left || self.memory.is_nearly_full())
+            && let Some(old) = state.full.pop()
+        {
+            self.write(&mut state, &old)?;
+            left = left.saturating_sub(1);
         }
         self.write(&mut state, slab)?;
         drop(state);

@@ -13,9 +13,8 @@ use crate::numbering::{ResourceNumbers, UNNUMBERED};
 use crate::parallel::parallel_map;
 use crate::term_table::FrozenTerms;
 
-/// Most terms of a batch. Each thread seeks its share in the order of the index of each layer, so the more there are,
-/// the nearer are neighbours there: with some hundred thousand, a load of a million quads goes once through each index,
-/// where every small portion would meet a cache miss for each term in each layer.
+/// Most terms of a batch. Each thread seeks its share in the order of the index of each layer: the more there are, the
+/// nearer are neighbours there, and the fewer times every index is gone through.
 const BATCH_TERMS: usize = 1 << 19;
 /// Bytes of text that end a batch too.
 const BATCH_BYTES: usize = 32 << 20;

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! While the inputs are read, text and quads stay in memory until their sum with the index passes the budget; from
-//! then on all of them go to files. Afterwards the sizes of everything are known, and the stages
+//! then on all of them go to files, quads at once and text slab by slab. Afterwards the sizes of everything are known, and the stages
 //! ask what is left for them. The index cannot be spilled: outgrowing its share is an error.
 
 use std::path::PathBuf;
@@ -132,6 +132,13 @@ impl LoadMemory {
         self.spilling.load(Ordering::Relaxed)
     }
 
+    /// Whether text, quads and index take nearly all that they may: the tables of the index grow at about the same
+    /// time, each by as much as it has.
+    pub(crate) fn is_nearly_full(&self) -> bool {
+        let limit = self.settings.parse_bytes.unwrap_or(self.data_limit);
+        self.held.load(Ordering::Relaxed) + self.index_bytes() > limit / 8 * 7
+    }
+
     /// Decides, when all inputs were read, whether grouping can be done without files; else what is in memory
     /// is to be spilled. `quads` were read, `extra` bytes are needed besides text and quads.
     pub(crate) fn decide(&self, quads: u64, extra: u64) {
@@ -197,7 +204,9 @@ mod tests {
         memory.grow_index(0, 40 << 20).expect("in its share");
         assert!(!memory.is_spilling());
         memory.hold(20 << 20);
-        assert!(memory.is_spilling());
+        assert!(memory.is_spilling() && memory.is_nearly_full());
+        memory.release(60 << 20);
+        assert!(memory.is_spilling() && !memory.is_nearly_full());
         let error = memory
             .grow_index(40 << 20, 120 << 20)
             .expect_err("too much");
