@@ -114,7 +114,7 @@ fn merging(quads_min: u64, disk: Option<Arc<dyn Watcher>>) -> WriteOptions {
         ..WriteOptions::default()
     };
     if let Some(watcher) = disk {
-        options.disk = WatchedDisk::new(watcher);
+        options.disk = WatchedDisk::watched_by(watcher);
     }
     options
 }
