@@ -164,14 +164,14 @@ fn every_layout_has_the_bytes_of_a_load_in_memory() {
     }
 }
 
-#[test]
-fn each_way_to_spill_works_by_itself() {
-    let text = shuffled(&text(900));
-    let load = |spill| store_of(vec![options(&[&text], Layout::HalfDirty, 2, spill)]);
-    let in_memory = load(SpillSettings::default());
-    let none = SpillSettings::default;
-    let half = text.len() as u64 / 2;
-    let ways = [
+/// Settings that spill nothing that fits.
+fn none() -> SpillSettings {
+    SpillSettings::default()
+}
+
+/// Settings that spill in one way each, for a text of so many bytes.
+fn ways(text_bytes: u64) -> Vec<(&'static str, SpillSettings)> {
+    vec![
         (
             "text and quads",
             SpillSettings {
@@ -182,7 +182,7 @@ fn each_way_to_spill_works_by_itself() {
         (
             "half-way",
             SpillSettings {
-                parse_bytes: Some(half),
+                parse_bytes: Some(text_bytes / 2),
                 slab_bytes: Some(500),
                 ..none()
             },
@@ -238,8 +238,15 @@ fn each_way_to_spill_works_by_itself() {
                 ..none()
             },
         ),
-    ];
-    for (what, spill) in ways {
+    ]
+}
+
+#[test]
+fn each_way_to_spill_works_by_itself() {
+    let text = shuffled(&text(900));
+    let load = |spill| store_of(vec![options(&[&text], Layout::HalfDirty, 2, spill)]);
+    let in_memory = load(SpillSettings::default());
+    for (what, spill) in ways(text.len() as u64) {
         let spilled = load(spill);
         assert!(spilled.1.spilled_bytes > 0, "{what}");
         assert_same(&in_memory, &spilled, what);
