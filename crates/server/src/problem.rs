@@ -53,7 +53,9 @@ fn status_of(error: &Error) -> StatusCode {
         Error::ServiceRefused(_) => StatusCode::FORBIDDEN,
         Error::Service { .. } => StatusCode::BAD_GATEWAY,
         Error::Unsupported(_) => StatusCode::NOT_IMPLEMENTED,
-        Error::Timeout { .. } | Error::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
+        Error::Timeout { .. } | Error::Cancelled | Error::WritesRefused(_) => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
         Error::Limit(_) => StatusCode::INSUFFICIENT_STORAGE,
         Error::Store(_)
         | Error::Load(_)
