@@ -5,6 +5,7 @@
 mod support;
 mod updates;
 
+use basalt_engine::dump::{DumpGraph, dump};
 use basalt_engine::{Database, Error, GraphFormat, ServicePolicy, UpdateOptions, UpdateReport};
 use std::fs;
 use std::io::{Read, Write};
@@ -234,7 +235,7 @@ fn graphs_given_beside_the_request_stand_for_using() {
 }
 
 #[test]
-fn language_tags_match_in_any_case() {
+fn language_tags_match_in_any_case_and_are_kept_as_written() {
     assert_eq!(
         after(
             "e:a e:p \"x\"@en-GB , \"y\"@EN",
@@ -242,6 +243,25 @@ fn language_tags_match_in_any_case() {
         ),
         // The reader of the tests writes tags in lower case.
         ["e:a e:p \"y\"@en"]
+    );
+    let inserted = database("e:a e:p 1");
+    run(
+        &inserted,
+        "INSERT DATA { e:a e:q \"x\"@en-GB } ; INSERT { ?s e:r \"y\"@EN } WHERE { ?s e:p 1 }",
+    )
+    .expect("it runs");
+    let mut bytes = Vec::new();
+    dump(
+        &inserted.snapshot(),
+        &mut bytes,
+        GraphFormat::NTriples,
+        DumpGraph::All,
+    )
+    .expect("a dump");
+    let text = String::from_utf8(bytes).expect("UTF-8");
+    assert!(
+        text.contains("\"x\"@en-GB") && text.contains("\"y\"@EN"),
+        "{text}"
     );
     let update = "DELETE { ?s e:p \"y\"@en } WHERE { ?s e:p \"y\"@En }";
     assert!(after("e:a e:p \"y\"@EN", update).is_empty());

@@ -11,6 +11,7 @@ mod access;
 mod cors;
 mod form;
 mod metrics;
+mod multipart;
 mod negotiate;
 mod options;
 mod pages;

@@ -69,7 +69,6 @@ impl Metrics {
             &by_outcome(&updates),
         );
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
-        let has_failed = u8::from(writing.merge_failure.is_some());
         let plain = [
             (
                 "basalt_update_seconds_total",
@@ -123,7 +122,7 @@ impl Metrics {
                 "basalt_merge_failed",
                 "gauge",
                 "1 if the last merge failed.",
-                f64::from(has_failed),
+                f64::from(u8::from(writing.merge_failure.is_some())),
             ),
         ];
         for (name, kind, help, value) in plain {

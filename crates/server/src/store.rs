@@ -6,6 +6,7 @@
 use crate::access::check_write;
 use crate::form::decode_form;
 use crate::metrics::Outcome;
+use crate::multipart;
 use crate::negotiate::GRAPH_OFFERS;
 use crate::problem::Problem;
 use crate::protocol::{accept, base, coding, essence};
@@ -15,7 +16,7 @@ use crate::sink::{CancelOnDrop, ChunkSink};
 use crate::spool::spool;
 use crate::state::AppState;
 use crate::update::run_write;
-use axum::body::Body;
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
@@ -23,6 +24,8 @@ use axum::response::{IntoResponse, Response};
 use basalt_engine::dump::{DumpGraph, dump};
 use basalt_engine::update::graph_store::{check_graph, has_graph};
 use basalt_engine::{GraphDocument, GraphFormat, GraphReport, GraphWrite, UpdateOptions};
+use std::io::Cursor;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -31,6 +34,11 @@ use tokio::sync::oneshot;
 
 /// The methods of a graph.
 const METHODS: &str = "GET, HEAD, PUT, POST, DELETE";
+
+/// The media type of forms with files.
+const FORM: &str = "multipart/form-data";
+/// Bytes of a form, which is held in memory.
+const FORM_BYTES_MAX: usize = 64 << 20;
 
 /// Numbers of graphs that clients let the server name.
 static NAMED: AtomicU64 = AtomicU64::new(0);
@@ -218,28 +226,21 @@ async fn write(
         }
         (target, _) => (target, None),
     };
-    let format = format_of(&parts.headers)?;
-    let body = spool(body).await?;
     let graph = target.iri().map(str::to_owned);
+    // Relative IRIs in a graph are about the graph.
     let own_base = base(&parts.uri, &parts.headers);
+    let document_base = graph.clone().or(own_base);
+    let documents = documents(&parts.headers, body, document_base).await?;
     let text = shown(parts);
     let report = run_write(state, &text, move |state, cancel| {
-        let document = GraphDocument {
-            name: "the body".to_owned(),
-            reader: body,
-            format,
-            // Relative IRIs in a graph are about the graph.
-            base: graph.clone().or(own_base),
-        };
         let write = match is_post {
             true => GraphWrite::Add,
             false => GraphWrite::Replace,
         };
         let options = options(state, cancel);
-        let report =
-            state
-                .database
-                .write_graph(graph.as_deref(), write, vec![document], &options)?;
+        let report = state
+            .database
+            .write_graph(graph.as_deref(), write, documents, &options)?;
         state.metrics.quads_changed(report.removed, report.added);
         Ok(report)
     });
@@ -253,6 +254,44 @@ async fn write(
         response.headers_mut().insert(header::LOCATION, place);
     }
     Ok(response)
+}
+
+/// The body as a document, or the parts of a form as several.
+async fn documents(
+    headers: &HeaderMap,
+    body: Body,
+    base: Option<String>,
+) -> Result<Vec<GraphDocument>, Problem> {
+    if essence(headers).as_deref() != Some(FORM) {
+        return Ok(vec![GraphDocument {
+            name: "the body".to_owned(),
+            format: format_of(headers)?,
+            reader: spool(body).await?,
+            base,
+        }]);
+    }
+    let content_type = headers.get(header::CONTENT_TYPE);
+    let content_type = content_type.and_then(|value| value.to_str().ok());
+    let boundary = content_type.and_then(multipart::boundary);
+    let boundary = boundary.ok_or_else(|| Problem::bad_request("the form names no boundary"))?;
+    let bytes = to_bytes(body, FORM_BYTES_MAX).await.map_err(|error| {
+        let detail =
+            format!("the form cannot be read, or is longer than {FORM_BYTES_MAX} bytes: {error}");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
+    })?;
+    let parts = multipart::parts(&bytes, boundary).map_err(Problem::bad_request)?;
+    let documents = parts.into_iter().map(|part| {
+        let by_type = part.media_type.as_deref();
+        let by_type = by_type.and_then(GraphFormat::from_media_type);
+        let format = by_type.or_else(|| GraphFormat::from_path(Path::new(&part.name)));
+        Ok(GraphDocument {
+            format: format.ok_or_else(|| unknown_syntax(part.media_type.as_deref()))?,
+            reader: Box::new(Cursor::new(part.body.to_vec())),
+            base: base.clone(),
+            name: format!("the part '{}'", part.name),
+        })
+    });
+    documents.collect()
 }
 
 /// A document that cannot be read is the client's here, not another server's.
@@ -298,12 +337,17 @@ fn format_of(headers: &HeaderMap) -> Result<GraphFormat, Problem> {
     }
     let media_type = essence(headers);
     let format = media_type.as_deref().and_then(GraphFormat::from_media_type);
-    format.ok_or_else(|| {
-        let found = media_type.map_or_else(|| "no media type".into(), |name| format!("'{name}'"));
-        let known: Vec<&str> = GraphFormat::ALL.iter().map(|f| f.media_type()).collect();
-        let detail = format!("the body has {found}, expected one of {}", known.join(", "));
-        unsupported(detail)
-    })
+    format.ok_or_else(|| unknown_syntax(media_type.as_deref()))
+}
+
+fn unknown_syntax(media_type: Option<&str>) -> Problem {
+    let found = media_type.map_or_else(|| "no media type".into(), |name| format!("'{name}'"));
+    let known: Vec<&str> = GraphFormat::ALL.iter().map(|f| f.media_type()).collect();
+    let detail = format!(
+        "the body has {found}, expected one of {}, or {FORM} of such",
+        known.join(", ")
+    );
+    Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail)
 }
 
 fn options(state: &AppState, cancel: Arc<AtomicBool>) -> UpdateOptions {

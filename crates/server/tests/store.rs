@@ -108,6 +108,29 @@ fn bodies_may_be_packed_and_large() {
 }
 
 #[test]
+fn forms_with_files_are_read() {
+    let server = small();
+    let headers = "Content-Type: multipart/form-data; boundary=bb\r\n";
+    let form = "--bb\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.nt\"\r\n\r\n\
+        _:b <http://e/p> <http://e/o> .\r\n\r\n--bb\r\nContent-Type: text/turtle\r\n\r\n_:b <http://e/p> <> .\r\n--bb--\r\n";
+    let post = exchange(&server, &format!("POST {G}"), headers, form);
+    assert_eq!(post.status, 204, "{post:?}");
+    assert_eq!(get(&server, G).body.lines().count(), 3);
+    for (form, status) in [
+        ("--bb\r\n\r\nx", 400),
+        ("--bb\r\nContent-Type: image/png\r\n\r\nx\r\n--bb--", 415),
+        (
+            "--bb\r\nContent-Type: text/turtle\r\n\r\noops\r\n--bb--",
+            400,
+        ),
+    ] {
+        let post = exchange(&server, &format!("POST {G}"), headers, form);
+        assert_eq!(post.status, status, "{form}: {post:?}");
+    }
+    assert_eq!(get(&server, G).body.lines().count(), 3);
+}
+
+#[test]
 fn relative_iris_are_about_the_graph() {
     let server = small();
     let put = exchange(&server, "PUT /store/a/b.ttl", TURTLE, "<> <#p> <c> .");

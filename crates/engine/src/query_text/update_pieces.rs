@@ -100,6 +100,19 @@ pub fn update_pieces(text: &str) -> Option<Vec<Piece>> {
     Some(pieces)
 }
 
+/// Where the text has language tags, without their `@`; none where codepoint escapes could make or hide some.
+pub fn language_tags(text: &str) -> Vec<Range<usize>> {
+    if has_ascii_escape(text) {
+        return Vec::new();
+    }
+    let is_tag = |range: &Range<usize>| text[range.clone()].starts_with('@') && range.len() > 1;
+    Tokens::new(text)
+        .map(|(_, range)| range)
+        .filter(is_tag)
+        .map(|range| range.start + 1..range.end)
+        .collect()
+}
+
 /// Whether there are declarations in this part of a text.
 pub fn has_declarations(text: &str, prologue: &Range<usize>) -> bool {
     let part = &text[prologue.clone()];

@@ -19,6 +19,7 @@ mod quad_set;
 mod report;
 mod request;
 mod run;
+mod tags;
 mod template;
 mod terms;
 

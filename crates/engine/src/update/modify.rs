@@ -75,7 +75,8 @@ impl Run<'_, '_> {
         columns: &[Option<usize>],
     ) -> Result<(QuadSet, QuadSet, Execution), Error> {
         let delete = Template::of_delete(&modify.delete, &modify.variables, snapshot);
-        let insert = Template::of_insert(&modify.insert, &modify.variables, execution.terms());
+        let terms = execution.terms();
+        let insert = Template::of_insert(&modify.insert, &modify.variables, terms, snapshot)?;
         let (mut removed, mut made) = (QuadSet::default(), QuadSet::default());
         let mut solution = 0;
         while let Some(batch) = execution.next_batch()? {

@@ -7,6 +7,7 @@
 //! Cost: linear in the text; pieces are parsed with the declarations before them.
 
 use super::UpdateOptions;
+use super::tags::with_written_tags;
 use crate::error::Error;
 use crate::query::{dataset_override, quote};
 use crate::query_text::update_pieces::{Keyword, Piece, has_declarations, only, update_pieces};
@@ -137,7 +138,10 @@ struct Request<'a> {
 
 impl Request<'_> {
     fn parse(&self, text: &str) -> Result<Update, SparqlSyntaxError> {
-        self.parser.clone().parse_update(text)
+        let parse = |text: &str| self.parser.clone().parse_update(text);
+        Ok(with_written_tags(parse(text)?, text, |text| {
+            parse(text).ok()
+        }))
     }
 
     /// Refuses IRIs that the parser took for comparisons.

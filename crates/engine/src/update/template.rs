@@ -98,25 +98,32 @@ impl Template {
         quads: &[QuadPattern],
         variables: &[Variable],
         terms: &TermSpace,
-    ) -> Self {
+        snapshot: &Snapshot,
+    ) -> Result<Self, Error> {
         let mut labels: Vec<String> = Vec::new();
         let column = |variable: &Variable| Part::Column(place_of(variable, variables));
         let iri =
             |node: &oxrdf::NamedNode| Part::Constant(terms.intern(TermView::Iri(node.as_str())));
-        let mut term = |term: &TermPattern| match term {
-            TermPattern::NamedNode(node) => iri(node),
-            TermPattern::Literal(literal) => {
-                Part::Constant(terms.intern(TermView::from(literal.as_ref())))
-            }
-            TermPattern::Variable(variable) => column(variable),
-            TermPattern::BlankNode(node) => {
-                let known = labels.iter().position(|label| label == node.as_str());
-                let place = known.unwrap_or_else(|| {
-                    labels.push(node.as_str().to_owned());
-                    labels.len() - 1
-                });
-                Part::Blank(place as u64)
-            }
+        let mut term = |term: &TermPattern| -> Result<Part, Error> {
+            Ok(match term {
+                TermPattern::NamedNode(node) => iri(node),
+                // The query would take another spelling of the tag for the same; the store keeps the one that is written.
+                TermPattern::Literal(literal) if literal.language().is_some() => {
+                    Part::Constant(snapshot.intern(TermView::from(literal.as_ref()))?)
+                }
+                TermPattern::Literal(literal) => {
+                    Part::Constant(terms.intern(TermView::from(literal.as_ref())))
+                }
+                TermPattern::Variable(variable) => column(variable),
+                TermPattern::BlankNode(node) => {
+                    let known = labels.iter().position(|label| label == node.as_str());
+                    let place = known.unwrap_or_else(|| {
+                        labels.push(node.as_str().to_owned());
+                        labels.len() - 1
+                    });
+                    Part::Blank(place as u64)
+                }
+            })
         };
         let mut parts = Vec::with_capacity(quads.len());
         for quad in quads {
@@ -129,12 +136,12 @@ impl Template {
                 GraphNamePattern::NamedNode(node) => iri(node),
                 GraphNamePattern::Variable(variable) => column(variable),
             };
-            parts.push([term(&quad.subject), predicate, term(&quad.object), graph]);
+            parts.push([term(&quad.subject)?, predicate, term(&quad.object)?, graph]);
         }
-        Self {
+        Ok(Self {
             quads: parts,
             labels,
-        }
+        })
     }
 
     /// How many quads a solution makes at most.
