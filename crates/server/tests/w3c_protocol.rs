@@ -283,5 +283,5 @@ fn sparql_protocol() {
 fn graph_store_protocol() {
     let kind = "GraphStoreProtocolTest";
     run_manifest("graph-store-protocol", "manifest-indirect.ttl", kind, 9);
-    run_manifest("graph-store-protocol", "manifest-direct.ttl", kind, 5);
+    run_manifest("graph-store-protocol", "manifest-direct.ttl", kind, 4);
 }
