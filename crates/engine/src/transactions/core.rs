@@ -129,12 +129,12 @@ impl Core {
     fn take_turn(&self) -> Result<TurnGuard<'_>, Error> {
         let mut turn = self.lock_turn();
         self.cut_back(&mut turn);
-        if let Some(location) = &self.location {
-            if turn.prepare(location, &self.options.disk)? {
-                // Other processes may have made commits and versions.
-                self.publish(turn.tip().clone());
-                self.log_bytes.store(turn.log_bytes(), Ordering::Relaxed);
-            }
+        if let Some(location) = &self.location
+            && turn.prepare(location, &self.options.disk)?
+        {
+            // Other processes may have made commits and versions.
+            self.publish(turn.tip().clone());
+            self.log_bytes.store(turn.log_bytes(), Ordering::Relaxed);
         }
         Ok(turn)
     }

@@ -5,7 +5,7 @@
 //! and other terms can occur in nothing but quads that go, or that arrive. Blank nodes are all loaded or
 //! all changed, since a label of a file means nothing elsewhere.
 
-use basalt_engine::{GraphFormat, Snapshot};
+use basalt_engine::{Database, GraphFormat, Snapshot};
 use basalt_rdf::reader::SyntaxError;
 use basalt_rdf::reader::document::read_document;
 use basalt_rdf::{QuadView, TermBuf, TermId, TermView};
@@ -162,11 +162,35 @@ impl Changed {
                 .expect("the quads can be stored");
             snapshot = next;
         }
+        self.check(&snapshot);
+        snapshot
+    }
+
+    /// As [`Self::apply`], by a transaction for each step.
+    pub fn commit(&self, database: &Database) {
+        let mut blanks = HashMap::new();
+        for step in &self.steps {
+            let mut transaction = database.begin().expect("the turn");
+            let mut ids = |quads: &[OwnedQuad]| -> Vec<QuadIds> {
+                let quads = quads.iter();
+                quads
+                    .map(|quad| ids_of(transaction.snapshot(), quad, &mut blanks))
+                    .collect()
+            };
+            let (removed, added) = (ids(&step.removed), ids(&step.added));
+            transaction
+                .apply(&removed, &added)
+                .expect("the quads can be stored");
+            transaction.commit().expect("they can be committed");
+        }
+        self.check(&database.snapshot());
+    }
+
+    fn check(&self, snapshot: &Snapshot) {
         assert_eq!(snapshot.quad_count(), self.count as u64);
         snapshot
             .check(basalt_engine::CheckDepth::Deep)
             .expect("version and delta agree");
-        snapshot
     }
 }
 

@@ -82,6 +82,11 @@ pub fn matrix() -> Vec<Configuration> {
             });
         }
     }
+    all.push(Configuration {
+        is_reopened: true,
+        is_changed: true,
+        ..Configuration::default()
+    });
     all.extend(basalt_engine::RULES.iter().map(|&rule| Configuration {
         rule_off: Some(rule),
         ..Configuration::default()
@@ -123,6 +128,15 @@ pub fn load_nquads(text: String, configuration: &Configuration) -> Loaded {
     }
     let changed = Changed::new(&text);
     let loaded = load_pieces(changed.loaded.clone(), configuration);
+    if let Some(folder) = &loaded._folder {
+        // By way of the log.
+        changed.commit(&loaded.database);
+        let database = Database::open(&folder.path().join("store"));
+        return Loaded {
+            database: database.expect("the store opens again"),
+            ..loaded
+        };
+    }
     let snapshot = changed.apply(loaded.database.snapshot());
     Loaded {
         database: Database::of_snapshot(snapshot),

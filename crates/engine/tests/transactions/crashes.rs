@@ -33,7 +33,7 @@ fn tell(folder: &Path) -> Story {
     drop(database);
     let recorder = Recorder::new(&store, &folder.join("versions"));
     let options = WriteOptions {
-        disk: WatchedDisk::new(recorder.clone()),
+        disk: WatchedDisk::watched_by(recorder.clone()),
         ..quiet()
     };
     let database = Database::open_with(&store, options).expect("it opens");
@@ -153,7 +153,7 @@ fn crashes_while_many_write() {
     drop(database);
     let recorder = Recorder::new(&store, &folder.path().join("versions"));
     let options = WriteOptions {
-        disk: WatchedDisk::new(recorder.clone()),
+        disk: WatchedDisk::watched_by(recorder.clone()),
         ..quiet()
     };
     let database = Database::open_with(&store, options).expect("it opens");

@@ -47,7 +47,7 @@ fn name(path: &Path) -> String {
 
 impl WatchedDisk {
     /// The file system, watched by this.
-    pub fn new(watcher: Arc<dyn Watcher>) -> Arc<dyn Disk> {
+    pub fn watched_by(watcher: Arc<dyn Watcher>) -> Arc<dyn Disk> {
         Arc::new(Self(watcher))
     }
 

@@ -20,7 +20,7 @@ const MERGE_AFTER: usize = 2;
 
 fn options(watcher: Arc<dyn Watcher>) -> WriteOptions {
     WriteOptions {
-        disk: WatchedDisk::new(watcher),
+        disk: WatchedDisk::watched_by(watcher),
         ..quiet()
     }
 }

@@ -18,7 +18,7 @@ fn commits_that_wait_together_share_a_sync() {
     // A sync that takes a while, so that others come to wait for it.
     let syncs = Arc::new(SlowSyncs::default());
     let options = WriteOptions {
-        disk: WatchedDisk::new(syncs.clone()),
+        disk: WatchedDisk::watched_by(syncs.clone()),
         ..quiet()
     };
     let database = Database::open_or_empty_with(&path, options).expect("it opens");
@@ -78,7 +78,7 @@ fn a_commit_without_changes_waits_for_what_it_has_read() {
     let path = folder.path().join("store");
     let syncs = Arc::new(SlowSyncs::default());
     let options = WriteOptions {
-        disk: WatchedDisk::new(syncs.clone()),
+        disk: WatchedDisk::watched_by(syncs.clone()),
         ..quiet()
     };
     let database = Database::open_or_empty_with(&path, options).expect("it opens");

@@ -4,11 +4,11 @@ use crate::data::{
     add, commit_one, line, load, names_in, quads, quads_in, quiet, regular, remove, shown,
 };
 use crate::disks::{WatchedDisk, Watcher};
-use basalt_engine::{Database, MergePolicy, WriteOptions};
+use basalt_engine::{Database, MergePolicy, Snapshot, WriteOptions};
 use basalt_testkit::crash_disk::Operation;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -114,7 +114,7 @@ fn merging(quads_min: u64, disk: Option<Arc<dyn Watcher>>) -> WriteOptions {
         ..WriteOptions::default()
     };
     if let Some(watcher) = disk {
-        options.disk = WatchedDisk::new(watcher);
+        options.disk = WatchedDisk::watched_by(watcher);
     }
     options
 }
@@ -148,6 +148,39 @@ fn merges_come_by_themselves_while_others_read_and_write() {
     assert!(snapshot.version() > 2, "version {}", snapshot.version());
     assert!(snapshot.delta_size().added <= 10 + 3);
     assert_eq!(snapshot.commit_number(), 60);
+}
+
+#[test]
+fn others_open_the_store_at_any_time() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let path = folder.path().join("store");
+    let database = Database::open_or_empty_with(&path, merging(7, None)).expect("it opens");
+    commit_one(&database, ["a", "b", "\"first"]);
+    let (acknowledged, is_done) = (AtomicU64::new(1), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut last = Snapshot::open(&path).expect("it opens");
+                while !is_done.load(Ordering::Acquire) {
+                    let before = acknowledged.load(Ordering::Acquire);
+                    let opened = match before % 2 {
+                        0 => Snapshot::open(&path),
+                        _ => last.newest_of(&path),
+                    };
+                    last = opened.expect("it opens while it is written and merged");
+                    assert!(before <= last.commit_number(), "a commit is not there");
+                    assert_eq!(last.quad_count(), last.commit_number());
+                }
+            });
+        }
+        for i in 1..60 {
+            let commit = commit_one(&database, ["a", "b", &format!("\"{i}")]);
+            acknowledged.store(commit.number, Ordering::Release);
+        }
+        is_done.store(true, Ordering::Release);
+    });
+    drop(database);
+    assert_eq!(quads_in(&path).len(), 60);
 }
 
 /// Fails every write of a manifest while it is switched on.

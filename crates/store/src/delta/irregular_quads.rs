@@ -3,11 +3,15 @@
 //! What the general path of the executor reads beside cells. Without a delta every call goes straight to
 //! the quad table.
 
-use super::Delta;
+use super::predicate_delta::TwoOrders;
+use super::{Delta, PredicateDelta};
 use crate::error::StoreError;
 use crate::quad_table::{BLOCK_QUADS, PredicateQuads, QuadTable};
 use basalt_rdf::TermId;
 use std::ops::ControlFlow;
+
+/// What a scan shows: subjects, objects and graphs, slices of equal length.
+type VisitBlock<'v> = &'v mut dyn FnMut(&[u64], &[u64], &[u64]) -> ControlFlow<()>;
 
 /// The irregular quads of a snapshot; a cheap view.
 #[derive(Clone, Copy, Debug)]
@@ -94,72 +98,100 @@ impl<'a> IrregularQuads<'a> {
 
     /// Visits the quads of a predicate block by block as (subjects, objects, graphs): those of the quad table
     /// in the order of subject, object, graph, then the added ones in the same order.
-    pub fn scan(
-        &self,
-        predicate: TermId,
-        visit: &mut dyn FnMut(&[u64], &[u64], &[u64]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    pub fn scan(&self, predicate: TermId, visit: VisitBlock<'_>) -> Result<(), StoreError> {
         let Some(changes) = self.delta.and_then(|delta| delta.of(predicate)) else {
             return self.table.scan(predicate, visit);
         };
-        let removed = changes.removed();
-        let mut block = ScanBlock::default();
-        let mut step = ControlFlow::Continue(());
+        let mut filtered = Filtered::new(changes, visit);
         self.table
-            .scan(predicate, &mut |subjects, objects, graphs| {
-                if removed.is_empty() {
-                    step = visit(subjects, objects, graphs);
-                    return step;
-                }
-                for ((&subject, &object), &graph) in subjects.iter().zip(objects).zip(graphs) {
-                    let (s, o, g) = (TermId(subject), TermId(object), TermId(graph));
-                    if !removed.contains(s, o, g) {
-                        block.push(s, o, g);
-                    }
-                }
-                step = block.hand_over(visit);
-                step
-            })?;
-        if step.is_break() {
-            return Ok(());
-        }
-        for (subject, object, graph) in changes.added().iter() {
-            block.push(subject, object, graph);
-            if block.subjects.len() == BLOCK_QUADS && block.hand_over(visit).is_break() {
-                return Ok(());
-            }
-        }
-        let _ = block.hand_over(visit);
+            .scan(predicate, &mut |s, o, g| filtered.block(s, o, g))?;
+        filtered.finish(changes.added().iter());
+        Ok(())
+    }
+
+    /// As [`Self::scan`], in the order of object, subject, graph.
+    pub fn scan_by_object(
+        &self,
+        predicate: TermId,
+        visit: VisitBlock<'_>,
+    ) -> Result<(), StoreError> {
+        let Some(changes) = self.delta.and_then(|delta| delta.of(predicate)) else {
+            return self.table.scan_by_object(predicate, visit);
+        };
+        let mut filtered = Filtered::new(changes, visit);
+        self.table
+            .scan_by_object(predicate, &mut |s, o, g| filtered.block(s, o, g))?;
+        filtered.finish(changes.added().iter_by_object());
         Ok(())
     }
 }
 
-/// Quads on their way to a visitor.
-#[derive(Default)]
-struct ScanBlock {
+/// Hands the quads of a predicate on to a visitor, without the removed ones.
+struct Filtered<'a> {
+    removed: &'a TwoOrders,
+    visit: VisitBlock<'a>,
+    /// What the visitor said last.
+    step: ControlFlow<()>,
     subjects: Vec<u64>,
     objects: Vec<u64>,
     graphs: Vec<u64>,
 }
 
-impl ScanBlock {
+impl<'a> Filtered<'a> {
+    fn new(changes: &'a PredicateDelta, visit: VisitBlock<'a>) -> Self {
+        Self {
+            removed: changes.removed(),
+            visit,
+            step: ControlFlow::Continue(()),
+            subjects: Vec::new(),
+            objects: Vec::new(),
+            graphs: Vec::new(),
+        }
+    }
+
+    /// Takes a block of the quad table.
+    fn block(&mut self, subjects: &[u64], objects: &[u64], graphs: &[u64]) -> ControlFlow<()> {
+        if self.removed.is_empty() {
+            self.step = (self.visit)(subjects, objects, graphs);
+            return self.step;
+        }
+        for ((&subject, &object), &graph) in subjects.iter().zip(objects).zip(graphs) {
+            let (s, o, g) = (TermId(subject), TermId(object), TermId(graph));
+            if !self.removed.contains(s, o, g) {
+                self.push(s, o, g);
+            }
+        }
+        self.hand_over()
+    }
+
+    /// Takes the added quads, unless the visitor has enough.
+    fn finish(&mut self, added: impl Iterator<Item = (TermId, TermId, TermId)>) {
+        if self.step.is_break() {
+            return;
+        }
+        for (subject, object, graph) in added {
+            self.push(subject, object, graph);
+            if self.subjects.len() == BLOCK_QUADS && self.hand_over().is_break() {
+                return;
+            }
+        }
+        // Nothing comes after, whatever the visitor says.
+        let _ = self.hand_over();
+    }
+
     fn push(&mut self, subject: TermId, object: TermId, graph: TermId) {
         self.subjects.push(subject.0);
         self.objects.push(object.0);
         self.graphs.push(graph.0);
     }
 
-    fn hand_over(
-        &mut self,
-        visit: &mut dyn FnMut(&[u64], &[u64], &[u64]) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        if self.subjects.is_empty() {
-            return ControlFlow::Continue(());
+    fn hand_over(&mut self) -> ControlFlow<()> {
+        if !self.subjects.is_empty() {
+            self.step = (self.visit)(&self.subjects, &self.objects, &self.graphs);
+            self.subjects.clear();
+            self.objects.clear();
+            self.graphs.clear();
         }
-        let step = visit(&self.subjects, &self.objects, &self.graphs);
-        self.subjects.clear();
-        self.objects.clear();
-        self.graphs.clear();
-        step
+        self.step
     }
 }

@@ -223,10 +223,13 @@ fn first_key<K: Copy, V>(node: &Node<K, V>) -> K {
     }
 }
 
+/// The children of an inner node, and which of them comes next.
+type Place<'a, K, V> = (&'a [(K, Arc<Node<K, V>>)], usize);
+
 /// Walks over entries in ascending order.
 pub(crate) struct Iter<'a, K, V> {
     /// Inner nodes on the way, each with the next child to visit.
-    path: Vec<(&'a [(K, Arc<Node<K, V>>)], usize)>,
+    path: Vec<Place<'a, K, V>>,
     leaf: slice::Iter<'a, (K, V)>,
 }
 

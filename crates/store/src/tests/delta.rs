@@ -129,6 +129,17 @@ fn check_seam(snapshot: &Snapshot, quads: &BTreeSet<QuadIds>) -> Result<(), Test
         scan.expect("reads");
         prop_assert_eq!(scanned.len() as u64, counts.quads);
         count += counts.quads;
+        let mut by_object = Vec::new();
+        let scan = irregular.scan_by_object(predicate, &mut |subjects, objects, graphs| {
+            for ((&s, &o), &g) in subjects.iter().zip(objects).zip(graphs) {
+                by_object.push((TermId(s), TermId(o), TermId(g)));
+            }
+            std::ops::ControlFlow::Continue(())
+        });
+        scan.expect("reads");
+        by_object.sort_unstable();
+        scanned.sort_unstable();
+        prop_assert_eq!(&by_object, &scanned);
         let objects: BTreeSet<TermId> = scanned.iter().map(|(_, o, _)| *o).collect();
         let subjects: BTreeSet<TermId> = scanned.iter().map(|(s, ..)| *s).collect();
         prop_assert!(subjects.len() as u64 <= counts.subjects);
