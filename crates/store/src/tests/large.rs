@@ -180,3 +180,64 @@ fn blocks_are_searched_in_both_orders() {
     };
     assert_eq!(found(&snapshot, &pattern).len(), 6);
 }
+
+#[test]
+fn changes_reach_all_segments_and_blocks() {
+    let snapshot = build();
+    let all = 0..9_000;
+    for quad in all.clone().map(irregular) {
+        assert!(snapshot.contains(&quad).expect("reads"), "{quad:?}");
+        for other in [
+            QuadIds {
+                graph: resource(3),
+                ..quad
+            },
+            QuadIds {
+                object: number(50),
+                ..quad
+            },
+            QuadIds {
+                subject: resource(FIRST + 3_000 + quad.subject.payload() % 90),
+                ..quad
+            },
+        ] {
+            assert!(!snapshot.contains(&other).expect("reads"), "{other:?}");
+        }
+    }
+    let cell = |row: u32| QuadIds {
+        subject: resource(FIRST + u64::from(row)),
+        predicate: resource(1),
+        object: value(1, row),
+        graph: TermId::DEFAULT_GRAPH,
+    };
+    let rows = (0..ROWS).step_by(13);
+    let moved = |quad: QuadIds| QuadIds {
+        object: number(-1),
+        ..quad
+    };
+    let mut removed: Vec<QuadIds> = rows.clone().map(cell).collect();
+    let added: Vec<QuadIds> = removed.iter().copied().map(moved).collect();
+    removed.extend(all.step_by(7).map(irregular));
+    let changed = snapshot.with_changes(&removed, &added);
+    let (changed, net) = changed.expect("they are valid");
+    assert_eq!(
+        (net.removed.len(), net.added.len()),
+        (removed.len(), added.len())
+    );
+    changed.check(CheckDepth::Deep).expect("it is sound");
+    assert_eq!(changed.dirty_row_count(0, resource(1)), rows.len() as u64);
+    let pattern = QuadPattern {
+        object: Some(number(-1)),
+        ..QuadPattern::default()
+    };
+    assert!(found(&changed, &pattern).into_iter().eq(added.clone()));
+    for quad in &removed {
+        assert!(!changed.contains(quad).expect("reads"), "{quad:?}");
+    }
+    let (back, _) = changed
+        .with_changes(&added, &removed)
+        .expect("they are valid");
+    let size = back.delta_size();
+    assert_eq!((size.added, size.removed), (0, 0));
+    assert_eq!(back.dirty_row_count(0, resource(1)), 0);
+}
