@@ -1,9 +1,10 @@
 //! SPARQL 1.1 Update: a request is parsed, its operations run one after the other in one transaction, and the
 //! transaction is committed.
 //!
-//! [`request`] turns text into operations; [`run`] holds what the operations of a request share (the transaction,
-//! the time and the memory they may take); one file runs each kind of operation: [`data`] INSERT DATA and DELETE
-//! DATA, [`modify`] DELETE/INSERT with WHERE, [`load`] LOAD, [`graphs`] the management of graphs.
+//! `request` turns text into operations; `run` holds what the operations of a request share (the transaction,
+//! the time and the memory they may take); one file runs each kind of operation: `data` INSERT DATA and DELETE
+//! DATA, `modify` DELETE/INSERT with WHERE, `load` LOAD, `graphs` the management of graphs. [`graph_store`] writes whole
+//! graphs without a request.
 //!
 //! Invariants: all or nothing, each operation sees those before it, and nobody else sees any of them before the
 //! commit. What an operation removes is removed before anything is added. A graph is there as long as it has quads.

@@ -18,7 +18,7 @@ fn names(text: &str) -> Vec<&'static str> {
 fn message(text: &str, options: &UpdateOptions) -> String {
     match parse(text, options) {
         Err(Error::UpdateText { message }) => message,
-        other => panic!("expected a refusal of {text}, got {other:?}"),
+        other => unreachable!("expected a refusal of {text}, got {other:?}"),
     }
 }
 
@@ -70,7 +70,7 @@ fn declarations_between_operations_count_from_there_on() {
     let steps = steps(text);
     assert_eq!(steps.len(), 4);
     let Operation::InsertData(data) = &steps[2].operation else {
-        panic!("{steps:?}");
+        unreachable!("{steps:?}");
     };
     assert_eq!(
         data[0].to_string(),
