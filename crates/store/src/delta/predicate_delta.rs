@@ -203,3 +203,39 @@ impl PredicateDelta {
         chunks.flat_map(|((table, _), rows)| rows.iter().map(move |row| (*table as usize, row)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn dirty_rows_are_a_set_of_rows_by_table(
+            marks in prop::collection::vec((0..3_usize, 0..4_u32, 0..6_u32, any::<bool>()), 0..200),
+        ) {
+            let mut changes = PredicateDelta::default();
+            let mut expected = BTreeSet::new();
+            let mut old = Vec::new();
+            for (table_idx, chunk, within, is_dirty) in marks {
+                let row = (chunk << CHUNK_BITS) + within * 13_107;
+                changes.mark_row(table_idx, row, is_dirty);
+                match is_dirty {
+                    true => expected.insert((table_idx, row)),
+                    false => expected.remove(&(table_idx, row)),
+                };
+                old.push((changes.clone(), expected.clone()));
+            }
+            for (changes, expected) in old.into_iter().rev().step_by(17) {
+                prop_assert!(changes.all_dirty_rows().eq(expected.iter().copied()));
+                for table_idx in 0..3 {
+                    let rows: Vec<u32> = changes.dirty_rows(table_idx).flatten().collect();
+                    let of_table = expected.iter().filter(|(idx, _)| *idx == table_idx);
+                    prop_assert!(rows.into_iter().eq(of_table.map(|(_, row)| *row)));
+                    prop_assert!(changes.dirty_rows(table_idx).all(|rows| !rows.is_empty()));
+                }
+            }
+        }
+    }
+}
