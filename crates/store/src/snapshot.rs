@@ -3,7 +3,7 @@
 //! Opening maps the files, verifies their directories and metadata, and reads the small parts
 //! into memory; contents are read from the maps on demand. A snapshot stays valid when a later
 //! version replaces its own, even though files that the later one does not name are unlinked then. Changes
-//! are told in [`delta`](crate::delta); a snapshot has those up to one commit.
+//! are told in [`delta`]; a snapshot has those up to one commit.
 
 use crate::check::{self, CheckDepth, CheckReport};
 use crate::counting::{CountCache, GraphSet, PredicateGraph};
