@@ -128,7 +128,7 @@ pub fn load_nquads(text: String, configuration: &Configuration) -> Loaded {
     }
     let changed = Changed::new(&text);
     let loaded = load_pieces(changed.loaded.clone(), configuration);
-    if let Some(folder) = &loaded._folder {
+    if let Some(folder) = &loaded.folder {
         // By way of the log.
         changed.commit(&loaded.database);
         let database = Database::open(&folder.path().join("store"));
