@@ -38,7 +38,7 @@ fn a_store_is_made_updated_and_queried() {
     let input = place.run_list(&["update", "--location", "s"], b"CLEAR GRAPH <http://e/g>");
     assert_eq!(input.code, Some(0), "{input:?}");
     let count = place.run_list(&["query", "--location", "s", "--query", COUNT], b"");
-    assert_eq!(count.out, "?n\n3\n", "{count:?}");
+    assert!(count.out.starts_with("?n\n\"3\"^^<"), "{count:?}");
     let before = place.dump("s");
     assert_eq!(before.len(), 3);
     assert!(
@@ -76,7 +76,7 @@ fn what_fails_says_why_and_changes_nothing() {
             "no folder is allowed",
         ),
         (
-            "DROP ALL ; INSERT { ?s ?p 1 } WHERE { ?s ?p ?o SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }",
+            "INSERT { ?s ?p 1 } WHERE { ?s ?p ?o SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }",
             "may not be",
         ),
     ];
