@@ -14,12 +14,14 @@ use crate::error::LoadError;
 
 /// What the names of temporary files begin with.
 const PREFIX: &str = "basalt-spill-";
+/// Files created by this process so far, for their names: several loads may use one folder.
+static NAMES: AtomicU64 = AtomicU64::new(0);
 
 /// Where temporary files go; made without touching the disk.
 #[derive(Debug)]
 pub(crate) struct SpillFolder {
     path: PathBuf,
-    /// Files created so far, for their names.
+    /// Files created so far.
     created: AtomicU64,
     /// Bytes written to all of them.
     written: AtomicU64,
@@ -87,10 +89,10 @@ struct State {
 impl SpillFile {
     /// Creates a file.
     pub(crate) fn create(folder: &Arc<SpillFolder>) -> Result<Self, LoadError> {
-        let number = folder.created.fetch_add(1, Ordering::Relaxed);
-        if number == 0 {
+        if folder.created.fetch_add(1, Ordering::Relaxed) == 0 {
             folder.remove_leftovers();
         }
+        let number = NAMES.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{number}", std::process::id());
         let path = folder.path.join(name);
         let file = open_new(&path).map_err(|e| LoadError::spill("create", &path, e))?;
