@@ -211,7 +211,7 @@ mod tests {
         // Row k of file f has the number k * count + f, and every third file is empty.
         let file = |number: u64| {
             let mut writer = RowWriter::create(2, 1, &cx).expect("a temporary file");
-            for row in 0..40 * u64::from(number % 3 != 0) {
+            for row in 0..40 * u64::from(!number.is_multiple_of(3)) {
                 writer.push([row * count + number, number]).expect("room");
             }
             writer.finish().expect("room")
@@ -223,7 +223,7 @@ mod tests {
             merged.push(row[0]);
             assert_eq!(row[0] % count, row[1]);
         }
-        let wanted = (0..40 * count).filter(|number| number % count % 3 != 0);
+        let wanted = (0..40 * count).filter(|number| !(number % count).is_multiple_of(3));
         assert!(merged.iter().copied().eq(wanted));
     }
 }
