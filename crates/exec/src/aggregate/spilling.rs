@@ -35,7 +35,7 @@ pub struct Grouping {
     pub schema: Vec<Slot>,
 }
 
-/// Groups of one thread; see the [module documentation](self).
+/// Groups of one thread within a share of memory; rows of further groups go to files.
 pub struct SpillingAggregator {
     grouping: Arc<Grouping>,
     groups: Aggregator,
