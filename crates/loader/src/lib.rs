@@ -46,7 +46,7 @@ mod tests;
 
 pub use append::RewriteReason;
 pub use error::LoadError;
-pub use load::{load, load_into, load_with, optimize};
+pub use load::{load, load_into, load_with};
 #[doc(hidden)]
 pub use options::SpillSettings;
 pub use options::{Addition, Input, InputSource, Layout, LoadOptions};

@@ -19,7 +19,7 @@ use crate::grouped::Gathered;
 use crate::irregular::{sorter, write_irregular};
 use crate::numbering::{LiteralNumbers, ResourceNumbers, TermNumbers};
 use crate::old_version::{OLD_SCOPE, read_old_version};
-use crate::options::{Addition, LoadOptions};
+use crate::options::LoadOptions;
 use crate::parse::{self, ParseContext};
 use crate::placement::Placement;
 use crate::progress::{Phase, Progress, WorkCounter};
@@ -57,19 +57,6 @@ pub fn load_into(
         Storage::Memory => open.cloned(),
     };
     load_with(writer, old.as_ref(), options, progress)
-}
-
-/// Rewrites a store as if all of it had been loaded at once.
-pub fn optimize(
-    storage: Storage,
-    open: Option<&Snapshot>,
-    progress: &dyn Progress,
-) -> Result<(Snapshot, LoadReport), LoadError> {
-    let options = LoadOptions {
-        addition: Addition::Rewrite,
-        ..LoadOptions::default()
-    };
-    load_into(options, storage, open, progress)
 }
 
 fn current_version(dir: &Path, open: Option<&Snapshot>) -> Result<Option<Snapshot>, LoadError> {

@@ -70,24 +70,8 @@ pub async fn run_write<T: Send + 'static>(
 
 /// What an update did.
 fn to_json(report: &UpdateReport) -> Value {
-    let operations: Vec<Value> = report
-        .operations
-        .iter()
-        .map(|operation| {
-            json!({
-                "operation": operation.name,
-                "removed": operation.removed,
-                "added": operation.added,
-                "seconds": operation.time.as_secs_f64(),
-            })
-        })
-        .collect();
-    json!({
-        "operations": operations,
-        "removed": report.removed,
-        "added": report.added,
-        "commit": report.commit,
-        "wait_seconds": report.wait_time.as_secs_f64(),
-        "seconds": (report.parse_time + report.run_time() + report.commit_time).as_secs_f64(),
-    })
+    let seconds = report.parse_time + report.run_time() + report.commit_time;
+    let mut summary = report.to_json();
+    summary["seconds"] = json!(seconds.as_secs_f64());
+    summary
 }

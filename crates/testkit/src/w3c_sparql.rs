@@ -113,20 +113,29 @@ pub struct SyntaxTest {
 
 /// The query-syntax entries of a manifest, in its order.
 pub fn read_syntax_tests(path: &Path) -> Result<Vec<SyntaxTest>, SuiteError> {
+    read_syntax_tests_of(
+        path,
+        &["PositiveSyntaxTest", "PositiveSyntaxTest11"],
+        &["NegativeSyntaxTest", "NegativeSyntaxTest11"],
+    )
+}
+
+/// The syntax entries of a manifest, in its order: those of kinds whose text must parse, and of kinds whose text must not.
+pub(crate) fn read_syntax_tests_of(
+    path: &Path,
+    positive: &[&str],
+    negative: &[&str],
+) -> Result<Vec<SyntaxTest>, SuiteError> {
     let graph = Triples(read_graph(path)?);
     let mut tests = Vec::new();
     for entry in graph.entries() {
-        let kind = graph
-            .object(&entry, &format!("{RDF}type"))
-            .and_then(|kind| iri_of(&kind));
-        let is_query = match kind
-            .as_ref()
-            .and_then(|kind| kind.as_str().strip_prefix(MF))
-        {
-            Some("PositiveSyntaxTest" | "PositiveSyntaxTest11") => true,
-            Some("NegativeSyntaxTest" | "NegativeSyntaxTest11") => false,
-            _ => continue,
+        let Some(kind) = kind_of(&graph, &entry) else {
+            continue;
         };
+        let is_query = positive.contains(&kind.as_str());
+        if !is_query && !negative.contains(&kind.as_str()) {
+            continue;
+        }
         let action = graph.object(&entry, &format!("{MF}action"));
         tests.push(SyntaxTest {
             name: name_of(&entry),
@@ -135,12 +144,18 @@ pub fn read_syntax_tests(path: &Path) -> Result<Vec<SyntaxTest>, SuiteError> {
                 .and_then(file_of)
                 .ok_or_else(|| SuiteError {
                     path: path.display().to_string(),
-                    what: format!("no query of {entry}"),
+                    what: format!("no text of {entry}"),
                 })?,
             is_query,
         });
     }
     Ok(tests)
+}
+
+/// The kind of an entry, without the namespace.
+pub(crate) fn kind_of(graph: &Triples, entry: &Term) -> Option<String> {
+    let kind = iri_of(&graph.object(entry, &format!("{RDF}type"))?)?;
+    Some(kind.as_str().strip_prefix(MF)?.to_owned())
 }
 
 /// The query-evaluation entries of a manifest, in its order. What a manifest describes but does not

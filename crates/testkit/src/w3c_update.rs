@@ -5,8 +5,8 @@
 
 use crate::dataset::Dataset;
 use crate::w3c_sparql::{
-    MF, RDF, RDFS, SuiteError, SyntaxTest, Triples, file_of, iri_of, literal_text, name_of, read,
-    read_graph,
+    MF, RDFS, SuiteError, SyntaxTest, Triples, file_of, kind_of, literal_text, name_of, read,
+    read_graph, read_syntax_tests_of,
 };
 use oxrdf::{GraphName, NamedNode, Quad, Term};
 use std::path::{Path, PathBuf};
@@ -110,34 +110,11 @@ pub fn read_update_tests(path: &Path) -> Result<Vec<UpdateTest>, SuiteError> {
 
 /// The update-syntax entries of a manifest, in its order.
 pub fn read_update_syntax_tests(path: &Path) -> Result<Vec<SyntaxTest>, SuiteError> {
-    let graph = Triples(read_graph(path)?);
-    let mut tests = Vec::new();
-    for entry in graph.entries() {
-        let is_query = match kind_of(&graph, &entry).as_deref() {
-            Some("PositiveUpdateSyntaxTest11" | "PositiveSyntaxTest11") => true,
-            Some("NegativeUpdateSyntaxTest11" | "NegativeSyntaxTest11") => false,
-            _ => continue,
-        };
-        let action = graph.object(&entry, &format!("{MF}action"));
-        tests.push(SyntaxTest {
-            name: name_of(&entry),
-            query: action
-                .as_ref()
-                .and_then(file_of)
-                .ok_or_else(|| SuiteError {
-                    path: path.display().to_string(),
-                    what: format!("no request of {entry}"),
-                })?,
-            is_query,
-        });
-    }
-    Ok(tests)
-}
-
-/// The kind of an entry, without the namespace.
-fn kind_of(graph: &Triples, entry: &Term) -> Option<String> {
-    let kind = iri_of(&graph.object(entry, &format!("{RDF}type"))?)?;
-    Some(kind.as_str().strip_prefix(MF)?.to_owned())
+    read_syntax_tests_of(
+        path,
+        &["PositiveUpdateSyntaxTest11", "PositiveSyntaxTest11"],
+        &["NegativeUpdateSyntaxTest11", "NegativeSyntaxTest11"],
+    )
 }
 
 /// The files of a state; `None` where one is not described as it should be.

@@ -5,6 +5,7 @@ mod check;
 mod convert;
 mod demo;
 mod dump;
+mod limits;
 mod load;
 mod optimize;
 mod query;

@@ -1,15 +1,16 @@
 //! `basalt query` and `basalt explain`: one query on a store, or on files in memory.
 
+use crate::commands::limits::Limits;
 use crate::commands::load::load_in_memory;
 use crate::error::CliError;
 use crate::output::{Output, message, write_stdout};
-use crate::values::{AnswerFormat, answer_format, bytes, check_temp, duration, show_count};
+use crate::values::{AnswerFormat, answer_format, show_count};
 use basalt_engine::results::{write_boolean, write_graph, write_solutions};
-use basalt_engine::{Answer, Database, GraphFormat, QueryOptions, ResultsFormat, ServicePolicy};
+use basalt_engine::{Answer, Database, GraphFormat, QueryOptions, ResultsFormat};
 use clap::Args;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Run one query on a store, or on files in memory
 #[derive(Debug, Args)]
@@ -96,39 +97,8 @@ struct Source {
     /// Let a query without FROM see the union of all graphs
     #[arg(long, env = "BASALT_UNION_DEFAULT_GRAPH", hide_env_values = true)]
     union_default_graph: bool,
-    /// Longest time of the query [default: no limit]
-    #[arg(long, env = "BASALT_TIMEOUT", value_parser = duration, hide_env_values = true)]
-    timeout: Option<Duration>,
-    /// Memory that the query may use
-    #[arg(long, env = "BASALT_QUERY_MEMORY", value_name = "SIZE", default_value = "2G", value_parser = bytes,
-        hide_env_values = true)]
-    query_memory: usize,
-    /// Folder for what does not fit in that memory [default: the system's for temporary files]
-    #[arg(long, env = "BASALT_TEMP", value_name = "DIR", hide_env_values = true)]
-    temp: Option<PathBuf>,
-    /// Threads [default: one per core]
-    #[arg(long, env = "BASALT_THREADS", value_name = "N", hide_env_values = true)]
-    threads: Option<usize>,
-    /// Endpoint that SERVICE may ask, or the start of such IRIs with `*`; repeatable [default: all]
-    #[arg(
-        long,
-        env = "BASALT_ALLOW_SERVICE",
-        value_name = "IRI",
-        hide_env_values = true
-    )]
-    allow_service: Vec<String>,
-    /// Let SERVICE ask nobody
-    #[arg(
-        long,
-        env = "BASALT_NO_SERVICE",
-        conflicts_with = "allow_service",
-        hide_env_values = true
-    )]
-    no_service: bool,
-    /// Longest time of one request to an endpoint
-    #[arg(long, env = "BASALT_SERVICE_TIMEOUT", default_value = "30s", value_parser = duration,
-        hide_env_values = true)]
-    service_timeout: Duration,
+    #[command(flatten)]
+    limits: Limits,
 }
 
 impl Explain {
@@ -163,12 +133,7 @@ impl QueryCommand {
 
 impl Source {
     fn open(self) -> Result<(Database, String, QueryOptions), CliError> {
-        let services = match (self.no_service, self.allow_service.as_slice()) {
-            (true, _) => ServicePolicy::None,
-            (false, []) => ServicePolicy::All,
-            (false, entries) => ServicePolicy::from_entries(entries).map_err(CliError::Other)?,
-        };
-        check_temp(self.temp.as_deref())?;
+        let limits = self.limits.options()?;
         let text = request_text(
             self.query,
             self.query_file.as_deref(),
@@ -178,21 +143,13 @@ impl Source {
             Some(location) => Database::open(location)?,
             None => load_in_memory(&self.data, None, None)?,
         };
-        let mut options = QueryOptions {
+        let options = QueryOptions {
             base: self.base,
             default_graphs: self.default_graph,
             named_graphs: self.named_graph,
             union_default_graph: self.union_default_graph,
-            services,
-            service_timeout: Some(self.service_timeout),
-            ..QueryOptions::default()
+            ..limits
         };
-        options.exec.timeout = self.timeout;
-        options.exec.memory_bytes_max = self.query_memory;
-        options.exec.temp = self.temp;
-        if let Some(threads) = self.threads.filter(|threads| *threads > 0) {
-            options.exec.threads = threads;
-        }
         Ok((database, text, options))
     }
 }

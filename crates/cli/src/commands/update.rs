@@ -1,14 +1,14 @@
 //! `basalt update`: one update request on a store.
 
+use crate::commands::limits::Limits;
 use crate::commands::query::request_text;
 use crate::error::CliError;
 use crate::output::{message, write_stdout};
-use crate::values::{bytes, duration, show_count};
-use basalt_engine::{Database, QueryOptions, ServicePolicy, UpdateOptions, UpdateReport};
+use crate::values::show_count;
+use basalt_engine::{Database, QueryOptions, UpdateOptions, UpdateReport};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Operations of a request that the summary tells one by one.
 const OPERATIONS_SHOWN_MAX: usize = 20;
@@ -64,37 +64,8 @@ pub struct Update {
     /// Let a WHERE without USING see the union of all graphs
     #[arg(long, env = "BASALT_UNION_DEFAULT_GRAPH", hide_env_values = true)]
     union_default_graph: bool,
-    /// Longest time of the request [default: no limit]
-    #[arg(long, env = "BASALT_TIMEOUT", value_parser = duration, hide_env_values = true)]
-    timeout: Option<Duration>,
-    /// Memory that the request may use, its changes included
-    #[arg(long, env = "BASALT_QUERY_MEMORY", value_name = "SIZE", default_value = "2G", value_parser = bytes,
-        hide_env_values = true)]
-    query_memory: usize,
-    /// Threads [default: one per core]
-    #[arg(long, env = "BASALT_THREADS", value_name = "N", hide_env_values = true)]
-    threads: Option<usize>,
-    /// Endpoint or document that SERVICE and LOAD may ask, or the start of such IRIs with `*`; repeatable
-    /// [default: all]
-    #[arg(
-        long,
-        env = "BASALT_ALLOW_SERVICE",
-        value_name = "IRI",
-        hide_env_values = true
-    )]
-    allow_service: Vec<String>,
-    /// Let SERVICE and LOAD ask nobody
-    #[arg(
-        long,
-        env = "BASALT_NO_SERVICE",
-        conflicts_with = "allow_service",
-        hide_env_values = true
-    )]
-    no_service: bool,
-    /// Longest time of one request to an endpoint
-    #[arg(long, env = "BASALT_SERVICE_TIMEOUT", default_value = "30s", value_parser = duration,
-        hide_env_values = true)]
-    service_timeout: Duration,
+    #[command(flatten)]
+    limits: Limits,
     /// Folder from which LOAD may read files (`file:` IRIs); repeatable [default: none]
     #[arg(
         long,
@@ -111,33 +82,22 @@ pub struct Update {
 impl Update {
     /// Runs it.
     pub fn run(self) -> Result<(), CliError> {
-        let services = match (self.no_service, self.allow_service.as_slice()) {
-            (true, _) => ServicePolicy::None,
-            (false, []) => ServicePolicy::All,
-            (false, entries) => ServicePolicy::from_entries(entries).map_err(CliError::Other)?,
-        };
+        let limits = self.limits.options()?;
         let text = request_text(
             self.update,
             self.update_file.as_deref(),
             "read the update from standard input",
         )?;
-        let mut options = UpdateOptions {
+        let options = UpdateOptions {
             query: QueryOptions {
                 base: self.base,
                 default_graphs: self.using_graph,
                 named_graphs: self.using_named_graph,
                 union_default_graph: self.union_default_graph,
-                services,
-                service_timeout: Some(self.service_timeout),
-                ..QueryOptions::default()
+                ..limits
             },
             load_folders: self.load_folder,
         };
-        options.query.exec.timeout = self.timeout;
-        options.query.exec.memory_bytes_max = self.query_memory;
-        if let Some(threads) = self.threads.filter(|threads| *threads > 0) {
-            options.query.exec.threads = threads;
-        }
         let database = Database::open_or_empty(&self.location)?;
         let report = database.update(&text, &options)?;
         let quads = database.snapshot().quad_count();
@@ -183,27 +143,10 @@ fn to_text(report: &UpdateReport, quads: u64) -> String {
 
 /// The summary as one JSON object.
 fn to_json(report: &UpdateReport, quads: u64) -> Value {
-    let operations: Vec<Value> = report
-        .operations
-        .iter()
-        .map(|operation| {
-            json!({
-                "operation": operation.name,
-                "removed": operation.removed,
-                "added": operation.added,
-                "seconds": operation.time.as_secs_f64(),
-            })
-        })
-        .collect();
-    json!({
-        "operations": operations,
-        "removed": report.removed,
-        "added": report.added,
-        "commit": report.commit,
-        "quads": quads,
-        "parse_seconds": report.parse_time.as_secs_f64(),
-        "wait_seconds": report.wait_time.as_secs_f64(),
-        "run_seconds": report.run_time().as_secs_f64(),
-        "commit_seconds": report.commit_time.as_secs_f64(),
-    })
+    let mut summary = report.to_json();
+    summary["quads"] = json!(quads);
+    summary["parse_seconds"] = json!(report.parse_time.as_secs_f64());
+    summary["run_seconds"] = json!(report.run_time().as_secs_f64());
+    summary["commit_seconds"] = json!(report.commit_time.as_secs_f64());
+    summary
 }

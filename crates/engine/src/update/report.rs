@@ -1,5 +1,6 @@
 //! What an update did.
 
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// What an update request did.
@@ -38,5 +39,24 @@ impl UpdateReport {
     /// Time that all operations took.
     pub fn run_time(&self) -> Duration {
         self.operations.iter().map(|operation| operation.time).sum()
+    }
+
+    /// The operations, the totals, the commit and the time until the turn came as one JSON object: what every summary has.
+    pub fn to_json(&self) -> Value {
+        let operations = self.operations.iter().map(|operation| {
+            json!({
+                "operation": operation.name,
+                "removed": operation.removed,
+                "added": operation.added,
+                "seconds": operation.time.as_secs_f64(),
+            })
+        });
+        json!({
+            "operations": operations.collect::<Vec<Value>>(),
+            "removed": self.removed,
+            "added": self.added,
+            "commit": self.commit,
+            "wait_seconds": self.wait_time.as_secs_f64(),
+        })
     }
 }

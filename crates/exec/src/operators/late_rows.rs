@@ -118,15 +118,6 @@ impl NumberedRows {
     /// The next rows.
     pub fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
         let rows_max = cx.options().batch_rows.max(1);
-        let mut columns = vec![Vec::with_capacity(rows_max); self.width];
-        let mut rows = 0;
-        let mut row = Vec::new();
-        while rows < rows_max && self.merge.next_row(&mut row, cx)? {
-            for (column, &id) in columns.iter_mut().zip(&row[1..]) {
-                column.push(id);
-            }
-            rows += 1;
-        }
-        Ok((rows > 0).then(|| Batch::from_vectors(columns, rows)))
+        self.merge.next_batch(1, self.width, rows_max, cx)
     }
 }

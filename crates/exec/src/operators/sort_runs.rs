@@ -90,16 +90,8 @@ impl SortedRuns {
     /// The next rows.
     pub fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
         let rows_max = cx.options().batch_rows.max(1).min(self.left);
-        let mut columns = vec![Vec::with_capacity(rows_max); self.width];
-        let mut rows = 0;
-        let mut row = Vec::new();
-        while rows < rows_max && self.merge.next_row(&mut row, cx)? {
-            for (column, &id) in columns.iter_mut().zip(&row[self.keys..]) {
-                column.push(id);
-            }
-            rows += 1;
-        }
-        self.left -= rows;
-        Ok((rows > 0).then(|| Batch::from_vectors(columns, rows)))
+        let batch = self.merge.next_batch(self.keys, self.width, rows_max, cx)?;
+        self.left -= batch.as_ref().map_or(0, Batch::rows);
+        Ok(batch)
     }
 }

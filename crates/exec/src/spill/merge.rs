@@ -5,6 +5,7 @@
 
 use super::RUNS_MAX;
 use super::row_file::{RowFile, RowReader, RowWriter};
+use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use std::cmp::Ordering;
@@ -121,6 +122,26 @@ impl<O: RowOrder> Merge<O> {
         }
         self.sift_down(0, cx)?;
         Ok(true)
+    }
+
+    /// The next rows, at most `rows_max`, without their first `skipped` ids; `None` at the end.
+    pub fn next_batch(
+        &mut self,
+        skipped: usize,
+        width: usize,
+        rows_max: usize,
+        cx: &Context,
+    ) -> Result<Option<Batch>, ExecError> {
+        let mut columns = vec![Vec::with_capacity(rows_max); width];
+        let mut rows = 0;
+        let mut row = Vec::new();
+        while rows < rows_max && self.next_row(&mut row, cx)? {
+            for (column, &id) in columns.iter_mut().zip(&row[skipped..]) {
+                column.push(id);
+            }
+            rows += 1;
+        }
+        Ok((rows > 0).then(|| Batch::from_vectors(columns, rows)))
     }
 
     fn is_before(&self, a: usize, b: usize, cx: &Context) -> Result<bool, ExecError> {

@@ -312,8 +312,12 @@ fn the_optimized_store_is_that_of_one_load() {
         so_far += &piece;
         held.push((snapshot, lines(&so_far)));
     }
+    let options = LoadOptions {
+        addition: Addition::Rewrite,
+        ..LoadOptions::default()
+    };
     let (snapshot, report) =
-        crate::optimize(storage, Some(&held[2].0), &NoProgress).expect("it can be rewritten");
+        load_into(options, storage, Some(&held[2].0), &NoProgress).expect("it can be rewritten");
     assert_eq!(report.rewritten, Some(RewriteReason::Asked));
     assert_eq!((snapshot.tables().len(), snapshot.table_layers()), (2, 1));
     check(&snapshot, &lines(&text), "optimized");
