@@ -45,6 +45,8 @@ pub(crate) const TEXT_EXPRESSION: f64 = 150.0;
 pub(crate) const EXISTS_START: f64 = 3_000.0;
 /// Sorting one row, per doubling of the row count.
 pub(crate) const SORT_COMPARE: f64 = 6.0;
+/// Keeping one value of a row and reading it again.
+pub(crate) const SPOOL_VALUE: f64 = 2.0;
 /// Grouping one row.
 pub(crate) const GROUP_ROW: f64 = 25.0;
 /// Reading one key of an inverse, or one count of the statistics.

@@ -210,6 +210,7 @@ impl Printer<'_> {
                 self.aggregates(aggregates)
             ),
             Op::GroupThrough(group) => self.group_through(group),
+            Op::Spool { spool, .. } => format!("Spool {spool}"),
             _ => "Union".to_owned(),
         }
     }

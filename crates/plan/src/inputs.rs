@@ -31,6 +31,7 @@ impl Op {
             | Self::OrderBy { input, .. }
             | Self::Slice { input, .. }
             | Self::SlicePer { input, .. }
+            | Self::Spool { input, .. }
             | Self::Group { input, .. } => vec![input],
             Self::HashJoin { left, right, .. }
             | Self::MergeJoin { left, right, .. }
@@ -66,6 +67,7 @@ impl Op {
             | Self::OrderBy { input, .. }
             | Self::Slice { input, .. }
             | Self::SlicePer { input, .. }
+            | Self::Spool { input, .. }
             | Self::Group { input, .. } => vec![input],
             Self::HashJoin { left, right, .. }
             | Self::MergeJoin { left, right, .. }

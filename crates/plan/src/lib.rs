@@ -15,6 +15,7 @@ mod logical;
 mod lower;
 pub mod physical;
 mod planner;
+mod rename_slots;
 mod rules;
 mod service_text;
 mod slot_set;

@@ -478,6 +478,13 @@ pub enum Op {
         /// What is counted.
         counts: Vec<QuadCount>,
     },
+    /// Rows that several places of the plan read: the first that asks makes them, the others get the same rows.
+    Spool {
+        /// What makes the rows; of the same number the same but for the names of slots.
+        input: Box<Node>,
+        /// The same number for all places.
+        spool: usize,
+    },
     /// All rows of all inputs; a slot that an input lacks is unbound.
     Union {
         /// The inputs.

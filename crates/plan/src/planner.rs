@@ -183,6 +183,7 @@ pub fn plan(
     }
     rules::prune_columns::apply(&mut root, &SlotSet::of(&required), &planner);
     rules::keep_builds::apply(&mut root, &planner);
+    rules::share_subplans::apply(&mut root, &planner);
     let mut node_count = 0;
     number(&mut root, &mut node_count);
     let plan = Plan {

@@ -38,6 +38,13 @@ fn explained_over(query: &str, statistics: &FakeStatistics) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// The EXPLAIN text of a query under some options.
+fn explained_with(query: &str, options: &PlanOptions) -> String {
+    let statistics = FakeStatistics::shop();
+    let plan = plan_with(query, &statistics, options).expect("the query plans");
+    explain(&plan, &statistics, &|id| statistics.name(id), None)
+}
+
 /// Plans a query under all options and checks every plan.
 fn check_everywhere(query: &str) {
     let statistics = FakeStatistics::shop();

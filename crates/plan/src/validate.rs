@@ -204,6 +204,7 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
         | Op::OrderBy { input, .. }
         | Op::Slice { input, .. }
         | Op::SlicePer { input, .. }
+        | Op::Spool { input, .. }
         | Op::Project { input } => (schema(input), certain(input)),
         Op::Extend { input, slot, .. } => {
             let mut set = schema(input);
@@ -260,6 +261,7 @@ fn check_shape(node: &Node) -> Result<(), String> {
         | Op::Distinct { input }
         | Op::OrderBy { input, .. }
         | Op::Slice { input, .. }
+        | Op::Spool { input, .. }
         | Op::SlicePer { input, .. } => {
             let slot = match &node.op {
                 Op::SlicePer { slot, .. } => Some(slot),

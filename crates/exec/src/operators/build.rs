@@ -13,7 +13,7 @@ use super::profiled::Profiled;
 use super::{
     BoxOperator, count_scan, distinct, extend, filter, group, lateral_join, merge_join, minus,
     order_by, path_join, pattern_join, pattern_scan, project, rows, service, slice, slice_per,
-    union,
+    spool, union,
 };
 use crate::batch::Batch;
 use crate::context::Context;
@@ -46,6 +46,15 @@ pub struct Build {
 pub struct Shared {
     scans: Mutex<HashMap<usize, Arc<SharedScan>, std::hash::RandomState>>,
     tables: Mutex<HashMap<usize, BuildSide, std::hash::RandomState>>,
+    /// By the number of the spool.
+    spools: Mutex<HashMap<usize, Arc<spool::SpooledRows>, std::hash::RandomState>>,
+}
+
+impl Shared {
+    fn spooled_rows(&self, spool: usize) -> Arc<spool::SpooledRows> {
+        let mut spools = self.spools.lock().expect("no holder panics");
+        Arc::clone(spools.entry(spool).or_default())
+    }
 }
 
 /// The star scan at the end of the chain of streaming operators below a node, if there is one.
@@ -306,6 +315,10 @@ impl Build {
                 Box::new(group::Group::new(collect, columns))
             }
             Op::Union { inputs } => self.union(inputs, &node.schema)?,
+            Op::Spool { input, spool } => {
+                let rows = self.shared.spooled_rows(*spool);
+                Box::new(spool::Spool::new((**input).clone(), self.clone(), rows))
+            }
             other => return Err(ExecError::Internal(format!("no operator for {other:?}"))),
         })
     }

@@ -38,6 +38,7 @@ pub mod slice_per;
 pub mod sort_ranks;
 pub mod sort_runs;
 pub mod spilled_join;
+pub mod spool;
 pub mod union;
 
 #[cfg(test)]

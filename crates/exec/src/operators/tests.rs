@@ -56,16 +56,22 @@ fn number(node: &mut Node, next: &mut usize) {
         Op::Distinct { input }
         | Op::Slice { input, .. }
         | Op::SlicePer { input, .. }
+        | Op::Spool { input, .. }
         | Op::Project { input } => number(input, next),
         Op::Union { inputs } => inputs.iter_mut().for_each(|input| number(input, next)),
         _ => {}
     }
 }
 
-fn run(mut root: Node, batch_rows: usize) -> Vec<Row> {
+fn run(root: Node, batch_rows: usize) -> Vec<Row> {
+    run_within(root, batch_rows, ExecOptions::default().memory_bytes_max)
+}
+
+fn run_within(mut root: Node, batch_rows: usize, memory_bytes_max: usize) -> Vec<Row> {
     number(&mut root, &mut 0);
     let options = ExecOptions {
         batch_rows,
+        memory_bytes_max,
         ..ExecOptions::default()
     };
     let cx = Context::new(Snapshot::empty(), options, 0);
@@ -233,6 +239,35 @@ proptest! {
         };
         let expected: Vec<Row> = left.iter().flat_map(partners).collect();
         prop_assert_eq!(run(node(op, &[0, 1, 2, 3]), batch_rows), expected);
+    }
+
+    #[test]
+    fn spools_of_one_number_have_the_same_rows(
+        rows in rows_strategy(), batch_rows in 1..4usize, memory_bytes_max in 0..4_000usize,
+    ) {
+        let read = |first: u16| {
+            let input = values(&rows, &[first, first + 1, first + 2]);
+            node(Op::Spool { input, spool: 0 }, &[first, first + 1, first + 2])
+        };
+        let join = Op::HashJoin {
+            left: Box::new(read(0)),
+            right: Box::new(read(3)),
+            keys: Vec::new(),
+            compatible: Vec::new(),
+            kind: JoinKind::Inner,
+            filter: None,
+            build_left: false,
+        };
+        let mut expected = Vec::new();
+        for l in &rows {
+            expected.extend(rows.iter().map(|r| [l.as_slice(), r].concat()));
+        }
+        prop_assert_eq!(sorted(run(node(join, &[0, 1, 2, 3, 4, 5]), batch_rows)), sorted(expected));
+        let inputs = vec![read(0), read(0)];
+        let union = node(Op::Union { inputs }, &[0, 1, 2]);
+        // Rows that do not fit are not kept, and are there all the same.
+        let twice = run_within(union, batch_rows, memory_bytes_max);
+        prop_assert_eq!(twice, [rows.as_slice(), &rows].concat());
     }
 
     #[test]

@@ -198,10 +198,9 @@ fn pattern_profile(planner: &Planner<'_>, star: &Star, pattern: &StarPattern) ->
 fn regular_rows(planner: &Planner<'_>, star: &Star) -> f64 {
     let statistics = planner.statistics;
     let mut total = 0.0;
-    let mut unbound_total = 0.0;
     for table in &star.tables {
         let rows = (statistics.table_rows(*table) as f64).max(1.0);
-        let (mut product, mut all, mut share) = (1.0, 1.0, 1.0f64);
+        let (mut product, mut share) = (1.0, 1.0f64);
         for pattern in &star.patterns {
             let columns = planner.columns(pattern.predicate);
             let Some((_, column)) = columns.iter().find(|(idx, _)| idx == table) else {
@@ -212,7 +211,6 @@ fn regular_rows(planner: &Planner<'_>, star: &Star) -> f64 {
                 product *= per_row.max(1.0);
                 continue;
             }
-            all *= per_row;
             match pattern.object {
                 Position::Slot(_) => product *= per_row,
                 Position::Id(object) => {
@@ -226,23 +224,47 @@ fn regular_rows(planner: &Planner<'_>, star: &Star) -> f64 {
             }
         }
         total += rows * product * share;
-        unbound_total += rows * all;
     }
-    total * correlation(planner, star, unbound_total)
+    total * correlation(planner, star)
 }
 
-/// By how much the characteristic sets differ from independence of the columns.
-fn correlation(planner: &Planner<'_>, star: &Star, independent: f64) -> f64 {
+/// By how much the characteristic sets differ from independence of the columns. Both numbers are of all
+/// tables that have the predicates and of irregular quads, whatever the objects are: the sets know no others.
+fn correlation(planner: &Planner<'_>, star: &Star) -> f64 {
     let required = star.patterns.iter().filter(|pattern| !pattern.optional);
     let predicates: Vec<TermId> = required.map(|pattern| pattern.predicate).collect();
-    match planner.statistics.star(&predicates) {
-        Some(estimate) if independent > 0.0 => {
-            let observed = estimate.subjects * estimate.multiplicity.iter().product::<f64>();
-            // Other tables and irregular subjects are in the observed number too.
-            (observed / independent).clamp(0.001, 10.0)
-        }
-        _ => 1.0,
+    let Some(estimate) = planner.statistics.star(&predicates) else {
+        return 1.0;
+    };
+    let observed = estimate.subjects * estimate.multiplicity.iter().product::<f64>();
+    let independent = independent_rows(planner, &predicates);
+    if independent > 0.0 {
+        (observed / independent).clamp(0.001, 10.0)
+    } else {
+        1.0
     }
+}
+
+/// Rows of a star of these predicates if the columns of each table were independent of each other.
+fn independent_rows(planner: &Planner<'_>, predicates: &[TermId]) -> f64 {
+    let columns: Vec<_> = predicates.iter().map(|p| planner.columns(*p)).collect();
+    let Some(first) = columns.first() else {
+        return 0.0;
+    };
+    let of_table = |table: TableIdx| -> Option<f64> {
+        let rows = (planner.statistics.table_rows(table) as f64).max(1.0);
+        columns.iter().try_fold(rows, |product, columns| {
+            let (_, column) = columns.iter().find(|(idx, _)| *idx == table)?;
+            Some(product * (column.values as f64 / rows))
+        })
+    };
+    let regular: f64 = first.iter().filter_map(|(table, _)| of_table(*table)).sum();
+    let irregular = |predicate: &TermId| planner.statistics.irregular(*predicate).quads as f64;
+    let irregular = predicates
+        .iter()
+        .map(irregular)
+        .fold(f64::INFINITY, f64::min);
+    regular + irregular
 }
 
 /// Rows of dirty rows and of subjects in no table, roughly.

@@ -2,7 +2,7 @@
 //!
 //! `hoist_left_join`, `fold_optional`, `push_down_filter`, `unbound_to_anti`, `resource_equality`,
 //! `rewrite_path`, `minus_to_anti`, `lateral_to_join` and `remove_distinct` rewrite the logical plan as the translator builds it;
-//! `distribute_union`, `count_scan`, `group_through`, `exists_to_join`, `seed_join`, `prune_tables` and `top_k` take effect in lowering; `prune_columns` and `keep_builds` run over the physical plan.
+//! `distribute_union`, `count_scan`, `group_through`, `exists_to_join`, `seed_join`, `prune_tables` and `top_k` take effect in lowering; `prune_columns`, `keep_builds` and `share_subplans` run over the physical plan.
 
 pub(crate) mod count_scan;
 pub(crate) mod distribute_union;
@@ -17,6 +17,7 @@ pub(crate) mod push_down_filter;
 pub(crate) mod remove_distinct;
 pub(crate) mod resource_equality;
 pub(crate) mod rewrite_path;
+pub(crate) mod share_subplans;
 
 /// Names of all rules.
 pub const RULES: &[&str] = &[
@@ -38,4 +39,5 @@ pub const RULES: &[&str] = &[
     "top_k",
     "prune_columns",
     "keep_builds",
+    "share_subplans",
 ];

@@ -215,6 +215,7 @@ fn set_schema(node: &mut Node, required: &SlotSet) {
         | Op::Distinct { input }
         | Op::OrderBy { input, .. }
         | Op::Slice { input, .. }
+        | Op::Spool { input, .. }
         | Op::SlicePer { input, .. } => input.schema.clone(),
         Op::Extend { input, slot, .. } => input
             .schema

@@ -1,6 +1,6 @@
 //! Twenty queries in the manner of the benchmark's explore and analytic mixes.
 
-use super::{check_everywhere, explained, has, has_not, plan_with};
+use super::{check_everywhere, explained, explained_with, has, has_not, plan_with};
 use crate::PlanOptions;
 use crate::testing::FakeStatistics;
 
@@ -118,6 +118,51 @@ fn analysis_starts_from_the_selective_side() {
     has(&explained(QUERIES[17]), "rating1 ?s");
     let cheap = explained(QUERIES[18]);
     has(&cheap, "OrderBy ?n#1 desc first 1000");
+}
+
+#[test]
+fn a_group_that_stands_twice_is_made_once() {
+    let reviewed = explained(QUERIES[16]);
+    assert_eq!(reviewed.matches("Spool 0").count(), 2, "{reviewed}");
+    has_not(&reviewed, "Spool 1");
+    // The mean prices have the same keys, and are another group.
+    assert_eq!(
+        reviewed.matches("Group by ?country ?p").count(),
+        3,
+        "{reviewed}"
+    );
+    let options = PlanOptions {
+        disabled_rules: vec!["share_subplans".to_owned()],
+        ..PlanOptions::default()
+    };
+    has_not(&explained_with(QUERIES[16], &options), "Spool");
+}
+
+#[test]
+fn groups_that_only_look_alike_are_not_shared() {
+    for (what, one, other) in [
+        ("a constant", "?p :type :Type0", "?p :type :Type1"),
+        (
+            "an operator",
+            "?p :num1 ?x FILTER(?x > 5)",
+            "?p :num1 ?x FILTER(?x >= 5)",
+        ),
+        (
+            "a volatile call",
+            "?p :num1 ?x FILTER(RAND() > 0.5)",
+            "?p :num1 ?x FILTER(RAND() > 0.5)",
+        ),
+    ] {
+        let query = format!(
+            "SELECT * {{ {{ SELECT ?m (COUNT(?p) AS ?a) {{ ?p :producer ?m . {one} }} GROUP BY ?m }}
+             {{ SELECT ?m (COUNT(?q) AS ?b) {{ ?q :producer ?m . {} }} GROUP BY ?m }} }}",
+            other.replace("?p", "?q")
+        );
+        assert!(!explained(&query).contains("Spool"), "{what}: {query}");
+    }
+    let twice = "SELECT * { { SELECT ?m (COUNT(?p) AS ?a) { ?p :producer ?m . ?p :type :Type0 } GROUP BY ?m }
+         { SELECT ?m (COUNT(?q) AS ?b) { ?q :producer ?m . ?q :type :Type0 } GROUP BY ?m } }";
+    has(&explained(twice), "Spool 0");
 }
 
 #[test]

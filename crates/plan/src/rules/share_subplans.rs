@@ -1,0 +1,105 @@
+//! Groups that stand several times in a plan are made once ([`Op::Spool`]).
+//!
+//! Two subselects often count the same: the most reviewed products of each country are the counts by country
+//! and product, once for their maximum and once to be compared with it. The planner plans both alike, so equal
+//! sub-plans are found in the finished plan, whatever their variables are called. Only groups are looked at:
+//! they read all their input before the first row anyway, and what they make is small beside it.
+//!
+//! Sound where two evaluations give the same rows: nothing volatile, nothing remote. Plans inside EXISTS and right
+//! sides of lateral joins, which are evaluated anew for each row, are left alone.
+
+use crate::cost_constants::SPOOL_VALUE;
+use crate::expression::is_volatile_plan;
+use crate::physical::{Node, Op};
+use crate::planner::Planner;
+use crate::rename_slots::canonical;
+
+/// Puts a [`Op::Spool`] over each of equal groups.
+pub(crate) fn apply(root: &mut Node, planner: &Planner<'_>) {
+    if !planner.rule("share_subplans") {
+        return;
+    }
+    let mut found = Vec::new();
+    find(root, &mut found);
+    if found.len() < 2 {
+        return;
+    }
+    let plans: Vec<Node> = found.into_iter().map(canonical).collect();
+    let is_first = |at: usize| !plans[..at].contains(&plans[at]);
+    let shared: Vec<Node> = (0..plans.len())
+        .filter(|&at| is_first(at) && plans[at + 1..].contains(&plans[at]))
+        .map(|at| plans[at].clone())
+        .collect();
+    if !shared.is_empty() {
+        share(root, &shared);
+        number(root, &mut vec![None; shared.len()], &mut 0);
+    }
+}
+
+/// Collects what is worth being kept, from the root.
+fn find<'a>(node: &'a Node, found: &mut Vec<&'a Node>) {
+    if is_worthwhile(node) {
+        found.push(node);
+    }
+    for child in shareable_children(node) {
+        find(child, found);
+    }
+}
+
+fn shareable_children(node: &Node) -> Vec<&Node> {
+    match &node.op {
+        Op::LateralJoin { left, .. } => vec![left],
+        op => op.children(),
+    }
+}
+
+/// A group that costs more to make than to keep and read again.
+fn is_worthwhile(node: &Node) -> bool {
+    let keep = node.estimated_rows * node.schema.len() as f64 * SPOOL_VALUE;
+    matches!(node.op, Op::Group { .. } | Op::GroupThrough(_))
+        && node.estimated_cost > 2.0 * keep
+        && !is_volatile_plan(node)
+        && !has_service(node)
+}
+
+fn has_service(node: &Node) -> bool {
+    matches!(node.op, Op::Service { .. }) || node.op.children().into_iter().any(has_service)
+}
+
+/// Wraps the outermost nodes that are one of the shared plans; the spool's number is the plan's index.
+fn share(node: &mut Node, shared: &[Node]) {
+    if is_worthwhile(node) {
+        let plan = canonical(node);
+        if let Some(spool) = shared.iter().position(|other| *other == plan) {
+            let above = Node {
+                op: Op::Unit,
+                ..node.clone()
+            };
+            let input = Box::new(std::mem::replace(node, above));
+            node.op = Op::Spool { input, spool };
+            return;
+        }
+    }
+    if let Op::LateralJoin { left, .. } = &mut node.op {
+        share(left, shared);
+        return;
+    }
+    for child in node.op.children_mut() {
+        share(child, shared);
+    }
+}
+
+/// Numbers the spools in the order of the plan. (One that stands inside others may be left with one place to read it:
+/// it is then read once.)
+fn number(node: &mut Node, numbers: &mut [Option<usize>], next: &mut usize) {
+    if let Op::Spool { spool, .. } = &mut node.op {
+        let number = *numbers[*spool].get_or_insert_with(|| {
+            *next += 1;
+            *next - 1
+        });
+        *spool = number;
+    }
+    for child in node.op.children_mut() {
+        number(child, numbers, next);
+    }
+}
