@@ -8,6 +8,7 @@
 //! Cost: per pattern one pass over the remaining candidates; no allocation per row.
 
 use super::compiled::{CompiledGraphs, CompiledPattern, CompiledStar, Object};
+use super::constant_rows::RowBits;
 use super::matches::{Matches, keep};
 use crate::batch::Batch;
 use crate::context::Context;
@@ -27,6 +28,10 @@ pub struct CellPass<'a> {
     matches: Matches,
     /// Pattern that is already known to hold for every candidate (the entry of an object join).
     satisfied: Option<usize>,
+    /// By pattern the rows that have its constant, where they are known.
+    constants: &'a [Option<RowBits>],
+    /// Whether every candidate is the row of its input's subject.
+    subjects_fit: bool,
 }
 
 impl<'a> CellPass<'a> {
@@ -47,7 +52,21 @@ impl<'a> CellPass<'a> {
             rows,
             matches,
             satisfied: None,
+            constants: &[],
+            subjects_fit: false,
         }
+    }
+
+    /// Gives the rows that have the constants of the patterns.
+    pub fn with_constants(mut self, constants: &'a [Option<RowBits>]) -> Self {
+        self.constants = constants;
+        self
+    }
+
+    /// Says that every candidate was found by the subject of its input row.
+    pub fn by_subject(mut self) -> Self {
+        self.subjects_fit = true;
+        self
     }
 
     /// Says that every candidate has the right object for this pattern (an index of the compiled order).
@@ -71,6 +90,11 @@ impl<'a> CellPass<'a> {
             if self.satisfied == Some(pattern_idx) {
                 continue;
             }
+            if let Some(Some(rows)) = self.constants.get(pattern_idx) {
+                let positions = self.positions(|pass, position| rows.contains(pass.rows[position]));
+                self.keep(&positions);
+                continue;
+            }
             match self.table.cells(pattern.predicate) {
                 Some(cells) if cells.multi_valued() => self.multi_valued(pattern, cells),
                 Some(cells) => self.single_valued(pattern, cells),
@@ -90,7 +114,7 @@ impl<'a> CellPass<'a> {
                 .iter()
                 .map(|&row| self.table.subject(row).0)
                 .collect();
-        } else {
+        } else if !self.subjects_fit {
             let subject = self.star.subject;
             let positions = self.positions(|pass, position| {
                 pass.table.subject(pass.rows[position]).0 == pass.expected(subject, position)

@@ -9,6 +9,7 @@
 
 use super::cells::CellPass;
 use super::compiled::{CompiledStar, Object};
+use super::constant_rows::ConstantRows;
 use super::general::GeneralPass;
 use super::matches::Matches;
 use crate::batch::Batch;
@@ -36,6 +37,7 @@ pub struct StarJoin {
     entry: Entry,
     kind: JoinKind,
     schema: Vec<Slot>,
+    constants: ConstantRows,
     output: Output,
 }
 
@@ -80,11 +82,12 @@ impl StarJoin {
             entry,
             kind,
             schema,
+            constants: ConstantRows::default(),
             output: Output::default(),
         })
     }
 
-    fn matches(&self, batch: &Batch, cx: &Context) -> Result<Matches, ExecError> {
+    fn matches(&mut self, batch: &Batch, cx: &Context) -> Result<Matches, ExecError> {
         let mut tables: Vec<Candidates> = Vec::new();
         tables.resize_with(cx.snapshot().tables().len(), Candidates::default);
         let mut general = Vec::new();
@@ -110,6 +113,8 @@ impl StarJoin {
         let mut matches = Matches::new(self.star.new_slots.len());
         for (table_idx, candidates) in tables.into_iter().enumerate() {
             if !candidates.rows.is_empty() {
+                let count = candidates.rows.len();
+                let constants = self.constants.test(&self.star, table_idx, count, cx);
                 let table = &cx.snapshot().tables()[table_idx];
                 let pass = CellPass::new(
                     &self.star,
@@ -117,8 +122,14 @@ impl StarJoin {
                     Some(batch),
                     candidates.rows,
                     candidates.origin,
-                );
-                matches.append(pass.with_satisfied(satisfied).run(cx)?);
+                )
+                .with_satisfied(satisfied)
+                .with_constants(constants.unwrap_or_default());
+                let pass = match self.entry {
+                    Entry::Subject(_) => pass.by_subject(),
+                    Entry::Object { .. } => pass,
+                };
+                matches.append(pass.run(cx)?);
                 cx.check()?;
             }
         }
@@ -223,8 +234,24 @@ impl StarJoin {
 
     fn emit(&self, batch: &Batch, mut matches: Matches) -> Batch {
         matches.complete(self.kind, batch.rows());
+        if self.star.new_slots.is_empty() && matches.is_every_row_once(batch.rows()) {
+            return self.columns_of(batch);
+        }
         let input = Some((batch, self.star.input_schema.as_slice()));
         matches.into_batch(&self.schema, &self.star.new_slots, input)
+    }
+}
+
+impl StarJoin {
+    /// The input's rows with the columns of the schema, none copied.
+    fn columns_of(&self, batch: &Batch) -> Batch {
+        let input = &self.star.input_schema;
+        let columns = self.schema.iter();
+        let columns = columns.map(|slot| input.iter().position(|s| s == slot));
+        let columns: Vec<Option<usize>> = columns.collect();
+        // A joined row is a new solution.
+        let joined = batch.select_columns(&columns);
+        Batch::new(joined.columns().to_vec(), joined.rows())
     }
 }
 

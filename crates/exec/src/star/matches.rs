@@ -34,6 +34,12 @@ impl Matches {
         self.origin.is_empty()
     }
 
+    /// Whether these are the rows of an input of `rows` rows, each once and in order.
+    pub fn is_every_row_once(&self, rows: usize) -> bool {
+        let in_order = |(row, &origin): (usize, &u32)| row as u32 == origin;
+        self.len() == rows && self.origin.iter().enumerate().all(in_order)
+    }
+
     /// Appends all of `other`.
     pub fn append(&mut self, mut other: Self) {
         if self.is_empty() {

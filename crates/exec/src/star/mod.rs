@@ -11,6 +11,7 @@
 
 pub mod cells;
 pub mod compiled;
+pub mod constant_rows;
 pub mod general;
 pub mod join;
 pub mod matches;
