@@ -1,10 +1,12 @@
-//! The general way: one subject at a time, cells, irregular quads and changes together.
+//! The general way: subject by subject, cells, irregular quads and changes together.
 //!
 //! For each pattern the pairs (object, graph) of the subject are collected, then joined by
 //! backtracking in pattern order under the shared graph and shared slots. It is right for any
-//! subject; the vectorised way is its fast twin for clean rows.
+//! subject; the vectorised way is its fast twin for clean rows. The values of several subjects are
+//! collected together, pattern by pattern, leaving out subjects that cannot match any more.
 //!
-//! Cost: one index lookup per pattern and subject.
+//! Cost: one index lookup per pattern and subject; for several subjects a step along the index where they lie
+//! close together. Memory: the values of [`SUBJECTS_AT_ONCE`] subjects.
 
 use super::compiled::{CompiledGraphs, CompiledStar, Object};
 use super::matches::Matches;
@@ -12,12 +14,53 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_rdf::TermId;
-use basalt_store::Snapshot;
+use basalt_store::{Direction, Snapshot};
 
 /// Every value of one pattern for one subject: (object, graph).
 type Values = Vec<(TermId, TermId)>;
 
-/// Evaluates single subjects; keeps its buffers from one to the next.
+/// Subjects whose values are collected together.
+const SUBJECTS_AT_ONCE: usize = 1024;
+/// Fewer are looked up one by one.
+const SUBJECTS_TOGETHER_MIN: usize = 4;
+
+/// The values of one pattern for several subjects.
+struct KnownValues {
+    /// Where the values of each subject begin, by position; the end of the last.
+    starts: Vec<u32>,
+    values: Values,
+}
+
+impl KnownValues {
+    /// Of pairs that come with the position of their subject, in any order.
+    fn new(mut found: Vec<(u32, (TermId, TermId))>, subjects: usize) -> Self {
+        found.sort_by_key(|(position, _)| *position);
+        let mut starts = vec![0; subjects + 1];
+        for (position, _) in &found {
+            starts[*position as usize + 1] += 1;
+        }
+        for position in 0..subjects {
+            starts[position + 1] += starts[position];
+        }
+        let values = found.into_iter().map(|(_, value)| value).collect();
+        Self { starts, values }
+    }
+
+    fn of(&self, position: usize) -> &[(TermId, TermId)] {
+        &self.values[self.starts[position] as usize..self.starts[position + 1] as usize]
+    }
+}
+
+/// Where the values of a subject come from.
+#[derive(Clone, Copy)]
+enum Source<'s> {
+    /// The store.
+    Store,
+    /// What was collected before, by pattern, for the subject at this position.
+    Known(&'s [KnownValues], usize),
+}
+
+/// Evaluates subjects; keeps its buffers from one to the next.
 pub struct GeneralPass<'a> {
     star: &'a CompiledStar,
     snapshot: &'a Snapshot,
@@ -50,8 +93,60 @@ impl<'a> GeneralPass<'a> {
         }
     }
 
-    /// Adds the solutions of one subject for one input row (0 for a scan).
-    pub fn subject(&mut self, subject: TermId, origin: u32) -> Result<(), ExecError> {
+    /// Adds the solutions of subjects, each for one input row (0 for a scan).
+    pub fn subjects(&mut self, found: &[(u32, TermId)], cx: &Context) -> Result<(), ExecError> {
+        for chunk in found.chunks(SUBJECTS_AT_ONCE) {
+            cx.check()?;
+            if chunk.len() < SUBJECTS_TOGETHER_MIN {
+                for &(origin, subject) in chunk {
+                    self.subject(subject, origin, Source::Store)?;
+                }
+                continue;
+            }
+            let mut nodes: Vec<u64> = chunk.iter().map(|(_, subject)| subject.0).collect();
+            nodes.sort_unstable();
+            nodes.dedup();
+            let known = self.collect_together(&nodes)?;
+            for &(origin, subject) in chunk {
+                if let Ok(position) = nodes.binary_search(&subject.0) {
+                    self.subject(subject, origin, Source::Known(&known, position))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The values of every pattern for subjects, which ascend without repeats.
+    fn collect_together(&self, subjects: &[u64]) -> Result<Vec<KnownValues>, ExecError> {
+        // Positions of those that can still match.
+        let mut left: Vec<u32> = (0..subjects.len() as u32).collect();
+        let mut known = Vec::with_capacity(self.star.patterns.len());
+        for pattern in &self.star.patterns {
+            let nodes: Vec<u64> = left.iter().map(|&at| subjects[at as usize]).collect();
+            let mut found = Vec::new();
+            let mut on_quad = |at: usize, object, graph| found.push((left[at], (object, graph)));
+            self.snapshot.neighbours(
+                pattern.predicate,
+                Direction::Forward,
+                &nodes,
+                &mut on_quad,
+            )?;
+            let values = KnownValues::new(found, subjects.len());
+            if !pattern.optional {
+                left.retain(|&at| !values.of(at as usize).is_empty());
+            }
+            known.push(values);
+        }
+        Ok(known)
+    }
+
+    /// Adds the solutions of one subject for one input row.
+    fn subject(
+        &mut self,
+        subject: TermId,
+        origin: u32,
+        source: Source<'_>,
+    ) -> Result<(), ExecError> {
         let other = match self.star.subject {
             Object::Constant(id) => id != subject.0,
             Object::Input(column) => self.input_id(column, origin) != subject.0,
@@ -72,7 +167,7 @@ impl<'a> GeneralPass<'a> {
             CompiledGraphs::New(..) | CompiledGraphs::Made(..) | CompiledGraphs::Merge(_) => None,
         };
         for pattern_idx in 0..self.star.patterns.len() {
-            self.collect(pattern_idx, subject, graph)?;
+            self.collect(pattern_idx, subject, graph, source)?;
             if self.values[pattern_idx].is_empty() && !self.star.patterns[pattern_idx].optional {
                 return Ok(());
             }
@@ -117,11 +212,17 @@ impl<'a> GeneralPass<'a> {
         pattern_idx: usize,
         subject: TermId,
         graph: Option<TermId>,
+        source: Source<'_>,
     ) -> Result<(), ExecError> {
         let predicate = self.star.patterns[pattern_idx].predicate;
         let values = &mut self.values[pattern_idx];
         values.clear();
-        self.snapshot.objects_of(predicate, subject, values)?;
+        match source {
+            Source::Store => self.snapshot.objects_of(predicate, subject, values)?,
+            Source::Known(known, position) => {
+                values.extend_from_slice(known[pattern_idx].of(position));
+            }
+        }
         let star = self.star;
         values.retain(|(_, g)| graph.map_or_else(|| star.graph_may_match(*g), |graph| graph == *g));
         if matches!(star.graphs, CompiledGraphs::Merge(_)) {

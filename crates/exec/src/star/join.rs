@@ -135,12 +135,7 @@ impl StarJoin {
         }
         if !general.is_empty() {
             let mut pass = GeneralPass::new(&self.star, Some(batch), cx);
-            for (count, &(origin, subject)) in general.iter().enumerate() {
-                if count % 1024 == 1023 {
-                    cx.check()?;
-                }
-                pass.subject(subject, origin)?;
-            }
+            pass.subjects(&general, cx)?;
             matches.append(pass.finish(cx)?);
         }
         matches.sort_by_origin();

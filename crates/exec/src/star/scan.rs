@@ -69,9 +69,8 @@ impl StarScan {
             }
             Morsel::General(subjects) => {
                 let mut pass = GeneralPass::new(star, None, cx);
-                for &subject in subjects {
-                    pass.subject(subject, 0)?;
-                }
+                let subjects: Vec<_> = subjects.iter().map(|&subject| (0, subject)).collect();
+                pass.subjects(&subjects, cx)?;
                 pass.finish(cx)
             }
         }

@@ -5,6 +5,7 @@
 //! predicates) is used as it is: the delta is no part of it. Cost: without a delta one
 //! branch; with one a search among removed quads for each quad found, where its predicate has removed ones.
 
+use super::predicate_delta::TwoOrders;
 use super::{Delta, PredicateDelta};
 use crate::counting::GraphSet;
 use crate::error::StoreError;
@@ -131,38 +132,25 @@ pub(crate) fn neighbours(
     let Some(changes) = delta.and_then(|delta| delta.of(predicate)) else {
         return neighbours::neighbours(version, predicate, direction, nodes, visit);
     };
-    let removed = changes.removed();
+    let of_nodes = |quads: &TwoOrders, visit: VisitNeighbour<'_>| match direction {
+        Direction::Forward => quads.of_subjects(nodes, visit),
+        Direction::Backward => quads.of_objects(nodes, visit),
+    };
+    let mut removed = Vec::new();
+    of_nodes(changes.removed(), &mut |position, other, graph| {
+        removed.push((position, other, graph));
+    });
     if removed.is_empty() {
         neighbours::neighbours(version, predicate, direction, nodes, visit)?;
     } else {
-        neighbours::neighbours(
-            version,
-            predicate,
-            direction,
-            nodes,
-            &mut |position, other, graph| {
-                let node = TermId(nodes[position]);
-                let is_removed = match direction {
-                    Direction::Forward => removed.contains(node, other, graph),
-                    Direction::Backward => removed.contains(other, node, graph),
-                };
-                if !is_removed {
-                    visit(position, other, graph);
-                }
-            },
-        )?;
+        let mut on_quad = |position, other, graph| {
+            if removed.binary_search(&(position, other, graph)).is_err() {
+                visit(position, other, graph);
+            }
+        };
+        neighbours::neighbours(version, predicate, direction, nodes, &mut on_quad)?;
     }
-    let added = changes.added();
-    if added.is_empty() {
-        return Ok(());
-    }
-    for (position, &node) in nodes.iter().enumerate() {
-        let mut on_quad = |(other, graph)| visit(position, other, graph);
-        match direction {
-            Direction::Forward => added.of_subject(TermId(node)).for_each(&mut on_quad),
-            Direction::Backward => added.of_object(TermId(node)).for_each(&mut on_quad),
-        }
-    }
+    of_nodes(changes.added(), visit);
     Ok(())
 }
 

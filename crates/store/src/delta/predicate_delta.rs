@@ -27,6 +27,40 @@ fn of_key(
     of_key.map(|([_, second, graph], ())| (*second, *graph))
 }
 
+/// Entries passed over before the next key is sought from the root.
+const STEPS_MAX: usize = 16;
+
+/// What is shown of entries found by several keys: the position of the key, the second id, the graph.
+type VisitEntry<'v> = &'v mut dyn FnMut(usize, TermId, TermId);
+
+/// Visits the entries of an order whose leading ids are among `keys`, which ascend without repeats, in order.
+///
+/// Cost: a step for each entry where keys lie as close together as entries, a search for each key where not.
+fn of_keys(order: &SortedSet<[TermId; 3]>, keys: &[u64], visit: VisitEntry<'_>) {
+    let mut position = 0;
+    // Termination: each turn seeks a larger key than the one before.
+    'seek: while let Some(&key) = keys.get(position) {
+        let mut steps = 0;
+        for ([leading, second, graph], ()) in
+            order.from(&[TermId(key), TermId::UNBOUND, TermId::UNBOUND])
+        {
+            while keys.get(position).is_some_and(|&key| key < leading.0) {
+                position += 1;
+            }
+            match keys.get(position) {
+                None => return,
+                Some(key) if *key == leading.0 => {
+                    visit(position, *second, *graph);
+                    steps = 0;
+                }
+                Some(_) if steps < STEPS_MAX => steps += 1,
+                Some(_) => continue 'seek,
+            }
+        }
+        return;
+    }
+}
+
 impl TwoOrders {
     pub(crate) fn len(&self) -> usize {
         self.by_subject.len()
@@ -66,6 +100,16 @@ impl TwoOrders {
     /// (subject, graph) of an object, ascending.
     pub(crate) fn of_object(&self, object: TermId) -> impl Iterator<Item = (TermId, TermId)> + '_ {
         of_key(&self.by_object, object)
+    }
+
+    /// Visits the entries of subjects, which ascend without repeats: position of the subject, object, graph; in order.
+    pub(crate) fn of_subjects(&self, subjects: &[u64], visit: VisitEntry<'_>) {
+        of_keys(&self.by_subject, subjects, visit);
+    }
+
+    /// Visits the entries of objects, which ascend without repeats: position of the object, subject, graph; in order.
+    pub(crate) fn of_objects(&self, objects: &[u64], visit: VisitEntry<'_>) {
+        of_keys(&self.by_object, objects, visit);
     }
 
     /// (subject, object, graph) of all, ascending.
@@ -211,6 +255,32 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
+        #[test]
+        fn entries_of_several_keys_are_those_of_each(
+            entries in prop::collection::vec((1..400_u64, 1..4_u64, 0..3_u64), 0..300),
+            keys in prop::collection::btree_set(0..420_u64, 0..60),
+        ) {
+            let mut set = TwoOrders::default();
+            for (subject, object, graph) in entries {
+                let entry = (TermId(subject), TermId(object), TermId(graph));
+                if !set.contains(entry.0, entry.1, entry.2) {
+                    set.insert(entry.0, entry.1, entry.2);
+                }
+            }
+            let keys: Vec<u64> = keys.into_iter().collect();
+            let (mut by_subject, mut by_object) = (Vec::new(), Vec::new());
+            set.of_subjects(&keys, &mut |at, object, graph| by_subject.push((at, object, graph)));
+            set.of_objects(&keys, &mut |at, subject, graph| by_object.push((at, subject, graph)));
+            let one_by_one = |found: &dyn Fn(TermId) -> Vec<(TermId, TermId)>| {
+                let of_key = |(at, &key): (usize, &u64)| {
+                    found(TermId(key)).into_iter().map(move |(second, graph)| (at, second, graph))
+                };
+                keys.iter().enumerate().flat_map(of_key).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(by_subject, one_by_one(&|key| set.of_subject(key).collect()));
+            prop_assert_eq!(by_object, one_by_one(&|key| set.of_object(key).collect()));
+        }
+
         #[test]
         fn dirty_rows_are_a_set_of_rows_by_table(
             marks in prop::collection::vec((0..3_usize, 0..4_u32, 0..6_u32, any::<bool>()), 0..200),
