@@ -16,11 +16,13 @@ use super::Aggregator;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::operators::pipeline::Sink;
+use std::sync::Arc;
 
 /// Groups through pairs.
 pub struct Through {
-    /// States by via.
-    parts: Aggregator,
+    /// States by via, which all threads read.
+    parts: Arc<Aggregator>,
     /// States by group.
     groups: Aggregator,
     /// Columns of the pairs that hold the via.
@@ -30,12 +32,12 @@ pub struct Through {
 impl Through {
     /// No pairs yet. `groups` has seen nothing and aggregates like `parts`; its keys are columns of the
     /// pairs.
-    pub fn new(parts: Aggregator, groups: Aggregator, via: Vec<usize>) -> Self {
+    pub fn new(parts: Arc<Aggregator>, groups: Aggregator, via: Vec<usize>) -> Self {
         Self { parts, groups, via }
     }
 
     /// Adds pairs.
-    pub fn add(&mut self, pairs: &Batch, cx: &Context) -> Result<(), ExecError> {
+    fn add(&mut self, pairs: &Batch, cx: &Context) -> Result<(), ExecError> {
         let mut key = vec![0; self.via.len()];
         let mut part_of_row = Vec::with_capacity(pairs.rows());
         let mut rows = Vec::with_capacity(pairs.rows());
@@ -58,6 +60,11 @@ impl Through {
                 .add_states(&part.accumulator, &moves, cx)?;
         }
         self.groups.account(cx)
+    }
+
+    /// Adds what another thread has grouped through the same parts.
+    pub fn merge(&mut self, other: Self, cx: &Context) -> Result<(), ExecError> {
+        self.groups.merge(other.groups, cx)
     }
 
     /// One row per group: the keys, then the aggregates.
@@ -110,5 +117,11 @@ impl Through {
         cx.release(parts.reserved + groups.reserved);
         let rows = columns.first().map_or(0, Vec::len);
         Ok(Batch::from_vectors(columns, rows))
+    }
+}
+
+impl Sink for Through {
+    fn push(&mut self, pairs: &Batch, cx: &Context) -> Result<(), ExecError> {
+        self.add(pairs, cx)
     }
 }

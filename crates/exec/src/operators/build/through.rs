@@ -6,7 +6,9 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::group;
+use crate::operators::pipeline::drain;
 use basalt_plan::physical::{Aggregate, AggregateFunction, GroupThrough};
+use std::sync::Arc;
 
 impl Build {
     /// All groups: the keys, then the aggregates.
@@ -30,15 +32,17 @@ impl Build {
             argument: None,
             distinct: false,
         });
-        let parts = group::aggregate(rows, via, &aggregates, self, cx)?;
-        let groups = Aggregator::new(&aggregates, keys, &rows.schema, cx)?;
+        let parts = Arc::new(group::aggregate(rows, via, &aggregates, self, cx)?);
         let columns = via.iter().map(|slot| column_of(&pairs.schema, *slot));
-        let groups = groups.with_keys_of(keys, &pairs.schema);
-        let mut through = Through::new(parts, groups, columns.collect::<Result<_, _>>()?);
-        let mut operator = self.operator(pairs)?;
-        while let Some(batch) = operator.next(cx)? {
-            through.add(&batch, cx)?;
-        }
+        let columns: Vec<usize> = columns.collect::<Result<_, _>>()?;
+        let make = || {
+            let groups = Aggregator::new(&aggregates, keys, &rows.schema, cx)?;
+            let groups = groups.with_keys_of(keys, &pairs.schema);
+            Ok(Through::new(Arc::clone(&parts), groups, columns.clone()))
+        };
+        let mut sinks = drain(pairs, self, cx, make)?.into_iter();
+        let mut through = sinks.next().map_or_else(make, Ok)?;
+        sinks.try_for_each(|more| through.merge(more, cx))?;
         let Some(domain) = without else {
             return through.finish(cx);
         };
