@@ -2,8 +2,14 @@
 //!
 //! A provisional id is a [`TermId`] whose payload holds a provisional ordinal of the term tables;
 //! inline ids are final already. The encoder remembers the last subject (dumps are grouped by
-//! subject) and keeps a small direct-mapped cache of predicates, so most quads cost one lookup in
+//! subject), the last graph, and keeps a small direct-mapped cache of predicates, so most quads cost one lookup in
 //! the shared tables, that of the object.
+//!
+//! Lookups of subjects, graphs and objects are put off, to be done some thousand at a time ([`TermBatch`]); the quads
+//! get what was found then. So an encoder is given a block of quads one after the other and then asked for all of them.
+//! Predicates that are not in the cache and single terms are looked up at once.
+//!
+//! Memory: the quads of a block, a batch for each of the two tables.
 
 use std::sync::Arc;
 
@@ -14,6 +20,7 @@ use basalt_rdf::{
 
 use crate::error::LoadError;
 use crate::spill::LoadMemory;
+use crate::term_batch::TermBatch;
 use crate::term_table::{IRI, SharedTerms};
 use crate::text_slabs::TextSlab;
 
@@ -73,13 +80,62 @@ pub(crate) fn literal_id(kind: u32, ordinal: u64) -> TermId {
     )
 }
 
+/// The number of a remembered resource.
+#[derive(Clone, Copy)]
+enum Number {
+    /// The provisional ordinal.
+    Known(u32),
+    /// It is still to be looked up: the place in the batch.
+    Awaited(u32),
+}
+
 /// A remembered resource.
 #[derive(Default)]
 struct Remembered {
     hash: u128,
     text: String,
-    /// Kind and provisional ordinal.
-    term: Option<(u32, u32)>,
+    /// Kind and number.
+    term: Option<(u32, Number)>,
+}
+
+impl Remembered {
+    /// The number, if it is this resource that is remembered.
+    #[inline]
+    fn number(&self, (kind, text): (u32, &str)) -> Option<Number> {
+        let (known, number) = self.term?;
+        (known == kind && self.text == text).then_some(number)
+    }
+
+    fn remember(&mut self, hash: u128, (kind, text): (u32, &str), number: Number) {
+        self.hash = hash;
+        self.term = Some((kind, number));
+        self.text.clear();
+        self.text.push_str(text);
+    }
+
+    /// Replaces the place in a batch by what was found.
+    fn settle(&mut self, batch: &TermBatch) {
+        if let Some((_, number)) = &mut self.term
+            && let Number::Awaited(place) = *number
+        {
+            *number = Number::Known(batch.found[place as usize].ordinal);
+        }
+    }
+
+    /// Forgets a resource that was to be looked up.
+    fn forget_awaited(&mut self) {
+        if let Some((_, Number::Awaited(_))) = self.term {
+            self.term = None;
+        }
+    }
+}
+
+/// A place for a term that is to be looked up.
+struct Awaiting {
+    /// The quad.
+    quad: u32,
+    /// The place of the term in its batch.
+    term: u32,
 }
 
 /// One thread's encoder.
@@ -89,6 +145,20 @@ pub(crate) struct Encoder<'a> {
     last_subject: Remembered,
     last_graph: Remembered,
     predicates: Vec<Remembered>,
+    /// The quads of the block at hand, those of the last batches with holes for what is to be looked up.
+    quads: Vec<RawQuad>,
+    /// Resources to be looked up.
+    resources: TermBatch,
+    /// Literals to be looked up.
+    literals: TermBatch,
+    /// New subjects, each from this quad to the next of them.
+    subjects: Vec<Awaiting>,
+    /// Graphs, for each quad.
+    graphs: Vec<Awaiting>,
+    /// Resources that are objects.
+    resource_objects: Vec<Awaiting>,
+    /// The quad of each literal to be looked up.
+    literal_objects: Vec<u32>,
     /// Texts of the resources that this encoder is first to see.
     resource_slab: TextSlab,
     /// Texts of the literals that this encoder is first to see.
@@ -114,6 +184,13 @@ impl<'a> Encoder<'a> {
             predicates: std::iter::repeat_with(Remembered::default)
                 .take(PREDICATE_SLOTS)
                 .collect(),
+            quads: Vec::new(),
+            resources: TermBatch::default(),
+            literals: TermBatch::default(),
+            subjects: Vec::new(),
+            graphs: Vec::new(),
+            resource_objects: Vec::new(),
+            literal_objects: Vec::new(),
             resource_slab: terms.resources.take_slab(),
             literal_slab: terms.literals.take_slab(),
             scope,
@@ -125,44 +202,52 @@ impl<'a> Encoder<'a> {
         Ok(encoder)
     }
 
-    /// Goes on with another input.
-    pub(crate) fn enter(&mut self, scope: u32) {
+    /// Begins a block of an input, and forgets what is left of one that was not finished.
+    pub(crate) fn begin(&mut self, scope: u32) {
         self.scope = scope;
+        self.quads.clear();
+        self.forget_batches();
+        self.last_subject.forget_awaited();
+        self.last_graph.forget_awaited();
     }
 
-    /// Encodes one quad.
+    /// Encodes the next quad of the block.
     #[inline]
-    pub(crate) fn encode(&mut self, quad: QuadView<'_>) -> Result<RawQuad, LoadError> {
-        let (kind, text) = self.resource_key(quad.subject);
-        let subject = match self.last_subject.term {
-            Some((k, ordinal)) if k == kind && self.last_subject.text == text => ordinal,
-            _ => {
-                let ordinal = self.intern_resource(kind, text)?;
-                remember(&mut self.last_subject, 0, (kind, ordinal), text);
-                ordinal
-            }
+    pub(crate) fn encode(&mut self, quad: QuadView<'_>) -> Result<(), LoadError> {
+        // A block is far smaller than 32 bits can count.
+        let at = self.quads.len() as u32;
+        let quad = RawQuad {
+            subject: self.subject(at, quad.subject),
+            predicate: self.predicate(quad.predicate)?,
+            graph: match quad.graph {
+                None => self.default_graph,
+                Some(graph) => self.graph(at, graph),
+            },
+            object: match quad.object {
+                TermView::Literal(literal) => self.literal(at, literal)?,
+                resource => self.resource_object(at, resource),
+            },
         };
-        let predicate = self.predicate(quad.predicate)?;
-        let graph = match quad.graph {
-            None => self.default_graph,
-            Some(graph) => self.graph(graph)?,
-        };
-        let object = match quad.object {
-            TermView::Literal(literal) => self.literal(literal)?,
-            resource => {
-                let (kind, text) = self.resource_key(resource);
-                TermId::resource(u64::from(self.intern_resource(kind, text)?))
-            }
-        };
-        Ok(RawQuad {
-            subject,
-            predicate,
-            graph,
-            object,
-        })
+        self.quads.push(quad);
+        if self.resources.is_full() || self.literals.is_full() {
+            self.settle()?;
+        }
+        Ok(())
+    }
+
+    /// Quads of the block so far.
+    pub(crate) fn quad_count(&self) -> usize {
+        self.quads.len()
+    }
+
+    /// All quads of the block, which ends.
+    pub(crate) fn finish(&mut self) -> Result<&[RawQuad], LoadError> {
+        self.settle()?;
+        Ok(&self.quads)
     }
 
     /// Kind and text of a resource; literals stand only where the reader lets them, as objects.
+    #[inline]
     fn resource_key<'t>(&self, term: TermView<'t>) -> (u32, &'t str) {
         match term {
             TermView::Iri(iri) => (IRI, iri),
@@ -174,67 +259,162 @@ impl<'a> Encoder<'a> {
     fn intern_resource(&mut self, kind: u32, text: &str) -> Result<u32, LoadError> {
         let resources = &self.terms.resources;
         let hash = resources.hash(kind, text);
-        Ok(resources.intern(hash, kind, text, &mut self.resource_slab)? as u32)
+        resources.intern(hash, kind, text, &mut self.resource_slab)
     }
 
+    /// Lets a resource be looked up with the others of the batch.
+    #[inline]
+    fn await_resource(&mut self, (kind, text): (u32, &str)) -> u32 {
+        let hash = self.terms.resources.hash(kind, text);
+        self.resources.push(hash, kind, text)
+    }
+
+    /// The ordinal of a subject, or anything if it is to be looked up.
+    #[inline]
+    fn subject(&mut self, quad: u32, term: TermView<'_>) -> u32 {
+        let key = self.resource_key(term);
+        match self.last_subject.number(key) {
+            Some(Number::Known(ordinal)) => ordinal,
+            Some(Number::Awaited(_)) => 0,
+            None => {
+                let term = self.await_resource(key);
+                self.last_subject.remember(0, key, Number::Awaited(term));
+                self.subjects.push(Awaiting { quad, term });
+                0
+            }
+        }
+    }
+
+    #[inline]
     fn predicate(&mut self, term: TermView<'_>) -> Result<u32, LoadError> {
-        let (kind, text) = self.resource_key(term);
+        let key = self.resource_key(term);
+        let (kind, text) = key;
         let resources = &self.terms.resources;
         let hash = resources.hash(kind, text);
         let slot = &mut self.predicates[hash as usize % PREDICATE_SLOTS];
-        match slot.term {
-            Some((k, ordinal)) if slot.hash == hash && k == kind && slot.text == text => {
-                Ok(ordinal)
-            }
-            _ => {
-                let ordinal = resources.intern(hash, kind, text, &mut self.resource_slab)? as u32;
-                remember(slot, hash, (kind, ordinal), text);
-                Ok(ordinal)
-            }
+        if slot.hash == hash
+            && let Some(Number::Known(ordinal)) = slot.number(key)
+        {
+            return Ok(ordinal);
         }
+        let ordinal = resources.intern(hash, kind, text, &mut self.resource_slab)?;
+        slot.remember(hash, key, Number::Known(ordinal));
+        Ok(ordinal)
     }
 
-    fn graph(&mut self, term: TermView<'_>) -> Result<u32, LoadError> {
-        let (kind, text) = self.resource_key(term);
-        match self.last_graph.term {
-            Some((k, ordinal)) if k == kind && self.last_graph.text == text => Ok(ordinal + 1),
-            _ => {
-                let ordinal = self.intern_resource(kind, text)?;
-                remember(&mut self.last_graph, 0, (kind, ordinal), text);
-                Ok(ordinal + 1)
+    /// The graph of a quad, or anything if it is to be looked up.
+    fn graph(&mut self, quad: u32, term: TermView<'_>) -> u32 {
+        let key = self.resource_key(term);
+        let term = match self.last_graph.number(key) {
+            Some(Number::Known(ordinal)) => return ordinal + 1,
+            Some(Number::Awaited(term)) => term,
+            None => {
+                let term = self.await_resource(key);
+                self.last_graph.remember(0, key, Number::Awaited(term));
+                term
             }
-        }
+        };
+        self.graphs.push(Awaiting { quad, term });
+        0
     }
 
-    fn literal(&mut self, literal: LiteralView<'_>) -> Result<TermId, LoadError> {
+    /// The id of an object, without the ordinal that is to be looked up.
+    #[inline]
+    fn resource_object(&mut self, quad: u32, term: TermView<'_>) -> TermId {
+        let key = self.resource_key(term);
+        let term = self.await_resource(key);
+        self.resource_objects.push(Awaiting { quad, term });
+        TermId::resource(0)
+    }
+
+    /// The id of a literal, without its ordinal if that is to be looked up.
+    #[inline]
+    fn literal(&mut self, quad: u32, literal: LiteralView<'_>) -> Result<TermId, LoadError> {
+        let kind = match self.literal_key(literal)? {
+            Ok(id) => return Ok(id),
+            Err(kind) => kind,
+        };
+        let text = literal.lexical;
+        let hash = self.terms.literals.hash(kind, text);
+        self.literals.push(hash, kind, text);
+        self.literal_objects.push(quad);
+        Ok(literal_id(kind, 0))
+    }
+
+    /// The id of a literal if it has one by itself, else its kind.
+    #[inline]
+    fn literal_key(&mut self, literal: LiteralView<'_>) -> Result<Result<TermId, u32>, LoadError> {
         let (tag, qualifier) = match literal.kind {
             LiteralKind::Simple => (tag::STRING, 0),
             LiteralKind::Language(language) => (tag::LANGUAGE, self.qualifiers.language(language)?),
             LiteralKind::Typed(datatype) => {
                 if let Some(id) = inline::encode(literal, &mut self.qualifiers) {
-                    return Ok(id);
+                    return Ok(Ok(id));
                 }
                 (tag::TYPED, self.qualifiers.datatype(datatype)?)
             }
         };
-        let kind = literal_kind(tag, qualifier);
-        let (literals, text) = (&self.terms.literals, literal.lexical);
-        let hash = literals.hash(kind, text);
-        let ordinal = literals.intern(hash, kind, text, &mut self.literal_slab)?;
-        Ok(literal_id(kind, ordinal))
+        Ok(Err(literal_kind(tag, qualifier)))
+    }
+
+    /// Looks up what is awaited and completes the quads.
+    fn settle(&mut self) -> Result<(), LoadError> {
+        let Terms {
+            resources,
+            literals,
+            ..
+        } = self.terms;
+        resources.intern_batch(&mut self.resources, &mut self.resource_slab)?;
+        literals.intern_batch(&mut self.literals, &mut self.literal_slab)?;
+        let quads = &mut self.quads;
+        let ordinal = |term: u32| self.resources.found[term as usize].ordinal;
+        let mut end = quads.len();
+        for subject in self.subjects.iter().rev() {
+            let start = subject.quad as usize;
+            let found = ordinal(subject.term);
+            quads[start..end].iter_mut().for_each(|q| q.subject = found);
+            end = start;
+        }
+        for graph in &self.graphs {
+            quads[graph.quad as usize].graph = ordinal(graph.term) + 1;
+        }
+        for object in &self.resource_objects {
+            let found = ordinal(object.term);
+            quads[object.quad as usize].object = TermId::resource(u64::from(found));
+        }
+        for (&quad, found) in self.literal_objects.iter().zip(&self.literals.found) {
+            quads[quad as usize].object.0 |= u64::from(found.ordinal);
+        }
+        self.last_subject.settle(&self.resources);
+        self.last_graph.settle(&self.resources);
+        self.forget_batches();
+        Ok(())
+    }
+
+    fn forget_batches(&mut self) {
+        self.resources.clear();
+        self.literals.clear();
+        self.subjects.clear();
+        self.graphs.clear();
+        self.resource_objects.clear();
+        self.literal_objects.clear();
     }
 
     /// Encodes a single term of the old version, in the scope of this encoder.
     pub(crate) fn term(&mut self, term: TermView<'_>) -> Result<TermId, LoadError> {
-        match term {
-            TermView::Literal(literal) => self.literal(literal),
-            resource => {
-                let (kind, text) = self.resource_key(resource);
-                Ok(TermId::resource(u64::from(
-                    self.intern_resource(kind, text)?,
-                )))
-            }
-        }
+        let TermView::Literal(literal) = term else {
+            let (kind, text) = self.resource_key(term);
+            let ordinal = self.intern_resource(kind, text)?;
+            return Ok(TermId::resource(u64::from(ordinal)));
+        };
+        let kind = match self.literal_key(literal)? {
+            Ok(id) => return Ok(id),
+            Err(kind) => kind,
+        };
+        let (literals, text) = (&self.terms.literals, literal.lexical);
+        let hash = literals.hash(kind, text);
+        let ordinal = literals.intern(hash, kind, text, &mut self.literal_slab)?;
+        Ok(literal_id(kind, u64::from(ordinal)))
     }
 }
 
@@ -250,9 +430,108 @@ impl Drop for Encoder<'_> {
     }
 }
 
-fn remember(slot: &mut Remembered, hash: u128, term: (u32, u32), text: &str) {
-    slot.hash = hash;
-    slot.term = Some(term);
-    slot.text.clear();
-    slot.text.push_str(text);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use basalt_rdf::{QuadView, TermView};
+
+    /// What a quad is made of: subject, predicate, graph, object.
+    type Written = (String, String, Option<String>, String, bool);
+
+    fn written(i: usize) -> Written {
+        let subject = format!("http://d/s{}", i / 3 * 7 % 3_001);
+        let predicate = format!("http://v/p{}", i * i % 2_003);
+        let graph = match i / 5 % 4 {
+            0 => None,
+            _ => Some(format!("http://g/{}", i / 11 % 700)),
+        };
+        // Some subjects, predicates and graphs are objects too.
+        let object = match i % 4 {
+            0 => format!("http://d/s{}", i % 4_000),
+            1 => format!("http://g/{}", i % 900),
+            2 => format!("text {}", i % 3_000),
+            _ => "x".repeat(i * 13 % 120),
+        };
+        (subject, predicate, graph, object, i % 4 > 1)
+    }
+
+    fn view(quad: &Written) -> QuadView<'_> {
+        let (subject, predicate, graph, object, is_literal) = quad;
+        QuadView {
+            subject: TermView::Iri(subject),
+            predicate: TermView::Iri(predicate),
+            object: match is_literal {
+                false => TermView::Iri(object),
+                true => TermView::Literal(LiteralView {
+                    lexical: object,
+                    kind: LiteralKind::Simple,
+                }),
+            },
+            graph: graph.as_deref().map(TermView::Iri),
+        }
+    }
+
+    fn terms() -> Terms {
+        let memory = Arc::new(LoadMemory::unlimited());
+        Terms::new(Arc::new(Qualifiers::new()), &memory)
+    }
+
+    /// What encoding term by term gives.
+    fn expected(encoder: &mut Encoder<'_>, quad: QuadView<'_>) -> RawQuad {
+        let mut id = |term| encoder.term(term).expect("fits");
+        let graph = quad.graph.map(|graph| id(graph).payload() as u32 + 1);
+        RawQuad {
+            subject: id(quad.subject).payload() as u32,
+            predicate: id(quad.predicate).payload() as u32,
+            object: id(quad.object),
+            graph: graph.unwrap_or(encoder.default_graph),
+        }
+    }
+
+    #[test]
+    fn encoding_in_batches_is_encoding_term_by_term() {
+        for graph in [None, Some("http://g/17")] {
+            let terms = terms();
+            let mut encoder = Encoder::new(&terms, 1, graph).expect("fits");
+            let mut one_by_one = Encoder::new(&terms, 1, graph).expect("fits");
+            let (mut at, quad_count) = (0, 60_000);
+            // Blocks of no quad, of few, and of several batches.
+            for block in [0, 1, 5, 20_000, 3, 0, 15_000].into_iter().cycle() {
+                let quads: Vec<Written> = (at..at + block).map(written).collect();
+                encoder.begin(1);
+                for quad in &quads {
+                    encoder.encode(view(quad)).expect("fits");
+                }
+                assert_eq!(encoder.quad_count(), quads.len());
+                let found = encoder.finish().expect("fits");
+                for (quad, found) in quads.iter().zip(found) {
+                    assert_eq!(*found, expected(&mut one_by_one, view(quad)));
+                }
+                at += block;
+                if at >= quad_count {
+                    break;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_block_left_that_was_not_finished_is_forgotten() {
+        let terms = terms();
+        let mut encoder = Encoder::new(&terms, 1, None).expect("fits");
+        for i in 0..10 {
+            encoder.encode(view(&written(i))).expect("fits");
+        }
+        encoder.begin(1);
+        // The last subject and graph of the block that was given up, and another.
+        let again = [written(9), written(8), written(40)];
+        for quad in &again {
+            encoder.encode(view(quad)).expect("fits");
+        }
+        let found = encoder.finish().expect("fits").to_vec();
+        let mut one_by_one = Encoder::new(&terms, 1, None).expect("fits");
+        let expected = again.iter().map(|q| expected(&mut one_by_one, view(q)));
+        assert_eq!(found, expected.collect::<Vec<_>>());
+        assert_eq!(terms.resources.find(IRI, &written(0).0), None);
+    }
 }

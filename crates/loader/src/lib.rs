@@ -36,6 +36,8 @@ mod rows;
 mod skipped_lines;
 mod spill;
 mod statistics;
+mod term_batch;
+mod term_index;
 mod term_table;
 mod text_order;
 mod text_slabs;

@@ -272,7 +272,7 @@ pub(crate) fn group(
         literals,
         ..
     } = terms;
-    let type_predicate = resources.find(IRI, RDF_TYPE).map(|ordinal| ordinal as u32);
+    let type_predicate = resources.find(IRI, RDF_TYPE);
     let bounds = (resources.ordinal_bound(), literals.ordinal_bound());
     let resident = resident_bytes(bounds);
     let places = 8 * (bounds.0 + bounds.1) as u64;

@@ -43,7 +43,8 @@ pub(crate) fn read_old_version(
     let mut take = |quad| {
         block.push(reader.translate(quad)?);
         if block.len() == BLOCK_QUADS {
-            quads.put(OLD_SCOPE, number, std::mem::take(&mut block))?;
+            quads.put(OLD_SCOPE, number, &block)?;
+            block.clear();
             number += 1;
             work.add(BLOCK_QUADS as u64);
         }
@@ -59,7 +60,7 @@ pub(crate) fn read_old_version(
     })?;
     match failure {
         Some(error) => Err(error),
-        None => quads.put(OLD_SCOPE, number, block),
+        None => quads.put(OLD_SCOPE, number, &block),
     }
 }
 

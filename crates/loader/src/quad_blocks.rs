@@ -82,20 +82,20 @@ impl QuadBlocks {
         &self,
         input: u32,
         number: usize,
-        quads: Vec<RawQuad>,
+        quads: &[RawQuad],
     ) -> Result<(), LoadError> {
         if quads.is_empty() {
             return Ok(());
         }
-        let packed = self.memory.is_spilling().then(|| pack(&quads));
+        let packed = self.memory.is_spilling().then(|| pack(quads));
         let mut state = self.lock();
         state.quads += quads.len() as u64;
         let place = match packed {
             Some(packed) => Place::in_file(self.file(&mut state)?, &packed)?,
-            None if state.file.is_some() => Place::in_file(self.file(&mut state)?, &pack(&quads))?,
+            None if state.file.is_some() => Place::in_file(self.file(&mut state)?, &pack(quads))?,
             None => {
                 self.memory.hold(quads.len() * QUAD_BYTES);
-                state.keep(&quads)
+                state.keep(quads)
             }
         };
         state.blocks.push(Block {
@@ -308,7 +308,7 @@ mod tests {
             parts.sort_by_key(|(i, _)| i * 31 % 77);
             for (i, part) in parts {
                 let place = (i / 10) as u32;
-                blocks.put(place, i, part.to_vec()).expect("kept");
+                blocks.put(place, i, part).expect("kept");
             }
             assert_eq!(blocks.quad_count(), 10_000);
             let raw = blocks.into_ordered().expect("in order");

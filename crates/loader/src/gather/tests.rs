@@ -19,7 +19,7 @@ fn gather(text: &[RawQuad], threads: usize, settings: SpillSettings) -> (Gathere
     let memory = Arc::new(memory.expect("the budget is large enough"));
     let blocks = QuadBlocks::new(Arc::clone(&memory));
     for (i, part) in text.chunks(100).enumerate() {
-        blocks.put(1, i, part.to_vec()).expect("kept");
+        blocks.put(1, i, part).expect("kept");
     }
     let grouping = Grouping {
         resource_bound: 60,

@@ -64,7 +64,7 @@ impl LineJob {
 
     /// Parses and encodes the block.
     pub(super) fn run(self, pool: &Pool<'_>, encoder: &mut Encoder<'_>, scratch: &mut LineScratch) {
-        encoder.enter(self.input.scope);
+        encoder.begin(self.input.scope);
         let put = self.parse(pool, encoder, scratch).and_then(|quads| {
             let (count, bytes) = (quads.len() as u64, self.block.bytes.len() as u64);
             pool.context.progress.advance(count, bytes);
@@ -76,19 +76,14 @@ impl LineJob {
         pool.recycle(self.block.bytes);
     }
 
-    fn parse(
+    fn parse<'e>(
         &self,
         pool: &Pool<'_>,
-        encoder: &mut Encoder<'_>,
+        encoder: &'e mut Encoder<'_>,
         scratch: &mut LineScratch,
-    ) -> Result<Vec<RawQuad>, LoadError> {
+    ) -> Result<&'e [RawQuad], LoadError> {
         let Self { input, block, .. } = self;
-        // A line of BSBM has some 260 bytes, the shortest sensible ones a quarter of that.
-        let mut quads = Vec::with_capacity(block.bytes.len() / 128);
-        let mut sink = |quad: QuadView<'_>| -> Result<(), LoadError> {
-            quads.push(encoder.encode(quad)?);
-            Ok(())
-        };
+        let mut sink = |quad: QuadView<'_>| encoder.encode(quad);
         let mut too_many = None;
         let mut on_error = |error: SyntaxError| {
             let Some(skipped) = pool.context.skipped else {
@@ -111,10 +106,7 @@ impl LineJob {
             &mut on_error,
         );
         match result.map_err(|error| LoadError::from_read(error, &input.name)) {
-            Ok(_) => {
-                quads.shrink_to_fit();
-                Ok(quads)
-            }
+            Ok(_) => encoder.finish(),
             Err(LoadError::Syntax(last)) => match too_many {
                 Some(count) => Err(LoadError::TooManyErrors { count, last }),
                 None => Err(LoadError::Syntax(last)),

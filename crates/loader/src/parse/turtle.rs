@@ -121,27 +121,25 @@ impl TurtleJob {
     /// Parses and encodes the block, and puts the quads of all blocks that count now.
     pub(super) fn run(mut self, pool: &Pool<'_>, encoder: &mut Encoder<'_>) {
         let Some(block) = &self.block else { return };
-        encoder.enter(self.document.input.scope);
-        // A statement of BSBM has some 85 bytes for each of its quads.
-        let mut quads = Vec::with_capacity(block.text_bytes() / 64);
-        let verdict = block.parse(&mut |quad: QuadView<'_>| -> Result<(), LoadError> {
-            quads.push(encoder.encode(quad)?);
-            Ok(())
+        encoder.begin(self.document.input.scope);
+        let verdict = block.parse(&mut |quad: QuadView<'_>| encoder.encode(quad));
+        let quads = verdict.and_then(|verdict| match verdict {
+            BlockVerdict::Good(_) => Ok(Some(encoder.finish()?.to_vec())),
+            BlockVerdict::Doubtful => Ok(None),
         });
-        quads.shrink_to_fit();
         let Some(block) = self.block.take() else {
             return;
         };
-        let slot = match verdict {
-            Ok(BlockVerdict::Good(_)) => Slot::Parsed(block, quads),
-            Ok(BlockVerdict::Doubtful) => Slot::Bad(block),
+        let slot = match quads {
+            Ok(Some(quads)) => Slot::Parsed(block, quads),
+            Ok(None) => Slot::Bad(block),
             Err(error) => Slot::Failed(block, error),
         };
         let scope = self.document.input.scope;
         for (number, block, quads) in self.document.finish(self.number, slot) {
             let (count, bytes) = (quads.len() as u64, block.text_bytes() as u64);
             pool.context.progress.advance(count, bytes);
-            if let Err(error) = pool.context.quads.put(scope, number, quads) {
+            if let Err(error) = pool.context.quads.put(scope, number, &quads) {
                 pool.failure.report((scope, number), error);
             }
             pool.recycle(block.into_memory());

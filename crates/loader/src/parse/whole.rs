@@ -8,7 +8,7 @@ use basalt_rdf::reader::input::Input as OpenInput;
 use basalt_rdf::{GraphFormat, QuadSink, QuadView, ReadError};
 
 use super::{CountedReader, InputName, Pool};
-use crate::encoder::{Encoder, RawQuad};
+use crate::encoder::Encoder;
 use crate::error::LoadError;
 
 /// Quads of a block.
@@ -29,7 +29,6 @@ pub(super) struct QuadPutter<'p> {
     scope: u32,
     /// The number of the next block.
     number: usize,
-    block: Vec<RawQuad>,
     /// Bytes of text read so far.
     bytes: &'p AtomicU64,
     /// How many of them were reported.
@@ -50,7 +49,6 @@ impl<'p> QuadPutter<'p> {
             encoder: Encoder::new(pool.context.terms, scope, pool.context.graph)?,
             scope,
             number,
-            block: Vec::new(),
             bytes,
             reported,
         })
@@ -58,11 +56,12 @@ impl<'p> QuadPutter<'p> {
 
     fn put(&mut self) -> Result<(), LoadError> {
         let bytes = self.bytes.load(Ordering::Relaxed);
-        let quads = std::mem::take(&mut self.block);
         let context = self.pool.context;
+        let quads = self.encoder.finish()?;
         (context.progress).advance(quads.len() as u64, bytes - self.reported);
         self.reported = bytes;
         context.quads.put(self.scope, self.number, quads)?;
+        self.encoder.begin(self.scope);
         self.number += 1;
         Ok(())
     }
@@ -92,9 +91,8 @@ impl QuadSink for QuadPutter<'_> {
     type Error = Stop;
 
     fn quad(&mut self, quad: QuadView<'_>) -> Result<(), Stop> {
-        let quad = self.encoder.encode(quad).map_err(Stop::Failed)?;
-        self.block.push(quad);
-        if self.block.len() == BLOCK_QUADS {
+        self.encoder.encode(quad).map_err(Stop::Failed)?;
+        if self.encoder.quad_count() == BLOCK_QUADS {
             self.put().map_err(Stop::Failed)?;
             if self.pool.failure.precedes((self.scope, self.number)) {
                 return Err(Stop::Overtaken);

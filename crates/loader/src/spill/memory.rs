@@ -132,8 +132,7 @@ impl LoadMemory {
         self.spilling.load(Ordering::Relaxed)
     }
 
-    /// Whether text, quads and index take nearly all that they may: the tables of the index grow at about the same
-    /// time, each by as much as it has.
+    /// Whether text, quads and index take nearly all that they may, the index growing on.
     pub(crate) fn is_nearly_full(&self) -> bool {
         let limit = self.settings.parse_bytes.unwrap_or(self.data_limit);
         self.held.load(Ordering::Relaxed) + self.index_bytes() > limit / 8 * 7
