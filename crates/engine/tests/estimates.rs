@@ -56,7 +56,10 @@ fn errors_are_summed_up_rightly() {
     assert_eq!(Summary::of(Vec::new()), None);
     let database = bsbm(5);
     let mut estimates = Estimates::default();
-    estimates.ask(&database, "SELECT * { ?s a ?t . ?s ?p ?o FILTER(?nothing) }");
+    estimates.ask(
+        &database,
+        "SELECT * { ?s a ?t . ?s ?p ?o FILTER(?nothing) }",
+    );
     estimates.ask(&database, "no query");
     assert_eq!((estimates.without_rows, estimates.left_out), (1, 1));
     assert!(!estimates.by_operator().is_empty());

@@ -136,7 +136,8 @@ fn rows_of_each_operator_are_those_of_its_part_of_the_query() {
     assert_eq!(all.iter().filter(|node| has_table(node)).count(), 2);
     let with_alternative = |node: &&Value| {
         let cost = &node["alternative"]["estimated_cost_ms"];
-        cost.as_f64().is_some_and(|cost| cost >= number(node, "estimated_cost_ms"))
+        cost.as_f64()
+            .is_some_and(|cost| cost >= number(node, "estimated_cost_ms"))
     };
     assert!(all.iter().any(with_alternative), "{json}");
 }

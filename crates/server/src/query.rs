@@ -145,11 +145,7 @@ fn write_answer(
     }
 }
 
-fn write_plan(
-    report: &PlanReport,
-    is_json: bool,
-    sink: &mut ChunkSink,
-) -> Result<u64, Problem> {
+fn write_plan(report: &PlanReport, is_json: bool, sink: &mut ChunkSink) -> Result<u64, Problem> {
     let text = if is_json {
         sink.set_media_type("application/json");
         format!("{:#}\n", report.to_json())

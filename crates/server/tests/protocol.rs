@@ -338,7 +338,11 @@ fn plans_are_shown() {
         ("/query?explain=json", "*/*", false),
         ("/query?explain=true", "application/json", false),
         ("/query?explain=true&format=json", "text/plain", false),
-        ("/query?explain=profile", "text/plain;q=0.5, application/json", true),
+        (
+            "/query?explain=profile",
+            "text/plain;q=0.5, application/json",
+            true,
+        ),
         ("/query?explain=profile-json", "text/plain", true),
     ] {
         let answer = post(&server, target, accept, SELECT);
@@ -352,7 +356,11 @@ fn plans_are_shown() {
     let page = "application/sparql-results+json, text/turtle;q=0.9, text/plain;q=0.8";
     let answer = post(&server, "/query?explain=true", page, SELECT);
     let kind = answer.header("content-type");
-    assert_eq!(kind, Some("text/plain; charset=utf-8"), "the web page's own request");
+    assert_eq!(
+        kind,
+        Some("text/plain; charset=utf-8"),
+        "the web page's own request"
+    );
 }
 
 #[test]

@@ -282,7 +282,10 @@ mod tests {
             filters += usize::from(text.contains("FILTER"));
             chains += usize::from(text.contains("vendor> ?") && text.contains("country>"));
         }
-        assert!(constants > 10 && filters > 20 && chains > 20, "{constants} {filters} {chains}");
+        assert!(
+            constants > 10 && filters > 20 && chains > 20,
+            "{constants} {filters} {chains}"
+        );
     }
 
     #[test]

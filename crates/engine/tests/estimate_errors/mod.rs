@@ -9,9 +9,7 @@
 // Each program uses a part of this.
 #![allow(dead_code)]
 
-use basalt_bsbm::{
-    Draw, GenerateOptions, ParameterPool, UseCase, generate_to, query_text,
-};
+use basalt_bsbm::{Draw, GenerateOptions, ParameterPool, UseCase, generate_to, query_text};
 use basalt_engine::dump::{DumpGraph, dump};
 use basalt_engine::{Database, ExplainedNode, GraphFormat, QueryOptions};
 use basalt_testkit::walked_query::{WalkedTriples, walked_query};

@@ -17,7 +17,11 @@ pub(super) fn render(root: &ExplainedNode) -> String {
 }
 
 fn node(shown: &ExplainedNode, depth: usize, out: &mut String) {
-    let columns: Vec<String> = shown.columns.iter().map(|name| format!("?{name}")).collect();
+    let columns: Vec<String> = shown
+        .columns
+        .iter()
+        .map(|name| format!("?{name}"))
+        .collect();
     let mut line = format!(
         "{}{}  [{}]  rows={} cost={}",
         "  ".repeat(depth),
@@ -131,7 +135,10 @@ mod tests {
     fn times_add_up_and_nothing_is_left_out() {
         let mut root = leaf(0, ran(5, 1_000_000));
         root.alternative = Some(("HashJoin".to_owned(), 3_000_000.0));
-        root.inputs = vec![leaf(1, ran(7, 500_000)), leaf(3, Some(NodeProfile::default()))];
+        root.inputs = vec![
+            leaf(1, ran(7, 500_000)),
+            leaf(3, Some(NodeProfile::default())),
+        ];
         root.exists = vec![leaf(2, ran(0, 250_000))];
         let actual = root.inputs[0].actual.as_mut().expect("it was run");
         (actual.memory_bytes, actual.spilled_bytes) = (1_023, 3 << 20);
