@@ -137,6 +137,18 @@ fn queries_come_from_everywhere_in_every_format() {
     );
     let profile = place.run("query --profile --location store --query-file q.rq");
     assert!(profile.err.starts_with("1 rows in "), "{profile:?}");
+    for (command, is_run) in [
+        ("explain --format json", false),
+        ("query --explain json", false),
+        ("query --profile json", true),
+    ] {
+        let text = place.ok(&format!("{command} --location store --query-file q.rq"));
+        let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert!(report["plan"]["operator"].is_string(), "{text}");
+        assert_eq!(report["run"]["rows"].is_u64(), is_run, "{text}");
+    }
+    let wrong = place.run("query --explain svg --location store --query-file q.rq");
+    assert!(wrong.err.contains("expected text or json"), "{wrong:?}");
 }
 
 #[test]

@@ -18,6 +18,7 @@ pub mod dump;
 pub mod error;
 pub mod federation;
 pub mod html;
+pub mod plan_report;
 pub mod query;
 mod query_text;
 pub mod results;
@@ -34,7 +35,7 @@ pub use basalt_loader::{
     Addition, Input, InputSource, Layout, LoadOptions, LoadReport, NoProgress, Phase, Progress,
     RewriteReason,
 };
-pub use basalt_plan::{ForceJoin, RULES};
+pub use basalt_plan::{ExplainedNode, ForceJoin, NodeProfile, RULES};
 pub use basalt_rdf::reader::input::{Compression, Input as TextInput};
 pub use basalt_rdf::writer::QuadWriter;
 pub use basalt_rdf::writer::compress::Compressor;
@@ -44,6 +45,7 @@ pub use basalt_store::{Abandoned, CheckDepth, CheckReport, Snapshot, StoreError}
 pub use database::Database;
 pub use error::Error;
 pub use federation::ServicePolicy;
+pub use plan_report::{PlanReport, RunReport};
 pub use query::{Prepared, QueryOptions};
 pub use results::ResultsFormat;
 pub use schema::SchemaReport;

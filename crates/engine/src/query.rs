@@ -3,12 +3,13 @@
 use crate::answer::{Answer, GraphAnswer, Solutions};
 use crate::error::Error;
 use crate::federation::{HttpServices, ServicePolicy};
+use crate::plan_report::{PlanReport, RunReport};
 use crate::query_text::{iri_taken_for_comparison, with_lower_case_booleans};
 use crate::statistics::SnapshotStatistics;
 use basalt_exec::results::{Construct, Describe};
 use basalt_exec::{ExecOptions, execute};
 use basalt_plan::physical::{Form, Plan};
-use basalt_plan::{ForceJoin, PlanOptions, explain, plan};
+use basalt_plan::{ForceJoin, NodeProfile, PlanOptions, explain, plan};
 use basalt_rdf::{TermBuf, TermId};
 use basalt_store::Snapshot;
 use oxrdf::NamedNode;
@@ -169,18 +170,14 @@ impl Prepared {
         }
     }
 
-    /// The plan as text, with estimates.
-    pub fn explain(&self) -> String {
-        explain(
-            &self.plan,
-            &SnapshotStatistics(&self.snapshot),
-            &|id| self.term_text(id),
-            None,
-        )
+    /// The plan with estimates.
+    pub fn explain(&self) -> PlanReport {
+        self.report(None, None)
     }
 
-    /// Runs the query to its end and gives the plan with actual rows and times, and the rows.
-    pub fn profile(&self, options: &QueryOptions) -> Result<(String, u64), Error> {
+    /// Runs the query to its end and gives the plan with what each operator took.
+    pub fn profile(&self, options: &QueryOptions) -> Result<PlanReport, Error> {
+        let start = Instant::now();
         let exec = ExecOptions {
             profile: true,
             ..self.exec_options(options)
@@ -190,17 +187,23 @@ impl Prepared {
         while let Some(batch) = execution.next_batch()? {
             rows += batch.rows() as u64;
         }
-        let statistics = SnapshotStatistics(&self.snapshot);
-        let profile = execution.profile();
-        Ok((
-            explain(
-                &self.plan,
-                &statistics,
-                &|id| self.term_text(id),
-                Some(&profile),
-            ),
+        let run = RunReport {
             rows,
-        ))
+            time: start.elapsed(),
+            memory_bytes: execution.memory_bytes_max(),
+            spilled_bytes: execution.spilled_bytes(),
+        };
+        Ok(self.report(Some(&execution.profile()), Some(run)))
+    }
+
+    fn report(&self, profile: Option<&[NodeProfile]>, run: Option<RunReport>) -> PlanReport {
+        let statistics = SnapshotStatistics(&self.snapshot);
+        PlanReport {
+            root: explain(&self.plan, &statistics, &|id| self.term_text(id), profile),
+            parse_time: self.parse_time,
+            plan_time: self.plan_time,
+            run,
+        }
     }
 
     fn term_text(&self, id: TermId) -> String {

@@ -350,7 +350,10 @@ fn failures(
         if let Err(what) = check(question, expected, &loaded.database, configuration) {
             let options = query_options(configuration);
             let plan = loaded.database.prepare(&question.text, &options);
-            let plan = plan.map_or_else(|error| error.to_string(), |prepared| prepared.explain());
+            let plan = plan.map_or_else(
+                |error| error.to_string(),
+                |prepared| prepared.explain().to_text(),
+            );
             failures.push(format!(
                 "{} {configuration:?}: {what}\n{}\n{plan}",
                 question.name, question.text

@@ -76,8 +76,11 @@ fn check(dataset: &Dataset, loaded: &Loaded, configuration: &Configuration) {
             let mut without = with.clone();
             without.disabled_rules.push("count_scan".to_owned());
             let plan = loaded.database.prepare(&text, &with).expect("it plans");
-            counted += u32::from(plan.explain().contains("CountScan"));
-            let how = format!("{configuration:?} union={union}\n{}", plan.explain());
+            counted += u32::from(plan.explain().to_text().contains("CountScan"));
+            let how = format!(
+                "{configuration:?} union={union}\n{}",
+                plan.explain().to_text()
+            );
             let general = ask(&loaded.database, &text, &without).expect("it runs");
             let answer = ask(&loaded.database, &text, &with).expect("it runs");
             same(&general, &answer, &text, &how);

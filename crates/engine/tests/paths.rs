@@ -121,7 +121,7 @@ fn random_paths_agree_with_the_oracle() {
                 });
                 if let Err(what) = same {
                     let plan = loaded.database.prepare(&text, &options);
-                    let plan = plan.map_or_else(|e| e.to_string(), |plan| plan.explain());
+                    let plan = plan.map_or_else(|e| e.to_string(), |plan| plan.explain().to_text());
                     let data = dataset.to_nquads();
                     unreachable!("{access:?} {configuration:?}\n{what}\n{text}\n{plan}\n{data}");
                 }

@@ -34,7 +34,7 @@ impl ScriptEngine for Engine {
     fn explain(&mut self, text: &str) -> Result<String, String> {
         let prepared = self.database().prepare(text, &QueryOptions::default());
         prepared
-            .map(|prepared| prepared.explain())
+            .map(|prepared| prepared.explain().to_text())
             .map_err(|error| error.to_string())
     }
 }

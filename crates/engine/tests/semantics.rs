@@ -45,7 +45,7 @@ fn differences(
         });
         if let Err(what) = result {
             let plan = loaded.database.prepare(&text(query), &options);
-            let plan = plan.map_or_else(|error| error.to_string(), |plan| plan.explain());
+            let plan = plan.map_or_else(|error| error.to_string(), |plan| plan.explain().to_text());
             found.push(format!("{query}\n{what}\n{configuration:?}\n{plan}"));
         }
     }

@@ -383,7 +383,7 @@ fn plans_say_what_is_sent() {
     let explain = |query: &str| {
         let text = format!("{PREFIX}{query}");
         let prepared = database.prepare(&text, &options).expect("it has a plan");
-        prepared.explain()
+        prepared.explain().to_text()
     };
     let bound = explain(&format!(
         "SELECT * {{ :s8 :p ?o SERVICE <{A}> {{ ?o :q ?v }} }}"

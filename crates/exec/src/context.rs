@@ -6,7 +6,7 @@
 use crate::error::ExecError;
 use crate::operators::dependent::Memo;
 use crate::path::{PathAccess, PathEvaluator};
-use crate::profile::Profile;
+use crate::profile::{self, Profile};
 use crate::service::ServiceClient;
 use crate::terms::TermSpace;
 use basalt_plan::physical::Slot;
@@ -33,7 +33,7 @@ pub struct ExecOptions {
     pub timeout: Option<Duration>,
     /// Set to true by whoever wants the query to stop.
     pub cancel: Arc<AtomicBool>,
-    /// Whether to count rows and time of each node.
+    /// Whether to measure rows, time and memory of each node.
     pub profile: bool,
     /// The base that `IRI()` resolves relative references against.
     pub base_iri: Option<Arc<str>>,
@@ -60,6 +60,22 @@ impl Default for ExecOptions {
     }
 }
 
+/// Counts bytes written to temporary files: those of the query, and of the operator if it is profiled.
+#[derive(Clone, Debug)]
+pub struct SpillCount {
+    all: Arc<AtomicU64>,
+    node: Option<Arc<AtomicU64>>,
+}
+
+impl SpillCount {
+    /// Counts some more.
+    pub fn add(&self, bytes: u64) {
+        for counter in std::iter::once(&self.all).chain(&self.node) {
+            counter.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+}
+
 /// The node id of a path, and the graphs that `GRAPH ?g` is narrowed to.
 type PathKey = (usize, Option<Vec<TermId>>);
 
@@ -82,7 +98,7 @@ pub struct Context {
     now: SystemTime,
     /// Solutions that have a number, see [`Batch::solutions`](crate::Batch::solutions).
     solutions: AtomicU64,
-    /// Rows and times by node.
+    /// What each node took.
     profile: Profile,
     /// The paths of the query by node and graphs, shared by threads and evaluations of an EXISTS.
     paths: Mutex<HashMap<PathKey, Arc<PathEvaluator>>>,
@@ -133,7 +149,7 @@ impl Context {
         Arc::clone(memos.entry((node_id, slots.to_vec())).or_default())
     }
 
-    /// Rows and times by node.
+    /// What each node took.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
@@ -205,16 +221,35 @@ impl Context {
                 operator,
             });
         }
+        if self.profile.is_on() {
+            self.profile.hold(bytes, held);
+        }
         Ok(())
     }
 
-    /// Bytes written to temporary files so far; whoever writes adds to it.
-    pub fn spilled_bytes(&self) -> &Arc<AtomicU64> {
-        &self.spilled_bytes
+    /// Bytes written to temporary files so far.
+    pub fn spilled_bytes(&self) -> u64 {
+        self.spilled_bytes.load(Ordering::Relaxed)
+    }
+
+    /// What bytes written to a temporary file are counted with.
+    pub fn spill_count(&self) -> SpillCount {
+        SpillCount {
+            all: Arc::clone(&self.spilled_bytes),
+            node: self.profile.spilled_bytes(),
+        }
     }
 
     /// Gives back what [`Context::reserve`] counted.
     pub fn release(&self, bytes: usize) {
+        self.release_of(profile::current_node(), bytes);
+    }
+
+    /// Gives back what [`Context::reserve`] counted while this thread or another worked for a node of the plan.
+    pub fn release_of(&self, node_id: Option<usize>, bytes: usize) {
         self.memory_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        if self.profile.is_on() {
+            self.profile.give_back(node_id, bytes);
+        }
     }
 }

@@ -10,7 +10,6 @@ use basalt_plan::NodeProfile;
 use basalt_plan::physical::{Plan, Slot};
 use basalt_store::Snapshot;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Starts a plan on a snapshot; nothing is read before the first batch is asked for, but for the
 /// inputs of MINUS and merge joins.
@@ -59,10 +58,15 @@ impl Execution {
 
     /// Bytes written to temporary files so far, because the query may not hold more.
     pub fn spilled_bytes(&self) -> u64 {
-        self.cx.spilled_bytes().load(Ordering::Relaxed)
+        self.cx.spilled_bytes()
     }
 
-    /// Rows and times by node id, if a profile was asked for; empty otherwise.
+    /// The most bytes that operators held together, if a profile was asked for; 0 otherwise.
+    pub fn memory_bytes_max(&self) -> u64 {
+        self.cx.profile().memory_bytes_max()
+    }
+
+    /// What each node took by its id, if a profile was asked for; empty otherwise.
     pub fn profile(&self) -> Vec<NodeProfile> {
         self.cx.profile().snapshot()
     }

@@ -5,12 +5,15 @@
 
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::profile;
 use std::sync::Weak;
 
 /// Bytes reserved; given back on drop.
 #[derive(Default)]
 pub struct HeldMemory {
     bytes: usize,
+    /// The node of the plan that holds them, where that is measured.
+    node_id: Option<usize>,
     /// Whose bytes they are. Weak, since the context itself may own what holds them.
     cx: Weak<Context>,
 }
@@ -27,6 +30,7 @@ impl HeldMemory {
             cx.reserve(bytes - self.bytes, operator)?;
             self.bytes = bytes;
             self.cx = cx.handle();
+            self.node_id = profile::current_node();
         }
         Ok(())
     }
@@ -48,13 +52,14 @@ impl HeldMemory {
         self.bytes += std::mem::take(&mut other.bytes);
         if self.cx.strong_count() == 0 {
             self.cx = std::mem::take(&mut other.cx);
+            self.node_id = other.node_id;
         }
     }
 
     /// Gives everything back.
     pub fn release(&mut self) {
         if let Some(cx) = self.cx.upgrade() {
-            cx.release(std::mem::take(&mut self.bytes));
+            cx.release_of(self.node_id, std::mem::take(&mut self.bytes));
         }
     }
 }

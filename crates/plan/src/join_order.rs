@@ -19,7 +19,7 @@ use crate::physical::{Expr, Node, Op};
 use crate::planner::{PlanError, Planner, node};
 use crate::slot_set::SlotSet;
 pub(crate) use build::{hash_join, joined, star_join, star_join_entry};
-pub(crate) use search::star_join_cost;
+pub(crate) use search::{entry_way, star_join_cost};
 pub(crate) use units::{Unit, UnitKind};
 
 /// Units up to which all orders are considered.

@@ -5,6 +5,7 @@
 //! ids, joins are flattened into groups, rules rewrite) → stars and other units, ordered by dynamic
 //! programming → [`physical::Plan`] (columns pruned, nodes numbered) → the executor or [`explain()`].
 
+mod alternative;
 mod cost_constants;
 mod estimate;
 mod explain;
@@ -28,7 +29,8 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use explain::{NodeProfile, explain};
+pub use alternative::{Alternative, Way};
+pub use explain::{ExplainedNode, NodeProfile, explain};
 pub use expression::{for_each_operand, is_volatile_plan, outer_slots};
 pub use planner::{ForceJoin, PlanError, PlanOptions, plan};
 pub use rules::RULES;

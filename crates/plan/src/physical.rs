@@ -8,6 +8,7 @@
 //! ids directly ([`Op::StarJoin`], [`Op::PatternJoin`], [`Op::HashJoin`] keys) may only use
 //! slots that are certain on both sides; other shared slots go through compatibility checks.
 
+use crate::alternative::Alternative;
 use basalt_rdf::TermId;
 use oxrdf::Term;
 use spargebra::algebra::{Function, GraphPattern, PropertyPathExpression};
@@ -533,6 +534,8 @@ pub struct Node {
     pub estimated_cost: f64,
     /// Slots by whose ids the rows are sorted, most significant first.
     pub sorted_by: Vec<Slot>,
+    /// The cheapest way that was not taken, where there was a choice.
+    pub alternative: Option<Alternative>,
 }
 
 /// What the query asks for.

@@ -231,5 +231,6 @@ pub(crate) fn node(op: Op, schema: Vec<Slot>, certain: SlotSet, rows: f64, cost:
         estimated_rows: rows.max(0.0),
         estimated_cost: cost,
         sorted_by: Vec::new(),
+        alternative: None,
     }
 }

@@ -31,7 +31,7 @@ fn explained(query: &str) -> String {
 
 fn explained_over(query: &str, statistics: &FakeStatistics) -> String {
     let plan = plan_with(query, statistics, &PlanOptions::default()).expect("the query plans");
-    let text = explain(&plan, statistics, &|id| statistics.name(id), None);
+    let text = explain(&plan, statistics, &|id| statistics.name(id), None).to_text();
     let lines = text
         .lines()
         .map(|line| line.split("  rows=").next().unwrap_or(line));
@@ -74,7 +74,8 @@ fn check_everywhere(query: &str) {
     for options in matrix {
         let planned = plan_with(query, &statistics, &options);
         let checked = planned.map(|plan| {
-            let text = explain(&plan, &statistics, &|id| statistics.name(id), None);
+            let tree = explain(&plan, &statistics, &|id| statistics.name(id), None);
+            let text = tree.to_text();
             (validate(&plan), text)
         });
         match checked {
@@ -331,15 +332,56 @@ fn profiles_are_shown() {
     let profile = vec![
         crate::NodeProfile {
             rows: 7,
-            nanos: 2_500_000
+            own_nanos: 2_500_000,
+            is_started: true,
+            is_complete: true,
+            ..crate::NodeProfile::default()
         };
         plan.node_count
     ];
-    let text = explain(
+    let tree = explain(
         &plan,
         &statistics,
         &|id| statistics.name(id),
         Some(&profile),
     );
-    has(&text, "actual=7 time=2.500ms");
+    has(&tree.to_text(), "actual=7 time=2.500ms own=2.500ms");
+}
+
+/// The alternatives of a plan by operator, from the root.
+fn alternatives(query: &str) -> Vec<(String, String)> {
+    fn collect(node: &crate::ExplainedNode, out: &mut Vec<(String, String)>) {
+        if let Some((way, cost)) = &node.alternative {
+            assert!(*cost >= node.estimated_cost, "{} beside {way}", node.text);
+            let access = node.access.clone().unwrap_or_default();
+            out.push((format!("{} {access}", node.operator()), way.clone()));
+        }
+        node.below().for_each(|below| collect(below, out));
+    }
+    let statistics = FakeStatistics::shop();
+    let plan = plan_with(query, &statistics, &PlanOptions::default()).expect("the query plans");
+    let tree = explain(&plan, &statistics, &|id| statistics.name(id), None);
+    let mut out = Vec::new();
+    collect(&tree, &mut out);
+    out
+}
+
+#[test]
+fn what_came_second_is_said() {
+    let joins = alternatives("SELECT * { ?o :vendor ?v ; :price ?c . ?v :country :US }");
+    let hashed = |(chosen, other): &(String, String)| {
+        chosen.starts_with("StarJoin") && other == "HashJoin"
+            || chosen.starts_with("HashJoin") && other.starts_with("StarJoin")
+    };
+    assert!(joins.iter().any(hashed), "{joins:?}");
+    let scans = alternatives("SELECT * { ?v :country :US ; :label ?l }");
+    let other_access = |(chosen, other): &(String, String)| {
+        chosen.starts_with("StarScan object") && other == "StarScan by rows"
+            || chosen == "StarScan rows" && other.starts_with("StarScan by object")
+    };
+    assert!(scans.iter().any(other_access), "{scans:?}");
+    let exists = "SELECT ?p { ?p :num1 1 FILTER EXISTS { ?o :product ?p } }";
+    let exists = alternatives(exists);
+    assert!(!exists.is_empty(), "an EXISTS can always run for each row");
+    assert_eq!(alternatives("SELECT * { ?s :label ?l }"), []);
 }

@@ -31,9 +31,18 @@ pub enum Wanted {
     /// The answer.
     Answer,
     /// The plan with estimates.
-    Explain,
-    /// The plan with actual rows and times; the query is run to its end.
-    Profile,
+    Explain(PlanFormat),
+    /// The plan with actual rows, times and memory; the query is run to its end.
+    Profile(PlanFormat),
+}
+
+/// The form of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanFormat {
+    /// Text or JSON, by `format` and `Accept`.
+    Negotiated,
+    /// JSON, since the request says so.
+    Json,
 }
 
 /// A query as requested.
@@ -265,11 +274,13 @@ fn timeout(value: &str) -> Result<Duration, Problem> {
 
 fn wanted(value: &str) -> Result<Wanted, Problem> {
     match value.to_ascii_lowercase().as_str() {
-        "" | "1" | "true" | "plan" => Ok(Wanted::Explain),
-        "profile" => Ok(Wanted::Profile),
+        "" | "1" | "true" | "plan" => Ok(Wanted::Explain(PlanFormat::Negotiated)),
+        "json" => Ok(Wanted::Explain(PlanFormat::Json)),
+        "profile" => Ok(Wanted::Profile(PlanFormat::Negotiated)),
+        "profile-json" => Ok(Wanted::Profile(PlanFormat::Json)),
         "0" | "false" => Ok(Wanted::Answer),
         _ => Err(Problem::bad_request(format!(
-            "explain '{value}' is none of true, false, profile"
+            "explain '{value}' is none of true, json, profile, profile-json, false"
         ))),
     }
 }

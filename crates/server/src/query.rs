@@ -7,14 +7,14 @@
 use crate::metrics::Outcome;
 use crate::negotiate::{GRAPH_OFFERS, SOLUTION_OFFERS};
 use crate::problem::Problem;
-use crate::protocol::{QueryRequest, Wanted};
+use crate::protocol::{PlanFormat, QueryRequest, Wanted};
 use crate::sink::{CancelOnDrop, ChunkSink, Head};
 use crate::state::AppState;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use basalt_engine::results::{write_boolean, write_graph, write_solutions};
-use basalt_engine::{Answer, GraphFormat, Prepared, QueryOptions, ResultsFormat};
+use basalt_engine::{Answer, GraphFormat, PlanReport, QueryOptions, ResultsFormat};
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -112,8 +112,13 @@ fn write_answer(
 ) -> Result<u64, Problem> {
     let options = query_options(state, request, cancel);
     let prepared = state.database.prepare(&request.text, &options)?;
-    if request.wanted != Wanted::Answer {
-        return write_plan(&prepared, request.wanted, &options, sink);
+    let report = match request.wanted {
+        Wanted::Answer => None,
+        Wanted::Explain(format) => Some((prepared.explain(), format)),
+        Wanted::Profile(format) => Some((prepared.profile(&options)?, format)),
+    };
+    if let Some((report, format)) = report {
+        return write_plan(&report, is_json_plan(request, format), sink);
     }
     let solutions = solution_format(request);
     let graphs = graph_format(request);
@@ -140,19 +145,29 @@ fn write_answer(
     }
 }
 
-fn write_plan(
-    prepared: &Prepared,
-    wanted: Wanted,
-    options: &QueryOptions,
-    sink: &mut ChunkSink,
-) -> Result<u64, Problem> {
-    let (text, rows) = match wanted {
-        Wanted::Profile => prepared.profile(options)?,
-        Wanted::Explain | Wanted::Answer => (prepared.explain(), 0),
+fn write_plan(report: &PlanReport, is_json: bool, sink: &mut ChunkSink) -> Result<u64, Problem> {
+    let text = if is_json {
+        sink.set_media_type("application/json");
+        format!("{:#}\n", report.to_json())
+    } else {
+        report.to_text()
     };
     sink.write_all(text.as_bytes())
         .map_err(basalt_engine::Error::from)?;
-    Ok(rows)
+    Ok(report.run.map_or(0, |run| run.rows))
+}
+
+/// Whether a plan goes out as JSON: it is asked for by `explain` or `format`, or is more welcome than text.
+fn is_json_plan(request: &QueryRequest, format: PlanFormat) -> bool {
+    let named = request.format.as_deref().map(str::to_ascii_lowercase);
+    match (format, named.as_deref()) {
+        (PlanFormat::Json, _) | (_, Some("json" | "application/json")) => true,
+        (_, Some("text" | "text/plain")) => false,
+        (PlanFormat::Negotiated, _) => {
+            let offers = [("text/plain", false), ("application/json", true)];
+            request.accept.best(&offers).is_some_and(|(_, json)| json)
+        }
+    }
 }
 
 fn query_options(

@@ -321,7 +321,7 @@ fn head_describes_and_an_empty_get_describes_the_service() {
 #[test]
 fn plans_are_shown() {
     let server = small();
-    let answer = post(&server, "/query?explain=true", "application/json", SELECT);
+    let answer = post(&server, "/query?explain=true", "*/*", SELECT);
     assert_eq!(
         (answer.status, answer.header("content-type")),
         (200, Some("text/plain; charset=utf-8"))
@@ -333,6 +333,33 @@ fn plans_are_shown() {
     assert_eq!(
         post(&server, "/query?explain=profile", "*/*", SELECT).status,
         200
+    );
+    for (target, accept, has_run) in [
+        ("/query?explain=json", "*/*", false),
+        ("/query?explain=true", "application/json", false),
+        ("/query?explain=true&format=json", "text/plain", false),
+        (
+            "/query?explain=profile",
+            "text/plain;q=0.5, application/json",
+            true,
+        ),
+        ("/query?explain=profile-json", "text/plain", true),
+    ] {
+        let answer = post(&server, target, accept, SELECT);
+        let kind = answer.header("content-type");
+        assert_eq!(kind, Some("application/json"), "{target} {answer:?}");
+        let report: serde_json::Value =
+            serde_json::from_str(&answer.body).expect("the plan is JSON");
+        assert!(report["plan"]["operator"].is_string(), "{answer:?}");
+        assert_eq!(report["run"].is_object(), has_run, "{answer:?}");
+    }
+    let page = "application/sparql-results+json, text/turtle;q=0.9, text/plain;q=0.8";
+    let answer = post(&server, "/query?explain=true", page, SELECT);
+    let kind = answer.header("content-type");
+    assert_eq!(
+        kind,
+        Some("text/plain; charset=utf-8"),
+        "the web page's own request"
     );
 }
 

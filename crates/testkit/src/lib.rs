@@ -28,6 +28,7 @@ pub mod random_data;
 pub mod random_query;
 pub mod shrink;
 pub mod split_mix;
+pub mod walked_query;
 
 pub mod golden;
 pub mod w3c_sparql;

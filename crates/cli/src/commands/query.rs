@@ -4,13 +4,14 @@ use crate::commands::limits::Limits;
 use crate::commands::load::load_in_memory;
 use crate::error::CliError;
 use crate::output::{Output, message, write_stdout};
-use crate::values::{AnswerFormat, answer_format, show_count};
+use crate::values::{AnswerFormat, answer_format, show_bytes, show_count};
 use basalt_engine::results::{write_boolean, write_graph, write_solutions};
-use basalt_engine::{Answer, Database, GraphFormat, QueryOptions, ResultsFormat};
-use clap::Args;
+use basalt_engine::{
+    Answer, Database, GraphFormat, PlanReport, QueryOptions, ResultsFormat, RunReport,
+};
+use clap::{Args, ValueEnum};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 /// Run one query on a store, or on files in memory
 #[derive(Debug, Args)]
@@ -26,17 +27,60 @@ pub struct QueryCommand {
     #[arg(long, env = "BASALT_RESULTS_FORMAT", value_name = "FORMAT", value_parser = answer_format,
         hide_env_values = true)]
     results_format: Option<AnswerFormat>,
-    /// Print the plan with estimates instead of running the query
-    #[arg(
-        long,
-        env = "BASALT_EXPLAIN",
-        conflicts_with = "profile",
-        hide_env_values = true
-    )]
-    explain: bool,
-    /// Run the query and print the plan with actual rows and times instead of the answer
-    #[arg(long, env = "BASALT_PROFILE", hide_env_values = true)]
-    profile: bool,
+    /// Print the plan with estimates instead of running the query, as text or json [default: text]
+    #[arg(long, env = "BASALT_EXPLAIN", value_name = "FORMAT", num_args = 0..=1,
+        default_missing_value = "text", value_parser = plan_option, conflicts_with = "profile",
+        hide_env_values = true)]
+    explain: Option<PlanOption>,
+    /// Run the query and print the plan with actual rows, times and memory instead of the answer, as text or
+    /// json [default: text]
+    #[arg(long, env = "BASALT_PROFILE", value_name = "FORMAT", num_args = 0..=1,
+        default_missing_value = "text", value_parser = plan_option, hide_env_values = true)]
+    profile: Option<PlanOption>,
+}
+
+/// Whether a plan is printed, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PlanOption {
+    /// It is not: what an environment variable can say.
+    Off,
+    /// As this.
+    Print(PlanFormat),
+}
+
+/// How a plan is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum PlanFormat {
+    Text,
+    Json,
+}
+
+impl PlanFormat {
+    fn render(self, report: &PlanReport) -> String {
+        match self {
+            Self::Text => report.to_text(),
+            Self::Json => format!("{:#}\n", report.to_json()),
+        }
+    }
+}
+
+impl PlanOption {
+    fn format(chosen: Option<Self>) -> Option<PlanFormat> {
+        match chosen {
+            Some(Self::Print(format)) => Some(format),
+            Some(Self::Off) | None => None,
+        }
+    }
+}
+
+/// A format of plans by name; yes and no as other flags take them from the environment.
+fn plan_option(text: &str) -> Result<PlanOption, String> {
+    Ok(match text.to_ascii_lowercase().as_str() {
+        "text" | "true" | "1" | "yes" | "on" => PlanOption::Print(PlanFormat::Text),
+        "json" => PlanOption::Print(PlanFormat::Json),
+        "" | "false" | "0" | "no" | "off" => PlanOption::Off,
+        _ => return Err("expected text or json".to_owned()),
+    })
 }
 
 /// Print the plan of a query with estimates
@@ -45,6 +89,9 @@ pub struct QueryCommand {
 pub struct Explain {
     #[command(flatten)]
     source: Source,
+    /// How to print
+    #[arg(long, env = "BASALT_FORMAT", value_enum, default_value_t = PlanFormat::Text, hide_env_values = true)]
+    format: PlanFormat,
 }
 
 /// Which query on which data, within which limits.
@@ -104,8 +151,10 @@ struct Source {
 impl Explain {
     /// Runs it.
     pub fn run(self) -> Result<(), CliError> {
+        let format = self.format;
         let (database, text, options) = self.source.open()?;
-        write_stdout(&with_line_end(database.prepare(&text, &options)?.explain()))
+        let prepared = database.prepare(&text, &options)?;
+        write_stdout(&format.render(&prepared.explain()))
     }
 }
 
@@ -114,15 +163,13 @@ impl QueryCommand {
     pub fn run(self) -> Result<(), CliError> {
         let (database, text, options) = self.source.open()?;
         let prepared = database.prepare(&text, &options)?;
-        if self.explain {
-            return write_stdout(&with_line_end(prepared.explain()));
+        if let Some(format) = PlanOption::format(self.explain) {
+            return write_stdout(&format.render(&prepared.explain()));
         }
-        if self.profile {
-            let start = Instant::now();
-            let (plan, rows) = prepared.profile(&options)?;
-            write_stdout(&with_line_end(plan))?;
-            let ms = start.elapsed().as_secs_f64() * 1e3;
-            message(&format!("{} rows in {ms:.1} ms", show_count(rows)));
+        if let Some(format) = PlanOption::format(self.profile) {
+            let report = prepared.profile(&options)?;
+            write_stdout(&format.render(&report))?;
+            report.run.iter().for_each(say_run);
             return Ok(());
         }
         let mut output = Output::open(None)?;
@@ -174,11 +221,19 @@ pub fn request_text(
     }
 }
 
-fn with_line_end(mut text: String) -> String {
-    if !text.ends_with('\n') {
-        text.push('\n');
+/// Says beside the plan how many rows there were, how soon, and what they took.
+fn say_run(run: &RunReport) {
+    let ms = run.time.as_secs_f64() * 1e3;
+    let mut text = format!("{} rows in {ms:.1} ms", show_count(run.rows));
+    for (what, bytes) in [
+        ("of memory", run.memory_bytes),
+        ("written to temporary files", run.spilled_bytes),
+    ] {
+        if bytes > 0 {
+            text.push_str(&format!(", {} {what}", show_bytes(bytes)));
+        }
     }
-    text
+    message(&text);
 }
 
 /// Writes an answer in a format, or in the usual one of its kind, and returns the rows or triples.

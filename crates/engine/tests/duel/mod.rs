@@ -172,7 +172,7 @@ pub fn report(seed: u64, case: Case, configuration: &Configuration, fault: &Faul
         loaded
             .database
             .prepare(&text, &query_options(&simplest))
-            .map(|prepared| prepared.explain())
+            .map(|prepared| prepared.explain().to_text())
             .unwrap_or_else(|error| error.to_string())
     }));
     format!(

@@ -123,11 +123,13 @@ impl Build {
 
     /// Makes the operator of a node and all below it.
     pub fn operator(&self, node: &Node) -> Result<BoxOperator, ExecError> {
-        let operator = self.plain(node)?;
-        if self.cx.profile().is_on() {
-            return Ok(Box::new(Profiled::new(operator, node.id)));
+        let profile = self.cx.profile();
+        if !profile.is_on() {
+            return self.plain(node);
         }
-        Ok(operator)
+        // Some inputs are read while the operator is made.
+        let operator = profile.within(node.id, || self.plain(node))?;
+        Ok(Box::new(Profiled::new(operator, node.id)))
     }
 
     fn plain(&self, node: &Node) -> Result<BoxOperator, ExecError> {
@@ -345,6 +347,11 @@ impl Build {
 
     /// The star and morsels of a `StarScan` node, the same for every thread.
     pub fn shared_scan(&self, node: &Node) -> Result<Arc<SharedScan>, ExecError> {
+        let profile = self.cx.profile();
+        profile.within(node.id, || self.make_scan(node))
+    }
+
+    fn make_scan(&self, node: &Node) -> Result<Arc<SharedScan>, ExecError> {
         let Op::StarScan { star, access } = &node.op else {
             return Err(ExecError::Internal("only a star scan has morsels".into()));
         };
@@ -388,6 +395,11 @@ impl Build {
 
     /// The build side of a hash join node, made by whoever asks first.
     pub fn build_side(&self, node: &Node) -> Result<BuildSide, ExecError> {
+        let profile = self.cx.profile();
+        profile.within(node.id, || self.make_build_side(node))
+    }
+
+    fn make_build_side(&self, node: &Node) -> Result<BuildSide, ExecError> {
         let kept = probe_and_build(node).and_then(|(_, side)| self.for_kept(side));
         let build = kept.as_ref().unwrap_or(self);
         let finished = if kept.is_some() {

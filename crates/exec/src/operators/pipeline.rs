@@ -10,6 +10,7 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::pool;
+use crate::profile;
 use basalt_plan::physical::Node;
 use std::sync::Arc;
 
@@ -117,12 +118,15 @@ fn drain_parallel<S: Sink>(
     make_sink: impl Fn() -> Result<S, ExecError>,
 ) -> Result<Vec<S>, ExecError> {
     let shared_node = Arc::new(node.clone());
+    let reader = profile::current_node();
     let jobs = (1..threads)
         .map(|_| {
             let mut sink = make_sink()?;
             let (node, build) = (Arc::clone(&shared_node), build.clone());
             Ok(pool::spawn(move || {
-                fill(&node, &build, &mut sink).map(|()| sink)
+                let profile = build.context().profile();
+                profile.resume(reader, || fill(&node, &build, &mut sink))?;
+                Ok(sink)
             }))
         })
         .collect::<Result<Vec<_>, ExecError>>()?;
@@ -131,7 +135,7 @@ fn drain_parallel<S: Sink>(
     let mut sinks = vec![sink];
     let mut failed = own.err();
     for job in jobs {
-        match job.finish() {
+        match profile::waiting(|| job.finish()) {
             None => {}
             Some(Ok(sink)) => sinks.push(sink),
             Some(Err(error)) => failed = failed.or(Some(error)),

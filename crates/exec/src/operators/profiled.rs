@@ -1,12 +1,11 @@
-//! `Profiled`: counts an operator's rows and time.
+//! `Profiled`: counts an operator's rows, time and memory.
 //!
-//! Only wrapped around operators when a profile was asked for. Times include the operators below.
+//! Only wrapped around operators when a profile was asked for; see [`Profile`](crate::profile::Profile).
 
 use super::{BoxOperator, Operator};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
-use std::time::Instant;
 
 /// The operator; see the [module documentation](self).
 pub struct Profiled {
@@ -23,15 +22,11 @@ impl Profiled {
 
 impl Operator for Profiled {
     fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
-        let start = Instant::now();
-        let result = self.inner.next(cx);
-        let rows = result
-            .as_ref()
-            .ok()
-            .and_then(Option::as_ref)
-            .map_or(0, Batch::rows);
-        cx.profile()
-            .add(self.node_id, rows as u64, start.elapsed().as_nanos() as u64);
+        let profile = cx.profile();
+        let result = profile.within(self.node_id, || self.inner.next(cx));
+        if let Ok(batch) = &result {
+            profile.gave(self.node_id, batch.as_ref().map(Batch::rows));
+        }
         result
     }
 }

@@ -30,6 +30,7 @@ fn node(op: Op, schema: &[u16]) -> Node {
         estimated_rows: 1.0,
         estimated_cost: 1.0,
         sorted_by: Vec::new(),
+        alternative: None,
     }
 }
 

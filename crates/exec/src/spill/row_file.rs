@@ -4,7 +4,7 @@
 //! once it is open, so its space is given back when it is dropped, even by a kill.
 
 use super::buffer_bytes;
-use crate::context::Context;
+use crate::context::{Context, SpillCount};
 use crate::error::ExecError;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -55,8 +55,8 @@ pub struct RowWriter {
     buffer: Vec<u8>,
     /// Length of the buffer at which it is written.
     full: usize,
-    /// The query's count of bytes written.
-    spilled: Arc<AtomicU64>,
+    /// Who wants to know of bytes written.
+    spilled: SpillCount,
 }
 
 impl RowWriter {
@@ -68,7 +68,7 @@ impl RowWriter {
             rows: 0,
             buffer: Vec::new(),
             full: buffer_bytes(files, cx),
-            spilled: Arc::clone(cx.spilled_bytes()),
+            spilled: cx.spill_count(),
         })
     }
 
@@ -90,8 +90,7 @@ impl RowWriter {
     fn flush(&mut self) -> Result<(), ExecError> {
         let written = self.to.file.write_all(&self.buffer);
         written.map_err(|source| ExecError::temporary("write", &self.to.path, source))?;
-        let bytes = self.buffer.len() as u64;
-        self.spilled.fetch_add(bytes, Ordering::Relaxed);
+        self.spilled.add(self.buffer.len() as u64);
         self.buffer.clear();
         Ok(())
     }

@@ -4,6 +4,7 @@
 //! minimum, because constants of one star are usually correlated), scaled by the characteristic-set
 //! estimate where there is one; then the irregular part. Conditions multiply.
 
+use crate::alternative::{Alternative, Way, keep_cheaper};
 use crate::cost_constants::{
     EMIT_ROW, GATHER_CELL, INVERSE_BUILD, INVERSE_PROBE, QUAD_PROBE, QUAD_SCAN, SCAN_CELL, START,
 };
@@ -39,6 +40,8 @@ pub(crate) struct StarProfile {
     /// Cheapest way to read it alone, and its cost.
     pub(crate) access: StarAccess,
     pub(crate) cost: f64,
+    /// The cheapest other way.
+    pub(crate) alternative: Option<Alternative>,
 }
 
 /// Sets the star's tables: those that can hold clean rows for it.
@@ -128,6 +131,7 @@ pub(crate) fn profile(planner: &Planner<'_>, star: &Star) -> StarProfile {
         patterns,
         access: StarAccess::Rows,
         cost: 0.0,
+        alternative: None,
     };
     choose_access(star, &mut profile, unfiltered, table_rows);
     profile
@@ -338,8 +342,26 @@ fn choose_access(star: &Star, profile: &mut StarProfile, rows: f64, table_rows: 
             _ => cost < profile.cost,
         };
         if better {
+            // What was the cheapest is cheaper than its own alternative.
+            profile.alternative = Some(Alternative {
+                way: access_way(star, &profile.access),
+                cost: profile.cost,
+            });
             profile.access = StarAccess::Object { pattern_idx };
             profile.cost = cost;
+        } else {
+            let way = Way::ScanObject(pattern.predicate);
+            keep_cheaper(&mut profile.alternative, way, cost);
         }
+    }
+}
+
+/// The way of an access to a star whose subject is not known.
+fn access_way(star: &Star, access: &StarAccess) -> Way {
+    match access {
+        StarAccess::Object { pattern_idx } => {
+            Way::ScanObject(star.patterns[*pattern_idx].predicate)
+        }
+        StarAccess::Rows | StarAccess::Subject => Way::ScanRows,
     }
 }

@@ -30,7 +30,7 @@ fn build_set(
     let candidate = found.best[&mask];
     let (mut plain, exists) = fresh_conditions(problem, candidate.step, mask);
     let (rows, cost) = (candidate.rows, candidate.cost);
-    let built = match candidate.step {
+    let mut built = match candidate.step {
         Step::Leaf { unit_idx } => leaf(&problem.units[unit_idx], rows, cost),
         Step::Star { rest, unit_idx, .. }
         | Step::Pattern { rest, unit_idx }
@@ -59,6 +59,9 @@ fn build_set(
             join
         }
     };
+    if candidate.alternative.is_some() {
+        built.alternative = candidate.alternative;
+    }
     plain.extend(exists);
     planner.apply_conditions_at(built, plain, rows)
 }
@@ -172,6 +175,7 @@ fn leaf(unit: &Unit, rows: f64, cost: f64) -> Node {
             };
             let mut scan = node(op, star.slots(), unit.certain, rows, cost);
             scan.sorted_by = sorted_by.into_iter().collect();
+            scan.alternative = unit.profile.as_ref().and_then(|p| p.alternative);
             scan
         }
         UnitKind::Pattern(pattern) => {

@@ -5,6 +5,7 @@
 //! products are tried only for few units or where nothing connects.
 
 use super::{EXACT_UNITS_MAX, Problem, Unit, UnitKind};
+use crate::alternative::{Alternative, Way, keep_cheaper};
 use crate::cost_constants::{
     EMIT_ROW, GATHER_CELL, HASH_BUILD, HASH_PROBE, INVERSE_BUILD, INVERSE_PROBE, MERGE_ROW, PAIR,
     PATTERN_PROBE, PATTERN_PROBE_SUBJECT, PATTERN_PROBE_TABLE, POSITION, QUAD_PROBE, START,
@@ -68,6 +69,35 @@ pub(crate) struct Candidate {
     pub(crate) rows: f64,
     pub(crate) cost: f64,
     sorted_by: Option<Slot>,
+    /// The cheapest other way to the set.
+    pub(crate) alternative: Option<Alternative>,
+}
+
+impl Step {
+    /// The way that the step goes; reading a unit alone is none.
+    fn way(self, units: &[Unit]) -> Option<Way> {
+        Some(match self {
+            Self::Leaf { .. } => return None,
+            Self::Star {
+                unit_idx, entry, ..
+            } => match &units[unit_idx].kind {
+                UnitKind::Star(star) => entry_way(star, entry),
+                _ => Way::StarSubject,
+            },
+            Self::Pattern { .. } => Way::Pattern,
+            Self::Path { .. } => Way::Path,
+            Self::Hash { .. } => Way::Hash,
+            Self::Merge { .. } => Way::Merge,
+        })
+    }
+}
+
+/// The way into a star by an entry.
+pub(crate) fn entry_way(star: &Star, entry: StarEntry) -> Way {
+    match entry {
+        StarEntry::Subject => Way::StarSubject,
+        StarEntry::Object { pattern_idx } => Way::StarObject(star.patterns[pattern_idx].predicate),
+    }
 }
 
 /// What the search found.
@@ -156,6 +186,7 @@ impl<'s> Search<'s> {
                 rows,
                 cost: unit.cost,
                 sorted_by,
+                alternative: None,
             },
         );
     }
@@ -273,12 +304,29 @@ impl<'s> Search<'s> {
             candidate.cost += candidate.rows * each;
         }
         candidate.cost += candidate.rows * EMIT_ROW;
-        match self.best.get(&mask) {
-            Some(best) if best.cost <= candidate.cost => {}
-            _ => {
-                self.best.insert(mask, candidate);
+        let Some(best) = self.best.get_mut(&mask) else {
+            self.best.insert(mask, candidate);
+            return;
+        };
+        let units = self.problem.units;
+        let (known, way) = (best.step.way(units), candidate.step.way(units));
+        if best.cost <= candidate.cost {
+            if let Some(way) = way
+                && known != Some(way)
+            {
+                keep_cheaper(&mut best.alternative, way, candidate.cost);
             }
+            return;
         }
+        // The best one is never dearer than its alternative, so it takes that place unless it goes the same way.
+        candidate.alternative = match known {
+            Some(known) if Some(known) != way => Some(Alternative {
+                way: known,
+                cost: best.cost,
+            }),
+            _ => best.alternative,
+        };
+        *best = candidate;
     }
 
     /// Looks up one unit for each row of the rest.
@@ -342,6 +390,7 @@ impl<'s> Search<'s> {
                 rows,
                 cost,
                 sorted_by: None,
+                alternative: None,
             };
             self.offer(mask, [rest, 1 << unit_idx], candidate);
         }
@@ -381,6 +430,7 @@ impl<'s> Search<'s> {
                     rows,
                     cost,
                     sorted_by: None,
+                    alternative: None,
                 },
             );
         }
@@ -404,6 +454,7 @@ impl<'s> Search<'s> {
                     rows,
                     cost,
                     sorted_by: Some(key),
+                    alternative: None,
                 },
             );
         }

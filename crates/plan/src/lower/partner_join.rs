@@ -10,12 +10,13 @@
 //! and joining are the same.
 
 use super::Outer;
+use crate::alternative::{Alternative, Way, keep_cheaper};
 use crate::cost_constants::{EXISTS_START, GROUP_ROW, PATTERN_PROBE, SELECTIVITY_EXISTS, START};
 use crate::expression::{
     any, conjunction, for_each_operand_mut, has_exists, is_volatile, resolve_missing, slots_of,
     slots_of_all,
 };
-use crate::join_order::{Unit, UnitKind, hash_join, star_join, star_join_entry};
+use crate::join_order::{Unit, UnitKind, entry_way, hash_join, star_join, star_join_entry};
 use crate::logical::{JoinGroup, Logical};
 use crate::physical::{Expr, JoinKind, Node, Op, Pattern, Star, StarEntry};
 use crate::planner::{ForceJoin, PlanError, Planner};
@@ -100,11 +101,13 @@ impl Planner<'_> {
         let forced = self.options.force_join;
         let mut options = Vec::new();
         if forced.is_none_or(|forced| forced == ForceJoin::Index) {
-            options.extend(self.join_direct(left, group, conditions, kind, &shared)?);
+            let direct = self.join_direct(left, group, conditions, kind, &shared)?;
+            options.extend(direct.map(|join| (way_of(&join), join)));
         }
         if forced != Some(ForceJoin::Index) || options.is_empty() {
             let right = self.join_group(group, &Outer::default(), None)?;
-            options.push(self.hash_partner(left.clone(), right, conditions, kind)?);
+            let join = self.hash_partner(left.clone(), right, conditions, kind)?;
+            options.push((way_of(&join), join));
         }
         let seeds = !shared.is_empty() && self.rule("seed_join") && forced.is_none();
         if seeds && is_repeatable(left) {
@@ -113,11 +116,10 @@ impl Planner<'_> {
             let cost = keys.estimated_cost + rows * GROUP_ROW;
             let seed = self.pass(keys, rows, cost, |input| Op::Distinct { input });
             let right = self.join_group(group, &Outer::default(), Some(seed))?;
-            options.push(self.hash_partner(left.clone(), right, conditions, kind)?);
+            let join = self.hash_partner(left.clone(), right, conditions, kind)?;
+            options.push((Way::SeededHash, join));
         }
-        Ok(options
-            .into_iter()
-            .min_by(|a, b| a.estimated_cost.total_cmp(&b.estimated_cost)))
+        Ok(cheapest(options))
     }
 
     /// One star or one pattern joined to the left rows without a hash table.
@@ -210,11 +212,19 @@ impl Planner<'_> {
             Some(joined) => Some(joined),
             None => self.join_plain(&input, &group, &across, kind)?,
         };
+        let Some(mut joined) = joined else {
+            return Ok(correlated);
+        };
         let forced = self.options.force_join.is_some();
-        Ok(match joined {
-            Some(joined) if forced || joined.estimated_cost <= correlated.estimated_cost => joined,
-            _ => correlated,
-        })
+        let (cost, per_row_cost) = (joined.estimated_cost, correlated.estimated_cost);
+        if forced || cost <= per_row_cost {
+            keep_cheaper(&mut joined.alternative, Way::PerRow, per_row_cost);
+            return Ok(joined);
+        }
+        let mut correlated = correlated;
+        let way = way_of(&joined);
+        correlated.alternative = Some(Alternative { way, cost });
+        Ok(correlated)
     }
 
     /// A filter that runs the inner plan for each row.
@@ -253,6 +263,27 @@ impl Planner<'_> {
         **inside = plan;
         Ok(cost)
     }
+}
+
+/// The way of a join that was planned.
+fn way_of(join: &Node) -> Way {
+    match &join.op {
+        Op::StarJoin { star, entry, .. } => entry_way(star, *entry),
+        Op::PatternJoin { .. } => Way::Pattern,
+        _ => Way::Hash,
+    }
+}
+
+/// The cheapest of some joins, with the next one as its alternative.
+fn cheapest(mut joins: Vec<(Way, Node)>) -> Option<Node> {
+    joins.sort_by(|(_, a), (_, b)| a.estimated_cost.total_cmp(&b.estimated_cost));
+    let mut joins = joins.into_iter();
+    let (_, mut best) = joins.next()?;
+    if let Some((way, other)) = joins.next() {
+        let cost = other.estimated_cost;
+        best.alternative = Some(Alternative { way, cost });
+    }
+    Some(best)
 }
 
 fn pattern_join(left: Node, pattern: Pattern, kind: JoinKind, filter: Option<Expr>) -> Node {

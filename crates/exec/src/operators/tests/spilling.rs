@@ -74,10 +74,7 @@ fn run(
             rows.push(ids.iter().map(text).collect());
         }
     }
-    let spilled = cx
-        .spilled_bytes()
-        .load(std::sync::atomic::Ordering::Relaxed);
-    Ok((rows, spilled))
+    Ok((rows, cx.spilled_bytes()))
 }
 
 /// Runs with plenty of memory and with little; the first rows are right by other tests.

@@ -1,117 +1,40 @@
-//! EXPLAIN: the plan as an indented text tree.
+//! The line of an operator: what it does, to what, in the words of the query.
 //!
 //! Operator names are those of [`Op`]; tables and terms come from the caller's closures, variables
-//! are `?name`. With a profile each line has the actual rows and milliseconds too.
+//! are `?name`.
 
+use crate::alternative::Way;
 use crate::physical::{
-    Aggregate, Constant, Endpoint, Expr, Graphs, GroupThrough, JoinKind, Node, Op, PathPattern,
-    Pattern, Plan, Position, QuadCount, ServicePattern, Slot, Star, StarAccess, StarEntry,
+    Aggregate, Constant, Endpoint, Expr, Graphs, GroupThrough, JoinKind, Op, PathPattern, Pattern,
+    Plan, Position, QuadCount, ServicePattern, Slot, Star, StarAccess, StarEntry, TableIdx,
 };
 use crate::statistics::Statistics;
 use basalt_rdf::TermId;
 
-/// What running a node took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NodeProfile {
-    /// Rows it produced.
-    pub rows: u64,
-    /// Time in it and everything below.
-    pub nanos: u64,
+/// What names of slots, tables and terms are looked up in.
+pub(super) struct Names<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) statistics: &'a dyn Statistics,
+    pub(super) term: &'a dyn Fn(TermId) -> String,
 }
 
-struct Printer<'a> {
-    plan: &'a Plan,
-    statistics: &'a dyn Statistics,
-    term: &'a dyn Fn(TermId) -> String,
-    profile: Option<&'a [NodeProfile]>,
-    out: String,
-}
-
-/// The plan as text; `term` gives the text of an id, `profile` is indexed by [`Node::id`].
-pub fn explain(
-    plan: &Plan,
-    statistics: &dyn Statistics,
-    term: &dyn Fn(TermId) -> String,
-    profile: Option<&[NodeProfile]>,
-) -> String {
-    let mut printer = Printer {
-        plan,
-        statistics,
-        term,
-        profile,
-        out: String::new(),
-    };
-    printer.node(&plan.root, 0);
-    printer.out
-}
-
-impl Printer<'_> {
-    fn node(&mut self, node: &Node, depth: usize) {
-        let mut line = format!("{}{}", "  ".repeat(depth), self.operator(&node.op));
-        line.push_str(&format!("  [{}]", self.slots(&node.schema)));
-        line.push_str(&format!(
-            "  rows={} cost={}",
-            number(node.estimated_rows),
-            milliseconds(node.estimated_cost)
-        ));
-        if let Some(actual) = self.profile.and_then(|profile| profile.get(node.id)) {
-            let time = milliseconds(actual.nanos as f64);
-            line.push_str(&format!(" actual={} time={time}", actual.rows));
-        }
-        self.out.push_str(&line);
-        self.out.push('\n');
-        for expr in node.op.expressions() {
-            self.inner_plans(expr, depth + 1);
-        }
-        for child in node.op.children() {
-            self.node(child, depth + 1);
-        }
-    }
-
-    fn inner_plans(&mut self, expr: &Expr, depth: usize) {
-        if let Expr::Exists(inside) = expr {
-            self.out
-                .push_str(&format!("{}exists:\n", "  ".repeat(depth)));
-            self.node(inside, depth + 1);
-            return;
-        }
-        let mut operands = Vec::new();
-        crate::expression::for_each_operand(expr, &mut |operand| operands.push(operand));
-        for operand in operands {
-            self.inner_plans(operand, depth);
-        }
-    }
-
-    fn operator(&self, op: &Op) -> String {
+impl Names<'_> {
+    /// The operator with all that it was given.
+    pub(super) fn operator(&self, op: &Op) -> String {
         match op {
             Op::Unit => "Unit".to_owned(),
             Op::Empty => "Empty".to_owned(),
             Op::Outer => "Outer".to_owned(),
             Op::Values { rows } => format!("Values {} rows", rows.len()),
             Op::StarScan { star, access } => {
-                let access = match access {
-                    StarAccess::Rows => "rows".to_owned(),
-                    StarAccess::Subject => "subject".to_owned(),
-                    StarAccess::Object { pattern_idx } => {
-                        format!("object {}", self.predicate_of(star, *pattern_idx))
-                    }
-                };
+                let access = self.scan_access(star, access);
                 format!("StarScan by {access} {}", self.star(star))
             }
             Op::StarJoin {
                 star, entry, kind, ..
             } => {
-                let entry = match entry {
-                    StarEntry::Subject => "subject".to_owned(),
-                    StarEntry::Object { pattern_idx } => {
-                        format!("object {}", self.predicate_of(star, *pattern_idx))
-                    }
-                };
-                format!(
-                    "StarJoin{} by {entry} {}",
-                    kind_name(*kind),
-                    self.star(star)
-                )
+                let (kind, entry) = (kind_name(*kind), self.join_entry(star, *entry));
+                format!("StarJoin{kind} by {entry} {}", self.star(star))
             }
             Op::PatternScan { pattern } => format!("PatternScan {}", self.pattern(pattern)),
             Op::PatternJoin {
@@ -285,6 +208,59 @@ impl Printer<'_> {
         text
     }
 
+    /// By what the operator finds what it reads, where there is a choice.
+    pub(super) fn access(&self, op: &Op) -> Option<String> {
+        match op {
+            Op::StarScan { star, access } => Some(self.scan_access(star, access)),
+            Op::StarJoin { star, entry, .. } => Some(self.join_entry(star, *entry)),
+            _ => None,
+        }
+    }
+
+    /// The tables that can have clean rows for the operator's star; `None` if it reads no star.
+    pub(super) fn tables(&self, op: &Op) -> Option<Vec<String>> {
+        let (Op::StarScan { star, .. } | Op::StarJoin { star, .. }) = op else {
+            return None;
+        };
+        let name = |table: &TableIdx| self.statistics.table_name(*table);
+        Some(star.tables.iter().map(name).collect())
+    }
+
+    /// A way that was not taken.
+    pub(super) fn way(&self, way: Way) -> String {
+        match way {
+            Way::ScanRows => "StarScan by rows".to_owned(),
+            Way::ScanObject(predicate) => format!("StarScan by object {}", (self.term)(predicate)),
+            Way::StarSubject => "StarJoin by subject".to_owned(),
+            Way::StarObject(predicate) => format!("StarJoin by object {}", (self.term)(predicate)),
+            Way::Pattern => "PatternJoin".to_owned(),
+            Way::Path => "PathJoin".to_owned(),
+            Way::Hash => "HashJoin".to_owned(),
+            Way::SeededHash => "HashJoin of what the left side needs".to_owned(),
+            Way::Merge => "MergeJoin".to_owned(),
+            Way::PerRow => "EXISTS for each row".to_owned(),
+        }
+    }
+
+    fn scan_access(&self, star: &Star, access: &StarAccess) -> String {
+        match access {
+            StarAccess::Rows => "rows".to_owned(),
+            StarAccess::Subject => "subject".to_owned(),
+            StarAccess::Object { pattern_idx } => {
+                format!("object {}", self.predicate_of(star, *pattern_idx))
+            }
+        }
+    }
+
+    fn join_entry(&self, star: &Star, entry: StarEntry) -> String {
+        match entry {
+            StarEntry::Subject => "subject".to_owned(),
+            StarEntry::Object { pattern_idx } => {
+                format!("object {}", self.predicate_of(star, pattern_idx))
+            }
+        }
+    }
+
     fn predicate_of(&self, star: &Star, pattern_idx: usize) -> String {
         star.patterns
             .get(pattern_idx)
@@ -352,13 +328,16 @@ impl Printer<'_> {
         }
     }
 
-    fn slot(&self, slot: Slot) -> String {
-        let name = self
-            .plan
+    /// The name of a slot, without a question mark.
+    pub(super) fn variable(&self, slot: Slot) -> &str {
+        self.plan
             .variables
             .get(slot.0 as usize)
-            .map_or("", |name| name.trim_start());
-        format!("?{name}")
+            .map_or("", |name| name.trim_start())
+    }
+
+    fn slot(&self, slot: Slot) -> String {
+        format!("?{}", self.variable(slot))
     }
 
     fn slots(&self, slots: &[Slot]) -> String {
@@ -417,16 +396,4 @@ fn kind_name(kind: JoinKind) -> &'static str {
         JoinKind::Semi => " semi",
         JoinKind::Anti => " anti",
     }
-}
-
-fn number(rows: f64) -> String {
-    if rows < 10.0 {
-        format!("{rows:.1}")
-    } else {
-        format!("{rows:.0}")
-    }
-}
-
-fn milliseconds(nanos: f64) -> String {
-    format!("{:.3}ms", nanos / 1e6)
 }
