@@ -11,7 +11,7 @@
 //!
 //! Memory: the quads of a block, a batch for each of the two tables.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use basalt_rdf::term_id::tag;
 use basalt_rdf::{
@@ -19,6 +19,7 @@ use basalt_rdf::{
 };
 
 use crate::error::LoadError;
+use crate::load::number_bytes;
 use crate::spill::LoadMemory;
 use crate::term_batch::TermBatch;
 use crate::term_table::{IRI, SharedTerms};
@@ -52,6 +53,8 @@ pub(crate) struct Terms {
     pub literals: SharedTerms,
     /// Datatypes and languages.
     pub qualifiers: Arc<Qualifiers>,
+    /// Held by the one thread that makes room.
+    making_room: Mutex<()>,
 }
 
 impl Terms {
@@ -62,7 +65,40 @@ impl Terms {
             resources: table("resources", RESOURCE_ORDINAL_MAX),
             literals: table("literals", LITERAL_ORDINAL_MAX),
             qualifiers,
+            making_room: Mutex::default(),
         }
+    }
+
+    /// Lets parts of the index leave memory until the others fit in its share; the largest first, so that
+    /// few runs are written, and long ones.
+    fn make_room(&self) -> Result<(), LoadError> {
+        let memory = self.resources.memory();
+        if !memory.is_index_over() {
+            return Ok(());
+        }
+        let only = self.making_room.lock();
+        let _only = only.unwrap_or_else(PoisonError::into_inner);
+        memory.begin_to_spill();
+        // Termination: an empty part is never the largest unless all are empty.
+        while memory.is_index_over() {
+            let (resources, of_resources) = self.resources.largest_shard();
+            let (literals, of_literals) = self.literals.largest_shard();
+            if of_resources.max(of_literals) == 0 {
+                break;
+            }
+            match of_resources < of_literals {
+                true => self.literals.write_out(literals)?,
+                false => self.resources.write_out(resources)?,
+            }
+        }
+        let least = (self.resources.len_min(), self.literals.len_min());
+        memory.check_numbers(number_bytes(self.bounds(), least))
+    }
+
+    /// Above the ordinals of resources and of literals.
+    pub(crate) fn bounds(&self) -> (usize, usize) {
+        let (resources, literals) = (&self.resources, &self.literals);
+        (resources.ordinal_bound(), literals.ordinal_bound())
     }
 }
 
@@ -259,7 +295,9 @@ impl<'a> Encoder<'a> {
     fn intern_resource(&mut self, kind: u32, text: &str) -> Result<u32, LoadError> {
         let resources = &self.terms.resources;
         let hash = resources.hash(kind, text);
-        resources.intern(hash, kind, text, &mut self.resource_slab)
+        let ordinal = resources.intern(hash, kind, text, &mut self.resource_slab)?;
+        self.terms.make_room()?;
+        Ok(ordinal)
     }
 
     /// Lets a resource be looked up with the others of the batch.
@@ -299,6 +337,7 @@ impl<'a> Encoder<'a> {
         }
         let ordinal = resources.intern(hash, kind, text, &mut self.resource_slab)?;
         slot.remember(hash, key, Number::Known(ordinal));
+        self.terms.make_room()?;
         Ok(ordinal)
     }
 
@@ -388,7 +427,7 @@ impl<'a> Encoder<'a> {
         self.last_subject.settle(&self.resources);
         self.last_graph.settle(&self.resources);
         self.forget_batches();
-        Ok(())
+        self.terms.make_room()
     }
 
     fn forget_batches(&mut self) {
@@ -414,6 +453,7 @@ impl<'a> Encoder<'a> {
         let (literals, text) = (&self.terms.literals, literal.lexical);
         let hash = literals.hash(kind, text);
         let ordinal = literals.intern(hash, kind, text, &mut self.literal_slab)?;
+        self.terms.make_room()?;
         Ok(literal_id(kind, u64::from(ordinal)))
     }
 }
@@ -433,7 +473,9 @@ impl Drop for Encoder<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use basalt_rdf::{QuadView, TermView};
+    use crate::options::SpillSettings;
+    use crate::quad_blocks::QuadBlocks;
+    use std::sync::atomic::Ordering;
 
     /// What a quad is made of: subject, predicate, graph, object.
     type Written = (String, String, Option<String>, String, bool);
@@ -533,5 +575,45 @@ mod tests {
         let expected = again.iter().map(|q| expected(&mut one_by_one, view(q)));
         assert_eq!(found, expected.collect::<Vec<_>>());
         assert_eq!(terms.resources.find(IRI, &written(0).0), None);
+    }
+
+    #[test]
+    fn what_is_counted_stays_within_the_budget() {
+        const MIB: u64 = 1 << 20;
+        let settings = SpillSettings {
+            parse_bytes: Some(12 * MIB),
+            index_bytes: Some(8 * MIB),
+            slab_bytes: Some(MIB as usize),
+            ..SpillSettings::default()
+        };
+        let memory = LoadMemory::new(None, 1, std::env::temp_dir(), settings);
+        let memory = Arc::new(memory.expect("the budget is large enough"));
+        let terms = Terms::new(Arc::new(Qualifiers::new()), &memory);
+        let quads = QuadBlocks::new(Arc::clone(&memory));
+        let mut encoder = Encoder::new(&terms, 1, None).expect("fits");
+        let (blocks, block_quads) = (50, 10_000);
+        let number_of_terms = blocks * block_quads;
+        for block in 0..blocks {
+            encoder.begin(1);
+            for i in block * block_quads..(block + 1) * block_quads {
+                let (subject, predicate) = (format!("http://d/{}", i / 9), "http://v/p");
+                let text = format!("text no. {}", i * 7 % number_of_terms);
+                let quad = (subject, predicate.to_owned(), None, text, true);
+                encoder.encode(view(&quad)).expect("written");
+            }
+            let found = encoder.finish().expect("written");
+            quads.put(1, block, found).expect("written");
+        }
+        drop(encoder);
+        let peak = memory.peak.load(Ordering::Relaxed);
+        assert!((10 * MIB..14 * MIB).contains(&peak), "{peak}");
+        let least = terms.literals.len_min();
+        assert!(
+            least < number_of_terms / 5 * 4,
+            "{least}: no shard was written"
+        );
+        let Terms { literals, .. } = terms;
+        let literals = literals.freeze(None).expect("read").terms;
+        assert_eq!(literals.len(), number_of_terms);
     }
 }

@@ -97,9 +97,9 @@ pub enum LoadError {
         /// The least that works, in MiB.
         minimum: u64,
     },
-    /// The index of terms, which must be in memory, has outgrown its share.
+    /// The numbers of terms, which must be in memory, do not fit.
     #[error(
-        "the distinct terms do not fit in a memory budget of {budget} MiB: give 100 bytes for each, or load the inputs one after the other"
+        "the numbers of the distinct terms do not fit in a memory budget of {budget} MiB: give 50 bytes for each, or load the inputs one after the other"
     )]
     MemoryForTerms {
         /// The budget in MiB.

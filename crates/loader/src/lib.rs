@@ -20,6 +20,7 @@ mod collect;
 mod encoder;
 mod errors_file;
 mod fill;
+mod first_ordinals;
 mod gather;
 mod grouped;
 mod irregular;

@@ -14,6 +14,7 @@ use crate::collect::{ProvisionalNames, RDF_TYPE, collect};
 use crate::encoder::Terms;
 use crate::error::LoadError;
 use crate::fill::Filling;
+use crate::first_ordinals::FirstTerms;
 use crate::gather::Grouping;
 use crate::grouped::Gathered;
 use crate::irregular::{sorter, write_irregular};
@@ -267,25 +268,34 @@ pub(crate) fn group(
     quads: QuadBlocks,
     plan: &WritePlan,
 ) -> Result<(Gathered, FrozenTerms, FrozenTerms, u64), LoadError> {
+    let bounds = terms.bounds();
+    let places = 8 * (bounds.0 + bounds.1) as u64;
+    // Where terms have several ordinals everything is in files already.
+    let most = number_bytes(bounds, bounds);
+    plan.memory.decide(quads.quad_count(), most + places);
     let Terms {
         resources,
         literals,
         ..
     } = terms;
-    let type_predicate = resources.find(IRI, RDF_TYPE);
-    let bounds = (resources.ordinal_bound(), literals.ordinal_bound());
-    let resident = resident_bytes(bounds);
-    let places = 8 * (bounds.0 + bounds.1) as u64;
-    plan.memory.decide(quads.quad_count(), resident + places);
     let (resources, literals) = std::thread::scope(|scope| {
-        let literals = scope.spawn(|| literals.freeze());
-        let resources = resources.freeze();
+        let literals = scope.spawn(|| literals.freeze(None));
+        let resources = resources.freeze(Some((IRI, RDF_TYPE)));
         match literals.join() {
             Ok(literals) => (resources, literals),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     });
     let (resources, literals) = (resources?, literals?);
+    let type_predicate = resources.sought;
+    let firsts = FirstTerms {
+        resources: resources.firsts,
+        literals: literals.firsts,
+    };
+    let (resources, literals) = (resources.terms, literals.terms);
+    let counts = (resources.len(), literals.len());
+    let resident = number_bytes(bounds, counts) + firsts.bytes();
+    plan.memory.check_numbers(resident)?;
     let grouping = Grouping {
         resource_bound: bounds.0,
         type_predicate,
@@ -293,14 +303,16 @@ pub(crate) fn group(
         memory: &plan.memory,
         resident,
     };
-    let gathered = grouping.gather(quads.into_ordered()?)?;
+    let gathered = grouping.gather(quads.into_ordered(firsts)?)?;
     Ok((gathered, resources, literals, resident))
 }
 
-/// Bytes of what stays in memory by the bounds of ordinals: ranks, counts, sets, graphs and rows of subjects; new
-/// numbers and their order; at last the index that finds a term by its text.
-pub(crate) fn resident_bytes((resources, literals): (usize, usize)) -> u64 {
-    40 * resources as u64 + 20 * literals as u64
+/// Bytes of what stays in memory for resources and literals, by the bounds of ordinals and by how many distinct ones there
+/// are. By ordinals: ranks of subjects and new numbers. By terms: counts, sets, graphs and rows of subjects, the order of the new
+/// numbers, at last the index that finds a term by its text.
+pub(crate) fn number_bytes(bounds: (usize, usize), terms: (usize, usize)) -> u64 {
+    let by_ordinal = 8 * bounds.0 as u64 + 4 * bounds.1 as u64;
+    by_ordinal + 32 * terms.0 as u64 + 16 * terms.1 as u64
 }
 
 fn describe_tables(placement: &Placement, report: &mut LoadReport) {

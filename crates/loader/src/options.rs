@@ -119,8 +119,10 @@ pub struct SpillSettings {
     pub parse_bytes: Option<u64>,
     /// Bytes that grouping may take before everything is spilled.
     pub group_bytes: Option<u64>,
-    /// Bytes of the index of terms.
+    /// Bytes of the index of terms with which parts of it are spilled.
     pub index_bytes: Option<u64>,
+    /// Bytes that numbers of terms and subjects may take.
+    pub number_bytes: Option<u64>,
     /// Bytes of a slab of text.
     pub slab_bytes: Option<usize>,
     /// Quads of a window of subjects; with a value nothing is grouped in memory when parsing spilled.

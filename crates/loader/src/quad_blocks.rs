@@ -12,6 +12,7 @@ use crossbeam_channel::bounded;
 
 use crate::encoder::RawQuad;
 use crate::error::LoadError;
+use crate::first_ordinals::FirstTerms;
 use crate::packed_quads::{PackedQuads, pack, subjects, unpack};
 use crate::spill::{Extent, LoadMemory, SpillFile};
 
@@ -138,12 +139,15 @@ impl QuadBlocks {
         self.lock().quads
     }
 
-    /// The blocks in the order of the text.
-    pub(crate) fn into_ordered(self) -> Result<RawQuads, LoadError> {
+    /// The blocks in the order of the text, with the first ordinal of each term.
+    pub(crate) fn into_ordered(self, firsts: FirstTerms) -> Result<RawQuads, LoadError> {
         let mut state = std::mem::take(&mut *self.lock());
         if self.memory.is_spilling() {
             self.file(&mut state)?;
         }
+        // What is in a file is replaced when it is read.
+        let in_memory = state.slabs.iter_mut();
+        in_memory.for_each(|slab| firsts.replace_in(slab));
         state.blocks.sort_unstable_by_key(|b| (b.input, b.number));
         let mut left = vec![0; state.slabs.len()];
         for block in &state.blocks {
@@ -156,6 +160,7 @@ impl QuadBlocks {
             slabs: state.slabs,
             left,
             file: state.file,
+            firsts,
             memory: self.memory,
         })
     }
@@ -187,6 +192,8 @@ pub(crate) struct RawQuads {
     /// Blocks of each slab that are still wanted.
     left: Vec<usize>,
     file: Option<SpillFile>,
+    /// For what is read from the file.
+    firsts: FirstTerms,
     memory: Arc<LoadMemory>,
 }
 
@@ -205,7 +212,9 @@ impl RawQuads {
                     ..extent
                 };
                 file.read(extent, &mut bytes)?;
-                subjects(&bytes).try_for_each(|(subject, quads)| visit(subject, quads))?;
+                let resources = &self.firsts.resources;
+                subjects(&bytes)
+                    .try_for_each(|(subject, quads)| visit(resources.first(subject), quads))?;
                 continue;
             }
             let runs = self.held(place).chunk_by(|a, b| a.subject == b.subject);
@@ -262,6 +271,7 @@ impl RawQuads {
                     let read = file.read(extent, &mut bytes).map(|()| {
                         let mut quads = empty.try_recv().unwrap_or_default();
                         unpack(&bytes, &mut quads);
+                        self.firsts.replace_in(&mut quads);
                         quads
                     });
                     // Nobody listens after a failure.
@@ -311,7 +321,9 @@ mod tests {
                 blocks.put(place, i, part).expect("kept");
             }
             assert_eq!(blocks.quad_count(), 10_000);
-            let raw = blocks.into_ordered().expect("in order");
+            let raw = blocks
+                .into_ordered(FirstTerms::default())
+                .expect("in order");
             let mut found = Vec::new();
             let mut runs = Vec::new();
             let read = raw.for_each_subject(&mut |subject, quads| {

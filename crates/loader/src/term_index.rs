@@ -32,6 +32,8 @@ pub(crate) struct Slot {
 /// Bytes of a slot, in memory and in a file.
 pub(crate) const SLOT_BYTES: usize = size_of::<Slot>();
 const _: () = assert!(SLOT_BYTES == 20);
+/// Of these, bytes of the hash.
+const HASH_BYTES: usize = size_of::<u128>();
 
 impl Slot {
     const EMPTY: Self = Self {
@@ -52,9 +54,25 @@ impl Slot {
     }
 
     /// The number of the term.
-    #[cfg(test)]
+    #[inline]
     pub(crate) fn number(&self) -> u32 {
         self.number
+    }
+
+    /// The slot as it stands in files.
+    pub(crate) fn record(&self) -> [u8; SLOT_BYTES] {
+        let mut record = [0; SLOT_BYTES];
+        record[..HASH_BYTES].copy_from_slice(&self.hash().to_le_bytes());
+        record[HASH_BYTES..].copy_from_slice(&self.number().to_le_bytes());
+        record
+    }
+
+    /// The slot in a record of a file.
+    pub(crate) fn read(record: &[u8]) -> Self {
+        let (mut hash, mut number) = ([0; HASH_BYTES], [0; SLOT_BYTES - HASH_BYTES]);
+        hash.copy_from_slice(&record[..HASH_BYTES]);
+        number.copy_from_slice(&record[HASH_BYTES..]);
+        Self::new(u128::from_le_bytes(hash), u32::from_le_bytes(number))
     }
 
     #[inline]
@@ -128,7 +146,6 @@ impl TermIndex {
     }
 
     /// The entries, sorted by hash.
-    #[cfg(test)]
     pub(crate) fn iter(&self) -> impl Iterator<Item = Slot> + '_ {
         self.slots.iter().filter(|slot| !slot.is_empty()).copied()
     }
@@ -239,7 +256,8 @@ mod tests {
             let other = hash ^ 1;
             assert_eq!(index.find(other), expected.get(&other).copied());
         }
-        let sorted = index.iter().map(|slot| (slot.hash(), slot.number()));
+        let read = index.iter().map(|slot| Slot::read(&slot.record()));
+        let sorted = read.map(|slot| (slot.hash(), slot.number()));
         assert!(sorted.eq(expected));
     }
 

@@ -12,6 +12,11 @@
 //!
 //! Provisional ordinals depend on threads and on the seed; what is written does not.
 //!
+//! When the index outgrows its share of the budget, shards leave memory, the largest first, and begin empty again
+//! ([`SharedTerms::write_out`]): the next *generation*. A term that is met again then gets a second ordinal, and its text is kept
+//! a second time. When all terms are in, the generations of each shard are merged, and the first ordinal of a term stands for
+//! all ([`FirstOrdinals`]).
+//!
 //! Cost: one cache miss for each term; terms that come as a batch wait for it together, and take one lock for each shard. Locks
 //! are without contention: threads seldom meet in one of many shards.
 
@@ -23,7 +28,8 @@ use basalt_shapes::FastMap;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use crate::error::LoadError;
-use crate::spill::LoadMemory;
+use crate::first_ordinals::FirstOrdinals;
+use crate::spill::{IndexRun, LoadMemory, SpillFile, merge_runs};
 use crate::term_batch::{BatchTerm, FoundTerm, TermBatch};
 use crate::term_index::TermIndex;
 use crate::text_slabs::{Record, TextSlab, TextSlabs, Texts};
@@ -71,6 +77,10 @@ struct Shard {
     index: TermIndex,
     /// The number of the next new term.
     next: u32,
+    /// Earlier generations.
+    runs: Vec<IndexRun>,
+    /// Terms of the largest of them.
+    run_terms_max: usize,
 }
 
 impl Shard {
@@ -78,6 +88,8 @@ impl Shard {
         Self {
             index: TermIndex::new(shard, SHARDS),
             next: 0,
+            runs: Vec::new(),
+            run_terms_max: 0,
         }
     }
 
@@ -112,6 +124,8 @@ pub(crate) struct SharedTerms {
     number_max: u32,
     hasher: TermHasher,
     shards: Vec<Mutex<Shard>>,
+    /// Earlier generations of all shards; made with the first.
+    file: Mutex<Option<Arc<SpillFile>>>,
     texts: TextSlabs,
 }
 
@@ -124,8 +138,14 @@ impl SharedTerms {
             number_max: (ordinal_max >> SHARD_BITS) as u32,
             hasher: TermHasher::new(),
             shards: shards.collect(),
+            file: Mutex::default(),
             texts: TextSlabs::new(memory),
         }
+    }
+
+    /// The budget.
+    pub(crate) fn memory(&self) -> &LoadMemory {
+        self.texts.memory()
     }
 
     /// A slab for the texts of new terms; each thread has its own.
@@ -213,7 +233,7 @@ impl SharedTerms {
         let (after, next) = (shard.index.bytes(), shard.next);
         drop(shard);
         if before < after {
-            self.texts.memory().grow_index(before, after)?;
+            self.memory().grow_index(before, after);
         }
         if self.number_max < next {
             return Err(LoadError::Limit {
@@ -224,7 +244,8 @@ impl SharedTerms {
         Ok(found)
     }
 
-    /// The provisional ordinal of a term, if it has one.
+    /// The provisional ordinal of a term that is in memory.
+    #[cfg(test)]
     pub(crate) fn find(&self, kind: u32, text: &str) -> Option<u32> {
         let hash = self.hash(kind, text);
         let shard = shard_of(hash);
@@ -232,25 +253,122 @@ impl SharedTerms {
         Some(ordinal(number, shard))
     }
 
+    /// The shard whose index takes most memory, and its bytes.
+    pub(crate) fn largest_shard(&self) -> (usize, usize) {
+        let bytes = (0..SHARDS).map(|shard| (self.lock(shard).index.bytes(), shard));
+        let (bytes, shard) = bytes.max().unwrap_or_default();
+        (shard, bytes)
+    }
+
+    /// Lets the index of a shard leave memory: its next generation begins.
+    pub(crate) fn write_out(&self, shard: usize) -> Result<(), LoadError> {
+        let empty = TermIndex::new(shard, SHARDS);
+        let index = std::mem::replace(&mut self.lock(shard).index, empty);
+        // Others go on with the shard meanwhile.
+        let file = self.file()?;
+        let run = IndexRun::write(&file, &index)?;
+        let mut shard = self.lock(shard);
+        shard.runs.push(run);
+        shard.run_terms_max = shard.run_terms_max.max(index.len());
+        self.memory().shrink_index(index.bytes());
+        Ok(())
+    }
+
+    fn file(&self) -> Result<Arc<SpillFile>, LoadError> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if file.is_none() {
+            *file = Some(Arc::new(SpillFile::create(&self.memory().folder)?));
+        }
+        Ok(Arc::clone(file.as_ref().expect("it was made above")))
+    }
+
     /// One more than the largest provisional ordinal.
     pub(crate) fn ordinal_bound(&self) -> usize {
-        self.lens().max().unwrap_or(0) << SHARD_BITS
+        let next = (0..SHARDS).map(|shard| self.lock(shard).next);
+        (next.max().unwrap_or(0) as usize) << SHARD_BITS
     }
 
-    fn lens(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..SHARDS).map(|shard| self.lock(shard).index.len())
+    /// How many terms there are at least: no generation has one twice.
+    pub(crate) fn len_min(&self) -> usize {
+        let of_shard = |shard: usize| {
+            let shard = self.lock(shard);
+            shard.run_terms_max.max(shard.index.len())
+        };
+        (0..SHARDS).map(of_shard).sum()
     }
 
-    /// The table for reading: no index, all slabs given back.
-    pub(crate) fn freeze(self) -> Result<FrozenTerms, LoadError> {
-        let (bound, count) = (self.ordinal_bound(), self.lens().sum());
-        let Self { shards, texts, .. } = self;
-        drop(shards);
-        Ok(FrozenTerms {
-            bound,
-            count,
-            texts: texts.freeze(bound)?,
+    /// The table for reading: no index, all slabs given back. `sought` is the kind and text of a term whose ordinal is
+    /// wanted.
+    pub(crate) fn freeze(self, sought: Option<(u32, &str)>) -> Result<Frozen, LoadError> {
+        let bound = self.ordinal_bound();
+        let sought = sought.map(|(kind, text)| self.hash(kind, text));
+        let Self {
+            shards,
+            file,
+            texts,
+            ..
+        } = self;
+        let file = file.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut merged = Merged::default();
+        for (number, shard) in shards.into_iter().enumerate() {
+            let shard = shard.into_inner().unwrap_or_else(PoisonError::into_inner);
+            merged.add(number, &shard, file.as_deref(), sought)?;
+        }
+        Ok(Frozen {
+            terms: FrozenTerms {
+                bound,
+                count: merged.terms,
+                texts: texts.freeze(bound)?,
+            },
+            firsts: FirstOrdinals::new(merged.later, bound),
+            sought: merged.sought,
         })
+    }
+}
+
+/// What the generations of shards have told.
+#[derive(Default)]
+struct Merged {
+    /// Terms.
+    terms: usize,
+    /// Ordinals that are not the first of their term, with the one that is.
+    later: Vec<(u32, u32)>,
+    /// The first ordinal of the term that is sought.
+    sought: Option<u32>,
+}
+
+impl Merged {
+    /// Adds a shard.
+    fn add(
+        &mut self,
+        number: usize,
+        shard: &Shard,
+        file: Option<&SpillFile>,
+        sought: Option<u128>,
+    ) -> Result<(), LoadError> {
+        let Some(file) = file.filter(|_| !shard.runs.is_empty()) else {
+            self.terms += shard.index.len();
+            let sought = sought.filter(|hash| shard_of(*hash) == number);
+            let found = sought.and_then(|hash| shard.index.find(hash));
+            self.sought = self.sought.or(found.map(|found| ordinal(found, number)));
+            return Ok(());
+        };
+        merge_runs(
+            file,
+            &shard.runs,
+            &shard.index,
+            &mut |hash, later, first| {
+                if later != first {
+                    self.later
+                        .push((ordinal(later, number), ordinal(first, number)));
+                    return;
+                }
+                self.terms += 1;
+                if sought == Some(hash) {
+                    self.sought = Some(ordinal(first, number));
+                }
+            },
+        )
     }
 }
 
@@ -258,6 +376,16 @@ impl SharedTerms {
 #[inline]
 fn ordinal(number: u32, shard: usize) -> u32 {
     number << SHARD_BITS | shard as u32
+}
+
+/// What becomes of a table when all terms are in.
+pub(crate) struct Frozen {
+    /// The terms.
+    pub terms: FrozenTerms,
+    /// Which ordinals are of one term.
+    pub firsts: FirstOrdinals,
+    /// The first ordinal of the term that was sought, if there is such a term.
+    pub sought: Option<u32>,
 }
 
 /// A table when all terms are in.
@@ -279,7 +407,7 @@ impl FrozenTerms {
         self.count
     }
 
-    /// Visits every term: provisional ordinal, kind, text.
+    /// Visits every term: provisional ordinal, kind, text. A term with several ordinals is visited with each of them.
     pub(crate) fn for_each(
         &self,
         visit: &mut dyn FnMut(u64, u32, &str) -> Result<(), LoadError>,
@@ -292,7 +420,7 @@ impl FrozenTerms {
         }
     }
 
-    /// Kind and text of some terms.
+    /// Kind and text of the terms with some ordinals.
     pub(crate) fn names(
         &self,
         mut ordinals: Vec<u32>,
@@ -376,7 +504,14 @@ mod tests {
         }
         assert_eq!(table.find(3, "term 1"), None);
         table.give_back(slab);
-        let frozen = table.freeze().expect("texts can be kept");
+        let frozen = table.freeze(Some((7, "term 17")));
+        let Frozen {
+            terms: frozen,
+            firsts,
+            sought,
+        } = frozen.expect("texts can be kept");
+        assert!(firsts.is_empty());
+        assert_eq!(sought, Some(other[17]));
         assert_eq!(frozen.len(), 2 * texts.len());
         let all: Vec<u32> = first.iter().chain(&other).copied().collect();
         let names = frozen.names(all.clone()).expect("texts can be read");
@@ -418,6 +553,57 @@ mod tests {
             };
             let memory = LoadMemory::new(None, 1, std::env::temp_dir(), settings);
             texts_come_back(memory.expect("the budget is large enough"));
+        }
+    }
+
+    #[test]
+    fn a_term_of_several_generations_is_one() {
+        let settings = SpillSettings {
+            parse_bytes: Some(0),
+            slab_bytes: Some(2_000),
+            ..SpillSettings::default()
+        };
+        let memory = LoadMemory::new(None, 1, std::env::temp_dir(), settings);
+        let memory = Arc::new(memory.expect("the budget is large enough"));
+        let table = SharedTerms::new("terms", 1 << 30, Arc::clone(&memory));
+        let mut slab = table.take_slab();
+        let texts: Vec<String> = (0..6_000).map(|i| format!("term {i}")).collect();
+        let mut ordinals: Vec<Vec<u32>> = vec![Vec::new(); texts.len()];
+        for generation in 0..4 {
+            // Every term comes in one generation, every third in all.
+            let comes = |i: usize| i % 4 == generation || i.is_multiple_of(3);
+            let places: Vec<usize> = (0..texts.len()).filter(|i| comes(*i)).collect();
+            let terms: Vec<(u32, &str)> =
+                (places.iter().map(|i| (7, texts[*i].as_str()))).collect();
+            let found = intern(&table, &terms, &mut slab, generation % 2 == 0);
+            for (place, ordinal) in places.into_iter().zip(found) {
+                ordinals[place].push(ordinal);
+            }
+            // The last stays in part, one shard is never written.
+            let last = [SHARDS, SHARDS, SHARDS / 2, SHARDS / 3][generation];
+            for shard in (0..last).filter(|shard| *shard != 3) {
+                table
+                    .write_out(shard)
+                    .expect("the folder can be written to");
+            }
+        }
+        assert!((2_000..6_001).contains(&table.len_min()));
+        table.give_back(slab);
+        let frozen = table.freeze(Some((7, "term 51"))).expect("written");
+        assert_eq!(frozen.sought, Some(ordinals[51][0]));
+        assert_eq!(frozen.terms.len(), texts.len());
+        let firsts: Vec<u32> = ordinals.iter().map(|of_term| of_term[0]).collect();
+        let distinct: BTreeSet<u32> = ordinals.iter().flatten().copied().collect();
+        assert!(8_000 < distinct.len(), "most shards have forgotten terms");
+        for (of_term, first) in ordinals.iter().zip(&firsts) {
+            for ordinal in of_term {
+                assert_eq!(frozen.firsts.first(*ordinal), *first);
+                assert!((*ordinal as usize) < frozen.terms.ordinal_bound());
+            }
+        }
+        let names = frozen.terms.names(firsts.clone()).expect("read");
+        for (text, first) in texts.iter().zip(&firsts) {
+            assert_eq!(names[first], (7, text.clone()));
         }
     }
 

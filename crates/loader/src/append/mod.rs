@@ -37,7 +37,7 @@ use crate::encoder::Terms;
 use crate::error::LoadError;
 use crate::fill::Filling;
 use crate::irregular::sorter;
-use crate::load::{WritePlan, group, resident_bytes};
+use crate::load::{WritePlan, group, number_bytes};
 use crate::numbering::{LiteralNumbers, ResourceNumbers, TermNumbers};
 use crate::placement::Placement;
 use crate::progress::{Phase, WorkCounter};
@@ -236,12 +236,9 @@ impl Layer<'_> {
 
 /// Whether a load whose inputs were read can be added as a layer, which is made in memory.
 pub(crate) fn fits(terms: &Terms, quads: &QuadBlocks, memory: &LoadMemory) -> bool {
-    let bounds = (
-        terms.resources.ordinal_bound(),
-        terms.literals.ordinal_bound(),
-    );
+    let bounds = terms.bounds();
     // A quad may be a candidate and an irregular quad besides.
-    memory.fits(4 * quads.quad_count(), 2 * resident_bytes(bounds))
+    memory.fits(4 * quads.quad_count(), 2 * number_bytes(bounds, bounds))
 }
 
 impl KnownTerms {

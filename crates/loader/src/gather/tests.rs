@@ -1,6 +1,7 @@
 //! Grouping in memory against a set of quads, grouping through windows against grouping in memory.
 
 use super::*;
+use crate::first_ordinals::FirstTerms;
 use crate::options::SpillSettings;
 use crate::quad_blocks::QuadBlocks;
 use std::sync::Arc;
@@ -28,7 +29,9 @@ fn gather(text: &[RawQuad], threads: usize, settings: SpillSettings) -> (Gathere
         memory: &memory,
         resident: 0,
     };
-    let raw = blocks.into_ordered().expect("in order");
+    let raw = blocks
+        .into_ordered(FirstTerms::default())
+        .expect("in order");
     let gathered = grouping.gather(raw).expect("grouped");
     let memory = Arc::try_unwrap(memory).expect("nobody else has it");
     (gathered, memory)

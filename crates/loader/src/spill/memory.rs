@@ -8,7 +8,8 @@
 //!
 //! While the inputs are read, text and quads stay in memory until their sum with the index passes the budget; from
 //! then on all of them go to files, quads at once and text slab by slab. Afterwards the sizes of everything are known, and the stages
-//! ask what is left for them. The index cannot be spilled: outgrowing its share is an error.
+//! ask what is left for them. When the index outgrows its share, parts of it are spilled too. What cannot be are the numbers
+//! of terms that later stages keep: if those do not fit the load ends with an error, as soon as that is certain.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,6 +40,9 @@ pub(crate) struct LoadMemory {
     /// Bytes of the hash index.
     index: AtomicU64,
     spilling: AtomicBool,
+    /// The most that was counted.
+    #[cfg(test)]
+    pub peak: AtomicU64,
     /// Sizes that tests make small.
     pub settings: SpillSettings,
     /// Where temporary files go.
@@ -71,6 +75,8 @@ impl LoadMemory {
             held: AtomicU64::new(0),
             index: AtomicU64::new(0),
             spilling: AtomicBool::new(false),
+            #[cfg(test)]
+            peak: AtomicU64::new(0),
             settings,
             folder: Arc::new(SpillFolder::new(folder)),
         })
@@ -93,8 +99,9 @@ impl LoadMemory {
         let held = self.held.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
         let limit = self.settings.parse_bytes.unwrap_or(self.data_limit);
         if held + self.index_bytes() > limit {
-            self.spilling.store(true, Ordering::Relaxed);
+            self.begin_to_spill();
         }
+        self.note_peak();
     }
 
     /// Counts what was put in memory after the inputs were read.
@@ -107,18 +114,51 @@ impl LoadMemory {
         self.held.fetch_sub(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Counts the growth of a table of the index by its new size, the old one being freed.
-    pub(crate) fn grow_index(&self, old: usize, new: usize) -> Result<(), LoadError> {
-        let grown = (new - old) as u64;
-        self.index.fetch_add(grown, Ordering::Relaxed);
-        // A third remains for numbers of terms and subjects and for buffers.
-        let limit = self.settings.index_bytes.unwrap_or(self.data_limit / 3 * 2);
-        if self.index_bytes() > limit {
+    /// Counts the growth of a part of the index by its new size, the old one being freed.
+    pub(crate) fn grow_index(&self, old: usize, new: usize) {
+        self.index.fetch_add((new - old) as u64, Ordering::Relaxed);
+        self.note_peak();
+    }
+
+    /// Counts a part of the index that leaves memory.
+    pub(crate) fn shrink_index(&self, bytes: usize) {
+        self.index.fetch_sub(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Whether parts of the index are to leave memory.
+    #[inline]
+    pub(crate) fn is_index_over(&self) -> bool {
+        // A quarter remains for text on its way to files, and for merging.
+        let limit = self.settings.index_bytes.unwrap_or(self.data_limit / 4 * 3);
+        limit < self.index_bytes()
+    }
+
+    /// Notes that not everything fits: from now on text and quads go to files.
+    pub(crate) fn begin_to_spill(&self) {
+        self.spilling.store(true, Ordering::Relaxed);
+    }
+
+    /// Checks that numbers of terms and subjects, of so many bytes, fit.
+    pub(crate) fn check_numbers(&self, bytes: u64) -> Result<(), LoadError> {
+        // An eighth remains for buffers, beside what every load needs.
+        let limit = self
+            .settings
+            .number_bytes
+            .unwrap_or(self.data_limit / 8 * 7);
+        if limit < bytes {
             return Err(LoadError::MemoryForTerms {
                 budget: self.budget.div_ceil(MIB),
             });
         }
         Ok(())
+    }
+
+    fn note_peak(&self) {
+        #[cfg(test)]
+        {
+            let now = self.held.load(Ordering::Relaxed) + self.index_bytes();
+            self.peak.fetch_max(now, Ordering::Relaxed);
+        }
     }
 
     /// What the index takes: tables that were outgrown leave holes that are not used up at once.
@@ -142,7 +182,7 @@ impl LoadMemory {
     /// is to be spilled. `quads` were read, `extra` bytes are needed besides text and quads.
     pub(crate) fn decide(&self, quads: u64, extra: u64) {
         if !self.fits(quads, extra) {
-            self.spilling.store(true, Ordering::Relaxed);
+            self.begin_to_spill();
         }
     }
 
@@ -200,15 +240,18 @@ mod tests {
         let memory = LoadMemory::new(Some(268 * MIB), 2, PathBuf::new(), SpillSettings::default());
         let memory = memory.expect("large enough");
         memory.hold(100 << 20);
-        memory.grow_index(0, 40 << 20).expect("in its share");
-        assert!(!memory.is_spilling());
+        memory.grow_index(0, 40 << 20);
+        assert!(!memory.is_spilling() && !memory.is_index_over());
         memory.hold(20 << 20);
         assert!(memory.is_spilling() && memory.is_nearly_full());
         memory.release(60 << 20);
         assert!(memory.is_spilling() && !memory.is_nearly_full());
-        let error = memory
-            .grow_index(40 << 20, 120 << 20)
-            .expect_err("too much");
+        memory.grow_index(40 << 20, 120 << 20);
+        assert!(memory.is_index_over());
+        memory.shrink_index(60 << 20);
+        assert!(!memory.is_index_over());
+        assert!(memory.check_numbers(130 << 20).is_ok());
+        let error = memory.check_numbers(150 << 20).expect_err("too much");
         assert!(error.to_string().contains("268 MiB"), "{error}");
     }
 }

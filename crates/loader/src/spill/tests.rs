@@ -71,6 +71,7 @@ fn everything(reads: Option<u64>) -> SpillSettings {
         text_reads: reads,
         row_reads: reads,
         parse_bytes: Some(0),
+        index_bytes: Some(0),
         slab_bytes: Some(3_000),
         window_quads: Some(900),
         batch_quads: Some(200),
@@ -169,8 +170,8 @@ fn none() -> SpillSettings {
     SpillSettings::default()
 }
 
-/// Settings that spill in one way each, for a text of so many bytes.
-fn ways(text_bytes: u64) -> Vec<(&'static str, SpillSettings)> {
+/// Settings that spill in one way each while a text of so many bytes is parsed.
+fn ways_of_parsing(text_bytes: u64) -> Vec<(&'static str, SpillSettings)> {
     vec![
         (
             "text and quads",
@@ -195,6 +196,26 @@ fn ways(text_bytes: u64) -> Vec<(&'static str, SpillSettings)> {
                 ..none()
             },
         ),
+        (
+            "all of the index, with every batch",
+            SpillSettings {
+                index_bytes: Some(0),
+                ..none()
+            },
+        ),
+        (
+            "a part of the index",
+            SpillSettings {
+                index_bytes: Some(300_000),
+                ..none()
+            },
+        ),
+    ]
+}
+
+/// Settings that spill in one way each later.
+fn ways_of_later_stages() -> Vec<(&'static str, SpillSettings)> {
+    vec![
         (
             "windows",
             SpillSettings {
@@ -246,7 +267,8 @@ fn each_way_to_spill_works_by_itself() {
     let text = shuffled(&text(900));
     let load = |spill| store_of(vec![options(&[&text], Layout::HalfDirty, 2, spill)]);
     let in_memory = load(SpillSettings::default());
-    for (what, spill) in ways(text.len() as u64) {
+    let ways = ways_of_parsing(text.len() as u64).into_iter();
+    for (what, spill) in ways.chain(ways_of_later_stages()) {
         let spilled = load(spill);
         assert!(spilled.1.spilled_bytes > 0, "{what}");
         assert_same(&in_memory, &spilled, what);
@@ -362,18 +384,42 @@ fn a_folder_that_cannot_be_written_to_is_an_error_that_names_it() {
 }
 
 #[test]
-fn too_many_terms_for_the_budget_are_an_error_that_names_it() {
-    let spill = SpillSettings {
-        index_bytes: Some(20_000),
-        ..SpillSettings::default()
+fn generations_of_the_index_go_to_disk() {
+    let text = shuffled(&text(2_500));
+    let load = |index_bytes| {
+        let spill = SpillSettings {
+            parse_bytes: Some(0),
+            index_bytes,
+            ..none()
+        };
+        store_of(vec![options(&[&text], Layout::Discover, 2, spill)])
     };
-    let mut options = options(&[&text(3_000)], Layout::Discover, 2, spill);
-    options.memory = Some(1 << 30);
-    let error = load(options, Storage::Memory, &NoProgress).expect_err("too many terms");
-    assert!(
-        matches!(error, LoadError::MemoryForTerms { budget: 1024 }),
-        "{error}"
-    );
+    let in_memory = store_of(vec![options(&[&text], Layout::Discover, 2, none())]);
+    let (one, some, many) = (load(None), load(Some(400_000)), load(Some(0)));
+    for (what, spilled) in [("one", &one), ("some", &some), ("many", &many)] {
+        assert_same(&in_memory, spilled, what);
+    }
+    let bytes = |load: &(BTreeMap<String, Vec<u8>>, LoadReport)| load.1.spilled_bytes;
+    assert!(bytes(&one) < bytes(&some) && bytes(&some) < bytes(&many));
+}
+
+#[test]
+fn too_many_terms_for_the_budget_are_an_error_that_names_it() {
+    // It is found at the end of parsing, or when a part of the index leaves memory.
+    for index_bytes in [None, Some(100_000)] {
+        let spill = SpillSettings {
+            index_bytes,
+            number_bytes: Some(20_000),
+            ..SpillSettings::default()
+        };
+        let mut options = options(&[&text(3_000)], Layout::Discover, 2, spill);
+        options.memory = Some(1 << 30);
+        let error = load(options, Storage::Memory, &NoProgress).expect_err("too many terms");
+        assert!(
+            matches!(error, LoadError::MemoryForTerms { budget: 1024 }),
+            "{error}"
+        );
+    }
     let small = LoadOptions {
         memory: Some(10 << 20),
         ..LoadOptions::default()
