@@ -105,7 +105,19 @@ impl Report {
             add("an empty question", format!("{} ms", milliseconds(floor)));
         }
         add("time limit", format!("{} s", self.timeout_s));
-        let failed = format!("{} timeouts, {} errors", self.timeouts, self.errors);
+        if self.results_format != Default::default() {
+            add("format of rows", self.results_format.name().to_owned());
+        }
+        if self.wording != Default::default() {
+            add("wording", self.wording.name().to_owned());
+        }
+        let failed = match self.not_tried {
+            0 => format!("{} timeouts, {} errors", self.timeouts, self.errors),
+            not_tried => format!(
+                "{} timeouts, {not_tried} not tried, {} errors",
+                self.timeouts, self.errors
+            ),
+        };
         add("failed executions", failed);
         if let Some(updates) = &self.updates {
             let (blocks, triples) = (updates.inserted_blocks, updates.inserted_triples);
