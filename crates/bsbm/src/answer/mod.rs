@@ -62,11 +62,7 @@ pub(crate) fn digest(
 }
 
 /// Checks that an answer is a success of the type that was asked for.
-pub(crate) fn check(
-    form: QueryForm,
-    format: ResultsFormat,
-    answer: &Answer,
-) -> Result<(), String> {
+pub(crate) fn check(form: QueryForm, format: ResultsFormat, answer: &Answer) -> Result<(), String> {
     if !(200..300).contains(&answer.status) {
         let start = &answer.body[..answer.body.len().min(QUOTED_BYTES_MAX)];
         let text = String::from_utf8_lossy(start);

@@ -138,7 +138,11 @@ fn warnings(facts: &RunFacts<'_>, executions: &[Execution]) -> Vec<String> {
     }
     let not_tried = count(&|e| e.outcome == Outcome::NotTried);
     if not_tried > 0 {
-        let rate = if facts.clients == 1 { "" } else { ", and the rate of mixes is void" };
+        let rate = if facts.clients == 1 {
+            ""
+        } else {
+            ", and the rate of mixes is void"
+        };
         warnings.push(format!(
             "{not_tried} executions were not tried, since such queries had run out of time: they are timed with the limit{rate}"
         ));

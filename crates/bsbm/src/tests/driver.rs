@@ -181,7 +181,9 @@ fn the_portable_wording_changes_bi_5_alone() {
         let published: Vec<&str> = published.lines().filter(comment).collect();
         let portable: Vec<&str> = portable.lines().filter(comment).collect();
         let changed = published.iter().zip(&portable).filter(|(a, b)| a != b);
-        let changed: Vec<_> = changed.map(|(a, b)| (a.replace("?country ", ""), *b)).collect();
+        let changed: Vec<_> = changed
+            .map(|(a, b)| (a.replace("?country ", ""), *b))
+            .collect();
         assert_eq!(changed.len(), 2);
         assert!(changed.iter().all(|(a, b)| a == b), "{changed:?}");
         assert_eq!(published.len(), portable.len());

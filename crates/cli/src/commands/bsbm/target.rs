@@ -71,12 +71,7 @@ pub struct Target {
     #[arg(long, env = "BASALT_TIMEOUT", default_value = "60s", value_parser = duration, hide_env_values = true)]
     timeout: Duration,
     /// Timeouts of a query, at one level of its product type, after which it is not asked again
-    #[arg(
-        long,
-        env = "BASALT_GIVE_UP",
-        value_name = "N",
-        hide_env_values = true
-    )]
+    #[arg(long, env = "BASALT_GIVE_UP", value_name = "N", hide_env_values = true)]
     give_up: Option<u64>,
     /// Query that counts as given up from the start, such as 3, or 4@0 for a level; repeatable
     #[arg(
