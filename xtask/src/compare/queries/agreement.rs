@@ -140,11 +140,20 @@ pub fn verdict(number: u64, unequal: &[u64], recorded: Option<&Qualification>) -
 }
 
 impl Verdict {
+    /// Whether all answers are equal: by their hashes, or one by one.
+    pub fn is_equal(&self) -> bool {
+        match self {
+            Self::Equal => true,
+            Self::Allowed(tally) => tally.ties + tally.open == 0,
+            Self::Incomplete(_) | Self::Wrong(..) | Self::Unknown => false,
+        }
+    }
+
     /// A few words for a cell of a table.
     pub fn words(&self) -> String {
         match self {
             Self::Equal => "equal".to_owned(),
-            Self::Allowed(tally) if tally.ties + tally.open == 0 => "equal to 5 digits".to_owned(),
+            Self::Allowed(_) if self.is_equal() => "equal".to_owned(),
             Self::Allowed(tally) => {
                 let mut parts = Vec::new();
                 for (count, what) in [(tally.ties, "ties"), (tally.open, "open")] {
@@ -201,7 +210,7 @@ mod tests {
         assert_eq!(words(1), "equal but 1 ties");
         assert_eq!(words(2), "**1 differ**");
         assert_eq!(words(3), "equal, 4 without answer");
-        assert_eq!(words(4), "equal to 5 digits");
+        assert_eq!(words(4), "equal");
         assert_eq!(words(5), "**not compared**");
         assert_eq!(words(6), "equal");
         assert_eq!(recorded.reasons[&2], "3 rows instead of 4");

@@ -207,8 +207,8 @@ Time limit {} s. A query that has run out of time {} is not asked again of that 
 measured its questions are asked once to record the answers; a store that let some run out of time is started anew, since it may still be working on them, and is not asked those again.
 
 `times` is the median divided by Basalt's (for mixes an hour: Basalt's divided by it), so above one Basalt is faster. `answers`: *equal* if hashes of all answers of all runs are (numbers to six digits,
-blank nodes alike); otherwise all answers were recorded and held against Basalt's one by one, numbers with a fraction to five digits: *ties* are other choices among rows that tie at a LIMIT, *open* is
-what the query leaves open. DuckDB answers the same questions in SQL, each once before it is measured, values held against Basalt's in the same way.
+blank nodes alike), or if all answers, recorded and held against Basalt's one by one, are (numbers with a fraction to five digits); *ties* are other choices among rows that tie at a LIMIT, *open* is
+what the query leaves open. DuckDB answers the same questions in SQL, each once before it is measured; its values are held against Basalt's one by one.
 ",
         thousands(options.products),
         options.timeout.as_secs(),

@@ -425,7 +425,7 @@ fn answers(all: &[(Asked, Judged)], number: u64) -> String {
     let differing: Vec<String> = others
         .iter()
         .map(|(asked, judged)| (asked, judged.verdict(number)))
-        .filter(|(_, verdict)| *verdict != Verdict::Equal)
+        .filter(|(_, verdict)| !verdict.is_equal())
         .map(|(asked, verdict)| format!("{}: {}", asked.name, verdict.words()))
         .collect();
     match (others.is_empty(), differing.is_empty()) {
