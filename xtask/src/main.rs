@@ -41,6 +41,8 @@ usage: cargo xtask COMMAND
                        ARGS go to the benchmark program
   compare load [WORKLOADS] [OPTIONS]
                        load the same files with Basalt and other stores; `compare help`
+  compare queries [OPTIONS]
+                       ask Basalt and other stores the Berlin benchmark
   help                 this text
 
 Test data outside the repository is found through RDF_TESTS_DIR and

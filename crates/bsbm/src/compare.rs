@@ -112,7 +112,7 @@ pub(crate) fn verdict(reports: &[(&str, &Report)], number: u8) -> &'static str {
         .collect();
     let is_complete = found
         .iter()
-        .all(|query| query.is_some_and(|q| q.errors == 0 && q.timeouts == 0));
+        .all(|query| query.is_some_and(|q| q.errors == 0 && q.timeouts == 0 && q.not_tried == 0));
     let is_equal = |pair: &[Option<&QueryReport>]| match (pair[0], pair[1]) {
         (Some(a), Some(b)) => a.result_hash == b.result_hash,
         _ => false,

@@ -31,6 +31,9 @@ pub enum BsbmError {
     /// Update transactions were asked for, but no file to write them to.
     #[error("update transactions need an output file of their own")]
     NoUpdateOutput,
+    /// No query could be asked even once.
+    #[error("a query can be given up after one timeout or more, not after none")]
+    NoPatience,
     /// Standard output cannot be cut into several files.
     #[error("standard output cannot be cut into {files} files")]
     FilesOnStandardOutput {

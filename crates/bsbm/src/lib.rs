@@ -43,9 +43,12 @@ mod http;
 mod qualify;
 mod report;
 
+pub use answer::ResultsFormat;
 pub use compare::compare_reports;
 pub use draw::{Draw, Parameters, Value};
-pub use driver::{MixOrder, Phase, RampUp, RunOptions, RunProgress, UpdatesAt, run};
+pub use driver::{
+    MixOrder, Patience, Phase, Question, RampUp, RunOptions, RunProgress, UpdatesAt, run,
+};
 pub use error::{BsbmError, GenerateError};
 pub use generate::{
     DEFAULT_SEED, GenerateOptions, Output, Progress, generate, generate_to, generate_update_to,
@@ -57,7 +60,7 @@ pub use qualify::{
     Content, Difference, Qualification, Questions, RecordedAnswer, RecordedTerm, Recording, Tally,
     qualify, record_answers,
 };
-pub use queries::{QueryForm, UseCase, mix, query_text};
+pub use queries::{QueryForm, UseCase, Wording, mix, query_text, worded_text};
 pub use report::{
     Bucket, LevelReport, QueryReport, RampUpReport, Report, Timeline, UpdateReport, html_page,
 };

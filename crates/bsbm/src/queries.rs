@@ -6,6 +6,7 @@
 //! explore queries follow as 3 to 14.
 
 use crate::draw::{PRODUCT_TYPE, Parameters};
+use serde::{Deserialize, Serialize};
 
 /// A set of queries with its mix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,6 +28,33 @@ pub enum QueryForm {
     Graph,
     /// Nothing: it is an update.
     Update,
+}
+
+/// Which text of a query is asked. All of them mean the same; most queries have only one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Wording {
+    /// As published.
+    #[default]
+    Published,
+    /// Without what some stores misread: BI 5 does not group by a variable that is never bound.
+    Portable,
+}
+
+impl Wording {
+    /// The wording of a name as the command line spells it.
+    pub fn from_name(name: &str) -> Option<Wording> {
+        let all = [Wording::Published, Wording::Portable];
+        all.into_iter().find(|wording| wording.name() == name)
+    }
+
+    /// The name as the command line spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Wording::Published => "published",
+            Wording::Portable => "portable",
+        }
+    }
 }
 
 /// How a parameter is drawn.
@@ -101,6 +129,9 @@ const BI: [Template; 8] = [
     template!("bi/08.rq", Select, ["ProductType" Kind::TypeFromLevel(0)]),
 ];
 
+/// BI 5 in the other wording.
+const PORTABLE_BI_5: &str = include_str!("../queries/bi/05-portable.rq");
+
 /// The triples of the insert come from the update file and are not drawn.
 const UPDATES: [Template; 2] = [
     template!("update/01.ru", Update, []),
@@ -140,7 +171,20 @@ pub fn mix(use_case: UseCase) -> &'static [u8] {
 /// The insert of [`UseCase::ExploreAndUpdate`] takes one parameter, `Triples`, that has to be set
 /// from the update file; all others are drawn by [`crate::ParameterPool::draw`].
 pub fn query_text(use_case: UseCase, number: u8, parameters: &Parameters) -> Option<String> {
-    let mut rest = template(use_case, number)?.text;
+    worded_text(use_case, number, Wording::Published, parameters)
+}
+
+/// The same in a wording.
+pub fn worded_text(
+    use_case: UseCase,
+    number: u8,
+    wording: Wording,
+    parameters: &Parameters,
+) -> Option<String> {
+    let mut rest = match (use_case, number, wording) {
+        (UseCase::Bi, 5, Wording::Portable) => PORTABLE_BI_5,
+        _ => template(use_case, number)?.text,
+    };
     let mut out = String::with_capacity(rest.len() + 256);
     while let Some(start) = rest.find("${") {
         let (before, placeholder) = rest.split_at(start);

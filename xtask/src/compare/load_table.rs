@@ -15,6 +15,15 @@ use super::work_folder::{read_through, remove};
 use super::workload::Workload;
 use crate::error::XtaskError;
 
+/// What the columns mean.
+pub const METHOD: &str = "\
+Every load is into a new, empty store, by turns: the first run of every system, then the second of every system. The input was read once just before, so it is in the page
+cache; nothing is dropped from the cache. `wall s` is the median of the runs, from the start of the program (Virtuoso: of the first statement to a server that runs)
+until the data is durable by the system's own means; `times` is that, divided by Basalt's. `CPU s` is user and system, `peak MB` the largest resident memory with mapped files and `anonymous MB` without
+(sampled), `sync s` what the file system needed to write the rest after the load had ended, `disk MB` the allocated blocks of the store. These are of the median run. `quads`
+is what a new process counts in the store afterwards; Virtuoso's server was killed after its checkpoint.
+";
+
 /// A load that went well.
 struct Load {
     /// How it ran.
@@ -300,6 +309,7 @@ fn flaws(rows: &[Row], expected: Option<u64>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::work_folder::WorkFolder;
     use super::*;
     use std::path::Path;
     use std::time::Duration;
@@ -314,7 +324,7 @@ mod tests {
         fn durable(&self) -> &'static str {
             "nothing"
         }
-        fn prepare(&mut self, _: &Comparison) -> Result<String, XtaskError> {
+        fn prepare(&mut self, _: &WorkFolder) -> Result<String, XtaskError> {
             Err(XtaskError::Reported)
         }
         fn refuses(&self, _: &Input) -> Option<&'static str> {

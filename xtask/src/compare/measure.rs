@@ -130,6 +130,15 @@ pub fn succeeded(
         Some(status) => status.to_string(),
         None => "it took too long and was stopped".to_owned(),
     };
+    show_log(log);
+    Err(XtaskError::Program {
+        command: command_line(command),
+        what,
+    })
+}
+
+/// Shows the begin and the end of a log on standard error.
+pub fn show_log(log: &Path) {
     eprintln!("from `{}`:", log.display());
     let text = fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
@@ -139,10 +148,6 @@ pub fn succeeded(
             eprintln!("  {line}");
         }
     }
-    Err(XtaskError::Program {
-        command: command_line(command),
-        what,
-    })
 }
 
 /// What a command prints on standard output, as text; both streams may be taken together.

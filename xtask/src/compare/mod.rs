@@ -1,7 +1,7 @@
-//! `cargo xtask compare load`: the same files loaded by Basalt and by the stores
-//! that people use, in one run on one machine, as a table.
+//! `cargo xtask compare`: Basalt beside the stores that people use, in one run on one
+//! machine, as tables. `load` loads the same files, [`queries`] asks the same questions.
 //!
-//! The way through: [`options`] says what is asked for, [`systems`] sets the stores
+//! The way through a comparison of loads: [`options`] says what is asked for, [`systems`] sets the stores
 //! up in the [`work_folder`] and loads with them, [`workload`] makes the files,
 //! [`measure`] watches the programs, [`load_table`] runs and [`report`] writes.
 //! [`series`] holds the two measurements of Basalt alone.
@@ -20,6 +20,7 @@ mod load_table;
 mod machine;
 mod measure;
 mod options;
+mod queries;
 mod report;
 mod series;
 mod shuffle;
@@ -42,13 +43,16 @@ use crate::workspace::Workspace;
 const HELP: &str = "\
 usage: cargo xtask compare load [WORKLOADS] [OPTIONS]
        cargo xtask compare setup [OPTIONS]
+       cargo xtask compare queries [OPTIONS]
 
-  load   load with every system and print a Markdown table
-  setup  only fetch the other systems and build Basalt
+  load     load with every system and print a Markdown table
+  setup    only fetch the other systems and build Basalt
+  queries  ask every system the Berlin benchmark and print Markdown tables
 
-Workloads: bsbm (default) bsbm-gz bsbm-zst bsbm-nq bsbm-ttl shuffled codex
+Workloads of load: bsbm (default) bsbm-gz bsbm-zst bsbm-nq bsbm-ttl shuffled codex
 vocabularies codex40; of Basalt alone: scale ten
 
+Options of load:
   --systems LIST   of basalt,virtuoso,oxigraph,pyoxigraph,jena [all]
   --runs N         loads of each kind, of which the median counts [3]
   --basalt PATH    the basalt program [build the release]
@@ -61,7 +65,24 @@ vocabularies codex40; of Basalt alone: scale ten
   --memory SIZE    memory that `scale` gives the load [4G]
   --timeout S      seconds after which a load is given up [3600]
 
-See docs/howto/compare-loads.md.
+Of queries:
+  --systems LIST    of basalt,virtuoso,oxigraph,fuseki,duckdb; Basalt always [all]
+  --use-cases LIST  of explore,bi [both]
+  --clients LIST    concurrent clients of explore, a run for each [1,4]
+  --bi-clients LIST the same of BI [1]
+  --formats LIST    of json,xml, a run for each; BI takes the first [json,xml]
+  --warmup N, --runs N        mixes of explore, before and while measuring [50, 500]
+  --bi-warmup N, --bi-runs N  the same of BI [5, 15]
+  --timeout S       seconds that a query may take [60]
+  --give-up N       timeouts after which a query is not asked again [1]
+  --wording NAME    portable, or published, which Virtuoso misreads [portable]
+  --products N      products of the data [28480]
+  --file PATH       N-Triples file of so many products, with forward chaining
+  --basalt PATH     the basalt program [build the release]
+  --driver PATH     the program whose driver asks [the same]
+  --work DIR, --report FILE   as for load
+
+See docs/howto/compare-loads.md and docs/howto/compare-queries.md.
 ";
 
 /// Everything that preparing inputs and loading need to know.
@@ -80,7 +101,7 @@ pub struct Comparison<'a> {
 pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), XtaskError> {
     let Some((command, arguments)) = arguments.split_first() else {
         return Err(XtaskError::Usage {
-            message: "`compare` needs a command: load, setup or help".to_owned(),
+            message: "`compare` needs a command: load, setup, queries or help".to_owned(),
         });
     };
     match command.as_str() {
@@ -89,6 +110,7 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), XtaskError
             Ok(())
         }
         "load" => load(workspace, Options::parse(arguments)?),
+        "queries" => queries::run(workspace, arguments),
         "setup" => setup(workspace, Options::parse(arguments)?),
         _ => Err(XtaskError::Usage {
             message: format!("`compare` has no command `{command}`"),
@@ -102,7 +124,7 @@ fn setup(workspace: &Workspace, options: Options) -> Result<(), XtaskError> {
     let mut systems = systems::chosen(&comparison);
     let mut complete = true;
     for system in &mut systems {
-        match system.prepare(&comparison) {
+        match system.prepare(&comparison.work) {
             Ok(version) => println!("{}: {version}", system.label()),
             Err(error) => {
                 complete = false;
@@ -124,15 +146,24 @@ fn load(workspace: &Workspace, options: Options) -> Result<(), XtaskError> {
     for workload in &comparison.options.workloads {
         workload.check(&comparison)?;
     }
-    let mut report = Report::new(&comparison);
+    let mut report = Report::new(
+        "Loading, compared",
+        load_table::METHOD.to_owned(),
+        comparison.options.report.clone(),
+    );
     let mut ready: Vec<&dyn System> = Vec::new();
     for system in &mut systems {
-        let version = system.prepare(&comparison);
-        if let Err(error) = &version {
-            eprintln!("compare: {} is not set up: {error}", system.label());
-        }
-        if report.add_system(&**system, version) {
-            ready.push(&**system);
+        let label = system.label();
+        match system.prepare(&comparison.work) {
+            Ok(version) => {
+                let facts = format!("{version}; durable by: {}", system.durable());
+                report.add_system(&label, &facts);
+                ready.push(&**system);
+            }
+            Err(error) => {
+                eprintln!("compare: {label} is not set up: {error}");
+                report.add_missing(&label, &error);
+            }
         }
     }
     for &workload in &comparison.options.workloads {
@@ -177,18 +208,26 @@ impl<'a> Comparison<'a> {
 
     /// A command line that tells nothing of this machine's folders.
     fn shorten(&self, command: &str) -> String {
-        let given = self.options.file.as_deref().and_then(Path::parent);
-        let folders = [
-            (Some(self.work.root()), "WORK"),
-            (Some(&*self.real_data()), "REAL_DATA"),
-            (given, "GIVEN"),
-        ];
-        let mut text = command.to_owned();
-        for (folder, name) in folders {
-            if let Some(folder) = folder {
-                text = text.replace(&*folder.to_string_lossy(), name);
-            }
-        }
-        text
+        let given = self.options.file.as_deref();
+        let real_data = self.real_data();
+        shorten(
+            command,
+            &[
+                (Some(self.work.root()), "WORK"),
+                (Some(&*real_data), "REAL_DATA"),
+                (given.and_then(Path::parent), "GIVEN"),
+            ],
+        )
     }
+}
+
+/// A text with names in place of folders.
+fn shorten(text: &str, folders: &[(Option<&Path>, &str)]) -> String {
+    let mut text = text.to_owned();
+    for (folder, name) in folders {
+        if let Some(folder) = folder {
+            text = text.replace(&*folder.to_string_lossy(), name);
+        }
+    }
+    text
 }

@@ -112,19 +112,22 @@ fn families(list: &str) -> Result<Vec<Family>, XtaskError> {
     Ok(families)
 }
 
-fn number(name: &str, value: &str) -> Result<u64, XtaskError> {
+/// The number that an option has.
+pub fn number(name: &str, value: &str) -> Result<u64, XtaskError> {
     let number = value.parse();
     number.map_err(|_| usage(format!("`{name}` needs a number, not `{value}`")))
 }
 
-fn at_least_one(name: &str, value: &str) -> Result<u64, XtaskError> {
+/// The same, if it is not 0.
+pub fn at_least_one(name: &str, value: &str) -> Result<u64, XtaskError> {
     match number(name, value)? {
         0 => Err(usage(format!("`{name}` needs a number above 0"))),
         number => Ok(number),
     }
 }
 
-fn absolute(path: &str) -> Result<PathBuf, XtaskError> {
+/// A path that means the same in every folder.
+pub fn absolute(path: &str) -> Result<PathBuf, XtaskError> {
     std::path::absolute(path).map_err(|source| XtaskError::Io {
         operation: "find",
         path: Path::new(path).to_path_buf(),
@@ -132,7 +135,8 @@ fn absolute(path: &str) -> Result<PathBuf, XtaskError> {
     })
 }
 
-fn usage(message: String) -> XtaskError {
+/// The error of a command line that is not well formed.
+pub fn usage(message: String) -> XtaskError {
     XtaskError::Usage { message }
 }
 

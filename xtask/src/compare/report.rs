@@ -1,31 +1,30 @@
 //! The report: Markdown on standard output while it grows, and whole in a file.
 //!
-//! Invariant: whatever is not as it should be (a failed load, counts that differ) is said
+//! Invariant: whatever is not as it should be (a failed load, answers that differ) is said
 //! under its table and makes the command fail.
 //!
 //! Cost: nothing.
 
 use std::fs;
+use std::path::PathBuf;
 
-use super::Comparison;
 use super::machine;
-use super::systems::System;
 use super::work_folder::cannot;
 use crate::error::XtaskError;
 
 /// A Markdown table; the first column is text, the others are numbers.
 pub struct Table {
     /// The names of the columns.
-    header: Vec<&'static str>,
+    header: Vec<String>,
     /// A text for each column.
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// Without rows yet.
-    pub fn new(header: &[&'static str]) -> Self {
+    pub fn new(header: &[impl ToString]) -> Self {
         Self {
-            header: header.to_vec(),
+            header: header.iter().map(ToString::to_string).collect(),
             rows: Vec::new(),
         }
     }
@@ -61,9 +60,13 @@ pub struct Section {
 }
 
 /// The report so far.
-pub struct Report<'a> {
-    /// What was asked for.
-    comparison: &'a Comparison<'a>,
+pub struct Report {
+    /// What is compared: the heading.
+    title: &'static str,
+    /// How it was measured.
+    method: String,
+    /// Where it is written, if not to standard output alone.
+    path: Option<PathBuf>,
     /// The lines of the head that tell versions.
     systems: String,
     /// Everything after the head.
@@ -72,27 +75,28 @@ pub struct Report<'a> {
     flawless: bool,
 }
 
-impl<'a> Report<'a> {
+impl Report {
     /// Without systems and sections.
-    pub fn new(comparison: &'a Comparison<'a>) -> Self {
+    pub fn new(title: &'static str, method: String, path: Option<PathBuf>) -> Self {
         Self {
-            comparison,
+            title,
+            method,
+            path,
             systems: String::new(),
             body: String::new(),
             flawless: true,
         }
     }
 
-    /// Adds a system; says whether it can be used.
-    pub fn add_system(&mut self, system: &dyn System, version: Result<String, XtaskError>) -> bool {
-        let label = system.label();
-        let line = match &version {
-            Ok(version) => format!("- {label}: {version}; durable by: {}\n", system.durable()),
-            Err(error) => format!("- {label}: **not set up**: {error}\n"),
-        };
-        self.systems.push_str(&line);
-        self.flawless &= version.is_ok();
-        version.is_ok()
+    /// Adds a system that can be used, with its version and whatever else is to be known.
+    pub fn add_system(&mut self, label: &str, facts: &str) {
+        self.systems.push_str(&format!("- {label}: {facts}\n"));
+    }
+
+    /// Adds a system that cannot be used.
+    pub fn add_missing(&mut self, label: &str, error: &XtaskError) {
+        self.add_system(label, &format!("**not set up**: {error}"));
+        self.flawless = false;
     }
 
     /// Adds a section, prints it and writes the file anew.
@@ -111,7 +115,7 @@ impl<'a> Report<'a> {
         println!("{text}");
         self.body.push_str(&text);
         self.body.push('\n');
-        if let Some(path) = &self.comparison.options.report {
+        if let Some(path) = &self.path {
             let text = format!("{}\n{}\n", self.head(), self.body.trim_end());
             fs::write(path, text).map_err(|source| cannot("write", path, source))?;
         }
@@ -126,21 +130,14 @@ impl<'a> Report<'a> {
     /// Machine, versions and method.
     fn head(&self) -> String {
         format!(
-            "# Loading, compared\n\nMachine: {}.\n\n{}\n{METHOD}",
+            "# {}\n\nMachine: {}.\n\n{}\n{}",
+            self.title,
             machine::describe(),
-            self.systems
+            self.systems,
+            self.method
         )
     }
 }
-
-/// What the columns mean.
-const METHOD: &str = "\
-Every load is into a new, empty store, by turns: the first run of every system, then the second of every system. The input was read once just before, so it is in the page
-cache; nothing is dropped from the cache. `wall s` is the median of the runs, from the start of the program (Virtuoso: of the first statement to a server that runs)
-until the data is durable by the system's own means; `times` is that, divided by Basalt's. `CPU s` is user and system, `peak MB` the largest resident memory with mapped files and `anonymous MB` without
-(sampled), `sync s` what the file system needed to write the rest after the load had ended, `disk MB` the allocated blocks of the store. These are of the median run. `quads`
-is what a new process counts in the store afterwards; Virtuoso's server was killed after its checkpoint.
-";
 
 /// The median of figures: of an even number the lower of the two in the middle, so that it is
 /// one that was measured.

@@ -1,8 +1,10 @@
 //! The folder that a comparison works in: `tools/` for what was fetched, `data/` for the
-//! files to load, `stores/` for the stores of the moment.
+//! files to load, `stores/` for the stores of the moment, `kept/` for stores that are used again,
+//! `answers/` for what the driver wrote.
 //!
 //! Invariants: what is in `tools/` and `data/` under its final name is complete, since
-//! it was made under another name and renamed; `stores/` may be emptied at any time.
+//! it was made under another name and renamed; so is what is in `kept/` under a folder with a
+//! note of what it was made from. `stores/` may be emptied at any time.
 //!
 //! Cost: nothing of its own.
 
@@ -14,6 +16,8 @@ use crate::error::XtaskError;
 
 /// Name of the folder in which something is being made.
 const UNFINISHED: &str = "unfinished";
+/// Name of the file that says what a kept folder was made from.
+const NOTE: &str = "made-from";
 
 /// The folder.
 pub struct WorkFolder {
@@ -24,7 +28,7 @@ pub struct WorkFolder {
 impl WorkFolder {
     /// Opens a folder, which is made if there is none.
     pub fn open(root: &Path) -> Result<Self, XtaskError> {
-        for name in ["tools", "data", "stores"] {
+        for name in ["tools", "data", "stores", "kept", "answers"] {
             let folder = root.join(name);
             fs::create_dir_all(&folder).map_err(|source| cannot("make", &folder, source))?;
         }
@@ -70,6 +74,34 @@ impl WorkFolder {
             rename(&unfinished.join(name), &place)?;
         }
         Ok(place)
+    }
+
+    /// A folder that is kept: as it is if it was made from what the note says, else as `make`
+    /// fills it.
+    pub fn kept<T>(
+        &self,
+        name: &str,
+        note: &str,
+        make: impl FnOnce(&Path) -> Result<T, XtaskError>,
+    ) -> Result<(PathBuf, Option<T>), XtaskError> {
+        let folder = self.root.join("kept").join(name);
+        let note_file = folder.join(NOTE);
+        if fs::read_to_string(&note_file).is_ok_and(|found| found == note) {
+            return Ok((folder, None));
+        }
+        empty(&folder)?;
+        let made = make(&folder)?;
+        let unfinished = folder.join(UNFINISHED);
+        fs::write(&unfinished, note).map_err(|source| cannot("write", &unfinished, source))?;
+        rename(&unfinished, &note_file)?;
+        Ok((folder, Some(made)))
+    }
+
+    /// The place of a file that the driver writes; an older one is removed.
+    pub fn answer(&self, name: &str) -> Result<PathBuf, XtaskError> {
+        let path = self.root.join("answers").join(name);
+        remove(&path)?;
+        Ok(path)
     }
 
     /// An empty folder for a store and its logs.
@@ -184,6 +216,32 @@ mod tests {
         assert_eq!(again.expect("it is there already"), place);
         assert_eq!(fs::read(&place).expect("it can be read"), b"whole");
         assert_eq!(read_through(&place).expect("it can be read"), 5);
+        remove(&root).expect("it is ours");
+    }
+
+    #[test]
+    fn what_is_kept_is_made_again_when_its_origin_changes() {
+        let root = folder("kept");
+        let work = WorkFolder::open(&root).expect("the folder can be made");
+        let make = |text: &'static str| {
+            move |path: &Path| {
+                let file = path.join("store");
+                fs::write(&file, text).map_err(|source| cannot("write", &file, source))
+            }
+        };
+        let (place, made) = work.kept("x", "a", make("1")).expect("it can be made");
+        assert_eq!(made, Some(()));
+        let (_, made) = work.kept("x", "a", make("2")).expect("it is there");
+        assert_eq!(made, None);
+        assert_eq!(fs::read(place.join("store")).expect("it is there"), b"1");
+        let failed = work.kept("x", "b", |_| Err::<(), _>(XtaskError::Reported));
+        assert!(failed.is_err());
+        let (_, made) = work.kept("x", "a", make("3")).expect("it can be made");
+        assert_eq!(
+            made,
+            Some(()),
+            "what failed leaves nothing that counts as made"
+        );
         remove(&root).expect("it is ours");
     }
 

@@ -5,9 +5,12 @@
 //! different ones collide about once in 2^64. An answer that cannot be read in full is an error.
 //! Cost: one pass over the body; no memory per row.
 
+mod format;
 mod rows;
+mod xml_rows;
 
-pub(crate) use rows::{RowSink, Term, read_rows};
+pub use format::ResultsFormat;
+pub(crate) use rows::{RowSink, Term};
 
 use crate::http::Answer;
 use crate::queries::QueryForm;
@@ -20,9 +23,9 @@ pub(crate) const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
 const QUOTED_BYTES_MAX: usize = 200;
 
 /// The formats asked for.
-pub(crate) fn accepted(form: QueryForm) -> &'static str {
+pub(crate) fn accepted(form: QueryForm, format: ResultsFormat) -> &'static str {
     match form {
-        QueryForm::Select => "application/sparql-results+json",
+        QueryForm::Select => format.media_type(),
         QueryForm::Graph => "application/n-triples",
         QueryForm::Update => "*/*",
     }
@@ -45,23 +48,27 @@ impl Digest {
 }
 
 /// Reads an answer; returns in words what is wrong with it.
-pub(crate) fn digest(form: QueryForm, answer: &Answer) -> Result<Digest, String> {
-    check(form, answer)?;
+pub(crate) fn digest(
+    form: QueryForm,
+    format: ResultsFormat,
+    answer: &Answer,
+) -> Result<Digest, String> {
+    check(form, format, answer)?;
     match form {
-        QueryForm::Select => digest_rows(&answer.body),
+        QueryForm::Select => digest_rows(format, &answer.body),
         QueryForm::Graph => digest_triples(&answer.body),
         QueryForm::Update => Ok(Digest::default()),
     }
 }
 
 /// Checks that an answer is a success of the type that was asked for.
-pub(crate) fn check(form: QueryForm, answer: &Answer) -> Result<(), String> {
+pub(crate) fn check(form: QueryForm, format: ResultsFormat, answer: &Answer) -> Result<(), String> {
     if !(200..300).contains(&answer.status) {
         let start = &answer.body[..answer.body.len().min(QUOTED_BYTES_MAX)];
         let text = String::from_utf8_lossy(start);
         return Err(format!("status {}: {}", answer.status, text.trim()));
     }
-    let expected = accepted(form);
+    let expected = accepted(form, format);
     let media_type = answer.media_type.as_str();
     let is_plain_text = form == QueryForm::Graph && media_type == "text/plain";
     match form == QueryForm::Update || media_type == expected || is_plain_text {
@@ -70,9 +77,21 @@ pub(crate) fn check(form: QueryForm, answer: &Answer) -> Result<(), String> {
     }
 }
 
-fn digest_rows(body: &[u8]) -> Result<Digest, String> {
+/// Reads rows in a format; returns in words what is wrong with them.
+pub(crate) fn read_rows(
+    format: ResultsFormat,
+    body: &[u8],
+    sink: &mut dyn RowSink,
+) -> Result<(), String> {
+    match format {
+        ResultsFormat::Json => rows::read_json_rows(body, sink),
+        ResultsFormat::Xml => xml_rows::read_xml_rows(body, sink),
+    }
+}
+
+fn digest_rows(format: ResultsFormat, body: &[u8]) -> Result<Digest, String> {
     let mut sink = DigestSink::default();
-    read_rows(body, &mut sink)?;
+    read_rows(format, body, &mut sink)?;
     Ok(sink.digest)
 }
 

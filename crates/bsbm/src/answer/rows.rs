@@ -40,7 +40,7 @@ pub(crate) trait RowSink {
 }
 
 /// Reads a whole document; returns in words what is wrong with it.
-pub(crate) fn read_rows(body: &[u8], sink: &mut dyn RowSink) -> Result<(), String> {
+pub(super) fn read_json_rows(body: &[u8], sink: &mut dyn RowSink) -> Result<(), String> {
     let mut document = serde_json::Deserializer::from_slice(body);
     let outcome = Document(sink)
         .deserialize(&mut document)

@@ -2,9 +2,11 @@
 //!
 //! The clock of an execution stops with the last byte of its answer; only then is the answer
 //! read and hashed. A failed execution is recorded and never ends the run; after an error the
-//! client pauses, so that a dead endpoint is not stormed.
+//! client pauses, so that a dead endpoint is not stormed. A question that has been given up is
+//! recorded as not tried.
 
 use super::connection::Connections;
+use super::give_up::{GivenUp, Question};
 use super::ledger::Ledger;
 use super::progress::Counters;
 use super::schedule::{Blocks, Schedule, Task};
@@ -28,6 +30,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) schedule: Schedule,
     pub(crate) start_line: StartLine,
     pub(crate) ledger: Mutex<Ledger>,
+    /// What is not asked any more.
+    pub(crate) given_up: GivenUp,
     /// What was done before the clock started.
     pub(crate) warm: Counters,
     /// What was done since.
@@ -133,23 +137,23 @@ impl MixRun<'_> {
     fn settle(&self, mut execution: Execution, record: &mut dyn FnMut(Execution)) {
         let count = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
         count(&self.counters.executions);
-        let is_failed = match execution.outcome {
-            Outcome::Answered => false,
+        let pause = match execution.outcome {
+            Outcome::Answered | Outcome::NotTried => None,
             Outcome::TimedOut => {
                 count(&self.counters.timeouts);
-                false
+                Some(self.shared.workload.options.timeout_pause)
             }
             Outcome::Failed(_) => {
                 count(&self.counters.errors);
-                true
+                Some(BACK_OFF)
             }
         };
         if let Some(started) = self.started {
             execution.ended_s = started.elapsed().as_secs_f64();
         }
         record(execution);
-        if is_failed {
-            std::thread::sleep(BACK_OFF);
+        if let Some(pause) = pause {
+            std::thread::sleep(pause);
         }
     }
 
@@ -175,9 +179,20 @@ impl MixRun<'_> {
         request: Request,
     ) -> Execution {
         let mut execution = self.blank(slot, request.step, request.level);
+        let options = self.shared.workload.options;
+        let question = Question {
+            number: slot.number,
+            level: request.level,
+        };
+        if self.shared.given_up.has(question) {
+            execution.seconds = Some(options.timeout.as_secs_f64());
+            execution.outcome = Outcome::NotTried;
+            return execution;
+        }
         let answer = connections.send(slot.form, &request.text);
         let checked = answer.and_then(|answer| {
-            let digest = digest(slot.form, &answer).map_err(Failure::Other)?;
+            let digest = digest(slot.form, options.results_format, &answer);
+            let digest = digest.map_err(Failure::Other)?;
             Ok((answer.seconds, digest))
         });
         let outcome = match checked {
@@ -192,8 +207,8 @@ impl MixRun<'_> {
                 Outcome::Answered
             }
             Err(Failure::Timeout) => {
-                let timeout = self.shared.workload.options.timeout;
-                execution.seconds = Some(timeout.as_secs_f64());
+                self.shared.given_up.timed_out(question);
+                execution.seconds = Some(options.timeout.as_secs_f64());
                 Outcome::TimedOut
             }
             Err(Failure::Other(reason)) => Outcome::Failed(reason),
@@ -204,7 +219,9 @@ impl MixRun<'_> {
             let mut ledger = ledger.lock().unwrap_or_else(PoisonError::into_inner);
             match outcome {
                 Outcome::Answered => ledger.confirm(effect),
-                Outcome::TimedOut | Outcome::Failed(_) => ledger.doubt(&effect),
+                Outcome::TimedOut | Outcome::NotTried | Outcome::Failed(_) => {
+                    ledger.doubt(&effect);
+                }
             }
         }
         execution.outcome = outcome;

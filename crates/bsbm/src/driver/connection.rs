@@ -1,7 +1,7 @@
 //! The connections of one client: one for queries, one for updates.
 
 use super::options::{RunOptions, parse_endpoint};
-use crate::answer::accepted;
+use crate::answer::{ResultsFormat, accepted};
 use crate::error::BsbmError;
 use crate::http::{Answer, Client, Failure};
 use crate::queries::QueryForm;
@@ -31,7 +31,7 @@ impl<'a> Connections<'a> {
         match form {
             QueryForm::Update => {
                 let fields = [(self.options.update_field.as_str(), text)];
-                self.updates.post(&fields, accepted(form))
+                self.updates.post(&fields, accepted(form, self.format()))
             }
             QueryForm::Select | QueryForm::Graph => {
                 let fields = [
@@ -41,6 +41,11 @@ impl<'a> Connections<'a> {
                 self.post_query(&fields, form)
             }
         }
+    }
+
+    /// The form in which rows are asked for.
+    pub(crate) fn format(&self) -> ResultsFormat {
+        self.options.results_format
     }
 
     /// Asks about the default graph, where updates go.
@@ -57,6 +62,6 @@ impl<'a> Connections<'a> {
             .iter()
             .filter_map(|(name, value)| Some((*name, (*value)?)))
             .collect();
-        self.queries.post(&given, accepted(form))
+        self.queries.post(&given, accepted(form, self.format()))
     }
 }

@@ -16,8 +16,9 @@ pub(crate) fn measure_floor(connections: &mut Connections<'_>) -> Option<f64> {
     let mut seconds = Vec::with_capacity(QUESTIONS);
     for _ in 0..QUESTIONS {
         let answer = connections.send(QueryForm::Select, QUESTION).ok()?;
-        check(QueryForm::Select, &answer).ok()?;
-        read_rows(&answer.body, &mut Ignored).ok()?;
+        let format = connections.format();
+        check(QueryForm::Select, format, &answer).ok()?;
+        read_rows(format, &answer.body, &mut Ignored).ok()?;
         seconds.push(answer.seconds);
     }
     seconds.sort_by(f64::total_cmp);

@@ -10,6 +10,7 @@
 mod client;
 mod connection;
 mod floor;
+mod give_up;
 mod ledger;
 mod options;
 mod progress;
@@ -21,10 +22,12 @@ mod verify;
 mod workload;
 
 pub(crate) use connection::Connections;
+pub(crate) use give_up::GivenUp;
+pub use give_up::{Patience, Question};
 pub use options::{MixOrder, RampUp, RunOptions, UpdatesAt};
 pub use progress::{Phase, RunProgress};
 pub(crate) use transactions::{Transactions, inserts_per_mix};
-pub(crate) use workload::{Workload, Writes};
+pub(crate) use workload::{Request, Slot, Workload, Writes};
 
 use crate::error::BsbmError;
 use crate::parameters::ParameterPool;
@@ -68,6 +71,7 @@ pub fn run(
         schedule: Schedule::new(options, transactions, per_mix),
         start_line: StartLine::new(clients),
         ledger: Mutex::new(Ledger::new(held_out)),
+        given_up: GivenUp::new(options.patience.as_ref()),
         warm: Counters::default(),
         measured: Counters::default(),
     };

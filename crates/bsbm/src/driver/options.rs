@@ -1,9 +1,11 @@
 //! How to run the driver: what is asked of whom, how often and how patiently.
 
+use super::give_up::Patience;
+use crate::answer::ResultsFormat;
 use crate::error::BsbmError;
 use crate::http::Endpoint;
 use crate::parameters::ParameterPool;
-use crate::queries::UseCase;
+use crate::queries::{UseCase, Wording};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -36,6 +38,15 @@ pub struct RunOptions {
     pub seed: u64,
     /// The time limit of one execution.
     pub timeout: Duration,
+    /// When to stop asking a question that runs out of time; without it none is given up.
+    pub patience: Option<Patience>,
+    /// How long a client waits after a timeout, so that a store that goes on working for a client
+    /// that has gone does not do so while the next query is measured.
+    pub timeout_pause: Duration,
+    /// The form in which rows are asked for.
+    pub results_format: ResultsFormat,
+    /// Which of two texts is asked where there are two that mean the same.
+    pub wording: Wording,
     /// The graph that queries are asked of.
     pub default_graph: Option<String>,
     /// Numbers of queries to leave out.
@@ -68,6 +79,10 @@ impl RunOptions {
             runs: 500,
             seed: 808_080,
             timeout: Duration::from_secs(60),
+            patience: None,
+            timeout_pause: Duration::ZERO,
+            results_format: ResultsFormat::Json,
+            wording: Wording::Published,
             default_graph: None,
             ignored: Vec::new(),
             drill_down: None,
@@ -86,6 +101,9 @@ impl RunOptions {
                 use_case: use_case.name(),
                 last: use_case.queries(),
             });
+        }
+        if let Some(patience) = &self.patience {
+            patience.check()?;
         }
         let Some(level) = self.drill_down else {
             return Ok(());

@@ -39,9 +39,10 @@ fn count(connections: &mut Connections<'_>, subject: &str) -> Result<u64, String
             Failure::Timeout => "it timed out".to_owned(),
             Failure::Other(reason) => reason,
         })?;
-    check(QueryForm::Select, &answer)?;
+    let format = connections.format();
+    check(QueryForm::Select, format, &answer)?;
     let mut sink = SingleNumber::default();
-    read_rows(&answer.body, &mut sink)?;
+    read_rows(format, &answer.body, &mut sink)?;
     match (sink.rows, sink.value) {
         (1, Some(value)) => Ok(value),
         _ => Err("the answer is not one number".to_owned()),

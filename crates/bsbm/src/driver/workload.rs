@@ -9,7 +9,7 @@ use super::options::{MixOrder, RunOptions, UpdatesAt};
 use super::transactions::is_insert;
 use crate::draw::{Draw, Parameters, Value};
 use crate::parameters::ParameterPool;
-use crate::queries::{QueryForm, UseCase, mix, query_text};
+use crate::queries::{QueryForm, UseCase, mix, worded_text};
 use crate::random::{Field, Stream};
 
 /// What a run asks.
@@ -112,7 +112,8 @@ impl Workload<'_> {
             block = Some(triples);
         }
         let requests = (0..).zip(&flight).map(|(step, parameters)| {
-            let text = query_text(self.use_case, slot.number, parameters);
+            let wording = self.options.wording;
+            let text = worded_text(self.use_case, slot.number, wording, parameters);
             Ok(Request {
                 step,
                 level: parameters.level(),

@@ -13,6 +13,7 @@ pub use recording::{Content, Questions, RecordedAnswer, RecordedTerm, Recording}
 use crate::error::BsbmError;
 use crate::queries::UseCase;
 use rows::{Order, Verdict};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -20,7 +21,7 @@ use std::fmt::Write;
 const SHOWN_MAX: usize = 20;
 
 /// How the answers of two endpoints compare.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Qualification {
     /// The questions, and the endpoint that is trusted.
     pub reference: Questions,
@@ -33,7 +34,7 @@ pub struct Qualification {
 }
 
 /// How many answers to a query compare how.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
     /// Equal answers.
     pub equal: u64,
@@ -41,12 +42,14 @@ pub struct Tally {
     pub ties: u64,
     /// Answers that differ where the query leaves open what is right.
     pub open: u64,
-    /// Answers that differ otherwise, and those that failed.
+    /// Answers that differ otherwise.
     pub different: u64,
+    /// Questions to which one of the two has no answer.
+    pub missing: u64,
 }
 
 /// An answer that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// The number of the mix.
     pub mix: u64,
@@ -82,7 +85,10 @@ pub fn qualify(reference: &Recording, tested: &Recording) -> Result<Qualificatio
             Verdict::Ties => tally.ties += 1,
             Verdict::Open => tally.open += 1,
             Verdict::Differ(reason) => {
-                tally.different += 1;
+                match (&expected.content, &found.content) {
+                    (Content::Failed(_), _) | (_, Content::Failed(_)) => tally.missing += 1,
+                    _ => tally.different += 1,
+                }
                 qualification.differences.push(Difference {
                     mix: expected.mix,
                     position: expected.position,
@@ -189,6 +195,12 @@ impl Qualification {
         self.differences.is_empty()
     }
 
+    /// The result as JSON.
+    pub fn to_json(&self) -> String {
+        // Only maps with odd keys and failing writers make this fail; there are none here.
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
     /// The result as a Markdown page.
     pub fn to_markdown(&self) -> String {
         let questions = &self.reference;
@@ -196,7 +208,7 @@ impl Qualification {
         let mut out = format!(
             "# Qualification of BSBM {}, {} products: {passed}\n\n- reference: {}\n- tested: {}\n\
              - mixes: {}, seed {}\n\n\
-             | query | equal | ties | open | different |\n| --- | --- | --- | --- | --- |\n",
+             | query | equal | ties | open | different | no answer |\n| --- | --- | --- | --- | --- | --- |\n",
             questions.use_case,
             questions.products,
             questions.endpoint,
@@ -208,8 +220,8 @@ impl Qualification {
             // Writing to a string cannot fail.
             let _ = writeln!(
                 out,
-                "| {number} | {} | {} | {} | {} |",
-                tally.equal, tally.ties, tally.open, tally.different
+                "| {number} | {} | {} | {} | {} | {} |",
+                tally.equal, tally.ties, tally.open, tally.different, tally.missing
             );
         }
         for difference in self.differences.iter().take(SHOWN_MAX) {

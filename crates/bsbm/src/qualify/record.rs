@@ -1,15 +1,21 @@
 //! Asks an endpoint the queries of some mixes, one after the other, and keeps the answers whole.
 
 use super::recording::{Content, Questions, RecordedAnswer, RecordedTerm, Recording};
-use crate::answer::{RowSink, Term, XSD, check, read_rows, triples};
+use crate::answer::{ResultsFormat, RowSink, Term, XSD, check, read_rows, triples};
 use crate::driver::{
-    Connections, Phase, RunOptions, RunProgress, Transactions, Workload, Writes, inserts_per_mix,
+    Connections, GivenUp, Phase, Question, Request, RunOptions, RunProgress, Slot, Transactions,
+    Workload, Writes, inserts_per_mix,
 };
 use crate::error::BsbmError;
 use crate::http::{Answer, Failure};
 use crate::parameters::ParameterPool;
 use crate::queries::{QueryForm, UseCase};
 use std::time::Instant;
+
+/// The reason of an answer that did not come in time.
+const TIMED_OUT: &str = "it ran out of time";
+/// The reason of an answer that was not asked for, since others had not come in time.
+const NOT_TRIED: &str = "it was not tried, since such queries had run out of time";
 
 /// Records the answers to as many mixes as `options.runs` says, from one client and without
 /// warm-up.
@@ -31,6 +37,7 @@ pub fn record_answers(
         pool,
         options,
     };
+    let given_up = GivenUp::new(options.patience.as_ref());
     let started = Instant::now();
     let mut shown = started;
     let mut answers = Vec::new();
@@ -45,12 +52,13 @@ pub fn record_answers(
         };
         let mut blocks = blocks.into_iter();
         for slot in workload.slots(mix as i64, Writes::Sent) {
-            let mut push = |step, text: String, content| {
+            let mut push = |step, level, text: String, content| {
                 answers.push(RecordedAnswer {
                     mix,
                     position: slot.position,
                     step,
                     number: slot.number,
+                    level,
                     text,
                     content,
                 });
@@ -58,16 +66,15 @@ pub fn record_answers(
             match workload.requests(mix as i64, slot, &mut blocks) {
                 Ok(requests) => {
                     for request in requests {
-                        let answer = connections.send(slot.form, &request.text);
-                        let content = content_of(slot.form, answer).unwrap_or_else(Content::Failed);
+                        let content = ask(&mut connections, &given_up, options, slot, &request);
                         let text = match slot.form {
                             QueryForm::Update => String::new(),
                             QueryForm::Select | QueryForm::Graph => request.text,
                         };
-                        push(request.step, text, content);
+                        push(request.step, request.level, text, content);
                     }
                 }
-                Err(reason) => push(0, String::new(), Content::Failed(reason)),
+                Err(reason) => push(0, None, String::new(), Content::Failed(reason)),
             }
         }
     }
@@ -76,6 +83,29 @@ pub fn record_answers(
         questions: questions(use_case, pool, options),
         answers,
     })
+}
+
+/// Asks a question, unless it has been given up.
+fn ask(
+    connections: &mut Connections<'_>,
+    given_up: &GivenUp,
+    options: &RunOptions,
+    slot: Slot,
+    request: &Request,
+) -> Content {
+    let question = Question {
+        number: slot.number,
+        level: request.level,
+    };
+    if given_up.has(question) {
+        return Content::Failed(NOT_TRIED.to_owned());
+    }
+    let answer = connections.send(slot.form, &request.text);
+    if answer.as_ref().err() == Some(&Failure::Timeout) {
+        given_up.timed_out(question);
+        std::thread::sleep(options.timeout_pause);
+    }
+    content_of(slot.form, options.results_format, answer).unwrap_or_else(Content::Failed)
 }
 
 fn questions(use_case: UseCase, pool: &ParameterPool, options: &RunOptions) -> Questions {
@@ -105,12 +135,16 @@ fn look(started: Instant, mixes: u64, total: u64, answers: &[RecordedAnswer]) ->
     }
 }
 
-fn content_of(form: QueryForm, answer: Result<Answer, Failure>) -> Result<Content, String> {
+fn content_of(
+    form: QueryForm,
+    format: ResultsFormat,
+    answer: Result<Answer, Failure>,
+) -> Result<Content, String> {
     let answer = answer.map_err(|failure| match failure {
-        Failure::Timeout => "it ran out of time".to_owned(),
+        Failure::Timeout => TIMED_OUT.to_owned(),
         Failure::Other(reason) => reason,
     })?;
-    check(form, &answer)?;
+    check(form, format, &answer)?;
     match form {
         QueryForm::Update => Ok(Content::Done),
         QueryForm::Graph => {
@@ -120,7 +154,7 @@ fn content_of(form: QueryForm, answer: Result<Answer, Failure>) -> Result<Conten
         }
         QueryForm::Select => {
             let mut sink = KeptRows::default();
-            read_rows(&answer.body, &mut sink)?;
+            read_rows(format, &answer.body, &mut sink)?;
             sink.into_content()
         }
     }

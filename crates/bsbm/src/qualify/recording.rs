@@ -55,6 +55,9 @@ pub struct RecordedAnswer {
     pub step: u32,
     /// The number of the query.
     pub number: u8,
+    /// The level of its product type, if that can be of several; the root is 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<usize>,
     /// The text of a query; empty for updates.
     pub text: String,
     /// What came back.

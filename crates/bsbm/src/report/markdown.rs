@@ -104,9 +104,9 @@ impl Report {
         if let Some(floor) = self.floor_s {
             add("an empty question", format!("{} ms", milliseconds(floor)));
         }
-        add("time limit", format!("{} s", self.timeout_s));
-        let failed = format!("{} timeouts, {} errors", self.timeouts, self.errors);
-        add("failed executions", failed);
+        for (name, value) in self.limits() {
+            add(name, value);
+        }
         if let Some(updates) = &self.updates {
             let (blocks, triples) = (updates.inserted_blocks, updates.inserted_triples);
             add(
@@ -126,6 +126,26 @@ impl Report {
         for (name, value) in &self.labels {
             add(name, value.clone());
         }
+        facts
+    }
+
+    /// How answers were asked for and waited for, and how many did not come.
+    fn limits(&self) -> Vec<(&'static str, String)> {
+        let mut facts = Vec::new();
+        if self.results_format != Default::default() {
+            facts.push(("format of rows", self.results_format.name().to_owned()));
+        }
+        if self.wording != Default::default() {
+            facts.push(("wording", self.wording.name().to_owned()));
+        }
+        facts.push(("time limit", format!("{} s", self.timeout_s)));
+        let not_tried = match self.not_tried {
+            0 => String::new(),
+            not_tried => format!("{not_tried} not tried, "),
+        };
+        let (timeouts, errors) = (self.timeouts, self.errors);
+        let failed = format!("{timeouts} timeouts, {not_tried}{errors} errors");
+        facts.push(("failed executions", failed));
         facts
     }
 }

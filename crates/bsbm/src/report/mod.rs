@@ -2,7 +2,8 @@
 //!
 //! The JSON form is the main one and holds everything; the pages (Markdown, HTML) and the XML that
 //! scripts of the original tools read are made from it. Executions that failed are counted but
-//! not timed, those that timed out are counted and timed with the whole timeout. The rate of
+//! not timed, those that timed out, or were given up after others had, are counted and timed with
+//! the whole timeout. The rate of
 //! mixes is only as good as its executions: read it together with `errors` and `timeouts`.
 //! Fields that older reports lack have defaults, so those can still be compared.
 
@@ -21,8 +22,9 @@ pub use query::{LevelReport, QueryReport};
 pub(crate) use summary::RunFacts;
 pub use timeline::Timeline;
 
+use crate::answer::ResultsFormat;
 use crate::driver::{MixOrder, UpdatesAt};
-use crate::queries::QueryForm;
+use crate::queries::{QueryForm, Wording};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -72,6 +74,12 @@ pub struct Report {
     /// When the updates of a mix were sent.
     #[serde(default)]
     pub updates_at: UpdatesAt,
+    /// The form in which rows were asked for.
+    #[serde(default)]
+    pub results_format: ResultsFormat,
+    /// Which of two texts was asked where there are two that mean the same.
+    #[serde(default)]
+    pub wording: Wording,
     /// The time limit of one execution.
     pub timeout_s: f64,
     /// The median time of a question that needs no data.
@@ -104,6 +112,10 @@ pub struct Report {
     pub throughput: f64,
     /// Executions that ran out of time.
     pub timeouts: u64,
+    /// Executions that were left out, since the query had run out of time before; they are timed
+    /// with the limit.
+    #[serde(default)]
+    pub not_tried: u64,
     /// Executions that failed otherwise.
     pub errors: u64,
     /// What updates did, if the use case has them.
@@ -176,7 +188,7 @@ pub(crate) struct Execution {
     /// The level of the product type in the tree, if it can be of several.
     pub(crate) level: Option<usize>,
     pub(crate) outcome: Outcome,
-    /// Time taken: the whole timeout if it ran out, nothing if it failed.
+    /// Time taken: the whole timeout if it ran out or was not tried, nothing if it failed.
     pub(crate) seconds: Option<f64>,
     /// When it ended, from the start of measuring.
     pub(crate) ended_s: f64,
@@ -190,6 +202,8 @@ pub(crate) struct Execution {
 pub(crate) enum Outcome {
     Answered,
     TimedOut,
+    /// It was given up before.
+    NotTried,
     /// It failed, in words.
     Failed(String),
 }

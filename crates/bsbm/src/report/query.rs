@@ -46,6 +46,10 @@ pub struct QueryReport {
     pub max_s: f64,
     /// Executions that ran out of time.
     pub timeouts: u64,
+    /// Executions that were left out, since the query had run out of time before; they are timed
+    /// with the limit.
+    #[serde(default)]
+    pub not_tried: u64,
     /// Executions that failed otherwise.
     pub errors: u64,
     /// The first failure in words.
@@ -67,6 +71,9 @@ pub struct LevelReport {
     pub level: usize,
     /// Executions that were timed.
     pub count: u64,
+    /// Those that ran out of time or were not tried, and are timed with the limit.
+    #[serde(default)]
+    pub unanswered: u64,
     /// Their mean time.
     pub aqet_s: f64,
     /// The time that half of them did not exceed.
@@ -96,7 +103,7 @@ impl QueryReport {
         let count = |is: &dyn Fn(&Execution) -> bool| of_query.iter().filter(|e| is(e)).count();
         let failures = of_query.iter().find_map(|e| match &e.outcome {
             Outcome::Failed(reason) => Some(reason.clone()),
-            Outcome::Answered | Outcome::TimedOut => None,
+            Outcome::Answered | Outcome::TimedOut | Outcome::NotTried => None,
         });
         let mean = mean(&times);
         let hash = of_query
@@ -123,6 +130,7 @@ impl QueryReport {
             p99_s: percentile(&times, 99),
             max_s: times.last().copied().unwrap_or(0.0),
             timeouts: count(&|e| e.outcome == Outcome::TimedOut) as u64,
+            not_tried: count(&|e| e.outcome == Outcome::NotTried) as u64,
             errors: count(&|e| matches!(e.outcome, Outcome::Failed(_))) as u64,
             first_error: failures,
             result_hash: format!("{hash:016x}"),
@@ -133,17 +141,20 @@ impl QueryReport {
 }
 
 fn levels(executions: &[&Execution]) -> Vec<LevelReport> {
-    let mut by_level: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    let mut by_level: BTreeMap<usize, (u64, Vec<f64>)> = BTreeMap::new();
     for execution in executions {
         if let (Some(level), Some(seconds)) = (execution.level, execution.seconds) {
-            by_level.entry(level).or_default().push(seconds);
+            let (unanswered, times) = by_level.entry(level).or_default();
+            *unanswered += u64::from(execution.outcome != Outcome::Answered);
+            times.push(seconds);
         }
     }
-    let levels = by_level.into_iter().map(|(level, times)| {
+    let levels = by_level.into_iter().map(|(level, (unanswered, times))| {
         let times = sorted(times);
         LevelReport {
             level,
             count: times.len() as u64,
+            unanswered,
             aqet_s: mean(&times),
             p50_s: percentile(&times, 50),
             max_s: times.last().copied().unwrap_or(0.0),

@@ -82,6 +82,8 @@ impl Report {
             drill_down: options.drill_down,
             mix_order: options.mix_order,
             updates_at: options.updates_at,
+            results_format: options.results_format,
+            wording: options.wording,
             timeout_s: options.timeout.as_secs_f64(),
             floor_s: facts.floor_s,
             elapsed_s,
@@ -95,6 +97,7 @@ impl Report {
             power: scale * per_hour(1.0, geometric_mean(&times)),
             throughput: scale * per_hour(timed, rate_time_s),
             timeouts: queries.iter().map(|query| query.timeouts).sum(),
+            not_tried: queries.iter().map(|query| query.not_tried).sum(),
             errors: queries.iter().map(|query| query.errors).sum(),
             warnings: warnings(facts, executions),
             updates: facts.updates.clone(),
@@ -131,6 +134,17 @@ fn warnings(facts: &RunFacts<'_>, executions: &[Execution]) -> Vec<String> {
     if timeouts > 0 {
         warnings.push(format!(
             "{timeouts} executions ran out of time and are timed with the limit: real times are longer"
+        ));
+    }
+    let not_tried = count(&|e| e.outcome == Outcome::NotTried);
+    if not_tried > 0 {
+        let rate = if facts.clients == 1 {
+            ""
+        } else {
+            ", and the rate of mixes is void"
+        };
+        warnings.push(format!(
+            "{not_tried} executions were not tried, since such queries had run out of time: they are timed with the limit{rate}"
         ));
     }
     let on_shelf = count(&|e| e.seconds.is_some_and(|seconds| SHELF_S.contains(&seconds)));

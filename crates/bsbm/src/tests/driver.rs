@@ -3,7 +3,8 @@
 use super::endpoint::*;
 use crate::http::{Client, Endpoint, Failure};
 use crate::{
-    BsbmError, Draw, MixOrder, ParameterPool, Phase, RampUp, RunOptions, UseCase, query_text, run,
+    BsbmError, Draw, MixOrder, ParameterPool, Patience, Phase, Question, RampUp, ResultsFormat,
+    RunOptions, UseCase, Wording, query_text, run,
 };
 use std::time::Duration;
 
@@ -57,6 +58,136 @@ fn hashes_do_not_depend_on_order_spelling_or_clients() {
     let expected = hashes(&url, 1);
     assert_eq!(expected, hashes(&url_turned, 1));
     assert_eq!(expected, hashes(&url, 3));
+}
+
+#[test]
+fn rows_in_xml_count_as_the_same_rows_in_json() {
+    let hashes = |url: &str, results_format| {
+        let options = RunOptions {
+            results_format,
+            ..options(url)
+        };
+        let report = run(UseCase::Bi, &pool(), &options, &mut |_| ()).expect("a run");
+        assert_eq!(report.errors, 0, "{:?}", report.queries);
+        assert_eq!(report.results_format, results_format);
+        let queries = report.queries.into_iter();
+        let found: Vec<_> = queries.map(|q| (q.rows, q.result_hash)).collect();
+        (report.floor_s.is_some(), found)
+    };
+    let (url, _requests) = serve(|request| match request.text().as_str() {
+        "ASK {}" => good(request),
+        _ => answer(&request.accept, MANY_KINDS),
+    });
+    let (xml_url, requests) = serve(|request| match request.text().as_str() {
+        "ASK {}" => answer(&request.accept, ASKED_XML),
+        _ => answer(&request.accept, MANY_KINDS_XML),
+    });
+    let (is_floor_known, json) = hashes(&url, ResultsFormat::Json);
+    assert_eq!((is_floor_known, json[0].0), (true, 2 * 3));
+    assert_eq!(hashes(&xml_url, ResultsFormat::Xml), (true, json));
+    for request in requests.try_iter() {
+        assert_eq!(request.accept, "application/sparql-results+xml");
+    }
+    let (cut_url, _requests) = serve(|request| {
+        let cut = &MANY_KINDS_XML[..MANY_KINDS_XML.len() - 40];
+        answer(&request.accept, cut)
+    });
+    let options = RunOptions {
+        results_format: ResultsFormat::Xml,
+        ..options(&cut_url)
+    };
+    let report = run(UseCase::Bi, &pool(), &options, &mut |_| ()).expect("a run");
+    assert_eq!(report.errors, 30);
+    let error = report.queries[0].first_error.clone().unwrap_or_default();
+    assert!(error.contains("unreadable results"), "{error}");
+}
+
+#[test]
+fn what_runs_out_of_time_is_given_up_and_timed_with_the_limit() {
+    let (url, requests) = serve(|request| match request.text().contains("?growth") {
+        // The answer promises more than it sends, and the connection stays open.
+        true => b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx".to_vec(),
+        false => good(request),
+    });
+    let options = RunOptions {
+        warmup: 0,
+        runs: 5,
+        timeout: Duration::from_millis(500),
+        patience: Some(Patience {
+            timeouts_max: 2,
+            given_up: Vec::new(),
+        }),
+        ..options(&url)
+    };
+    let report = run(UseCase::Bi, &pool(), &options, &mut |_| ()).expect("a run");
+    let third = &report.queries[2];
+    assert_eq!((third.timeouts, third.not_tried, third.errors), (2, 3, 0));
+    assert_eq!((report.timeouts, report.not_tried), (2, 3));
+    assert_eq!((third.count, third.min_s, third.max_s), (5, 0.5, 0.5));
+    assert!(report.query_time_s >= 2.5);
+    let growth = asked(&requests).into_iter().map(|request| request.text());
+    assert_eq!(growth.filter(|text| text.contains("?growth")).count(), 2);
+    let page = report.to_markdown();
+    assert!(page.contains("2 timeouts, 3 not tried, 0 errors"), "{page}");
+    assert!(page.contains("3 executions were not tried"), "{page}");
+    // A question that counts as given up from the start is not asked once.
+    let given_up = vec![Question {
+        number: 3,
+        level: None,
+    }];
+    let patience = Some(Patience {
+        timeouts_max: 1,
+        given_up,
+    });
+    let options = RunOptions {
+        patience,
+        ..options
+    };
+    let report = run(UseCase::Bi, &pool(), &options, &mut |_| ()).expect("a run");
+    assert_eq!((report.timeouts, report.not_tried), (0, 5));
+    let none = RunOptions {
+        patience: Some(Patience {
+            timeouts_max: 0,
+            given_up: Vec::new(),
+        }),
+        ..options
+    };
+    let refused = run(UseCase::Bi, &pool(), &none, &mut |_| ());
+    assert!(matches!(refused, Err(BsbmError::NoPatience)));
+}
+
+#[test]
+fn the_portable_wording_changes_bi_5_alone() {
+    let texts = |wording| {
+        let (url, requests) = serve(good);
+        let options = RunOptions {
+            warmup: 0,
+            runs: 1,
+            wording,
+            ..options(&url)
+        };
+        run(UseCase::Bi, &pool(), &options, &mut |_| ()).expect("a run");
+        let texts = asked(&requests).iter().map(Request::text).collect();
+        let texts: Vec<String> = texts;
+        texts
+    };
+    let (published, portable) = (texts(Wording::Published), texts(Wording::Portable));
+    assert_eq!(published.len(), portable.len());
+    let differing = published.iter().zip(&portable).filter(|(a, b)| a != b);
+    let differing: Vec<_> = differing.collect();
+    assert_eq!(differing.len(), 3);
+    for (published, portable) in differing {
+        let comment = |line: &&str| !line.trim_start().starts_with('#');
+        let published: Vec<&str> = published.lines().filter(comment).collect();
+        let portable: Vec<&str> = portable.lines().filter(comment).collect();
+        let changed = published.iter().zip(&portable).filter(|(a, b)| a != b);
+        let changed: Vec<_> = changed
+            .map(|(a, b)| (a.replace("?country ", ""), *b))
+            .collect();
+        assert_eq!(changed.len(), 2);
+        assert!(changed.iter().all(|(a, b)| a == b), "{changed:?}");
+        assert_eq!(published.len(), portable.len());
+    }
 }
 
 #[test]

@@ -13,6 +13,23 @@ pub const ROWS: &str = r#"{"head":{"vars":["a"]},"results":{"bindings":[
 pub const ROWS_TURNED: &str = r#"{"head":{"vars":["a"]},"results":{"bindings":[
     {"a":{"type":"uri","value":"http://x/"}},
     {"a":{"type":"literal","value":"1.5E0","datatype":"http://www.w3.org/2001/XMLSchema#decimal"}}]}}"#;
+/// Terms of every kind, in JSON.
+pub const MANY_KINDS: &str = r#"{"head":{"vars":["a","b"]},"results":{"bindings":[
+    {"a":{"type":"literal","value":"1.50","datatype":"http://www.w3.org/2001/XMLSchema#float"},
+     "b":{"type":"literal","value":"x & <y>","datatype":"http://www.w3.org/2001/XMLSchema#string"}},
+    {"a":{"type":"uri","value":"http://x/?a&b"},"b":{"type":"literal","value":"y  z","xml:lang":"en-GB"}},
+    {"a":{"type":"bnode","value":"n"}}]}}"#;
+/// The same in XML, in another order.
+pub const MANY_KINDS_XML: &str = r#"<?xml version="1.0"?>
+<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head><variable name="a"/><variable name="b"/></head>
+<results>
+ <result><binding name="a"><bnode>other</bnode></binding></result>
+ <result><binding name="b"><literal xml:lang="en-gb">y  z</literal></binding><binding name="a"><uri>http://x/?a&amp;b</uri></binding></result>
+ <result><binding name="a"><literal datatype="http://www.w3.org/2001/XMLSchema#float">1.5E0</literal></binding><binding name="b"><literal>x &amp; &lt;y&gt;</literal></binding></result>
+</results></sparql>"#;
+/// The answer to a question without rows, in XML.
+pub const ASKED_XML: &str = r#"<?xml version="1.0"?>
+<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head></head><boolean>true</boolean></sparql>"#;
 pub const TRIPLES: &str = "<http://x/> <http://y/> \"z\" .\n";
 
 /// A request as the server saw it.

@@ -1,7 +1,11 @@
 //! Recorded answers and how they compare.
 
 use super::endpoint::*;
-use crate::{BsbmError, Content, Recording, RunOptions, Tally, UseCase, qualify, record_answers};
+use crate::{
+    BsbmError, Content, Patience, Question, Recording, RunOptions, Tally, UseCase, qualify,
+    record_answers,
+};
+use std::time::Duration;
 
 fn record(use_case: UseCase, url: &str) -> Recording {
     let recorded = record_answers(use_case, &pool(), &options(url), &mut |_| ());
@@ -53,7 +57,11 @@ fn wrong_and_missing_answers_fail() {
         ..Tally::default()
     };
     assert_eq!(tally(2), Some(different(12)));
-    assert_eq!(tally(8), Some(different(4)));
+    let missing = Tally {
+        missing: 4,
+        ..Tally::default()
+    };
+    assert_eq!(tally(8), Some(missing));
     assert_eq!(tally(12), Some(different(2)));
     // What DESCRIBE describes is open.
     assert_eq!(
@@ -68,6 +76,53 @@ fn wrong_and_missing_answers_fail() {
     assert!(page.contains(": failed\n") && page.contains("there is no answer: status 500: oops"));
     assert!(page.contains("1 rows missing, 1 too many; missing: ?a=1.50; too many: ?a=1.51"));
     assert!(page.contains("```sparql\n# ") && page.contains("22 more differences"));
+}
+
+#[test]
+fn what_runs_out_of_time_is_told_apart_and_not_asked_again() {
+    let (good_url, _requests) = serve(good);
+    let (slow_url, requests) = serve(|request| {
+        // BI 8 is never answered in full; the connection stays open.
+        match request.text().contains("?cheap") {
+            true => b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx".to_vec(),
+            false => good(request),
+        }
+    });
+    let reference = record(UseCase::Bi, &good_url);
+    let options = RunOptions {
+        timeout: Duration::from_millis(500),
+        patience: Some(Patience {
+            timeouts_max: 1,
+            given_up: vec![Question {
+                number: 3,
+                level: None,
+            }],
+        }),
+        drill_down: None,
+        ..options(&slow_url)
+    };
+    let tested = record_answers(UseCase::Bi, &pool(), &options, &mut |_| ());
+    let tested = tested.expect("the others are answered");
+    let asked = asked(&requests);
+    let growth = asked.iter().filter(|r| r.text().contains("?growth"));
+    assert_eq!(growth.count(), 0);
+    let levels: Vec<_> = tested.answers.iter().filter(|a| a.number == 8).collect();
+    assert_eq!(levels.len(), 2);
+    assert!(levels.iter().all(|answer| answer.level.is_some()));
+    let is_repeated = levels[0].level == levels[1].level;
+    let slow = asked.iter().filter(|r| r.text().contains("?cheap")).count();
+    assert_eq!(slow, if is_repeated { 1 } else { 2 });
+    let qualification = qualify(&reference, &tested).expect("the same questions");
+    let tally = |number| qualification.tallies.get(&number).copied();
+    for number in [3, 8] {
+        let tally = tally(number).expect("it is in the mix");
+        assert_eq!((tally.missing, tally.different), (2, 0), "{number}");
+    }
+    assert_eq!(tally(1).map(|tally| tally.equal), Some(2));
+    let json: serde_json::Value =
+        serde_json::from_str(&qualification.to_json()).expect("it is JSON");
+    assert_eq!(json["tallies"]["8"]["missing"], 2);
+    assert!(json["differences"][0]["reason"].as_str().is_some());
 }
 
 #[test]

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::super::Comparison;
 use super::super::input::Input;
 use super::super::measure::{self, Measured};
+use super::super::work_folder::WorkFolder;
+use super::endpoint::{Endpoint, Served, free_port};
 use super::{COUNT_QUADS, System, counted};
 use crate::error::XtaskError;
 use crate::workspace::Workspace;
@@ -69,6 +70,23 @@ impl Basalt {
         command
     }
 
+    /// The command that runs the benchmark's driver, still without arguments.
+    pub fn driver(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg("bsbm");
+        command
+    }
+
+    /// The command that asks the store of a folder, with the rows as CSV on standard output.
+    pub fn query(&self, folder: &Path, text: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args(["query", "--location"])
+            .arg(folder.join("store"));
+        command.args(["--results-format", "csv", "--query", text]);
+        command
+    }
+
     /// Whether the load command has an option.
     pub fn takes(&self, option: &str) -> bool {
         let mut words = self.load_help.split_whitespace();
@@ -85,7 +103,7 @@ impl System for Basalt {
         "files are synced, then the manifest is renamed"
     }
 
-    fn prepare(&mut self, _: &Comparison) -> Result<String, XtaskError> {
+    fn prepare(&mut self, _: &WorkFolder) -> Result<String, XtaskError> {
         Ok(self.version.clone())
     }
 
@@ -105,12 +123,43 @@ impl System for Basalt {
     }
 
     fn count(&self, folder: &Path) -> Result<u64, XtaskError> {
+        counted(
+            "Basalt",
+            &measure::output(&mut self.query(folder, COUNT_QUADS))?,
+        )
+    }
+}
+
+impl Endpoint for Basalt {
+    fn name(&self) -> &'static str {
+        "Basalt"
+    }
+
+    fn settings(&self) -> &'static str {
+        "`basalt serve`, no settings"
+    }
+
+    fn fingerprint(&self) -> String {
+        let metadata = std::fs::metadata(&self.program);
+        let written = metadata
+            .as_ref()
+            .ok()
+            .and_then(|known| known.modified().ok());
+        let bytes = metadata.map_or(0, |known| known.len());
+        format!("{bytes} bytes, {written:?}")
+    }
+
+    fn serve(&self, folder: &Path, query_time_max: Duration) -> Result<Served, XtaskError> {
+        let address = format!("127.0.0.1:{}", free_port()?);
         let mut command = Command::new(&self.program);
         command
-            .args(["query", "--location"])
+            .args(["serve", "--bind", &address, "--timeout"])
+            .arg(format!("{}s", query_time_max.as_secs()))
+            .arg("--location")
             .arg(folder.join("store"));
-        command.args(["--results-format", "csv", "--query", COUNT_QUADS]);
-        counted("Basalt", &measure::output(&mut command)?)
+        let log = folder.join("server-log");
+        let child = measure::start(&mut command, &log)?;
+        Served::when_up(child, format!("http://{address}/query"), None, &log)
     }
 }
 

@@ -1,22 +1,24 @@
-//! Apache Jena's TDB2, loaded by its own `tdb2.tdbloader`. The archives come through
-//! Maven, as it is configured on the machine.
+//! Apache Jena's TDB2, loaded by its own `tdb2.tdbloader` and asked through Fuseki. The archives
+//! come through Maven, as it is configured on the machine.
 //!
-//! Cost: some 20 MB, once.
+//! Cost: some 20 MB, and 56 MB for Fuseki, once.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::super::Comparison;
 use super::super::input::{Compression, Input};
 use super::super::measure::{self, Measured};
-use super::super::work_folder::cannot;
+use super::super::work_folder::{WorkFolder, cannot};
+use super::endpoint::{Endpoint, Served, free_port};
 use super::{COUNT_QUADS, System, counted};
 use crate::error::XtaskError;
 
 /// The version that is compared: the last one that runs on Java 17.
 const VERSION: &str = "5.6.0";
+/// The server with everything that it needs.
+const SERVER: &str = "jena-fuseki-server";
 /// Largest heap; most of what TDB2 uses is outside, in mapped files.
 const HEAP: &str = "-Xmx4G";
 
@@ -58,9 +60,11 @@ impl System for Jena {
         "one transaction, committed and synced"
     }
 
-    fn prepare(&mut self, comparison: &Comparison) -> Result<String, XtaskError> {
+    fn prepare(&mut self, work: &WorkFolder) -> Result<String, XtaskError> {
         let java = java_version()?;
-        self.archives = comparison.work.tool(&format!("jena-{VERSION}"), fetch)?;
+        self.archives = work.tool(&format!("jena-{VERSION}"), |folder| {
+            fetch(folder, "jena-cmds", Needs::Fetched)
+        })?;
         Ok(format!("Apache Jena {VERSION}, {java}, {HEAP}"))
     }
 
@@ -90,8 +94,108 @@ impl System for Jena {
     }
 }
 
-/// Fetches Jena's commands with what they need.
-fn fetch(folder: &Path) -> Result<(), XtaskError> {
+/// The store with the server that answers over HTTP.
+pub struct Fuseki {
+    /// The store.
+    jena: Jena,
+    /// The server, which is one archive; empty before it is prepared.
+    server: PathBuf,
+}
+
+impl Fuseki {
+    /// Not prepared yet.
+    pub fn new() -> Self {
+        Self {
+            jena: Jena::with_loader("phased"),
+            server: PathBuf::new(),
+        }
+    }
+}
+
+impl System for Fuseki {
+    fn label(&self) -> String {
+        "Fuseki".to_owned()
+    }
+
+    fn durable(&self) -> &'static str {
+        self.jena.durable()
+    }
+
+    fn prepare(&mut self, work: &WorkFolder) -> Result<String, XtaskError> {
+        let version = self.jena.prepare(work)?;
+        let folder = work.tool(&format!("fuseki-{VERSION}"), |folder| {
+            fetch(folder, SERVER, Needs::Inside)
+        })?;
+        self.server = folder.join(format!("{SERVER}-{VERSION}.jar"));
+        Ok(version)
+    }
+
+    fn refuses(&self, input: &Input) -> Option<&'static str> {
+        self.jena.refuses(input)
+    }
+
+    fn load(
+        &self,
+        input: &Input,
+        folder: &Path,
+        time_max: Duration,
+    ) -> Result<Measured, XtaskError> {
+        self.jena.load(input, folder, time_max)
+    }
+
+    fn count(&self, folder: &Path) -> Result<u64, XtaskError> {
+        self.jena.count(folder)
+    }
+}
+
+impl Endpoint for Fuseki {
+    fn name(&self) -> &'static str {
+        "Fuseki"
+    }
+
+    fn settings(&self) -> &'static str {
+        "heap 4 GB, `--timeout`, `--quiet`; loaded by `tdb2.tdbloader --loader=phased`"
+    }
+
+    fn serve(&self, folder: &Path, query_time_max: Duration) -> Result<Served, XtaskError> {
+        let port = free_port()?;
+        let mut command = Command::new("java");
+        command.arg(HEAP).arg("-jar").arg(&self.server);
+        command
+            .args(["--quiet", "--localhost", &format!("--port={port}")])
+            .arg(format!("--timeout={}", query_time_max.as_millis()))
+            .arg(format!("--loc={}", folder.join("store").display()))
+            .arg("/ds");
+        // It may write files where it is started.
+        command.current_dir(folder);
+        let log = folder.join("server-log");
+        let child = measure::start(&mut command, &log)?;
+        Served::when_up(
+            child,
+            format!("http://127.0.0.1:{port}/ds/query"),
+            None,
+            &log,
+        )
+    }
+}
+
+/// Whether what an archive needs is fetched too.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    /// With everything that it needs.
+    Fetched,
+    /// The archive holds all of it.
+    Inside,
+}
+
+/// Fetches one of Jena's archives.
+fn fetch(folder: &Path, archive: &str, needs: Needs) -> Result<(), XtaskError> {
+    let exclusions = match needs {
+        Needs::Fetched => "",
+        Needs::Inside => {
+            "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+        }
+    };
     let project = folder.join("pom.xml");
     let text = format!(
         "<project xmlns=\"http://maven.apache.org/POM/4.0.0\">
@@ -99,7 +203,8 @@ fn fetch(folder: &Path) -> Result<(), XtaskError> {
   <groupId>compare</groupId><artifactId>compare</artifactId><version>1</version>
   <packaging>pom</packaging>
   <dependencies><dependency>
-    <groupId>org.apache.jena</groupId><artifactId>jena-cmds</artifactId><version>{VERSION}</version>
+    <groupId>org.apache.jena</groupId><artifactId>{archive}</artifactId><version>{VERSION}</version>
+    {exclusions}
   </dependency></dependencies>
 </project>
 "

@@ -11,6 +11,8 @@
 //! Cost: that of the programs.
 
 pub mod basalt;
+pub mod duckdb;
+pub mod endpoint;
 mod jena;
 mod oxigraph;
 mod virtuoso;
@@ -18,13 +20,15 @@ mod virtuoso;
 use std::path::Path;
 use std::time::Duration;
 
-use self::jena::Jena;
+use self::basalt::Basalt;
+use self::endpoint::Endpoint;
+use self::jena::{Fuseki, Jena};
 use self::oxigraph::{Oxigraph, Pyoxigraph};
 use self::virtuoso::Virtuoso;
 use super::Comparison;
 use super::input::Input;
 use super::measure::Measured;
-use super::work_folder::disk_bytes;
+use super::work_folder::{WorkFolder, disk_bytes};
 use crate::error::XtaskError;
 
 /// Counts all quads, whatever graph they are in.
@@ -40,7 +44,7 @@ pub trait System {
     fn durable(&self) -> &'static str;
 
     /// Fetches it unless it is there; says the version.
-    fn prepare(&mut self, comparison: &Comparison) -> Result<String, XtaskError>;
+    fn prepare(&mut self, work: &WorkFolder) -> Result<String, XtaskError>;
 
     /// Why it cannot load an input, if so.
     fn refuses(&self, input: &Input) -> Option<&'static str>;
@@ -129,13 +133,24 @@ pub fn chosen(comparison: &Comparison) -> Vec<Box<dyn System>> {
     systems
 }
 
+/// A store that answers queries over HTTP, by the name that the command line takes.
+pub fn endpoint(name: &str, basalt: &Basalt) -> Option<Box<dyn Endpoint>> {
+    match name {
+        "basalt" => Some(Box::new(basalt.clone())),
+        "virtuoso" => Some(Box::new(Virtuoso::with_loaders(1))),
+        "oxigraph" => Some(Box::new(Oxigraph::one_file())),
+        "fuseki" => Some(Box::new(Fuseki::new())),
+        _ => None,
+    }
+}
+
 /// The number in the last line that is one: the answer in CSV or plain text.
 fn last_number(text: &str) -> Option<u64> {
     text.lines().rev().find_map(|line| line.trim().parse().ok())
 }
 
 /// The number in an answer, or an error that shows the answer.
-fn counted(system: &str, answer: &str) -> Result<u64, XtaskError> {
+pub fn counted(system: &str, answer: &str) -> Result<u64, XtaskError> {
     last_number(answer).ok_or_else(|| XtaskError::Answer {
         command: format!("count of {system}"),
         what: format!("no number in `{}`", answer.trim()),

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::super::Comparison;
 use super::super::input::{Compression, Input, Syntax};
 use super::super::measure::{self, Measured};
-use super::super::work_folder::cannot;
+use super::super::work_folder::{WorkFolder, cannot};
+use super::endpoint::{Endpoint, Served, free_port};
 use super::{COUNT_QUADS, System, counted};
 use crate::error::XtaskError;
 
@@ -89,8 +89,8 @@ impl System for Oxigraph {
         "RocksDB ingests finished files; the program flushes before it ends"
     }
 
-    fn prepare(&mut self, comparison: &Comparison) -> Result<String, XtaskError> {
-        let folder = package(comparison, "oxigraph")?;
+    fn prepare(&mut self, work: &WorkFolder) -> Result<String, XtaskError> {
+        let folder = package(work, "oxigraph")?;
         self.program = folder.join("bin/oxigraph");
         let version = measure::output(Command::new(&self.program).arg("--version"))?;
         Ok(version.trim().to_owned())
@@ -136,6 +136,29 @@ impl System for Oxigraph {
     }
 }
 
+impl Endpoint for Oxigraph {
+    fn name(&self) -> &'static str {
+        "Oxigraph"
+    }
+
+    fn settings(&self) -> &'static str {
+        "`oxigraph serve-read-only` with `--timeout-s`"
+    }
+
+    fn serve(&self, folder: &Path, query_time_max: Duration) -> Result<Served, XtaskError> {
+        let address = format!("127.0.0.1:{}", free_port()?);
+        let mut command = Command::new(&self.program);
+        command
+            .args(["serve-read-only", "--bind", &address, "--timeout-s"])
+            .arg(query_time_max.as_secs().to_string())
+            .arg("--location")
+            .arg(folder.join("store"));
+        let log = folder.join("server-log");
+        let child = measure::start(&mut command, &log)?;
+        Served::when_up(child, format!("http://{address}/query"), None, &log)
+    }
+}
+
 /// The Python package.
 pub struct Pyoxigraph {
     /// The folder of the package; empty before it is prepared.
@@ -167,8 +190,8 @@ impl System for Pyoxigraph {
         "RocksDB ingests finished files; `Store.flush()`"
     }
 
-    fn prepare(&mut self, comparison: &Comparison) -> Result<String, XtaskError> {
-        self.folder = package(comparison, "pyoxigraph")?;
+    fn prepare(&mut self, work: &WorkFolder) -> Result<String, XtaskError> {
+        self.folder = package(work, "pyoxigraph")?;
         for (name, script) in [("load.py", LOAD_SCRIPT), ("count.py", COUNT_SCRIPT)] {
             let path = self.folder.join(name);
             fs::write(&path, script).map_err(|source| cannot("write", &path, source))?;
@@ -213,13 +236,11 @@ impl System for Pyoxigraph {
 }
 
 /// The folder of a package, fetched with pip if it is not there.
-fn package(comparison: &Comparison, name: &str) -> Result<PathBuf, XtaskError> {
-    comparison
-        .work
-        .tool(&format!("{name}-{VERSION}"), |folder| {
-            let mut command = Command::new("python3");
-            command.args(["-m", "pip", "install", "--quiet", "--no-deps", "--target"]);
-            command.arg(folder).arg(format!("{name}=={VERSION}"));
-            measure::output(&mut command).map(drop)
-        })
+fn package(work: &WorkFolder, name: &str) -> Result<PathBuf, XtaskError> {
+    work.tool(&format!("{name}-{VERSION}"), |folder| {
+        let mut command = Command::new("python3");
+        command.args(["-m", "pip", "install", "--quiet", "--no-deps", "--target"]);
+        command.arg(folder).arg(format!("{name}=={VERSION}"));
+        measure::output(&mut command).map(drop)
+    })
 }

@@ -8,16 +8,15 @@
 //! Cost: starting a server makes an empty database, some seconds which are not measured.
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::super::Comparison;
 use super::super::input::{Compression, Input};
 use super::super::measure::{self, Measured, Sampler};
-use super::super::work_folder::cannot;
+use super::super::work_folder::{WorkFolder, cannot, remove};
+use super::endpoint::{Endpoint, Served, free_port};
 use super::{System, counted};
 use crate::error::XtaskError;
 
@@ -74,6 +73,18 @@ NumberOfBuffers = 340000
 MaxDirtyBuffers = 250000
 ";
 
+/// What a server that answers queries over HTTP has besides, as the package's own configuration
+/// has it, but that answers are not compressed and not cut.
+const HTTP_PARAMETERS: &str = "\
+[HTTPServer]
+ServerRoot = .
+ServerThreads = 10
+MaxClientConnections = 10
+MaxKeepAlives = 10
+KeepAliveTimeout = 10
+EnabledGzipContent = 0
+";
+
 /// The store with a number of loaders.
 pub struct Virtuoso {
     /// Clients that run the bulk loader.
@@ -98,19 +109,23 @@ impl Virtuoso {
         command
     }
 
-    /// Starts a server on the store of a folder.
-    fn serve(&self, folder: &Path) -> Result<Server<'_>, XtaskError> {
+    /// Starts a server on the store of a folder, with more lines for its configuration.
+    fn start_process(&self, folder: &Path, lines: &str) -> Result<Child, XtaskError> {
         let store = folder.join("store");
         fs::create_dir_all(&store).map_err(|source| cannot("make", &store, source))?;
-        let address = free_address()?;
         let configuration = store.join("virtuoso.ini");
-        let text = format!("{PARAMETERS}ServerPort = {address}\n");
-        fs::write(&configuration, text)
+        fs::write(&configuration, format!("{PARAMETERS}{lines}"))
             .map_err(|source| cannot("write", &configuration, source))?;
         let mut command = self.program("virtuoso-t");
         command.current_dir(&store);
         command.args(["+foreground", "+configfile", "virtuoso.ini"]);
-        let child = measure::start(&mut command, &folder.join("log"))?;
+        measure::start(&mut command, &folder.join("log"))
+    }
+
+    /// Starts a server on the store of a folder.
+    fn start(&self, folder: &Path) -> Result<Server<'_>, XtaskError> {
+        let address = format!("127.0.0.1:{}", free_port()?);
+        let child = self.start_process(folder, &format!("ServerPort = {address}\n"))?;
         let server = Server {
             virtuoso: self,
             child,
@@ -140,8 +155,8 @@ impl System for Virtuoso {
         "`checkpoint`; the loader writes no log"
     }
 
-    fn prepare(&mut self, comparison: &Comparison) -> Result<String, XtaskError> {
-        self.root = comparison.work.tool("virtuoso-7", unpack)?;
+    fn prepare(&mut self, work: &WorkFolder) -> Result<String, XtaskError> {
+        self.root = work.tool("virtuoso-7", unpack)?;
         // The program prints its version with its options, and fails.
         let mut command = self.program("virtuoso-t");
         let output = command
@@ -179,7 +194,7 @@ impl System for Virtuoso {
         folder: &Path,
         time_max: Duration,
     ) -> Result<Measured, XtaskError> {
-        let server = self.serve(folder)?;
+        let server = self.start(folder)?;
         let empty = server.count()?;
         let count_file = folder.join("quads-when-empty");
         fs::write(&count_file, empty.to_string())
@@ -222,12 +237,35 @@ impl System for Virtuoso {
         let count_file = folder.join("quads-when-empty");
         let empty = fs::read_to_string(&count_file)
             .map_err(|source| cannot("read", &count_file, source))?;
-        let all = self.serve(folder)?.count()?;
+        let all = self.start(folder)?.count()?;
         Ok(all.saturating_sub(counted("Virtuoso", &empty)?))
     }
 
     fn wants_parts(&self) -> bool {
         self.loaders > 1
+    }
+}
+
+impl Endpoint for Virtuoso {
+    fn name(&self) -> &'static str {
+        "Virtuoso"
+    }
+
+    fn settings(&self) -> &'static str {
+        "340,000 buffers, as its configuration advises for 4 GB; queries name the default graph"
+    }
+
+    fn serve(&self, folder: &Path, _: Duration) -> Result<Served, XtaskError> {
+        // A server that was killed leaves its lock.
+        remove(&folder.join("store/virtuoso.lck"))?;
+        let http = format!("127.0.0.1:{}", free_port()?);
+        let lines = format!(
+            "ServerPort = 127.0.0.1:{}\n{HTTP_PARAMETERS}ServerPort = {http}\n",
+            free_port()?
+        );
+        let child = self.start_process(folder, &lines)?;
+        let url = format!("http://{http}/sparql");
+        Served::when_up(child, url, Some(DEFAULT_GRAPH), &folder.join("log"))
     }
 }
 
@@ -336,13 +374,4 @@ fn library_path(root: &Path) -> String {
         folders.push(place.display().to_string());
     }
     folders.join(":")
-}
-
-/// A port that is free at the moment.
-fn free_address() -> Result<String, XtaskError> {
-    let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    match address {
-        Ok(address) => Ok(address.to_string()),
-        Err(source) => Err(cannot("bind", Path::new("127.0.0.1:0"), source)),
-    }
 }

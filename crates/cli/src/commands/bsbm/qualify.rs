@@ -43,6 +43,15 @@ pub struct Qualify {
         hide_env_values = true
     )]
     record: Option<PathBuf>,
+    /// File for the result: .json or .md; repeatable [default: Markdown on standard output]
+    #[arg(
+        long,
+        env = "BASALT_QUALIFICATION",
+        value_name = "FILE",
+        value_delimiter = ',',
+        hide_env_values = true
+    )]
+    report: Vec<PathBuf>,
     /// Recorded answers to compare, in place of asking the endpoint
     #[arg(
         long,
@@ -75,6 +84,9 @@ pub struct Qualify {
 impl Qualify {
     /// Records and compares; fails if answers are wrong or missing.
     pub fn run(self) -> Result<(), CliError> {
+        for path in &self.report {
+            report_kind(path)?;
+        }
         let tested = match &self.recorded {
             Some(path) => Recording::open(path)?,
             None => self.ask(self.options())?,
@@ -101,7 +113,16 @@ impl Qualify {
             };
         };
         let qualification = qualify(&reference, &tested)?;
-        write_stdout(&qualification.to_markdown())?;
+        for path in &self.report {
+            let text = match report_kind(path)? {
+                ReportKind::Json => qualification.to_json(),
+                ReportKind::Markdown => qualification.to_markdown(),
+            };
+            std::fs::write(path, text).map_err(CliError::file("write", path))?;
+        }
+        if self.report.is_empty() {
+            write_stdout(&qualification.to_markdown())?;
+        }
         match qualification.is_passed() {
             true => Ok(()),
             false => Err(CliError::Other(format!(
@@ -131,6 +152,22 @@ impl Qualify {
             &options,
             &mut show,
         )?)
+    }
+}
+
+enum ReportKind {
+    Json,
+    Markdown,
+}
+
+fn report_kind(path: &Path) -> Result<ReportKind, CliError> {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("json") => Ok(ReportKind::Json),
+        Some("md") => Ok(ReportKind::Markdown),
+        _ => Err(CliError::Other(format!(
+            "cannot tell the kind of report '{}', use .json or .md",
+            path.display()
+        ))),
     }
 }
 

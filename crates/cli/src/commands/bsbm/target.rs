@@ -1,7 +1,7 @@
 //! The options that `basalt bsbm run` and `basalt bsbm qualify` share: what is asked of whom.
 
 use crate::values::duration;
-use basalt_bsbm::{RunOptions, UpdatesAt, UseCase};
+use basalt_bsbm::{Patience, Question, ResultsFormat, RunOptions, UpdatesAt, UseCase, Wording};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -70,6 +70,28 @@ pub struct Target {
     /// Longest time of a query
     #[arg(long, env = "BASALT_TIMEOUT", default_value = "60s", value_parser = duration, hide_env_values = true)]
     timeout: Duration,
+    /// Timeouts of a query, at one level of its product type, after which it is not asked again
+    #[arg(long, env = "BASALT_GIVE_UP", value_name = "N", hide_env_values = true)]
+    give_up: Option<u64>,
+    /// Query that counts as given up from the start, such as 3, or 4@0 for a level; repeatable
+    #[arg(
+        long,
+        env = "BASALT_GIVEN_UP",
+        value_name = "N@LEVEL",
+        value_delimiter = ',',
+        value_parser = question,
+        hide_env_values = true
+    )]
+    given_up: Vec<Question>,
+    /// How long a client waits after a timeout, for stores that go on working
+    #[arg(long, env = "BASALT_TIMEOUT_PAUSE", default_value = "0s", value_parser = duration, hide_env_values = true)]
+    timeout_pause: Duration,
+    /// Form in which rows are asked for: json, xml
+    #[arg(long, env = "BASALT_RESULTS_FORMAT", default_value = "json", value_parser = results_format, hide_env_values = true)]
+    results_format: ResultsFormat,
+    /// Text of queries that have two: published, or portable for stores that misread BI 5
+    #[arg(long, env = "BASALT_WORDING", default_value = "published", value_parser = wording, hide_env_values = true)]
+    wording: Wording,
     /// Graph to query as the default graph
     #[arg(
         long,
@@ -110,12 +132,42 @@ impl Target {
             updates_at: self.updates_at,
             seed: self.seed,
             timeout: self.timeout,
+            patience: self.patience(),
+            timeout_pause: self.timeout_pause,
+            results_format: self.results_format,
+            wording: self.wording,
             default_graph: self.default_graph.clone(),
             ignored: self.ignore.clone(),
             drill_down: self.drill_down,
             ..RunOptions::new(&self.endpoint)
         }
     }
+}
+
+impl Target {
+    /// When to stop asking. What is given up from the start needs no limit for the rest.
+    fn patience(&self) -> Option<Patience> {
+        if self.give_up.is_none() && self.given_up.is_empty() {
+            return None;
+        }
+        Some(Patience {
+            timeouts_max: self.give_up.unwrap_or(u64::MAX),
+            given_up: self.given_up.clone(),
+        })
+    }
+}
+
+fn question(text: &str) -> Result<Question, String> {
+    let expected = "expected the number of a query, perhaps with a level, such as 3 or 4@0";
+    Question::parse(text).ok_or_else(|| expected.to_owned())
+}
+
+fn results_format(text: &str) -> Result<ResultsFormat, String> {
+    ResultsFormat::from_name(text).ok_or_else(|| "expected json or xml".to_owned())
+}
+
+fn wording(text: &str) -> Result<Wording, String> {
+    Wording::from_name(text).ok_or_else(|| "expected published or portable".to_owned())
 }
 
 fn use_case(text: &str) -> Result<UseCase, String> {
