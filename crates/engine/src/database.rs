@@ -4,7 +4,7 @@ use crate::answer::Answer;
 use crate::error::Error;
 use crate::query::{Prepared, QueryOptions};
 use crate::transactions::{Core, Transaction, WriteOptions, WriteStatus};
-use basalt_loader::{Addition, Input, LoadOptions, LoadReport, NoProgress, Progress};
+use basalt_loader::{Input, LoadOptions, LoadReport, NoProgress, Progress};
 use basalt_rdf::GraphFormat;
 use basalt_store::{Abandoned, CheckDepth, CheckReport, Snapshot, StoreError, abandon, is_free};
 use std::io::Cursor;
@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 /// Queries run on the snapshot that was current when they began. A commit publishes a snapshot with its changes, a
 /// load a new version. One writer at a time; see [`transactions`](crate::transactions).
 ///
-/// Dropping it waits for a merge that is running, and releases the store.
+/// Dropping it gives up a merge that is running, and releases the store.
 #[derive(Debug)]
 pub struct Database {
     core: Arc<Core>,
@@ -102,24 +102,34 @@ impl Database {
         Transaction::begin(&self.core)
     }
 
-    /// Loads inputs into the store, all or nothing.
+    /// Loads inputs into the store, all or nothing. Writers wait; a merge that runs by itself is given up, as
+    /// the load takes the changes in.
     pub fn load(&self, options: LoadOptions, progress: &dyn Progress) -> Result<LoadReport, Error> {
         self.core.load(options, progress)
     }
 
     /// Rewrites the store as if all its data had been loaded at once, changes since then included; readers
-    /// go on meanwhile, writers wait.
+    /// and writers go on meanwhile. Takes all of the machine, unlike a merge that comes by itself, which is given up
+    /// for this.
     pub fn optimize(&self, progress: &dyn Progress) -> Result<LoadReport, Error> {
-        let options = LoadOptions {
-            addition: Addition::Rewrite,
-            ..LoadOptions::default()
-        };
-        self.load(options, progress)
+        self.core.optimize(progress)
     }
 
     /// Merges the changes into a new version now: [`Self::optimize`] without anybody who watches.
     pub fn merge_now(&self) -> Result<LoadReport, Error> {
         self.optimize(&NoProgress)
+    }
+
+    /// Makes a merge that runs by itself give up, if there is one, and does not wait for it: for a process that is about to
+    /// end. A later commit may start another.
+    pub fn give_up_merge(&self) {
+        self.core.merges.cancel();
+    }
+
+    /// Whether the last merge that ran by itself was told to give up; for tests.
+    #[doc(hidden)]
+    pub fn is_merge_given_up(&self) -> bool {
+        self.core.merges.is_cancelled()
     }
 
     /// What is known of the writing, for metrics.
@@ -164,6 +174,7 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
+        self.core.merges.cancel();
         self.core.close_commits();
         if let Some(thread) = self.syncing.take() {
             // A sync that fails is noted in the turn, and nobody is left to read it.

@@ -53,6 +53,8 @@ pub use storage::StorageReport;
 pub use transactions::{
     ChangeCounts, Commit, Durability, MergePolicy, Transaction, WriteOptions, WriteStatus,
 };
+#[doc(hidden)]
+pub use transactions::{MergeStage, MergeWatcher};
 pub use update::{
     GraphDocument, GraphReport, GraphWrite, OperationReport, UpdateOptions, UpdateReport,
 };

@@ -1,19 +1,23 @@
 //! Random updates of random data: Basalt against the naive oracle, and a random query after each.
 //!
+//! Now and then the store is merged, with requests at each stage of the merge, or opened anew.
+//!
 //! `BASALT_UPDATE_REQUESTS` sets how many requests, `BASALT_UPDATE_SEED` where the seeds begin. A difference is told
 //! with the data before the request, so that it can be repeated by hand.
 
 mod duel;
+mod merge_pauses;
 mod support;
 mod updates;
 
-use basalt_engine::{CheckDepth, Database};
+use basalt_engine::{CheckDepth, Database, MergeStage};
 use basalt_testkit::Dataset;
 use basalt_testkit::naive::update::{UpdateFailure, update};
 use basalt_testkit::random_data::{DataOptions, random_dataset};
 use basalt_testkit::random_query::update::random_update;
 use basalt_testkit::random_query::{QueryOptions as Grammar, random_query};
 use duel::{Outcome, duel, expected, parsed};
+use merge_pauses::Stages;
 use support::{Configuration, Loaded, load, matrix};
 use updates::{compare_data, data_of, update_options};
 
@@ -26,6 +30,9 @@ fn number_from_env(name: &str, default: u64) -> u64 {
         .and_then(|value| value.parse().ok())
         .unwrap_or(default)
 }
+
+/// The first request at a stage of a merge: others than those between merges.
+const STEPS_OF_MERGES: u64 = 1 << 32;
 
 /// Without literals of which two spellings mean the same: what an update stores must be told by its text.
 fn grammar() -> Grammar {
@@ -47,6 +54,8 @@ struct Tally {
     open: u64,
     queries: u64,
     merges: u64,
+    /// Merges after which there were changes that came during them.
+    merged_with_changes: u64,
     reopened: u64,
     failures: Vec<String>,
 }
@@ -111,29 +120,19 @@ fn one_store(seed: u64, configuration: &Configuration, tally: &mut Tally) {
         ..DataOptions::default()
     };
     let mut loaded = load(&random_dataset(seed, options), configuration);
+    let stages = Stages::new();
+    loaded.watch_merges(stages.watcher());
     for number in 0..REQUESTS_PER_STORE {
         let step = seed * REQUESTS_PER_STORE + number;
-        // Labels of blank nodes are those of the store from here on.
-        let data = data_of(&loaded.database);
-        let operations = random_update(step, grammar(), &data);
-        tally.requests += 1;
-        let mut outcome = one_request(&loaded, configuration, &data, &operations, tally);
-        if outcome.is_ok() {
-            let now = data_of(&loaded.database);
-            outcome = one_query(&loaded, configuration, &now, step).map(|is_asked| {
-                tally.queries += u64::from(is_asked);
-            });
+        let mut outcome = one_step(&loaded, configuration, step, tally);
+        if outcome.is_ok() && step % 3 == 2 {
+            outcome = between_requests(&mut loaded, configuration, &stages, step, tally);
         }
         if let Err(what) = outcome {
-            tally.failures.push(format!(
-                "seed {seed}, request {number}: {what}\n{}\nin {configuration:?} on\n{}",
-                operations.join(" ;\n"),
-                data.to_nquads()
-            ));
+            tally
+                .failures
+                .push(format!("seed {seed}, request {number}: {what}"));
             return;
-        }
-        if step % 3 == 2 {
-            between_requests(&mut loaded, step, tally);
         }
     }
     let checked = loaded.database.check(CheckDepth::Deep);
@@ -142,18 +141,69 @@ fn one_store(seed: u64, configuration: &Configuration, tally: &mut Tally) {
     }
 }
 
-/// Merges, or opens the store anew; either must change nothing.
-fn between_requests(loaded: &mut Loaded, step: u64, tally: &mut Tally) {
+/// A request and a query.
+fn one_step(
+    loaded: &Loaded,
+    configuration: &Configuration,
+    step: u64,
+    tally: &mut Tally,
+) -> Result<(), String> {
+    // Labels of blank nodes are those of the store from here on.
     let data = data_of(&loaded.database);
+    let operations = random_update(step, grammar(), &data);
+    tally.requests += 1;
+    let mut outcome = one_request(loaded, configuration, &data, &operations, tally);
+    if outcome.is_ok() {
+        let now = data_of(&loaded.database);
+        outcome = one_query(loaded, configuration, &now, step).map(|is_asked| {
+            tally.queries += u64::from(is_asked);
+        });
+    }
+    outcome.map_err(|what| {
+        format!(
+            "{what}\n{}\nin {configuration:?} on\n{}",
+            operations.join(" ;\n"),
+            data.to_nquads()
+        )
+    })
+}
+
+/// Merges while requests come, or opens the store anew; either must change nothing.
+fn between_requests(
+    loaded: &mut Loaded,
+    configuration: &Configuration,
+    stages: &Stages,
+    step: u64,
+    tally: &mut Tally,
+) -> Result<(), String> {
+    let mut data = data_of(&loaded.database);
     if step.is_multiple_of(2) {
-        loaded.database.merge_now().expect("a merge succeeds");
+        let mut steps = STEPS_OF_MERGES + step * 3;
+        let mut outcome = Ok(());
+        let before = loaded.database.snapshot();
+        let loaded = &*loaded;
+        let merged = stages.during(
+            || loaded.database.merge_now(),
+            |stage| {
+                if stage != MergeStage::Ready && outcome.is_ok() {
+                    outcome = one_step(loaded, configuration, steps, tally);
+                    steps += 1;
+                    data = data_of(&loaded.database);
+                }
+            },
+        );
+        merged.expect("a merge succeeds");
+        outcome.map_err(|what| format!("during a merge: {what}"))?;
+        let after = loaded.database.snapshot();
         tally.merges += 1;
+        tally.merged_with_changes += u64::from(after.has_delta());
+        if before.shares_version_with(&after) {
+            return Err("the merge has made no version".to_owned());
+        }
     } else {
         tally.reopened += u64::from(loaded.reopen());
     }
-    if let Err(what) = compare_data(&data, &loaded.database) {
-        tally.failures.push(format!("step {step}: {what}"));
-    }
+    compare_data(&data, &loaded.database).map_err(|what| format!("step {step}: {what}"))
 }
 
 #[test]
@@ -183,6 +233,10 @@ fn random_updates_do_what_the_oracle_does() {
     assert!(
         tally.merges > 0 && tally.reopened > 0,
         "neither merged nor opened anew"
+    );
+    assert!(
+        tally.merged_with_changes * 3 > tally.merges,
+        "too few changes come during merges"
     );
     assert!(
         tally.queries * 2 > tally.requests,

@@ -105,6 +105,9 @@ pub enum LoadError {
         /// The budget in MiB.
         budget: u64,
     },
+    /// The load was told to give up.
+    #[error("the load was cancelled")]
+    Cancelled,
     /// The store could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),

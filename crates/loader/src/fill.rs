@@ -175,7 +175,7 @@ impl Filling<'_> {
                 }
                 irregular.append(&mut segment.irregular)?;
             }
-            self.work.add(batch.iter().map(|s| s.len() as u64).sum());
+            self.work.add(batch.iter().map(|s| s.len() as u64).sum())?;
         }
         Ok(())
     }

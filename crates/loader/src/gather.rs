@@ -59,6 +59,7 @@ impl Grouping<'_> {
         let mut graphs = DenseIndex::default();
         graphs.index(0);
         raw.consume(&mut |block: &[RawQuad]| {
+            self.memory.go_on()?;
             for quad in block {
                 let rank = ranks[quad.subject as usize] as usize;
                 let grouped = Quad {

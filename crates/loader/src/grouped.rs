@@ -224,6 +224,7 @@ impl Gathered {
         memory: &LoadMemory,
         visit: &mut dyn FnMut(&Batch<'_>) -> Result<(), LoadError>,
     ) -> Result<(), LoadError> {
+        memory.go_on()?;
         match &self.quads {
             GroupedQuads::Memory { starts, quads } => visit(&Batch {
                 ranks: 0..self.subjects.len(),

@@ -13,6 +13,9 @@ use crate::spill::{LoadMemory, QuadSorter, SortOrder};
 /// Bytes of a quad while it is sorted, with the scratch of a stable sort.
 const SORTED_QUAD_BYTES: usize = 48;
 
+/// Quads between two looks at whether the load was cancelled.
+const CHECKED_QUADS: usize = 1 << 16;
+
 /// A sorter for the irregular quads of a load in which numbers take `resident` bytes.
 pub(crate) fn sorter(memory: &LoadMemory, resident: u64) -> QuadSorter {
     QuadSorter::new(&memory.folder, SortOrder::Use, quads_max(memory, resident))
@@ -41,7 +44,10 @@ pub(crate) fn write_irregular(
     let mut psog = QuadSorter::new(&memory.folder, SortOrder::Psog, quads_max);
     let mut posg = QuadSorter::new(&memory.folder, SortOrder::Posg, quads_max);
     numbers.literals.end_run();
-    for quad in spilled.merge()? {
+    for (count, quad) in spilled.merge()?.enumerate() {
+        if count % CHECKED_QUADS == 0 {
+            memory.go_on()?;
+        }
         let mut quad = quad?;
         numbers.finalise_object(&mut quad);
         psog.push(quad)?;

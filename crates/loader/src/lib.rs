@@ -16,6 +16,8 @@ pub mod progress;
 pub mod report;
 
 mod append;
+mod blank_nodes;
+mod cancel;
 mod collect;
 mod encoder;
 mod errors_file;
@@ -33,6 +35,7 @@ mod parse;
 mod placement;
 mod quad_blocks;
 mod record_sizes;
+mod rewrite;
 mod rows;
 mod skipped_lines;
 mod spill;
@@ -48,6 +51,8 @@ mod write_terms;
 mod tests;
 
 pub use append::RewriteReason;
+pub use blank_nodes::BlankNodes;
+pub use cancel::CancelFlag;
 pub use error::LoadError;
 pub use load::{load, load_into, load_with};
 #[doc(hidden)]
@@ -55,3 +60,4 @@ pub use options::SpillSettings;
 pub use options::{Addition, Input, InputSource, Layout, LoadOptions};
 pub use progress::{NoProgress, Phase, Progress};
 pub use report::{LoadReport, TableReport};
+pub use rewrite::{Rewritten, rewrite};

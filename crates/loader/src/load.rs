@@ -82,34 +82,24 @@ pub fn load_with(
     if let Some(old) = old {
         writer.takes_over(old);
     }
-    let qualifiers = match old {
-        Some(old) => Qualifiers::from_lists(&old.dictionary().qualifier_lists())?,
-        None => Qualifiers::new(),
-    };
-    let memory = Arc::new(LoadMemory::new(
-        options.memory,
-        options.thread_count(),
-        temp_folder(&options, &writer),
-        options.spill.clone(),
-    )?);
-    let terms = Terms::new(Arc::new(qualifiers), &memory);
-    let mut watch = Stopwatch::new(progress);
-    let mut report = LoadReport::default();
-    let quads = QuadBlocks::new(Arc::clone(&memory));
-    watch.begin(Phase::Parse);
     let addition = options.addition;
-    let plan = parse_inputs(options, &terms, progress, &quads, &memory, &mut report)?;
-    report.quads_read = quads.quad_count();
+    let Loading {
+        terms,
+        quads,
+        plan,
+        mut watch,
+        mut report,
+    } = Loading::begin(&writer, old, options, progress)?;
     if let Some(old) = old {
         // Reading the inputs keeps all threads busy, but not what comes now. The outcome is asked for before
         // anything is committed.
         old.begin_to_verify();
     }
     let snapshot = match old.filter(|o| o.quad_count() > 0) {
-        None => write(writer, terms, quads, &plan, &mut watch, &mut report)?,
+        None => write_and_commit(writer, terms, quads, &plan, &mut watch, &mut report)?,
         Some(old) => {
             report.quads_before = old.quad_count();
-            let fits = append::fits(&terms, &quads, &memory);
+            let fits = append::fits(&terms, &quads, &plan.memory);
             match decide(addition, &Facts::of(old, report.quads_read, fits)) {
                 Decision::Layer => {
                     append(writer, old, terms, quads, &plan, &mut watch, &mut report)?
@@ -118,16 +108,66 @@ pub fn load_with(
                     report.rewritten = Some(reason);
                     watch.begin(Phase::ReadOldVersion);
                     old.verify()?;
-                    let work = WorkCounter::new(progress, old.quad_count());
-                    read_old_version(old, &terms, &quads, &work)?;
-                    write(writer, terms, quads, &plan, &mut watch, &mut report)?
+                    let work = WorkCounter::new(progress, &plan.memory, old.quad_count());
+                    read_old_version(old, &terms, &quads, &work, None)?;
+                    write_and_commit(writer, terms, quads, &plan, &mut watch, &mut report)?
                 }
             }
         }
     };
-    report.spilled_bytes = memory.folder.written_bytes();
+    report.spilled_bytes = plan.memory.folder.written_bytes();
     report.phases = watch.finish();
     Ok((snapshot, report))
+}
+
+/// A load whose inputs were read.
+pub(crate) struct Loading<'p> {
+    /// The terms met.
+    pub(crate) terms: Terms,
+    /// The quads of the inputs.
+    pub(crate) quads: QuadBlocks,
+    /// How to go on.
+    pub(crate) plan: WritePlan,
+    /// Measures the phases.
+    pub(crate) watch: Stopwatch<'p>,
+    /// What is known so far.
+    pub(crate) report: LoadReport,
+}
+
+impl<'p> Loading<'p> {
+    /// Reads the inputs. Codes of datatypes and languages are those of the old state.
+    pub(crate) fn begin(
+        writer: &VersionWriter,
+        old: Option<&Snapshot>,
+        options: LoadOptions,
+        progress: &'p dyn Progress,
+    ) -> Result<Self, LoadError> {
+        let qualifiers = match old {
+            Some(old) => Qualifiers::from_lists(&old.dictionary().qualifier_lists())?,
+            None => Qualifiers::new(),
+        };
+        let memory = LoadMemory::new(
+            options.memory,
+            options.thread_count(),
+            temp_folder(&options, writer),
+            options.spill.clone(),
+        )?;
+        let memory = Arc::new(memory.cancelled_by(options.cancel.clone()));
+        let terms = Terms::new(Arc::new(qualifiers), &memory);
+        let mut watch = Stopwatch::new(progress);
+        let mut report = LoadReport::default();
+        let quads = QuadBlocks::new(Arc::clone(&memory));
+        watch.begin(Phase::Parse);
+        let plan = parse_inputs(options, &terms, progress, &quads, &memory, &mut report)?;
+        report.quads_read = quads.quad_count();
+        Ok(Self {
+            terms,
+            quads,
+            plan,
+            watch,
+            report,
+        })
+    }
 }
 
 /// Where temporary files go: the folder given, or that of the new version, or the system's.
@@ -179,7 +219,7 @@ fn parse_inputs(
 }
 
 /// From parsed quads to a committed version.
-fn write(
+fn write_and_commit(
     mut writer: VersionWriter,
     terms: Terms,
     quads: QuadBlocks,
@@ -187,6 +227,20 @@ fn write(
     watch: &mut Stopwatch<'_>,
     report: &mut LoadReport,
 ) -> Result<Snapshot, LoadError> {
+    write(&mut writer, terms, quads, plan, watch, report)?;
+    watch.begin(Phase::Commit);
+    Ok(writer.commit()?)
+}
+
+/// From parsed quads to a version that only wants to be committed; gives the numbers of its terms.
+pub(crate) fn write(
+    writer: &mut VersionWriter,
+    terms: Terms,
+    quads: QuadBlocks,
+    plan: &WritePlan,
+    watch: &mut Stopwatch<'_>,
+    report: &mut LoadReport,
+) -> Result<TermNumbers, LoadError> {
     watch.begin(Phase::Group);
     let memory = &*plan.memory;
     let qualifiers = Arc::clone(&terms.qualifiers);
@@ -195,6 +249,7 @@ fn write(
     report.duplicates = report.quads_read + report.quads_before - report.quads_stored;
 
     watch.begin(Phase::Discover);
+    memory.go_on()?;
     let names = ProvisionalNames::read(&gathered, &resources)?;
     let (charsets, links) = collect(&gathered, &names, &plan.settings, plan.threads, memory)?;
     let placement = Placement::choose(plan.layout, &charsets, &links, &plan.settings, &names)?;
@@ -202,6 +257,7 @@ fn write(
     describe_tables(&placement, report);
 
     watch.begin(Phase::Number);
+    memory.go_on()?;
     let numbers = ResourceNumbers::assign(&resources, &gathered, &placement);
     let predicates = numbers.predicates(&gathered);
     let graphs = numbers.graphs(&gathered);
@@ -224,42 +280,43 @@ fn write(
         predicates: &predicates,
         graphs: &graphs,
         threads: plan.threads,
-        work: WorkCounter::new(watch.progress(), placement.row_count()),
+        work: WorkCounter::new(watch.progress(), memory, placement.row_count()),
     };
     let mut irregular = sorter(memory, resident);
-    filling.write_tables(&mut writer, &mut numbers, &mut irregular)?;
+    filling.write_tables(writer, &mut numbers, &mut irregular)?;
 
     watch.begin(Phase::WriteIrregular);
+    memory.go_on()?;
     filling.loose_quads(&gathered, &numbers.resources, &mut irregular)?;
     report.irregular_quads = irregular.len();
     report.quads_in_cells = report.quads_stored - report.irregular_quads;
     writer.statistics(statistics(&charsets, &placement.schema, &predicates));
     drop(rows);
     drop((gathered, charsets, placement));
-    write_irregular(irregular, &mut numbers, &mut writer, memory, resident)?;
+    write_irregular(irregular, &mut numbers, writer, memory, resident)?;
 
     let terms = (resources, literals);
     let ordering = (memory, resident);
-    write_terms_and_commit(writer, terms, &numbers, &qualifiers, ordering, watch)
+    write_dictionary(writer, terms, &numbers, &qualifiers, ordering, watch)?;
+    Ok(numbers)
 }
 
-/// From finished tables to a committed version; `terms` are resources and literals.
-fn write_terms_and_commit(
-    mut writer: VersionWriter,
+/// Writes the dictionary; `terms` are resources and literals.
+fn write_dictionary(
+    writer: &mut VersionWriter,
     terms: (FrozenTerms, FrozenTerms),
     numbers: &TermNumbers,
     qualifiers: &Qualifiers,
     (memory, resident): (&LoadMemory, u64),
     watch: &mut Stopwatch<'_>,
-) -> Result<Snapshot, LoadError> {
+) -> Result<(), LoadError> {
     watch.begin(Phase::WriteTerms);
+    memory.go_on()?;
     let count = (terms.0.len() + terms.1.len()) as u64;
-    let work = WorkCounter::new(watch.progress(), count);
+    let work = WorkCounter::new(watch.progress(), memory, count);
     let ordering = Ordering::new(memory, resident, &work);
     let dictionary = writer.dictionary()?;
-    write_terms(dictionary, terms, numbers, qualifiers, &ordering)?;
-    watch.begin(Phase::Commit);
-    Ok(writer.commit()?)
+    write_terms(dictionary, terms, numbers, qualifiers, &ordering)
 }
 
 /// Ends interning and groups the quads; also returns the bytes that numbers of terms and subjects will take.
@@ -278,14 +335,10 @@ pub(crate) fn group(
         literals,
         ..
     } = terms;
-    let (resources, literals) = std::thread::scope(|scope| {
-        let literals = scope.spawn(|| literals.freeze(None));
-        let resources = resources.freeze(Some((IRI, RDF_TYPE)));
-        match literals.join() {
-            Ok(literals) => (resources, literals),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    });
+    let (resources, literals) = plan.memory.join(
+        || resources.freeze(Some((IRI, RDF_TYPE))),
+        || literals.freeze(None),
+    );
     let (resources, literals) = (resources?, literals?);
     let type_predicate = resources.sought;
     let firsts = FirstTerms {

@@ -7,9 +7,10 @@
 
 use std::ops::ControlFlow;
 
-use basalt_rdf::{TermBuf, TermId};
+use basalt_rdf::{TermBuf, TermId, TermView};
 use basalt_store::{QuadIds, QuadPattern, Snapshot};
 
+use crate::blank_nodes::BlankNodes;
 use crate::encoder::{Encoder, RawQuad, Terms, literal_id, literal_kind};
 use crate::error::LoadError;
 use crate::progress::WorkCounter;
@@ -22,13 +23,14 @@ const BLOCK_QUADS: usize = 1 << 16;
 /// A term that was not met yet.
 const UNKNOWN: u32 = u32::MAX;
 
-/// Reads all quads of a version into `quads`. The registry of `terms` must start with the version's
-/// codes.
+/// Reads all quads of a version into `quads`, and notes its blank nodes if that is asked for. The registry of `terms`
+/// must start with the version's codes.
 pub(crate) fn read_old_version(
     snapshot: &Snapshot,
     terms: &Terms,
     quads: &QuadBlocks,
     work: &WorkCounter<'_>,
+    blank_nodes: Option<&mut BlankNodes>,
 ) -> Result<(), LoadError> {
     let dictionary = snapshot.dictionary();
     let mut reader = OldVersion {
@@ -37,6 +39,7 @@ pub(crate) fn read_old_version(
         resources: vec![UNKNOWN; dictionary.resource_count() as usize],
         literals: vec![UNKNOWN; dictionary.literal_count() as usize],
         buf: TermBuf::new(),
+        blank_nodes,
     };
     let mut block: Vec<RawQuad> = Vec::new();
     let mut number = 0;
@@ -46,7 +49,7 @@ pub(crate) fn read_old_version(
             quads.put(OLD_SCOPE, number, &block)?;
             block.clear();
             number += 1;
-            work.add(BLOCK_QUADS as u64);
+            work.add(BLOCK_QUADS as u64)?;
         }
         Ok(())
     };
@@ -72,6 +75,8 @@ struct OldVersion<'a> {
     /// Provisional ordinal by old ordinal.
     literals: Vec<u32>,
     buf: TermBuf,
+    /// Where to note blank nodes.
+    blank_nodes: Option<&'a mut BlankNodes>,
 }
 
 impl OldVersion<'_> {
@@ -96,6 +101,9 @@ impl OldVersion<'_> {
             return Ok(known);
         }
         let provisional = self.intern(old)?.payload() as u32;
+        if let (Some(blank_nodes), TermView::Blank(_)) = (&mut self.blank_nodes, self.buf.view()) {
+            blank_nodes.note(old, provisional)?;
+        }
         if let Some(slot) = self.resources.get_mut(at) {
             *slot = provisional;
         }

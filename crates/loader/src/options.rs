@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use basalt_rdf::GraphFormat;
 use basalt_shapes::Settings;
 
+use crate::cancel::CancelFlag;
+use crate::spill::LoadMemory;
+
 /// One input.
 pub struct Input {
     /// Where the bytes are.
@@ -106,6 +109,8 @@ pub struct LoadOptions {
     pub temp: Option<PathBuf>,
     /// How to add to a store that has data.
     pub addition: Addition,
+    /// Makes the load give up.
+    pub cancel: CancelFlag,
     /// Makes tests spill.
     #[doc(hidden)]
     pub spill: SpillSettings,
@@ -153,6 +158,7 @@ impl Default for LoadOptions {
             settings: Settings::default(),
             memory: None,
             temp: None,
+            cancel: CancelFlag::default(),
             spill: SpillSettings::default(),
             addition: Addition::Decide,
         }
@@ -160,6 +166,11 @@ impl Default for LoadOptions {
 }
 
 impl LoadOptions {
+    /// The least budget with which a load with so many threads can number so many distinct terms.
+    pub fn memory_min(threads: usize, terms: u64) -> u64 {
+        LoadMemory::minimum(threads, terms)
+    }
+
     /// The number of threads to use.
     pub(crate) fn thread_count(&self) -> usize {
         match self.threads {

@@ -6,6 +6,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::error::LoadError;
+use crate::spill::LoadMemory;
+
 /// The stages of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Phase {
@@ -64,24 +67,27 @@ pub trait Progress: Sync {
 /// Work whose amount is known, done by any number of threads.
 pub(crate) struct WorkCounter<'p> {
     progress: &'p dyn Progress,
+    memory: &'p LoadMemory,
     done: AtomicU64,
     total: u64,
 }
 
 impl<'p> WorkCounter<'p> {
     /// Nothing of `total` is done.
-    pub(crate) fn new(progress: &'p dyn Progress, total: u64) -> Self {
+    pub(crate) fn new(progress: &'p dyn Progress, memory: &'p LoadMemory, total: u64) -> Self {
         Self {
             progress,
+            memory,
             done: AtomicU64::new(0),
             total,
         }
     }
 
-    /// So much more is done.
-    pub(crate) fn add(&self, work: u64) {
+    /// So much more is done; fails if the load was cancelled.
+    pub(crate) fn add(&self, work: u64) -> Result<(), LoadError> {
         let done = self.done.fetch_add(work, Ordering::Relaxed) + work;
         self.progress.work(done, self.total);
+        self.memory.go_on()
     }
 }
 

@@ -75,11 +75,17 @@ impl<'m> Ordering<'m> {
         }
     }
 
-    /// Says that a term was written.
+    /// The budget.
+    pub(crate) fn memory(&self) -> &'m LoadMemory {
+        self.memory
+    }
+
+    /// Says that a term was written; fails if the load was cancelled.
     #[inline]
-    pub(crate) fn told(&self, number: usize) {
-        if number % TERMS_TOLD == TERMS_TOLD - 1 {
-            self.work.add(TERMS_TOLD as u64);
+    pub(crate) fn told(&self, number: usize) -> Result<(), LoadError> {
+        match number % TERMS_TOLD == TERMS_TOLD - 1 {
+            true => self.work.add(TERMS_TOLD as u64),
+            false => Ok(()),
         }
     }
 
@@ -143,7 +149,7 @@ impl<'m> Ordering<'m> {
             let record = Record::at(records, place).expect("every number has a text");
             debug_assert_eq!(record.ordinal, number);
             writer.write(number as usize, &record)?;
-            self.told(number as usize);
+            self.told(number as usize)?;
         }
         Ok(())
     }
@@ -403,7 +409,7 @@ mod tests {
         for (number, &ordinal) in (0..).zip(order) {
             numbers.0[ordinal as usize] = Some(number);
         }
-        let work = WorkCounter::new(&NoProgress, u64::from(count));
+        let work = WorkCounter::new(&NoProgress, &memory, u64::from(count));
         let mut written = Written::default();
         let ordering = Ordering::new(&memory, 0, &work);
         let done = ordering.write(texts, order, &numbers, &mut written);

@@ -1,6 +1,6 @@
 //! Writing the dictionary: resources and literals in the order of their new numbers.
 //!
-//! The two halves are independent files and are written at the same time. Texts in memory are fetched one by
+//! The two halves are independent files and are written at the same time, unless the load has one thread. Texts in memory are fetched one by
 //! one; those in a file are put in order by [`Ordering`].
 
 use std::iter::Peekable;
@@ -25,23 +25,21 @@ pub(crate) fn write_terms(
     ordering: &Ordering<'_>,
 ) -> Result<(), LoadError> {
     let (resource_writer, literal_writer) = writer.into_parts();
-    std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            let writer = Resources(resource_writer);
-            write_resources(writer, resources, &numbers.resources, ordering)
-        });
+    let write_resources = || {
+        let writer = Resources(resource_writer);
+        write_resources(writer, resources, &numbers.resources, ordering)
+    };
+    let write_literals = || {
         let ends = numbers.literals.run_ends.iter();
         let writer = Literals {
             writer: literal_writer,
             run_ends: ends.peekable(),
         };
-        let written = write_literals(writer, literals, &numbers.literals, ordering);
-        let written = written.and_then(|w| Ok(w.finish(qualifiers)?));
-        match thread.join() {
-            Ok(result) => result.and(written),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
+        let writer = write_literals(writer, literals, &numbers.literals, ordering)?;
+        Ok(writer.finish(qualifiers)?)
+    };
+    let (literals, resources) = ordering.memory().join(write_literals, write_resources);
+    resources.and(literals)
 }
 
 fn write_resources(
@@ -112,7 +110,7 @@ fn write_in_order(
         Texts::Memory(texts) => {
             for (number, &provisional) in order.iter().enumerate() {
                 writer.write(number, &texts.get(provisional))?;
-                ordering.told(number);
+                ordering.told(number)?;
             }
             Ok(())
         }

@@ -58,7 +58,7 @@ pub use table::{
     CellStatistics, Cells, ColumnDefinition, ColumnKind, EncodedSegment, HomeGraph, SegmentValues,
     Table, TableDefinition, TableWriter, TypeClass, encode_segment,
 };
-pub use version_writer::VersionWriter;
+pub use version_writer::{FinishedVersion, VersionWriter};
 pub use writers::{Abandoned, abandon};
 
 #[cfg(test)]

@@ -353,6 +353,11 @@ impl Snapshot {
         }
     }
 
+    /// Whether ids mean the same in both views: they are of one open version.
+    pub fn shares_version_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.version, &other.version)
+    }
+
     /// Whether the version is that of a store in this folder.
     pub fn is_in(&self, dir: &Path) -> bool {
         self.version.folders.dir() == Some(dir)

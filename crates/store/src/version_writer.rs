@@ -1,8 +1,8 @@
 //! Writing a new version: a whole one, or the old one and more ([`VersionWriter::build_on`]).
 //!
 //! Files are written into a folder that no manifest names, and made durable one by one. The
-//! commit reads them back through the same code that readers use, then replaces the manifest by
-//! one atomic rename. Before that instant the store is what it was; after it, the files that the new
+//! commit reads them back through the same code that readers use (which gives a [`FinishedVersion`]), then
+//! replaces the manifest by one atomic rename. Before that instant the store is what it was; after it, the files that the new
 //! version does not name are unlinked. A writer that dies leaves a folder that the next writer removes.
 //!
 //! A version built on another names the other's tables and layers of the dictionary and has tables and
@@ -11,7 +11,10 @@
 //! Memory: irregular quads (32 bytes each) until the commit, of a version built on another the new ones;
 //! none if they come as sorted streams.
 
+mod finished;
 mod sorted_quads;
+
+pub use finished::FinishedVersion;
 
 use crate::dictionary::DictionaryWriter;
 use crate::dirty_rows::{self, DirtyRows};
@@ -228,7 +231,14 @@ impl VersionWriter {
     }
 
     /// Makes everything durable, then current.
-    pub fn commit(mut self) -> Result<Snapshot, StoreError> {
+    pub fn commit(self) -> Result<Snapshot, StoreError> {
+        let mut finished = self.finish()?;
+        finished.publish()?;
+        Ok(finished.snapshot().clone())
+    }
+
+    /// Makes everything durable and reads it back; the store is still what it was.
+    pub fn finish(mut self) -> Result<FinishedVersion, StoreError> {
         let needs_dictionary = self.base.is_none() || self.tables > 0;
         if needs_dictionary && !self.dictionary_begun {
             let qualifiers = Qualifiers::new();
@@ -251,18 +261,16 @@ impl VersionWriter {
         self.write_statistics(old, &quads)?;
         drop(quads);
         let version = Version::open(self.folders(old), self.manifest(base.as_ref()))?;
-        if let (Some(lock), Some(registration)) = (&self.lock, &self.registration) {
-            let (dir, disk) = (lock.path(), &**lock.disk());
-            manifest::sync_folder(&version_path(dir, self.number))?;
-            manifest::sync_folder_on(disk, dir)?;
-            registration.publish(|| version.manifest.publish(disk, dir))?;
-            // From here on the version is current, whatever goes wrong.
-            self.unpublished.path = None;
-            manifest::sync_folder_on(disk, dir)?;
-            // What cannot be removed now is removed by the next writer.
-            let _ = manifest::remove_unnamed(disk, dir, Some(&version.manifest));
+        if let Some(lock) = &self.lock {
+            manifest::sync_folder(&version_path(lock.path(), self.number))?;
+            manifest::sync_folder_on(&**lock.disk(), lock.path())?;
         }
-        Ok(Snapshot::of(version))
+        Ok(FinishedVersion::new(
+            Snapshot::of(version),
+            self.unpublished,
+            self.registration,
+            self.lock,
+        ))
     }
 
     fn manifest(&self, base: Option<&Snapshot>) -> Manifest {

@@ -2,11 +2,12 @@
 
 use crate::error::Error;
 use crate::transactions::group_commit::{Appended, GroupCommit};
-use crate::transactions::merge::Merges;
+use crate::transactions::merges::Merges;
+use crate::transactions::tip::Tip;
 use crate::transactions::turn::{Turn, TurnGuard};
 use crate::transactions::{Durability, WriteOptions};
-use basalt_loader::{Addition, LoadOptions, LoadReport, NoProgress, Progress, load_with};
-use basalt_store::{DeltaSize, QuadIds, Snapshot, Storage, StoreError, VersionWriter};
+use basalt_loader::{LoadOptions, LoadReport, Progress, load_with};
+use basalt_store::{DeltaSize, NetChanges, Snapshot, Storage, StoreError, VersionWriter};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,6 +44,8 @@ pub struct WriteStatus {
     pub log_bytes: u64,
     /// Syncs of the log; fewer than commits if they were synced in groups.
     pub syncs: u64,
+    /// A merge runs in the background.
+    pub is_merging: bool,
     /// Merges that were done by themselves.
     pub merges: u64,
     /// Why the last merge failed; `None` after one that did not.
@@ -97,6 +100,11 @@ impl Core {
         self.log_bytes.load(Ordering::Relaxed)
     }
 
+    /// Tells others of the bytes of the log.
+    pub(crate) fn note_log_bytes(&self, turn: &Turn) {
+        self.log_bytes.store(turn.log_bytes(), Ordering::Relaxed);
+    }
+
     /// What is known of the writing.
     pub(crate) fn write_status(&self) -> WriteStatus {
         let published = self.snapshot();
@@ -107,6 +115,7 @@ impl Core {
             delta: published.delta_size(),
             log_bytes: self.log_bytes(),
             syncs,
+            is_merging: merges.is_running,
             merges: merges.done,
             merge_failure: merges.failure.clone(),
         }
@@ -114,19 +123,25 @@ impl Core {
 
     /// Takes the turn for a transaction.
     pub(crate) fn begin_turn(&self) -> Result<TurnGuard<'_>, Error> {
-        self.merges.wait();
+        self.merges.let_pass();
         let mut turn = self.take_turn()?;
-        if let Some(location) = &self.location {
-            turn.keep_lock();
-            if turn.make_store(location)? {
-                self.publish(turn.tip().clone());
-            }
-        }
+        turn.keep_lock();
+        self.make_store(&mut turn)?;
         Ok(turn)
     }
 
+    /// Makes an empty store in the folder if it has none.
+    pub(crate) fn make_store(&self, turn: &mut Turn) -> Result<(), StoreError> {
+        if let Some(location) = &self.location
+            && turn.make_store(location)?
+        {
+            self.publish(turn.tip().clone());
+        }
+        Ok(())
+    }
+
     /// Takes the turn; the tip is then the newest state of the store.
-    fn take_turn(&self) -> Result<TurnGuard<'_>, Error> {
+    pub(crate) fn take_turn(&self) -> Result<TurnGuard<'_>, Error> {
         let mut turn = self.lock_turn();
         self.cut_back(&mut turn);
         if let Some(location) = &self.location
@@ -134,7 +149,7 @@ impl Core {
         {
             // Other processes may have made commits and versions.
             self.publish(turn.tip().clone());
-            self.log_bytes.store(turn.log_bytes(), Ordering::Relaxed);
+            self.note_log_bytes(&turn);
         }
         Ok(turn)
     }
@@ -144,13 +159,12 @@ impl Core {
         &self,
         turn: &mut Turn,
         snapshot: Snapshot,
-        removed: Vec<QuadIds>,
-        added: Vec<QuadIds>,
+        changes: NetChanges,
     ) -> Result<Arc<Appended>, Error> {
         self.refuse_after_failure()?;
         let snapshot = snapshot.with_commit_number(turn.tip().commit_number() + 1);
-        let sync = turn.append(snapshot.clone(), removed, added)?;
-        self.log_bytes.store(turn.log_bytes(), Ordering::Relaxed);
+        let sync = turn.append(snapshot.clone(), changes)?;
+        self.note_log_bytes(turn);
         let appended = Arc::new(Appended::new(snapshot, sync));
         self.enqueue(Arc::clone(&appended));
         Ok(appended)
@@ -162,26 +176,20 @@ impl Core {
         options: LoadOptions,
         progress: &dyn Progress,
     ) -> Result<LoadReport, Error> {
-        self.merges.wait();
-        let mut turn = self.take_turn()?;
+        let _right = self.merges.by_request();
+        let mut turn = self.take_turn_first()?;
         let report = self.rewrite(&mut turn, options, progress);
         turn.give_up_lock();
         report
     }
 
-    /// Merges in a turn of its own.
-    pub(crate) fn merge_in_turn(&self) -> Result<(), Error> {
-        let mut turn = self.take_turn()?;
-        let options = LoadOptions {
-            addition: Addition::Rewrite,
-            ..LoadOptions::default()
-        };
-        let merged = self.rewrite(&mut turn, options, &NoProgress);
-        turn.give_up_lock();
-        merged.map(drop)
+    /// Merges for somebody who asks for that, with all of the machine.
+    pub(crate) fn optimize(&self, progress: &dyn Progress) -> Result<LoadReport, Error> {
+        let _right = self.merges.by_request();
+        self.merge(LoadOptions::default(), progress)
     }
 
-    /// Replaces the version by one that has the tip's quads and those of the inputs.
+    /// Replaces the version by one that has the tip's quads and those of the inputs, in the turn.
     fn rewrite(
         &self,
         turn: &mut Turn,
@@ -192,8 +200,8 @@ impl Core {
         let rewritten = self.new_version(turn, options, progress);
         match rewritten {
             Ok((snapshot, report)) => {
-                turn.become_version(snapshot.clone());
-                self.log_bytes.store(0, Ordering::Relaxed);
+                turn.become_tip(Tip::of_version(snapshot.clone()));
+                self.note_log_bytes(turn);
                 self.publish(snapshot);
                 Ok(report)
             }

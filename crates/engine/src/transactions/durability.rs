@@ -1,6 +1,6 @@
 //! When a commit is acknowledged, and the other options of writing.
 
-use crate::transactions::MergePolicy;
+use crate::transactions::{MergePolicy, MergeWatcher};
 use basalt_store::{Disk, RealDisk};
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,8 +24,11 @@ pub enum Durability {
 pub struct WriteOptions {
     /// When commits are acknowledged.
     pub durability: Durability,
-    /// When the delta is merged into a new version.
+    /// When the delta is merged into a new version, and what that may take.
     pub merge: MergePolicy,
+    /// Hears of merges; for tests.
+    #[doc(hidden)]
+    pub merge_watcher: Option<Arc<dyn MergeWatcher>>,
     /// What log and manifest are written to; tests put disks here that fail.
     #[doc(hidden)]
     pub disk: Arc<dyn Disk>,
@@ -36,6 +39,7 @@ impl Default for WriteOptions {
         Self {
             durability: Durability::default(),
             merge: MergePolicy::default(),
+            merge_watcher: None,
             disk: Arc::new(RealDisk),
         }
     }

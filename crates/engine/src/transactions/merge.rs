@@ -1,182 +1,191 @@
-//! Merging: the delta becomes part of a new version when it has grown large.
+//! A merge from end to end: the delta becomes part of a new version, while others commit.
 //!
-//! Reading costs more with a large delta, and opening a store more with a long log. So a commit that crosses
-//! a threshold starts a thread that takes the next turn and rewrites the store as `optimize` does. Writers wait
-//! for it; readers go on with their snapshots. A merge that fails changes nothing and is tried again later.
+//! ```text
+//! turn     begin: all is synced, the state S is noted, commits go to the journal from now on
+//!  -       write S as a version that nobody knows
+//!  -       catch up: what was committed since, in terms of the new version, to its log
+//! turn     the rest of it; the log is synced; the manifest is renamed; the new version is the tip, and published
+//!  -       remove the files of the old version
+//! ```
 //!
-//! Invariant: at most one merge is due or running. Once one is due, no new writer gets a turn before it.
+//! Writers wait for the two moments in which the merge has the turn, each some syncs long, and readers never. A merge that fails, or
+//! is given up, at any stage leaves the store as it was and no files.
+//!
+//! Invariants: what the manifest names is whole and durable, the log with the commits since S included, before it is
+//! renamed; a commit is in the journal exactly if it is in the old log after S.
 
+use crate::error::Error;
 use crate::transactions::Core;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use crate::transactions::journal::Journal;
+use crate::transactions::successor::Successor;
+use crate::transactions::turn::TurnGuard;
+use basalt_loader::{CancelFlag, LoadError, LoadOptions, LoadReport, Progress, Rewritten, rewrite};
+use basalt_store::{FinishedVersion, Snapshot, Storage, StoreLock, VersionWriter};
+use std::fmt;
+use std::sync::Arc;
 
-/// When the delta is merged into a new version.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MergePolicy {
-    /// No merge for fewer changed quads than this.
-    pub quads_min: u64,
-    /// No merge for changed quads below this share of the quads of the store.
-    pub share_min: f64,
-    /// A log of more bytes than this is merged whatever the number of quads.
-    pub log_bytes_max: u64,
-    /// After a merge that failed the next one waits so long.
-    pub retry_after: Duration,
+/// Changed quads that are left for the turn: applying them takes some milliseconds.
+const LAST_QUADS_MAX: usize = 500;
+/// Rounds of catching up without the turn; writers that are faster than that wait for the rest.
+const ROUNDS_MAX: usize = 10;
+
+/// How far a merge has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeStage {
+    /// The state to be written is noted.
+    Begun,
+    /// It is written.
+    Written,
+    /// Nearly all that was committed meanwhile is in the new log.
+    CaughtUp,
+    /// All is, and is durable; the merge has the turn.
+    Ready,
 }
 
-impl Default for MergePolicy {
-    /// A merge rewrites the store: with a tenth of it each quad is rewritten some ten times while the store
-    /// doubles. Below 200,000 quads reading the delta costs little, and replaying it less than a second.
-    fn default() -> Self {
-        Self {
-            quads_min: 200_000,
-            share_min: 0.1,
-            log_bytes_max: 256 << 20,
-            retry_after: Duration::from_secs(60),
-        }
-    }
+/// Hears of merges; for tests that let others do something at a certain stage.
+pub trait MergeWatcher: fmt::Debug + Send + Sync {
+    /// A merge has come to this stage, and goes on when this returns.
+    fn at(&self, stage: MergeStage);
 }
 
-impl MergePolicy {
-    /// Never merges by itself.
-    pub const NEVER: Self = Self {
-        quads_min: u64::MAX,
-        share_min: 1.0,
-        log_bytes_max: u64::MAX,
-        retry_after: Duration::ZERO,
-    };
-
-    /// Whether a delta of so many changed quads over a store of so many, with a log of so many bytes, is merged.
-    pub(crate) fn is_due(&self, changed: u64, quads: u64, log_bytes: u64) -> bool {
-        let share = (quads as f64 * self.share_min) as u64;
-        log_bytes > self.log_bytes_max || changed > self.quads_min.max(share)
-    }
+/// Commits go to a journal until this is dropped.
+struct Recording<'c> {
+    core: &'c Core,
+    /// The state before them.
+    state: Snapshot,
+    journal: Arc<Journal>,
+    lock: Option<Arc<StoreLock>>,
 }
 
-/// What is known of merges.
-#[derive(Debug, Default)]
-pub(crate) struct MergeState {
-    /// A merge is due or running.
-    is_due: bool,
-    /// Merges that were done.
-    pub(crate) done: u64,
-    /// Why the last one failed; `None` after one that did not.
-    pub(crate) failure: Option<String>,
-    /// When the next one may be tried.
-    not_before: Option<Instant>,
-    /// The thread of the last one.
-    thread: Option<JoinHandle<()>>,
-}
-
-/// The merges of a database.
-#[derive(Debug, Default)]
-pub(crate) struct Merges {
-    state: Mutex<MergeState>,
-    over: Condvar,
-}
-
-impl Merges {
-    /// What is known.
-    pub(crate) fn state(&self) -> MutexGuard<'_, MergeState> {
-        // The fields are plain and set one by one, so a panic leaves nothing half done.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits until no merge is due.
-    pub(crate) fn wait(&self) {
-        let mut state = self.state();
-        while state.is_due {
-            state = self
-                .over
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    /// Waits for the thread of the last merge.
-    pub(crate) fn join(&self) {
-        let thread = self.state().thread.take();
-        if let Some(thread) = thread {
-            // It reports its failure in the state.
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Ends a merge, also if its thread panics.
-struct Running<'c>(&'c Core);
-
-impl Drop for Running<'_> {
+impl Drop for Recording<'_> {
     fn drop(&mut self) {
-        let merges = &self.0.merges;
-        merges.state().is_due = false;
-        merges.over.notify_all();
+        let mut turn = self.core.lock_turn();
+        if turn.records_in(&self.journal) {
+            turn.stop_recording();
+        }
+        turn.give_up_lock();
+    }
+}
+
+fn unless_cancelled(cancel: &CancelFlag) -> Result<(), LoadError> {
+    match cancel.is_cancelled() {
+        true => Err(LoadError::Cancelled),
+        false => Ok(()),
     }
 }
 
 impl Core {
-    /// Starts a merge if the delta is large enough and none is under way.
-    pub(crate) fn merge_if_due(core: &Arc<Self>) {
-        let policy = core.options.merge;
-        let published = core.snapshot();
-        let size = published.delta_size();
-        let changed = size.added + size.removed;
-        if !policy.is_due(changed, published.quad_count(), core.log_bytes()) {
-            return;
-        }
-        let mut state = core.merges.state();
-        if state.is_due || state.not_before.is_some_and(|t| Instant::now() < t) {
-            return;
-        }
-        let of_thread = Arc::clone(core);
-        let started = std::thread::Builder::new()
-            .name("basalt-merge".to_owned())
-            .spawn(move || of_thread.merge());
-        match started {
-            Ok(thread) => {
-                state.is_due = true;
-                state.thread = Some(thread);
-            }
-            Err(error) => {
-                state.failure = Some(format!("cannot start a thread: {error}"));
-                state.not_before = Some(Instant::now() + policy.retry_after);
-            }
+    /// Merges; the caller has the right to write a version.
+    pub(crate) fn merge(
+        &self,
+        options: LoadOptions,
+        progress: &dyn Progress,
+    ) -> Result<LoadReport, Error> {
+        let cancel = options.cancel.clone();
+        unless_cancelled(&cancel)?;
+        let recording = self.begin_merge()?;
+        self.merge_is_at(MergeStage::Begun);
+        let writer = match &recording.lock {
+            Some(lock) => VersionWriter::create_locked(Arc::clone(lock))?,
+            None => VersionWriter::create(Storage::Memory)?,
+        };
+        let Rewritten {
+            mut version,
+            blank_nodes,
+            report,
+        } = rewrite(writer, &recording.state, options, progress)?;
+        self.merge_is_at(MergeStage::Written);
+        let (old, new) = (recording.state.clone(), version.snapshot().clone());
+        let mut successor = Successor::new(old, new, blank_nodes, recording.lock.clone());
+        self.catch_up(&recording, &mut successor, &cancel)?;
+        self.merge_is_at(MergeStage::CaughtUp);
+        self.replace(&recording, successor, &mut version, &cancel)?;
+        Ok(report)
+    }
+
+    fn merge_is_at(&self, stage: MergeStage) {
+        if let Some(watcher) = &self.options.merge_watcher {
+            watcher.at(stage);
         }
     }
 
-    /// Merges, on a thread of its own.
-    fn merge(&self) {
-        // The commit that has started this holds the state until it has noted that.
-        drop(self.merges.state());
-        let _running = Running(self);
-        let merged = self.merge_in_turn();
-        let mut state = self.merges.state();
-        match merged {
-            Ok(()) => {
-                state.done += 1;
-                state.failure = None;
-                state.not_before = None;
+    /// The turn, before all writers.
+    pub(crate) fn take_turn_first(&self) -> Result<TurnGuard<'_>, Error> {
+        let _waiting = self.merges.wait_for_turn();
+        self.take_turn()
+    }
+
+    /// Notes the state to be written, and begins to record what comes after it.
+    fn begin_merge(&self) -> Result<Recording<'_>, Error> {
+        let mut turn = self.take_turn_first()?;
+        // What is not synced might be cut back, and would be in the new version.
+        let drained = self.drain(&mut turn);
+        if let Err(error) = drained.and_then(|()| self.make_store(&mut turn)) {
+            turn.give_up_lock();
+            return Err(error.into());
+        }
+        Ok(Recording {
+            core: self,
+            journal: turn.begin_recording(),
+            state: turn.tip().clone(),
+            lock: turn.lock().cloned(),
+        })
+    }
+
+    /// Makes what was committed meanwhile once more, without the turn, until little is left.
+    fn catch_up(
+        &self,
+        recording: &Recording<'_>,
+        successor: &mut Successor,
+        cancel: &CancelFlag,
+    ) -> Result<(), Error> {
+        for _ in 0..ROUNDS_MAX {
+            let published = self.snapshot().commit_number();
+            let mut quads = 0;
+            for commit in recording.journal.take_to(published) {
+                unless_cancelled(cancel)?;
+                quads += commit.changes.removed.len() + commit.changes.added.len();
+                successor.apply(&commit)?;
             }
-            Err(error) => {
-                state.failure = Some(error.to_string());
-                state.not_before = Some(Instant::now() + self.options.merge.retry_after);
+            successor.sync()?;
+            if quads <= LAST_QUADS_MAX {
+                break;
             }
         }
+        Ok(())
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_merge_is_due_by_share_by_number_and_by_log() {
-        let policy = MergePolicy::default();
-        assert!(!policy.is_due(200_000, 0, 0));
-        assert!(policy.is_due(200_001, 0, 0));
-        assert!(!policy.is_due(1_000_000, 10_000_000, 0));
-        assert!(policy.is_due(1_000_001, 10_000_000, 0));
-        assert!(policy.is_due(0, 0, policy.log_bytes_max + 1));
-        assert!(!MergePolicy::NEVER.is_due(u64::MAX, 0, u64::MAX));
+    /// Puts the new version in the place of the old one, in the turn.
+    fn replace(
+        &self,
+        recording: &Recording<'_>,
+        mut successor: Successor,
+        version: &mut FinishedVersion,
+        cancel: &CancelFlag,
+    ) -> Result<(), Error> {
+        let mut turn = self.take_turn_first()?;
+        if !turn.records_in(&recording.journal) || !turn.tip().shares_version_with(&recording.state)
+        {
+            let what = "another version was written during a merge";
+            return Err(Error::Internal(what.to_owned()));
+        }
+        // If a sync fails now, the store is as uncertain as its disk; the next merge begins with what is left.
+        self.drain(&mut turn)?;
+        for commit in recording.journal.take_to(turn.tip().commit_number()) {
+            successor.apply(&commit)?;
+        }
+        successor.sync()?;
+        unless_cancelled(cancel)?;
+        self.merge_is_at(MergeStage::Ready);
+        if let Err(error) = version.publish() {
+            turn.doubt();
+            return Err(error.into());
+        }
+        let tip = successor.into_tip();
+        let state = tip.state().clone();
+        turn.become_tip(tip);
+        self.note_log_bytes(&turn);
+        self.publish(state);
+        Ok(())
     }
 }

@@ -46,7 +46,7 @@ pub struct Commit {
 }
 
 impl<'d> Transaction<'d> {
-    /// Begins the writer's turn; waits for the writer before and for a merge that is due.
+    /// Begins the writer's turn; waits for the writer before.
     pub(crate) fn begin(core: &'d Arc<Core>) -> Result<Self, Error> {
         let turn = core.begin_turn()?;
         let snapshot = turn.tip().clone();
@@ -113,9 +113,11 @@ impl<'d> Transaction<'d> {
             }
             number
         } else {
-            let removed = removed.into_iter().collect();
-            let added = added.into_iter().collect();
-            let commit = core.append(&mut turn, snapshot, removed, added)?;
+            let changes = NetChanges {
+                removed: removed.into_iter().collect(),
+                added: added.into_iter().collect(),
+            };
+            let commit = core.append(&mut turn, snapshot, changes)?;
             drop(turn);
             core.wait(&commit)?;
             Core::merge_if_due(core);

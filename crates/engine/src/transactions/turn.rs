@@ -8,9 +8,10 @@
 
 use crate::error::Error;
 use crate::transactions::core;
+use crate::transactions::journal::{Committed, Journal};
+use crate::transactions::tip::Tip;
 use basalt_store::{
-    CommitRecord, Disk, LogSync, LogWriter, QuadIds, Snapshot, StoreError, StoreLock, TermCounts,
-    VersionWriter, recover,
+    Disk, LogSync, NetChanges, Snapshot, StoreError, StoreLock, VersionWriter, recover,
 };
 use std::path::Path;
 use std::sync::{Arc, MutexGuard};
@@ -27,12 +28,10 @@ pub(crate) struct Turn {
     keeps_lock: bool,
     /// Whether tip and log are those of the disk; always in memory.
     is_recovered: bool,
-    /// The log of the tip's version; `None` before its first commit, and in memory.
-    log: Option<LogWriter>,
-    /// The newest state.
-    tip: Snapshot,
-    /// The terms of the delta dictionary that are in the log.
-    logged: TermCounts,
+    /// The newest state and its log.
+    tip: Tip,
+    /// Where commits are noted for a merge that is under way.
+    journal: Option<Arc<Journal>>,
     /// Why nothing more is written until the database is opened again.
     refusal: Option<String>,
 }
@@ -44,16 +43,15 @@ impl Turn {
             lock: None,
             keeps_lock: false,
             is_recovered: in_memory,
-            log: None,
-            logged: tip.term_counts(),
-            tip,
+            tip: Tip::of_version(tip),
+            journal: None,
             refusal: None,
         }
     }
 
     /// The newest state.
     pub(crate) fn tip(&self) -> &Snapshot {
-        &self.tip
+        self.tip.state()
     }
 
     /// The lock, if it is held.
@@ -63,7 +61,23 @@ impl Turn {
 
     /// Bytes of the log.
     pub(crate) fn log_bytes(&self) -> u64 {
-        self.log.as_ref().map_or(0, LogWriter::bytes)
+        self.tip.log_bytes()
+    }
+
+    /// Notes commits from now on; they are commits to the version of the tip.
+    pub(crate) fn begin_recording(&mut self) -> Arc<Journal> {
+        Arc::clone(self.journal.insert(Arc::default()))
+    }
+
+    /// Whether commits are noted there.
+    pub(crate) fn records_in(&self, journal: &Arc<Journal>) -> bool {
+        let current = self.journal.as_ref();
+        current.is_some_and(|current| Arc::ptr_eq(current, journal))
+    }
+
+    /// Notes no more commits.
+    pub(crate) fn stop_recording(&mut self) {
+        self.journal = None;
     }
 
     /// Keeps the lock from now on.
@@ -97,9 +111,8 @@ impl Turn {
             return Err(core::not_locked(location));
         };
         if Snapshot::current_version(location)?.is_some() {
-            let recovered = recover(lock, &self.tip)?;
-            self.become_version(recovered.snapshot);
-            self.log = recovered.log;
+            let recovered = recover(lock, self.tip.state())?;
+            self.become_tip(Tip::recovered(recovered));
         }
         self.is_recovered = true;
         Ok(())
@@ -108,33 +121,32 @@ impl Turn {
     /// Makes an empty store if the folder has none, so that there is a version for the log to belong to;
     /// whether it was made now.
     pub(crate) fn make_store(&mut self, location: &Path) -> Result<bool, StoreError> {
-        if self.tip.is_in(location) {
+        if self.tip.state().is_in(location) {
             return Ok(false);
         }
         let Some(lock) = &self.lock else {
             return Err(core::not_locked(location));
         };
         let snapshot = VersionWriter::create_locked(Arc::clone(lock))?.commit()?;
-        self.become_version(snapshot);
+        self.become_tip(Tip::of_version(snapshot));
         Ok(true)
     }
 
-    /// Releases the lock, unless a transaction was begun.
+    /// Releases the lock, unless a transaction was begun or a merge needs it.
     pub(crate) fn give_up_lock(&mut self) {
-        if !self.keeps_lock && self.lock.take().is_some() {
+        if !self.keeps_lock && self.journal.is_none() && self.lock.take().is_some() {
             self.is_recovered = false;
-            self.log = None;
+            self.tip.close();
         }
     }
 
-    /// The tip is now this state of a version whose log, if any, has just these terms.
-    pub(crate) fn become_version(&mut self, snapshot: Snapshot) {
-        self.logged = snapshot.term_counts();
-        self.log = None;
-        self.tip = snapshot;
+    /// The tip is now one of another version. A merge of the version before has nothing more to note.
+    pub(crate) fn become_tip(&mut self, tip: Tip) {
+        self.tip = tip;
+        self.journal = None;
     }
 
-    /// After a rewrite that failed: the version on disk may be the new one all the same.
+    /// After a version could not be put in place: the one on disk may be the new one all the same.
     pub(crate) fn doubt(&mut self) {
         self.is_recovered = self.lock.is_none();
     }
@@ -142,46 +154,31 @@ impl Turn {
     /// Appends a commit to the log, if there is one, and makes its state the tip.
     pub(crate) fn append(
         &mut self,
-        snapshot: Snapshot,
-        removed: Vec<QuadIds>,
-        added: Vec<QuadIds>,
+        state: Snapshot,
+        changes: NetChanges,
     ) -> Result<Option<LogSync>, StoreError> {
-        let Some(lock) = &self.lock else {
-            self.tip = snapshot;
-            return Ok(None);
-        };
-        let log = match &mut self.log {
-            Some(log) => log,
-            none => none.insert(LogWriter::create(lock, &self.tip)?),
-        };
-        let terms = snapshot.terms_since(self.logged);
-        let record = CommitRecord {
-            number: snapshot.commit_number(),
-            terms_from: self.logged,
-            terms,
-            removed,
-            added,
-        };
-        if let Err(error) = log.append(&record) {
-            if !log.is_sound() {
-                self.refuse_from_now(&error);
-            }
-            return Err(error);
+        let number = state.commit_number();
+        let appended = self.tip.append(self.lock.as_deref(), state, changes);
+        if let Err(error) = &appended
+            && !self.tip.is_sound()
+        {
+            self.refuse_from_now(error);
         }
-        let sync = log.sync_handle();
-        self.logged = record.terms_after();
-        self.tip = snapshot;
-        Ok(Some(sync))
+        let (sync, changes) = appended?;
+        if let Some(journal) = &self.journal {
+            journal.put(Committed { number, changes });
+        }
+        Ok(sync)
     }
 
     /// Cuts the log back to what was synced, which ends with this state; refuses writes if that fails.
     pub(crate) fn go_back(&mut self, to: Snapshot, error: &StoreError) {
-        match self.log.as_mut().map(LogWriter::cut_to_synced) {
-            None => {}
-            Some(Ok(logged)) => self.logged = logged,
-            Some(Err(_)) => self.refuse_from_now(error),
+        if let Some(journal) = &self.journal {
+            journal.cut_after(to.commit_number());
         }
-        self.tip = to;
+        if self.tip.go_back(to).is_err() {
+            self.refuse_from_now(error);
+        }
     }
 
     /// Refuses all writes until the database is opened again.

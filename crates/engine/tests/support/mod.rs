@@ -6,11 +6,12 @@ mod changes;
 
 use self::changes::Changed;
 use basalt_engine::{
-    Addition, Answer, Database, ForceJoin, GraphFormat, Input, Layout, LoadOptions, NoProgress,
-    QueryOptions,
+    Addition, Answer, Database, ForceJoin, GraphFormat, Input, Layout, LoadOptions, MergeWatcher,
+    NoProgress, QueryOptions, WriteOptions,
 };
 use basalt_testkit::{Answer as OracleAnswer, Dataset};
 use std::io::Cursor;
+use std::sync::Arc;
 use tempfile::TempDir;
 
 /// One way to store data and to run queries. Answers must not depend on it.
@@ -100,6 +101,8 @@ pub struct Loaded {
     folder: Option<TempDir>,
     /// Whether the folder has what the database has, changes included.
     is_whole: bool,
+    /// How it is written to when it is opened again.
+    options: WriteOptions,
 }
 
 impl Loaded {
@@ -110,9 +113,19 @@ impl Loaded {
             // The store has one writer at a time, so it is let go first.
             self.database = Database::in_memory();
             let path = folder.path().join("store");
-            self.database = Database::open(&path).expect("the store opens again");
+            let database = Database::open_with(&path, self.options.clone());
+            self.database = database.expect("the store opens again");
         }
         folder.is_some()
+    }
+
+    /// Has its merges watched from now on.
+    pub fn watch_merges(&mut self, watcher: Arc<dyn MergeWatcher>) {
+        self.options.merge_watcher = Some(watcher);
+        if !self.reopen() {
+            let snapshot = self.database.snapshot();
+            self.database = Database::in_memory_with(snapshot, self.options.clone());
+        }
     }
 }
 
@@ -167,6 +180,7 @@ fn load_pieces(text: String, configuration: &Configuration) -> Loaded {
             database,
             folder: None,
             is_whole: true,
+            options: WriteOptions::default(),
         };
     }
     let folder = TempDir::new().expect("a temporary folder");
@@ -179,6 +193,7 @@ fn load_pieces(text: String, configuration: &Configuration) -> Loaded {
         database,
         folder: Some(folder),
         is_whole: true,
+        options: WriteOptions::default(),
     }
 }
 

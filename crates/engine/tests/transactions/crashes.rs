@@ -6,7 +6,8 @@
 
 use crate::data::{commit_one, is_full, load, quads, quads_in, quiet, regular};
 use crate::disks::{Recorder, WatchedDisk, is_sync, link_files};
-use basalt_engine::{Database, WriteOptions};
+use crate::merge_pauses::Stages;
+use basalt_engine::{Database, MergeStage, WriteOptions};
 use basalt_testkit::crash_disk::{CrashDisk, Operation, Survival};
 use basalt_testkit::split_mix::SplitMix;
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,6 +56,48 @@ fn tell(folder: &Path) -> Story {
     }
 }
 
+/// A merge with commits at each of its stages.
+fn tell_of_a_merge(folder: &Path) -> Story {
+    let store = folder.join("store");
+    let database = Database::open_or_empty_with(&store, quiet()).expect("an empty folder");
+    load(&database, &regular(4));
+    commit_one(&database, ["s1", "p1", "\"before"]);
+    drop(database);
+    let recorder = Recorder::new(&store, &folder.join("versions"));
+    let stages = Stages::new();
+    let options = WriteOptions {
+        disk: WatchedDisk::watched_by(recorder.clone()),
+        merge_watcher: Some(stages.watcher()),
+        ..quiet()
+    };
+    let database = Database::open_with(&store, options).expect("it opens");
+    let mut states = vec![(quads(&database.snapshot()), 0)];
+    let mut commit = |names: [&str; 3]| {
+        commit_one(&database, names);
+        states.push((quads(&database.snapshot()), recorder.operations()));
+    };
+    let mut round = 0;
+    let merged = stages.during(
+        || database.merge_now(),
+        |stage| {
+            if stage == MergeStage::Ready {
+                return;
+            }
+            for i in 0..2 {
+                round += 1;
+                let text = format!("\"{}", "long text ".repeat(round * 2));
+                commit(["s1", &format!("p{}", i % 3), &text]);
+            }
+        },
+    );
+    merged.expect("there is room");
+    commit(["s1", "p1", "\"after"]);
+    Story {
+        disk: recorder.disk(),
+        states,
+    }
+}
+
 /// Makes the folder that a crash has left.
 fn put_together(folder: &Path, files: BTreeMap<String, Vec<u8>>) -> std::path::PathBuf {
     let crashed = folder.join("crashed");
@@ -84,7 +127,26 @@ fn survivals(rounds: usize) -> Vec<Survival> {
 #[test]
 fn every_crash_leaves_the_acknowledged_commits() {
     let folder = TempDir::new().expect("a temporary folder");
-    let story = tell(folder.path());
+    crash_at_every_moment(folder.path(), &tell(folder.path()));
+}
+
+#[test]
+fn every_crash_during_a_merge_leaves_the_acknowledged_commits() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let story = tell_of_a_merge(folder.path());
+    let operations = story.disk.operations();
+    let place = |wanted: &dyn Fn(&Operation) -> bool| operations.iter().rposition(wanted);
+    let of_log = |operation: &Operation| matches!(operation, Operation::Write(name, ..) | Operation::Sync(name) if name == "log-2");
+    let renamed = place(&|operation| matches!(operation, Operation::Rename(..)));
+    let renamed = renamed.expect("the manifest is renamed");
+    let before = operations[..renamed].iter().filter(|o| of_log(o));
+    // Its header, six commits, and the syncs of the header, of each round, and of the end.
+    assert!(before.count() > 7, "the new log is there before");
+    crash_at_every_moment(folder.path(), &story);
+}
+
+/// Cuts the power at every moment of a story, and looks at what is left.
+fn crash_at_every_moment(folder: &Path, story: &Story) {
     let operations = story.disk.operations().len();
     let (mut torn, mut ahead) = (0, 0);
     for moment in 0..=operations {
@@ -97,7 +159,7 @@ fn every_crash_leaves_the_acknowledged_commits() {
         for survival in survivals(if is_full() { 40 } else { 3 }) {
             let case = format!("crash before operation {moment} of {operations}, {survival:?}");
             let files = story.disk.after_crash(moment, survival, &mut random);
-            let crashed = put_together(folder.path(), files);
+            let crashed = put_together(folder, files);
             let found = quads_in(&crashed);
             // A merge leaves the state as it was.
             let is_found = |(state, _): &(State, usize)| *state == found;

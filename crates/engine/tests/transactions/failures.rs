@@ -1,9 +1,10 @@
 //! A disk that fails at each operation in turn: what failed has not happened, and the database goes on or says
 //! that it does not.
 
-use crate::data::{commit_one, quads, quads_in, quiet, shown, try_commit_one};
+use crate::data::{commit_one, names_in, quads, quads_in, quiet, shown, try_commit_one};
 use crate::disks::{Failing, SlowSyncs, WatchedDisk, Watcher};
-use basalt_engine::{Database, Durability, Error, WriteOptions};
+use crate::merge_pauses::Stages;
+use basalt_engine::{Database, Durability, Error, MergeStage, WriteOptions};
 use basalt_testkit::crash_disk::Operation;
 use std::collections::BTreeSet;
 use std::io;
@@ -65,6 +66,68 @@ fn run(path: &Path, watcher: Arc<dyn Watcher>) -> Run {
     let turn = database.begin().map(drop);
     run.is_refused = matches!(turn, Err(Error::WritesRefused(_)));
     run
+}
+
+/// Commits at each stage of a merge, some of which fail, or the merge.
+fn run_during_a_merge(path: &Path, watcher: Arc<dyn Watcher>) -> (Run, bool) {
+    let stages = Stages::new();
+    let options = WriteOptions {
+        merge_watcher: Some(stages.watcher()),
+        ..options(watcher)
+    };
+    let database = Database::open_or_empty_with(path, options).expect("an empty folder");
+    let mut run = Run {
+        acknowledged: BTreeSet::new(),
+        failed: BTreeSet::new(),
+        is_refused: false,
+    };
+    let mut commits = 0;
+    let mut commit = |run: &mut Run| {
+        let names = names(commits);
+        commits += 1;
+        let names = [&*names[0], &*names[1], &*names[2]];
+        match try_commit_one(&database, names) {
+            Ok(_) => run.acknowledged.insert(shown(names)),
+            Err(_) => run.failed.insert(shown(names)),
+        };
+        let seen = quads(&database.snapshot());
+        assert_eq!(seen, run.acknowledged, "readers see what is acknowledged");
+    };
+    commit(&mut run);
+    let merged = stages.during(
+        || database.merge_now(),
+        |stage| match stage {
+            MergeStage::Ready => {}
+            _ => (0..2).for_each(|_| commit(&mut run)),
+        },
+    );
+    assert_eq!(quads(&database.snapshot()), run.acknowledged);
+    commit(&mut run);
+    let turn = database.begin().map(drop);
+    run.is_refused = matches!(turn, Err(Error::WritesRefused(_)));
+    (run, merged.is_ok())
+}
+
+#[test]
+fn one_failure_at_each_operation_of_a_merge_with_commits() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let all = Failing::at(Vec::new());
+    let (whole, is_merged) = run_during_a_merge(&folder.path().join("whole"), all.clone());
+    assert!(is_merged && whole.acknowledged.len() == 8);
+    let mut failed_merges = 0;
+    for fails in 0..all.operations() {
+        let path = folder.path().join(format!("store{fails}"));
+        let (run, is_merged) = run_during_a_merge(&path, Failing::at(vec![fails]));
+        let case = format!("operation {fails} fails");
+        failed_merges += usize::from(!is_merged);
+        assert!(run.failed.len() < 2, "{case}: {:?}", run.failed);
+        assert!(!run.is_refused, "{case}: one failure can be undone");
+        check(&path, &run, &case);
+        let versions = names_in(&path);
+        let versions = versions.iter().filter(|name| name.starts_with('v'));
+        assert_eq!(versions.count(), 1, "{case}: files are left");
+    }
+    assert!(failed_merges > 5, "{failed_merges} merges failed");
 }
 
 fn check(path: &Path, run: &Run, case: &str) {

@@ -1,7 +1,7 @@
 //! Durable changes from end to end: what commits promise, with real folders, disks that fail, and crashes.
 //!
 //! `basics` has one writer and what readers see of it, `groups` many writers, `rewrites` loads and merges over
-//! changes, `failures` a disk that fails at each operation in turn, `crashes` the power cut at each of them,
+//! changes, `merges` merges while others commit, `failures` a disk that fails at each operation in turn, `crashes` the power cut at each of them,
 //! `kills` a process that is killed, and `full_disk` a file system without space.
 
 mod basics;
@@ -12,4 +12,7 @@ mod failures;
 mod full_disk;
 mod groups;
 mod kills;
+#[path = "../merge_pauses/mod.rs"]
+mod merge_pauses;
+mod merges;
 mod rewrites;

@@ -141,12 +141,13 @@ fn merges_come_by_themselves_while_others_read_and_write() {
     });
     let expected = quads(&database.snapshot());
     assert_eq!(expected.len(), 30 + 60);
+    wait_until(|| !database.write_status().is_merging);
+    assert!(database.write_status().merges > 1);
     drop(database);
     assert_eq!(quads_in(&path), expected);
     let database = Database::open_with(&path, merging(10, None)).expect("it opens");
     let snapshot = database.snapshot();
     assert!(snapshot.version() > 2, "version {}", snapshot.version());
-    assert!(snapshot.delta_size().added <= 10 + 3);
     assert_eq!(snapshot.commit_number(), 60);
 }
 

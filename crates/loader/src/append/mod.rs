@@ -137,7 +137,7 @@ impl Layer<'_> {
             predicates: &predicates,
             graphs: &graphs,
             threads: self.plan.threads,
-            work: WorkCounter::new(watch.progress(), placement.row_count()),
+            work: WorkCounter::new(watch.progress(), memory, placement.row_count()),
         };
         let mut irregular = sorter(memory, self.resident);
         filling.write_tables(writer, &mut numbers, &mut irregular)?;
@@ -228,7 +228,7 @@ impl Layer<'_> {
         let layers = dictionary.layer_terms();
         let taken_in = decide::layers_to_take_in(&layers, new_terms as u64);
         let layer = writer.dictionary_layer(taken_in)?;
-        let work = WorkCounter::new(watch.progress(), new_terms as u64);
+        let work = WorkCounter::new(watch.progress(), &self.plan.memory, new_terms as u64);
         let ordering = Ordering::new(&self.plan.memory, self.resident, &work);
         write_terms(layer, self.terms, numbers, self.qualifiers, &ordering)
     }

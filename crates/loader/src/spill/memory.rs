@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::SpillFolder;
+use crate::cancel::CancelFlag;
 use crate::error::LoadError;
 use crate::options::SpillSettings;
 
@@ -35,6 +36,8 @@ pub(crate) struct LoadMemory {
     data_limit: u64,
     /// The budget as given, for messages.
     budget: u64,
+    /// Worker threads.
+    threads: usize,
     /// Bytes of text and quads in memory.
     held: AtomicU64,
     /// Bytes of the hash index.
@@ -43,6 +46,8 @@ pub(crate) struct LoadMemory {
     /// The most that was counted.
     #[cfg(test)]
     pub peak: AtomicU64,
+    /// Every stage has the budget at hand, so who cancels the load is told here.
+    cancel: CancelFlag,
     /// Sizes that tests make small.
     pub settings: SpillSettings,
     /// Where temporary files go.
@@ -58,7 +63,7 @@ impl LoadMemory {
         settings: SpillSettings,
     ) -> Result<Self, LoadError> {
         let reserve = RESERVE_BYTES + THREAD_BYTES * threads as u64;
-        let minimum = reserve + DATA_BYTES_MIN;
+        let minimum = Self::minimum(threads, 0);
         let budget = match budget {
             Some(given) if given < minimum => {
                 return Err(LoadError::MemoryTooSmall {
@@ -72,14 +77,57 @@ impl LoadMemory {
         Ok(Self {
             data_limit: budget - reserve,
             budget,
+            threads,
             held: AtomicU64::new(0),
             index: AtomicU64::new(0),
             spilling: AtomicBool::new(false),
             #[cfg(test)]
             peak: AtomicU64::new(0),
+            cancel: CancelFlag::default(),
             settings,
             folder: Arc::new(SpillFolder::new(folder)),
         })
+    }
+
+    /// The least budget of a load with so many threads and distinct terms. The index of terms has two thirds of what
+    /// the reserve leaves, and takes up to 60 bytes a term with its holes; numbers of terms stay in memory too.
+    pub(crate) fn minimum(threads: usize, terms: u64) -> u64 {
+        const TERM_BYTES: u64 = 128;
+        let data = DATA_BYTES_MIN.max(TERM_BYTES.saturating_mul(terms));
+        (RESERVE_BYTES + THREAD_BYTES * threads as u64).saturating_add(data)
+    }
+
+    /// The budget of a load that this flag cancels.
+    pub(crate) fn cancelled_by(self, cancel: CancelFlag) -> Self {
+        Self { cancel, ..self }
+    }
+
+    /// Does two things, at the same time if there are threads for that.
+    pub(crate) fn join<A, B: Send>(
+        &self,
+        first: impl FnOnce() -> A,
+        second: impl FnOnce() -> B + Send,
+    ) -> (A, B) {
+        if self.threads < 2 {
+            return (first(), second());
+        }
+        std::thread::scope(|scope| {
+            let second = scope.spawn(second);
+            let first = first();
+            match second.join() {
+                Ok(second) => (first, second),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        })
+    }
+
+    /// Fails if the load was cancelled.
+    #[inline]
+    pub(crate) fn go_on(&self) -> Result<(), LoadError> {
+        match self.cancel.is_cancelled() {
+            true => Err(LoadError::Cancelled),
+            false => Ok(()),
+        }
     }
 
     /// A budget that is never reached.

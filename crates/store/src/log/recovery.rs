@@ -1,7 +1,8 @@
 //! From the log to a state: replaying commits over their version, for readers and for the next writer.
 //!
 //! A reader takes the whole records and leaves the file alone. A writer, who holds the store's lock, also cuts
-//! off a torn tail and syncs the file: what it reads it builds on, so it must not get lost any more.
+//! off a torn tail and syncs the file: what it reads it builds on, so it must not get lost any more. It also removes
+//! the files of versions that were never published.
 //!
 //! Cost: one pass over the log; each commit is applied as when it was made, without looking for its terms.
 
@@ -11,7 +12,7 @@ use crate::lock::StoreLock;
 use crate::log::file::{LogFile, name_of_log, read_log};
 use crate::log::payload::CommitRecord;
 use crate::log::writer::LogWriter;
-use crate::manifest::{Manifest, sync_folder_on};
+use crate::manifest::{Manifest, remove_unnamed, sync_folder_on};
 use crate::snapshot::{Snapshot, Version};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -32,6 +33,8 @@ pub fn recover(lock: &StoreLock, open: &Snapshot) -> Result<Recovered, StoreErro
     sync_folder_on(&**lock.disk(), lock.path())?;
     let (snapshot, log) = open_newest(lock.path(), Some(open))?;
     snapshot.verify()?;
+    // What a writer left that died in the middle of a version. What cannot be removed now is no harm.
+    let _ = remove_unnamed(&**lock.disk(), lock.path(), Some(snapshot.manifest()));
     let log = match &log {
         Some(log) => LogWriter::open(lock, &snapshot, log)?,
         None => None,

@@ -515,3 +515,60 @@ fn after_an_operation_that_failed_the_log_is_what_it_was() {
         "create, write, sync, sync of the folder; write and sync of each"
     );
 }
+
+#[test]
+fn a_version_and_its_log_become_current_together_or_leave_nothing() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (lock, base) = store(folder.path(), Arc::new(RealDisk));
+    let names = || {
+        let entries = fs::read_dir(folder.path()).expect("the folder is there");
+        let names = entries.map(|entry| entry.expect("an entry").file_name());
+        let mut names: Vec<String> = names.map(|n| n.to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    };
+    let mut log = LogWriter::create(&lock, &base).expect("a log");
+    let tip = grow(&mut log, base.clone(), 3);
+    for is_published in [false, true] {
+        let mut writer = VersionWriter::create_locked(Arc::clone(&lock)).expect("a writer");
+        writer.takes_over(&tip);
+        let mut finished = writer.finish().expect("there is room");
+        let mut next_log = LogWriter::create(&lock, finished.snapshot()).expect("a log");
+        let after = grow(&mut next_log, finished.snapshot().clone(), 2);
+        assert_eq!(names(), ["LOCK", "MANIFEST", "log-1", "log-2", "v1", "v2"]);
+        let opened = Snapshot::open(folder.path()).expect("it opens");
+        assert_eq!((opened.version(), opened.commit_number()), (1, 3));
+        if !is_published {
+            drop(finished);
+            assert_eq!(names(), ["LOCK", "MANIFEST", "log-1", "v1"]);
+            continue;
+        }
+        finished.publish().expect("there is room");
+        let opened = Snapshot::open(folder.path()).expect("it opens");
+        assert_eq!((opened.version(), opened.commit_number()), (2, 5));
+        assert_eq!(opened.quad_count(), after.quad_count());
+        drop(finished);
+        assert_eq!(names(), ["LOCK", "MANIFEST", "log-2", "v2"]);
+        // The log goes on.
+        grow(&mut next_log, after, 1);
+        let recovered = recover(&lock, &opened).expect("it is whole");
+        assert_eq!(recovered.snapshot.commit_number(), 6);
+    }
+}
+
+#[test]
+fn the_next_writer_removes_what_a_dead_one_has_left() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (lock, base) = store(folder.path(), Arc::new(RealDisk));
+    let mut log = LogWriter::create(&lock, &base).expect("a log");
+    grow(&mut log, base.clone(), 1);
+    fs::create_dir(folder.path().join("v2")).expect("there is room");
+    fs::write(folder.path().join("v2/quads"), "half").expect("there is room");
+    fs::write(path_of_log(folder.path(), 2), "half").expect("there is room");
+    let opened = Snapshot::open(folder.path()).expect("readers leave it alone");
+    assert!(folder.path().join("v2/quads").exists());
+    let recovered = recover(&lock, &opened).expect("it is whole");
+    assert_eq!(recovered.snapshot.commit_number(), 1);
+    assert!(!folder.path().join("v2").exists());
+    assert!(!path_of_log(folder.path(), 2).exists());
+}

@@ -1,0 +1,111 @@
+//! When changes are merged, and what a merge may take.
+
+use basalt_loader::{CancelFlag, LoadOptions};
+use basalt_store::Snapshot;
+use std::thread;
+use std::time::Duration;
+
+/// When the delta is merged into a new version, and how much of the machine that may take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MergePolicy {
+    /// No merge for fewer changed quads than this.
+    pub quads_min: u64,
+    /// No merge for changed quads below this share of the quads of the store.
+    pub share_min: f64,
+    /// A log of more bytes than this is merged whatever the number of quads.
+    pub log_bytes_max: u64,
+    /// After a merge that failed the next one waits so long.
+    pub retry_after: Duration,
+    /// Worker threads of a merge; 0 for a quarter of the cores, at least one.
+    pub threads: usize,
+    /// Bytes of memory that a merge may take; what does not fit goes to temporary files. A merge of a store whose terms
+    /// alone need more, 128 bytes each, takes that.
+    pub memory_bytes: u64,
+}
+
+impl Default for MergePolicy {
+    /// A merge rewrites the store: with a tenth of it each quad is rewritten some ten times while the store
+    /// doubles. Below 200,000 quads reading the delta costs little, and replaying it less than a second.
+    fn default() -> Self {
+        Self {
+            quads_min: 200_000,
+            share_min: 0.1,
+            log_bytes_max: 256 << 20,
+            retry_after: Duration::from_secs(60),
+            threads: 0,
+            memory_bytes: 1 << 30,
+        }
+    }
+}
+
+impl MergePolicy {
+    /// Never merges by itself.
+    pub const NEVER: Self = Self {
+        quads_min: u64::MAX,
+        share_min: 1.0,
+        log_bytes_max: u64::MAX,
+        retry_after: Duration::ZERO,
+        threads: 0,
+        memory_bytes: 1 << 30,
+    };
+
+    /// Whether a delta of so many changed quads over a store of so many, with a log of so many bytes, is merged.
+    pub(crate) fn is_due(&self, changed: u64, quads: u64, log_bytes: u64) -> bool {
+        let share = (quads as f64 * self.share_min) as u64;
+        log_bytes > self.log_bytes_max || changed > self.quads_min.max(share)
+    }
+
+    /// How to rewrite a state in the background.
+    pub(crate) fn load_options(&self, state: &Snapshot, cancel: CancelFlag) -> LoadOptions {
+        let threads = match self.threads {
+            0 => thread::available_parallelism().map_or(1, |cores| (cores.get() / 4).max(1)),
+            given => given,
+        };
+        let dictionary = state.dictionary();
+        let terms = dictionary.resource_count() + dictionary.literal_count();
+        let memory = self
+            .memory_bytes
+            .max(LoadOptions::memory_min(threads, terms));
+        LoadOptions {
+            threads,
+            memory: Some(memory),
+            cancel,
+            ..LoadOptions::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_merge_is_due_by_share_by_number_and_by_log() {
+        let policy = MergePolicy::default();
+        assert!(!policy.is_due(200_000, 0, 0));
+        assert!(policy.is_due(200_001, 0, 0));
+        assert!(!policy.is_due(1_000_000, 10_000_000, 0));
+        assert!(policy.is_due(1_000_001, 10_000_000, 0));
+        assert!(policy.is_due(0, 0, policy.log_bytes_max + 1));
+        assert!(!MergePolicy::NEVER.is_due(u64::MAX, 0, u64::MAX));
+    }
+
+    #[test]
+    fn a_merge_has_a_bounded_share_of_the_machine() {
+        let options = |policy: MergePolicy| {
+            let options = policy.load_options(&Snapshot::empty(), CancelFlag::default());
+            (options.threads, options.memory)
+        };
+        let (threads, memory) = options(MergePolicy::default());
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        assert!(1 <= threads && threads <= cores.div_ceil(4));
+        assert_eq!(memory, Some(1 << 30));
+        let small = MergePolicy {
+            threads: 3,
+            memory_bytes: 1,
+            ..MergePolicy::default()
+        };
+        let minimum = LoadOptions::memory_min(3, 0);
+        assert_eq!(options(small), (3, Some(minimum)), "what works at all");
+    }
+}

@@ -1,0 +1,199 @@
+//! Which merge runs, who may write a version, and how a merge is given up.
+//!
+//! A commit that crosses a threshold of the policy starts a thread that merges ([`merge`](super::merge)). At most one
+//! version is written at a time: a load, and a merge that somebody asks for, make the one in the background give up, wait
+//! until its files are gone, and take the changes in themselves. Closing the database gives it up too. A merge
+//! that was given up has not failed; the next commit starts another if one is due.
+//!
+//! Locks: who writes a version holds that right before it takes the turn; the state is held for moments only.
+
+use crate::error::Error;
+use crate::transactions::Core;
+use basalt_loader::{CancelFlag, LoadError, NoProgress};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+/// What is known of merges.
+#[derive(Debug, Default)]
+pub(crate) struct MergeState {
+    /// A merge runs in the background.
+    pub(crate) is_running: bool,
+    /// Makes it give up.
+    cancel: CancelFlag,
+    /// Merges that were done.
+    pub(crate) done: u64,
+    /// Why the last one failed; `None` after one that did not.
+    pub(crate) failure: Option<String>,
+    /// When the next one may be tried.
+    not_before: Option<Instant>,
+    /// The thread of the last one.
+    thread: Option<JoinHandle<()>>,
+    /// Who writes, or waits to write, a version by request.
+    requests: usize,
+    /// Who writes a version and waits for the turn.
+    waiting: usize,
+}
+
+/// The merges of a database.
+#[derive(Debug, Default)]
+pub(crate) struct Merges {
+    state: Mutex<MergeState>,
+    /// Nobody who writes a version waits for the turn any more.
+    passed: Condvar,
+    /// The right to write a version.
+    right: Mutex<()>,
+}
+
+/// The right to write a version by request, held.
+#[derive(Debug)]
+pub(crate) struct ByRequest<'m> {
+    merges: &'m Merges,
+    _right: MutexGuard<'m, ()>,
+}
+
+impl Drop for ByRequest<'_> {
+    fn drop(&mut self) {
+        self.merges.state().requests -= 1;
+    }
+}
+
+/// One who writes a version waits for the turn, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Waiting<'m>(&'m Merges);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.state().waiting -= 1;
+        self.0.passed.notify_all();
+    }
+}
+
+impl Merges {
+    /// What is known.
+    pub(crate) fn state(&self) -> MutexGuard<'_, MergeState> {
+        // The fields are plain and set one by one, so a panic leaves nothing half done.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the merge in the background give up.
+    pub(crate) fn cancel(&self) {
+        self.state().cancel.cancel();
+    }
+
+    /// Whether the merge in the background was told to give up.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.state().cancel.is_cancelled()
+    }
+
+    /// The right to write a version for somebody who asks for that; a merge in the background gives it up.
+    pub(crate) fn by_request(&self) -> ByRequest<'_> {
+        let mut state = self.state();
+        state.requests += 1;
+        state.cancel.cancel();
+        drop(state);
+        ByRequest {
+            merges: self,
+            _right: self.right(),
+        }
+    }
+
+    fn right(&self) -> MutexGuard<'_, ()> {
+        // It protects nothing by itself.
+        self.right.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells writers that somebody who writes a version wants the turn: among many writers it might not come to it.
+    pub(crate) fn wait_for_turn(&self) -> Waiting<'_> {
+        self.state().waiting += 1;
+        Waiting(self)
+    }
+
+    /// Lets those have the turn first who write a version and wait for it; they need it for moments.
+    pub(crate) fn let_pass(&self) {
+        let mut state = self.state();
+        while state.waiting > 0 {
+            state = self
+                .passed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Waits for the thread of the last merge.
+    pub(crate) fn join(&self) {
+        let thread = self.state().thread.take();
+        if let Some(thread) = thread {
+            // It reports its failure in the state.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Ends a merge, also if its thread panics.
+struct Running<'c>(&'c Core);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.merges.state().is_running = false;
+    }
+}
+
+impl Core {
+    /// Starts a merge if the delta is large enough and nobody writes a version.
+    pub(crate) fn merge_if_due(core: &Arc<Self>) {
+        let policy = core.options.merge;
+        let published = core.snapshot();
+        let size = published.delta_size();
+        let changed = size.added + size.removed;
+        if !policy.is_due(changed, published.quad_count(), core.log_bytes()) {
+            return;
+        }
+        let mut state = core.merges.state();
+        let is_too_soon = state.not_before.is_some_and(|t| Instant::now() < t);
+        if state.is_running || state.requests > 0 || is_too_soon {
+            return;
+        }
+        let cancel = CancelFlag::default();
+        let (of_thread, flag) = (Arc::clone(core), cancel.clone());
+        let started = std::thread::Builder::new()
+            .name("basalt-merge".to_owned())
+            .spawn(move || of_thread.merge_by_itself(flag));
+        match started {
+            Ok(thread) => {
+                state.is_running = true;
+                state.cancel = cancel;
+                state.thread = Some(thread);
+            }
+            Err(error) => {
+                state.failure = Some(format!("cannot start a thread: {error}"));
+                state.not_before = Some(Instant::now() + policy.retry_after);
+            }
+        }
+    }
+
+    /// Merges, on a thread of its own.
+    fn merge_by_itself(&self, cancel: CancelFlag) {
+        // The commit that has started this holds the state until it has noted that.
+        drop(self.merges.state());
+        let _running = Running(self);
+        let merged = {
+            let _right = self.merges.right();
+            let options = self.options.merge.load_options(&self.snapshot(), cancel);
+            self.merge(options, &NoProgress)
+        };
+        let mut state = self.merges.state();
+        match merged {
+            Ok(_) => {
+                state.done += 1;
+                state.failure = None;
+                state.not_before = None;
+            }
+            Err(Error::Load(error)) if matches!(*error, LoadError::Cancelled) => {}
+            Err(error) => {
+                state.failure = Some(error.to_string());
+                state.not_before = Some(Instant::now() + self.options.merge.retry_after);
+            }
+        }
+    }
+}
