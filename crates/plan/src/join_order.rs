@@ -9,6 +9,7 @@
 //! the first set of units that settles the value of each of its slots.
 
 mod build;
+mod edges;
 mod search;
 mod units;
 

@@ -42,13 +42,52 @@ pub struct IrregularStatistics {
     pub objects: u64,
 }
 
-/// An estimate for the subjects that have all of some predicates, from characteristic sets.
-#[derive(Clone, Debug, PartialEq)]
+/// The subjects of one table, or of none, that have all of some predicates, from characteristic sets.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StarEstimate {
-    /// Subjects that have every predicate.
+    /// The table whose rows they are.
+    pub table: Option<TableIdx>,
+    /// Subjects.
     pub subjects: f64,
-    /// Mean number of values of each predicate for such a subject, in the order asked.
-    pub multiplicity: Vec<f64>,
+    /// Solutions of the star over them: for each subject the product of the numbers of its values.
+    pub solutions: f64,
+}
+
+/// A test of the cells that a row has of a predicate.
+#[derive(Clone, Copy)]
+pub struct RowTest<'a> {
+    /// The predicate.
+    pub predicate: TermId,
+    /// How likely a value passes, from 0 to 1; a row passes as its best value does.
+    pub passes: &'a dyn Fn(TermId) -> f64,
+}
+
+/// Which rows of a table are looked at, and what for.
+pub struct SampleOf<'a> {
+    /// The table.
+    pub table: TableIdx,
+    /// Rows with this object of a predicate only; `None` is any, spread evenly.
+    pub having: Option<(TermId, TermId)>,
+    /// What they are tested for, one after the other.
+    pub tests: &'a [RowTest<'a>],
+    /// The predicates whose numbers of values are multiplied.
+    pub counted: &'a [TermId],
+    /// Rows looked at.
+    pub rows_max: usize,
+}
+
+/// How rows that were looked at did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sampled {
+    /// The rows that they were taken from.
+    pub population: f64,
+    /// The rows looked at.
+    pub tested: usize,
+    /// How many passed the tests up to each of them.
+    pub passed: Vec<f64>,
+    /// The mean product of the numbers of values of the counted predicates over the rows that passed, divided by
+    /// the product of the means: 1 if they do not depend on each other.
+    pub together: f64,
 }
 
 /// Statistics of one snapshot.
@@ -84,8 +123,28 @@ pub trait Statistics {
     fn predicate_quads(&self, predicate: TermId) -> u64;
     /// Named graphs of the store.
     fn named_graph_count(&self) -> u64;
-    /// Estimate from characteristic sets; `None` where none are kept.
-    fn star(&self, predicates: &[TermId]) -> Option<StarEstimate>;
+    /// Subjects that have all `required` predicates, and the solutions over the `counted` ones of them and the
+    /// `optional` ones, by table; `None` where no characteristic sets are kept.
+    fn star(
+        &self,
+        required: &[TermId],
+        counted: &[TermId],
+        optional: &[TermId],
+    ) -> Option<Vec<StarEstimate>>;
+    /// Looks at some rows; `None` where rows cannot be looked at, or those wanted not be found cheaply.
+    fn sample(&self, _wanted: &SampleOf<'_>) -> Option<Sampled> {
+        None
+    }
+    /// The mean numbers of quads that rows of the table of this resource have as subjects and as objects; `None` if
+    /// it is no row.
+    fn quads_around(&self, _resource: TermId) -> Option<(f64, f64)> {
+        None
+    }
+    /// The mean number of cells of `into` with a value, over values of the cells of `from`: how many partners each of them
+    /// has. Both are a predicate in some tables; `None` where that cannot be counted cheaply.
+    fn partners(&self, _from: (&[TableIdx], TermId), _into: (&[TableIdx], TermId)) -> Option<f64> {
+        None
+    }
     /// Subjects in the store (all characteristic sets together).
     fn subject_count(&self) -> u64;
 }

@@ -253,7 +253,7 @@ impl Statistics for FakeStatistics {
         2
     }
 
-    fn star(&self, _predicates: &[TermId]) -> Option<StarEstimate> {
+    fn star(&self, _: &[TermId], _: &[TermId], _: &[TermId]) -> Option<Vec<StarEstimate>> {
         None
     }
 

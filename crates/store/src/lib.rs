@@ -24,6 +24,7 @@ mod inverse;
 pub mod quad_table;
 pub mod table;
 
+mod characteristic_sets;
 mod check;
 mod counting;
 pub mod delta;

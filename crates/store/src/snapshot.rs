@@ -5,6 +5,7 @@
 //! version replaces its own, even though files that the later one does not name are unlinked then. Changes
 //! are told in `docs/delta.md`; a snapshot has those up to one commit.
 
+use crate::characteristic_sets::SetsByPredicate;
 use crate::check::{self, CheckDepth, CheckReport};
 use crate::counting::{CountCache, GraphSet, PredicateGraph};
 use crate::delta::{self, Delta};
@@ -20,7 +21,7 @@ use crate::matching::{QuadIds, QuadPattern};
 use crate::neighbours::Direction;
 use crate::quad_table::QuadTable;
 use crate::section_file::SectionFile;
-use crate::statistics::{StatisticsFile, StoreStatistics};
+use crate::statistics::{CharacteristicSet, StatisticsFile, StoreStatistics};
 use crate::storage_report::StorageReport;
 use crate::table::Table;
 use crate::version_writer::VersionWriter;
@@ -45,6 +46,8 @@ pub(crate) struct Version {
     pub(crate) counts: CountCache,
     pub(crate) irregular_predicates: IrregularPredicates,
     pub(crate) link_sources: LinkSources,
+    /// The characteristic sets by predicate.
+    pub(crate) sets_by_predicate: SetsByPredicate,
     /// Whether the checksums of all files are known to be right; held while they are verified.
     is_verified: Mutex<bool>,
 }
@@ -92,6 +95,7 @@ impl Version {
             counts: CountCache::default(),
             irregular_predicates: IrregularPredicates::default(),
             link_sources: LinkSources::default(),
+            sets_by_predicate: SetsByPredicate::default(),
             is_verified: Mutex::new(false),
         };
         version.check_listed_files()?;
@@ -319,6 +323,12 @@ impl Snapshot {
     /// What is known of the data of the version; changes since are not counted.
     pub fn statistics(&self) -> &StoreStatistics {
         &self.version.statistics
+    }
+
+    /// The characteristic sets of the version that have all of these predicates.
+    pub fn sets_with(&self, predicates: &[TermId]) -> Vec<&CharacteristicSet> {
+        let sets = &self.version.statistics.characteristic_sets;
+        self.version.sets_by_predicate.having(sets, predicates)
     }
 
     /// The named graphs with the number of their quads, ascending by id.

@@ -142,7 +142,7 @@ impl Estimates {
             .collect()
     }
 
-    /// The worst estimates, one for each query, with its text.
+    /// The worst estimates, one for each query and each operator but for its constants, with the query.
     pub fn worst(&self, count: usize) -> Vec<(&Estimate, &str)> {
         let mut sorted: Vec<&Estimate> = self.all.iter().collect();
         sorted.sort_by(|a, b| b.error().total_cmp(&a.error()));
@@ -151,13 +151,23 @@ impl Estimates {
             if found.len() == count {
                 break;
             }
-            if found.iter().all(|f| f.query_idx != estimate.query_idx) {
+            let is_other = |f: &&Estimate| {
+                f.query_idx != estimate.query_idx
+                    && without_constants(&f.line) != without_constants(&estimate.line)
+            };
+            if found.iter().all(is_other) {
                 found.push(estimate);
             }
         }
         let texts = found.iter().map(|e| self.queries[e.query_idx].as_str());
         found.iter().copied().zip(texts).collect()
     }
+}
+
+/// A line without what stands in quotes and without digits.
+fn without_constants(line: &str) -> String {
+    let outside = line.split('"').step_by(2).collect::<String>();
+    outside.replace(|c: char| c.is_ascii_digit(), "")
 }
 
 impl Summary {

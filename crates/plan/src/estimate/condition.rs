@@ -97,7 +97,7 @@ fn inequality(a: &Expr, b: &Expr, lookup: Lookup<'_>) -> f64 {
 }
 
 /// The value of an inline id on the scale of its kind: a number, or the time of a date.
-fn number(id: TermId) -> Option<f64> {
+pub(crate) fn number(id: TermId) -> Option<f64> {
     if id.is_numeric() {
         return Some(id.mantissa() as f64 / 10f64.powi(i32::from(id.scale())));
     }

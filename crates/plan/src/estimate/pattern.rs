@@ -8,17 +8,36 @@ use basalt_rdf::TermId;
 pub(crate) fn rows(planner: &Planner<'_>, pattern: &Pattern) -> f64 {
     let statistics = planner.statistics;
     let subjects = (statistics.subject_count() as f64).max(1.0);
+    let per_subject = (statistics.quad_count() as f64 / subjects).max(1.0);
     match (pattern.subject, pattern.predicate, pattern.object) {
         (Position::Slot(_), Position::Id(p), Position::Id(o)) => object_quads(planner, p, o),
-        (Position::Slot(_), Position::Id(p), Position::Slot(_)) => {
-            statistics.predicate_quads(p) as f64
+        (Position::Slot(s), Position::Id(p), Position::Slot(o)) => {
+            let quads = statistics.predicate_quads(p) as f64;
+            if s == o {
+                quads / objects(planner, p)
+            } else {
+                quads
+            }
         }
         (Position::Id(_), Position::Id(p), _) => {
             (statistics.predicate_quads(p) as f64 / subjects).max(1.0)
         }
         (Position::Slot(_), Position::Slot(_), Position::Slot(_)) => statistics.quad_count() as f64,
-        _ => (statistics.quad_count() as f64 / subjects).max(1.0),
+        (Position::Id(subject), Position::Slot(_), _) => statistics
+            .quads_around(subject)
+            .map_or(per_subject, |(out, _)| out.max(1.0)),
+        (Position::Slot(_), Position::Slot(_), Position::Id(object)) => statistics
+            .quads_around(object)
+            .map_or(per_subject, |(_, into)| into.max(1.0)),
     }
+}
+
+/// Distinct objects of a predicate.
+fn objects(planner: &Planner<'_>, predicate: TermId) -> f64 {
+    let columns = planner.columns(predicate);
+    let in_cells: u64 = columns.iter().map(|(_, column)| column.distinct).sum();
+    let irregular = planner.statistics.irregular(predicate).objects;
+    (in_cells + irregular).max(1) as f64
 }
 
 /// Quads with a predicate and an object, wherever they are.

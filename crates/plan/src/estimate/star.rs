@@ -1,14 +1,15 @@
 //! Rows of a star, its tables and its access path.
 //!
-//! Per table: `rows × Π values/rows over unbound objects × MIN share over constant objects` (the
-//! minimum, because constants of one star are usually correlated), scaled by the characteristic-set
-//! estimate where there is one; then the irregular part. Conditions multiply.
+//! Rows come from characteristic sets and samples ([`star_rows`]). Where no sets are kept they are, per table,
+//! `rows × Π values/rows over unbound objects × MIN share over constant objects` (the minimum, because constants
+//! of one star are usually correlated), and the irregular part. Other conditions multiply.
 
 use crate::alternative::{Alternative, Way, keep_cheaper};
 use crate::cost_constants::{
     EMIT_ROW, GATHER_CELL, INVERSE_BUILD, INVERSE_PROBE, QUAD_PROBE, QUAD_SCAN, SCAN_CELL, START,
 };
 use crate::estimate::condition::{self, SlotStatistics};
+use crate::estimate::star_rows;
 use crate::physical::{Graphs, Position, Slot, Star, StarAccess, StarPattern, TableIdx};
 use crate::planner::Planner;
 use basalt_rdf::TermId;
@@ -16,6 +17,8 @@ use basalt_rdf::TermId;
 /// What is known of one pattern of a star over the star's tables.
 #[derive(Clone, Debug)]
 pub(crate) struct PatternProfile {
+    /// The predicate.
+    pub(crate) predicate: TermId,
     /// Quads that match the pattern alone.
     pub(crate) matches: f64,
     /// Distinct objects.
@@ -26,6 +29,10 @@ pub(crate) struct PatternProfile {
     pub(crate) irregular_share: f64,
     /// Irregular quads that match.
     pub(crate) irregular: f64,
+    /// Values in cells, whatever the object.
+    pub(crate) cell_values: f64,
+    /// Of those, how many are rows of which table.
+    pub(crate) links: Vec<(TableIdx, f64)>,
     range: Option<(TermId, TermId)>,
 }
 
@@ -36,6 +43,8 @@ pub(crate) struct StarProfile {
     pub(crate) rows: f64,
     /// Subjects before constants and conditions: the domain of the subject slot.
     pub(crate) subjects: f64,
+    /// Those of them that are in no table.
+    pub(crate) irregular_subjects: f64,
     pub(crate) patterns: Vec<PatternProfile>,
     /// Cheapest way to read it alone, and its cost.
     pub(crate) access: StarAccess,
@@ -101,10 +110,17 @@ pub(crate) fn profile(planner: &Planner<'_>, star: &Star) -> StarProfile {
         .iter()
         .map(|table| planner.statistics.table_rows(*table) as f64)
         .sum();
-    let mut rows = regular_rows(planner, star);
+    let lookup = |slot: Slot| slot_statistics(star, &patterns, slot);
     let irregular = irregular_rows(star, &patterns);
     let subjects = (table_rows + irregular).max(1.0);
-    rows += irregular;
+    let estimated = star_rows::estimate(planner, star, &lookup);
+    let (mut rows, compared) = match estimated {
+        Some(known) => (
+            known.before_comparisons,
+            known.rows / known.before_comparisons.max(f64::MIN_POSITIVE),
+        ),
+        None => (regular_rows(planner, star) + irregular, 1.0),
+    };
     if rows == 0.0 {
         // Nothing known matches; dirty rows still may.
         rows = 0.5;
@@ -117,17 +133,19 @@ pub(crate) fn profile(planner: &Planner<'_>, star: &Star) -> StarProfile {
         };
         rows = rows.max(1.0);
     }
-    let lookup = |slot: Slot| slot_statistics(star, &patterns, slot);
-    let share: f64 = star
+    let uncounted = star
         .filters
         .iter()
+        .filter(|f| estimated.is_none() || !star_rows::is_comparison(star, f));
+    let share: f64 = uncounted
         .map(|f| condition::selectivity(f, &lookup))
         .product();
     let unfiltered = rows;
-    rows *= share;
+    rows *= share * compared;
     let mut profile = StarProfile {
         rows,
         subjects,
+        irregular_subjects: irregular,
         patterns,
         access: StarAccess::Rows,
         cost: 0.0,
@@ -158,11 +176,14 @@ fn pattern_profile(planner: &Planner<'_>, star: &Star, pattern: &StarPattern) ->
     let statistics = planner.statistics;
     let irregular = statistics.irregular(pattern.predicate);
     let mut profile = PatternProfile {
+        predicate: pattern.predicate,
         matches: 0.0,
         distinct: irregular.objects as f64,
         unindexed_rows: 0.0,
         irregular_share: 0.0,
         irregular: irregular.quads as f64,
+        cell_values: 0.0,
+        links: Vec::new(),
         range: None,
     };
     let mut values = irregular.quads as f64;
@@ -172,6 +193,10 @@ fn pattern_profile(planner: &Planner<'_>, star: &Star, pattern: &StarPattern) ->
         }
         values += column.values as f64;
         profile.distinct += column.distinct as f64;
+        profile.cell_values += column.values as f64;
+        let links = column.links.iter();
+        let links = links.map(|(table, count)| (*table, *count as f64));
+        profile.links.extend(links);
         if !column.has_inverse {
             profile.unindexed_rows += statistics.table_rows(*table) as f64;
         }
@@ -198,7 +223,7 @@ fn pattern_profile(planner: &Planner<'_>, star: &Star, pattern: &StarPattern) ->
     profile
 }
 
-/// Rows that come from the tables' cells.
+/// Rows that come from the tables' cells, where no characteristic sets are kept.
 fn regular_rows(planner: &Planner<'_>, star: &Star) -> f64 {
     let statistics = planner.statistics;
     let mut total = 0.0;
@@ -229,46 +254,7 @@ fn regular_rows(planner: &Planner<'_>, star: &Star) -> f64 {
         }
         total += rows * product * share;
     }
-    total * correlation(planner, star)
-}
-
-/// By how much the characteristic sets differ from independence of the columns. Both numbers are of all
-/// tables that have the predicates and of irregular quads, whatever the objects are: the sets know no others.
-fn correlation(planner: &Planner<'_>, star: &Star) -> f64 {
-    let required = star.patterns.iter().filter(|pattern| !pattern.optional);
-    let predicates: Vec<TermId> = required.map(|pattern| pattern.predicate).collect();
-    let Some(estimate) = planner.statistics.star(&predicates) else {
-        return 1.0;
-    };
-    let observed = estimate.subjects * estimate.multiplicity.iter().product::<f64>();
-    let independent = independent_rows(planner, &predicates);
-    if independent > 0.0 {
-        (observed / independent).clamp(0.001, 10.0)
-    } else {
-        1.0
-    }
-}
-
-/// Rows of a star of these predicates if the columns of each table were independent of each other.
-fn independent_rows(planner: &Planner<'_>, predicates: &[TermId]) -> f64 {
-    let columns: Vec<_> = predicates.iter().map(|p| planner.columns(*p)).collect();
-    let Some(first) = columns.first() else {
-        return 0.0;
-    };
-    let of_table = |table: TableIdx| -> Option<f64> {
-        let rows = (planner.statistics.table_rows(table) as f64).max(1.0);
-        columns.iter().try_fold(rows, |product, columns| {
-            let (_, column) = columns.iter().find(|(idx, _)| *idx == table)?;
-            Some(product * (column.values as f64 / rows))
-        })
-    };
-    let regular: f64 = first.iter().filter_map(|(table, _)| of_table(*table)).sum();
-    let irregular = |predicate: &TermId| planner.statistics.irregular(*predicate).quads as f64;
-    let irregular = predicates
-        .iter()
-        .map(irregular)
-        .fold(f64::INFINITY, f64::min);
-    regular + irregular
+    total
 }
 
 /// Rows of dirty rows and of subjects in no table, roughly.

@@ -4,6 +4,7 @@
 //! has a smaller one); greedy search grows one set from the unit with the fewest rows. Cross
 //! products are tried only for few units or where nothing connects.
 
+use super::edges::Edge;
 use super::{EXACT_UNITS_MAX, Problem, Unit, UnitKind};
 use crate::alternative::{Alternative, Way, keep_cheaper};
 use crate::cost_constants::{
@@ -115,7 +116,7 @@ pub(crate) struct Search<'s> {
     /// Units that share a slot with each unit.
     neighbours: Vec<u64>,
     /// Slots of more than one unit.
-    shared: Vec<Slot>,
+    edges: Vec<Edge>,
 }
 
 impl<'s> Search<'s> {
@@ -139,7 +140,7 @@ impl<'s> Search<'s> {
             best: HashMap::new(),
             slots: HashMap::new(),
             neighbours: neighbours.collect(),
-            shared: twice.to_vec(),
+            edges: Edge::all(planner, units, &twice.to_vec()),
         }
     }
 
@@ -200,11 +201,8 @@ impl<'s> Search<'s> {
                 .map(|i| &units[i])
         };
         let mut rows: f64 = inside().map(|unit| unit.rows).product();
-        for slot in &self.shared {
-            let having = inside().filter(|unit| unit.slots.contains(*slot));
-            let mut distinct: Vec<f64> = having.map(|unit| unit.distinct(*slot)).collect();
-            distinct.sort_by(f64::total_cmp);
-            rows /= distinct.iter().skip(1).product::<f64>();
+        for edge in &self.edges {
+            rows /= edge.divisor(units, mask);
         }
         let mut pending = self.problem.covered(mask);
         for (idx, condition) in self.problem.conditions.iter().enumerate() {

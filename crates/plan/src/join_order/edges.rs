@@ -1,0 +1,141 @@
+//! What units have in common: by how much a shared slot makes their product smaller.
+//!
+//! A slot that is the subject of one star and an object of another is a link. The statistics tell how many of the
+//! object's values are rows of which table, so the share of links that end in the subject's star is known, and each
+//! of them meets one of that star's subjects. For all other slots, all but the smallest of the distinct counts before
+//! conditions divide: values of the smaller side are taken to be among those of the larger.
+//!
+//! Cost: worked out once for a group, a division for each slot and set of units.
+
+use super::{Unit, UnitKind};
+use crate::estimate::star::PatternProfile;
+use crate::physical::{Position, Slot, Star, StarPattern};
+use crate::planner::Planner;
+
+/// The least share of links that is believed: more subjects than statistics tell of may be there.
+const SHARE_MIN: f64 = 1e-4;
+
+/// Cells tell little of a predicate of which more than this share is irregular.
+const IRREGULAR_MAX: f64 = 0.3;
+
+/// A slot of several units.
+pub(super) struct Edge {
+    pub(super) slot: Slot,
+    /// The units that have it.
+    units: u64,
+    /// The unit that the others are compared with: the one that has the slot as its subject, or any.
+    hub: Option<usize>,
+    /// For each other unit what its product with the hub is divided by.
+    divisors: Vec<(usize, f64)>,
+}
+
+impl Edge {
+    /// The edges of slots that several units have.
+    pub(super) fn all(planner: &Planner<'_>, units: &[Unit], shared: &[Slot]) -> Vec<Self> {
+        let of_slot = |slot: &Slot| Self::of(planner, units, *slot);
+        shared.iter().map(of_slot).collect()
+    }
+
+    fn of(planner: &Planner<'_>, units: &[Unit], slot: Slot) -> Self {
+        let having = || (0..units.len()).filter(|idx| units[*idx].slots.contains(slot));
+        let mut subjects = having().filter(|idx| subject_star(&units[*idx], slot).is_some());
+        let (hub, is_subject) = match (subjects.next(), subjects.next()) {
+            (Some(only), None) => (Some(only), true),
+            (None, _) => (having().next(), false),
+            _ => (None, false),
+        };
+        let divisors = hub.map_or_else(Vec::new, |hub| {
+            let others = having().filter(|idx| *idx != hub);
+            let divisor = |idx: usize| match is_subject {
+                true => link_divisor(&units[hub], &units[idx], slot),
+                false => value_divisor(planner, &units[hub], &units[idx], slot),
+            };
+            others.map(|idx| (idx, divisor(idx))).collect()
+        });
+        Self {
+            slot,
+            units: having().fold(0, |mask, idx| mask | 1 << idx),
+            hub,
+            divisors,
+        }
+    }
+
+    /// What the product of the rows of some units is divided by.
+    pub(super) fn divisor(&self, units: &[Unit], mask: u64) -> f64 {
+        let inside = self.units & mask;
+        if inside.count_ones() < 2 {
+            return 1.0;
+        }
+        if self.hub.is_some_and(|idx| inside & (1 << idx) != 0) {
+            let others = self.divisors.iter();
+            let others = others.filter(|(idx, _)| inside & (1 << idx) != 0);
+            return others.map(|(_, divisor)| divisor).product();
+        }
+        let having = super::search::bits(inside);
+        let mut distinct: Vec<f64> = having.map(|idx| units[idx].distinct(self.slot)).collect();
+        distinct.sort_by(f64::total_cmp);
+        distinct.iter().skip(1).product()
+    }
+}
+
+fn subject_star(unit: &Unit, slot: Slot) -> Option<&Star> {
+    match &unit.kind {
+        UnitKind::Star(star) if star.subject == Position::Slot(slot) => Some(star),
+        _ => None,
+    }
+}
+
+/// For two units that both have the slot as an object.
+fn value_divisor(planner: &Planner<'_>, a: &Unit, b: &Unit, slot: Slot) -> f64 {
+    let even = a.distinct(slot).max(b.distinct(slot));
+    let (Some((a_star, from)), Some((b_star, into))) = (object(a, slot), object(b, slot)) else {
+        return even;
+    };
+    if from.irregular_share > IRREGULAR_MAX || into.irregular_share > IRREGULAR_MAX {
+        return even;
+    }
+    let from = (&a_star.tables[..], from.predicate);
+    let partners = planner
+        .statistics
+        .partners(from, (&b_star.tables, into.predicate));
+    match partners {
+        // Each row of `a` meets so many of the cells, each of which stands for the same part of the rows of `b`.
+        Some(partners) if partners > 0.0 => into.cell_values / partners,
+        _ => even,
+    }
+}
+
+/// A star and what is known of the pattern that has the slot as its object.
+fn object(unit: &Unit, slot: Slot) -> Option<(&Star, &PatternProfile)> {
+    let UnitKind::Star(star) = &unit.kind else {
+        return None;
+    };
+    let of_slot = |pattern: &StarPattern| pattern.object == Position::Slot(slot);
+    let pattern_idx = star.patterns.iter().position(of_slot)?;
+    Some((star, &unit.profile.as_ref()?.patterns[pattern_idx]))
+}
+
+/// For a unit and the star that has the slot as its subject.
+fn link_divisor(subject: &Unit, other: &Unit, slot: Slot) -> f64 {
+    let domain = subject.distinct(slot);
+    match link_share(subject, other, slot) {
+        Some(share) => domain / share.max(SHARE_MIN),
+        None => domain.max(other.distinct(slot)),
+    }
+}
+
+/// The share of a unit's objects that are subjects of a star; `None` where links do not tell.
+fn link_share(subject: &Unit, other: &Unit, slot: Slot) -> Option<f64> {
+    let (star, profile) = (subject_star(subject, slot)?, subject.profile.as_ref()?);
+    let (_, known) = object(other, slot)?;
+    if star.tables.is_empty() || known.cell_values <= 0.0 {
+        return None;
+    }
+    let linked: f64 = known.links.iter().map(|(_, count)| count).sum();
+    let into = known.links.iter().filter(|(t, _)| star.tables.contains(t));
+    let into: f64 = into.map(|(_, count)| count).sum();
+    // What is no row of any table may be a subject outside of tables.
+    let outside = (1.0 - linked / known.cell_values).max(0.0);
+    let met = profile.irregular_subjects / (outside * known.distinct).max(1.0);
+    Some((into / known.cell_values + outside * met.min(1.0)).min(1.0))
+}
