@@ -18,7 +18,7 @@ const NAME: &str = "LOCK";
 /// The right to write to a store folder, held until dropped.
 #[derive(Debug)]
 pub struct StoreLock {
-    _file: File,
+    file: File,
     path: PathBuf,
     /// What its holder writes log and manifest to.
     disk: Arc<dyn Disk>,
@@ -42,7 +42,7 @@ impl StoreLock {
             .map_err(StoreError::io("open", &path))?;
         match file.try_lock() {
             Ok(()) => Ok(Self {
-                _file: file,
+                file,
                 path: dir.to_path_buf(),
                 disk,
             }),
@@ -65,6 +65,14 @@ impl StoreLock {
     /// What the holder writes log and manifest to.
     pub(crate) fn disk(&self) -> &Arc<dyn Disk> {
         &self.disk
+    }
+}
+
+impl Drop for StoreLock {
+    fn drop(&mut self) {
+        // Closing is not enough while another thread starts a process, which has a copy of the open file for a moment. What
+        // cannot be released now is when that is closed.
+        let _ = self.file.unlock();
     }
 }
 
