@@ -6,7 +6,10 @@ use crate::query::{Prepared, QueryOptions};
 use crate::transactions::{Core, Transaction, WriteOptions, WriteStatus};
 use basalt_loader::{Addition, Input, LoadOptions, LoadReport, NoProgress, Progress};
 use basalt_rdf::GraphFormat;
-use basalt_store::{Abandoned, CheckDepth, CheckReport, Snapshot, StoreError, abandon, is_free};
+use basalt_store::{
+    Abandoned, BackupProgress, BackupReport, CheckDepth, CheckReport, Snapshot, StoreError, abandon,
+    back_up, is_free,
+};
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -125,6 +128,16 @@ impl Database {
     /// What is known of the writing, for metrics.
     pub fn write_status(&self) -> WriteStatus {
         self.core.write_status()
+    }
+
+    /// Copies the store in a folder, as it is now, to a new folder, whoever has it open; see
+    /// [`back_up`](basalt_store::back_up).
+    pub fn back_up(
+        location: &Path,
+        destination: &Path,
+        progress: &mut BackupProgress<'_>,
+    ) -> Result<BackupReport, Error> {
+        Ok(back_up(location, destination, progress)?)
     }
 
     /// Gives up the load that this process runs into the store in a folder, and removes its files: for a

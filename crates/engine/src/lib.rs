@@ -40,7 +40,7 @@ pub use basalt_rdf::writer::QuadWriter;
 pub use basalt_rdf::writer::compress::Compressor;
 pub use basalt_rdf::{GraphFormat, SyntaxError};
 pub use basalt_store::storage_report::{ColumnStorage, FileStorage, TableStorage};
-pub use basalt_store::{Abandoned, CheckDepth, CheckReport, Snapshot, StoreError};
+pub use basalt_store::{Abandoned, BackupReport, CheckDepth, CheckReport, Snapshot, StoreError};
 pub use database::Database;
 pub use error::Error;
 pub use federation::ServicePolicy;

@@ -57,6 +57,14 @@ pub enum StoreError {
         /// The store.
         path: PathBuf,
     },
+    /// A folder that a backup cannot be made in.
+    #[error("cannot back up to `{}`: {why}", path.display())]
+    Destination {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// More than the format can hold.
     #[error("too many {what}: the limit is {limit}")]
     Limit {

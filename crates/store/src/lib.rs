@@ -24,6 +24,7 @@ mod inverse;
 pub mod quad_table;
 pub mod table;
 
+mod backup;
 mod check;
 mod counting;
 pub mod delta;
@@ -38,6 +39,7 @@ pub mod storage_report;
 pub mod version_writer;
 mod writers;
 
+pub use backup::{BackupProgress, BackupReport, back_up};
 pub use check::{CheckDepth, CheckReport};
 pub use counting::{GraphSet, PredicateGraph};
 pub use delta::{DeltaSize, IrregularQuads, NetChanges};
