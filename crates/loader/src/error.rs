@@ -105,6 +105,9 @@ pub enum LoadError {
         /// The budget in MiB.
         budget: u64,
     },
+    /// Somebody did not want the load any more, before its commit began.
+    #[error("the load was cancelled")]
+    Cancelled,
     /// The store could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),

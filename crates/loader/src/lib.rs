@@ -52,3 +52,4 @@ pub use options::SpillSettings;
 pub use options::{Addition, Input, InputSource, Layout, LoadOptions};
 pub use progress::{NoProgress, Phase, Progress};
 pub use report::{LoadReport, TableReport};
+pub use spill::available_bytes;

@@ -92,10 +92,10 @@ pub fn load_with(
         options.spill.clone(),
     )?);
     let terms = Terms::new(Arc::new(qualifiers), &memory);
-    let mut watch = Stopwatch::new(progress);
+    let mut watch = Stopwatch::new(progress, options.cancel.clone());
     let mut report = LoadReport::default();
     let quads = QuadBlocks::new(Arc::clone(&memory));
-    watch.begin(Phase::Parse);
+    watch.begin(Phase::Parse)?;
     let addition = options.addition;
     let plan = parse_inputs(options, &terms, progress, &quads, &memory, &mut report)?;
     report.quads_read = quads.quad_count();
@@ -115,7 +115,7 @@ pub fn load_with(
                 }
                 Decision::Rewrite(reason) => {
                     report.rewritten = Some(reason);
-                    watch.begin(Phase::ReadOldVersion);
+                    watch.begin(Phase::ReadOldVersion)?;
                     old.verify()?;
                     let work = WorkCounter::new(progress, old.quad_count());
                     read_old_version(old, &terms, &quads, &work)?;
@@ -186,21 +186,21 @@ fn write(
     watch: &mut Stopwatch<'_>,
     report: &mut LoadReport,
 ) -> Result<Snapshot, LoadError> {
-    watch.begin(Phase::Group);
+    watch.begin(Phase::Group)?;
     let memory = &*plan.memory;
     let qualifiers = Arc::clone(&terms.qualifiers);
     let (gathered, resources, literals, resident) = group(terms, quads, plan)?;
     report.quads_stored = gathered.quad_count();
     report.duplicates = report.quads_read + report.quads_before - report.quads_stored;
 
-    watch.begin(Phase::Discover);
+    watch.begin(Phase::Discover)?;
     let names = ProvisionalNames::read(&gathered, &resources)?;
     let (charsets, links) = collect(&gathered, &names, &plan.settings, plan.threads, memory)?;
     let placement = Placement::choose(plan.layout, &charsets, &links, &plan.settings, &names)?;
     drop((links, names));
     describe_tables(&placement, report);
 
-    watch.begin(Phase::Number);
+    watch.begin(Phase::Number)?;
     let numbers = ResourceNumbers::assign(&resources, &gathered, &placement);
     let predicates = numbers.predicates(&gathered);
     let graphs = numbers.graphs(&gathered);
@@ -209,7 +209,7 @@ fn write(
         literals: LiteralNumbers::new(&literals),
     };
 
-    watch.begin(Phase::WriteTables);
+    watch.begin(Phase::WriteTables)?;
     let table_count = placement.tables.len();
     let table_of = |rank: usize| {
         let table = placement.schema.charset_to_table[charsets.of_subject[rank] as usize];
@@ -228,7 +228,7 @@ fn write(
     let mut irregular = sorter(memory, resident);
     filling.write_tables(&mut writer, &mut numbers, &mut irregular)?;
 
-    watch.begin(Phase::WriteIrregular);
+    watch.begin(Phase::WriteIrregular)?;
     filling.loose_quads(&gathered, &numbers.resources, &mut irregular)?;
     report.irregular_quads = irregular.len();
     report.quads_in_cells = report.quads_stored - report.irregular_quads;
@@ -251,13 +251,13 @@ fn write_terms_and_commit(
     (memory, resident): (&LoadMemory, u64),
     watch: &mut Stopwatch<'_>,
 ) -> Result<Snapshot, LoadError> {
-    watch.begin(Phase::WriteTerms);
+    watch.begin(Phase::WriteTerms)?;
     let count = (terms.0.len() + terms.1.len()) as u64;
     let work = WorkCounter::new(watch.progress(), count);
     let ordering = Ordering::new(memory, resident, &work);
     let dictionary = writer.dictionary()?;
     write_terms(dictionary, terms, numbers, qualifiers, &ordering)?;
-    watch.begin(Phase::Commit);
+    watch.begin(Phase::Commit)?;
     Ok(writer.commit()?)
 }
 

@@ -2,6 +2,8 @@
 
 use std::io::Read;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use basalt_rdf::GraphFormat;
 use basalt_shapes::Settings;
@@ -104,6 +106,8 @@ pub struct LoadOptions {
     pub memory: Option<u64>,
     /// The folder for temporary files; `None` for that of the store.
     pub temp: Option<PathBuf>,
+    /// Whoever sets it does not want the load any more; it then ends at its next phase, the commit at the latest.
+    pub cancel: Option<Arc<AtomicBool>>,
     /// How to add to a store that has data.
     pub addition: Addition,
     /// Makes tests spill.
@@ -151,6 +155,7 @@ impl Default for LoadOptions {
             settings: Settings::default(),
             memory: None,
             temp: None,
+            cancel: None,
             spill: SpillSettings::default(),
             addition: Addition::Decide,
         }

@@ -1,10 +1,13 @@
 //! What a load did.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use basalt_rdf::SyntaxError;
 
 use crate::append::RewriteReason;
+use crate::error::LoadError;
 use crate::progress::{Phase, Progress};
 
 /// Bad lines that a report quotes; more are only counted.
@@ -68,18 +71,21 @@ impl LoadReport {
     }
 }
 
-/// Measures the phases.
+/// Measures the phases, and ends a load that was cancelled when the next one would begin.
 pub(crate) struct Stopwatch<'p> {
     progress: &'p dyn Progress,
+    /// Set by who does not want the load any more.
+    cancel: Option<Arc<AtomicBool>>,
     current: Option<(Phase, Instant)>,
     done: Vec<(Phase, Duration)>,
 }
 
 impl<'p> Stopwatch<'p> {
     /// A stopwatch that has not started.
-    pub(crate) fn new(progress: &'p dyn Progress) -> Self {
+    pub(crate) fn new(progress: &'p dyn Progress, cancel: Option<Arc<AtomicBool>>) -> Self {
         Self {
             progress,
+            cancel,
             current: None,
             done: Vec::new(),
         }
@@ -91,10 +97,15 @@ impl<'p> Stopwatch<'p> {
     }
 
     /// Ends the running phase and begins the next.
-    pub(crate) fn begin(&mut self, phase: Phase) {
+    pub(crate) fn begin(&mut self, phase: Phase) -> Result<(), LoadError> {
         self.end();
+        let is_cancelled = |flag: &Arc<AtomicBool>| flag.load(Ordering::Relaxed);
+        if self.cancel.as_ref().is_some_and(is_cancelled) {
+            return Err(LoadError::Cancelled);
+        }
         self.progress.begin(phase);
         self.current = Some((phase, Instant::now()));
+        Ok(())
     }
 
     /// Ends the running phase.

@@ -223,7 +223,10 @@ mod tests {
             assert!(is_within(&folder.path().join(inside), &store), "{inside}");
         }
         for outside in ["store2", "other/store", "store2/store"] {
-            assert!(!is_within(&folder.path().join(outside), &store), "{outside}");
+            assert!(
+                !is_within(&folder.path().join(outside), &store),
+                "{outside}"
+            );
         }
     }
 }

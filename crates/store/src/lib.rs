@@ -47,7 +47,7 @@ pub use dictionary::{Dictionary, NewLiteral, NewResource, NewTerms, TermCounts};
 pub use disk::{Disk, DiskFile, RealDisk};
 pub use error::StoreError;
 pub use folder::{Folder, Storage};
-pub use lock::{StoreLock, is_free};
+pub use lock::{Holder, StoreLock, holder_of, is_free};
 pub use log::{CommitRecord, LogSync, LogWriter, Recovered, recover};
 pub use manifest::BaseCounts;
 pub use matching::{QuadIds, QuadPattern};

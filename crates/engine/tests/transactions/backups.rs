@@ -96,7 +96,10 @@ fn while_a_writer_commits_and_merges_a_copy_has_exactly_a_prefix() {
             // One more may be in the log and not yet acknowledged.
             let after = acknowledged.load(Ordering::Acquire) + 1;
             let number = report.commit_number;
-            assert!(before <= number && number <= after, "{before} {number} {after}");
+            assert!(
+                before <= number && number <= after,
+                "{before} {number} {after}"
+            );
             assert_eq!(quads_in(&destination), prefix(number), "round {round}");
         }
         is_done.store(true, Ordering::Release);
@@ -115,7 +118,13 @@ fn folders_with_files_and_folders_in_the_store_are_refused() {
     std::fs::write(taken.join("letter.txt"), "dear").expect("a file");
     let other = folder.path().join("other");
     back_up(&store, &other);
-    for destination in [&taken, &other, &store, &store.join("v9"), &store.join("in/it")] {
+    for destination in [
+        &taken,
+        &other,
+        &store,
+        &store.join("v9"),
+        &store.join("in/it"),
+    ] {
         let refused = try_back_up(&store, destination);
         assert!(
             matches!(refused, Err(Error::Store(StoreError::Destination { .. }))),

@@ -14,4 +14,5 @@ mod tests;
 pub(crate) use buckets::{BucketReader, Buckets};
 pub(crate) use file::{Extent, SpillFile, SpillFolder};
 pub(crate) use memory::LoadMemory;
+pub use memory::available_bytes;
 pub(crate) use quad_sorter::{QuadSorter, SortOrder};
