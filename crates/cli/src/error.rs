@@ -13,6 +13,9 @@ pub enum CliError {
     /// The server says so.
     #[error(transparent)]
     Server(#[from] basalt_server::ServerError),
+    /// The server that was asked to load says so.
+    #[error(transparent)]
+    RemoteLoad(#[from] basalt_server::RemoteLoadError),
     /// The benchmark says so.
     #[error(transparent)]
     Bsbm(#[from] basalt_bsbm::BsbmError),

@@ -1,7 +1,7 @@
 //! Values of options: sizes, durations, formats.
 
 use crate::error::CliError;
-use basalt_engine::{GraphFormat, ResultsFormat};
+use basalt_engine::{Durability, GraphFormat, ResultsFormat};
 use basalt_server::parse_duration;
 use std::path::Path;
 use std::time::Duration;
@@ -21,6 +21,32 @@ pub fn check_temp(folder: Option<&Path>) -> Result<(), CliError> {
             folder.display()
         ))),
     }
+}
+
+/// When commits are acknowledged.
+pub fn durability(text: &str) -> Result<Durability, String> {
+    let expected = || "expected always, interval, interval=500ms or none".to_owned();
+    match text.split_once('=') {
+        None if text == "always" => Ok(Durability::Always),
+        None if text == "none" => Ok(Durability::None),
+        None if text == "interval" => Ok(Durability::Interval(Duration::from_secs(1))),
+        Some(("interval", time)) => match duration(time) {
+            Ok(time) if !time.is_zero() => Ok(Durability::Interval(time)),
+            _ => Err(expected()),
+        },
+        _ => Err(expected()),
+    }
+}
+
+/// The token in a file, without the blanks around it.
+pub fn read_token(path: &Path) -> Result<String, CliError> {
+    let text = std::fs::read_to_string(path).map_err(CliError::file("read", path))?;
+    let token = text.trim();
+    if token.is_empty() || token.contains(char::is_whitespace) {
+        let text = format!("'{}' does not hold one token", path.display());
+        return Err(CliError::Other(text));
+    }
+    Ok(token.to_owned())
 }
 
 /// A size such as `4G`; a plain number is bytes.
@@ -131,6 +157,18 @@ mod tests {
         }
         for bad in ["", "G", "0", "-1", "4X", "1.5G", "99999999999T"] {
             assert!(bytes(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn durability_is_one_of_three() {
+        let interval = |ms| Ok(Durability::Interval(Duration::from_millis(ms)));
+        assert_eq!(durability("always"), Ok(Durability::Always));
+        assert_eq!(durability("none"), Ok(Durability::None));
+        assert_eq!(durability("interval"), interval(1000));
+        assert_eq!(durability("interval=250ms"), interval(250));
+        for bad in ["", "sometimes", "interval=", "interval=0s", "always=1s"] {
+            assert!(durability(bad).is_err(), "{bad}");
         }
     }
 

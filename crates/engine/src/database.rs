@@ -3,13 +3,17 @@
 use crate::answer::Answer;
 use crate::error::Error;
 use crate::query::{Prepared, QueryOptions};
-use crate::transactions::{Core, Transaction, WriteOptions, WriteStatus};
+use crate::transactions::{Core, Durability, Transaction, WriteOptions, WriteStatus};
 use basalt_loader::{Input, LoadOptions, LoadReport, NoProgress, Progress};
 use basalt_rdf::GraphFormat;
-use basalt_store::{Abandoned, CheckDepth, CheckReport, Snapshot, StoreError, abandon, is_free};
+use basalt_store::{
+    Abandoned, BackupProgress, BackupReport, CheckDepth, CheckReport, Holder, Snapshot, StoreError,
+    abandon, back_up, holder_of, is_free,
+};
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 /// A store, open for queries, changes and loads.
@@ -23,6 +27,8 @@ pub struct Database {
     core: Arc<Core>,
     /// The thread that syncs by interval.
     syncing: Option<JoinHandle<()>>,
+    /// Whether the process ends, and no merge is waited for.
+    is_ending: AtomicBool,
 }
 
 impl Database {
@@ -77,6 +83,7 @@ impl Database {
         Self {
             core: Arc::new(Core::new(None, snapshot, options)),
             syncing: None,
+            is_ending: AtomicBool::new(false),
         }
     }
 
@@ -87,7 +94,11 @@ impl Database {
     ) -> Result<Self, Error> {
         let core = Arc::new(Core::new(location, snapshot, options));
         let syncing = core.start()?;
-        Ok(Self { core, syncing })
+        Ok(Self {
+            core,
+            syncing,
+            is_ending: AtomicBool::new(false),
+        })
     }
 
     /// The state that a query that begins now sees.
@@ -132,9 +143,50 @@ impl Database {
         self.core.merges.is_cancelled()
     }
 
+    /// Takes the lock of the store and keeps it, and tells those who find it locked where they can ask this process
+    /// to write. After an error nothing has changed, and the next writer's turn tries again. Once for each
+    /// database; in memory there is nobody to tell.
+    pub fn announce(&self, holder: Holder) -> Result<(), Error> {
+        let _ = self.core.holder.set(holder);
+        let mut turn = self.core.take_turn()?;
+        self.core.tell_holder(&mut turn);
+        Ok(())
+    }
+
+    /// Who has the store in a folder open for writing and can be asked to write, if there is one who says so.
+    pub fn holder_of(location: &Path) -> Option<Holder> {
+        holder_of(location)
+    }
+
+    /// For a process that is about to end: what was committed is synced as the durability asks, and a merge or a load that is
+    /// running is given up, with its files removed, so that dropping the database waits for nothing. Until the process ends no new
+    /// version can be written to the store.
+    pub fn end_writing(&self) -> Result<(), Error> {
+        self.is_ending.store(true, Ordering::Relaxed);
+        self.core.merges.cancel();
+        self.core.close_commits();
+        if matches!(self.core.options.durability, Durability::Interval(_)) {
+            self.core.sync_queue();
+        }
+        match &self.core.location {
+            Some(location) => Self::abandon_load(location).map(drop),
+            None => Ok(()),
+        }
+    }
+
     /// What is known of the writing, for metrics.
     pub fn write_status(&self) -> WriteStatus {
         self.core.write_status()
+    }
+
+    /// Copies the store in a folder, as it is now, to a new folder, whoever has it open; see
+    /// [`back_up`](basalt_store::back_up).
+    pub fn back_up(
+        location: &Path,
+        destination: &Path,
+        progress: &mut BackupProgress<'_>,
+    ) -> Result<BackupReport, Error> {
+        Ok(back_up(location, destination, progress)?)
     }
 
     /// Gives up the load that this process runs into the store in a folder, and removes its files: for a
@@ -176,6 +228,9 @@ impl Drop for Database {
     fn drop(&mut self) {
         self.core.merges.cancel();
         self.core.close_commits();
+        if self.is_ending.load(Ordering::Relaxed) {
+            return;
+        }
         if let Some(thread) = self.syncing.take() {
             // A sync that fails is noted in the turn, and nobody is left to read it.
             let _ = thread.join();

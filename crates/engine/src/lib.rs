@@ -18,6 +18,7 @@ pub mod dump;
 pub mod error;
 pub mod federation;
 pub mod html;
+pub mod load_summary;
 pub mod plan_report;
 pub mod query;
 mod query_text;
@@ -32,8 +33,8 @@ pub use answer::{Answer, GraphAnswer, Solutions};
 pub use basalt_exec::path::PathAccess;
 pub use basalt_exec::{ServiceClient, ServiceError, ServiceRequest, ServiceRows};
 pub use basalt_loader::{
-    Addition, Input, InputSource, Layout, LoadOptions, LoadReport, NoProgress, Phase, Progress,
-    RewriteReason,
+    Addition, Input, InputSource, Layout, LoadError, LoadOptions, LoadReport, NoProgress, Phase,
+    Progress, RewriteReason, available_bytes,
 };
 pub use basalt_plan::{ExplainedNode, ForceJoin, NodeProfile, RULES};
 pub use basalt_rdf::reader::input::{Compression, Input as TextInput};
@@ -41,10 +42,13 @@ pub use basalt_rdf::writer::QuadWriter;
 pub use basalt_rdf::writer::compress::Compressor;
 pub use basalt_rdf::{GraphFormat, SyntaxError};
 pub use basalt_store::storage_report::{ColumnStorage, FileStorage, TableStorage};
-pub use basalt_store::{Abandoned, CheckDepth, CheckReport, Snapshot, StoreError};
+pub use basalt_store::{
+    Abandoned, BackupReport, CheckDepth, CheckReport, Holder, Snapshot, StoreError,
+};
 pub use database::Database;
 pub use error::Error;
 pub use federation::ServicePolicy;
+pub use load_summary::load_summary;
 pub use plan_report::{PlanReport, RunReport};
 pub use query::{Prepared, QueryOptions};
 pub use results::ResultsFormat;

@@ -11,6 +11,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Clone, Debug, Default)]
 pub struct CancelFlag(Arc<AtomicBool>);
 
+impl From<Arc<AtomicBool>> for CancelFlag {
+    /// A flag that others have too; true cancels.
+    fn from(flag: Arc<AtomicBool>) -> Self {
+        Self(flag)
+    }
+}
+
 impl CancelFlag {
     /// Asks the load to give up.
     pub fn cancel(&self) {

@@ -105,7 +105,7 @@ pub enum LoadError {
         /// The budget in MiB.
         budget: u64,
     },
-    /// The load was told to give up.
+    /// Somebody did not want the load any more, before its commit began.
     #[error("the load was cancelled")]
     Cancelled,
     /// The store could not be read or written.

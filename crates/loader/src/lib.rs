@@ -61,3 +61,4 @@ pub use options::{Addition, Input, InputSource, Layout, LoadOptions};
 pub use progress::{NoProgress, Phase, Progress};
 pub use report::{LoadReport, TableReport};
 pub use rewrite::{Rewritten, rewrite};
+pub use spill::available_bytes;

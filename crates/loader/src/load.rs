@@ -106,7 +106,7 @@ pub fn load_with(
                 }
                 Decision::Rewrite(reason) => {
                     report.rewritten = Some(reason);
-                    watch.begin(Phase::ReadOldVersion);
+                    watch.begin(Phase::ReadOldVersion)?;
                     old.verify()?;
                     let work = WorkCounter::new(progress, &plan.memory, old.quad_count());
                     read_old_version(old, &terms, &quads, &work, None)?;
@@ -154,10 +154,10 @@ impl<'p> Loading<'p> {
         )?;
         let memory = Arc::new(memory.cancelled_by(options.cancel.clone()));
         let terms = Terms::new(Arc::new(qualifiers), &memory);
-        let mut watch = Stopwatch::new(progress);
+        let mut watch = Stopwatch::new(progress, options.cancel.clone());
         let mut report = LoadReport::default();
         let quads = QuadBlocks::new(Arc::clone(&memory));
-        watch.begin(Phase::Parse);
+        watch.begin(Phase::Parse)?;
         let plan = parse_inputs(options, &terms, progress, &quads, &memory, &mut report)?;
         report.quads_read = quads.quad_count();
         Ok(Self {
@@ -228,7 +228,7 @@ fn write_and_commit(
     report: &mut LoadReport,
 ) -> Result<Snapshot, LoadError> {
     write(&mut writer, terms, quads, plan, watch, report)?;
-    watch.begin(Phase::Commit);
+    watch.begin(Phase::Commit)?;
     Ok(writer.commit()?)
 }
 
@@ -241,23 +241,21 @@ pub(crate) fn write(
     watch: &mut Stopwatch<'_>,
     report: &mut LoadReport,
 ) -> Result<TermNumbers, LoadError> {
-    watch.begin(Phase::Group);
+    watch.begin(Phase::Group)?;
     let memory = &*plan.memory;
     let qualifiers = Arc::clone(&terms.qualifiers);
     let (gathered, resources, literals, resident) = group(terms, quads, plan)?;
     report.quads_stored = gathered.quad_count();
     report.duplicates = report.quads_read + report.quads_before - report.quads_stored;
 
-    watch.begin(Phase::Discover);
-    memory.go_on()?;
+    watch.begin(Phase::Discover)?;
     let names = ProvisionalNames::read(&gathered, &resources)?;
     let (charsets, links) = collect(&gathered, &names, &plan.settings, plan.threads, memory)?;
     let placement = Placement::choose(plan.layout, &charsets, &links, &plan.settings, &names)?;
     drop((links, names));
     describe_tables(&placement, report);
 
-    watch.begin(Phase::Number);
-    memory.go_on()?;
+    watch.begin(Phase::Number)?;
     let numbers = ResourceNumbers::assign(&resources, &gathered, &placement);
     let predicates = numbers.predicates(&gathered);
     let graphs = numbers.graphs(&gathered);
@@ -266,7 +264,7 @@ pub(crate) fn write(
         literals: LiteralNumbers::new(&literals),
     };
 
-    watch.begin(Phase::WriteTables);
+    watch.begin(Phase::WriteTables)?;
     let table_count = placement.tables.len();
     let table_of = |rank: usize| {
         let table = placement.schema.charset_to_table[charsets.of_subject[rank] as usize];
@@ -285,8 +283,7 @@ pub(crate) fn write(
     let mut irregular = sorter(memory, resident);
     filling.write_tables(writer, &mut numbers, &mut irregular)?;
 
-    watch.begin(Phase::WriteIrregular);
-    memory.go_on()?;
+    watch.begin(Phase::WriteIrregular)?;
     filling.loose_quads(&gathered, &numbers.resources, &mut irregular)?;
     report.irregular_quads = irregular.len();
     report.quads_in_cells = report.quads_stored - report.irregular_quads;
@@ -310,8 +307,7 @@ fn write_dictionary(
     (memory, resident): (&LoadMemory, u64),
     watch: &mut Stopwatch<'_>,
 ) -> Result<(), LoadError> {
-    watch.begin(Phase::WriteTerms);
-    memory.go_on()?;
+    watch.begin(Phase::WriteTerms)?;
     let count = (terms.0.len() + terms.1.len()) as u64;
     let work = WorkCounter::new(watch.progress(), memory, count);
     let ordering = Ordering::new(memory, resident, &work);

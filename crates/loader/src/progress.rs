@@ -33,6 +33,19 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// All of them, in order.
+    pub const ALL: [Self; 9] = [
+        Self::ReadOldVersion,
+        Self::Parse,
+        Self::Group,
+        Self::Discover,
+        Self::Number,
+        Self::WriteTables,
+        Self::WriteIrregular,
+        Self::WriteTerms,
+        Self::Commit,
+    ];
+
     /// A few words for people.
     pub const fn name(self) -> &'static str {
         match self {

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use basalt_rdf::SyntaxError;
 
 use crate::append::RewriteReason;
+use crate::cancel::CancelFlag;
+use crate::error::LoadError;
 use crate::progress::{Phase, Progress};
 
 /// Bad lines that a report quotes; more are only counted.
@@ -68,18 +70,21 @@ impl LoadReport {
     }
 }
 
-/// Measures the phases.
+/// Measures the phases, and ends a load that was cancelled when the next one would begin.
 pub(crate) struct Stopwatch<'p> {
     progress: &'p dyn Progress,
+    /// Set by who does not want the load any more.
+    cancel: CancelFlag,
     current: Option<(Phase, Instant)>,
     done: Vec<(Phase, Duration)>,
 }
 
 impl<'p> Stopwatch<'p> {
     /// A stopwatch that has not started.
-    pub(crate) fn new(progress: &'p dyn Progress) -> Self {
+    pub(crate) fn new(progress: &'p dyn Progress, cancel: CancelFlag) -> Self {
         Self {
             progress,
+            cancel,
             current: None,
             done: Vec::new(),
         }
@@ -91,10 +96,14 @@ impl<'p> Stopwatch<'p> {
     }
 
     /// Ends the running phase and begins the next.
-    pub(crate) fn begin(&mut self, phase: Phase) {
+    pub(crate) fn begin(&mut self, phase: Phase) -> Result<(), LoadError> {
         self.end();
+        if self.cancel.is_cancelled() {
+            return Err(LoadError::Cancelled);
+        }
         self.progress.begin(phase);
         self.current = Some((phase, Instant::now()));
+        Ok(())
     }
 
     /// Ends the running phase.

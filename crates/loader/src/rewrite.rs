@@ -52,7 +52,7 @@ pub fn rewrite(
     } = Loading::begin(&writer, Some(state), options, progress)?;
     report.quads_before = state.quad_count();
     report.rewritten = Some(RewriteReason::Asked);
-    watch.begin(Phase::ReadOldVersion);
+    watch.begin(Phase::ReadOldVersion)?;
     state.verify()?;
     let mut blank_nodes = BlankNodes::default();
     let work = WorkCounter::new(progress, &plan.memory, state.quad_count());
@@ -61,7 +61,7 @@ pub fn rewrite(
     let numbers = write(&mut writer, terms, quads, &plan, &mut watch, &mut report)?;
     blank_nodes.finish(&numbers.resources);
     drop(numbers);
-    watch.begin(Phase::Commit);
+    watch.begin(Phase::Commit)?;
     let version = writer.finish()?;
     report.spilled_bytes = plan.memory.folder.written_bytes();
     report.phases = watch.finish();

@@ -3,13 +3,17 @@
 //! [`serve`] blocks until the process is told to stop, [`spawn`] runs in the background. A request
 //! goes through `routes` (which path), `protocol` (which query or update, with which parameters), `negotiate`
 //! (which format) and `query` (running it on a blocking thread, streaming the answer), or `access` (who may write)
-//! and `update` or `store` (whole graphs); `problem` turns whatever goes wrong into a status and a problem document. No data logic lives here.
+//! and `update`, `store` (whole graphs) or `load` (bulk loads, which `load_client` asks for); `problem` turns whatever goes wrong into a status and a problem document. No data logic lives here.
 //!
 //! Invariant: a result that ends early ends the connection with an error; it never looks complete.
 
 mod access;
 mod cors;
 mod form;
+mod load;
+mod load_client;
+mod load_inputs;
+mod load_progress;
 mod metrics;
 mod multipart;
 mod negotiate;
@@ -31,6 +35,7 @@ mod update;
 #[cfg(test)]
 mod tests;
 
+pub use load_client::{RemoteInput, RemoteLoad, RemoteLoadError, RemoteLoaded};
 pub use options::{ServerError, ServerOptions, parse_duration};
 pub use run::{RunningServer, serve, spawn};
 pub use signals::{StopSignal, on_stop_signal};

@@ -125,6 +125,11 @@ impl Metrics {
                 f64::from(u8::from(writing.merge_failure.is_some())),
             ),
         ];
+        if let Some(durability) = writing.durability {
+            let mode = [(format!("{{mode=\"{durability}\"}}"), 1.0)];
+            let help = "When commits are acknowledged.";
+            family(out, "basalt_durability", "gauge", help, &mode);
+        }
         for (name, kind, help, value) in plain {
             family(out, name, kind, help, &[(String::new(), value)]);
         }

@@ -18,6 +18,8 @@ pub struct ServerOptions {
     pub query_memory_bytes: usize,
     /// Where queries put what does not fit in that memory; `None` is the system's folder for temporary files.
     pub temp: Option<PathBuf>,
+    /// Bytes of memory that a load may take; `None` for half of what the system has available when it begins.
+    pub load_memory_bytes: Option<u64>,
     /// Threads that may work on one query; 0 for as many as the machine has cores.
     pub threads: usize,
     /// Whether the default graph is the union of all graphs.
@@ -42,6 +44,7 @@ impl Default for ServerOptions {
             timeout: Some(Duration::from_secs(60)),
             query_memory_bytes: 2 << 30,
             temp: None,
+            load_memory_bytes: None,
             threads: 0,
             union_default_graph: false,
             services: ServicePolicy::None,

@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use basalt_engine::{Error, StoreError};
+use basalt_engine::{Error, LoadError, StoreError};
 use std::io::ErrorKind;
 
 /// A failed request.
@@ -62,21 +62,56 @@ fn status_of(error: &Error) -> StatusCode {
         | Error::Cancelled
         | Error::WritesRefused(_)
         | Error::Store(StoreError::Locked { .. }) => StatusCode::SERVICE_UNAVAILABLE,
-        Error::Store(StoreError::Io { source, .. })
-            if matches!(
-                source.kind(),
-                ErrorKind::StorageFull | ErrorKind::QuotaExceeded
-            ) =>
+        Error::Store(error) if is_full(error) => StatusCode::INSUFFICIENT_STORAGE,
+        Error::Limit(_) => StatusCode::INSUFFICIENT_STORAGE,
+        Error::Load(error) => status_of_load(error),
+        Error::Store(_) | Error::Output(_) | Error::Results { .. } | Error::Internal(_) => {
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
+    }
+}
+
+/// The status of a load that failed: what it was given is the client's.
+fn status_of_load(error: &LoadError) -> StatusCode {
+    match error {
+        LoadError::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
+        LoadError::Input(_)
+        | LoadError::Syntax(_)
+        | LoadError::StrictDocument(_)
+        | LoadError::TooManyErrors { .. }
+        | LoadError::Read { .. }
+        | LoadError::UnknownFormat { .. }
+        | LoadError::InvalidGraph { .. } => StatusCode::BAD_REQUEST,
+        LoadError::Limit { .. }
+        | LoadError::Qualifiers(_)
+        | LoadError::MemoryTooSmall { .. }
+        | LoadError::MemoryForTerms { .. } => StatusCode::INSUFFICIENT_STORAGE,
+        LoadError::Spill { source, .. } | LoadError::ErrorsFile { source, .. }
+            if is_full_disk(source) =>
         {
             StatusCode::INSUFFICIENT_STORAGE
         }
-        Error::Limit(_) => StatusCode::INSUFFICIENT_STORAGE,
-        Error::Store(_)
-        | Error::Load(_)
-        | Error::Output(_)
-        | Error::Results { .. }
-        | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        LoadError::Store(StoreError::Locked { .. } | StoreError::Abandoned { .. }) => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+        LoadError::Store(error) if is_full(error) => StatusCode::INSUFFICIENT_STORAGE,
+        LoadError::Store(_)
+        | LoadError::Spill { .. }
+        | LoadError::ErrorsFile { .. }
+        | LoadError::ErrorsFileIsInput { .. } => StatusCode::INTERNAL_SERVER_ERROR,
     }
+}
+
+/// Whether the store's disk is full.
+fn is_full(error: &StoreError) -> bool {
+    matches!(error, StoreError::Io { source, .. } if is_full_disk(source))
+}
+
+fn is_full_disk(error: &std::io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    )
 }
 
 impl IntoResponse for Problem {

@@ -2,6 +2,7 @@
 
 use crate::access::check_write;
 use crate::cors::cors;
+use crate::load::load;
 use crate::pages;
 use crate::problem::Problem;
 use crate::protocol::{Requested, Takes, read_request};
@@ -35,6 +36,7 @@ pub fn router(state: AppState) -> Router {
         .route("/query", any(query))
         .route("/update", any(update))
         .route("/sparql", any(sparql))
+        .route("/load", any(load))
         .route("/store", any(store))
         .route("/store/{*name}", any(store))
         .route("/data", any(store))

@@ -9,8 +9,9 @@ use crate::routes::router;
 use crate::signals::stop_signal;
 use crate::state::AppState;
 use axum::serve::ListenerExt;
-use basalt_engine::Database;
-use std::net::SocketAddr;
+use basalt_engine::{Database, Error, Holder};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -23,22 +24,24 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Time that connections have to end after that.
 const LAST_GRACE: Duration = Duration::from_secs(2);
 
-/// Serves until the process gets an interrupt or a termination signal. `ready` hears the address.
+/// Serves until the process gets an interrupt or a termination signal. `ready` hears the address, and why nobody can write
+/// if the lock of the store could not be taken.
 pub fn serve(
     database: Arc<Database>,
     options: ServerOptions,
-    ready: &mut dyn FnMut(SocketAddr),
+    ready: &mut dyn FnMut(SocketAddr, Option<&Error>),
 ) -> Result<(), ServerError> {
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
         let (listener, address) = listen(&options).await?;
         // The handlers are there before anyone is told, so that no signal comes too early.
         let stop = stop_signal()?;
-        ready(address);
+        let (key, announced) = announce(&database, &options, address);
+        ready(address, announced.as_ref().err());
         let stop = async {
             stop.await;
         };
-        run(listener, AppState::new(database, options), stop).await
+        run(listener, AppState::new(database, options, key), stop).await
     });
     runtime.shutdown_timeout(LAST_GRACE);
     outcome
@@ -51,13 +54,16 @@ pub fn spawn(
 ) -> Result<RunningServer, ServerError> {
     let runtime = runtime()?;
     let (listener, address) = runtime.block_on(listen(&options))?;
+    // Without the lock writes are refused one by one.
+    let (key, _) = announce(&database, &options, address);
     let (stop, stopped) = oneshot::channel::<()>();
     let thread = std::thread::spawn(move || {
         let stop = async {
             // A dropped handle stops the server as well.
             let _ = stopped.await;
         };
-        let outcome = runtime.block_on(run(listener, AppState::new(database, options), stop));
+        let state = AppState::new(database, options, key);
+        let outcome = runtime.block_on(run(listener, state, stop));
         runtime.shutdown_timeout(LAST_GRACE);
         outcome
     });
@@ -106,6 +112,32 @@ async fn listen(options: &ServerOptions) -> Result<(TcpListener, SocketAddr), Se
     let listener = TcpListener::bind(&options.bind).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     Ok((listener, address))
+}
+
+/// Takes the lock of the store, if this server writes, and tells those who find it locked where it is: the key that they
+/// know this server by, and how that went.
+fn announce(
+    database: &Database,
+    options: &ServerOptions,
+    address: SocketAddr,
+) -> (Option<String>, Result<(), Error>) {
+    if options.read_only {
+        return (None, Ok(()));
+    }
+    let random = || RandomState::new().build_hasher().finish();
+    let key = format!("{:016x}{:016x}", random(), random());
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    let holder = Holder {
+        pid: std::process::id(),
+        url: format!("http://{}", SocketAddr::new(ip, address.port())),
+        key: key.clone(),
+    };
+    let announced = database.announce(holder);
+    (Some(key), announced)
 }
 
 async fn run(

@@ -63,7 +63,8 @@ fn temporary_file() -> io::Result<File> {
     Ok(file)
 }
 
-fn of_disk(error: io::Error) -> Problem {
+/// The problem of a server that cannot keep what a client sends.
+pub fn of_disk(error: io::Error) -> Problem {
     let status = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             StatusCode::INSUFFICIENT_STORAGE

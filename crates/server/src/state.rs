@@ -17,16 +17,19 @@ pub struct AppState {
     pub registry: Arc<Registry>,
     /// Counters.
     pub metrics: Arc<Metrics>,
+    /// Of a server that takes loads from others who find the store locked: what they know it by.
+    pub key: Option<String>,
 }
 
 impl AppState {
     /// The state of a new server.
-    pub fn new(database: Arc<Database>, options: ServerOptions) -> Self {
+    pub fn new(database: Arc<Database>, options: ServerOptions, key: Option<String>) -> Self {
         Self {
             database,
             options: Arc::new(options),
             registry: Arc::default(),
             metrics: Arc::default(),
+            key,
         }
     }
 }

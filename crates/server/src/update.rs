@@ -45,7 +45,16 @@ pub async fn run_write<T: Send + 'static>(
     text: &str,
     work: impl FnOnce(&AppState, Arc<AtomicBool>) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Problem> {
-    let cancel = Arc::new(AtomicBool::new(false));
+    run_write_until(state, text, Arc::default(), work).await
+}
+
+/// As [`run_write`], with the flag that cancels it.
+pub async fn run_write_until<T: Send + 'static>(
+    state: AppState,
+    text: &str,
+    cancel: Arc<AtomicBool>,
+    work: impl FnOnce(&AppState, Arc<AtomicBool>) -> Result<T, Error> + Send + 'static,
+) -> Result<T, Problem> {
     let entry = state.registry.enter(text, Arc::clone(&cancel));
     let waiting = CancelOnDrop::new(&cancel);
     let ended = tokio::task::spawn_blocking(move || {

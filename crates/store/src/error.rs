@@ -3,6 +3,7 @@
 //! Every failure says what was being done to which file; corruption names the file, the offset
 //! and what is wrong there.
 
+use crate::lock::Holder;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -46,16 +47,26 @@ pub enum StoreError {
         supported: u32,
     },
     /// Another process (or another writer of this one) has the store open for writing.
-    #[error("`{}` is open for writing elsewhere", path.display())]
+    #[error("`{}` is open for writing elsewhere{}", path.display(), told(holder))]
     Locked {
         /// The store.
         path: PathBuf,
+        /// Who that is, if it says so.
+        holder: Option<Box<Holder>>,
     },
     /// This process has given up writing to the store, because it is about to end.
     #[error("writing to `{}` was abandoned", path.display())]
     Abandoned {
         /// The store.
         path: PathBuf,
+    },
+    /// A folder that a backup cannot be made in.
+    #[error("cannot back up to `{}`: {why}", path.display())]
+    Destination {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
     },
     /// More than the format can hold.
     #[error("too many {what}: the limit is {limit}")]
@@ -93,4 +104,11 @@ impl StoreError {
     pub(crate) fn invalid(what: impl Into<String>) -> Self {
         Self::InvalidInput { what: what.into() }
     }
+}
+
+/// The part of a message that names the holder of a lock.
+fn told(holder: &Option<Box<Holder>>) -> String {
+    holder
+        .as_ref()
+        .map_or_else(String::new, |holder| format!(": {holder}"))
 }

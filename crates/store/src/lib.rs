@@ -24,6 +24,7 @@ mod inverse;
 pub mod quad_table;
 pub mod table;
 
+mod backup;
 mod characteristic_sets;
 mod check;
 mod counting;
@@ -39,6 +40,7 @@ pub mod storage_report;
 pub mod version_writer;
 mod writers;
 
+pub use backup::{BackupProgress, BackupReport, back_up};
 pub use check::{CheckDepth, CheckReport};
 pub use counting::{GraphSet, PredicateGraph};
 pub use delta::{DeltaSize, IrregularQuads, NetChanges};
@@ -46,7 +48,7 @@ pub use dictionary::{Dictionary, NewLiteral, NewResource, NewTerms, TermCounts};
 pub use disk::{Disk, DiskFile, RealDisk};
 pub use error::StoreError;
 pub use folder::{Folder, Storage};
-pub use lock::{StoreLock, is_free};
+pub use lock::{Holder, StoreLock, holder_of, is_free};
 pub use log::{CommitRecord, LogSync, LogWriter, Recovered, recover};
 pub use manifest::BaseCounts;
 pub use matching::{QuadIds, QuadPattern};

@@ -4,7 +4,7 @@ use crate::commands::load::inputs;
 use crate::commands::query::write_answer;
 use crate::commands::serve::Endpoint;
 use crate::error::CliError;
-use crate::load_summary::LoadSummary;
+use crate::load_summary::{summary, to_text};
 use crate::output::{message, write_stdout};
 use crate::progress::LoadProgress;
 use crate::values::{AnswerFormat, show_count};
@@ -128,7 +128,7 @@ fn load(database: &Database, data: &Path) -> Result<(), CliError> {
     };
     let progress = LoadProgress::new(&[data.to_owned()]);
     let report = progress.show_during(|| database.load(options, &progress))?;
-    message(&LoadSummary::new(database, report, start, None)?.to_text());
+    message(&to_text(&summary(database, &report, start, None)?));
     Ok(())
 }
 

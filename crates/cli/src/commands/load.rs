@@ -2,12 +2,17 @@
 
 use crate::error::CliError;
 use crate::interrupt::unless_stopped;
-use crate::load_summary::LoadSummary;
+use crate::load_summary::{summary, to_text};
 use crate::output::{message, write_stdout};
 use crate::progress::LoadProgress;
-use crate::values::{bytes, check_temp, graph_format, show_count};
-use basalt_engine::{Database, GraphFormat, Input, LoadOptions, NoProgress, SyntaxError};
+use crate::values::{bytes, check_temp, graph_format, read_token, show_count};
+use basalt_engine::{Database, GraphFormat, Holder, Input, LoadError, LoadOptions, NoProgress};
+use basalt_server::{RemoteInput, RemoteLoad, on_stop_signal};
 use clap::Args;
+use serde_json::Value;
+use std::fmt::Display;
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -22,7 +27,8 @@ const SKIPPED_SHOWN_MAX: usize = 20;
     basalt load --location store --lenient --errors bad.nt dump.nt\n  \
     zcat dump.nt.gz | grep -v draft | basalt load --location store --format nt -\n\n\
     Progress and summary go to standard error, with --json the summary to standard output. A bad line\n\
-    ends the load, with its place and text, and the store is as it was before."
+    ends the load, with its place and text, and the store is as it was before. A store that a server has\n\
+    open for writing is loaded by that server, with the same outcome."
 )]
 pub struct Load {
     /// Files in N-Triples, N-Quads, Turtle, TriG, RDF/XML or JSON-LD, also .gz, .zst and .bz2; `-` is
@@ -78,6 +84,14 @@ pub struct Load {
     /// Threads [default: one per core]
     #[arg(long, env = "BASALT_THREADS", value_name = "N", hide_env_values = true)]
     threads: Option<usize>,
+    /// File with the token of the server that has the store open for writing, if it wants one
+    #[arg(
+        long,
+        env = "BASALT_TOKEN_FILE",
+        value_name = "FILE",
+        hide_env_values = true
+    )]
+    token_file: Option<PathBuf>,
     /// Print the summary as JSON on standard output
     #[arg(long, env = "BASALT_JSON", hide_env_values = true)]
     json: bool,
@@ -86,8 +100,24 @@ pub struct Load {
 impl Load {
     /// Runs it.
     pub fn run(self) -> Result<(), CliError> {
-        let start = Instant::now();
         check_temp(self.temp.as_deref())?;
+        let is_json = self.json;
+        let loaded = match Database::holder_of(&self.location) {
+            Some(holder) => self.load_there(holder)?,
+            None => self.load_here()?,
+        };
+        match is_json {
+            true => write_stdout(&format!("{loaded}\n")),
+            false => {
+                message(&to_text(&loaded));
+                Ok(())
+            }
+        }
+    }
+
+    /// Loads in this process.
+    fn load_here(self) -> Result<Value, CliError> {
+        let start = Instant::now();
         let database = Database::open_to_load(&self.location)?;
         let options = LoadOptions {
             inputs: inputs(&self.files, self.format),
@@ -109,15 +139,70 @@ impl Load {
         }
         let report = loaded?;
         show_skipped(&report.skipped, report.skipped_lines);
-        let summary = LoadSummary::new(&database, report, start, self.errors)?;
-        match self.json {
-            true => write_stdout(&format!("{}\n", summary.to_json())),
-            false => {
-                message(&summary.to_text());
-                Ok(())
-            }
-        }
+        Ok(summary(&database, &report, start, self.errors.as_deref())?)
     }
+
+    /// Has the server load that has the store open for writing.
+    fn load_there(self, holder: Holder) -> Result<Value, CliError> {
+        message(&format!(
+            "the store is open for writing: {holder}, and loads"
+        ));
+        if self.temp.is_some() {
+            message("--temp has no meaning there: temporary files are in the store");
+        }
+        let load = RemoteLoad {
+            holder,
+            token: self.token_file.as_deref().map(read_token).transpose()?,
+            graph: self.graph,
+            base: self.base,
+            lenient: self.lenient.then_some(self.max_errors.unwrap_or(u64::MAX)),
+            memory: self.memory.map(|bytes| bytes as u64),
+            threads: self.threads.unwrap_or(0),
+            inputs: remote_inputs(&self.files, self.format),
+        };
+        let mut errors = errors_file(self.errors.as_deref(), &self.files)?;
+        let progress = LoadProgress::new(&self.files);
+        on_stop_signal(|signal| {
+            message("error: stopped; the server loads nothing, unless its commit had begun");
+            std::process::exit(i32::from(signal.exit_code()));
+        })?;
+        let bad_lines = errors.as_mut().map(|file| file as &mut dyn Write);
+        let loaded = progress.show_during(|| load.run(&progress, bad_lines));
+        if let Some(errors) = self.errors.as_deref().filter(|path| holds_lines(path)) {
+            message(&format!("the bad lines are in '{}'", errors.display()));
+        }
+        let mut loaded = loaded?;
+        let lines = loaded.summary["skipped_lines"].as_u64();
+        show_skipped(&loaded.skipped, lines.unwrap_or(0));
+        let errors = self.errors.map(|path| path.display().to_string());
+        loaded.summary["errors_file"] = errors.into();
+        Ok(loaded.summary)
+    }
+}
+
+/// The file for the bad lines that a server sends back, empty.
+fn errors_file(path: Option<&Path>, files: &[PathBuf]) -> Result<Option<File>, CliError> {
+    let Some(path) = path else {
+        return Ok(None);
+    };
+    let known = path.canonicalize().ok();
+    let is_input = |file: &PathBuf| known.is_some() && file.canonicalize().ok() == known;
+    if files.iter().any(is_input) {
+        let path = path.to_owned();
+        let error = LoadError::ErrorsFileIsInput { path };
+        return Err(basalt_engine::Error::from(Box::new(error)).into());
+    }
+    let made = File::create(path).map_err(CliError::file("create", path));
+    made.map(Some)
+}
+
+/// Inputs for a server, in this format if one is given.
+fn remote_inputs(files: &[PathBuf], format: Option<GraphFormat>) -> Vec<RemoteInput> {
+    let input = |path: &PathBuf| RemoteInput {
+        path: path.clone(),
+        format,
+    };
+    files.iter().map(input).collect()
 }
 
 /// Whether the file for bad lines is there and has any.
@@ -151,7 +236,7 @@ pub fn load_in_memory(
 }
 
 /// Shows some of the bad lines that were skipped, and how many there were.
-pub fn show_skipped(skipped: &[SyntaxError], lines: u64) {
+pub fn show_skipped(skipped: &[impl Display], lines: u64) {
     for error in skipped.iter().take(SKIPPED_SHOWN_MAX) {
         message(&format!("skipped: {error}"));
     }

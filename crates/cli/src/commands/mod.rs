@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+mod backup;
 mod bsbm;
 mod check;
 mod convert;
@@ -46,6 +47,7 @@ enum Command {
     Stats(stats::Stats),
     Dump(dump::Dump),
     Check(check::Check),
+    Backup(backup::Backup),
     Optimize(optimize::Optimize),
     Convert(convert::Convert),
     Demo(demo::Demo),
@@ -65,6 +67,7 @@ pub fn run(arguments: Arguments) -> Result<(), CliError> {
         Command::Stats(command) => command.run(),
         Command::Dump(command) => command.run(),
         Command::Check(command) => command.run(),
+        Command::Backup(command) => command.run(),
         Command::Optimize(command) => command.run(),
         Command::Convert(command) => command.run(),
         Command::Demo(command) => command.run(),

@@ -3,11 +3,12 @@
 use crate::commands::load::load_in_memory;
 use crate::error::CliError;
 use crate::output::message;
-use crate::values::{bytes, check_temp, duration};
-use basalt_engine::{Database, ServicePolicy};
+use crate::values::{bytes, check_temp, durability, duration, read_token};
+use basalt_engine::{Database, Durability, Error, ServicePolicy, WriteOptions};
 use basalt_server::{ServerOptions, serve};
 use clap::Args;
-use std::path::{Path, PathBuf};
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +30,11 @@ pub struct Serve {
     #[arg(long, env = "BASALT_DATA", value_name = "FILES", num_args = 1.., value_delimiter = ' ',
         conflicts_with = "location", hide_env_values = true)]
     data: Vec<PathBuf>,
+    /// When a commit is acknowledged: `always` when it is on the disk, `interval` at once, and it is on the disk
+    /// within a second (`interval=200ms`: within that), `none` at once. A power cut takes what was not on the disk
+    #[arg(long, env = "BASALT_DURABILITY", default_value = "always", value_parser = durability,
+        hide_env_values = true)]
+    durability: Durability,
     #[command(flatten)]
     endpoint: Endpoint,
 }
@@ -54,6 +60,11 @@ pub struct Endpoint {
     #[arg(long, env = "BASALT_QUERY_MEMORY", value_name = "SIZE", default_value = "2G", value_parser = bytes,
         hide_env_values = true)]
     query_memory: usize,
+    /// Memory that a load may use (`basalt load` into this store, or `/load`)
+    /// [default: half of what is available when it begins]
+    #[arg(long, env = "BASALT_LOAD_MEMORY", value_name = "SIZE", value_parser = bytes,
+        hide_env_values = true)]
+    load_memory: Option<usize>,
     /// Folder for what does not fit in that memory [default: the system's for temporary files]
     #[arg(long, env = "BASALT_TEMP", value_name = "DIR", hide_env_values = true)]
     temp: Option<PathBuf>,
@@ -101,7 +112,13 @@ impl Serve {
     /// Runs it.
     pub fn run(self) -> Result<(), CliError> {
         let database = match &self.location {
-            Some(location) => Database::open_or_empty(location)?,
+            Some(location) => {
+                let options = WriteOptions {
+                    durability: self.durability,
+                    ..WriteOptions::default()
+                };
+                Database::open_or_empty_with(location, options)?
+            }
             None if self.data.is_empty() => Database::in_memory(),
             None => load_in_memory(&self.data, None, None)?,
         };
@@ -120,6 +137,7 @@ impl Endpoint {
             timeout: Some(self.timeout),
             query_memory_bytes: self.query_memory,
             temp: self.temp,
+            load_memory_bytes: self.load_memory.map(|bytes| bytes as u64),
             threads: self.threads.unwrap_or(0),
             union_default_graph: self.union_default_graph,
             services: services.map_err(CliError::Other)?,
@@ -128,22 +146,26 @@ impl Endpoint {
             read_only: self.read_only,
             token: self.token_file.as_deref().map(read_token).transpose()?,
         };
-        let mut ready = |address| {
-            message(&format!(
-                "listening on http://{address}/ (SPARQL at /query and /update)"
-            ))
+        let database = Arc::new(database);
+        let writes = match (options.read_only, database.write_status().durability) {
+            (true, _) => "read-only".to_owned(),
+            (false, None) => "in memory".to_owned(),
+            (false, Some(durability)) => format!("durability {durability}"),
         };
-        Ok(serve(Arc::new(database), options, &mut ready)?)
+        let mut ready = |address: SocketAddr, refused: Option<&Error>| {
+            message(&format!(
+                "listening on http://{address}/ (SPARQL at /query and /update), {writes}"
+            ));
+            if let Some(refused) = refused {
+                message(&format!(
+                    "writes are refused as long as this is so: {refused}"
+                ));
+            }
+        };
+        let served = serve(Arc::clone(&database), options, &mut ready);
+        // A merge or a load that is running would keep the process for as long as it takes.
+        let ended = database.end_writing();
+        served?;
+        Ok(ended?)
     }
-}
-
-/// The token in a file, without the blanks around it.
-fn read_token(path: &Path) -> Result<String, CliError> {
-    let text = std::fs::read_to_string(path).map_err(CliError::file("read", path))?;
-    let token = text.trim();
-    if token.is_empty() || token.contains(char::is_whitespace) {
-        let text = format!("'{}' does not hold one token", path.display());
-        return Err(CliError::Other(text));
-    }
-    Ok(token.to_owned())
 }

@@ -7,11 +7,11 @@ use crate::transactions::tip::Tip;
 use crate::transactions::turn::{Turn, TurnGuard};
 use crate::transactions::{Durability, WriteOptions};
 use basalt_loader::{LoadOptions, LoadReport, Progress, load_with};
-use basalt_store::{DeltaSize, NetChanges, Snapshot, Storage, StoreError, VersionWriter};
+use basalt_store::{DeltaSize, Holder, NetChanges, Snapshot, Storage, StoreError, VersionWriter};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
 /// The shared part of a database.
@@ -31,6 +31,8 @@ pub(crate) struct Core {
     pub(crate) merges: Merges,
     /// Bytes of the log, for those who do not hold the turn.
     log_bytes: AtomicU64,
+    /// Where others can ask this process to write, once that is known.
+    pub(crate) holder: OnceLock<Holder>,
 }
 
 /// What is known of the writing of a database, for metrics.
@@ -50,6 +52,8 @@ pub struct WriteStatus {
     pub merges: u64,
     /// Why the last merge failed; `None` after one that did not.
     pub merge_failure: Option<String>,
+    /// When commits are acknowledged; `None` in memory.
+    pub durability: Option<Durability>,
 }
 
 impl Core {
@@ -67,6 +71,7 @@ impl Core {
             commits: GroupCommit::default(),
             merges: Merges::default(),
             log_bytes: AtomicU64::new(0),
+            holder: OnceLock::new(),
         }
     }
 
@@ -118,6 +123,7 @@ impl Core {
             is_merging: merges.is_running,
             merges: merges.done,
             merge_failure: merges.failure.clone(),
+            durability: self.location.as_ref().map(|_| self.options.durability),
         }
     }
 
@@ -147,11 +153,21 @@ impl Core {
         if let Some(location) = &self.location
             && turn.prepare(location, &self.options.disk)?
         {
+            self.tell_holder(&mut turn);
             // Other processes may have made commits and versions.
             self.publish(turn.tip().clone());
             self.note_log_bytes(&turn);
         }
         Ok(turn)
+    }
+
+    /// Says in the lock who holds it, if others can ask this process to write, and keeps it then.
+    pub(crate) fn tell_holder(&self, turn: &mut Turn) {
+        if let (Some(holder), Some(lock)) = (self.holder.get(), turn.lock()) {
+            // If it cannot be said, others hear only that the store is locked.
+            let _ = lock.announce(holder);
+            turn.keep_lock();
+        }
     }
 
     /// Appends a commit to the log; the state after it is the tip.
@@ -249,6 +265,7 @@ impl Core {
 pub(crate) fn not_locked(location: &Path) -> StoreError {
     StoreError::Locked {
         path: location.to_path_buf(),
+        holder: None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::transactions::{MergePolicy, MergeWatcher};
 use basalt_store::{Disk, RealDisk};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,17 @@ pub enum Durability {
     Interval(Duration),
     /// At once; the log is synced when the operating system likes. As `Interval`, without a bound.
     None,
+}
+
+impl fmt::Display for Durability {
+    /// The words of the option `--durability`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Always => f.write_str("always"),
+            Self::Interval(interval) => write!(f, "interval={}ms", interval.as_millis()),
+            Self::None => f.write_str("none"),
+        }
+    }
 }
 
 /// How a database writes.

@@ -2,8 +2,9 @@
 //!
 //! `basics` has one writer and what readers see of it, `groups` many writers, `rewrites` loads and merges over
 //! changes, `merges` merges while others commit, `failures` a disk that fails at each operation in turn, `crashes` the power cut at each of them,
-//! `kills` a process that is killed, and `full_disk` a file system without space.
+//! `kills` a process that is killed, `full_disk` a file system without space, and `backups` copies made meanwhile.
 
+mod backups;
 mod basics;
 mod crashes;
 mod data;

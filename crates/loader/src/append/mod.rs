@@ -61,13 +61,13 @@ pub(crate) fn append(
     report: &mut LoadReport,
 ) -> Result<Snapshot, LoadError> {
     let qualifiers = Arc::clone(&terms.qualifiers);
-    watch.begin(Phase::Group);
+    watch.begin(Phase::Group)?;
     let (gathered, resources, literals, resident) = group(terms, quads, plan)?;
-    watch.begin(Phase::ReadOldVersion);
+    watch.begin(Phase::ReadOldVersion)?;
     let known = KnownTerms::look_up(&resources, &literals, old.dictionary(), plan.threads)?;
     let split = split(gathered, &known, old, plan.threads, &plan.memory)?;
 
-    watch.begin(Phase::Discover);
+    watch.begin(Phase::Discover)?;
     let names = ProvisionalNames::read(&split.new, &resources)?;
     let memory = &*plan.memory;
     let (charsets, links) = collect(&split.new, &names, &plan.settings, plan.threads, memory)?;
@@ -91,7 +91,7 @@ pub(crate) fn append(
         resident,
     };
     let irregular = layer.write(&mut writer, known, &charsets, &placement, watch)?;
-    watch.begin(Phase::Commit);
+    watch.begin(Phase::Commit)?;
     let snapshot = writer.commit()?;
     describe(&snapshot, old, &placement.schema, irregular, report);
     Ok(snapshot)
@@ -120,13 +120,13 @@ impl Layer<'_> {
         watch: &mut Stopwatch<'_>,
     ) -> Result<u64, LoadError> {
         let new = &self.split.new;
-        watch.begin(Phase::Number);
+        watch.begin(Phase::Number)?;
         let mut numbers = known.into_numbers(self.old.dictionary());
         numbers.resources.number_subjects(new, placement);
         let predicates = numbers.resources.predicates(new);
         let graphs = numbers.resources.graphs(new);
 
-        watch.begin(Phase::WriteTables);
+        watch.begin(Phase::WriteTables)?;
         let memory = &*self.plan.memory;
         // What is in memory need not be dealt out.
         let rows = RowSource::new(new, &[], &|_| 0, memory, self.resident)?;
@@ -142,7 +142,7 @@ impl Layer<'_> {
         let mut irregular = sorter(memory, self.resident);
         filling.write_tables(writer, &mut numbers, &mut irregular)?;
 
-        watch.begin(Phase::WriteIrregular);
+        watch.begin(Phase::WriteIrregular)?;
         filling.loose_quads(new, &numbers.resources, &mut irregular)?;
         self.quads_of_known_subjects(&numbers, &predicates, &graphs, &mut irregular)?;
         writer.statistics(self.statistics(charsets, placement, &predicates)?);
@@ -155,7 +155,7 @@ impl Layer<'_> {
         let count = irregular.len() as u64;
         writer.irregular_quads(irregular)?;
 
-        watch.begin(Phase::WriteTerms);
+        watch.begin(Phase::WriteTerms)?;
         self.write_dictionary(writer, &numbers, placement, watch)?;
         Ok(count)
     }

@@ -256,6 +256,11 @@ impl LoadMemory {
 
 /// Three quarters of what the system has available; as good as unlimited where it does not say.
 fn default_budget() -> u64 {
+    available_bytes().map_or(u64::MAX / 4, |bytes| bytes / 4 * 3)
+}
+
+/// Bytes of memory that the system has available, as far as it says so.
+pub fn available_bytes() -> Option<u64> {
     let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|t| {
         let line = t.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
         let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
@@ -263,8 +268,7 @@ fn default_budget() -> u64 {
     });
     let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max");
     let group = group.ok().and_then(|t| t.trim().parse::<u64>().ok());
-    let known = machine.into_iter().chain(group).min();
-    known.map_or(u64::MAX / 4, |bytes| bytes / 4 * 3)
+    machine.into_iter().chain(group).min()
 }
 
 #[cfg(test)]

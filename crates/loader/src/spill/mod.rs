@@ -16,4 +16,5 @@ pub(crate) use buckets::{BucketReader, Buckets};
 pub(crate) use file::{Extent, SpillFile, SpillFolder};
 pub(crate) use index_runs::{IndexRun, merge_runs};
 pub(crate) use memory::LoadMemory;
+pub use memory::available_bytes;
 pub(crate) use quad_sorter::{QuadSorter, SortOrder};

@@ -53,6 +53,15 @@ pub(crate) struct LogFile {
 
 /// Reads the log of a version, if there is one.
 pub(crate) fn read_log(dir: &Path, manifest: &Manifest) -> Result<Option<LogFile>, StoreError> {
+    let log = read_log_and_bytes(dir, manifest)?;
+    Ok(log.map(|(log, _)| log))
+}
+
+/// As [`read_log`], with the bytes of the file that were read.
+pub(crate) fn read_log_and_bytes(
+    dir: &Path,
+    manifest: &Manifest,
+) -> Result<Option<(LogFile, Vec<u8>)>, StoreError> {
     let path = path_of_log(dir, manifest.version);
     let mut before = None;
     for _ in 1..READS_MAX {
@@ -64,11 +73,12 @@ pub(crate) fn read_log(dir: &Path, manifest: &Manifest) -> Result<Option<LogFile
         match parse(&bytes, manifest) {
             Err(error) if before.as_ref() == Some(&bytes) => return Err(error),
             Err(_) => before = Some(bytes),
-            Ok(log) => return Ok(Some(log)),
+            Ok(log) => return Ok(Some((log, bytes))),
         }
     }
     let bytes = fs::read(&path).map_err(StoreError::io("read", &path))?;
-    parse(&bytes, manifest).map(Some)
+    let log = parse(&bytes, manifest)?;
+    Ok(Some((log, bytes)))
 }
 
 /// Reads the bytes of the log of a version.

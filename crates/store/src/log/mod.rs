@@ -28,9 +28,9 @@ pub use payload::CommitRecord;
 pub use recovery::{Recovered, recover};
 pub use writer::{LogSync, LogWriter};
 
-pub(crate) use file::{is_log_name, number_of_log, path_of_log, read_log};
+pub(crate) use file::{is_log_name, number_of_log, path_of_log, read_log, read_log_and_bytes};
 pub(crate) use header::HEADER_BYTES;
-pub(crate) use recovery::open_newest;
+pub(crate) use recovery::{of_current, open_newest, open_unpublished};
 
 #[cfg(test)]
 mod tests;

@@ -48,32 +48,53 @@ pub(crate) fn open_newest(
     dir: &Path,
     open: Option<&Snapshot>,
 ) -> Result<(Snapshot, Option<LogFile>), StoreError> {
-    // Termination: each round again means that a writer has made a version meanwhile.
-    loop {
-        let manifest = Manifest::read(dir)?;
-        let number = manifest.version;
+    let (version, log) = of_current(dir, |manifest| {
         let log = read_log(dir, &manifest)?;
         let known = open.filter(|open| open.is_in(dir) && *open.manifest() == manifest);
         let has_commits = log.as_ref().is_some_and(|log| !log.records.is_empty());
         let version = match known {
-            Some(open) if !has_commits && open.is_untouched() => Ok(open.clone()),
-            known => open_version(dir, manifest, known.is_some_and(Snapshot::is_verified)),
+            Some(open) if !has_commits && open.is_untouched() => open.clone(),
+            known => open_version(dir, manifest, known.is_some_and(Snapshot::is_verified))?,
         };
-        // With a version its files go, and its log: what was in that is in the version that replaces it.
+        Ok((version, log))
+    })?;
+    let state = match &log {
+        Some(log) => replay_log(&version, log)?,
+        None => version,
+    };
+    Ok((state, log))
+}
+
+/// Reads what the current manifest of a store names, and that again if another version has become the current one
+/// meanwhile: with a version its files go, and its log, since what was in that is in the version that replaces it.
+pub(crate) fn of_current<T>(
+    dir: &Path,
+    read: impl Fn(Manifest) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    // Termination: each round again means that a writer has made a version meanwhile.
+    loop {
+        let manifest = Manifest::read(dir)?;
+        let number = manifest.version;
+        let outcome = read(manifest);
         let is_replaced = Manifest::read(dir)?.version != number;
-        match version {
+        match outcome {
             Err(StoreError::Io { source, .. })
                 if source.kind() == ErrorKind::NotFound && is_replaced => {}
             Err(error) => return Err(error),
             Ok(_) if is_replaced => {}
-            Ok(version) => {
-                let state = match &log {
-                    Some(log) => replay_log(&version, log)?,
-                    None => version,
-                };
-                return Ok((state, log));
-            }
+            Ok(found) => return Ok(found),
         }
+    }
+}
+
+/// Opens and verifies a store in a folder that has everything but its manifest, which is this one.
+pub(crate) fn open_unpublished(dir: &Path, manifest: Manifest) -> Result<Snapshot, StoreError> {
+    let log = read_log(dir, &manifest)?;
+    let version = open_version(dir, manifest, false)?;
+    version.verify()?;
+    match &log {
+        Some(log) => replay_log(&version, log),
+        None => Ok(version),
     }
 }
 

@@ -105,6 +105,11 @@ impl SectionFile {
         self.opened.bytes.get().len() as u64
     }
 
+    /// All bytes of the file.
+    pub(crate) fn all_bytes(&self) -> &[u8] {
+        self.opened.bytes.get()
+    }
+
     /// Checksum of the directory.
     pub(crate) fn directory_checksum(&self) -> u64 {
         self.opened.directory_checksum
