@@ -291,15 +291,16 @@ fn choose_access(star: &Star, profile: &mut StarProfile, rows: f64, table_rows: 
         profile.cost = START + cells * (GATHER_CELL + QUAD_PROBE) + finish;
         return;
     }
-    let tested = star
-        .patterns
-        .iter()
-        .filter(|p| p.object.slot().is_none())
-        .count() as f64;
-    let read_first = (tested + star.filters.len() as f64).max(1.0);
+    // Constants are tested first, and of a row with several values all are read.
+    let constants = star.patterns.iter().zip(&profile.patterns);
+    let tested: f64 = constants
+        .filter(|(pattern, _)| pattern.object.slot().is_none())
+        .map(|(_, known)| known.cell_values.max(table_rows))
+        .sum();
+    let read_first = (tested + star.filters.len() as f64 * table_rows).max(table_rows);
     let irregular: f64 = profile.patterns.iter().map(|p| p.irregular).sum();
     profile.cost = START
-        + table_rows * read_first * SCAN_CELL
+        + read_first * SCAN_CELL
         + profile.rows * cells * SCAN_CELL * 2.0
         + irregular * QUAD_SCAN
         + finish;
@@ -311,7 +312,8 @@ fn choose_access(star: &Star, profile: &mut StarProfile, rows: f64, table_rows: 
         let cost = START
             + INVERSE_PROBE * star.tables.len() as f64
             + known.unindexed_rows * (SCAN_CELL + INVERSE_BUILD * 0.1)
-            + known.matches * cells * GATHER_CELL
+            // That the rows have the constant is known.
+            + known.matches * (cells - 1.0) * GATHER_CELL
             + if known.irregular > 0.0 {
                 QUAD_PROBE
             } else {
