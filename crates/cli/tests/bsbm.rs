@@ -97,6 +97,20 @@ fn a_run_writes_every_kind_of_report() {
     assert!(
         read(&place, "a.xml").contains("<query nr=\"12\">\n      <executecount>3</executecount>")
     );
+    // In XML, and with a query given up, the answers are the same.
+    let xml = format!(
+        "bsbm run --endpoint {url} --data-dir td --warmup 0 --runs 3 --results-format xml --given-up 5 --report x.json"
+    );
+    place.ok(&xml);
+    let in_xml: serde_json::Value = serde_json::from_str(&read(&place, "x.json")).expect("JSON");
+    assert_eq!(
+        in_xml["queries"][0]["result_hash"],
+        json["queries"][0]["result_hash"]
+    );
+    assert_eq!(
+        (&in_xml["not_tried"], &in_xml["results_format"]),
+        (&6.into(), &"xml".into())
+    );
     // The same questions from one client, drilled down and permuted for the analytic ones.
     let run =
         format!("bsbm run --endpoint {url} --data-dir td --warmup 0 --runs 3 --report b.json");
@@ -150,6 +164,12 @@ fn a_store_qualifies_against_itself_and_not_against_another_one() {
         "{failed:?}"
     );
     assert!(failed.err.contains("answers are wrong"), "{failed:?}");
+    place.run("bsbm qualify --recorded less.jsonl --reference good.jsonl --report less.json");
+    let told: serde_json::Value = serde_json::from_str(&read(&place, "less.json")).expect("JSON");
+    assert!(
+        told["tallies"]["11"]["different"].as_u64() > Some(0),
+        "{told}"
+    );
     let again = place.run("bsbm qualify --recorded less.jsonl --reference good.jsonl");
     assert_eq!((again.code, again.out), (Some(1), failed.out));
 }
@@ -161,6 +181,9 @@ fn wrong_options_of_the_benchmark_are_usage_errors() {
         "bsbm run",
         "bsbm run --data-dir td --updates-at never",
         "bsbm run --data-dir td --label x",
+        "bsbm run --data-dir td --given-up 4@",
+        "bsbm run --data-dir td --results-format csv",
+        "bsbm run --data-dir td --wording plain",
         "bsbm qualify --data-dir td",
         "bsbm qualify --record x.jsonl",
         "bsbm qualify --recorded x.jsonl",
