@@ -120,6 +120,39 @@ fn a_run_writes_every_kind_of_report() {
 }
 
 #[test]
+fn rows_in_xml_and_queries_that_are_given_up_change_no_answer() {
+    let place = Place::new();
+    let server = served(&place, 50);
+    let run = format!(
+        "bsbm run --endpoint {} --data-dir td --warmup 0 --runs 3",
+        server.url
+    );
+    place.ok(&format!("{run} --report json.json"));
+    place.ok(&format!(
+        "{run} --results-format xml --given-up 5 --report xml.json"
+    ));
+    let report = |name| -> serde_json::Value {
+        serde_json::from_str(&read(&place, name)).expect("the report is JSON")
+    };
+    let (json, xml) = (report("json.json"), report("xml.json"));
+    assert_eq!(
+        (&xml["not_tried"], &xml["results_format"]),
+        (&6.into(), &"xml".into())
+    );
+    for (json, xml) in json["queries"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .zip(xml["queries"].as_array().into_iter().flatten())
+    {
+        assert_eq!(json["number"], xml["number"]);
+        if json["number"] != 5 {
+            assert_eq!(json["result_hash"], xml["result_hash"], "{xml}");
+        }
+    }
+}
+
+#[test]
 fn a_store_qualifies_against_itself_and_not_against_another_one() {
     let place = Place::new();
     let server = served(&place, 50);
@@ -150,6 +183,12 @@ fn a_store_qualifies_against_itself_and_not_against_another_one() {
         "{failed:?}"
     );
     assert!(failed.err.contains("answers are wrong"), "{failed:?}");
+    place.run("bsbm qualify --recorded less.jsonl --reference good.jsonl --report less.json");
+    let told: serde_json::Value = serde_json::from_str(&read(&place, "less.json")).expect("JSON");
+    assert!(
+        told["tallies"]["11"]["different"].as_u64() > Some(0),
+        "{told}"
+    );
     let again = place.run("bsbm qualify --recorded less.jsonl --reference good.jsonl");
     assert_eq!((again.code, again.out), (Some(1), failed.out));
 }
@@ -161,6 +200,9 @@ fn wrong_options_of_the_benchmark_are_usage_errors() {
         "bsbm run",
         "bsbm run --data-dir td --updates-at never",
         "bsbm run --data-dir td --label x",
+        "bsbm run --data-dir td --given-up 4@",
+        "bsbm run --data-dir td --results-format csv",
+        "bsbm run --data-dir td --wording plain",
         "bsbm qualify --data-dir td",
         "bsbm qualify --record x.jsonl",
         "bsbm qualify --recorded x.jsonl",

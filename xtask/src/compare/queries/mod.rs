@@ -204,7 +204,8 @@ setting of a use case, and stopped; then the next one. All are asked the same qu
 every level below it, down to a leaf.{wording}
 
 Time limit {} s. A query that has run out of time {} is not asked again of that store, at that level of the product type; what was not answered is timed with the limit and counted. Before BI is
-measured its questions are asked once to record the answers; a store that let some run out of time is started anew, since it may still be working on them, and is not asked those again.
+measured its questions are asked once to record the answers; a store that let some run out of time is started anew and not asked those again. Every store has a limit of its own a second beyond the
+driver's, and the driver waits two seconds after a timeout, so that no store works on what nobody waits for.
 
 `times` is the median divided by Basalt's (for mixes an hour: Basalt's divided by it), so above one Basalt is faster. `answers`: *equal* if hashes of all answers of all runs are (numbers to six digits,
 blank nodes alike), or if all answers, recorded and held against Basalt's one by one, are (numbers with a fraction to five digits); *ties* are other choices among rows that tie at a LIMIT, *open* is

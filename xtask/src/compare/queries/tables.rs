@@ -1,7 +1,7 @@
 //! The tables of a comparison of queries, as Markdown.
 //!
 //! Invariants: a time of a query that was not always answered is marked with how many answers are
-//! missing; ratios are to Basalt's median and above one where Basalt is faster.
+//! missing, and one that is the limit as less than the real one; ratios are to Basalt's median and above one where Basalt is faster.
 //!
 //! Cost: nothing.
 
@@ -72,15 +72,24 @@ fn query_cells(query: Option<&QueryFigures>, reference: Option<&QueryFigures>) -
                 missing => format!(" ({missing} of {} not answered)", query.count),
             };
             vec![
-                format!("{}{missing}", milliseconds(query.p50_s)),
-                milliseconds(query.p95_s),
+                format!(
+                    "{}{}{missing}",
+                    bound(query.unanswered(), query.p50_s, query.max_s),
+                    milliseconds(query.p50_s)
+                ),
+                format!(
+                    "{}{}",
+                    bound(query.unanswered(), query.p95_s, query.max_s),
+                    milliseconds(query.p95_s)
+                ),
             ]
         }
         None => vec![String::new(), String::new()],
     };
     if let Some(reference) = reference {
         cells.push(query.map_or_else(String::new, |query| {
-            times(ratio(query.p50_s, reference.p50_s))
+            let bound = bound(query.unanswered(), query.p50_s, query.max_s);
+            format!("{bound}{}", times(ratio(query.p50_s, reference.p50_s)))
         }));
     }
     cells
@@ -111,7 +120,9 @@ pub fn by_level(runs: &[Run]) -> Option<Table> {
                 match found {
                     Some(found) => {
                         cells.extend(level_cells(found));
-                        cells.push(times(ratio(found.p50_s, level.p50_s)));
+                        let bound = bound(found.unanswered, found.p50_s, found.max_s);
+                        let ratio = times(ratio(found.p50_s, level.p50_s));
+                        cells.push(format!("{bound}{ratio}"));
                     }
                     None => cells.extend([String::new(), String::new(), String::new()]),
                 }
@@ -128,9 +139,14 @@ fn level_cells(level: &LevelFigures) -> [String; 2] {
         0 => String::new(),
         missing => format!(" ({missing} of {} not answered)", level.count),
     };
+    let bound = |seconds| bound(level.unanswered, seconds, level.max_s);
     [
-        format!("{}{missing}", milliseconds(level.p50_s)),
-        milliseconds(level.max_s),
+        format!(
+            "{}{}{missing}",
+            bound(level.p50_s),
+            milliseconds(level.p50_s)
+        ),
+        format!("{}{}", bound(level.max_s), milliseconds(level.max_s)),
     ]
 }
 
@@ -176,6 +192,15 @@ pub fn raw(runs: &[Run]) -> Table {
     table
 }
 
+/// A mark of times that are the limit, because answers are missing: the real ones are longer.
+fn bound(unanswered: u64, seconds: f64, longest: f64) -> &'static str {
+    if unanswered > 0 && seconds >= longest {
+        "> "
+    } else {
+        ""
+    }
+}
+
 /// Milliseconds with three digits that mean something.
 fn milliseconds(seconds: f64) -> String {
     let milliseconds = seconds * 1e3;
@@ -211,6 +236,8 @@ mod tests {
         let fast = run(&[(1, 2.0, "a"), (4, 20.0, "b")]);
         let mut slow = run(&[(1, 50.0, "a"), (4, 60_000.0, "c")]);
         slow.queries[1].not_tried = 7;
+        slow.queries[1].max_s = 60.0;
+        slow.queries[1].p95_s = 60.0;
         slow.qmph = 100.0;
         let runs = [
             Run {
@@ -237,7 +264,7 @@ mod tests {
         assert_eq!(lines[2], "| 1 | 2.00 | 4.00 | 50.0 | 100 | 25 | equal |");
         assert_eq!(
             lines[3],
-            "| 4 | 20.0 | 40.0 | 60000 (7 of 10 not answered) | 120000 | 3000 | B: 7 |"
+            "| 4 | 20.0 | 40.0 | > 60000 (7 of 10 not answered) | > 60000 | > 3000 | B: 7 |"
         );
         assert_eq!(
             lines[4],
@@ -254,7 +281,7 @@ mod tests {
             count: 3,
             unanswered,
             p50_s,
-            max_s: 2.0 * p50_s,
+            max_s: if unanswered > 0 { p50_s } else { 2.0 * p50_s },
         };
         let mut fast = run(&[(4, 20.0, "b")]);
         let mut slow = run(&[(4, 20.0, "b")]);
@@ -270,7 +297,7 @@ mod tests {
         assert_eq!(
             lines[2..],
             [
-                "| 4, 0 | 20.0 | 40.0 | 60000 (3 of 3 not answered) | 120000 | 3000 |",
+                "| 4, 0 | 20.0 | 40.0 | > 60000 (3 of 3 not answered) | > 60000 | > 3000 |",
                 "| 4, 1 | 10.0 | 20.0 |  |  |  |",
             ]
         );

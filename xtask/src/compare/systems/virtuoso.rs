@@ -252,16 +252,18 @@ impl Endpoint for Virtuoso {
     }
 
     fn settings(&self) -> &'static str {
-        "340,000 buffers, as its configuration advises for 4 GB; queries name the default graph"
+        "340,000 buffers, as its configuration advises for 4 GB; `MaxQueryExecutionTime`; queries name the default graph"
     }
 
-    fn serve(&self, folder: &Path, _: Duration) -> Result<Served, XtaskError> {
+    fn serve(&self, folder: &Path, query_time_max: Duration) -> Result<Served, XtaskError> {
         // A server that was killed leaves its lock.
         remove(&folder.join("store/virtuoso.lck"))?;
         let http = format!("127.0.0.1:{}", free_port()?);
         let lines = format!(
-            "ServerPort = 127.0.0.1:{}\n{HTTP_PARAMETERS}ServerPort = {http}\n",
-            free_port()?
+            "ServerPort = 127.0.0.1:{}\n{HTTP_PARAMETERS}ServerPort = {http}\n\
+             [SPARQL]\nMaxQueryExecutionTime = {}\n",
+            free_port()?,
+            query_time_max.as_secs()
         );
         let child = self.start_process(folder, &lines)?;
         let url = format!("http://{http}/sparql");
