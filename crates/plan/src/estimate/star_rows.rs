@@ -274,26 +274,22 @@ impl<'a> Parts<'a> {
             .iter()
             .map(|comparison| move |value: TermId| comparison.passes(value))
             .collect();
-        let tests = |from: Option<&ConstantCount>| {
+        let partial = self.partial(planner, table);
+        // From the rows of a constant; if those cannot be found, from any.
+        from.map(Some).into_iter().chain([None]).find_map(|from| {
             let mut tests: Vec<RowTest<'_>> = Vec::new();
-            for (count, passes) in counts.iter().zip(&equal) {
-                let is_from = from.is_some_and(|from| std::ptr::eq(from, count));
-                if !is_from {
-                    tests.push(RowTest {
-                        predicate: count.predicate,
-                        passes: &**passes,
-                    });
-                }
+            let is_from =
+                |count: &ConstantCount| from.is_some_and(|from| std::ptr::eq(from, count));
+            for (count, passes) in counts.iter().zip(&equal).filter(|(c, _)| !is_from(c)) {
+                tests.push(RowTest {
+                    predicate: count.predicate,
+                    passes: &**passes,
+                });
             }
-            let is_compared = |p: &TermId| self.comparisons.iter().any(|c| c.predicate == *p);
-            for predicate in self.open.iter().filter(|p| !is_compared(p)) {
-                if !is_full(planner, table, *predicate) {
-                    tests.push(RowTest {
-                        predicate: *predicate,
-                        passes: &|_| 1.0,
-                    });
-                }
-            }
+            tests.extend(partial.iter().map(|predicate| RowTest {
+                predicate: *predicate,
+                passes: &|_| 1.0,
+            }));
             let plain = tests.len();
             for (comparison, passes) in self.comparisons.iter().zip(&compare) {
                 tests.push(RowTest {
@@ -301,32 +297,23 @@ impl<'a> Parts<'a> {
                     passes,
                 });
             }
-            (tests, plain)
-        };
-        let statistics = planner.statistics;
-        if let Some(from) = from {
-            let (tests, plain) = tests(Some(from));
-            let wanted = SampleOf {
+            let sample = planner.statistics.sample(&SampleOf {
                 table,
-                having: Some((from.predicate, from.object)),
+                having: from.map(|from| (from.predicate, from.object)),
                 tests: &tests,
                 counted,
                 rows_max,
-            };
-            if let Some(sample) = statistics.sample(&wanted) {
-                let scale = from.rows / (from.in_cells.max(1) as f64);
-                return Some(Sample::new(sample, plain, scale));
-            }
-        }
-        let (tests, plain) = tests(None);
-        let sample = statistics.sample(&SampleOf {
-            table,
-            having: None,
-            tests: &tests,
-            counted,
-            rows_max,
-        })?;
-        Some(Sample::new(sample, plain, 1.0))
+            })?;
+            let scale = from.map_or(1.0, |from| from.rows / from.in_cells.max(1) as f64);
+            Some(Sample::new(sample, plain, scale))
+        })
+    }
+
+    /// The predicates with a variable object that is in no comparison, which not all rows of a table have.
+    fn partial(&self, planner: &Planner<'_>, table: TableIdx) -> Vec<TermId> {
+        let is_compared = |p: &TermId| self.comparisons.iter().any(|c| c.predicate == *p);
+        let open = self.open.iter().copied().filter(|p| !is_compared(p));
+        open.filter(|p| !is_full(planner, table, *p)).collect()
     }
 
     /// Rows of subjects that are in no table of the star.
