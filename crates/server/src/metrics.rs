@@ -56,6 +56,7 @@ impl Metrics {
     pub fn to_text(&self, running: usize, quads: u64, writing: &WriteStatus) -> String {
         let mut out = self.queries_text(running, quads);
         self.updates_text(writing, &mut out);
+        durability_text(writing, &mut out);
         out
     }
 
@@ -125,11 +126,6 @@ impl Metrics {
                 f64::from(u8::from(writing.merge_failure.is_some())),
             ),
         ];
-        if let Some(durability) = writing.durability {
-            let mode = [(format!("{{mode=\"{durability}\"}}"), 1.0)];
-            let help = "When commits are acknowledged.";
-            family(out, "basalt_durability", "gauge", help, &mode);
-        }
         for (name, kind, help, value) in plain {
             family(out, name, kind, help, &[(String::new(), value)]);
         }
@@ -175,6 +171,15 @@ impl Metrics {
             &plain(quads as f64),
         );
         out
+    }
+}
+
+/// When commits are acknowledged, if they reach a disk.
+fn durability_text(writing: &WriteStatus, out: &mut String) {
+    if let Some(durability) = writing.durability {
+        let mode = [(format!("{{mode=\"{durability}\"}}"), 1.0)];
+        let help = "When commits are acknowledged.";
+        family(out, "basalt_durability", "gauge", help, &mode);
     }
 }
 
