@@ -24,7 +24,7 @@ use basalt_store::{FinishedVersion, Snapshot, Storage, StoreLock, VersionWriter}
 use std::fmt;
 use std::sync::Arc;
 
-/// Changed quads that are left for the turn: applying them takes some milliseconds.
+/// Changed quads that are left for the turn: few enough that writers do not notice, beside the syncs.
 const LAST_QUADS_MAX: usize = 500;
 /// Rounds of catching up without the turn; writers that are faster than that wait for the rest.
 const ROUNDS_MAX: usize = 10;

@@ -13,7 +13,7 @@
 //!
 //! Invariant: after each commit the successor holds the quads of the state of that number. That a commit removes
 //! only what is there and adds only what is not is verified for every one. Cost: a text decoded and found for each distinct
-//! term, and what applying the commit costs; some 10 µs a quad.
+//! term, and what applying the commit has cost.
 
 use crate::error::Error;
 use crate::transactions::journal::Committed;

@@ -27,7 +27,7 @@ enum State {
     Durable,
 }
 
-/// A version that can become the current one; see the [module documentation](self).
+/// A version whose files are durable and that can become the current one; dropped before that, it leaves no file.
 #[derive(Debug)]
 pub struct FinishedVersion {
     snapshot: Snapshot,
