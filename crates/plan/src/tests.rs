@@ -42,7 +42,7 @@ fn explained_over(query: &str, statistics: &FakeStatistics) -> String {
 fn explained_with(query: &str, options: &PlanOptions) -> String {
     let statistics = FakeStatistics::shop();
     let plan = plan_with(query, &statistics, options).expect("the query plans");
-    explain(&plan, &statistics, &|id| statistics.name(id), None)
+    explain(&plan, &statistics, &|id| statistics.name(id), None).to_text()
 }
 
 /// Plans a query under all options and checks every plan.
