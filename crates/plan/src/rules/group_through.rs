@@ -18,7 +18,7 @@ use crate::logical::{JoinGroup, Logical};
 use crate::lower::Outer;
 use crate::physical::{Aggregate, AggregateFunction, Expr, GroupThrough, Node, Op, Position, Slot};
 use crate::planner::{PlanError, Planner, node};
-use crate::rules::remove_distinct::is_distinct;
+use crate::rules::remove_distinct::{distinct, is_distinct};
 use crate::slot_set::SlotSet;
 
 /// The parts of a group that is to be made.
@@ -112,12 +112,11 @@ fn without(
         return Ok(None);
     }
     let alone = Outer::default();
-    let pairs = Logical::Distinct {
-        input: Box::new(Logical::Project {
-            input: Box::new(Logical::Group(partners)),
-            slots: shared.to_vec(),
-        }),
+    let pairs = Logical::Project {
+        input: Box::new(Logical::Group(partners)),
+        slots: shared.to_vec(),
     };
+    let pairs = distinct(planner, pairs);
     Ok(Some(Parts {
         rows: planner.lower(&Logical::Group(rows), &alone)?,
         pairs: planner.lower(&pairs, &alone)?,

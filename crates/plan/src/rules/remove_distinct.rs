@@ -52,6 +52,7 @@ pub(crate) fn distinct(planner: &Planner<'_>, input: Logical) -> Logical {
 pub(crate) fn is_distinct(plan: &Logical) -> bool {
     match plan {
         Logical::Distinct { .. } | Logical::Aggregate { .. } => true,
+        Logical::Group(_) => distinct_key(plan).is_some(),
         Logical::Filter { input, .. }
         | Logical::OrderBy { input, .. }
         | Logical::Slice { input, .. }
@@ -69,6 +70,10 @@ fn distinct_key(plan: &Logical) -> Option<SlotSet> {
     match plan {
         Logical::Aggregate { keys, .. } => Some(SlotSet::of(keys)),
         Logical::Distinct { input } => Some(input.schema()),
+        // Triples of a graph, or of the union of several, are a set: all variables together tell matches apart.
+        Logical::Group(group) if group.children.is_empty() && group.paths.is_empty() => {
+            Some(plan.schema())
+        }
         Logical::Filter { input, .. }
         | Logical::OrderBy { input, .. }
         | Logical::Slice { input, .. }

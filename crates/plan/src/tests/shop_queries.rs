@@ -139,6 +139,28 @@ fn a_group_that_stands_twice_is_made_once() {
 }
 
 #[test]
+fn matches_of_triples_are_distinct_by_all_their_variables() {
+    for query in [
+        "SELECT DISTINCT ?p ?f { ?p :type :Type0 ; :feature ?f }",
+        "SELECT DISTINCT ?p ?l { ?p :label ?l FILTER(?l > 'a') }",
+        "SELECT DISTINCT ?g ?p ?f { GRAPH ?g { ?p :feature ?f } }",
+    ] {
+        has_not(&explained(query), "Distinct");
+    }
+    for query in [
+        "SELECT DISTINCT ?f { ?p :type :Type0 ; :feature ?f }",
+        "SELECT DISTINCT ?p ?f { ?p :feature ?f, [] }",
+        "SELECT DISTINCT ?p ?f { GRAPH ?g { ?p :feature ?f } }",
+        "SELECT DISTINCT ?p ?f { ?p :feature ?f VALUES ?x { 1 2 } }",
+        "SELECT DISTINCT ?p ?f { { ?p :feature ?f } UNION { ?p :label ?f } }",
+    ] {
+        has(&explained(query), "Distinct");
+    }
+    // The pairs of what is taken away need not be made distinct either, nor are they then read by one thread.
+    assert_eq!(explained(QUERIES[15]).matches("Distinct").count(), 1);
+}
+
+#[test]
 fn groups_that_only_look_alike_are_not_shared() {
     for (what, one, other) in [
         ("a constant", "?p :type :Type0", "?p :type :Type1"),
