@@ -180,7 +180,7 @@ impl Database {
     }
 
     /// Copies the store in a folder, as it is now, to a new folder, whoever has it open; see
-    /// [`back_up`](basalt_store::back_up).
+    /// [`back_up`].
     pub fn back_up(
         location: &Path,
         destination: &Path,

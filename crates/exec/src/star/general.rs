@@ -6,7 +6,7 @@
 //! collected together, pattern by pattern, leaving out subjects that cannot match any more.
 //!
 //! Cost: one index lookup per pattern and subject; for several subjects a step along the index where they lie
-//! close together. Memory: the values of [`SUBJECTS_AT_ONCE`] subjects.
+//! close together. Memory: the values of a thousand subjects.
 
 use super::compiled::{CompiledGraphs, CompiledStar, Object};
 use super::matches::Matches;
