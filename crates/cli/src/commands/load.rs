@@ -74,11 +74,11 @@ pub struct Load {
     )]
     errors: Option<PathBuf>,
     /// Memory to use, such as 512M or 4G; what does not fit goes to temporary files
-    /// [default: three quarters of the machine's]
+    /// [default: three quarters of what is available; the server's where one has the store open]
     #[arg(long, env = "BASALT_MEMORY", value_name = "SIZE", value_parser = bytes,
         hide_env_values = true)]
     memory: Option<usize>,
-    /// Folder for temporary files [default: the folder of the store]
+    /// Folder for temporary files; not used where a server loads [default: the folder of the store]
     #[arg(long, env = "BASALT_TEMP", value_name = "DIR", hide_env_values = true)]
     temp: Option<PathBuf>,
     /// Threads [default: one per core]

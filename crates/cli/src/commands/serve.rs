@@ -65,13 +65,14 @@ pub struct Endpoint {
     #[arg(long, env = "BASALT_LOAD_MEMORY", value_name = "SIZE", value_parser = bytes,
         hide_env_values = true)]
     load_memory: Option<usize>,
-    /// Folder for what does not fit in that memory [default: the system's for temporary files]
+    /// Folder for what does not fit in the memory of a query; loads use the store's
+    /// [default: the system's for temporary files]
     #[arg(long, env = "BASALT_TEMP", value_name = "DIR", hide_env_values = true)]
     temp: Option<PathBuf>,
     /// Let queries without FROM see the union of all graphs
     #[arg(long, env = "BASALT_UNION_DEFAULT_GRAPH", hide_env_values = true)]
     union_default_graph: bool,
-    /// Threads of one query [default: one per core]
+    /// Threads of one query or load [default: one per core]
     #[arg(long, env = "BASALT_THREADS", value_name = "N", hide_env_values = true)]
     threads: Option<usize>,
     /// Refuse every write

@@ -1,5 +1,5 @@
 //! `cargo xtask compare queries`: the Berlin benchmark asked of Basalt and of the stores that people
-//! use, by the project's own driver, in one session on one machine.
+//! use, by the project's own driver, in one run on one machine.
 //!
 //! The way through: [`options`] says what is asked for; [`stores`] loads the same data into
 //! every store, or finds it there; each store in turn is started, warmed up, measured by the
