@@ -3,10 +3,11 @@
 //! [`Planner`] holds what all stages share: statistics with a cache per predicate, the names of
 //! slots, the inner patterns of EXISTS. Cost: linear passes, and join ordering (see `join_order`).
 
+use crate::estimate::star::{self, StarProfile};
 use crate::expression::boolean;
 use crate::logical::Logical;
 use crate::lower::Outer;
-use crate::physical::{Expr, Form, Node, Op, Plan, Slot, TableIdx};
+use crate::physical::{Expr, Form, Node, Op, Plan, Slot, Star, TableIdx};
 use crate::rules;
 use crate::slot_set::{SLOTS_MAX, SlotSet};
 use crate::statistics::{ColumnStatistics, Statistics};
@@ -70,6 +71,8 @@ pub(crate) struct Planner<'a> {
     /// Alternatives that may still be planned in full and compared by cost.
     pub(crate) alternatives: u32,
     columns: RefCell<HashMap<TermId, PredicateColumns>>,
+    /// Few, and each met again wherever its group is planned in another way.
+    star_profiles: RefCell<Vec<(Star, StarProfile)>>,
 }
 
 impl<'a> Planner<'a> {
@@ -81,6 +84,7 @@ impl<'a> Planner<'a> {
             exists: Vec::new(),
             alternatives: ALTERNATIVES_MAX,
             columns: RefCell::new(HashMap::new()),
+            star_profiles: RefCell::default(),
         }
     }
 
@@ -124,6 +128,19 @@ impl<'a> Planner<'a> {
             .borrow_mut()
             .insert(predicate, Rc::clone(&columns));
         columns
+    }
+
+    /// What is known of a star, worked out once per query.
+    pub(crate) fn star_profile(&self, star: &Star) -> StarProfile {
+        let known = self.star_profiles.borrow();
+        if let Some((_, profile)) = known.iter().find(|(other, _)| other == star) {
+            return profile.clone();
+        }
+        drop(known);
+        let profile = star::profile(self, star);
+        let known = (star.clone(), profile.clone());
+        self.star_profiles.borrow_mut().push(known);
+        profile
     }
 
     /// The constant `false`.

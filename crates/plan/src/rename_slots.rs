@@ -21,6 +21,7 @@ pub(crate) fn canonical(node: &Node) -> Node {
 
 fn forget_estimates(node: &mut Node) {
     (node.id, node.estimated_rows, node.estimated_cost) = (0, 0.0, 0.0);
+    node.alternative = None;
     for child in node.op.children_mut() {
         forget_estimates(child);
     }

@@ -36,32 +36,6 @@ impl Through {
         Self { parts, groups, via }
     }
 
-    /// Adds pairs.
-    fn add(&mut self, pairs: &Batch, cx: &Context) -> Result<(), ExecError> {
-        let mut key = vec![0; self.via.len()];
-        let mut part_of_row = Vec::with_capacity(pairs.rows());
-        let mut rows = Vec::with_capacity(pairs.rows());
-        for row in 0..pairs.rows() {
-            for (id, &column) in key.iter_mut().zip(&self.via) {
-                *id = pairs.ids(column)[row];
-            }
-            if let Some(part) = self.parts.groups.find(&key) {
-                part_of_row.push(part);
-                rows.push(row as u32);
-            }
-        }
-        self.groups.find_groups(&pairs.take(&rows));
-        self.groups.grow();
-        let numbers = self.groups.group_numbers.iter().copied();
-        let moves: Vec<(u32, u32)> = part_of_row.into_iter().zip(numbers).collect();
-        for (group, part) in self.groups.columns.iter_mut().zip(&self.parts.columns) {
-            group
-                .accumulator
-                .add_states(&part.accumulator, &moves, cx)?;
-        }
-        self.groups.account(cx)
-    }
-
     /// Adds what another thread has grouped through the same parts.
     pub fn merge(&mut self, other: Self, cx: &Context) -> Result<(), ExecError> {
         self.groups.merge(other.groups, cx)
@@ -121,7 +95,29 @@ impl Through {
 }
 
 impl Sink for Through {
+    /// Adds pairs.
     fn push(&mut self, pairs: &Batch, cx: &Context) -> Result<(), ExecError> {
-        self.add(pairs, cx)
+        let mut key = vec![0; self.via.len()];
+        let mut part_of_row = Vec::with_capacity(pairs.rows());
+        let mut rows = Vec::with_capacity(pairs.rows());
+        for row in 0..pairs.rows() {
+            for (id, &column) in key.iter_mut().zip(&self.via) {
+                *id = pairs.ids(column)[row];
+            }
+            if let Some(part) = self.parts.groups.find(&key) {
+                part_of_row.push(part);
+                rows.push(row as u32);
+            }
+        }
+        self.groups.find_groups(&pairs.take(&rows));
+        self.groups.grow();
+        let numbers = self.groups.group_numbers.iter().copied();
+        let moves: Vec<(u32, u32)> = part_of_row.into_iter().zip(numbers).collect();
+        for (group, part) in self.groups.columns.iter_mut().zip(&self.parts.columns) {
+            group
+                .accumulator
+                .add_states(&part.accumulator, &moves, cx)?;
+        }
+        self.groups.account(cx)
     }
 }

@@ -55,7 +55,7 @@ enum Source {
 
 /// The operator; see the [module documentation](self).
 pub struct Spool {
-    input: Arc<Node>,
+    input: Node,
     build: Build,
     rows: Arc<SpooledRows>,
     source: Source,
@@ -65,7 +65,7 @@ impl Spool {
     /// Reads `rows`, or makes them from `input`.
     pub fn new(input: Node, build: Build, rows: Arc<SpooledRows>) -> Self {
         Self {
-            input: Arc::new(input),
+            input,
             build,
             rows,
             source: Source::Unknown,

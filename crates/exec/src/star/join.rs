@@ -235,9 +235,7 @@ impl StarJoin {
         let input = Some((batch, self.star.input_schema.as_slice()));
         matches.into_batch(&self.schema, &self.star.new_slots, input)
     }
-}
 
-impl StarJoin {
     /// The input's rows with the columns of the schema, none copied.
     fn columns_of(&self, batch: &Batch) -> Batch {
         let input = &self.star.input_schema;

@@ -206,9 +206,10 @@ impl<'a> Parts<'a> {
             false => sample.rows(sample.plain, guessed).min(subjects),
         };
         let seen = sample.passed(sample.plain);
-        let after = match sample.passed(sample.all) {
+        let all = sample.rows.passed.len();
+        let after = match sample.passed(all) {
             passed if passed >= 1.0 && seen > 0.0 => before * passed / seen,
-            _ => sample.rows(sample.all, before * self.compared),
+            _ => sample.rows(all, before * self.compared),
         };
         StarRows {
             before_comparisons: before * fanout,
@@ -220,14 +221,15 @@ impl<'a> Parts<'a> {
     /// there twice.
     fn several(&self, planner: &Planner<'_>, table: TableIdx) -> Vec<TermId> {
         let all = self.open.iter().chain(&self.optional).copied();
-        all.filter(|p| column(planner, table, *p).is_some_and(|c| c.multi_valued))
+        all.filter(|p| column(&planner.columns(*p), table).is_some_and(|c| c.multi_valued))
             .collect()
     }
 
     /// How many rows of a table have each of the constants.
     fn counts(&self, planner: &Planner<'_>, table: TableIdx) -> Vec<ConstantCount> {
         let of_constant = |&(predicate, object): &(TermId, TermId)| {
-            let column = column(planner, table, predicate)?;
+            let columns = planner.columns(predicate);
+            let column = column(&columns, table)?;
             let exact = planner.statistics.object_count(table, predicate, object);
             let even = column.values as f64 / column.distinct.max(1) as f64;
             let irregular = planner.statistics.irregular(predicate);
@@ -356,8 +358,6 @@ struct Sample {
     rows: Sampled,
     /// Tests of constants and of predicates.
     plain: usize,
-    /// All tests.
-    all: usize,
     /// Rows that a row stands for.
     weight: f64,
 }
@@ -366,7 +366,6 @@ impl Sample {
     fn new(rows: Sampled, plain: usize, scale: f64) -> Self {
         Self {
             plain,
-            all: rows.passed.len(),
             weight: rows.population * scale / rows.tested.max(1) as f64,
             rows,
         }
@@ -391,14 +390,13 @@ impl Sample {
     }
 }
 
-fn column(planner: &Planner<'_>, table: TableIdx, predicate: TermId) -> Option<ColumnStatistics> {
-    let columns = planner.columns(predicate);
+fn column(columns: &[(TableIdx, ColumnStatistics)], table: TableIdx) -> Option<&ColumnStatistics> {
     let found = columns.iter().find(|(idx, _)| *idx == table);
-    found.map(|(_, column)| column.clone())
+    found.map(|(_, column)| column)
 }
 
 fn is_full(planner: &Planner<'_>, table: TableIdx, predicate: TermId) -> bool {
     let rows = planner.statistics.table_rows(table) as f64;
-    column(planner, table, predicate)
+    column(&planner.columns(predicate), table)
         .is_some_and(|column| column.rows_with_value as f64 >= rows * FULL)
 }

@@ -84,7 +84,7 @@ impl Unit {
             UnitKind::Star(star) => {
                 star.filters
                     .extend(settled.map(|condition| condition.expr.clone()));
-                let profile = star::profile(planner, star);
+                let profile = planner.star_profile(star);
                 let distinct = star_distinct(planner, star, &profile);
                 Self {
                     kind,

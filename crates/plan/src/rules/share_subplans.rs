@@ -9,8 +9,8 @@
 //! sides of lateral joins, which are evaluated anew for each row, are left alone.
 
 use crate::cost_constants::SPOOL_VALUE;
-use crate::expression::is_volatile_plan;
-use crate::physical::{Node, Op};
+use crate::expression::{any, is_volatile_plan};
+use crate::physical::{Expr, Node, Op};
 use crate::planner::Planner;
 use crate::rename_slots::canonical;
 
@@ -25,15 +25,11 @@ pub(crate) fn apply(root: &mut Node, planner: &Planner<'_>) {
         return;
     }
     let plans: Vec<Node> = found.into_iter().map(canonical).collect();
-    let is_first = |at: usize| !plans[..at].contains(&plans[at]);
     let shared: Vec<Node> = (0..plans.len())
-        .filter(|&at| is_first(at) && plans[at + 1..].contains(&plans[at]))
+        .filter(|&at| plans[at + 1..].contains(&plans[at]))
         .map(|at| plans[at].clone())
         .collect();
-    if !shared.is_empty() {
-        share(root, &shared);
-        number(root, &mut vec![None; shared.len()], &mut 0);
-    }
+    share(root, &shared, &mut Vec::new());
 }
 
 /// Collects what is worth being kept, from the root.
@@ -63,43 +59,38 @@ fn is_worthwhile(node: &Node) -> bool {
 }
 
 fn has_service(node: &Node) -> bool {
-    matches!(node.op, Op::Service { .. }) || node.op.children().into_iter().any(has_service)
+    let in_exists = |expr: &Expr| matches!(expr, Expr::Exists(inside) if has_service(inside));
+    let mut expressions = node.op.expressions().into_iter();
+    matches!(node.op, Op::Service { .. })
+        || expressions.any(|expr| any(expr, &in_exists))
+        || node.op.children().into_iter().any(has_service)
 }
 
-/// Wraps the outermost nodes that are one of the shared plans; the spool's number is the plan's index.
-fn share(node: &mut Node, shared: &[Node]) {
+/// Wraps the outermost nodes that are one of the shared plans; those in `spools` have numbers already, by their place. (One that
+/// stands inside others may be left with one place to read it: it is then read once.)
+fn share<'p>(node: &mut Node, shared: &'p [Node], spools: &mut Vec<&'p Node>) {
+    if shared.is_empty() {
+        return;
+    }
     if is_worthwhile(node) {
         let plan = canonical(node);
-        if let Some(spool) = shared.iter().position(|other| *other == plan) {
-            let above = Node {
-                op: Op::Unit,
-                ..node.clone()
-            };
-            let input = Box::new(std::mem::replace(node, above));
+        if let Some(known) = shared.iter().find(|other| **other == plan) {
+            let numbered = spools.iter().position(|other| std::ptr::eq(*other, known));
+            let spool = numbered.unwrap_or_else(|| {
+                spools.push(known);
+                spools.len() - 1
+            });
+            let op = std::mem::replace(&mut node.op, Op::Unit);
+            let input = Box::new(Node { op, ..node.clone() });
             node.op = Op::Spool { input, spool };
             return;
         }
     }
     if let Op::LateralJoin { left, .. } = &mut node.op {
-        share(left, shared);
+        share(left, shared, spools);
         return;
     }
     for child in node.op.children_mut() {
-        share(child, shared);
-    }
-}
-
-/// Numbers the spools in the order of the plan. (One that stands inside others may be left with one place to read it:
-/// it is then read once.)
-fn number(node: &mut Node, numbers: &mut [Option<usize>], next: &mut usize) {
-    if let Op::Spool { spool, .. } = &mut node.op {
-        let number = *numbers[*spool].get_or_insert_with(|| {
-            *next += 1;
-            *next - 1
-        });
-        *spool = number;
-    }
-    for child in node.op.children_mut() {
-        number(child, numbers, next);
+        share(child, shared, spools);
     }
 }
