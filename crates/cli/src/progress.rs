@@ -6,12 +6,12 @@
 
 use crate::memory;
 use crate::values::{show_bytes, show_count};
-use basalt_engine::{Phase, Progress};
+use basalt_engine::{LoadCounters, Phase, Progress};
 use std::io::{IsTerminal, Write, stderr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const TERMINAL_INTERVAL: Duration = Duration::from_millis(200);
@@ -26,13 +26,7 @@ const ESTIMATE_SECONDS_MIN: f64 = 1.0;
 /// Counts what a load does.
 pub struct LoadProgress {
     start: Instant,
-    quads: AtomicU64,
-    bytes: AtomicU64,
-    /// Work of the phase.
-    done: AtomicU64,
-    total: AtomicU64,
-    /// The phase and its begin.
-    phase: Mutex<(Option<Phase>, Instant)>,
+    counters: LoadCounters,
     /// Bytes read from files.
     file_bytes: Arc<AtomicU64>,
     /// Bytes of all inputs, if they are files.
@@ -59,14 +53,9 @@ impl LoadProgress {
             let known = path.metadata().ok()?;
             known.is_file().then_some(known.len())
         });
-        let start = Instant::now();
         Self {
-            start,
-            quads: AtomicU64::new(0),
-            bytes: AtomicU64::new(0),
-            done: AtomicU64::new(0),
-            total: AtomicU64::new(0),
-            phase: Mutex::new((None, start)),
+            start: Instant::now(),
+            counters: LoadCounters::default(),
             file_bytes: Arc::default(),
             file_bytes_total: sizes.sum(),
         }
@@ -108,22 +97,20 @@ impl LoadProgress {
     }
 
     fn now(&self) -> Moment {
-        let (phase, begin) = *self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.counters.now();
         let file_bytes = self.file_bytes.load(Ordering::Relaxed);
+        let (phase, begin) = state.phase.unzip();
         let (done, total) = match phase {
             Some(Phase::Parse) => (file_bytes, self.file_bytes_total.unwrap_or(0)),
-            _ => (
-                self.done.load(Ordering::Relaxed),
-                self.total.load(Ordering::Relaxed),
-            ),
+            _ => (state.done, state.total),
         };
         Moment {
             seconds: self.start.elapsed().as_secs_f64(),
             phase,
-            phase_seconds: begin.elapsed().as_secs_f64(),
-            quads: self.quads.load(Ordering::Relaxed),
+            phase_seconds: begin.unwrap_or(self.start).elapsed().as_secs_f64(),
+            quads: state.quads,
             // Documents tell their text at the end only.
-            bytes: self.bytes.load(Ordering::Relaxed).max(file_bytes),
+            bytes: state.bytes.max(file_bytes),
             done,
             total,
             memory: memory::resident_bytes(),
@@ -175,20 +162,15 @@ fn show_seconds(seconds: f64) -> String {
 
 impl Progress for LoadProgress {
     fn begin(&self, phase: Phase) {
-        let mut current = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
-        self.done.store(0, Ordering::Relaxed);
-        self.total.store(0, Ordering::Relaxed);
-        *current = (Some(phase), Instant::now());
+        self.counters.begin(phase);
     }
 
     fn advance(&self, quads: u64, bytes: u64) {
-        self.quads.fetch_add(quads, Ordering::Relaxed);
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.counters.advance(quads, bytes);
     }
 
     fn work(&self, done: u64, total: u64) {
-        self.done.fetch_max(done, Ordering::Relaxed);
-        self.total.store(total, Ordering::Relaxed);
+        self.counters.work(done, total);
     }
 
     fn file_bytes(&self) -> Arc<AtomicU64> {

@@ -74,7 +74,7 @@ pub fn bytes(text: &str) -> Result<usize, String> {
 
 /// An RDF syntax by its short name or media type.
 pub fn graph_format(text: &str) -> Result<GraphFormat, String> {
-    let known = GraphFormat::from_extension(text).or_else(|| GraphFormat::from_media_type(text));
+    let known = GraphFormat::from_name(text);
     known.ok_or_else(|| "expected nt, nq, ttl, trig, rdfxml or jsonld".to_owned())
 }
 

@@ -13,7 +13,6 @@ use basalt_store::{
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 /// A store, open for queries, changes and loads.
@@ -27,8 +26,6 @@ pub struct Database {
     core: Arc<Core>,
     /// The thread that syncs by interval.
     syncing: Option<JoinHandle<()>>,
-    /// Whether the process ends, and no merge is waited for.
-    is_ending: AtomicBool,
 }
 
 impl Database {
@@ -83,7 +80,6 @@ impl Database {
         Self {
             core: Arc::new(Core::new(None, snapshot, options)),
             syncing: None,
-            is_ending: AtomicBool::new(false),
         }
     }
 
@@ -94,11 +90,7 @@ impl Database {
     ) -> Result<Self, Error> {
         let core = Arc::new(Core::new(location, snapshot, options));
         let syncing = core.start()?;
-        Ok(Self {
-            core,
-            syncing,
-            is_ending: AtomicBool::new(false),
-        })
+        Ok(Self { core, syncing })
     }
 
     /// The state that a query that begins now sees.
@@ -131,8 +123,9 @@ impl Database {
         self.optimize(&NoProgress)
     }
 
-    /// Makes a merge that runs by itself give up, if there is one, and does not wait for it: for a process that is about to
-    /// end. A later commit may start another.
+    /// Makes a merge that runs by itself give up, if there is one, and does not wait for it; a later commit may start
+    /// another. For tests; a process that is about to end calls [`Self::end_writing`].
+    #[doc(hidden)]
     pub fn give_up_merge(&self) {
         self.core.merges.cancel();
     }
@@ -162,12 +155,12 @@ impl Database {
     /// running is given up, with its files removed, so that dropping the database waits for nothing. Until the process ends no new
     /// version can be written to the store.
     pub fn end_writing(&self) -> Result<(), Error> {
-        self.is_ending.store(true, Ordering::Relaxed);
         self.core.merges.cancel();
-        self.core.close_commits();
+        // Before the thread that syncs by interval is told to end, which would do the same meanwhile.
         if matches!(self.core.options.durability, Durability::Interval(_)) {
             self.core.sync_queue();
         }
+        self.core.close_commits();
         match &self.core.location {
             Some(location) => Self::abandon_load(location).map(drop),
             None => Ok(()),
@@ -227,8 +220,8 @@ impl Database {
 impl Drop for Database {
     fn drop(&mut self) {
         self.core.merges.cancel();
-        self.core.close_commits();
-        if self.is_ending.load(Ordering::Relaxed) {
+        // `end_writing` has closed them: the process ends, and nothing is waited for.
+        if self.core.close_commits() {
             return;
         }
         if let Some(thread) = self.syncing.take() {

@@ -33,8 +33,8 @@ pub use answer::{Answer, GraphAnswer, Solutions};
 pub use basalt_exec::path::PathAccess;
 pub use basalt_exec::{ServiceClient, ServiceError, ServiceRequest, ServiceRows};
 pub use basalt_loader::{
-    Addition, Input, InputSource, Layout, LoadError, LoadOptions, LoadReport, NoProgress, Phase,
-    Progress, RewriteReason, available_bytes,
+    Addition, Input, InputSource, Layout, LoadCounters, LoadError, LoadOptions, LoadReport,
+    LoadState, NoProgress, Phase, Progress, RewriteReason, available_bytes,
 };
 pub use basalt_plan::{ExplainedNode, ForceJoin, NodeProfile, RULES};
 pub use basalt_rdf::reader::input::{Compression, Input as TextInput};

@@ -4,6 +4,7 @@
 //! with [`LoadError::Cancelled`](crate::LoadError::Cancelled) and without leaving files. Reading inputs goes on to the
 //! end of the input; rewriting a store, which has none, stops at any stage.
 
+use crate::error::LoadError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -22,6 +23,15 @@ impl CancelFlag {
     /// Asks the load to give up.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Fails if it was asked to.
+    #[inline]
+    pub fn go_on(&self) -> Result<(), LoadError> {
+        match self.is_cancelled() {
+            true => Err(LoadError::Cancelled),
+            false => Ok(()),
+        }
     }
 
     /// Whether it was asked to.

@@ -27,6 +27,7 @@ mod gather;
 mod grouped;
 mod irregular;
 mod load;
+mod load_counters;
 mod numbering;
 mod old_version;
 mod packed_quads;
@@ -55,6 +56,7 @@ pub use blank_nodes::BlankNodes;
 pub use cancel::CancelFlag;
 pub use error::LoadError;
 pub use load::{load, load_into, load_with};
+pub use load_counters::{LoadCounters, LoadState};
 #[doc(hidden)]
 pub use options::SpillSettings;
 pub use options::{Addition, Input, InputSource, Layout, LoadOptions};

@@ -154,7 +154,7 @@ impl<'p> Loading<'p> {
         )?;
         let memory = Arc::new(memory.cancelled_by(options.cancel.clone()));
         let terms = Terms::new(Arc::new(qualifiers), &memory);
-        let mut watch = Stopwatch::new(progress, options.cancel.clone());
+        let mut watch = Stopwatch::new(progress, Arc::clone(&memory));
         let mut report = LoadReport::default();
         let quads = QuadBlocks::new(Arc::clone(&memory));
         watch.begin(Phase::Parse)?;

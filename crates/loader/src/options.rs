@@ -109,7 +109,7 @@ pub struct LoadOptions {
     pub temp: Option<PathBuf>,
     /// How to add to a store that has data.
     pub addition: Addition,
-    /// Makes the load give up: while it reads an old version soon, else at its next phase, the commit at the latest.
+    /// Makes the load give up; see [`CancelFlag`].
     pub cancel: CancelFlag,
     /// Makes tests spill.
     #[doc(hidden)]

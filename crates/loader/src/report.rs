@@ -1,13 +1,14 @@
 //! What a load did.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use basalt_rdf::SyntaxError;
 
 use crate::append::RewriteReason;
-use crate::cancel::CancelFlag;
 use crate::error::LoadError;
 use crate::progress::{Phase, Progress};
+use crate::spill::LoadMemory;
 
 /// Bad lines that a report quotes; more are only counted.
 pub(crate) const QUOTED_ERRORS_MAX: usize = 100;
@@ -73,18 +74,18 @@ impl LoadReport {
 /// Measures the phases, and ends a load that was cancelled when the next one would begin.
 pub(crate) struct Stopwatch<'p> {
     progress: &'p dyn Progress,
-    /// Set by who does not want the load any more.
-    cancel: CancelFlag,
+    /// Knows whether the load was cancelled.
+    memory: Arc<LoadMemory>,
     current: Option<(Phase, Instant)>,
     done: Vec<(Phase, Duration)>,
 }
 
 impl<'p> Stopwatch<'p> {
     /// A stopwatch that has not started.
-    pub(crate) fn new(progress: &'p dyn Progress, cancel: CancelFlag) -> Self {
+    pub(crate) fn new(progress: &'p dyn Progress, memory: Arc<LoadMemory>) -> Self {
         Self {
             progress,
-            cancel,
+            memory,
             current: None,
             done: Vec::new(),
         }
@@ -98,9 +99,7 @@ impl<'p> Stopwatch<'p> {
     /// Ends the running phase and begins the next.
     pub(crate) fn begin(&mut self, phase: Phase) -> Result<(), LoadError> {
         self.end();
-        if self.cancel.is_cancelled() {
-            return Err(LoadError::Cancelled);
-        }
+        self.memory.go_on()?;
         self.progress.begin(phase);
         self.current = Some((phase, Instant::now()));
         Ok(())

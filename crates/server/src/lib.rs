@@ -13,7 +13,6 @@ mod form;
 mod load;
 mod load_client;
 mod load_inputs;
-mod load_progress;
 mod metrics;
 mod multipart;
 mod negotiate;

@@ -9,21 +9,21 @@
 use crate::access::check_write;
 use crate::form::decode_form;
 use crate::load_inputs::{Described, Framing, INPUTS, PieceReader, RequestBody, channels, feed};
-use crate::load_progress::LoadProgress;
 use crate::problem::Problem;
 use crate::protocol::{accept, essence};
 use crate::routes::refused_method;
 use crate::spool::of_disk;
 use crate::state::AppState;
-use crate::update::run_write_until;
+use crate::store::known_syntaxes;
+use crate::update::{json_answer, run_write_until};
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use basalt_engine::{
-    Error, GraphFormat, Input, InputSource, LoadOptions, StorageReport, available_bytes,
-    load_summary,
+    Error, GraphFormat, Input, InputSource, LoadCounters, LoadOptions, LoadState, StorageReport,
+    available_bytes, load_summary,
 };
 use serde_json::{Value, json};
 use std::convert::Infallible;
@@ -119,9 +119,7 @@ async fn answer(state: AppState, parts: &Parts, body: Body) -> Result<Response, 
             let loaded = running.run(state).await?;
             let mut summary = loaded.summary;
             summary["skipped"] = loaded.skipped.into();
-            let media_type = HeaderValue::from_static("application/json");
-            let text = format!("{summary}\n");
-            Ok(([(header::CONTENT_TYPE, media_type)], text).into_response())
+            Ok(json_answer(&summary))
         }
     }
 }
@@ -136,10 +134,9 @@ async fn described(
         return Ok((body.described().await?, Framing::Pieces));
     }
     let format = GraphFormat::from_media_type(&media_type).ok_or_else(|| {
-        let known: Vec<&str> = GraphFormat::ALL.iter().map(|f| f.media_type()).collect();
         let detail = format!(
             "the body has '{media_type}', expected {INPUTS} or one of {}",
-            known.join(", ")
+            known_syntaxes()
         );
         Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail)
     })?;
@@ -227,7 +224,7 @@ struct Running {
     /// For the list of what runs.
     text: String,
     options: LoadOptions,
-    progress: Arc<LoadProgress>,
+    progress: Arc<LoadCounters>,
     cancel: Arc<AtomicBool>,
 }
 
@@ -267,13 +264,11 @@ impl Running {
                     () = lines.closed() => return,
                     _ = tick.tick() => {
                         // A client that does not read its answer is not waited for.
-                        let _ = lines.try_send(Ok(line(&json!({"progress": progress.to_json()}))));
+                        let _ = lines.try_send(Ok(progress_line(progress.now())));
                     }
                 }
             };
-            let _ = lines
-                .send(Ok(line(&json!({"progress": progress.to_json()}))))
-                .await;
+            let _ = lines.send(Ok(progress_line(progress.now()))).await;
             if let Some(file) = bad_lines {
                 file.send(&lines).await;
             }
@@ -294,6 +289,17 @@ impl Running {
 
 fn line(value: &Value) -> Bytes {
     format!("{value}\n").into()
+}
+
+/// How far the load is: the phase (null while it waits for its turn), quads and bytes read, and how much of the phase is done.
+fn progress_line(state: LoadState) -> Bytes {
+    line(&json!({"progress": {
+        "phase": state.phase.map(|(phase, _)| phase.name()),
+        "quads": state.quads,
+        "bytes": state.bytes,
+        "done": state.done,
+        "total": state.total,
+    }}))
 }
 
 /// The file for bad lines, in a folder of its own, which is removed when this is dropped: nothing that a cancelled load still

@@ -173,7 +173,7 @@ fn described(line: &[u8]) -> Result<Vec<Described>, String> {
 
 /// A format by its short name or media type.
 fn format_named(name: &str) -> Result<GraphFormat, String> {
-    let known = GraphFormat::from_extension(name).or_else(|| GraphFormat::from_media_type(name));
+    let known = GraphFormat::from_name(name);
     known
         .ok_or_else(|| format!("'{name}' is none of the formats nt, nq, ttl, trig, rdfxml, jsonld"))
 }

@@ -107,7 +107,8 @@ fn is_full(error: &StoreError) -> bool {
     matches!(error, StoreError::Io { source, .. } if is_full_disk(source))
 }
 
-fn is_full_disk(error: &std::io::Error) -> bool {
+/// Whether there is no room on a disk.
+pub fn is_full_disk(error: &std::io::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded

@@ -221,9 +221,7 @@ fn solution_format(request: &QueryRequest) -> Option<(&'static str, ResultsForma
 
 /// The format of a graph: the one named, else the best one accepted.
 fn graph_format(request: &QueryRequest) -> Option<(&'static str, GraphFormat)> {
-    let named = request.format.as_deref().and_then(|name| {
-        GraphFormat::from_extension(name).or_else(|| GraphFormat::from_media_type(name))
-    });
+    let named = request.format.as_deref().and_then(GraphFormat::from_name);
     match named {
         Some(format) => Some((format.media_type(), format)),
         None => request.accept.best(&GRAPH_OFFERS),

@@ -2,7 +2,7 @@
 //!
 //! The file has no name from the moment it is open, so it is gone when its reader is, whatever happens.
 
-use crate::problem::Problem;
+use crate::problem::{Problem, is_full_disk};
 use axum::body::Body;
 use axum::http::StatusCode;
 use std::fs::{File, OpenOptions};
@@ -65,11 +65,9 @@ fn temporary_file() -> io::Result<File> {
 
 /// The problem of a server that cannot keep what a client sends.
 pub fn of_disk(error: io::Error) -> Problem {
-    let status = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            StatusCode::INSUFFICIENT_STORAGE
-        }
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    let status = match is_full_disk(&error) {
+        true => StatusCode::INSUFFICIENT_STORAGE,
+        false => StatusCode::INTERNAL_SERVER_ERROR,
     };
     Problem::new(status, format!("the body cannot be kept: {error}"))
 }

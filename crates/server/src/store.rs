@@ -342,12 +342,16 @@ fn format_of(headers: &HeaderMap) -> Result<GraphFormat, Problem> {
 
 fn unknown_syntax(media_type: Option<&str>) -> Problem {
     let found = media_type.map_or_else(|| "no media type".into(), |name| format!("'{name}'"));
-    let known: Vec<&str> = GraphFormat::ALL.iter().map(|f| f.media_type()).collect();
     let detail = format!(
         "the body has {found}, expected one of {}, or {FORM} of such",
-        known.join(", ")
+        known_syntaxes()
     );
     Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail)
+}
+
+/// The media types of the RDF syntaxes, for people.
+pub fn known_syntaxes() -> String {
+    GraphFormat::ALL.map(GraphFormat::media_type).join(", ")
 }
 
 fn options(state: &AppState, cancel: Arc<AtomicBool>) -> UpdateOptions {

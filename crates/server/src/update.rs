@@ -33,9 +33,13 @@ pub async fn answer_update(state: AppState, request: UpdateRequest) -> Result<Re
         state.metrics.quads_changed(report.removed, report.added);
         Ok(report)
     });
-    let body = format!("{}\n", to_json(&report.await?));
+    Ok(json_answer(&to_json(&report.await?)))
+}
+
+/// An answer that is a JSON value, on a line.
+pub fn json_answer(value: &Value) -> Response {
     let media_type = HeaderValue::from_static("application/json");
-    Ok(([(header::CONTENT_TYPE, media_type)], body).into_response())
+    ([(header::CONTENT_TYPE, media_type)], format!("{value}\n")).into_response()
 }
 
 /// Runs something that writes on a blocking thread; it is in the list of what runs, with this text, counted

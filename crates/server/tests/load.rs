@@ -4,7 +4,7 @@ mod support;
 
 use basalt_server::{RunningServer, ServerOptions};
 use serde_json::Value;
-use support::{Answer, exchange, get, parse, post, send, start};
+use support::{Answer, exchange, get, parse, post, quads, send, start};
 
 const DATA: &str = "<http://e/a> <http://e/p> 1 .";
 const TRIPLES: &str = "Content-Type: application/n-triples\r\n";
@@ -13,13 +13,6 @@ const GOOD: &str = "<http://e/s> <http://e/p> <http://e/o> .\n";
 
 fn small() -> RunningServer {
     start(DATA, ServerOptions::default())
-}
-
-fn quads(server: &RunningServer) -> u64 {
-    let query = "SELECT (COUNT(*) AS ?n) { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }";
-    let answer = post(server, "/query", "text/csv", query);
-    let number = answer.body.lines().nth(1).expect("a row");
-    number.parse().expect("a number")
 }
 
 fn json(text: &str) -> Value {

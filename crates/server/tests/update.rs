@@ -5,7 +5,7 @@ mod support;
 use basalt_engine::Database;
 use basalt_server::{RunningServer, ServerOptions, spawn};
 use std::sync::Arc;
-use support::{Answer, escape, exchange, get, post, start};
+use support::{Answer, escape, exchange, get, quads, start};
 
 const DATA: &str = "@prefix e: <http://e/> . e:a e:p 1 . e:g { e:a e:q 2 }";
 const FORM: &str = "Content-Type: application/x-www-form-urlencoded\r\n";
@@ -18,14 +18,6 @@ fn small() -> RunningServer {
 
 fn update(server: &RunningServer, text: &str) -> Answer {
     exchange(server, "POST /update", UPDATE, text)
-}
-
-/// The number of quads.
-fn quads(server: &RunningServer) -> u64 {
-    let query = "SELECT (COUNT(*) AS ?n) { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }";
-    let answer = post(server, "/query", "text/csv", query);
-    let number = answer.body.lines().nth(1).expect("a row");
-    number.parse().expect("a number")
 }
 
 #[test]

@@ -7,7 +7,9 @@ use crate::transactions::tip::Tip;
 use crate::transactions::turn::{Turn, TurnGuard};
 use crate::transactions::{Durability, WriteOptions};
 use basalt_loader::{LoadOptions, LoadReport, Progress, load_with};
-use basalt_store::{DeltaSize, Holder, NetChanges, Snapshot, Storage, StoreError, VersionWriter};
+use basalt_store::{
+    DeltaSize, Holder, NetChanges, Snapshot, Storage, StoreError, StoreLock, VersionWriter,
+};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -106,7 +108,7 @@ impl Core {
     }
 
     /// Tells others of the bytes of the log.
-    pub(crate) fn note_log_bytes(&self, turn: &Turn) {
+    fn note_log_bytes(&self, turn: &Turn) {
         self.log_bytes.store(turn.log_bytes(), Ordering::Relaxed);
     }
 
@@ -155,10 +157,15 @@ impl Core {
         {
             self.tell_holder(&mut turn);
             // Other processes may have made commits and versions.
-            self.publish(turn.tip().clone());
-            self.note_log_bytes(&turn);
+            self.publish_tip(&turn);
         }
         Ok(turn)
+    }
+
+    /// Lets others see the tip.
+    pub(crate) fn publish_tip(&self, turn: &Turn) {
+        self.note_log_bytes(turn);
+        self.publish(turn.tip().clone());
     }
 
     /// Says in the lock who holds it, if others can ask this process to write, and keeps it then.
@@ -216,9 +223,8 @@ impl Core {
         let rewritten = self.new_version(turn, options, progress);
         match rewritten {
             Ok((snapshot, report)) => {
-                turn.become_tip(Tip::of_version(snapshot.clone()));
-                self.note_log_bytes(turn);
-                self.publish(snapshot);
+                turn.become_tip(Tip::of_version(snapshot));
+                self.publish_tip(turn);
                 Ok(report)
             }
             Err(error) => {
@@ -234,10 +240,7 @@ impl Core {
         options: LoadOptions,
         progress: &dyn Progress,
     ) -> Result<(Snapshot, LoadReport), Error> {
-        let writer = match turn.lock() {
-            Some(lock) => VersionWriter::create_locked(Arc::clone(lock))?,
-            None => VersionWriter::create(Storage::Memory)?,
-        };
+        let writer = version_writer(turn.lock())?;
         Ok(load_with(writer, Some(turn.tip()), options, progress)?)
     }
 
@@ -280,5 +283,13 @@ pub(crate) fn same_error(error: &StoreError) -> StoreError {
         other => StoreError::InvalidInput {
             what: other.to_string(),
         },
+    }
+}
+
+/// A writer of a new version, into the folder that the lock is of; without one in memory.
+pub(crate) fn version_writer(lock: Option<&Arc<StoreLock>>) -> Result<VersionWriter, StoreError> {
+    match lock {
+        Some(lock) => VersionWriter::create_locked(Arc::clone(lock)),
+        None => VersionWriter::create(Storage::Memory),
     }
 }

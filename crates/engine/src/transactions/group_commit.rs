@@ -232,9 +232,10 @@ impl Core {
         }
     }
 
-    /// Ends [`Self::sync_by_interval`].
-    pub(crate) fn close_commits(&self) {
-        self.commits.group().is_closing = true;
+    /// Ends [`Self::sync_by_interval`]; whether that was asked for before.
+    pub(crate) fn close_commits(&self) -> bool {
+        let was_closing = std::mem::replace(&mut self.commits.group().is_closing, true);
         self.commits.changed.notify_all();
+        was_closing
     }
 }

@@ -16,11 +16,12 @@
 
 use crate::error::Error;
 use crate::transactions::Core;
+use crate::transactions::core::version_writer;
 use crate::transactions::journal::Journal;
 use crate::transactions::successor::Successor;
 use crate::transactions::turn::TurnGuard;
-use basalt_loader::{CancelFlag, LoadError, LoadOptions, LoadReport, Progress, Rewritten, rewrite};
-use basalt_store::{FinishedVersion, Snapshot, Storage, StoreLock, VersionWriter};
+use basalt_loader::{CancelFlag, LoadOptions, LoadReport, Progress, Rewritten, rewrite};
+use basalt_store::{FinishedVersion, Snapshot, StoreLock};
 use std::fmt;
 use std::sync::Arc;
 
@@ -67,13 +68,6 @@ impl Drop for Recording<'_> {
     }
 }
 
-fn unless_cancelled(cancel: &CancelFlag) -> Result<(), LoadError> {
-    match cancel.is_cancelled() {
-        true => Err(LoadError::Cancelled),
-        false => Ok(()),
-    }
-}
-
 impl Core {
     /// Merges; the caller has the right to write a version.
     pub(crate) fn merge(
@@ -82,13 +76,10 @@ impl Core {
         progress: &dyn Progress,
     ) -> Result<LoadReport, Error> {
         let cancel = options.cancel.clone();
-        unless_cancelled(&cancel)?;
+        cancel.go_on()?;
         let recording = self.begin_merge()?;
         self.merge_is_at(MergeStage::Begun);
-        let writer = match &recording.lock {
-            Some(lock) => VersionWriter::create_locked(Arc::clone(lock))?,
-            None => VersionWriter::create(Storage::Memory)?,
-        };
+        let writer = version_writer(recording.lock.as_ref())?;
         let Rewritten {
             mut version,
             blank_nodes,
@@ -143,7 +134,7 @@ impl Core {
             let published = self.snapshot().commit_number();
             let mut quads = 0;
             for commit in recording.journal.take_to(published) {
-                unless_cancelled(cancel)?;
+                cancel.go_on()?;
                 quads += commit.changes.removed.len() + commit.changes.added.len();
                 successor.apply(&commit)?;
             }
@@ -175,17 +166,14 @@ impl Core {
             successor.apply(&commit)?;
         }
         successor.sync()?;
-        unless_cancelled(cancel)?;
+        cancel.go_on()?;
         self.merge_is_at(MergeStage::Ready);
         if let Err(error) = version.publish() {
             turn.doubt();
             return Err(error.into());
         }
-        let tip = successor.into_tip();
-        let state = tip.state().clone();
-        turn.become_tip(tip);
-        self.note_log_bytes(&turn);
-        self.publish(state);
+        turn.become_tip(successor.into_tip());
+        self.publish_tip(&turn);
         Ok(())
     }
 }

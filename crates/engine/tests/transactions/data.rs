@@ -9,6 +9,7 @@ use basalt_store::{QuadIds, QuadPattern};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// A quad as texts: subject, predicate, object, graph or nothing.
 pub type Line = String;
@@ -159,4 +160,16 @@ pub fn names_in(folder: &Path) -> Vec<String> {
 /// Whether slow tests run at full size.
 pub fn is_full() -> bool {
     std::env::var_os("BASALT_TESTS_FULL").is_some_and(|value| value == "1")
+}
+
+/// Waits until what is asked for is so; fails after a minute.
+pub fn wait_until(is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "it takes too long"
+        );
+        std::thread::yield_now();
+    }
 }

@@ -3,7 +3,7 @@
 
 use crate::data::{
     add, commit_one, line, load, names_in, quad, quads, quads_in, quiet, regular, remove, shown,
-    try_commit_one,
+    try_commit_one, wait_until,
 };
 use crate::disks::{WatchedDisk, Watcher};
 use crate::merge_pauses::Stages;
@@ -389,9 +389,7 @@ fn a_load_makes_a_merge_give_up_and_takes_the_changes_in() {
         std::thread::scope(|scope| {
             let loading = scope.spawn(|| load(&database, &line("x", "y", "<http://e/z>")));
             // The load has the merge give up before it waits for it.
-            while !database.is_merge_given_up() {
-                std::thread::yield_now();
-            }
+            wait_until(|| database.is_merge_given_up());
             stages.let_go_on();
             loading.join().expect("no panic");
         });
@@ -425,9 +423,7 @@ fn a_merge_that_is_given_up_leaves_no_file_and_the_next_one_comes() {
         stages.let_go_on();
         let expected = quads(&database.snapshot());
         assert_eq!(quads_in(&path), expected);
-        while database.write_status().is_merging {
-            std::thread::yield_now();
-        }
+        wait_until(|| !database.write_status().is_merging);
         assert_eq!(names_in(&path), ["LOCK", "MANIFEST", "log-1", "v1"]);
         assert_eq!(database.write_status().merge_failure, None);
         commit_one(&database, ["a", "b", &format!("\"{round}")]);
@@ -435,9 +431,7 @@ fn a_merge_that_is_given_up_leaves_no_file_and_the_next_one_comes() {
     stages.wait_for(MergeStage::Ready);
     stages.switch(false);
     stages.let_go_on();
-    while database.write_status().is_merging {
-        std::thread::yield_now();
-    }
+    wait_until(|| !database.write_status().is_merging);
     assert_eq!(database.write_status().merges, 1);
     let expected = quads(&database.snapshot());
     assert_eq!(expected.len() as u64, database.snapshot().quad_count());

@@ -2,6 +2,7 @@
 
 use crate::data::{
     add, commit_one, line, load, names_in, quads, quads_in, quiet, regular, remove, shown,
+    wait_until,
 };
 use crate::disks::{WatchedDisk, Watcher};
 use basalt_engine::{Database, MergePolicy, Snapshot, WriteOptions};
@@ -9,7 +10,7 @@ use basalt_testkit::crash_disk::Operation;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// Changes regular data: quads of rows and of others go and come.
@@ -202,18 +203,6 @@ impl Watcher for NoRoomForManifests {
             true => Err(io::Error::from(io::ErrorKind::StorageFull)),
             false => Ok(()),
         }
-    }
-}
-
-/// Waits until what is asked for is so; fails after a minute.
-fn wait_until(is_so: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(
-            start.elapsed() < Duration::from_secs(60),
-            "it takes too long"
-        );
-        std::thread::yield_now();
     }
 }
 

@@ -89,8 +89,8 @@ impl LoadMemory {
         })
     }
 
-    /// The least budget of a load with so many threads and distinct terms. The index of terms has two thirds of what
-    /// the reserve leaves, and takes up to 60 bytes a term with its holes; numbers of terms stay in memory too.
+    /// The least budget of a load with so many threads and distinct terms. Numbers of terms
+    /// stay in memory; with this much the index of terms, up to 60 bytes a term while it grows, stays there too.
     pub(crate) fn minimum(threads: usize, terms: u64) -> u64 {
         const TERM_BYTES: u64 = 128;
         let data = DATA_BYTES_MIN.max(TERM_BYTES.saturating_mul(terms));
@@ -124,10 +124,7 @@ impl LoadMemory {
     /// Fails if the load was cancelled.
     #[inline]
     pub(crate) fn go_on(&self) -> Result<(), LoadError> {
-        match self.cancel.is_cancelled() {
-            true => Err(LoadError::Cancelled),
-            false => Ok(()),
-        }
+        self.cancel.go_on()
     }
 
     /// A budget that is never reached.

@@ -72,6 +72,11 @@ impl GraphFormat {
         Self::JsonLd,
     ];
 
+    /// The format of a short name or a media type.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::from_extension(name).or_else(|| Self::from_media_type(name))
+    }
+
     /// The format of a file name extension, in any case and without the point.
     pub fn from_extension(extension: &str) -> Option<Self> {
         match extension.to_ascii_lowercase().as_str() {

@@ -80,6 +80,14 @@ pub fn post(server: &RunningServer, target: &str, accept: &str, query: &str) -> 
     exchange(server, &format!("POST {target}"), &headers, query)
 }
 
+/// The number of quads.
+pub fn quads(server: &RunningServer) -> u64 {
+    let query = "SELECT (COUNT(*) AS ?n) { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }";
+    let answer = post(server, "/query", "text/csv", query);
+    let number = answer.body.lines().nth(1).expect("a row");
+    number.parse().expect("a number")
+}
+
 /// Escapes a value of a form.
 pub fn escape(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
