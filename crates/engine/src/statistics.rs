@@ -24,6 +24,39 @@ impl SnapshotStatistics<'_> {
     fn table(&self, table: TableIdx) -> &Table {
         &self.0.tables()[table.0 as usize]
     }
+
+    /// The partners of sampled values; see [`Statistics::partners`].
+    fn work_out_partners(
+        &self,
+        from: (&[TableIdx], TermId),
+        into: (&[TableIdx], TermId),
+    ) -> Option<f64> {
+        let cells_of = |(tables, predicate): (&[TableIdx], TermId)| {
+            let cells = tables.iter().map(|t| {
+                let table = self.table(*t);
+                Some((*t, table.rows(), table.cells(predicate)?))
+            });
+            cells.collect::<Option<Vec<_>>>()
+        };
+        let (from, into) = (cells_of(from)?, cells_of(into)?);
+        if from.is_empty() || into.is_empty() {
+            return None;
+        }
+        if !into.iter().all(|(_, _, cells)| cells.has_inverse()) {
+            return equal_pairs(&sampled_cells(&from, 0), &sampled_cells(&into, 1));
+        }
+        let looked_at = sampled_cells(&from, 0);
+        let partners = |value: u64| {
+            let counts = into.iter().map(|(_, _, c)| c.count_object(TermId(value)));
+            counts.map(Option::unwrap_or_default).sum::<u64>()
+        };
+        let found: u64 = looked_at
+            .values
+            .iter()
+            .map(|(_, value)| partners(*value))
+            .sum();
+        (!looked_at.values.is_empty()).then(|| found as f64 / looked_at.values.len() as f64)
+    }
 }
 
 impl Statistics for SnapshotStatistics<'_> {
@@ -203,31 +236,12 @@ impl Statistics for SnapshotStatistics<'_> {
     }
 
     fn partners(&self, from: (&[TableIdx], TermId), into: (&[TableIdx], TermId)) -> Option<f64> {
-        let cells_of = |(tables, predicate): (&[TableIdx], TermId)| {
-            let cells = tables.iter().map(|t| {
-                let table = self.table(*t);
-                Some((*t, table.rows(), table.cells(predicate)?))
-            });
-            cells.collect::<Option<Vec<_>>>()
+        let cells = |(tables, predicate): (&[TableIdx], TermId)| {
+            let tables = tables.iter().map(|table| table.0 as usize);
+            (tables.collect(), predicate)
         };
-        let (from, into) = (cells_of(from)?, cells_of(into)?);
-        if from.is_empty() || into.is_empty() {
-            return None;
-        }
-        if !into.iter().all(|(_, _, cells)| cells.has_inverse()) {
-            return equal_pairs(&sampled_cells(&from, 0), &sampled_cells(&into, 1));
-        }
-        let looked_at = sampled_cells(&from, 0);
-        let partners = |value: u64| {
-            let counts = into.iter().map(|(_, _, c)| c.count_object(TermId(value)));
-            counts.map(Option::unwrap_or_default).sum::<u64>()
-        };
-        let found: u64 = looked_at
-            .values
-            .iter()
-            .map(|(_, value)| partners(*value))
-            .sum();
-        (!looked_at.values.is_empty()).then(|| found as f64 / looked_at.values.len() as f64)
+        let work_out = || self.work_out_partners(from, into);
+        self.0.partners(cells(from), cells(into), work_out)
     }
 
     fn quads_around(&self, resource: TermId) -> Option<(f64, f64)> {

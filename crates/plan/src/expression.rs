@@ -130,7 +130,7 @@ pub(crate) fn has_exists(expr: &Expr) -> bool {
 }
 
 /// Whether two evaluations over the same row may differ.
-pub(crate) fn is_volatile(expr: &Expr) -> bool {
+pub fn is_volatile(expr: &Expr) -> bool {
     any(expr, &|e| {
         matches!(
             e,

@@ -17,6 +17,7 @@ mod lower;
 pub mod physical;
 mod planner;
 mod rename_slots;
+mod row_chain;
 mod rules;
 mod service_text;
 mod slot_set;
@@ -31,7 +32,8 @@ mod tests;
 
 pub use alternative::{Alternative, Way};
 pub use explain::{ExplainedNode, NodeProfile, explain};
-pub use expression::{for_each_operand, is_volatile_plan, outer_slots};
+pub use expression::{for_each_operand, is_volatile, is_volatile_plan, outer_slots};
 pub use planner::{ForceJoin, PlanError, PlanOptions, plan};
+pub use row_chain::many_outer_rows;
 pub use rules::RULES;
 pub use validate::validate;

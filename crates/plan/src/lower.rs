@@ -20,7 +20,7 @@ use crate::physical::{
     Aggregate, AggregateFunction, Constant, Expr, JoinKind, Node, Op, Slot, SortKey,
 };
 use crate::planner::{PlanError, Planner, node};
-use crate::rules::{count_scan, distribute_union, group_through, rewrite_path};
+use crate::rules::{count_first, count_scan, distribute_union, group_through, rewrite_path};
 use crate::slot_set::SlotSet;
 
 /// The slots that the row around an EXISTS or LATERAL provides.
@@ -237,7 +237,7 @@ impl Planner<'_> {
             slots: SlotSet::of(&input.schema),
             certain: SlotSet::of(&input.certain),
         };
-        self.lower_exists(&mut expr, &row)?;
+        self.lower_exists(&mut expr, &row, input.estimated_rows)?;
         let mut certain = row.certain;
         if is_certain(&expr, &certain) {
             certain.insert(slot);
@@ -313,7 +313,7 @@ impl Planner<'_> {
         };
         for key in &mut keys {
             resolve_missing(&mut key.expr, &row.slots, self.statistics);
-            self.lower_exists(&mut key.expr, &row)?;
+            self.lower_exists(&mut key.expr, &row, input.estimated_rows)?;
         }
         let rows = input.estimated_rows;
         let kept = limit.map_or(rows, |limit| rows.min(limit as f64));
@@ -343,6 +343,7 @@ impl Planner<'_> {
         if let Some(counted) = count_scan::aggregate(self, input, keys, aggregates, outer)? {
             return Ok(counted);
         }
+        let counted_first = count_first::aggregate(self, input, keys, aggregates, outer)?;
         let through = group_through::aggregate(self, input, keys, aggregates, outer)?;
         let mut input = self.lower(input, outer)?;
         let mut aggregates = aggregates.to_vec();
@@ -365,7 +366,7 @@ impl Planner<'_> {
         for aggregate in &mut aggregates {
             if let Some(argument) = &mut aggregate.argument {
                 resolve_missing(argument, &row.slots, self.statistics);
-                self.lower_exists(argument, &row)?;
+                self.lower_exists(argument, &row, input.estimated_rows)?;
             }
             if aggregate.function == AggregateFunction::Count {
                 certain.insert(aggregate.slot);
@@ -388,10 +389,14 @@ impl Planner<'_> {
             aggregates,
         };
         let joined = node(op, schema, certain, groups, cost);
-        Ok(match through {
-            Some(through) if through.estimated_cost < joined.estimated_cost => through,
-            _ => joined,
-        })
+        let others = [through, counted_first].into_iter().flatten();
+        Ok(others.fold(joined, |best, other| {
+            if other.estimated_cost < best.estimated_cost {
+                other
+            } else {
+                best
+            }
+        }))
     }
 
     fn union(&mut self, inputs: &[Logical], outer: &Outer) -> Result<Node, PlanError> {

@@ -27,6 +27,7 @@ pub mod table;
 mod backup;
 mod characteristic_sets;
 mod check;
+mod column_pairs;
 mod counting;
 pub mod delta;
 mod dirty_rows;
@@ -42,6 +43,7 @@ mod writers;
 
 pub use backup::{BackupProgress, BackupReport, back_up};
 pub use check::{CheckDepth, CheckReport};
+pub use column_pairs::PredicateCells;
 pub use counting::{GraphSet, PredicateGraph};
 pub use delta::{DeltaSize, IrregularQuads, NetChanges};
 pub use dictionary::{Dictionary, NewLiteral, NewResource, NewTerms, TermCounts};

@@ -5,6 +5,7 @@
 //! version replaces its own, even though files that the later one does not name are unlinked then. Changes
 //! are told in `docs/delta.md`; a snapshot has those up to one commit.
 
+use crate::column_pairs::{ColumnPairs, PredicateCells};
 use crate::characteristic_sets::SetsByPredicate;
 use crate::check::{self, CheckDepth, CheckReport};
 use crate::counting::{CountCache, GraphSet, PredicateGraph};
@@ -48,6 +49,7 @@ pub(crate) struct Version {
     pub(crate) link_sources: LinkSources,
     /// The characteristic sets by predicate.
     pub(crate) sets_by_predicate: SetsByPredicate,
+    pub(crate) column_pairs: ColumnPairs,
     /// Whether the checksums of all files are known to be right; held while they are verified.
     is_verified: Mutex<bool>,
 }
@@ -96,6 +98,7 @@ impl Version {
             irregular_predicates: IrregularPredicates::default(),
             link_sources: LinkSources::default(),
             sets_by_predicate: SetsByPredicate::default(),
+            column_pairs: ColumnPairs::default(),
             is_verified: Mutex::new(false),
         };
         version.check_listed_files()?;
@@ -329,6 +332,17 @@ impl Snapshot {
     pub fn sets_with(&self, predicates: &[TermId]) -> Vec<&CharacteristicSet> {
         let sets = &self.version.statistics.characteristic_sets;
         self.version.sets_by_predicate.having(sets, predicates)
+    }
+
+    /// How many partners the values of some cells have in others: what `work_out` says, which is asked once for each
+    /// pair of a version.
+    pub fn partners(
+        &self,
+        from: PredicateCells,
+        into: PredicateCells,
+        work_out: impl FnOnce() -> Option<f64>,
+    ) -> Option<f64> {
+        self.version.column_pairs.partners((from, into), work_out)
     }
 
     /// The named graphs with the number of their quads, ascending by id.

@@ -241,10 +241,11 @@ fn is_in(
 
 fn exists_rows(exists: &Exists, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Truth>, ExecError> {
     let mut ids = Vec::new();
-    (0..rows.len())
-        .map(|row| {
-            rows.row_into(row, &mut ids);
-            Ok(Some(exists.holds(|column| ids[column], cx)?).into())
-        })
-        .collect()
+    let mut keys = Vec::with_capacity(rows.len());
+    for row in 0..rows.len() {
+        rows.row_into(row, &mut ids);
+        keys.push(exists.key(|column| ids[column]));
+    }
+    let answers = exists.hold(keys, cx)?.into_iter();
+    Ok(answers.map(|holds| Some(holds).into()).collect())
 }

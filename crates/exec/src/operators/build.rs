@@ -3,7 +3,7 @@
 //! A [`Build`] is shared by all threads that work on one query (or one evaluation of an EXISTS). It keeps
 //! what they share: the morsels of scans and the finished hash tables, by node id.
 
-mod correlated;
+pub mod correlated;
 mod through;
 
 use super::build_side::{self, BuildRows, BuildSide};
@@ -20,6 +20,7 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
 use crate::star::CompiledStar;
+use correlated::OuterRows;
 use crate::star::join::StarJoin;
 use crate::star::morsels::Morsels;
 use crate::star::scan::{SharedScan, StarScan};
@@ -37,8 +38,8 @@ pub struct Build {
     shared: Arc<Shared>,
     /// What does not depend on the outer row; the same as `shared` where there is none.
     kept: Arc<Shared>,
-    /// The current row of the enclosing EXISTS or lateral join.
-    outer: Option<Arc<(Vec<Slot>, Vec<u64>)>>,
+    /// The current rows of the enclosing EXISTS or lateral join.
+    outer: Option<Arc<OuterRows>>,
 }
 
 /// What all threads, or all evaluations for an outer row, have together, by node id.
@@ -140,7 +141,7 @@ impl Build {
                 1,
             ))),
             Op::Empty => Box::new(rows::Rows::new(Batch::default())),
-            Op::Outer => Box::new(rows::Rows::new(self.outer_row(&node.schema)?)),
+            Op::Outer => Box::new(rows::Rows::new(self.outer_rows(&node.schema)?)),
             Op::GraphNames { among } => {
                 Box::new(rows::Rows::new(self.graph_names(&node.schema, among)))
             }

@@ -8,9 +8,11 @@
 //! plan has something volatile in it ([`Dependent::is_repeatable`]). Hash tables whose rows do not
 //! depend on the key are built by the first evaluation and used by all.
 //!
-//! Cost: making the operators, some microseconds for each evaluation, and what they read.
+//! Cost: making the operators, some microseconds for each evaluation, and what they read. Some plans run for many keys at
+//! once and pay the making once ([`Dependent::at_once`]).
 
 use super::BoxOperator;
+use super::build::correlated::OuterRows;
 use super::build::{Build, Shared};
 use crate::context::Context;
 use crate::error::ExecError;
@@ -83,7 +85,27 @@ impl Dependent {
 
     /// The operators for a key.
     pub fn operator(&self, key: &[u64], cx: &Context) -> Result<BoxOperator, ExecError> {
-        let outer = Arc::new((self.slots.clone(), key.to_vec()));
-        Build::for_outer_row(cx.shared(), Arc::clone(&self.memo.kept), outer).operator(&self.node)
+        self.operator_of(&[key], cx)
+    }
+
+    /// The operators for several keys at once, where [`Self::at_once`] allows it.
+    pub fn operator_of(&self, keys: &[&[u64]], cx: &Context) -> Result<BoxOperator, ExecError> {
+        let column = |column: usize| keys.iter().map(|key| key[column]).collect();
+        let outer = Arc::new(OuterRows {
+            slots: self.slots.clone(),
+            columns: (0..self.slots.len()).map(column).collect(),
+            rows: keys.len(),
+        });
+        Build::for_outer_rows(cx.shared(), Arc::clone(&self.memo.kept), outer).operator(&self.node)
+    }
+
+    /// How many keys the operators may be made for at once, and the columns of their rows that make up the key; `None` if
+    /// each key needs its own.
+    pub fn at_once(&self) -> Option<(usize, Vec<usize>)> {
+        let (count, slots) = basalt_plan::many_outer_rows(&self.node)?;
+        let all = slots.len() == self.slots.len() && count > 1 && self.is_repeatable;
+        let column = |slot: &Slot| self.node.schema.iter().position(|s| s == slot);
+        let columns: Option<Vec<usize>> = self.slots.iter().map(column).collect();
+        columns.filter(|_| all).map(|columns| (count, columns))
     }
 }

@@ -1,7 +1,8 @@
 //! EXISTS inside expressions: the inner plan run for one row.
 //!
-//! The general way, for what the planner could not turn into a semi-join. An evaluation stops at the first
-//! inner row. Rows with the same values in the slots that the inside uses get the answer from memory,
+//! The general way, for what the planner did not turn into a semi-join. An evaluation stops at the first
+//! inner row; where the plan can tell its rows apart ([`Dependent::at_once`]) it runs for many outer rows together, until
+//! each has one. Rows with the same values in the slots that the inside uses get the answer from memory,
 //! as far as some ten thousand answers remember. Memory: those, counted.
 
 use super::dependent::{Answers, Dependent};
@@ -16,34 +17,87 @@ const KNOWN_MAX: usize = 1 << 16;
 /// An EXISTS ready for rows of one schema; see the [module documentation](self).
 pub struct Exists {
     plan: Dependent,
+    /// How many keys may be asked for at once, and the columns of the answer that tell them apart.
+    at_once: Option<(usize, Vec<usize>)>,
 }
 
 impl Exists {
     /// Whether `node` has a row, for rows whose columns are `schema`.
     pub fn new(node: &Node, schema: &[Slot], cx: &Context) -> Self {
+        let plan = Dependent::new(node, schema, cx);
         Self {
-            plan: Dependent::new(node, schema, cx),
+            at_once: plan.at_once(),
+            plan,
         }
     }
 
-    /// Whether the plan has a row when its `Outer` leaves take the given row.
-    pub fn holds(&self, cell: impl Fn(usize) -> u64, cx: &Context) -> Result<bool, ExecError> {
-        let key = self.plan.key(cell);
+    /// The values of a row that enter the plan.
+    pub fn key(&self, cell: impl Fn(usize) -> u64) -> Vec<u64> {
+        self.plan.key(cell)
+    }
+
+    /// For each key, whether the plan has a row when its `Outer` leaves take the key.
+    pub fn hold(&self, keys: Vec<Vec<u64>>, cx: &Context) -> Result<Vec<bool>, ExecError> {
         if !self.plan.is_repeatable() {
-            return self.evaluate(&key, cx);
+            return keys.iter().map(|key| self.evaluate(key, cx)).collect();
         }
-        if let Some(&answer) = self.known().by_key.get(&key) {
+        let mut answers = self.known_of(&keys);
+        if let Some((count_max, columns)) = &self.at_once {
+            // A slot without a value is no certain one.
+            let is_asked = |key: &[u64], answer: Option<bool>| answer.is_none() && !key.contains(&0);
+            let asked = keys.iter().zip(&answers);
+            let asked = asked.filter(|(key, answer)| is_asked(key, **answer));
+            let mut distinct: Vec<&[u64]> = asked.map(|(key, _)| key.as_slice()).collect();
+            distinct.sort_unstable();
+            distinct.dedup();
+            let mut holding = Vec::with_capacity(distinct.len());
+            for chunk in distinct.chunks(*count_max) {
+                holding.append(&mut self.evaluate_many(chunk, columns, cx)?);
+            }
+            for (key, answer) in keys.iter().zip(&mut answers) {
+                if is_asked(key, *answer)
+                    && let Ok(place) = distinct.binary_search(&key.as_slice())
+                {
+                    *answer = Some(holding[place]);
+                }
+            }
+            for (key, holds) in distinct.into_iter().zip(holding) {
+                self.remember(key, holds, cx);
+            }
+        }
+        let answer_one = |(key, known): (&Vec<u64>, Option<bool>)| match known {
+            Some(answer) => Ok(answer),
+            None => self.holds(key, cx),
+        };
+        keys.iter().zip(answers).map(answer_one).collect()
+    }
+
+    /// One key that may be known by now.
+    fn holds(&self, key: &[u64], cx: &Context) -> Result<bool, ExecError> {
+        if let Some(&answer) = self.known().by_key.get(key) {
             return Ok(answer);
         }
-        let answer = self.evaluate(&key, cx)?;
+        let answer = self.evaluate(key, cx)?;
+        self.remember(key, answer, cx);
+        Ok(answer)
+    }
+
+    /// What is known of some keys.
+    fn known_of(&self, keys: &[Vec<u64>]) -> Vec<Option<bool>> {
+        let known = self.known();
+        keys.iter()
+            .map(|key| known.by_key.get(key).copied())
+            .collect()
+    }
+
+    fn remember(&self, key: &[u64], answer: bool, cx: &Context) {
         let mut known = self.known();
         let count = known.by_key.len() + 1;
         let bytes = count * (2 * size_of::<(Vec<u64>, bool)>() + key.len() * size_of::<u64>());
         // Without memory for it the answer is computed again, which is slow but no fault.
         if count <= KNOWN_MAX && known.held.grow_cache_to(bytes, "EXISTS", cx) {
-            known.by_key.insert(key, answer);
+            known.by_key.insert(key.to_vec(), answer);
         }
-        Ok(answer)
     }
 
     fn known(&self) -> MutexGuard<'_, Answers> {
@@ -54,5 +108,35 @@ impl Exists {
     fn evaluate(&self, key: &[u64], cx: &Context) -> Result<bool, ExecError> {
         cx.check()?;
         Ok(self.plan.operator(key, cx)?.next(cx)?.is_some())
+    }
+
+    /// The answers for keys that ascend without repeats; stops when each has a row.
+    fn evaluate_many(
+        &self,
+        keys: &[&[u64]],
+        columns: &[usize],
+        cx: &Context,
+    ) -> Result<Vec<bool>, ExecError> {
+        cx.check()?;
+        let mut holding = vec![false; keys.len()];
+        let mut open = keys.len();
+        let mut operator = self.plan.operator_of(keys, cx)?;
+        let mut key = Vec::with_capacity(columns.len());
+        while open > 0
+            && let Some(batch) = operator.next(cx)?
+        {
+            cx.check()?;
+            for row in 0..batch.rows() {
+                key.clear();
+                key.extend(columns.iter().map(|&column| batch.ids(column)[row]));
+                if let Ok(place) = keys.binary_search(&key.as_slice())
+                    && !holding[place]
+                {
+                    holding[place] = true;
+                    open -= 1;
+                }
+            }
+        }
+        Ok(holding)
     }
 }

@@ -15,6 +15,7 @@ pub mod exists;
 pub mod extend;
 mod fallible_sort;
 pub mod filter;
+pub mod first_rows;
 pub mod group;
 pub mod hash_join;
 pub mod join_table;

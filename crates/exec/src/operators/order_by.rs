@@ -3,15 +3,16 @@
 //! Reads everything; sort keys are computed batch by batch. Sorting decodes every distinct term once and
 //! then compares integers (see [`sort_ranks`](super::sort_ranks)). With a limit it keeps at most twice that many
 //! rows (and at least some), cuts them back by sorting, and from then on takes only rows that come before the last one
-//! kept (see [`CutOff`]). Stable. Memory: the rows kept; for a full sort the texts of distinct keys too,
+//! kept (see [`CutOff`]); keys after the first are looked at for rows only that the keys before leave a chance
+//! (see [`first_rows`](super::first_rows)). Stable. Memory: the rows kept; for a full sort the texts of distinct keys too,
 //! if the limit leaves room for them. Rows beyond its share of memory are sorted and written as a run; runs are merged
 //! (see [`sort_runs`](super::sort_runs)).
 
 use super::cut_off::CutOff;
 use super::fallible_sort::sort_totally;
+use super::first_rows::{RankedRows, first_rows};
 use super::output::Output;
 use super::pipeline::{Collected, Sink};
-use super::sort_ranks::ranks;
 use super::sort_runs::{SortRows, SortedRuns};
 use super::{BoxOperator, Operator};
 use crate::batch::Batch;
@@ -83,28 +84,23 @@ impl SortBuffer {
 
     /// The positions of the rows in order, no more than the limit.
     fn sorted(&self, cx: &Context) -> Result<Vec<u32>, ExecError> {
-        let mut columns = Vec::with_capacity(self.keys.len());
-        for (ids, (_, descending)) in self.keys.iter().zip(&self.order.keys) {
-            let mut ranks = ranks(ids, cx)?;
-            if *descending {
-                ranks.iter_mut().for_each(|rank| *rank = !*rank);
-            }
-            columns.push(ranks);
-        }
-        let positions = 0..self.rows.rows as u32;
-        let mut positions: Vec<u32> = match columns.as_slice() {
+        let keys = self.keys.iter().zip(&self.order.keys);
+        let keys = keys.map(|(ids, (_, descending))| (ids.as_slice(), *descending));
+        let limit = self.order.limit;
+        let RankedRows { positions, ranks } = first_rows(keys, self.rows.rows, limit, cx)?;
+        let mut positions: Vec<u32> = match ranks.as_slice() {
             [ranks] => {
                 let mut pairs: Vec<(u64, u32)> = ranks.iter().copied().zip(positions).collect();
                 sort_totally(&mut pairs, cx, Ord::cmp)?;
                 pairs.into_iter().map(|(_, position)| position).collect()
             }
             _ => {
-                let mut positions: Vec<u32> = positions.collect();
-                let ranks = |p: u32| columns.iter().map(move |column| column[p as usize]);
-                sort_totally(&mut positions, cx, |&a, &b| {
+                let mut order: Vec<u32> = (0..positions.len() as u32).collect();
+                let ranks = |row: u32| ranks.iter().map(move |column| column[row as usize]);
+                sort_totally(&mut order, cx, |&a, &b| {
                     ranks(a).cmp(ranks(b)).then(a.cmp(&b))
                 })?;
-                positions
+                order.iter().map(|&row| positions[row as usize]).collect()
             }
         };
         positions.truncate(self.order.limit.unwrap_or(usize::MAX));

@@ -2,13 +2,14 @@
 //!
 //! Works on a list of candidate rows and narrows or widens it pattern by pattern: a constant or
 //! bound object drops rows, a single-valued column adds a column by gathering, a multi-valued one
-//! repeats rows. Filters on one new slot run as soon as its column is there.
+//! repeats rows. Filters run as soon as the columns that they read are there, and columns that no filter reads are
+//! gathered last, of the rows that are left.
 //!
 //! Invariant: the candidates are clean for every predicate of the star, so cells hold all quads.
 //! Cost: per pattern one pass over the remaining candidates; no allocation per row.
 
-use super::compiled::{CompiledGraphs, CompiledPattern, CompiledStar, Object};
-use super::constant_rows::RowBits;
+use super::compiled::{CompiledFilter, CompiledGraphs, CompiledPattern, CompiledStar, Object};
+use super::constant_rows::KnownRows;
 use super::matches::{Matches, keep};
 use crate::batch::Batch;
 use crate::context::Context;
@@ -29,7 +30,7 @@ pub struct CellPass<'a> {
     /// Pattern that is already known to hold for every candidate (the entry of an object join).
     satisfied: Option<usize>,
     /// By pattern the rows that have its constant, where they are known.
-    constants: &'a [Option<RowBits>],
+    constants: &'a [KnownRows],
     /// Whether every candidate is the row of its input's subject.
     subjects_fit: bool,
 }
@@ -58,7 +59,7 @@ impl<'a> CellPass<'a> {
     }
 
     /// Gives the rows that have the constants of the patterns.
-    pub fn with_constants(mut self, constants: &'a [Option<RowBits>]) -> Self {
+    pub fn with_constants(mut self, constants: &'a [KnownRows]) -> Self {
         self.constants = constants;
         self
     }
@@ -83,27 +84,51 @@ impl<'a> CellPass<'a> {
         if let CompiledGraphs::New(column, _) = self.star.graphs {
             self.filter_column_of(Object::New(column), cx)?;
         }
-        for (pattern_idx, pattern) in self.star.patterns.iter().enumerate() {
+        self.filter_rows_after(0, cx)?;
+        for pattern_idx in 0..self.star.patterns.len() {
             if self.rows.is_empty() {
                 return Ok(Matches::new(self.star.new_slots.len()));
             }
-            if self.satisfied == Some(pattern_idx) {
-                continue;
-            }
-            if let Some(Some(rows)) = self.constants.get(pattern_idx) {
+            self.pattern(pattern_idx, cx)?;
+            self.filter_rows_after(pattern_idx + 1, cx)?;
+        }
+        Ok(self.matches)
+    }
+
+    /// Tests a constant or bound object, or makes the column of a new one.
+    fn pattern(&mut self, pattern_idx: usize, cx: &Context) -> Result<(), ExecError> {
+        if self.satisfied == Some(pattern_idx) {
+            return Ok(());
+        }
+        match self.constants.get(pattern_idx) {
+            None | Some(KnownRows::Unknown) => {}
+            Some(KnownRows::All) => return Ok(()),
+            Some(KnownRows::These(rows)) => {
                 let positions = self.positions(|pass, position| rows.contains(pass.rows[position]));
                 self.keep(&positions);
-                continue;
+                return Ok(());
             }
-            match self.table.cells(pattern.predicate) {
-                Some(cells) if cells.multi_valued() => self.multi_valued(pattern, cells),
-                Some(cells) => self.single_valued(pattern, cells),
-                None => self.absent(pattern),
-            }
-            self.filter_column_of(pattern.object, cx)?;
         }
-        apply_row_filters(self.star, &mut self.matches, self.input, cx)?;
-        Ok(self.matches)
+        let pattern = &self.star.patterns[pattern_idx];
+        match self.table.cells(pattern.predicate) {
+            Some(cells) if cells.multi_valued() => self.multi_valued(pattern, cells),
+            Some(cells) => self.single_valued(pattern, cells),
+            None => self.absent(pattern),
+        }
+        self.filter_column_of(pattern.object, cx)
+    }
+
+    /// Applies the filters over several slots that could not be applied before so many patterns were evaluated.
+    fn filter_rows_after(&mut self, patterns: usize, cx: &Context) -> Result<(), ExecError> {
+        let star = self.star;
+        for filter in star.row_filters.iter().filter(|f| f.ready == patterns) {
+            if self.rows.is_empty() {
+                return Ok(());
+            }
+            let positions = passing(star, filter, &self.matches, self.input, cx)?;
+            self.keep(&positions);
+        }
+        Ok(())
     }
 
     /// Makes the subject's column, or drops candidates that are not the subject asked for.
@@ -291,14 +316,23 @@ pub fn apply_row_filters(
         if matches.is_empty() {
             return Ok(());
         }
-        let input = input.map(|batch| (batch, star.input_schema.as_slice()));
-        let batch = matches
-            .clone()
-            .into_batch(&filter.slots, &star.new_slots, input);
-        let positions = filter.expr.select(&batch, cx)?;
+        let positions = passing(star, filter, matches, input, cx)?;
         matches.keep(&positions);
     }
     Ok(())
+}
+
+/// The solutions for which a filter is true.
+fn passing(
+    star: &CompiledStar,
+    filter: &CompiledFilter,
+    matches: &Matches,
+    input: Option<&Batch>,
+    cx: &Context,
+) -> Result<Vec<u32>, ExecError> {
+    let input = input.map(|batch| (batch, star.input_schema.as_slice()));
+    let batch = matches.columns_of(&filter.slots, &star.new_slots, input);
+    filter.expr.select(&batch, cx)
 }
 
 /// The rows as a range, if they are consecutive and none is repeated.

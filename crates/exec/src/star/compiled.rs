@@ -7,7 +7,7 @@
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
-use basalt_plan::for_each_operand;
+use basalt_plan::{for_each_operand, is_volatile};
 use basalt_plan::physical::{Expr, Graphs, Position, Slot, Star};
 use basalt_rdf::TermId;
 use basalt_store::Snapshot;
@@ -58,11 +58,14 @@ pub struct CompiledFilter {
     pub expr: CompiledExpr,
     /// The columns it reads, in this order.
     pub slots: Vec<Slot>,
+    /// Patterns (of the compiled order) after which all that it reads is there.
+    pub ready: usize,
 }
 
 /// A star made ready; see the [module documentation](self).
 pub struct CompiledStar {
-    /// Patterns in the order in which they are evaluated: tests first, then new slots, optional last.
+    /// Patterns in the order in which they are evaluated: tests first, then new slots, of which those that filters read
+    /// come before the others, so that these are gathered of few rows; optional last.
     pub patterns: Vec<CompiledPattern>,
     /// The subject: a constant, an input column, or new.
     pub subject: Object,
@@ -72,7 +75,7 @@ pub struct CompiledStar {
     pub new_slots: Vec<Slot>,
     /// Filters with a single new slot, applied as soon as it is there; by new column.
     pub column_filters: Vec<(usize, CompiledFilter)>,
-    /// The other filters, applied at the end; they may read input slots.
+    /// The other filters, applied as soon as all that they read is there; they may read input slots.
     pub row_filters: Vec<CompiledFilter>,
     /// Tables whose clean rows may match.
     pub tables: Vec<usize>,
@@ -91,12 +94,17 @@ impl CompiledStar {
         };
         let subject = names.object(star.subject);
         let graphs = names.graphs(&star.graphs);
+        let mut tested = Vec::new();
+        for filter in &star.filters {
+            collect_slots(filter, &mut tested);
+        }
         let mut ordered: Vec<_> = star.patterns.iter().collect();
         ordered.sort_by_key(|pattern| match (pattern.optional, pattern.object) {
-            (true, _) => 3,
+            (true, _) => 4,
             (false, Position::Id(_)) => 0,
             (false, Position::Slot(slot)) if input_schema.contains(&slot) => 1,
-            (false, Position::Slot(_)) => 2,
+            (false, Position::Slot(slot)) if tested.contains(&slot) => 2,
+            (false, Position::Slot(_)) => 3,
         });
         let patterns: Vec<_> = ordered
             .into_iter()
@@ -108,7 +116,7 @@ impl CompiledStar {
             .collect();
         let new_slots = names.made;
         let (column_filters, row_filters) =
-            compile_filters(&star.filters, &new_slots, input_schema, cx)?;
+            compile_filters(&star.filters, &new_slots, &patterns, input_schema, cx)?;
         let tables = star.tables.iter().map(|table| table.0 as usize).collect();
         let dirty = dirty_rows(cx.snapshot(), &patterns);
         Ok(Self {
@@ -187,6 +195,7 @@ type Filters = (Vec<(usize, CompiledFilter)>, Vec<CompiledFilter>);
 fn compile_filters(
     filters: &[Expr],
     new_slots: &[Slot],
+    patterns: &[CompiledPattern],
     input_schema: &[Slot],
     cx: &Context,
 ) -> Result<Filters, ExecError> {
@@ -201,14 +210,29 @@ fn compile_filters(
         };
         if let Some(column) = single {
             let expr = CompiledExpr::compile(filter, &slots, cx)?;
-            column_filters.push((column, CompiledFilter { expr, slots }));
-        } else {
-            let slots: Vec<_> = input_schema.iter().chain(new_slots).copied().collect();
-            let expr = CompiledExpr::compile(filter, &slots, cx)?;
-            row_filters.push(CompiledFilter { expr, slots });
+            let ready = 0;
+            column_filters.push((column, CompiledFilter { expr, slots, ready }));
+            continue;
         }
+        let mut ready = patterns.len();
+        if has_exists {
+            slots = input_schema.iter().chain(new_slots).copied().collect();
+        } else if !is_volatile(filter) {
+            ready = made_after(&slots, new_slots, patterns);
+        }
+        let expr = CompiledExpr::compile(filter, &slots, cx)?;
+        row_filters.push(CompiledFilter { expr, slots, ready });
     }
     Ok((column_filters, row_filters))
+}
+
+/// The number of patterns after which all of these slots are there that ever will be.
+fn made_after(slots: &[Slot], new_slots: &[Slot], patterns: &[CompiledPattern]) -> usize {
+    let makes = |pattern: &CompiledPattern| match pattern.object {
+        Object::New(column) => slots.contains(&new_slots[column]),
+        _ => false,
+    };
+    patterns.iter().rposition(makes).map_or(0, |idx| idx + 1)
 }
 
 /// Collects the slots that an expression reads, each once; true if it has an EXISTS, which may read more.

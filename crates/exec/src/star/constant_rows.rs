@@ -3,14 +3,14 @@
 //! A join that finds subjects row by row tests the same rows again and again: half a million offers, of a few
 //! thousand products, against one type. Once a join has tested as many candidates of a table as the table has
 //! rows, finding all rows with the constant costs less than going on: one search of the column, and one bit for each
-//! row from then on. Rows that are dirty are never asked for, so cells tell all.
+//! row from then on. That all rows have a constant, an inverse says before any is tested. Rows that are dirty are never asked for, so cells tell all.
 //!
 //! Memory: a bit for each row, constant and thread; 125 KB for a million rows.
 
-use super::compiled::{CompiledStar, Object};
+use super::compiled::{CompiledPattern, CompiledStar, Object};
 use crate::context::Context;
 use basalt_rdf::TermId;
-use basalt_store::Table;
+use basalt_store::{Cells, Table};
 
 /// Rows as bits.
 pub struct RowBits(Vec<u64>);
@@ -31,59 +31,92 @@ impl RowBits {
     }
 }
 
+/// The rows of a table that have the constant of a pattern.
+pub enum KnownRows {
+    /// Nobody knows, or the object is no constant.
+    Unknown,
+    /// All of them.
+    All,
+    /// Some of them.
+    These(RowBits),
+}
+
 /// What is known of one table.
-#[derive(Default)]
 struct TableRows {
     /// Candidates tested so far.
     tested: usize,
-    /// By pattern, once enough were tested; `None` for patterns whose object is no constant.
-    patterns: Option<Vec<Option<RowBits>>>,
+    /// By pattern.
+    patterns: Vec<KnownRows>,
+    /// Whether the rows of every constant are known.
+    complete: bool,
 }
 
 /// What a join knows of the tables.
 #[derive(Default)]
 pub struct ConstantRows {
-    tables: Vec<TableRows>,
+    tables: Vec<Option<TableRows>>,
 }
 
 impl ConstantRows {
-    /// Counts candidates of a table, and gives its rows with the star's constants, by pattern, if they are known by now.
+    /// Counts candidates of a table, and gives what is known by now of its rows with the star's constants, by pattern.
     pub fn test(
         &mut self,
         star: &CompiledStar,
         table_idx: usize,
         candidates: usize,
         cx: &Context,
-    ) -> Option<&[Option<RowBits>]> {
+    ) -> &[KnownRows] {
+        let tables = cx.snapshot().tables();
         if self.tables.is_empty() {
-            let count = cx.snapshot().tables().len();
-            self.tables.resize_with(count, TableRows::default);
+            self.tables.resize_with(tables.len(), || None);
         }
-        let (known, table) = (
-            &mut self.tables[table_idx],
-            &cx.snapshot().tables()[table_idx],
-        );
+        let table = &tables[table_idx];
+        let known = self.tables[table_idx].get_or_insert_with(|| TableRows::new(star, table));
         known.tested += candidates;
-        if known.patterns.is_none() && known.tested > table.rows() as usize {
-            known.patterns = Some(find(star, table));
+        if !known.complete && known.tested > table.rows() as usize {
+            known.complete = true;
+            for (rows, pattern) in known.patterns.iter_mut().zip(&star.patterns) {
+                if let (KnownRows::Unknown, Some((cells, object))) =
+                    (&rows, constant(pattern, table))
+                {
+                    let mut found = Vec::new();
+                    cells.find(object, &mut found);
+                    *rows = KnownRows::These(RowBits::of(&found, table.rows()));
+                }
+            }
         }
-        known.patterns.as_deref()
+        &known.patterns
     }
 }
 
-fn find(star: &CompiledStar, table: &Table) -> Vec<Option<RowBits>> {
-    let patterns = star.patterns.iter().map(|pattern| {
-        let Object::Constant(object) = pattern.object else {
-            return None;
-        };
-        let cells = table
-            .cells(pattern.predicate)
-            .filter(|_| !pattern.optional)?;
-        let mut rows = Vec::new();
-        cells.find(TermId(object), &mut rows);
-        Some(RowBits::of(&rows, table.rows()))
-    });
-    patterns.collect()
+impl TableRows {
+    /// What inverses tell at once: that all rows have a constant, as they mostly have their class.
+    fn new(star: &CompiledStar, table: &Table) -> Self {
+        let patterns = star.patterns.iter().map(|pattern| {
+            let count = constant(pattern, table).and_then(|(cells, object)| cells.count_object(object));
+            // Values of a row are distinct, so as many cells as rows are a cell of each.
+            match count {
+                Some(count) if count == u64::from(table.rows()) => KnownRows::All,
+                _ => KnownRows::Unknown,
+            }
+        });
+        Self {
+            tested: 0,
+            patterns: patterns.collect(),
+            complete: false,
+        }
+    }
+}
+
+/// The cells and the object of a pattern that asks for a constant.
+fn constant<'t>(pattern: &CompiledPattern, table: &'t Table) -> Option<(Cells<'t>, TermId)> {
+    let Object::Constant(object) = pattern.object else {
+        return None;
+    };
+    let cells = table
+        .cells(pattern.predicate)
+        .filter(|_| !pattern.optional)?;
+    Some((cells, TermId(object)))
 }
 
 #[cfg(test)]

@@ -124,7 +124,7 @@ impl StarJoin {
                     candidates.origin,
                 )
                 .with_satisfied(satisfied)
-                .with_constants(constants.unwrap_or_default());
+                .with_constants(constants);
                 let pass = match self.entry {
                     Entry::Subject(_) => pass.by_subject(),
                     Entry::Object { .. } => pass,

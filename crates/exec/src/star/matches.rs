@@ -111,29 +111,48 @@ impl Matches {
         }
     }
 
-    /// A batch with the columns of `schema`: from the input row or from the new columns.
+    /// A batch with the columns of `schema`, each slot once: from the input row or from the new columns.
     pub fn into_batch(
-        self,
+        mut self,
         schema: &[Slot],
         new_slots: &[Slot],
         input: Option<(&Batch, &[Slot])>,
     ) -> Batch {
         let rows = self.len();
-        let columns = schema
-            .iter()
-            .map(|slot| {
-                if let Some(column) = new_slots.iter().position(|s| s == slot) {
-                    return self.columns[column].clone();
-                }
-                let from_input = input.and_then(|(batch, input_schema)| {
-                    let column = input_schema.iter().position(|s| s == slot)?;
-                    let ids = batch.ids(column);
-                    Some(self.origin.iter().map(|&row| ids[row as usize]).collect())
-                });
-                from_input.unwrap_or_else(|| vec![0; rows])
-            })
-            .collect();
+        let mut columns = Vec::with_capacity(schema.len());
+        for &slot in schema {
+            columns.push(match new_slots.iter().position(|s| *s == slot) {
+                Some(column) => std::mem::take(&mut self.columns[column]),
+                None => self.input_column(slot, input),
+            });
+        }
         Batch::from_vectors(columns, rows)
+    }
+
+    /// As [`Self::into_batch`], of columns that are made by now.
+    pub fn columns_of(
+        &self,
+        schema: &[Slot],
+        new_slots: &[Slot],
+        input: Option<(&Batch, &[Slot])>,
+    ) -> Batch {
+        let column = |&slot: &Slot| match new_slots.iter().position(|s| *s == slot) {
+            Some(column) => self.columns[column].clone(),
+            None => self.input_column(slot, input),
+        };
+        Batch::from_vectors(schema.iter().map(column).collect(), self.len())
+    }
+
+    /// A slot of the input rows; unbound if they do not have it.
+    fn input_column(&self, slot: Slot, input: Option<(&Batch, &[Slot])>) -> Vec<u64> {
+        let ids = input.and_then(|(batch, schema)| {
+            let column = schema.iter().position(|s| *s == slot)?;
+            Some(batch.ids(column))
+        });
+        match ids {
+            Some(ids) => self.origin.iter().map(|&row| ids[row as usize]).collect(),
+            None => vec![0; self.len()],
+        }
     }
 }
 

@@ -20,6 +20,7 @@ use crate::join_order::{Unit, UnitKind, entry_way, hash_join, star_join, star_jo
 use crate::logical::{JoinGroup, Logical};
 use crate::physical::{Expr, JoinKind, Node, Op, Pattern, Star, StarEntry};
 use crate::planner::{ForceJoin, PlanError, Planner};
+use crate::row_chain::RowChain;
 use crate::slot_set::SlotSet;
 
 impl Planner<'_> {
@@ -71,7 +72,7 @@ impl Planner<'_> {
         for condition in conditions {
             let mut condition = condition.clone();
             resolve_missing(&mut condition, &row.slots, self.statistics);
-            self.lower_exists(&mut condition, &row)?;
+            self.lower_exists(&mut condition, &row, left.estimated_rows)?;
             filters.push(condition);
         }
         let mut join = hash_join(left, right, kind, conjunction(filters), false);
@@ -234,7 +235,7 @@ impl Planner<'_> {
             slots: SlotSet::of(&input.schema),
             certain: SlotSet::of(&input.certain),
         };
-        let each = self.lower_exists(&mut condition, &row)?;
+        let each = self.lower_exists(&mut condition, &row, input.estimated_rows)?;
         let cost = input.estimated_cost + input.estimated_rows * each;
         let rows = input.estimated_rows * SELECTIVITY_EXISTS;
         Ok(self.pass(input.clone(), rows, cost, |input| Op::Filter {
@@ -243,13 +244,18 @@ impl Planner<'_> {
         }))
     }
 
-    /// Plans the EXISTS of an expression for rows with these slots; returns the cost of one row.
-    pub(super) fn lower_exists(&mut self, expr: &mut Expr, row: &Outer) -> Result<f64, PlanError> {
+    /// Plans the EXISTS of an expression for so many rows with these slots; returns the cost of one row.
+    pub(super) fn lower_exists(
+        &mut self,
+        expr: &mut Expr,
+        row: &Outer,
+        rows: f64,
+    ) -> Result<f64, PlanError> {
         let Expr::Exists(inside) = expr else {
             let mut cost = Ok(0.0);
             for_each_operand_mut(expr, &mut |operand| {
                 if let Ok(sum) = &mut cost {
-                    match self.lower_exists(operand, row) {
+                    match self.lower_exists(operand, row, rows) {
                         Ok(more) => *sum += more,
                         Err(error) => cost = Err(error),
                     }
@@ -259,10 +265,20 @@ impl Planner<'_> {
         };
         let plan = self.exists[inside.id].clone();
         let plan = self.lower_for_row(&plan, row)?;
-        let cost = EXISTS_START + plan.estimated_cost;
+        let cost = exists_cost(&plan, rows);
         **inside = plan;
         Ok(cost)
     }
+}
+
+/// The cost of an EXISTS for one of so many rows: many share the start of a plan that takes them at once.
+fn exists_cost(plan: &Node, rows: f64) -> f64 {
+    let (mut starts, mut sharing) = (0.0, 1.0);
+    if let Some(chain) = RowChain::of(plan) {
+        starts = (chain.joins as f64 * START).min(plan.estimated_cost);
+        sharing = chain.outer_rows_max().min(rows).max(1.0);
+    }
+    (EXISTS_START + starts) / sharing + plan.estimated_cost - starts
 }
 
 /// The way of a join that was planned.

@@ -195,7 +195,7 @@ impl Planner<'_> {
         let mut filters = conditions.to_vec();
         for filter in &mut filters {
             resolve_missing(filter, &row.slots, self.statistics);
-            self.lower_exists(filter, &row)?;
+            self.lower_exists(filter, &row, left.estimated_rows)?;
         }
         for filter in &group.filters {
             let mut filter = filter.clone();

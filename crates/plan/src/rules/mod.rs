@@ -2,12 +2,14 @@
 //!
 //! `hoist_left_join`, `fold_optional`, `push_down_filter`, `unbound_to_anti`, `resource_equality`,
 //! `rewrite_path`, `minus_to_anti`, `lateral_to_join` and `remove_distinct` rewrite the logical plan as the translator builds it;
-//! `distribute_union`, `count_scan`, `group_through`, `exists_to_join`, `seed_join`, `prune_tables` and `top_k` take effect in lowering; `prune_columns`, `keep_builds` and `share_subplans` run over the physical plan.
+//! `distribute_union`, `count_scan`, `count_first`, `group_through`, `exists_to_join`, `seed_join`, `prune_tables` and `top_k` take effect in lowering; `hoist_expressions`, `prune_columns`, `keep_builds` and `share_subplans` run over the physical plan.
 
+pub(crate) mod count_first;
 pub(crate) mod count_scan;
 pub(crate) mod distribute_union;
 pub(crate) mod fold_optional;
 pub(crate) mod group_through;
+pub(crate) mod hoist_expressions;
 pub(crate) mod hoist_left_join;
 pub(crate) mod keep_builds;
 pub(crate) mod lateral_to_join;
@@ -32,11 +34,13 @@ pub const RULES: &[&str] = &[
     "remove_distinct",
     "distribute_union",
     "count_scan",
+    "count_first",
     "group_through",
     "exists_to_join",
     "seed_join",
     "prune_tables",
     "top_k",
+    "hoist_expressions",
     "prune_columns",
     "keep_builds",
     "share_subplans",

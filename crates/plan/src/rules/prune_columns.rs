@@ -10,6 +10,7 @@ use crate::physical::{
     group_slots,
 };
 use crate::planner::Planner;
+use crate::row_chain::RowChain;
 use crate::slot_set::SlotSet;
 
 /// Narrows a plan to the required slots.
@@ -159,10 +160,11 @@ fn prune_group_input(input: &mut Node, keys: &[Slot], aggregates: &[Aggregate]) 
     prune(input, &read);
 }
 
-/// Inside EXISTS only the number of rows matters.
+/// Inside EXISTS only the number of rows matters, or of which outer rows they are.
 fn prune_exists(expr: &mut Expr) {
     if let Expr::Exists(node) = expr {
-        prune(node, &SlotSet::default());
+        let told_apart = RowChain::of(node).map(|chain| chain.slots);
+        prune(node, &told_apart.unwrap_or_default());
     } else {
         for_each_operand_mut(expr, &mut |operand| prune_exists(operand));
     }

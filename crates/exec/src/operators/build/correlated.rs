@@ -1,5 +1,5 @@
-//! Builds of plans that depend on a row, EXISTS and lateral joins: what of the outer row enters the
-//! operators, and what they may share with the evaluations for other rows.
+//! Builds of plans that depend on a row, EXISTS and lateral joins: what of the outer row (or of many at once) enters
+//! the operators, and what they may share with the evaluations for other rows.
 
 use super::{Build, Shared};
 use crate::batch::Batch;
@@ -10,13 +10,34 @@ use basalt_rdf::TermId;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// The rows that `Outer` leaves take: mostly one.
+pub struct OuterRows {
+    /// Their slots.
+    pub slots: Vec<Slot>,
+    /// Their columns, in the order of the slots.
+    pub columns: Vec<Vec<u64>>,
+    /// How many there are.
+    pub rows: usize,
+}
+
+impl OuterRows {
+    fn column(&self, slot: Slot) -> Option<&[u64]> {
+        let column = self.slots.iter().position(|s| *s == slot)?;
+        Some(&self.columns[column])
+    }
+
+    /// The value of a slot, if there is one row alone and has the slot bound.
+    fn only(&self, slot: Slot) -> Option<TermId> {
+        match self.column(slot)? {
+            [id] if *id != 0 => Some(TermId(*id)),
+            _ => None,
+        }
+    }
+}
+
 impl Build {
-    /// A build for one evaluation over this row; `kept` is that of all evaluations.
-    pub fn for_outer_row(
-        cx: Arc<Context>,
-        kept: Arc<Shared>,
-        outer: Arc<(Vec<Slot>, Vec<u64>)>,
-    ) -> Self {
+    /// A build for one evaluation over these rows; `kept` is that of all evaluations.
+    pub fn for_outer_rows(cx: Arc<Context>, kept: Arc<Shared>, outer: Arc<OuterRows>) -> Self {
         Self {
             cx,
             shared: Arc::default(),
@@ -39,7 +60,7 @@ impl Build {
         })
     }
 
-    pub(super) fn outer_row(&self, schema: &[Slot]) -> Result<Batch, ExecError> {
+    pub(super) fn outer_rows(&self, schema: &[Slot]) -> Result<Batch, ExecError> {
         // A leaf of which no column is used is a row like any other, also in what evaluations share.
         if schema.is_empty() {
             return Ok(Batch::from_vectors(Vec::new(), 1));
@@ -49,17 +70,12 @@ impl Build {
                 "an outer row is only there inside EXISTS and LATERAL".into(),
             ));
         };
-        let (slots, row) = &**outer;
-        let value = |slot: &Slot| {
-            slots
-                .iter()
-                .position(|s| s == slot)
-                .map_or(0, |column| row[column])
+        let column = |slot: &Slot| match outer.column(*slot) {
+            Some(ids) => ids.to_vec(),
+            None => vec![0; outer.rows],
         };
-        Ok(Batch::from_vectors(
-            schema.iter().map(|slot| vec![value(slot)]).collect(),
-            1,
-        ))
+        let columns = schema.iter().map(column).collect();
+        Ok(Batch::from_vectors(columns, outer.rows))
     }
 
     /// The graphs of a pattern. Of `GRAPH ?g` only the one that the outer row has: the pattern is joined
@@ -68,14 +84,11 @@ impl Build {
         let Graphs::Variable { slot, among } = graphs else {
             return Cow::Borrowed(graphs);
         };
-        let value = self.outer.as_ref().map_or(0, |outer| {
-            let column = outer.0.iter().position(|s| s == slot);
-            column.map_or(0, |column| outer.1[column])
-        });
-        if value == 0 {
+        let value = self.outer.as_ref().and_then(|outer| outer.only(*slot));
+        let Some(value) = value else {
             return Cow::Borrowed(graphs);
-        }
-        let mut only = vec![TermId(value)];
+        };
+        let mut only = vec![value];
         only.retain(|graph| among.as_ref().is_none_or(|list| list.contains(graph)));
         Cow::Owned(Graphs::Variable {
             slot: *slot,

@@ -1,0 +1,139 @@
+//! Which rows can be among the first ones of a sort, key by key.
+//!
+//! ```text
+//! rows -> ranks of the first key -> rows not after the last one wanted -> their ranks of the second key -> ...
+//! ```
+//!
+//! Ranks of a key cost a look into the dictionary for each distinct term. A sort with a limit needs them only of rows
+//! that the keys before have not turned away: often none but the ties at the limit. Stable: of equal rows all stay.
+//!
+//! Cost: one selection in linear time for each key. Memory: the ranks.
+
+use super::sort_ranks::ranks;
+use crate::context::Context;
+use crate::error::ExecError;
+
+/// Rows and their ranks of each key.
+pub struct RankedRows {
+    /// The rows that are left, ascending.
+    pub positions: Vec<u32>,
+    /// A column for each key, as long as `positions`; ranks of descending keys are turned round.
+    pub ranks: Vec<Vec<u64>>,
+}
+
+/// The rows (of `count`) that can be among the first `limit`, ranked by key columns with whether they descend.
+pub fn first_rows<'k>(
+    keys: impl Iterator<Item = (&'k [u64], bool)>,
+    count: usize,
+    limit: Option<usize>,
+    cx: &Context,
+) -> Result<RankedRows, ExecError> {
+    let mut rows = RankedRows {
+        positions: (0..count as u32).collect(),
+        ranks: Vec::new(),
+    };
+    for (ids, descending) in keys {
+        let mut of_key = if rows.positions.len() == count {
+            ranks(ids, cx)?
+        } else {
+            let left = rows.positions.iter().map(|&p| ids[p as usize]);
+            ranks(&left.collect::<Vec<_>>(), cx)?
+        };
+        if descending {
+            of_key.iter_mut().for_each(|rank| *rank = !*rank);
+        }
+        rows.ranks.push(of_key);
+        if let Some(limit) = limit {
+            rows.cut(limit);
+        }
+    }
+    if let Some(limit) = limit
+        && rows.ranks.is_empty()
+    {
+        rows.positions.truncate(limit);
+    }
+    Ok(rows)
+}
+
+impl RankedRows {
+    /// Drops the rows that come after the first `limit` by the keys ranked so far.
+    fn cut(&mut self, limit: usize) {
+        if limit == 0 {
+            self.keep(&[]);
+            return;
+        }
+        if self.positions.len() <= limit {
+            return;
+        }
+        let kept: Vec<u32> = if let [ranks] = self.ranks.as_slice() {
+            let mut order = ranks.clone();
+            let (_, last, _) = order.select_nth_unstable(limit - 1);
+            let last = *last;
+            indices(ranks.len(), |row| ranks[row] <= last)
+        } else {
+            let key = |row: u32| self.ranks.iter().map(move |ranks| ranks[row as usize]);
+            let mut order: Vec<u32> = (0..self.positions.len() as u32).collect();
+            let (_, last, _) = order.select_nth_unstable_by(limit - 1, |&a, &b| key(a).cmp(key(b)));
+            let last = *last;
+            indices(self.positions.len(), |row| key(row as u32).le(key(last)))
+        };
+        self.keep(&kept);
+    }
+
+    fn keep(&mut self, kept: &[u32]) {
+        crate::star::matches::keep(&mut self.positions, kept);
+        for ranks in &mut self.ranks {
+            crate::star::matches::keep(ranks, kept);
+        }
+    }
+}
+
+fn indices(count: usize, wanted: impl Fn(usize) -> bool) -> Vec<u32> {
+    (0..count as u32)
+        .filter(|&row| wanted(row as usize))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::ExecOptions;
+    use basalt_rdf::TermView;
+    use basalt_store::Snapshot;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The rows that are left hold the first rows of a full sort, and all that are equal to the last of them.
+        #[test]
+        fn nothing_wanted_is_cut(
+            rows in proptest::collection::vec((0u8..4, 0u8..4, 0u8..3), 0..40),
+            limit in 0usize..12,
+            descending in any::<(bool, bool, bool)>(),
+        ) {
+            let cx = Context::new(Snapshot::empty(), ExecOptions::default(), 0);
+            let id = |n: u8| cx.terms().intern(TermView::simple(&format!("text {n}"))).0;
+            let columns: Vec<Vec<u64>> = vec![
+                rows.iter().map(|r| id(r.0)).collect(),
+                rows.iter().map(|r| id(r.1)).collect(),
+                rows.iter().map(|r| id(r.2)).collect(),
+            ];
+            let turned = |n: u8, descending: bool| if descending { u8::MAX - n } else { n };
+            let key = |row: usize| {
+                let (a, b, c) = rows[row];
+                [turned(a, descending.0), turned(b, descending.1), turned(c, descending.2)]
+            };
+            let directions = [descending.0, descending.1, descending.2];
+            let keys = || columns.iter().map(Vec::as_slice).zip(directions);
+            let left = first_rows(keys(), rows.len(), Some(limit), &cx).expect("terms decode");
+            let mut sorted: Vec<usize> = (0..rows.len()).collect();
+            sorted.sort_by_key(|&row| key(row));
+            let last = sorted.get(limit.wrapping_sub(1)).map(|&row| key(row));
+            let wanted = |row: &usize| limit > 0 && last.is_none_or(|last| key(*row) <= last);
+            let expected: Vec<u32> = (0..rows.len()).filter(wanted).map(|row| row as u32).collect();
+            prop_assert_eq!(&left.positions, &expected);
+            prop_assert!(left.ranks.iter().all(|ranks| ranks.len() == expected.len()));
+            let all = first_rows(keys(), rows.len(), None, &cx).expect("terms decode");
+            prop_assert_eq!(all.positions.len(), rows.len());
+        }
+    }
+}
