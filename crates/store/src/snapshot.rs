@@ -5,9 +5,9 @@
 //! version replaces its own, even though files that the later one does not name are unlinked then. Changes
 //! are told in `docs/delta.md`; a snapshot has those up to one commit.
 
-use crate::column_pairs::{ColumnPairs, PredicateCells};
 use crate::characteristic_sets::SetsByPredicate;
 use crate::check::{self, CheckDepth, CheckReport};
+use crate::column_pairs::{ColumnPairs, PredicateCells};
 use crate::counting::{CountCache, GraphSet, PredicateGraph};
 use crate::delta::{self, Delta};
 use crate::dictionary::{Dictionary, TermCounts};

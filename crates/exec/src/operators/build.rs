@@ -20,7 +20,6 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
 use crate::star::CompiledStar;
-use correlated::OuterRows;
 use crate::star::join::StarJoin;
 use crate::star::morsels::Morsels;
 use crate::star::scan::{SharedScan, StarScan};
@@ -28,6 +27,7 @@ use basalt_plan::physical::{
     Constant, JoinKind, Node, Op, PathPattern, Pattern, Position, Slot, SortKey, Star, StarAccess,
     StarEntry, group_slots,
 };
+use correlated::OuterRows;
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex};
 

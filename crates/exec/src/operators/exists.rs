@@ -44,7 +44,8 @@ impl Exists {
         let mut answers = self.known_of(&keys);
         if let Some((count_max, columns)) = &self.at_once {
             // A slot without a value is no certain one.
-            let is_asked = |key: &[u64], answer: Option<bool>| answer.is_none() && !key.contains(&0);
+            let is_asked =
+                |key: &[u64], answer: Option<bool>| answer.is_none() && !key.contains(&0);
             let asked = keys.iter().zip(&answers);
             let asked = asked.filter(|(key, answer)| is_asked(key, **answer));
             let mut distinct: Vec<&[u64]> = asked.map(|(key, _)| key.as_slice()).collect();

@@ -7,8 +7,8 @@
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
-use basalt_plan::{for_each_operand, is_volatile};
 use basalt_plan::physical::{Expr, Graphs, Position, Slot, Star};
+use basalt_plan::{for_each_operand, is_volatile};
 use basalt_rdf::TermId;
 use basalt_store::Snapshot;
 use roaring::RoaringBitmap;

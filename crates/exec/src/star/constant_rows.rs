@@ -93,7 +93,8 @@ impl TableRows {
     /// What inverses tell at once: that all rows have a constant, as they mostly have their class.
     fn new(star: &CompiledStar, table: &Table) -> Self {
         let patterns = star.patterns.iter().map(|pattern| {
-            let count = constant(pattern, table).and_then(|(cells, object)| cells.count_object(object));
+            let count =
+                constant(pattern, table).and_then(|(cells, object)| cells.count_object(object));
             // Values of a row are distinct, so as many cells as rows are a cell of each.
             match count {
                 Some(count) if count == u64::from(table.rows()) => KnownRows::All,

@@ -121,6 +121,63 @@ fn analysis_starts_from_the_selective_side() {
 }
 
 #[test]
+fn what_conditions_compute_of_the_input_goes_below_the_join() {
+    let off = PlanOptions {
+        disabled_rules: vec!["hoist_expressions".to_owned()],
+        ..PlanOptions::default()
+    };
+    has(&explained(QUERIES[4]), "(?s1 < ?part");
+    has_not(&explained_with(QUERIES[4], &off), "?part");
+    let with = |condition: &str| {
+        format!(
+            "SELECT ?p {{ :Product0 :feature ?f ; :num1 ?o1 . ?p :feature ?f ; :num1 ?s1 FILTER({condition}) }}"
+        )
+    };
+    has(&explained(&with("?s1 < ?o1 * 2 || ?s1 > ?o1 * 2")), "?part");
+    // Volatile; nothing of the input; what both sides bind; a part alone.
+    for condition in [
+        "?s1 < ?o1 * RAND()",
+        "?s1 < ?s1 * 2",
+        "?s1 < ?o1 + ?s1",
+        "?s1 < ?o1",
+    ] {
+        has_not(&explained(&with(condition)), "?part");
+    }
+}
+
+#[test]
+fn what_is_only_counted_is_counted_first() {
+    let off = PlanOptions {
+        disabled_rules: vec!["count_first".to_owned()],
+        ..PlanOptions::default()
+    };
+    has(&explained(QUERIES[18]), "CountScan");
+    has_not(&explained_with(QUERIES[18], &off), "CountScan");
+    let by_maker = "SELECT ?m (COUNT(*) AS ?n) { ?o :product ?p . ?p :producer ?m } GROUP BY ?m";
+    has(&explained(by_maker), "Sum(?count");
+    for query in [
+        "SELECT ?p (COUNT(DISTINCT ?o) AS ?n) { ?p :type :Type0 . ?o :product ?p } GROUP BY ?p",
+        "SELECT ?p (COUNT(?x) AS ?n) { ?p :type :Type0 . ?o :product ?p OPTIONAL { ?o :price ?x } } GROUP BY ?p",
+        "SELECT ?p (COUNT(?o) AS ?n) { ?p :type :Type0 . ?o :product ?p FILTER(?o != :Offer0) } GROUP BY ?p",
+        "SELECT ?p (COUNT(?o) AS ?n) { ?p :type :Type0 . ?o :product ?p ; :vendor ?p } GROUP BY ?p",
+        "SELECT ?p ?o (COUNT(?o) AS ?n) { ?p :type :Type0 . ?o :product ?p } GROUP BY ?p ?o",
+        "SELECT ?v (COUNT(?o) AS ?n) { ?p :type :Type0 . ?o :product ?p ; :vendor ?v } GROUP BY ?v",
+    ] {
+        has_not(&explained(query), "CountScan");
+    }
+}
+
+#[test]
+fn exists_for_many_rows_keeps_what_tells_them_apart() {
+    let text = explained(QUERIES[18]);
+    has(&text, "Outer  [?p]");
+    let inside = text
+        .lines()
+        .find(|line| line.contains("StarJoin by subject ?v"));
+    has(inside.unwrap_or(&text), "[?p]");
+}
+
+#[test]
 fn a_group_that_stands_twice_is_made_once() {
     let reviewed = explained(QUERIES[16]);
     assert_eq!(reviewed.matches("Spool 0").count(), 2, "{reviewed}");

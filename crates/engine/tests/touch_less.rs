@@ -1,0 +1,215 @@
+//! What is done early, late or once, against the plans without it, in every layout: counts before joins, conditions
+//! computed below a join, EXISTS for many rows at once, sort keys of rows that have a chance.
+//!
+//! The data are a shop with so many offers for each product that the planner takes these ways by cost. The second opinion
+//! is the same query with the rule off and, for EXISTS, with every way of joining; the naive oracle would take too long.
+
+mod support;
+
+use basalt_engine::{ForceJoin, Layout};
+use basalt_testkit::bag::{self, Numbers};
+use std::fmt::Write as _;
+use support::{Configuration, ask, load_nquads, query_options};
+
+const NS: &str = "http://example.org/";
+
+/// Queries, the rule to switch off, and a word of the plan with the rule over tables.
+const QUERIES: &[(&str, &str, &str)] = &[
+    (
+        "SELECT ?p (COUNT(?o) AS ?n) { ?p :type :T1 . ?o :of ?p } GROUP BY ?p",
+        "count_first",
+        "CountScan",
+    ),
+    (
+        "SELECT ?f (COUNT(?o) AS ?n) (COUNT(*) AS ?m) { ?p :type :T1 ; :feature ?f . ?o :of ?p } GROUP BY ?f",
+        "count_first",
+        "CountScan",
+    ),
+    (
+        "SELECT (COUNT(?o) AS ?n) { ?p :type :T1 FILTER(?p != :p5) ?o :of ?p }",
+        "count_first",
+        "CountScan",
+    ),
+    (
+        "SELECT ?p ?f (COUNT(?o) AS ?n) { ?p :feature ?f . ?o :of ?p } GROUP BY ?p ?f",
+        "count_first",
+        "CountScan",
+    ),
+    // None of these can be counted first.
+    (
+        "SELECT ?p (COUNT(DISTINCT ?o) AS ?n) { ?p :type :T1 . ?o :of ?p } GROUP BY ?p",
+        "count_first",
+        "",
+    ),
+    (
+        "SELECT ?p (COUNT(?x) AS ?n) { ?p :type :T1 . ?o :of ?p OPTIONAL { ?o :extra ?x } } GROUP BY ?p",
+        "count_first",
+        "",
+    ),
+    (
+        "SELECT ?p (COUNT(?o) AS ?n) { ?p :type :T1 . ?o :of ?p FILTER(?o != :o7) } GROUP BY ?p",
+        "count_first",
+        "",
+    ),
+    (
+        "SELECT ?q (COUNT(?o) AS ?n) { ?p :type :T1 . ?o :of ?p } GROUP BY ?q",
+        "count_first",
+        "",
+    ),
+    (
+        "SELECT DISTINCT ?q ?name { :p3 :feature ?f ; :size ?given . ?q :feature ?f ; :name ?name ; :size ?s
+         FILTER(?q != :p3 && ?s < (?given + 9) && ?s > (?given - 9)) } ORDER BY ?name ?q LIMIT 5",
+        "hoist_expressions",
+        "?part",
+    ),
+    (
+        "SELECT ?q ?s { :p3 :feature ?f ; :size ?given . ?q :feature ?f ; :size ?s
+         FILTER(?s IN (?given + 1, ?given * 2, ?given) || COALESCE(STRLEN(?given), ?given - 1) = ?s) }",
+        "hoist_expressions",
+        "?part",
+    ),
+    (
+        "SELECT ?o ?price ?extra { ?p :type :T1 ; :size ?size . ?o :of ?p ; :price ?price
+         OPTIONAL { ?o :extra ?extra } FILTER(?price > ?size * 3 || ?extra = ?size + ?price) }",
+        "hoist_expressions",
+        "",
+    ),
+    (
+        "SELECT ?p ?n { { SELECT ?p (COUNT(?o) AS ?n) { ?o :of ?p } GROUP BY ?p ORDER BY DESC(?n) ?p LIMIT 40 }
+         FILTER NOT EXISTS { ?o :of ?p ; :by ?v . ?v :in ?c FILTER(?c = :C1) } }",
+        "exists_to_join",
+        "",
+    ),
+    (
+        "SELECT ?p { ?p :type :T1 ; :size ?size FILTER EXISTS { ?o :of ?p ; :price ?size ; :by ?v . ?v :in :C2 } }",
+        "exists_to_join",
+        "",
+    ),
+    (
+        "SELECT ?p ?any { ?p :type ?t BIND(EXISTS { ?o :of ?p ; :by ?v . ?v :in :C3 } || ?t = :T2 AS ?any) }",
+        "exists_to_join",
+        "",
+    ),
+    (
+        "SELECT ?p { ?p :type ?t OPTIONAL { ?p :rare ?r } FILTER NOT EXISTS { ?o :of ?p ; :price ?r ; :by ?v . ?v :in ?c } }",
+        "exists_to_join",
+        "",
+    ),
+    (
+        "SELECT ?p ?n ?name { ?p :name ?name { SELECT ?p (COUNT(?o) AS ?n) { ?o :of ?p } GROUP BY ?p } }
+         ORDER BY DESC(?n) ?name DESC(?p) LIMIT 7",
+        "top_k",
+        "first 7",
+    ),
+];
+
+/// The shop, as N-Quads: some rows lack a column or have a value of another kind.
+fn shop() -> String {
+    let mut text = String::new();
+    let mut quad = |s: String, p: &str, o: String| {
+        let o = if o.starts_with('"') {
+            o
+        } else {
+            format!("<{NS}{o}>")
+        };
+        writeln!(text, "<{NS}{s}> <{NS}{p}> {o} .").expect("text takes all");
+    };
+    let number = |n: usize| format!("\"{n}\"^^<http://www.w3.org/2001/XMLSchema#integer>");
+    for p in 0..48 {
+        let name = |what: &str| format!("{what}{p}");
+        quad(name("p"), "type", format!("T{}", p % 3));
+        quad(name("p"), "name", format!("\"name {}\"", p % 20));
+        let size = if p == 30 {
+            "\"large\"".to_owned()
+        } else {
+            number(p * 7 % 40)
+        };
+        quad(name("p"), "size", size);
+        if p % 9 == 0 {
+            quad(name("p"), "rare", number(p));
+        }
+        for f in (0..10).filter(|f| (p * 5 + f * 3) % 7 < 3) {
+            quad(name("p"), "feature", format!("f{f}"));
+        }
+    }
+    for v in 0..9 {
+        quad(format!("v{v}"), "in", format!("C{}", v % 4));
+        quad(format!("v{v}"), "name", format!("\"vendor {v}\""));
+    }
+    for o in 0..1200 {
+        let name = || format!("o{o}");
+        // The last products have no offers.
+        let p = (o * o + o / 5) % 45;
+        quad(name(), "of", format!("p{p}"));
+        quad(name(), "by", format!("v{}", (p + o / 3 % 3) % 9));
+        quad(name(), "price", number(o * 13 % 90));
+        if o % 11 == 0 {
+            quad(name(), "extra", number(o % 60));
+        }
+    }
+    text
+}
+
+fn configurations() -> Vec<Configuration> {
+    let layouts = [
+        Layout::Discover,
+        Layout::AllIrregular,
+        Layout::OneTable,
+        Layout::HalfDirty,
+    ];
+    let both = layouts.into_iter().enumerate();
+    both.map(|(idx, layout)| Configuration {
+        layout,
+        threads: 1 + idx % 2,
+        batch_rows: [2048, 7, 64][idx % 3],
+        is_changed: idx % 2 == 1,
+        ..Configuration::default()
+    })
+    .collect()
+}
+
+#[test]
+fn answers_are_the_same_without() {
+    for configuration in configurations() {
+        let loaded = load_nquads(shop(), &configuration);
+        for (query, rule, word) in QUERIES {
+            let text = format!("PREFIX : <{NS}> {query}");
+            let with = query_options(&configuration);
+            let plan = loaded.database.prepare(&text, &with).expect("it plans");
+            let plan = plan.explain().to_text();
+            if configuration.layout == Layout::Discover {
+                assert!(plan.contains(word), "no {word} in\n{plan}");
+            }
+            let answer = ask(&loaded.database, &text, &with).expect("it runs");
+            let mut others = vec![with.clone(), with.clone(), with];
+            others[0].disabled_rules.push((*rule).to_owned());
+            others[1].force_join = Some(ForceJoin::Hash);
+            others[2].force_join = Some(ForceJoin::Index);
+            for other in others {
+                let expected = ask(&loaded.database, &text, &other).expect("it runs");
+                if let Err(mismatch) = bag::compare(&expected, &answer, Numbers::ByValue) {
+                    assert_eq!(
+                        mismatch.to_string(),
+                        "",
+                        "{configuration:?}\n{text}\n{plan}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The questions are not of the empty set.
+#[test]
+fn the_shop_has_answers() {
+    let configuration = Configuration::default();
+    let loaded = load_nquads(shop(), &configuration);
+    for (query, _, _) in QUERIES {
+        let text = format!("ASK {}", &query[query.find('{').expect("a pattern")..]);
+        let end = text.rfind('}').expect("a pattern");
+        let text = format!("PREFIX : <{NS}> {}", &text[..=end]);
+        let answer = ask(&loaded.database, &text, &query_options(&configuration)).expect("it runs");
+        let shown = format!("{answer:?}");
+        assert!(shown.contains("true"), "{shown}: {text}");
+    }
+}
