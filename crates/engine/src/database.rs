@@ -2,6 +2,7 @@
 
 use crate::answer::Answer;
 use crate::error::Error;
+use crate::plan_cache::{PlanCache, PlanCacheStatus};
 use crate::query::{Prepared, QueryOptions};
 use crate::transactions::{Core, Durability, Transaction, WriteOptions, WriteStatus};
 use basalt_loader::{Input, LoadOptions, LoadReport, NoProgress, Progress};
@@ -24,6 +25,8 @@ use std::thread::JoinHandle;
 #[derive(Debug)]
 pub struct Database {
     core: Arc<Core>,
+    /// Plans of queries that came again.
+    plans: PlanCache,
     /// The thread that syncs by interval.
     syncing: Option<JoinHandle<()>>,
 }
@@ -79,6 +82,7 @@ impl Database {
     pub fn in_memory_with(snapshot: Snapshot, options: WriteOptions) -> Self {
         Self {
             core: Arc::new(Core::new(None, snapshot, options)),
+            plans: PlanCache::new(),
             syncing: None,
         }
     }
@@ -90,7 +94,11 @@ impl Database {
     ) -> Result<Self, Error> {
         let core = Arc::new(Core::new(location, snapshot, options));
         let syncing = core.start()?;
-        Ok(Self { core, syncing })
+        Ok(Self {
+            core,
+            plans: PlanCache::new(),
+            syncing,
+        })
     }
 
     /// The state that a query that begins now sees.
@@ -201,9 +209,14 @@ impl Database {
         )
     }
 
-    /// Parses and plans a query on the current version.
+    /// Parses and plans a query on the current state; the plan may be that of an earlier query with the same text.
     pub fn prepare(&self, text: &str, options: &QueryOptions) -> Result<Prepared, Error> {
-        Prepared::new(self.snapshot(), text, options)
+        Prepared::with_cache(&self.plans, self.snapshot(), text, options)
+    }
+
+    /// How the cache of plans does, for metrics.
+    pub fn plan_cache_status(&self) -> PlanCacheStatus {
+        self.plans.status()
     }
 
     /// Runs a query on the current version.

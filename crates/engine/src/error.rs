@@ -59,6 +59,9 @@ pub enum Error {
     /// Somebody cancelled the query.
     #[error("the query was cancelled")]
     Cancelled,
+    /// The time of an attempt passed (see [`attempt`](basalt_exec::attempt)); the query itself may take longer.
+    #[error("the query takes longer than this attempt")]
+    AttemptOver,
     /// The query has a SERVICE without an endpoint to ask.
     #[error("{0}")]
     NoEndpoint(String),
@@ -114,6 +117,7 @@ impl From<ExecError> for Error {
         match error {
             ExecError::Store(error) => Self::Store(error),
             ExecError::Timeout { limit_ms } => Self::Timeout { limit_ms },
+            ExecError::AttemptOver => Self::AttemptOver,
             ExecError::Cancelled => Self::Cancelled,
             ExecError::MemoryLimit { .. } | ExecError::Temporary { .. } => {
                 Self::Limit(error.to_string())

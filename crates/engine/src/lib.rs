@@ -19,6 +19,7 @@ pub mod error;
 pub mod federation;
 pub mod html;
 pub mod load_summary;
+mod plan_cache;
 pub mod plan_report;
 pub mod query;
 mod query_text;
@@ -30,13 +31,14 @@ pub mod transactions;
 pub mod update;
 
 pub use answer::{Answer, GraphAnswer, Solutions};
+pub use basalt_exec::attempt::thread_time;
 pub use basalt_exec::path::PathAccess;
 pub use basalt_exec::{ServiceClient, ServiceError, ServiceRequest, ServiceRows};
 pub use basalt_loader::{
     Addition, Input, InputSource, Layout, LoadCounters, LoadError, LoadOptions, LoadReport,
     LoadState, NoProgress, Phase, Progress, RewriteReason, available_bytes,
 };
-pub use basalt_plan::{ExplainedNode, ForceJoin, NodeProfile, RULES};
+pub use basalt_plan::{ExplainedNode, ForceJoin, NodeProfile, PlanShape, RULES};
 pub use basalt_rdf::reader::input::{Compression, Input as TextInput};
 pub use basalt_rdf::writer::QuadWriter;
 pub use basalt_rdf::writer::compress::Compressor;
@@ -49,8 +51,10 @@ pub use database::Database;
 pub use error::Error;
 pub use federation::ServicePolicy;
 pub use load_summary::load_summary;
+pub use plan_cache::PlanCacheStatus;
 pub use plan_report::{PlanReport, RunReport};
 pub use query::{Prepared, QueryOptions};
+pub use query_text::is_quick_to_parse;
 pub use results::ResultsFormat;
 pub use schema::SchemaReport;
 pub use storage::StorageReport;

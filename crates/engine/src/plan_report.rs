@@ -16,6 +16,8 @@ pub struct PlanReport {
     pub parse_time: Duration,
     /// Time to plan.
     pub plan_time: Duration,
+    /// Whether the plan was that of an earlier query with the same text.
+    pub is_cached: bool,
     /// What running it took, if it was run.
     pub run: Option<RunReport>,
 }
@@ -39,11 +41,19 @@ impl PlanReport {
         self.root.to_text()
     }
 
+    /// How long the plan took to make, on a line.
+    pub fn times_text(&self) -> String {
+        let (parse, plan) = (ms(self.parse_time), ms(self.plan_time));
+        let cached = if self.is_cached { "yes" } else { "no" };
+        format!("parse {parse:.3} ms, plan {plan:.3} ms, cached: {cached}\n")
+    }
+
     /// Everything as JSON.
     pub fn to_json(&self) -> Value {
         let mut out = json!({
             "parse_ms": ms(self.parse_time),
             "plan_ms": ms(self.plan_time),
+            "cached": self.is_cached,
             "plan": node(&self.root),
         });
         if let Some(run) = &self.run {

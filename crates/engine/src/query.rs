@@ -3,6 +3,7 @@
 use crate::answer::{Answer, GraphAnswer, Solutions};
 use crate::error::Error;
 use crate::federation::{HttpServices, ServicePolicy};
+use crate::plan_cache::{Known, PlanCache};
 use crate::plan_report::{PlanReport, RunReport};
 use crate::query_text::{iri_taken_for_comparison, with_lower_case_booleans};
 use crate::statistics::SnapshotStatistics;
@@ -85,15 +86,52 @@ pub struct Prepared {
     pub parse_time: Duration,
     /// Time to plan.
     pub plan_time: Duration,
+    /// Whether the plan is that of an earlier query with the same text; `parse_time` is the time to find it then.
+    pub is_cached: bool,
 }
 
 impl Prepared {
+    /// Parses and plans a query, or finds its plan; who else asks the same on the same state may find it later.
+    pub(crate) fn with_cache(
+        cache: &PlanCache,
+        snapshot: Snapshot,
+        text: &str,
+        options: &QueryOptions,
+    ) -> Result<Self, Error> {
+        let start = Instant::now();
+        let query = match cache.find(text, options, &snapshot) {
+            Known::Plan(query, plan) => {
+                return Ok(Self {
+                    snapshot,
+                    query,
+                    plan,
+                    parse_time: start.elapsed(),
+                    plan_time: Duration::ZERO,
+                    is_cached: true,
+                });
+            }
+            Known::Algebra(query) => query,
+            Known::Nothing => Arc::new(parse(&options.parser()?, text)?),
+        };
+        let prepared = Self::planned(snapshot, query, start.elapsed(), options)?;
+        let (query, plan) = (&prepared.query, &prepared.plan);
+        cache.tell(text, options, &prepared.snapshot, query, plan);
+        Ok(prepared)
+    }
+
     /// Parses and plans a query.
     pub fn new(snapshot: Snapshot, text: &str, options: &QueryOptions) -> Result<Self, Error> {
         let start = Instant::now();
-        let parser = options.parser()?;
-        let query = parse(&parser, text)?;
-        let parse_time = start.elapsed();
+        let query = parse(&options.parser()?, text)?;
+        Self::planned(snapshot, Arc::new(query), start.elapsed(), options)
+    }
+
+    fn planned(
+        snapshot: Snapshot,
+        query: Arc<Query>,
+        parse_time: Duration,
+        options: &QueryOptions,
+    ) -> Result<Self, Error> {
         let start = Instant::now();
         let dataset = dataset_override(options)?;
         let plan = plan(
@@ -105,10 +143,11 @@ impl Prepared {
         let plan_time = start.elapsed();
         Ok(Self {
             snapshot,
-            query: Arc::new(query),
+            query,
             plan: Arc::new(plan),
             parse_time,
             plan_time,
+            is_cached: false,
         })
     }
 
@@ -202,6 +241,7 @@ impl Prepared {
             root: explain(&self.plan, &statistics, &|id| self.term_text(id), profile),
             parse_time: self.parse_time,
             plan_time: self.plan_time,
+            is_cached: self.is_cached,
             run,
         }
     }
@@ -220,6 +260,12 @@ impl Prepared {
     /// The plan itself.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// The algebra.
+    #[cfg(test)]
+    pub(crate) fn query(&self) -> &Arc<Query> {
+        &self.query
     }
 }
 

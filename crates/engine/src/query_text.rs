@@ -84,6 +84,21 @@ fn may_be_comparisons(iri: &str) -> bool {
     !is_hierarchical && (inner.contains("&&") || inner.contains([',', ')']))
 }
 
+/// Bytes of a text that is quick to parse.
+const QUICK_BYTES_MAX: usize = 4096;
+/// Negations in a text that is quick to parse: the parser reads what each of them stands before twice, so time doubles with
+/// every one inside another.
+const QUICK_NEGATIONS_MAX: usize = 6;
+
+/// Whether parsing and planning a text takes some milliseconds at most, whatever it says.
+pub fn is_quick_to_parse(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_negation = |pair: &[u8]| pair[0] == b'!' && pair[1] != b'=';
+    bytes.len() <= QUICK_BYTES_MAX
+        && bytes.windows(2).filter(|pair| is_negation(pair)).count() <= QUICK_NEGATIONS_MAX
+        && !has_ascii_escape(text)
+}
+
 /// Whether a codepoint escape stands for an ASCII character (or for nothing): it could begin or end tokens.
 fn has_ascii_escape(text: &str) -> bool {
     text.match_indices('\\').any(|(at, _)| {

@@ -3,6 +3,7 @@
 //! Options, the term space, cancellation and the memory account. One context lives in an `Arc` from
 //! the start of a query to its last batch.
 
+use crate::attempt::Attempt;
 use crate::error::ExecError;
 use crate::operators::dependent::Memo;
 use crate::path::{PathAccess, PathEvaluator};
@@ -15,7 +16,7 @@ use basalt_store::Snapshot;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
 /// How a query runs.
@@ -31,6 +32,9 @@ pub struct ExecOptions {
     pub temp: Option<PathBuf>,
     /// Time the query may take.
     pub timeout: Option<Duration>,
+    /// Time of an [attempt](crate::attempt), which ends with [`ExecError::AttemptOver`]: whoever runs the query where
+    /// others wait for the thread starts it anew elsewhere. One thread only; `None` for as long as it takes.
+    pub attempt: Option<Duration>,
     /// Set to true by whoever wants the query to stop.
     pub cancel: Arc<AtomicBool>,
     /// Whether to measure rows, time and memory of each node.
@@ -47,10 +51,11 @@ impl Default for ExecOptions {
     fn default() -> Self {
         Self {
             batch_rows: 2048,
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            threads: core_count(),
             memory_bytes_max: 2 << 30,
             temp: None,
             timeout: None,
+            attempt: None,
             cancel: Arc::default(),
             profile: false,
             base_iri: None,
@@ -58,6 +63,12 @@ impl Default for ExecOptions {
             services: None,
         }
     }
+}
+
+/// The cores that this process may use, asked for once: the system looks into files to tell.
+fn core_count() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// Counts bytes written to temporary files: those of the query, and of the operator if it is profiled.
@@ -88,6 +99,8 @@ pub struct Context {
     terms: TermSpace,
     /// When the query must have ended.
     deadline: Option<Instant>,
+    /// The attempt, if it is one.
+    attempt: Option<Attempt>,
     /// Requests sent to remote endpoints so far.
     service_requests: AtomicU64,
     /// Bytes held by operators now.
@@ -112,6 +125,7 @@ impl Context {
     /// The context of a query that starts now, with a plan of `node_count` nodes.
     pub fn new(snapshot: Snapshot, options: ExecOptions, node_count: usize) -> Arc<Self> {
         let deadline = options.timeout.map(|timeout| Instant::now() + timeout);
+        let attempt = options.attempt.map(Attempt::begin);
         let profile = if options.profile {
             Profile::new(node_count)
         } else {
@@ -124,6 +138,7 @@ impl Context {
             options,
             terms: TermSpace::new(snapshot),
             deadline,
+            attempt,
             memory_bytes: AtomicUsize::new(0),
             spilled_bytes: Arc::default(),
             memos: Mutex::default(),
@@ -186,17 +201,24 @@ impl Context {
         self.solutions.fetch_add(count as u64, Ordering::Relaxed)
     }
 
-    /// Errors if the query was cancelled or its time is over; call at least once a batch.
+    /// Errors if the query was cancelled, or its time or that of the attempt is over; call at least once a batch.
     pub fn check(&self) -> Result<(), ExecError> {
         if self.options.cancel.load(Ordering::Relaxed) {
             return Err(ExecError::Cancelled);
         }
-        match (self.deadline, self.options.timeout) {
-            (Some(deadline), Some(timeout)) if Instant::now() >= deadline => {
-                Err(ExecError::Timeout {
-                    limit_ms: timeout.as_millis(),
-                })
-            }
+        if self.deadline.is_none() && self.attempt.is_none() {
+            return Ok(());
+        }
+        let now = Instant::now();
+        if let (Some(deadline), Some(timeout)) = (self.deadline, self.options.timeout)
+            && now >= deadline
+        {
+            return Err(ExecError::Timeout {
+                limit_ms: timeout.as_millis(),
+            });
+        }
+        match &self.attempt {
+            Some(attempt) if attempt.is_over(now) => Err(ExecError::AttemptOver),
             _ => Ok(()),
         }
     }

@@ -15,6 +15,9 @@ pub enum ExecError {
         /// The limit in milliseconds.
         limit_ms: u128,
     },
+    /// The time of the attempt passed; the query itself may take longer.
+    #[error("the query takes longer than this attempt")]
+    AttemptOver,
     /// Somebody cancelled the query.
     #[error("the query was cancelled")]
     Cancelled,

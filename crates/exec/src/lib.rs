@@ -4,6 +4,7 @@
 //! [`Batch`]es of ids; [`TermSpace`] turns ids into terms at the very end.
 
 pub mod aggregate;
+pub mod attempt;
 pub mod batch;
 pub mod context;
 pub mod error;

@@ -20,6 +20,7 @@ mod rename_slots;
 mod row_chain;
 mod rules;
 mod service_text;
+mod shape;
 mod slot_set;
 pub mod statistics;
 mod translate;
@@ -36,4 +37,5 @@ pub use expression::{for_each_operand, is_volatile, is_volatile_plan, outer_slot
 pub use planner::{ForceJoin, PlanError, PlanOptions, plan};
 pub use row_chain::many_outer_rows;
 pub use rules::RULES;
+pub use shape::PlanShape;
 pub use validate::validate;

@@ -2,7 +2,7 @@
 //!
 //! [`serve`] blocks until the process is told to stop, [`spawn`] runs in the background. A request
 //! goes through `routes` (which path), `protocol` (which query or update, with which parameters), `negotiate`
-//! (which format) and `query` (running it on a blocking thread, streaming the answer), or `access` (who may write)
+//! (which format) and `query` (running it in place or on a blocking thread, streaming the answer), or `access` (who may write)
 //! and `update`, `store` (whole graphs) or `load` (bulk loads, which `load_client` asks for); `problem` turns whatever goes wrong into a status and a problem document. No data logic lives here.
 //!
 //! Invariant: a result that ends early ends the connection with an error; it never looks complete.
@@ -10,6 +10,8 @@
 mod access;
 mod cors;
 mod form;
+mod in_place;
+mod lanes;
 mod load;
 mod load_client;
 mod load_inputs;
@@ -17,6 +19,7 @@ mod metrics;
 mod multipart;
 mod negotiate;
 mod options;
+mod pace;
 mod pages;
 mod problem;
 mod protocol;

@@ -1,6 +1,6 @@
 //! Counters for Prometheus, in its text format.
 
-use basalt_engine::WriteStatus;
+use basalt_engine::{PlanCacheStatus, WriteStatus};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,9 +16,25 @@ pub enum Outcome {
     Aborted,
 }
 
+/// What became of a query in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempted {
+    /// It was answered.
+    Answered,
+    /// It was not tried.
+    Not,
+    /// It was tried and took too long.
+    GivenUp,
+}
+
 /// The counters.
 #[derive(Debug, Default)]
 pub struct Metrics {
+    answered_in_place: AtomicU64,
+    not_in_place: AtomicU64,
+    given_up_in_place: AtomicU64,
+    parse_nanos: AtomicU64,
+    plan_nanos: AtomicU64,
     outcomes: Mutex<BTreeMap<Outcome, u64>>,
     rows: AtomicU64,
     micros: AtomicU64,
@@ -38,6 +54,25 @@ impl Metrics {
             .fetch_add(elapsed.as_micros() as u64, Ordering::Relaxed);
     }
 
+    /// Counts a query that was looked at on the thread of its connection.
+    pub fn attempted(&self, attempted: Attempted) {
+        let counter = match attempted {
+            Attempted::Answered => &self.answered_in_place,
+            Attempted::Not => &self.not_in_place,
+            Attempted::GivenUp => &self.given_up_in_place,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts the time to parse and plan a query.
+    pub fn query_prepared(&self, parse: Duration, plan: Duration) {
+        let add = |counter: &AtomicU64, time: Duration| {
+            counter.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
+        };
+        add(&self.parse_nanos, parse);
+        add(&self.plan_nanos, plan);
+    }
+
     /// Counts an update that has ended.
     pub fn update_ended(&self, outcome: Outcome, elapsed: Duration) {
         let mut updates = self.updates.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,8 +88,15 @@ impl Metrics {
     }
 
     /// The text that Prometheus reads.
-    pub fn to_text(&self, running: usize, quads: u64, writing: &WriteStatus) -> String {
+    pub fn to_text(
+        &self,
+        running: usize,
+        quads: u64,
+        plans: &PlanCacheStatus,
+        writing: &WriteStatus,
+    ) -> String {
         let mut out = self.queries_text(running, quads);
+        self.preparing_text(plans, &mut out);
         self.updates_text(writing, &mut out);
         durability_text(writing, &mut out);
         out
@@ -128,6 +170,64 @@ impl Metrics {
         ];
         for (name, kind, help, value) in plain {
             family(out, name, kind, help, &[(String::new(), value)]);
+        }
+    }
+
+    /// Where queries run, and how they come to their plans.
+    fn preparing_text(&self, plans: &PlanCacheStatus, out: &mut String) {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
+        let by = |name: &str, value: &str, count: f64| (format!("{{{name}=\"{value}\"}}"), count);
+        let attempts = [
+            by("outcome", "answered", load(&self.answered_in_place)),
+            by("outcome", "not_tried", load(&self.not_in_place)),
+            by("outcome", "given_up", load(&self.given_up_in_place)),
+        ];
+        let lookups = [
+            by("found", "plan", plans.hits as f64),
+            by("found", "algebra", plans.replanned as f64),
+            by("found", "nothing", plans.misses as f64),
+        ];
+        let one = |value: f64| vec![(String::new(), value)];
+        let families = [
+            (
+                "basalt_queries_in_place_total",
+                "counter",
+                "Short query texts, by what became of them on the thread of their connection.",
+                attempts.to_vec(),
+            ),
+            (
+                "basalt_query_parse_seconds_total",
+                "counter",
+                "Time to parse queries, or to find their plans.",
+                one(load(&self.parse_nanos) / 1e9),
+            ),
+            (
+                "basalt_query_plan_seconds_total",
+                "counter",
+                "Time to plan queries.",
+                one(load(&self.plan_nanos) / 1e9),
+            ),
+            (
+                "basalt_plan_cache_lookups_total",
+                "counter",
+                "Queries, by what the cache of plans had of them.",
+                lookups.to_vec(),
+            ),
+            (
+                "basalt_plan_cache_texts",
+                "gauge",
+                "Query texts in the cache of plans.",
+                one(plans.texts as f64),
+            ),
+            (
+                "basalt_plan_cache_bytes",
+                "gauge",
+                "Bytes of the cache of plans.",
+                one(plans.bytes as f64),
+            ),
+        ];
+        for (name, kind, help, samples) in families {
+            family(out, name, kind, help, &samples);
         }
     }
 

@@ -25,7 +25,9 @@ pub async fn health() -> &'static str {
 pub async fn metrics(State(state): State<AppState>) -> Response {
     let quads = state.database.snapshot().quad_count();
     let writing = state.database.write_status();
-    let text = state.metrics.to_text(state.registry.len(), quads, &writing);
+    let plans = state.database.plan_cache_status();
+    let running = state.registry.len();
+    let text = state.metrics.to_text(running, quads, &plans, &writing);
     typed("text/plain; version=0.0.4; charset=utf-8", text)
 }
 

@@ -23,6 +23,12 @@ impl Problem {
         }
     }
 
+    /// A query that ended without saying how.
+    pub fn lost_query() -> Self {
+        let detail = "internal error: the query ended without an answer";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
+    }
+
     /// A request that makes no sense.
     pub fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, detail)
@@ -59,6 +65,7 @@ fn status_of(error: &Error) -> StatusCode {
         Error::Service { .. } | Error::Document { .. } => StatusCode::BAD_GATEWAY,
         Error::Unsupported(_) => StatusCode::NOT_IMPLEMENTED,
         Error::Timeout { .. }
+        | Error::AttemptOver
         | Error::Cancelled
         | Error::WritesRefused(_)
         | Error::Store(StoreError::Locked { .. }) => StatusCode::SERVICE_UNAVAILABLE,

@@ -1,20 +1,24 @@
-//! Running a query for a request: on a blocking thread, its answer streamed.
+//! Running a query for a request: in place if it is quick, else on a blocking thread, its answer streamed.
 //!
-//! The thread prepares the query, chooses the format by its form and writes into a
-//! [`ChunkSink`]; the request waits for the head only. Whoever drops the waiting future or the
+//! What cannot be answered [in place](crate::in_place) goes to a blocking thread, with its plan if there is one by then. The thread
+//! chooses the format by the form of the query and writes into a [`ChunkSink`]; the request waits for the head only. Whoever drops the waiting future or the
 //! body (a client that hangs up) thereby sets the query's cancel flag.
 
+use crate::in_place::{Failed, InPlace, try_in_place};
 use crate::metrics::Outcome;
 use crate::negotiate::{GRAPH_OFFERS, SOLUTION_OFFERS};
 use crate::problem::Problem;
 use crate::protocol::{PlanFormat, QueryRequest, Wanted};
-use crate::sink::{CancelOnDrop, ChunkSink, Head};
+use crate::sink::{AnswerSink, CancelOnDrop, ChunkSink, Head};
 use crate::state::AppState;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use basalt_engine::results::{write_boolean, write_graph, write_solutions};
-use basalt_engine::{Answer, GraphFormat, PlanReport, QueryOptions, ResultsFormat};
+use basalt_engine::{
+    Answer, Error, GraphFormat, PlanReport, PlanShape, Prepared, QueryOptions, ResultsFormat,
+    thread_time,
+};
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -24,7 +28,13 @@ use tokio::sync::oneshot;
 
 /// Runs a query and answers with its result.
 pub async fn answer_query(state: AppState, request: QueryRequest) -> Result<Response, Problem> {
+    let start = Instant::now();
     let cancel = Arc::new(AtomicBool::new(false));
+    let entry = state.registry.enter(&request.text, Arc::clone(&cancel));
+    let prepared = match try_in_place(&state, &request, &cancel) {
+        InPlace::Ended(ended) => return answer_ended(&state, ended, start),
+        InPlace::HandOver(prepared) => prepared,
+    };
     let (head_sender, head) = oneshot::channel();
     let sink = ChunkSink::new(
         head_sender,
@@ -32,20 +42,30 @@ pub async fn answer_query(state: AppState, request: QueryRequest) -> Result<Resp
         Arc::clone(&cancel),
         Handle::current(),
     );
-    let entry = state.registry.enter(&request.text, Arc::clone(&cancel));
     let waiting = CancelOnDrop::new(&cancel);
     tokio::task::spawn_blocking(move || {
-        run_query(&state, &request, cancel, sink);
+        run_query(&state, &request, prepared, cancel, sink, start);
         drop(entry);
     });
-    let lost = |_| {
-        let detail = "internal error: the query ended without an answer";
-        Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail))
-    };
-    let head = head.await.unwrap_or_else(lost)?;
+    let head = head.await.unwrap_or_else(|_| Err(Problem::lost_query()))?;
     // From here on the body is what the client can hang up on.
     waiting.disarm();
     Ok(head_response(head))
+}
+
+/// Counts a query that was answered in place, and answers.
+fn answer_ended(
+    state: &AppState,
+    ended: Result<(Head, u64), Problem>,
+    start: Instant,
+) -> Result<Response, Problem> {
+    let (status, rows) = match &ended {
+        Ok((_, rows)) => (StatusCode::OK, *rows),
+        Err(problem) => (problem.status, 0),
+    };
+    let outcome = Outcome::Status(status.as_u16());
+    state.metrics.query_ended(outcome, rows, start.elapsed());
+    ended.map(|(head, _)| head_response(head))
 }
 
 /// The response that begins with this head.
@@ -83,11 +103,12 @@ pub fn head_response(head: Head) -> Response {
 fn run_query(
     state: &AppState,
     request: &QueryRequest,
+    prepared: Option<Prepared>,
     cancel: Arc<AtomicBool>,
     mut sink: ChunkSink,
+    start: Instant,
 ) {
-    let start = Instant::now();
-    let outcome = write_answer(state, request, cancel, &mut sink);
+    let outcome = write_answer(state, request, prepared, cancel, &mut sink);
     let (outcome, rows) = match outcome {
         Ok(rows) => match sink.finish() {
             Ok(()) => (Outcome::Status(200), rows),
@@ -107,11 +128,15 @@ fn run_query(
 fn write_answer(
     state: &AppState,
     request: &QueryRequest,
+    prepared: Option<Prepared>,
     cancel: Arc<AtomicBool>,
     sink: &mut ChunkSink,
 ) -> Result<u64, Problem> {
     let options = query_options(state, request, cancel);
-    let prepared = state.database.prepare(&request.text, &options)?;
+    let prepared = match prepared {
+        Some(prepared) => prepared,
+        None => prepare(state, &request.text, &options)?,
+    };
     let report = match request.wanted {
         Wanted::Answer => None,
         Wanted::Explain(format) => Some((prepared.explain(), format)),
@@ -120,12 +145,36 @@ fn write_answer(
     if let Some((report, format)) = report {
         return write_plan(&report, is_json_plan(request, format), sink);
     }
+    let start = thread_time();
+    let rows = write_result(&prepared, request, &options, sink)?;
+    if let (Some(start), Some(end)) = (start, thread_time()) {
+        let shape = PlanShape::of(prepared.plan());
+        state.pace.note(shape.hash, end.saturating_sub(start));
+    }
+    Ok(rows)
+}
+
+/// Parses and plans a query, and counts the time.
+pub fn prepare(state: &AppState, text: &str, options: &QueryOptions) -> Result<Prepared, Error> {
+    let prepared = state.database.prepare(text, options)?;
+    let (parse, plan) = (prepared.parse_time, prepared.plan_time);
+    state.metrics.query_prepared(parse, plan);
+    Ok(prepared)
+}
+
+/// Runs a query and writes its answer, in the format that the request wants; the rows of it.
+pub fn write_result(
+    prepared: &Prepared,
+    request: &QueryRequest,
+    options: &QueryOptions,
+    sink: &mut dyn AnswerSink,
+) -> Result<u64, Failed> {
     let solutions = solution_format(request);
     let graphs = graph_format(request);
     if solutions.is_none() && graphs.is_none() {
-        return Err(not_acceptable("any answer"));
+        return Err(not_acceptable("any answer").into());
     }
-    match prepared.run(&options)? {
+    match prepared.run(options)? {
         Answer::Solutions(mut answer) => {
             let (media_type, format) = solutions.ok_or_else(|| not_acceptable("solutions"))?;
             sink.set_media_type(media_type);
@@ -150,7 +199,7 @@ fn write_plan(report: &PlanReport, is_json: bool, sink: &mut ChunkSink) -> Resul
         sink.set_media_type("application/json");
         format!("{:#}\n", report.to_json())
     } else {
-        report.to_text()
+        report.to_text() + &report.times_text()
     };
     sink.write_all(text.as_bytes())
         .map_err(basalt_engine::Error::from)?;
@@ -170,7 +219,8 @@ fn is_json_plan(request: &QueryRequest, format: PlanFormat) -> bool {
     }
 }
 
-fn query_options(
+/// The options of a query of this request.
+pub fn query_options(
     state: &AppState,
     request: &QueryRequest,
     cancel: Arc<AtomicBool>,

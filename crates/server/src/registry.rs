@@ -42,7 +42,8 @@ impl Registry {
     /// Adds a query with the flag that stops it.
     pub fn enter(self: &Arc<Self>, text: &str, cancel: Arc<AtomicBool>) -> Entry {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let text = text.chars().take(SHOWN_CHARS).collect();
+        let shown = text.char_indices().nth(SHOWN_CHARS);
+        let text = text[..shown.map_or(text.len(), |(end, _)| end)].to_owned();
         self.lock().insert(
             id,
             Running {

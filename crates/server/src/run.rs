@@ -3,12 +3,12 @@
 //! Stopping lets requests finish, cancels the queries still running after a while, and gives up on
 //! connections that do not end even then.
 
+use crate::lanes::Lanes;
 use crate::options::{ServerError, ServerOptions};
 use crate::registry::Registry;
 use crate::routes::router;
 use crate::signals::stop_signal;
 use crate::state::AppState;
-use axum::serve::ListenerExt;
 use basalt_engine::{Database, Error, Holder};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -32,6 +32,7 @@ pub fn serve(
     ready: &mut dyn FnMut(SocketAddr, Option<&Error>),
 ) -> Result<(), ServerError> {
     let runtime = runtime()?;
+    let mut lanes = Lanes::new()?;
     let outcome = runtime.block_on(async {
         let (listener, address) = listen(&options).await?;
         // The handlers are there before anyone is told, so that no signal comes too early.
@@ -41,9 +42,10 @@ pub fn serve(
         let stop = async {
             stop.await;
         };
-        run(listener, AppState::new(database, options, key), stop).await
+        let state = AppState::new(database, options, key);
+        run(listener, address, state, &mut lanes, stop).await
     });
-    runtime.shutdown_timeout(LAST_GRACE);
+    lanes.end(LAST_GRACE);
     outcome
 }
 
@@ -53,6 +55,7 @@ pub fn spawn(
     options: ServerOptions,
 ) -> Result<RunningServer, ServerError> {
     let runtime = runtime()?;
+    let mut lanes = Lanes::new()?;
     let (listener, address) = runtime.block_on(listen(&options))?;
     // Without the lock writes are refused one by one.
     let (key, _) = announce(&database, &options, address);
@@ -63,8 +66,8 @@ pub fn spawn(
             let _ = stopped.await;
         };
         let state = AppState::new(database, options, key);
-        let outcome = runtime.block_on(run(listener, state, stop));
-        runtime.shutdown_timeout(LAST_GRACE);
+        let outcome = runtime.block_on(run(listener, address, state, &mut lanes, stop));
+        lanes.end(LAST_GRACE);
         outcome
     });
     Ok(RunningServer {
@@ -97,11 +100,9 @@ impl RunningServer {
     }
 }
 
+/// What accepts connections and hears signals, on the thread that waits for the end.
 fn runtime() -> Result<Runtime, ServerError> {
-    Ok(Builder::new_multi_thread()
-        .enable_all()
-        .thread_name("basalt-http")
-        .build()?)
+    Ok(Builder::new_current_thread().enable_all().build()?)
 }
 
 async fn listen(options: &ServerOptions) -> Result<(TcpListener, SocketAddr), ServerError> {
@@ -142,21 +143,27 @@ fn announce(
 
 async fn run(
     listener: TcpListener,
+    address: SocketAddr,
     state: AppState,
-    stop: impl Future<Output = ()> + Send + 'static,
+    lanes: &mut Lanes,
+    stop: impl Future<Output = ()>,
 ) -> Result<(), ServerError> {
-    let listener = listener.tap_io(|stream| {
-        // Without it small answers wait for the client's acknowledgement; they work all the same.
-        let _ = stream.set_nodelay(true);
-    });
     let registry = Arc::clone(&state.registry);
     let (announce, mut announced) = watch::channel(false);
-    let server = axum::serve(listener, router(state)).with_graceful_shutdown(async move {
-        stop.await;
+    let served = lanes.serve(&router(state), address, &announced);
+    let ended = async {
+        tokio::select! {
+            () = lanes.accept(listener) => {}
+            () = stop => {}
+        }
         announce.send_replace(true);
-    });
+        for lane in served {
+            lane.await.map_err(|_| ServerError::Lost)??;
+        }
+        Ok(())
+    };
     tokio::select! {
-        outcome = server.into_future() => Ok(outcome?),
+        outcome = ended => outcome,
         () = end_of_patience(&mut announced, &registry) => Ok(()),
     }
 }

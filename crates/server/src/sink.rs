@@ -29,6 +29,8 @@ use tokio_stream::Stream;
 
 /// Bytes of a chunk: large enough that the channel costs nothing.
 const CHUNK_BYTES: usize = 64 << 10;
+/// What an answer is that says nothing else.
+const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 /// Bytes of a whole answer from which packing it pays.
 const PACKED_BYTES_MIN: usize = 1024;
 /// Chunks that wait for the client before the query pauses.
@@ -129,6 +131,83 @@ impl Stream for AnswerBody {
     }
 }
 
+/// Where an answer is written.
+pub trait AnswerSink: Write {
+    /// Says what the bytes are; before the first of them.
+    fn set_media_type(&mut self, media_type: &'static str);
+}
+
+/// Keeps an answer that must be whole and short: once it is longer than its limit, it is full and takes no more.
+pub struct WholeSink {
+    media_type: &'static str,
+    coding: Option<Coding>,
+    bytes: Vec<u8>,
+    bytes_max: usize,
+    is_full: bool,
+}
+
+impl WholeSink {
+    /// A sink for so many bytes, packed by `coding`.
+    pub fn new(coding: Option<Coding>, bytes_max: usize) -> Self {
+        Self {
+            media_type: PLAIN_TEXT,
+            coding,
+            bytes: Vec::new(),
+            bytes_max,
+            is_full: false,
+        }
+    }
+
+    /// Whether the answer was longer than the limit.
+    pub fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// Ends an answer that is complete.
+    pub fn finish(self) -> io::Result<Head> {
+        whole(self.media_type, self.coding, self.bytes)
+    }
+}
+
+impl AnswerSink for WholeSink {
+    fn set_media_type(&mut self, media_type: &'static str) {
+        self.media_type = media_type;
+    }
+}
+
+impl Write for WholeSink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() + bytes.len() > self.bytes_max {
+            self.is_full = true;
+            return Err(io::Error::other("the answer is too long to be kept"));
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A whole answer, packed if that pays.
+fn whole(media_type: &'static str, coding: Option<Coding>, bytes: Vec<u8>) -> io::Result<Head> {
+    let coding = coding.filter(|_| bytes.len() >= PACKED_BYTES_MIN);
+    let bytes = match coding {
+        None => bytes,
+        Some(coding) => {
+            let mut packer = Compressor::new(Vec::new(), Some(coding.compression()))?;
+            packer.write_all(&bytes)?;
+            packer.finish()?
+        }
+    };
+    Ok(Head::Whole {
+        media_type,
+        coding,
+        bytes,
+    })
+}
+
 /// Where the query thread writes its answer.
 pub struct ChunkSink {
     media_type: &'static str,
@@ -150,9 +229,8 @@ impl ChunkSink {
         cancel: Arc<AtomicBool>,
         runtime: Handle,
     ) -> Self {
-        let media_type = "text/plain; charset=utf-8";
         Self {
-            media_type,
+            media_type: PLAIN_TEXT,
             coding,
             packer: None,
             buffer: Vec::new(),
@@ -163,18 +241,13 @@ impl ChunkSink {
         }
     }
 
-    /// Says what the bytes are; before the first of them.
-    pub fn set_media_type(&mut self, media_type: &'static str) {
-        debug_assert!(self.head.is_some(), "the head is still here");
-        self.media_type = media_type;
-    }
-
     /// Ends an answer that is complete.
     pub fn finish(mut self) -> io::Result<()> {
-        if self.head.is_some() && self.buffer.len() < PACKED_BYTES_MIN {
-            self.coding = None;
-        }
         let rest = std::mem::take(&mut self.buffer);
+        if let Some(head) = self.head.take() {
+            let whole = whole(self.media_type, self.coding, rest)?;
+            return head.send(Ok(whole)).map_err(|_| gone());
+        }
         let last = match self.packer()? {
             None => rest,
             Some(mut packer) => {
@@ -182,14 +255,6 @@ impl ChunkSink {
                 packer.finish()?
             }
         };
-        if let Some(head) = self.head.take() {
-            let whole = Head::Whole {
-                media_type: self.media_type,
-                coding: self.coding,
-                bytes: last,
-            };
-            return head.send(Ok(whole)).map_err(|_| gone());
-        }
         if !last.is_empty() {
             self.send(Piece::Chunk(last))?;
         }
@@ -259,6 +324,13 @@ impl ChunkSink {
 
 fn gone() -> io::Error {
     io::Error::new(io::ErrorKind::BrokenPipe, "the client is gone")
+}
+
+impl AnswerSink for ChunkSink {
+    fn set_media_type(&mut self, media_type: &'static str) {
+        debug_assert!(self.head.is_some(), "the head is still here");
+        self.media_type = media_type;
+    }
 }
 
 impl Write for ChunkSink {

@@ -2,6 +2,7 @@
 
 use crate::metrics::Metrics;
 use crate::options::ServerOptions;
+use crate::pace::Pace;
 use crate::registry::Registry;
 use basalt_engine::Database;
 use std::sync::Arc;
@@ -15,6 +16,8 @@ pub struct AppState {
     pub options: Arc<ServerOptions>,
     /// Running queries.
     pub registry: Arc<Registry>,
+    /// How long queries take, by shape.
+    pub pace: Arc<Pace>,
     /// Counters.
     pub metrics: Arc<Metrics>,
     /// Of a server that takes loads from others who find the store locked: what they know it by.
@@ -28,6 +31,7 @@ impl AppState {
             database,
             options: Arc::new(options),
             registry: Arc::default(),
+            pace: Arc::default(),
             metrics: Arc::default(),
             key,
         }

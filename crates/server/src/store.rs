@@ -12,7 +12,7 @@ use crate::problem::Problem;
 use crate::protocol::{accept, base, coding, essence};
 use crate::query::{head_response, limits};
 use crate::routes::refused_method;
-use crate::sink::{CancelOnDrop, ChunkSink};
+use crate::sink::{AnswerSink, CancelOnDrop, ChunkSink};
 use crate::spool::spool;
 use crate::state::AppState;
 use crate::update::run_write;

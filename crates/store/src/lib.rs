@@ -36,6 +36,7 @@ mod link_sources;
 mod matching;
 mod neighbours;
 pub mod snapshot;
+mod snapshot_mark;
 pub mod statistics;
 pub mod storage_report;
 pub mod version_writer;
@@ -57,6 +58,7 @@ pub use matching::{QuadIds, QuadPattern};
 pub use neighbours::Direction;
 pub use quad_table::{PredicateQuads, QuadTable};
 pub use snapshot::Snapshot;
+pub use snapshot_mark::SnapshotMark;
 pub use statistics::{CharacteristicSet, PredicateTotal, StoreStatistics};
 pub use storage_report::StorageReport;
 pub use table::{

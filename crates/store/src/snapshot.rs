@@ -22,6 +22,7 @@ use crate::matching::{QuadIds, QuadPattern};
 use crate::neighbours::Direction;
 use crate::quad_table::QuadTable;
 use crate::section_file::SectionFile;
+use crate::snapshot_mark::SnapshotMark;
 use crate::statistics::{CharacteristicSet, StatisticsFile, StoreStatistics};
 use crate::storage_report::StorageReport;
 use crate::table::Table;
@@ -242,6 +243,11 @@ impl Snapshot {
     /// The number of the last commit of the store that this view has; 0 before the first.
     pub fn commit_number(&self) -> u64 {
         self.commit_number
+    }
+
+    /// What tells this state from others without keeping it.
+    pub fn mark(&self) -> SnapshotMark {
+        SnapshotMark::new(&self.version, self.delta.as_ref())
     }
 
     /// The same view as the state after the commit with this number.

@@ -58,7 +58,7 @@ enum PlanFormat {
 impl PlanFormat {
     fn render(self, report: &PlanReport) -> String {
         match self {
-            Self::Text => report.to_text(),
+            Self::Text => report.to_text() + &report.times_text(),
             Self::Json => format!("{:#}\n", report.to_json()),
         }
     }

@@ -1,0 +1,326 @@
+//! The plan cache of a database: queries that come again, word by word, are neither parsed nor planned anew.
+//!
+//! An entry has the algebra of a text and its plan. The algebra holds for ever, the plan for one state of the data (a
+//! [`SnapshotMark`]); on another state the algebra is planned again. What decides a plan beside text and state is
+//! part of the key: base, graphs given beside the query, options of planning. Constants are part of the text: see
+//! `docs/decisions/0012-answering-in-place.md` for why plans are not shared between constants.
+//!
+//! Admission: a text is kept when it comes the second time, so that texts that never come again cost 8 bytes of a fixed table.
+//! Eviction: two generations. What is used goes to the younger one; when that has half of the bytes, it becomes the older
+//! one, and what was left there goes.
+//!
+//! Invariant: an entry found has the key that was asked for, compared in full, and its plan is given out only for the state it
+//! was made for. Cost: a hash of the text and a lock for some hundred nanoseconds.
+
+use crate::query::QueryOptions;
+use basalt_plan::ForceJoin;
+use basalt_plan::physical::Plan;
+use basalt_store::{Snapshot, SnapshotMark};
+use spargebra::Query;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::mem::size_of;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bytes of all entries, as they are counted: some hundred plans of twenty operators.
+const BYTES_MAX: usize = 16 << 20;
+/// Texts remembered as seen once.
+const SEEN_MAX: usize = 4096;
+/// Bytes counted for one node of a plan: the node, its slots and its patterns.
+const NODE_BYTES: usize = 1024;
+/// Bytes counted for each byte of a text: the text and its algebra.
+const TEXT_FACTOR: usize = 8;
+
+/// What is known of a text.
+pub(crate) enum Known {
+    /// Its algebra and the plan for this state.
+    Plan(Arc<Query>, Arc<Plan>),
+    /// Its algebra.
+    Algebra(Arc<Query>),
+    /// Nothing.
+    Nothing,
+}
+
+/// How the cache does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlanCacheStatus {
+    /// Queries that found their plan.
+    pub hits: u64,
+    /// Queries that found their algebra, and were planned since the data had changed.
+    pub replanned: u64,
+    /// Queries that found nothing.
+    pub misses: u64,
+    /// Texts kept now.
+    pub texts: usize,
+    /// Bytes that they are counted with.
+    pub bytes: usize,
+}
+
+/// See the [module documentation](self).
+#[derive(Debug)]
+pub(crate) struct PlanCache {
+    hasher: RandomState,
+    kept: Mutex<Kept>,
+    hits: AtomicU64,
+    replanned: AtomicU64,
+    misses: AtomicU64,
+}
+
+/// What decides a plan beside the state of the data.
+#[derive(Debug, PartialEq, Eq)]
+struct Key {
+    text: String,
+    base: Option<String>,
+    default_graphs: Vec<String>,
+    named_graphs: Vec<String>,
+    union_default_graph: bool,
+    force_join: Option<ForceJoin>,
+    disabled_rules: Vec<String>,
+}
+
+impl Key {
+    fn new(text: &str, options: &QueryOptions) -> Self {
+        Self {
+            text: text.to_owned(),
+            base: options.base.clone(),
+            default_graphs: options.default_graphs.clone(),
+            named_graphs: options.named_graphs.clone(),
+            union_default_graph: options.union_default_graph,
+            force_join: options.force_join,
+            disabled_rules: options.disabled_rules.clone(),
+        }
+    }
+
+    fn is_of(&self, text: &str, options: &QueryOptions) -> bool {
+        self.text == text
+            && self.base == options.base
+            && self.default_graphs == options.default_graphs
+            && self.named_graphs == options.named_graphs
+            && self.union_default_graph == options.union_default_graph
+            && self.force_join == options.force_join
+            && self.disabled_rules == options.disabled_rules
+    }
+}
+
+#[derive(Debug)]
+struct Entry {
+    key: Arc<Key>,
+    query: Arc<Query>,
+    plan: Arc<Plan>,
+    /// The state that the plan is for.
+    mark: SnapshotMark,
+}
+
+impl Entry {
+    fn bytes(&self) -> usize {
+        let graphs = self.key.default_graphs.iter().chain(&self.key.named_graphs);
+        size_of::<Self>()
+            + size_of::<Key>()
+            + self.key.text.len() * TEXT_FACTOR
+            + self.plan.node_count * NODE_BYTES
+            + graphs.map(String::len).sum::<usize>()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Generation {
+    entries: HashMap<u64, Entry>,
+    bytes: usize,
+}
+
+impl Generation {
+    fn insert(&mut self, hash: u64, entry: Entry) {
+        self.bytes += entry.bytes();
+        if let Some(before) = self.entries.insert(hash, entry) {
+            self.bytes -= before.bytes();
+        }
+    }
+
+    fn remove(&mut self, hash: u64) -> Option<Entry> {
+        let entry = self.entries.remove(&hash)?;
+        self.bytes -= entry.bytes();
+        Some(entry)
+    }
+}
+
+#[derive(Debug)]
+struct Kept {
+    young: Generation,
+    old: Generation,
+    /// Hashes of texts that came once, each at its place.
+    seen: Vec<u64>,
+}
+
+impl PlanCache {
+    pub(crate) fn new() -> Self {
+        Self {
+            hasher: RandomState::new(),
+            kept: Mutex::new(Kept {
+                young: Generation::default(),
+                old: Generation::default(),
+                seen: vec![0; SEEN_MAX],
+            }),
+            hits: AtomicU64::new(0),
+            replanned: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+        }
+    }
+
+    /// Looks for a text that is to be run on a state.
+    pub(crate) fn find(&self, text: &str, options: &QueryOptions, snapshot: &Snapshot) -> Known {
+        let hash = self.hash(text, options);
+        let mut kept = self.lock();
+        if let Some(entry) = kept.old.remove(hash) {
+            kept.young.insert(hash, entry);
+        }
+        let found = kept.young.entries.get(&hash);
+        let known = match found.filter(|entry| entry.key.is_of(text, options)) {
+            None => Known::Nothing,
+            Some(entry) if entry.mark.is_of(snapshot) => {
+                Known::Plan(Arc::clone(&entry.query), Arc::clone(&entry.plan))
+            }
+            Some(entry) => Known::Algebra(Arc::clone(&entry.query)),
+        };
+        let gone = kept.turn_over();
+        drop(kept);
+        drop(gone);
+        let counter = match &known {
+            Known::Plan(..) => &self.hits,
+            Known::Algebra(_) => &self.replanned,
+            Known::Nothing => &self.misses,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+        known
+    }
+
+    /// Tells the plan of a text for a state; it is kept unless the text has come for the first time.
+    pub(crate) fn tell(
+        &self,
+        text: &str,
+        options: &QueryOptions,
+        snapshot: &Snapshot,
+        query: &Arc<Query>,
+        plan: &Arc<Plan>,
+    ) {
+        let hash = self.hash(text, options);
+        let mut kept = self.lock();
+        let known = kept.young.entries.get(&hash);
+        let key = known.filter(|entry| entry.key.is_of(text, options));
+        let key = key.map(|entry| Arc::clone(&entry.key));
+        let place = hash as usize % SEEN_MAX;
+        if key.is_none() && kept.seen[place] != hash {
+            kept.seen[place] = hash;
+            return;
+        }
+        let entry = Entry {
+            key: key.unwrap_or_else(|| Arc::new(Key::new(text, options))),
+            query: Arc::clone(query),
+            plan: Arc::clone(plan),
+            mark: snapshot.mark(),
+        };
+        if entry.bytes() > BYTES_MAX / 4 {
+            return;
+        }
+        kept.young.insert(hash, entry);
+        let gone = kept.turn_over();
+        drop(kept);
+        drop(gone);
+    }
+
+    /// How it does.
+    pub(crate) fn status(&self) -> PlanCacheStatus {
+        let kept = self.lock();
+        PlanCacheStatus {
+            hits: self.hits.load(Ordering::Relaxed),
+            replanned: self.replanned.load(Ordering::Relaxed),
+            misses: self.misses.load(Ordering::Relaxed),
+            texts: kept.young.entries.len() + kept.old.entries.len(),
+            bytes: kept.young.bytes + kept.old.bytes,
+        }
+    }
+
+    fn hash(&self, text: &str, options: &QueryOptions) -> u64 {
+        let key = (text, &options.base, &options.default_graphs);
+        self.hasher
+            .hash_one((key, &options.named_graphs, options.union_default_graph))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        // Whatever a panic left half done, entries are compared before they are used.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    /// Makes the younger generation the older one if it is full; gives back what goes, to be dropped outside the lock.
+    fn turn_over(&mut self) -> Option<Generation> {
+        if self.young.bytes <= BYTES_MAX / 2 {
+            return None;
+        }
+        let young = std::mem::take(&mut self.young);
+        Some(std::mem::replace(&mut self.old, young))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Database;
+
+    fn tell(cache: &PlanCache, text: &str, snapshot: &Snapshot) {
+        let options = QueryOptions::default();
+        let prepared = crate::Prepared::new(snapshot.clone(), text, &options).expect("a query");
+        let query = Arc::clone(prepared.query());
+        cache.tell(
+            text,
+            &options,
+            snapshot,
+            &query,
+            &Arc::new(prepared.plan().clone()),
+        );
+    }
+
+    #[test]
+    fn a_text_is_kept_when_it_comes_again() {
+        let (cache, options) = (PlanCache::new(), QueryOptions::default());
+        let snapshot = Database::in_memory().snapshot();
+        let find = |options: &QueryOptions| cache.find("ASK {}", options, &snapshot);
+        tell(&cache, "ASK {}", &snapshot);
+        assert!(matches!(find(&options), Known::Nothing));
+        tell(&cache, "ASK {}", &snapshot);
+        assert!(matches!(find(&options), Known::Plan(..)));
+        let other = QueryOptions {
+            disabled_rules: vec!["fold_optional".to_owned()],
+            ..QueryOptions::default()
+        };
+        assert!(matches!(find(&other), Known::Nothing));
+        let status = cache.status();
+        assert_eq!((status.hits, status.misses, status.texts), (1, 2, 1));
+        let changed = Database::in_memory().snapshot();
+        let known = cache.find("ASK {}", &options, &changed);
+        assert!(matches!(known, Known::Algebra(_)));
+    }
+
+    #[test]
+    fn bytes_are_bounded_and_what_is_used_stays() {
+        let (cache, options) = (PlanCache::new(), QueryOptions::default());
+        let snapshot = Database::in_memory().snapshot();
+        let text = |number: usize| format!("ASK {{}} # {number} {}", "x".repeat(4000));
+        for number in 0..2000 {
+            for _ in 0..2 {
+                tell(&cache, &text(number), &snapshot);
+            }
+            assert!(cache.status().bytes <= BYTES_MAX);
+            if number > 0 {
+                let known = cache.find(&text(0), &options, &snapshot);
+                assert!(matches!(known, Known::Plan(..)), "{number}");
+            }
+        }
+        assert!(cache.status().texts < 600);
+        assert!(matches!(
+            cache.find(&text(1), &options, &snapshot),
+            Known::Nothing
+        ));
+    }
+}

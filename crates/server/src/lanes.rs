@@ -1,0 +1,244 @@
+//! Lanes: threads that each serve connections of their own, from the first request to the last.
+//!
+//! A connection goes to the lane with the fewest of them and stays there, so a request that is answered in place wakes
+//! one thread and no other. Nothing on a lane may take longer than a few milliseconds: what does goes to a blocking thread (see
+//! [`in_place`](crate::in_place)).
+//!
+//! Each lane is a runtime with one worker, since a worker among several wakes another one whenever it finds
+//! something to do. Memory: a thread for each lane, and the blocking threads that its queries need.
+
+use axum::Router;
+use axum::serve::Listener;
+use std::io::{self, IoSlice};
+use std::net::{SocketAddr, TcpStream as PlainStream};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+/// How long to wait before connections are accepted again after the system had no resources for one.
+const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
+
+/// All lanes of a server.
+pub struct Lanes {
+    lanes: Vec<Lane>,
+}
+
+struct Lane {
+    runtime: Runtime,
+    /// Connections of the lane, those on their way to it included.
+    open: Arc<AtomicUsize>,
+    arrivals: mpsc::UnboundedSender<Arrival>,
+    /// Until the lane serves.
+    arriving: Option<mpsc::UnboundedReceiver<Arrival>>,
+}
+
+/// A connection on its way to a lane.
+struct Arrival {
+    stream: PlainStream,
+    peer: SocketAddr,
+    counted: Counted,
+}
+
+/// Counts a connection as long as it lives.
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(open: &Arc<AtomicUsize>) -> Self {
+        open.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(open))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Lanes {
+    /// As many lanes as the process may use cores.
+    pub fn new() -> io::Result<Self> {
+        let count = std::thread::available_parallelism().map_or(1, usize::from);
+        let lanes = (0..count).map(|number| {
+            let (arrivals, arriving) = mpsc::unbounded_channel();
+            Ok(Lane {
+                runtime: Builder::new_multi_thread()
+                    .worker_threads(1)
+                    .enable_all()
+                    .thread_name(format!("basalt-http-{number}"))
+                    .build()?,
+                open: Arc::default(),
+                arrivals,
+                arriving: Some(arriving),
+            })
+        });
+        Ok(Self {
+            lanes: lanes.collect::<io::Result<_>>()?,
+        })
+    }
+
+    /// Lets each lane serve what arrives, until `stopping` says so and its connections have ended.
+    pub fn serve(
+        &mut self,
+        router: &Router,
+        address: SocketAddr,
+        stopping: &watch::Receiver<bool>,
+    ) -> Vec<JoinHandle<io::Result<()>>> {
+        let mut tasks = Vec::new();
+        for lane in &mut self.lanes {
+            let Some(arriving) = lane.arriving.take() else {
+                continue;
+            };
+            let mut stopping = stopping.clone();
+            let served = axum::serve(Arrivals { arriving, address }, router.clone())
+                .with_graceful_shutdown(async move {
+                    // A server that is gone is stopping too.
+                    let _ = stopping.wait_for(|is_stopping| *is_stopping).await;
+                });
+            tasks.push(lane.runtime.spawn(served.into_future()));
+        }
+        tasks
+    }
+
+    /// Accepts connections and gives each to the lane that has the fewest, for ever.
+    pub async fn accept(&self, listener: TcpListener) {
+        loop {
+            let Some((stream, peer)) = next_connection(&listener).await else {
+                continue;
+            };
+            let fewest = |lane: &&Lane| lane.open.load(Ordering::Relaxed);
+            if let Some(lane) = self.lanes.iter().min_by_key(fewest) {
+                let counted = Counted::new(&lane.open);
+                // A lane that serves no more belongs to a server that ends.
+                let _ = lane.arrivals.send(Arrival {
+                    stream,
+                    peer,
+                    counted,
+                });
+            }
+        }
+    }
+
+    /// Ends all lanes, whatever they do, within a time.
+    pub fn end(self, time_max: Duration) {
+        let end = Instant::now() + time_max;
+        for lane in self.lanes {
+            let left = end.saturating_duration_since(Instant::now());
+            lane.runtime.shutdown_timeout(left);
+        }
+    }
+}
+
+/// The next connection; nothing if it failed.
+async fn next_connection(listener: &TcpListener) -> Option<(PlainStream, SocketAddr)> {
+    match listener.accept().await {
+        Ok((stream, peer)) => {
+            // Without it small answers wait for the client's acknowledgement; they work all the same.
+            let _ = stream.set_nodelay(true);
+            // It was registered with the thread that accepts, and goes to another.
+            let stream = stream.into_std().ok()?;
+            Some((stream, peer))
+        }
+        Err(error) if is_of_connection(&error) => None,
+        Err(_) => {
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            None
+        }
+    }
+}
+
+/// Whether only this connection failed, by its client.
+fn is_of_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+    )
+}
+
+/// What a lane listens to.
+struct Arrivals {
+    arriving: mpsc::UnboundedReceiver<Arrival>,
+    address: SocketAddr,
+}
+
+impl Listener for Arrivals {
+    type Io = Connection;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Connection, SocketAddr) {
+        loop {
+            let Some(arrival) = self.arriving.recv().await else {
+                // Nobody accepts any more; the end comes by the signal to stop.
+                std::future::pending::<()>().await;
+                continue;
+            };
+            // A connection that the system refuses to watch is closed.
+            if let Ok(stream) = TcpStream::from_std(arrival.stream) {
+                let connection = Connection {
+                    stream,
+                    _counted: arrival.counted,
+                };
+                return (connection, arrival.peer);
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        Ok(self.address)
+    }
+}
+
+/// A connection of a lane.
+pub struct Connection {
+    stream: TcpStream,
+    _counted: Counted,
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
