@@ -291,6 +291,36 @@ fn usage_errors_are_told_from_failures() {
 }
 
 #[test]
+fn the_history_tells_of_loads_updates_and_rewrites() {
+    let place = Place::new();
+    let line = |i: u32| format!("<http://e/s{i}> <http://e/p> \"{i}\" .\n");
+    place.write("data.nt", (0..500).map(line).collect::<String>());
+    place.write("more.nt", line(1000));
+    place.ok("load --location store data.nt");
+    place.ok("load --location store more.nt");
+    place.write("insert.ru", "INSERT DATA { <http://e/x> <http://e/y> 1 }");
+    place.ok("update --location store --update-file insert.ru");
+    place.ok("optimize --location store");
+    let text = place.ok("schema --location store --history");
+    let told: Vec<&str> = text.lines().filter(|l| l.starts_with("version ")).collect();
+    assert_eq!(told.len(), 3, "{text}");
+    for (line, what) in told.iter().zip([
+        "load of 500 quads from data.nt",
+        "load of 1 quads from more.nt, as a layer",
+        "optimize, with 1 added and 0 removed quads",
+    ]) {
+        assert!(line.ends_with(what), "{line}");
+    }
+    assert!(text.contains("http://e/p"), "{text}");
+    let json = place.ok("schema --location store --history --format json");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+    assert_eq!(json[0]["reason"]["quads_read"], 500);
+    assert_eq!(json[2]["quads"], 502);
+    let refused = place.run("schema --location store --history --format html");
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+}
+
+#[test]
 fn a_closed_pipe_is_a_clean_end() {
     let place = Place::new();
     let line = |i: u32| format!("<http://e/s{i}> <http://e/p> \"{}\" .\n", "x".repeat(50));

@@ -17,6 +17,7 @@ pub mod database;
 pub mod dump;
 pub mod error;
 pub mod federation;
+pub mod history;
 pub mod html;
 pub mod load_summary;
 mod plan_cache;
@@ -50,6 +51,7 @@ pub use basalt_store::{
 pub use database::Database;
 pub use error::Error;
 pub use federation::ServicePolicy;
+pub use history::HistoryReport;
 pub use load_summary::load_summary;
 pub use plan_cache::PlanCacheStatus;
 pub use plan_report::{PlanReport, RunReport};

@@ -88,6 +88,7 @@ impl StorageReport {
             "irregular_quads": {"file": file_json(&store.quad_file), "predicates": predicates},
             "dictionary": dictionary,
             "statistics": file_json(&store.statistics),
+            "history": store.history.as_ref().map(file_json),
             "log": store.log.as_ref().map(file_json),
         })
     }
@@ -99,6 +100,7 @@ impl StorageReport {
             "irregular_quads": self.store.quad_file.bytes,
             "dictionary": self.store.dictionary_bytes(),
             "statistics": self.store.statistics.bytes,
+            "history": self.store.history_bytes(),
             "log": self.store.log_bytes(),
         })
     }

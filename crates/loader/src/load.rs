@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use basalt_rdf::reader::document::read_document;
 use basalt_rdf::{GraphFormat, QuadView, Qualifiers};
-use basalt_store::{Snapshot, Storage, VersionWriter};
+use basalt_store::{Snapshot, Storage, VersionReason, VersionWriter};
 
 use crate::append::{self, Decision, Facts, append, decide};
 use crate::collect::{ProvisionalNames, RDF_TYPE, collect};
@@ -20,7 +20,7 @@ use crate::grouped::Gathered;
 use crate::irregular::{sorter, write_irregular};
 use crate::numbering::{LiteralNumbers, ResourceNumbers, TermNumbers};
 use crate::old_version::{OLD_SCOPE, read_old_version};
-use crate::options::LoadOptions;
+use crate::options::{Input, LoadOptions};
 use crate::parse::{self, ParseContext};
 use crate::placement::Placement;
 use crate::progress::{Phase, Progress, WorkCounter};
@@ -82,6 +82,7 @@ pub fn load_with(
     if let Some(old) = old {
         writer.takes_over(old);
     }
+    let names: Vec<String> = options.inputs.iter().map(Input::name).collect();
     let addition = options.addition;
     let Loading {
         terms,
@@ -96,11 +97,20 @@ pub fn load_with(
         old.begin_to_verify();
     }
     let snapshot = match old.filter(|o| o.quad_count() > 0) {
-        None => write_and_commit(writer, terms, quads, &plan, &mut watch, &mut report)?,
+        None => {
+            if !names.is_empty() {
+                writer.written_for(VersionReason::load(&names, report.quads_read));
+            }
+            write_and_commit(writer, terms, quads, &plan, &mut watch, &mut report)?
+        }
         Some(old) => {
             report.quads_before = old.quad_count();
             let fits = append::fits(&terms, &quads, &plan.memory);
-            match decide(addition, &Facts::of(old, report.quads_read, fits)) {
+            let decision = decide(addition, &Facts::of(old, report.quads_read, fits));
+            if !names.is_empty() {
+                writer.written_for(reason(&names, report.quads_read, &decision));
+            }
+            match decision {
                 Decision::Layer => {
                     append(writer, old, terms, quads, &plan, &mut watch, &mut report)?
                 }
@@ -168,6 +178,21 @@ impl<'p> Loading<'p> {
             report,
         })
     }
+}
+
+/// Why the version of a load into a store with data is written.
+fn reason(names: &[String], quads: u64, decision: &Decision) -> VersionReason {
+    let mut reason = VersionReason::load(names, quads);
+    if let VersionReason::Load {
+        layer, rewritten, ..
+    } = &mut reason
+    {
+        match decision {
+            Decision::Layer => *layer = true,
+            Decision::Rewrite(why) => *rewritten = Some(why.to_string()),
+        }
+    }
+    reason
 }
 
 /// Where temporary files go: the folder given, or that of the new version, or the system's.

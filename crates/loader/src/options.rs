@@ -39,6 +39,15 @@ impl Input {
         }
     }
 
+    /// Its name, for messages.
+    pub(crate) fn name(&self) -> String {
+        match &self.source {
+            InputSource::Path(path) if path.as_os_str() == "-" => "standard input".to_owned(),
+            InputSource::Path(path) => path.display().to_string(),
+            InputSource::Reader { name, .. } => name.clone(),
+        }
+    }
+
     /// A stream.
     pub fn reader(
         name: impl Into<String>,

@@ -20,6 +20,7 @@ pub mod section_file;
 
 pub mod dictionary;
 pub mod extents;
+mod history;
 mod inverse;
 pub mod quad_table;
 pub mod table;
@@ -51,6 +52,7 @@ pub use dictionary::{Dictionary, NewLiteral, NewResource, NewTerms, TermCounts};
 pub use disk::{Disk, DiskFile, RealDisk};
 pub use error::StoreError;
 pub use folder::{Folder, Storage};
+pub use history::{ChangeKind, ColumnChange, TableChange, VersionReason, VersionRecord};
 pub use lock::{Holder, StoreLock, holder_of, is_free};
 pub use log::{CommitRecord, LogSync, LogWriter, Recovered, recover};
 pub use manifest::BaseCounts;

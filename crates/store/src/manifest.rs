@@ -163,6 +163,11 @@ impl Manifest {
         folders.into_iter().collect()
     }
 
+    /// Whether it lists a file.
+    pub(crate) fn lists(&self, name: &str) -> bool {
+        self.files.iter().any(|file| file.name == name)
+    }
+
     /// A checksum of what it lists, by which its log knows it.
     pub(crate) fn identity(&self) -> u64 {
         let mut bytes = self.version.to_le_bytes().to_vec();

@@ -50,6 +50,8 @@ pub enum FileKind {
     Quads,
     /// Statistics and dirty rows.
     Statistics,
+    /// When and why versions were written.
+    History,
 }
 
 impl FileKind {
@@ -61,6 +63,7 @@ impl FileKind {
             Self::Table => *b"table   ",
             Self::Quads => *b"quads   ",
             Self::Statistics => *b"statisti",
+            Self::History => *b"history ",
         }
     }
 }

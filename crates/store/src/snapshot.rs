@@ -14,6 +14,7 @@ use crate::dictionary::{Dictionary, TermCounts};
 use crate::error::StoreError;
 use crate::extents::Extents;
 use crate::folder::{Folder, Folders, Storage};
+use crate::history::{self, VersionRecord};
 use crate::irregular_predicates::IrregularPredicates;
 use crate::link_sources::LinkSources;
 use crate::log;
@@ -21,7 +22,7 @@ use crate::manifest::{BaseCounts, Manifest};
 use crate::matching::{QuadIds, QuadPattern};
 use crate::neighbours::Direction;
 use crate::quad_table::QuadTable;
-use crate::section_file::SectionFile;
+use crate::section_file::{FileKind, SectionFile};
 use crate::snapshot_mark::SnapshotMark;
 use crate::statistics::{CharacteristicSet, StatisticsFile, StoreStatistics};
 use crate::storage_report::StorageReport;
@@ -43,6 +44,8 @@ pub(crate) struct Version {
     pub(crate) quad_table: QuadTable,
     pub(crate) statistics: StoreStatistics,
     pub(crate) statistics_file: SectionFile,
+    /// `None` in versions of programs that knew no history.
+    pub(crate) history: Option<SectionFile>,
     pub(crate) folders: Folders,
     named_graphs: Vec<(TermId, u64)>,
     pub(crate) counts: CountCache,
@@ -85,6 +88,10 @@ impl Version {
             table.attach(dirty, links);
         }
         let graphs = statistics.graphs.iter().copied();
+        let history = match manifest.lists(&folder.full_name(history::FILE_NAME)) {
+            true => Some(folder.open(history::FILE_NAME, FileKind::History)?),
+            false => None,
+        };
         let version = Self {
             named_graphs: graphs.filter(|g| g.0 != TermId::DEFAULT_GRAPH).collect(),
             manifest,
@@ -94,6 +101,7 @@ impl Version {
             quad_table,
             statistics,
             statistics_file,
+            history,
             folders,
             counts: CountCache::default(),
             irregular_predicates: IrregularPredicates::default(),
@@ -112,6 +120,7 @@ impl Version {
         tables
             .chain([self.quad_table.file(), &self.statistics_file])
             .chain(self.dictionary.files())
+            .chain(&self.history)
             .collect()
     }
 
@@ -413,6 +422,15 @@ impl Snapshot {
     /// Bytes of all files of the version; changes since are in none of them.
     pub fn file_bytes(&self) -> u64 {
         self.version.manifest.files.iter().map(|f| f.bytes).sum()
+    }
+
+    /// What is remembered of the versions up to this one, the oldest first; those before the first that knew a history
+    /// are not there.
+    pub fn history(&self) -> Result<Vec<VersionRecord>, StoreError> {
+        match &self.version.history {
+            Some(file) => history::read(file),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// What every part of the files takes.

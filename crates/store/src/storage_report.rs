@@ -26,6 +26,8 @@ pub struct StorageReport {
     pub dictionary: Vec<FileStorage>,
     /// The file of statistics, dirty rows and links.
     pub statistics: FileStorage,
+    /// The file of the history, if there is one.
+    pub history: Option<FileStorage>,
     /// The log of commits since the version was made, as it is now.
     pub log: Option<FileStorage>,
 }
@@ -90,13 +92,15 @@ impl StorageReport {
                 .map(FileStorage::of)
                 .collect(),
             statistics: FileStorage::of(&version.statistics_file),
+            history: version.history.as_ref().map(FileStorage::of),
             log: FileStorage::of_log(version),
         }
     }
 
     /// Number of files.
     pub fn file_count(&self) -> usize {
-        self.tables.len() + self.dictionary.len() + 2 + usize::from(self.log.is_some())
+        let others = usize::from(self.log.is_some()) + usize::from(self.history.is_some());
+        self.tables.len() + self.dictionary.len() + 2 + others
     }
 
     /// Bytes of the tables.
@@ -109,6 +113,11 @@ impl StorageReport {
         self.dictionary.iter().map(|file| file.bytes).sum()
     }
 
+    /// Bytes of the history.
+    pub fn history_bytes(&self) -> u64 {
+        self.history.as_ref().map_or(0, |file| file.bytes)
+    }
+
     /// Bytes of the log.
     pub fn log_bytes(&self) -> u64 {
         self.log.as_ref().map_or(0, |log| log.bytes)
@@ -117,7 +126,7 @@ impl StorageReport {
     /// Bytes of all files.
     pub fn bytes(&self) -> u64 {
         let quads = self.quad_file.bytes;
-        let others = self.statistics.bytes + self.log_bytes();
+        let others = self.statistics.bytes + self.history_bytes() + self.log_bytes();
         self.table_bytes() + self.dictionary_bytes() + quads + others
     }
 }

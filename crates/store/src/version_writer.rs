@@ -20,6 +20,7 @@ use crate::dictionary::DictionaryWriter;
 use crate::dirty_rows::{self, DirtyRows};
 use crate::error::StoreError;
 use crate::folder::{Folder, Folders, Storage, version_path};
+use crate::history::{self, VersionReason};
 use crate::lock::StoreLock;
 use crate::manifest::{self, Manifest};
 use crate::matching::QuadIds;
@@ -61,6 +62,10 @@ pub struct VersionWriter {
     dir: Option<(PathBuf, Option<u64>)>,
     /// The version that this one is built on.
     base: Option<Snapshot>,
+    /// The state that this version takes over.
+    before: Option<Snapshot>,
+    /// Why it is written, if that was told.
+    reason: Option<VersionReason>,
     /// Layers of the base's dictionary that this version's layer takes in.
     layers_taken_in: usize,
     /// The number of the last commit that is in this version.
@@ -125,6 +130,8 @@ impl VersionWriter {
             number,
             dir,
             base: None,
+            before: None,
+            reason: None,
             layers_taken_in: 0,
             commits: 0,
             lock,
@@ -169,6 +176,13 @@ impl VersionWriter {
     /// the log included, whatever way it is written.
     pub fn takes_over(&mut self, state: &Snapshot) {
         self.commits = state.commit_number();
+        self.before = Some(state.clone());
+    }
+
+    /// Tells why the version is written, for the history; without that it is a new store, or a rewrite of the state taken
+    /// over that was asked for.
+    pub fn written_for(&mut self, reason: VersionReason) {
+        self.reason = Some(reason);
     }
 
     /// Starts the layer of the dictionary of a version that is built on another, once. It begins with
@@ -260,7 +274,12 @@ impl VersionWriter {
         }
         self.write_statistics(old, &quads)?;
         drop(quads);
-        let version = Version::open(self.folders(old), self.manifest(base.as_ref()))?;
+        let mut version = Version::open(self.folders(old), self.manifest(base.as_ref()))?;
+        let before = self.before.take();
+        let reason = self.reason.take();
+        let history = history::write(&self.folder, &version, before.as_ref(), reason)?;
+        version.history = Some(history);
+        version.manifest = self.manifest(base.as_ref());
         if let Some(lock) = &self.lock {
             manifest::sync_folder(&version_path(lock.path(), self.number))?;
             manifest::sync_folder_on(&**lock.disk(), lock.path())?;

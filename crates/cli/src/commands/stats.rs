@@ -78,6 +78,7 @@ fn to_text(report: &StorageReport) -> String {
         ("irregular quads", store.quad_file.bytes),
         ("dictionary", store.dictionary_bytes()),
         ("statistics", store.statistics.bytes),
+        ("history", store.history_bytes()),
         ("log", store.log_bytes()),
         ("total", store.bytes()),
     ] {
@@ -94,6 +95,7 @@ fn to_text(report: &StorageReport) -> String {
     }
     out.push_str(&quads_text(report));
     let files = store.dictionary.iter().chain([&store.statistics]);
+    let files = files.chain(&store.history);
     for file in files.chain(&store.log) {
         out.push_str(&format!(
             "\n{}: {} bytes\n",

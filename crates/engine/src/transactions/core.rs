@@ -8,7 +8,8 @@ use crate::transactions::turn::{Turn, TurnGuard};
 use crate::transactions::{Durability, WriteOptions};
 use basalt_loader::{LoadOptions, LoadReport, Progress, load_with};
 use basalt_store::{
-    DeltaSize, Holder, NetChanges, Snapshot, Storage, StoreError, StoreLock, VersionWriter,
+    DeltaSize, Holder, NetChanges, Snapshot, Storage, StoreError, StoreLock, VersionReason,
+    VersionWriter,
 };
 use std::io;
 use std::path::{Path, PathBuf};
@@ -209,7 +210,7 @@ impl Core {
     /// Merges for somebody who asks for that, with all of the machine.
     pub(crate) fn optimize(&self, progress: &dyn Progress) -> Result<LoadReport, Error> {
         let _right = self.merges.by_request();
-        self.merge(LoadOptions::default(), progress)
+        self.merge(VersionReason::optimize, 0, LoadOptions::default(), progress)
     }
 
     /// Replaces the version by one that has the tip's quads and those of the inputs, in the turn.

@@ -18,10 +18,11 @@ use crate::error::Error;
 use crate::transactions::Core;
 use crate::transactions::core::version_writer;
 use crate::transactions::journal::Journal;
+use crate::transactions::standing_back::standing_back;
 use crate::transactions::successor::Successor;
 use crate::transactions::turn::TurnGuard;
 use basalt_loader::{CancelFlag, LoadOptions, LoadReport, Progress, Rewritten, rewrite};
-use basalt_store::{FinishedVersion, Snapshot, StoreLock};
+use basalt_store::{FinishedVersion, Snapshot, StoreLock, VersionReason};
 use std::fmt;
 use std::sync::Arc;
 
@@ -69,9 +70,12 @@ impl Drop for Recording<'_> {
 }
 
 impl Core {
-    /// Merges; the caller has the right to write a version.
+    /// Merges; the caller has the right to write a version, and tells why of a state. The version is written by threads that are
+    /// nicer than this one by `niceness`; what is done in the turn, and catching up, is done as it is.
     pub(crate) fn merge(
         &self,
+        why: fn(&Snapshot) -> VersionReason,
+        niceness: u8,
         options: LoadOptions,
         progress: &dyn Progress,
     ) -> Result<LoadReport, Error> {
@@ -79,12 +83,15 @@ impl Core {
         cancel.go_on()?;
         let recording = self.begin_merge()?;
         self.merge_is_at(MergeStage::Begun);
-        let writer = version_writer(recording.lock.as_ref())?;
+        let mut writer = version_writer(recording.lock.as_ref())?;
+        writer.written_for(why(&recording.state));
         let Rewritten {
             mut version,
             blank_nodes,
             report,
-        } = rewrite(writer, &recording.state, options, progress)?;
+        } = standing_back(niceness, || {
+            rewrite(writer, &recording.state, options, progress)
+        })?;
         self.merge_is_at(MergeStage::Written);
         let (old, new) = (recording.state.clone(), version.snapshot().clone());
         let mut successor = Successor::new(old, new, blank_nodes, recording.lock.clone());

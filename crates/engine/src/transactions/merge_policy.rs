@@ -18,6 +18,10 @@ pub struct MergePolicy {
     pub retry_after: Duration,
     /// Worker threads of a merge; 0 for a quarter of the cores, at least one.
     pub threads: usize,
+    /// How far the threads of a merge stand back behind those of queries and commits: what is added to their niceness, 0 to
+    /// 19, on Linux. They have an idle core to themselves all the same; on one that they share with a query a merge
+    /// with the default of 10 gets a tenth.
+    pub niceness: u8,
     /// Bytes of memory that a merge may take; what does not fit goes to temporary files. A merge of a store whose terms
     /// alone need more, 128 bytes each, takes that.
     pub memory_bytes: u64,
@@ -33,6 +37,7 @@ impl Default for MergePolicy {
             log_bytes_max: 256 << 20,
             retry_after: Duration::from_secs(60),
             threads: 0,
+            niceness: 10,
             memory_bytes: 1 << 30,
         }
     }
@@ -46,6 +51,7 @@ impl MergePolicy {
         log_bytes_max: u64::MAX,
         retry_after: Duration::ZERO,
         threads: 0,
+        niceness: 10,
         memory_bytes: 1 << 30,
     };
 

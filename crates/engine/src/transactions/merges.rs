@@ -10,6 +10,7 @@
 use crate::error::Error;
 use crate::transactions::Core;
 use basalt_loader::{CancelFlag, LoadError, NoProgress};
+use basalt_store::VersionReason;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -142,13 +143,10 @@ impl Drop for Running<'_> {
 impl Core {
     /// Starts a merge if the delta is large enough and nobody writes a version.
     pub(crate) fn merge_if_due(core: &Arc<Self>) {
-        let policy = core.options.merge;
-        let published = core.snapshot();
-        let size = published.delta_size();
-        let changed = size.added + size.removed;
-        if !policy.is_due(changed, published.quad_count(), core.log_bytes()) {
+        if !core.is_merge_due() {
             return;
         }
+        let policy = core.options.merge;
         let mut state = core.merges.state();
         let is_too_soon = state.not_before.is_some_and(|t| Instant::now() < t);
         if state.is_running || state.requests > 0 || is_too_soon {
@@ -172,16 +170,38 @@ impl Core {
         }
     }
 
-    /// Merges, on a thread of its own.
+    /// Whether so much was changed that it is merged.
+    fn is_merge_due(&self) -> bool {
+        let published = self.snapshot();
+        let size = published.delta_size();
+        let changed = size.added + size.removed;
+        let policy = self.options.merge;
+        policy.is_due(changed, published.quad_count(), self.log_bytes())
+    }
+
+    /// Merges, on a thread of its own, and again as long as what was committed meanwhile is enough for another merge: no
+    /// commit need come after it.
     fn merge_by_itself(&self, cancel: CancelFlag) {
         // The commit that has started this holds the state until it has noted that.
         drop(self.merges.state());
         let _running = Running(self);
+        // Termination: each time others have committed meanwhile.
+        while self.merge_once(cancel.clone())
+            && self.snapshot().has_delta()
+            && self.is_merge_due()
+            && !cancel.is_cancelled()
+        {}
+    }
+
+    /// Merges, and notes the outcome; whether it was done.
+    fn merge_once(&self, cancel: CancelFlag) -> bool {
         let merged = {
             let _right = self.merges.right();
-            let options = self.options.merge.load_options(&self.snapshot(), cancel);
-            self.merge(options, &NoProgress)
+            let policy = self.options.merge;
+            let options = policy.load_options(&self.snapshot(), cancel);
+            self.merge(VersionReason::merge, policy.niceness, options, &NoProgress)
         };
+        let is_done = merged.is_ok();
         let mut state = self.merges.state();
         match merged {
             Ok(_) => {
@@ -195,5 +215,6 @@ impl Core {
                 state.not_before = Some(Instant::now() + self.options.merge.retry_after);
             }
         }
+        is_done
     }
 }

@@ -24,6 +24,7 @@ mod journal;
 mod merge;
 mod merge_policy;
 mod merges;
+mod standing_back;
 mod successor;
 mod tip;
 mod transaction;

@@ -135,7 +135,9 @@ fn assert_same(
 ) {
     let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(expected), names(found), "{what}");
-    for (name, bytes) in expected {
+    // The history has the time, and the manifest the checksum of the history.
+    let has_time = |name: &str| name == "MANIFEST" || name.ends_with("/history");
+    for (name, bytes) in expected.iter().filter(|(name, _)| !has_time(name)) {
         // Compared in this way so that a failure does not print the bytes.
         assert!(&found[name] == bytes, "{what}: {name} differs");
     }

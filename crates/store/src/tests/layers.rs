@@ -267,6 +267,7 @@ fn only_named_files_stay() {
         "v1/table-00000",
         "v1/table-00001",
         "v2/table-00000",
+        "v3/history",
         "v3/literals.dict",
         "v3/quads",
         "v3/resources.dict",
