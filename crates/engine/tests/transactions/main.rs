@@ -2,7 +2,7 @@
 //!
 //! `basics` has one writer and what readers see of it, `groups` many writers, `rewrites` loads and merges over
 //! changes, `merges` merges while others commit, `failures` a disk that fails at each operation in turn, `crashes` the power cut at each of them,
-//! `kills` a process that is killed, `full_disk` a file system without space, and `backups` copies made meanwhile.
+//! `kills` a process that is killed, `large` transactions whose commit is a version, `full_disk` a file system without space, and `backups` copies made meanwhile.
 
 mod backups;
 mod basics;
@@ -13,6 +13,7 @@ mod failures;
 mod full_disk;
 mod groups;
 mod kills;
+mod large;
 #[path = "../merge_pauses/mod.rs"]
 mod merge_pauses;
 mod merges;
