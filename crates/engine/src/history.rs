@@ -69,6 +69,7 @@ fn reason_text(reason: &VersionReason) -> String {
         VersionReason::Merge { added, removed } => {
             format!("merge of {added} added and {removed} removed quads")
         }
+        VersionReason::Transaction { commit } => format!("the changes of commit {commit}"),
         VersionReason::Optimize { added, removed } => {
             format!("optimize, with {added} added and {removed} removed quads")
         }

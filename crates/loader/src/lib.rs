@@ -62,5 +62,5 @@ pub use options::SpillSettings;
 pub use options::{Addition, Input, InputSource, Layout, LoadOptions};
 pub use progress::{NoProgress, Phase, Progress};
 pub use report::{LoadReport, TableReport};
-pub use rewrite::{Rewritten, rewrite};
+pub use rewrite::{NoEdits, QuadEdits, Rewritten, rewrite, rewrite_with};
 pub use spill::available_bytes;

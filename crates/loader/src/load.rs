@@ -26,6 +26,7 @@ use crate::placement::Placement;
 use crate::progress::{Phase, Progress, WorkCounter};
 use crate::quad_blocks::QuadBlocks;
 use crate::report::{LoadReport, Stopwatch, TableReport};
+use crate::rewrite::NoEdits;
 use crate::rows::RowSource;
 use crate::skipped_lines::SkippedLines;
 use crate::spill::LoadMemory;
@@ -119,7 +120,7 @@ pub fn load_with(
                     watch.begin(Phase::ReadOldVersion)?;
                     old.verify()?;
                     let work = WorkCounter::new(progress, &plan.memory, old.quad_count());
-                    read_old_version(old, &terms, &quads, &work, None)?;
+                    read_old_version(old, &mut NoEdits, &terms, &quads, &work, None)?;
                     write_and_commit(writer, terms, quads, &plan, &mut watch, &mut report)?
                 }
             }

@@ -15,6 +15,7 @@ use crate::encoder::{Encoder, RawQuad, Terms, literal_id, literal_kind};
 use crate::error::LoadError;
 use crate::progress::WorkCounter;
 use crate::quad_blocks::QuadBlocks;
+use crate::rewrite::QuadEdits;
 
 /// The scope of blank nodes of the old version; inputs count from 1.
 pub(crate) const OLD_SCOPE: u32 = 0;
@@ -23,15 +24,17 @@ const BLOCK_QUADS: usize = 1 << 16;
 /// A term that was not met yet.
 const UNKNOWN: u32 = u32::MAX;
 
-/// Reads all quads of a version into `quads`, and notes its blank nodes if that is asked for. The registry of `terms`
-/// must start with the version's codes.
+/// Reads the quads of a version, as edited, into `quads`, and notes its blank nodes if that is asked for. The registry of
+/// `terms` must start with the version's codes. Returns how many quads of the version there are, and how many came in
+/// addition.
 pub(crate) fn read_old_version(
     snapshot: &Snapshot,
+    edits: &mut dyn QuadEdits,
     terms: &Terms,
     quads: &QuadBlocks,
     work: &WorkCounter<'_>,
     blank_nodes: Option<&mut BlankNodes>,
-) -> Result<(), LoadError> {
+) -> Result<(u64, u64), LoadError> {
     let dictionary = snapshot.dictionary();
     let mut reader = OldVersion {
         snapshot,
@@ -54,17 +57,31 @@ pub(crate) fn read_old_version(
         Ok(())
     };
     let mut failure = None;
-    snapshot.matching(&QuadPattern::default(), &mut |quad| match take(quad) {
+    let mut kept = 0;
+    let mut keep = |quad| match edits.leaves_out(&quad)? {
+        true => Ok(()),
+        false => {
+            kept += 1;
+            take(quad)
+        }
+    };
+    snapshot.matching(&QuadPattern::default(), &mut |quad| match keep(quad) {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => {
             failure = Some(error);
             ControlFlow::Break(())
         }
     })?;
-    match failure {
-        Some(error) => Err(error),
-        None => quads.put(OLD_SCOPE, number, &block),
+    if let Some(error) = failure {
+        return Err(error);
     }
+    let mut added = 0;
+    edits.visit_added(&mut |quad| {
+        added += 1;
+        take(quad)
+    })?;
+    quads.put(OLD_SCOPE, number, &block)?;
+    Ok((kept, added))
 }
 
 struct OldVersion<'a> {

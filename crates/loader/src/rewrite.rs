@@ -7,7 +7,7 @@
 //!
 //! [`Addition::Rewrite`]: crate::Addition::Rewrite
 
-use basalt_store::{FinishedVersion, Snapshot, VersionWriter};
+use basalt_store::{FinishedVersion, QuadIds, Snapshot, VersionWriter};
 
 use crate::append::RewriteReason;
 use crate::blank_nodes::BlankNodes;
@@ -17,6 +17,34 @@ use crate::old_version::read_old_version;
 use crate::options::LoadOptions;
 use crate::progress::{Phase, Progress, WorkCounter};
 use crate::report::LoadReport;
+
+/// Changes of a state while it is written; all ids are those of the state.
+pub trait QuadEdits {
+    /// Whether a quad of the state is left out; each is asked for once, in the order in which the state shows them.
+    fn leaves_out(&mut self, quad: &QuadIds) -> Result<bool, LoadError>;
+    /// Visits the quads that come in addition; those that the state has and keeps are taken once.
+    fn visit_added(
+        &mut self,
+        visit: &mut dyn FnMut(QuadIds) -> Result<(), LoadError>,
+    ) -> Result<(), LoadError>;
+}
+
+/// No changes.
+#[derive(Clone, Copy, Debug)]
+pub struct NoEdits;
+
+impl QuadEdits for NoEdits {
+    fn leaves_out(&mut self, _quad: &QuadIds) -> Result<bool, LoadError> {
+        Ok(false)
+    }
+
+    fn visit_added(
+        &mut self,
+        _visit: &mut dyn FnMut(QuadIds) -> Result<(), LoadError>,
+    ) -> Result<(), LoadError> {
+        Ok(())
+    }
+}
 
 /// A version that has all of a state, and is not current yet.
 #[derive(Debug)]
@@ -33,8 +61,22 @@ pub struct Rewritten {
 ///
 /// Errors: those of a load; [`LoadError::Cancelled`] soon after it was asked for. No files are left then.
 pub fn rewrite(
+    writer: VersionWriter,
+    state: &Snapshot,
+    options: LoadOptions,
+    progress: &dyn Progress,
+) -> Result<Rewritten, LoadError> {
+    rewrite_with(writer, state, &mut NoEdits, options, progress)
+}
+
+/// As [`rewrite`], with changes on the way.
+///
+/// Of the report, `quads_before` counts the quads of the state that were not left out, `quads_stored` all that the version
+/// has.
+pub fn rewrite_with(
     mut writer: VersionWriter,
     state: &Snapshot,
+    edits: &mut dyn QuadEdits,
     options: LoadOptions,
     progress: &dyn Progress,
 ) -> Result<Rewritten, LoadError> {
@@ -50,13 +92,14 @@ pub fn rewrite(
         mut watch,
         mut report,
     } = Loading::begin(&writer, Some(state), options, progress)?;
-    report.quads_before = state.quad_count();
     report.rewritten = Some(RewriteReason::Asked);
     watch.begin(Phase::ReadOldVersion)?;
     state.verify()?;
     let mut blank_nodes = BlankNodes::default();
     let work = WorkCounter::new(progress, &plan.memory, state.quad_count());
-    read_old_version(state, &terms, &quads, &work, Some(&mut blank_nodes))?;
+    let nodes = Some(&mut blank_nodes);
+    let (kept, added) = read_old_version(state, edits, &terms, &quads, &work, nodes)?;
+    (report.quads_before, report.quads_read) = (kept, added);
     plan.memory.keep(blank_nodes.bytes());
     let numbers = write(&mut writer, terms, quads, &plan, &mut watch, &mut report)?;
     blank_nodes.finish(&numbers.resources);

@@ -87,6 +87,11 @@ pub enum VersionReason {
         /// Quads of the version before that were removed.
         removed: u64,
     },
+    /// One transaction changed as much as a merge takes, and its commit is the version.
+    Transaction {
+        /// The number of the commit.
+        commit: u64,
+    },
     /// Somebody asked that the store be written anew.
     Optimize {
         /// Quads added since the version before.

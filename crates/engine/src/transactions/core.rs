@@ -6,7 +6,7 @@ use crate::transactions::merges::Merges;
 use crate::transactions::tip::Tip;
 use crate::transactions::turn::{Turn, TurnGuard};
 use crate::transactions::{Durability, WriteOptions};
-use basalt_loader::{LoadOptions, LoadReport, Progress, load_with};
+use basalt_loader::{LoadError, LoadOptions, LoadReport, Progress, load_with};
 use basalt_store::{
     DeltaSize, Holder, NetChanges, Snapshot, Storage, StoreError, StoreLock, VersionReason,
     VersionWriter,
@@ -14,8 +14,13 @@ use basalt_store::{
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, TryLockError};
 use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often a merge that waits for the turn looks whether it should give up: seldom enough to cost nothing, often enough
+/// that writers, who let it pass, do not notice.
+const TURN_POLL: Duration = Duration::from_micros(200);
 
 /// The shared part of a database.
 #[derive(Debug)]
@@ -149,9 +154,31 @@ impl Core {
         Ok(())
     }
 
+    /// As [`Self::lock_turn`], unless this fails meanwhile.
+    pub(crate) fn lock_turn_unless(
+        &self,
+        go_on: impl Fn() -> Result<(), LoadError>,
+    ) -> Result<TurnGuard<'_>, LoadError> {
+        // Termination: who has the turn ends it, or makes `go_on` fail.
+        loop {
+            match self.turn.try_lock() {
+                Ok(turn) => return Ok(turn),
+                // As in `lock_turn`.
+                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => {}
+            }
+            go_on()?;
+            std::thread::sleep(TURN_POLL);
+        }
+    }
+
     /// Takes the turn; the tip is then the newest state of the store.
     pub(crate) fn take_turn(&self) -> Result<TurnGuard<'_>, Error> {
-        let mut turn = self.lock_turn();
+        self.prepare_turn(self.lock_turn())
+    }
+
+    /// Makes the tip the newest state of the store, in a turn that was taken.
+    pub(crate) fn prepare_turn<'t>(&self, mut turn: TurnGuard<'t>) -> Result<TurnGuard<'t>, Error> {
         self.cut_back(&mut turn);
         if let Some(location) = &self.location
             && turn.prepare(location, &self.options.disk)?

@@ -9,6 +9,7 @@
 
 use basalt_store::NetChanges;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a commit has changed.
@@ -22,12 +23,26 @@ pub(crate) struct Committed {
 
 /// See the [module documentation](self).
 #[derive(Debug, Default)]
-pub(crate) struct Journal(Mutex<VecDeque<Committed>>);
+pub(crate) struct Journal {
+    commits: Mutex<VecDeque<Committed>>,
+    /// Nothing more is noted, and who reads it gives up.
+    is_abandoned: AtomicBool,
+}
 
 impl Journal {
     fn commits(&self) -> MutexGuard<'_, VecDeque<Committed>> {
         // Each change is one call on the queue.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.commits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the merge that nothing more is noted.
+    pub(crate) fn abandon(&self) {
+        self.is_abandoned.store(true, Ordering::Release);
+    }
+
+    /// Whether nothing more is noted.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.is_abandoned.load(Ordering::Acquire)
     }
 
     /// Notes the next commit.

@@ -21,7 +21,7 @@ use crate::transactions::journal::Journal;
 use crate::transactions::standing_back::standing_back;
 use crate::transactions::successor::Successor;
 use crate::transactions::turn::TurnGuard;
-use basalt_loader::{CancelFlag, LoadOptions, LoadReport, Progress, Rewritten, rewrite};
+use basalt_loader::{CancelFlag, LoadError, LoadOptions, LoadReport, Progress, Rewritten, rewrite};
 use basalt_store::{FinishedVersion, Snapshot, StoreLock, VersionReason};
 use std::fmt;
 use std::sync::Arc;
@@ -61,7 +61,14 @@ struct Recording<'c> {
 
 impl Drop for Recording<'_> {
     fn drop(&mut self) {
-        let mut turn = self.core.lock_turn();
+        // Who abandoned the journal has the turn, and waits for this.
+        let is_abandoned = || match self.journal.is_abandoned() {
+            true => Err(LoadError::Cancelled),
+            false => Ok(()),
+        };
+        let Ok(mut turn) = self.core.lock_turn_unless(is_abandoned) else {
+            return;
+        };
         if turn.records_in(&self.journal) {
             turn.stop_recording();
         }
@@ -81,7 +88,7 @@ impl Core {
     ) -> Result<LoadReport, Error> {
         let cancel = options.cancel.clone();
         cancel.go_on()?;
-        let recording = self.begin_merge()?;
+        let recording = self.begin_merge(&cancel)?;
         self.merge_is_at(MergeStage::Begun);
         let mut writer = version_writer(recording.lock.as_ref())?;
         writer.written_for(why(&recording.state));
@@ -113,9 +120,16 @@ impl Core {
         self.take_turn()
     }
 
+    /// As [`Self::take_turn_first`], for a merge that may be told to give up by who has the turn.
+    fn take_turn_to_merge(&self, cancel: &CancelFlag) -> Result<TurnGuard<'_>, Error> {
+        let _waiting = self.merges.wait_for_turn();
+        let turn = self.lock_turn_unless(|| cancel.go_on())?;
+        self.prepare_turn(turn)
+    }
+
     /// Notes the state to be written, and begins to record what comes after it.
-    fn begin_merge(&self) -> Result<Recording<'_>, Error> {
-        let mut turn = self.take_turn_first()?;
+    fn begin_merge(&self, cancel: &CancelFlag) -> Result<Recording<'_>, Error> {
+        let mut turn = self.take_turn_to_merge(cancel)?;
         // What is not synced might be cut back, and would be in the new version.
         let drained = self.drain(&mut turn);
         if let Err(error) = drained.and_then(|()| self.make_store(&mut turn)) {
@@ -161,7 +175,7 @@ impl Core {
         version: &mut FinishedVersion,
         cancel: &CancelFlag,
     ) -> Result<(), Error> {
-        let mut turn = self.take_turn_first()?;
+        let mut turn = self.take_turn_to_merge(cancel)?;
         if !turn.records_in(&recording.journal) || !turn.tip().shares_version_with(&recording.state)
         {
             let what = "another version was written during a merge";

@@ -5,6 +5,9 @@ use basalt_store::Snapshot;
 use std::thread;
 use std::time::Duration;
 
+/// Bytes that a changed quad takes in the delta.
+const DELTA_QUAD_BYTES: u64 = 130;
+
 /// When the delta is merged into a new version, and how much of the machine that may take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MergePolicy {
@@ -61,12 +64,30 @@ impl MergePolicy {
         log_bytes > self.log_bytes_max || changed > self.quads_min.max(share)
     }
 
+    /// Whether a transaction that changes so many quads of a store of so many is written as a version: if a merge were due
+    /// after it anyway, and if its share of the delta would take more memory than the merge.
+    pub(crate) fn is_written_at_once(&self, changed: u64, quads: u64) -> bool {
+        let is_never = self.quads_min == u64::MAX;
+        let bytes = changed.saturating_mul(DELTA_QUAD_BYTES);
+        !is_never && (self.is_due(changed, quads, 0) || bytes > self.memory_bytes)
+    }
+
     /// How to rewrite a state in the background.
     pub(crate) fn load_options(&self, state: &Snapshot, cancel: CancelFlag) -> LoadOptions {
         let threads = match self.threads {
             0 => thread::available_parallelism().map_or(1, |cores| (cores.get() / 4).max(1)),
             given => given,
         };
+        self.options_for(threads, state, cancel)
+    }
+
+    /// How to write a state as the commit of a transaction: writers wait for that, so with all cores.
+    pub(crate) fn replace_options(&self, state: &Snapshot, cancel: CancelFlag) -> LoadOptions {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        self.options_for(cores, state, cancel)
+    }
+
+    fn options_for(&self, threads: usize, state: &Snapshot, cancel: CancelFlag) -> LoadOptions {
         let dictionary = state.dictionary();
         let terms = dictionary.resource_count() + dictionary.literal_count();
         let memory = self

@@ -99,6 +99,24 @@ impl Merges {
         }
     }
 
+    /// The right to write a version for a transaction, which has the turn already; a merge in the background gives it up. `None`
+    /// if a load or a merge by request has it, or waits for it: that one may wait for the turn. `abandon` is
+    /// called before this waits, and tells the merge that nothing more is noted for it.
+    pub(crate) fn in_turn(&self, abandon: impl FnOnce()) -> Option<ByRequest<'_>> {
+        let mut state = self.state();
+        if state.requests > 0 {
+            return None;
+        }
+        state.requests += 1;
+        state.cancel.cancel();
+        drop(state);
+        abandon();
+        Some(ByRequest {
+            merges: self,
+            _right: self.right(),
+        })
+    }
+
     fn right(&self) -> MutexGuard<'_, ()> {
         // It protects nothing by itself.
         self.right.lock().unwrap_or_else(PoisonError::into_inner)

@@ -8,12 +8,14 @@
 //! A writer works on the *tip*, the newest state in the log; readers see the *published* state, which is
 //! synced. So a writer need not wait for the sync of the one before, and a reader never sees what a power cut
 //! could take back. When changes have grown many, a *merge* writes them into a new version in the background, while
-//! writers go on; what they commit meanwhile is said again in terms of that version. What is promised, and why it holds, is told in `docs/transactions.md`.
+//! writers go on; what they commit meanwhile is said again in terms of that version. A transaction that changes as much by itself
+//! is written as a version in its turn, and never stands in the delta ([`replacement`]). What is promised, and why it holds, is told in `docs/transactions.md`.
 //!
 //! Invariants: tip and published state are states after a whole number of commits, the published one is not
 //! the later one; a commit is acknowledged after it is published; with the turn goes the right to append to the
 //! log, to replace the version and to move the tip. Locks are taken in the order
-//! right to write a version, turn, group, published state.
+//! right to write a version, turn, group, published state; a transaction that wants the right when it has the turn makes the one who has it
+//! give up, or does without.
 //!
 //! Cost: a commit of one quad is one sync of the log, or its share of one.
 
@@ -24,6 +26,7 @@ mod journal;
 mod merge;
 mod merge_policy;
 mod merges;
+mod replacement;
 mod standing_back;
 mod successor;
 mod tip;
@@ -38,3 +41,4 @@ pub use transaction::{ChangeCounts, Commit, Transaction};
 
 pub(crate) use self::core::Core;
 pub use self::core::WriteStatus;
+pub(crate) use replacement::LargeChanges;

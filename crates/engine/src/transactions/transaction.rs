@@ -1,11 +1,14 @@
 //! A transaction: the writer's turn, and the changes made in it.
 //!
 //! Changes are ids; terms are interned through the snapshot. What a transaction changes twice is cancelled, so
-//! that the record in the log has the net changes only. Memory: the net changes, 32 bytes each, besides the delta.
+//! that the record in the log has the net changes only. Memory: the net changes, 32 bytes each, besides the delta; nothing for those of
+//! a last step that is written as a version.
 
 use crate::error::Error;
 use crate::transactions::Core;
+use crate::transactions::replacement::{Before, LargeChanges, Replacement};
 use crate::transactions::turn::TurnGuard;
+use basalt_loader::CancelFlag;
 use basalt_store::{NetChanges, QuadIds, Snapshot};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,6 +26,8 @@ pub struct Transaction<'d> {
     removed: BTreeSet<QuadIds>,
     /// Quads that the tip does not have.
     added: BTreeSet<QuadIds>,
+    /// The version that the commit is, if the last step was large.
+    replacement: Option<Replacement<'d>>,
 }
 
 /// How many quads a step has really changed.
@@ -56,6 +61,7 @@ impl<'d> Transaction<'d> {
             snapshot,
             removed: BTreeSet::new(),
             added: BTreeSet::new(),
+            replacement: None,
         })
     }
 
@@ -67,6 +73,10 @@ impl<'d> Transaction<'d> {
     /// Removes quads, then adds quads; the counts are of those that were there, and of those that were not.
     /// Ids are those of [`Self::snapshot`]. After an error nothing of this step is done.
     pub fn apply(&mut self, removed: &[QuadIds], added: &[QuadIds]) -> Result<ChangeCounts, Error> {
+        if self.replacement.is_some() {
+            let what = "a transaction goes on after its last step";
+            return Err(Error::Internal(what.to_owned()));
+        }
         let (snapshot, changes) = self.snapshot.with_changes(removed, added)?;
         self.snapshot = snapshot;
         let counts = ChangeCounts {
@@ -75,6 +85,31 @@ impl<'d> Transaction<'d> {
         };
         self.note(changes);
         Ok(counts)
+    }
+
+    /// Whether so many changes are better written as a version than put into the delta.
+    pub(crate) fn is_large(&self, changed: u64) -> bool {
+        self.core.is_large(changed, &self.snapshot)
+    }
+
+    /// As [`Self::apply`], for many changes, as the last step: they are written as a version, which the commit publishes.
+    /// [`Self::snapshot`] does not have them. `None` if that is not possible now, and nothing was done.
+    pub(crate) fn replace(
+        &mut self,
+        changes: &mut dyn LargeChanges,
+        cancel: CancelFlag,
+    ) -> Result<Option<ChangeCounts>, Error> {
+        let before = Before {
+            removed: &self.removed,
+            added: &self.added,
+        };
+        let core: &'d Core = self.core;
+        let written =
+            core.write_replacement(&mut self.turn, &self.snapshot, &before, changes, cancel)?;
+        Ok(written.map(|(replacement, counts)| {
+            self.replacement = Some(replacement);
+            counts
+        }))
     }
 
     /// Adds the changes of a step to those of the steps before.
@@ -101,8 +136,12 @@ impl<'d> Transaction<'d> {
             snapshot,
             removed,
             added,
+            replacement,
         } = self;
-        let counts = (removed.len() as u64, added.len() as u64);
+        let counts = match &replacement {
+            Some(replacement) => (replacement.counts.removed, replacement.counts.added),
+            None => (removed.len() as u64, added.len() as u64),
+        };
         let number = if counts == (0, 0) {
             // What was read may not be synced yet, and the answer stands on it.
             let before = core.last_unsynced();
@@ -112,6 +151,8 @@ impl<'d> Transaction<'d> {
                 core.wait(&before)?;
             }
             number
+        } else if let Some(replacement) = replacement {
+            core.publish_replacement(&mut turn, replacement)?
         } else {
             let changes = NetChanges {
                 removed: removed.into_iter().collect(),

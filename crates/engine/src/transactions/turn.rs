@@ -80,6 +80,14 @@ impl Turn {
         self.journal = None;
     }
 
+    /// Notes no more commits, for a transaction that writes a version in the place of the one who notes them: it need not
+    /// wait for the turn to end that.
+    pub(crate) fn abandon_recording(&mut self) {
+        if let Some(journal) = self.journal.take() {
+            journal.abandon();
+        }
+    }
+
     /// Keeps the lock from now on.
     pub(crate) fn keep_lock(&mut self) {
         self.keeps_lock = true;

@@ -3,8 +3,8 @@
 //! A label of a blank node stands for one new node in the whole request. A quad to be deleted whose terms the store
 //! does not know is not there. Language tags match in any case, as they do in patterns.
 
-use super::quad_set::QuadSet;
 use super::run::Run;
+use super::sorted_quads::SortedQuads;
 use super::terms::{graph_id, known, known_graph, known_iri};
 use crate::error::Error;
 use crate::transactions::ChangeCounts;
@@ -16,9 +16,9 @@ use std::collections::hash_map::Entry;
 
 impl Run<'_, '_> {
     /// INSERT DATA.
-    pub(super) fn insert_data(&mut self, data: &[Quad]) -> Result<ChangeCounts, Error> {
+    pub(super) fn insert_data(&mut self, data: Vec<Quad>) -> Result<ChangeCounts, Error> {
         let snapshot = self.snapshot().clone();
-        let mut added = QuadSet::default();
+        let mut added = self.set();
         for quad in data {
             let subject = match &quad.subject {
                 NamedOrBlankNode::NamedNode(node) => {
@@ -38,7 +38,7 @@ impl Run<'_, '_> {
             };
             self.put(&mut added, quad)?;
         }
-        self.apply(QuadSet::default(), added)
+        self.apply(SortedQuads::default(), added.finish()?)
     }
 
     /// The node of a label.
@@ -52,7 +52,7 @@ impl Run<'_, '_> {
     /// DELETE DATA.
     pub(super) fn delete_data(&mut self, data: &[GroundQuad]) -> Result<ChangeCounts, Error> {
         let snapshot = self.snapshot().clone();
-        let mut removed = QuadSet::default();
+        let mut removed = self.set();
         for quad in data {
             self.count(1)?;
             let subject = known_iri(&snapshot, &quad.subject);
@@ -75,6 +75,6 @@ impl Run<'_, '_> {
                 self.put(&mut removed, quad)?;
             }
         }
-        self.apply(removed, QuadSet::default())
+        self.apply(removed.finish()?, SortedQuads::default())
     }
 }

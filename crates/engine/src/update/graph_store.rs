@@ -1,10 +1,9 @@
 //! Whole graphs, as the Graph Store Protocol writes them: replaced, added to, removed; each in a transaction.
 //!
-//! Invariant: all or nothing. Memory: the quads that change, within the limit of the options. The documents are
+//! Invariant: all or nothing. Memory: the quads that change, within the limit of the options; the rest in temporary files. The documents are
 //! read in the writer's turn, so they should be at hand.
 
 use super::UpdateOptions;
-use super::quad_set::QuadSet;
 use super::run::Run;
 use super::terms::graph_id;
 use crate::database::Database;
@@ -69,21 +68,23 @@ impl Database {
         let mut run = Run::new(&mut transaction, options);
         run.check()?;
         let target = graph_id(run.snapshot(), &name)?;
-        let (mut removed, mut added) = (QuadSet::default(), QuadSet::default());
+        let (mut removed, mut added) = (run.set(), run.set());
         for document in documents {
             run.read_into(document, target, false, &mut added)?;
         }
+        let mut added = added.finish()?;
         if write == GraphWrite::Replace {
             let pattern = QuadPattern {
                 graph: Some(target),
                 ..QuadPattern::default()
             };
-            run.each(pattern, |run, quad| match added.contains(&quad) {
+            run.each(pattern, |run, quad| match added.contains(&quad)? {
                 true => run.count(1),
                 false => run.put(&mut removed, quad),
             })?;
         }
-        run.apply(removed, added)?;
+        run.no_more_operations();
+        run.apply(removed.finish()?, added)?;
         let commit = transaction.commit()?;
         Ok(GraphReport {
             was_there,
@@ -107,6 +108,7 @@ impl Database {
         let was_there = has_graph(transaction.snapshot(), graph)?;
         let mut run = Run::new(&mut transaction, options);
         run.check()?;
+        run.no_more_operations();
         run.clear(&target)?;
         let commit = transaction.commit()?;
         Ok(GraphReport {

@@ -7,8 +7,8 @@
 //! Cost: each quad of the graphs is read and held once.
 
 use super::graph_store::has_graph;
-use super::quad_set::QuadSet;
 use super::run::Run;
+use super::sorted_quads::SortedQuads;
 use super::terms::{graph_id, known_graph, known_iri};
 use crate::error::Error;
 use crate::query_text::update_pieces::Keyword;
@@ -39,14 +39,14 @@ impl Run<'_, '_> {
             GraphTarget::NamedGraphs | GraphTarget::AllGraphs => None,
         };
         let keeps_default = *target == GraphTarget::NamedGraphs;
-        let mut removed = QuadSet::default();
+        let mut removed = self.set();
         self.each(in_graph(graph), |run, quad| {
             match keeps_default && quad.graph == TermId::DEFAULT_GRAPH {
                 true => run.count(1),
                 false => run.put(&mut removed, quad),
             }
         })?;
-        self.apply(removed, QuadSet::default())
+        self.apply(removed.finish()?, SortedQuads::default())
     }
 
     /// ADD, COPY, MOVE, between two different graphs.
@@ -65,7 +65,7 @@ impl Run<'_, '_> {
             return Err(Error::Graph(format!("the graph {from} is not there")));
         };
         let target = graph_id(self.snapshot(), to)?;
-        let (mut added, mut removed) = (QuadSet::default(), QuadSet::default());
+        let (mut added, mut removed) = (self.set(), self.set());
         self.each(in_graph(Some(source)), |run, quad| {
             if kind == Keyword::Move {
                 run.put(&mut removed, quad)?;
@@ -76,15 +76,16 @@ impl Run<'_, '_> {
             };
             run.put(&mut added, moved)
         })?;
+        let mut added = added.finish()?;
         if kind != Keyword::Add {
             self.each(in_graph(Some(target)), |run, quad| {
-                match added.contains(&quad) {
+                match added.contains(&quad)? {
                     true => run.count(1),
                     false => run.put(&mut removed, quad),
                 }
             })?;
         }
-        self.apply(removed, added)
+        self.apply(removed.finish()?, added)
     }
 }
 

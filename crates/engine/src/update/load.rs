@@ -7,11 +7,12 @@
 //! SILENT makes a document that cannot be had or read one without quads. That a place may not be asked is an
 //! error all the same, as it is for SERVICE: whether this installation asks it is not for the request to say.
 //!
-//! Memory: the quads of the document. Large ones are for a load.
+//! Memory: the new terms of the document, and its quads within the limit of the request; the rest in temporary files.
 
 use super::graph_store::GraphDocument;
 use super::quad_set::QuadSet;
 use super::run::Run;
+use super::sorted_quads::SortedQuads;
 use super::terms::graph_id;
 use crate::error::Error;
 use crate::federation::{FetchError, fetch};
@@ -46,9 +47,9 @@ impl Run<'_, '_> {
         let document = self.open(iri, &failed)?;
         let target = graph_id(self.snapshot(), destination)?;
         let keeps_graphs = *destination == GraphName::DefaultGraph;
-        let mut added = QuadSet::default();
+        let mut added = self.set();
         self.read_into(document, target, keeps_graphs, &mut added)?;
-        self.apply(QuadSet::default(), added)
+        self.apply(SortedQuads::default(), added.finish()?)
     }
 
     /// Adds the quads of a document to a set: those without a graph in `target`, the others in their own, or they

@@ -9,7 +9,9 @@
 //! Invariants: all or nothing, each operation sees those before it, and nobody else sees any of them before the
 //! commit. What an operation removes is removed before anything is added. A graph is there as long as it has quads.
 //!
-//! Cost: the quads that one operation removes and adds are held in memory, some 50 bytes each.
+//! Cost: the quads that one operation removes and adds are held in memory, 32 bytes each, or in temporary files where there are more
+//! than a share of the request's memory. The last operation, if it changes much, is not put into the delta: the commit is
+//! a new version then (`Transaction::replace`).
 
 mod data;
 pub mod graph_store;
@@ -20,6 +22,7 @@ mod quad_set;
 mod report;
 mod request;
 mod run;
+mod sorted_quads;
 mod tags;
 mod template;
 mod terms;
@@ -38,7 +41,7 @@ use std::time::Instant;
 #[derive(Clone, Debug, Default)]
 pub struct UpdateOptions {
     /// How WHERE clauses run. Time and memory count for the request as a whole, from the moment at which its turn
-    /// has come; the quads that it changes count as memory. The default and named graphs stand for USING and
+    /// has come; the quads that it changes count as memory as far as they do not go to temporary files. The default and named graphs stand for USING and
     /// USING NAMED of every operation with a WHERE clause, which then must not have clauses of its own. The
     /// endpoints that SERVICE may ask are also the places that LOAD may read.
     pub query: QueryOptions,
@@ -57,20 +60,25 @@ impl Database {
         let wait_time = start.elapsed();
         let mut run = Run::new(&mut transaction, options);
         let mut operations = Vec::with_capacity(steps.len());
-        for (idx, step) in steps.iter().enumerate() {
+        let count = steps.len();
+        for (idx, step) in steps.into_iter().enumerate() {
             let start = Instant::now();
-            let counts = run.operation(&step.operation).map_err(|error| {
-                if steps.len() == 1 {
+            let name = step.operation.name();
+            if idx + 1 == count {
+                run.no_more_operations();
+            }
+            let counts = run.operation(step.operation).map_err(|error| {
+                if count == 1 {
                     return error;
                 }
                 Error::InOperation {
                     number: idx + 1,
-                    text: step.text.clone(),
+                    text: step.text,
                     error: Box::new(error),
                 }
             })?;
             operations.push(OperationReport {
-                name: step.operation.name(),
+                name,
                 removed: counts.removed,
                 added: counts.added,
                 time: start.elapsed(),

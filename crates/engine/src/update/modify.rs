@@ -35,15 +35,16 @@ impl Run<'_, '_> {
             .instantiate(modify, &snapshot, execution, &columns)
             .map_err(|error| self.whole_error(error))?;
         // The sets of the query are accounted for from here on by the request.
-        let mut added = QuadSet::default();
+        let (removed, made) = (removed.finish()?, made.finish()?);
+        self.hold(removed.held_bytes())?;
+        let mut added = self.set();
         let mut interning = Interning::new(execution.terms(), &snapshot);
-        self.hold(removed.len() * super::quad_set::ENTRY_BYTES)?;
-        for quad in made.into_sorted() {
+        made.visit(&mut |quad| {
             let quad = interning.quad(quad)?;
-            self.put(&mut added, quad)?;
-        }
-        drop(execution);
-        self.apply(removed, added)
+            self.put(&mut added, quad)
+        })?;
+        drop((made, execution));
+        self.apply(removed, added.finish()?)
     }
 
     fn solutions(&self, modify: &Modify, snapshot: &Snapshot) -> Result<Solutions, Error> {
@@ -77,7 +78,7 @@ impl Run<'_, '_> {
         let delete = Template::of_delete(&modify.delete, &modify.variables, snapshot);
         let terms = execution.terms();
         let insert = Template::of_insert(&modify.insert, &modify.variables, terms, snapshot)?;
-        let (mut removed, mut made) = (QuadSet::default(), QuadSet::default());
+        let (mut removed, mut made) = (self.set(), self.set());
         let mut solution = 0;
         while let Some(batch) = execution.next_batch()? {
             let cx = execution.context();

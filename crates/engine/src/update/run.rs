@@ -4,19 +4,70 @@
 //! so far have a part. Invariant: time and the cancel flag are looked at at least every [`CHECK_QUADS`] quads.
 
 use super::UpdateOptions;
-use super::quad_set::{ENTRY_BYTES, QuadSet};
+use super::quad_set::{QuadSet, SetLimits};
 use super::request::Operation;
+use super::sorted_quads::SortedQuads;
 use crate::error::Error;
-use crate::transactions::{ChangeCounts, Transaction};
+use crate::transactions::{ChangeCounts, LargeChanges, Transaction};
+use basalt_loader::CancelFlag;
 use basalt_store::{QuadIds, QuadPattern, Snapshot};
 use oxrdf::BlankNode;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Quads between two looks at the time.
 const CHECK_QUADS: usize = 4096;
+
+fn check(options: &UpdateOptions, deadline: Option<Instant>) -> Result<(), Error> {
+    if options.query.exec.cancel.load(Ordering::Relaxed) {
+        return Err(Error::Cancelled);
+    }
+    match deadline {
+        Some(deadline) if Instant::now() >= deadline => Err(timeout_error(options)),
+        _ => Ok(()),
+    }
+}
+
+fn timeout_error(options: &UpdateOptions) -> Error {
+    let limit = options.query.exec.timeout.unwrap_or_default();
+    Error::Timeout {
+        limit_ms: limit.as_millis(),
+    }
+}
+
+/// The changes of an operation, as a version is written with them.
+struct Edits<'c> {
+    removed: SortedQuads,
+    added: SortedQuads,
+    /// Quads handled since the last look at the time.
+    unchecked: usize,
+    check: &'c dyn Fn() -> Result<(), Error>,
+}
+
+impl LargeChanges for Edits<'_> {
+    fn removes(&mut self, quad: &QuadIds) -> Result<bool, Error> {
+        self.unchecked += 1;
+        if self.unchecked == CHECK_QUADS {
+            self.unchecked = 0;
+            (self.check)()?;
+        }
+        self.removed.contains(quad)
+    }
+
+    fn adds(&mut self, quad: &QuadIds) -> Result<bool, Error> {
+        self.added.contains(quad)
+    }
+
+    fn visit_added(
+        &mut self,
+        visit: &mut dyn FnMut(QuadIds) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.added.visit(visit)
+    }
+}
 
 /// A request that is running.
 pub(super) struct Run<'r, 'db> {
@@ -28,6 +79,8 @@ pub(super) struct Run<'r, 'db> {
     held_bytes: usize,
     /// Quads handled since the last look at the time.
     unchecked: usize,
+    /// Whether the changes of the operation are the last of the transaction.
+    is_last: bool,
     /// The blank nodes of INSERT DATA by label.
     pub(super) blanks: HashMap<BlankNode, basalt_rdf::TermId>,
 }
@@ -42,30 +95,42 @@ impl<'r, 'db> Run<'r, 'db> {
             deadline: timeout.map(|timeout| Instant::now() + timeout),
             held_bytes: 0,
             unchecked: 0,
+            is_last: false,
             blanks: HashMap::new(),
         }
     }
 
+    /// Tells that the next operation is the last one, so that its changes can become a version.
+    pub(super) fn no_more_operations(&mut self) {
+        self.is_last = true;
+    }
+
+    /// An empty set with the limits of the request.
+    pub(super) fn set(&self) -> QuadSet {
+        let exec = &self.options.query.exec;
+        QuadSet::new(SetLimits::of(exec.memory_bytes_max, exec.temp.clone()))
+    }
+
     /// Runs one operation.
-    pub(super) fn operation(&mut self, operation: &Operation) -> Result<ChangeCounts, Error> {
+    pub(super) fn operation(&mut self, operation: Operation) -> Result<ChangeCounts, Error> {
         self.check()?;
         match operation {
             Operation::InsertData(data) => self.insert_data(data),
-            Operation::DeleteData(data) => self.delete_data(data),
-            Operation::Modify(modify) => self.modify(modify),
+            Operation::DeleteData(data) => self.delete_data(&data),
+            Operation::Modify(modify) => self.modify(&modify),
             Operation::Load {
                 is_silent,
                 source,
                 destination,
-            } => match self.load(source, destination) {
-                Err(Error::Document { .. }) if *is_silent => Ok(ChangeCounts::default()),
+            } => match self.load(&source, &destination) {
+                Err(Error::Document { .. }) if is_silent => Ok(ChangeCounts::default()),
                 outcome => outcome,
             },
-            Operation::Create { is_silent, graph } => match self.create(graph) {
-                Err(Error::Graph(_)) if *is_silent => Ok(ChangeCounts::default()),
+            Operation::Create { is_silent, graph } => match self.create(&graph) {
+                Err(Error::Graph(_)) if is_silent => Ok(ChangeCounts::default()),
                 outcome => outcome,
             },
-            Operation::Clear { target, .. } => self.clear(target),
+            Operation::Clear { target, .. } => self.clear(&target),
             Operation::Transfer {
                 kind,
                 is_silent,
@@ -74,8 +139,8 @@ impl<'r, 'db> Run<'r, 'db> {
                 let Some((from, to)) = ends else {
                     return Ok(ChangeCounts::default());
                 };
-                match self.transfer(*kind, from, to) {
-                    Err(Error::Graph(_)) if *is_silent => Ok(ChangeCounts::default()),
+                match self.transfer(kind, &from, &to) {
+                    Err(Error::Graph(_)) if is_silent => Ok(ChangeCounts::default()),
                     outcome => outcome,
                 }
             }
@@ -87,14 +152,41 @@ impl<'r, 'db> Run<'r, 'db> {
         self.transaction.snapshot()
     }
 
-    /// Removes quads, then adds quads.
+    /// Removes quads, then adds quads. If these are many and no others come, that is written as a version.
     pub(super) fn apply(
         &mut self,
-        removed: QuadSet,
-        added: QuadSet,
+        removed: SortedQuads,
+        added: SortedQuads,
     ) -> Result<ChangeCounts, Error> {
         self.check()?;
-        let (removed, added) = (removed.into_sorted(), added.into_sorted());
+        let is_large = self.is_last && self.transaction.is_large(removed.len() + added.len());
+        if !is_large {
+            return self.apply_to_delta(removed, added);
+        }
+        let cancel = CancelFlag::from(Arc::clone(&self.options.query.exec.cancel));
+        let (options, deadline) = (self.options, self.deadline);
+        let mut edits = Edits {
+            removed,
+            added,
+            unchecked: 0,
+            check: &|| check(options, deadline),
+        };
+        match self.transaction.replace(&mut edits, cancel)? {
+            Some(counts) => Ok(counts),
+            None => {
+                let Edits { removed, added, .. } = edits;
+                self.apply_to_delta(removed, added)
+            }
+        }
+    }
+
+    /// As [`Self::apply`], in the delta.
+    fn apply_to_delta(
+        &mut self,
+        removed: SortedQuads,
+        added: SortedQuads,
+    ) -> Result<ChangeCounts, Error> {
+        let (removed, added) = (removed.into_vec()?, added.into_vec()?);
         self.transaction.apply(&removed, &added)
     }
 
@@ -122,7 +214,7 @@ impl<'r, 'db> Run<'r, 'db> {
     fn too_large(&self) -> Error {
         let limit = self.options.query.exec.memory_bytes_max;
         Error::Limit(format!(
-            "the update changes more quads than fit into its {limit} bytes of memory, at {ENTRY_BYTES} bytes each"
+            "the update changes more quads than fit into its {limit} bytes of memory, in files or not"
         ))
     }
 
@@ -138,14 +230,7 @@ impl<'r, 'db> Run<'r, 'db> {
 
     /// Errors if the request was cancelled or its time is over.
     pub(super) fn check(&self) -> Result<(), Error> {
-        let exec = &self.options.query.exec;
-        if exec.cancel.load(Ordering::Relaxed) {
-            return Err(Error::Cancelled);
-        }
-        match self.deadline {
-            Some(deadline) if Instant::now() >= deadline => Err(self.timeout_error()),
-            _ => Ok(()),
-        }
+        check(self.options, self.deadline)
     }
 
     /// The time that is left; `None` if there is no limit.
@@ -154,17 +239,10 @@ impl<'r, 'db> Run<'r, 'db> {
         self.deadline.map(left)
     }
 
-    fn timeout_error(&self) -> Error {
-        let limit = self.options.query.exec.timeout.unwrap_or_default();
-        Error::Timeout {
-            limit_ms: limit.as_millis(),
-        }
-    }
-
     /// An error of a part of the request that knew only the time and the memory that were left.
     pub(super) fn whole_error(&self, error: Error) -> Error {
         match error {
-            Error::Timeout { .. } => self.timeout_error(),
+            Error::Timeout { .. } => timeout_error(self.options),
             other => other,
         }
     }

@@ -6,6 +6,7 @@
 
 use crate::data::{commit_one, is_full, load, quads, quads_in, quiet, regular};
 use crate::disks::{Recorder, WatchedDisk, is_sync, link_files};
+use crate::large::{at_once, update};
 use crate::merge_pauses::Stages;
 use basalt_engine::{Database, MergeStage, WriteOptions};
 use basalt_testkit::crash_disk::{CrashDisk, Operation, Survival};
@@ -98,6 +99,40 @@ fn tell_of_a_merge(folder: &Path) -> Story {
     }
 }
 
+/// Transactions that become versions, and small ones between them.
+fn tell_of_large_transactions(folder: &Path) -> Story {
+    let store = folder.join("store");
+    let database = Database::open_or_empty_with(&store, quiet()).expect("an empty folder");
+    load(&database, &regular(4));
+    drop(database);
+    let recorder = Recorder::new(&store, &folder.join("versions"));
+    let options = WriteOptions {
+        disk: WatchedDisk::watched_by(recorder.clone()),
+        ..at_once()
+    };
+    let database = Database::open_with(&store, options).expect("it opens");
+    let mut states = vec![(quads(&database.snapshot()), 0)];
+    for i in 0..8 {
+        match i % 3 {
+            0 => drop(commit_one(&database, ["s1", "p1", &format!("\"{i}")])),
+            1 => drop(update(
+                &database,
+                &format!("INSERT DATA {{ <http://e/a> <http://e/p{i}> 1, 2, 3, 4, 5, 6 }}"),
+            )),
+            _ => drop(update(
+                &database,
+                "DELETE WHERE { <http://e/a> ?p ?o } ; DELETE { ?s <http://e/next> ?o } \
+                 INSERT { ?o <http://e/next> ?s , <http://e/x> } WHERE { ?s <http://e/next> ?o }",
+            )),
+        }
+        states.push((quads(&database.snapshot()), recorder.operations()));
+    }
+    Story {
+        disk: recorder.disk(),
+        states,
+    }
+}
+
 /// Makes the folder that a crash has left.
 fn put_together(folder: &Path, files: BTreeMap<String, Vec<u8>>) -> std::path::PathBuf {
     let crashed = folder.join("crashed");
@@ -127,7 +162,7 @@ fn survivals(rounds: usize) -> Vec<Survival> {
 #[test]
 fn every_crash_leaves_the_acknowledged_commits() {
     let folder = TempDir::new().expect("a temporary folder");
-    crash_at_every_moment(folder.path(), &tell(folder.path()));
+    crash_at_every_moment(folder.path(), &tell(folder.path()), 5);
 }
 
 #[test]
@@ -142,11 +177,22 @@ fn every_crash_during_a_merge_leaves_the_acknowledged_commits() {
     let before = operations[..renamed].iter().filter(|o| of_log(o));
     // Its header, six commits, and the syncs of the header, of each round, and of the end.
     assert!(before.count() > 7, "the new log is there before");
-    crash_at_every_moment(folder.path(), &story);
+    crash_at_every_moment(folder.path(), &story, 5);
 }
 
-/// Cuts the power at every moment of a story, and looks at what is left.
-fn crash_at_every_moment(folder: &Path, story: &Story) {
+#[test]
+fn every_crash_around_large_transactions_leaves_whole_commits() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let story = tell_of_large_transactions(folder.path());
+    let is_rename = |o: &&Operation| matches!(o, Operation::Rename(..));
+    let renames = story.disk.operations().iter().filter(is_rename).count();
+    assert!(renames >= 4, "{renames} versions");
+    crash_at_every_moment(folder.path(), &story, 1);
+}
+
+/// Cuts the power at every moment of a story, and looks at what is left. More than `few` logs must be torn, and more commits be there
+/// before they were acknowledged.
+fn crash_at_every_moment(folder: &Path, story: &Story, few: usize) {
     let operations = story.disk.operations().len();
     let (mut torn, mut ahead) = (0, 0);
     for moment in 0..=operations {
@@ -180,9 +226,9 @@ fn crash_at_every_moment(folder: &Path, story: &Story) {
             torn += usize::from(goes_on(&crashed, found, &case));
         }
     }
-    assert!(torn > 5, "{torn} logs with a torn tail");
+    assert!(torn > few, "{torn} logs with a torn tail");
     assert!(
-        ahead > 5,
+        ahead > few,
         "{ahead} commits that were there before they were acknowledged"
     );
 }

@@ -2,8 +2,8 @@
 //!
 //! `basics` has one writer and what readers see of it, `groups` many writers, `rewrites` loads and merges over
 //! changes, `merges` merges while others commit, `failures` a disk that fails at each operation in turn, `crashes` the power cut at each of them,
-//! `kills` a process that is killed, `full_disk` a file system without space, `backups` copies made meanwhile,
-//! and `histories` what is remembered of all that.
+//! `kills` a process that is killed, `large` transactions whose commit is a version, `full_disk` a file system without space, `backups` copies made
+//! meanwhile, and `histories` what is remembered of all that.
 
 mod backups;
 mod basics;
@@ -15,6 +15,7 @@ mod full_disk;
 mod groups;
 mod histories;
 mod kills;
+mod large;
 #[path = "../merge_pauses/mod.rs"]
 mod merge_pauses;
 mod merges;
