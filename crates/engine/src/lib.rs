@@ -39,7 +39,7 @@ pub use basalt_loader::{
     Addition, Input, InputSource, Layout, LoadCounters, LoadError, LoadOptions, LoadReport,
     LoadState, NoProgress, Phase, Progress, RewriteReason, available_bytes,
 };
-pub use basalt_plan::{ExplainedNode, ForceJoin, NodeProfile, PlanShape, RULES};
+pub use basalt_plan::{ExplainedNode, ForceJoin, NodeProfile, OrderDraw, PlanShape, RULES};
 pub use basalt_rdf::reader::input::{Compression, Input as TextInput};
 pub use basalt_rdf::writer::QuadWriter;
 pub use basalt_rdf::writer::compress::Compressor;

@@ -59,6 +59,7 @@ impl PlanReport {
         if let Some(run) = &self.run {
             out["run"] = json!({
                 "rows": run.rows,
+                "read_rows": self.root.total_read_rows(),
                 "time_ms": ms(run.time),
                 "memory_bytes": run.memory_bytes,
                 "spilled_bytes": run.spilled_bytes,
@@ -109,6 +110,7 @@ fn measured(actual: &NodeProfile, total_nanos: u64) -> Value {
         "is_started": actual.is_started,
         "is_complete": actual.is_complete,
         "rows": actual.rows,
+        "read_rows": actual.read_rows,
         "time_ms": total_nanos as f64 / 1e6,
         "own_time_ms": actual.own_nanos as f64 / 1e6,
         "memory_bytes": actual.memory_bytes,

@@ -10,7 +10,7 @@ use crate::statistics::SnapshotStatistics;
 use basalt_exec::results::{Construct, Describe};
 use basalt_exec::{ExecOptions, execute};
 use basalt_plan::physical::{Form, Plan};
-use basalt_plan::{ForceJoin, NodeProfile, PlanOptions, explain, plan};
+use basalt_plan::{ForceJoin, NodeProfile, OrderDraw, PlanOptions, explain, plan};
 use basalt_rdf::{TermBuf, TermId};
 use basalt_store::Snapshot;
 use oxrdf::NamedNode;
@@ -35,6 +35,8 @@ pub struct QueryOptions {
     pub union_default_graph: bool,
     /// A join algorithm to prefer, for tests.
     pub force_join: Option<ForceJoin>,
+    /// Another join order than the cheapest, for tests and measurements.
+    pub order_draw: Option<OrderDraw>,
     /// Planner rules that are off, for tests.
     pub disabled_rules: Vec<String>,
     /// The endpoints that SERVICE may ask over HTTP. Who embeds Basalt and has a client of its own sets
@@ -59,6 +61,7 @@ impl QueryOptions {
     pub(crate) fn plan_options(&self) -> PlanOptions {
         PlanOptions {
             force_join: self.force_join,
+            order_draw: self.order_draw,
             disabled_rules: self.disabled_rules.clone(),
             union_default_graph: self.union_default_graph,
         }

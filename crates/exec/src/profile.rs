@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Profiled::next ─ within(node) ─ the operator ─ within(child) ─ ...
-//!                                      └ reserve, release, spill: counted for the node that this thread is in
+//!                                      └ read, reserve, release, spill: counted for the node that this thread is in
 //! ```
 //!
 //! Each thread knows the node it works for. Time is that of the node alone: a scope subtracts the scopes
@@ -34,6 +34,7 @@ pub struct Profile {
 #[derive(Default)]
 struct Counters {
     rows: AtomicU64,
+    read_rows: AtomicU64,
     own_nanos: AtomicU64,
     /// Bytes held now.
     held_bytes: AtomicU64,
@@ -95,6 +96,14 @@ impl Profile {
         }
     }
 
+    /// Counts rows that a node reads from the store: rows of tables that it looks at, subjects of the general way, quads,
+    /// links. The node is the [current one](current_node), but for threads that work for none.
+    pub fn read(&self, node_id: Option<usize>, rows: usize) {
+        if let Some(counters) = node_id.and_then(|node_id| self.nodes.get(node_id)) {
+            counters.read_rows.fetch_add(rows as u64, Ordering::Relaxed);
+        }
+    }
+
     /// Counts bytes that the current node holds from now on; `all` are held by all together.
     pub fn hold(&self, bytes: usize, all: usize) {
         self.memory_bytes_max
@@ -135,6 +144,7 @@ impl Profile {
             .iter()
             .map(|counters| NodeProfile {
                 rows: read(&counters.rows),
+                read_rows: read(&counters.read_rows),
                 own_nanos: read(&counters.own_nanos),
                 memory_bytes: read(&counters.held_bytes_max),
                 spilled_bytes: read(&counters.spilled_bytes),
@@ -207,6 +217,8 @@ mod tests {
         let whole = whole.elapsed().as_nanos() as u64;
         profile.gave(1, Some(4));
         profile.gave(1, None);
+        profile.read(Some(1), 9);
+        profile.read(None, 100);
         let nodes = profile.snapshot();
         assert!(nodes[1].own_nanos >= 300_000, "{nodes:?}");
         assert!(
@@ -216,6 +228,7 @@ mod tests {
         assert_eq!([nodes[0].memory_bytes, nodes[1].memory_bytes], [10, 7]);
         assert_eq!(profile.memory_bytes_max(), 17);
         assert_eq!((nodes[1].rows, nodes[1].is_complete), (4, true));
+        assert_eq!([nodes[0].read_rows, nodes[1].read_rows], [0, 9]);
         assert_eq!(nodes[2], NodeProfile::default());
         assert_eq!(current_node(), None);
     }

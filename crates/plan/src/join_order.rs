@@ -9,6 +9,7 @@
 //! the first set of units that settles the value of each of its slots.
 
 mod build;
+mod draw;
 mod edges;
 mod search;
 mod units;
@@ -20,6 +21,7 @@ use crate::physical::{Expr, Node, Op};
 use crate::planner::{PlanError, Planner, node};
 use crate::slot_set::SlotSet;
 pub(crate) use build::{hash_join, joined, star_join, star_join_entry};
+pub use draw::OrderDraw;
 pub(crate) use search::{entry_way, star_join_cost};
 pub(crate) use units::{Unit, UnitKind};
 

@@ -5,6 +5,7 @@
 
 use crate::estimate::star::{self, StarProfile};
 use crate::expression::boolean;
+use crate::join_order::OrderDraw;
 use crate::logical::Logical;
 use crate::lower::Outer;
 use crate::physical::{Expr, Form, Node, Op, Plan, Slot, Star, TableIdx};
@@ -51,6 +52,8 @@ pub enum ForceJoin {
 pub struct PlanOptions {
     /// A join algorithm to prefer.
     pub force_join: Option<ForceJoin>,
+    /// Another join order than the cheapest, for tests and measurements.
+    pub order_draw: Option<OrderDraw>,
     /// Rules that are off, by the names in [`crate::RULES`].
     pub disabled_rules: Vec<String>,
     /// Whether the default graph of queries is the union of all graphs.

@@ -55,6 +55,13 @@ fn check_everywhere(query: &str) {
             ..PlanOptions::default()
         });
     }
+    for seed in 0..4 {
+        let spread = (seed % 2 == 0).then_some(100.0);
+        matrix.push(PlanOptions {
+            order_draw: Some(crate::OrderDraw { seed, spread }),
+            ..PlanOptions::default()
+        });
+    }
     for rule in RULES {
         let disabled_rules = vec![(*rule).to_owned()];
         matrix.push(PlanOptions {

@@ -109,6 +109,45 @@ pub fn walked_query(triples: &WalkedTriples, seed: u64) -> Option<String> {
     (0..50).find_map(|_| walker.query())
 }
 
+/// The query of a seed, and before it the same without its last pattern, or without one of its conditions: the second asks for
+/// more than the first. `None` as for [`walked_query`].
+pub fn walked_pair(triples: &WalkedTriples, seed: u64) -> Option<[String; 2]> {
+    let mut walker = Walker {
+        data: triples,
+        random: SplitMix::new(seed),
+        walk: Vec::new(),
+    };
+    let written = (0..50).find_map(|_| walker.written())?;
+    let mut less = written.clone();
+    if less.conditions.is_empty() || walker.random.chance(60) {
+        less.patterns.pop();
+        let known = less.patterns.concat();
+        // A condition goes with the only pattern that has its variable.
+        less.conditions
+            .retain(|(variable, _)| known.contains(&format!("{variable} .")));
+    } else {
+        let idx = walker.random.below(less.conditions.len());
+        less.conditions.remove(idx);
+    }
+    Some([less.text(), written.text()])
+}
+
+/// A query in parts.
+#[derive(Clone)]
+struct Written {
+    patterns: Vec<String>,
+    /// Variables and the conditions on them.
+    conditions: Vec<(String, String)>,
+}
+
+impl Written {
+    fn text(&self) -> String {
+        let conditions = self.conditions.iter().map(|(_, text)| text.as_str());
+        let conditions: String = conditions.collect();
+        format!("SELECT * {{{}{conditions} }}", self.patterns.concat())
+    }
+}
+
 struct Walker<'a> {
     data: &'a WalkedTriples,
     random: SplitMix,
@@ -117,6 +156,10 @@ struct Walker<'a> {
 
 impl Walker<'_> {
     fn query(&mut self) -> Option<String> {
+        Some(self.written()?.text())
+    }
+
+    fn written(&mut self) -> Option<Written> {
         let size = self.random.below(PATTERNS.end() - PATTERNS.start() + 1);
         let count = PATTERNS.start() + size;
         self.walk = vec![self.any_triple()?];
@@ -125,7 +168,7 @@ impl Walker<'_> {
         } else {
             self.chain(count);
         }
-        (self.walk.len() >= *PATTERNS.start()).then(|| self.text())
+        (self.walk.len() >= *PATTERNS.start()).then(|| self.write())
     }
 
     /// Any triple: half the time of a predicate drawn first, so that rare ones get their turn.
@@ -186,7 +229,7 @@ impl Walker<'_> {
         ends.filter(|end| *end == term).count()
     }
 
-    fn text(&mut self) -> String {
+    fn write(&mut self) -> Written {
         let loose: Vec<u32> = self
             .walk
             .iter()
@@ -214,10 +257,14 @@ impl Walker<'_> {
             });
             format!("?v{number}")
         };
-        let mut text = "SELECT * {".to_owned();
+        let mut written = Written {
+            patterns: Vec::new(),
+            conditions: Vec::new(),
+        };
         for triple in &self.walk {
             let (subject, predicate) = (name(triple[0]), self.data.term(triple[1]));
-            text.push_str(&format!(" {subject} {predicate} {} .", name(triple[2])));
+            let pattern = format!(" {subject} {predicate} {} .", name(triple[2]));
+            written.patterns.push(pattern);
         }
         let conditions: Vec<(String, u32)> = loose
             .iter()
@@ -228,10 +275,11 @@ impl Walker<'_> {
             if self.random.chance(FILTER_PERCENT) {
                 let sign = ["<=", ">=", "<=", ">=", "="][self.random.below(5)];
                 let value = self.data.term(object);
-                text.push_str(&format!(" FILTER({variable} {sign} {value})"));
+                let condition = format!(" FILTER({variable} {sign} {value})");
+                written.conditions.push((variable, condition));
             }
         }
-        text + " }"
+        written
     }
 }
 
@@ -286,6 +334,33 @@ mod tests {
             constants > 10 && filters > 20 && chains > 20,
             "{constants} {filters} {chains}"
         );
+    }
+
+    #[test]
+    fn a_pair_differs_by_a_pattern_or_a_condition() {
+        let data = triples();
+        let (mut patterns, mut conditions) = (0, 0);
+        for seed in 0..200 {
+            let [less, more] = walked_pair(&data, seed).expect("the data has walks");
+            assert_eq!(Some(&more), walked_query(&data, seed).as_ref());
+            for text in [&less, &more] {
+                SparqlParser::new()
+                    .parse_query(text)
+                    .expect("the query parses");
+            }
+            let count = |text: &str, part: &str| text.matches(part).count();
+            match count(&more, " .") - count(&less, " .") {
+                0 => {
+                    assert_eq!(count(&more, "FILTER"), count(&less, "FILTER") + 1);
+                    conditions += 1;
+                }
+                difference => {
+                    assert_eq!(difference, 1, "{less}\n{more}");
+                    patterns += 1;
+                }
+            }
+        }
+        assert!(patterns > 20 && conditions > 20, "{patterns} {conditions}");
     }
 
     #[test]

@@ -195,6 +195,7 @@ fn simpler_configurations(configuration: &Configuration) -> Vec<Configuration> {
         found.push(Configuration {
             layout,
             force_join: configuration.force_join,
+            order_draw: configuration.order_draw,
             rule_off: configuration.rule_off,
             ..plain
         });

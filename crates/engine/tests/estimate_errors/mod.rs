@@ -219,8 +219,8 @@ pub fn bsbm_queries(products: u64, draws: i64) -> Vec<String> {
     texts
 }
 
-/// Queries that walk through the default graph of a database, made from consecutive seeds.
-pub fn walked_queries(database: &Database, count: u64) -> Vec<String> {
+/// The default graph of a database as N-Triples.
+pub fn triples_of(database: &Database) -> String {
     let mut bytes = Vec::new();
     dump(
         &database.snapshot(),
@@ -229,8 +229,12 @@ pub fn walked_queries(database: &Database, count: u64) -> Vec<String> {
         DumpGraph::Default,
     )
     .expect("the store is dumped");
-    let text = String::from_utf8(bytes).expect("N-Triples is UTF-8");
-    let triples = WalkedTriples::of_lines(&text);
+    String::from_utf8(bytes).expect("N-Triples is UTF-8")
+}
+
+/// Queries that walk through the default graph of a database, made from consecutive seeds.
+pub fn walked_queries(database: &Database, count: u64) -> Vec<String> {
+    let triples = WalkedTriples::of_lines(&triples_of(database));
     (0..count)
         .filter_map(|seed| walked_query(&triples, seed))
         .collect()

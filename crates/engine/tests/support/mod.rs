@@ -7,7 +7,7 @@ mod changes;
 use self::changes::Changed;
 use basalt_engine::{
     Addition, Answer, Database, ForceJoin, GraphFormat, Input, Layout, LoadOptions, MergeWatcher,
-    NoProgress, QueryOptions, WriteOptions,
+    NoProgress, OrderDraw, QueryOptions, WriteOptions,
 };
 use basalt_testkit::{Answer as OracleAnswer, Dataset};
 use std::io::Cursor;
@@ -25,6 +25,8 @@ pub struct Configuration {
     pub threads: usize,
     /// Join algorithm to prefer.
     pub force_join: Option<ForceJoin>,
+    /// Another join order than the cheapest.
+    pub order_draw: Option<OrderDraw>,
     /// Whether the store is on disk and opened anew.
     pub is_reopened: bool,
     /// A planner rule that is off.
@@ -42,6 +44,7 @@ impl Default for Configuration {
             batch_rows: 2048,
             threads: 2,
             force_join: None,
+            order_draw: None,
             is_reopened: false,
             rule_off: None,
             loads: 1,
@@ -73,6 +76,7 @@ pub fn matrix() -> Vec<Configuration> {
             all.push(Configuration {
                 layout,
                 force_join,
+                order_draw: None,
                 batch_rows: batches[number % batches.len()],
                 threads: 1 + number % 2,
                 is_reopened: number % 5 == 4,
@@ -88,6 +92,18 @@ pub fn matrix() -> Vec<Configuration> {
         is_changed: true,
         ..Configuration::default()
     });
+    // Joins in any order, once where much is read the general way.
+    all.extend(
+        [Layout::Discover, Layout::HalfDirty].map(|layout| Configuration {
+            layout,
+            order_draw: Some(OrderDraw {
+                seed: 1,
+                spread: None,
+            }),
+            is_changed: layout == Layout::HalfDirty,
+            ..Configuration::default()
+        }),
+    );
     all.extend(basalt_engine::RULES.iter().map(|&rule| Configuration {
         rule_off: Some(rule),
         ..Configuration::default()
@@ -220,6 +236,7 @@ fn pieces(text: String, loads: usize) -> Vec<String> {
 pub fn query_options(configuration: &Configuration) -> QueryOptions {
     let mut options = QueryOptions {
         force_join: configuration.force_join,
+        order_draw: configuration.order_draw,
         disabled_rules: configuration
             .rule_off
             .iter()

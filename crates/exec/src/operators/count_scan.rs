@@ -9,6 +9,7 @@ use super::output::Output;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::profile::current_node;
 use crate::value::Number;
 use basalt_plan::physical::{Graphs, Pattern, Position, QuadCount, Slot};
 use basalt_rdf::TermId;
@@ -183,6 +184,7 @@ impl Operator for CountScan {
         if !std::mem::replace(&mut self.begun, true) {
             let (keys, numbers) = self.count(cx)?;
             let id = |n: &u64| i64::try_from(*n).map_or(0, |n| Number::Integer(n.into()).to_id(cx));
+            cx.profile().read(current_node(), keys.len());
             let numbers: Vec<Vec<u64>> = numbers
                 .iter()
                 .map(|numbers| numbers.iter().map(id).collect())

@@ -12,6 +12,7 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
+use crate::profile::current_node;
 use crate::star::Matches;
 use basalt_plan::physical::JoinKind;
 use std::ops::ControlFlow;
@@ -103,7 +104,7 @@ impl PatternJoin {
         cx.check()?;
         let mut row = Vec::with_capacity(batch.width());
         batch.row_into(origin, &mut row);
-        self.pattern.visit(&row, cx, &mut |made| {
+        let read = self.pattern.visit(&row, cx, &mut |made| {
             matches.origin.push(origin as u32);
             matches
                 .columns
@@ -115,7 +116,9 @@ impl PatternJoin {
             } else {
                 ControlFlow::Continue(())
             }
-        })
+        })?;
+        cx.profile().read(current_node(), read);
+        Ok(())
     }
 }
 

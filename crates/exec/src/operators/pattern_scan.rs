@@ -9,6 +9,7 @@ use super::output::Output;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::profile::current_node;
 use basalt_plan::physical::{Graphs, Pattern, Position, Slot};
 use basalt_rdf::TermId;
 use basalt_store::{GraphSet, QuadIds, QuadPattern, Snapshot};
@@ -92,13 +93,13 @@ impl CompiledPattern {
         }
     }
 
-    /// Visits the values of the new columns for every match with one input row.
+    /// Visits the values of the new columns for every match with one input row, and returns how many quads were read.
     pub fn visit(
         &self,
         input: &[u64],
         cx: &Context,
         visit: &mut dyn FnMut(&[u64]) -> ControlFlow<()>,
-    ) -> Result<(), ExecError> {
+    ) -> Result<usize, ExecError> {
         let bound = |place: Place| match place {
             Place::Id(id) => Some(TermId(id)),
             Place::Input(column) => Some(TermId(input[column])),
@@ -113,7 +114,7 @@ impl CompiledPattern {
                         && among.as_ref().is_none_or(|list| list.contains(&g))
                 };
                 if graph.is_some_and(|g| !allowed(g)) {
-                    return Ok(());
+                    return Ok(0);
                 }
                 graph
             }
@@ -121,12 +122,14 @@ impl CompiledPattern {
         };
         let [subject, predicate, object] = self.places.map(bound);
         if subject.or(object).is_none() && !self.graphs_have_quads(cx.snapshot()) {
-            return Ok(());
+            return Ok(0);
         }
         let mut row = vec![0; self.new_slots.len()];
         let mut seen = HashSet::with_hasher(std::hash::RandomState::new());
         let merges = !cx.snapshot().named_graphs().is_empty();
+        let mut read = 0;
         let mut on_quad = |quad: QuadIds| {
+            read += 1;
             if !self.graph_fits(quad.graph) {
                 return ControlFlow::Continue(());
             }
@@ -146,9 +149,9 @@ impl CompiledPattern {
             object,
             graph,
         };
-        Ok(cx
-            .snapshot()
-            .matching_among(&pattern, &self.graph_set, &mut on_quad)?)
+        cx.snapshot()
+            .matching_among(&pattern, &self.graph_set, &mut on_quad)?;
+        Ok(read)
     }
 
     /// Whether some graph that is read has quads; a scan need not find out.
@@ -229,13 +232,14 @@ impl PatternScan {
     fn look_up(&mut self) -> Result<(), ExecError> {
         let mut made = vec![Vec::new(); self.pattern.new_slots.len()];
         let mut rows = 0;
-        self.pattern.visit(&[], &self.cx, &mut |row| {
+        let read = self.pattern.visit(&[], &self.cx, &mut |row| {
             made.iter_mut()
                 .zip(row)
                 .for_each(|(column, &id)| column.push(id));
             rows += 1;
             ControlFlow::Continue(())
         })?;
+        self.cx.profile().read(current_node(), read);
         self.output
             .put(Batch::from_vectors(made, rows).select_columns(&self.columns));
         Ok(())
@@ -249,6 +253,7 @@ impl PatternScan {
             self.columns.clone(),
         );
         let batch_rows = cx.options().batch_rows.max(1);
+        let node = current_node();
         let scan = move || {
             let width = pattern.new_slots.len();
             let mut made = vec![Vec::with_capacity(batch_rows); width];
@@ -274,10 +279,12 @@ impl PatternScan {
                     ControlFlow::Break(())
                 }
             });
+            // Before the last rows are sent, so that who has them has the count.
+            let counted = result.map(|read| cx.profile().read(node, read));
             if rows > 0 {
                 send(made, rows);
             }
-            if let Err(error) = result.and_then(|()| cx.check()) {
+            if let Err(error) = counted.and_then(|()| cx.check()) {
                 // A consumer that is gone wants no error either.
                 let _ = sender.send(Err(error));
             }

@@ -7,6 +7,7 @@
 use super::pattern_scan::{CompiledPattern, GraphPlace, Place};
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::profile::current_node;
 use crate::star::Matches;
 use basalt_rdf::TermId;
 use basalt_store::Table;
@@ -116,7 +117,7 @@ impl RowQuads {
         for (table_idx, candidates) in by_table {
             cx.check()?;
             let table = &snapshot.tables()[table_idx];
-            self.table(pattern, table, candidates, &asked, matches);
+            self.table(pattern, table, candidates, &asked, matches, cx);
         }
         Ok(others)
     }
@@ -129,6 +130,7 @@ impl RowQuads {
         mut candidates: Candidates,
         wanted: &Asked,
         matches: &mut Matches,
+        cx: &Context,
     ) {
         let mut graphs = Vec::new();
         table.gather_graphs(&candidates.rows, &mut graphs);
@@ -161,6 +163,8 @@ impl RowQuads {
             gathered
         };
         let mut columns: Vec<Gathered> = table.all_cells().filter(may_match).map(gather).collect();
+        let read = columns.iter().map(|of_predicate| of_predicate.values.len());
+        cx.profile().read(current_node(), read.sum());
         for (i, &origin) in candidates.origins.iter().enumerate() {
             for of_predicate in &mut columns {
                 let start = of_predicate.taken;

@@ -5,6 +5,7 @@
 
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::profile::current_node;
 use basalt_plan::physical::Graphs;
 use basalt_rdf::TermId;
 use basalt_store::{Direction, QuadIds, QuadPattern};
@@ -133,11 +134,13 @@ impl PathGraph {
         visit: &mut dyn FnMut(usize, TermId, u64),
     ) -> Result<(), ExecError> {
         let mut first = 0;
+        let mut read = 0;
         for part in nodes.chunks(NODES_PER_CHECK) {
             cx.check()?;
             match label {
                 Label::Link(predicate) => {
                     let mut on_quad = |position: usize, other: TermId, graph| {
+                        read += 1;
                         if self.admits(graph) {
                             visit(first + position, *predicate, other.0);
                         }
@@ -155,6 +158,7 @@ impl PathGraph {
             }
             first += part.len();
         }
+        cx.profile().read(current_node(), read);
         Ok(())
     }
 
@@ -172,7 +176,9 @@ impl PathGraph {
             Direction::Forward => pattern.subject = Some(node),
             Direction::Backward => pattern.object = Some(node),
         }
+        let mut read = 0;
         cx.snapshot().matching(&pattern, &mut |quad| {
+            read += 1;
             if self.admits(quad.graph) && label.takes(quad.predicate) {
                 let other = match direction {
                     Direction::Forward => quad.object,
@@ -182,6 +188,7 @@ impl PathGraph {
             }
             ControlFlow::Continue(())
         })?;
+        cx.profile().read(current_node(), read);
         Ok(())
     }
 
@@ -282,8 +289,9 @@ pub fn scan(
         ..QuadPattern::default()
     };
     let mut result = Ok(());
-    let mut until_check = QUADS_PER_CHECK;
+    let (mut read, mut until_check) = (0, QUADS_PER_CHECK);
     cx.snapshot().matching(&pattern, &mut |quad| {
+        read += 1;
         until_check -= 1;
         if until_check == 0 {
             until_check = QUADS_PER_CHECK;
@@ -300,5 +308,6 @@ pub fn scan(
             Err(_) => ControlFlow::Break(()),
         }
     })?;
+    cx.profile().read(current_node(), read);
     result
 }

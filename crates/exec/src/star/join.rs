@@ -17,6 +17,7 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::output::Output;
 use crate::operators::{BoxOperator, Operator};
+use crate::profile::current_node;
 use basalt_plan::physical::{JoinKind, Slot, StarEntry};
 use basalt_rdf::TermId;
 use basalt_store::Table;
@@ -110,6 +111,8 @@ impl StarJoin {
                 Some(pattern_idx)
             }
         };
+        let clean: usize = tables.iter().map(|candidates| candidates.rows.len()).sum();
+        cx.profile().read(current_node(), clean + general.len());
         let mut matches = Matches::new(self.star.new_slots.len());
         for (table_idx, candidates) in tables.into_iter().enumerate() {
             if !candidates.rows.is_empty() {

@@ -7,6 +7,7 @@
 use super::compiled::{CompiledPattern, CompiledStar, Object};
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::profile::current_node;
 use basalt_columns::SEGMENT_ROWS;
 use basalt_plan::physical::StarAccess;
 use basalt_rdf::TermId;
@@ -60,7 +61,7 @@ impl Morsels {
         let list = match (access, object) {
             (StarAccess::Subject, _) => subject_morsels(star, cx.snapshot()),
             (StarAccess::Object { .. }, Some((predicate, object))) => {
-                object_morsels(star, predicate, object, cx.snapshot())?
+                object_morsels(star, predicate, object, cx)?
             }
             _ => row_morsels(star, cx.snapshot())?,
         };
@@ -111,8 +112,9 @@ fn object_morsels(
     star: &CompiledStar,
     predicate: TermId,
     object: TermId,
-    snapshot: &Snapshot,
+    cx: &Context,
 ) -> Result<Vec<Morsel>, ExecError> {
+    let snapshot = cx.snapshot();
     let satisfied = star
         .patterns
         .iter()
@@ -129,6 +131,10 @@ fn object_morsels(
             continue;
         }
         let mut rows = Vec::new();
+        if !cells.has_inverse() {
+            // The whole column is searched.
+            cx.profile().read(current_node(), table.rows() as usize);
+        }
         cells.find(object, &mut rows);
         if !dirty.is_empty() {
             general.extend(

@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::Operator;
 use crate::operators::output::Output;
+use crate::profile::current_node;
 use basalt_columns::SEGMENT_ROWS;
 use basalt_plan::physical::Slot;
 use roaring::RoaringBitmap;
@@ -44,6 +45,7 @@ impl StarScan {
 
     fn run(&self, morsel: &Morsel, cx: &Context) -> Result<Matches, ExecError> {
         let star = &self.shared.star;
+        let read = |rows: usize| cx.profile().read(current_node(), rows);
         match morsel {
             Morsel::Range {
                 table_idx,
@@ -54,6 +56,7 @@ impl StarScan {
                 let end = (start + SEGMENT_ROWS as u32).min(table.rows());
                 let rows = clean_rows(start, end, &star.dirty[*table_idx]);
                 let origin = vec![0; rows.len()];
+                read(rows.len());
                 CellPass::new(star, table, None, rows, origin).run(cx)
             }
             Morsel::Rows {
@@ -63,11 +66,13 @@ impl StarScan {
             } => {
                 let table = &cx.snapshot().tables()[*table_idx];
                 let origin = vec![0; rows.len()];
+                read(rows.len());
                 CellPass::new(star, table, None, rows.clone(), origin)
                     .with_satisfied(*satisfied)
                     .run(cx)
             }
             Morsel::General(subjects) => {
+                read(subjects.len());
                 let mut pass = GeneralPass::new(star, None, cx);
                 let subjects: Vec<_> = subjects.iter().map(|&subject| (0, subject)).collect();
                 pass.subjects(&subjects, cx)?;

@@ -32,6 +32,22 @@ pub(crate) fn rows(planner: &Planner<'_>, pattern: &Pattern) -> f64 {
     }
 }
 
+/// Quads that a scan for a pattern reads: a slot that occurs twice is no help in finding them.
+pub(crate) fn read(planner: &Planner<'_>, pattern: &Pattern, rows: f64) -> f64 {
+    let statistics = planner.statistics;
+    let slots = [pattern.subject, pattern.predicate, pattern.object].map(Position::slot);
+    let repeats = |a: usize, b: usize| slots[a].is_some() && slots[a] == slots[b];
+    let all = match (pattern.subject, pattern.predicate, pattern.object) {
+        (Position::Slot(_), Position::Id(p), Position::Slot(_)) => statistics.predicate_quads(p),
+        (Position::Slot(_), Position::Slot(_), Position::Slot(_)) => statistics.quad_count(),
+        _ => 0,
+    };
+    match repeats(0, 1) || repeats(0, 2) || repeats(1, 2) {
+        true => rows.max(all as f64),
+        false => rows,
+    }
+}
+
 /// Distinct objects of a predicate.
 fn objects(planner: &Planner<'_>, predicate: TermId) -> f64 {
     let columns = planner.columns(predicate);

@@ -292,18 +292,24 @@ fn choose_access(star: &Star, profile: &mut StarProfile, rows: f64, table_rows: 
         return;
     }
     // Constants are tested first, and of a row with several values all are read.
-    let constants = star.patterns.iter().zip(&profile.patterns);
-    let tested: f64 = constants
-        .filter(|(pattern, _)| pattern.object.slot().is_none())
+    let is_constant = |pattern: &StarPattern| pattern.object.slot().is_none();
+    let constants = || star.patterns.iter().zip(&profile.patterns);
+    let constants = || constants().filter(|(pattern, _)| is_constant(pattern));
+    let tested: f64 = constants()
         .map(|(_, known)| known.cell_values.max(table_rows))
         .sum();
-    let read_first = (tested + star.filters.len() as f64 * table_rows).max(table_rows);
+    // What is read of the rows that have the constants, however they were found.
+    let passing = constants().map(|(_, known)| known.matches);
+    let passing = passing.fold(table_rows, f64::min);
+    let constant_count = constants().count();
+    let open = cells - constant_count as f64;
+    let rest = match constant_count {
+        0 => profile.rows * cells * SCAN_CELL * 2.0,
+        _ => passing * open * sparse_cell(passing, table_rows),
+    };
+    let read_first = (tested + star.filters.len() as f64 * passing).max(table_rows);
     let irregular: f64 = profile.patterns.iter().map(|p| p.irregular).sum();
-    profile.cost = START
-        + read_first * SCAN_CELL
-        + profile.rows * cells * SCAN_CELL * 2.0
-        + irregular * QUAD_SCAN
-        + finish;
+    profile.cost = START + read_first * SCAN_CELL + rest + irregular * QUAD_SCAN + finish;
     for (pattern_idx, pattern) in star.patterns.iter().enumerate() {
         if pattern.object.slot().is_some() {
             continue;
@@ -312,8 +318,9 @@ fn choose_access(star: &Star, profile: &mut StarProfile, rows: f64, table_rows: 
         let cost = START
             + INVERSE_PROBE * star.tables.len() as f64
             + known.unindexed_rows * (SCAN_CELL + INVERSE_BUILD * 0.1)
-            // That the rows have the constant is known.
-            + known.matches * (cells - 1.0) * GATHER_CELL
+            // That the rows have the constant is known, the others are tested first.
+            + known.matches * (constant_count as f64 - 1.0) * sparse_cell(known.matches, table_rows)
+            + rest
             + if known.irregular > 0.0 {
                 QUAD_PROBE
             } else {
@@ -342,6 +349,12 @@ fn choose_access(star: &Star, profile: &mut StarProfile, rows: f64, table_rows: 
             keep_cheaper(&mut profile.alternative, way, cost);
         }
     }
+}
+
+/// The cost of reading a cell of some rows out of those of the tables: the nearer they are to each other, the more of a cache
+/// line is of use.
+fn sparse_cell(rows: f64, table_rows: f64) -> f64 {
+    (SCAN_CELL * table_rows / rows.max(1.0)).clamp(SCAN_CELL, GATHER_CELL)
 }
 
 /// The way of an access to a star whose subject is not known.

@@ -18,6 +18,8 @@ use operator_text::Names;
 pub struct NodeProfile {
     /// Rows it produced, over all evaluations.
     pub rows: u64,
+    /// Rows it read from the store itself: rows of tables looked at, whether they match or not, quads, links.
+    pub read_rows: u64,
     /// Time in it without the nodes below, over all threads, in nanoseconds.
     pub own_nanos: u64,
     /// The most bytes of the query's memory that it held at one time.
@@ -72,6 +74,15 @@ impl ExplainedNode {
     pub fn total_nanos(&self) -> u64 {
         let own = self.actual.map_or(0, |actual| actual.own_nanos);
         own + self.below().map(ExplainedNode::total_nanos).sum::<u64>()
+    }
+
+    /// Rows that it and everything below read from the store; 0 if it was not run.
+    pub fn total_read_rows(&self) -> u64 {
+        let own = self.actual.map_or(0, |actual| actual.read_rows);
+        own + self
+            .below()
+            .map(ExplainedNode::total_read_rows)
+            .sum::<u64>()
     }
 
     /// The tree as indented text, a line for each operator.

@@ -1,11 +1,11 @@
 //! A plan as indented text.
 //!
 //! ```text
-//! StarJoin by subject ?v { .. } in Vendor  [?o ?v]  rows=5.5 cost=0.004ms instead of HashJoin cost=0.009ms actual=4 time=0.210ms own=0.080ms memory=64.0KiB
+//! StarJoin by subject ?v { .. } in Vendor  [?o ?v]  rows=5.5 cost=0.004ms instead of HashJoin cost=0.009ms actual=4 read=9 time=0.210ms own=0.080ms memory=64.0KiB
 //! ```
 //!
 //! The slots of a row are in brackets. `time` is that of the operator with everything below, `own` without; both
-//! are sums over threads. `memory` and `spilled` are left out where they are nothing.
+//! are sums over threads. `read`, `memory` and `spilled` are left out where they are nothing.
 
 use super::{ExplainedNode, NodeProfile};
 
@@ -55,6 +55,9 @@ fn measured(actual: &NodeProfile, total_nanos: u64) -> String {
     let mut text = format!(" actual={}", actual.rows);
     if !actual.is_complete {
         text.push_str(" (not to its end)");
+    }
+    if actual.read_rows > 0 {
+        text.push_str(&format!(" read={}", actual.read_rows));
     }
     text.push_str(&format!(
         " time={} own={}",
@@ -142,12 +145,12 @@ mod tests {
         root.exists = vec![leaf(2, ran(0, 250_000))];
         let actual = root.inputs[0].actual.as_mut().expect("it was run");
         (actual.memory_bytes, actual.spilled_bytes) = (1_023, 3 << 20);
-        actual.is_complete = false;
+        (actual.is_complete, actual.read_rows) = (false, 31);
         let lines = [
             "Unit  [?a]  rows=1.0 cost=2.000ms instead of HashJoin cost=3.000ms actual=5 time=1.750ms own=1.000ms",
             "  exists:",
             "    Unit  [?a]  rows=1.0 cost=2.000ms actual=0 time=0.250ms own=0.250ms",
-            "  Unit  [?a]  rows=1.0 cost=2.000ms actual=7 (not to its end) time=0.500ms own=0.500ms memory=1023B spilled=3.0MiB",
+            "  Unit  [?a]  rows=1.0 cost=2.000ms actual=7 (not to its end) read=31 time=0.500ms own=0.500ms memory=1023B spilled=3.0MiB",
             "  Unit  [?a]  rows=1.0 cost=2.000ms not run",
         ];
         assert_eq!(root.to_text(), lines.join("\n") + "\n");

@@ -302,6 +302,9 @@ impl<'s> Search<'s> {
             candidate.cost += candidate.rows * each;
         }
         candidate.cost += candidate.rows * EMIT_ROW;
+        if let Some(draw) = self.planner.options.order_draw {
+            candidate.cost = draw.weigh(mask, candidate.step, candidate.cost);
+        }
         let Some(best) = self.best.get_mut(&mask) else {
             self.best.insert(mask, candidate);
             return;

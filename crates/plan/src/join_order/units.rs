@@ -98,7 +98,8 @@ impl Unit {
             }
             UnitKind::Pattern(triple) => {
                 let rows = pattern::rows(planner, triple);
-                let cost = START + PATTERN_PROBE + rows * PATTERN_SCAN;
+                let read = pattern::read(planner, triple, rows);
+                let cost = START + PATTERN_PROBE + read * PATTERN_SCAN;
                 let distinct = pattern_distinct(planner, triple, rows);
                 Self {
                     kind,

@@ -1,0 +1,118 @@
+//! Plans, measured: `cargo xtask bench plans [SET]...` prints how much longer the plans chosen take than the best.
+//!
+//! For the benchmark's own queries and for 200 generated star and chain queries on each data set: up to 32 other plans of
+//! each are run on one thread ([`plan_choices`]), and the time of the chosen one is divided by that of the fastest. Printed are the
+//! shares of queries within factors, and the ten worst with both plans. Queries that have only one plan are counted apart.
+//! Sets that are not there (see `BASALT_REAL_DATA_DIR`) are said to be skipped.
+
+#[path = "../tests/estimate_errors/mod.rs"]
+mod estimate_errors;
+#[path = "../tests/plan_choices/mod.rs"]
+mod plan_choices;
+#[path = "../tests/real_sets/mod.rs"]
+mod real_sets;
+
+use basalt_engine::{Database, Layout};
+use estimate_errors::{bsbm, bsbm_queries, walked_queries};
+use plan_choices::{Choice, Effort, Measure, compare};
+use real_sets::{QUDT, files_of, loaded};
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// Products of the benchmark's data, a million triples.
+const PRODUCTS: u64 = 2_848;
+/// Parameters drawn for each query of the benchmark.
+const DRAWS: i64 = 3;
+/// Generated queries of each set.
+const WALKED: u64 = 200;
+/// Queries shown with their plans.
+const WORST: usize = 10;
+/// Plans that are drawn for each query, and the longest time of the chosen one.
+const EFFORT: Effort = Effort {
+    draws: 32,
+    time_max: Duration::from_secs(3),
+};
+/// Factors of time whose shares are printed.
+const FACTORS: [f64; 5] = [1.1, 1.5, 2.0, 4.0, 10.0];
+
+fn measure(
+    out: &mut impl Write,
+    name: &str,
+    database: &Database,
+    queries: &[String],
+) -> io::Result<()> {
+    let mut choices: Vec<Choice> = Vec::new();
+    let (mut left_out, mut without_choice) = (0, 0);
+    for text in queries {
+        match compare(database, text, EFFORT, Measure::Time) {
+            Ok(Some(choice)) if choice.plans > 1 => choices.push(choice),
+            Ok(Some(_)) => without_choice += 1,
+            Ok(None) => left_out += 1,
+            Err(message) => return Err(io::Error::other(message)),
+        }
+    }
+    let factor = |choice: &Choice| choice.factor(Measure::Time);
+    choices.sort_by(|a, b| factor(b).total_cmp(&factor(a)));
+    let plans: usize = choices.iter().map(|choice| choice.plans).sum();
+    let count = choices.len().max(1);
+    writeln!(
+        out,
+        "\n{name}: {} queries with {:.1} plans each; {without_choice} have one plan, {left_out} took too long",
+        choices.len(),
+        plans as f64 / count as f64
+    )?;
+    for limit in FACTORS {
+        let within = choices.iter().filter(|c| factor(c) <= limit).count();
+        let share = 100.0 * within as f64 / count as f64;
+        writeln!(out, "- within {limit}: {share:.1} %")?;
+    }
+    let touched = |choice: &&Choice| choice.factor(Measure::Touched) <= 2.0;
+    let share = 100.0 * choices.iter().filter(touched).count() as f64 / count as f64;
+    writeln!(
+        out,
+        "- rows touched within twice the fastest: {share:.1} %\n"
+    )?;
+    for choice in choices.iter().take(WORST) {
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        writeln!(
+            out,
+            "- {:.1}: {:.3} ms, the best of {} plans {:.3} ms\n\n```text\n{}\n{}{}```\n",
+            factor(choice),
+            ms(choice.chosen.time),
+            choice.plans,
+            ms(choice.best.time),
+            choice.text.trim(),
+            choice.chosen.report.to_text(),
+            choice.best.report.to_text()
+        )?;
+    }
+    Ok(())
+}
+
+fn main() -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    // `cargo bench -- NAME` measures one set only; other options of benchmark programs mean nothing here.
+    let wanted: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| !a.starts_with('-'))
+        .collect();
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|w| w == name);
+    if is_wanted("bsbm") {
+        let database = bsbm(PRODUCTS);
+        let queries = bsbm_queries(PRODUCTS, DRAWS);
+        measure(&mut out, "BSBM, its queries", &database, &queries)?;
+        let queries = walked_queries(&database, WALKED);
+        measure(&mut out, "BSBM, walks", &database, &queries)?;
+    }
+    let sets: [(&str, &[&str]); 2] = [("codex-m", &["codex-m.nt.gz"]), ("qudt", QUDT)];
+    for (name, files) in sets {
+        if is_wanted(name)
+            && let Some(files) = files_of(files)
+        {
+            let database = loaded(&files, Layout::Discover);
+            let queries = walked_queries(&database, WALKED);
+            measure(&mut out, &format!("{name}, walks"), &database, &queries)?;
+        }
+    }
+    Ok(())
+}
