@@ -109,16 +109,24 @@ impl FirstTerms {
         }
         for quad in quads {
             quad.subject = self.resources.first(quad.subject);
-            quad.predicate = self.resources.first(quad.predicate);
-            if let Some(graph) = quad.graph.checked_sub(1) {
-                quad.graph = self.resources.first(graph) + 1;
-            }
+            (quad.predicate, quad.graph) = self.of_pair((quad.predicate, quad.graph));
             quad.object = self.of_object(quad.object);
         }
     }
 
+    /// The first ordinals of a predicate and a graph, the latter as in [`RawQuad::graph`].
     #[inline]
-    fn of_object(&self, id: TermId) -> TermId {
+    pub(crate) fn of_pair(&self, (predicate, graph): (u32, u32)) -> (u32, u32) {
+        let graph = match graph.checked_sub(1) {
+            Some(graph) => self.resources.first(graph) + 1,
+            None => 0,
+        };
+        (self.resources.first(predicate), graph)
+    }
+
+    /// The id of an object with the first ordinal of its term.
+    #[inline]
+    pub(crate) fn of_object(&self, id: TermId) -> TermId {
         if let Some(ordinal) = id.resource_ordinal() {
             return TermId::resource(u64::from(self.resources.first(ordinal as u32)));
         }

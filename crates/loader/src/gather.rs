@@ -1,16 +1,18 @@
 //! Grouping quads by subject, and dropping the repeated ones.
 //!
-//! Subjects are ranked by first appearance and the quads scattered to their subject's place: a
-//! counting sort, two sequential passes over the quads. When the input is grouped already the
-//! scatter writes sequentially too. Predicates and graphs get dense numbers on the way, so a
-//! grouped quad has 16 bytes; its subject is known by place.
+//! Subjects are ranked by first appearance, and predicates and graphs get dense numbers, from the heads of the blocks: a
+//! grouped quad has 16 bytes, its subject is known by place. Where the input is grouped already the quads stand by rank,
+//! and all threads make the groups of some subjects each ([`in_order`]). Else the quads are scattered to their subject's place: a
+//! counting sort, one sequential pass.
 //!
-//! When memory is short the ranks are cut into windows. One window at a time is scattered in memory; quads of later
+//! When memory is short the ranks of the latter are cut into windows. One window at a time is scattered in memory; quads of later
 //! windows go to a bucket each, from which their window is begun. A window is complete when all quads counted for
 //! it have come, so grouped input uses no buckets. Complete windows are appended to a file.
 //!
 //! Invariants afterwards: the quads of a subject are distinct, sorted by predicate and type class,
 //! and within these in order of appearance.
+
+mod in_order;
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -20,7 +22,9 @@ use basalt_shapes::{FastMap, TypeClass};
 
 use crate::encoder::RawQuad;
 use crate::error::LoadError;
-use crate::grouped::{Gathered, GroupedQuads, QUAD_BYTES, Quad};
+use crate::grouped::{Gathered, GroupedQuads, QUAD_BYTES, Quad, cut_batches};
+use crate::held_quads::HeldQuads;
+use crate::packed_quads;
 use crate::parallel::parallel_map;
 use crate::quad_blocks::RawQuads;
 use crate::spill::{Buckets, Extent, LoadMemory, SpillFile};
@@ -49,15 +53,27 @@ pub(crate) struct Grouping<'a> {
 impl Grouping<'_> {
     /// Groups the quads.
     pub(crate) fn gather(&self, raw: RawQuads) -> Result<Gathered, LoadError> {
+        let ranked = rank(&raw, self.resource_bound)?;
+        // With windows of a set size none is left out.
+        let windows = self.memory.settings.window_quads;
+        match ranked.in_order && windows.is_none() {
+            true => self.gather_in_order(raw, ranked),
+            false => self.scatter(raw, ranked),
+        }
+    }
+
+    /// Puts each quad to its subject.
+    fn scatter(&self, raw: RawQuads, ranked: Ranked) -> Result<Gathered, LoadError> {
         let Ranked {
             ranks,
             subjects,
             counts,
-        } = rank(&raw, self.resource_bound)?;
+            mut predicates,
+            mut graphs,
+            ..
+        } = ranked;
         let mut windows = Windows::new(self, counts)?;
-        let mut predicates = DenseIndex::default();
-        let mut graphs = DenseIndex::default();
-        graphs.index(0);
+        let type_predicate = predicates.find(self.type_predicate);
         raw.consume(&mut |block: &[RawQuad]| {
             self.memory.go_on()?;
             for quad in block {
@@ -73,12 +89,11 @@ impl Grouping<'_> {
                     windows.put_later(rank, grouped)?;
                 }
                 if windows.current.left == 0 {
-                    windows.go_on(predicates.find(self.type_predicate))?;
+                    windows.go_on(type_predicate)?;
                 }
             }
             Ok(())
         })?;
-        let type_predicate = predicates.find(self.type_predicate);
         let (quads, types) = windows.finish(type_predicate)?;
         Ok(Gathered {
             subjects,
@@ -91,30 +106,34 @@ impl Grouping<'_> {
         })
     }
 
+    /// Whether all grouped quads can be in memory, where parsed ones are freed meanwhile.
+    fn fits(&self, quads: u64) -> bool {
+        let bytes = self.resident + quads * QUAD_BYTES as u64;
+        !self.memory.is_spilling() || self.memory.has_room(bytes)
+    }
+
     /// Cuts ranks into windows.
     fn cut_windows(&self, counts: &[u32]) -> Vec<Range<usize>> {
         let left = self.memory.left(self.resident);
+        let all = counts.iter().map(|count| u64::from(*count)).sum();
         // Places of subjects take as much again if every subject has one quad.
-        let usual = left / 8 * 3 / QUAD_BYTES;
+        let usual = match self.fits(all) {
+            true => usize::MAX,
+            false => left / 8 * 3 / QUAD_BYTES,
+        };
         let quads_max = match self.memory.is_spilling() {
             false => usize::MAX,
             true => self.memory.settings.window_quads.unwrap_or(usual),
         };
-        let mut windows = Vec::new();
-        let (mut first, mut quads) = (0, 0_usize);
-        for (rank, &count) in counts.iter().enumerate() {
-            if quads + count as usize > quads_max && rank > first {
-                windows.push(first..rank);
-                (first, quads) = (rank, 0);
-            }
-            quads += count as usize;
+        let mut windows = cut_batches(counts, quads_max);
+        if windows.is_empty() {
+            windows.push(0..0);
         }
-        windows.push(first..counts.len());
         windows
     }
 }
 
-/// Subjects and how many quads each has.
+/// Subjects and how many quads each has; predicates and graphs.
 struct Ranked {
     /// Rank by provisional ordinal.
     ranks: Vec<u32>,
@@ -122,30 +141,50 @@ struct Ranked {
     subjects: Vec<u32>,
     /// Quads, repeated ones too, by rank.
     counts: Vec<u32>,
+    predicates: DenseIndex,
+    /// The first is the default graph.
+    graphs: DenseIndex,
+    /// Whether the quads of each subject follow each other.
+    in_order: bool,
 }
 
 fn rank(raw: &RawQuads, resource_bound: usize) -> Result<Ranked, LoadError> {
     let mut ranks = vec![NO_RANK; resource_bound];
     let mut subjects: Vec<u32> = Vec::new();
     let mut counts: Vec<u32> = Vec::new();
-    raw.for_each_subject(&mut |subject, quads| {
-        let rank = &mut ranks[subject as usize];
-        if *rank == NO_RANK {
-            *rank = subjects.len() as u32;
-            subjects.push(subject);
-            counts.push(0);
+    let (mut predicates, mut graphs) = (DenseIndex::default(), DenseIndex::default());
+    graphs.index(0);
+    let mut in_order = true;
+    raw.for_each_head(&mut |head| {
+        for (subject, quads) in packed_quads::subjects(head) {
+            let subject = raw.firsts().resources.first(subject);
+            let rank = &mut ranks[subject as usize];
+            if *rank == NO_RANK {
+                *rank = subjects.len() as u32;
+                subjects.push(subject);
+                counts.push(0);
+            }
+            in_order &= *rank as usize + 1 == subjects.len();
+            let count = &mut counts[*rank as usize];
+            *count = count.checked_add(quads).ok_or(LoadError::Limit {
+                what: "quads of one subject",
+                limit: u64::from(u32::MAX),
+            })?;
         }
-        let count = &mut counts[*rank as usize];
-        *count = count.checked_add(quads).ok_or(LoadError::Limit {
-            what: "quads of one subject",
-            limit: u64::from(u32::MAX),
-        })?;
+        for pair in packed_quads::pairs_of(head) {
+            let (predicate, graph) = raw.firsts().of_pair(pair);
+            predicates.index(predicate);
+            graphs.index(graph);
+        }
         Ok(())
     })?;
     Ok(Ranked {
         ranks,
         subjects,
         counts,
+        predicates,
+        graphs,
+        in_order,
     })
 }
 
@@ -312,9 +351,7 @@ impl<'a> Windows<'a> {
         let mut bytes = Vec::with_capacity(PIECE_QUADS * QUAD_BYTES);
         for part in self.current.quads.chunks(PIECE_QUADS) {
             bytes.clear();
-            for quad in part {
-                bytes.extend_from_slice(&quad.record());
-            }
+            bytes.extend(part.iter().flat_map(|quad| quad.record()));
             pieces.push(file.append(&bytes)?);
         }
         *quad_count += self.current.quads.len() as u64;
@@ -339,13 +376,9 @@ impl<'a> Windows<'a> {
                 quad_count,
             },
             None => {
-                self.grouping
-                    .memory
-                    .keep(self.current.quads.len() * QUAD_BYTES);
-                GroupedQuads::Memory {
-                    starts: self.current.starts,
-                    quads: self.current.quads,
-                }
+                let Window { starts, quads, .. } = self.current;
+                self.grouping.memory.keep(quads.len() * QUAD_BYTES);
+                GroupedQuads::Memory(HeldQuads::of_one(starts, quads))
             }
         };
         Ok((quads, types.collect()))
@@ -375,6 +408,12 @@ impl DenseIndex {
         });
         self.last = Some((key, index));
         index
+    }
+
+    /// The index of a key that is there.
+    fn known(&self, key: u32) -> u32 {
+        let index = self.indexes.get(&key);
+        *index.expect("the heads of blocks have all keys")
     }
 
     /// The index of a key that may be there.

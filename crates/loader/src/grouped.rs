@@ -10,6 +10,7 @@ use basalt_rdf::TermId;
 use crossbeam_channel::bounded;
 
 use crate::error::LoadError;
+use crate::held_quads::{HeldQuads, QuadChunk};
 use crate::spill::{BucketReader, Extent, LoadMemory, SpillFile};
 
 /// Bytes of a quad in a file.
@@ -72,13 +73,8 @@ pub(crate) struct Gathered {
 
 /// The quads in the order of their subjects' ranks.
 pub(crate) enum GroupedQuads {
-    /// The quads of rank `r` are `quads[starts[r]..starts[r + 1]]`.
-    Memory {
-        /// Where those of each rank begin, and the end.
-        starts: Vec<u64>,
-        /// The quads.
-        quads: Vec<Quad>,
-    },
+    /// In memory.
+    Memory(HeldQuads),
     /// One run in a file.
     Spilled {
         /// The file, which has nothing else.
@@ -96,18 +92,24 @@ pub(crate) enum GroupedQuads {
 pub(crate) struct Batch<'a> {
     /// The ranks.
     pub ranks: Range<usize>,
-    /// Where the quads of each begin, and the end; the first need not be 0.
-    starts: &'a [u64],
-    /// The quads.
-    quads: &'a [Quad],
+    quads: BatchQuads<'a>,
+}
+
+enum BatchQuads<'a> {
+    /// Those of all subjects.
+    Held(&'a HeldQuads),
+    /// Those of the batch.
+    Read(&'a ReadBatch),
 }
 
 impl Batch<'_> {
     /// The quads of a rank.
     #[inline]
     pub(crate) fn quads_of(&self, rank: usize) -> &[Quad] {
-        let at = rank - self.ranks.start;
-        &self.quads[self.starts[at] as usize..self.starts[at + 1] as usize]
+        match self.quads {
+            BatchQuads::Held(quads) => quads.quads_of(rank),
+            BatchQuads::Read(batch) => batch.quads_of(rank - self.ranks.start),
+        }
     }
 }
 
@@ -194,8 +196,16 @@ impl Gathered {
     /// Number of quads.
     pub(crate) fn quad_count(&self) -> u64 {
         match &self.quads {
-            GroupedQuads::Memory { quads, .. } => quads.len() as u64,
+            GroupedQuads::Memory(quads) => quads.quad_count(),
             GroupedQuads::Spilled { quad_count, .. } => *quad_count,
+        }
+    }
+
+    /// Bytes of the quads that are in memory.
+    pub(crate) fn held_bytes(&self) -> usize {
+        match &self.quads {
+            GroupedQuads::Memory(quads) => quads.quad_count() as usize * QUAD_BYTES,
+            GroupedQuads::Spilled { .. } => 0,
         }
     }
 
@@ -204,8 +214,9 @@ impl Gathered {
         &mut self,
         memory: &LoadMemory,
     ) -> Result<(Vec<u64>, Vec<Quad>), LoadError> {
-        if let GroupedQuads::Memory { starts, quads } = &mut self.quads {
-            return Ok((std::mem::take(starts), std::mem::take(quads)));
+        if let GroupedQuads::Memory(quads) = &mut self.quads {
+            let QuadChunk { starts, quads } = std::mem::take(quads).into_one();
+            return Ok((starts, quads));
         }
         let (mut starts, mut all) = (vec![0], Vec::new());
         self.for_each_batch(memory, &mut |batch| {
@@ -226,10 +237,9 @@ impl Gathered {
     ) -> Result<(), LoadError> {
         memory.go_on()?;
         match &self.quads {
-            GroupedQuads::Memory { starts, quads } => visit(&Batch {
+            GroupedQuads::Memory(quads) => visit(&Batch {
                 ranks: 0..self.subjects.len(),
-                starts,
-                quads,
+                quads: BatchQuads::Held(quads),
             }),
             GroupedQuads::Spilled {
                 file,
@@ -252,7 +262,7 @@ fn batch_quads(memory: &LoadMemory) -> usize {
 }
 
 /// Cuts ranks into runs of about so many quads, at least one subject each.
-fn cut_batches(counts: &[u32], quads_max: usize) -> Vec<Range<usize>> {
+pub(crate) fn cut_batches(counts: &[u32], quads_max: usize) -> Vec<Range<usize>> {
     let mut batches = Vec::new();
     let (mut first, mut quads) = (0, 0);
     for (rank, &count) in counts.iter().enumerate() {
@@ -293,8 +303,7 @@ fn read_batches(
             let (ranks, batch) = batch?;
             visit(&Batch {
                 ranks,
-                starts: &batch.starts,
-                quads: &batch.quads,
+                quads: BatchQuads::Read(&batch),
             })?;
             // When nobody waits for empty memory it is simply freed.
             let _ = emptied.try_send(batch);

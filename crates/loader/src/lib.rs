@@ -25,6 +25,7 @@ mod fill;
 mod first_ordinals;
 mod gather;
 mod grouped;
+mod held_quads;
 mod irregular;
 mod load;
 mod load_counters;

@@ -315,7 +315,9 @@ pub(crate) fn write(
     report.quads_in_cells = report.quads_stored - report.irregular_quads;
     writer.statistics(statistics(&charsets, &placement.schema, &predicates));
     drop(rows);
+    let grouped = gathered.held_bytes();
     drop((gathered, charsets, placement));
+    memory.release(grouped);
     write_irregular(irregular, &mut numbers, writer, memory, resident)?;
 
     let terms = (resources, literals);
@@ -357,6 +359,12 @@ pub(crate) fn group(
         literals,
         ..
     } = terms;
+    if plan.memory.is_spilling() {
+        let (count, held) = (quads.quad_count(), quads.held_bytes());
+        let room = plan.memory.room_for_groups(count, held, most);
+        literals.make_room(room)?;
+        resources.make_room(room)?;
+    }
     let (resources, literals) = plan.memory.join(
         || resources.freeze(Some((IRI, RDF_TYPE))),
         || literals.freeze(None),

@@ -1,17 +1,20 @@
-//! A block of parsed quads as it stands in a file: what repeats is written once.
+//! A block of parsed quads as it is kept until grouping: what repeats is there once.
 //!
 //! ```text
 //! | subjects u32 | pairs u32 | quads u32 |
-//! | subject u32, quads u32: for each run of quads with one subject |      up to here: the head
-//! | predicate u32, graph u32: for each different pair |
+//! | subject u32, quads u32: for each run of quads with one subject |
+//! | predicate u32, graph u32: for each different pair, in the order of appearance |      up to here: the head
 //! | index of the pair, for each quad: 1, 2 or 4 bytes, as many as the number of pairs needs |
 //! | object u64, for each quad |
 //! ```
 //!
-//! Subjects are first ranked, then all is scattered to them: the first takes the heads alone. Input that is grouped
-//! by subject takes 9 bytes for each quad and 8 for each subject; any other order takes 17 for each quad.
+//! Subjects are first ranked and predicates and graphs numbered, then all is put to its subject: the first takes the heads
+//! alone. Input that is grouped by subject takes 9 bytes for each quad and 8 for each subject; any other order takes 17
+//! for each quad. Any part of a block can be read, since the widths are fixed.
 //!
 //! Cost: a look at the last pair for each quad, seldom one into a small table.
+
+use std::ops::Range;
 
 use basalt_rdf::TermId;
 use basalt_shapes::FastMap;
@@ -41,8 +44,8 @@ pub(crate) fn pack(quads: &[RawQuad]) -> PackedQuads {
     }
     let (pairs, indexes) = pairs(quads);
     let width = index_bytes(pairs.len());
-    let head = COUNTS_BYTES + runs.len() * ENTRY_BYTES;
-    let size = head + pairs.len() * ENTRY_BYTES + quads.len() * (width + OBJECT_BYTES);
+    let head = COUNTS_BYTES + (runs.len() + pairs.len()) * ENTRY_BYTES;
+    let size = head + quads.len() * (width + OBJECT_BYTES);
     let mut bytes = Vec::with_capacity(size);
     // Blocks are a few MiB of text, so all counts fit.
     for count in [runs.len(), pairs.len(), quads.len()] {
@@ -98,40 +101,60 @@ fn index_bytes(pairs: usize) -> usize {
 
 /// The subjects in a head, each with its number of quads in a row.
 pub(crate) fn subjects(head: &[u8]) -> impl Iterator<Item = (u32, u32)> + '_ {
-    let runs = head[COUNTS_BYTES..].chunks_exact(ENTRY_BYTES);
-    runs.map(|run| (word(run, 0), word(run, 4)))
+    entries(&head[COUNTS_BYTES..], word(head, 0))
 }
 
-/// Replaces `quads` by those that were packed.
-pub(crate) fn unpack(packed: &[u8], quads: &mut Vec<RawQuad>) {
+/// The pairs of predicate and graph in a head, in the order of appearance.
+pub(crate) fn pairs_of(head: &[u8]) -> impl Iterator<Item = (u32, u32)> + '_ {
+    let start = COUNTS_BYTES + word(head, 0) as usize * ENTRY_BYTES;
+    entries(&head[start..], word(head, 4))
+}
+
+fn entries(bytes: &[u8], count: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
+    let entries = bytes[..count as usize * ENTRY_BYTES].chunks_exact(ENTRY_BYTES);
+    entries.map(|entry| (word(entry, 0), word(entry, 4)))
+}
+
+/// The quads of some places of a block: of each the index of its pair, and its object.
+pub(crate) fn part_of(
+    packed: &[u8],
+    part: Range<usize>,
+) -> impl Iterator<Item = (usize, TermId)> + '_ {
     let count = |at: usize| word(packed, at) as usize;
-    let (head, rest) = packed.split_at(COUNTS_BYTES + count(0) * ENTRY_BYTES);
-    let (pairs, rest) = rest.split_at(count(4) * ENTRY_BYTES);
-    let pairs: Vec<[u32; 2]> = (pairs.chunks_exact(ENTRY_BYTES))
-        .map(|pair| [word(pair, 0), word(pair, 4)])
-        .collect();
-    let width = index_bytes(pairs.len());
+    let width = index_bytes(count(4));
+    let rest = &packed[COUNTS_BYTES + (count(0) + count(4)) * ENTRY_BYTES..];
     let (indexes, objects) = rest.split_at(count(8) * width);
-    quads.clear();
-    quads.reserve(count(8));
-    let objects = objects.chunks_exact(OBJECT_BYTES);
-    let of_quads = indexes.chunks_exact(width).zip(objects);
-    quads.extend(of_quads.map(|(index, object)| {
+    let indexes = indexes[part.start * width..part.end * width].chunks_exact(width);
+    let objects =
+        objects[part.start * OBJECT_BYTES..part.end * OBJECT_BYTES].chunks_exact(OBJECT_BYTES);
+    indexes.zip(objects).map(|(index, object)| {
         let index = match *index {
             [a] => usize::from(a),
             [a, b] => usize::from(u16::from_le_bytes([a, b])),
             _ => word(index, 0) as usize,
         };
-        let [predicate, graph] = pairs[index];
-        RawQuad {
-            subject: 0,
-            predicate,
-            graph,
-            object: TermId(u64::from(word(object, 4)) << 32 | u64::from(word(object, 0))),
-        }
-    }));
+        let object = TermId(u64::from(word(object, 4)) << 32 | u64::from(word(object, 0)));
+        (index, object)
+    })
+}
+
+/// Replaces `quads` by those that were packed.
+pub(crate) fn unpack(packed: &[u8], quads: &mut Vec<RawQuad>) {
+    let pairs: Vec<(u32, u32)> = pairs_of(packed).collect();
+    quads.clear();
+    quads.extend(
+        part_of(packed, 0..word(packed, 8) as usize).map(|(pair, object)| {
+            let (predicate, graph) = pairs[pair];
+            RawQuad {
+                subject: 0,
+                predicate,
+                graph,
+                object,
+            }
+        }),
+    );
     let mut rest = quads.as_mut_slice();
-    for (subject, quads) in subjects(head) {
+    for (subject, quads) in subjects(packed) {
         let (run, after) = rest.split_at_mut(quads as usize);
         run.iter_mut().for_each(|quad| quad.subject = subject);
         rest = after;
@@ -166,6 +189,16 @@ mod tests {
         let head = &packed.bytes[..packed.head];
         let found = subjects(head).flat_map(|(s, n)| std::iter::repeat_n(s, n as usize));
         assert!(found.eq(expected));
+        let pairs: Vec<_> = pairs_of(head).collect();
+        let half = quads.len() / 2..quads.len();
+        let part: Vec<_> = part_of(&packed.bytes, half.clone()).collect();
+        let expected = quads[half].iter();
+        let expected = expected.map(|q| ((q.predicate, q.graph), q.object));
+        assert!(
+            part.iter()
+                .map(|(pair, object)| (pairs[*pair], *object))
+                .eq(expected)
+        );
         packed.bytes.len()
     }
 

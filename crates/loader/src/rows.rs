@@ -10,6 +10,7 @@
 
 use crate::error::LoadError;
 use crate::grouped::{Gathered, GroupedQuads, QUAD_BYTES, Quad, QuadReader, ReadBatch};
+use crate::held_quads::HeldQuads;
 use crate::spill::{Buckets, Extent, LoadMemory, SpillFile};
 
 /// Subjects between two marks of where quads begin: counting to the next one takes less than a read.
@@ -25,12 +26,7 @@ const READS_MAX: u64 = 3;
 /// The quads in the order of tables and rows.
 pub(crate) enum RowSource<'a> {
     /// As they are grouped.
-    Memory {
-        /// Where the quads of each rank begin, and the end.
-        starts: &'a [u64],
-        /// The quads.
-        quads: &'a [Quad],
-    },
+    Memory(&'a HeldQuads),
     /// In the order of ranks.
     Near(Run<'a>),
     /// A bucket for each table, then one for subjects that are no rows.
@@ -53,7 +49,7 @@ impl<'a> RowSource<'a> {
         resident: u64,
     ) -> Result<Self, LoadError> {
         let (file, counts) = match &gathered.quads {
-            GroupedQuads::Memory { starts, quads } => return Ok(Self::Memory { starts, quads }),
+            GroupedQuads::Memory(quads) => return Ok(Self::Memory(quads)),
             GroupedQuads::Spilled { file, counts, .. } => (file, counts.as_slice()),
         };
         let run = Run::new(file, counts);
@@ -81,7 +77,7 @@ impl<'a> RowSource<'a> {
     /// The rows of a table from the first on.
     pub(crate) fn rows_of(&self, table: usize) -> RowStream<'_> {
         match self {
-            Self::Memory { starts, quads } => RowStream::Memory { starts, quads },
+            Self::Memory(quads) => RowStream::Memory(quads),
             Self::Near(run) => RowStream::Near(Box::new(run.reader())),
             Self::Dealt { counts, buckets } => RowStream::Dealt {
                 counts,
@@ -93,10 +89,7 @@ impl<'a> RowSource<'a> {
 
 /// Reads the rows of one table, from the first to the last.
 pub(crate) enum RowStream<'a> {
-    Memory {
-        starts: &'a [u64],
-        quads: &'a [Quad],
-    },
+    Memory(&'a HeldQuads),
     Near(Box<RunReader<'a>>),
     Dealt {
         counts: &'a [u32],
@@ -108,7 +101,7 @@ impl<'a> RowStream<'a> {
     /// The next rows, which have these ranks.
     pub(crate) fn next(&mut self, ranks: &[u32]) -> Result<Rows<'a>, LoadError> {
         match self {
-            Self::Memory { starts, quads } => Ok(Rows::Memory { starts, quads }),
+            Self::Memory(quads) => Ok(Rows::Memory(quads)),
             Self::Near(reader) => {
                 let counts = reader.run.counts;
                 let counts = ranks.iter().map(|r| counts[*r as usize]);
@@ -127,10 +120,7 @@ impl<'a> RowStream<'a> {
 
 /// Some rows.
 pub(crate) enum Rows<'a> {
-    Memory {
-        starts: &'a [u64],
-        quads: &'a [Quad],
-    },
+    Memory(&'a HeldQuads),
     Read(ReadBatch),
 }
 
@@ -139,10 +129,7 @@ impl Rows<'_> {
     #[inline]
     pub(crate) fn quads_of(&self, at: usize, rank: u32) -> &[Quad] {
         match self {
-            Self::Memory { starts, quads } => {
-                let i = rank as usize;
-                &quads[starts[i] as usize..starts[i + 1] as usize]
-            }
+            Self::Memory(quads) => quads.quads_of(rank as usize),
             Self::Read(batch) => batch.quads_of(at),
         }
     }

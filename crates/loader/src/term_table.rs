@@ -231,10 +231,11 @@ impl SharedTerms {
         let before = shard.index.bytes();
         let found = intern(&mut shard);
         let (after, next) = (shard.index.bytes(), shard.next);
-        drop(shard);
         if before < after {
+            // Under the lock: whoever lets the shard leave memory takes off what was counted.
             self.memory().grow_index(before, after);
         }
+        drop(shard);
         if self.number_max < next {
             return Err(LoadError::Limit {
                 what: self.what,
@@ -297,6 +298,11 @@ impl SharedTerms {
         (0..SHARDS).map(of_shard).sum()
     }
 
+    /// Lets text leave memory until so many bytes fit, when all slabs were given back.
+    pub(crate) fn make_room(&self, bytes: u64) -> Result<(), LoadError> {
+        self.texts.make_room(bytes)
+    }
+
     /// The table for reading: no index, all slabs given back. `sought` is the kind and text of a term whose ordinal is
     /// wanted.
     pub(crate) fn freeze(self, sought: Option<(u32, &str)>) -> Result<Frozen, LoadError> {
@@ -313,6 +319,7 @@ impl SharedTerms {
         for (number, shard) in shards.into_iter().enumerate() {
             let shard = shard.into_inner().unwrap_or_else(PoisonError::into_inner);
             merged.add(number, &shard, file.as_deref(), sought)?;
+            texts.memory().shrink_index(shard.index.bytes());
         }
         Ok(Frozen {
             terms: FrozenTerms {

@@ -261,8 +261,8 @@ fn near_ranges(
         let next = order.get(at).map(|&ordinal| texts.record_bytes(ordinal));
         if at > start && next.is_none_or(|next| bytes + next > range_bytes) {
             let pieces = near.of(&order[start..at]);
-            let of_range = pieces.iter().map(|p| texts.pieces()[*p as usize].extent);
-            read += of_range.map(|e| e.bytes as u64).sum::<u64>();
+            let of_range = pieces.iter().map(|p| texts.pieces()[*p as usize].bytes());
+            read += of_range.sum::<u64>();
             if read > read_max {
                 return None;
             }

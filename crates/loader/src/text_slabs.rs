@@ -5,12 +5,13 @@
 //! ```
 //!
 //! Each thread appends the terms that it is first to see to a slab of its own. Nobody reads a text before all
-//! inputs are read, so a full slab can go to a temporary file as it is. The order of records depends on
-//! threads; nothing else does.
+//! inputs are read, so a full slab can go to a temporary file as it is. When memory is short slabs go until there is room, and
+//! the others stay where they are. The order of records depends on threads; nothing else does.
 //!
 //! Slabs are larger than any threshold of the allocator, so their memory returns to the system
 //! when they are freed, and pages that were not written to take none.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::LoadError;
@@ -25,9 +26,6 @@ const SPILLED_SLAB_BYTES: usize = 4 << 20;
 const PIECE_BYTES_MAX: usize = SPILLED_SLAB_BYTES;
 /// Bytes that a thread may add before it tells the budget.
 const UNCOUNTED_BYTES_MAX: usize = 1 << 18;
-/// Slabs in memory that are written at least with each one that is full when memory is short: several, since they
-/// must go soon, and not all at once, since nobody else can write meanwhile.
-const OLD_SLABS_PER_SLAB: usize = 2;
 /// Bytes before the text of a record.
 pub(crate) const HEADER_BYTES: usize = 12;
 
@@ -59,13 +57,30 @@ pub(crate) struct TextSlab {
     counted: usize,
 }
 
-/// Records in the file.
-#[derive(Clone, Copy, Debug)]
+/// Some records that stand together.
+#[derive(Clone, Debug)]
 pub(crate) struct Piece {
-    /// Where they are.
-    pub extent: Extent,
+    place: Place,
     /// Smallest and largest ordinal.
     pub ordinals: (u32, u32),
+}
+
+#[derive(Clone, Debug)]
+enum Place {
+    /// In the file.
+    File(Extent),
+    /// In a slab that stayed in memory: which one, and these bytes of it.
+    Held(usize, Range<usize>),
+}
+
+impl Piece {
+    /// Bytes of the records.
+    pub(crate) fn bytes(&self) -> u64 {
+        match &self.place {
+            Place::File(extent) => extent.bytes as u64,
+            Place::Held(_, records) => records.len() as u64,
+        }
+    }
 }
 
 impl TextSlab {
@@ -146,21 +161,21 @@ impl TextSlabs {
         }
     }
 
-    /// Puts a full slab aside, or writes it and all others if memory is short, and leaves an empty one.
+    /// Puts a full slab aside and leaves an empty one; if memory is short, slabs are written until there is room.
     fn seal(&self, slab: &mut TextSlab) -> Result<(), LoadError> {
         slab.count(&self.memory);
-        if !self.memory.is_spilling() {
-            self.lock().full.push(std::mem::take(slab));
-            return Ok(());
-        }
         let mut state = self.lock();
-        let mut left = OLD_SLABS_PER_SLAB;
-        // Termination: each turn takes a slab.
-        while (0 < left || self.memory.is_nearly_full())
-            && let Some(old) = state.full.pop()
-        {
-            self.write(&mut state, &old)?;
-            left = left.saturating_sub(1);
+        if self.memory.is_spilling() {
+            // Termination: each turn takes a slab.
+            while self.memory.is_nearly_full()
+                && let Some(old) = state.full.pop()
+            {
+                self.write(&mut state, &old)?;
+            }
+        }
+        if !self.memory.is_spilling() || !self.memory.is_nearly_full() {
+            state.full.push(std::mem::take(slab));
+            return Ok(());
         }
         self.write(&mut state, slab)?;
         drop(state);
@@ -173,52 +188,73 @@ impl TextSlabs {
         Ok(())
     }
 
+    /// Writes slabs until so many bytes fit besides what is in memory, or all are written. Nobody writes to a slab any more.
+    pub(crate) fn make_room(&self, bytes: u64) -> Result<(), LoadError> {
+        let mut state = self.lock();
+        let idle = std::mem::take(&mut state.idle);
+        state.full.extend(idle);
+        // Termination: each turn takes a slab.
+        while !self.memory.has_room(bytes)
+            && let Some(old) = state.full.pop()
+        {
+            self.write(&mut state, &old)?;
+        }
+        Ok(())
+    }
+
     /// Writes a slab, in pieces that can be read as a whole.
     fn write(&self, state: &mut State, slab: &TextSlab) -> Result<(), LoadError> {
-        let State {
-            file,
-            pieces,
-            sizes,
-            ..
-        } = state;
+        let cut = self.cut(&slab.records, &mut state.sizes);
+        for (records, ordinals) in cut {
+            let open = match &mut state.file {
+                Some(open) => open,
+                none => none.insert(SpillFile::create(&self.memory.folder)?),
+            };
+            let place = Place::File(open.append(&slab.records[records])?);
+            state.pieces.push(Piece { place, ordinals });
+        }
+        self.memory.release(slab.counted);
+        Ok(())
+    }
+
+    /// Cuts the records of a slab into pieces, each with the smallest and largest ordinal, and notes their sizes.
+    fn cut(&self, records: &[u8], sizes: &mut RecordSizes) -> Vec<(Range<usize>, (u32, u32))> {
         let piece_bytes = self.memory.settings.slab_bytes;
         let piece_bytes = piece_bytes.unwrap_or(SPILLED_SLAB_BYTES);
-        let records = &slab.records;
         let (mut start, mut at) = (0, 0);
         let mut ordinals = (u32::MAX, 0);
+        let mut pieces = Vec::new();
         while let Some(record) = Record::at(records, at) {
             sizes.note(record.ordinal, record.end - at);
             ordinals.0 = ordinals.0.min(record.ordinal);
             ordinals.1 = ordinals.1.max(record.ordinal);
             at = record.end;
             let next = Record::at(records, at).map_or(usize::MAX, |next| next.end - start);
-            if next <= piece_bytes {
-                continue;
+            if piece_bytes < next {
+                pieces.push((start..at, ordinals));
+                (start, ordinals) = (at, (u32::MAX, 0));
             }
-            let open = match &mut *file {
-                Some(open) => open,
-                none => none.insert(SpillFile::create(&self.memory.folder)?),
-            };
-            let extent = open.append(&records[start..at])?;
-            pieces.push(Piece { extent, ordinals });
-            (start, ordinals) = (at, (u32::MAX, 0));
         }
-        self.memory.release(slab.counted);
-        Ok(())
+        pieces
     }
 
     /// Ends writing; the texts of ordinals below `bound` are all there or in part.
     pub(crate) fn freeze(self, bound: usize) -> Result<Texts, LoadError> {
         let mut state = std::mem::take(&mut *self.lock());
-        let idle = std::mem::take(&mut state.idle);
         let mut slabs = std::mem::take(&mut state.full);
-        slabs.extend(idle.into_iter().filter(|s| !s.records.is_empty()));
+        slabs.append(&mut state.idle);
+        slabs.retain(|slab| !slab.records.is_empty());
         if self.memory.is_spilling() {
-            for slab in slabs {
-                self.write(&mut state, &slab)?;
+            for (at, slab) in slabs.iter().enumerate() {
+                let cut = self.cut(&slab.records, &mut state.sizes).into_iter();
+                state.pieces.extend(cut.map(|(records, ordinals)| Piece {
+                    place: Place::Held(at, records),
+                    ordinals,
+                }));
             }
             return Ok(Texts::Spilled(SpilledTexts {
                 file: state.file,
+                held: slabs.into_iter().map(|s| s.records).collect(),
                 pieces: state.pieces,
                 sizes: state.sizes,
             }));
@@ -277,7 +313,7 @@ impl<'r> Record<'r> {
 pub(crate) enum Texts {
     /// In memory, by ordinal.
     Memory(HeldTexts),
-    /// In a file, in any order.
+    /// In a file or in memory, in any order.
     Spilled(SpilledTexts),
 }
 
@@ -313,10 +349,12 @@ impl HeldTexts {
     }
 }
 
-/// Texts in a file.
+/// Texts some of which are in a file.
 pub(crate) struct SpilledTexts {
-    /// `None` if there are no texts at all.
+    /// `None` if there are none in a file.
     file: Option<SpillFile>,
+    /// Slabs that stayed in memory.
+    held: Vec<Vec<u8>>,
     pieces: Vec<Piece>,
     sizes: RecordSizes,
 }
@@ -324,10 +362,10 @@ pub(crate) struct SpilledTexts {
 impl SpilledTexts {
     /// Bytes of all records.
     pub(crate) fn bytes(&self) -> u64 {
-        self.pieces.iter().map(|p| p.extent.bytes as u64).sum()
+        self.pieces.iter().map(Piece::bytes).sum()
     }
 
-    /// The pieces in the order of the file.
+    /// The pieces, in the file and in memory.
     pub(crate) fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
@@ -338,7 +376,7 @@ impl SpilledTexts {
         self.sizes.get(ordinal)
     }
 
-    /// Reads all records in the order of the file.
+    /// Reads all records.
     pub(crate) fn for_each(
         &self,
         visit: &mut dyn FnMut(Record<'_>) -> Result<(), LoadError>,
@@ -346,7 +384,7 @@ impl SpilledTexts {
         self.for_each_in(self.pieces.iter(), &mut Vec::new(), visit)
     }
 
-    /// Reads the pieces in whose range of ordinals one of `wanted`, sorted, lies, in the order of the file.
+    /// Reads the pieces in whose range of ordinals one of `wanted`, sorted, lies.
     pub(crate) fn for_each_near(
         &self,
         wanted: &[u32],
@@ -360,25 +398,29 @@ impl SpilledTexts {
         self.for_each_in(near, &mut Vec::new(), visit)
     }
 
-    /// Reads some pieces in the order of the file; `bytes` is scratch.
+    /// Reads some pieces; `bytes` is scratch.
     pub(crate) fn for_each_in<'p>(
         &self,
         pieces: impl Iterator<Item = &'p Piece>,
         bytes: &mut Vec<u8>,
         visit: &mut dyn FnMut(Record<'_>) -> Result<(), LoadError>,
     ) -> Result<(), LoadError> {
-        let Some(file) = &self.file else {
-            return Ok(());
-        };
         for piece in pieces {
-            if piece.extent.bytes > PIECE_BYTES_MAX {
-                // A single record.
-                read_records(&mut BucketReader::of_pieces(file, &[piece.extent]), visit)?;
-                continue;
-            }
-            file.read(piece.extent, bytes)?;
+            let records = match (&piece.place, &self.file) {
+                (Place::Held(slab, records), _) => &self.held[*slab][records.clone()],
+                (Place::File(extent), Some(file)) if extent.bytes <= PIECE_BYTES_MAX => {
+                    file.read(*extent, bytes)?;
+                    bytes.as_slice()
+                }
+                (Place::File(extent), Some(file)) => {
+                    // A single record.
+                    read_records(&mut BucketReader::of_pieces(file, &[*extent]), visit)?;
+                    continue;
+                }
+                (Place::File(_), None) => continue,
+            };
             let mut at = 0;
-            while let Some(record) = Record::at(bytes, at) {
+            while let Some(record) = Record::at(records, at) {
                 at = record.end;
                 visit(record)?;
             }

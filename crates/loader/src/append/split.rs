@@ -14,6 +14,7 @@ use super::known_terms::KnownTerms;
 use crate::error::LoadError;
 use crate::gather::NO_RANK;
 use crate::grouped::{Gathered, GroupedQuads, Quad};
+use crate::held_quads::HeldQuads;
 use crate::parallel::parallel_map;
 use crate::spill::LoadMemory;
 
@@ -274,10 +275,7 @@ impl Grouped {
             graphs,
             type_predicate,
             types,
-            quads: GroupedQuads::Memory {
-                starts,
-                quads: self.quads,
-            },
+            quads: GroupedQuads::Memory(HeldQuads::of_one(starts, self.quads)),
         }
     }
 }

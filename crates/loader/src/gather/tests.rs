@@ -23,7 +23,7 @@ fn gather(text: &[RawQuad], threads: usize, settings: SpillSettings) -> (Gathere
         blocks.put(1, i, part).expect("kept");
     }
     let grouping = Grouping {
-        resource_bound: 60,
+        resource_bound: 4_100,
         type_predicate: Some(2),
         threads,
         memory: &memory,
@@ -55,6 +55,7 @@ fn check(text: &[RawQuad]) {
         expected.insert((q.subject, q.predicate, q.object.payload(), q.graph));
     }
     let (all, memory) = gather(text, 1, SpillSettings::default());
+    let in_order = text.chunk_by(|a, b| a.subject == b.subject).count() == all.subjects.len();
     let in_memory = quads_of(&all, &memory);
     let mut found = HashSet::new();
     for (rank, &subject) in all.subjects.iter().enumerate() {
@@ -68,14 +69,31 @@ fn check(text: &[RawQuad]) {
         }
     }
     assert_eq!(found, expected);
-    for (threads, window_quads, batch_quads) in [(3, 1, 1), (1, 700, 64), (2, 100_000, 9)] {
+    let ways = [
+        // In memory, and where the quads stand by subject without windows to a file.
+        (3, None, 1, None),
+        (3, None, 64, Some(0)),
+        (1, None, 9, Some(0)),
+        (3, Some(1), 1, None),
+        (1, Some(700), 64, None),
+        (2, Some(100_000), 9, None),
+    ];
+    for (threads, window_quads, batch_quads, group_bytes) in ways {
         let settings = SpillSettings {
             parse_bytes: Some(0),
-            window_quads: Some(window_quads),
+            window_quads,
+            group_bytes,
             batch_quads: Some(batch_quads),
             ..SpillSettings::default()
         };
         let (spilled, memory) = gather(text, threads, settings);
+        let is_held = matches!(spilled.quads, GroupedQuads::Memory(_));
+        if in_order {
+            // Windows of few quads are several, and without windows all goes where it fits.
+            let is_file =
+                group_bytes.is_some() || window_quads == Some(1) && all.subjects.len() > 1;
+            assert!(!is_held || !is_file);
+        }
         assert_eq!(spilled.subjects, all.subjects);
         assert_eq!(spilled.predicates, all.predicates);
         assert_eq!(spilled.graphs, all.graphs);
@@ -84,7 +102,7 @@ fn check(text: &[RawQuad]) {
             types.sort_unstable();
             types
         };
-        assert!(quads_of(&spilled, &memory) == in_memory, "{window_quads}");
+        assert!(quads_of(&spilled, &memory) == in_memory, "{window_quads:?}");
         assert_eq!(sorted(spilled.types), sorted(all.types.clone()));
     }
 }
@@ -101,13 +119,24 @@ fn scattered_and_repeated_quads_are_grouped_and_distinct() {
 fn grouped_quads_stay_so() {
     let quad = |i: u32| raw(i / 40, i % 5, u64::from(i % 30), 0);
     check(&(0..2_000).map(quad).collect::<Vec<_>>());
+    // More subjects than a chunk in memory has; one has most of the quads.
+    let quad = |i: u32| {
+        let subject = match i {
+            0..4_000 => i / 2,
+            4_000..7_000 => 2_000,
+            _ => i - 4_999,
+        };
+        raw(subject, i * i % 7, u64::from(i % 3), i % 2)
+    };
+    check(&(0..9_000).map(quad).collect::<Vec<_>>());
 }
 
 #[test]
 fn nothing_is_grouped_to_nothing() {
-    for parse_bytes in [None, Some(0)] {
+    for window_quads in [None, Some(5)] {
         let settings = SpillSettings {
-            parse_bytes,
+            parse_bytes: Some(0),
+            window_quads,
             ..SpillSettings::default()
         };
         let (all, _) = gather(&[], 2, settings);

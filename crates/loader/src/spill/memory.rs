@@ -6,10 +6,11 @@
 //!        + text and quads                counted as they are kept; what does not fit is spilled
 //! ```
 //!
-//! While the inputs are read, text and quads stay in memory until their sum with the index passes the budget; from
-//! then on all of them go to files, quads at once and text slab by slab. Afterwards the sizes of everything are known, and the stages
-//! ask what is left for them. When the index outgrows its share, parts of it are spilled too. What cannot be are the numbers
-//! of terms that later stages keep: if those do not fit the load ends with an error, as soon as that is certain.
+//! While the inputs are read, text and quads stay in memory until their sum with the index comes near the budget; from
+//! then on text goes to files, as much as does not fit, and if that is not enough all quads do. Afterwards the sizes of everything
+//! are known: text makes room for grouping, and the stages ask what is left for them. When the index outgrows its share, parts of it
+//! are spilled too. What cannot be are the numbers of terms that later stages keep: if those do not fit the load ends with an error,
+//! as soon as that is certain.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,6 +27,8 @@ const RESERVE_BYTES: u64 = 56 * MIB;
 /// What each thread needs: blocks of text (4 MiB each) that are read, parsed and recycled, quads of a
 /// block, groups of literals on their way through compression.
 const THREAD_BYTES: u64 = 24 * MIB;
+/// Bytes of a quad that is put to its subject.
+const GROUPED_QUAD_BYTES: u64 = 16;
 /// The least that is left for the data.
 const DATA_BYTES_MIN: u64 = 64 * MIB;
 
@@ -141,9 +144,8 @@ impl LoadMemory {
 
     /// Counts text or quads that are kept in memory.
     pub(crate) fn hold(&self, bytes: usize) {
-        let held = self.held.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
-        let limit = self.settings.parse_bytes.unwrap_or(self.data_limit);
-        if held + self.index_bytes() > limit {
+        self.held.fetch_add(bytes as u64, Ordering::Relaxed);
+        if self.is_nearly_full() {
             self.begin_to_spill();
         }
         self.note_peak();
@@ -178,7 +180,7 @@ impl LoadMemory {
         limit < self.index_bytes()
     }
 
-    /// Notes that not everything fits: from now on text and quads go to files.
+    /// Notes that not everything fits: from now on text goes to files, as much as has no room.
     pub(crate) fn begin_to_spill(&self) {
         self.spilling.store(true, Ordering::Relaxed);
     }
@@ -211,16 +213,45 @@ impl LoadMemory {
         self.index.load(Ordering::Relaxed) / 4 * 5
     }
 
-    /// Whether text and quads go to files.
+    /// Whether text may go to files.
     #[inline]
     pub(crate) fn is_spilling(&self) -> bool {
         self.spilling.load(Ordering::Relaxed)
     }
 
-    /// Whether text, quads and index take nearly all that they may, the index growing on.
+    /// Whether text, quads and index take nearly all that they may, so that text is to make room.
     pub(crate) fn is_nearly_full(&self) -> bool {
-        let limit = self.settings.parse_bytes.unwrap_or(self.data_limit);
-        self.held.load(Ordering::Relaxed) + self.index_bytes() > limit / 8 * 7
+        self.parse_limit() / 8 * 7 < self.held.load(Ordering::Relaxed) + self.index_bytes()
+    }
+
+    /// Whether text, quads and index take more than they may, though text has made room.
+    pub(crate) fn is_full(&self) -> bool {
+        self.parse_limit() < self.held.load(Ordering::Relaxed) + self.index_bytes()
+    }
+
+    fn parse_limit(&self) -> u64 {
+        self.settings.parse_bytes.unwrap_or(self.data_limit)
+    }
+
+    /// What text, quads and numbers may take from grouping on.
+    pub(crate) fn limit_of_groups(&self) -> u64 {
+        self.settings.group_bytes.unwrap_or(self.data_limit)
+    }
+
+    /// Whether so many bytes, which are not counted, fit besides text and quads when the index is gone.
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
+        self.held.load(Ordering::Relaxed) + bytes <= self.limit_of_groups()
+    }
+
+    /// Bytes that text has to leave free for grouping, when not everything fits: those of all grouped quads, if they
+    /// fit where no text is, else a quarter for windows. `held` are the bytes of parsed quads in memory, `resident`
+    /// those of numbers.
+    pub(crate) fn room_for_groups(&self, quads: u64, held: u64, resident: u64) -> u64 {
+        let all = resident + GROUPED_QUAD_BYTES * quads + self.data_limit / 16;
+        match held + all <= self.limit_of_groups() {
+            true => all,
+            false => resident + self.data_limit / 4,
+        }
     }
 
     /// Decides, when all inputs were read, whether grouping can be done without files; else what is in memory
@@ -233,14 +264,12 @@ impl LoadMemory {
 
     /// Whether nothing was spilled, and grouping so many quads with so many bytes besides needs no files.
     pub(crate) fn fits(&self, quads: u64, extra: u64) -> bool {
-        // A quad is copied to its subject: see the sketch in docs/life-of-a-load.md.
-        let needed = self.held.load(Ordering::Relaxed) + 16 * quads + extra + self.index_bytes();
-        let limit = self.settings.group_bytes.unwrap_or(self.data_limit);
-        !self.is_spilling() && needed <= limit
+        // A quad is put to its subject when the index is gone: see the sketch in docs/life-of-a-load.md.
+        let later = (GROUPED_QUAD_BYTES * quads).max(self.index_bytes());
+        !self.is_spilling() && self.has_room(later + extra)
     }
 
-    /// Bytes for buffers of one stage when `resident` bytes are taken besides text and quads. The
-    /// index was freed, but its memory returns to the process, not to the system.
+    /// Bytes for buffers of one stage when `resident` bytes are taken besides text and quads.
     pub(crate) fn left(&self, resident: u64) -> usize {
         let taken = resident + self.index_bytes() + self.held.load(Ordering::Relaxed);
         let left = self
@@ -285,16 +314,25 @@ mod tests {
     }
 
     #[test]
-    fn spilling_begins_when_the_sum_passes_the_budget() {
+    fn spilling_begins_when_the_sum_comes_near_the_budget() {
         let memory = LoadMemory::new(Some(268 * MIB), 2, PathBuf::new(), SpillSettings::default());
         let memory = memory.expect("large enough");
-        memory.hold(100 << 20);
+        memory.hold(80 << 20);
         memory.grow_index(0, 40 << 20);
         assert!(!memory.is_spilling() && !memory.is_index_over());
         memory.hold(20 << 20);
-        assert!(memory.is_spilling() && memory.is_nearly_full());
+        assert!(memory.is_spilling() && memory.is_nearly_full() && !memory.is_full());
+        memory.hold(20 << 20);
+        assert!(memory.is_full());
         memory.release(60 << 20);
         assert!(memory.is_spilling() && !memory.is_nearly_full());
+        assert!(memory.has_room(104 * MIB) && !memory.has_room(105 * MIB));
+        // What grouping wants: all quads, or where that is too much a quarter.
+        assert_eq!(
+            memory.room_for_groups(1 << 20, MIB, MIB),
+            27 * MIB + MIB / 4
+        );
+        assert_eq!(memory.room_for_groups(16 << 20, MIB, MIB), 42 * MIB);
         memory.grow_index(40 << 20, 120 << 20);
         assert!(memory.is_index_over());
         memory.shrink_index(60 << 20);

@@ -266,14 +266,16 @@ fn ways_of_later_stages() -> Vec<(&'static str, SpillSettings)> {
 
 #[test]
 fn each_way_to_spill_works_by_itself() {
-    let text = shuffled(&text(900));
-    let load = |spill| store_of(vec![options(&[&text], Layout::HalfDirty, 2, spill)]);
-    let in_memory = load(SpillSettings::default());
-    let ways = ways_of_parsing(text.len() as u64).into_iter();
-    for (what, spill) in ways.chain(ways_of_later_stages()) {
-        let spilled = load(spill);
-        assert!(spilled.1.spilled_bytes > 0, "{what}");
-        assert_same(&in_memory, &spilled, what);
+    let grouped = text(900);
+    for text in [shuffled(&grouped), grouped] {
+        let load = |spill| store_of(vec![options(&[&text], Layout::HalfDirty, 2, spill)]);
+        let in_memory = load(SpillSettings::default());
+        let ways = ways_of_parsing(text.len() as u64).into_iter();
+        for (what, spill) in ways.chain(ways_of_later_stages()) {
+            let spilled = load(spill);
+            assert!(spilled.1.spilled_bytes > 0, "{what}");
+            assert_same(&in_memory, &spilled, what);
+        }
     }
 }
 
