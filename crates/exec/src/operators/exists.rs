@@ -94,7 +94,7 @@ impl Exists {
     fn remember(&self, key: &[u64], answer: bool, cx: &Context) {
         let mut known = self.known();
         let count = known.by_key.len() + 1;
-        let bytes = count * (2 * size_of::<(Vec<u64>, bool)>() + key.len() * size_of::<u64>());
+        let bytes = count * (2 * size_of::<(Vec<u64>, bool)>() + size_of_val(key));
         // Without memory for it the answer is computed again, which is slow but no fault.
         if count <= KNOWN_MAX && known.held.grow_cache_to(bytes, "EXISTS", cx) {
             known.by_key.insert(key.to_vec(), answer);
