@@ -12,7 +12,6 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::Operator;
 use crate::operators::output::Output;
-use basalt_columns::SEGMENT_ROWS;
 use basalt_plan::physical::Slot;
 use roaring::RoaringBitmap;
 use std::sync::Arc;
@@ -45,14 +44,9 @@ impl StarScan {
     fn run(&self, morsel: &Morsel, cx: &Context) -> Result<Matches, ExecError> {
         let star = &self.shared.star;
         match morsel {
-            Morsel::Range {
-                table_idx,
-                segment_idx,
-            } => {
+            Morsel::Range { table_idx, rows } => {
                 let table = &cx.snapshot().tables()[*table_idx];
-                let start = (segment_idx * SEGMENT_ROWS) as u32;
-                let end = (start + SEGMENT_ROWS as u32).min(table.rows());
-                let rows = clean_rows(start, end, &star.dirty[*table_idx]);
+                let rows = clean_rows(rows.start, rows.end, &star.dirty[*table_idx]);
                 let origin = vec![0; rows.len()];
                 CellPass::new(star, table, None, rows, origin).run(cx)
             }
