@@ -9,7 +9,7 @@
 //! it out, the others become errors themselves (unbound). GROUP_CONCAT joins what STR gives, of literals
 //! of any type and of IRIs; a blank node, which has no text, is an error.
 
-use super::sum::SumState;
+use super::sum::SumStates;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::value::{Number, Reader, Value, compare_for_order};
@@ -38,9 +38,9 @@ pub enum Accumulator {
     /// COUNT.
     Count(Vec<u64>),
     /// SUM.
-    Sum(Vec<SumState>),
+    Sum(SumStates),
     /// AVG.
-    Avg(Vec<SumState>),
+    Avg(SumStates),
     /// MIN (`Less`) or MAX (`Greater`): the order in which a new value replaces the old.
     Extreme(Ordering, Vec<Extreme>),
     /// SAMPLE: the first value; 0 if there is none.
@@ -54,8 +54,8 @@ impl Accumulator {
     pub fn new(function: &AggregateFunction) -> Self {
         match function {
             AggregateFunction::Count => Self::Count(Vec::new()),
-            AggregateFunction::Sum => Self::Sum(Vec::new()),
-            AggregateFunction::Avg => Self::Avg(Vec::new()),
+            AggregateFunction::Sum => Self::Sum(SumStates::default()),
+            AggregateFunction::Avg => Self::Avg(SumStates::default()),
             AggregateFunction::Min => Self::Extreme(Ordering::Less, Vec::new()),
             AggregateFunction::Max => Self::Extreme(Ordering::Greater, Vec::new()),
             AggregateFunction::Sample => Self::Sample(Vec::new()),
@@ -69,8 +69,8 @@ impl Accumulator {
     pub fn empty(&self) -> Self {
         match self {
             Self::Count(_) => Self::Count(Vec::new()),
-            Self::Sum(_) => Self::Sum(Vec::new()),
-            Self::Avg(_) => Self::Avg(Vec::new()),
+            Self::Sum(_) => Self::Sum(SumStates::default()),
+            Self::Avg(_) => Self::Avg(SumStates::default()),
             Self::Extreme(wanted, _) => Self::Extreme(*wanted, Vec::new()),
             Self::Sample(_) => Self::Sample(Vec::new()),
             Self::Concat(separator, _, _) => Self::Concat(separator.clone(), Vec::new(), 0),
@@ -81,7 +81,7 @@ impl Accumulator {
     pub fn resize(&mut self, count: usize) {
         match self {
             Self::Count(states) | Self::Sample(states) => states.resize(count, 0),
-            Self::Sum(states) | Self::Avg(states) => states.resize(count, SumState::default()),
+            Self::Sum(states) | Self::Avg(states) => states.resize(count),
             Self::Extreme(_, states) => states.resize(count, Extreme::default()),
             Self::Concat(_, states, _) => states.resize(count, Joined::default()),
         }
@@ -116,11 +116,7 @@ impl Accumulator {
                     }
                 }
             }
-            Self::Sum(states) | Self::Avg(states) => {
-                for (group, id) in rows {
-                    states[group].add(id, reader)?;
-                }
-            }
+            Self::Sum(states) | Self::Avg(states) => states.update(rows, reader)?,
             Self::Extreme(wanted, states) => {
                 for (group, id) in rows {
                     states[group].add(id, *wanted, cx)?;
@@ -151,8 +147,7 @@ impl Accumulator {
                 }
             }
             (Self::Sum(states), Self::Sum(more)) | (Self::Avg(states), Self::Avg(more)) => {
-                at.zip(&more)
-                    .for_each(|(group, state)| states[group].merge(state));
+                states.merge(&more, at.enumerate());
             }
             (Self::Extreme(wanted, states), Self::Extreme(_, more)) => {
                 for (group, state) in at.zip(&more) {
@@ -183,7 +178,7 @@ impl Accumulator {
                 pairs.for_each(|(from, to)| counts[to] += more[from]);
             }
             (Self::Sum(states), Self::Sum(more)) | (Self::Avg(states), Self::Avg(more)) => {
-                pairs.for_each(|(from, to)| states[to].merge(&more[from]));
+                states.merge(more, pairs);
             }
             (Self::Extreme(wanted, states), Self::Extreme(_, more)) => {
                 for (from, to) in pairs {
@@ -195,13 +190,29 @@ impl Accumulator {
         Ok(())
     }
 
-    /// Takes the first state of `part` away from this one's first. Only counts, sums and averages can be
-    /// taken away.
-    pub fn subtract(&mut self, part: &Self, group: usize) -> Result<(), ExecError> {
-        match (self, part) {
-            (Self::Count(counts), Self::Count(less)) => counts[0] -= less[group],
+    /// `count` copies of the only state, of counts, sums and averages.
+    pub fn repeated(&self, count: usize) -> Result<Self, ExecError> {
+        match self {
+            Self::Count(counts) => Ok(Self::Count(vec![
+                counts.first().copied().unwrap_or_default();
+                count
+            ])),
+            Self::Sum(states) => Ok(Self::Sum(states.repeated(count))),
+            Self::Avg(states) => Ok(Self::Avg(states.repeated(count))),
+            _ => Err(no_states()),
+        }
+    }
+
+    /// Takes states of another away: state `from` from group `to`, for each pair. Only counts, sums and averages can
+    /// be taken away.
+    pub fn subtract_states(&mut self, other: &Self, pairs: &[(u32, u32)]) -> Result<(), ExecError> {
+        let pairs = pairs.iter().map(|&(from, to)| (from as usize, to as usize));
+        match (self, other) {
+            (Self::Count(counts), Self::Count(less)) => {
+                pairs.for_each(|(from, to)| counts[to] -= less[from]);
+            }
             (Self::Sum(states), Self::Sum(less)) | (Self::Avg(states), Self::Avg(less)) => {
-                states[0].subtract(&less[group]);
+                states.subtract(less, pairs);
             }
             _ => return Err(no_states()),
         }
@@ -216,16 +227,6 @@ impl Accumulator {
         }
     }
 
-    /// A copy of counts, sums or averages.
-    pub fn copied(&self) -> Result<Self, ExecError> {
-        match self {
-            Self::Count(counts) => Ok(Self::Count(counts.clone())),
-            Self::Sum(states) => Ok(Self::Sum(states.clone())),
-            Self::Avg(states) => Ok(Self::Avg(states.clone())),
-            _ => Err(no_states()),
-        }
-    }
-
     /// The results by group, 0 for unbound.
     pub fn finish(self, cx: &Context) -> Vec<u64> {
         let number = |number: Option<Number>| number.map_or(0, |number| number.to_id(cx));
@@ -235,10 +236,12 @@ impl Accumulator {
                 .map(|count| number(i64::try_from(count).ok().map(|n| Number::Integer(n.into()))))
                 .collect(),
             Self::Sum(states) => states
+                .into_states()
                 .into_iter()
                 .map(|state| number(state.sum()))
                 .collect(),
             Self::Avg(states) => states
+                .into_states()
                 .into_iter()
                 .map(|state| number(state.average()))
                 .collect(),
@@ -257,7 +260,7 @@ impl Accumulator {
     pub fn bytes(&self) -> usize {
         match self {
             Self::Count(states) | Self::Sample(states) => states.capacity() * size_of::<u64>(),
-            Self::Sum(states) | Self::Avg(states) => states.capacity() * size_of::<SumState>(),
+            Self::Sum(states) | Self::Avg(states) => states.bytes(),
             Self::Extreme(_, states) => states.capacity() * size_of::<Extreme>(),
             Self::Concat(_, states, bytes) => states.capacity() * size_of::<Joined>() + bytes,
         }

@@ -20,17 +20,28 @@ const UNITS_LIMIT: f64 = 4_611_686_018_427_387_904.0;
 /// The exact sum of finite values.
 #[derive(Clone, Default)]
 pub struct FloatSum {
-    units: i128,
+    /// The 128 bits of the units, low word first: an `i128` would make every state a third larger.
+    units: [u64; 2],
     rest: Option<Box<Exact>>,
 }
 
 impl FloatSum {
+    #[inline]
+    fn units(&self) -> i128 {
+        (u128::from(self.units[1]) << u64::BITS | u128::from(self.units[0])) as i128
+    }
+
+    #[inline]
+    fn set_units(&mut self, units: i128) {
+        self.units = [units as u64, (units >> u64::BITS) as u64];
+    }
+
     /// Adds a finite value; `None` if the sum has too many digits.
     #[inline]
     pub fn add(&mut self, value: f64) -> Option<()> {
-        match to_units(value).and_then(|units| self.units.checked_add(units)) {
+        match to_units(value).and_then(|units| self.units().checked_add(units)) {
             Some(sum) => {
-                self.units = sum;
+                self.set_units(sum);
                 Some(())
             }
             None => self.add_rest(&Exact::from_f64(value)?),
@@ -42,9 +53,9 @@ impl FloatSum {
         if let Some(rest) = &other.rest {
             self.add_rest(rest)?;
         }
-        match self.units.checked_add(other.units) {
-            Some(sum) => self.units = sum,
-            None => self.add_rest(&exact_units(other.units)?)?,
+        match self.units().checked_add(other.units()) {
+            Some(sum) => self.set_units(sum),
+            None => self.add_rest(&exact_units(other.units())?)?,
         }
         Some(())
     }
@@ -54,10 +65,10 @@ impl FloatSum {
         if let Some(rest) = &part.rest {
             self.add_rest(&Exact::from(0).checked_subtract(rest)?)?;
         }
-        match self.units.checked_sub(part.units) {
-            Some(difference) => self.units = difference,
+        match self.units().checked_sub(part.units()) {
+            Some(difference) => self.set_units(difference),
             None => {
-                let units = Exact::from(0).checked_subtract(&exact_units(part.units)?)?;
+                let units = Exact::from(0).checked_subtract(&exact_units(part.units())?)?;
                 self.add_rest(&units)?;
             }
         }
@@ -67,19 +78,19 @@ impl FloatSum {
     /// The sum as the nearest double, if it needs no decimals.
     pub fn to_f64(&self) -> Option<f64> {
         // The conversion rounds to nearest, and dividing by a power of two that is in range is exact.
-        let units = self.units as f64 / 2_f64.powi(UNIT_BITS);
+        let units = self.units() as f64 / 2_f64.powi(UNIT_BITS);
         self.rest.is_none().then_some(units)
     }
 
     /// The sum as the nearest float, if it needs no decimals.
     pub fn to_f32(&self) -> Option<f32> {
-        let units = self.units as f32 / 2_f32.powi(UNIT_BITS);
+        let units = self.units() as f32 / 2_f32.powi(UNIT_BITS);
         self.rest.is_none().then_some(units)
     }
 
     /// The sum as a decimal; `None` if it has too many digits.
     pub fn to_exact(&self) -> Option<Exact> {
-        let units = exact_units(self.units)?;
+        let units = exact_units(self.units())?;
         match &self.rest {
             None => Some(units),
             Some(rest) => units.checked_add(rest),

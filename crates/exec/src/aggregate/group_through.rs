@@ -13,6 +13,7 @@
 //! Cost: one probe and one addition of states per pair, instead of one update per joined row.
 
 use super::Aggregator;
+use super::accumulator::Accumulator;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
@@ -63,28 +64,14 @@ impl Through {
         }
         let width = groups.keys.len();
         let mut columns = vec![Vec::new(); width + total.len()];
-        let mut key = Vec::with_capacity(width);
         for batch in domain {
-            cx.check()?;
-            for row in 0..batch.rows() {
-                key.clear();
-                batch.row_into(row, &mut key);
-                let known = groups.groups.find(&key);
-                let mut left = Vec::with_capacity(total.len());
-                for (state, column) in total.iter().zip(&groups.columns) {
-                    let mut state = state.copied()?;
-                    if let Some(group) = known {
-                        state.subtract(&column.accumulator, group as usize)?;
-                    }
-                    left.push(state);
-                }
-                if left.last().is_none_or(|rows| rows.counts() == [0]) {
-                    continue;
-                }
-                let values = left.into_iter().flat_map(|state| state.finish(cx));
-                let ids = key.iter().copied().chain(values);
-                for (column, id) in columns.iter_mut().zip(ids) {
-                    column.push(id);
+            let step = cx.options().batch_rows.max(1);
+            for start in (0..batch.rows()).step_by(step) {
+                cx.check()?;
+                let rows = batch.slice(start, step.min(batch.rows() - start));
+                let left = groups.left_of(&total, &rows, cx)?;
+                for (column, ids) in columns.iter_mut().zip(left) {
+                    column.extend(ids);
                 }
             }
         }
@@ -94,22 +81,79 @@ impl Through {
     }
 }
 
+impl Aggregator {
+    /// The columns of what is left of `total` for each of the rows in `domain`, less the group of that key: the rows'
+    /// ids, then the aggregates. Rows for which no row is left are left out.
+    fn left_of(
+        &self,
+        total: &[Accumulator],
+        domain: &Batch,
+        cx: &Context,
+    ) -> Result<Vec<Vec<u64>>, ExecError> {
+        let (mut known, mut key) = (Vec::new(), Vec::new());
+        for row in 0..domain.rows() {
+            key.clear();
+            domain.row_into(row, &mut key);
+            known.extend(self.groups.find(&key).map(|group| (group, row as u32)));
+        }
+        let mut left = Vec::with_capacity(total.len());
+        for (state, column) in total.iter().zip(&self.columns) {
+            let mut states = state.repeated(domain.rows())?;
+            states.subtract_states(&column.accumulator, &known)?;
+            left.push(states);
+        }
+        let rows: Vec<u32> = match left.last() {
+            None => (0..domain.rows() as u32).collect(),
+            Some(counts) => (0_u32..)
+                .zip(counts.counts())
+                .filter_map(|(row, &count)| (count > 0).then_some(row))
+                .collect(),
+        };
+        let keys = domain.columns().iter().map(|column| &**column.values());
+        let chosen = |ids: &[u64]| rows.iter().map(|&row| ids[row as usize]).collect();
+        let mut columns: Vec<Vec<u64>> = keys.map(chosen).collect();
+        for states in left {
+            columns.push(chosen(&states.finish(cx)));
+        }
+        Ok(columns)
+    }
+}
+
 impl Sink for Through {
     /// Adds pairs.
     fn push(&mut self, pairs: &Batch, cx: &Context) -> Result<(), ExecError> {
-        let mut key = vec![0; self.via.len()];
         let mut part_of_row = Vec::with_capacity(pairs.rows());
         let mut rows = Vec::with_capacity(pairs.rows());
-        for row in 0..pairs.rows() {
-            for (id, &column) in key.iter_mut().zip(&self.via) {
-                *id = pairs.ids(column)[row];
-            }
-            if let Some(part) = self.parts.groups.find(&key) {
+        let parts = &self.parts.groups;
+        let mut found = |row: usize, part: Option<u32>| {
+            if let Some(part) = part {
                 part_of_row.push(part);
                 rows.push(row as u32);
             }
+        };
+        if let [column] = self.via.as_slice() {
+            // Pairs mostly come with all keys of one via together.
+            let mut last = (0, None);
+            for (row, &id) in pairs.ids(*column).iter().enumerate() {
+                if last.0 != id {
+                    last = (id, parts.find(&[id]));
+                }
+                found(row, last.1);
+            }
+        } else {
+            let mut key = vec![0; self.via.len()];
+            for row in 0..pairs.rows() {
+                for (id, &column) in key.iter_mut().zip(&self.via) {
+                    *id = pairs.ids(column)[row];
+                }
+                found(row, parts.find(&key));
+            }
         }
-        self.groups.find_groups(&pairs.take(&rows));
+        let pairs = match rows.len() == pairs.rows() {
+            true => pairs.clone(),
+            false => pairs.take(&rows),
+        };
+        self.groups.find_groups(&pairs);
         self.groups.grow();
         let numbers = self.groups.group_numbers.iter().copied();
         let moves: Vec<(u32, u32)> = part_of_row.into_iter().zip(numbers).collect();

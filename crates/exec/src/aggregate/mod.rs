@@ -16,6 +16,7 @@ mod distinct;
 mod float_sum;
 mod group_table;
 mod group_through;
+mod ordinal_groups;
 mod spilling;
 mod sum;
 
@@ -187,7 +188,7 @@ impl Aggregator {
             [] => self.group_numbers.resize(batch.rows(), 0),
             [Some(column)] => {
                 for &id in batch.ids(*column) {
-                    self.group_numbers.push(self.groups.group_of(&[id]));
+                    self.group_numbers.push(self.groups.group_of_one(id));
                 }
             }
             keys => {

@@ -5,77 +5,88 @@
 //! [`Exact`]); floats and doubles are added without rounding ([`FloatSum`]) and rounded once at the end, so that
 //! the sum depends neither on the order of rows nor on threads. NaN and the infinities are counted.
 //!
-//! A part of the values can be taken away again ([`SumState::subtract`]).
+//! A part of the values can be taken away again ([`SumStates::subtract`]).
 
 use super::float_sum::FloatSum;
 use crate::error::ExecError;
-use crate::value::{Exact, Number, Reader};
+use crate::value::{Exact, Number, Reader, to_float};
 use basalt_rdf::TermId;
 use basalt_rdf::qualifiers::CUSTOM_NUMERIC_FIRST;
 use oxsdatatypes::{Double, Float};
 
+/// Numeric code of `xsd:float`.
+const FLOAT: u8 = 3;
 /// Numeric codes of decimal, double and float; every other code below the custom ones is an integer.
 const NOT_INTEGER: std::ops::RangeInclusive<u8> = 1..=3;
 
-/// How many values of a kind there are.
-#[derive(Clone, Default)]
-struct Odd {
-    /// Errors, and values that are no numbers.
+/// What few groups have: made with the first such value.
+#[derive(Clone)]
+struct Rare {
+    /// Sum of integers that do not fit and of decimals; `None` when it has too many digits.
+    decimals: Option<Number>,
+    /// Number of decimals.
+    decimal_count: u64,
+    /// Number of errors, and of values that are no numbers.
     errors: u64,
     nans: u64,
     infinities: u64,
     negative_infinities: u64,
 }
 
-/// The running sum; see the [module documentation](self).
-#[derive(Clone)]
-pub struct SumState {
-    /// Sum of the inline integers, apart so that adding one is an addition of two words.
-    integers: i64,
-    /// Sum of all other integers and of decimals; `None` when it has too many digits.
-    decimals: Option<Number>,
-    /// Sum of the finite floats and doubles.
-    floating: FloatSum,
-    /// Number of values.
-    count: u64,
-    /// Of these, decimals.
-    decimal_count: u64,
-    /// Of these, floats.
-    float_count: u64,
-    /// Of these, doubles.
-    double_count: u64,
-    /// Of these, what has no finite value.
-    odd: Option<Box<Odd>>,
-}
-
-impl Default for SumState {
+impl Default for Rare {
     fn default() -> Self {
         Self {
-            integers: 0,
             decimals: Some(Number::zero()),
-            floating: FloatSum::default(),
-            count: 0,
             decimal_count: 0,
-            float_count: 0,
-            double_count: 0,
-            odd: None,
+            errors: 0,
+            nans: 0,
+            infinities: 0,
+            negative_infinities: 0,
         }
     }
 }
 
+/// The running sum; see the [module documentation](self).
+#[derive(Clone, Default)]
+pub struct SumState {
+    /// Sum of the finite floats and doubles.
+    floating: FloatSum,
+    /// Sum of the inline integers, apart so that adding one is an addition of two words.
+    integers: i64,
+    /// Number of values.
+    count: u64,
+    /// Of these, floats.
+    float_count: u64,
+    /// Of these, doubles.
+    double_count: u64,
+    /// The rest.
+    rare: Option<Box<Rare>>,
+}
+
+// Sums of many groups are read in any order: a state is one line of the caches.
+const _: () = assert!(size_of::<SumState>() <= 64);
+
 impl SumState {
     /// Adds the value of an id; 0 is an error.
     #[inline]
-    pub fn add(&mut self, id: u64, reader: &mut Reader<'_>) -> Result<(), ExecError> {
+    fn add(&mut self, id: u64, reader: &mut Reader<'_>) -> Result<(), ExecError> {
         self.count += 1;
         let term_id = TermId(id);
         let code = term_id.numeric_datatype();
-        if term_id.is_numeric() && code < CUSTOM_NUMERIC_FIRST && !NOT_INTEGER.contains(&code) {
-            self.add_integer(term_id.mantissa());
-            return Ok(());
+        if term_id.is_numeric() && code < CUSTOM_NUMERIC_FIRST {
+            if !NOT_INTEGER.contains(&code) {
+                self.add_integer(term_id.mantissa());
+                return Ok(());
+            }
+            if code == FLOAT {
+                self.float_count += 1;
+                let value = to_float(term_id.mantissa(), term_id.scale());
+                self.add_floating(f64::from(value));
+                return Ok(());
+            }
         }
-        match reader.value(id)?.and_then(|value| value.number()) {
-            None => self.odd().errors += 1,
+        match reader.number(id)? {
+            None => self.rare().errors += 1,
             Some(Number::Double(value)) => {
                 self.double_count += 1;
                 self.add_floating(value.into());
@@ -85,31 +96,36 @@ impl SumState {
                 self.add_floating(f64::from(f32::from(value)));
             }
             Some(number) => {
-                self.decimal_count += u64::from(number.is_decimal());
+                self.rare().decimal_count += u64::from(number.is_decimal());
                 self.add_decimal(&number);
             }
         }
         Ok(())
     }
 
-    fn odd(&mut self) -> &mut Odd {
-        self.odd.get_or_insert_default()
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
     }
 
+    #[inline]
     fn add_floating(&mut self, value: f64) {
-        if value.is_nan() {
-            self.odd().nans += 1;
-        } else if value == f64::INFINITY {
-            self.odd().infinities += 1;
-        } else if value == f64::NEG_INFINITY {
-            self.odd().negative_infinities += 1;
+        if !value.is_finite() {
+            let rare = self.rare();
+            if value.is_nan() {
+                rare.nans += 1;
+            } else if value > 0.0 {
+                rare.infinities += 1;
+            } else {
+                rare.negative_infinities += 1;
+            }
         } else if self.floating.add(value).is_none() {
-            self.decimals = None;
+            self.rare().decimals = None;
         }
     }
 
     fn add_decimal(&mut self, number: &Number) {
-        self.decimals = self.decimals.take().and_then(|sum| sum.checked_add(number));
+        let sum = &mut self.rare().decimals;
+        *sum = sum.take().and_then(|sum| sum.checked_add(number));
     }
 
     /// Adds a small integer; a sum that outgrows its word moves to the decimals.
@@ -125,67 +141,79 @@ impl SumState {
     }
 
     /// Adds another part of the same group.
-    pub fn merge(&mut self, other: &Self) {
+    #[inline]
+    fn merge(&mut self, other: &Self) {
         self.add_integer(other.integers);
-        match &other.decimals {
-            Some(sum) => self.add_decimal(sum),
-            None => self.decimals = None,
-        }
         if self.floating.merge(&other.floating).is_none() {
-            self.decimals = None;
+            self.rare().decimals = None;
         }
         self.count += other.count;
-        self.decimal_count += other.decimal_count;
         self.float_count += other.float_count;
         self.double_count += other.double_count;
-        if let Some(more) = &other.odd {
-            let odd = self.odd();
-            odd.errors += more.errors;
-            odd.nans += more.nans;
-            odd.infinities += more.infinities;
-            odd.negative_infinities += more.negative_infinities;
+        if let Some(more) = &other.rare {
+            self.merge_rare(more);
         }
     }
 
+    fn merge_rare(&mut self, more: &Rare) {
+        match &more.decimals {
+            Some(sum) => self.add_decimal(sum),
+            None => self.rare().decimals = None,
+        }
+        let rare = self.rare();
+        rare.decimal_count += more.decimal_count;
+        rare.errors += more.errors;
+        rare.nans += more.nans;
+        rare.infinities += more.infinities;
+        rare.negative_infinities += more.negative_infinities;
+    }
+
     /// Takes away the sum of some of the values that were added.
-    pub fn subtract(&mut self, part: &Self) {
-        let integers = Number::Integer(part.integers.into());
-        let minus = |sum: Number| {
-            let sum = sum.checked_subtract(part.decimals.as_ref()?)?;
-            sum.checked_subtract(&integers)
-        };
-        self.decimals = self.decimals.take().and_then(minus);
+    fn subtract(&mut self, part: &Self) {
+        match self.integers.checked_sub(part.integers) {
+            Some(rest) => self.integers = rest,
+            None => {
+                let less = Number::Integer(part.integers.into());
+                let sum = &mut self.rare().decimals;
+                *sum = sum.take().and_then(|sum| sum.checked_subtract(&less));
+            }
+        }
         if self.floating.subtract(&part.floating).is_none() {
-            self.decimals = None;
+            self.rare().decimals = None;
         }
         self.count -= part.count;
-        self.decimal_count -= part.decimal_count;
         self.float_count -= part.float_count;
         self.double_count -= part.double_count;
-        if let Some(less) = &part.odd {
-            let odd = self.odd();
-            odd.errors -= less.errors;
-            odd.nans -= less.nans;
-            odd.infinities -= less.infinities;
-            odd.negative_infinities -= less.negative_infinities;
+        if let Some(less) = &part.rare {
+            let rare = self.rare();
+            let sum = rare.decimals.take().zip(less.decimals.as_ref());
+            rare.decimals = sum.and_then(|(sum, less)| sum.checked_subtract(less));
+            rare.decimal_count -= less.decimal_count;
+            rare.errors -= less.errors;
+            rare.nans -= less.nans;
+            rare.infinities -= less.infinities;
+            rare.negative_infinities -= less.negative_infinities;
         }
     }
 
     /// The sum; `None` is an error.
     pub fn sum(self) -> Option<Number> {
-        if self.odd.as_ref().is_some_and(|odd| odd.errors > 0) {
+        let rare = self.rare.as_deref();
+        if rare.is_some_and(|rare| rare.errors > 0) {
             return None;
         }
-        let whole = Number::Integer(self.integers.into());
-        let decimals = self.decimals.as_ref()?.checked_add(&whole)?;
+        let mut decimals = Number::Integer(self.integers.into());
+        if let Some(rare) = rare {
+            decimals = rare.decimals.as_ref()?.checked_add(&decimals)?;
+        }
         if self.float_count + self.double_count == 0 {
-            return match self.decimal_count {
+            return match rare.map_or(0, |rare| rare.decimal_count) {
                 // A decimal that was taken away again leaves a whole number behind.
                 0 => decimals.to_integer(),
                 _ => decimals.to_decimal(),
             };
         }
-        let odd = self.odd.as_deref().and_then(Odd::sum);
+        let odd = rare.and_then(Rare::sum_of_odd);
         if self.double_count > 0 {
             let sum = match odd {
                 Some(odd) => odd,
@@ -227,9 +255,74 @@ impl SumState {
     }
 }
 
-impl Odd {
+/// The states of SUM or AVG of all groups.
+#[derive(Clone, Default)]
+pub struct SumStates {
+    states: Vec<SumState>,
+    /// Whether some state may have a [`Rare`].
+    any_rare: bool,
+}
+
+impl SumStates {
+    /// Makes empty states up to this number of groups.
+    pub fn resize(&mut self, count: usize) {
+        self.states.resize(count, SumState::default());
+    }
+
+    /// Adds the values of rows: (group, id).
+    pub fn update(
+        &mut self,
+        rows: impl Iterator<Item = (usize, u64)>,
+        reader: &mut Reader<'_>,
+    ) -> Result<(), ExecError> {
+        for (group, id) in rows {
+            let state = &mut self.states[group];
+            state.add(id, reader)?;
+            self.any_rare |= state.rare.is_some();
+        }
+        Ok(())
+    }
+
+    /// Adds states of others: state `from` to group `to`, for each pair.
+    pub fn merge(&mut self, other: &Self, pairs: impl Iterator<Item = (usize, usize)>) {
+        self.any_rare |= other.any_rare;
+        for (from, to) in pairs {
+            self.states[to].merge(&other.states[from]);
+        }
+    }
+
+    /// `count` copies of the only state.
+    pub fn repeated(&self, count: usize) -> Self {
+        let first = self.states.first().cloned().unwrap_or_default();
+        Self {
+            states: vec![first; count],
+            any_rare: self.any_rare,
+        }
+    }
+
+    /// Takes away states of others: state `from` from group `to`, for each pair.
+    pub fn subtract(&mut self, other: &Self, pairs: impl Iterator<Item = (usize, usize)>) {
+        self.any_rare |= other.any_rare;
+        for (from, to) in pairs {
+            self.states[to].subtract(&other.states[from]);
+        }
+    }
+
+    /// The states, by group.
+    pub fn into_states(self) -> Vec<SumState> {
+        self.states
+    }
+
+    /// Bytes held; if some state has a [`Rare`], as if all had.
+    pub fn bytes(&self) -> usize {
+        let rare = usize::from(self.any_rare) * size_of::<Rare>();
+        self.states.capacity() * (size_of::<SumState>() + rare)
+    }
+}
+
+impl Rare {
     /// What the values without a finite value sum up to with any finite ones, if there are any.
-    fn sum(&self) -> Option<f64> {
+    fn sum_of_odd(&self) -> Option<f64> {
         let both = self.infinities > 0 && self.negative_infinities > 0;
         if self.nans > 0 || both {
             Some(f64::NAN)

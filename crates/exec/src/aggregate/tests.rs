@@ -9,6 +9,8 @@ use basalt_store::Snapshot;
 use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
 
+mod sums;
+
 const KEY: Slot = Slot(0);
 const VALUE: Slot = Slot(1);
 

@@ -6,7 +6,9 @@
 use super::kernel::Constant;
 use super::vector::{Argument, Truth};
 use crate::error::ExecError;
-use crate::value::{Comparison, Reader, Value, compare, compare_inline, equal};
+use crate::value::{
+    Comparison, Reader, Value, compare, compare_floats, compare_inline, equal, order_within,
+};
 use basalt_rdf::TermId;
 use basalt_rdf::qualifiers::CUSTOM_NUMERIC_FIRST;
 use basalt_rdf::term_id::tag;
@@ -76,7 +78,8 @@ impl CompareOp {
         reader: &mut Reader<'_>,
     ) -> Result<Truth, ExecError> {
         let (id_a, id_b) = (a.known_id(), b.known_id());
-        if let Some(order) = compare_inline(id_a, id_b) {
+        let order = compare_inline(id_a, id_b).or_else(|| compare_floats(id_a, id_b));
+        if let Some(order) = order {
             return Ok(Some(self.accepts(order)).into());
         }
         if self == Self::Equal && ids_tell(a, b) {
@@ -145,6 +148,34 @@ fn ids_tell(a: Argument<'_>, b: Argument<'_>) -> bool {
     id_a.is_bound() && id_b.is_bound() && (both_strings || is_iri(a) || is_iri(b))
 }
 
+/// The rows in which a column compares so with a constant, where ids tell for all rows; `None` where they do not.
+pub fn select_column(ids: &[u64], op: CompareOp, constant: &Constant) -> Option<Vec<u32>> {
+    let mask = order_within(TermId(constant.id))?;
+    let other = constant.id;
+    if ids.iter().fold(0, |bits, id| bits | (id ^ other)) & mask != 0 {
+        return None;
+    }
+    Some(match op {
+        CompareOp::Equal => positions(ids, |id| id == other),
+        CompareOp::Less => positions(ids, |id| id < other),
+        CompareOp::LessOrEqual => positions(ids, |id| id <= other),
+        CompareOp::Greater => positions(ids, |id| id > other),
+        CompareOp::GreaterOrEqual => positions(ids, |id| id >= other),
+    })
+}
+
+/// The positions of the ids that pass, without a branch for each.
+fn positions(ids: &[u64], passes: impl Fn(u64) -> bool) -> Vec<u32> {
+    let mut found = vec![0; ids.len()];
+    let mut count = 0;
+    for (position, &id) in (0_u32..).zip(ids) {
+        found[count] = position;
+        count += usize::from(passes(id));
+    }
+    found.truncate(count);
+    found
+}
+
 /// A column compared with a constant.
 pub fn compare_column(
     ids: &[u64],
@@ -152,24 +183,19 @@ pub fn compare_column(
     constant: &Constant,
     reader: &mut Reader<'_>,
 ) -> Result<Vec<Truth>, ExecError> {
-    let id = TermId(constant.id);
-    let is_ordered_number = id.is_numeric() && compare_inline(id.0, id.0).is_some();
-    if is_ordered_number {
+    if let Some(mask) = order_within(TermId(constant.id)) {
         return ids
             .iter()
-            .map(|&row_id| {
-                if row_id >> MANTISSA_BITS == id.0 >> MANTISSA_BITS {
-                    Ok(Some(op.accepts(row_id.cmp(&id.0))).into())
-                } else {
-                    compare_one(row_id, op, constant, reader)
-                }
+            .map(|&row_id| match (row_id ^ constant.id) & mask {
+                0 => Ok(Some(op.accepts(row_id.cmp(&constant.id))).into()),
+                _ => compare_one(row_id, op, constant, reader),
             })
             .collect();
     }
     if op == CompareOp::Equal && matches!(constant.value, Value::Iri | Value::Blank) {
         let equal_id = |&row_id: &u64| match row_id {
             0 => Truth::Error,
-            other => Some(other == id.0).into(),
+            other => Some(other == constant.id).into(),
         };
         return Ok(ids.iter().map(equal_id).collect());
     }

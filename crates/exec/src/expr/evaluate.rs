@@ -54,7 +54,11 @@ pub fn evaluate<'a>(
             Vector::Items(call::labelled_blanks(&labels, rows, reader)?)
         }
         Kernel::CastText { column, cast, text } => {
-            Vector::Items(cast.column(&rows.column(*column), *text, reader)?)
+            let ids = rows.column(*column);
+            match cast.short_column(&ids) {
+                Some(casts) => Vector::Ids(casts.into()),
+                None => Vector::Items(cast.column(&ids, *text, reader)?),
+            }
         }
         _ => Vector::Truths(truths(kernel, rows, cx)?),
     })

@@ -27,6 +27,7 @@ mod text_cast;
 mod vector;
 
 pub use comparison::CompareOp;
+use comparison::select_column;
 pub use vector::Truth;
 
 use crate::batch::Batch;
@@ -90,6 +91,15 @@ impl CompiledExpr {
 
     /// The rows in which the effective boolean value is true, ascending.
     pub fn select(&self, batch: &Batch, cx: &Context) -> Result<Vec<u32>, ExecError> {
+        if let Kernel::CompareConstant {
+            column,
+            op,
+            constant,
+        } = &self.root
+            && let Some(selected) = select_column(batch.ids(*column), *op, constant)
+        {
+            return Ok(selected);
+        }
         let batch = self.numbered(batch, cx);
         let rows = Rows::all(&batch);
         let truths = evaluate::truths(&self.root, &rows, cx)?;

@@ -86,6 +86,7 @@ impl TextCast {
 
     /// The id of the cast of the text of an inline number with so few digits that the shortest text of
     /// the nearest float or double has the same ones (6 and 15: `FLT_DIG` and `DBL_DIG` of C).
+    #[inline]
     fn short_inline(self, id: TermId) -> Option<TermId> {
         let (code, limit) = match self {
             Self::Float => (FLOAT, 1_000_000),
@@ -112,6 +113,12 @@ impl TextCast {
         // Canonical text drops digits after the point: all of floats' beyond their precision, and
         // zeros, after which a decimal may be an integer.
         !FLOATING.contains(&code) && (code != DECIMAL || self != Self::Integer)
+    }
+
+    /// The ids of the casts in a column of inline numbers with few digits; `None` if it has others.
+    pub fn short_column(self, ids: &[u64]) -> Option<Vec<u64>> {
+        let cast_one = |&id: &u64| self.short_inline(TermId(id)).map(|known| known.0);
+        ids.iter().map(cast_one).collect()
     }
 
     /// The cast in each row of a column.

@@ -4,12 +4,16 @@
 //! what they share: the morsels of scans and the finished hash tables, by node id.
 
 pub mod correlated;
+mod sharing;
 mod through;
+
+pub use sharing::shared_leaf;
 
 use super::build_side::{self, BuildRows, BuildSide};
 use super::hash_join::{HashJoin, JoinShape};
 use super::pipeline::{Batches, Collected, Sink, drain};
 use super::profiled::Profiled;
+use super::shared_rows::{SharedReader, SharedRows};
 use super::{
     BoxOperator, count_scan, distinct, extend, filter, group, lateral_join, merge_join, minus,
     order_by, path_join, pattern_join, pattern_scan, project, rows, service, slice, slice_per,
@@ -47,6 +51,7 @@ pub struct Build {
 pub struct Shared {
     scans: Mutex<HashMap<usize, Arc<SharedScan>, std::hash::RandomState>>,
     tables: Mutex<HashMap<usize, BuildSide, std::hash::RandomState>>,
+    rows: Mutex<HashMap<usize, Arc<SharedRows>, std::hash::RandomState>>,
     /// By the number of the spool.
     spools: Mutex<HashMap<usize, Arc<spool::SpooledRows>, std::hash::RandomState>>,
 }
@@ -55,21 +60,6 @@ impl Shared {
     fn spooled_rows(&self, spool: usize) -> Arc<spool::SpooledRows> {
         let mut spools = self.spools.lock().expect("no holder panics");
         Arc::clone(spools.entry(spool).or_default())
-    }
-}
-
-/// The star scan at the end of the chain of streaming operators below a node, if there is one.
-pub fn scan_leaf(node: &Node) -> Option<&Node> {
-    match &node.op {
-        Op::StarScan { .. } => Some(node),
-        Op::StarJoin { input, .. }
-        | Op::PatternJoin { input, .. }
-        | Op::PathJoin { input, .. }
-        | Op::Filter { input, .. }
-        | Op::Extend { input, .. }
-        | Op::Project { input } => scan_leaf(input),
-        Op::HashJoin { .. } => scan_leaf(probe_and_build(node)?.0),
-        _ => None,
     }
 }
 
@@ -147,6 +137,7 @@ impl Build {
             }
             Op::Values { rows } => Box::new(rows::Rows::new(self.values(rows, node.schema.len()))),
             Op::StarScan { .. } => Box::new(StarScan::new(self.shared_scan(node)?, schema())),
+            _ if let Some(rows) = self.shared_rows_of(node) => Box::new(SharedReader(rows)),
             Op::StarJoin {
                 input,
                 star,

@@ -34,6 +34,7 @@ pub mod project;
 pub mod row_quads;
 pub mod rows;
 pub mod service;
+pub mod shared_rows;
 pub mod slice;
 pub mod slice_per;
 pub mod sort_ranks;

@@ -1,11 +1,13 @@
 //! Pipelines: reading an input whole, on several threads where that pays.
 //!
 //! A breaker reads its input through [`drain`]. If the chain of streaming operators below ends in a
-//! star scan with several morsels, each thread builds the chain for itself over the shared morsels and
+//! star scan with several morsels, or in rows of another breaker that are several batches
+//! ([`shared_rows`](super::shared_rows)), each thread builds the chain for itself over the shared morsels and
 //! fills a sink of its own; hash tables in the chain are built before, once. Otherwise the calling
 //! thread reads the input alone. A lookup therefore never hands over to another thread.
 
-use super::build::{Build, scan_leaf};
+use super::build::{Build, shared_leaf};
+use super::shared_rows::is_made_whole;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
@@ -89,12 +91,19 @@ pub fn drain<S: Sink>(
 ) -> Result<Vec<S>, ExecError> {
     let threads = cx.options().threads;
     if threads > 1
-        && let Some(leaf) = scan_leaf(node)
+        && let Some(leaf) = shared_leaf(node)
     {
-        let scan = build.shared_scan(leaf)?;
-        if scan.morsels.len() > 1 {
+        let threads = if is_made_whole(leaf) {
+            match build.share_rows(leaf)?.has_several_batches() {
+                true => threads,
+                false => 1,
+            }
+        } else {
+            threads.min(build.shared_scan(leaf)?.morsels.len())
+        };
+        if threads > 1 {
             build.prepare_tables(node)?;
-            return drain_parallel(node, build, threads.min(scan.morsels.len()), make_sink);
+            return drain_parallel(node, build, threads, make_sink);
         }
     }
     let mut sink = make_sink()?;

@@ -8,6 +8,7 @@ use basalt_store::Snapshot;
 use oxrdf::NamedNode;
 use proptest::prelude::*;
 
+mod sharing;
 mod spilling;
 
 type Row = Vec<u64>;
@@ -55,6 +56,8 @@ fn number(node: &mut Node, next: &mut usize) {
             number(right, next);
         }
         Op::Distinct { input }
+        | Op::Group { input, .. }
+        | Op::OrderBy { input, .. }
         | Op::Slice { input, .. }
         | Op::SlicePer { input, .. }
         | Op::Spool { input, .. }

@@ -1,8 +1,8 @@
 //! Morsels: the pieces of a star scan that threads take one after another.
 //!
-//! A morsel is a segment of clean rows of one table, or a chunk of subjects for the general way. The
+//! A morsel is a segment of clean rows of one table or a part of one, or a chunk of subjects for the general way. The
 //! list is made once per scan; workers take the next index from one atomic counter, so that the
-//! load balances without a queue.
+//! load balances without a queue. Few rows are cut smaller, since each may lead to many in the joins above.
 
 use super::compiled::{CompiledPattern, CompiledStar, Object};
 use crate::context::Context;
@@ -14,21 +14,27 @@ use basalt_rdf::TermId;
 use basalt_store::{Snapshot, Table};
 use roaring::RoaringBitmap;
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Subjects per morsel of the general way: small, since each subject costs several lookups.
 const GENERAL_SUBJECTS: usize = 1024;
 
+/// Fewest rows that are worth a morsel: some microseconds of the cheapest scan, as long as waking a thread takes.
+const ROWS_MIN: usize = 2048;
+
+/// Morsels that each thread should find, so that the last ones end about together.
+const THREAD_MORSELS: usize = 4;
+
 /// A piece of work.
 #[derive(Clone, Debug)]
 pub enum Morsel {
-    /// The clean rows among these consecutive rows.
+    /// The clean rows among these consecutive rows of one segment.
     Range {
         /// Index of the table.
         table_idx: usize,
-        /// Index of the segment.
-        segment_idx: usize,
+        /// The rows.
+        rows: Range<u32>,
     },
     /// These rows, all clean.
     Rows {
@@ -63,7 +69,7 @@ impl Morsels {
             (StarAccess::Object { .. }, Some((predicate, object))) => {
                 object_morsels(star, predicate, object, cx)?
             }
-            _ => row_morsels(star, cx.snapshot())?,
+            _ => row_morsels(star, cx)?,
         };
         Ok(Self {
             list,
@@ -145,7 +151,7 @@ fn object_morsels(
             rows.retain(|&row| !dirty.contains(row));
         }
         if clean_matters {
-            let chunks = rows.chunks(SEGMENT_ROWS);
+            let chunks = rows.chunks(morsel_rows(rows.len(), cx));
             list.extend(chunks.map(|rows| Morsel::Rows {
                 table_idx,
                 rows: rows.to_vec(),
@@ -162,7 +168,8 @@ fn object_morsels(
     Ok(list)
 }
 
-fn row_morsels(star: &CompiledStar, snapshot: &Snapshot) -> Result<Vec<Morsel>, ExecError> {
+fn row_morsels(star: &CompiledStar, cx: &Context) -> Result<Vec<Morsel>, ExecError> {
+    let snapshot = cx.snapshot();
     let mut list = Vec::new();
     let mut general = Vec::new();
     for (table_idx, table) in snapshot.tables().iter().enumerate() {
@@ -173,10 +180,17 @@ fn row_morsels(star: &CompiledStar, snapshot: &Snapshot) -> Result<Vec<Morsel>, 
             let segments = (table.rows() as usize).div_ceil(SEGMENT_ROWS);
             let wanted =
                 (0..segments).filter(|&segment_idx| segment_may_match(star, table, segment_idx));
-            list.extend(wanted.map(|segment_idx| Morsel::Range {
-                table_idx,
-                segment_idx,
-            }));
+            let wanted: Vec<usize> = wanted.collect();
+            let rows_max = morsel_rows(wanted.len() * SEGMENT_ROWS, cx);
+            for segment_idx in wanted {
+                let start = (segment_idx * SEGMENT_ROWS) as u32;
+                let end = (start + SEGMENT_ROWS as u32).min(table.rows());
+                let parts = (start..end).step_by(rows_max);
+                list.extend(parts.map(|from| Morsel::Range {
+                    table_idx,
+                    rows: from..end.min(from + rows_max as u32),
+                }));
+            }
         }
         let dirty = dirty_candidates(star, table_idx, snapshot);
         general.extend(dirty.iter().map(|row| table.subject(row)));
@@ -184,6 +198,13 @@ fn row_morsels(star: &CompiledStar, snapshot: &Snapshot) -> Result<Vec<Morsel>, 
     general.extend(subjects_outside_tables(star, snapshot)?);
     push_general(&mut list, general);
     Ok(list)
+}
+
+/// Rows of a morsel where a table has so many to read: a segment, or less so that each thread gets some.
+fn morsel_rows(rows: usize, cx: &Context) -> usize {
+    let wanted = cx.options().threads * THREAD_MORSELS;
+    let even = rows.div_ceil(wanted.max(1)).next_multiple_of(ROWS_MIN);
+    even.clamp(ROWS_MIN, SEGMENT_ROWS)
 }
 
 fn push_general(list: &mut Vec<Morsel>, subjects: Vec<TermId>) {

@@ -13,7 +13,6 @@ use crate::error::ExecError;
 use crate::operators::Operator;
 use crate::operators::output::Output;
 use crate::profile::current_node;
-use basalt_columns::SEGMENT_ROWS;
 use basalt_plan::physical::Slot;
 use roaring::RoaringBitmap;
 use std::sync::Arc;
@@ -47,14 +46,9 @@ impl StarScan {
         let star = &self.shared.star;
         let read = |rows: usize| cx.profile().read(current_node(), rows);
         match morsel {
-            Morsel::Range {
-                table_idx,
-                segment_idx,
-            } => {
+            Morsel::Range { table_idx, rows } => {
                 let table = &cx.snapshot().tables()[*table_idx];
-                let start = (segment_idx * SEGMENT_ROWS) as u32;
-                let end = (start + SEGMENT_ROWS as u32).min(table.rows());
-                let rows = clean_rows(start, end, &star.dirty[*table_idx]);
+                let rows = clean_rows(rows.start, rows.end, &star.dirty[*table_idx]);
                 let origin = vec![0; rows.len()];
                 read(rows.len());
                 CellPass::new(star, table, None, rows, origin).run(cx)

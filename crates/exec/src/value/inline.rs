@@ -9,7 +9,7 @@ use super::Number;
 use basalt_rdf::TermId;
 use basalt_rdf::inline::{dates, numeric};
 use basalt_rdf::qualifiers::CUSTOM_NUMERIC_FIRST;
-use basalt_rdf::term_id::tag;
+use basalt_rdf::term_id::{MANTISSA_MASK, PAYLOAD_MASK, tag};
 use oxsdatatypes::Decimal;
 use spargebra::algebra::Function;
 use std::cmp::Ordering;
@@ -95,6 +95,29 @@ pub fn compare_inline(a: u64, b: u64) -> Option<Ordering> {
         return Some(a.utc_seconds()?.cmp(&b.utc_seconds()?));
     }
     None
+}
+
+/// The bits of an id that another id must share for the two to be in the order of their values: tag and scale of
+/// numbers other than floats, tag and zone of dates. `None` where ids tell no order.
+pub fn order_within(id: TermId) -> Option<u64> {
+    let tag_bits = !PAYLOAD_MASK;
+    match id.tag() {
+        _ if is_exact_or_double(id) => Some(!MANTISSA_MASK),
+        tag::DATE..=tag::G_YEAR_MONTH => Some(tag_bits | dates::ZONE_MASK),
+        _ => None,
+    }
+}
+
+/// The order by value of two inline floats.
+#[inline]
+pub fn compare_floats(a: u64, b: u64) -> Option<Ordering> {
+    let (a, b) = (TermId(a), TermId(b));
+    let is_float = |id: TermId| id.is_numeric() && id.numeric_datatype() == FLOAT;
+    if !is_float(a) || !is_float(b) {
+        return None;
+    }
+    let float = |id: TermId| to_float(id.mantissa(), id.scale());
+    float(a).partial_cmp(&float(b))
 }
 
 /// The mantissa brought to the sum of both scales.

@@ -11,12 +11,13 @@ use super::exact::{Exact, Rounding};
 use super::inline::nearest_f32;
 use crate::context::Context;
 use basalt_rdf::inline::encode_integer;
+use basalt_rdf::inline::numeric::parse_plain_decimal;
 use basalt_rdf::term_view::XSD;
 use basalt_rdf::{TermId, TermView};
 use oxsdatatypes::{Boolean, Decimal, Double, Float, Integer};
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::fmt::Display;
+use std::fmt::{Display, Write};
 use std::sync::Arc;
 
 /// A number with the type that operators compute in.
@@ -428,7 +429,9 @@ impl Number {
     pub fn to_id(&self, cx: &Context) -> u64 {
         let inline = match self {
             Self::Integer(n) => encode_integer((*n).into()),
-            Self::Double(n) => whole_double((*n).into()),
+            Self::Double(n) => whole_double((*n).into()).or_else(|| short_text(DOUBLE_CODE, n)),
+            Self::Float(n) => short_text(FLOAT_CODE, n),
+            Self::Decimal(n) => short_text(DECIMAL_CODE, n),
             _ => None,
         };
         if let Some(id) = inline {
@@ -510,5 +513,34 @@ fn whole_double(value: f64) -> Option<TermId> {
     }
 }
 
+/// The numeric code of `xsd:decimal`.
+const DECIMAL_CODE: u8 = 1;
 /// The numeric code of `xsd:double`.
 const DOUBLE_CODE: u8 = 2;
+/// The numeric code of `xsd:float`.
+const FLOAT_CODE: u8 = 3;
+
+/// The inline id of a number by its canonical text, if that is short and in plain notation.
+fn short_text(code: u8, number: &impl Display) -> Option<TermId> {
+    let mut text = ShortText::default();
+    write!(text, "{number}").ok()?;
+    let (mantissa, scale) = parse_plain_decimal(&text.bytes[..text.len])?;
+    TermId::numeric(code, mantissa, scale)
+}
+
+/// A text of a few bytes that takes no allocation; what is longer is an error.
+#[derive(Default)]
+struct ShortText {
+    bytes: [u8; 24],
+    len: usize,
+}
+
+impl Write for ShortText {
+    fn write_str(&mut self, more: &str) -> std::fmt::Result {
+        let end = self.len + more.len();
+        let place = self.bytes.get_mut(self.len..end).ok_or(std::fmt::Error)?;
+        place.copy_from_slice(more.as_bytes());
+        self.len = end;
+        Ok(())
+    }
+}

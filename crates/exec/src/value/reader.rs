@@ -2,7 +2,7 @@
 //!
 //! Made per batch and thread; it owns the buffer that dictionary terms are decoded into.
 
-use super::{Value, inline};
+use super::{Number, Value, inline};
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_rdf::term_id::tag;
@@ -49,6 +49,14 @@ impl<'c> Reader<'c> {
             _ if id.is_numeric() => Some(Value::Unknown),
             _ => Some(Value::of(self.term(id.0)?)),
         })
+    }
+
+    /// The number of an id; `None` if it is unbound or no number.
+    pub fn number(&mut self, id: u64) -> Result<Option<Number>, ExecError> {
+        match inline::number(TermId(id)) {
+            None => Ok(self.value(id)?.and_then(|value| value.number())),
+            known => Ok(known),
+        }
     }
 
     /// Datatype or language of a literal, `None` of anything else and of unbound. Of a stored literal they

@@ -19,6 +19,8 @@ pub const ZONE_NONE: u16 = 0;
 pub const ZONE_Z: u16 = 1;
 /// Bits of the zone code.
 const ZONE_BITS: u32 = 12;
+/// Mask of the zone code in the payload.
+pub const ZONE_MASK: u64 = (1 << ZONE_BITS) - 1;
 /// Minutes of the widest offset, 14 hours.
 const ZONE_MINUTES_MAX: i16 = 14 * 60;
 /// Zone code of the offset `+00:00`.
@@ -102,7 +104,7 @@ impl TermId {
     /// The zone code of an inline date; meaningless for other ids.
     #[inline]
     pub const fn zone_code(self) -> u16 {
-        (self.payload() & ((1 << ZONE_BITS) - 1)) as u16
+        (self.payload() & ZONE_MASK) as u16
     }
 
     /// The offset from UTC in minutes of an inline date; `None` without a zone.

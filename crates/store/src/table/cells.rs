@@ -1,7 +1,7 @@
 //! All columns of one predicate in one table, seen as one.
 //!
 //! What the executor works with. Reading takes rows of the table, answers are appended to the
-//! caller's vectors, and nothing else is allocated. Cells never tell of irregular quads and of changes: rows
+//! caller's vectors; many rows in an order that jumps between segments are put together by segment first. Cells never tell of irregular quads and of changes: rows
 //! that have some are dirty ([`Snapshot::add_dirty_rows`](crate::Snapshot::add_dirty_rows)).
 
 use super::column::{Column, segment_of};

@@ -6,6 +6,7 @@
 
 use super::definition::{ColumnDefinition, ColumnKind};
 use super::format::SegmentEntry;
+use super::scattered_rows::ScatteredRows;
 use crate::error::StoreError;
 use crate::inverse::{Inverse, LazyInverse};
 use crate::section_file::SectionSlice;
@@ -16,6 +17,9 @@ use std::ops::Range;
 
 /// Rows looked up in a segment at a time: positions fit into a few pages of stack.
 const GATHER_ROWS: usize = 1024;
+
+/// Decoding all rows of a segment costs less than looking up one of so many.
+const DECODE_SHARE: usize = 16;
 
 /// A column of a table.
 #[derive(Debug)]
@@ -99,7 +103,34 @@ impl Column {
 
     /// Appends the value of each row, 0 where there is none.
     pub(crate) fn gather(&self, rows: &[u32], out: &mut Vec<u64>) {
-        self.for_runs(rows, |segment, local| segment.gather(local, out));
+        match ScatteredRows::of(rows, self.segments.len()) {
+            Some(scattered) => self.gather_scattered(&scattered, out),
+            None => self.for_runs(rows, |segment, local| segment.gather(local, out)),
+        }
+    }
+
+    /// Appends the value of each row, segment by segment. A segment of which many rows are wanted is decoded.
+    fn gather_scattered(&self, scattered: &ScatteredRows, out: &mut Vec<u64>) {
+        let start = out.len();
+        out.resize(start + scattered.len(), 0);
+        let out = &mut out[start..];
+        let (mut cells, mut values) = (Vec::new(), Vec::new());
+        for (segment_idx, places, local) in scattered.segments() {
+            let (rows, segment) = (self.rows_of_segment(segment_idx), self.segment(segment_idx));
+            if local.len() * DECODE_SHARE >= rows.len() {
+                cells.clear();
+                segment.decode(0..rows.len(), &mut cells);
+                for (&place, &row) in places.iter().zip(local) {
+                    out[place as usize] = cells[row as usize];
+                }
+            } else {
+                values.clear();
+                segment.gather(local, &mut values);
+                for (&place, &value) in places.iter().zip(&values) {
+                    out[place as usize] = value;
+                }
+            }
+        }
     }
 
     /// Appends the number of values of each row, and the values.

@@ -16,6 +16,7 @@ mod distinct;
 mod encoded_segment;
 mod format;
 mod reader;
+mod scattered_rows;
 mod writer;
 
 pub use cells::Cells;

@@ -84,6 +84,13 @@ fn cells_of_many_segments_are_read_and_found() {
     snapshot.check(CheckDepth::Deep).expect("it is whole");
     let table = &snapshot.tables()[0];
     let rows: Vec<u32> = (0..ROWS).map(|i| (i * 7 + 3) % ROWS).collect();
+    // From segment to segment: all rows, and so few of the last segment that it is not decoded.
+    let mut scattered: Vec<u32> = (0..ROWS).map(|i| (i * 16_411 + 3) % ROWS).collect();
+    scattered.extend((0..2_000).map(|i| i % 2 * SEGMENT_ROWS as u32 + i));
+    let mut sparse: Vec<u32> = (0..2_400)
+        .map(|i| i % 2 * SEGMENT_ROWS as u32 + i)
+        .collect();
+    sparse.extend((0..50).map(|i| ROWS - 1 - i));
     for column_idx in 0..3 {
         let cells = table.cells(resource(column_idx as u64)).expect("a column");
         assert_eq!(cells.segment_count(), 3);
@@ -104,6 +111,12 @@ fn cells_of_many_segments_are_read_and_found() {
                 .zip(&rows)
                 .all(|(&v, &row)| v == value(column_idx, row).0)
         );
+        for rows in [&scattered, &sparse] {
+            let mut gathered = vec![7];
+            cells.gather(rows, &mut gathered);
+            let expected = rows.iter().map(|&row| value(column_idx, row).0);
+            assert!(gathered.into_iter().eq(std::iter::once(7).chain(expected)));
+        }
         // Often enough for a column without inverse to get one in memory.
         for row in (0..ROWS).step_by(331) {
             let wanted = value(column_idx, row);

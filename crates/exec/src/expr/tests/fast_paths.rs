@@ -124,6 +124,30 @@ proptest! {
     }
 
     #[test]
+    fn rows_selected_by_a_comparison_are_those_where_it_is_true(
+        rows in prop_oneof![
+            prop::collection::vec(literal(), 1..4),
+            prop::collection::vec((1..9_u8).prop_map(|day| format!("\"2000-01-0{day}Z\"^^xsd:date")), 1..12),
+            prop::collection::vec((-9..9_i8).prop_map(|n| format!("\"{n}\"^^xsd:integer")), 1..12),
+        ],
+        constant in prop_oneof![literal(), Just("\"2000-01-04Z\"^^xsd:date".to_owned())],
+        operator in prop::sample::select(OPERATORS.to_vec()),
+    ) {
+        let cx = context();
+        let column: Vec<u64> = rows.iter().map(|text| id_of(text, &cx)).collect();
+        let text = format!("?a {operator} {constant}");
+        let compiled = CompiledExpr::compile(&parse(&text), &[Slot(0)], &cx).expect("compiles");
+        let batch = Batch::from_vectors(vec![column.clone()], column.len());
+        let selected = compiled.select(&batch, &cx).expect("nothing can fail");
+        let other = vec![id_of(&constant, &cx); column.len()];
+        let general = evaluate(&format!("?a {operator} ?b"), vec![column, other], &cx);
+        let is_true = basalt_rdf::inline::encode_boolean(true).0;
+        let expected: Vec<u32> =
+            (0..).zip(general).filter(|(_, id)| *id == is_true).map(|(row, _)| row).collect();
+        prop_assert_eq!(selected, expected);
+    }
+
+    #[test]
     fn inline_comparison_is_the_comparison_of_values(a in literal(), b in literal()) {
         use crate::value::{Comparison, Reader, compare, compare_inline};
         let cx = context();

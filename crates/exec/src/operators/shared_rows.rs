@@ -1,0 +1,94 @@
+//! `SharedRows`: rows that were made whole, dealt out to the threads of a pipeline batch by batch.
+//!
+//! ```text
+//! Group, GroupThrough, Spool ── next, under a lock ──► thread 1: its copy of the chain above
+//!                                                  └─► thread 2: its copy
+//! ```
+//!
+//! What makes such rows has done its work when the first batch comes; then a batch costs a slice. So a lock around the
+//! operator deals out as well as a counter of morsels, and what comes by and by (groups from files) needs no
+//! list.
+//!
+//! Invariants: the first batches are read before threads share the rows, so that no thread waits at the lock while rows
+//! are made; after an error or the end nothing more comes. Memory: two batches. Order: none across threads.
+
+use super::{BoxOperator, Operator};
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::profile;
+use basalt_plan::physical::{Node, Op};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+/// Batches that are read before threads share the rest: more than one must be there to share.
+const BATCHES_READ: usize = 2;
+
+/// Rows for several threads; see the [module documentation](self).
+pub struct SharedRows(Mutex<State>);
+
+struct State {
+    read: VecDeque<Batch>,
+    /// Brings the others; `None` at the end.
+    source: Option<BoxOperator>,
+}
+
+/// Whether a node makes all its rows before it gives the first, in no particular order.
+pub fn is_made_whole(node: &Node) -> bool {
+    match &node.op {
+        Op::Group { .. } | Op::GroupThrough(_) => true,
+        Op::Spool { input, .. } => is_made_whole(input),
+        _ => false,
+    }
+}
+
+impl SharedRows {
+    /// Shares what `source` brings; reads its first batches.
+    pub fn new(source: BoxOperator, cx: &Context) -> Result<Self, ExecError> {
+        let mut state = State {
+            read: VecDeque::new(),
+            source: Some(source),
+        };
+        while state.read.len() < BATCHES_READ
+            && let Some(batch) = state.pull(cx)?
+        {
+            state.read.push_back(batch);
+        }
+        Ok(Self(Mutex::new(state)))
+    }
+
+    /// Whether there is work for more than one thread.
+    pub fn has_several_batches(&self) -> bool {
+        self.0.lock().expect("no holder panics").read.len() > 1
+    }
+
+    fn next(&self, cx: &Context) -> Result<Option<Batch>, ExecError> {
+        let mut state = profile::waiting(|| self.0.lock().expect("no holder panics"));
+        match state.read.pop_front() {
+            Some(batch) => Ok(Some(batch)),
+            None => state.pull(cx),
+        }
+    }
+}
+
+impl State {
+    fn pull(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
+        let Some(source) = &mut self.source else {
+            return Ok(None);
+        };
+        let result = source.next(cx);
+        if !matches!(result, Ok(Some(_))) {
+            self.source = None;
+        }
+        result
+    }
+}
+
+/// The operator by which one thread takes its share.
+pub struct SharedReader(pub Arc<SharedRows>);
+
+impl Operator for SharedReader {
+    fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
+        self.0.next(cx)
+    }
+}
