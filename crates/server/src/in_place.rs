@@ -67,14 +67,11 @@ fn attempt(state: &AppState, request: &QueryRequest, cancel: &Arc<AtomicBool>) -
     let mut sink = WholeSink::new(request.coding, ANSWER_BYTES_MAX);
     let result = write_result(&prepared, request, &options, &mut sink);
     let is_given_up = sink.is_full() || matches!(result, Err(Failed::Query(Error::AttemptOver)));
+    // One that was given up has worked as long as it may, or has waited for a disk, which it need not do again.
+    note_pace(state, shape, start, sink.is_full());
     if is_given_up {
-        // Longer than that, nobody knows how long; what it takes on its own thread will be noted.
-        state.pace.note(shape.hash, ATTEMPT);
         state.metrics.attempted(Attempted::GivenUp);
         return InPlace::HandOver(Some(prepared));
-    }
-    if let (Some(start), Some(end)) = (start, thread_time()) {
-        state.pace.note(shape.hash, end.saturating_sub(start));
     }
     state.metrics.attempted(Attempted::Answered);
     let ended = result.map_err(Problem::from).and_then(|rows| {
@@ -82,6 +79,17 @@ fn attempt(state: &AppState, request: &QueryRequest, cancel: &Arc<AtomicBool>) -
         Ok((head, rows))
     });
     InPlace::Ended(ended)
+}
+
+/// Notes how long a query has worked since this thread had worked so long; one with a long answer counts as slow, however
+/// quickly it was written.
+pub fn note_pace(state: &AppState, shape: PlanShape, start: Option<Duration>, is_long: bool) {
+    if let (Some(start), Some(end)) = (start, thread_time()) {
+        let least = if is_long { ATTEMPT } else { Duration::ZERO };
+        state
+            .pace
+            .note(shape.hash, end.saturating_sub(start).max(least));
+    }
 }
 
 /// Why there is no answer.

@@ -4,7 +4,7 @@
 //! chooses the format by the form of the query and writes into a [`ChunkSink`]; the request waits for the head only. Whoever drops the waiting future or the
 //! body (a client that hangs up) thereby sets the query's cancel flag.
 
-use crate::in_place::{Failed, InPlace, try_in_place};
+use crate::in_place::{Failed, InPlace, note_pace, try_in_place};
 use crate::metrics::Outcome;
 use crate::negotiate::{GRAPH_OFFERS, SOLUTION_OFFERS};
 use crate::problem::Problem;
@@ -147,10 +147,8 @@ fn write_answer(
     }
     let start = thread_time();
     let rows = write_result(&prepared, request, &options, sink)?;
-    if let (Some(start), Some(end)) = (start, thread_time()) {
-        let shape = PlanShape::of(prepared.plan());
-        state.pace.note(shape.hash, end.saturating_sub(start));
-    }
+    let shape = PlanShape::of(prepared.plan());
+    note_pace(state, shape, start, sink.is_streaming());
     Ok(rows)
 }
 

@@ -241,6 +241,11 @@ impl ChunkSink {
         }
     }
 
+    /// Whether some of the answer was sent.
+    pub fn is_streaming(&self) -> bool {
+        self.pieces.is_some()
+    }
+
     /// Ends an answer that is complete.
     pub fn finish(mut self) -> io::Result<()> {
         let rest = std::mem::take(&mut self.buffer);

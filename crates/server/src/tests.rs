@@ -1,9 +1,16 @@
-//! Tests of the pure parts: forms, negotiation, durations.
+//! Tests of single parts: forms, negotiation, durations, attempts.
 
 use crate::form::decode_form;
+use crate::in_place::{ATTEMPT, InPlace, try_in_place};
 use crate::negotiate::{Accept, Coding, GRAPH_OFFERS, SOLUTION_OFFERS};
-use crate::options::parse_duration;
-use std::time::Duration;
+use crate::options::{ServerOptions, parse_duration};
+use crate::protocol::{Requested, Takes, read_request};
+use crate::state::AppState;
+use axum::body::Bytes;
+use axum::http::{HeaderMap, Method};
+use basalt_engine::{Database, GraphFormat, PlanShape, QueryOptions};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 #[test]
 fn forms_decode_and_refuse_broken_escapes() {
@@ -108,5 +115,51 @@ fn durations_have_units() {
         "99999999999999999999999h",
     ] {
         assert_eq!(parse_duration(bad, milli), None, "{bad}");
+    }
+}
+
+#[test]
+fn a_slow_query_taken_for_quick_is_handed_over() {
+    let database = Database::in_memory();
+    let data: String = (0..60)
+        .map(|i| format!("<http://e/s{i}> <http://e/p> {i} .\n"))
+        .collect();
+    database
+        .load_text(&data, GraphFormat::Turtle)
+        .expect("the data can be loaded");
+    let state = AppState::new(Arc::new(database), ServerOptions::default(), None);
+    let stars: String = (0..7)
+        .map(|i| format!("?x{i} <http://e/p> ?y{i} . "))
+        .collect();
+    let text = format!("SELECT (COUNT(*) AS ?n) {{ {stars} FILTER(?y0 + ?y3 + ?y6 < 0) }}");
+    let uri = format!(
+        "/query?query={}",
+        text.replace('+', "%2B").replace(' ', "+")
+    );
+    let uri = uri.replace('<', "%3C").replace('>', "%3E");
+    let uri = uri.replace('{', "%7B").replace('}', "%7D").parse();
+    let requested = read_request(
+        Takes::Queries,
+        &Method::GET,
+        &uri.expect("an address"),
+        &HeaderMap::new(),
+        &Bytes::new(),
+    );
+    let Ok(Requested::Query(request)) = requested else {
+        unreachable!("it is a query: {requested:?}");
+    };
+    let options = QueryOptions::default();
+    let prepared = state.database.prepare(&text, &options).expect("a query");
+    let shape = PlanShape::of(prepared.plan());
+    // First it is known to be quick, then to be slow.
+    state.pace.note(shape.hash, Duration::from_micros(1));
+    for _ in 0..2 {
+        let cancel = Arc::default();
+        let start = Instant::now();
+        let tried = try_in_place(&state, &request, &cancel);
+        assert!(matches!(tried, InPlace::HandOver(Some(_))));
+        // Far from the centuries that the query would take, also on a machine that does much else.
+        assert!(start.elapsed() < Duration::from_secs(5));
+        assert!(state.pace.of(shape.hash) >= Some(ATTEMPT));
     }
 }
