@@ -135,6 +135,10 @@ impl Statistics for SnapshotStatistics<'_> {
         }
     }
 
+    fn irregular_are_resources(&self, predicate: TermId) -> bool {
+        self.0.quad_table().objects_are_resources(predicate)
+    }
+
     fn irregular_object_count(&self, predicate: TermId, object: TermId) -> u64 {
         // An unreadable block costs a good plan, not the answer: the query will meet it and report it.
         self.0

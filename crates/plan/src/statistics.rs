@@ -115,6 +115,10 @@ pub trait Statistics {
     fn object_count(&self, table: TableIdx, predicate: TermId, object: TermId) -> Option<u64>;
     /// Irregular quads of a predicate; zeros if none.
     fn irregular(&self, predicate: TermId) -> IrregularStatistics;
+    /// Whether the objects of all irregular quads of a predicate are known to be IRIs and blank nodes.
+    fn irregular_are_resources(&self, predicate: TermId) -> bool {
+        self.irregular(predicate).quads == 0
+    }
     /// Irregular quads with this predicate and object.
     fn irregular_object_count(&self, predicate: TermId, object: TermId) -> u64;
     /// The table that has this resource as a row.

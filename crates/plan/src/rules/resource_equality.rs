@@ -101,15 +101,14 @@ fn binds_resource(planner: &Planner<'_>, triple: &Triple, slot: Slot) -> bool {
     let Position::Id(predicate) = triple.predicate else {
         return false;
     };
-    // Resources have the smallest tag, so the largest value tells for all.
+    // Resources have the smallest tag, so the largest value tells for all. A dirty row has its values in cells and in
+    // irregular quads, like all others.
     triple.object == Position::Slot(slot)
         && !triple.optional
-        && planner.statistics.irregular(predicate).quads == 0
+        && planner.statistics.irregular_are_resources(predicate)
         && planner.columns(predicate).iter().all(|(_, column)| {
-            column.dirty_rows == 0
-                && column
-                    .range
-                    .is_none_or(|(_, max)| max.tag() == tag::RESOURCE)
+            let range = column.range;
+            range.is_none_or(|(_, max)| max.tag() == tag::RESOURCE)
         })
 }
 

@@ -8,6 +8,7 @@ use super::{Delta, PredicateDelta};
 use crate::error::StoreError;
 use crate::quad_table::{BLOCK_QUADS, PredicateQuads, QuadTable};
 use basalt_rdf::TermId;
+use basalt_rdf::term_id::tag;
 use std::ops::ControlFlow;
 
 /// What a scan shows: subjects, objects and graphs, slices of equal length.
@@ -61,6 +62,17 @@ impl<'a> IrregularQuads<'a> {
             subjects: (known.subjects + added).min(quads),
             objects: (known.objects + added).min(quads),
         })
+    }
+
+    /// Whether the objects of all irregular quads of the predicate are IRIs and blank nodes, as far as that is known without
+    /// reading any: removed quads may count.
+    pub fn objects_are_resources(&self, predicate: TermId) -> bool {
+        // Resources have the smallest tag, so the largest object tells for all.
+        let last = self.table.last_object(predicate);
+        let changes = self.delta.and_then(|delta| delta.of(predicate));
+        let literals = TermId::new(tag::RESOURCE + 1, 0);
+        last.is_none_or(|last| last.is_resource())
+            && changes.is_none_or(|changes| !changes.added().has_object_from(literals))
     }
 
     /// Appends subject and graph of every irregular quad of the predicate and object.

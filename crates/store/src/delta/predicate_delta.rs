@@ -102,6 +102,12 @@ impl TwoOrders {
         of_key(&self.by_object, object)
     }
 
+    /// Whether there is an object with this id or a larger one.
+    pub(crate) fn has_object_from(&self, object: TermId) -> bool {
+        let from = [object, TermId::UNBOUND, TermId::UNBOUND];
+        self.by_object.from(&from).next().is_some()
+    }
+
     /// Visits the entries of subjects, which ascend without repeats: position of the subject, object, graph; in order.
     pub(crate) fn of_subjects(&self, subjects: &[u64], visit: VisitEntry<'_>) {
         of_keys(&self.by_subject, subjects, visit);

@@ -111,6 +111,12 @@ impl QuadTable {
         self.find(predicate).map(|p| p.counts)
     }
 
+    /// The largest object of the irregular quads of a predicate, if it has any.
+    pub(crate) fn last_object(&self, predicate: TermId) -> Option<TermId> {
+        let last_block = self.find(predicate)?.posg.clone().next_back()?;
+        Some(TermId(self.posg.directory[last_block].last))
+    }
+
     fn find(&self, predicate: TermId) -> Option<&Predicate> {
         let i = self
             .predicates
