@@ -17,6 +17,9 @@ const SPAN_FACTOR: u64 = 4;
 /// Ordinals allowed for columns of very few values.
 const SPAN_MIN: u64 = 1024;
 
+/// Keys whose offsets are decoded together: one by one, each would unpack a block.
+const KEYS_AT_ONCE: usize = 4096;
+
 /// Rows by ordinal.
 #[derive(Debug)]
 pub struct Adjacency {
@@ -86,7 +89,8 @@ impl Adjacency {
         match value.checked_sub(self.base) {
             Some(key) if key < self.span as u64 => {
                 let key = key as usize;
-                cursor.get(key) as usize..cursor.get(key + 1) as usize
+                let (start, end) = cursor.get_pair(key);
+                start as usize..end as usize
             }
             _ => 0..0,
         }
@@ -121,6 +125,10 @@ impl Adjacency {
             return 0;
         }
         let mut offsets = self.offsets.cursor();
+        if end == first + 1 {
+            let (start, end) = offsets.get_pair(first);
+            return end.saturating_sub(start);
+        }
         offsets.get(end).saturating_sub(offsets.get(first))
     }
 
@@ -130,12 +138,17 @@ impl Adjacency {
     ) -> ControlFlow<()> {
         let mut offsets = self.offsets.cursor();
         let mut start = offsets.get(0);
-        for key in 0..self.span {
-            let end = offsets.get(key + 1);
-            if end > start {
-                visit(TermId(self.base + key as u64), end - start)?;
+        let mut ends = Vec::with_capacity(KEYS_AT_ONCE.min(self.span));
+        for first in (0..self.span).step_by(KEYS_AT_ONCE) {
+            let last = self.span.min(first + KEYS_AT_ONCE);
+            ends.clear();
+            offsets.decode(first + 1..last + 1, &mut ends);
+            for (key, &end) in (first..last).zip(&ends) {
+                if end > start {
+                    visit(TermId(self.base + key as u64), end - start)?;
+                }
+                start = end;
             }
-            start = end;
         }
         ControlFlow::Continue(())
     }

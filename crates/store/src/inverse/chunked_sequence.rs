@@ -156,6 +156,14 @@ impl<'a> Cursor<'a> {
         self.chunk(i / CHUNK_ENTRIES).get(i % CHUNK_ENTRIES)
     }
 
+    /// Two neighbouring entries, which must exist; of one chunk they cost one reading.
+    pub(crate) fn get_pair(&mut self, i: usize) -> (u64, u64) {
+        if (i + 1).is_multiple_of(CHUNK_ENTRIES) {
+            return (self.get(i), self.get(i + 1));
+        }
+        self.chunk(i / CHUNK_ENTRIES).get_pair(i % CHUNK_ENTRIES)
+    }
+
     /// Appends entries; a range beyond the end is cut.
     pub(crate) fn decode(&mut self, range: Range<usize>, out: &mut Vec<u64>) {
         let end = range.end.min(self.sequence.length);
