@@ -1,4 +1,6 @@
-//! Statistics of a snapshot, as the planner asks for them.
+//! Statistics of a snapshot, as the planner asks for them. What looks at rows is in [`samples`].
+
+mod samples;
 
 use basalt_plan::physical::TableIdx;
 use basalt_plan::statistics::{
@@ -6,16 +8,10 @@ use basalt_plan::statistics::{
 };
 use basalt_rdf::{TermId, TermView};
 use basalt_store::{Cells, Snapshot, Table};
+use samples::{Finding, Tests, Together, equal_pairs, sampled_cells, sampled_rows, value_counts};
 
 /// Characteristic sets looked at for one estimate; more would cost more than a better plan saves.
 const CHARACTERISTIC_SETS_READ: usize = 1024;
-/// Rows with a constant that a sample is taken from; finding more costs more than a better plan saves.
-const SAMPLED_FROM_MAX: u64 = 20_000;
-
-/// Rows whose values are counted among those of another column, for one estimate.
-const PARTNERS_READ: usize = 64;
-/// Pairs of equal values that two samples must have for their share to be believed.
-const PAIRS_MIN: usize = 4;
 
 /// A snapshot's statistics.
 pub struct SnapshotStatistics<'a>(pub &'a Snapshot);
@@ -198,31 +194,15 @@ impl Statistics for SnapshotStatistics<'_> {
 
     fn sample(&self, wanted: &SampleOf<'_>) -> Option<Sampled> {
         let table = self.table(wanted.table);
-        let (rows, population) = sampled_rows(table, wanted)?;
-        let tests: Vec<(Option<Cells<'_>>, &RowTest<'_>)> = wanted
-            .tests
-            .iter()
-            .map(|test| (table.cells(test.predicate), test))
-            .collect();
+        let (rows, population) = sampled_rows(table, wanted, Finding::Inverse)?;
+        let tests = Tests::of(table, wanted.tests);
         let counted = wanted.counted.iter();
         let counted: Vec<Cells<'_>> = counted.filter_map(|p| table.cells(*p)).collect();
         let mut together = Together::new(counted.len());
-        let mut passed = vec![0.0; tests.len()];
+        let mut passed = vec![0.0; wanted.tests.len()];
         let mut values = Vec::new();
         for &row in &rows {
-            let mut share = 1.0;
-            for ((cells, test), passed) in tests.iter().zip(&mut passed) {
-                values.clear();
-                if let Some(cells) = cells {
-                    cells.values_into(row, &mut values);
-                }
-                let best = values.iter().map(|value| (test.passes)(TermId(*value)));
-                share *= best.fold(0.0, f64::max);
-                if share == 0.0 {
-                    break;
-                }
-                *passed += share;
-            }
+            let share = tests.share(row, &mut values, |idx, share| passed[idx] += share);
             if share > 0.0 && counted.len() > 1 {
                 together.add(counted.iter().map(|cells| {
                     values.clear();
@@ -268,109 +248,81 @@ impl Statistics for SnapshotStatistics<'_> {
         Some((out as f64 / rows, into as f64 / rows))
     }
 
+    fn draw_values(&self, wanted: &SampleOf<'_>, of: Option<TermId>) -> Option<Vec<(TermId, f64)>> {
+        let table = self.table(wanted.table);
+        let (rows, population) = sampled_rows(table, wanted, Finding::Search)?;
+        let weight = population as f64 / rows.len().max(1) as f64;
+        let tests = Tests::of(table, wanted.tests);
+        let counted = wanted.counted.iter();
+        let counted: Vec<Cells<'_>> = counted.filter_map(|p| table.cells(*p)).collect();
+        let drawn_from = match of {
+            Some(predicate) => Some(table.cells(predicate)?),
+            None => None,
+        };
+        let (mut drawn, mut values) = (Vec::new(), Vec::new());
+        for row in rows {
+            let share = tests.share(row, &mut values, |_, _| ());
+            if share == 0.0 {
+                continue;
+            }
+            let solutions = weight * share * value_counts(&counted, row, &mut values);
+            match drawn_from {
+                None => drawn.push((table.subject(row), solutions)),
+                Some(cells) => {
+                    values.clear();
+                    cells.values_into(row, &mut values);
+                    drawn.extend(values.iter().map(|value| (TermId(*value), solutions)));
+                }
+            }
+        }
+        Some(drawn)
+    }
+
+    fn quads_with_objects(
+        &self,
+        tables: &[TableIdx],
+        predicate: TermId,
+        objects: &[TermId],
+    ) -> Option<Vec<f64>> {
+        let columns = tables.iter().map(|t| self.table(*t).cells(predicate));
+        let columns: Vec<Cells<'_>> = columns.flatten().collect();
+        let is_irregular = self.irregular(predicate).quads > 0;
+        let count = |object: &TermId| {
+            let mut count = match is_irregular {
+                true => self.irregular_object_count(predicate, *object),
+                false => 0,
+            };
+            for cells in &columns {
+                count += cells.count_object(*object)?;
+            }
+            Some(count as f64)
+        };
+        objects.iter().map(count).collect()
+    }
+
+    fn solutions_of(
+        &self,
+        tables: &[TableIdx],
+        tests: &[RowTest<'_>],
+        counted: &[TermId],
+        subjects: &[TermId],
+    ) -> Vec<Option<f64>> {
+        let mut values = Vec::new();
+        let mut solutions = |subject: &TermId| {
+            let (table_idx, row) = self.0.row_of(*subject)?;
+            if !tables.contains(&TableIdx(table_idx as u32)) {
+                return Some(0.0);
+            }
+            let table = &self.0.tables()[table_idx];
+            let share = Tests::of(table, tests).share(row, &mut values, |_, _| ());
+            let counted = counted.iter().filter_map(|p| table.cells(*p));
+            let counted: Vec<Cells<'_>> = counted.collect();
+            Some(share * value_counts(&counted, row, &mut values))
+        };
+        subjects.iter().map(|subject| solutions(subject)).collect()
+    }
+
     fn subject_count(&self) -> u64 {
         self.0.statistics().subject_count
     }
-}
-
-/// The rows to look at, and how many they were taken from.
-fn sampled_rows(table: &Table, wanted: &SampleOf<'_>) -> Option<(Vec<u32>, usize)> {
-    let Some((predicate, object)) = wanted.having else {
-        let population = table.rows() as usize;
-        let rows = evenly(population, wanted.rows_max).map(|row| row as u32);
-        return Some((rows.collect(), population));
-    };
-    let cells = table.cells(predicate)?;
-    if cells.count_object(object)? > SAMPLED_FROM_MAX {
-        return None;
-    }
-    let mut found = Vec::new();
-    cells.find(object, &mut found);
-    let rows = evenly(found.len(), wanted.rows_max).map(|place| found[place]);
-    Some((rows.collect(), found.len()))
-}
-
-/// Up to `count_max` places among so many, spread evenly.
-fn evenly(places: usize, count_max: usize) -> impl Iterator<Item = usize> {
-    let count = places.min(count_max);
-    (0..count).map(move |idx| (idx * places + places / 2) / count)
-}
-
-/// Whether numbers of values go up and down together.
-struct Together {
-    rows: f64,
-    sums: Vec<f64>,
-    products: f64,
-}
-
-impl Together {
-    fn new(columns: usize) -> Self {
-        Self {
-            rows: 0.0,
-            sums: vec![0.0; columns],
-            products: 0.0,
-        }
-    }
-
-    fn add(&mut self, counts: impl Iterator<Item = f64>) {
-        let mut product = 1.0;
-        for (sum, count) in self.sums.iter_mut().zip(counts) {
-            *sum += count;
-            product *= count;
-        }
-        self.products += product;
-        self.rows += 1.0;
-    }
-
-    /// The mean product divided by the product of the means; 1 where too few rows were seen to tell.
-    fn ratio(&self) -> f64 {
-        if self.sums.len() < 2 || self.rows < 4.0 {
-            return 1.0;
-        }
-        let means = self.sums.iter().map(|sum| sum / self.rows);
-        self.products / self.rows / means.product::<f64>()
-    }
-}
-
-/// Values of some cells.
-struct SampledCells {
-    /// The table and row of each, and the value.
-    values: Vec<((TableIdx, u32), u64)>,
-    /// Values of all the cells.
-    population: u64,
-}
-
-/// Values of rows spread evenly over some tables; `phase` shifts them.
-fn sampled_cells(columns: &[(TableIdx, u32, Cells<'_>)], phase: usize) -> SampledCells {
-    let values = |cells: &Cells<'_>| cells.statistics().values;
-    let population: u64 = columns.iter().map(|(_, _, cells)| values(cells)).sum();
-    let mut out = SampledCells {
-        values: Vec::new(),
-        population,
-    };
-    let mut of_row = Vec::new();
-    for (table, rows, cells) in columns {
-        let share = values(cells) as f64 / population.max(1) as f64;
-        let rows_max = (share * PARTNERS_READ as f64).ceil() as usize + phase;
-        for row in evenly(*rows as usize, rows_max) {
-            of_row.clear();
-            cells.values_into(row as u32, &mut of_row);
-            let place = (*table, row as u32);
-            out.values
-                .extend(of_row.iter().map(|value| (place, *value)));
-        }
-    }
-    out
-}
-
-/// The mean number of values of `into` that are equal to one of `from`, by the pairs of two samples; `None`
-/// where too few are equal to tell. A row's pair with itself does not tell of others.
-fn equal_pairs(from: &SampledCells, into: &SampledCells) -> Option<f64> {
-    let pairs = from.values.iter().map(|(place, value)| {
-        let others = into.values.iter().filter(|(other, _)| other != place);
-        others.filter(|(_, other)| other == value).count()
-    });
-    let pairs: usize = pairs.sum();
-    let all = (from.values.len() * into.values.len()).max(1) as f64;
-    (pairs >= PAIRS_MIN).then(|| into.population as f64 * pairs as f64 / all)
 }

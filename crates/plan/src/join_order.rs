@@ -10,6 +10,7 @@
 
 mod build;
 mod draw;
+mod drawn;
 mod edges;
 mod search;
 mod units;

@@ -149,6 +149,37 @@ pub trait Statistics {
     fn partners(&self, _from: (&[TableIdx], TermId), _into: (&[TableIdx], TermId)) -> Option<f64> {
         None
     }
+    /// Looks at some rows as [`Self::sample`] does and gives values of those that pass, with how many solutions of the star each
+    /// of them stands for: their objects of a predicate, or the subjects themselves. The numbers of values of `wanted.counted`
+    /// are multiplied. `None` as for a sample.
+    fn draw_values(
+        &self,
+        _wanted: &SampleOf<'_>,
+        _of: Option<TermId>,
+    ) -> Option<Vec<(TermId, f64)>> {
+        None
+    }
+    /// How many quads of a predicate, in cells of some tables or irregular, have each of these objects; `None` where that cannot be
+    /// counted cheaply.
+    fn quads_with_objects(
+        &self,
+        _tables: &[TableIdx],
+        _predicate: TermId,
+        _objects: &[TermId],
+    ) -> Option<Vec<f64>> {
+        None
+    }
+    /// How many solutions a star has for each of these subjects: the share that the tests say times the numbers of values of the
+    /// counted predicates, 0 for rows of other tables; `None` for what is no row.
+    fn solutions_of(
+        &self,
+        _tables: &[TableIdx],
+        _tests: &[RowTest<'_>],
+        _counted: &[TermId],
+        subjects: &[TermId],
+    ) -> Vec<Option<f64>> {
+        vec![None; subjects.len()]
+    }
     /// Subjects in the store (all characteristic sets together).
     fn subject_count(&self) -> u64;
 }

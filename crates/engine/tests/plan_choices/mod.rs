@@ -110,6 +110,33 @@ fn rows(ran: &Ran) -> u64 {
     ran.report.run.map_or(0, |run| run.rows)
 }
 
+/// The best run of a plan that was run once: more runs where time is measured.
+fn repeated(
+    database: &Database,
+    text: &str,
+    options: &QueryOptions,
+    measure: Measure,
+    known: Ran,
+) -> Ran {
+    let again = match measure {
+        Measure::Time => RUNS - 1,
+        Measure::Touched => 0,
+    };
+    let more = (0..again).filter_map(|_| run(database, text, options));
+    more.fold(known, |least, ran| match ran.time < least.time {
+        true => ran,
+        false => least,
+    })
+}
+
+/// Whether a run is better than another.
+fn is_better(ran: &Ran, than: &Ran, measure: Measure) -> bool {
+    match measure {
+        Measure::Time => ran.time < than.time,
+        Measure::Touched => touched(&ran.report.root) < touched(&than.report.root),
+    }
+}
+
 /// Runs the chosen plan and others for a query; `None` if it takes too long or there are no plans to compare.
 pub fn compare(
     database: &Database,
@@ -118,28 +145,13 @@ pub fn compare(
     measure: Measure,
 ) -> Result<Option<Choice>, String> {
     let plain = options(effort.time_max);
-    let repeated = |options: &QueryOptions, known: Ran| {
-        let mut least = known;
-        let again = match measure {
-            Measure::Time => RUNS - 1,
-            Measure::Touched => 0,
-        };
-        for _ in 0..again {
-            if let Some(ran) = run(database, text, options)
-                && ran.time < least.time
-            {
-                least = ran;
-            }
-        }
-        least
-    };
     let Some(chosen) = run(database, text, &plain) else {
         return Ok(None);
     };
     let mut choice = Choice {
         text: text.to_owned(),
         plans: 1,
-        chosen: repeated(&plain, chosen.clone()),
+        chosen: repeated(database, text, &plain, measure, chosen.clone()),
         best: chosen,
     };
     choice.best = choice.chosen.clone();
@@ -174,12 +186,8 @@ pub fn compare(
                 ran.report.to_text()
             ));
         }
-        let is_better = |ran: &Ran| match measure {
-            Measure::Time => ran.time < choice.best.time,
-            Measure::Touched => touched(&ran.report.root) < touched(&choice.best.report.root),
-        };
-        if is_better(&ran) {
-            choice.best = repeated(&other, ran);
+        if is_better(&ran, &choice.best, measure) {
+            choice.best = repeated(database, text, &other, measure, ran);
             best_options = Some(other);
         }
     }

@@ -9,7 +9,7 @@ use super::output::Output;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::profile::current_node;
+use crate::profile::{current_node, waiting};
 use basalt_plan::physical::{Graphs, Pattern, Position, Slot};
 use basalt_rdf::TermId;
 use basalt_store::{GraphSet, QuadIds, QuadPattern, Snapshot};
@@ -309,7 +309,7 @@ impl Operator for PatternScan {
             }
         }
         match &self.receiver {
-            Some(receiver) => receiver.recv().ok().transpose(),
+            Some(receiver) => waiting(|| receiver.recv().ok()).transpose(),
             None => Ok(self.output.take(cx)),
         }
     }

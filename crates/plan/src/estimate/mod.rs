@@ -8,4 +8,4 @@ pub(crate) mod condition;
 pub(crate) mod path;
 pub(crate) mod pattern;
 pub(crate) mod star;
-mod star_rows;
+pub(crate) mod star_rows;

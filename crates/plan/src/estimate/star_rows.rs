@@ -14,7 +14,7 @@
 
 use crate::cost_constants::SELECTIVITY_DEFAULT;
 use crate::estimate::condition::{self, Lookup};
-use crate::physical::{Expr, Position, Star, TableIdx};
+use crate::physical::{Expr, Position, Star, StarPattern, TableIdx};
 use crate::planner::Planner;
 use crate::statistics::{ColumnStatistics, RowTest, SampleOf, Sampled, StarEstimate};
 use basalt_rdf::TermId;
@@ -24,6 +24,10 @@ use basalt_rdf::term_id::tag;
 const SAMPLE_ROWS: usize = 128;
 /// Rows sampled of one table at least.
 const SAMPLE_ROWS_MIN: usize = 16;
+/// Rows whose values are drawn for joins, over all tables of a star.
+const DRAWN_ROWS: usize = 64;
+/// Rows whose values are drawn of one table at least.
+const DRAWN_ROWS_MIN: usize = 4;
 /// A column with so large a share of its rows filled is taken as full: a sample would hardly see the difference.
 const FULL: f64 = 0.98;
 
@@ -44,7 +48,7 @@ struct Comparison<'a> {
 }
 
 /// Whether the condition is one that [`estimate`] counts.
-pub(super) fn is_comparison(star: &Star, expr: &Expr) -> bool {
+pub(crate) fn is_comparison(star: &Star, expr: &Expr) -> bool {
     comparison(star, expr).is_some()
 }
 
@@ -82,6 +86,41 @@ pub(super) fn estimate(planner: &Planner<'_>, star: &Star, lookup: Lookup<'_>) -
         all.rows += more.rows;
     }
     Some(all)
+}
+
+/// Values of a star's solutions, and how many solutions each of them stands for: objects of a predicate, or subjects. `None`
+/// where rows cannot be looked at, or most solutions are in no table.
+pub(crate) fn draw(
+    planner: &Planner<'_>,
+    star: &Star,
+    of: Option<TermId>,
+) -> Option<Vec<(TermId, f64)>> {
+    let parts = Parts::of(star, &|_| None);
+    let mut drawn = Vec::new();
+    for table in &star.tables {
+        drawn.extend(parts.draw(planner, *table, of)?);
+    }
+    Some(drawn)
+}
+
+/// Whether a star has constants or comparisons that tell its subjects from others.
+pub(crate) fn is_selective(star: &Star) -> bool {
+    let is_constant = |pattern: &StarPattern| !pattern.optional && pattern.object.slot().is_none();
+    star.patterns.iter().any(is_constant) || star.filters.iter().any(|f| is_comparison(star, f))
+}
+
+/// The solutions of a star for each of some subjects; `None` for what is no row.
+pub(crate) fn solutions_of(
+    planner: &Planner<'_>,
+    star: &Star,
+    subjects: &[TermId],
+) -> Vec<Option<f64>> {
+    let parts = Parts::of(star, &|_| None);
+    let counted = [&parts.open[..], &parts.optional[..]].concat();
+    parts.with_tests(&parts.constants, &parts.open, |tests, _| {
+        let statistics = planner.statistics;
+        statistics.solutions_of(&star.tables, tests, &counted, subjects)
+    })
 }
 
 fn comparison<'a>(star: &Star, expr: &'a Expr) -> Option<Comparison<'a>> {
@@ -262,53 +301,109 @@ impl<'a> Parts<'a> {
         counted: &[TermId],
     ) -> Option<Sample> {
         let rows_max = (SAMPLE_ROWS / self.star.tables.len().max(1)).max(SAMPLE_ROWS_MIN);
-        let exact = counts.iter().filter(|count| count.in_cells > 0);
-        let from = exact.min_by(|a, b| a.rows.total_cmp(&b.rows));
-        let equal: Vec<Box<dyn Fn(TermId) -> f64>> = counts
-            .iter()
-            .map(|count| {
-                let object = count.object;
-                Box::new(move |value| f64::from(u8::from(value == object))) as Box<_>
+        let asked = (table, counted, rows_max);
+        self.asking(planner, asked, counts, |wanted, plain, scale| {
+            let sample = planner.statistics.sample(wanted)?;
+            Some(Sample::new(sample, plain, scale))
+        })
+    }
+
+    /// Values of the rows that pass the tests, with how many solutions each of them stands for: objects of a predicate, or
+    /// subjects.
+    fn draw(
+        &self,
+        planner: &Planner<'_>,
+        table: TableIdx,
+        of: Option<TermId>,
+    ) -> Option<Vec<(TermId, f64)>> {
+        let rows_max = (DRAWN_ROWS / self.star.tables.len().max(1)).max(DRAWN_ROWS_MIN);
+        let mut counted = self.several(planner, table);
+        if let Some(place) = counted.iter().position(|p| Some(*p) == of) {
+            counted.remove(place);
+        }
+        let counts = self.counts(planner, table);
+        let asked = (table, &counted[..], rows_max);
+        self.asking(planner, asked, &counts, |wanted, _, scale| {
+            let mut drawn = planner.statistics.draw_values(wanted, of)?;
+            drawn
+                .iter_mut()
+                .for_each(|(_, solutions)| *solutions *= scale);
+            Some(drawn)
+        })
+    }
+
+    /// Asks for rows of a table: of the rarest constant that is counted, of the rarest other; if those cannot be found, any. `ask` gets what is wanted, how many tests are not
+    /// comparisons, and for how many rows each of those in cells stands.
+    fn asking<T>(
+        &self,
+        planner: &Planner<'_>,
+        (table, counted, rows_max): (TableIdx, &[TermId], usize),
+        counts: &[ConstantCount],
+        ask: impl Fn(&SampleOf<'_>, usize, f64) -> Option<T>,
+    ) -> Option<T> {
+        let rarest = |is_exact: bool| {
+            let known = counts.iter().filter(|count| match is_exact {
+                true => count.in_cells > 0,
+                false => !count.is_exact,
+            });
+            known.min_by(|a, b| a.rows.total_cmp(&b.rows))
+        };
+        let partial = self.partial(planner, table);
+        let constants = [rarest(true), rarest(false)].into_iter().flatten();
+        let ways = constants.map(Some).chain([None]);
+        ways.into_iter().find_map(|from| {
+            let is_from =
+                |count: &&ConstantCount| from.is_some_and(|from| std::ptr::eq(from, *count));
+            let constants = counts.iter().filter(|count| !is_from(count));
+            let constants: Vec<_> = constants.map(|c| (c.predicate, c.object)).collect();
+            self.with_tests(&constants, &partial, |tests, plain| {
+                let wanted = SampleOf {
+                    table,
+                    having: from.map(|from| (from.predicate, from.object)),
+                    tests,
+                    counted,
+                    rows_max,
+                };
+                let scale = from.filter(|from| from.is_exact);
+                let scale = scale.map_or(1.0, |from| from.rows / from.in_cells.max(1) as f64);
+                ask(&wanted, plain, scale)
             })
+        })
+    }
+
+    /// Makes the tests for constants, for predicates that must be there, and for the comparisons.
+    fn with_tests<T>(
+        &self,
+        constants: &[(TermId, TermId)],
+        present: &[TermId],
+        then: impl FnOnce(&[RowTest<'_>], usize) -> T,
+    ) -> T {
+        let equal: Vec<_> = constants
+            .iter()
+            .map(|&(_, object)| move |value: TermId| f64::from(u8::from(value == object)))
             .collect();
         let compare: Vec<_> = self
             .comparisons
             .iter()
             .map(|comparison| move |value: TermId| comparison.passes(value))
             .collect();
-        let partial = self.partial(planner, table);
-        // From the rows of a constant; if those cannot be found, from any.
-        from.map(Some).into_iter().chain([None]).find_map(|from| {
-            let mut tests: Vec<RowTest<'_>> = Vec::new();
-            let is_from =
-                |count: &ConstantCount| from.is_some_and(|from| std::ptr::eq(from, count));
-            for (count, passes) in counts.iter().zip(&equal).filter(|(c, _)| !is_from(c)) {
-                tests.push(RowTest {
-                    predicate: count.predicate,
-                    passes: &**passes,
-                });
-            }
-            tests.extend(partial.iter().map(|predicate| RowTest {
-                predicate: *predicate,
-                passes: &|_| 1.0,
-            }));
-            let plain = tests.len();
-            for (comparison, passes) in self.comparisons.iter().zip(&compare) {
-                tests.push(RowTest {
-                    predicate: comparison.predicate,
-                    passes,
-                });
-            }
-            let sample = planner.statistics.sample(&SampleOf {
-                table,
-                having: from.map(|from| (from.predicate, from.object)),
-                tests: &tests,
-                counted,
-                rows_max,
-            })?;
-            let scale = from.map_or(1.0, |from| from.rows / from.in_cells.max(1) as f64);
-            Some(Sample::new(sample, plain, scale))
-        })
+        let mut tests: Vec<RowTest<'_>> = Vec::new();
+        for ((predicate, _), passes) in constants.iter().zip(&equal) {
+            let predicate = *predicate;
+            tests.push(RowTest { predicate, passes });
+        }
+        tests.extend(present.iter().map(|predicate| RowTest {
+            predicate: *predicate,
+            passes: &|_| 1.0,
+        }));
+        let plain = tests.len();
+        for (comparison, passes) in self.comparisons.iter().zip(&compare) {
+            tests.push(RowTest {
+                predicate: comparison.predicate,
+                passes,
+            });
+        }
+        then(&tests, plain)
     }
 
     /// The predicates with a variable object that is in no comparison, which not all rows of a table have.

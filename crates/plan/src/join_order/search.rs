@@ -8,8 +8,9 @@ use super::edges::Edge;
 use super::{EXACT_UNITS_MAX, Problem, Unit, UnitKind};
 use crate::alternative::{Alternative, Way, keep_cheaper};
 use crate::cost_constants::{
-    EMIT_ROW, GATHER_CELL, HASH_BUILD, HASH_PROBE, INVERSE_BUILD, INVERSE_PROBE, MERGE_ROW, PAIR,
-    PATTERN_PROBE, PATTERN_PROBE_SUBJECT, PATTERN_PROBE_TABLE, POSITION, QUAD_PROBE, START,
+    EMIT_ROW, GATHER_CELL, HASH_BUILD, HASH_PROBE, INVERSE_BUILD, INVERSE_PROBE, INVERSE_ROW,
+    MERGE_ROW, PAIR, PATTERN_PROBE, PATTERN_PROBE_CELL, PATTERN_PROBE_SUBJECT, PATTERN_PROBE_TABLE,
+    POSITION, QUAD_PROBE, START,
 };
 use crate::estimate::star::StarProfile;
 use crate::estimate::{condition, path};
@@ -57,7 +58,8 @@ fn pattern_probe_cost(planner: &Planner<'_>, pattern: &Pattern, shared: &SlotSet
     let bound = |position: Position| position.slot().is_none_or(|slot| shared.contains(slot));
     match (bound(pattern.subject), bound(pattern.predicate)) {
         (true, false) => return PATTERN_PROBE_SUBJECT,
-        (_, true) => return PATTERN_PROBE,
+        (true, true) => return PATTERN_PROBE_CELL,
+        (false, true) => return PATTERN_PROBE,
         (false, false) => {}
     }
     PATTERN_PROBE + planner.statistics.table_count() as f64 * PATTERN_PROBE_TABLE
@@ -529,7 +531,8 @@ pub(crate) fn star_join_cost(
                 0.0
             };
             let probe = INVERSE_PROBE + quads;
-            let each = probe + fanout * (cells * GATHER_CELL + irregular * QUAD_PROBE);
+            let each_match = INVERSE_ROW + cells * GATHER_CELL + irregular * QUAD_PROBE;
+            let each = probe + fanout * each_match;
             START + known.unindexed_rows * INVERSE_BUILD + input_rows * each
         }
     }

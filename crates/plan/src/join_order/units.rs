@@ -98,8 +98,7 @@ impl Unit {
             }
             UnitKind::Pattern(triple) => {
                 let rows = pattern::rows(planner, triple);
-                let read = pattern::read(planner, triple, rows);
-                let cost = START + PATTERN_PROBE + read * PATTERN_SCAN;
+                let cost = pattern_scan_cost(planner, triple, rows);
                 let distinct = pattern_distinct(planner, triple, rows);
                 Self {
                     kind,
@@ -171,6 +170,11 @@ impl Unit {
             .map_or(1.0, |statistics| statistics.distinct)
             .max(1.0)
     }
+}
+
+/// The cost of reading a pattern alone.
+fn pattern_scan_cost(planner: &Planner<'_>, triple: &Pattern, rows: f64) -> f64 {
+    START + PATTERN_PROBE + pattern::read(planner, triple, rows) * PATTERN_SCAN
 }
 
 fn plain(distinct: f64) -> SlotStatistics {

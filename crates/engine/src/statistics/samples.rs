@@ -1,0 +1,182 @@
+//! Rows that are looked at for estimates: which ones, how they do in tests, and what their values are.
+//!
+//! Samples are not random: rows spread evenly over a table, or over those with a constant, so that a query has the same plan
+//! each time. Cost: some hundred cells for an estimate.
+
+use basalt_plan::physical::TableIdx;
+use basalt_plan::statistics::{RowTest, SampleOf};
+use basalt_rdf::TermId;
+use basalt_store::{Cells, Table};
+
+/// Rows with a constant that a sample is taken from; finding more costs more than a better plan saves.
+const SAMPLED_FROM_MAX: u64 = 20_000;
+/// Rows of a column without an inverse that is searched for a constant; more would cost more than a better plan saves.
+const SEARCHED_ROWS_MAX: u32 = 1 << 16;
+
+/// How rows with a constant may be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Finding {
+    /// By an inverse.
+    Inverse,
+    /// By an inverse, or by a search of a column that is not too long.
+    Search,
+}
+
+/// Rows whose values are counted among those of another column, for one estimate.
+const PARTNERS_READ: usize = 64;
+/// Pairs of equal values that two samples must have for their share to be believed.
+const PAIRS_MIN: usize = 4;
+
+/// The tests of a star on the cells of one table.
+pub(super) struct Tests<'a>(Vec<(Option<Cells<'a>>, &'a RowTest<'a>)>);
+
+impl<'a> Tests<'a> {
+    /// Finds the cells that are tested.
+    pub(super) fn of(table: &'a Table, tests: &'a [RowTest<'a>]) -> Self {
+        let with_cells = |test: &'a RowTest<'a>| (table.cells(test.predicate), test);
+        Self(tests.iter().map(with_cells).collect())
+    }
+
+    /// The share of a row that passes all tests; `each` is told the share that passes up to each test, while it is more than
+    /// nothing. `values` is a buffer.
+    pub(super) fn share(
+        &self,
+        row: u32,
+        values: &mut Vec<u64>,
+        mut each: impl FnMut(usize, f64),
+    ) -> f64 {
+        let mut share = 1.0;
+        for (idx, (cells, test)) in self.0.iter().enumerate() {
+            values.clear();
+            if let Some(cells) = cells {
+                cells.values_into(row, values);
+            }
+            let best = values.iter().map(|value| (test.passes)(TermId(*value)));
+            share *= best.fold(0.0, f64::max);
+            if share == 0.0 {
+                break;
+            }
+            each(idx, share);
+        }
+        share
+    }
+}
+
+/// The product of the numbers of values that a row has in some columns, each at least 1.
+pub(super) fn value_counts(columns: &[Cells<'_>], row: u32, values: &mut Vec<u64>) -> f64 {
+    let count = |cells: &Cells<'_>| {
+        values.clear();
+        cells.values_into(row, values);
+        values.len().max(1) as f64
+    };
+    columns.iter().map(count).product()
+}
+
+/// The rows to look at, and how many they were taken from.
+pub(super) fn sampled_rows(
+    table: &Table,
+    wanted: &SampleOf<'_>,
+    finding: Finding,
+) -> Option<(Vec<u32>, usize)> {
+    let Some((predicate, object)) = wanted.having else {
+        let population = table.rows() as usize;
+        let rows = evenly(population, wanted.rows_max).map(|row| row as u32);
+        return Some((rows.collect(), population));
+    };
+    let cells = table.cells(predicate)?;
+    match cells.count_object(object) {
+        Some(count) if count > SAMPLED_FROM_MAX => return None,
+        Some(_) => {}
+        None if finding == Finding::Search && table.rows() <= SEARCHED_ROWS_MAX => {}
+        None => return None,
+    }
+    let mut found = Vec::new();
+    cells.find(object, &mut found);
+    let rows = evenly(found.len(), wanted.rows_max).map(|place| found[place]);
+    Some((rows.collect(), found.len()))
+}
+
+/// Up to `count_max` places among so many, spread evenly.
+fn evenly(places: usize, count_max: usize) -> impl Iterator<Item = usize> {
+    let count = places.min(count_max);
+    (0..count).map(move |idx| (idx * places + places / 2) / count)
+}
+
+/// Whether numbers of values go up and down together.
+pub(super) struct Together {
+    rows: f64,
+    sums: Vec<f64>,
+    products: f64,
+}
+
+impl Together {
+    pub(super) fn new(columns: usize) -> Self {
+        Self {
+            rows: 0.0,
+            sums: vec![0.0; columns],
+            products: 0.0,
+        }
+    }
+
+    pub(super) fn add(&mut self, counts: impl Iterator<Item = f64>) {
+        let mut product = 1.0;
+        for (sum, count) in self.sums.iter_mut().zip(counts) {
+            *sum += count;
+            product *= count;
+        }
+        self.products += product;
+        self.rows += 1.0;
+    }
+
+    /// The mean product divided by the product of the means; 1 where too few rows were seen to tell.
+    pub(super) fn ratio(&self) -> f64 {
+        if self.sums.len() < 2 || self.rows < 4.0 {
+            return 1.0;
+        }
+        let means = self.sums.iter().map(|sum| sum / self.rows);
+        self.products / self.rows / means.product::<f64>()
+    }
+}
+
+/// Values of some cells.
+pub(super) struct SampledCells {
+    /// The table and row of each, and the value.
+    pub(super) values: Vec<((TableIdx, u32), u64)>,
+    /// Values of all the cells.
+    population: u64,
+}
+
+/// Values of rows spread evenly over some tables; `phase` shifts them.
+pub(super) fn sampled_cells(columns: &[(TableIdx, u32, Cells<'_>)], phase: usize) -> SampledCells {
+    let values = |cells: &Cells<'_>| cells.statistics().values;
+    let population: u64 = columns.iter().map(|(_, _, cells)| values(cells)).sum();
+    let mut out = SampledCells {
+        values: Vec::new(),
+        population,
+    };
+    let mut of_row = Vec::new();
+    for (table, rows, cells) in columns {
+        let share = values(cells) as f64 / population.max(1) as f64;
+        let rows_max = (share * PARTNERS_READ as f64).ceil() as usize + phase;
+        for row in evenly(*rows as usize, rows_max) {
+            of_row.clear();
+            cells.values_into(row as u32, &mut of_row);
+            let place = (*table, row as u32);
+            out.values
+                .extend(of_row.iter().map(|value| (place, *value)));
+        }
+    }
+    out
+}
+
+/// The mean number of values of `into` that are equal to one of `from`, by the pairs of two samples; `None`
+/// where too few are equal to tell. A row's pair with itself does not tell of others.
+pub(super) fn equal_pairs(from: &SampledCells, into: &SampledCells) -> Option<f64> {
+    let pairs = from.values.iter().map(|(place, value)| {
+        let others = into.values.iter().filter(|(other, _)| other != place);
+        others.filter(|(_, other)| other == value).count()
+    });
+    let pairs: usize = pairs.sum();
+    let all = (from.values.len() * into.values.len()).max(1) as f64;
+    (pairs >= PAIRS_MIN).then(|| into.population as f64 * pairs as f64 / all)
+}
