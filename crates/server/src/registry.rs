@@ -11,6 +11,12 @@ use std::time::Instant;
 /// Characters of a query text shown in the list.
 const SHOWN_CHARS: usize = 2000;
 
+/// What of a text is shown in the list.
+pub fn shown(text: &str) -> &str {
+    let end = text.char_indices().nth(SHOWN_CHARS);
+    end.map_or(text, |(end, _)| &text[..end])
+}
+
 /// All running queries.
 #[derive(Debug, Default)]
 pub struct Registry {
@@ -42,7 +48,7 @@ impl Registry {
     /// Adds a query with the flag that stops it.
     pub fn enter(self: &Arc<Self>, text: &str, cancel: Arc<AtomicBool>) -> Entry {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let text = text.chars().take(SHOWN_CHARS).collect();
+        let text = shown(text).to_owned();
         self.lock().insert(
             id,
             Running {

@@ -164,7 +164,9 @@ impl Core {
         let published = core.snapshot();
         let size = published.delta_size();
         let changed = size.added + size.removed;
-        if !policy.is_due(changed, published.quad_count(), core.log_bytes()) {
+        let is_due = policy.is_due(changed, published.quad_count())
+            || policy.is_log_due(core.log_bytes(), published.file_bytes());
+        if !is_due {
             return;
         }
         let mut state = core.merges.state();

@@ -2,7 +2,8 @@
 //!
 //! `basics` has one writer and what readers see of it, `groups` many writers, `rewrites` loads and merges over
 //! changes, `merges` merges while others commit, `failures` a disk that fails at each operation in turn, `crashes` the power cut at each of them,
-//! `kills` a process that is killed, `large` transactions whose commit is a version, `full_disk` a file system without space, and `backups` copies made meanwhile.
+//! `kills` a process that is killed, `large` transactions whose commit is a version, `full_disk` a file system without space, `backups` copies made meanwhile,
+//! `histories` what many threads have read and written, and `steady` the space that changes without end take.
 
 mod backups;
 mod basics;
@@ -12,9 +13,11 @@ mod disks;
 mod failures;
 mod full_disk;
 mod groups;
+mod histories;
 mod kills;
 mod large;
 #[path = "../merge_pauses/mod.rs"]
 mod merge_pauses;
 mod merges;
 mod rewrites;
+mod steady;
