@@ -12,6 +12,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+pub mod data_parts;
 pub mod update_pieces;
 
 #[cfg(test)]

@@ -1,13 +1,18 @@
 //! Random updates of random data: Basalt against the naive oracle, and a random query after each.
 //!
-//! Now and then the store is merged, with requests at each stage of the merge, or opened anew.
+//! Now and then the store is merged, with requests at each stage of the merge, or opened anew. Other stores have their power cut
+//! at random moments, and go on with what is left.
 //!
 //! `BASALT_UPDATE_REQUESTS` sets how many requests, `BASALT_UPDATE_SEED` where the seeds begin. A difference is told
 //! with the data before the request, so that it can be repeated by hand.
 
+#[path = "transactions/disks.rs"]
+#[allow(dead_code, reason = "each test program uses its own part")]
+mod disks;
 mod duel;
 mod merge_pauses;
 mod support;
+mod update_crashes;
 mod updates;
 
 use basalt_engine::{CheckDepth, Database, MergeStage};
@@ -16,9 +21,11 @@ use basalt_testkit::naive::update::{UpdateFailure, update};
 use basalt_testkit::random_data::{DataOptions, random_dataset};
 use basalt_testkit::random_query::update::random_update;
 use basalt_testkit::random_query::{QueryOptions as Grammar, random_query};
+use basalt_testkit::split_mix::SplitMix;
 use duel::{Outcome, duel, expected, parsed};
 use merge_pauses::Stages;
 use support::{Configuration, Loaded, load, matrix};
+use update_crashes::CrashingStore;
 use updates::{compare_data, data_of, update_options};
 
 /// Requests to one store.
@@ -241,6 +248,74 @@ fn random_updates_do_what_the_oracle_does() {
     assert!(
         tally.queries * 2 > tally.requests,
         "too few queries were asked"
+    );
+}
+
+/// Requests between two crashes.
+const REQUESTS_PER_CRASH: u64 = 5;
+/// The first request to a store that crashes.
+const STEPS_OF_CRASHES: u64 = 1 << 40;
+
+/// Requests to a store that crashes again and again; how many requests its crashes have lost.
+fn one_crashing_store(
+    seed: u64,
+    configuration: &Configuration,
+    tally: &mut Tally,
+) -> Result<usize, String> {
+    let options = DataOptions {
+        quads_max: [60, 20, 5][seed as usize % 3],
+        ..DataOptions::default()
+    };
+    let mut random = SplitMix::new(seed);
+    let mut store = CrashingStore::new(&random_dataset(seed, options), configuration, seed);
+    let mut lost = 0;
+    for number in 0..REQUESTS_PER_STORE {
+        let step = STEPS_OF_CRASHES + seed * REQUESTS_PER_STORE + number;
+        one_step(&store.loaded, configuration, step, tally)?;
+        store.acknowledged();
+        if random.chance(10) {
+            let merged = store.loaded.database.merge_now();
+            merged.map_err(|error| error.to_string())?;
+            tally.merges += 1;
+        }
+        if number % REQUESTS_PER_CRASH == REQUESTS_PER_CRASH - 1 {
+            lost += store.crash(step, &mut random)?;
+            tally.reopened += 1;
+        }
+    }
+    let checked = store.loaded.database.check(CheckDepth::Deep);
+    checked.map_err(|error| error.to_string())?;
+    Ok(lost)
+}
+
+#[test]
+fn random_crashes_leave_what_was_acknowledged() {
+    let requests = number_from_env("BASALT_UPDATE_REQUESTS", 240);
+    let first = number_from_env("BASALT_UPDATE_SEED", 1);
+    let configurations = matrix();
+    let mut tally = Tally::default();
+    let mut lost = 0;
+    for seed in first..first + requests.div_ceil(REQUESTS_PER_STORE) {
+        let configuration = &configurations[seed as usize % configurations.len()];
+        match one_crashing_store(seed, configuration, &mut tally) {
+            Ok(more) => lost += more,
+            Err(what) => tally.failures.push(format!("seed {seed}: {what}")),
+        }
+        if tally.failures.len() >= 3 {
+            break;
+        }
+    }
+    let failures = std::mem::take(&mut tally.failures);
+    eprintln!("{lost} requests lost that were not acknowledged, {tally:?}");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(
+        tally.changed * 2 > tally.requests,
+        "too few requests change something"
+    );
+    assert!(tally.merges > 0, "no merges");
+    assert!(
+        lost as u64 * 4 > tally.reopened && lost as u64 * 4 < tally.requests * 3,
+        "crashes come too late, or too early"
     );
 }
 

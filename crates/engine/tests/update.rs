@@ -295,12 +295,61 @@ fn the_report_counts_what_changed() {
     assert_eq!((same.commit, same.added), (next.commit, 0));
 }
 
+/// A text that is parsed in parts holds what it holds in pieces, and errors have their place in the whole.
+#[test]
+fn a_long_text_is_taken_in_parts() {
+    let filler = "long text ".repeat(8);
+    let statement = |i: usize| match i % 5 {
+        0 => format!(
+            "e:s{i} e:p '{filler}{i} . }}'@EN-gb , {i}.5 ; e:q e:s{} .\n",
+            i / 2
+        ),
+        1 => format!(
+            "GRAPH e:g{} {{ e:s{i} e:p TRUE , \"{filler}{i}\" . e:s{i} e:q _:b{} }} .\n",
+            i % 3,
+            i % 7
+        ),
+        2 => format!("_:b{} e:p \"\"\"{filler}\n{i} .\"\"\" # }} .\n. ", i % 7),
+        3 => format!("e:s{i} e:q [ e:p '{filler}{i}' ] , ( {i} ) . "),
+        _ => format!("<http://e/s{i}> a e:C , <http://e/{i}.> . "),
+    };
+    let count = 50_000;
+    let text: String = (0..count).map(statement).collect();
+    assert!(text.len() > 4 << 20);
+    let whole = Database::in_memory();
+    let report = run(&whole, &format!("INSERT DATA {{ {text} }} ;")).expect("it runs");
+    assert_eq!(report.operations.len(), 1);
+    assert_eq!(report.operations[0].name, "INSERT DATA");
+    // An operation more, and the text is parsed at once.
+    let other = Database::in_memory();
+    let request = format!("INSERT DATA {{ {text} }} ; CLEAR GRAPH e:none");
+    let expected = run(&other, &request).expect("it runs");
+    assert_eq!((report.added, report.removed), (expected.added, 0));
+    let (found, expected) = (data_of(&whole), data_of(&other));
+    let same = updates::compare_data(&expected, &whole);
+    same.unwrap_or_else(|difference| unreachable!("{difference}"));
+    assert!(
+        found.to_nquads().contains("@EN-gb"),
+        "tags are as they were written"
+    );
+    let wrong = format!("INSERT DATA {{ {text} \n e:x e:y ?z . {text} }}");
+    let message = message(&Database::in_memory(), &wrong);
+    let line = 1 + wrong[..wrong.find("?z").expect("it is there")]
+        .matches('\n')
+        .count();
+    assert!(
+        message.contains(&format!("line {line}")) || message.contains(&format!("{line}:")),
+        "{message}"
+    );
+}
+
 #[test]
 fn a_request_is_all_or_nothing_within_its_limits() {
     let rows: String = (0..3000).map(|i| format!("e:s{i} e:p {i} . ")).collect();
     let database = database(&rows);
     let mut small = UpdateOptions::default();
-    small.query.exec.memory_bytes_max = 100_000;
+    // What does not fit goes to files, but not if there is next to nothing.
+    small.query.exec.memory_bytes_max = 20_000;
     for update in [
         "INSERT DATA { e:x e:y 1 } ; INSERT { ?s e:q ?o } WHERE { ?s e:p ?o }",
         "CLEAR ALL",

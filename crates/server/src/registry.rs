@@ -11,6 +11,12 @@ use std::time::Instant;
 /// Characters of a query text shown in the list.
 const SHOWN_CHARS: usize = 2000;
 
+/// What of a text is shown in the list.
+pub fn shown(text: &str) -> &str {
+    let end = text.char_indices().nth(SHOWN_CHARS);
+    end.map_or(text, |(end, _)| &text[..end])
+}
+
 /// All running queries.
 #[derive(Debug, Default)]
 pub struct Registry {
@@ -42,8 +48,7 @@ impl Registry {
     /// Adds a query with the flag that stops it.
     pub fn enter(self: &Arc<Self>, text: &str, cancel: Arc<AtomicBool>) -> Entry {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let shown = text.char_indices().nth(SHOWN_CHARS);
-        let text = text[..shown.map_or(text.len(), |(end, _)| end)].to_owned();
+        let text = shown(text).to_owned();
         self.lock().insert(
             id,
             Running {

@@ -20,8 +20,11 @@ use axum::routing::{any, delete, get};
 
 /// Bytes of the body of a query, which is text that people or programs write.
 const QUERY_BYTES_MAX: usize = 16 << 20;
-/// Bytes of the body of an update, which may hold data; more of that is for the Graph Store Protocol or a load.
-const UPDATE_BYTES_MAX: usize = 64 << 20;
+/// Bytes of the body of an update at least, which may hold data. The text is in memory while it is parsed, so more is taken only as
+/// [`UPDATE_SHARE`] of the memory that the request may use; more data than that is for the Graph Store Protocol or a load.
+const UPDATE_BYTES_MIN: usize = 64 << 20;
+/// The part of a request's memory that its text may take.
+const UPDATE_SHARE: usize = 4;
 
 /// The methods of an address that takes queries.
 const QUERY_METHODS: &str = "GET, HEAD, POST, QUERY";
@@ -76,15 +79,16 @@ async fn answer(
 ) -> Result<Response, Response> {
     let (parts, body) = request.into_parts();
     let is_get = matches!(parts.method, Method::GET | Method::HEAD);
+    let update_bytes_max = UPDATE_BYTES_MIN.max(state.options.query_memory_bytes / UPDATE_SHARE);
     let (is_known, takes_body, methods, bytes_max) = match takes {
         Takes::Updates => {
             let is_post = parts.method == Method::POST;
-            (is_post, is_post, UPDATE_METHODS, UPDATE_BYTES_MAX)
+            (is_post, is_post, UPDATE_METHODS, update_bytes_max)
         }
         Takes::Queries | Takes::Both => {
             let takes_body = parts.method == Method::POST || parts.method.as_str() == "QUERY";
             let bytes_max = match takes {
-                Takes::Both => UPDATE_BYTES_MAX,
+                Takes::Both => update_bytes_max,
                 _ => QUERY_BYTES_MAX,
             };
             (is_get || takes_body, takes_body, QUERY_METHODS, bytes_max)
@@ -100,6 +104,8 @@ async fn answer(
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail).into_response()
     })?;
     let requested = read_request(takes, &parts.method, &parts.uri, &parts.headers, &bytes);
+    // The text of an update can be long, and is in the request now.
+    drop(bytes);
     let told = IntoResponse::into_response;
     match requested.map_err(told)? {
         Requested::Description => Ok(pages::description(&state.options)),

@@ -7,6 +7,7 @@ use crate::metrics::Outcome;
 use crate::problem::Problem;
 use crate::protocol::UpdateRequest;
 use crate::query::limits;
+use crate::registry::shown;
 use crate::sink::CancelOnDrop;
 use crate::state::AppState;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -19,7 +20,7 @@ use std::time::Instant;
 
 /// Runs an update and says what it did.
 pub async fn answer_update(state: AppState, request: UpdateRequest) -> Result<Response, Problem> {
-    let text = request.text.clone();
+    let text = shown(&request.text).to_owned();
     let report = run_write(state, &text, move |state, cancel| {
         let mut query = limits(state, request.timeout, cancel);
         query.base = request.base;

@@ -17,6 +17,10 @@ pub struct MergePolicy {
     pub share_min: f64,
     /// A log of more bytes than this is merged whatever the number of quads.
     pub log_bytes_max: u64,
+    /// So is a log of more bytes than this share of those of the version's files,
+    pub log_share: f64,
+    /// if it has more bytes than this.
+    pub log_bytes_min: u64,
     /// After a merge that failed the next one waits so long.
     pub retry_after: Duration,
     /// Worker threads of a merge; 0 for a quarter of the cores, at least one.
@@ -32,12 +36,16 @@ pub struct MergePolicy {
 
 impl Default for MergePolicy {
     /// A merge rewrites the store: with a tenth of it each quad is rewritten some ten times while the store
-    /// doubles. Below 200,000 quads reading the delta costs little, and replaying it less than a second.
+    /// doubles. Below 200,000 quads reading the delta costs little, and replaying it less than a second. Changes that undo
+    /// each other leave no delta but a log: with half of the store it and the two versions there are while it is merged
+    /// stay below three times the store.
     fn default() -> Self {
         Self {
             quads_min: 200_000,
             share_min: 0.1,
             log_bytes_max: 256 << 20,
+            log_share: 0.5,
+            log_bytes_min: 1 << 20,
             retry_after: Duration::from_secs(60),
             threads: 0,
             niceness: 10,
@@ -52,16 +60,24 @@ impl MergePolicy {
         quads_min: u64::MAX,
         share_min: 1.0,
         log_bytes_max: u64::MAX,
+        log_share: 1.0,
+        log_bytes_min: u64::MAX,
         retry_after: Duration::ZERO,
         threads: 0,
         niceness: 10,
         memory_bytes: 1 << 30,
     };
 
-    /// Whether a delta of so many changed quads over a store of so many, with a log of so many bytes, is merged.
-    pub(crate) fn is_due(&self, changed: u64, quads: u64, log_bytes: u64) -> bool {
+    /// Whether a delta of so many changed quads over a store of so many is merged.
+    pub(crate) fn is_due(&self, changed: u64, quads: u64) -> bool {
         let share = (quads as f64 * self.share_min) as u64;
-        log_bytes > self.log_bytes_max || changed > self.quads_min.max(share)
+        changed > self.quads_min.max(share)
+    }
+
+    /// Whether a log of so many bytes is merged into a version whose files have so many.
+    pub(crate) fn is_log_due(&self, log_bytes: u64, version_bytes: u64) -> bool {
+        let share = (version_bytes as f64 * self.log_share) as u64;
+        log_bytes > self.log_bytes_max.min(self.log_bytes_min.max(share))
     }
 
     /// Whether a transaction that changes so many quads of a store of so many is written as a version: if a merge were due
@@ -69,7 +85,7 @@ impl MergePolicy {
     pub(crate) fn is_written_at_once(&self, changed: u64, quads: u64) -> bool {
         let is_never = self.quads_min == u64::MAX;
         let bytes = changed.saturating_mul(DELTA_QUAD_BYTES);
-        !is_never && (self.is_due(changed, quads, 0) || bytes > self.memory_bytes)
+        !is_never && (self.is_due(changed, quads) || bytes > self.memory_bytes)
     }
 
     /// How to rewrite a state in the background.
@@ -109,12 +125,28 @@ mod tests {
     #[test]
     fn a_merge_is_due_by_share_by_number_and_by_log() {
         let policy = MergePolicy::default();
-        assert!(!policy.is_due(200_000, 0, 0));
-        assert!(policy.is_due(200_001, 0, 0));
-        assert!(!policy.is_due(1_000_000, 10_000_000, 0));
-        assert!(policy.is_due(1_000_001, 10_000_000, 0));
-        assert!(policy.is_due(0, 0, policy.log_bytes_max + 1));
-        assert!(!MergePolicy::NEVER.is_due(u64::MAX, 0, u64::MAX));
+        assert!(!policy.is_due(200_000, 0));
+        assert!(policy.is_due(200_001, 0));
+        assert!(!policy.is_due(1_000_000, 10_000_000));
+        assert!(policy.is_due(1_000_001, 10_000_000));
+        assert!(policy.is_log_due(policy.log_bytes_max + 1, u64::MAX));
+        assert!(!policy.is_log_due(policy.log_bytes_min, 0));
+        assert!(policy.is_log_due(policy.log_bytes_min + 1, 0));
+        assert!(!policy.is_log_due(50 << 20, 100 << 20));
+        assert!(policy.is_log_due((50 << 20) + 1, 100 << 20));
+        assert!(!MergePolicy::NEVER.is_due(u64::MAX, 0));
+        assert!(!MergePolicy::NEVER.is_log_due(u64::MAX, 0));
+    }
+
+    #[test]
+    fn a_transaction_is_a_version_by_what_it_changes_itself() {
+        let policy = MergePolicy::default();
+        assert!(!policy.is_written_at_once(1_000_000, 10_000_000));
+        assert!(policy.is_written_at_once(1_000_001, 10_000_000));
+        // The delta would take more memory than the merge may.
+        assert!(!policy.is_written_at_once(8_000_000, 1_000_000_000));
+        assert!(policy.is_written_at_once(8_300_000, 1_000_000_000));
+        assert!(!MergePolicy::NEVER.is_written_at_once(u64::MAX, 0));
     }
 
     #[test]

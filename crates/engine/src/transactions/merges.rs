@@ -194,7 +194,8 @@ impl Core {
         let size = published.delta_size();
         let changed = size.added + size.removed;
         let policy = self.options.merge;
-        policy.is_due(changed, published.quad_count(), self.log_bytes())
+        policy.is_due(changed, published.quad_count())
+            || policy.is_log_due(self.log_bytes(), published.file_bytes())
     }
 
     /// Merges, on a thread of its own, and again as long as what was committed meanwhile is enough for another merge: no

@@ -3,6 +3,7 @@
 //! A label of a blank node stands for one new node in the whole request. A quad to be deleted whose terms the store
 //! does not know is not there. Language tags match in any case, as they do in patterns.
 
+use super::quad_set::QuadSet;
 use super::run::Run;
 use super::sorted_quads::SortedQuads;
 use super::terms::{graph_id, known, known_graph, known_iri};
@@ -17,8 +18,18 @@ use std::collections::hash_map::Entry;
 impl Run<'_, '_> {
     /// INSERT DATA.
     pub(super) fn insert_data(&mut self, data: Vec<Quad>) -> Result<ChangeCounts, Error> {
-        let snapshot = self.snapshot().clone();
         let mut added = self.set();
+        self.intern_data(data, &mut added)?;
+        self.apply(SortedQuads::default(), added.finish()?)
+    }
+
+    /// Adds the quads of a text to a set.
+    pub(super) fn intern_data(
+        &mut self,
+        data: Vec<Quad>,
+        added: &mut QuadSet,
+    ) -> Result<(), Error> {
+        let snapshot = self.snapshot().clone();
         for quad in data {
             let subject = match &quad.subject {
                 NamedOrBlankNode::NamedNode(node) => {
@@ -36,9 +47,9 @@ impl Run<'_, '_> {
                 object,
                 graph: graph_id(&snapshot, &quad.graph_name)?,
             };
-            self.put(&mut added, quad)?;
+            self.put(added, quad)?;
         }
-        self.apply(SortedQuads::default(), added.finish()?)
+        Ok(())
     }
 
     /// The node of a label.

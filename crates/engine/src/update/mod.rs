@@ -3,7 +3,7 @@
 //!
 //! `request` turns text into operations; `run` holds what the operations of a request share (the transaction,
 //! the time and the memory they may take); one file runs each kind of operation: `data` INSERT DATA and DELETE
-//! DATA, `modify` DELETE/INSERT with WHERE, `load` LOAD, `graphs` the management of graphs. [`graph_store`] writes whole
+//! DATA, `long_data` INSERT DATA with a long text, `modify` DELETE/INSERT with WHERE, `load` LOAD, `graphs` the management of graphs. [`graph_store`] writes whole
 //! graphs without a request.
 //!
 //! Invariants: all or nothing, each operation sees those before it, and nobody else sees any of them before the
@@ -17,6 +17,7 @@ mod data;
 pub mod graph_store;
 mod graphs;
 mod load;
+mod long_data;
 mod modify;
 mod quad_set;
 mod report;

@@ -4,12 +4,15 @@
 //! declarations between operations, is then cut into pieces (`query_text::update_pieces`) that are parsed one by
 //! one: the parser rewrites those three, and knows declarations at the start only.
 //!
+//! A long INSERT DATA is not parsed here but when it runs, part by part (`long_data`).
+//!
 //! Cost: linear in the text; pieces are parsed with the declarations before them.
 
 use super::UpdateOptions;
 use super::tags::with_written_tags;
 use crate::error::Error;
 use crate::query::{dataset_override, quote};
+use crate::query_text::data_parts::DataText;
 use crate::query_text::update_pieces::{Keyword, Piece, has_declarations, only, update_pieces};
 use crate::query_text::{iri_taken_for_comparison, with_lower_case_booleans};
 use oxrdf::{BlankNode, NamedNode, NamedOrBlankNode, Term, Variable};
@@ -23,21 +26,25 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Bytes from which on the text of an INSERT DATA is parsed part by part.
+const LONG_BYTES: usize = 4 << 20;
 /// Characters of an operation that messages quote.
 const QUOTED_CHARS: usize = 80;
 
 /// An operation with its text, for messages.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct Step<'t> {
     pub(super) text: String,
-    pub(super) operation: Operation,
+    pub(super) operation: Operation<'t>,
 }
 
 /// One operation of a request.
 #[derive(Debug)]
-pub(super) enum Operation {
+pub(super) enum Operation<'t> {
     /// INSERT DATA.
     InsertData(Vec<Quad>),
+    /// INSERT DATA with a long text, to be parsed when it runs.
+    InsertLongData(DataText<'t>),
     /// DELETE DATA.
     DeleteData(Vec<GroundQuad>),
     /// DELETE and INSERT for the solutions of a pattern, DELETE WHERE too.
@@ -74,11 +81,11 @@ pub(super) struct Modify {
     pub(super) base: Option<Arc<str>>,
 }
 
-impl Operation {
+impl Operation<'_> {
     /// Its words.
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Self::InsertData(_) => "INSERT DATA",
+            Self::InsertData(_) | Self::InsertLongData(_) => "INSERT DATA",
             Self::DeleteData(_) => "DELETE DATA",
             Self::Modify(modify) => match (modify.delete.is_empty(), modify.insert.is_empty()) {
                 (false, true) => "DELETE WHERE",
@@ -99,7 +106,34 @@ impl Operation {
 }
 
 /// The operations of a request.
-pub(super) fn parse(text: &str, options: &UpdateOptions) -> Result<Vec<Step>, Error> {
+pub(super) fn parse<'t>(text: &'t str, options: &UpdateOptions) -> Result<Vec<Step<'t>>, Error> {
+    let long = match text.len() > LONG_BYTES {
+        true => DataText::of(text),
+        false => None,
+    };
+    let Some(long) = long else {
+        return parse_short(text, options);
+    };
+    // What does not depend on the text is refused at once.
+    drop(options.query.parser().map_err(as_update)?);
+    drop(dataset_override(&options.query).map_err(as_update)?);
+    Ok(vec![Step {
+        text: shortened(first_characters(text)),
+        operation: Operation::InsertLongData(long),
+    }])
+}
+
+/// The start of a text, with more than messages quote.
+fn first_characters(text: &str) -> &str {
+    let end = text.char_indices().nth(4 * QUOTED_CHARS);
+    end.map_or(text, |(end, _)| &text[..end])
+}
+
+/// As [`parse`], all at once, however long the text is.
+pub(super) fn parse_short(
+    text: &str,
+    options: &UpdateOptions,
+) -> Result<Vec<Step<'static>>, Error> {
     let parser = options.query.parser().map_err(as_update)?;
     let using = dataset_override(&options.query).map_err(as_update)?;
     let lowered = with_lower_case_booleans(text);
@@ -156,7 +190,7 @@ impl Request<'_> {
     }
 
     /// The steps of a request that was parsed whole.
-    fn steps(&self, update: Update, pieces: &[Piece]) -> Result<Vec<Step>, Error> {
+    fn steps(&self, update: Update, pieces: &[Piece]) -> Result<Vec<Step<'static>>, Error> {
         let has_texts = pieces.len() == update.operations.len();
         let base = base_of(&update);
         let operations = update.operations.into_iter().enumerate();
@@ -172,7 +206,7 @@ impl Request<'_> {
     }
 
     /// The steps of a request that is parsed piece by piece.
-    fn cut(&self, pieces: &[Piece]) -> Result<Vec<Step>, Error> {
+    fn cut(&self, pieces: &[Piece]) -> Result<Vec<Step<'static>>, Error> {
         let mut parts: Vec<Range<usize>> = Vec::new();
         let mut steps = Vec::with_capacity(pieces.len());
         let mut labels = HashSet::new();
@@ -211,7 +245,7 @@ impl Request<'_> {
         Ok(steps)
     }
 
-    fn only_operation(&self, update: Update) -> Result<Operation, Error> {
+    fn only_operation(&self, update: Update) -> Result<Operation<'static>, Error> {
         let base = base_of(&update);
         match <[GraphUpdateOperation; 1]>::try_from(update.operations) {
             Ok([operation]) => self.operation(operation, base.as_ref()),
@@ -225,7 +259,7 @@ impl Request<'_> {
         &self,
         operation: GraphUpdateOperation,
         base: Option<&Arc<str>>,
-    ) -> Result<Operation, Error> {
+    ) -> Result<Operation<'static>, Error> {
         Ok(match operation {
             GraphUpdateOperation::InsertData { data } => Operation::InsertData(data),
             GraphUpdateOperation::DeleteData { data } => Operation::DeleteData(data),

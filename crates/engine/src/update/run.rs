@@ -112,10 +112,11 @@ impl<'r, 'db> Run<'r, 'db> {
     }
 
     /// Runs one operation.
-    pub(super) fn operation(&mut self, operation: Operation) -> Result<ChangeCounts, Error> {
+    pub(super) fn operation(&mut self, operation: Operation<'_>) -> Result<ChangeCounts, Error> {
         self.check()?;
         match operation {
             Operation::InsertData(data) => self.insert_data(data),
+            Operation::InsertLongData(text) => self.insert_long_data(&text),
             Operation::DeleteData(data) => self.delete_data(&data),
             Operation::Modify(modify) => self.modify(&modify),
             Operation::Load {
@@ -214,7 +215,7 @@ impl<'r, 'db> Run<'r, 'db> {
     fn too_large(&self) -> Error {
         let limit = self.options.query.exec.memory_bytes_max;
         Error::Limit(format!(
-            "the update changes more quads than fit into its {limit} bytes of memory, in files or not"
+            "the update needs more than its {limit} bytes of memory, even with its changes in temporary files"
         ))
     }
 

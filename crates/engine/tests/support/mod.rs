@@ -122,6 +122,16 @@ pub struct Loaded {
 }
 
 impl Loaded {
+    /// A database that is not opened again.
+    pub fn of(database: Database) -> Self {
+        Self {
+            database,
+            folder: None,
+            is_whole: false,
+            options: WriteOptions::default(),
+        }
+    }
+
     /// Closes the store and opens it again, if it is on disk; whether it is.
     pub fn reopen(&mut self) -> bool {
         let folder = self.folder.as_ref().filter(|_| self.is_whole);

@@ -163,7 +163,7 @@ pub fn is_full() -> bool {
 }
 
 /// Waits until what is asked for is so; fails after a minute.
-pub fn wait_until(is_so: impl Fn() -> bool) {
+pub fn wait_until(mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
         assert!(

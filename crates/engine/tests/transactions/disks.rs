@@ -243,14 +243,14 @@ impl Watcher for Recorder {
     }
 }
 
-/// Gives the files of a folder names in another one too.
+/// Gives the files of a folder names in another one too, in the place of what has these names there.
 pub fn link_files(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder of the test");
     for entry in fs::read_dir(from).expect("a folder of the test") {
         let path = entry.expect("an entry").path();
         let target = to.join(name(&path));
-        if !target.exists() {
-            fs::hard_link(&path, &target).expect("it can be linked");
-        }
+        // A version that was given up, or never published, may have had the number before.
+        let _ = fs::remove_file(&target);
+        fs::hard_link(&path, &target).expect("it can be linked");
     }
 }

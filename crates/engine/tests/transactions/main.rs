@@ -3,7 +3,8 @@
 //! `basics` has one writer and what readers see of it, `groups` many writers, `rewrites` loads and merges over
 //! changes, `merges` merges while others commit, `failures` a disk that fails at each operation in turn, `crashes` the power cut at each of them,
 //! `kills` a process that is killed, `large` transactions whose commit is a version, `full_disk` a file system without space, `backups` copies made
-//! meanwhile, and `histories` what is remembered of all that.
+//! meanwhile, `histories` what many threads have read and written, `version_histories` what is remembered of all that, and `steady` the space that
+//! changes without end take.
 
 mod backups;
 mod basics;
@@ -20,3 +21,5 @@ mod large;
 mod merge_pauses;
 mod merges;
 mod rewrites;
+mod steady;
+mod version_histories;

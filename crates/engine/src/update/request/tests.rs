@@ -4,7 +4,7 @@ use super::{Operation, Step, parse};
 use crate::error::Error;
 use crate::update::UpdateOptions;
 
-fn steps(text: &str) -> Vec<Step> {
+fn steps(text: &str) -> Vec<Step<'_>> {
     parse(text, &UpdateOptions::default()).expect("the request parses")
 }
 

@@ -1,0 +1,141 @@
+//! Changes without end of data that does not grow: the space that a store takes is bounded, log and merges included.
+//!
+//! `BASALT_STEADY_TRIPLES` and `BASALT_STEADY_ROUNDS` set the size; thresholds of merges are those of the default then, and
+//! scaled with the size where nothing is said. The space is looked at after each request, and the most is compared with
+//! that of a store into which the same data is loaded.
+
+use crate::data::{is_full, load, quads, quads_in, wait_until};
+use crate::large::update;
+use basalt_engine::{Database, MergePolicy, WriteOptions};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// The store and a merge take twice that of a fresh one, the log half of it.
+const SPACE_MAX: f64 = 3.0;
+
+fn number_from_env(name: &str) -> Option<usize> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+/// Bytes of all files under a folder; files that go meanwhile count nothing.
+fn bytes_of(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => bytes_of(&entry.path()),
+            Ok(metadata) => metadata.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+/// Bytes of memory of the process that belong to no file, where the system tells.
+fn memory() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"));
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    number.unwrap_or(0) * 1024
+}
+
+/// The triples of subjects with numbers in this range, in a round.
+fn triples(range: std::ops::Range<usize>, round: usize) -> String {
+    let mut text = String::new();
+    for i in range {
+        // Three that stay the same, and one that does not.
+        let _ = writeln!(
+            text,
+            "<http://e/s{i}> <http://e/name> \"name {i}\" . <http://e/s{i}> <http://e/size> {i} . \
+             <http://e/s{i}> <http://e/next> <http://e/s{}> . <http://e/s{i}> <http://e/round> {round} .",
+            i / 2
+        );
+    }
+    text
+}
+
+#[test]
+fn the_same_data_again_and_again_takes_bounded_space() {
+    let size = number_from_env("BASALT_STEADY_TRIPLES");
+    let rounds =
+        number_from_env("BASALT_STEADY_ROUNDS").unwrap_or(if is_full() { 100 } else { 20 });
+    let subjects = size.unwrap_or(20_000) / 4;
+    let folder = TempDir::new().expect("a temporary folder");
+    let (path, fresh) = (folder.path().join("store"), folder.path().join("fresh"));
+    let loaded = Database::open_or_empty(&fresh).expect("an empty folder");
+    load(&loaded, &triples(0..subjects, 0));
+    let fresh_bytes = bytes_of(&fresh);
+    let policy = match size {
+        Some(_) => MergePolicy::default(),
+        None => MergePolicy {
+            quads_min: 5_000,
+            log_bytes_min: fresh_bytes / 2,
+            ..MergePolicy::default()
+        },
+    };
+    let options = WriteOptions {
+        merge: policy,
+        ..WriteOptions::default()
+    };
+    let database = Database::open_or_empty_with(&path, options).expect("an empty folder");
+    load(&database, &triples(0..subjects, 0));
+    let (mut most, mut versions, mut memories) = (0, BTreeSet::new(), Vec::new());
+    // A tenth at a time, and now and then all at once.
+    for round in 0..rounds {
+        let part = match round % 10 {
+            9 => subjects,
+            _ => subjects.div_ceil(10),
+        };
+        for start in (0..subjects).step_by(part.max(1)) {
+            let range = start..(start + part).min(subjects);
+            let (old, new) = (triples(range.clone(), round), triples(range, round + 1));
+            // In one request what stays the same cancels itself; in two it goes to the log each time.
+            let requests = match round % 3 {
+                0 => vec![format!("DELETE DATA {{ {old} }} ; INSERT DATA {{ {new} }}")],
+                _ => vec![
+                    format!("DELETE DATA {{ {old} }}"),
+                    format!("INSERT DATA {{ {new} }}"),
+                ],
+            };
+            for request in requests {
+                update(&database, &request);
+                most = most.max(bytes_of(&path));
+                if size.is_none() {
+                    // So small a store is written to faster than merged.
+                    wait_until(|| {
+                        most = most.max(bytes_of(&path));
+                        !database.write_status().is_merging
+                    });
+                }
+            }
+        }
+        versions.insert(database.snapshot().version());
+        memories.push(memory());
+    }
+    wait_until(|| !database.write_status().is_merging);
+    let status = database.write_status();
+    assert_eq!(status.merge_failure, None);
+    let times = most as f64 / fresh_bytes as f64;
+    let of = |at: usize| memories[at] >> 20;
+    eprintln!(
+        "{} triples, {rounds} rounds: {fresh_bytes} bytes fresh, {most} at most ({times:.2} times), {} versions seen, {} merges, \
+         MiB of memory after a tenth of the rounds {}, half {}, all {}",
+        4 * subjects,
+        versions.len(),
+        status.merges,
+        of(rounds / 10),
+        of(rounds / 2),
+        of(rounds - 1)
+    );
+    assert!(
+        times < SPACE_MAX,
+        "{times:.2} times the space of a fresh store"
+    );
+    assert!(versions.len() * 10 > rounds, "too few merges");
+    let found = quads(&database.snapshot());
+    assert_eq!(found.len(), 4 * subjects);
+    assert_eq!(quads_in(&path), found);
+}
