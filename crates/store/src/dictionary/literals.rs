@@ -364,7 +364,12 @@ impl Literals {
     }
 
     /// The ordinal of the literal with this hash, tag and qualifier, and lexical form.
-    pub(super) fn find(&self, hash: u64, kind: u64, lexical: &str) -> Option<u64> {
+    pub(super) fn find<'t>(
+        &self,
+        hash: u64,
+        kind: u64,
+        lexical: impl Fn() -> &'t str,
+    ) -> Option<u64> {
         super::with_scratch(|scratch| {
             self.index.find(hash, |ordinal| {
                 scratch.clear();
@@ -373,7 +378,7 @@ impl Literals {
                 };
                 group.kind(i) == kind
                     && group.text_into(i, scratch).is_some()
-                    && scratch == lexical.as_bytes()
+                    && scratch == lexical().as_bytes()
             })
         })
     }

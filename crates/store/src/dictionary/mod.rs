@@ -114,7 +114,8 @@ impl Dictionary {
     }
 
     /// The ordinals of many IRIs of the layers, in their order. Each layer is asked in the order of its index, so that
-    /// finding takes a few cache misses for each IRI fewer than one by one.
+    /// finding takes a few cache misses for each IRI fewer than one by one; what is in the order of the IRIs is touched for
+    /// those alone whose hash a layer has.
     pub fn find_iris(&self, iris: &[&str]) -> Vec<Option<u64>> {
         let hashes = iris.iter().map(|iri| resources::hash_iri(iri));
         let mut wanted: Vec<(u64, usize)> = hashes.zip(0..).collect();
@@ -122,8 +123,10 @@ impl Dictionary {
         let mut found = vec![None; iris.len()];
         for (first, layer) in self.resources.youngest_first() {
             wanted.retain(|&(hash, at)| {
-                let ordinal = layer.find_iri(hash, iris[at]);
-                found[at] = ordinal.map(|ordinal| first + ordinal);
+                let ordinal = layer.find_iri(hash, || iris[at]);
+                if let Some(ordinal) = ordinal {
+                    found[at] = Some(first + ordinal);
+                }
                 ordinal.is_none()
             });
         }
@@ -145,8 +148,10 @@ impl Dictionary {
         let mut found = vec![None; literals.len()];
         for (first, layer) in self.literals.youngest_first() {
             wanted.retain(|&(hash, kind, at)| {
-                let ordinal = layer.find(hash, kind, literals[at].2);
-                found[at] = ordinal.map(|ordinal| first + ordinal);
+                let ordinal = layer.find(hash, kind, || literals[at].2);
+                if let Some(ordinal) = ordinal {
+                    found[at] = Some(first + ordinal);
+                }
                 ordinal.is_none()
             });
         }
@@ -157,7 +162,7 @@ impl Dictionary {
         let hash = resources::hash_iri(iri);
         let mut layers = self.resources.youngest_first();
         let found = layers.find_map(|(first, layer)| {
-            let ordinal = layer.find_iri(hash, iri)?;
+            let ordinal = layer.find_iri(hash, || iri)?;
             Some(TermId::resource(first + ordinal))
         });
         found.or_else(|| self.visible_iri(iri))
@@ -187,7 +192,7 @@ impl Dictionary {
         let hash = literal_group::hash_literal(kind, lexical.as_bytes());
         let mut layers = self.literals.youngest_first();
         let found = layers.find_map(|(first, layer)| {
-            let ordinal = layer.find(hash, kind, lexical)?;
+            let ordinal = layer.find(hash, kind, || lexical)?;
             Some(literals::literal_id(id_tag, qualifier, first + ordinal))
         });
         found.or_else(|| self.visible_literal(id_tag, qualifier, lexical))

@@ -230,12 +230,12 @@ impl Resources {
     }
 
     /// The ordinal of an IRI with this hash.
-    pub(super) fn find_iri(&self, hash: u64, iri: &str) -> Option<u64> {
+    pub(super) fn find_iri<'t>(&self, hash: u64, iri: impl Fn() -> &'t str) -> Option<u64> {
         super::with_scratch(|scratch| {
             self.index.find(hash, |ordinal| {
                 scratch.clear();
                 let read = self.iri_into(ordinal, scratch);
-                read.is_ok() && scratch == iri.as_bytes() && !self.is_blank(ordinal)
+                read.is_ok() && scratch == iri().as_bytes() && !self.is_blank(ordinal)
             })
         })
     }
