@@ -81,7 +81,7 @@ const QUERIES: &[(&str, &str, &str)] = &[
         "",
     ),
     (
-        "SELECT ?p { ?p :type :T1 ; :size ?size FILTER EXISTS { ?o :of ?p ; :price ?price ; :by ?v . ?v :in :C2 FILTER(?price < ?size) } }",
+        "SELECT ?p { ?p :type :T0 ; :size ?size FILTER EXISTS { ?o :of ?p ; :price ?price ; :by ?v . ?v :in :C2 FILTER(?price < ?size) } }",
         "exists_to_join",
         "",
     ),
