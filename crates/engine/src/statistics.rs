@@ -319,7 +319,7 @@ impl Statistics for SnapshotStatistics<'_> {
             let counted: Vec<Cells<'_>> = counted.collect();
             Some(share * value_counts(&counted, row, &mut values))
         };
-        subjects.iter().map(|subject| solutions(subject)).collect()
+        subjects.iter().map(&mut solutions).collect()
     }
 
     fn subject_count(&self) -> u64 {
