@@ -1,7 +1,7 @@
 //! Tests of single parts: forms, negotiation, durations, attempts.
 
 use crate::form::decode_form;
-use crate::in_place::{ATTEMPT, InPlace, try_in_place};
+use crate::in_place::{InPlace, try_in_place};
 use crate::negotiate::{Accept, Coding, GRAPH_OFFERS, SOLUTION_OFFERS};
 use crate::options::{ServerOptions, parse_duration};
 use crate::protocol::{Requested, Takes, read_request};
@@ -160,6 +160,6 @@ fn a_slow_query_taken_for_quick_is_handed_over() {
         assert!(matches!(tried, InPlace::HandOver(Some(_))));
         // Far from the centuries that the query would take, also on a machine that does much else.
         assert!(start.elapsed() < Duration::from_secs(5));
-        assert!(state.pace.of(shape.hash) >= Some(ATTEMPT));
+        assert!(state.pace.of(shape.hash) > Some(Duration::from_micros(1)));
     }
 }
