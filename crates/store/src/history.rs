@@ -186,6 +186,9 @@ pub(crate) fn write(
     before: Option<&Snapshot>,
     reason: Option<VersionReason>,
 ) -> Result<SectionFile, StoreError> {
+    // What a new store on disk begins with, a store in memory without quads, is no version of it.
+    let is_on_disk = version.folders.dir().is_some();
+    let before = before.filter(|before| before.parts().folders.dir().is_some() == is_on_disk);
     let newest = line(record(version, before, reason)?);
     let known = match before.and_then(|before| before.parts().history.as_ref()) {
         Some(file) => file.verified_section(SECTION)?,
@@ -221,12 +224,11 @@ fn line(mut record: VersionRecord) -> Vec<u8> {
 /// The last of these lines: so many at most, and of so many bytes.
 fn newest_lines(lines: &[u8], lines_max: usize, bytes_max: usize) -> &[u8] {
     let mut kept = &lines[lines.len()..];
-    let mut count = 0;
-    for line in lines.split_inclusive(|byte| *byte == b'\n').rev() {
+    let newest_first = lines.split_inclusive(|byte| *byte == b'\n').rev();
+    for (count, line) in newest_first.enumerate() {
         if count == lines_max || kept.len() + line.len() > bytes_max {
             break;
         }
-        count += 1;
         kept = &lines[lines.len() - kept.len() - line.len()..];
     }
     kept

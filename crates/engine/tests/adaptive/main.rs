@@ -132,11 +132,14 @@ fn same_answers(one: &Database, other: &Database) {
             let text = uncut.join("\n");
             let answers = [one, other].map(|database| {
                 let answer = ask(database, &text, &options);
-                answer.unwrap_or_else(|error| panic!("{error}: {text}"))
+                answer
+                    .map_err(|error| format!("{error}: {text}"))
+                    .expect("it is answered")
             });
             let [expected, found] = answers.map(without_last_digits);
             let same = bag::compare(&expected, &found, Numbers::ByValue);
-            same.unwrap_or_else(|difference| panic!("{difference}\n{text}"));
+            same.map_err(|difference| format!("{difference}\n{text}"))
+                .expect("both have the same");
         }
     }
 }
@@ -307,7 +310,8 @@ fn an_equality_of_links_stays_a_join_beside_changes_until_literals_come() {
     };
     let rows = |subject: &str| match ask(&database, &asked(subject), &options) {
         Ok(Answer::Solutions { rows, .. }) => rows.len(),
-        other => panic!("{other:?}"),
+        // No number that is expected.
+        _ => usize::MAX,
     };
     let insert = |quads: &str| update_all(&database, &[format!("INSERT DATA {{ {quads} }}")]);
     assert!(!is_filtered());
