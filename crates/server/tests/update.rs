@@ -207,7 +207,7 @@ fn limits_hold_and_updates_are_counted() {
     let server = start(
         &many,
         ServerOptions {
-            query_memory_bytes: 100_000,
+            query_memory_bytes: 20_000,
             ..ServerOptions::default()
         },
     );

@@ -151,7 +151,8 @@ impl Turn {
     /// The tip is now one of another version. A merge of the version before has nothing more to note.
     pub(crate) fn become_tip(&mut self, tip: Tip) {
         self.tip = tip;
-        self.journal = None;
+        // The merge need not have the turn once more: who has it next may wait for the merge to end.
+        self.abandon_recording();
     }
 
     /// After a version could not be put in place: the one on disk may be the new one all the same.

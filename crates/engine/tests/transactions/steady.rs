@@ -57,6 +57,30 @@ fn triples(range: std::ops::Range<usize>, round: usize) -> String {
     text
 }
 
+/// The default where a size is given; scaled with the size of a small store where not.
+fn policy_for(is_full_size: bool, fresh_bytes: u64) -> MergePolicy {
+    match is_full_size {
+        true => MergePolicy::default(),
+        false => MergePolicy {
+            quads_min: 5_000,
+            log_bytes_min: fresh_bytes / 2,
+            ..MergePolicy::default()
+        },
+    }
+}
+
+/// In one request what stays the same cancels itself; in two it goes to the log each time.
+fn requests_of(round: usize, old: &str, new: &str) -> Vec<String> {
+    let (delete, insert) = (
+        format!("DELETE DATA {{ {old} }}"),
+        format!("INSERT DATA {{ {new} }}"),
+    );
+    match round % 3 {
+        0 => vec![format!("{delete} ; {insert}")],
+        _ => vec![delete, insert],
+    }
+}
+
 #[test]
 fn the_same_data_again_and_again_takes_bounded_space() {
     let size = number_from_env("BASALT_STEADY_TRIPLES");
@@ -68,14 +92,7 @@ fn the_same_data_again_and_again_takes_bounded_space() {
     let loaded = Database::open_or_empty(&fresh).expect("an empty folder");
     load(&loaded, &triples(0..subjects, 0));
     let fresh_bytes = bytes_of(&fresh);
-    let policy = match size {
-        Some(_) => MergePolicy::default(),
-        None => MergePolicy {
-            quads_min: 5_000,
-            log_bytes_min: fresh_bytes / 2,
-            ..MergePolicy::default()
-        },
-    };
+    let policy = policy_for(size.is_some(), fresh_bytes);
     let options = WriteOptions {
         merge: policy,
         ..WriteOptions::default()
@@ -92,15 +109,7 @@ fn the_same_data_again_and_again_takes_bounded_space() {
         for start in (0..subjects).step_by(part.max(1)) {
             let range = start..(start + part).min(subjects);
             let (old, new) = (triples(range.clone(), round), triples(range, round + 1));
-            // In one request what stays the same cancels itself; in two it goes to the log each time.
-            let requests = match round % 3 {
-                0 => vec![format!("DELETE DATA {{ {old} }} ; INSERT DATA {{ {new} }}")],
-                _ => vec![
-                    format!("DELETE DATA {{ {old} }}"),
-                    format!("INSERT DATA {{ {new} }}"),
-                ],
-            };
-            for request in requests {
+            for request in requests_of(round, &old, &new) {
                 update(&database, &request);
                 most = most.max(bytes_of(&path));
                 if size.is_none() {
