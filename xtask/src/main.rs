@@ -17,6 +17,7 @@ mod ci;
 mod compare;
 mod error;
 mod fuzz;
+mod mixed;
 mod test_output;
 mod tidy;
 mod w3c;
@@ -39,6 +40,8 @@ usage: cargo xtask COMMAND
                        random queries against the oracles, until an answer is wrong
   bench [NAME] [ARGS]  micro benchmarks: all, one crate's (rdf) or one (tokenize);
                        ARGS go to the benchmark program
+  bench mixed --binary FILE --location STORE --data-dir DIR [OPTIONS]
+                       the explore mix with and without a heavy query beside it
   compare load [WORKLOADS] [OPTIONS]
                        load the same files with Basalt and other stores; `compare help`
   compare queries [OPTIONS]
@@ -89,6 +92,7 @@ fn dispatch(arguments: &[String]) -> Result<(), XtaskError> {
             let options = fuzz::Options::parse(options)?;
             fuzz::run(&Workspace::find()?, &options)
         }
+        "bench" if options.first().is_some_and(|name| name == "mixed") => mixed::run(&options[1..]),
         "bench" => bench::run(&Workspace::find()?, options),
         "compare" => compare::run(&Workspace::find()?, options),
         "tidy" | "w3c" | "bless" if !options.is_empty() => Err(unexpected(command, options)),
