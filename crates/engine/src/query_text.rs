@@ -213,18 +213,25 @@ fn local_length(text: &str) -> usize {
 /// Digits, a fraction, an exponent.
 fn number_length(text: &str) -> usize {
     let digits = |from: usize| prefix_length(&text[from..], |c| c.is_ascii_digit());
+    let exponent = |from: usize| {
+        if !text[from..].starts_with(['e', 'E']) {
+            return 0;
+        }
+        let sign = usize::from(text[from + 1..].starts_with(['+', '-']));
+        match digits(from + 1 + sign) {
+            0 => 0,
+            length => 1 + sign + length,
+        }
+    };
     let mut end = digits(0);
-    if text[end..].starts_with('.') && digits(end + 1) > 0 {
-        end += 1 + digits(end + 1);
-    }
-    if text[end..].starts_with(['e', 'E']) {
-        let sign = usize::from(text[end + 1..].starts_with(['+', '-']));
-        let exponent = digits(end + 1 + sign);
-        if exponent > 0 {
-            end += 1 + sign + exponent;
+    if text[end..].starts_with('.') {
+        let fraction = digits(end + 1);
+        // A dot alone ends a triple; `1.e3` is a number.
+        if fraction > 0 || exponent(end + 1) > 0 {
+            end += 1 + fraction;
         }
     }
-    end
+    end + exponent(end)
 }
 
 /// A string with its quotes; one without end is all that follows.
