@@ -262,6 +262,7 @@ fn statistics_tell_every_byte() {
         file["bytes"].as_u64().expect("a number")
     };
     let mut in_files = file_bytes(&report["statistics"]);
+    in_files += file_bytes(&report["history"]);
     in_files += file_bytes(&report["irregular_quads"]["file"]);
     let list = |value: &Value| value.as_array().expect("a list").clone();
     in_files += list(&report["dictionary"])

@@ -99,7 +99,7 @@ fn bodies_may_be_packed_and_large() {
     let tight = start(
         "",
         ServerOptions {
-            query_memory_bytes: 1 << 20,
+            query_memory_bytes: 20_000,
             ..ServerOptions::default()
         },
     );
