@@ -1,4 +1,4 @@
-//! Statistics of a snapshot, as the planner asks for them. What looks at rows is in [`samples`].
+//! Statistics of a snapshot, as the planner asks for them. What looks at rows is in `samples`.
 
 mod samples;
 

@@ -1,7 +1,7 @@
 //! An attempt: a query that runs where others wait for the thread, and gives up after a short time.
 //!
 //! What counts is the time that the thread worked, since on a busy machine the system takes the thread away for longer than
-//! a quick query takes. The clock on the wall counts too, [`WALL_FACTOR`] times as much, for what waits for a disk.
+//! a quick query takes. The clock on the wall counts too, `WALL_FACTOR` times as much, for what waits for a disk.
 //!
 //! Cost: a look at the clock in each check; one call of the system at the start, and in the checks after the time on the wall
 //! is over.

@@ -10,7 +10,7 @@ use crate::physical::{Expr, Node, Op, Plan, Position, Star};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem::discriminant;
 
-/// See the [module documentation](self).
+/// What plans of one template have in common, as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlanShape {
     /// Equal for plans of the same shape, within one process.

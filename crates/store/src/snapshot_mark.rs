@@ -7,7 +7,7 @@ use crate::delta::Delta;
 use crate::snapshot::{Snapshot, Version};
 use std::sync::{Arc, Weak};
 
-/// See the [module documentation](self).
+/// A mark of one state of the data, which no other state fits.
 #[derive(Clone, Debug)]
 pub struct SnapshotMark {
     version: Weak<Version>,

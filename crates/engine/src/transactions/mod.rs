@@ -9,7 +9,7 @@
 //! synced. So a writer need not wait for the sync of the one before, and a reader never sees what a power cut
 //! could take back. When changes have grown many, a *merge* writes them into a new version in the background, while
 //! writers go on; what they commit meanwhile is said again in terms of that version. A transaction that changes as much by itself
-//! is written as a version in its turn, and never stands in the delta ([`replacement`]). What is promised, and why it holds, is told in `docs/transactions.md`.
+//! is written as a version in its turn, and never stands in the delta (`replacement`). What is promised, and why it holds, is told in `docs/transactions.md`.
 //!
 //! Invariants: tip and published state are states after a whole number of commits, the published one is not
 //! the later one; a commit is acknowledged after it is published; with the turn goes the right to append to the
