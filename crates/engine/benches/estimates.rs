@@ -7,20 +7,20 @@
 
 #[path = "../tests/estimate_errors/mod.rs"]
 mod estimate_errors;
+mod query_sets;
 #[path = "../tests/real_sets/mod.rs"]
 mod real_sets;
 
-use basalt_engine::{Database, Layout};
-use estimate_errors::{Estimates, Summary, bsbm, bsbm_queries, walked_queries};
-use real_sets::{QUDT, files_of, loaded};
+use basalt_engine::Database;
+use estimate_errors::{Estimates, Summary};
+use query_sets::{Sizes, for_each_set};
 use std::io::{self, Write};
 
-/// Products of the benchmark's data, a million triples.
-const PRODUCTS: u64 = 2_848;
-/// Parameters drawn for each query of the benchmark.
-const DRAWS: i64 = 10;
-/// Generated queries of each set.
-const WALKED: u64 = 500;
+/// How many queries there are.
+const SIZES: Sizes = Sizes {
+    draws: 10,
+    walked: 500,
+};
 /// Estimates shown with their query.
 const WORST: usize = 10;
 
@@ -81,28 +81,7 @@ fn measure(
 
 fn main() -> io::Result<()> {
     let mut out = io::stdout().lock();
-    // `cargo bench -- NAME` measures one set only; other options of benchmark programs mean nothing here.
-    let wanted: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|a| !a.starts_with('-'))
-        .collect();
-    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|w| w == name);
-    if is_wanted("bsbm") {
-        let database = bsbm(PRODUCTS);
-        let queries = bsbm_queries(PRODUCTS, DRAWS);
-        measure(&mut out, "BSBM, its queries", &database, &queries)?;
-        let queries = walked_queries(&database, WALKED);
-        measure(&mut out, "BSBM, walks", &database, &queries)?;
-    }
-    let sets: [(&str, &[&str]); 2] = [("codex-m", &["codex-m.nt.gz"]), ("qudt", QUDT)];
-    for (name, files) in sets {
-        if is_wanted(name)
-            && let Some(files) = files_of(files)
-        {
-            let database = loaded(&files, Layout::Discover);
-            let queries = walked_queries(&database, WALKED);
-            measure(&mut out, &format!("{name}, walks"), &database, &queries)?;
-        }
-    }
-    Ok(())
+    for_each_set(SIZES, |name, database, queries| {
+        measure(&mut out, name, database, queries)
+    })
 }

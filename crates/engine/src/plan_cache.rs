@@ -13,7 +13,7 @@
 //! was made for. Cost: a hash of the text and a lock for some hundred nanoseconds.
 
 use crate::query::QueryOptions;
-use basalt_plan::ForceJoin;
+use basalt_plan::PlanOptions;
 use basalt_plan::physical::Plan;
 use basalt_store::{Snapshot, SnapshotMark};
 use spargebra::Query;
@@ -68,15 +68,13 @@ pub(crate) struct PlanCache {
 }
 
 /// What decides a plan beside the state of the data.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 struct Key {
     text: String,
     base: Option<String>,
     default_graphs: Vec<String>,
     named_graphs: Vec<String>,
-    union_default_graph: bool,
-    force_join: Option<ForceJoin>,
-    disabled_rules: Vec<String>,
+    plan: PlanOptions,
 }
 
 impl Key {
@@ -86,9 +84,7 @@ impl Key {
             base: options.base.clone(),
             default_graphs: options.default_graphs.clone(),
             named_graphs: options.named_graphs.clone(),
-            union_default_graph: options.union_default_graph,
-            force_join: options.force_join,
-            disabled_rules: options.disabled_rules.clone(),
+            plan: options.plan_options(),
         }
     }
 
@@ -97,9 +93,7 @@ impl Key {
             && self.base == options.base
             && self.default_graphs == options.default_graphs
             && self.named_graphs == options.named_graphs
-            && self.union_default_graph == options.union_default_graph
-            && self.force_join == options.force_join
-            && self.disabled_rules == options.disabled_rules
+            && self.plan == options.plan_options()
     }
 }
 
@@ -115,11 +109,13 @@ struct Entry {
 impl Entry {
     fn bytes(&self) -> usize {
         let graphs = self.key.default_graphs.iter().chain(&self.key.named_graphs);
+        let others = graphs.chain(&self.key.base);
+        let others = others.chain(&self.key.plan.disabled_rules);
         size_of::<Self>()
             + size_of::<Key>()
             + self.key.text.len() * TEXT_FACTOR
             + self.plan.node_count * NODE_BYTES
-            + graphs.map(String::len).sum::<usize>()
+            + others.map(String::len).sum::<usize>()
     }
 }
 
@@ -130,11 +126,12 @@ struct Generation {
 }
 
 impl Generation {
-    fn insert(&mut self, hash: u64, entry: Entry) {
+    /// Gives back what was there.
+    fn insert(&mut self, hash: u64, entry: Entry) -> Option<Entry> {
         self.bytes += entry.bytes();
-        if let Some(before) = self.entries.insert(hash, entry) {
-            self.bytes -= before.bytes();
-        }
+        let before = self.entries.insert(hash, entry)?;
+        self.bytes -= before.bytes();
+        Some(before)
     }
 
     fn remove(&mut self, hash: u64) -> Option<Entry> {
@@ -150,6 +147,12 @@ struct Kept {
     old: Generation,
     /// Hashes of texts that came once, each at its place.
     seen: Vec<u64>,
+}
+
+/// What is no longer kept; dropping it takes a while.
+struct Gone {
+    _entries: [Option<Entry>; 2],
+    _generation: Option<Generation>,
 }
 
 impl PlanCache {
@@ -171,9 +174,8 @@ impl PlanCache {
     pub(crate) fn find(&self, text: &str, options: &QueryOptions, snapshot: &Snapshot) -> Known {
         let hash = self.hash(text, options);
         let mut kept = self.lock();
-        if let Some(entry) = kept.old.remove(hash) {
-            kept.young.insert(hash, entry);
-        }
+        let used = kept.old.remove(hash);
+        let gone = used.map(|entry| kept.put(hash, entry));
         let found = kept.young.entries.get(&hash);
         let known = match found.filter(|entry| entry.key.is_of(text, options)) {
             None => Known::Nothing,
@@ -182,7 +184,6 @@ impl PlanCache {
             }
             Some(entry) => Known::Algebra(Arc::clone(&entry.query)),
         };
-        let gone = kept.turn_over();
         drop(kept);
         drop(gone);
         let counter = match &known {
@@ -222,8 +223,7 @@ impl PlanCache {
         if entry.bytes() > BYTES_MAX / 4 {
             return;
         }
-        kept.young.insert(hash, entry);
-        let gone = kept.turn_over();
+        let gone = kept.put(hash, entry);
         drop(kept);
         drop(gone);
     }
@@ -253,13 +253,19 @@ impl PlanCache {
 }
 
 impl Kept {
-    /// Makes the younger generation the older one if it is full; gives back what goes, to be dropped outside the lock.
-    fn turn_over(&mut self) -> Option<Generation> {
-        if self.young.bytes <= BYTES_MAX / 2 {
-            return None;
+    /// Puts an entry into the younger generation, and only there; that becomes the older one before if it would have more than
+    /// its half. Gives back what goes, to be dropped outside the lock.
+    fn put(&mut self, hash: u64, entry: Entry) -> Gone {
+        let mut generation = None;
+        if self.young.bytes + entry.bytes() > BYTES_MAX / 2 {
+            let young = std::mem::take(&mut self.young);
+            generation = Some(std::mem::replace(&mut self.old, young));
         }
-        let young = std::mem::take(&mut self.young);
-        Some(std::mem::replace(&mut self.old, young))
+        let older = self.old.remove(hash);
+        Gone {
+            _entries: [older, self.young.insert(hash, entry)],
+            _generation: generation,
+        }
     }
 }
 
@@ -295,8 +301,16 @@ mod tests {
             ..QueryOptions::default()
         };
         assert!(matches!(find(&other), Known::Nothing));
+        let drawn = QueryOptions {
+            order_draw: Some(basalt_plan::OrderDraw {
+                seed: 1,
+                spread: None,
+            }),
+            ..QueryOptions::default()
+        };
+        assert!(matches!(find(&drawn), Known::Nothing));
         let status = cache.status();
-        assert_eq!((status.hits, status.misses, status.texts), (1, 2, 1));
+        assert_eq!((status.hits, status.misses, status.texts), (1, 3, 1));
         let changed = Database::in_memory().snapshot();
         let known = cache.find("ASK {}", &options, &changed);
         assert!(matches!(known, Known::Algebra(_)));

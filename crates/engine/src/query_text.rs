@@ -56,9 +56,10 @@ pub fn iri_taken_for_comparison(text: &str, parses: impl Fn(&str) -> bool) -> Op
     if doubtful.is_empty() || parses(&with_plain_iris(text, &doubtful)) {
         return None;
     }
-    doubtful
-        .into_iter()
-        .find(|range| !parses(&with_plain_iris(text, std::slice::from_ref(range))))
+    // Once a comparison is replaced the text parses no more, however many follow: the first such count is searched for by halves.
+    let counts: Vec<usize> = (1..=doubtful.len()).collect();
+    let first = counts.partition_point(|&count| parses(&with_plain_iris(text, &doubtful[..count])));
+    doubtful.into_iter().nth(first)
 }
 
 /// The text with these IRIs replaced by one that is nothing but an IRI.

@@ -48,7 +48,7 @@ pub enum ForceJoin {
 }
 
 /// How to plan.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlanOptions {
     /// A join algorithm to prefer.
     pub force_join: Option<ForceJoin>,

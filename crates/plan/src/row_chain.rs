@@ -12,7 +12,7 @@
 //!
 //! Invariant: the slots are certain in the leaf, so that no join can change them.
 
-use crate::expression::outer_slots;
+use crate::expression::{is_volatile_plan, outer_slots};
 use crate::physical::{JoinKind, Node, Op, Slot};
 use crate::slot_set::SlotSet;
 
@@ -80,6 +80,11 @@ impl RowChain {
         })
     }
 
+    /// The chain of a plan that runs for many outer rows at once: its rows tell whose they are, and asking twice gives the same.
+    pub(crate) fn of_many(root: &Node) -> Option<Self> {
+        Self::of(root).filter(|chain| chain.is_carried && !is_volatile_plan(root))
+    }
+
     /// Outer rows for which the plan may run at once.
     pub(crate) fn outer_rows_max(&self) -> f64 {
         (ROWS_AT_ONCE / self.rows).clamp(1.0, OUTER_ROWS_MAX)
@@ -89,6 +94,6 @@ impl RowChain {
 /// How many outer rows a finished plan may run for at once, and the slots that tell its rows apart; `None` if it must run
 /// for each alone.
 pub fn many_outer_rows(root: &Node) -> Option<(usize, Vec<Slot>)> {
-    let chain = RowChain::of(root).filter(|chain| chain.is_carried)?;
+    let chain = RowChain::of_many(root)?;
     Some((chain.outer_rows_max() as usize, chain.slots.to_vec()))
 }

@@ -17,6 +17,8 @@ pub struct PlanShape {
     pub hash: u64,
     /// Whether remote endpoints are asked.
     pub asks_services: bool,
+    /// Whether patterns are read by threads of their own, whose work the thread of the query does not see.
+    pub starts_threads: bool,
 }
 
 impl PlanShape {
@@ -25,12 +27,14 @@ impl PlanShape {
         let mut walk = Walk {
             hasher: DefaultHasher::new(),
             asks_services: false,
+            starts_threads: false,
         };
         discriminant(&plan.form).hash(&mut walk.hasher);
         walk.node(&plan.root);
         Self {
             hash: walk.hasher.finish(),
             asks_services: walk.asks_services,
+            starts_threads: walk.starts_threads,
         }
     }
 }
@@ -38,6 +42,7 @@ impl PlanShape {
 struct Walk {
     hasher: DefaultHasher,
     asks_services: bool,
+    starts_threads: bool,
 }
 
 impl Walk {
@@ -46,9 +51,12 @@ impl Walk {
         node.schema.hash(&mut self.hasher);
         match &node.op {
             Op::StarScan { star, .. } | Op::StarJoin { star, .. } => self.star(star),
-            Op::PatternScan { pattern } | Op::PatternJoin { pattern, .. } => {
+            Op::PatternScan { pattern } => {
+                let is_id = |position: &Position| matches!(position, Position::Id(_));
+                self.starts_threads |= !is_id(&pattern.subject) && !is_id(&pattern.object);
                 pattern.predicate.hash(&mut self.hasher);
             }
+            Op::PatternJoin { pattern, .. } => pattern.predicate.hash(&mut self.hasher),
             Op::Service { .. } => self.asks_services = true,
             _ => {}
         }

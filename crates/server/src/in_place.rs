@@ -7,13 +7,13 @@
 //!
 //! Invariant: a thread of connections is never held for longer than parsing and planning a quick text, an attempt and the
 //! work of operators between two checks take together. Queries that ask endpoints are never attempted, since their
-//! requests must not be sent twice.
+//! requests must not be sent twice; nor are those that read on threads of their own, whose work an attempt does not see.
 
 use crate::metrics::Attempted;
 use crate::problem::Problem;
 use crate::protocol::{QueryRequest, Wanted};
 use crate::query::{prepare, query_options, write_result};
-use crate::sink::{Head, WholeSink};
+use crate::sink::{CHUNK_BYTES, Head, WholeSink};
 use crate::state::AppState;
 use basalt_engine::{Error, PlanShape, Prepared, is_quick_to_parse, thread_time};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -29,7 +29,7 @@ const QUICK_MAX: Duration = Duration::from_micros(500);
 /// on: starting operators and writing text.
 const QUICK_ESTIMATE_MAX: f64 = 200_000.0;
 /// Bytes of an answer in place; that of the first chunk of a stream.
-pub const ANSWER_BYTES_MAX: usize = 64 << 10;
+pub const ANSWER_BYTES_MAX: usize = CHUNK_BYTES;
 
 /// How far a query came in place.
 pub enum InPlace {
@@ -67,8 +67,7 @@ fn attempt(state: &AppState, request: &QueryRequest, cancel: &Arc<AtomicBool>) -
     let mut sink = WholeSink::new(request.coding, ANSWER_BYTES_MAX);
     let result = write_result(&prepared, request, &options, &mut sink);
     let is_given_up = sink.is_full() || matches!(result, Err(Failed::Query(Error::AttemptOver)));
-    // One that was given up has worked as long as it may, or has waited for a disk, which it need not do again.
-    note_pace(state, shape, start, sink.is_full());
+    note_pace(state, shape, start, is_given_up);
     if is_given_up {
         state.metrics.attempted(Attempted::GivenUp);
         return InPlace::HandOver(Some(prepared));
@@ -81,11 +80,11 @@ fn attempt(state: &AppState, request: &QueryRequest, cancel: &Arc<AtomicBool>) -
     InPlace::Ended(ended)
 }
 
-/// Notes how long a query has worked since this thread had worked so long; one with a long answer counts as slow, however
-/// quickly it was written.
-pub fn note_pace(state: &AppState, shape: PlanShape, start: Option<Duration>, is_long: bool) {
+/// Notes how long a query has worked since this thread had worked so long; one with a long answer, or that was given up, counts
+/// as slow, however little it has worked.
+pub fn note_pace(state: &AppState, shape: PlanShape, start: Option<Duration>, is_slow: bool) {
     if let (Some(start), Some(end)) = (start, thread_time()) {
-        let least = if is_long { ATTEMPT } else { Duration::ZERO };
+        let least = if is_slow { ATTEMPT } else { Duration::ZERO };
         state
             .pace
             .note(shape.hash, end.saturating_sub(start).max(least));
@@ -122,7 +121,7 @@ impl From<Failed> for Problem {
 }
 
 fn is_quick(state: &AppState, prepared: &Prepared, shape: PlanShape) -> bool {
-    if shape.asks_services {
+    if shape.asks_services || shape.starts_threads {
         return false;
     }
     match state.pace.of(shape.hash) {

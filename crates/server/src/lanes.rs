@@ -22,6 +22,11 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
+/// Threads for what takes long, of all lanes together: as many queries run at once, the others wait.
+const BLOCKING_MAX: usize = 512;
+/// Those of one lane at least, so that queries that ask this server itself do not wait for each other.
+const BLOCKING_MIN: usize = 64;
+
 /// How long to wait before connections are accepted again after the system had no resources for one.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
@@ -71,6 +76,7 @@ impl Lanes {
             Ok(Lane {
                 runtime: Builder::new_multi_thread()
                     .worker_threads(1)
+                    .max_blocking_threads((BLOCKING_MAX / count).max(BLOCKING_MIN))
                     .enable_all()
                     .thread_name(format!("basalt-http-{number}"))
                     .build()?,

@@ -21,6 +21,8 @@ use axum::routing::{any, delete, get};
 /// Bytes of the body of a query, which is text that people or programs write.
 const QUERY_BYTES_MAX: usize = 16 << 20;
 /// Bytes of the body of an update at least, which may hold data. The text is in memory while it is parsed, so more is taken only as
+/// Bytes of a body that takes more than a moment to decode.
+const LONG_BODY_BYTES: usize = 64 << 10;
 /// [`UPDATE_SHARE`] of the memory that the request may use; more data than that is for the Graph Store Protocol or a load.
 const UPDATE_BYTES_MIN: usize = 64 << 20;
 /// The part of a request's memory that its text may take.
@@ -103,7 +105,12 @@ async fn answer(
             format!("the body cannot be read, or is longer than {bytes_max} bytes: {error}");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail).into_response()
     })?;
-    let requested = read_request(takes, &parts.method, &parts.uri, &parts.headers, &bytes);
+    let read = || read_request(takes, &parts.method, &parts.uri, &parts.headers, &bytes);
+    let requested = match bytes.len() > LONG_BODY_BYTES {
+        // Decoding it would hold up the other connections of this thread.
+        true => tokio::task::block_in_place(read),
+        false => read(),
+    };
     // The text of an update can be long, and is in the request now.
     drop(bytes);
     let told = IntoResponse::into_response;

@@ -28,7 +28,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_stream::Stream;
 
 /// Bytes of a chunk: large enough that the channel costs nothing.
-const CHUNK_BYTES: usize = 64 << 10;
+pub const CHUNK_BYTES: usize = 64 << 10;
 /// What an answer is that says nothing else.
 const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 /// Bytes of a whole answer from which packing it pays.

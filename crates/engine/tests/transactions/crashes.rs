@@ -14,6 +14,7 @@ use basalt_testkit::split_mix::SplitMix;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::Mutex;
 use tempfile::TempDir;
 
@@ -27,8 +28,8 @@ struct Story {
     states: Vec<(State, usize)>,
 }
 
-/// Commits with a merge and a load between them.
-fn tell(folder: &Path) -> Story {
+/// A store with some rows, whose disk is recorded from now on.
+fn recorded(folder: &Path, options: WriteOptions) -> (Database, Arc<Recorder>) {
     let store = folder.join("store");
     let database = Database::open_or_empty_with(&store, quiet()).expect("an empty folder");
     load(&database, &regular(4));
@@ -36,9 +37,15 @@ fn tell(folder: &Path) -> Story {
     let recorder = Recorder::new(&store, &folder.join("versions"));
     let options = WriteOptions {
         disk: WatchedDisk::watched_by(recorder.clone()),
-        ..quiet()
+        ..options
     };
     let database = Database::open_with(&store, options).expect("it opens");
+    (database, recorder)
+}
+
+/// Commits with a merge and a load between them.
+fn tell(folder: &Path) -> Story {
+    let (database, recorder) = recorded(folder, quiet());
     let mut states = vec![(quads(&database.snapshot()), 0)];
     for i in 0..9 {
         match i {
@@ -101,16 +108,7 @@ fn tell_of_a_merge(folder: &Path) -> Story {
 
 /// Transactions that become versions, and small ones between them.
 fn tell_of_large_transactions(folder: &Path) -> Story {
-    let store = folder.join("store");
-    let database = Database::open_or_empty_with(&store, quiet()).expect("an empty folder");
-    load(&database, &regular(4));
-    drop(database);
-    let recorder = Recorder::new(&store, &folder.join("versions"));
-    let options = WriteOptions {
-        disk: WatchedDisk::watched_by(recorder.clone()),
-        ..at_once()
-    };
-    let database = Database::open_with(&store, options).expect("it opens");
+    let (database, recorder) = recorded(folder, at_once());
     let mut states = vec![(quads(&database.snapshot()), 0)];
     for i in 0..8 {
         match i % 3 {

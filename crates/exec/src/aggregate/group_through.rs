@@ -102,13 +102,12 @@ impl Aggregator {
             states.subtract_states(&column.accumulator, &known)?;
             left.push(states);
         }
-        let rows: Vec<u32> = match left.last() {
-            None => (0..domain.rows() as u32).collect(),
-            Some(counts) => (0_u32..)
-                .zip(counts.counts())
-                .filter_map(|(row, &count)| (count > 0).then_some(row))
-                .collect(),
-        };
+        // The last aggregate counts rows.
+        let counts = left.last().map(Accumulator::counts).unwrap_or_default();
+        let rows: Vec<u32> = (0_u32..)
+            .zip(counts)
+            .filter_map(|(row, &count)| (count > 0).then_some(row))
+            .collect();
         let keys = domain.columns().iter().map(|column| &**column.values());
         let chosen = |ids: &[u64]| rows.iter().map(|&row| ids[row as usize]).collect();
         let mut columns: Vec<Vec<u64>> = keys.map(chosen).collect();

@@ -93,22 +93,43 @@ pub fn drain<S: Sink>(
     if threads > 1
         && let Some(leaf) = shared_leaf(node)
     {
-        let threads = if is_made_whole(leaf) {
-            match build.share_rows(leaf)?.has_several_batches() {
-                true => threads,
-                false => 1,
-            }
-        } else {
-            threads.min(build.shared_scan(leaf)?.morsels.len())
-        };
+        if is_made_whole(leaf) {
+            let drained = drain_made_whole(node, leaf, build, threads, make_sink);
+            build.unshare_rows(leaf);
+            return drained;
+        }
+        let threads = threads.min(build.shared_scan(leaf)?.morsels.len());
         if threads > 1 {
             build.prepare_tables(node)?;
             return drain_parallel(node, build, threads, make_sink);
         }
     }
+    drain_alone(node, build, make_sink)
+}
+
+fn drain_alone<S: Sink>(
+    node: &Node,
+    build: &Build,
+    make_sink: impl Fn() -> Result<S, ExecError>,
+) -> Result<Vec<S>, ExecError> {
     let mut sink = make_sink()?;
     fill(node, build, &mut sink)?;
     Ok(vec![sink])
+}
+
+/// With a leaf whose rows are shared among the threads.
+fn drain_made_whole<S: Sink>(
+    node: &Node,
+    leaf: &Node,
+    build: &Build,
+    threads: usize,
+    make_sink: impl Fn() -> Result<S, ExecError>,
+) -> Result<Vec<S>, ExecError> {
+    if !build.share_rows(leaf)?.has_several_batches() {
+        return drain_alone(node, build, make_sink);
+    }
+    build.prepare_tables(node)?;
+    drain_parallel(node, build, threads, make_sink)
 }
 
 fn fill<S: Sink>(node: &Node, build: &Build, sink: &mut S) -> Result<(), ExecError> {

@@ -63,6 +63,7 @@ impl SharedRows {
     }
 
     fn next(&self, cx: &Context) -> Result<Option<Batch>, ExecError> {
+        cx.check()?;
         let mut state = profile::waiting(|| self.0.lock().expect("no holder panics"));
         match state.read.pop_front() {
             Some(batch) => Ok(Some(batch)),

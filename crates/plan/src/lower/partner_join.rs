@@ -274,7 +274,7 @@ impl Planner<'_> {
 /// The cost of an EXISTS for one of so many rows: many share the start of a plan that takes them at once.
 fn exists_cost(plan: &Node, rows: f64) -> f64 {
     let (mut starts, mut sharing) = (0.0, 1.0);
-    if let Some(chain) = RowChain::of(plan) {
+    if let Some(chain) = RowChain::of_many(plan) {
         starts = (chain.joins as f64 * START).min(plan.estimated_cost);
         sharing = chain.outer_rows_max().min(rows).max(1.0);
     }

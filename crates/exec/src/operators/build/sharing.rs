@@ -34,6 +34,14 @@ impl Build {
         Ok(rows)
     }
 
+    /// Ends the sharing, whether it went well or not: rows that nobody reads to the end would keep this alive, and it them.
+    pub fn unshare_rows(&self, node: &Node) {
+        let mut shared = self.shared.rows.lock().expect("no holder panics");
+        let rows = shared.remove(&node.id);
+        drop(shared);
+        drop(rows);
+    }
+
     pub(super) fn shared_rows_of(&self, node: &Node) -> Option<Arc<SharedRows>> {
         if !is_made_whole(node) {
             return None;

@@ -1,14 +1,19 @@
 //! Pipelines over rows of groups and spools: several threads against one, and against hand-made groups.
 
 use super::{Row, node, number, sorted, values};
+use crate::batch::Batch;
 use crate::context::{Context, ExecOptions};
+use crate::error::ExecError;
 use crate::operators::build::Build;
+use crate::operators::pipeline::{Sink, drain};
 use basalt_plan::physical::{
     Aggregate, AggregateFunction, Expr, JoinKind, Node, Op, Slot, SortKey,
 };
 use basalt_store::Snapshot;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 fn run(mut root: Node, threads: usize, batch_rows: usize, memory_bytes_max: usize) -> Vec<Row> {
     number(&mut root, &mut 0);
@@ -109,5 +114,39 @@ proptest! {
         found.sort();
         expected.sort();
         prop_assert_eq!(found, expected);
+    }
+}
+
+/// Takes nothing.
+struct Refusing;
+
+impl Sink for Refusing {
+    fn push(&mut self, _: &Batch, _: &Context) -> Result<(), ExecError> {
+        Err(ExecError::Cancelled)
+    }
+}
+
+#[test]
+fn shared_rows_that_are_not_read_to_the_end_keep_nothing_alive() {
+    let rows: Vec<Row> = (1..400).map(|id| vec![id]).collect();
+    for threads in 1..4 {
+        let mut root = spool(group(*values(&rows, &[0]), &[0], None, &[0]), &[0]);
+        number(&mut root, &mut 0);
+        let options = ExecOptions {
+            batch_rows: 8,
+            threads,
+            ..ExecOptions::default()
+        };
+        let cx = Context::new(Snapshot::empty(), options, 0);
+        let context = Arc::downgrade(&cx);
+        let drained = drain(&root, &Build::new(Arc::clone(&cx)), &cx, || Ok(Refusing));
+        assert!(drained.is_err());
+        drop(cx);
+        // A job that nobody took is dropped by the next thread of the pool that has nothing to do.
+        let end = Instant::now() + Duration::from_secs(10);
+        while context.upgrade().is_some() && Instant::now() < end {
+            std::thread::yield_now();
+        }
+        assert!(context.upgrade().is_none(), "{threads} threads");
     }
 }
