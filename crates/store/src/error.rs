@@ -68,6 +68,14 @@ pub enum StoreError {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// A new version is in place, and it could not be made durable that it is: after a power cut the one before may be back.
+    #[error("the outcome is unknown: `{}` has a new version, which a power cut may undo: {source}", path.display())]
+    OutcomeUnknown {
+        /// The store.
+        path: PathBuf,
+        /// The reason.
+        source: Box<StoreError>,
+    },
     /// More than the format can hold.
     #[error("too many {what}: the limit is {limit}")]
     Limit {

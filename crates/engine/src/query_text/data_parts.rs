@@ -13,6 +13,9 @@
 use super::{Kind, Tokens, has_ascii_escape};
 use std::ops::Range;
 
+/// Bytes of a head at most: every part has it.
+const HEAD_BYTES_MAX: usize = 64 << 10;
+
 /// A text that is one INSERT DATA and nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataText<'t> {
@@ -28,7 +31,8 @@ fn is_blank(token: &str) -> bool {
 }
 
 impl<'t> DataText<'t> {
-    /// A text whose only operation is INSERT DATA; `None` for others, and for texts whose brackets are not in pairs.
+    /// A text whose only operation is INSERT DATA; `None` for others, for texts whose brackets are not in pairs, and for those
+    /// with a long head.
     pub fn of(text: &'t str) -> Option<Self> {
         if has_ascii_escape(text) {
             return None;
@@ -47,7 +51,7 @@ impl<'t> DataText<'t> {
                     let [first, second] = words;
                     let is_data =
                         first.eq_ignore_ascii_case("INSERT") && second.eq_ignore_ascii_case("DATA");
-                    if !is_data {
+                    if !is_data || range.end > HEAD_BYTES_MAX {
                         return None;
                     }
                     open = Some(range.end);
@@ -208,7 +212,7 @@ impl Iterator for Parts<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::DataText;
+    use super::{DataText, HEAD_BYTES_MAX};
     use spargebra::{GraphUpdateOperation, SparqlParser};
     use std::collections::BTreeSet;
 
@@ -248,6 +252,17 @@ mod tests {
                 assert!(bytes > 1 || parts.len() * 3 >= expected.len(), "{parts:#?}");
             }
         }
+    }
+
+    #[test]
+    fn a_long_head_is_not_copied_into_parts() {
+        let data = "INSERT DATA {";
+        let text = |bytes: usize| {
+            let head = " ".repeat(bytes - data.len());
+            format!("{head}{data} <e:a> <e:p> 1 }}")
+        };
+        assert!(DataText::of(&text(HEAD_BYTES_MAX)).is_some());
+        assert_eq!(DataText::of(&text(HEAD_BYTES_MAX + 1)), None);
     }
 
     #[test]

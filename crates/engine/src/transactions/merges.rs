@@ -1,11 +1,13 @@
 //! Which merge runs, who may write a version, and how a merge is given up.
 //!
 //! A commit that crosses a threshold of the policy starts a thread that merges ([`merge`](super::merge)). At most one
-//! version is written at a time: a load, and a merge that somebody asks for, make the one in the background give up, wait
-//! until its files are gone, and take the changes in themselves. Closing the database gives it up too. A merge
-//! that was given up has not failed; the next commit starts another if one is due.
+//! version is written at a time: a load, a merge that somebody asks for, and a transaction whose commit is a version make the
+//! one in the background give up, wait until its files are gone, and take the changes in themselves. Closing the database gives
+//! it up too. A merge that was given up has not failed; the next commit starts another if one is due, and so does such a
+//! transaction that comes to nothing.
 //!
-//! Locks: who writes a version holds that right before it takes the turn; the state is held for moments only.
+//! Locks: who writes a version holds that right before it takes the turn, but for a transaction, which has the turn: it gets the
+//! right from nobody but a merge in the background, which gives up instead of waiting for the turn. The state is held for moments only.
 
 use crate::error::Error;
 use crate::transactions::Core;
@@ -30,7 +32,7 @@ pub(crate) struct MergeState {
     not_before: Option<Instant>,
     /// The thread of the last one.
     thread: Option<JoinHandle<()>>,
-    /// Who writes, or waits to write, a version by request.
+    /// Who writes, or waits to write, a version by request, or as the commit of a transaction.
     requests: usize,
     /// Who writes a version and waits for the turn.
     waiting: usize,
@@ -203,23 +205,28 @@ impl Core {
     fn merge_by_itself(&self, cancel: CancelFlag) {
         // The commit that has started this holds the state until it has noted that.
         drop(self.merges.state());
-        let _running = Running(self);
+        let running = Running(self);
         // Termination: each time others have committed meanwhile.
-        while self.merge_once(cancel.clone())
-            && self.snapshot().has_delta()
-            && self.is_merge_due()
-            && !cancel.is_cancelled()
-        {}
+        loop {
+            let right = self.merges.right();
+            let goes_on = self.merge_once(cancel.clone())
+                && self.snapshot().has_delta()
+                && self.is_merge_due()
+                && !cancel.is_cancelled();
+            if !goes_on {
+                // Before the right: who gets that may want another merge to start.
+                drop(running);
+                drop(right);
+                return;
+            }
+        }
     }
 
-    /// Merges, and notes the outcome; whether it was done.
+    /// Merges, for who has the right to, and notes the outcome; whether it was done.
     fn merge_once(&self, cancel: CancelFlag) -> bool {
-        let merged = {
-            let _right = self.merges.right();
-            let policy = self.options.merge;
-            let options = policy.load_options(&self.snapshot(), cancel);
-            self.merge(VersionReason::merge, policy.niceness, options, &NoProgress)
-        };
+        let policy = self.options.merge;
+        let options = policy.load_options(&self.snapshot(), cancel);
+        let merged = self.merge(VersionReason::merge, policy.niceness, options, &NoProgress);
         let is_done = merged.is_ok();
         let mut state = self.merges.state();
         match merged {

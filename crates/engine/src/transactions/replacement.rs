@@ -12,7 +12,9 @@
 //! go to the delta.
 //!
 //! Invariants: before the manifest is renamed the store is what it was, and dropping the transaction leaves no file; what the
-//! version is made of is synced before. Memory: as a merge, whatever the number of changes.
+//! version is made of is synced before. After an error of publishing the outcome is unknown if the error says so; the next turn reads it
+//! from the disk. Memory: as a merge, whatever the number of changes of the last step; those of the steps before are in the
+//! delta and in two sets.
 
 use crate::error::Error;
 use crate::transactions::core::version_writer;
@@ -177,6 +179,8 @@ impl Core {
     }
 
     /// Makes a replacement the current version; returns the number of the commit.
+    ///
+    /// Errors: nothing has changed, or [`StoreError::OutcomeUnknown`](basalt_store::StoreError).
     pub(crate) fn publish_replacement(
         &self,
         turn: &mut Turn,

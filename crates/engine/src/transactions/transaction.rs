@@ -19,6 +19,9 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Transaction<'d> {
     core: &'d Arc<Core>,
+    /// The version that the commit is, if the last step was large. It stands before the turn, as the order matters: fields are dropped in
+    /// this order, and its files and the right to write a version have to be gone when the next writer gets the turn.
+    replacement: Option<Replacement<'d>>,
     turn: TurnGuard<'d>,
     /// The tip with the changes so far.
     snapshot: Snapshot,
@@ -26,8 +29,6 @@ pub struct Transaction<'d> {
     removed: BTreeSet<QuadIds>,
     /// Quads that the tip does not have.
     added: BTreeSet<QuadIds>,
-    /// The version that the commit is, if the last step was large.
-    replacement: Option<Replacement<'d>>,
 }
 
 /// How many quads a step has really changed.
@@ -57,11 +58,11 @@ impl<'d> Transaction<'d> {
         let snapshot = turn.tip().clone();
         Ok(Self {
             core,
+            replacement: None,
             turn,
             snapshot,
             removed: BTreeSet::new(),
             added: BTreeSet::new(),
-            replacement: None,
         })
     }
 
@@ -103,10 +104,14 @@ impl<'d> Transaction<'d> {
             removed: &self.removed,
             added: &self.added,
         };
-        let core: &'d Core = self.core;
+        let core: &'d Arc<Core> = self.core;
         let written =
-            core.write_replacement(&mut self.turn, &self.snapshot, &before, changes, cancel)?;
-        Ok(written.map(|(replacement, counts)| {
+            core.write_replacement(&mut self.turn, &self.snapshot, &before, changes, cancel);
+        if written.is_err() {
+            // One may have given up for this.
+            Core::merge_if_due(core);
+        }
+        Ok(written?.map(|(replacement, counts)| {
             self.replacement = Some(replacement);
             counts
         }))
@@ -128,15 +133,16 @@ impl<'d> Transaction<'d> {
 
     /// Makes the changes durable and visible, and gives the turn to the next writer. When this returns, the
     /// commit is as safe as the database's [`Durability`](crate::Durability) says. After an error nothing
-    /// has changed, unless the error says that the outcome is unknown.
+    /// has changed, unless the error says that the outcome is unknown: [`StoreError::OutcomeUnknown`](basalt_store::StoreError), and what
+    /// comes before [`Error::WritesRefused`].
     pub fn commit(self) -> Result<Commit, Error> {
         let Self {
             core,
+            replacement,
             mut turn,
             snapshot,
             removed,
             added,
-            replacement,
         } = self;
         let counts = match &replacement {
             Some(replacement) => (replacement.counts.removed, replacement.counts.added),
@@ -146,13 +152,24 @@ impl<'d> Transaction<'d> {
             // What was read may not be synced yet, and the answer stands on it.
             let before = core.last_unsynced();
             let number = turn.tip().commit_number();
+            let was_replaced = replacement.is_some();
+            drop(replacement);
             drop(turn);
+            if was_replaced {
+                // One may have given up for the replacement.
+                Core::merge_if_due(core);
+            }
             if let Some(before) = before {
                 core.wait(&before)?;
             }
             number
         } else if let Some(replacement) = replacement {
-            core.publish_replacement(&mut turn, replacement)?
+            let published = core.publish_replacement(&mut turn, replacement);
+            drop(turn);
+            if published.is_err() {
+                Core::merge_if_due(core);
+            }
+            published?
         } else {
             let changes = NetChanges {
                 removed: removed.into_iter().collect(),

@@ -20,7 +20,8 @@ impl Run<'_, '_> {
     pub(super) fn insert_data(&mut self, data: Vec<Quad>) -> Result<ChangeCounts, Error> {
         let mut added = self.set();
         self.intern_data(data, &mut added)?;
-        self.apply(SortedQuads::default(), added.finish()?)
+        let added = added.finish(self)?;
+        self.apply(SortedQuads::default(), added)
     }
 
     /// Adds the quads of a text to a set.
@@ -86,6 +87,7 @@ impl Run<'_, '_> {
                 self.put(&mut removed, quad)?;
             }
         }
-        self.apply(removed.finish()?, SortedQuads::default())
+        let removed = removed.finish(self)?;
+        self.apply(removed, SortedQuads::default())
     }
 }

@@ -72,7 +72,7 @@ impl Database {
         for document in documents {
             run.read_into(document, target, false, &mut added)?;
         }
-        let mut added = added.finish()?;
+        let mut added = added.finish(&mut run)?;
         if write == GraphWrite::Replace {
             let pattern = QuadPattern {
                 graph: Some(target),
@@ -84,7 +84,8 @@ impl Database {
             })?;
         }
         run.no_more_operations();
-        run.apply(removed.finish()?, added)?;
+        let removed = removed.finish(&mut run)?;
+        run.apply(removed, added)?;
         let commit = transaction.commit()?;
         Ok(GraphReport {
             was_there,

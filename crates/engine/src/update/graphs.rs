@@ -46,7 +46,8 @@ impl Run<'_, '_> {
                 false => run.put(&mut removed, quad),
             }
         })?;
-        self.apply(removed.finish()?, SortedQuads::default())
+        let removed = removed.finish(self)?;
+        self.apply(removed, SortedQuads::default())
     }
 
     /// ADD, COPY, MOVE, between two different graphs.
@@ -76,7 +77,7 @@ impl Run<'_, '_> {
             };
             run.put(&mut added, moved)
         })?;
-        let mut added = added.finish()?;
+        let mut added = added.finish(self)?;
         if kind != Keyword::Add {
             self.each(in_graph(Some(target)), |run, quad| {
                 match added.contains(&quad)? {
@@ -85,7 +86,8 @@ impl Run<'_, '_> {
                 }
             })?;
         }
-        self.apply(removed.finish()?, added)
+        let removed = removed.finish(self)?;
+        self.apply(removed, added)
     }
 }
 

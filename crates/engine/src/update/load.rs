@@ -49,7 +49,8 @@ impl Run<'_, '_> {
         let keeps_graphs = *destination == GraphName::DefaultGraph;
         let mut added = self.set();
         self.read_into(document, target, keeps_graphs, &mut added)?;
-        self.apply(SortedQuads::default(), added.finish()?)
+        let added = added.finish(self)?;
+        self.apply(SortedQuads::default(), added)
     }
 
     /// Adds the quads of a document to a set: those without a graph in `target`, the others in their own, or they

@@ -6,14 +6,14 @@
 //!
 //! Cost: that of the query, and the quads of both sets.
 
-use super::quad_set::QuadSet;
+use super::quad_set::{Owner, QuadSet};
 use super::request::Modify;
-use super::run::Run;
+use super::run::{Run, Ticks};
 use super::template::{Interning, Template, columns_of, is_legal, is_stored};
 use crate::error::Error;
 use crate::statistics::SnapshotStatistics;
 use crate::transactions::ChangeCounts;
-use basalt_exec::{ExecOptions, Execution, execute};
+use basalt_exec::{Context, ExecOptions, Execution, execute};
 use basalt_plan::physical::{Form, Slot};
 use basalt_plan::plan;
 use basalt_store::Snapshot;
@@ -23,6 +23,26 @@ use std::sync::Arc;
 struct Solutions {
     execution: Execution,
     slots: Vec<Slot>,
+}
+
+/// The owner of the sets while the query runs: its memory and its time.
+struct InQuery<'c> {
+    cx: &'c Context,
+    ticks: Ticks,
+}
+
+impl Owner for InQuery<'_> {
+    fn reserve(&mut self, bytes: usize) -> bool {
+        let reserved = self.cx.reserve(bytes, "the changes of the update");
+        reserved.is_ok()
+    }
+
+    fn tick(&mut self) -> Result<(), Error> {
+        match self.ticks.are_due(1) {
+            true => Ok(self.cx.check()?),
+            false => Ok(()),
+        }
+    }
 }
 
 impl Run<'_, '_> {
@@ -35,8 +55,8 @@ impl Run<'_, '_> {
             .instantiate(modify, &snapshot, execution, &columns)
             .map_err(|error| self.whole_error(error))?;
         // The sets of the query are accounted for from here on by the request.
-        let (removed, made) = (removed.finish()?, made.finish()?);
-        self.hold(removed.held_bytes())?;
+        let (removed, made) = (removed.finish(self)?, made.finish(self)?);
+        let removed = self.take_over(removed)?;
         let mut added = self.set();
         let mut interning = Interning::new(execution.terms(), &snapshot);
         made.visit(&mut |quad| {
@@ -44,7 +64,8 @@ impl Run<'_, '_> {
             self.put(&mut added, quad)
         })?;
         drop((made, execution));
-        self.apply(removed, added.finish()?)
+        let added = added.finish(self)?;
+        self.apply(removed, added)
     }
 
     fn solutions(&self, modify: &Modify, snapshot: &Snapshot) -> Result<Solutions, Error> {
@@ -83,7 +104,10 @@ impl Run<'_, '_> {
         while let Some(batch) = execution.next_batch()? {
             let cx = execution.context();
             cx.check()?;
-            let reserve = |bytes| cx.reserve(bytes, "the changes of the update");
+            let mut owner = InQuery {
+                cx,
+                ticks: Ticks::default(),
+            };
             for row in 0..batch.rows() {
                 for idx in 0..delete.len() {
                     let quad = delete.quad(idx, &batch, columns, row, solution);
@@ -91,7 +115,7 @@ impl Run<'_, '_> {
                         && is_stored(&quad)
                         && !execution.terms().is_blank(quad.predicate)
                     {
-                        removed.insert(quad, reserve)?;
+                        removed.insert(quad, &mut owner)?;
                     }
                 }
                 for idx in 0..insert.len() {
@@ -99,7 +123,7 @@ impl Run<'_, '_> {
                     if let Some(quad) = quad
                         && is_legal(&quad, execution.terms())?
                     {
-                        made.insert(quad, reserve)?;
+                        made.insert(quad, &mut owner)?;
                     }
                 }
                 solution += 1;

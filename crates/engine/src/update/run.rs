@@ -1,10 +1,10 @@
 //! `Run`: what the operations of one request share.
 //!
 //! The transaction; the time that is left; and the memory that may still be used, of which the changes made
-//! so far have a part. Invariant: time and the cancel flag are looked at at least every [`CHECK_QUADS`] quads.
+//! so far have a part. Invariant: time and the cancel flag are looked at at least every [`CHECK_QUADS`] quads ([`Ticks`]).
 
 use super::UpdateOptions;
-use super::quad_set::{QuadSet, SetLimits};
+use super::quad_set::{FREE_BYTES, Owner, QuadSet, SetLimits};
 use super::request::Operation;
 use super::sorted_quads::SortedQuads;
 use crate::error::Error;
@@ -20,6 +20,25 @@ use std::time::{Duration, Instant};
 
 /// Quads between two looks at the time.
 const CHECK_QUADS: usize = 4096;
+
+/// Counts the quads that are handled.
+#[derive(Debug, Default)]
+pub(super) struct Ticks {
+    /// Those since the last look at the time.
+    unchecked: usize,
+}
+
+impl Ticks {
+    /// Counts so many; whether it is time to look.
+    pub(super) fn are_due(&mut self, quads: usize) -> bool {
+        self.unchecked += quads;
+        let are_due = self.unchecked >= CHECK_QUADS;
+        if are_due {
+            self.unchecked = 0;
+        }
+        are_due
+    }
+}
 
 fn check(options: &UpdateOptions, deadline: Option<Instant>) -> Result<(), Error> {
     if options.query.exec.cancel.load(Ordering::Relaxed) {
@@ -42,16 +61,13 @@ fn timeout_error(options: &UpdateOptions) -> Error {
 struct Edits<'c> {
     removed: SortedQuads,
     added: SortedQuads,
-    /// Quads handled since the last look at the time.
-    unchecked: usize,
+    ticks: Ticks,
     check: &'c dyn Fn() -> Result<(), Error>,
 }
 
 impl LargeChanges for Edits<'_> {
     fn removes(&mut self, quad: &QuadIds) -> Result<bool, Error> {
-        self.unchecked += 1;
-        if self.unchecked == CHECK_QUADS {
-            self.unchecked = 0;
+        if self.ticks.are_due(1) {
             (self.check)()?;
         }
         self.removed.contains(quad)
@@ -65,7 +81,27 @@ impl LargeChanges for Edits<'_> {
         &mut self,
         visit: &mut dyn FnMut(QuadIds) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.added.visit(visit)
+        let (ticks, check) = (&mut self.ticks, self.check);
+        self.added.visit(&mut |quad| {
+            if ticks.are_due(1) {
+                check()?;
+            }
+            visit(quad)
+        })
+    }
+}
+
+impl Owner for Run<'_, '_> {
+    fn reserve(&mut self, bytes: usize) -> bool {
+        let has_room = bytes <= self.bytes_left();
+        if has_room {
+            self.held_bytes += bytes;
+        }
+        has_room
+    }
+
+    fn tick(&mut self) -> Result<(), Error> {
+        self.count(1)
     }
 }
 
@@ -75,10 +111,9 @@ pub(super) struct Run<'r, 'db> {
     pub(super) options: &'r UpdateOptions,
     /// When the request must have ended.
     deadline: Option<Instant>,
-    /// Bytes of changes that are held.
+    /// Bytes of the sets of the operation that is running.
     held_bytes: usize,
-    /// Quads handled since the last look at the time.
-    unchecked: usize,
+    ticks: Ticks,
     /// Whether the changes of the operation are the last of the transaction.
     is_last: bool,
     /// The blank nodes of INSERT DATA by label.
@@ -94,7 +129,7 @@ impl<'r, 'db> Run<'r, 'db> {
             options,
             deadline: timeout.map(|timeout| Instant::now() + timeout),
             held_bytes: 0,
-            unchecked: 0,
+            ticks: Ticks::default(),
             is_last: false,
             blanks: HashMap::new(),
         }
@@ -159,6 +194,17 @@ impl<'r, 'db> Run<'r, 'db> {
         removed: SortedQuads,
         added: SortedQuads,
     ) -> Result<ChangeCounts, Error> {
+        let reserved = removed.reserved() + added.reserved();
+        let counts = self.apply_sets(removed, added)?;
+        self.give_back(reserved);
+        Ok(counts)
+    }
+
+    fn apply_sets(
+        &mut self,
+        removed: SortedQuads,
+        added: SortedQuads,
+    ) -> Result<ChangeCounts, Error> {
         self.check()?;
         let is_large = self.is_last && self.transaction.is_large(removed.len() + added.len());
         if !is_large {
@@ -169,7 +215,7 @@ impl<'r, 'db> Run<'r, 'db> {
         let mut edits = Edits {
             removed,
             added,
-            unchecked: 0,
+            ticks: Ticks::default(),
             check: &|| check(options, deadline),
         };
         match self.transaction.replace(&mut edits, cancel)? {
@@ -187,14 +233,14 @@ impl<'r, 'db> Run<'r, 'db> {
         removed: SortedQuads,
         added: SortedQuads,
     ) -> Result<ChangeCounts, Error> {
-        let (removed, added) = (removed.into_vec()?, added.into_vec()?);
+        let (removed, added) = (removed.into_vec(self)?, added.into_vec(self)?);
         self.transaction.apply(&removed, &added)
     }
 
     /// Adds a quad to a set, within the memory of the request.
     pub(super) fn put(&mut self, set: &mut QuadSet, quad: QuadIds) -> Result<(), Error> {
         self.count(1)?;
-        set.insert(quad, |bytes| self.hold(bytes))
+        set.insert(quad, self)
     }
 
     /// Bytes that may still be used.
@@ -203,13 +249,18 @@ impl<'r, 'db> Run<'r, 'db> {
         limit.saturating_sub(self.held_bytes)
     }
 
-    /// Takes note of bytes that are held to the end of the request.
-    pub(super) fn hold(&mut self, bytes: usize) -> Result<(), Error> {
-        if self.bytes_left() < bytes {
-            return Err(self.too_large());
+    /// Counts a set that the operation's query has counted until now.
+    pub(super) fn take_over(&mut self, set: SortedQuads) -> Result<SortedQuads, Error> {
+        let bytes = set.held_bytes().saturating_sub(FREE_BYTES);
+        match self.reserve(bytes) {
+            true => Ok(set.with_reserved(bytes)),
+            false => Err(self.too_large()),
         }
-        self.held_bytes += bytes;
-        Ok(())
+    }
+
+    /// Takes note that bytes are not held any more.
+    pub(super) fn give_back(&mut self, bytes: usize) {
+        self.held_bytes = self.held_bytes.saturating_sub(bytes);
     }
 
     fn too_large(&self) -> Error {
@@ -221,12 +272,10 @@ impl<'r, 'db> Run<'r, 'db> {
 
     /// Takes note of quads that were handled.
     pub(super) fn count(&mut self, quads: usize) -> Result<(), Error> {
-        self.unchecked += quads;
-        if self.unchecked < CHECK_QUADS {
-            return Ok(());
+        match self.ticks.are_due(quads) {
+            true => self.check(),
+            false => Ok(()),
         }
-        self.unchecked = 0;
-        self.check()
     }
 
     /// Errors if the request was cancelled or its time is over.

@@ -10,7 +10,7 @@
 //! Invariants: quads ascend without repeats; a file has no name once it is open, so its space is given back when it is dropped, even
 //! by a kill. Memory of a set in a file: a block, and 32 bytes for each block.
 
-use super::quad_set::QUAD_BYTES;
+use super::quad_set::{Owner, QUAD_BYTES};
 use crate::error::Error;
 use basalt_rdf::TermId;
 use basalt_store::QuadIds;
@@ -84,10 +84,16 @@ fn create(folder: Option<&Path>) -> Result<(File, PathBuf), Error> {
 }
 
 impl QuadFile {
+    /// How many there are.
+    pub(super) fn len(&self) -> u64 {
+        self.quads
+    }
+
     /// Writes quads, which ascend without repeats.
     pub(super) fn write(
         folder: Option<&Path>,
         quads: impl Iterator<Item = Result<QuadIds, Error>>,
+        owner: &mut dyn Owner,
     ) -> Result<Self, Error> {
         let (mut file, path) = create(folder)?;
         let mut bytes = Vec::with_capacity(BLOCK_QUADS * QUAD_BYTES);
@@ -95,6 +101,7 @@ impl QuadFile {
         let mut count = 0;
         for quad in quads {
             let quad = quad?;
+            owner.tick()?;
             if bytes.is_empty() {
                 firsts.push(quad);
             }
@@ -202,7 +209,11 @@ impl Iterator for Merged<'_> {
 }
 
 /// Merges runs into one file.
-pub(super) fn merge_runs(runs: Vec<QuadFile>, folder: Option<&Path>) -> Result<QuadFile, Error> {
+pub(super) fn merge_runs(
+    runs: Vec<QuadFile>,
+    folder: Option<&Path>,
+    owner: &mut dyn Owner,
+) -> Result<QuadFile, Error> {
     let readers = runs.iter().map(|run| run.quads(MERGED_BLOCK_QUADS));
     let mut merged = Merged {
         runs: readers.collect(),
@@ -212,7 +223,7 @@ pub(super) fn merge_runs(runs: Vec<QuadFile>, folder: Option<&Path>) -> Result<Q
     for run in 0..runs.len() {
         merged.advance(run)?;
     }
-    QuadFile::write(folder, merged)
+    QuadFile::write(folder, merged, owner)
 }
 
 /// See the [module documentation](self).
@@ -225,6 +236,8 @@ pub(super) struct SortedQuads {
     block_idx: usize,
     /// Where the last look-up ended in the block.
     hint: usize,
+    /// Bytes that the request has counted for it.
+    reserved: usize,
 }
 
 #[derive(Debug)]
@@ -250,6 +263,7 @@ impl SortedQuads {
             block: quads,
             block_idx: 0,
             hint: 0,
+            reserved: 0,
         }
     }
 
@@ -260,7 +274,18 @@ impl SortedQuads {
             block: Vec::new(),
             block_idx: usize::MAX,
             hint: 0,
+            reserved: 0,
         }
+    }
+
+    /// The same, for which the request has counted so many bytes.
+    pub(super) fn with_reserved(self, reserved: usize) -> Self {
+        Self { reserved, ..self }
+    }
+
+    /// Bytes that the request has counted for it.
+    pub(super) fn reserved(&self) -> usize {
+        self.reserved
     }
 
     /// How many there are.
@@ -271,11 +296,11 @@ impl SortedQuads {
         }
     }
 
-    /// Bytes of memory that it holds.
+    /// Bytes of memory that it holds, but for a block of a file.
     pub(super) fn held_bytes(&self) -> usize {
         match &self.place {
             Place::Memory => self.block.capacity() * QUAD_BYTES,
-            Place::File(file) => (BLOCK_QUADS + file.firsts.len()) * QUAD_BYTES,
+            Place::File(file) => file.firsts.len() * QUAD_BYTES,
         }
     }
 
@@ -327,10 +352,13 @@ impl SortedQuads {
     }
 
     /// All in memory, in order.
-    pub(super) fn into_vec(self) -> Result<Vec<QuadIds>, Error> {
+    pub(super) fn into_vec(self, owner: &mut dyn Owner) -> Result<Vec<QuadIds>, Error> {
         match &self.place {
             Place::Memory => Ok(self.block),
-            Place::File(file) => file.quads(BLOCK_QUADS).collect(),
+            Place::File(file) => {
+                let quads = file.quads(BLOCK_QUADS);
+                quads.map(|quad| owner.tick().and(quad)).collect()
+            }
         }
     }
 }

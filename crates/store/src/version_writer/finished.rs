@@ -68,8 +68,8 @@ impl FinishedVersion {
     /// Makes the version current. What must be there then, such as its log, is durable before this is called. Files
     /// that it has replaced are removed when it is dropped.
     ///
-    /// Errors: it was abandoned, or the disk has failed; then the manifest may nevertheless name it, if
-    /// only making that durable has failed.
+    /// Errors: it was abandoned, or the disk has failed; nothing has changed then. [`StoreError::OutcomeUnknown`] if the manifest names
+    /// it and only making that durable has failed.
     pub fn publish(&mut self) -> Result<(), StoreError> {
         let (Some(lock), Some(registration)) = (&self.lock, &self.registration) else {
             return Ok(());
@@ -79,7 +79,10 @@ impl FinishedVersion {
         // From here on the version is current, whatever goes wrong.
         self.unpublished.path = None;
         self.state = State::Current;
-        manifest::sync_folder_on(disk, dir)?;
+        manifest::sync_folder_on(disk, dir).map_err(|error| StoreError::OutcomeUnknown {
+            path: dir.to_path_buf(),
+            source: Box::new(error),
+        })?;
         self.state = State::Durable;
         Ok(())
     }
