@@ -337,12 +337,14 @@ fn a_request_is_all_or_nothing_within_its_limits() {
     let rows: String = (0..3000).map(|i| format!("e:s{i} e:p {i} . ")).collect();
     let database = database(&rows);
     let mut small = UpdateOptions::default();
-    // The sets go to files; the query itself has next to nothing.
+    // The sets go to files; one text of the query does not.
     small.query.exec.memory_bytes_max = 20_000;
+    let joined = "SELECT (GROUP_CONCAT(?o; separator='----------') AS ?all) { ?s e:p ?o }";
     for update in [
-        "INSERT DATA { e:x e:y 1 } ; INSERT { ?s e:q ?o } WHERE { ?s e:p ?o }",
-        "DELETE WHERE { ?s ?p ?o }",
+        format!("INSERT DATA {{ e:x e:y 1 }} ; INSERT {{ e:x e:all ?all }} WHERE {{ {joined} }}"),
+        format!("DELETE {{ ?s ?p ?o }} WHERE {{ ?s ?p ?o {{ {joined} }} }}"),
     ] {
+        let update = update.as_str();
         let error = run_with(&database, update, &small).expect_err("it is too large");
         let limit = match error {
             Error::InOperation { error, .. } => *error,

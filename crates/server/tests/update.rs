@@ -211,7 +211,8 @@ fn limits_hold_and_updates_are_counted() {
             ..ServerOptions::default()
         },
     );
-    assert_eq!(update(&server, "CLEAR ALL").status, 507);
+    let joined = "INSERT { <http://e/x> <http://e/all> ?all } WHERE { SELECT (GROUP_CONCAT(?o; separator='----------') AS ?all) { ?s ?p ?o } }";
+    assert_eq!(update(&server, joined).status, 507);
     let large = start(&many, ServerOptions::default());
     let endless = "INSERT { ?a <http://e/q> 1 } WHERE { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f FILTER(?b + ?d + ?f < 0) }";
     let late = exchange(&large, "POST /update?timeout=100", UPDATE, endless);
