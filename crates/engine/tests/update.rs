@@ -342,7 +342,7 @@ fn a_request_is_all_or_nothing_within_its_limits() {
     let joined = "SELECT (GROUP_CONCAT(?o; separator='----------') AS ?all) { ?s e:p ?o }";
     for update in [
         format!("INSERT DATA {{ e:x e:y 1 }} ; INSERT {{ e:x e:all ?all }} WHERE {{ {joined} }}"),
-        format!("DELETE {{ ?s ?p ?o }} WHERE {{ ?s ?p ?o {{ {joined} }} }}"),
+        format!("DELETE {{ ?s ?p ?all }} WHERE {{ ?s ?p ?o {{ {joined} }} }}"),
     ] {
         let update = update.as_str();
         let error = run_with(&database, update, &small).expect_err("it is too large");

@@ -14,10 +14,12 @@ mod quads;
 use crate::delta::{self, Delta, DeltaCounts};
 use crate::error::StoreError;
 use crate::log::read_log;
+use crate::manifest::Manifest;
 use crate::snapshot::{Version, extents_of};
 use crate::statistics::{StoreStatistics, count_links};
 use crate::table::{Table, TypeClass};
 use basalt_rdf::TermId;
+use std::io::ErrorKind;
 
 /// How much to verify.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +55,7 @@ pub(crate) fn check(
     delta: Option<&Delta>,
     depth: CheckDepth,
 ) -> Result<CheckReport, StoreError> {
-    // Opening anew verifies directories and metadata against what is in the files now.
-    Version::open(version.folders.clone(), version.manifest.clone())?;
+    open_anew(version)?;
     let tables: Vec<&Table> = version.tables.iter().collect();
     extents_of(&tables)?;
     if depth == CheckDepth::Deep {
@@ -96,6 +97,23 @@ pub(crate) fn check(
         irregular_quads: (irregular_quads + changes.added)
             .saturating_sub(changes.removed_irregular),
     })
+}
+
+/// Verifies directories and metadata against what is in the files now. The files of a version that was replaced since it was opened
+/// have no names any more: there is nothing to open then, and what is open is verified all the same.
+fn open_anew(version: &Version) -> Result<(), StoreError> {
+    let is_replaced = || match version.folders.dir() {
+        Some(dir) => Ok(Manifest::read(dir)?.version != version.manifest.version),
+        None => Ok::<bool, StoreError>(false),
+    };
+    match Version::open(version.folders.clone(), version.manifest.clone()) {
+        Err(StoreError::Io { source, .. })
+            if source.kind() == ErrorKind::NotFound && is_replaced()? =>
+        {
+            Ok(())
+        }
+        outcome => outcome.map(drop),
+    }
 }
 
 /// The ids that the dictionary can decode.

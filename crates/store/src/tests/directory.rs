@@ -100,6 +100,19 @@ fn old_snapshots_outlive_a_new_version() {
 }
 
 #[test]
+fn a_version_that_was_replaced_can_be_checked_and_one_that_lost_a_file_cannot() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    load_into(dir.path(), &some_quads(200));
+    let old = Snapshot::open(dir.path()).expect("the store opens");
+    let new = load_into(dir.path(), &some_quads(100));
+    assert_eq!(entries(dir.path()), ["LOCK", "MANIFEST", "v2"]);
+    let report = old.check(CheckDepth::Deep).expect("it is whole");
+    assert_eq!(report.quads_in_cells + report.irregular_quads, 200);
+    fs::remove_file(dir.path().join("v2").join("resources.dict")).expect("it is there");
+    assert!(new.check(CheckDepth::Quick).is_err());
+}
+
+#[test]
 fn a_writer_that_is_dropped_changes_nothing() {
     let dir = tempfile::tempdir().expect("a temporary folder");
     let quads = some_quads(50);
