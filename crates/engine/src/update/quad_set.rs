@@ -308,7 +308,7 @@ mod tests {
         let (mut runs, mut merged) = (Vec::new(), 0);
         let count = 100_000;
         for _ in 0..count {
-            runs.push(1);
+            runs.extend([1]);
             if runs.len() == RUNS_MAX {
                 runs.sort_unstable();
                 let larger = runs.split_off(smaller_runs(&runs));
