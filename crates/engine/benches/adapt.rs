@@ -11,13 +11,11 @@ mod blocks;
 #[path = "questions/mod.rs"]
 mod questions;
 
-use basalt_engine::{
-    Database, GraphFormat, Input, LoadOptions, NoProgress, SchemaReport, UpdateOptions,
-};
+use basalt_engine::{Database, GraphFormat, SchemaReport, UpdateOptions};
 use blocks::{Block, Renamed, blocks, by_product, renamed, requests, text_of};
 use questions::{Question, generated, questions};
 use std::error::Error;
-use std::io::{self, Cursor, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,20 +26,6 @@ const TRIPLES: usize = 100;
 const RUNS: usize = 5;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
-
-fn load(database: &Database, text: String) -> Outcome<()> {
-    let input = Input::reader(
-        "data",
-        Cursor::new(text.into_bytes()),
-        GraphFormat::NTriples,
-    );
-    let options = LoadOptions {
-        inputs: vec![input],
-        ..LoadOptions::default()
-    };
-    database.load(options, &NoProgress)?;
-    Ok(())
-}
 
 /// Sends requests; the time.
 fn update(database: &Database, requests: &[String]) -> Outcome<Duration> {
@@ -157,7 +141,7 @@ fn by_updates(out: &mut dyn Write, products: u64, folder: &Path) -> Outcome<()> 
     // Both in one order, which decides where rows are; the tests load in another.
     let blocks = by_product(blocks(&text));
     let requests = requests("INSERT", &blocks, TRIPLES);
-    load(&bulk, text_of(&blocks))?;
+    bulk.load_text(&text_of(&blocks), GraphFormat::NTriples)?;
     let updated = Database::open_or_empty(&folder.join("updated"))?;
     let time = update(&updated, &requests)?;
     writeln!(
@@ -200,7 +184,7 @@ fn vocabulary(out: &mut dyn Write, products: u64, folder: &Path, what: Renamed) 
     }
     let database = Database::open_or_empty(&folder.join(format!("{what:?}")))?;
     head(out, &format!("A vocabulary that changes: {what:?}"))?;
-    load(&database, text_of(&old))?;
+    database.load_text(&text_of(&old), GraphFormat::NTriples)?;
     tell(out, "first half loaded", &database)?;
     update(&database, &requests("INSERT", &new, TRIPLES))?;
     tell(

@@ -10,11 +10,9 @@
 #[path = "questions/mod.rs"]
 mod questions;
 
-use basalt_engine::{
-    Database, GraphFormat, Input, LoadOptions, MergePolicy, NoProgress, UpdateOptions, WriteOptions,
-};
+use basalt_engine::{Database, GraphFormat, MergePolicy, UpdateOptions, WriteOptions};
 use std::error::Error;
-use std::io::{self, Cursor, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -148,16 +146,7 @@ fn main() -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let dir = folder.path().join("store");
     let text = questions::generated(products)?;
-    let input = Input::reader(
-        "data",
-        Cursor::new(text.into_bytes()),
-        GraphFormat::NTriples,
-    );
-    let options = LoadOptions {
-        inputs: vec![input],
-        ..LoadOptions::default()
-    };
-    Database::open_or_empty(&dir)?.load(options, &NoProgress)?;
+    Database::open_or_empty(&dir)?.load_text(&text, GraphFormat::NTriples)?;
     let texts = questions::explore_mixes(products, 50)?;
     let (mut quiet, mut merging) = (Latencies::default(), Latencies::default());
     for _ in 0..merges {

@@ -3,6 +3,7 @@
 //! Made of the records that each version has ([`VersionRecord`]).
 
 use crate::error::Error;
+use basalt_rdf::inline::dates::{SECONDS_PER_DAY, civil_from_days};
 use basalt_store::{ChangeKind, ColumnChange, Snapshot, TableChange, VersionReason, VersionRecord};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -157,24 +158,11 @@ fn version_json(record: &VersionRecord) -> Value {
 
 /// A moment in seconds since 1970 as a date and time of UTC.
 fn date_time(seconds: u64) -> String {
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = date(days);
+    let seconds = seconds as i64;
+    let (days, second) = (seconds / SECONDS_PER_DAY, seconds % SECONDS_PER_DAY);
+    let (year, month, day) = civil_from_days(days);
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
-/// Year, month and day of a day since 1970 in the Gregorian calendar. Years begin in March here, so that the leap day is
-/// their last (Hinnant, chrono-compatible low-level date algorithms).
-fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = (from_march + 2) % 12 + 1;
-    let year = era * 400 + year + u64::from(month <= 2);
-    (year, month, day)
 }
 
 #[cfg(test)]

@@ -33,7 +33,9 @@ pub mod update;
 
 pub use answer::{Answer, GraphAnswer, Solutions};
 pub use basalt_exec::attempt::thread_time;
+pub use basalt_exec::context::core_count;
 pub use basalt_exec::path::PathAccess;
+pub use basalt_exec::unnamed_file::unnamed_file;
 pub use basalt_exec::{ServiceClient, ServiceError, ServiceRequest, ServiceRows};
 pub use basalt_loader::{
     Addition, Input, InputSource, Layout, LoadCounters, LoadError, LoadOptions, LoadReport,

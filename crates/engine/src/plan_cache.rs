@@ -12,9 +12,9 @@
 //! Invariant: an entry found has the key that was asked for, compared in full, and its plan is given out only for the state it
 //! was made for. Cost: a hash of the text and a lock for some hundred nanoseconds.
 
-use crate::query::QueryOptions;
-use basalt_plan::PlanOptions;
+use crate::query::{Prepared, QueryOptions};
 use basalt_plan::physical::Plan;
+use basalt_plan::{PlanOptions, PlanShape};
 use basalt_store::{Snapshot, SnapshotMark};
 use spargebra::Query;
 use std::collections::HashMap;
@@ -35,7 +35,7 @@ const TEXT_FACTOR: usize = 8;
 /// What is known of a text.
 pub(crate) enum Known {
     /// Its algebra and the plan for this state.
-    Plan(Arc<Query>, Arc<Plan>),
+    Plan(Arc<Query>, Arc<Plan>, PlanShape),
     /// Its algebra.
     Algebra(Arc<Query>),
     /// Nothing.
@@ -102,6 +102,7 @@ struct Entry {
     key: Arc<Key>,
     query: Arc<Query>,
     plan: Arc<Plan>,
+    shape: PlanShape,
     /// The state that the plan is for.
     mark: SnapshotMark,
 }
@@ -180,7 +181,8 @@ impl PlanCache {
         let known = match found.filter(|entry| entry.key.is_of(text, options)) {
             None => Known::Nothing,
             Some(entry) if entry.mark.is_of(snapshot) => {
-                Known::Plan(Arc::clone(&entry.query), Arc::clone(&entry.plan))
+                let (query, plan) = (Arc::clone(&entry.query), Arc::clone(&entry.plan));
+                Known::Plan(query, plan, entry.shape)
             }
             Some(entry) => Known::Algebra(Arc::clone(&entry.query)),
         };
@@ -196,14 +198,7 @@ impl PlanCache {
     }
 
     /// Tells the plan of a text for a state; it is kept unless the text has come for the first time.
-    pub(crate) fn tell(
-        &self,
-        text: &str,
-        options: &QueryOptions,
-        snapshot: &Snapshot,
-        query: &Arc<Query>,
-        plan: &Arc<Plan>,
-    ) {
+    pub(crate) fn tell(&self, text: &str, options: &QueryOptions, prepared: &Prepared) {
         let hash = self.hash(text, options);
         let mut kept = self.lock();
         let known = kept.young.entries.get(&hash);
@@ -216,9 +211,10 @@ impl PlanCache {
         }
         let entry = Entry {
             key: key.unwrap_or_else(|| Arc::new(Key::new(text, options))),
-            query: Arc::clone(query),
-            plan: Arc::clone(plan),
-            mark: snapshot.mark(),
+            query: Arc::clone(&prepared.query),
+            plan: Arc::clone(&prepared.plan),
+            shape: prepared.shape,
+            mark: prepared.snapshot.mark(),
         };
         if entry.bytes() > BYTES_MAX / 4 {
             return;
@@ -277,14 +273,7 @@ mod tests {
     fn tell(cache: &PlanCache, text: &str, snapshot: &Snapshot) {
         let options = QueryOptions::default();
         let prepared = crate::Prepared::new(snapshot.clone(), text, &options).expect("a query");
-        let query = Arc::clone(prepared.query());
-        cache.tell(
-            text,
-            &options,
-            snapshot,
-            &query,
-            &Arc::new(prepared.plan().clone()),
-        );
+        cache.tell(text, &options, &prepared);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::statistics::SnapshotStatistics;
 use basalt_exec::results::{Construct, Describe};
 use basalt_exec::{ExecOptions, execute};
 use basalt_plan::physical::{Form, Plan};
-use basalt_plan::{ForceJoin, NodeProfile, OrderDraw, PlanOptions, explain, plan};
+use basalt_plan::{ForceJoin, NodeProfile, OrderDraw, PlanOptions, PlanShape, explain, plan};
 use basalt_rdf::{TermBuf, TermId};
 use basalt_store::Snapshot;
 use oxrdf::NamedNode;
@@ -82,9 +82,11 @@ impl QueryOptions {
 /// A planned query on a snapshot.
 #[derive(Clone)]
 pub struct Prepared {
-    snapshot: Snapshot,
-    query: Arc<Query>,
-    plan: Arc<Plan>,
+    pub(crate) snapshot: Snapshot,
+    pub(crate) query: Arc<Query>,
+    pub(crate) plan: Arc<Plan>,
+    /// What plans of the same template have in common.
+    pub shape: PlanShape,
     /// Time to parse the text.
     pub parse_time: Duration,
     /// Time to plan.
@@ -103,11 +105,12 @@ impl Prepared {
     ) -> Result<Self, Error> {
         let start = Instant::now();
         let query = match cache.find(text, options, &snapshot) {
-            Known::Plan(query, plan) => {
+            Known::Plan(query, plan, shape) => {
                 return Ok(Self {
                     snapshot,
                     query,
                     plan,
+                    shape,
                     parse_time: start.elapsed(),
                     plan_time: Duration::ZERO,
                     is_cached: true,
@@ -117,8 +120,7 @@ impl Prepared {
             Known::Nothing => Arc::new(parse(&options.parser()?, text)?),
         };
         let prepared = Self::planned(snapshot, query, start.elapsed(), options)?;
-        let (query, plan) = (&prepared.query, &prepared.plan);
-        cache.tell(text, options, &prepared.snapshot, query, plan);
+        cache.tell(text, options, &prepared);
         Ok(prepared)
     }
 
@@ -147,6 +149,7 @@ impl Prepared {
         Ok(Self {
             snapshot,
             query,
+            shape: PlanShape::of(&plan),
             plan: Arc::new(plan),
             parse_time,
             plan_time,
@@ -263,12 +266,6 @@ impl Prepared {
     /// The plan itself.
     pub fn plan(&self) -> &Plan {
         &self.plan
-    }
-
-    /// The algebra.
-    #[cfg(test)]
-    pub(crate) fn query(&self) -> &Arc<Query> {
-        &self.query
     }
 }
 

@@ -10,7 +10,7 @@ use basalt_testkit::bag::{self, Numbers};
 use basalt_testkit::random_data::{DataOptions, random_dataset};
 use basalt_testkit::{Answer, Dataset, naive};
 use spargebra::SparqlParser;
-use support::{Configuration, Loaded, ask, load, query_options};
+use support::{Configuration, LAYOUTS, Loaded, ask, load, query_options};
 
 /// Questions that statistics answer, at least in some datasets.
 const QUERIES: &[&str] = &[
@@ -101,13 +101,7 @@ fn check(dataset: &Dataset, loaded: &Loaded, configuration: &Configuration) {
 }
 
 fn configurations() -> Vec<Configuration> {
-    let layouts = [
-        Layout::Discover,
-        Layout::AllIrregular,
-        Layout::OneTable,
-        Layout::HalfDirty,
-    ];
-    let both = layouts.iter().enumerate();
+    let both = LAYOUTS.iter().enumerate();
     both.map(|(idx, &layout)| Configuration {
         layout,
         threads: 1 + idx % 2,

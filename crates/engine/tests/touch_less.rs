@@ -9,7 +9,7 @@ mod support;
 use basalt_engine::{ForceJoin, Layout};
 use basalt_testkit::bag::{self, Numbers};
 use std::fmt::Write as _;
-use support::{Configuration, ask, load_nquads, query_options};
+use support::{Configuration, LAYOUTS, ask, load_nquads, query_options};
 
 const NS: &str = "http://example.org/";
 
@@ -151,13 +151,7 @@ fn shop() -> String {
 }
 
 fn configurations() -> Vec<Configuration> {
-    let layouts = [
-        Layout::Discover,
-        Layout::AllIrregular,
-        Layout::OneTable,
-        Layout::HalfDirty,
-    ];
-    let both = layouts.into_iter().enumerate();
+    let both = LAYOUTS.into_iter().enumerate();
     both.map(|(idx, layout)| Configuration {
         layout,
         threads: 1 + idx % 2,

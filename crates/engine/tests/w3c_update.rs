@@ -14,7 +14,7 @@ use basalt_testkit::w3c_update::{
 };
 use std::fs;
 use std::path::PathBuf;
-use support::{Configuration, load};
+use support::{Configuration, LAYOUTS, load};
 use updates::{compare_data, update_options};
 
 /// Entries that are not held against us, with the reason.
@@ -30,14 +30,8 @@ fn suites() -> Option<PathBuf> {
 
 /// Every layout in memory, and two of them on disk, where each entry takes dozens of syncs.
 fn configurations() -> Vec<Configuration> {
-    let layouts = [
-        Layout::Discover,
-        Layout::AllIrregular,
-        Layout::OneTable,
-        Layout::HalfDirty,
-    ];
     let mut all = Vec::new();
-    for (number, layout) in layouts.into_iter().enumerate() {
+    for (number, layout) in LAYOUTS.into_iter().enumerate() {
         let is_on_disk = matches!(layout, Layout::Discover | Layout::HalfDirty);
         for is_reopened in [false, true].into_iter().take(1 + usize::from(is_on_disk)) {
             all.push(Configuration {

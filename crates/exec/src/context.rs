@@ -66,7 +66,7 @@ impl Default for ExecOptions {
 }
 
 /// The cores that this process may use, asked for once: the system looks into files to tell.
-fn core_count() -> usize {
+pub fn core_count() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }

@@ -4,6 +4,7 @@
 //! works on the same pipeline itself, so a job that no worker has begun when the spawner is done is
 //! simply withdrawn. Hence the pool can never deadlock, and a busy pool costs a query no waiting.
 
+use crate::context::core_count;
 use crate::error::ExecError;
 use crossbeam_channel::{Receiver, bounded};
 use crossbeam_deque::{Injector, Steal};
@@ -77,7 +78,7 @@ fn pool() -> &'static Pool {
             pending: Mutex::new(0),
             wake: Condvar::new(),
         }));
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = core_count();
         for number in 0..threads {
             let name = format!("basalt-worker-{number}");
             std::thread::Builder::new()

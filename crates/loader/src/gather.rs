@@ -56,10 +56,12 @@ impl Grouping<'_> {
         let ranked = rank(&raw, self.resource_bound)?;
         // With windows of a set size none is left out.
         let windows = self.memory.settings.window_quads;
-        match ranked.in_order && windows.is_none() {
+        let gathered = match ranked.in_order && windows.is_none() {
             true => self.gather_in_order(raw, ranked),
             false => self.scatter(raw, ranked),
-        }
+        }?;
+        self.memory.keep(gathered.held_bytes());
+        Ok(gathered)
     }
 
     /// Puts each quad to its subject.
@@ -334,12 +336,7 @@ impl<'a> Windows<'a> {
         for (count, bounds) in self.counts[ranks.clone()].iter_mut().zip(starts.windows(2)) {
             *count = (bounds[1] - bounds[0]) as u32;
         }
-        if let Some(predicate) = type_predicate {
-            let of_type = quads.iter().filter(|q| q.predicate == predicate);
-            for quad in of_type.filter(|q| q.object.is_resource()) {
-                *self.types.entry(quad.object.0).or_insert(0) += 1;
-            }
-        }
+        count_types(quads, type_predicate, &mut self.types);
         Ok(())
     }
 
@@ -377,11 +374,18 @@ impl<'a> Windows<'a> {
             },
             None => {
                 let Window { starts, quads, .. } = self.current;
-                self.grouping.memory.keep(quads.len() * QUAD_BYTES);
                 GroupedQuads::Memory(HeldQuads::of_one(starts, quads))
             }
         };
         Ok((quads, types.collect()))
+    }
+}
+
+/// Counts how often each resource is a type in these quads.
+fn count_types(quads: &[Quad], type_predicate: Option<u32>, types: &mut FastMap<u64, u64>) {
+    let of_type = quads.iter().filter(|q| Some(q.predicate) == type_predicate);
+    for quad in of_type.filter(|q| q.object.is_resource()) {
+        *types.entry(quad.object.0).or_insert(0) += 1;
     }
 }
 

@@ -351,7 +351,7 @@ pub(crate) fn group(
 ) -> Result<(Gathered, FrozenTerms, FrozenTerms, u64), LoadError> {
     let bounds = terms.bounds();
     let places = 8 * (bounds.0 + bounds.1) as u64;
-    // Where terms have several ordinals everything is in files already.
+    // Where terms have several ordinals the load spills already, so that these bounds are too large decides nothing.
     let most = number_bytes(bounds, bounds);
     plan.memory.decide(quads.quad_count(), most + places);
     let Terms {

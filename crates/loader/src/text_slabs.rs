@@ -165,15 +165,9 @@ impl TextSlabs {
     fn seal(&self, slab: &mut TextSlab) -> Result<(), LoadError> {
         slab.count(&self.memory);
         let mut state = self.lock();
-        if self.memory.is_spilling() {
-            // Termination: each turn takes a slab.
-            while self.memory.is_nearly_full()
-                && let Some(old) = state.full.pop()
-            {
-                self.write(&mut state, &old)?;
-            }
-        }
-        if !self.memory.is_spilling() || !self.memory.is_nearly_full() {
+        let is_short = || self.memory.is_spilling() && self.memory.is_nearly_full();
+        self.write_while(&mut state, is_short)?;
+        if !is_short() {
             state.full.push(std::mem::take(slab));
             return Ok(());
         }
@@ -193,11 +187,16 @@ impl TextSlabs {
         let mut state = self.lock();
         let idle = std::mem::take(&mut state.idle);
         state.full.extend(idle);
+        self.write_while(&mut state, || !self.memory.has_room(bytes))
+    }
+
+    /// Writes full slabs as long as memory is short, or until none is left.
+    fn write_while(&self, state: &mut State, is_short: impl Fn() -> bool) -> Result<(), LoadError> {
         // Termination: each turn takes a slab.
-        while !self.memory.has_room(bytes)
+        while is_short()
             && let Some(old) = state.full.pop()
         {
-            self.write(&mut state, &old)?;
+            self.write(state, &old)?;
         }
         Ok(())
     }

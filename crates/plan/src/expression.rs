@@ -107,6 +107,11 @@ pub fn outer_slots(node: &Node) -> Vec<Slot> {
     set.to_vec()
 }
 
+/// Whether the expression gives the same wherever and however often it is evaluated for a row, without another plan.
+pub(crate) fn is_pure(expr: &Expr) -> bool {
+    !has_exists(expr) && !is_volatile(expr)
+}
+
 /// All slots of several expressions.
 pub(crate) fn slots_of_all(exprs: &[Expr]) -> SlotSet {
     exprs

@@ -91,9 +91,9 @@ impl RowChain {
     }
 }
 
-/// How many outer rows a finished plan may run for at once, and the slots that tell its rows apart; `None` if it must run
-/// for each alone.
+/// How many outer rows a finished plan without volatile parts may run for at once, and the slots that tell its rows apart; `None` if it
+/// must run for each alone.
 pub fn many_outer_rows(root: &Node) -> Option<(usize, Vec<Slot>)> {
-    let chain = RowChain::of_many(root)?;
+    let chain = RowChain::of(root).filter(|chain| chain.is_carried)?;
     Some((chain.outer_rows_max() as usize, chain.slots.to_vec()))
 }

@@ -23,6 +23,12 @@ use crate::term_view::{RDF, XSD};
 /// Most datatypes, and most languages, that a registry holds; below the 16-bit limit so that some
 /// codes stay free for marks.
 pub const QUALIFIERS_MAX: usize = 65_000;
+/// The numeric code of `xsd:decimal`. Codes below [`CUSTOM_NUMERIC_FIRST`] that are neither this nor floating are integers.
+pub const DECIMAL: u8 = 1;
+/// The numeric code of `xsd:double`.
+pub const DOUBLE: u8 = 2;
+/// The numeric code of `xsd:float`.
+pub const FLOAT: u8 = 3;
 /// The first numeric code of custom datatypes.
 pub const CUSTOM_NUMERIC_FIRST: u8 = 16;
 /// Most custom numeric datatypes.

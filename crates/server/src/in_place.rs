@@ -47,7 +47,7 @@ pub fn try_in_place(state: &AppState, request: &QueryRequest, cancel: &Arc<Atomi
     let attempt = || attempt(state, request, cancel);
     // A panic ends the request, not the connections of this thread.
     catch_unwind(AssertUnwindSafe(attempt))
-        .unwrap_or_else(|_| InPlace::Ended(Err(Problem::lost_query())))
+        .unwrap_or_else(|_| InPlace::Ended(Err(Problem::lost("query"))))
 }
 
 fn attempt(state: &AppState, request: &QueryRequest, cancel: &Arc<AtomicBool>) -> InPlace {
@@ -56,7 +56,7 @@ fn attempt(state: &AppState, request: &QueryRequest, cancel: &Arc<AtomicBool>) -
         Ok(prepared) => prepared,
         Err(error) => return InPlace::Ended(Err(error.into())),
     };
-    let shape = PlanShape::of(prepared.plan());
+    let shape = prepared.shape;
     if !is_quick(state, &prepared, shape) {
         state.metrics.attempted(Attempted::Not);
         return InPlace::HandOver(Some(prepared));

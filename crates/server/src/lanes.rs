@@ -9,6 +9,7 @@
 
 use axum::Router;
 use axum::serve::Listener;
+use basalt_engine::core_count;
 use std::io::{self, IoSlice};
 use std::net::{SocketAddr, TcpStream as PlainStream};
 use std::pin::Pin;
@@ -70,7 +71,7 @@ impl Drop for Counted {
 impl Lanes {
     /// As many lanes as the process may use cores.
     pub fn new() -> io::Result<Self> {
-        let count = std::thread::available_parallelism().map_or(1, usize::from);
+        let count = core_count();
         let lanes = (0..count).map(|number| {
             let (arrivals, arriving) = mpsc::unbounded_channel();
             Ok(Lane {

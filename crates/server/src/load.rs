@@ -21,6 +21,7 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use basalt_engine::core_count;
 use basalt_engine::{
     Error, GraphFormat, Input, InputSource, LoadCounters, LoadOptions, LoadState, StorageReport,
     available_bytes, load_summary,
@@ -194,7 +195,7 @@ impl Asked {
         let given = state.options.load_memory_bytes;
         let half = || available_bytes().map(|bytes| (bytes / 2).max(DEFAULT_BYTES_MIN));
         let limit = given.or_else(half);
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = core_count();
         let threads = match state.options.threads {
             0 => cores,
             threads => threads,

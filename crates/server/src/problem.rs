@@ -23,9 +23,9 @@ impl Problem {
         }
     }
 
-    /// A query that ended without saying how.
-    pub fn lost_query() -> Self {
-        let detail = "internal error: the query ended without an answer";
+    /// Work that ended without saying how.
+    pub fn lost(work: &str) -> Self {
+        let detail = format!("internal error: the {work} ended without an answer");
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
     }
 

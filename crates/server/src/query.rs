@@ -47,7 +47,7 @@ pub async fn answer_query(state: AppState, request: QueryRequest) -> Result<Resp
         run_query(&state, &request, prepared, cancel, sink, start);
         drop(entry);
     });
-    let head = head.await.unwrap_or_else(|_| Err(Problem::lost_query()))?;
+    let head = head.await.unwrap_or_else(|_| Err(Problem::lost("query")))?;
     // From here on the body is what the client can hang up on.
     waiting.disarm();
     Ok(head_response(head))
@@ -147,7 +147,7 @@ fn write_answer(
     }
     let start = thread_time();
     let rows = write_result(&prepared, request, &options, sink)?;
-    let shape = PlanShape::of(prepared.plan());
+    let shape = prepared.shape;
     note_pace(state, shape, start, sink.is_streaming());
     Ok(rows)
 }

@@ -21,12 +21,12 @@ use axum::routing::{any, delete, get};
 /// Bytes of the body of a query, which is text that people or programs write.
 const QUERY_BYTES_MAX: usize = 16 << 20;
 /// Bytes of the body of an update at least, which may hold data. The text is in memory while it is parsed, so more is taken only as
-/// Bytes of a body that takes more than a moment to decode.
-const LONG_BODY_BYTES: usize = 64 << 10;
 /// [`UPDATE_SHARE`] of the memory that the request may use; more data than that is for the Graph Store Protocol or a load.
 const UPDATE_BYTES_MIN: usize = 64 << 20;
 /// The part of a request's memory that its text may take.
 const UPDATE_SHARE: usize = 4;
+/// Bytes of a body that takes more than a moment to decode.
+const LONG_BODY_BYTES: usize = 64 << 10;
 
 /// The methods of an address that takes queries.
 const QUERY_METHODS: &str = "GET, HEAD, POST, QUERY";

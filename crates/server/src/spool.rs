@@ -5,16 +5,13 @@
 use crate::problem::{Problem, is_full_disk};
 use axum::body::Body;
 use axum::http::StatusCode;
-use std::fs::{File, OpenOptions};
+use basalt_engine::unnamed_file;
+use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
 use tokio_stream::StreamExt;
 
 /// Bytes that stay in memory.
 const MEMORY_BYTES_MAX: usize = 4 << 20;
-
-/// Numbers of temporary files.
-static FILES: AtomicU64 = AtomicU64::new(0);
 
 /// Takes in a body.
 pub async fn spool(body: Body) -> Result<Box<dyn Read + Send>, Problem> {
@@ -45,22 +42,9 @@ pub async fn spool(body: Body) -> Result<Box<dyn Read + Send>, Problem> {
 fn write(file: &mut Option<File>, bytes: &[u8]) -> io::Result<()> {
     let file = match file {
         Some(file) => file,
-        none => none.insert(temporary_file()?),
+        none => none.insert(unnamed_file(None, "body").map_err(|error| error.source)?.0),
     };
     file.write_all(bytes)
-}
-
-fn temporary_file() -> io::Result<File> {
-    let number = FILES.fetch_add(1, Ordering::Relaxed);
-    let name = format!("basalt-body-{}-{number}", std::process::id());
-    let path = std::env::temp_dir().join(name);
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .open(&path)?;
-    std::fs::remove_file(&path)?;
-    Ok(file)
 }
 
 /// The problem of a server that cannot keep what a client sends.

@@ -137,11 +137,7 @@ async fn read(state: AppState, parts: &Parts, target: Target) -> Result<Response
         state.metrics.query_ended(outcome, rows, start.elapsed());
         drop(entry);
     });
-    let lost = |_| {
-        let detail = "internal error: the graph ended without an answer";
-        Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail))
-    };
-    let head = head.await.unwrap_or_else(lost)?;
+    let head = head.await.unwrap_or_else(|_| Err(Problem::lost("graph")))?;
     waiting.disarm();
     Ok(head_response(head))
 }

@@ -150,7 +150,7 @@ fn a_slow_query_taken_for_quick_is_handed_over() {
     };
     let options = QueryOptions::default();
     let prepared = state.database.prepare(&text, &options).expect("a query");
-    let shape = PlanShape::of(prepared.plan());
+    let shape = prepared.shape;
     // First it is known to be quick, then to be slow.
     state.pace.note(shape.hash, Duration::from_micros(1));
     for _ in 0..2 {

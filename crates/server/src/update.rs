@@ -73,11 +73,7 @@ pub async fn run_write_until<T: Send + 'static>(
         drop(entry);
         outcome
     });
-    let lost = |_| {
-        let detail = "internal error: the update ended without an answer";
-        Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail))
-    };
-    let outcome = ended.await.unwrap_or_else(lost);
+    let outcome = ended.await.unwrap_or_else(|_| Err(Problem::lost("update")));
     waiting.disarm();
     outcome
 }

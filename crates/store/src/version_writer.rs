@@ -279,6 +279,7 @@ impl VersionWriter {
         let reason = self.reason.take();
         let history = history::write(&self.folder, &version, before.as_ref(), reason)?;
         version.history = Some(history);
+        // Once more: it lists the history now, which is about the version.
         version.manifest = self.manifest(base.as_ref());
         if let Some(lock) = &self.lock {
             manifest::sync_folder(&version_path(lock.path(), self.number))?;

@@ -56,7 +56,7 @@ pub struct Endpoint {
     /// Longest time of a query
     #[arg(long, env = "BASALT_TIMEOUT", default_value = "60s", value_parser = duration, hide_env_values = true)]
     timeout: Duration,
-    /// Memory that one query may use
+    /// Memory that one query or update may use; the text of an update may have a quarter of it, or 64 MiB
     #[arg(long, env = "BASALT_QUERY_MEMORY", value_name = "SIZE", default_value = "2G", value_parser = bytes,
         hide_env_values = true)]
     query_memory: usize,
@@ -65,7 +65,7 @@ pub struct Endpoint {
     #[arg(long, env = "BASALT_LOAD_MEMORY", value_name = "SIZE", value_parser = bytes,
         hide_env_values = true)]
     load_memory: Option<usize>,
-    /// Folder for what does not fit in the memory of a query; loads use the store's
+    /// Folder for what does not fit in the memory of a query or update; loads use the store's
     /// [default: the system's for temporary files]
     #[arg(long, env = "BASALT_TEMP", value_name = "DIR", hide_env_values = true)]
     temp: Option<PathBuf>,

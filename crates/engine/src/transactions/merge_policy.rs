@@ -1,12 +1,9 @@
 //! When changes are merged, and what a merge may take.
 
+use basalt_exec::context::core_count;
 use basalt_loader::{CancelFlag, LoadOptions};
-use basalt_store::Snapshot;
-use std::thread;
+use basalt_store::{DELTA_QUAD_BYTES, Snapshot};
 use std::time::Duration;
-
-/// Bytes that a changed quad takes in the delta.
-const DELTA_QUAD_BYTES: u64 = 130;
 
 /// When the delta is merged into a new version, and how much of the machine that may take.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,9 +14,9 @@ pub struct MergePolicy {
     pub share_min: f64,
     /// A log of more bytes than this is merged whatever the number of quads.
     pub log_bytes_max: u64,
-    /// So is a log of more bytes than this share of those of the version's files,
+    /// A log of more bytes than this share of the version's files is merged too, if it has more than [`Self::log_bytes_min`].
     pub log_share: f64,
-    /// if it has more bytes than this.
+    /// A log of fewer bytes than this is never merged for its share.
     pub log_bytes_min: u64,
     /// After a merge that failed the next one waits so long.
     pub retry_after: Duration,
@@ -91,7 +88,7 @@ impl MergePolicy {
     /// How to rewrite a state in the background.
     pub(crate) fn load_options(&self, state: &Snapshot, cancel: CancelFlag) -> LoadOptions {
         let threads = match self.threads {
-            0 => thread::available_parallelism().map_or(1, |cores| (cores.get() / 4).max(1)),
+            0 => (core_count() / 4).max(1),
             given => given,
         };
         self.options_for(threads, state, cancel)
@@ -99,8 +96,7 @@ impl MergePolicy {
 
     /// How to write a state as the commit of a transaction: writers wait for that, so with all cores.
     pub(crate) fn replace_options(&self, state: &Snapshot, cancel: CancelFlag) -> LoadOptions {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        self.options_for(cores, state, cancel)
+        self.options_for(core_count(), state, cancel)
     }
 
     fn options_for(&self, threads: usize, state: &Snapshot, cancel: CancelFlag) -> LoadOptions {
@@ -156,7 +152,7 @@ mod tests {
             (options.threads, options.memory)
         };
         let (threads, memory) = options(MergePolicy::default());
-        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let cores = core_count();
         assert!(1 <= threads && threads <= cores.div_ceil(4));
         assert_eq!(memory, Some(1 << 30));
         let small = MergePolicy {

@@ -91,32 +91,33 @@ impl Merges {
 
     /// The right to write a version for somebody who asks for that; a merge in the background gives it up.
     pub(crate) fn by_request(&self) -> ByRequest<'_> {
-        let mut state = self.state();
-        state.requests += 1;
-        state.cancel.cancel();
-        drop(state);
-        ByRequest {
-            merges: self,
-            _right: self.right(),
-        }
+        self.claim(self.state(), || ())
     }
 
     /// The right to write a version for a transaction, which has the turn already; a merge in the background gives it up. `None`
     /// if a load or a merge by request has it, or waits for it: that one may wait for the turn. `abandon` is
     /// called before this waits, and tells the merge that nothing more is noted for it.
     pub(crate) fn in_turn(&self, abandon: impl FnOnce()) -> Option<ByRequest<'_>> {
-        let mut state = self.state();
-        if state.requests > 0 {
-            return None;
+        let state = self.state();
+        match state.requests {
+            0 => Some(self.claim(state, abandon)),
+            _ => None,
         }
+    }
+
+    fn claim(
+        &self,
+        mut state: MutexGuard<'_, MergeState>,
+        before_waiting: impl FnOnce(),
+    ) -> ByRequest<'_> {
         state.requests += 1;
         state.cancel.cancel();
         drop(state);
-        abandon();
-        Some(ByRequest {
+        before_waiting();
+        ByRequest {
             merges: self,
             _right: self.right(),
-        })
+        }
     }
 
     fn right(&self) -> MutexGuard<'_, ()> {

@@ -12,21 +12,19 @@
 
 use super::quad_set::{Owner, QUAD_BYTES};
 use crate::error::Error;
+use basalt_exec::unnamed_file::unnamed_file;
 use basalt_rdf::TermId;
 use basalt_store::QuadIds;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Quads of a block.
 const BLOCK_QUADS: usize = 1 << 12;
 /// Quads read at once from each of the runs that are merged.
 const MERGED_BLOCK_QUADS: usize = 1 << 9;
-/// Files made by this process so far, for their names.
-static CREATED: AtomicU64 = AtomicU64::new(0);
 
 /// Quads in a temporary file; the first of each block in memory.
 #[derive(Debug)]
@@ -64,25 +62,6 @@ fn take(bytes: &[u8]) -> QuadIds {
     }
 }
 
-/// An open file without a name, and the name that it had.
-fn create(folder: Option<&Path>) -> Result<(File, PathBuf), Error> {
-    let folder = folder.map_or_else(std::env::temp_dir, Path::to_path_buf);
-    let number = CREATED.fetch_add(1, Ordering::Relaxed);
-    let path = folder.join(format!("basalt-update-{}-{number}", std::process::id()));
-    let mut options = File::options();
-    let options = options.read(true).write(true).create_new(true);
-    let opened = match options.open(&path) {
-        // Left by a killed process that had the number of this one; it has no reader.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            fs::remove_file(&path).and_then(|()| options.open(&path))
-        }
-        other => other,
-    };
-    let file = opened.map_err(failed("create", &path))?;
-    fs::remove_file(&path).map_err(failed("unlink", &path))?;
-    Ok((file, path))
-}
-
 impl QuadFile {
     /// How many there are.
     pub(super) fn len(&self) -> u64 {
@@ -95,7 +74,9 @@ impl QuadFile {
         quads: impl Iterator<Item = Result<QuadIds, Error>>,
         owner: &mut dyn Owner,
     ) -> Result<Self, Error> {
-        let (mut file, path) = create(folder)?;
+        let made = unnamed_file(folder, "update");
+        let (mut file, path) =
+            made.map_err(|error| failed(error.operation, &error.path)(error.source))?;
         let mut bytes = Vec::with_capacity(BLOCK_QUADS * QUAD_BYTES);
         let mut firsts = Vec::new();
         let mut count = 0;

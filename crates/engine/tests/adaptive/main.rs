@@ -4,10 +4,12 @@
 //! What is measured at a size that tells times is `cargo xtask bench adapt`.
 
 mod blocks;
+#[path = "../estimate_errors/mod.rs"]
+mod estimate_errors;
 #[path = "../support/mod.rs"]
 mod support;
 
-use basalt_bsbm::{Draw, GenerateOptions, ParameterPool, UseCase, generate_to, query_text};
+use basalt_bsbm::{GenerateOptions, generate_to};
 use basalt_engine::schema::TableReport;
 use basalt_engine::{
     CheckDepth, Database, GraphFormat, HistoryReport, MergePolicy, SchemaReport, Snapshot,
@@ -17,6 +19,7 @@ use basalt_testkit::Answer;
 use basalt_testkit::bag::{self, Numbers};
 use basalt_testkit::split_mix::SplitMix;
 use blocks::{Block, Renamed, blocks, by_product, renamed, requests, text_of};
+use estimate_errors::bsbm_queries;
 use oxrdf::{Literal, Term};
 use serde_json::Value;
 use std::path::Path;
@@ -115,32 +118,21 @@ fn without_last_digits(answer: Answer) -> Answer {
 
 /// Asks queries of both use cases, without what cuts their rows, and compares the answers.
 fn same_answers(one: &Database, other: &Database) {
-    let pool = ParameterPool::from_options(PRODUCTS, GenerateOptions::new(PRODUCTS).seed);
-    let pool = pool.expect("the data is generated");
     let options = query_options(&Configuration::default());
-    for use_case in [UseCase::Explore, UseCase::Bi] {
-        for number in 1..=use_case.queries() {
-            let draw = Draw {
-                seed: 7,
-                mix: 0,
-                position: u32::from(number),
-            };
-            let parameters = pool.draw(use_case, number, draw).expect("the query exists");
-            let text = query_text(use_case, number, &parameters).expect("all is drawn");
-            let is_cut = |line: &&str| line.starts_with("OFFSET ") || line.starts_with("LIMIT ");
-            let uncut: Vec<&str> = text.lines().filter(|line| !is_cut(line)).collect();
-            let text = uncut.join("\n");
-            let answers = [one, other].map(|database| {
-                let answer = ask(database, &text, &options);
-                answer
-                    .map_err(|error| format!("{error}: {text}"))
-                    .expect("it is answered")
-            });
-            let [expected, found] = answers.map(without_last_digits);
-            let same = bag::compare(&expected, &found, Numbers::ByValue);
-            same.map_err(|difference| format!("{difference}\n{text}"))
-                .expect("both have the same");
-        }
+    for text in bsbm_queries(PRODUCTS, 1) {
+        let is_cut = |line: &&str| line.starts_with("OFFSET ") || line.starts_with("LIMIT ");
+        let uncut: Vec<&str> = text.lines().filter(|line| !is_cut(line)).collect();
+        let text = uncut.join("\n");
+        let answers = [one, other].map(|database| {
+            let answer = ask(database, &text, &options);
+            answer
+                .map_err(|error| format!("{error}: {text}"))
+                .expect("it is answered")
+        });
+        let [expected, found] = answers.map(without_last_digits);
+        let same = bag::compare(&expected, &found, Numbers::ByValue);
+        same.map_err(|difference| format!("{difference}\n{text}"))
+            .expect("both have the same");
     }
 }
 

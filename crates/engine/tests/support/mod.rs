@@ -53,15 +53,17 @@ impl Default for Configuration {
     }
 }
 
+/// Every layout.
+pub const LAYOUTS: [Layout; 4] = [
+    Layout::Discover,
+    Layout::AllIrregular,
+    Layout::OneTable,
+    Layout::HalfDirty,
+];
+
 /// The configurations that every test of the matrix runs under: each value of each dimension, with
 /// the values of the others rotated so that pairs of them meet.
 pub fn matrix() -> Vec<Configuration> {
-    let layouts = [
-        Layout::Discover,
-        Layout::AllIrregular,
-        Layout::OneTable,
-        Layout::HalfDirty,
-    ];
     let joins = [
         None,
         Some(ForceJoin::Hash),
@@ -70,7 +72,7 @@ pub fn matrix() -> Vec<Configuration> {
     ];
     let batches = [2048, 1, 7];
     let mut all = Vec::new();
-    for (layout_idx, &layout) in layouts.iter().enumerate() {
+    for (layout_idx, &layout) in LAYOUTS.iter().enumerate() {
         for (join_idx, &force_join) in joins.iter().enumerate() {
             let number = layout_idx * joins.len() + join_idx;
             all.push(Configuration {

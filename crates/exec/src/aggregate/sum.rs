@@ -11,13 +11,11 @@ use super::float_sum::FloatSum;
 use crate::error::ExecError;
 use crate::value::{Exact, Number, Reader, to_float};
 use basalt_rdf::TermId;
-use basalt_rdf::qualifiers::CUSTOM_NUMERIC_FIRST;
+use basalt_rdf::qualifiers::{CUSTOM_NUMERIC_FIRST, DECIMAL, FLOAT};
 use oxsdatatypes::{Double, Float};
 
-/// Numeric code of `xsd:float`.
-const FLOAT: u8 = 3;
 /// Numeric codes of decimal, double and float; every other code below the custom ones is an integer.
-const NOT_INTEGER: std::ops::RangeInclusive<u8> = 1..=3;
+const NOT_INTEGER: std::ops::RangeInclusive<u8> = DECIMAL..=FLOAT;
 
 /// What few groups have: made with the first such value.
 #[derive(Clone)]

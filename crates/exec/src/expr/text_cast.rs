@@ -10,15 +10,9 @@ use crate::error::ExecError;
 use crate::value::{Number, Reader, Value, to_float};
 use basalt_rdf::TermId;
 use basalt_rdf::inline::numeric;
-use basalt_rdf::qualifiers::CUSTOM_NUMERIC_FIRST;
+use basalt_rdf::qualifiers::{CUSTOM_NUMERIC_FIRST, DECIMAL, DOUBLE, FLOAT};
 use oxsdatatypes::Decimal;
 
-/// Numeric code of `xsd:decimal`.
-const DECIMAL: u8 = 1;
-/// Numeric code of `xsd:double`.
-const DOUBLE: u8 = 2;
-/// Numeric code of `xsd:float`.
-const FLOAT: u8 = 3;
 /// Numeric codes of both.
 const FLOATING: std::ops::RangeInclusive<u8> = DOUBLE..=FLOAT;
 

@@ -296,8 +296,9 @@ impl Build {
                 let columns = columns_of(&node.schema, &group_slots(keys, aggregates));
                 let (build, input) = (self.clone(), input.clone());
                 let (keys, aggregates) = (keys.clone(), aggregates.clone());
-                let collect: group::Collect =
-                    Box::new(move |cx| group::groups(&input, &keys, &aggregates, &build, cx));
+                let collect: group::Collect = Box::new(move |cx| {
+                    group::groups(&input, &keys, &aggregates, &build, cx).map(group::Made::Parts)
+                });
                 Box::new(group::Group::new(collect, columns))
             }
             Op::GroupThrough(through) => {

@@ -102,8 +102,11 @@ impl Dependent {
     /// How many keys the operators may be made for at once, and the columns of their rows that make up the key; `None` if
     /// each key needs its own.
     pub fn at_once(&self) -> Option<(usize, Vec<usize>)> {
+        if !self.is_repeatable {
+            return None;
+        }
         let (count, slots) = basalt_plan::many_outer_rows(&self.node)?;
-        let all = slots.len() == self.slots.len() && count > 1 && self.is_repeatable;
+        let all = slots.len() == self.slots.len() && count > 1;
         let column = |slot: &Slot| self.node.schema.iter().position(|s| s == slot);
         let columns: Option<Vec<usize>> = self.slots.iter().map(column).collect();
         columns.filter(|_| all).map(|columns| (count, columns))

@@ -47,11 +47,6 @@ pub fn first_rows<'k>(
             rows.cut(limit);
         }
     }
-    if let Some(limit) = limit
-        && rows.ranks.is_empty()
-    {
-        rows.positions.truncate(limit);
-    }
     Ok(rows)
 }
 

@@ -37,14 +37,14 @@ pub enum Made {
     Parts(Groups),
 }
 
-/// The groups of all rows of a node, read on several threads where that pays.
+/// The groups of all rows of a node, read on several threads where that pays; what finds no room goes to files.
 pub fn groups(
     input: &Node,
     keys: &[Slot],
     aggregates: &[Aggregate],
     build: &Build,
     cx: &Context,
-) -> Result<Made, ExecError> {
+) -> Result<Groups, ExecError> {
     let grouping = Arc::new(Grouping {
         aggregates: aggregates.to_vec(),
         keys: keys.to_vec(),
@@ -54,7 +54,7 @@ pub fn groups(
     let mut sinks = drain(input, build, cx, make)?.into_iter();
     let mut groups = sinks.next().map_or_else(make, Ok)?;
     sinks.try_for_each(|more| groups.merge(more, cx))?;
-    Ok(Made::Parts(groups.finish()?))
+    groups.finish()
 }
 
 /// The aggregates of all rows of a node in memory, read on several threads where that pays.

@@ -71,13 +71,17 @@ fn run(root: Node, batch_rows: usize) -> Vec<Row> {
     run_within(root, batch_rows, ExecOptions::default().memory_bytes_max)
 }
 
-fn run_within(mut root: Node, batch_rows: usize, memory_bytes_max: usize) -> Vec<Row> {
-    number(&mut root, &mut 0);
+fn run_within(root: Node, batch_rows: usize, memory_bytes_max: usize) -> Vec<Row> {
     let options = ExecOptions {
         batch_rows,
         memory_bytes_max,
         ..ExecOptions::default()
     };
+    run_with(root, options)
+}
+
+fn run_with(mut root: Node, options: ExecOptions) -> Vec<Row> {
+    number(&mut root, &mut 0);
     let cx = Context::new(Snapshot::empty(), options, 0);
     let mut operator = Build::new(cx.clone())
         .operator(&root)

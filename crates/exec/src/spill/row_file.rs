@@ -6,16 +6,14 @@
 use super::buffer_bytes;
 use crate::context::{Context, SpillCount};
 use crate::error::ExecError;
-use std::fs::{self, File};
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use crate::unnamed_file::unnamed_file;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of an id.
 const ID_BYTES: usize = size_of::<u64>();
-/// Files made by this process so far, for their names.
-static CREATED: AtomicU64 = AtomicU64::new(0);
 
 /// An open file with the name that it had, for errors.
 #[derive(Debug)]
@@ -26,22 +24,9 @@ struct Temporary {
 
 impl Temporary {
     fn create(cx: &Context) -> Result<Self, ExecError> {
-        let folder = cx.options().temp.clone();
-        let folder = folder.unwrap_or_else(std::env::temp_dir);
-        let number = CREATED.fetch_add(1, Ordering::Relaxed);
-        let name = format!("basalt-query-{}-{number}", std::process::id());
-        let path = folder.join(name);
-        let mut options = File::options();
-        let opened = options.read(true).write(true).create_new(true).open(&path);
-        let file = match opened {
-            // Left by a killed process that had the number of this one; it has no reader.
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                fs::remove_file(&path).and_then(|()| options.open(&path))
-            }
-            other => other,
-        };
-        let file = file.map_err(|source| ExecError::temporary("create", &path, source))?;
-        fs::remove_file(&path).map_err(|source| ExecError::temporary("unlink", &path, source))?;
+        let made = unnamed_file(cx.options().temp.as_deref(), "query");
+        let (file, path) =
+            made.map_err(|error| ExecError::temporary(error.operation, &error.path, error.source))?;
         Ok(Self { file, path })
     }
 }

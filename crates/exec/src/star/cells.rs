@@ -121,7 +121,11 @@ impl<'a> CellPass<'a> {
     /// Applies the filters over several slots that could not be applied before so many patterns were evaluated.
     fn filter_rows_after(&mut self, patterns: usize, cx: &Context) -> Result<(), ExecError> {
         let star = self.star;
-        for filter in star.row_filters.iter().filter(|f| f.ready == patterns) {
+        for (_, filter) in star
+            .row_filters
+            .iter()
+            .filter(|(ready, _)| *ready == patterns)
+        {
             if self.rows.is_empty() {
                 return Ok(());
             }
@@ -312,7 +316,7 @@ pub fn apply_row_filters(
     input: Option<&Batch>,
     cx: &Context,
 ) -> Result<(), ExecError> {
-    for filter in &star.row_filters {
+    for (_, filter) in &star.row_filters {
         if matches.is_empty() {
             return Ok(());
         }

@@ -58,8 +58,6 @@ pub struct CompiledFilter {
     pub expr: CompiledExpr,
     /// The columns it reads, in this order.
     pub slots: Vec<Slot>,
-    /// Patterns (of the compiled order) after which all that it reads is there.
-    pub ready: usize,
 }
 
 /// A star made ready; see the [module documentation](self).
@@ -75,8 +73,9 @@ pub struct CompiledStar {
     pub new_slots: Vec<Slot>,
     /// Filters with a single new slot, applied as soon as it is there; by new column.
     pub column_filters: Vec<(usize, CompiledFilter)>,
-    /// The other filters, applied as soon as all that they read is there; they may read input slots.
-    pub row_filters: Vec<CompiledFilter>,
+    /// The other filters, applied as soon as all that they read is there, by the number of patterns (of the compiled order) after
+    /// which it is; they may read input slots.
+    pub row_filters: Vec<(usize, CompiledFilter)>,
     /// Tables whose clean rows may match.
     pub tables: Vec<usize>,
     /// Per table of the snapshot: rows that are dirty for some predicate of the star.
@@ -190,7 +189,7 @@ impl Names<'_> {
     }
 }
 
-type Filters = (Vec<(usize, CompiledFilter)>, Vec<CompiledFilter>);
+type Filters = (Vec<(usize, CompiledFilter)>, Vec<(usize, CompiledFilter)>);
 
 fn compile_filters(
     filters: &[Expr],
@@ -210,8 +209,7 @@ fn compile_filters(
         };
         if let Some(column) = single {
             let expr = CompiledExpr::compile(filter, &slots, cx)?;
-            let ready = 0;
-            column_filters.push((column, CompiledFilter { expr, slots, ready }));
+            column_filters.push((column, CompiledFilter { expr, slots }));
             continue;
         }
         let mut ready = patterns.len();
@@ -221,7 +219,7 @@ fn compile_filters(
             ready = made_after(&slots, new_slots, patterns);
         }
         let expr = CompiledExpr::compile(filter, &slots, cx)?;
-        row_filters.push(CompiledFilter { expr, slots, ready });
+        row_filters.push((ready, CompiledFilter { expr, slots }));
     }
     Ok((column_filters, row_filters))
 }

@@ -47,8 +47,6 @@ struct TableRows {
     tested: usize,
     /// By pattern.
     patterns: Vec<KnownRows>,
-    /// Whether the rows of every constant are known.
-    complete: bool,
 }
 
 /// What a join knows of the tables.
@@ -72,9 +70,9 @@ impl ConstantRows {
         }
         let table = &tables[table_idx];
         let known = self.tables[table_idx].get_or_insert_with(|| TableRows::new(star, table));
+        let (rows, before) = (table.rows() as usize, known.tested);
         known.tested += candidates;
-        if !known.complete && known.tested > table.rows() as usize {
-            known.complete = true;
+        if before <= rows && known.tested > rows {
             for (rows, pattern) in known.patterns.iter_mut().zip(&star.patterns) {
                 if let (KnownRows::Unknown, Some((cells, object))) =
                     (&rows, constant(pattern, table))
@@ -104,7 +102,6 @@ impl TableRows {
         Self {
             tested: 0,
             patterns: patterns.collect(),
-            complete: false,
         }
     }
 }

@@ -8,18 +8,11 @@
 use super::Number;
 use basalt_rdf::TermId;
 use basalt_rdf::inline::{dates, numeric};
-use basalt_rdf::qualifiers::CUSTOM_NUMERIC_FIRST;
+use basalt_rdf::qualifiers::{CUSTOM_NUMERIC_FIRST, DECIMAL, DOUBLE, FLOAT};
 use basalt_rdf::term_id::{MANTISSA_MASK, PAYLOAD_MASK, tag};
 use oxsdatatypes::Decimal;
 use spargebra::algebra::Function;
 use std::cmp::Ordering;
-
-/// Numeric code of `xsd:decimal`.
-const DECIMAL: u8 = 1;
-/// Numeric code of `xsd:double`.
-const DOUBLE: u8 = 2;
-/// Numeric code of `xsd:float`.
-const FLOAT: u8 = 3;
 
 /// The number of an inline numeric id of an XML Schema type.
 #[inline]
@@ -99,6 +92,7 @@ pub fn compare_inline(a: u64, b: u64) -> Option<Ordering> {
 
 /// The bits of an id that another id must share for the two to be in the order of their values: tag and scale of
 /// numbers other than floats, tag and zone of dates. `None` where ids tell no order.
+#[inline]
 pub fn order_within(id: TermId) -> Option<u64> {
     let tag_bits = !PAYLOAD_MASK;
     match id.tag() {

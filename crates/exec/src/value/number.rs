@@ -12,6 +12,7 @@ use super::inline::nearest_f32;
 use crate::context::Context;
 use basalt_rdf::inline::encode_integer;
 use basalt_rdf::inline::numeric::parse_plain_decimal;
+use basalt_rdf::qualifiers::{DECIMAL, DOUBLE, FLOAT};
 use basalt_rdf::term_view::XSD;
 use basalt_rdf::{TermId, TermView};
 use oxsdatatypes::{Boolean, Decimal, Double, Float, Integer};
@@ -429,9 +430,9 @@ impl Number {
     pub fn to_id(&self, cx: &Context) -> u64 {
         let inline = match self {
             Self::Integer(n) => encode_integer((*n).into()),
-            Self::Double(n) => whole_double((*n).into()).or_else(|| short_text(DOUBLE_CODE, n)),
-            Self::Float(n) => short_text(FLOAT_CODE, n),
-            Self::Decimal(n) => short_text(DECIMAL_CODE, n),
+            Self::Double(n) => whole_double((*n).into()).or_else(|| short_text(DOUBLE, n)),
+            Self::Float(n) => short_text(FLOAT, n),
+            Self::Decimal(n) => short_text(DECIMAL, n),
             _ => None,
         };
         if let Some(id) = inline {
@@ -507,18 +508,11 @@ fn whole_double(value: f64) -> Option<TermId> {
     const LIMIT: f64 = 1e15;
     let is_negative_zero = value == 0.0 && value.is_sign_negative();
     if value.fract() == 0.0 && value.abs() < LIMIT && !is_negative_zero {
-        TermId::numeric(DOUBLE_CODE, value as i64, 0)
+        TermId::numeric(DOUBLE, value as i64, 0)
     } else {
         None
     }
 }
-
-/// The numeric code of `xsd:decimal`.
-const DECIMAL_CODE: u8 = 1;
-/// The numeric code of `xsd:double`.
-const DOUBLE_CODE: u8 = 2;
-/// The numeric code of `xsd:float`.
-const FLOAT_CODE: u8 = 3;
 
 /// The inline id of a number by its canonical text, if that is short and in plain notation.
 fn short_text(code: u8, number: &impl Display) -> Option<TermId> {

@@ -3,6 +3,7 @@
 //!
 //! Invariant: both agree with [`compare_for_order`], of which they are parts.
 
+use super::inline::order_within;
 use super::order::Key;
 use crate::context::Context;
 use crate::error::ExecError;
@@ -10,11 +11,6 @@ use basalt_rdf::TermId;
 use basalt_rdf::qualifiers::CUSTOM_NUMERIC_FIRST;
 use basalt_rdf::term_id::tag;
 use std::cmp::Ordering;
-
-/// Numeric code of `xsd:float`, whose ids may be unlike and yet denote one value.
-const FLOAT: u8 = 3;
-/// Bits of the zone in an inline date.
-const ZONE_MASK: u64 = 0xFFF;
 
 /// The classes of terms in the order of ORDER BY.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,15 +56,7 @@ impl OrderClass {
 /// Whether two ids are ordered as their terms are, and are equal only if their terms are.
 #[inline]
 pub fn ordered_as_ids(a: u64, b: u64) -> bool {
-    let (a, b) = (TermId(a), TermId(b));
-    if a.tag() != b.tag() {
-        return false;
-    }
-    if a.is_numeric() {
-        let code = a.numeric_datatype();
-        return code != FLOAT && code < CUSTOM_NUMERIC_FIRST && a.scale() == b.scale();
-    }
-    (tag::DATE..=tag::G_YEAR_MONTH).contains(&a.tag()) && (a.0 ^ b.0) & ZONE_MASK == 0
+    order_within(TermId(a)).is_some_and(|shared| (a ^ b) & shared == 0)
 }
 
 /// The place of one term in the order.

@@ -12,14 +12,14 @@ use std::ops::Range;
 use basalt_rdf::TermId;
 use basalt_shapes::FastMap;
 
-use super::{Grouping, Ranked, distinct_in_run};
+use super::{Grouping, Ranked, count_types, distinct_in_run};
 use crate::error::LoadError;
 use crate::grouped::{Gathered, GroupedQuads, QUAD_BYTES, Quad, cut_batches};
 use crate::held_quads::{HeldQuads, QuadChunk};
 use crate::packed_quads::{pairs_of, part_of};
 use crate::parallel::parallel_map;
 use crate::quad_blocks::RawQuads;
-use crate::spill::{Extent, SpillFile};
+use crate::spill::SpillFile;
 
 /// Subjects of a chunk in memory at most.
 const CHUNK_RANKS_MAX: usize = 1 << 15;
@@ -44,17 +44,6 @@ struct Made {
     types: FastMap<u64, u64>,
 }
 
-/// Where groups go.
-enum Target {
-    Memory(HeldQuads),
-    File {
-        file: SpillFile,
-        pieces: Vec<Extent>,
-        counts: Vec<u32>,
-        quad_count: u64,
-    },
-}
-
 impl Grouping<'_> {
     /// Groups quads that stand by rank.
     pub(super) fn gather_in_order(
@@ -63,7 +52,7 @@ impl Grouping<'_> {
         ranked: Ranked,
     ) -> Result<Gathered, LoadError> {
         let type_predicate = ranked.predicates.find(self.type_predicate);
-        let (mut target, stretches) = self.begin_in_order(&raw, &ranked.counts)?;
+        let (mut quads, stretches) = self.begin_in_order(&raw, &ranked.counts)?;
         let mut types: FastMap<u64, u64> = FastMap::default();
         for some in stretches.chunks(self.threads.max(1) * STRETCHES_PER_THREAD) {
             self.memory.go_on()?;
@@ -75,14 +64,13 @@ impl Grouping<'_> {
                 for (class, count) in made.types {
                     *types.entry(class).or_insert(0) += count;
                 }
-                target.take(made.chunk)?;
+                quads.take(made.chunk)?;
             }
             let done = some.last().map_or(0, |last| last.quads.end);
             raw.free_until(done);
         }
-        let quads = target.finish();
         let types = types.into_iter().map(|(id, n)| (TermId(id), n));
-        let gathered = Gathered {
+        Ok(Gathered {
             subjects: ranked.subjects,
             ranks: ranked.ranks,
             predicates: ranked.predicates.keys,
@@ -90,9 +78,7 @@ impl Grouping<'_> {
             type_predicate,
             types: types.collect(),
             quads,
-        };
-        self.memory.keep(gathered.held_bytes());
-        Ok(gathered)
+        })
     }
 
     /// Decides where groups go, and cuts the ranks accordingly.
@@ -100,20 +86,20 @@ impl Grouping<'_> {
         &self,
         raw: &RawQuads,
         counts: &[u32],
-    ) -> Result<(Target, Vec<Stretch>), LoadError> {
+    ) -> Result<(GroupedQuads, Vec<Stretch>), LoadError> {
         if self.fits(raw.quad_count()) {
             let usual = counts.len() / (self.threads.max(1) * STRETCHES_PER_THREAD);
             let chunk_ranks = usual.clamp(CHUNK_RANKS_MIN, CHUNK_RANKS_MAX);
             let starts = (0..counts.len()).step_by(chunk_ranks);
             let ranks = starts.map(|start| start..counts.len().min(start + chunk_ranks));
             let stretches = stretches(ranks, counts);
-            return Ok((Target::Memory(HeldQuads::new(chunk_ranks)), stretches));
+            return Ok((GroupedQuads::Memory(HeldQuads::new(chunk_ranks)), stretches));
         }
         // The groups and as much again on their way to the file.
         let under_way = self.threads.max(1) * STRETCHES_PER_THREAD * QUAD_BYTES * 2;
         let fitting = self.memory.left(self.resident) / 2 / under_way;
         let ranks = cut_batches(counts, fitting.clamp(1, STRETCH_QUADS_MAX));
-        let target = Target::File {
+        let target = GroupedQuads::Spilled {
             file: SpillFile::create(&self.memory.folder)?,
             pieces: Vec::new(),
             counts: Vec::with_capacity(counts.len()),
@@ -181,21 +167,18 @@ fn group(
         starts[at + 1] = starts[at] + u64::from(count);
     }
     quads.truncate(starts.last().map_or(0, |end| *end as usize));
-    let mut types: FastMap<u64, u64> = FastMap::default();
-    let of_type = quads.iter().filter(|q| Some(q.predicate) == type_predicate);
-    for quad in of_type.filter(|q| q.object.is_resource()) {
-        *types.entry(quad.object.0).or_insert(0) += 1;
-    }
+    let mut types = FastMap::default();
+    count_types(&quads, type_predicate, &mut types);
     let chunk = QuadChunk { starts, quads };
     Ok(Made { chunk, types })
 }
 
-impl Target {
+impl GroupedQuads {
     /// Takes the groups of the next subjects.
     fn take(&mut self, chunk: QuadChunk) -> Result<(), LoadError> {
         match self {
             Self::Memory(held) => held.push(chunk),
-            Self::File {
+            Self::Spilled {
                 file,
                 pieces,
                 counts,
@@ -210,22 +193,5 @@ impl Target {
             }
         }
         Ok(())
-    }
-
-    fn finish(self) -> GroupedQuads {
-        match self {
-            Self::Memory(held) => GroupedQuads::Memory(held),
-            Self::File {
-                file,
-                pieces,
-                counts,
-                quad_count,
-            } => GroupedQuads::Spilled {
-                file,
-                pieces,
-                counts,
-                quad_count,
-            },
-        }
     }
 }

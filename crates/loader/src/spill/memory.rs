@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::SpillFolder;
 use crate::cancel::CancelFlag;
 use crate::error::LoadError;
+use crate::grouped::QUAD_BYTES;
 use crate::options::SpillSettings;
 
 const MIB: u64 = 1 << 20;
@@ -28,7 +29,7 @@ const RESERVE_BYTES: u64 = 56 * MIB;
 /// block, groups of literals on their way through compression.
 const THREAD_BYTES: u64 = 24 * MIB;
 /// Bytes of a quad that is put to its subject.
-const GROUPED_QUAD_BYTES: u64 = 16;
+const GROUPED_QUAD_BYTES: u64 = QUAD_BYTES as u64;
 /// The least that is left for the data.
 const DATA_BYTES_MIN: u64 = 64 * MIB;
 
@@ -254,8 +255,8 @@ impl LoadMemory {
         }
     }
 
-    /// Decides, when all inputs were read, whether grouping can be done without files; else what is in memory
-    /// is to be spilled. `quads` were read, `extra` bytes are needed besides text and quads.
+    /// Decides, when all inputs were read, whether grouping can be done without files; else text makes room
+    /// for it. `quads` were read, `extra` bytes are needed besides text and quads.
     pub(crate) fn decide(&self, quads: u64, extra: u64) {
         if !self.fits(quads, extra) {
             self.begin_to_spill();

@@ -13,7 +13,7 @@
 //! condition may read the pattern's other slots. Nothing may come from around an EXISTS. Chosen by cost.
 
 use super::count_scan;
-use crate::expression::{has_exists, is_volatile, slots_of};
+use crate::expression::{is_pure, slots_of_all};
 use crate::logical::{JoinGroup, Logical, Triple};
 use crate::lower::Outer;
 use crate::physical::{Aggregate, AggregateFunction, Expr, Node, Slot};
@@ -34,6 +34,9 @@ pub(crate) fn aggregate(
         return Ok(None);
     };
     let plain = group.children.is_empty() && group.paths.is_empty() && group.triples.len() > 1;
+    if !free || !plain || aggregates.is_empty() {
+        return Ok(None);
+    }
     let certain = group.certain();
     let counts_rows = |aggregate: &Aggregate| {
         let bound = match &aggregate.argument {
@@ -43,18 +46,16 @@ pub(crate) fn aggregate(
         };
         bound && !aggregate.distinct && aggregate.function == AggregateFunction::Count
     };
-    let pure = |filter: &Expr| !has_exists(filter) && !is_volatile(filter);
-    if !free
-        || !plain
-        || aggregates.is_empty()
-        || !aggregates.iter().all(counts_rows)
-        || !group.filters.iter().all(pure)
-    {
+    if !aggregates.iter().all(counts_rows) || !group.filters.iter().all(is_pure) {
         return Ok(None);
     }
+    // Of the plans one is taken, so they may share it; without a slot the query is answered as it stands.
+    let Ok(count) = planner.fresh_slot("count") else {
+        return Ok(None);
+    };
     let mut best: Option<Node> = None;
     for at in 0..group.triples.len() {
-        if let Some(plan) = counting(planner, group, at, keys, aggregates)? {
+        if let Some(plan) = counting(planner, group, at, keys, aggregates, count)? {
             let cheaper = |known: &Node| plan.estimated_cost < known.estimated_cost;
             if best.as_ref().is_none_or(cheaper) {
                 best = Some(plan);
@@ -71,14 +72,11 @@ fn counting(
     at: usize,
     keys: &[Slot],
     aggregates: &[Aggregate],
+    count: Slot,
 ) -> Result<Option<Node>, PlanError> {
     let mut rest = group.clone();
     let triple = rest.triples.remove(at);
     let Some(key) = shared_object(&triple, &rest, keys) else {
-        return Ok(None);
-    };
-    // Without a slot for it the query is answered as it stands.
-    let Ok(count) = planner.fresh_slot("count") else {
         return Ok(None);
     };
     let counted = Aggregate {
@@ -144,8 +142,8 @@ fn sum(slot: Slot, count: Slot) -> Aggregate {
 /// The object of a pattern, if nothing else of the pattern is read by the rest, its conditions or the keys.
 fn shared_object(triple: &Triple, rest: &JoinGroup, keys: &[Slot]) -> Option<Slot> {
     let object = triple.object.slot()?;
-    let read = rest.filters.iter().map(slots_of);
-    let read = read.fold(rest.schema().union(SlotSet::of(keys)), SlotSet::union);
+    let read = rest.schema().union(SlotSet::of(keys));
+    let read = read.union(slots_of_all(&rest.filters));
     let shared = triple.slots().intersect(read).to_vec();
     let fits = shared == [object] && rest.certain().contains(object) && !triple.optional;
     (fits && SlotSet::of(keys).is_subset(&rest.schema())).then_some(object)

@@ -8,7 +8,7 @@
 //! from around an EXISTS.
 
 use crate::cost_constants::{COUNT_KEY, START};
-use crate::expression::{has_exists, is_volatile, slots_of};
+use crate::expression::{is_pure, slots_of};
 use crate::logical::{Logical, Triple};
 use crate::lower::Outer;
 use crate::physical::{
@@ -242,9 +242,7 @@ impl Counted<'_> {
         key: Option<Slot>,
         counts: Vec<QuadCount>,
     ) -> Result<Option<Node>, PlanError> {
-        let on_key = |f: &Expr| {
-            slots_of(f).is_subset(&key.into_iter().collect()) && !is_volatile(f) && !has_exists(f)
-        };
+        let on_key = |f: &Expr| slots_of(f).is_subset(&key.into_iter().collect()) && is_pure(f);
         if !self.filters.iter().all(on_key) || (key.is_none() && !self.filters.is_empty()) {
             return Ok(None);
         }

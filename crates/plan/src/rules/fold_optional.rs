@@ -4,7 +4,7 @@
 //! Sound when the object is a variable that occurs nowhere else (in EXISTS, also not outside) and
 //! the condition is empty. Conditions of other OPTIONALs that only concern the inside move there.
 
-use crate::expression::{has_exists, is_volatile, slots_of, slots_of_all};
+use crate::expression::{is_pure, slots_of, slots_of_all};
 use crate::logical::{JoinGroup, Logical, Triple};
 use crate::physical::{Expr, Position};
 use crate::planner::Planner;
@@ -30,7 +30,7 @@ pub(crate) fn left_join(
             .intersect(left.schema().union(outer))
             .is_subset(&right.certain())
             && !slots.intersect(right.schema()).is_empty();
-        let plain = !has_exists(&condition) && !is_volatile(&condition);
+        let plain = is_pure(&condition);
         if inside && plain && planner.rule("push_down_filter") {
             right = push_down_filter::filter(planner, outer, right, condition);
         } else {

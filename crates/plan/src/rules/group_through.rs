@@ -13,7 +13,7 @@
 //! is the join. Nothing may come from around an EXISTS.
 
 use crate::cost_constants::{EMIT_ROW, EXPRESSION, GROUP_ROW};
-use crate::expression::{has_exists, is_volatile, resolve_missing, slots_of, slots_of_all};
+use crate::expression::{is_pure, resolve_missing, slots_of, slots_of_all};
 use crate::logical::{JoinGroup, Logical};
 use crate::lower::Outer;
 use crate::physical::{Aggregate, AggregateFunction, Expr, GroupThrough, Node, Op, Position, Slot};
@@ -67,10 +67,6 @@ fn is_plain(aggregate: &Aggregate) -> bool {
     );
     let argument = aggregate.argument.as_ref();
     added && !aggregate.distinct && argument.is_none_or(is_pure)
-}
-
-fn is_pure(expr: &Expr) -> bool {
-    !has_exists(expr) && !is_volatile(expr)
 }
 
 /// Distinct keys crossed with rows under one NOT EXISTS over both.

@@ -38,7 +38,7 @@ pub(crate) use overlay_counts::{
     distinct_subjects, named_graphs, object_counts, object_graphs, predicate_graphs,
 };
 pub(crate) use predicate_delta::PredicateDelta;
-pub use view::DeltaSize;
+pub use view::{DELTA_QUAD_BYTES, DeltaSize};
 
 use self::sorted_map::{SortedMap, SortedSet};
 use crate::counting::PredicateGraph;

@@ -10,7 +10,7 @@ use roaring::RoaringBitmap;
 
 /// Bytes of an added or removed quad in memory: two orders of 24 bytes, two touched terms of 16, and
 /// the room that is left in nodes.
-const QUAD_BYTES: u64 = 130;
+pub const DELTA_QUAD_BYTES: u64 = 130;
 
 /// How large the changes since a version are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,7 +97,8 @@ impl Snapshot {
             added: delta.added,
             removed: delta.removed,
             terms,
-            bytes: (delta.added + delta.removed) * QUAD_BYTES + delta.dictionary().added_bytes(),
+            bytes: (delta.added + delta.removed) * DELTA_QUAD_BYTES
+                + delta.dictionary().added_bytes(),
         }
     }
 

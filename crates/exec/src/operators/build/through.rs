@@ -62,14 +62,18 @@ impl Build {
     ) -> Result<Vec<Batch>, ExecError> {
         let mut batches = Vec::new();
         if let Op::Distinct { input } = &domain.op
-            && is_permutation(keys, &input.schema)
+            && keys.len() == input.schema.len()
+            && keys.iter().all(|key| input.schema.contains(key))
         {
-            let find = || group::aggregate(input, keys, &[], self, cx)?.finish(cx);
-            let rows = cx.profile().within(domain.id, find)?;
-            cx.profile().gave(domain.id, Some(rows.rows()));
-            cx.profile().gave(domain.id, None);
-            cx.reserve(rows.bytes(), "GroupThrough")?;
-            batches.push(rows);
+            let profile = cx.profile();
+            let mut found =
+                profile.within(domain.id, || group::groups(input, keys, &[], self, cx))?;
+            while let Some(batch) = profile.within(domain.id, || found.next(cx))? {
+                profile.gave(domain.id, Some(batch.rows()));
+                cx.reserve(batch.bytes(), "GroupThrough")?;
+                batches.push(batch);
+            }
+            profile.gave(domain.id, None);
             return Ok(batches);
         }
         let columns = columns_of(keys, &domain.schema);
@@ -80,14 +84,4 @@ impl Build {
         }
         Ok(batches)
     }
-}
-
-/// Whether these are the same slots, each once.
-fn is_permutation(keys: &[Slot], schema: &[Slot]) -> bool {
-    let sorted = |slots: &[Slot]| {
-        let mut slots = slots.to_vec();
-        slots.sort_unstable();
-        slots
-    };
-    sorted(keys) == sorted(schema)
 }

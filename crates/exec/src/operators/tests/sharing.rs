@@ -1,6 +1,6 @@
 //! Pipelines over rows of groups and spools: several threads against one, and against hand-made groups.
 
-use super::{Row, node, number, sorted, values};
+use super::{Row, node, number, run_with, sorted, values};
 use crate::batch::Batch;
 use crate::context::{Context, ExecOptions};
 use crate::error::ExecError;
@@ -15,27 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-fn run(mut root: Node, threads: usize, batch_rows: usize, memory_bytes_max: usize) -> Vec<Row> {
-    number(&mut root, &mut 0);
+fn run(root: Node, threads: usize, batch_rows: usize, memory_bytes_max: usize) -> Vec<Row> {
     let options = ExecOptions {
         batch_rows,
         memory_bytes_max,
         threads,
         ..ExecOptions::default()
     };
-    let cx = Context::new(Snapshot::empty(), options, 0);
-    let mut operator = Build::new(cx.clone())
-        .operator(&root)
-        .expect("the plan is sound");
-    let mut rows = Vec::new();
-    while let Some(batch) = operator.next(&cx).expect("nothing can fail") {
-        for position in 0..batch.rows() {
-            let mut row = Vec::new();
-            batch.row_into(position, &mut row);
-            rows.push(row);
-        }
-    }
-    rows
+    run_with(root, options)
 }
 
 fn group(input: Node, keys: &[u16], counted: Option<(u16, u16)>, schema: &[u16]) -> Node {
