@@ -41,12 +41,52 @@ struct Piped {
     command: String,
 }
 
-/// Loads of growing size, once each, from standard input.
+/// Loads of growing size from standard input, all sizes in each run.
 pub fn scale(comparison: &Comparison) -> Result<Section, XtaskError> {
+    let millions_max = comparison.options.millions_max;
+    let sizes = MILLIONS
+        .iter()
+        .filter(|&&millions| millions <= millions_max);
+    let mut series: Vec<(u64, Vec<Piped>)> = sizes.map(|&millions| (millions, vec![])).collect();
+    let mut flaws = Vec::new();
+    for run in 1..=comparison.options.runs {
+        for (millions, runs) in &mut series {
+            match load_piped(comparison, *millions * PRODUCTS_PER_MILLION) {
+                Ok(piped) => {
+                    let wall = seconds(piped.wall_seconds);
+                    eprintln!("compare: scale, {millions} million, run {run}: {wall} s");
+                    runs.push(piped);
+                }
+                Err(error) => {
+                    let error = comparison.shorten(&error.to_string());
+                    flaws.push(format!("{millions} million, run {run}: {error}"));
+                    break;
+                }
+            }
+        }
+    }
+    let bound = match comparison.basalt.takes("--memory") {
+        true => format!("The load may use `--memory {}`.", comparison.options.memory),
+        false => "This version's load has no `--memory`: it takes what it needs.".to_owned(),
+    };
+    let (table, commands) = scale_table(comparison, &series);
+    Ok(Section {
+        title: format!("scale: {}", Workload::Scale.about(comparison)),
+        text: format!(
+            "Loads from standard input, the generator on the same cores; a row is the median run by wall time. {bound}\n\n{}\nCommands:\n\n{commands}",
+            table.markdown()
+        ),
+        flaws,
+    })
+}
+
+/// The table of [`scale`], and the commands of its rows.
+fn scale_table(comparison: &Comparison, series: &[(u64, Vec<Piped>)]) -> (Table, String) {
     let mut table = Table::new(&[
         "million triples",
         "quads",
-        "wall s",
+        "median wall s",
+        "every run",
         "quads/s",
         "load CPU s",
         "generator CPU s",
@@ -56,30 +96,17 @@ pub fn scale(comparison: &Comparison) -> Result<Section, XtaskError> {
         "bytes/quad",
     ]);
     let mut commands = String::new();
-    let mut flaws = Vec::new();
-    let millions_max = comparison.options.millions_max;
-    for millions in MILLIONS
-        .into_iter()
-        .filter(|&millions| millions <= millions_max)
-    {
-        let piped = match load_piped(comparison, millions * PRODUCTS_PER_MILLION) {
-            Ok(piped) => piped,
-            Err(error) => {
-                let error = comparison.shorten(&error.to_string());
-                flaws.push(format!("{millions} million: {error}"));
-                break;
-            }
-        };
-        eprintln!(
-            "compare: scale, {millions} million: {} s",
-            seconds(piped.wall_seconds)
-        );
+    for (millions, runs) in series.iter().filter(|(_, runs)| !runs.is_empty()) {
+        let walls: Vec<f64> = runs.iter().map(|run| run.wall_seconds).collect();
+        let piped = &runs[median_index(&walls)];
+        let walls: Vec<String> = walls.iter().map(|&wall| seconds(wall)).collect();
         let cpu = |usage: Option<Usage>| usage.map(|usage| seconds(usage.cpu_seconds));
         let memory = piped.load.unwrap_or_default();
         table.add(vec![
             millions.to_string(),
             thousands(piped.quads),
             seconds(piped.wall_seconds),
+            walls.join(" "),
             thousands(ratio(piped.quads as f64, piped.wall_seconds).round() as u64),
             cpu(piped.load).unwrap_or_default(),
             cpu(piped.generator).unwrap_or_default(),
@@ -90,18 +117,7 @@ pub fn scale(comparison: &Comparison) -> Result<Section, XtaskError> {
         ]);
         commands.push_str(&format!("- `{}`\n", comparison.shorten(&piped.command)));
     }
-    let bound = match comparison.basalt.takes("--memory") {
-        true => format!("The load may use `--memory {}`.", comparison.options.memory),
-        false => "This version's load has no `--memory`: it takes what it needs.".to_owned(),
-    };
-    Ok(Section {
-        title: format!("scale: {}", Workload::Scale.about(comparison)),
-        text: format!(
-            "One load each from standard input, the generator on the same cores. {bound}\n\n{}\nCommands:\n\n{commands}",
-            table.markdown()
-        ),
-        flaws,
-    })
+    (table, commands)
 }
 
 /// Loads what the generator prints.
