@@ -16,8 +16,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use basalt_engine::results::{write_boolean, write_graph, write_solutions};
 use basalt_engine::{
-    Answer, Error, GraphFormat, PlanReport, PlanShape, Prepared, QueryOptions, ResultsFormat,
-    thread_time,
+    Answer, Error, GraphFormat, PlanReport, Prepared, QueryOptions, ResultsFormat, thread_time,
 };
 use std::io::Write;
 use std::sync::Arc;
