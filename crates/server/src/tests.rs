@@ -8,7 +8,7 @@ use crate::protocol::{Requested, Takes, read_request};
 use crate::state::AppState;
 use axum::body::Bytes;
 use axum::http::{HeaderMap, Method};
-use basalt_engine::{Database, GraphFormat, PlanShape, QueryOptions};
+use basalt_engine::{Database, GraphFormat, QueryOptions};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
