@@ -2,17 +2,19 @@
 //!
 //! Subjects are ranked by first appearance, and predicates and graphs get dense numbers, from the heads of the blocks: a
 //! grouped quad has 16 bytes, its subject is known by place. Where the input is grouped already the quads stand by rank,
-//! and all threads make the groups of some subjects each ([`in_order`]). Else the quads are scattered to their subject's place: a
-//! counting sort, one sequential pass.
+//! and all threads make the groups of some subjects each ([`in_order`]). In any other order all threads deal the quads out to chunks of
+//! subjects ([`dealt`]); one thread alone scatters them to their subject's place: a counting sort, one sequential pass.
 //!
-//! When memory is short the ranks of the latter are cut into windows. One window at a time is scattered in memory; quads of later
+//! When memory is short quads in any other order are scattered too, and the ranks cut into windows. One window at a time is scattered in memory; quads of later
 //! windows go to a bucket each, from which their window is begun. A window is complete when all quads counted for
 //! it have come, so grouped input uses no buckets. Complete windows are appended to a file.
 //!
 //! Invariants afterwards: the quads of a subject are distinct, sorted by predicate and type class,
 //! and within these in order of appearance.
 
+mod dealt;
 mod in_order;
+mod made;
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -22,6 +24,7 @@ use basalt_shapes::{FastMap, TypeClass};
 
 use crate::encoder::RawQuad;
 use crate::error::LoadError;
+use crate::first_ordinals::FirstTerms;
 use crate::grouped::{Gathered, GroupedQuads, QUAD_BYTES, Quad, cut_batches};
 use crate::held_quads::HeldQuads;
 use crate::packed_quads;
@@ -56,9 +59,14 @@ impl Grouping<'_> {
         let ranked = rank(&raw, self.resource_bound)?;
         // With windows of a set size none is left out.
         let windows = self.memory.settings.window_quads;
-        let gathered = match ranked.in_order && windows.is_none() {
-            true => self.gather_in_order(raw, ranked),
-            false => self.scatter(raw, ranked),
+        let gathered = if windows.is_some() {
+            self.scatter(raw, ranked)
+        } else if ranked.in_order {
+            self.gather_in_order(raw, ranked)
+        } else if self.threads > 1 && self.fits(raw.quad_count()) {
+            self.gather_dealt(raw, ranked)
+        } else {
+            self.scatter(raw, ranked)
         }?;
         self.memory.keep(gathered.held_bytes());
         Ok(gathered)
@@ -148,6 +156,21 @@ struct Ranked {
     graphs: DenseIndex,
     /// Whether the quads of each subject follow each other.
     in_order: bool,
+}
+
+impl Ranked {
+    /// The indexes of pairs of a predicate and a graph of a block.
+    fn dense_pairs(
+        &self,
+        firsts: &FirstTerms,
+        pairs: impl Iterator<Item = (u32, u32)>,
+    ) -> Vec<(u32, u32)> {
+        let dense = |pair| {
+            let (predicate, graph) = firsts.of_pair(pair);
+            (self.predicates.known(predicate), self.graphs.known(graph))
+        };
+        pairs.map(dense).collect()
+    }
 }
 
 fn rank(raw: &RawQuads, resource_bound: usize) -> Result<Ranked, LoadError> {

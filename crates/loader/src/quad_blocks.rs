@@ -247,13 +247,25 @@ impl RawQuads {
         Ok(())
     }
 
+    /// Number of blocks.
+    pub(crate) fn block_count(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The quads of a block, by their number.
+    pub(crate) fn quads_of_block(&self, block: usize) -> Range<u64> {
+        self.starts[block]..self.starts[block + 1]
+    }
+
     /// Frees the blocks whose quads are all in front of this one.
     pub(crate) fn free_until(&mut self, quad: u64) {
-        // Termination: each turn takes a block.
-        while let Some(block) = self.blocks.get(self.taken)
-            && self.starts[self.taken + 1] <= quad
-        {
-            self.taken += 1;
+        let first = self.starts.partition_point(|start| *start <= quad);
+        self.free_blocks(first.saturating_sub(1));
+    }
+
+    /// Frees the first blocks.
+    pub(crate) fn free_blocks(&mut self, count: usize) {
+        for block in &self.blocks[self.taken.min(count)..count] {
             if let Place::Slab { slab, bytes, .. } = block.place {
                 self.memory.release(bytes);
                 self.left[slab] -= 1;
@@ -262,6 +274,7 @@ impl RawQuads {
                 }
             }
         }
+        self.taken = self.taken.max(count);
     }
 
     /// A packed block, or at least its first bytes.
@@ -300,7 +313,7 @@ impl RawQuads {
                         self.firsts.replace_in(&mut quads);
                         quads
                     });
-                    self.free_until(self.starts[at + 1]);
+                    self.free_blocks(at + 1);
                     // Nobody listens after a failure.
                     if full.send(read).is_err() {
                         break;

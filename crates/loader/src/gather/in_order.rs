@@ -9,10 +9,10 @@
 
 use std::ops::Range;
 
-use basalt_rdf::TermId;
 use basalt_shapes::FastMap;
 
-use super::{Grouping, Ranked, count_types, distinct_in_run};
+use super::made::{Made, add_types, starts_of};
+use super::{Grouping, Ranked};
 use crate::error::LoadError;
 use crate::grouped::{Gathered, GroupedQuads, QUAD_BYTES, Quad, cut_batches};
 use crate::held_quads::{HeldQuads, QuadChunk};
@@ -37,13 +37,6 @@ struct Stretch {
     quads: Range<u64>,
 }
 
-/// The groups of a stretch.
-struct Made {
-    chunk: QuadChunk,
-    /// How often each resource is a type.
-    types: FastMap<u64, u64>,
-}
-
 impl Grouping<'_> {
     /// Groups quads that stand by rank.
     pub(super) fn gather_in_order(
@@ -61,24 +54,13 @@ impl Grouping<'_> {
             });
             for made in made {
                 let made = made?;
-                for (class, count) in made.types {
-                    *types.entry(class).or_insert(0) += count;
-                }
+                add_types(&mut types, made.types);
                 quads.take(made.chunk)?;
             }
             let done = some.last().map_or(0, |last| last.quads.end);
             raw.free_until(done);
         }
-        let types = types.into_iter().map(|(id, n)| (TermId(id), n));
-        Ok(Gathered {
-            subjects: ranked.subjects,
-            ranks: ranked.ranks,
-            predicates: ranked.predicates.keys,
-            graphs: ranked.graphs.keys,
-            type_predicate,
-            types: types.collect(),
-            quads,
-        })
+        Ok(ranked.gathered(quads, type_predicate, types))
     }
 
     /// Decides where groups go, and cuts the ranks accordingly.
@@ -132,14 +114,7 @@ fn group(
     let firsts = raw.firsts();
     let mut quads = Vec::with_capacity((stretch.quads.end - stretch.quads.start) as usize);
     raw.for_each_part(stretch.quads.clone(), &mut |packed, part| {
-        let dense = |pair| {
-            let (predicate, graph) = firsts.of_pair(pair);
-            (
-                ranked.predicates.known(predicate),
-                ranked.graphs.known(graph),
-            )
-        };
-        let pairs: Vec<(u32, u32)> = pairs_of(packed).map(dense).collect();
+        let pairs = ranked.dense_pairs(firsts, pairs_of(packed));
         quads.extend(part_of(packed, part).map(|(pair, object)| {
             let (predicate, graph) = pairs[pair];
             let object = match firsts.is_empty() {
@@ -153,24 +128,8 @@ fn group(
             }
         }));
     })?;
-    let mut starts = vec![0];
-    starts.extend(
-        ranked.counts[stretch.ranks.clone()]
-            .iter()
-            .scan(0, |sum, count| {
-                *sum += u64::from(*count);
-                Some(*sum)
-            }),
-    );
-    let counts = distinct_in_run(&starts, &mut quads);
-    for (at, count) in counts.into_iter().enumerate() {
-        starts[at + 1] = starts[at] + u64::from(count);
-    }
-    quads.truncate(starts.last().map_or(0, |end| *end as usize));
-    let mut types = FastMap::default();
-    count_types(&quads, type_predicate, &mut types);
-    let chunk = QuadChunk { starts, quads };
-    Ok(Made { chunk, types })
+    let starts = starts_of(&ranked.counts[stretch.ranks.clone()]);
+    Ok(Made::of(starts, quads, type_predicate))
 }
 
 impl GroupedQuads {

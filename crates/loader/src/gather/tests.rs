@@ -16,6 +16,17 @@ fn raw(subject: u32, predicate: u32, object: u64, graph: u32) -> RawQuad {
 }
 
 fn gather(text: &[RawQuad], threads: usize, settings: SpillSettings) -> (Gathered, LoadMemory) {
+    gather_by(text, threads, settings, |grouping, raw| {
+        grouping.gather(raw)
+    })
+}
+
+fn gather_by(
+    text: &[RawQuad],
+    threads: usize,
+    settings: SpillSettings,
+    group: impl FnOnce(&Grouping<'_>, RawQuads) -> Result<Gathered, LoadError>,
+) -> (Gathered, LoadMemory) {
     let memory = LoadMemory::new(None, 1, std::env::temp_dir(), settings);
     let memory = Arc::new(memory.expect("the budget is large enough"));
     let blocks = QuadBlocks::new(Arc::clone(&memory));
@@ -32,7 +43,7 @@ fn gather(text: &[RawQuad], threads: usize, settings: SpillSettings) -> (Gathere
     let raw = blocks
         .into_ordered(FirstTerms::default())
         .expect("in order");
-    let gathered = grouping.gather(raw).expect("grouped");
+    let gathered = group(&grouping, raw).expect("grouped");
     let memory = Arc::try_unwrap(memory).expect("nobody else has it");
     (gathered, memory)
 }
@@ -98,13 +109,26 @@ fn check(text: &[RawQuad]) {
         assert_eq!(spilled.predicates, all.predicates);
         assert_eq!(spilled.graphs, all.graphs);
         assert_eq!(spilled.quad_count(), all.quad_count());
-        let sorted = |mut types: Vec<(TermId, u64)>| {
-            types.sort_unstable();
-            types
-        };
         assert!(quads_of(&spilled, &memory) == in_memory, "{window_quads:?}");
         assert_eq!(sorted(spilled.types), sorted(all.types.clone()));
     }
+    // Chunks of one subject, of some, and one of all.
+    for (threads, shift) in [(3, 0), (1, 3), (2, 13)] {
+        let (dealt, memory) =
+            gather_by(text, threads, SpillSettings::default(), |grouping, raw| {
+                let ranked = rank(&raw, grouping.resource_bound)?;
+                grouping.gather_chunks(raw, ranked, shift)
+            });
+        assert_eq!(dealt.subjects, all.subjects);
+        assert!(quads_of(&dealt, &memory) == in_memory, "{shift}");
+        assert_eq!(sorted(dealt.types), sorted(all.types.clone()));
+        assert!(memory.has_room(memory.limit_of_groups()), "all is freed");
+    }
+}
+
+fn sorted(mut types: Vec<(TermId, u64)>) -> Vec<(TermId, u64)> {
+    types.sort_unstable();
+    types
 }
 
 #[test]
