@@ -15,9 +15,11 @@ pub mod bitmap;
 pub mod codec;
 mod error;
 pub mod packing;
+mod prefetch;
 pub mod segment;
 
 pub use error::ColumnError;
+pub use prefetch::{PREFETCH_ROWS, prefetch};
 
 /// Rows of a full segment: 16 Ki rows of 8 bytes fit a 256 KiB second-level cache with room for a
 /// second column, and a row number inside a segment fits 16 bits.

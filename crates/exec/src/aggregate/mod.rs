@@ -17,6 +17,7 @@ mod float_sum;
 mod group_table;
 mod group_through;
 mod ordinal_groups;
+mod pair_groups;
 mod spilling;
 mod sum;
 
@@ -189,6 +190,12 @@ impl Aggregator {
             [Some(column)] => {
                 for &id in batch.ids(*column) {
                     self.group_numbers.push(self.groups.group_of_one(id));
+                }
+            }
+            [Some(first), Some(second)] => {
+                for (&first, &second) in batch.ids(*first).iter().zip(batch.ids(*second)) {
+                    self.group_numbers
+                        .push(self.groups.group_of_two([first, second]));
                 }
             }
             keys => {

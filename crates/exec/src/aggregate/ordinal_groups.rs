@@ -8,15 +8,10 @@
 //! Rows of one table have neighbouring ordinals, so the keys of most groups lie in few pages. Ordinals that lie too
 //! far apart are refused, and the caller hashes them.
 //!
-//! Invariant: the pages take at most [`FREE_BYTES`] and [`GROUP_BYTES`] for each group. Cost: two dependent reads.
+//! Invariant: what is held stays within the caller's limit. Cost: two dependent reads.
 
 /// Ordinals in a page.
 const PAGE: usize = 1024;
-/// Bytes that pages may take whatever the number of groups: rows of a quarter of a million neighbours may come in any
-/// order, and all pages are there before there are many groups.
-const FREE_BYTES: usize = 1 << 20;
-/// Bytes that pages may take for each group more: some times what a hash table takes.
-const GROUP_BYTES: usize = 64;
 
 /// Group numbers by ordinal; see the [module documentation](self).
 #[derive(Default)]
@@ -37,31 +32,24 @@ impl OrdinalGroups {
         page[ordinal as usize % PAGE].checked_sub(1)
     }
 
-    /// Where the group of an ordinal is noted, plus one; 0 if it has none. `None` if there would be too many pages for
-    /// this number of groups.
+    /// Where the group of an ordinal is noted, plus one; 0 if it has none. `None` if its page is not there.
     #[inline]
-    pub fn place(&mut self, ordinal: u64, groups: usize) -> Option<&mut u32> {
-        let number = ordinal as usize / PAGE;
-        let known = number
-            .checked_sub(self.first)
-            .and_then(|page| self.directory.get(page))
-            .is_some_and(Option::is_some);
-        if !known {
-            self.add_page(number, groups)?;
-        }
-        let page = self.directory[number - self.first].as_mut()?;
+    pub fn place(&mut self, ordinal: u64) -> Option<&mut u32> {
+        let page = (ordinal as usize / PAGE).checked_sub(self.first)?;
+        let page = self.directory.get_mut(page)?.as_mut()?;
         Some(&mut page[ordinal as usize % PAGE])
     }
 
-    /// Adds a page, unless that is too much.
-    fn add_page(&mut self, number: usize, groups: usize) -> Option<()> {
+    /// Adds the page of an ordinal; `None` if more than this many bytes would be held then.
+    pub fn add_page(&mut self, ordinal: u64, bytes_max: usize) -> Option<()> {
+        let number = ordinal as usize / PAGE;
         let (first, end) = match self.directory.len() {
             0 => (number, number + 1),
             len => (self.first.min(number), (self.first + len).max(number + 1)),
         };
         let directory_bytes = (end - first) * size_of::<Option<Box<[u32; PAGE]>>>();
         let page_bytes = (self.pages + 1) * size_of::<[u32; PAGE]>();
-        if directory_bytes + page_bytes > FREE_BYTES + groups * GROUP_BYTES {
+        if directory_bytes + page_bytes > bytes_max {
             return None;
         }
         if !self.directory.is_empty() {

@@ -10,6 +10,7 @@
 use super::float_sum::FloatSum;
 use crate::error::ExecError;
 use crate::value::{Exact, Number, Reader, to_float};
+use basalt_columns::{PREFETCH_ROWS, prefetch};
 use basalt_rdf::TermId;
 use basalt_rdf::qualifiers::{CUSTOM_NUMERIC_FIRST, DECIMAL, FLOAT};
 use oxsdatatypes::{Double, Float};
@@ -270,10 +271,14 @@ impl SumStates {
     /// Adds the values of rows: (group, id).
     pub fn update(
         &mut self,
-        rows: impl Iterator<Item = (usize, u64)>,
+        rows: impl Iterator<Item = (usize, u64)> + Clone,
         reader: &mut Reader<'_>,
     ) -> Result<(), ExecError> {
+        let mut ahead = rows.clone().skip(PREFETCH_ROWS);
         for (group, id) in rows {
+            if let Some((group, _)) = ahead.next() {
+                prefetch(&self.states, group);
+            }
             let state = &mut self.states[group];
             state.add(id, reader)?;
             self.any_rare |= state.rare.is_some();
@@ -282,9 +287,14 @@ impl SumStates {
     }
 
     /// Adds states of others: state `from` to group `to`, for each pair.
-    pub fn merge(&mut self, other: &Self, pairs: impl Iterator<Item = (usize, usize)>) {
+    pub fn merge(&mut self, other: &Self, pairs: impl Iterator<Item = (usize, usize)> + Clone) {
         self.any_rare |= other.any_rare;
+        let mut ahead = pairs.clone().skip(PREFETCH_ROWS);
         for (from, to) in pairs {
+            if let Some((from, to)) = ahead.next() {
+                prefetch(&other.states, from);
+                prefetch(&self.states, to);
+            }
             self.states[to].merge(&other.states[from]);
         }
     }

@@ -18,6 +18,7 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
+use basalt_columns::PREFETCH_ROWS;
 use basalt_plan::physical::{JoinKind, Slot};
 use std::ops::Range;
 use std::sync::Arc;
@@ -143,14 +144,17 @@ impl Pairing {
         }
         let mut key = Vec::with_capacity(self.shape.probe_keys.len());
         let mut row = start;
-        while row < batch.rows() && pairs.build.len() < PAIRS_MAX {
+        let key_into = |key: &mut Vec<u64>, row: usize| {
             key.clear();
-            key.extend(
-                self.shape
-                    .probe_keys
-                    .iter()
-                    .map(|&column| batch.ids(column)[row]),
-            );
+            let columns = self.shape.probe_keys.iter();
+            key.extend(columns.map(|&column| batch.ids(column)[row]));
+        };
+        while row < batch.rows() && pairs.build.len() < PAIRS_MAX {
+            if row + PREFETCH_ROWS < batch.rows() {
+                key_into(&mut key, row + PREFETCH_ROWS);
+                self.table.expect(&key);
+            }
+            key_into(&mut key, row);
             self.table.probe(&key, &mut pairs.build);
             pairs.probe.resize(pairs.build.len(), row as u32);
             row += 1;

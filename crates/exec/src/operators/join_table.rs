@@ -15,6 +15,7 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
+use basalt_columns::prefetch;
 
 /// Bits of a directory entry that hold the first row.
 const START_BITS: u32 = 48;
@@ -95,6 +96,13 @@ impl JoinTable {
     /// The values of one column.
     pub fn column(&self, column: usize) -> &[u64] {
         &self.columns[column]
+    }
+
+    /// Asks for the line of the directory that [`Self::probe`] of this key looks at first.
+    #[inline]
+    pub fn expect(&self, key: &[u64]) {
+        let bucket = bucket_of(hash_row(key), self.directory.len() - 1);
+        prefetch(&self.directory, bucket);
     }
 
     /// Appends the rows whose key equals `key`, in input order.
