@@ -24,7 +24,7 @@ use crate::slot_set::SlotSet;
 pub(crate) use build::{hash_join, joined, star_join, star_join_entry};
 pub use draw::OrderDraw;
 pub(crate) use search::{entry_way, star_join_cost};
-pub(crate) use units::{Unit, UnitKind};
+pub(crate) use units::{Unit, UnitKind, pattern_distinct, star_distinct};
 
 /// Units up to which all orders are considered.
 const EXACT_UNITS_MAX: usize = 10;

@@ -12,7 +12,7 @@ mod service;
 use crate::cost_constants::{
     EMIT_ROW, EXPRESSION, GROUP_ROW, HASH_BUILD, HASH_PROBE, SORT_COMPARE,
 };
-use crate::estimate::condition;
+use crate::estimate::{condition, groups};
 use crate::expression::{conjunction, has_exists, resolve_missing, slots_of, slots_of_all};
 use crate::join_order::{hash_join, outer_row};
 use crate::logical::{JoinGroup, Logical, certain_values, is_certain};
@@ -138,12 +138,13 @@ impl Planner<'_> {
         let rows = input.estimated_rows;
         let cost = input.estimated_cost + rows * GROUP_ROW;
         let (schema, certain) = (input.schema.clone(), SlotSet::of(&input.certain));
+        let distinct = groups::combinations(self, &input, &schema).unwrap_or(rows * 0.9);
         let input = Box::new(input);
         Ok(node(
             Op::Distinct { input },
             schema,
             certain,
-            rows * 0.9,
+            distinct.min(rows),
             cost,
         ))
     }
@@ -374,12 +375,7 @@ impl Planner<'_> {
             schema.push(aggregate.slot);
         }
         let rows = input.estimated_rows;
-        // Groups grow slower than rows; an exact number would need distinct counts of joins.
-        let groups = if keys.is_empty() {
-            1.0
-        } else {
-            rows.powf(0.75).max(1.0).min(rows.max(1.0))
-        };
+        let groups = groups::groups(self, &input, keys);
         let cost = input.estimated_cost
             + rows * (GROUP_ROW + EXPRESSION * aggregates.len() as f64)
             + groups * EMIT_ROW;

@@ -188,7 +188,8 @@ fn even_distinct(slots: SlotSet, distinct: f64) -> Vec<(Slot, SlotStatistics)> {
     slots.iter().map(|slot| (slot, plain(distinct))).collect()
 }
 
-fn star_distinct(
+/// What is known of the slots of a star before conditions.
+pub(crate) fn star_distinct(
     planner: &Planner<'_>,
     star: &Star,
     profile: &StarProfile,
@@ -212,7 +213,8 @@ fn star_distinct(
     distinct
 }
 
-fn pattern_distinct(
+/// What is known of the slots of a pattern before conditions.
+pub(crate) fn pattern_distinct(
     planner: &Planner<'_>,
     pattern: &Pattern,
     rows: f64,

@@ -13,6 +13,7 @@
 //! is the join. Nothing may come from around an EXISTS.
 
 use crate::cost_constants::{EMIT_ROW, EXPRESSION, GROUP_ROW};
+use crate::estimate::groups;
 use crate::expression::{is_pure, resolve_missing, slots_of, slots_of_all};
 use crate::logical::{JoinGroup, Logical};
 use crate::lower::Outer;
@@ -235,7 +236,7 @@ impl Parts {
         }
         let groups = match &without {
             Some(domain) => domain.estimated_rows,
-            None => pairs.estimated_rows.powf(0.75).max(1.0),
+            None => groups::groups(planner, &pairs, keys),
         };
         let inputs = rows.estimated_cost
             + pairs.estimated_cost

@@ -1,0 +1,116 @@
+//! How many groups GROUP BY makes, and how many distinct values a slot of a plan has.
+//!
+//! A slot that is a subject or an object of a pattern has at most the distinct values of that place, in whichever of the operators below
+//! the group that is. Of `v` values that are equally likely, `n` rows meet `v * (1 - (1 - 1/v)^n)` (Cardenas, "Analysis
+//! and performance of inverted data base structures", CACM 1975). Several keys have as many groups as the products of their values have, met by as many
+//! rows: keys are taken to be independent.
+//!
+//! Cost: a walk down the plan for each key; profiles of stars are known from planning them.
+
+use crate::join_order::{pattern_distinct, star_distinct};
+use crate::physical::{Node, Op, Slot, Star};
+use crate::planner::Planner;
+
+/// Groups of rows of which nothing is known grow slower than the rows.
+const UNKNOWN_EXPONENT: f64 = 0.75;
+
+/// The groups that the rows of a plan make by some keys.
+pub(crate) fn groups(planner: &Planner<'_>, input: &Node, keys: &[Slot]) -> f64 {
+    if keys.is_empty() {
+        return 1.0;
+    }
+    let rows = input.estimated_rows.max(1.0);
+    combinations(planner, input, keys).unwrap_or_else(|| rows.powf(UNKNOWN_EXPONENT))
+}
+
+/// The different combinations of values of some slots; `None` if the values of some slot are not known.
+pub(crate) fn combinations(planner: &Planner<'_>, input: &Node, slots: &[Slot]) -> Option<f64> {
+    let values = slots.iter().map(|slot| distinct(planner, input, *slot));
+    let values: Option<f64> = values.product();
+    Some(met(values?, input.estimated_rows.max(1.0)))
+}
+
+/// How many of some values that are equally likely so many rows meet; at least one.
+fn met(values: f64, rows: f64) -> f64 {
+    // For large numbers (1 - 1/v)^n is e^(-n/v).
+    let met = values * -(-rows / values).exp_m1();
+    met.min(rows).max(1.0)
+}
+
+/// The distinct values that a slot can have; `None` if that is not known. A slot that no row binds has one, unbound.
+fn distinct(planner: &Planner<'_>, node: &Node, slot: Slot) -> Option<f64> {
+    if !node.schema.contains(&slot) {
+        return Some(1.0);
+    }
+    let below = || {
+        let having = node.op.children().into_iter();
+        let having = having.filter(|child| child.schema.contains(&slot));
+        having
+            .filter_map(|child| distinct(planner, child, slot))
+            .reduce(f64::min)
+    };
+    let values = match &node.op {
+        Op::StarScan { star, .. } => of_star(planner, star, slot),
+        Op::StarJoin { star, .. } => at_most(of_star(planner, star, slot), below()),
+        Op::PatternScan { pattern } => known(
+            pattern_distinct(planner, pattern, node.estimated_rows),
+            slot,
+        ),
+        Op::PatternJoin { pattern, .. } => at_most(
+            known(
+                pattern_distinct(planner, pattern, node.estimated_rows),
+                slot,
+            ),
+            below(),
+        ),
+        Op::Values { rows } => Some(rows.len() as f64),
+        Op::Union { inputs } => inputs
+            .iter()
+            .map(|input| distinct(planner, input, slot))
+            .sum(),
+        _ => below(),
+    };
+    values.map(|values| values.clamp(1.0, node.estimated_rows.max(1.0)))
+}
+
+fn of_star(planner: &Planner<'_>, star: &Star, slot: Slot) -> Option<f64> {
+    known(
+        star_distinct(planner, star, &planner.star_profile(star)),
+        slot,
+    )
+}
+
+/// The number of a slot in a list of them.
+fn known(of_slots: Vec<(Slot, super::condition::SlotStatistics)>, slot: Slot) -> Option<f64> {
+    let of_slot = of_slots.into_iter().find(|(other, _)| *other == slot);
+    of_slot.map(|(_, statistics)| statistics.distinct)
+}
+
+fn at_most(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::met;
+
+    #[test]
+    fn rows_meet_at_most_all_values() {
+        for (values, rows, expected) in [
+            (1.0, 1e6, 1.0),
+            (10.0, 1.0, 1.0),
+            (1000.0, 1000.0, 632.1),
+            (1000.0, 1e5, 1000.0),
+            (1e9, 1000.0, 1000.0),
+            (0.0, 0.0, 1.0),
+        ] {
+            assert!(
+                (met(values, rows) - expected).abs() < 0.1,
+                "{values} {rows}"
+            );
+        }
+    }
+}
