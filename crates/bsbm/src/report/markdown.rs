@@ -77,7 +77,8 @@ impl Report {
             let rate = format!("{:.1}", *count as f64 / timeline.slice_s);
             let rate = marked(rate, worst.executions == slice);
             let mixes = timeline.mixes.get(slice).copied().unwrap_or_default();
-            let _ = write!(out, "| {until_s:.1} | {mixes} | {rate} |");
+            let digits = timeline.digits();
+            let _ = write!(out, "| {until_s:.digits$} | {mixes} | {rate} |");
             push_times(out, &timeline.queries, slice, worst.queries);
             if has_updates {
                 let updates = timeline.updates.get(slice).map_or(0, |times| times.count);
@@ -165,7 +166,8 @@ impl Report {
         };
         let place = |slice| {
             let (from_s, until_s) = timeline.range_s(slice);
-            format!("from {from_s:.1} s to {until_s:.1} s")
+            let digits = timeline.digits();
+            format!("from {from_s:.digits$} s to {until_s:.digits$} s")
         };
         if let Some((median, least)) = timeline.rates() {
             let place = place(worst.executions);

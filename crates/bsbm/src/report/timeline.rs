@@ -121,6 +121,11 @@ impl Timeline {
         Some((*median as f64 / self.slice_s, *least as f64 / self.slice_s))
     }
 
+    /// Digits that tell the beginnings of slices apart.
+    pub(crate) fn digits(&self) -> usize {
+        if self.slice_s < 1.0 { 3 } else { 1 }
+    }
+
     /// When a slice begins and ends.
     pub(crate) fn range_s(&self, slice: usize) -> (f64, f64) {
         (
@@ -214,7 +219,7 @@ mod tests {
         assert_eq!((worst.executions, worst.queries), (30, Some(12)));
         assert_eq!(worst.updates, Some(40));
         assert_eq!(timeline.rates(), Some((3.0, 1.0)));
-        assert_eq!(timeline.range_s(40), (40.0, 41.0));
+        assert_eq!((timeline.range_s(40), timeline.digits()), ((40.0, 41.0), 1));
         assert_eq!(median_p99(&timeline.updates), 0.02);
     }
 
@@ -224,7 +229,7 @@ mod tests {
         assert_eq!(none, Timeline::default());
         assert_eq!((none.rates(), median_p99(&[])), (None, 0.0));
         let idle = Timeline::new(6.0, &Samples::default(), &[]);
-        assert_eq!(idle.rates(), Some((0.0, 0.0)));
+        assert_eq!((idle.rates(), idle.digits()), (Some((0.0, 0.0)), 3));
         assert!(idle.queries.is_empty() && idle.updates.is_empty());
         let worst = idle.worst.expect("there are slices");
         assert_eq!((worst.queries, worst.updates), (None, None));

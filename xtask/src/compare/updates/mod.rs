@@ -151,7 +151,7 @@ fn method(options: &Options, made: &Made) -> Result<String, XtaskError> {
     Ok(format!(
         "\
 BSBM with forward chaining, {} products, of which the last {} are not in the data but in as many update transactions, {} triples on average. A mix is 2 inserts and 3 deletes of an offer (10 triples, or
-none if it is gone), then the 25 explore queries; {} mixes are measured after {} without updates, {} times, stores by turns. Every run begins with a fresh copy of the loaded store. A server is started on it and asked the
+none if it is gone), then the 25 explore queries; {} mixes are measured after {} without updates; rounds: {}, stores by turns. Every run begins with a fresh copy of the loaded store. A server is started on it and asked the
 queries alone, the same questions as later; it is killed, another one is started and asked the queries with the updates, and is killed too; a third one is asked what there is. The project's driver asks over HTTP on the loopback
 address, on the same cores as the store, with kept-alive connections, `TCP_NODELAY` and `TCP_QUICKACK`. Time limit {} s.
 
