@@ -46,6 +46,8 @@ usage: cargo xtask COMMAND
                        load the same files with Basalt and other stores; `compare help`
   compare queries [OPTIONS]
                        ask Basalt and other stores the Berlin benchmark
+  compare updates [OPTIONS]
+                       the same beside updates, on Basalt and Virtuoso
   help                 this text
 
 Test data outside the repository is found through RDF_TESTS_DIR and

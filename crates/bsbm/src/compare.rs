@@ -4,10 +4,11 @@
 //! their hashes, which means something only if the same questions were asked of the same data:
 //! use case, products, seed, number of mixes and drill-down have to agree, and no execution of
 //! the query may have failed. Beside updates that also takes a single client and updates at the
-//! same places, since answers depend on what was inserted before.
+//! same places, since answers depend on what was inserted before. Runs by the clock rarely have the
+//! same number of mixes; of these the worst periods are told.
 
 use crate::queries::UseCase;
-use crate::report::{QueryReport, Report};
+use crate::report::{QueryReport, Report, SliceTimes, Timeline};
 use std::fmt::Write;
 
 /// Compares reports under the given names; the first one is the measure of the others.
@@ -29,10 +30,11 @@ pub fn compare_reports(reports: &[(&str, &Report)]) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(
             out,
-            "- {name}: {}, {} products, {} mixes, {} clients, {} timeouts, {} errors",
+            "- {name}: {}, {} products, {} mixes{}, {} clients, {} timeouts, {} errors",
             report.endpoint,
             report.products,
             report.runs,
+            in_time(report),
             report.clients,
             report.timeouts,
             report.errors
@@ -52,7 +54,43 @@ pub fn compare_reports(reports: &[(&str, &Report)]) -> String {
     let rates: Vec<Option<f64>> = reports.iter().map(|(_, r)| Some(r.qmph)).collect();
     push_row(&mut out, "mixes per hour", 1.0, &rates, "");
     push_geometric_ratios(&mut out, reports);
+    push_worst_periods(&mut out, reports);
     out
+}
+
+/// How long a run by the clock was.
+fn in_time(report: &Report) -> String {
+    match (report.duration_s, report.transactions_used_up) {
+        (None, _) => String::new(),
+        (Some(duration_s), false) => format!(" in {duration_s} s"),
+        (Some(duration_s), true) => format!(
+            " in {:.1} of {duration_s} s (no transactions left)",
+            report.elapsed_s
+        ),
+    }
+}
+
+/// What the worst period of each run was like, if any of them went by the clock.
+fn push_worst_periods(out: &mut String, reports: &[(&str, &Report)]) {
+    if reports
+        .iter()
+        .all(|(_, report)| report.duration_s.is_none())
+    {
+        return;
+    }
+    let row = |figure: &dyn Fn(&Timeline) -> Option<f64>| -> Vec<Option<f64>> {
+        let figures = reports.iter().map(|(_, report)| figure(&report.timeline));
+        figures.collect()
+    };
+    let p99 = |times: &[SliceTimes], worst: Option<usize>| Some(times.get(worst?)?.p99_s);
+    let rates = row(&|timeline| Some(timeline.rates()?.1));
+    push_row(out, "executions/s, worst period", 1.0, &rates, "");
+    let queries = row(&|timeline| p99(&timeline.queries, timeline.worst?.queries));
+    push_row(out, "p99 ms of queries, worst period", 1e3, &queries, "");
+    let updates = row(&|timeline| p99(&timeline.updates, timeline.worst?.updates));
+    if updates.iter().any(Option::is_some) {
+        push_row(out, "p99 ms of updates, worst period", 1e3, &updates, "");
+    }
 }
 
 fn push_row(out: &mut String, name: &str, factor: f64, values: &[Option<f64>], verdict: &str) {

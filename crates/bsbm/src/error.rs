@@ -34,6 +34,9 @@ pub enum BsbmError {
     /// No query could be asked even once.
     #[error("a query can be given up after one timeout or more, not after none")]
     NoPatience,
+    /// A run by the clock would begin no mix.
+    #[error("a run needs a duration above 0 s")]
+    NoDuration,
     /// Standard output cannot be cut into several files.
     #[error("standard output cannot be cut into {files} files")]
     FilesOnStandardOutput {

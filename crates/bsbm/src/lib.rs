@@ -62,7 +62,8 @@ pub use qualify::{
 };
 pub use queries::{QueryForm, UseCase, Wording, mix, query_text, worded_text};
 pub use report::{
-    Bucket, LevelReport, QueryReport, RampUpReport, Report, Timeline, UpdateReport, html_page,
+    Bucket, LevelReport, QueryReport, RampUpReport, Report, SliceTimes, Timeline, UpdateReport,
+    WorstSlices, html_page,
 };
 pub use update::UpdateBlocks;
 pub use vocabulary::{Compression, Format};

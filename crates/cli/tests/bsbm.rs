@@ -194,6 +194,68 @@ fn a_store_qualifies_against_itself_and_not_against_another_one() {
 }
 
 #[test]
+fn a_run_by_the_clock_shows_its_periods_and_says_when_updates_are_used_up() {
+    let place = Place::new();
+    place.ok(
+        "bsbm generate --products 60 --forward-chaining --output data.nt --data-dir td \
+         --update-transactions 6 --update-output update.nt",
+    );
+    place.ok("load --location store data.nt");
+    let server = Server::start(&place, "store");
+    let url = &server.url;
+    let update_url = url.replace("/query", "/update");
+    let read_json = |name| -> serde_json::Value {
+        serde_json::from_str(&read(&place, name)).expect("the report is JSON")
+    };
+    let timed = place.run(&format!(
+        "bsbm run --endpoint {url} --data-dir td --warmup 1 --clients 2 --duration 300ms --report a.json,a.md,a.html"
+    ));
+    assert_eq!(timed.code, Some(0), "{timed:?}");
+    assert!(timed.err.contains(" of 0.3 s: "), "{timed:?}");
+    let a = read_json("a.json");
+    assert_eq!((&a["duration_s"], &a["errors"]), (&0.3.into(), &0.into()));
+    assert!(a["elapsed_s"].as_f64() >= Some(0.3) && a["runs"].as_u64() > Some(0));
+    let slices = a["timeline"]["queries"]
+        .as_array()
+        .expect("there are slices");
+    let counted = slices.iter().filter_map(|slice| slice["count"].as_u64());
+    assert_eq!(
+        Some(counted.sum::<u64>()),
+        a["runs"].as_u64().map(|runs| runs * 25)
+    );
+    assert!(read(&place, "a.md").contains("\nOver time; "));
+    assert!(read(&place, "a.html").contains("Queries over time"));
+    // Six transactions are three mixes; the store has them when the run ends.
+    let used_up = place.run(&format!(
+        "bsbm run --use-case explore-and-update --endpoint {url} --update-endpoint {update_url} \
+         --update-file update.nt --data-dir td --warmup 1 --duration 1h --durability synced --report b.json,b.md"
+    ));
+    assert_eq!(used_up.code, Some(1), "{used_up:?}");
+    assert!(
+        used_up
+            .err
+            .contains("the update transactions were used up after "),
+        "{used_up:?}"
+    );
+    assert!(used_up.err.contains("of 3600 s, by 3 mixes"), "{used_up:?}");
+    let b = read_json("b.json");
+    assert_eq!(
+        (&b["runs"], &b["transactions_used_up"]),
+        (&3.into(), &true.into())
+    );
+    assert_eq!(
+        (&b["updates"]["inserted_blocks"], &b["updates"]["wrong"]),
+        (&6.into(), &0.into())
+    );
+    assert!(read(&place, "b.md").contains("- updates over time: "));
+    let compared = place.ok("bsbm compare a.json b.json");
+    assert!(
+        compared.contains("| executions/s, worst period |"),
+        "{compared}"
+    );
+}
+
+#[test]
 fn wrong_options_of_the_benchmark_are_usage_errors() {
     let place = Place::new();
     for case in [
@@ -203,6 +265,10 @@ fn wrong_options_of_the_benchmark_are_usage_errors() {
         "bsbm run --data-dir td --given-up 4@",
         "bsbm run --data-dir td --results-format csv",
         "bsbm run --data-dir td --wording plain",
+        "bsbm run --data-dir td --duration 0s",
+        "bsbm run --data-dir td --duration soon",
+        "bsbm run --data-dir td --duration 5s --runs 3",
+        "bsbm run --data-dir td --update-parameter x",
         "bsbm qualify --data-dir td",
         "bsbm qualify --record x.jsonl",
         "bsbm qualify --recorded x.jsonl",

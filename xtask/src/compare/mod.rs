@@ -1,5 +1,6 @@
 //! `cargo xtask compare`: Basalt beside the stores that people use, in one run on one
-//! machine, as tables. `load` loads the same files, [`queries`] asks the same questions.
+//! machine, as tables. `load` loads the same files, [`queries`] asks the same questions, [`updates`]
+//! asks them while it changes the data.
 //!
 //! The way through a comparison of loads: [`options`] says what is asked for, [`systems`] sets the stores
 //! up in the [`work_folder`] and loads with them, [`workload`] makes the files,
@@ -25,6 +26,7 @@ mod report;
 mod series;
 mod shuffle;
 mod systems;
+mod updates;
 mod work_folder;
 mod workload;
 
@@ -44,10 +46,12 @@ const HELP: &str = "\
 usage: cargo xtask compare load [WORKLOADS] [OPTIONS]
        cargo xtask compare setup [OPTIONS]
        cargo xtask compare queries [OPTIONS]
+       cargo xtask compare updates [OPTIONS]
 
   load     load with every system and print a Markdown table
   setup    only fetch the other systems and build Basalt
   queries  ask every system the Berlin benchmark and print Markdown tables
+  updates  the same queries beside updates, and alone, in Basalt and Virtuoso
 
 Workloads of load: bsbm (default) bsbm-gz bsbm-zst bsbm-nq bsbm-ttl shuffled codex
 vocabularies codex40; of Basalt alone: scale ten
@@ -82,7 +86,18 @@ Of queries:
   --driver PATH     the program whose driver asks [the same]
   --work DIR, --report FILE   as for load
 
-See docs/howto/compare-loads.md and docs/howto/compare-queries.md.
+Of updates:
+  --systems LIST    of basalt,virtuoso; Basalt always [both]
+  --clients LIST    concurrent clients, a run for each [1,4]
+  --commits LIST    of synced,written: what a commit survives, a run for each [synced]
+  --warmup N, --runs N        mixes before and while measuring [30, 100]
+  --rounds N        how often all is done, by turns [2]
+  --timeout S       seconds that a query or update may take [30]
+  --products N      products of the data, with the 2 that each mix inserts [28480]
+  --basalt PATH, --driver PATH   as for queries
+  --work DIR, --report FILE      as for load
+
+See docs/howto/compare-loads.md, compare-queries.md and compare-updates.md there.
 ";
 
 /// Everything that preparing inputs and loading need to know.
@@ -101,7 +116,7 @@ pub struct Comparison<'a> {
 pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), XtaskError> {
     let Some((command, arguments)) = arguments.split_first() else {
         return Err(XtaskError::Usage {
-            message: "`compare` needs a command: load, setup, queries or help".to_owned(),
+            message: "`compare` needs a command: load, setup, queries, updates or help".to_owned(),
         });
     };
     match command.as_str() {
@@ -111,6 +126,7 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<(), XtaskError
         }
         "load" => load(workspace, Options::parse(arguments)?),
         "queries" => queries::run(workspace, arguments),
+        "updates" => updates::run(workspace, arguments),
         "setup" => setup(workspace, Options::parse(arguments)?),
         _ => Err(XtaskError::Usage {
             message: format!("`compare` has no command `{command}`"),

@@ -104,6 +104,13 @@ impl WorkFolder {
         Ok(path)
     }
 
+    /// A copy of a folder that is kept, to be changed.
+    pub fn copy(&self, kept: &Path, name: &str) -> Result<PathBuf, XtaskError> {
+        let folder = self.store(name)?;
+        copy_into(kept, &folder)?;
+        Ok(folder)
+    }
+
     /// An empty folder for a store and its logs.
     pub fn store(&self, name: &str) -> Result<PathBuf, XtaskError> {
         let folder = self.root.join("stores").join(name);
@@ -166,6 +173,22 @@ pub fn cannot(operation: &'static str, path: &Path, source: io::Error) -> XtaskE
         path: path.to_path_buf(),
         source,
     }
+}
+
+/// Copies all that is in a folder.
+fn copy_into(from: &Path, to: &Path) -> Result<(), XtaskError> {
+    let cannot_copy = |source| cannot("copy", from, source);
+    for entry in fs::read_dir(from).map_err(cannot_copy)? {
+        let entry = entry.map_err(cannot_copy)?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type().map_err(cannot_copy)?.is_dir() {
+            fs::create_dir(&target).map_err(|error| cannot("make", &target, error))?;
+            copy_into(&source, &target)?;
+        } else {
+            fs::copy(&source, &target).map_err(|error| cannot("copy", &source, error))?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes a folder that is empty.
@@ -243,6 +266,26 @@ mod tests {
             "what failed leaves nothing that counts as made"
         );
         remove(&root).expect("it is ours");
+    }
+
+    #[test]
+    fn a_copy_is_whole_and_leaves_nothing_of_an_older_one() {
+        let root = folder("copies");
+        let work = WorkFolder::open(&root).expect("the folder can be made");
+        let kept = root.join("kept/x");
+        fs::create_dir_all(kept.join("store/inner")).expect("the folder can be made");
+        fs::write(kept.join("store/inner/a"), "1").expect("it can be written");
+        let first = work.copy(&kept, "y").expect("it can be copied");
+        fs::write(first.join("store/b"), "2").expect("it can be written");
+        fs::write(first.join("store/inner/a"), "3").expect("it can be written");
+        let again = work.copy(&kept, "y").expect("it can be copied again");
+        let read = fs::read_to_string(again.join("store/inner/a"));
+        let is_left = again.join("store/b").exists();
+        remove(&root).expect("it is ours");
+        assert_eq!(
+            (read.expect("it is there"), is_left),
+            ("1".to_owned(), false)
+        );
     }
 
     #[cfg(unix)]

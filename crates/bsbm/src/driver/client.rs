@@ -16,7 +16,7 @@ use crate::answer::digest;
 use crate::error::BsbmError;
 use crate::http::Failure;
 use crate::random::scramble;
-use crate::report::{Execution, MixTime, Outcome};
+use crate::report::{Execution, MixTime, Outcome, Samples};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -40,7 +40,7 @@ pub(crate) struct Shared<'a> {
 
 /// What a client brings back.
 pub(crate) struct Harvest {
-    pub(crate) executions: Vec<Execution>,
+    pub(crate) samples: Samples,
     pub(crate) mixes: Vec<MixTime>,
     /// When it had nothing left to do.
     pub(crate) ended: Instant,
@@ -50,13 +50,13 @@ pub(crate) struct Harvest {
 pub(crate) fn run_client(shared: &Shared<'_>, mut place: Place<'_>) -> Result<Harvest, BsbmError> {
     let mut connections = Connections::new(shared.workload.options)?;
     let mut harvest = Harvest {
-        executions: Vec::new(),
+        samples: Samples::default(),
         mixes: Vec::new(),
         ended: Instant::now(),
     };
-    // Termination: every round takes a mix from a list that ends.
+    // Termination: every round takes a mix from a list that ends, or lets the clock go on.
     loop {
-        match shared.schedule.take() {
+        match shared.schedule.take(shared.start_line.started()) {
             Task::WarmUp(mix) => {
                 let run = MixRun {
                     shared,
@@ -75,8 +75,8 @@ pub(crate) fn run_client(shared: &Shared<'_>, mut place: Place<'_>) -> Result<Ha
                     started: Some(started),
                     counters: &shared.measured,
                 };
-                let executions = &mut harvest.executions;
-                let seconds = run.run(&mut connections, blocks, &mut |e| executions.push(e));
+                let samples = &mut harvest.samples;
+                let seconds = run.run(&mut connections, blocks, &mut |e| samples.add(e));
                 let ended_s = started.elapsed().as_secs_f64();
                 harvest.mixes.push(MixTime { seconds, ended_s });
             }
@@ -123,7 +123,7 @@ impl MixRun<'_> {
                     }
                 }
                 Err(reason) => {
-                    let mut execution = self.blank(slot, 0, None);
+                    let mut execution = self.blank(slot, None);
                     execution.outcome = Outcome::Failed(reason);
                     self.settle(execution, record);
                 }
@@ -157,11 +157,10 @@ impl MixRun<'_> {
         }
     }
 
-    fn blank(&self, slot: Slot, step: u32, level: Option<usize>) -> Execution {
+    fn blank(&self, slot: Slot, level: Option<usize>) -> Execution {
         Execution {
             number: slot.number,
             form: slot.form,
-            place: [self.mix as u64, u64::from(slot.position), u64::from(step)],
             level,
             outcome: Outcome::Answered,
             seconds: None,
@@ -178,7 +177,7 @@ impl MixRun<'_> {
         slot: Slot,
         request: Request,
     ) -> Execution {
-        let mut execution = self.blank(slot, request.step, request.level);
+        let mut execution = self.blank(slot, request.level);
         let options = self.shared.workload.options;
         let question = Question {
             number: slot.number,
@@ -199,11 +198,11 @@ impl MixRun<'_> {
             Ok((seconds, digest)) => {
                 execution.seconds = Some(seconds);
                 execution.rows = digest.rows;
-                let placed = execution
-                    .place
-                    .iter()
-                    .fold(digest.hash, |hash, part| scramble(hash ^ scramble(*part)));
-                execution.hash = placed;
+                // The same answer in another place of the run is another one.
+                let (position, step) = (u64::from(slot.position), u64::from(request.step));
+                let place = [self.mix as u64, position, step].into_iter();
+                execution.hash =
+                    place.fold(digest.hash, |hash, part| scramble(hash ^ scramble(part)));
                 Outcome::Answered
             }
             Err(Failure::Timeout) => {

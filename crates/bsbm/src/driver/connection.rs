@@ -26,11 +26,14 @@ impl<'a> Connections<'a> {
     }
 
     /// Sends a query or an update. Updates name no graph and change the default graph, whatever
-    /// graph is queried.
+    /// graph is queried, unless a parameter of theirs says otherwise.
     pub(crate) fn send(&mut self, form: QueryForm, text: &str) -> Result<Answer, Failure> {
         match form {
             QueryForm::Update => {
-                let fields = [(self.options.update_field.as_str(), text)];
+                let more = self.options.update_parameters.iter();
+                let more = more.map(|(name, value)| (name.as_str(), value.as_str()));
+                let first = (self.options.update_field.as_str(), text);
+                let fields: Vec<(&str, &str)> = std::iter::once(first).chain(more).collect();
                 self.updates.post(&fields, accepted(form, self.format()))
             }
             QueryForm::Select | QueryForm::Graph => {

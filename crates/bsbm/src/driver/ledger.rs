@@ -120,11 +120,18 @@ impl Ledger {
 
     /// The figures; what the store was found to hold is added by who asks it.
     pub(crate) fn report(&self) -> UpdateReport {
+        let deleted: HashSet<&String> = self.deleted.iter().collect();
+        let both = deleted.iter().copied();
+        let both = both.filter(|offer| self.inserted.contains_key(*offer));
+        let mut both: Vec<String> = both.cloned().collect();
+        both.sort_unstable();
         UpdateReport {
             inserted_blocks: self.inserted_blocks,
             inserted_triples: self.inserted_triples,
             deletes: self.deletes,
             deletes_that_hit: self.deletes_that_hit,
+            offers_deleted: deleted.len() as u64,
+            inserted_and_deleted: both,
             ..UpdateReport::default()
         }
     }
@@ -156,6 +163,8 @@ mod tests {
         ledger.confirm(Effect::Delete(offer(7)));
         let report = ledger.report();
         assert_eq!((report.deletes, report.deletes_that_hit), (4, 2));
+        assert_eq!(report.offers_deleted, 2);
+        assert_eq!(report.inserted_and_deleted, [offer(7)]);
     }
 
     #[test]

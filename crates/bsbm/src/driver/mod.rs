@@ -1,11 +1,11 @@
 //! The driver: runs query mixes against an endpoint and measures them.
 //!
-//! Clients take whole mixes from one list ([`schedule`]). Parameters follow from (seed, mix,
-//! position), so every number of clients asks the same queries ([`workload`]). Warm-up mixes, a
-//! given number or as many as a ramp-up takes, have no updates. All clients finish the warm-up
-//! before the clock starts ([`start_line`]). Answers are read and checked after the clock of
-//! their execution has stopped ([`client`]), updates are verified after the run ([`verify`]). A
-//! failed execution never ends the run.
+//! Clients take whole mixes from one list ([`schedule`]), a number of them or until a time is over.
+//! Parameters follow from (seed, mix, position), so every number of clients asks the same queries
+//! ([`workload`]). Warm-up mixes, a given number or as many as a ramp-up takes, have no updates. All
+//! clients finish the warm-up before the clock starts ([`start_line`]). Answers are read and checked
+//! after the clock of their execution has stopped ([`client`]), updates are verified after the run
+//! ([`verify`]). A failed execution never ends the run.
 
 mod client;
 mod connection;
@@ -32,7 +32,7 @@ pub(crate) use workload::{Request, Slot, Workload, Writes};
 use crate::error::BsbmError;
 use crate::parameters::ParameterPool;
 use crate::queries::UseCase;
-use crate::report::{Report, RunFacts, UpdateReport};
+use crate::report::{Report, RunFacts, Samples, UpdateReport};
 use client::{Harvest, Shared, run_client};
 use floor::measure_floor;
 use ledger::Ledger;
@@ -55,10 +55,8 @@ pub fn run(
 ) -> Result<Report, BsbmError> {
     options.check(use_case, pool)?;
     let mut connections = Connections::new(options)?;
-    let (transactions, held_out) = match Transactions::open(use_case, options)? {
-        Some((transactions, survey)) => (Some(transactions), survey.held_out_offers),
-        None => (None, Default::default()),
-    };
+    let (transactions, survey) = Transactions::open(use_case, options)?.unzip();
+    let survey = survey.unwrap_or_default();
     let floor_s = measure_floor(&mut connections);
     let clients = options.clients.max(1);
     let per_mix = inserts_per_mix(use_case, &options.ignored);
@@ -68,9 +66,9 @@ pub fn run(
             pool,
             options,
         },
-        schedule: Schedule::new(options, transactions, per_mix),
+        schedule: Schedule::new(options, transactions, survey.blocks, per_mix),
         start_line: StartLine::new(clients),
-        ledger: Mutex::new(Ledger::new(held_out)),
+        ledger: Mutex::new(Ledger::new(survey.held_out_offers)),
         given_up: GivenUp::new(options.patience.as_ref()),
         warm: Counters::default(),
         measured: Counters::default(),
@@ -93,14 +91,15 @@ pub fn run(
         elapsed,
         floor_s,
         ramp_up: shared.schedule.ramp_up(),
+        transactions_used_up: shared.schedule.has_run_out(),
         updates,
     };
-    let (mut executions, mut mixes) = (Vec::new(), Vec::new());
+    let (mut samples, mut mixes) = (Samples::default(), Vec::new());
     for harvest in harvests {
-        executions.extend(harvest.executions);
+        samples.merge(harvest.samples);
         mixes.extend(harvest.mixes);
     }
-    Ok(Report::new(&facts, &executions, &mixes))
+    Ok(Report::new(&facts, &samples, &mixes))
 }
 
 /// Runs all clients to their end and shows what they do meanwhile.
@@ -146,8 +145,12 @@ fn look(shared: &Shared<'_>, began: Instant) -> RunProgress {
     match (shared.start_line.started(), options.ramp_up) {
         (Some(started), _) => {
             let elapsed = started.elapsed();
-            let counters = &shared.measured;
-            counters.look(Phase::Measuring, elapsed, Some(options.runs))
+            let total = options.duration.is_none().then_some(options.runs);
+            RunProgress {
+                time_total: options.duration,
+                supply: shared.schedule.supply().filter(|_| total.is_none()),
+                ..shared.measured.look(Phase::Measuring, elapsed, total)
+            }
         }
         (None, Some(_)) => shared.warm.look(Phase::RampUp, began.elapsed(), None),
         (None, None) => {

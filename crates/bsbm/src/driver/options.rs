@@ -19,6 +19,8 @@ pub struct RunOptions {
     pub update_endpoint: Option<String>,
     /// The form field that holds the text of an update.
     pub update_field: String,
+    /// More form fields of an update, as names and values: a store may want to be told the graph.
+    pub update_parameters: Vec<(String, String)>,
     /// The update file; needed for updates.
     pub update_file: Option<PathBuf>,
     /// The first transaction of the update file to send, counted from 0: a second run on the same
@@ -32,8 +34,10 @@ pub struct RunOptions {
     pub warmup: u64,
     /// Warm up until the rate of mixes settles.
     pub ramp_up: Option<RampUp>,
-    /// Mixes to measure, over all clients.
+    /// Mixes to measure, over all clients; not looked at if there is a duration.
     pub runs: u64,
+    /// Measure for so long: mixes are begun until then, and ended.
+    pub duration: Option<Duration>,
     /// The seed of the parameters.
     pub seed: u64,
     /// The time limit of one execution.
@@ -70,6 +74,7 @@ impl RunOptions {
             endpoint: endpoint.to_owned(),
             update_endpoint: None,
             update_field: "update".to_owned(),
+            update_parameters: Vec::new(),
             update_file: None,
             first_transaction: 0,
             updates_at: UpdatesAt::First,
@@ -77,6 +82,7 @@ impl RunOptions {
             warmup: 50,
             ramp_up: None,
             runs: 500,
+            duration: None,
             seed: 808_080,
             timeout: Duration::from_secs(60),
             patience: None,
@@ -104,6 +110,9 @@ impl RunOptions {
         }
         if let Some(patience) = &self.patience {
             patience.check()?;
+        }
+        if self.duration == Some(Duration::ZERO) {
+            return Err(BsbmError::NoDuration);
         }
         let Some(level) = self.drill_down else {
             return Ok(());

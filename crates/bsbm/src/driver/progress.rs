@@ -30,6 +30,10 @@ pub struct RunProgress {
     pub mixes: u64,
     /// Mixes of this phase, if their number is known.
     pub mixes_total: Option<u64>,
+    /// The time of this phase, if the clock ends it.
+    pub time_total: Option<Duration>,
+    /// Mixes that there are update transactions for, if the clock ends the phase.
+    pub supply: Option<u64>,
     /// Executions in this phase.
     pub executions: u64,
     /// Executions in this phase that ran out of time.
@@ -48,7 +52,11 @@ impl fmt::Display for RunProgress {
             Phase::Recording => "recording",
             Phase::Verifying => return f.write_str("verifying the updates"),
         };
-        write!(f, "{phase}, {seconds:.0} s: {} ", self.mixes)?;
+        write!(f, "{phase}, {seconds:.0} s")?;
+        if let Some(total) = self.time_total {
+            write!(f, " of {} s", total.as_secs_f64())?;
+        }
+        write!(f, ": {} ", self.mixes)?;
         if let Some(total) = self.mixes_total {
             write!(f, "of {total} ")?;
         }
@@ -61,6 +69,11 @@ impl fmt::Display for RunProgress {
                 .map(|total| total.saturating_sub(self.mixes));
             if let Some(left) = left {
                 write!(f, ", about {:.0} s left", left as f64 / rate)?;
+            }
+            if let Some(supply) = self.supply {
+                let left = supply.saturating_sub(self.mixes);
+                let left_s = left as f64 / rate;
+                write!(f, ", transactions for {left} more, about {left_s:.0} s")?;
             }
         }
         if self.timeouts + self.errors > 0 {
@@ -93,6 +106,8 @@ impl Counters {
             elapsed,
             mixes: value(&self.mixes),
             mixes_total,
+            time_total: None,
+            supply: None,
             executions: value(&self.executions),
             timeouts: value(&self.timeouts),
             errors: value(&self.errors),
@@ -121,6 +136,16 @@ mod tests {
         assert_eq!(
             line(Phase::RampUp, None),
             "ramp-up, 10 s: 20 mixes, 7200 an hour, 0 timeouts, 2 errors"
+        );
+        let by_the_clock = RunProgress {
+            time_total: Some(Duration::from_secs(90)),
+            supply: Some(26),
+            errors: 0,
+            ..counters.look(Phase::Measuring, Duration::from_secs(10), None)
+        };
+        assert_eq!(
+            by_the_clock.to_string(),
+            "measuring, 10 s of 90 s: 20 mixes, 7200 an hour, transactions for 6 more, about 3 s"
         );
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A client takes a whole mix at a time, with the blocks of the update file that belong to it, so
 //! a mix asks the same whoever runs it. Warm-up mixes have negative numbers and never repeat the
-//! questions of measured ones.
+//! questions of measured ones. Measuring ends after a number of mixes, or by the clock, which is
+//! looked at before a mix is handed out: one that was begun is ended.
 //! Invariant: numbers of measured mixes are handed out once each, in ascending order.
 
 use super::options::RunOptions;
@@ -11,7 +12,7 @@ use super::transactions::Transactions;
 use crate::report::RampUpReport;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Ramp-up mixes are numbered upwards from here.
 const RAMP_UP_FIRST_MIX: i64 = -(1 << 40);
@@ -32,7 +33,12 @@ pub(crate) enum Task {
 /// The list.
 pub(crate) struct Schedule {
     state: Mutex<State>,
+    /// Mixes to measure, unless there is a duration.
     runs: u64,
+    /// How long mixes are begun.
+    duration: Option<Duration>,
+    /// Mixes that the update file suffices for, if mixes need it.
+    supply: Option<u64>,
     blocks_per_mix: u64,
 }
 
@@ -41,13 +47,15 @@ struct State {
     next_measured: u64,
     periods: Option<Periods>,
     transactions: Option<Transactions>,
+    has_run_out: bool,
 }
 
 impl Schedule {
-    /// The mixes of a run.
+    /// The mixes of a run; so many blocks are left in the update file.
     pub(crate) fn new(
         options: &RunOptions,
         transactions: Option<Transactions>,
+        blocks: u64,
         blocks_per_mix: u64,
     ) -> Schedule {
         let next_warm_up = match options.ramp_up {
@@ -60,14 +68,17 @@ impl Schedule {
                 next_measured: 0,
                 periods: options.ramp_up.map(Periods::new),
                 transactions,
+                has_run_out: false,
             }),
             runs: options.runs,
+            duration: options.duration,
+            supply: blocks.checked_div(blocks_per_mix),
             blocks_per_mix,
         }
     }
 
-    /// Takes the next mix.
-    pub(crate) fn take(&self) -> Task {
+    /// Takes the next mix; `started` is when measuring began, if it did.
+    pub(crate) fn take(&self, started: Option<Instant>) -> Task {
         let mut state = self.lock();
         let is_warm = match &mut state.periods {
             Some(periods) => {
@@ -81,7 +92,18 @@ impl Schedule {
             state.next_warm_up += 1;
             return Task::WarmUp(mix);
         }
-        if state.next_measured >= self.runs {
+        let is_over = match self.duration {
+            Some(duration) => started.is_some_and(|started| started.elapsed() >= duration),
+            None => state.next_measured >= self.runs,
+        };
+        if is_over {
+            return Task::End;
+        }
+        if self
+            .supply
+            .is_some_and(|mixes| state.next_measured >= mixes)
+        {
+            state.has_run_out = true;
             return Task::End;
         }
         let mix = state.next_measured;
@@ -98,6 +120,16 @@ impl Schedule {
         if let Some(periods) = &mut self.lock().periods {
             periods.finish_mix(Instant::now());
         }
+    }
+
+    /// Mixes that the update file suffices for, if mixes need it.
+    pub(crate) fn supply(&self) -> Option<u64> {
+        self.supply
+    }
+
+    /// Whether measuring ended for want of blocks of the update file.
+    pub(crate) fn has_run_out(&self) -> bool {
+        self.lock().has_run_out
     }
 
     /// How the ramp-up went, if there was one.

@@ -3,7 +3,7 @@
 //! The file is read twice: once before the run, to count its blocks and to know the offers that
 //! are not in the store yet, and once while it runs. Mix n sends the same blocks whatever the
 //! number of clients. A run that needs more blocks than there are is refused, since an empty
-//! insert would be measured as if it were one.
+//! insert would be measured as if it were one; one by the clock ends when they are used up.
 //! Cost: memory for the numbers of the held-out offers; one block at a time otherwise.
 
 use super::options::RunOptions;
@@ -19,6 +19,7 @@ pub(crate) struct Transactions {
 }
 
 /// What the first reading found.
+#[derive(Default)]
 pub(crate) struct Survey {
     /// Numbers of the offers of the blocks that are still to be sent.
     pub(crate) held_out_offers: HashSet<u64>,
@@ -41,14 +42,19 @@ impl Transactions {
             .as_ref()
             .ok_or(BsbmError::NoUpdateInput)?;
         let survey = survey(path, options.first_transaction)?;
-        let needed = options.runs.saturating_mul(per_mix);
+        // How many mixes the clock leaves time for is not known before.
+        let runs = match options.duration {
+            Some(_) => 1,
+            None => options.runs,
+        };
+        let needed = runs.saturating_mul(per_mix);
         if survey.blocks < needed {
             return Err(BsbmError::TooFewTransactions {
                 path: path.clone(),
                 found: survey.blocks,
                 first: options.first_transaction,
                 needed,
-                runs: options.runs,
+                runs,
             });
         }
         let mut blocks = UpdateBlocks::open(path)?;
@@ -84,10 +90,7 @@ pub(crate) fn is_insert(use_case: UseCase, number: u8) -> bool {
 
 fn survey(path: &Path, first: u64) -> Result<Survey, BsbmError> {
     let mut blocks = UpdateBlocks::open(path)?;
-    let mut survey = Survey {
-        held_out_offers: HashSet::new(),
-        blocks: 0,
-    };
+    let mut survey = Survey::default();
     let mut before = 0;
     while let Some(block) = blocks.next_block()? {
         if before < first {

@@ -129,6 +129,8 @@ fn look(started: Instant, mixes: u64, total: u64, answers: &[RecordedAnswer]) ->
         elapsed: started.elapsed(),
         mixes,
         mixes_total: Some(total),
+        time_total: None,
+        supply: None,
         executions: answers.len() as u64,
         timeouts: 0,
         errors: answers.iter().filter(failed).count() as u64,

@@ -3,7 +3,7 @@
 //! Figures of several runs stand side by side with ratios to the first one; histograms and curves
 //! are laid over one another. Texts of the reports are escaped.
 
-use super::html_charts::{TimeAxis, histograms, timelines};
+use super::html_charts::{TimeAxis, histograms, latencies, timelines};
 use super::markdown::milliseconds;
 use super::{QueryReport, Report};
 use crate::compare::{geometric_ratio, verdict};
@@ -60,6 +60,7 @@ pub fn html_page(reports: &[(&str, &Report)]) -> String {
     out.push_str("<h2>Executions per second</h2>\n");
     push_legend(&mut out, reports);
     out.push_str(&timelines(reports));
+    push_latencies(&mut out, reports);
     out.push_str("<h2>Times of each query</h2>\n");
     push_legend(&mut out, reports);
     push_histograms(&mut out, reports);
@@ -245,6 +246,25 @@ fn push_levels(out: &mut String, reports: &[(&str, &Report)]) {
         }
     }
     out.push_str("</table></div>\n");
+}
+
+/// The tails of times over time, where reports have them.
+fn push_latencies(out: &mut String, reports: &[(&str, &Report)]) {
+    let of_queries = latencies(reports, "p99 of queries over time", |timeline| {
+        timeline.queries.as_slice()
+    });
+    let of_updates = latencies(reports, "p99 of updates over time", |timeline| {
+        timeline.updates.as_slice()
+    });
+    for (kind, chart) in [("Queries", of_queries), ("Updates", of_updates)] {
+        let Some(chart) = chart else { continue };
+        let _ = writeln!(
+            out,
+            "<h2>{kind} over time, 99th percentile of each period</h2>"
+        );
+        push_legend(out, reports);
+        out.push_str(&chart);
+    }
 }
 
 fn push_histograms(out: &mut String, reports: &[(&str, &Report)]) {

@@ -1,11 +1,11 @@
-//! Charts of reports as inline SVG: latency histograms and throughput over time.
+//! Charts of reports as inline SVG: latency histograms, throughput and latency over time.
 //!
 //! Runs are told apart by the classes `run0`, `run1`, …, which the page gives colours. Times are
 //! on a logarithmic axis that all histograms of a page share, so that queries can be compared by
 //! eye. All text is made of numbers or escaped before.
 
-use super::Report;
 use super::histogram::{Bucket, bucket_idx, limit};
+use super::{Report, SliceTimes, Timeline};
 use std::fmt::Write;
 
 const WIDTH: f64 = 640.0;
@@ -101,25 +101,50 @@ pub(super) fn histograms(axis: TimeAxis, runs: &[Option<&[Bucket]>]) -> String {
 
 /// Executions per second over the time of the runs, a line for each.
 pub(super) fn timelines(reports: &[(&str, &Report)]) -> String {
-    let rates: Vec<(f64, Vec<f64>)> = reports
+    let rates = |timeline: &Timeline| {
+        let rate = |count: &u64| *count as f64 / timeline.slice_s.max(1e-9);
+        timeline.executions.iter().map(rate).collect::<Vec<f64>>()
+    };
+    let label = |rate: f64| format!("{rate:.0}/s");
+    curves(reports, "executions per second over time", &rates, &label)
+}
+
+/// The 99th percentile of the times of queries or of updates over the time of the runs; nothing if
+/// no run has any.
+pub(super) fn latencies(
+    reports: &[(&str, &Report)],
+    title: &str,
+    times: fn(&Timeline) -> &[SliceTimes],
+) -> Option<String> {
+    let has_times = |(_, report): &(&str, &Report)| !times(&report.timeline).is_empty();
+    let p99s = |timeline: &Timeline| -> Vec<f64> {
+        times(timeline).iter().map(|slice| slice.p99_s).collect()
+    };
+    let is_any = reports.iter().any(has_times);
+    is_any.then(|| curves(reports, title, &p99s, &show_time))
+}
+
+/// A line for each run over time, of a value for each slice.
+fn curves(
+    reports: &[(&str, &Report)],
+    title: &str,
+    values: &dyn Fn(&Timeline) -> Vec<f64>,
+    label: &dyn Fn(f64) -> String,
+) -> String {
+    let lines: Vec<(f64, Vec<f64>)> = reports
         .iter()
-        .map(|(_, report)| {
-            let timeline = &report.timeline;
-            let rate = |count: &u64| *count as f64 / timeline.slice_s.max(1e-9);
-            let rates: Vec<f64> = timeline.executions.iter().map(rate).collect();
-            (timeline.slice_s, rates)
-        })
+        .map(|(_, report)| (report.timeline.slice_s, values(&report.timeline)))
         .collect();
-    let highest = rates
+    let highest = lines
         .iter()
-        .flat_map(|(_, rates)| rates)
+        .flat_map(|(_, values)| values)
         .copied()
         .fold(0.0, f64::max);
-    let longest = rates
+    let longest = lines
         .iter()
-        .map(|(slice_s, rates)| slice_s * rates.len() as f64)
+        .map(|(slice_s, values)| slice_s * values.len() as f64)
         .fold(0.0, f64::max);
-    let mut out = open_svg(TIMELINE_HEIGHT, "executions per second over time");
+    let mut out = open_svg(TIMELINE_HEIGHT, title);
     if highest <= 0.0 || longest <= 0.0 {
         out.push_str("</svg>\n");
         return out;
@@ -130,18 +155,18 @@ pub(super) fn timelines(reports: &[(&str, &Report)]) -> String {
         let _ = write!(
             out,
             "<line class=\"grid\" x1=\"0\" x2=\"{WIDTH}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
-             <text x=\"2\" y=\"{:.1}\">{:.0}/s</text><text x=\"{x:.1}\" y=\"{:.1}\">{:.1} s</text>",
+             <text x=\"2\" y=\"{:.1}\">{}</text><text x=\"{x:.1}\" y=\"{:.1}\">{:.1} s</text>",
             y + 11.0,
-            share * highest,
+            label(share * highest),
             TIMELINE_HEIGHT + LABEL_HEIGHT - 3.0,
             share * longest
         );
     }
-    for (run, (slice_s, rates)) in rates.iter().enumerate() {
+    for (run, (slice_s, values)) in lines.iter().enumerate() {
         let _ = write!(out, "<polyline class=\"run{run}\" points=\"");
-        for (slice, rate) in rates.iter().enumerate() {
+        for (slice, value) in values.iter().enumerate() {
             let x = (slice as f64 + 0.5) * slice_s / longest * WIDTH;
-            let y = (1.0 - rate / highest) * TIMELINE_HEIGHT;
+            let y = (1.0 - value / highest) * TIMELINE_HEIGHT;
             let _ = write!(out, "{x:.1},{y:.1} ");
         }
         out.push_str("\"/>");

@@ -1,6 +1,7 @@
 //! The report as a Markdown page, for people and for repositories.
 
-use super::Report;
+use super::timeline::median_p99;
+use super::{Report, SliceTimes};
 use std::fmt::Write;
 
 impl Report {
@@ -54,7 +55,38 @@ impl Report {
                 );
             }
         }
+        if self.duration_s.is_some() {
+            self.push_timeline(&mut out);
+        }
         out
+    }
+
+    /// A row for each slice of the run; figures of the worst slices are bold.
+    fn push_timeline(&self, out: &mut String) {
+        let timeline = &self.timeline;
+        let Some(worst) = timeline.worst else { return };
+        out.push_str("\nOver time; the worst of a column is bold:\n\n| until s | mixes | executions/s | queries p50 ms | p99 ms | max ms |");
+        let has_updates = !timeline.updates.is_empty();
+        if has_updates {
+            out.push_str(" updates | p50 ms | p99 ms | max ms |");
+        }
+        let columns = if has_updates { 10 } else { 6 };
+        let _ = writeln!(out, "\n|{}", " --- |".repeat(columns));
+        for (slice, count) in timeline.executions.iter().enumerate() {
+            let (_, until_s) = timeline.range_s(slice);
+            let rate = format!("{:.1}", *count as f64 / timeline.slice_s);
+            let rate = marked(rate, worst.executions == slice);
+            let mixes = timeline.mixes.get(slice).copied().unwrap_or_default();
+            let digits = timeline.digits();
+            let _ = write!(out, "| {until_s:.digits$} | {mixes} | {rate} |");
+            push_times(out, &timeline.queries, slice, worst.queries);
+            if has_updates {
+                let updates = timeline.updates.get(slice).map_or(0, |times| times.count);
+                let _ = write!(out, " {updates} |");
+                push_times(out, &timeline.updates, slice, worst.updates);
+            }
+            out.push('\n');
+        }
     }
 
     /// The headline and the setting, as names and values.
@@ -88,6 +120,13 @@ impl Report {
             "mixes",
             format!("{} after {} {before}", self.runs, self.warmups()),
         );
+        if let Some(duration_s) = self.duration_s {
+            let end = match self.transactions_used_up {
+                true => format!("all transactions sent; {duration_s} s were asked for"),
+                false => format!("the clock, after {duration_s} s"),
+            };
+            add("ended by", end);
+        }
         add("clients", self.clients.to_string());
         add("seed", self.seed.to_string());
         if let Some(level) = self.drill_down {
@@ -107,19 +146,8 @@ impl Report {
         for (name, value) in self.limits() {
             add(name, value);
         }
-        if let Some(updates) = &self.updates {
-            let (blocks, triples) = (updates.inserted_blocks, updates.inserted_triples);
-            add(
-                "inserted",
-                format!("{triples} triples in {blocks} transactions"),
-            );
-            let (hit, all) = (updates.deletes_that_hit, updates.deletes);
-            add("deleted", format!("{hit} offers by {all} transactions"));
-            let right = updates.verified - updates.wrong;
-            add(
-                "verified",
-                format!("{right} of {} subjects right", updates.verified),
-            );
+        for (name, value) in self.over_time().into_iter().chain(self.changes()) {
+            add(name, value);
         }
         add("driver", self.driver.clone());
         add("driver's machine", self.machine.clone());
@@ -127,6 +155,64 @@ impl Report {
             add(name, value.clone());
         }
         facts
+    }
+
+    /// The worst slices of a run by the clock beside the median ones.
+    fn over_time(&self) -> Vec<(&'static str, String)> {
+        let mut facts = Vec::new();
+        let timeline = &self.timeline;
+        let Some(worst) = timeline.worst.filter(|_| self.duration_s.is_some()) else {
+            return facts;
+        };
+        let place = |slice| {
+            let (from_s, until_s) = timeline.range_s(slice);
+            let digits = timeline.digits();
+            format!("from {from_s:.digits$} s to {until_s:.digits$} s")
+        };
+        if let Some((median, least)) = timeline.rates() {
+            let place = place(worst.executions);
+            let value = format!("{median:.1} in the median period, {least:.1} {place}");
+            facts.push(("executions a second", value));
+        }
+        let mut add = |name, times: &[SliceTimes], worst: Option<usize>| {
+            let Some((slice, times, p99)) =
+                worst.and_then(|slice| Some((slice, times.get(slice)?, median_p99(times))))
+            else {
+                return;
+            };
+            let value = format!(
+                "p99 {} ms in the median period, {} ms {}, longest {} ms",
+                milliseconds(p99),
+                milliseconds(times.p99_s),
+                place(slice),
+                milliseconds(times.max_s)
+            );
+            facts.push((name, value));
+        };
+        add("queries over time", &timeline.queries, worst.queries);
+        add("updates over time", &timeline.updates, worst.updates);
+        facts
+    }
+
+    /// What the updates did.
+    fn changes(&self) -> Vec<(&'static str, String)> {
+        let Some(updates) = &self.updates else {
+            return Vec::new();
+        };
+        let (blocks, triples) = (updates.inserted_blocks, updates.inserted_triples);
+        let (hit, all) = (updates.deletes_that_hit, updates.deletes);
+        let right = updates.verified - updates.wrong;
+        vec![
+            (
+                "inserted",
+                format!("{triples} triples in {blocks} transactions"),
+            ),
+            ("deleted", format!("{hit} offers by {all} transactions")),
+            (
+                "verified",
+                format!("{right} of {} subjects right", updates.verified),
+            ),
+        ]
     }
 
     /// How answers were asked for and waited for, and how many did not come.
@@ -147,6 +233,23 @@ impl Report {
         let failed = format!("{timeouts} timeouts, {not_tried}{errors} errors");
         facts.push(("failed executions", failed));
         facts
+    }
+}
+
+/// The cells of a slice.
+fn push_times(out: &mut String, times: &[SliceTimes], slice: usize, worst: Option<usize>) {
+    let times = times.get(slice).copied().unwrap_or_default();
+    let p99 = marked(milliseconds(times.p99_s), worst == Some(slice));
+    let [p50, max] = [times.p50_s, times.max_s].map(milliseconds);
+    // Writing to a string cannot fail.
+    let _ = write!(out, " {p50} | {p99} | {max} |");
+}
+
+/// Bold, if it stands out.
+fn marked(text: String, stands_out: bool) -> String {
+    match stands_out {
+        true => format!("**{text}**"),
+        false => text,
     }
 }
 

@@ -12,6 +12,7 @@ mod html;
 mod html_charts;
 mod markdown;
 mod query;
+mod samples;
 mod summary;
 mod timeline;
 mod xml;
@@ -19,8 +20,9 @@ mod xml;
 pub use histogram::Bucket;
 pub use html::html_page;
 pub use query::{LevelReport, QueryReport};
+pub(crate) use samples::Samples;
 pub(crate) use summary::RunFacts;
-pub use timeline::Timeline;
+pub use timeline::{SliceTimes, Timeline, WorstSlices};
 
 use crate::answer::ResultsFormat;
 use crate::driver::{MixOrder, UpdatesAt};
@@ -62,6 +64,12 @@ pub struct Report {
     pub ramp_up: Option<RampUpReport>,
     /// Mixes measured, over all clients.
     pub runs: u64,
+    /// How long mixes were begun, if the clock ended the run and not their number.
+    #[serde(default)]
+    pub duration_s: Option<f64>,
+    /// Whether the run ended before that, because no update transactions were left.
+    #[serde(default)]
+    pub transactions_used_up: bool,
     /// Numbers of queries that were left out.
     #[serde(default)]
     pub ignored: Vec<u8>,
@@ -155,6 +163,13 @@ pub struct UpdateReport {
     pub deletes: u64,
     /// Those of an offer that was in the store at the time.
     pub deletes_that_hit: u64,
+    /// Different offers among those of confirmed deletes.
+    #[serde(default)]
+    pub offers_deleted: u64,
+    /// Offers that were both inserted and deleted. With several clients it depends on which of them
+    /// came first whether these are in the store.
+    #[serde(default)]
+    pub inserted_and_deleted: Vec<String>,
     /// Subjects of which the store was asked, after the run, how many triples they have.
     pub verified: u64,
     /// Those that did not have what the confirmed updates leave.
@@ -178,13 +193,11 @@ impl Report {
     }
 }
 
-/// One measured execution.
+/// One measured execution, before [`Samples`] take what they need of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Execution {
     pub(crate) number: u8,
     pub(crate) form: QueryForm,
-    /// Mix, position in it, and step of the flight.
-    pub(crate) place: [u64; 3],
     /// The level of the product type in the tree, if it can be of several.
     pub(crate) level: Option<usize>,
     pub(crate) outcome: Outcome,

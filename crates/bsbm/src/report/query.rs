@@ -1,10 +1,8 @@
 //! The figures of one query.
 
 use super::histogram::{Bucket, histogram};
-use super::{Execution, Outcome};
-use crate::queries::QueryForm;
+use super::samples::{LevelSamples, QuerySamples};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// The result of one query.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -83,43 +81,19 @@ pub struct LevelReport {
 }
 
 impl QueryReport {
-    /// The figures of the executions of a query; nothing if there are none. `busy_clients` is the
-    /// average number of clients that were waiting for an answer.
-    pub(crate) fn new(
-        number: u8,
-        executions: &[Execution],
-        busy_clients: f64,
-    ) -> Option<QueryReport> {
-        let of_query: Vec<&Execution> = executions.iter().filter(|e| e.number == number).collect();
-        if of_query.is_empty() {
-            return None;
-        }
-        let times = sorted(of_query.iter().filter_map(|e| e.seconds));
-        let answered: Vec<&Execution> = of_query
-            .iter()
-            .copied()
-            .filter(|e| e.outcome == Outcome::Answered)
-            .collect();
-        let count = |is: &dyn Fn(&Execution) -> bool| of_query.iter().filter(|e| is(e)).count();
-        let failures = of_query.iter().find_map(|e| match &e.outcome {
-            Outcome::Failed(reason) => Some(reason.clone()),
-            Outcome::Answered | Outcome::TimedOut | Outcome::NotTried => None,
-        });
+    /// The figures of the executions of a query. `busy_clients` is the average number of clients
+    /// that were waiting for an answer.
+    pub(crate) fn new(number: u8, samples: &QuerySamples, busy_clients: f64) -> QueryReport {
+        let times = sorted(&samples.seconds);
         let mean = mean(&times);
-        let hash = of_query
-            .iter()
-            .fold(0, |sum: u64, e| sum.wrapping_add(e.hash));
-        let rows = || answered.iter().map(|e| e.rows);
-        Some(QueryReport {
+        let (rows_min, rows_max) = samples.rows_range.unwrap_or_default();
+        QueryReport {
             number,
-            count: of_query.len() as u64,
-            rows: rows().sum(),
-            rows_min: rows().min().unwrap_or(0),
-            rows_max: rows().max().unwrap_or(0),
-            empty: answered
-                .iter()
-                .filter(|e| e.rows == 0 && e.form != QueryForm::Update)
-                .count() as u64,
+            count: samples.count,
+            rows: samples.rows,
+            rows_min,
+            rows_max,
+            empty: samples.empty,
             aqet_s: mean,
             aqet_geometric_s: geometric_mean(&times),
             deviation_s: deviation(&times, mean),
@@ -129,42 +103,31 @@ impl QueryReport {
             p95_s: percentile(&times, 95),
             p99_s: percentile(&times, 99),
             max_s: times.last().copied().unwrap_or(0.0),
-            timeouts: count(&|e| e.outcome == Outcome::TimedOut) as u64,
-            not_tried: count(&|e| e.outcome == Outcome::NotTried) as u64,
-            errors: count(&|e| matches!(e.outcome, Outcome::Failed(_))) as u64,
-            first_error: failures,
-            result_hash: format!("{hash:016x}"),
+            timeouts: samples.timeouts,
+            not_tried: samples.not_tried,
+            errors: samples.errors,
+            first_error: samples.first_error.clone(),
+            result_hash: format!("{:016x}", samples.hash),
             histogram: histogram(&times),
-            levels: levels(&of_query),
-        })
+            levels: samples.levels.iter().map(level_report).collect(),
+        }
     }
 }
 
-fn levels(executions: &[&Execution]) -> Vec<LevelReport> {
-    let mut by_level: BTreeMap<usize, (u64, Vec<f64>)> = BTreeMap::new();
-    for execution in executions {
-        if let (Some(level), Some(seconds)) = (execution.level, execution.seconds) {
-            let (unanswered, times) = by_level.entry(level).or_default();
-            *unanswered += u64::from(execution.outcome != Outcome::Answered);
-            times.push(seconds);
-        }
+fn level_report((level, samples): (&usize, &LevelSamples)) -> LevelReport {
+    let times = sorted(&samples.seconds);
+    LevelReport {
+        level: *level,
+        count: times.len() as u64,
+        unanswered: samples.unanswered,
+        aqet_s: mean(&times),
+        p50_s: percentile(&times, 50),
+        max_s: times.last().copied().unwrap_or(0.0),
     }
-    let levels = by_level.into_iter().map(|(level, (unanswered, times))| {
-        let times = sorted(times);
-        LevelReport {
-            level,
-            count: times.len() as u64,
-            unanswered,
-            aqet_s: mean(&times),
-            p50_s: percentile(&times, 50),
-            max_s: times.last().copied().unwrap_or(0.0),
-        }
-    });
-    levels.collect()
 }
 
-fn sorted(times: impl IntoIterator<Item = f64>) -> Vec<f64> {
-    let mut times: Vec<f64> = times.into_iter().collect();
+fn sorted(times: &[f64]) -> Vec<f64> {
+    let mut times = times.to_vec();
     times.sort_by(f64::total_cmp);
     times
 }
@@ -192,7 +155,7 @@ fn deviation(times: &[f64], mean: f64) -> f64 {
 }
 
 /// The nearest-rank percentile of sorted numbers, 0 if there are none.
-fn percentile(sorted: &[f64], percent: usize) -> f64 {
+pub(crate) fn percentile(sorted: &[f64], percent: usize) -> f64 {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
 }

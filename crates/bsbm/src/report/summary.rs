@@ -4,9 +4,7 @@
 //! they are of wall-clock time, since queries overlap. Both sums are in the report.
 
 use super::query::{geometric_mean, mean};
-use super::{
-    Execution, MixTime, Outcome, QueryReport, RampUpReport, Report, Timeline, UpdateReport,
-};
+use super::{MixTime, QueryReport, RampUpReport, Report, Samples, Timeline, UpdateReport};
 use crate::driver::RunOptions;
 use crate::queries::UseCase;
 use std::time::Duration;
@@ -18,7 +16,7 @@ const SHELF_S: std::ops::Range<f64> = 0.038..0.046;
 /// The share of executions on that shelf that is no longer chance.
 const SHELF_SHARE_MIN: f64 = 0.2;
 /// Executions that are enough to speak of a shelf.
-const SHELF_EXECUTIONS_MIN: usize = 50;
+const SHELF_EXECUTIONS_MIN: u64 = 50;
 /// Deletes that miss are no-ops; beyond this share the figures of deletes say little.
 const MISSED_DELETES_SHARE_MAX: f64 = 0.2;
 
@@ -31,14 +29,25 @@ pub(crate) struct RunFacts<'a> {
     pub(crate) elapsed: Duration,
     pub(crate) floor_s: Option<f64>,
     pub(crate) ramp_up: Option<RampUpReport>,
+    pub(crate) transactions_used_up: bool,
     pub(crate) updates: Option<UpdateReport>,
 }
 
+impl RunFacts<'_> {
+    /// Mixes before measuring, unless there was a ramp-up.
+    fn warmup(&self) -> u64 {
+        match self.ramp_up {
+            Some(_) => 0,
+            None => self.options.warmup,
+        }
+    }
+}
+
 impl Report {
-    pub(crate) fn new(facts: &RunFacts<'_>, executions: &[Execution], mixes: &[MixTime]) -> Report {
+    pub(crate) fn new(facts: &RunFacts<'_>, samples: &Samples, mixes: &[MixTime]) -> Report {
         let options = facts.options;
         let elapsed_s = facts.elapsed.as_secs_f64();
-        let times: Vec<f64> = executions.iter().filter_map(|e| e.seconds).collect();
+        let times: Vec<f64> = samples.seconds().collect();
         let query_time_s: f64 = times.iter().sum();
         let rate_time_s = if facts.clients == 1 {
             query_time_s
@@ -51,12 +60,13 @@ impl Report {
             0.0
         };
         let queries: Vec<QueryReport> = (1..=facts.use_case.queries())
-            .filter_map(|number| QueryReport::new(number, executions, busy_clients))
+            .filter_map(|number| Some((number, samples.query(number)?)))
+            .map(|(number, samples)| QueryReport::new(number, samples, busy_clients))
             .collect();
         let mix_times: Vec<f64> = mixes.iter().map(|mix| mix.seconds).collect();
         let scale = facts.products as f64 / SCALE_ONE_PRODUCTS;
         let timed = times.len() as f64;
-        let runs = options.runs as f64;
+        let runs = mixes.len() as f64;
         Report {
             driver: concat!("basalt-bsbm ", env!("CARGO_PKG_VERSION")).to_owned(),
             machine: machine(),
@@ -71,13 +81,11 @@ impl Report {
             products: facts.products,
             seed: options.seed,
             clients: facts.clients,
-            warmup: if facts.ramp_up.is_some() {
-                0
-            } else {
-                options.warmup
-            },
+            warmup: facts.warmup(),
             ramp_up: facts.ramp_up.clone(),
-            runs: options.runs,
+            runs: mixes.len() as u64,
+            duration_s: options.duration.map(|duration| duration.as_secs_f64()),
+            transactions_used_up: facts.transactions_used_up,
             ignored: options.ignored.clone(),
             drill_down: options.drill_down,
             mix_order: options.mix_order,
@@ -99,9 +107,9 @@ impl Report {
             timeouts: queries.iter().map(|query| query.timeouts).sum(),
             not_tried: queries.iter().map(|query| query.not_tried).sum(),
             errors: queries.iter().map(|query| query.errors).sum(),
-            warnings: warnings(facts, executions),
+            warnings: warnings(facts, samples, mixes.len()),
             updates: facts.updates.clone(),
-            timeline: Timeline::new(elapsed_s, executions, mixes),
+            timeline: Timeline::new(elapsed_s, samples, mixes),
             queries,
         }
     }
@@ -121,22 +129,21 @@ fn machine() -> String {
     format!("{os} {arch}, {cores} cores")
 }
 
-fn warnings(facts: &RunFacts<'_>, executions: &[Execution]) -> Vec<String> {
+fn warnings(facts: &RunFacts<'_>, samples: &Samples, mixes: usize) -> Vec<String> {
     let mut warnings = Vec::new();
-    let count = |is: &dyn Fn(&Execution) -> bool| executions.iter().filter(|e| is(e)).count();
-    let errors = count(&|e| matches!(e.outcome, Outcome::Failed(_)));
+    let errors = samples.sum(|query| query.errors);
     if errors > 0 {
         warnings.push(format!(
             "{errors} executions failed and are in no time: the rate of mixes is void"
         ));
     }
-    let timeouts = count(&|e| e.outcome == Outcome::TimedOut);
+    let timeouts = samples.sum(|query| query.timeouts);
     if timeouts > 0 {
         warnings.push(format!(
             "{timeouts} executions ran out of time and are timed with the limit: real times are longer"
         ));
     }
-    let not_tried = count(&|e| e.outcome == Outcome::NotTried);
+    let not_tried = samples.sum(|query| query.not_tried);
     if not_tried > 0 {
         let rate = if facts.clients == 1 {
             ""
@@ -147,9 +154,12 @@ fn warnings(facts: &RunFacts<'_>, executions: &[Execution]) -> Vec<String> {
             "{not_tried} executions were not tried, since such queries had run out of time: they are timed with the limit{rate}"
         ));
     }
-    let on_shelf = count(&|e| e.seconds.is_some_and(|seconds| SHELF_S.contains(&seconds)));
-    let share = on_shelf as f64 / executions.len().max(1) as f64;
-    if executions.len() >= SHELF_EXECUTIONS_MIN && share > SHELF_SHARE_MIN {
+    let on_shelf = samples
+        .seconds()
+        .filter(|seconds| SHELF_S.contains(seconds));
+    let executions = samples.sum(|query| query.count);
+    let share = on_shelf.count() as f64 / executions.max(1) as f64;
+    if executions >= SHELF_EXECUTIONS_MIN && share > SHELF_SHARE_MIN {
         warnings.push(format!(
             "{:.0} % of the executions took about 40 ms: this may be a delayed acknowledgement of the network, not the store",
             share * 100.0
@@ -162,23 +172,36 @@ fn warnings(facts: &RunFacts<'_>, executions: &[Execution]) -> Vec<String> {
     {
         warnings.push("the ramp-up ended before the rate of mixes settled".to_owned());
     }
+    if let (true, Some(duration)) = (facts.transactions_used_up, facts.options.duration) {
+        warnings.push(format!(
+            "the update transactions were used up by {mixes} mixes, after {:.1} s of {} s",
+            facts.elapsed.as_secs_f64(),
+            duration.as_secs_f64()
+        ));
+    }
     if let Some(updates) = &facts.updates {
-        let missed = updates.deletes - updates.deletes_that_hit;
-        if missed as f64 > MISSED_DELETES_SHARE_MAX * updates.deletes as f64 {
-            warnings.push(format!(
-                "{missed} of {} deletes were of offers that are not in the store, which is fast",
-                updates.deletes
-            ));
-        }
-        if let Some(first) = &updates.first_wrong {
-            let (wrong, verified) = (updates.wrong, updates.verified);
-            warnings.push(format!(
-                "{wrong} of {verified} subjects are not what the confirmed updates leave: {first}"
-            ));
-        }
-        if facts.options.durability.is_none() {
-            warnings.push("what a commit survives was not stated".to_owned());
-        }
+        warnings.extend(update_warnings(facts, updates));
+    }
+    warnings
+}
+
+fn update_warnings(facts: &RunFacts<'_>, updates: &UpdateReport) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let missed = updates.deletes - updates.deletes_that_hit;
+    if missed as f64 > MISSED_DELETES_SHARE_MAX * updates.deletes as f64 {
+        warnings.push(format!(
+            "{missed} of {} deletes were of offers that are not in the store, which is fast",
+            updates.deletes
+        ));
+    }
+    if let Some(first) = &updates.first_wrong {
+        let (wrong, verified) = (updates.wrong, updates.verified);
+        warnings.push(format!(
+            "{wrong} of {verified} subjects are not what the confirmed updates leave: {first}"
+        ));
+    }
+    if facts.options.durability.is_none() {
+        warnings.push("what a commit survives was not stated".to_owned());
     }
     warnings
 }

@@ -324,6 +324,67 @@ fn a_ramp_up_comes_before_measuring_and_is_bounded() {
 }
 
 #[test]
+fn a_run_by_the_clock_begins_mixes_until_the_time_is_over() {
+    let (url, requests) = serve(good);
+    let mut seen = Vec::new();
+    let options = RunOptions {
+        clients: 2,
+        duration: Some(Duration::from_millis(150)),
+        progress_interval: Duration::from_millis(1),
+        ..options(&url)
+    };
+    let report = run(UseCase::Explore, &pool(), &options, &mut |p| seen.push(*p));
+    let report = report.expect("a good endpoint");
+    assert_eq!((report.errors, report.duration_s), (0, Some(0.15)));
+    assert!(report.elapsed_s >= 0.15 && !report.transactions_used_up);
+    assert!(report.runs > 0 && report.qmph_wall > 0.0);
+    // Every mix that was begun was ended, and the warm-up is not among them.
+    assert_eq!(report.queries[0].count, report.runs);
+    assert_eq!(asked(&requests).len() as u64, 25 * (1 + report.runs));
+    assert_eq!(report.timeline.mixes.iter().sum::<u64>(), report.runs);
+    let timed: u64 = report
+        .timeline
+        .queries
+        .iter()
+        .map(|slice| slice.count)
+        .sum();
+    assert_eq!(timed, 25 * report.runs);
+    assert!(report.timeline.updates.is_empty());
+    let last = seen.last().expect("progress is told at the end");
+    assert_eq!((last.mixes, last.mixes_total), (report.runs, None));
+    assert_eq!(last.time_total, options.duration);
+    assert_eq!(last.supply, None);
+    let page = report.to_markdown();
+    assert!(
+        page.contains("- ended by: the clock, after 0.15 s\n"),
+        "{page}"
+    );
+    assert!(page.contains("\nOver time; ") && page.contains("- executions a second: "));
+    assert!(!page.contains("updates over time"));
+    // The same questions again, and as many, are comparable; another number is not.
+    let fixed = RunOptions {
+        duration: None,
+        runs: report.runs,
+        ..options.clone()
+    };
+    let same = run(UseCase::Explore, &pool(), &fixed, &mut |_| ()).expect("a good endpoint");
+    let compared = crate::compare_reports(&[("clock", &report), ("number", &same)]);
+    assert_eq!(compared.matches("| equal |").count(), 11, "{compared}");
+    assert!(compared.contains(" mixes in 0.15 s, "), "{compared}");
+    assert!(
+        compared.contains("| executions/s, worst period |"),
+        "{compared}"
+    );
+    assert!(!same.to_markdown().contains("Over time"));
+    let none = RunOptions {
+        duration: Some(Duration::ZERO),
+        ..options
+    };
+    let refused = run(UseCase::Explore, &pool(), &none, &mut |_| ());
+    assert!(matches!(refused, Err(BsbmError::NoDuration)));
+}
+
+#[test]
 fn progress_is_told_while_running() {
     let (url, _requests) = serve(good);
     let options = RunOptions {

@@ -163,9 +163,9 @@ fn a_page_stands_alone_and_escapes_what_it_shows() {
     for foreign in ["<script", "<link", "<img", "src=", "href=", "url("] {
         assert!(!page.contains(foreign), "{foreign}");
     }
-    // A histogram for each query and a curve of the throughput.
-    assert_eq!(page.matches("<svg ").count(), 9);
-    assert_eq!(page.matches("<polyline class=\"run0\"").count(), 1);
+    // A histogram for each query, a curve of the throughput and one of the tails of queries.
+    assert_eq!(page.matches("<svg ").count(), 10);
+    assert_eq!(page.matches("<polyline class=\"run0\"").count(), 2);
     assert!(page.matches("<rect class=\"run0\"").count() >= 8);
     assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
     assert!(page.contains(&report.queries[7].result_hash));
@@ -182,8 +182,8 @@ fn a_page_of_several_runs_lays_them_over_one_another() {
         query.p50_s = 2.0 * report.queries[usize::from(query.number) - 1].p50_s;
     }
     let page = html_page(&[("one", &report), ("two", &other)]);
-    assert_eq!(page.matches("<svg ").count(), 9);
-    assert_eq!(page.matches("<polyline class=\"run1\"").count(), 1);
+    assert_eq!(page.matches("<svg ").count(), 10);
+    assert_eq!(page.matches("<polyline class=\"run1\"").count(), 2);
     assert!(page.contains("two / one, geometric mean of the ratios of p50: 2.00"));
     assert_eq!(
         page.matches("<td>2.00</td><td class=\"text\">equal</td>")

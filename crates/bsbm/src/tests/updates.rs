@@ -3,12 +3,13 @@
 use super::endpoint::*;
 use crate::{
     BsbmError, GenerateOptions, ParameterPool, RunOptions, UpdatesAt, UseCase, generate_to,
-    generate_update_to, run,
+    generate_update_to, html_page, run,
 };
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// What a store does with updates that it confirms.
 #[derive(Clone, Copy, PartialEq)]
@@ -321,4 +322,106 @@ fn updates_go_to_their_own_endpoint_and_field() {
             .skip(1)
             .all(|r| !r.body.contains("default-graph-uri"))
     );
+}
+
+#[test]
+fn updates_bring_further_fields_if_a_store_wants_them() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (path, _, pool) = transactions(folder.path());
+    let (url, requests) = serve_store(Honesty::Honest, &[]);
+    let options = RunOptions {
+        update_file: Some(path),
+        update_parameters: vec![("default-graph-uri".to_owned(), "http://g/".to_owned())],
+        warmup: 0,
+        runs: 1,
+        ..options(&url)
+    };
+    let report = run(UseCase::ExploreAndUpdate, &pool, &options, &mut |_| ()).expect("a run");
+    assert!(report.is_sound(), "{:?}", report.updates);
+    let with_graph = asked(&requests).into_iter().filter(|request| {
+        request
+            .body
+            .ends_with("&default-graph-uri=http%3A%2F%2Fg%2F")
+    });
+    let updates: Vec<String> = with_graph.map(|request| request.text()).collect();
+    assert_eq!(updates.len(), 5);
+    let is_update = |text: &String| text.contains("INSERT") || text.contains("DELETE");
+    assert!(updates.iter().all(is_update));
+}
+
+#[test]
+fn a_run_by_the_clock_ends_when_no_transaction_is_left_and_says_so() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (path, file, pool) = transactions(folder.path());
+    let (url, requests) = serve_store(Honesty::Honest, &[]);
+    let options = RunOptions {
+        update_file: Some(path),
+        warmup: 0,
+        clients: 2,
+        duration: Some(Duration::from_secs(600)),
+        durability: Some("none: memory".to_owned()),
+        ..options(&url)
+    };
+    let report = run(UseCase::ExploreAndUpdate, &pool, &options, &mut |_| ()).expect("a run");
+    assert!(report.is_sound(), "{:?}", report.updates);
+    assert!(report.transactions_used_up && report.elapsed_s < 600.0);
+    // Eight transactions are four mixes, whatever `runs` says.
+    assert_eq!((report.runs, report.queries[0].count), (4, 8));
+    let said = "the update transactions were used up by 4 mixes, after ";
+    assert!(report.warnings.iter().any(|w| w.starts_with(said)));
+    assert!(
+        report
+            .to_markdown()
+            .contains("- ended by: all transactions sent; 600 s")
+    );
+    let texts: Vec<String> = asked(&requests).iter().map(Request::text).collect();
+    let sent = texts.iter().flat_map(|text| text.lines());
+    assert_eq!(
+        sent.filter(|line| line.starts_with('<')).count(),
+        file.lines().filter(|line| line.starts_with('<')).count()
+    );
+    // One transaction is not enough for a single mix, which is known before.
+    let too_few = RunOptions {
+        first_transaction: 7,
+        ..options
+    };
+    let refused = run(UseCase::ExploreAndUpdate, &pool, &too_few, &mut |_| ());
+    let refused = refused.expect_err("it is too little").to_string();
+    let expected = "has 1 transactions from number 7 on, and 1 mixes need 2";
+    assert!(refused.ends_with(expected), "{refused}");
+    assert!(asked(&requests).is_empty());
+}
+
+#[test]
+fn a_run_by_the_clock_shows_updates_over_time() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (path, _, pool) = transactions(folder.path());
+    let (url, _requests) = serve_store(Honesty::Honest, &[]);
+    let options = RunOptions {
+        update_file: Some(path),
+        warmup: 0,
+        duration: Some(Duration::from_secs(600)),
+        ..options(&url)
+    };
+    let report = run(UseCase::ExploreAndUpdate, &pool, &options, &mut |_| ()).expect("a run");
+    let timeline = &report.timeline;
+    let updates: u64 = timeline.updates.iter().map(|slice| slice.count).sum();
+    let queries: u64 = timeline.queries.iter().map(|slice| slice.count).sum();
+    assert_eq!((updates, queries), (4 * 5, 4 * 25));
+    let page = report.to_markdown();
+    for expected in [
+        "- updates over time: p99 ",
+        " updates | p50 ms |",
+        "- queries over time: ",
+    ] {
+        assert!(page.contains(expected), "{expected}: {page}");
+    }
+    let page = html_page(&[("a", &report)]);
+    assert!(page.contains("Updates over time") && page.contains("Queries over time"));
+    let compared = crate::compare_reports(&[("a", &report), ("b", &report)]);
+    assert!(
+        compared.contains("| p99 ms of updates, worst period |"),
+        "{compared}"
+    );
+    assert!(compared.contains(" s (no transactions left)"), "{compared}");
 }

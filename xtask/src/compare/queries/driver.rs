@@ -52,17 +52,7 @@ impl<'a> Driver<'a> {
         work: &'a WorkFolder,
         parameters: PathBuf,
     ) -> Result<Self, XtaskError> {
-        let mut command = program.driver();
-        let help = measure::output(command.args(["run", "--help"]))?;
-        for option in NEEDED {
-            if !help.split_whitespace().any(|word| word == option) {
-                return Err(XtaskError::Usage {
-                    message: format!(
-                        "the driver of the program given has no `{option}`: name a newer one with `--driver`"
-                    ),
-                });
-            }
-        }
+        has_options(&program, &NEEDED)?;
         Ok(Self {
             program,
             options,
@@ -93,7 +83,7 @@ impl<'a> Driver<'a> {
         command.arg("--warmup").arg(amount.warmup.to_string());
         command.arg("--runs").arg(amount.runs.to_string());
         command.arg("--report").arg(&report);
-        self.wait(&mut command, &report)?;
+        wait(&mut command, &report, self.work)?;
         Figures::read(&report)
     }
 
@@ -116,7 +106,7 @@ impl<'a> Driver<'a> {
             command.arg("--ignore").arg(numbers.join(","));
         }
         command.arg("--record").arg(&recording);
-        self.wait(&mut command, &recording)?;
+        wait(&mut command, &recording, self.work)?;
         Ok(recording)
     }
 
@@ -135,7 +125,7 @@ impl<'a> Driver<'a> {
         command.arg("qualify").arg("--recorded").arg(tested);
         command.arg("--reference").arg(reference);
         command.arg("--report").arg(&result);
-        self.wait(&mut command, &result)?;
+        wait(&mut command, &result, self.work)?;
         Qualification::read(&result)
     }
 
@@ -192,22 +182,38 @@ impl<'a> Driver<'a> {
         }
         command
     }
+}
 
-    /// Runs a command to its end. It fails if answers are wrong or missing, which is no failure
-    /// here as long as it has written its file.
-    fn wait(&self, command: &mut Command, file: &Path) -> Result<(), XtaskError> {
-        let log = self.work.root().join("answers/log");
-        let mut child = measure::start(command, &log)?;
-        let started = Instant::now();
-        let status = measure::wait(&mut child, started, super::DRIVER_MAX)?;
-        match fs::metadata(file) {
-            Ok(_) if status.is_some() => Ok(()),
-            _ => measure::succeeded(command, status, &log).and(Err(XtaskError::Answer {
-                command: measure::command_line(command),
-                what: "it has not written its file".to_owned(),
-            })),
+/// Runs a command of the driver to its end. It fails if answers are wrong or missing, which is no
+/// failure here as long as it has written its file.
+pub fn wait(command: &mut Command, file: &Path, work: &WorkFolder) -> Result<(), XtaskError> {
+    let log = work.root().join("answers/log");
+    let mut child = measure::start(command, &log)?;
+    let started = Instant::now();
+    let status = measure::wait(&mut child, started, super::DRIVER_MAX)?;
+    match fs::metadata(file) {
+        Ok(_) if status.is_some() => Ok(()),
+        _ => measure::succeeded(command, status, &log).and(Err(XtaskError::Answer {
+            command: measure::command_line(command),
+            what: "it has not written its file".to_owned(),
+        })),
+    }
+}
+
+/// An error unless a program's driver has all options that are needed.
+pub fn has_options(program: &Basalt, needed: &[&str]) -> Result<(), XtaskError> {
+    let mut command = program.driver();
+    let help = measure::output(command.args(["run", "--help"]))?;
+    for option in needed {
+        if !help.split_whitespace().any(|word| word == *option) {
+            return Err(XtaskError::Usage {
+                message: format!(
+                    "the driver of the program given has no `{option}`: name a newer one with `--driver`"
+                ),
+            });
         }
     }
+    Ok(())
 }
 
 /// The questions of a recording that ran out of time, each once.

@@ -13,14 +13,14 @@
 //! Cost: minutes for ten million triples and Virtuoso; hours with stores that let many queries run
 //! out of time.
 
-mod agreement;
-mod driver;
-mod figures;
+pub mod agreement;
+pub mod driver;
+pub mod figures;
 mod known;
-mod options;
+pub mod options;
 mod session;
-mod stores;
-mod tables;
+pub mod stores;
+pub mod tables;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

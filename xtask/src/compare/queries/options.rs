@@ -200,7 +200,7 @@ impl Setting {
 }
 
 /// The known things that a list with commas names, each once.
-fn chosen<T: Copy + PartialEq>(
+pub fn chosen<T: Copy + PartialEq>(
     kind: &str,
     list: &str,
     known: &[(&str, T)],
@@ -218,7 +218,7 @@ fn chosen<T: Copy + PartialEq>(
 }
 
 /// The numbers of a list with commas, each once.
-fn numbers(name: &str, list: &str) -> Result<Vec<u64>, XtaskError> {
+pub fn numbers(name: &str, list: &str) -> Result<Vec<u64>, XtaskError> {
     let mut found = Vec::new();
     for value in list.split(',') {
         let number = at_least_one(name, value)?;

@@ -202,7 +202,7 @@ fn bound(unanswered: u64, seconds: f64, longest: f64) -> &'static str {
 }
 
 /// Milliseconds with three digits that mean something.
-fn milliseconds(seconds: f64) -> String {
+pub fn milliseconds(seconds: f64) -> String {
     let milliseconds = seconds * 1e3;
     if milliseconds < 10.0 {
         format!("{milliseconds:.2}")
@@ -214,7 +214,7 @@ fn milliseconds(seconds: f64) -> String {
 }
 
 /// A ratio with as many digits as it deserves.
-fn times(ratio: f64) -> String {
+pub fn times(ratio: f64) -> String {
     if ratio < 10.0 {
         format!("{ratio:.2}")
     } else {

@@ -12,6 +12,7 @@ use super::super::input::Input;
 use super::super::measure::{self, Measured};
 use super::super::work_folder::WorkFolder;
 use super::endpoint::{Endpoint, Served, free_port};
+use super::updatable::{Commits, Updatable, UpdateServer};
 use super::{COUNT_QUADS, System, counted};
 use crate::error::XtaskError;
 use crate::workspace::Workspace;
@@ -151,10 +152,53 @@ impl Endpoint for Basalt {
 
     fn serve(&self, folder: &Path, query_time_max: Duration) -> Result<Served, XtaskError> {
         let address = format!("127.0.0.1:{}", free_port()?);
+        self.serve_at(&address, folder, query_time_max, &[])
+    }
+}
+
+impl Updatable for Basalt {
+    fn serve_updates(
+        &self,
+        folder: &Path,
+        query_time_max: Duration,
+        commits: Commits,
+    ) -> Result<UpdateServer, XtaskError> {
+        let address = format!("127.0.0.1:{}", free_port()?);
+        let durability = match commits {
+            Commits::Synced => ["--durability", "always"],
+            Commits::Written => ["--durability", "none"],
+        };
+        Ok(UpdateServer {
+            served: self.serve_at(&address, folder, query_time_max, &durability)?,
+            update_url: format!("http://{address}/update"),
+            parameters: Vec::new(),
+        })
+    }
+
+    fn by(&self, commits: Commits) -> &'static str {
+        match commits {
+            Commits::Synced => "its default: the log record is synced before the answer",
+            Commits::Written => {
+                "`--durability none`: the log record is written before the answer, not synced"
+            }
+        }
+    }
+}
+
+impl Basalt {
+    /// Serves the store of a folder at an address, with more options.
+    fn serve_at(
+        &self,
+        address: &str,
+        folder: &Path,
+        query_time_max: Duration,
+        options: &[&str],
+    ) -> Result<Served, XtaskError> {
         let mut command = Command::new(&self.program);
         command
-            .args(["serve", "--bind", &address, "--timeout"])
+            .args(["serve", "--bind", address, "--timeout"])
             .arg(format!("{}s", query_time_max.as_secs()))
+            .args(options)
             .arg("--location")
             .arg(folder.join("store"));
         let log = folder.join("server-log");

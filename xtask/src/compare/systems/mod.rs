@@ -13,8 +13,10 @@
 pub mod basalt;
 pub mod duckdb;
 pub mod endpoint;
+pub mod http;
 mod jena;
 mod oxigraph;
+pub mod updatable;
 mod virtuoso;
 
 use std::path::Path;
@@ -24,6 +26,7 @@ use self::basalt::Basalt;
 use self::endpoint::Endpoint;
 use self::jena::{Fuseki, Jena};
 use self::oxigraph::{Oxigraph, Pyoxigraph};
+use self::updatable::Updatable;
 use self::virtuoso::Virtuoso;
 use super::Comparison;
 use super::input::Input;
@@ -140,6 +143,15 @@ pub fn endpoint(name: &str, basalt: &Basalt) -> Option<Box<dyn Endpoint>> {
         "virtuoso" => Some(Box::new(Virtuoso::with_loaders(1))),
         "oxigraph" => Some(Box::new(Oxigraph::one_file())),
         "fuseki" => Some(Box::new(Fuseki::new())),
+        _ => None,
+    }
+}
+
+/// A store that takes updates over HTTP, by the name that the command line takes.
+pub fn updatable(name: &str, basalt: &Basalt) -> Option<Box<dyn Updatable>> {
+    match name {
+        "basalt" => Some(Box::new(basalt.clone())),
+        "virtuoso" => Some(Box::new(Virtuoso::with_loaders(1))),
         _ => None,
     }
 }

@@ -17,6 +17,7 @@ use super::super::input::{Compression, Input};
 use super::super::measure::{self, Measured, Sampler};
 use super::super::work_folder::{WorkFolder, cannot, remove};
 use super::endpoint::{Endpoint, Served, free_port};
+use super::updatable::{Commits, Updatable, UpdateServer};
 use super::{System, counted};
 use crate::error::XtaskError;
 
@@ -29,11 +30,21 @@ const COUNT_ALL: &str = "SPARQL SELECT (COUNT(*) AS ?c) { GRAPH ?g { ?s ?p ?o } 
 /// What the loader says about files that it could not load.
 const LOAD_ERRORS: &str =
     "SELECT ll_error FROM DB.DBA.load_list WHERE ll_error IS NOT NULL OR ll_state <> 2;";
+/// Lets those who ask over HTTP update: the account that they are needs the role, and nobody in
+/// particular the permission to write graphs.
+const GRANTS: [&str; 2] = [
+    "GRANT SPARQL_UPDATE TO \"SPARQL\";",
+    "DB.DBA.RDF_DEFAULT_USER_PERMS_SET ('nobody', 7);",
+];
+/// Has the transaction log synced at each commit, which is off in a server that starts.
+const SYNC_LOG: &str = "SELECT __dbf_set ('dbf_log_fsync', 1);";
+/// Says whether it is.
+const IS_LOG_SYNCED: &str = "SELECT sys_stat ('dbf_log_fsync');";
 /// How long a server may take to start.
 const START_MAX: Duration = Duration::from_secs(120);
 
 /// Buffers and threads as the package's own configuration advises for 4 GB of memory, the
-/// rest as it is there.
+/// rest as it is there, but for more connections: a client that updates has two.
 const PARAMETERS: &str = "\
 [Database]
 DatabaseFile = virtuoso.db
@@ -56,7 +67,7 @@ Striping = 0
 [Parameters]
 DisableUnixSocket = 1
 DisableTcpSocket = 0
-MaxClientConnections = 10
+MaxClientConnections = 40
 CheckpointInterval = 60
 O_DIRECT = 0
 CaseMode = 2
@@ -74,13 +85,13 @@ MaxDirtyBuffers = 250000
 ";
 
 /// What a server that answers queries over HTTP has besides, as the package's own configuration
-/// has it, but that answers are not compressed and not cut.
+/// has it, but that there are more connections, and answers are not compressed and not cut.
 const HTTP_PARAMETERS: &str = "\
 [HTTPServer]
 ServerRoot = .
-ServerThreads = 10
-MaxClientConnections = 10
-MaxKeepAlives = 10
+ServerThreads = 40
+MaxClientConnections = 40
+MaxKeepAlives = 40
 KeepAliveTimeout = 10
 EnabledGzipContent = 0
 ";
@@ -131,15 +142,64 @@ impl Virtuoso {
             child,
             address,
         };
+        self.wait_for(&server.address)?;
+        Ok(server)
+    }
+
+    /// Waits until the server at an address takes statements.
+    fn wait_for(&self, address: &str) -> Result<(), XtaskError> {
         let started = Instant::now();
         // Termination: the time that has passed grows.
         loop {
-            match server.ask("SELECT 1;") {
-                Ok(answer) if counted("Virtuoso", &answer).is_ok() => return Ok(server),
+            match self.ask(address, "SELECT 1;") {
+                Ok(answer) if counted("Virtuoso", &answer).is_ok() => return Ok(()),
                 Err(error) if started.elapsed() > START_MAX => return Err(error),
                 _ => thread::sleep(Duration::from_millis(100)),
             }
         }
+    }
+
+    /// Starts a server that answers over HTTP too; the second is its address for statements.
+    fn serve_http(
+        &self,
+        folder: &Path,
+        query_time_max: Duration,
+    ) -> Result<(Served, String), XtaskError> {
+        // A server that was killed leaves its lock.
+        remove(&folder.join("store/virtuoso.lck"))?;
+        let http = format!("127.0.0.1:{}", free_port()?);
+        let address = format!("127.0.0.1:{}", free_port()?);
+        let lines = format!(
+            "ServerPort = {address}\n{HTTP_PARAMETERS}ServerPort = {http}\n\
+             [SPARQL]\nMaxQueryExecutionTime = {}\n",
+            query_time_max.as_secs()
+        );
+        let child = self.start_process(folder, &lines)?;
+        let url = format!("http://{http}/sparql");
+        let served = Served::when_up(child, url, Some(DEFAULT_GRAPH), &folder.join("log"))?;
+        Ok((served, address))
+    }
+
+    /// The client with statements to run at an address.
+    fn client(&self, address: &str, statements: &str) -> Command {
+        let mut command = self.program("isql-vt");
+        // The account that a new database comes with.
+        command.args([address, "dba", "dba"]);
+        command.args(["VERBOSE=OFF", "BANNER=OFF", "PROMPT=OFF", "ERRORS=STDOUT"]);
+        command.arg(format!("exec={statements}"));
+        command
+    }
+
+    /// Runs statements at an address and gives what they print.
+    fn ask(&self, address: &str, statements: &str) -> Result<String, XtaskError> {
+        let answer = measure::output(&mut self.client(address, statements))?;
+        if answer.contains("*** Error") {
+            return Err(XtaskError::Program {
+                command: statements.to_owned(),
+                what: answer.trim().to_owned(),
+            });
+        }
+        Ok(answer)
     }
 }
 
@@ -256,18 +316,50 @@ impl Endpoint for Virtuoso {
     }
 
     fn serve(&self, folder: &Path, query_time_max: Duration) -> Result<Served, XtaskError> {
-        // A server that was killed leaves its lock.
-        remove(&folder.join("store/virtuoso.lck"))?;
-        let http = format!("127.0.0.1:{}", free_port()?);
-        let lines = format!(
-            "ServerPort = 127.0.0.1:{}\n{HTTP_PARAMETERS}ServerPort = {http}\n\
-             [SPARQL]\nMaxQueryExecutionTime = {}\n",
-            free_port()?,
-            query_time_max.as_secs()
-        );
-        let child = self.start_process(folder, &lines)?;
-        let url = format!("http://{http}/sparql");
-        Served::when_up(child, url, Some(DEFAULT_GRAPH), &folder.join("log"))
+        let (served, _) = self.serve_http(folder, query_time_max)?;
+        Ok(served)
+    }
+}
+
+impl Updatable for Virtuoso {
+    fn serve_updates(
+        &self,
+        folder: &Path,
+        query_time_max: Duration,
+        commits: Commits,
+    ) -> Result<UpdateServer, XtaskError> {
+        let (served, address) = self.serve_http(folder, query_time_max)?;
+        self.wait_for(&address)?;
+        for statement in GRANTS {
+            self.ask(&address, statement)?;
+        }
+        if commits == Commits::Synced {
+            self.ask(&address, SYNC_LOG)?;
+            let answer = self.ask(&address, IS_LOG_SYNCED)?;
+            if counted("Virtuoso", &answer)? != 1 {
+                return Err(XtaskError::Answer {
+                    command: IS_LOG_SYNCED.to_owned(),
+                    what: "the log is not synced".to_owned(),
+                });
+            }
+        }
+        Ok(UpdateServer {
+            update_url: served.url.clone(),
+            served,
+            // An update that names no graph is refused without.
+            parameters: vec![("default-graph-uri", DEFAULT_GRAPH)],
+        })
+    }
+
+    fn by(&self, commits: Commits) -> &'static str {
+        match commits {
+            Commits::Synced => {
+                "`__dbf_set ('dbf_log_fsync', 1)`: the transaction log is synced before the answer"
+            }
+            Commits::Written => {
+                "its default: the transaction log is written before the answer, not synced"
+            }
+        }
     }
 }
 
@@ -282,26 +374,9 @@ struct Server<'a> {
 }
 
 impl Server<'_> {
-    /// The client with statements to run.
-    fn client(&self, statements: &str) -> Command {
-        let mut command = self.virtuoso.program("isql-vt");
-        // The account that a new database comes with.
-        command.args([&self.address, "dba", "dba"]);
-        command.args(["VERBOSE=OFF", "BANNER=OFF", "PROMPT=OFF", "ERRORS=STDOUT"]);
-        command.arg(format!("exec={statements}"));
-        command
-    }
-
     /// Runs statements and gives what they print.
     fn ask(&self, statements: &str) -> Result<String, XtaskError> {
-        let answer = measure::output(&mut self.client(statements))?;
-        if answer.contains("*** Error") {
-            return Err(XtaskError::Program {
-                command: statements.to_owned(),
-                what: answer.trim().to_owned(),
-            });
-        }
-        Ok(answer)
+        self.virtuoso.ask(&self.address, statements)
     }
 
     /// Runs the loader in so many clients, until all have ended.
@@ -315,7 +390,7 @@ impl Server<'_> {
         let log = folder.join("loader-log");
         let mut clients = Vec::new();
         for _ in 0..loaders {
-            let mut command = self.client("rdf_loader_run();");
+            let mut command = self.virtuoso.client(&self.address, "rdf_loader_run();");
             clients.push((measure::start(&mut command, &log)?, command));
         }
         for (client, command) in &mut clients {

@@ -3,9 +3,11 @@
 use super::target::Target;
 use crate::error::CliError;
 use crate::output::{message, write_stdout};
+use crate::values::duration;
 use basalt_bsbm::{MixOrder, ParameterPool, RampUp, Report, RunOptions, html_page, run};
 use clap::Args;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Run a query mix against any SPARQL endpoint and measure it
 #[derive(Debug, Args)]
@@ -63,6 +65,16 @@ pub struct Run {
         hide_env_values = true
     )]
     runs: u64,
+    /// Measure for so long, such as 30m, instead of a number of mixes
+    #[arg(
+        long,
+        env = "BASALT_DURATION",
+        value_name = "TIME",
+        value_parser = some_time,
+        conflicts_with = "runs",
+        hide_env_values = true
+    )]
+    duration: Option<Duration>,
     /// Permute the queries of every mix, by the seed
     #[arg(long, env = "BASALT_SHUFFLE", hide_env_values = true)]
     shuffle: bool,
@@ -89,7 +101,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Runs the mixes and writes the reports; fails if executions failed.
+    /// Runs the mixes and writes the reports; fails if executions failed, or if a run by the clock had to end early.
     pub fn run(self) -> Result<(), CliError> {
         for path in &self.report {
             report_kind(path)?;
@@ -103,6 +115,7 @@ impl Run {
                 ..RampUp::default()
             }),
             runs: self.runs,
+            duration: self.duration,
             mix_order: match self.shuffle {
                 true => MixOrder::Shuffled,
                 false => MixOrder::Classic,
@@ -148,14 +161,18 @@ fn failure(report: &Report) -> Option<String> {
             report.errors
         ));
     }
-    let updates = report
-        .updates
-        .as_ref()
-        .filter(|updates| updates.wrong > 0)?;
-    let first = updates.first_wrong.as_deref().unwrap_or("unknown");
+    let wrong = report.updates.as_ref();
+    if let Some(updates) = wrong.filter(|updates| updates.wrong > 0) {
+        let first = updates.first_wrong.as_deref().unwrap_or("unknown");
+        return Some(format!(
+            "{} updates were confirmed and are not there, the first: {first}",
+            updates.wrong
+        ));
+    }
+    let duration_s = report.duration_s.filter(|_| report.transactions_used_up)?;
     Some(format!(
-        "{} updates were confirmed and are not there, the first: {first}",
-        updates.wrong
+        "the update transactions were used up after {:.1} s of {duration_s} s, by {} mixes: generate more with --update-transactions",
+        report.elapsed_s, report.runs
     ))
 }
 
@@ -185,6 +202,13 @@ fn report_kind(path: &Path) -> Result<ReportKind, CliError> {
 pub fn report_name(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default();
     stem.to_string_lossy().into_owned()
+}
+
+fn some_time(text: &str) -> Result<Duration, String> {
+    match duration(text)? {
+        Duration::ZERO => Err("expected a time above 0 s".to_owned()),
+        duration => Ok(duration),
+    }
 }
 
 fn label(text: &str) -> Result<(String, String), String> {

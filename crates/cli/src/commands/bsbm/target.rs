@@ -38,6 +38,15 @@ pub struct Target {
         hide_env_values = true
     )]
     update_field: String,
+    /// More form fields of an update, for stores that want to be told the graph; repeatable
+    #[arg(
+        long,
+        env = "BASALT_UPDATE_PARAMETER",
+        value_name = "NAME=VALUE",
+        value_parser = parameter,
+        hide_env_values = true
+    )]
+    update_parameter: Vec<(String, String)>,
     /// File with update transactions
     #[arg(
         long,
@@ -127,6 +136,7 @@ impl Target {
         RunOptions {
             update_endpoint: self.update_endpoint.clone(),
             update_field: self.update_field.clone(),
+            update_parameters: self.update_parameter.clone(),
             update_file: self.update_file.clone(),
             first_transaction: self.first_transaction,
             updates_at: self.updates_at,
@@ -172,6 +182,13 @@ fn wording(text: &str) -> Result<Wording, String> {
 
 fn use_case(text: &str) -> Result<UseCase, String> {
     UseCase::from_name(text).ok_or_else(|| "expected explore, bi or explore-and-update".to_owned())
+}
+
+fn parameter(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("expected name=value".to_owned()),
+    }
 }
 
 fn updates_at(text: &str) -> Result<UpdatesAt, String> {
