@@ -84,6 +84,12 @@ pub enum Error {
         /// What is wrong with them.
         message: String,
     },
+    /// Statistics for the planner are no such file, or damaged, or may not be kept where they are wanted.
+    #[error("the statistics cannot be used: {message}")]
+    PlannerStatistics {
+        /// What is wrong with them.
+        message: String,
+    },
     /// A store could not be opened, read or written.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -10,6 +10,7 @@ use crate::statistics::SnapshotStatistics;
 use basalt_exec::results::{Construct, Describe};
 use basalt_exec::{ExecOptions, execute};
 use basalt_plan::physical::{Form, Plan};
+use basalt_plan::statistics::Statistics;
 use basalt_plan::{ForceJoin, NodeProfile, OrderDraw, PlanOptions, PlanShape, explain, plan};
 use basalt_rdf::{TermBuf, TermId};
 use basalt_store::Snapshot;
@@ -137,15 +138,29 @@ impl Prepared {
         parse_time: Duration,
         options: &QueryOptions,
     ) -> Result<Self, Error> {
+        let (plan, plan_time) = make_plan(&query, options, &SnapshotStatistics(&snapshot))?;
+        Ok(Self {
+            snapshot,
+            query,
+            shape: PlanShape::of(&plan),
+            plan: Arc::new(plan),
+            parse_time,
+            plan_time,
+            is_cached: false,
+        })
+    }
+
+    /// Parses and plans a query with statistics that look at what is asked of those of the same snapshot.
+    pub(crate) fn watched(
+        snapshot: Snapshot,
+        text: &str,
+        options: &QueryOptions,
+        statistics: &dyn Statistics,
+    ) -> Result<Self, Error> {
         let start = Instant::now();
-        let dataset = dataset_override(options)?;
-        let plan = plan(
-            &query,
-            dataset.as_ref(),
-            &SnapshotStatistics(&snapshot),
-            &options.plan_options(),
-        )?;
-        let plan_time = start.elapsed();
+        let query = Arc::new(parse(&options.parser()?, text)?);
+        let parse_time = start.elapsed();
+        let (plan, plan_time) = make_plan(&query, options, statistics)?;
         Ok(Self {
             snapshot,
             query,
@@ -252,7 +267,8 @@ impl Prepared {
         }
     }
 
-    fn term_text(&self, id: TermId) -> String {
+    /// The text of an id, for EXPLAIN.
+    pub(crate) fn term_text(&self, id: TermId) -> String {
         if id == TermId::DEFAULT_GRAPH {
             return "default".to_owned();
         }
@@ -269,8 +285,20 @@ impl Prepared {
     }
 }
 
+/// Plans a query, and says how long that took.
+pub(crate) fn make_plan(
+    query: &Query,
+    options: &QueryOptions,
+    statistics: &dyn Statistics,
+) -> Result<(Plan, Duration), Error> {
+    let start = Instant::now();
+    let dataset = dataset_override(options)?;
+    let plan = plan(query, dataset.as_ref(), statistics, &options.plan_options())?;
+    Ok((plan, start.elapsed()))
+}
+
 /// Parses a text by the rules for tokens that the parser itself does not keep.
-fn parse(parser: &SparqlParser, text: &str) -> Result<Query, Error> {
+pub(crate) fn parse(parser: &SparqlParser, text: &str) -> Result<Query, Error> {
     let lowered = with_lower_case_booleans(text);
     let parsed = parser.clone().parse_query(&lowered);
     let query = parsed.map_err(|error| Error::Query {

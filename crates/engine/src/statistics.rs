@@ -7,11 +7,61 @@ use basalt_plan::statistics::{
     ColumnStatistics, IrregularStatistics, RowTest, SampleOf, Sampled, StarEstimate, Statistics,
 };
 use basalt_rdf::{TermId, TermView};
-use basalt_store::{Cells, Snapshot, Table};
+use basalt_store::{Cells, CharacteristicSet, Snapshot, Table};
 use samples::{Finding, Tests, Together, equal_pairs, sampled_cells, sampled_rows, value_counts};
 
 /// Characteristic sets looked at for one estimate; more would cost more than a better plan saves.
 const CHARACTERISTIC_SETS_READ: usize = 1024;
+
+/// A characteristic set: its predicates, ascending, with the numbers of their values, and how many subjects have it.
+pub(crate) struct SubjectsOfSet<'a> {
+    pub(crate) predicates: &'a [TermId],
+    pub(crate) values: &'a [u64],
+    pub(crate) subjects: u64,
+    pub(crate) table: Option<usize>,
+}
+
+impl<'a> SubjectsOfSet<'a> {
+    fn of(set: &'a CharacteristicSet) -> Self {
+        Self {
+            predicates: &set.predicates,
+            values: &set.values,
+            subjects: set.subjects,
+            table: set.table,
+        }
+    }
+}
+
+/// The subjects of some characteristic sets by table, with the solutions of a star over them; see [`Statistics::star`].
+pub(crate) fn star_of_sets<'a>(
+    sets: impl Iterator<Item = SubjectsOfSet<'a>>,
+    counted: &[TermId],
+    optional: &[TermId],
+) -> Vec<StarEstimate> {
+    let mut groups: Vec<StarEstimate> = Vec::new();
+    for set in sets.take(CHARACTERISTIC_SETS_READ) {
+        let subjects = set.subjects as f64;
+        let values = |predicate: &TermId| match set.predicates.binary_search(predicate) {
+            Ok(place) => set.values[place] as f64 / subjects.max(1.0),
+            Err(_) => 0.0,
+        };
+        let counted: f64 = counted.iter().map(values).product();
+        let optional: f64 = optional.iter().map(|p| values(p).max(1.0)).product();
+        let table = set.table.map(|idx| TableIdx(idx as u32));
+        let known = groups.iter().position(|group| group.table == table);
+        let place = known.unwrap_or_else(|| {
+            groups.push(StarEstimate {
+                table,
+                subjects: 0.0,
+                solutions: 0.0,
+            });
+            groups.len() - 1
+        });
+        groups[place].subjects += subjects;
+        groups[place].solutions += subjects * counted * optional;
+    }
+    groups
+}
 
 /// A snapshot's statistics.
 pub struct SnapshotStatistics<'a>(pub &'a Snapshot);
@@ -166,30 +216,12 @@ impl Statistics for SnapshotStatistics<'_> {
         if self.0.statistics().characteristic_sets.is_empty() {
             return None;
         }
-        let mut groups: Vec<StarEstimate> = Vec::new();
-        let sets = self.0.sets_with(required);
-        for set in sets.into_iter().take(CHARACTERISTIC_SETS_READ) {
-            let subjects = set.subjects as f64;
-            let values = |predicate: &TermId| match set.predicates.binary_search(predicate) {
-                Ok(place) => set.values[place] as f64 / subjects.max(1.0),
-                Err(_) => 0.0,
-            };
-            let counted: f64 = counted.iter().map(values).product();
-            let optional: f64 = optional.iter().map(|p| values(p).max(1.0)).product();
-            let table = set.table.map(|idx| TableIdx(idx as u32));
-            let known = groups.iter().position(|group| group.table == table);
-            let place = known.unwrap_or_else(|| {
-                groups.push(StarEstimate {
-                    table,
-                    subjects: 0.0,
-                    solutions: 0.0,
-                });
-                groups.len() - 1
-            });
-            groups[place].subjects += subjects;
-            groups[place].solutions += subjects * counted * optional;
-        }
-        Some(groups)
+        let sets = self
+            .0
+            .sets_with(required)
+            .into_iter()
+            .map(SubjectsOfSet::of);
+        Some(star_of_sets(sets, counted, optional))
     }
 
     fn sample(&self, wanted: &SampleOf<'_>) -> Option<Sampled> {

@@ -9,7 +9,8 @@ use crate::operators::dependent::Memo;
 use crate::path::{PathAccess, PathEvaluator};
 use crate::profile::{self, Profile};
 use crate::service::ServiceClient;
-use crate::terms::TermSpace;
+use crate::spill::term_bytes_max;
+use crate::terms::{TermSpace, TermSpill};
 use basalt_plan::physical::Slot;
 use basalt_rdf::TermId;
 use basalt_store::Snapshot;
@@ -131,16 +132,25 @@ impl Context {
         } else {
             Profile::default()
         };
+        let spilled_bytes = Arc::<AtomicU64>::default();
+        let spill = TermSpill {
+            folder: options.temp.clone(),
+            bytes_max: term_bytes_max(&options),
+            spilled: SpillCount {
+                all: Arc::clone(&spilled_bytes),
+                node: None,
+            },
+        };
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
             profile,
             paths: Mutex::default(),
             options,
-            terms: TermSpace::new(snapshot),
+            terms: TermSpace::new(snapshot, spill),
             deadline,
             attempt,
             memory_bytes: AtomicUsize::new(0),
-            spilled_bytes: Arc::default(),
+            spilled_bytes,
             memos: Mutex::default(),
             service_requests: AtomicU64::new(0),
             now: SystemTime::now(),
@@ -201,11 +211,13 @@ impl Context {
         self.solutions.fetch_add(count as u64, Ordering::Relaxed)
     }
 
-    /// Errors if the query was cancelled, or its time or that of the attempt is over; call at least once a batch.
+    /// Errors if the query was cancelled, its time or that of the attempt is over, or what it computed has no room; call at
+    /// least once a batch.
     pub fn check(&self) -> Result<(), ExecError> {
         if self.options.cancel.load(Ordering::Relaxed) {
             return Err(ExecError::Cancelled);
         }
+        self.check_terms()?;
         if self.deadline.is_none() && self.attempt.is_none() {
             return Ok(());
         }
@@ -221,6 +233,19 @@ impl Context {
             Some(attempt) if attempt.is_over(now) => Err(ExecError::AttemptOver),
             _ => Ok(()),
         }
+    }
+
+    /// Errors if computed terms take more than all the memory, or could not be told apart.
+    pub fn check_terms(&self) -> Result<(), ExecError> {
+        let limit_bytes = self.options.memory_bytes_max;
+        if self.terms.local_bytes() > limit_bytes {
+            let limit = ExecError::MemoryLimit {
+                limit_bytes,
+                operator: "computed terms",
+            };
+            return Err(self.terms.spill_error().unwrap_or(limit));
+        }
+        self.terms.check()
     }
 
     /// When the query must have ended.

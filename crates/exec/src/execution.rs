@@ -33,7 +33,9 @@ pub struct Execution {
 impl Execution {
     /// The next rows, never an empty batch; `None` at the end.
     pub fn next_batch(&mut self) -> Result<Option<Batch>, ExecError> {
-        self.root.next(&self.cx)
+        let batch = self.root.next(&self.cx)?;
+        self.cx.check_terms()?;
+        Ok(batch)
     }
 
     /// The slots of the batches, in column order.

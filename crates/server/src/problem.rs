@@ -72,9 +72,11 @@ fn status_of(error: &Error) -> StatusCode {
         Error::Store(error) if is_full(error) => StatusCode::INSUFFICIENT_STORAGE,
         Error::Limit(_) => StatusCode::INSUFFICIENT_STORAGE,
         Error::Load(error) => status_of_load(error),
-        Error::Store(_) | Error::Output(_) | Error::Results { .. } | Error::Internal(_) => {
-            StatusCode::INTERNAL_SERVER_ERROR
-        }
+        Error::Store(_)
+        | Error::Output(_)
+        | Error::Results { .. }
+        | Error::PlannerStatistics { .. }
+        | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 

@@ -2,12 +2,14 @@
 
 use crate::commands::limits::Limits;
 use crate::commands::load::load_in_memory;
+use crate::commands::stats::read_statistics;
 use crate::error::CliError;
 use crate::output::{Output, message, write_stdout};
 use crate::values::{AnswerFormat, answer_format, show_bytes, show_count};
 use basalt_engine::results::{write_boolean, write_graph, write_solutions};
 use basalt_engine::{
-    Answer, Database, GraphFormat, PlanReport, QueryOptions, ResultsFormat, RunReport,
+    Answer, Database, GraphFormat, PlanReport, PlannerStatistics, QueryOptions, ResultsFormat,
+    RunReport,
 };
 use clap::{Args, ValueEnum};
 use std::io::{Read, Write};
@@ -37,6 +39,15 @@ pub struct QueryCommand {
     #[arg(long, env = "BASALT_PROFILE", value_name = "FORMAT", num_args = 0..=1,
         default_missing_value = "text", value_parser = plan_option, hide_env_values = true)]
     profile: Option<PlanOption>,
+    /// Print the plan by these statistics, which `stats export` wrote, and not by those of a store
+    #[arg(
+        long,
+        env = "BASALT_STATS",
+        value_name = "FILE",
+        requires = "explain",
+        hide_env_values = true
+    )]
+    stats: Option<PathBuf>,
 }
 
 /// Whether a plan is printed, and how.
@@ -85,13 +96,24 @@ fn plan_option(text: &str) -> Result<PlanOption, String> {
 
 /// Print the plan of a query with estimates
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  basalt explain --location store --query-file q.rq")]
+#[command(
+    after_help = "Examples:\n  basalt explain --location store --query-file q.rq\n  \
+    basalt explain --stats statistics.json --query-file q.rq"
+)]
 pub struct Explain {
     #[command(flatten)]
     source: Source,
     /// How to print
     #[arg(long, env = "BASALT_FORMAT", value_enum, default_value_t = PlanFormat::Text, hide_env_values = true)]
     format: PlanFormat,
+    /// Plan by these statistics, which `stats export` wrote, and not by those of a store
+    #[arg(
+        long,
+        env = "BASALT_STATS",
+        value_name = "FILE",
+        hide_env_values = true
+    )]
+    stats: Option<PathBuf>,
 }
 
 /// Which query on which data, within which limits.
@@ -102,7 +124,7 @@ struct Source {
         long,
         env = "BASALT_LOCATION",
         value_name = "DIR",
-        required_unless_present = "data",
+        required_unless_present_any = ["data", "stats"],
         hide_env_values = true
     )]
     location: Option<PathBuf>,
@@ -151,21 +173,24 @@ struct Source {
 impl Explain {
     /// Runs it.
     pub fn run(self) -> Result<(), CliError> {
-        let format = self.format;
-        let (database, text, options) = self.source.open()?;
-        let prepared = database.prepare(&text, &options)?;
-        write_stdout(&format.render(&prepared.explain()))
+        let report = self.source.explain(self.stats.as_deref())?;
+        write_stdout(&self.format.render(&report))
     }
 }
 
 impl QueryCommand {
     /// Runs it.
     pub fn run(self) -> Result<(), CliError> {
+        if let Some(format) = PlanOption::format(self.explain) {
+            let report = self.source.explain(self.stats.as_deref())?;
+            return write_stdout(&format.render(&report));
+        }
+        if self.stats.is_some() {
+            let text = "a query runs by the statistics of its store: --stats is for --explain";
+            return Err(CliError::Other(text.to_owned()));
+        }
         let (database, text, options) = self.source.open()?;
         let prepared = database.prepare(&text, &options)?;
-        if let Some(format) = PlanOption::format(self.explain) {
-            return write_stdout(&format.render(&prepared.explain()));
-        }
         if let Some(format) = PlanOption::format(self.profile) {
             let report = prepared.profile(&options)?;
             write_stdout(&format.render(&report))?;
@@ -179,17 +204,43 @@ impl QueryCommand {
 }
 
 impl Source {
+    /// The plan, by statistics of a file, or by those that an empty store keeps, or by the data.
+    fn explain(self, stats: Option<&Path>) -> Result<PlanReport, CliError> {
+        if let Some(path) = stats {
+            let statistics = read_statistics(path)?;
+            let (text, options, _) = self.request()?;
+            return Ok(statistics.explain(&text, &options)?);
+        }
+        let location = self.location.clone();
+        let (database, text, options) = self.open()?;
+        if let Some(location) = location
+            && database.snapshot().quad_count() == 0
+            && let Some(statistics) = PlannerStatistics::kept_in(&location)?
+        {
+            message("the store is empty, and the plan is by its imported statistics");
+            return Ok(statistics.explain(&text, &options)?);
+        }
+        Ok(database.prepare(&text, &options)?.explain())
+    }
+
     fn open(self) -> Result<(Database, String, QueryOptions), CliError> {
+        let (text, options, (location, data)) = self.request()?;
+        let database = match &location {
+            Some(location) => Database::open(location)?,
+            None => load_in_memory(&data, None, None)?,
+        };
+        Ok((database, text, options))
+    }
+
+    /// The query and its options, and where the data is: a store, or files.
+    #[allow(clippy::type_complexity, reason = "it is taken apart at once")]
+    fn request(self) -> Result<(String, QueryOptions, (Option<PathBuf>, Vec<PathBuf>)), CliError> {
         let limits = self.limits.options()?;
         let text = request_text(
             self.query,
             self.query_file.as_deref(),
             "read the query from standard input",
         )?;
-        let database = match &self.location {
-            Some(location) => Database::open(location)?,
-            None => load_in_memory(&self.data, None, None)?,
-        };
         let options = QueryOptions {
             base: self.base,
             default_graphs: self.default_graph,
@@ -197,7 +248,7 @@ impl Source {
             union_default_graph: self.union_default_graph,
             ..limits
         };
-        Ok((database, text, options))
+        Ok((text, options, (self.location, self.data)))
     }
 }
 

@@ -1,18 +1,95 @@
 //! `basalt stats`: statistics of a store.
 
 use crate::error::CliError;
-use crate::output::write_stdout;
+use crate::output::{Output, message, write_stdout};
 use crate::text_table::{Side, TextTable};
 use crate::values::show_count;
-use basalt_engine::{ColumnStorage, Database, FileStorage, StorageReport, TableStorage};
+use basalt_engine::{
+    ColumnStorage, Database, FileStorage, PlannerStatistics, QueryOptions, StorageReport,
+    TableStorage, TextInput,
+};
 use clap::{Args, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
 
-/// Show statistics of a store
+/// Show statistics of a store, or take those of the planner to where the data is not
 #[derive(Debug, Subcommand)]
-#[command(after_help = "Example:\n  basalt stats show --location store")]
+#[command(after_help = "Examples:\n  basalt stats show --location store\n  \
+    basalt stats export statistics.json --location store --query-file q.rq\n  \
+    basalt explain --stats statistics.json --query-file q.rq")]
 pub enum Stats {
     Show(Show),
+    Export(Export),
+    Import(Import),
+}
+
+/// Write what the planner knows of a store, so that plans can be looked into without the data
+///
+/// The file has the names and counts of tables, columns and predicates. For each query that is given it also has what
+/// planning it looks up of the data (ids and counts, not the values of texts), and EXPLAIN by the file gives exactly the plan of the
+/// store; for other queries it gives one by counts alone.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  \
+    basalt stats export statistics.json --location store --query-file q1.rq --query-file q2.rq")]
+pub struct Export {
+    /// File to write; `-` is standard output, and `.gz`, `.zst` or `.bz2` packs
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Folder of the store
+    #[arg(
+        long,
+        env = "BASALT_LOCATION",
+        value_name = "DIR",
+        hide_env_values = true
+    )]
+    location: PathBuf,
+    /// Query whose plan the file is to give; repeatable
+    #[arg(
+        long,
+        env = "BASALT_QUERY",
+        value_name = "QUERY",
+        hide_env_values = true
+    )]
+    query: Vec<String>,
+    /// File with such a query; repeatable
+    #[arg(
+        long,
+        env = "BASALT_QUERY_FILE",
+        value_name = "FILE",
+        hide_env_values = true
+    )]
+    query_file: Vec<PathBuf>,
+}
+
+/// Let EXPLAIN on an empty store plan by the statistics of another
+///
+/// They are used as long as the store is empty, and for EXPLAIN alone. The store is made if there is none.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  basalt stats import statistics.json --location empty\n  \
+    basalt explain --location empty --query-file q.rq\n  \
+    basalt stats import --none --location empty"
+)]
+pub struct Import {
+    /// File that `stats export` wrote; `-` is standard input
+    #[arg(value_name = "FILE", required_unless_present = "none")]
+    file: Option<PathBuf>,
+    /// Folder of the store
+    #[arg(
+        long,
+        env = "BASALT_LOCATION",
+        value_name = "DIR",
+        hide_env_values = true
+    )]
+    location: PathBuf,
+    /// Remove what was imported
+    #[arg(
+        long,
+        env = "BASALT_NONE",
+        conflicts_with = "file",
+        hide_env_values = true
+    )]
+    none: bool,
 }
 
 /// Print where the bytes of a store are: every column, predicate and section, with its encodings
@@ -44,7 +121,54 @@ impl Stats {
     pub fn run(self) -> Result<(), CliError> {
         match self {
             Self::Show(show) => show.run(),
+            Self::Export(export) => export.run(),
+            Self::Import(import) => import.run(),
         }
+    }
+}
+
+/// Statistics of a file.
+pub fn read_statistics(path: &Path) -> Result<PlannerStatistics, CliError> {
+    let mut text = String::new();
+    let input = TextInput::open(path).map_err(|error| CliError::Other(error.to_string()))?;
+    let read = input.into_reader().read_to_string(&mut text);
+    read.map_err(CliError::file("read", path))?;
+    PlannerStatistics::parse(&text)
+        .map_err(|error| CliError::Other(format!("'{}': {error}", path.display())))
+}
+
+impl Export {
+    fn run(self) -> Result<(), CliError> {
+        let mut queries = self.query;
+        for path in &self.query_file {
+            let text = std::fs::read_to_string(path).map_err(CliError::file("read", path))?;
+            queries.push(text);
+        }
+        let database = Database::open(&self.location)?;
+        let options = QueryOptions::default();
+        let statistics = PlannerStatistics::of(&database.snapshot(), &queries, &options)?;
+        let mut output = Output::open(Some(&self.file))?;
+        let written = output.write_all(statistics.to_json()?.as_bytes());
+        written.map_err(CliError::file("write", &self.file))?;
+        output.finish()
+    }
+}
+
+impl Import {
+    fn run(self) -> Result<(), CliError> {
+        if let Some(path) = &self.file {
+            let statistics = read_statistics(path)?;
+            statistics.keep_in(&self.location)?;
+            let (quads, queries) = (show_count(statistics.quads()), statistics.queries().count());
+            message(&format!(
+                "EXPLAIN plans by the statistics of a store with {quads} quads, and of {queries} queries exactly"
+            ));
+        } else if PlannerStatistics::remove_from(&self.location)? {
+            message("EXPLAIN plans by the data again");
+        } else {
+            message("there are no imported statistics");
+        }
+        Ok(())
     }
 }
 

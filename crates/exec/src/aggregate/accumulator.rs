@@ -9,10 +9,11 @@
 //! it out, the others become errors themselves (unbound). GROUP_CONCAT joins what STR gives, of literals
 //! of any type and of IRIs; a blank node, which has no text, is an error.
 
+use super::concat::ConcatStates;
 use super::sum::SumStates;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::value::{Number, Reader, Value, compare_for_order};
+use crate::value::{Number, Reader, compare_for_order};
 use basalt_plan::physical::AggregateFunction;
 use std::cmp::Ordering;
 
@@ -21,15 +22,6 @@ use std::cmp::Ordering;
 pub struct Extreme {
     /// The value; 0 if there is none.
     id: u64,
-    failed: bool,
-}
-
-/// The text of a GROUP_CONCAT.
-#[derive(Clone, Default)]
-pub struct Joined {
-    text: String,
-    /// Whether there is a first part, be it empty.
-    begun: bool,
     failed: bool,
 }
 
@@ -45,8 +37,8 @@ pub enum Accumulator {
     Extreme(Ordering, Vec<Extreme>),
     /// SAMPLE: the first value; 0 if there is none.
     Sample(Vec<u64>),
-    /// GROUP_CONCAT, its separator, and the bytes of all texts.
-    Concat(String, Vec<Joined>, usize),
+    /// GROUP_CONCAT.
+    Concat(ConcatStates),
 }
 
 impl Accumulator {
@@ -60,7 +52,7 @@ impl Accumulator {
             AggregateFunction::Max => Self::Extreme(Ordering::Greater, Vec::new()),
             AggregateFunction::Sample => Self::Sample(Vec::new()),
             AggregateFunction::GroupConcat { separator } => {
-                Self::Concat(separator.clone(), Vec::new(), 0)
+                Self::Concat(ConcatStates::new(separator))
             }
         }
     }
@@ -73,7 +65,7 @@ impl Accumulator {
             Self::Avg(_) => Self::Avg(SumStates::default()),
             Self::Extreme(wanted, _) => Self::Extreme(*wanted, Vec::new()),
             Self::Sample(_) => Self::Sample(Vec::new()),
-            Self::Concat(separator, _, _) => Self::Concat(separator.clone(), Vec::new(), 0),
+            Self::Concat(states) => Self::Concat(states.empty()),
         }
     }
 
@@ -83,7 +75,7 @@ impl Accumulator {
             Self::Count(states) | Self::Sample(states) => states.resize(count, 0),
             Self::Sum(states) | Self::Avg(states) => states.resize(count),
             Self::Extreme(_, states) => states.resize(count, Extreme::default()),
-            Self::Concat(_, states, _) => states.resize(count, Joined::default()),
+            Self::Concat(states) => states.resize(count),
         }
     }
 
@@ -122,11 +114,7 @@ impl Accumulator {
                     states[group].add(id, *wanted, cx)?;
                 }
             }
-            Self::Concat(separator, states, bytes) => {
-                for (group, id) in rows {
-                    *bytes += states[group].add(id, separator, reader)?;
-                }
-            }
+            Self::Concat(states) => states.update(groups, ids, cx)?,
         }
         Ok(())
     }
@@ -154,12 +142,7 @@ impl Accumulator {
                     states[group].merge(state, *wanted, cx)?;
                 }
             }
-            (Self::Concat(separator, states, bytes), Self::Concat(_, more, more_bytes)) => {
-                *bytes += more_bytes;
-                for (group, state) in at.zip(more) {
-                    *bytes += states[group].merge(state, separator);
-                }
-            }
+            (Self::Concat(states), Self::Concat(more)) => states.merge(more, numbers, cx)?,
             _ => return Err(no_states()),
         }
         Ok(())
@@ -228,9 +211,9 @@ impl Accumulator {
     }
 
     /// The results by group, 0 for unbound.
-    pub fn finish(self, cx: &Context) -> Vec<u64> {
+    pub fn finish(self, cx: &Context) -> Result<Vec<u64>, ExecError> {
         let number = |number: Option<Number>| number.map_or(0, |number| number.to_id(cx));
-        match self {
+        Ok(match self {
             Self::Count(counts) => counts
                 .into_iter()
                 .map(|count| number(i64::try_from(count).ok().map(|n| Number::Integer(n.into()))))
@@ -250,9 +233,19 @@ impl Accumulator {
                 .map(|state| if state.failed { 0 } else { state.id })
                 .collect(),
             Self::Sample(samples) => samples,
-            Self::Concat(_, states, _) => {
-                states.into_iter().map(|state| state.finish(cx)).collect()
-            }
+            Self::Concat(states) => states.finish(cx)?,
+        })
+    }
+
+    /// Whether states of groups that are there go to files from [`Self::spill`] on.
+    pub fn may_spill(&self) -> bool {
+        matches!(self, Self::Concat(_))
+    }
+
+    /// Lets what grows without new groups go to files from now on.
+    pub fn spill(&mut self, cx: &Context) {
+        if let Self::Concat(states) = self {
+            states.spill(cx);
         }
     }
 
@@ -262,7 +255,7 @@ impl Accumulator {
             Self::Count(states) | Self::Sample(states) => states.capacity() * size_of::<u64>(),
             Self::Sum(states) | Self::Avg(states) => states.bytes(),
             Self::Extreme(_, states) => states.capacity() * size_of::<Extreme>(),
-            Self::Concat(_, states, bytes) => states.capacity() * size_of::<Joined>() + bytes,
+            Self::Concat(states) => states.bytes(),
         }
     }
 }
@@ -288,50 +281,5 @@ impl Extreme {
             self.id = id;
         }
         Ok(())
-    }
-}
-
-impl Joined {
-    /// Adds one value; gives back the bytes that the text grew by.
-    fn add(
-        &mut self,
-        id: u64,
-        separator: &str,
-        reader: &mut Reader<'_>,
-    ) -> Result<usize, ExecError> {
-        if self.failed {
-            return Ok(0);
-        }
-        if let Some(text) = reader.text(id)? {
-            return Ok(self.push(text, separator));
-        }
-        self.failed = true;
-        Ok(0)
-    }
-
-    fn push(&mut self, text: &str, separator: &str) -> usize {
-        let before = self.text.len();
-        if std::mem::replace(&mut self.begun, true) {
-            self.text.push_str(separator);
-        }
-        self.text.push_str(text);
-        self.text.len() - before
-    }
-
-    fn merge(&mut self, other: Self, separator: &str) -> usize {
-        self.failed |= other.failed;
-        if other.begun && !self.failed {
-            self.push(&other.text, separator)
-        } else {
-            0
-        }
-    }
-
-    /// The text, without a language even if all parts have the same.
-    fn finish(self, cx: &Context) -> u64 {
-        if self.failed {
-            return 0;
-        }
-        Value::String(self.text).to_id(cx)
     }
 }

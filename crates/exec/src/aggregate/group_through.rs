@@ -44,7 +44,7 @@ impl Through {
 
     /// One row per group: the keys, then the aggregates.
     pub fn finish(self, cx: &Context) -> Result<Batch, ExecError> {
-        cx.release(self.parts.reserved);
+        drop(self.parts);
         self.groups.finish(cx)
     }
 
@@ -75,7 +75,6 @@ impl Through {
                 }
             }
         }
-        cx.release(parts.reserved + groups.reserved);
         let rows = columns.first().map_or(0, Vec::len);
         Ok(Batch::from_vectors(columns, rows))
     }
@@ -112,7 +111,7 @@ impl Aggregator {
         let chosen = |ids: &[u64]| rows.iter().map(|&row| ids[row as usize]).collect();
         let mut columns: Vec<Vec<u64>> = keys.map(chosen).collect();
         for states in left {
-            columns.push(chosen(&states.finish(cx)));
+            columns.push(chosen(&states.finish(cx)?));
         }
         Ok(columns)
     }

@@ -9,9 +9,10 @@
 //! error is left out by COUNT and SAMPLE and makes every other aggregate unbound; groups come out in
 //! the order in which they were first seen. Cost: one probe per row and one state update per row and
 //! aggregate; memory is one key and one state per group, plus one entry per distinct value for
-//! DISTINCT, counted through [`Context::reserve`].
+//! DISTINCT, counted through [`Context::reserve`]; what grows without new groups, distinct values and texts, can go to files.
 
 mod accumulator;
+mod concat;
 mod distinct;
 mod float_sum;
 mod group_table;
@@ -25,13 +26,18 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
+use crate::held_memory::HeldMemory;
+use crate::spill::share_bytes;
 use accumulator::Accumulator;
 use basalt_plan::physical::{Aggregate, AggregateFunction, Slot};
-use distinct::{DistinctRows, DistinctValues};
+use distinct::DistinctRows;
 use group_table::GroupTable;
 
 pub use group_through::Through;
 pub use spilling::{Grouping, Groups, SpillingAggregator};
+
+/// The name that memory errors give.
+pub const OPERATOR: &str = "Group";
 
 /// Groups merged between two looks at the query's flag and clock: some milliseconds where each misses the caches.
 const CHECK_GROUPS: usize = 1 << 16;
@@ -42,10 +48,8 @@ struct Column {
     argument: Option<CompiledExpr>,
     /// The states by group.
     accumulator: Accumulator,
-    /// The values seen, for DISTINCT with an argument.
-    values: Option<DistinctValues>,
-    /// The rows seen, for `COUNT(DISTINCT *)`.
-    rows: Option<DistinctRows>,
+    /// For DISTINCT the values seen; for `COUNT(DISTINCT *)` the rows.
+    distinct: Option<DistinctRows>,
 }
 
 /// Hash aggregation; see the [module documentation](self).
@@ -55,7 +59,9 @@ pub struct Aggregator {
     groups: GroupTable,
     columns: Vec<Column>,
     /// Bytes counted against the limit.
-    reserved: usize,
+    held: HeldMemory,
+    /// Bytes held when there was no more room, which are not counted.
+    uncounted: usize,
     /// Group numbers of the batch at hand.
     group_numbers: Vec<u32>,
 }
@@ -80,7 +86,8 @@ impl Aggregator {
             groups: GroupTable::new(keys.len()),
             keys,
             columns,
-            reserved: 0,
+            held: HeldMemory::default(),
+            uncounted: 0,
             group_numbers: Vec::new(),
         };
         if aggregator.keys.is_empty() {
@@ -152,8 +159,26 @@ impl Aggregator {
         self.groups.bytes() + self.columns.iter().map(Column::bytes).sum::<usize>()
     }
 
+    /// Whether [`Self::spill`] makes room.
+    fn may_spill(&self) -> bool {
+        self.columns.iter().any(Column::may_spill)
+    }
+
+    /// Lets what grows without new groups go to files from now on: distinct values, and texts.
+    fn spill(&mut self, cx: &Context) {
+        for column in &mut self.columns {
+            column.spill(cx);
+        }
+    }
+
     /// Adds what another aggregator of the same query has seen.
     pub fn merge(&mut self, other: Self, cx: &Context) -> Result<(), ExecError> {
+        self.add_all(other, cx)?;
+        self.account(cx)
+    }
+
+    /// Adds what another has seen without counting what is held then.
+    fn add_all(&mut self, other: Self, cx: &Context) -> Result<(), ExecError> {
         let mut numbers: Vec<u32> = Vec::with_capacity(other.groups.count());
         for group in 0..other.groups.count() {
             if group % CHECK_GROUPS == 0 {
@@ -162,12 +187,17 @@ impl Aggregator {
             numbers.push(self.groups.group_of(other.groups.key(group)));
         }
         self.grow();
+        let mut bytes = self.bytes();
         for (column, more) in self.columns.iter_mut().zip(other.columns) {
             cx.check()?;
-            column.merge(more, &numbers, cx)?;
+            let own = column.bytes();
+            // What is there of all threads may take the shares of all of them.
+            let bytes_max =
+                (share_bytes(cx) * cx.options().threads.max(1)).saturating_sub(bytes - own);
+            column.merge(more, &numbers, bytes_max, cx)?;
+            bytes = bytes - own + column.bytes();
         }
-        cx.release(other.reserved);
-        self.account(cx)
+        Ok(())
     }
 
     /// One row per group: the keys in order, then the aggregates in order.
@@ -176,9 +206,8 @@ impl Aggregator {
         let mut columns = self.groups.into_columns();
         for column in self.columns {
             cx.check()?;
-            columns.push(column.accumulator.finish(cx));
+            columns.push(column.finish(cx)?);
         }
-        cx.release(self.reserved);
         Ok(Batch::from_vectors(columns, count))
     }
 
@@ -219,12 +248,13 @@ impl Aggregator {
 
     /// Counts the bytes that came to be held since the last time.
     fn account(&mut self, cx: &Context) -> Result<(), ExecError> {
-        let bytes = self.bytes();
-        if bytes > self.reserved {
-            cx.reserve(bytes - self.reserved, "Group")?;
-            self.reserved = bytes;
-        }
-        Ok(())
+        let bytes = self.bytes().saturating_sub(self.uncounted);
+        self.held.grow_to(bytes, OPERATOR, cx)
+    }
+
+    /// Leaves what is held now as it is, though there was no room for some of it: only what comes more counts.
+    fn leave_uncounted(&mut self) {
+        self.uncounted = self.bytes().saturating_sub(self.held.bytes());
     }
 }
 
@@ -246,53 +276,90 @@ impl Column {
                 aggregate.function,
                 AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::Sample
             );
+        let width = if argument.is_some() { 1 } else { schema.len() };
         Ok(Self {
             accumulator: Accumulator::new(&aggregate.function),
-            values: (is_distinct && argument.is_some()).then(DistinctValues::default),
-            rows: (is_distinct && argument.is_none()).then(|| DistinctRows::new(schema.len())),
+            distinct: is_distinct.then(|| DistinctRows::new(width)),
             argument,
         })
     }
 
     fn update(&mut self, batch: &Batch, groups: &[u32], cx: &Context) -> Result<(), ExecError> {
         let Some(argument) = &self.argument else {
-            match &mut self.rows {
+            match &mut self.distinct {
                 None => self.accumulator.count_rows(groups),
                 Some(rows) => {
-                    rows.insert(batch, groups, |group| self.accumulator.count_rows(&[group]))
+                    let groups = rows.insert_rows(batch, groups, cx)?;
+                    self.accumulator.count_rows(&groups);
                 }
             }
             return Ok(());
         };
         let ids = argument.evaluate(batch, cx)?;
-        match &mut self.values {
+        match &mut self.distinct {
             None => self.accumulator.update(groups, &ids, cx),
             Some(values) => {
-                let (groups, ids) = values.insert(groups, &ids);
+                let (groups, ids) = values.insert_values(groups, &ids, cx)?;
                 self.accumulator.update(&groups, &ids, cx)
             }
         }
     }
 
-    /// Adds another's states, whose group `g` is `numbers[g]` here.
-    fn merge(&mut self, other: Self, numbers: &[u32], cx: &Context) -> Result<(), ExecError> {
-        if let (Some(rows), Some(more)) = (&mut self.rows, &other.rows) {
-            rows.merge(more, numbers, |group| self.accumulator.count_rows(&[group]));
-            return Ok(());
+    /// Adds distinct values, or rows.
+    fn add_distinct(&mut self, groups: &[u32], ids: &[u64], cx: &Context) -> Result<(), ExecError> {
+        if self.argument.is_some() {
+            return self.accumulator.update(groups, ids, cx);
         }
-        if let (Some(values), Some(more)) = (&mut self.values, other.values) {
-            // Values that both have seen may count once only: the new ones are added again.
-            let (groups, ids) = more.into_pairs(numbers);
-            let (groups, ids) = values.insert(&groups, &ids);
-            return self.accumulator.update(&groups, &ids, cx);
+        self.accumulator.count_rows(groups);
+        Ok(())
+    }
+
+    /// Adds another's states, whose group `g` is `numbers[g]` here; distinct values stay below some bytes in memory.
+    fn merge(
+        &mut self,
+        other: Self,
+        numbers: &[u32],
+        bytes_max: usize,
+        cx: &Context,
+    ) -> Result<(), ExecError> {
+        if let (Some(rows), Some(more)) = (&mut self.distinct, other.distinct) {
+            // What both have seen may count once only: what is new is added again.
+            let (groups, ids) = rows.merge(more, numbers, bytes_max, cx)?;
+            return self.add_distinct(&groups, &ids, cx);
         }
         self.accumulator.merge(other.accumulator, numbers, cx)
     }
 
+    fn may_spill(&self) -> bool {
+        self.distinct.is_some() || self.accumulator.may_spill()
+    }
+
+    fn spill(&mut self, cx: &Context) {
+        if let Some(distinct) = &mut self.distinct {
+            distinct.spill();
+        }
+        self.accumulator.spill(cx);
+    }
+
+    /// The results by group.
+    fn finish(mut self, cx: &Context) -> Result<Vec<u64>, ExecError> {
+        let late = match &mut self.distinct {
+            Some(distinct) => distinct.finish(cx)?,
+            None => None,
+        };
+        if let Some(mut late) = late {
+            while let Some(rows) = late.next(cx)? {
+                cx.check()?;
+                let groups: Vec<u32> = rows.ids(0).iter().map(|&group| group as u32).collect();
+                let ids = if rows.width() > 1 { rows.ids(1) } else { &[] };
+                self.add_distinct(&groups, ids, cx)?;
+            }
+        }
+        self.accumulator.finish(cx)
+    }
+
     fn bytes(&self) -> usize {
-        self.accumulator.bytes()
-            + self.values.as_ref().map_or(0, DistinctValues::bytes)
-            + self.rows.as_ref().map_or(0, DistinctRows::bytes)
+        self.accumulator.bytes() + self.distinct.as_ref().map_or(0, DistinctRows::bytes)
     }
 }
 

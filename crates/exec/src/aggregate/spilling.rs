@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Invariant: once no room is left no group is added, so all rows of a group are either in memory or in one partition of
-//! each thread. What grows without new groups (the values of DISTINCT, the texts of GROUP_CONCAT) stays in memory, and
-//! ends the query at its limit.
+//! each thread. What grows without new groups (the values of DISTINCT, the texts of GROUP_CONCAT) goes to files of its own
+//! from then on, also where there is only one group.
 //!
 //! Cost: as in memory for groups that find room; 16 bytes a cell of file traffic for each row of the others, again for each level
 //! of partitions (one level for up to 32 times the memory).
@@ -39,6 +39,8 @@ pub struct Grouping {
 pub struct SpillingAggregator {
     grouping: Arc<Grouping>,
     groups: Aggregator,
+    /// Whether there is no more room.
+    is_full: bool,
     /// Rows of groups that found no room.
     put_off: Option<Partitions>,
     /// How often the rows were dealt out before, and the bits of the hash by which.
@@ -66,6 +68,7 @@ impl SpillingAggregator {
         Ok(Self {
             grouping: Arc::clone(grouping),
             groups: Aggregator::new(aggregates, keys, schema, cx)?,
+            is_full: false,
             put_off: None,
             before,
             partitions: Vec::new(),
@@ -78,18 +81,37 @@ impl SpillingAggregator {
             let rest = self.groups.update_known(batch, cx)?;
             return self.put_off(batch, &rest, cx);
         }
-        // One group cannot be dealt out, and there is a last level.
-        let may_spill = !self.grouping.keys.is_empty() && self.before.0 < LEVELS;
         self.groups.add(batch, cx)?;
-        match self.groups.account(cx) {
+        self.hold(cx)
+    }
+
+    /// Counts what is held; from where that is too much, further groups and what grows in those that are known go to files.
+    fn hold(&mut self, cx: &Context) -> Result<(), ExecError> {
+        // One group cannot be dealt out, and there is a last level.
+        let deals_out = !self.grouping.keys.is_empty() && self.before.0 < LEVELS;
+        let may_spill = deals_out || self.groups.may_spill();
+        let is_full = match self.groups.account(cx) {
             // Others hold the rest. What the last rows came to hold stays uncounted.
-            Err(ExecError::MemoryLimit { .. }) if may_spill => {}
-            Ok(()) if !may_spill || self.groups.bytes() <= share_bytes(cx) => return Ok(()),
-            outcome => outcome?,
+            Err(ExecError::MemoryLimit { .. }) if may_spill && !self.is_full => {
+                self.groups.leave_uncounted();
+                true
+            }
+            outcome => outcome.map(|()| self.groups.bytes() > share_bytes(cx))?,
+        };
+        if is_full && may_spill && !self.is_full {
+            self.spill(cx);
         }
-        let width = self.grouping.schema.len() + 1;
-        self.put_off = Some(Partitions::new(width, self.before));
         Ok(())
+    }
+
+    /// Keeps to what is in memory from now on.
+    fn spill(&mut self, cx: &Context) {
+        self.is_full = true;
+        self.groups.spill(cx);
+        if !self.grouping.keys.is_empty() && self.before.0 < LEVELS {
+            let width = self.grouping.schema.len() + 1;
+            self.put_off = Some(Partitions::new(width, self.before));
+        }
     }
 
     /// Writes rows of groups that have no room.
@@ -114,7 +136,17 @@ impl SpillingAggregator {
         if let Some(partitions) = other.put_off.take() {
             self.partitions.extend(partitions.finish()?);
         }
-        self.groups.merge(other.groups, cx)
+        if other.is_full && !self.is_full {
+            // Groups that the other knew no more are in its files: this one may meet them as known ones only.
+            self.is_full = true;
+            self.groups.spill(cx);
+        }
+        self.groups.add_all(other.groups, cx)?;
+        match self.groups.account(cx) {
+            Err(ExecError::MemoryLimit { .. }) if self.is_full => self.groups.leave_uncounted(),
+            outcome => outcome?,
+        }
+        Ok(())
     }
 
     /// The groups, to be read.

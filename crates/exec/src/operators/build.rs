@@ -11,7 +11,9 @@ pub use sharing::shared_leaf;
 
 use super::build_side::{self, BuildRows, BuildSide};
 use super::hash_join::{HashJoin, JoinShape};
-use super::pipeline::{Batches, Collected, Sink, drain};
+use super::merge_side::MergeSide;
+use super::minus::MinusRows;
+use super::pipeline::drain;
 use super::profiled::Profiled;
 use super::shared_rows::{SharedReader, SharedRows};
 use super::{
@@ -304,9 +306,9 @@ impl Build {
             Op::GroupThrough(through) => {
                 let made = group_slots(&through.keys, &through.aggregates);
                 let columns = columns_of(&node.schema, &made);
-                let (build, through) = (self.clone(), through.clone());
+                let (build, node, through) = (self.clone(), node.clone(), through.clone());
                 let collect: group::Collect =
-                    Box::new(move |cx| build.groups_through(&through, cx).map(group::Made::Whole));
+                    Box::new(move |cx| build.groups_through(&node, &through, cx));
                 Box::new(group::Group::new(collect, columns))
             }
             Op::Union { inputs } => self.union(inputs, &node.schema)?,
@@ -501,27 +503,37 @@ impl Build {
             column_of(&left.schema, key)?,
             column_of(&right.schema, key)?,
         );
-        let left = (self.collect(left)?, keys.0);
-        let right = (self.collect(right)?, keys.1);
-        Ok(Box::new(merge_join::MergeJoin::new(left, right, sources)))
+        let (left, right) = (
+            self.merge_side(left, keys.0)?,
+            self.merge_side(right, keys.1)?,
+        );
+        let join = merge_join::MergeJoin::new(left, right, sources, &self.cx)?;
+        Ok(Box::new(join))
+    }
+
+    fn merge_side(&self, input: &Node, key_column: usize) -> Result<MergeSide, ExecError> {
+        let make = || Ok(MergeSide::new(key_column, input.schema.len()));
+        let mut sides = drain(input, self, &self.cx, make)?.into_iter();
+        let mut side = sides.next().map_or_else(make, Ok)?;
+        sides.for_each(|more| side.append(more));
+        Ok(side)
     }
 
     fn minus(&self, left: &Node, right: &Node, shared: &[Slot]) -> Result<BoxOperator, ExecError> {
-        let collected = self.collect(right)?;
-        let right_columns = shared
-            .iter()
-            .map(|&slot| Ok(collected.columns[column_of(&right.schema, slot)?].clone()))
-            .collect::<Result<Vec<_>, ExecError>>()?;
-        let columns = shared
-            .iter()
-            .map(|&slot| column_of(&left.schema, slot))
-            .collect::<Result<_, _>>()?;
-        Ok(Box::new(minus::Minus::new(
-            self.operator(left)?,
-            columns,
-            &right_columns,
-            collected.rows,
-        )))
+        let columns = |input: &Node| {
+            let columns = shared.iter().map(|&slot| column_of(&input.schema, slot));
+            columns.collect::<Result<Vec<usize>, _>>()
+        };
+        let right_columns = columns(right)?;
+        let make = || Ok(MinusRows::new(&right_columns));
+        let mut parts = drain(right, self, &self.cx, make)?.into_iter();
+        let mut rows = parts.next().map_or_else(make, Ok)?;
+        for more in parts {
+            rows.append(&more, &self.cx)?;
+        }
+        let columns = columns(left)?;
+        let input = self.operator(left)?;
+        Ok(Box::new(minus::Minus::new(input, columns, rows)))
     }
 
     fn order_by(
@@ -554,17 +566,6 @@ impl Build {
             Ok(rows)
         });
         Ok(order_by::OrderBy::boxed(collect))
-    }
-
-    fn collect(&self, node: &Node) -> Result<Collected, ExecError> {
-        let width = node.schema.len();
-        let mut all = Collected::new(width);
-        for batches in drain(node, self, &self.cx, || Ok(Batches(Vec::new())))? {
-            for batch in &batches.0 {
-                all.push(batch, &self.cx)?;
-            }
-        }
-        Ok(all)
     }
 }
 

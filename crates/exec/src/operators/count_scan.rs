@@ -2,13 +2,14 @@
 //!
 //! What `Group` (or `Distinct`) over a `PatternScan` gives, without visiting quads; see
 //! `docs/statistics-answers.md`. With a key there is one row for each value that has quads, without there
-//! is exactly one row. Memory: the rows. Order: by the key's id.
+//! is exactly one row. Memory: the rows, counted once they are made. Order: by the key's id.
 
 use super::Operator;
 use super::output::Output;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::held_memory::HeldMemory;
 use crate::profile::current_node;
 use crate::value::Number;
 use basalt_plan::physical::{Graphs, Pattern, Position, QuadCount, Slot};
@@ -45,6 +46,7 @@ pub struct CountScan {
     /// For each output column: the key (`None`), or one of the counts.
     columns: Vec<Option<usize>>,
     output: Output,
+    held: HeldMemory,
     begun: bool,
 }
 
@@ -94,6 +96,7 @@ impl CountScan {
             counts: counts.iter().map(counted).collect(),
             columns: schema.iter().map(column).collect::<Result<_, _>>()?,
             output: Output::default(),
+            held: HeldMemory::default(),
             begun: false,
         })
     }
@@ -183,6 +186,9 @@ impl Operator for CountScan {
         cx.check()?;
         if !std::mem::replace(&mut self.begun, true) {
             let (keys, numbers) = self.count(cx)?;
+            let cells = keys.len() * (1 + numbers.len() + self.columns.len());
+            self.held
+                .grow_to(cells * size_of::<u64>(), "CountScan", cx)?;
             let id = |n: &u64| i64::try_from(*n).map_or(0, |n| Number::Integer(n.into()).to_id(cx));
             cx.profile().read(current_node(), keys.len());
             let numbers: Vec<Vec<u64>> = numbers

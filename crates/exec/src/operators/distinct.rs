@@ -69,6 +69,12 @@ impl RowSet {
             .is_some()
     }
 
+    /// The rows, in the order in which they came.
+    pub fn iter(&self) -> impl Iterator<Item = &[u64]> {
+        let row = |idx: usize| &self.cells[idx * self.width..(idx + 1) * self.width];
+        (0..self.rows).map(row)
+    }
+
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.cells.capacity() * size_of::<u64>() + self.table.capacity() * 2 * size_of::<u32>()

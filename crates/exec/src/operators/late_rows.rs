@@ -1,4 +1,4 @@
-//! `PutOffRows`: the end of a DISTINCT that did not fit into memory.
+//! `PutOffRows`: the end of a DISTINCT that did not fit into memory, be it of rows or of the values of an aggregate.
 //!
 //! ```text
 //! rows that found no room, numbered -> partitions by hash
@@ -23,7 +23,7 @@ use crate::spill::row_file::{RowFile, RowWriter};
 use crate::spill::share_bytes;
 
 /// Rows between two looks at the query's flag and clock, and at the memory held.
-const CHECK_ROWS: usize = 4096;
+const CHECK_ROWS: usize = 512;
 
 /// Rows to be looked at later.
 pub struct PutOffRows {
@@ -92,8 +92,13 @@ fn distinct_of(
         if until_check == 0 {
             until_check = CHECK_ROWS;
             cx.check()?;
-            held.grow_to(seen.bytes(), "Distinct", cx)?;
-            if more.is_none() && seen.bytes() > share_bytes(cx) && before.0 < LEVELS {
+            let may_spill = more.is_none() && before.0 < LEVELS;
+            let is_full = match held.grow_to(seen.bytes(), "Distinct", cx) {
+                // Others hold the rest.
+                Err(ExecError::MemoryLimit { .. }) if may_spill => true,
+                outcome => outcome.map(|()| seen.bytes() > share_bytes(cx))?,
+            };
+            if is_full && may_spill {
                 more = Some(Partitions::new(width + 1, before));
             }
         }

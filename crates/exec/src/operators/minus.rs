@@ -1,67 +1,104 @@
 //! `Minus`: drops left rows that have a compatible right row with at least one shared bound slot.
 //!
 //! Right rows with every shared slot bound are kept in a set and answer left rows that are bound
-//! throughout with one probe; any other pair is compared slot by slot. Memory: the right side's shared
-//! slots.
+//! throughout with one probe; any other pair is compared slot by slot. Memory: the distinct shared slots of the right side,
+//! counted; they stay in memory or end the query.
 
 use super::distinct::RowSet;
+use super::pipeline::Sink;
 use super::{BoxOperator, Operator};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::held_memory::HeldMemory;
+
+/// The shared slots of the right rows.
+pub struct MinusRows {
+    /// Columns of the shared slots in the right rows.
+    columns: Vec<usize>,
+    /// Rows with all shared slots bound.
+    complete: RowSet,
+    /// Rows with some shared slot unbound and some bound.
+    partial: RowSet,
+    held: HeldMemory,
+}
 
 /// The operator; see the [module documentation](self).
 pub struct Minus {
     left: BoxOperator,
     /// Columns of the shared slots in the left rows.
     columns: Vec<usize>,
-    /// Right rows with all shared slots bound.
-    complete: RowSet,
-    /// The same rows as a list, for left rows with unbound slots.
-    complete_rows: Vec<Vec<u64>>,
-    /// Right rows with some shared slot unbound and some bound.
-    partial_rows: Vec<Vec<u64>>,
+    /// The right rows.
+    rows: MinusRows,
 }
 
-impl Minus {
-    /// Drops rows of `left`; `right` holds the shared slots of the right rows in the order of `columns`.
-    pub fn new(left: BoxOperator, columns: Vec<usize>, right: &[Vec<u64>], rows: usize) -> Self {
-        let mut complete = RowSet::new(columns.len());
-        let mut partial = RowSet::new(columns.len());
-        let (mut complete_rows, mut partial_rows) = (Vec::new(), Vec::new());
-        for row in 0..rows {
-            let cells: Vec<u64> = right.iter().map(|column| column[row]).collect();
-            if !cells.contains(&0) {
-                if complete.insert(&cells) {
-                    complete_rows.push(cells);
-                }
-            } else if cells.iter().any(|&id| id != 0) && partial.insert(&cells) {
-                partial_rows.push(cells);
-            }
-        }
+impl MinusRows {
+    /// No rows yet; the shared slots are in these columns.
+    pub fn new(columns: &[usize]) -> Self {
         Self {
-            left,
-            columns,
-            complete,
-            complete_rows,
-            partial_rows,
+            columns: columns.to_vec(),
+            complete: RowSet::new(columns.len()),
+            partial: RowSet::new(columns.len()),
+            held: HeldMemory::default(),
         }
     }
 
-    fn is_dropped(&self, row: &[u64]) -> bool {
-        let excludes = |other: &Vec<u64>| {
-            let compatible = row
-                .iter()
-                .zip(other)
-                .all(|(&a, &b)| a == b || a == 0 || b == 0);
-            compatible && row.iter().zip(other).any(|(&a, &b)| a == b && a != 0)
+    /// Adds another thread's rows.
+    pub fn append(&mut self, other: &Self, cx: &Context) -> Result<(), ExecError> {
+        for row in other.complete.iter().chain(other.partial.iter()) {
+            self.insert(row);
+        }
+        self.hold(cx)
+    }
+
+    fn insert(&mut self, cells: &[u64]) {
+        if !cells.contains(&0) {
+            self.complete.insert(cells);
+        } else if cells.iter().any(|&id| id != 0) {
+            self.partial.insert(cells);
+        }
+    }
+
+    fn hold(&mut self, cx: &Context) -> Result<(), ExecError> {
+        let bytes = self.complete.bytes() + self.partial.bytes();
+        self.held.grow_to(bytes, "Minus", cx)
+    }
+
+    fn exclude(&self, row: &[u64]) -> bool {
+        let excludes = |other: &[u64]| {
+            let mut pairs = row.iter().zip(other);
+            let compatible = pairs.clone().all(|(&a, &b)| a == b || a == 0 || b == 0);
+            compatible && pairs.any(|(&a, &b)| a == b && a != 0)
         };
         let in_complete = if row.contains(&0) {
-            self.complete_rows.iter().any(excludes)
+            self.complete.iter().any(excludes)
         } else {
             self.complete.contains(row)
         };
-        in_complete || self.partial_rows.iter().any(excludes)
+        in_complete || self.partial.iter().any(excludes)
+    }
+}
+
+impl Sink for MinusRows {
+    fn push(&mut self, batch: &Batch, cx: &Context) -> Result<(), ExecError> {
+        let mut cells = Vec::with_capacity(self.columns.len());
+        for row in 0..batch.rows() {
+            cells.clear();
+            cells.extend(self.columns.iter().map(|&column| batch.ids(column)[row]));
+            self.insert(&cells);
+        }
+        self.hold(cx)
+    }
+}
+
+impl Minus {
+    /// Drops rows of `left`, the shared slots of which are in these columns.
+    pub fn new(left: BoxOperator, columns: Vec<usize>, rows: MinusRows) -> Self {
+        Self {
+            left,
+            columns,
+            rows,
+        }
     }
 }
 
@@ -78,7 +115,7 @@ impl Operator for Minus {
                         .iter()
                         .map(|&column| batch.ids(column)[position]),
                 );
-                if !self.is_dropped(&row) {
+                if !self.rows.exclude(&row) {
                     kept.push(position as u32);
                 }
             }

@@ -22,6 +22,7 @@ pub mod join_table;
 pub mod late_rows;
 pub mod lateral_join;
 pub mod merge_join;
+pub mod merge_side;
 pub mod minus;
 pub mod order_by;
 pub mod output;
@@ -40,6 +41,7 @@ pub mod slice_per;
 pub mod sort_ranks;
 pub mod sort_runs;
 pub mod spilled_join;
+pub mod spilled_merge;
 pub mod spool;
 pub mod union;
 

@@ -7,8 +7,8 @@
 //! none bound       all pairs, start by start
 //! ```
 //! The evaluator ([`crate::path`]) is shared by all threads and all evaluations of an EXISTS and
-//! remembers what it found. Output keeps the input's order. Memory: the ends of one start, and a
-//! bounded number of rows of output.
+//! remembers what it found. Output keeps the input's order. Memory: the ends of one start, or of those of
+//! some hundred rows, counted, and a bounded number of rows of output.
 
 use super::output::Output;
 use super::pattern_scan::Place;
@@ -16,6 +16,7 @@ use super::{BoxOperator, Operator};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::held_memory::HeldMemory;
 use crate::path::{AllPairs, Ends, PathEvaluator, PathGraph, PathGraphs};
 use crate::star::Matches;
 use basalt_plan::physical::{Endpoint, Graphs, PathPattern, Slot};
@@ -174,7 +175,33 @@ pub struct PathJoin {
 }
 
 /// Ends by graph and start.
-type Ready = HashMap<(u64, u64), Ends, RandomState>;
+#[derive(Default)]
+struct Ready {
+    ends: HashMap<(u64, u64), Ends, RandomState>,
+    /// Their bytes.
+    held: HeldMemory,
+}
+
+impl Ready {
+    /// Keeps the ends of some starts, and no others.
+    fn keep(
+        &mut self,
+        graph: u64,
+        starts: &[u64],
+        found: Vec<Ends>,
+        cx: &Context,
+    ) -> Result<(), ExecError> {
+        self.ends.clear();
+        let bytes = found.iter().map(|ends| size_of_val(&**ends)).sum();
+        if bytes < self.held.bytes() / 4 {
+            self.held.release();
+        }
+        self.held.grow_to(bytes, "PathJoin", cx)?;
+        let keys = starts.iter().map(|&start| (graph, start));
+        self.ends.extend(keys.zip(found));
+        Ok(())
+    }
+}
 
 impl PathJoin {
     /// Joins the rows of `input` with a path.
@@ -303,7 +330,7 @@ impl PathJoin {
         cx: &Context,
     ) -> Result<Ends, ExecError> {
         let key = (graph.key(), start);
-        if let Some(ends) = current.ready.get(&key) {
+        if let Some(ends) = current.ready.ends.get(&key) {
             return Ok(Arc::clone(ends));
         }
         let evaluator = &self.path.evaluator;
@@ -320,13 +347,9 @@ impl PathJoin {
         }
         let found = evaluator.ends_of(&starts, current.direction, graph, cx)?;
         // Only those of this turn: what a closure found it remembers itself.
-        current.ready.clear();
-        let keys = starts.iter().map(|&start| (graph.key(), start));
-        current.ready.extend(keys.zip(found));
-        Ok(current
-            .ready
-            .get(&key)
-            .map_or_else(|| Ends::from([]), Arc::clone))
+        current.ready.keep(graph.key(), &starts, found, cx)?;
+        let ends = current.ready.ends.get(&key);
+        Ok(ends.map_or_else(|| Ends::from([]), Arc::clone))
     }
 
     /// Appends what fits of a pending answer; gives it back if there is more.

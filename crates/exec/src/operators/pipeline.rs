@@ -71,17 +71,6 @@ impl Sink for Collected {
     }
 }
 
-/// Batches as they come.
-pub struct Batches(pub Vec<Batch>);
-
-impl Sink for Batches {
-    fn push(&mut self, batch: &Batch, cx: &Context) -> Result<(), ExecError> {
-        cx.reserve(batch.bytes(), "HashJoin")?;
-        self.0.push(batch.clone());
-        Ok(())
-    }
-}
-
 /// Reads all rows of `node`; returns one filled sink per thread that took part.
 pub fn drain<S: Sink>(
     node: &Node,

@@ -62,6 +62,10 @@ fn number(node: &mut Node, next: &mut usize) {
         | Op::SlicePer { input, .. }
         | Op::Spool { input, .. }
         | Op::Project { input } => number(input, next),
+        Op::GroupThrough(group) => {
+            number(&mut group.rows, next);
+            number(&mut group.pairs, next);
+        }
         Op::Union { inputs } => inputs.iter_mut().for_each(|input| number(input, next)),
         _ => {}
     }

@@ -7,10 +7,11 @@
 use super::closure::Closure;
 use super::components::ClosureScan;
 use super::graph::{Label, PathGraph, PathGraphs, flipped};
-use super::reservation::Reservation;
+use super::reservation::{OPERATOR, Reservation};
 use super::step::Step;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::held_memory::HeldMemory;
 use basalt_store::Direction;
 use spargebra::algebra::PropertyPathExpression;
 use std::sync::Arc;
@@ -48,8 +49,8 @@ pub struct PathEvaluator {
 
 /// The pairs that a path connects, both ends free.
 pub enum AllPairs {
-    /// Found already.
-    Listed(std::vec::IntoIter<(u64, u64)>),
+    /// Found already, and counted.
+    Listed(std::vec::IntoIter<(u64, u64)>, HeldMemory),
     /// Found start by start.
     Closure(Box<ClosureScan>),
 }
@@ -229,7 +230,10 @@ impl Part {
         }
         let mut held = Reservation::new(cx);
         let pairs = self.listed(graph, &mut held, cx)?;
-        Ok(AllPairs::Listed(pairs.into_iter()))
+        drop(held);
+        let mut kept = HeldMemory::default();
+        kept.grow_to(pairs.capacity() * size_of::<(u64, u64)>(), OPERATOR, cx)?;
+        Ok(AllPairs::Listed(pairs.into_iter(), kept))
     }
 
     /// All pairs in a list.
@@ -291,7 +295,7 @@ impl AllPairs {
         cx: &Context,
     ) -> Result<(), ExecError> {
         match self {
-            Self::Listed(pairs) => {
+            Self::Listed(pairs, _) => {
                 let wanted = count.saturating_sub(out.len());
                 out.extend(pairs.take(wanted));
                 Ok(())

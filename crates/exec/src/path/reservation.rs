@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::error::ExecError;
 
 /// The name that memory errors give.
-const OPERATOR: &str = "PathJoin";
+pub const OPERATOR: &str = "PathJoin";
 
 /// Bytes held for one step of a path's evaluation; given back when dropped.
 pub struct Reservation<'c> {

@@ -4,6 +4,10 @@
 //! sort       rows -> sorted runs -> merged            (operators::order_by)
 //! group      rows of groups that found no room -> partitions by hash -> each grouped alone
 //! distinct   rows that found no room, numbered -> partitions -> first ones -> merged by number
+//! aggregates DISTINCT: values that found no room, as above;  GROUP_CONCAT: values -> runs by group -> merged
+//! hash join  both sides -> partitions by hash -> each joined alone -> merged by number
+//! merge join both sides -> runs by key -> merged
+//! terms      computed ones -> one file, read one by one        (terms)
 //! ```
 //!
 //! An operator begins to spill when it holds its share of the query's memory ([`share_bytes`]), or when the account
@@ -16,8 +20,9 @@
 pub mod merge;
 pub mod partitions;
 pub mod row_file;
+pub mod term_file;
 
-use crate::context::Context;
+use crate::context::{Context, ExecOptions};
 
 /// Partitions that rows are dealt out to at once.
 pub const PARTITIONS: usize = 32;
@@ -34,6 +39,11 @@ const BUFFER_BYTES_MAX: usize = 256 << 10;
 pub fn share_bytes(cx: &Context) -> usize {
     let options = cx.options();
     options.memory_bytes_max / SHARES / options.threads.max(1)
+}
+
+/// Bytes of terms that a query computed and may hold before it begins to spill them.
+pub fn term_bytes_max(options: &ExecOptions) -> usize {
+    options.memory_bytes_max / SHARES
 }
 
 /// Bytes for the buffer of each of so many files that are open at the same time.

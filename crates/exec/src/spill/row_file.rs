@@ -9,7 +9,7 @@ use crate::error::ExecError;
 use crate::unnamed_file::unnamed_file;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of an id.
@@ -17,14 +17,15 @@ const ID_BYTES: usize = size_of::<u64>();
 
 /// An open file with the name that it had, for errors.
 #[derive(Debug)]
-struct Temporary {
-    file: File,
-    path: PathBuf,
+pub(super) struct Temporary {
+    pub(super) file: File,
+    pub(super) path: PathBuf,
 }
 
 impl Temporary {
-    fn create(cx: &Context) -> Result<Self, ExecError> {
-        let made = unnamed_file(cx.options().temp.as_deref(), "query");
+    /// A file in a folder, or where the system keeps such files.
+    pub(super) fn create(folder: Option<&Path>) -> Result<Self, ExecError> {
+        let made = unnamed_file(folder, "query");
         let (file, path) =
             made.map_err(|error| ExecError::temporary(error.operation, &error.path, error.source))?;
         Ok(Self { file, path })
@@ -48,7 +49,7 @@ impl RowWriter {
     /// An empty file for rows of `width` ids; one of `files` that are open at the same time.
     pub fn create(width: usize, files: usize, cx: &Context) -> Result<Self, ExecError> {
         Ok(Self {
-            to: Temporary::create(cx)?,
+            to: Temporary::create(cx.options().temp.as_deref())?,
             width,
             rows: 0,
             buffer: Vec::new(),

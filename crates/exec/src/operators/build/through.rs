@@ -1,22 +1,49 @@
 //! Building a `GroupThrough`: rows aggregated first, then the pairs, then the groups.
+//!
+//! Where there is no room for the states, the join is made after all and grouped, which goes to files. Not for
+//! groups of what is left of all rows, whose join would be all pairs, and not where a spool is below, whose rows others may be
+//! waiting for.
 
 use super::{Build, column_of, columns_of};
-use crate::aggregate::{Aggregator, Through};
+use crate::aggregate::{Aggregator, OPERATOR, Through};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::operators::group;
+use crate::operators::group::{self, Made};
 use crate::operators::pipeline::drain;
-use basalt_plan::physical::{Aggregate, AggregateFunction, GroupThrough, Node, Op, Slot};
+use basalt_plan::physical::{Aggregate, AggregateFunction, GroupThrough, JoinKind, Node, Op, Slot};
 use std::sync::Arc;
 
 impl Build {
-    /// All groups: the keys, then the aggregates.
+    /// All groups: the keys, then the aggregates. `node` is that of the group.
     pub(super) fn groups_through(
         &self,
+        node: &Node,
         group: &GroupThrough,
         cx: &Context,
-    ) -> Result<Batch, ExecError> {
+    ) -> Result<Made, ExecError> {
+        let may_join = group.without.is_none()
+            && self.outer.is_none()
+            && !has_spool(&group.rows)
+            && !has_spool(&group.pairs);
+        if !may_join {
+            return self.add_through(group, cx).map(Made::Whole);
+        }
+        // What it shares among threads is of no use if it ends halfway.
+        let attempt = Self::new(cx.shared()).add_through(group, cx);
+        match attempt {
+            Err(ExecError::MemoryLimit {
+                operator: OPERATOR, ..
+            }) => {
+                let join = join_of(node, group);
+                let groups = group::groups(&join, &group.keys, &group.aggregates, self, cx);
+                groups.map(Made::Parts)
+            }
+            made => made.map(Made::Whole),
+        }
+    }
+
+    fn add_through(&self, group: &GroupThrough, cx: &Context) -> Result<Batch, ExecError> {
         let GroupThrough {
             rows,
             pairs,
@@ -83,5 +110,33 @@ impl Build {
             batches.push(batch.select_columns(&columns));
         }
         Ok(batches)
+    }
+}
+
+/// Whether rows of a spool are read below.
+fn has_spool(node: &Node) -> bool {
+    matches!(node.op, Op::Spool { .. }) || node.op.children().into_iter().any(has_spool)
+}
+
+/// The join of pairs and rows. Its hash table goes by the number of the group's node, which has none itself.
+fn join_of(node: &Node, group: &GroupThrough) -> Node {
+    let (pairs, rows) = (&group.pairs, &group.rows);
+    let fresh = rows
+        .schema
+        .iter()
+        .filter(|slot| !pairs.schema.contains(slot));
+    Node {
+        op: Op::HashJoin {
+            left: Box::new(pairs.clone()),
+            right: Box::new(rows.clone()),
+            keys: group.via.clone(),
+            compatible: Vec::new(),
+            kind: JoinKind::Inner,
+            filter: None,
+            build_left: pairs.estimated_rows < rows.estimated_rows,
+        },
+        schema: pairs.schema.iter().chain(fresh).copied().collect(),
+        certain: group.via.clone(),
+        ..node.clone()
     }
 }

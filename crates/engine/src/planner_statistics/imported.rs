@@ -1,0 +1,275 @@
+//! `Imported`: statistics of a file, for plans that are only looked at.
+//!
+//! What the file has for a query is answered as it was. Of any other question the answer is that it cannot be told cheaply, so
+//! that the planner estimates from counts; a term that the file does not know is taken to be one that the data has, with an
+//! id of its own, since a plan for what is not there would be empty.
+
+use super::document::{Column, Document, Predicate, Query};
+use super::recorded::{self, Answer};
+use crate::statistics::{SubjectsOfSet, star_of_sets};
+use basalt_plan::physical::TableIdx;
+use basalt_plan::statistics::{
+    ColumnStatistics, IrregularStatistics, RowTest, SampleOf, Sampled, StarEstimate, Statistics,
+};
+use basalt_rdf::term_id::tag;
+use basalt_rdf::{TermBuf, TermId, TermView};
+use basalt_store::Snapshot;
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+/// Ordinals of terms that the file does not know; no store is as large.
+const FIRST_UNKNOWN: u64 = 1 << 40;
+
+/// The statistics; see the [module documentation](self).
+pub(super) struct Imported<'a> {
+    of: &'a Document,
+    /// What was asked for the query, if the file has it.
+    query: Option<&'a Query>,
+    /// How many answers to a question were given.
+    given: RefCell<HashMap<String, usize>>,
+    /// Terms that the file does not know, by their ordinals less the first.
+    unknown: RefCell<Vec<(oxrdf::Term, TermId)>>,
+    /// Predicates and ids of characteristic sets, split as they are asked for.
+    sets: Vec<(Vec<TermId>, Vec<u64>)>,
+    /// Knows the terms whose ids hold them.
+    empty: Snapshot,
+}
+
+impl<'a> Imported<'a> {
+    /// Statistics for a query.
+    pub(super) fn new(of: &'a Document, text: &str) -> Self {
+        let is_it = |query: &&Query| query.text.trim() == text.trim();
+        let split = of.characteristic_sets.iter().map(|set| {
+            let pairs = set.predicates.iter().map(|(id, values)| (id.0, *values));
+            pairs.unzip::<TermId, u64, Vec<_>, Vec<_>>()
+        });
+        Self {
+            of,
+            query: of.queries.iter().find(is_it),
+            given: RefCell::default(),
+            unknown: RefCell::default(),
+            sets: split.collect(),
+            empty: Snapshot::empty(),
+        }
+    }
+
+    /// The text of an id for EXPLAIN.
+    pub(super) fn text(&self, id: TermId) -> String {
+        let mut texts = self.query.iter().flat_map(|query| &query.texts);
+        if let Some((_, text)) = texts.find(|(known, _)| known.0 == id) {
+            return text.clone();
+        }
+        if let Some(predicate) = self.predicate(id) {
+            return predicate.iri.clone();
+        }
+        if let Some((term, _)) = self.unknown.borrow().iter().find(|(_, known)| *known == id) {
+            return term.to_string();
+        }
+        if id == TermId::DEFAULT_GRAPH {
+            return "default".to_owned();
+        }
+        let is_inline = !matches!(
+            id.tag(),
+            tag::RESOURCE | tag::STRING | tag::LANGUAGE | tag::TYPED | tag::LOCAL
+        );
+        let mut term = TermBuf::new();
+        match is_inline && self.empty.dictionary().decode(id, &mut term).is_ok() {
+            true => term.view().to_string(),
+            false => format!("{id:?}"),
+        }
+    }
+
+    /// The only answer to a question, if the file has it.
+    fn answer<T: Answer>(&self, question: &str) -> Option<T> {
+        let answers = self.query?.asked.get(question)?;
+        answers.first().and_then(T::of_json)
+    }
+
+    /// The next answer to a question, if the file has one more.
+    fn next_answer<T: Answer>(&self, question: String) -> Option<T> {
+        let answers = self.query?.asked.get(&question)?;
+        let mut given = self.given.borrow_mut();
+        let next = given.entry(question).or_default();
+        *next += 1;
+        answers.get(*next - 1).and_then(T::of_json)
+    }
+
+    fn predicate(&self, id: TermId) -> Option<&Predicate> {
+        let predicates = &self.of.predicates;
+        predicates.iter().find(|predicate| predicate.id.0 == id)
+    }
+
+    fn column_of(&self, table: TableIdx, predicate: TermId) -> Option<&Column> {
+        let columns = &self.of.tables.get(table.0 as usize)?.columns;
+        columns
+            .iter()
+            .find(|column| column.predicate.0 == predicate)
+    }
+
+    /// The id of a term that the query's record does not have.
+    fn id_of_unknown(&self, term: &oxrdf::Term) -> TermId {
+        let text = term.to_string();
+        if let Some(predicate) = self.of.predicates.iter().find(|known| known.iri == text) {
+            return predicate.id.0;
+        }
+        if let Some(id) = self.empty.dictionary().find(TermView::from(term.as_ref())) {
+            return id;
+        }
+        let mut unknown = self.unknown.borrow_mut();
+        if let Some((_, id)) = unknown.iter().find(|(known, _)| known == term) {
+            return *id;
+        }
+        let tag = match term {
+            oxrdf::Term::Literal(_) => tag::LOCAL,
+            _ => tag::RESOURCE,
+        };
+        let id = TermId::new(tag, FIRST_UNKNOWN + unknown.len() as u64);
+        unknown.push((term.clone(), id));
+        id
+    }
+}
+
+impl Statistics for Imported<'_> {
+    fn quad_count(&self) -> u64 {
+        self.of.store.quads
+    }
+
+    fn term_id(&self, term: &oxrdf::Term) -> Option<TermId> {
+        if matches!(term, oxrdf::Term::BlankNode(_)) {
+            return None;
+        }
+        let known = self.answer(&recorded::term(term));
+        known.unwrap_or_else(|| Some(self.id_of_unknown(term)))
+    }
+
+    fn term_ids(&self, term: &oxrdf::Term) -> Vec<TermId> {
+        let known = self.answer(&recorded::terms(term));
+        known.unwrap_or_else(|| self.term_id(term).into_iter().collect())
+    }
+
+    fn table_count(&self) -> usize {
+        self.of.tables.len()
+    }
+
+    fn table_name(&self, table: TableIdx) -> String {
+        let table = self.of.tables.get(table.0 as usize);
+        table.map_or_else(String::new, |table| table.name.clone())
+    }
+
+    fn table_rows(&self, table: TableIdx) -> u64 {
+        self.of
+            .tables
+            .get(table.0 as usize)
+            .map_or(0, |table| table.rows)
+    }
+
+    fn table_graph(&self, table: TableIdx) -> Option<TermId> {
+        Some(self.of.tables.get(table.0 as usize)?.graph?.0)
+    }
+
+    fn column(&self, table: TableIdx, predicate: TermId) -> Option<ColumnStatistics> {
+        self.column_of(table, predicate).map(Column::statistics)
+    }
+
+    fn object_count(&self, table: TableIdx, predicate: TermId, object: TermId) -> Option<u64> {
+        self.answer(&recorded::objects(table, predicate, object))?
+    }
+
+    fn irregular(&self, predicate: TermId) -> IrregularStatistics {
+        self.predicate(predicate)
+            .map(Predicate::irregular)
+            .unwrap_or_default()
+    }
+
+    fn irregular_are_resources(&self, predicate: TermId) -> bool {
+        self.predicate(predicate)
+            .is_none_or(|predicate| predicate.irregular_are_resources)
+    }
+
+    fn irregular_object_count(&self, predicate: TermId, object: TermId) -> u64 {
+        let known = self.answer(&recorded::irregular_objects(predicate, object));
+        known.unwrap_or_else(|| {
+            let irregular = self.irregular(predicate);
+            irregular.quads.div_ceil(irregular.objects.max(1))
+        })
+    }
+
+    fn table_of(&self, resource: TermId) -> Option<TableIdx> {
+        self.answer(&recorded::table_of(resource))?
+    }
+
+    fn predicate_quads(&self, predicate: TermId) -> u64 {
+        self.predicate(predicate)
+            .map_or(0, |predicate| predicate.quads)
+    }
+
+    fn named_graph_count(&self) -> u64 {
+        self.of.store.named_graphs
+    }
+
+    fn star(
+        &self,
+        required: &[TermId],
+        counted: &[TermId],
+        optional: &[TermId],
+    ) -> Option<Vec<StarEstimate>> {
+        if self.sets.is_empty() {
+            return None;
+        }
+        let sets = self.of.characteristic_sets.iter().zip(&self.sets);
+        let sets = sets.filter(|(_, (predicates, _))| {
+            required.iter().all(|p| predicates.binary_search(p).is_ok())
+        });
+        let subjects = sets.map(|(set, (predicates, values))| SubjectsOfSet {
+            predicates,
+            values,
+            subjects: set.subjects,
+            table: set.table.map(|table| table as usize),
+        });
+        Some(star_of_sets(subjects, counted, optional))
+    }
+
+    fn sample(&self, wanted: &SampleOf<'_>) -> Option<Sampled> {
+        self.next_answer(recorded::sample(wanted))?
+    }
+
+    fn partners(&self, from: (&[TableIdx], TermId), into: (&[TableIdx], TermId)) -> Option<f64> {
+        self.answer(&recorded::partners(from, into))?
+    }
+
+    fn quads_around(&self, resource: TermId) -> Option<(f64, f64)> {
+        self.answer(&recorded::around(resource))?
+    }
+
+    fn draw_values(&self, wanted: &SampleOf<'_>, of: Option<TermId>) -> Option<Vec<(TermId, f64)>> {
+        self.next_answer(recorded::draw(wanted, of))?
+    }
+
+    fn quads_with_objects(
+        &self,
+        tables: &[TableIdx],
+        predicate: TermId,
+        objects: &[TermId],
+    ) -> Option<Vec<f64>> {
+        let question = recorded::with_objects(tables, predicate, objects);
+        let known: Option<Vec<f64>> = self.next_answer(question)?;
+        known.filter(|counts| counts.len() == objects.len())
+    }
+
+    fn solutions_of(
+        &self,
+        tables: &[TableIdx],
+        tests: &[RowTest<'_>],
+        counted: &[TermId],
+        subjects: &[TermId],
+    ) -> Vec<Option<f64>> {
+        let question = recorded::solutions(tables, tests, counted, subjects);
+        let known: Option<Vec<Option<f64>>> = self.next_answer(question);
+        let known = known.filter(|solutions| solutions.len() == subjects.len());
+        known.unwrap_or_else(|| vec![None; subjects.len()])
+    }
+
+    fn subject_count(&self) -> u64 {
+        self.of.store.subjects
+    }
+}

@@ -1,0 +1,260 @@
+//! Questions of the planner about data, and the answers to them, as text and JSON.
+//!
+//! A question is a word and its parameters: ids as hexadecimal digits, tables as numbers, conditions by their predicate alone,
+//! since a condition is code. Those with conditions or long lists of ids are asked again and again in the same words, and
+//! their answers are taken in the order in which they were given; that goes right as long as the planner asks in the order of
+//! the recording, which it does: it draws nothing at random.
+
+use basalt_plan::physical::TableIdx;
+use basalt_plan::statistics::{RowTest, SampleOf, Sampled};
+use basalt_rdf::TermId;
+use serde_json::{Value, json};
+
+/// An answer as JSON, and back; `None` for what is no such answer.
+pub(super) trait Answer: Sized {
+    fn to_json(&self) -> Value;
+    fn of_json(value: &Value) -> Option<Self>;
+}
+
+impl Answer for u64 {
+    fn to_json(&self) -> Value {
+        json!(self)
+    }
+
+    fn of_json(value: &Value) -> Option<Self> {
+        value.as_u64()
+    }
+}
+
+/// Numbers that are no integers are text, which gives back every bit.
+impl Answer for f64 {
+    fn to_json(&self) -> Value {
+        // Integers below are exact in both forms.
+        match self.fract() == 0.0 && (0.0..9e15).contains(self) {
+            true => json!(*self as u64),
+            false => json!(format!("{self:?}")),
+        }
+    }
+
+    fn of_json(value: &Value) -> Option<Self> {
+        match value {
+            Value::String(text) => text.parse().ok(),
+            _ => value.as_f64(),
+        }
+    }
+}
+
+impl Answer for TermId {
+    fn to_json(&self) -> Value {
+        json!(format!("{:016x}", self.0))
+    }
+
+    fn of_json(value: &Value) -> Option<Self> {
+        u64::from_str_radix(value.as_str()?, 16).ok().map(TermId)
+    }
+}
+
+impl Answer for TableIdx {
+    fn to_json(&self) -> Value {
+        json!(self.0)
+    }
+
+    fn of_json(value: &Value) -> Option<Self> {
+        u32::try_from(value.as_u64()?).ok().map(TableIdx)
+    }
+}
+
+impl<T: Answer> Answer for Option<T> {
+    fn to_json(&self) -> Value {
+        self.as_ref().map_or(Value::Null, T::to_json)
+    }
+
+    fn of_json(value: &Value) -> Option<Self> {
+        match value {
+            Value::Null => Some(None),
+            value => T::of_json(value).map(Some),
+        }
+    }
+}
+
+impl<T: Answer> Answer for Vec<T> {
+    fn to_json(&self) -> Value {
+        self.iter().map(T::to_json).collect()
+    }
+
+    fn of_json(value: &Value) -> Option<Self> {
+        value.as_array()?.iter().map(T::of_json).collect()
+    }
+}
+
+impl<A: Answer, B: Answer> Answer for (A, B) {
+    fn to_json(&self) -> Value {
+        json!([self.0.to_json(), self.1.to_json()])
+    }
+
+    fn of_json(value: &Value) -> Option<Self> {
+        match value.as_array()?.as_slice() {
+            [a, b] => Some((A::of_json(a)?, B::of_json(b)?)),
+            _ => None,
+        }
+    }
+}
+
+impl Answer for Sampled {
+    fn to_json(&self) -> Value {
+        json!({
+            "population": self.population.to_json(),
+            "tested": self.tested,
+            "passed": self.passed.to_json(),
+            "together": self.together.to_json(),
+        })
+    }
+
+    fn of_json(value: &Value) -> Option<Self> {
+        Some(Self {
+            population: f64::of_json(value.get("population")?)?,
+            tested: usize::try_from(value.get("tested")?.as_u64()?).ok()?,
+            passed: Vec::of_json(value.get("passed")?)?,
+            together: f64::of_json(value.get("together")?)?,
+        })
+    }
+}
+
+/// What is wrong with the answers to a question, if something is.
+pub(super) fn check(question: &str, answers: &[Value], tables: usize) -> Result<(), String> {
+    fn all<T: Answer>(answers: &[Value]) -> bool {
+        answers.iter().all(|answer| T::of_json(answer).is_some())
+    }
+    let word = question.split(' ').next().unwrap_or_default();
+    let are_right = match word {
+        "term" => all::<Option<TermId>>(answers),
+        "terms" => all::<Vec<TermId>>(answers),
+        "objects" => all::<Option<u64>>(answers),
+        "irregular-objects" => all::<u64>(answers),
+        "table-of" => answers.iter().all(|answer| {
+            let table = Option::<TableIdx>::of_json(answer);
+            table.is_some_and(|table| table.is_none_or(|idx| (idx.0 as usize) < tables))
+        }),
+        "sample" => all::<Option<Sampled>>(answers),
+        "around" => all::<Option<(f64, f64)>>(answers),
+        "partners" => all::<Option<f64>>(answers),
+        "draw" => all::<Option<Vec<(TermId, f64)>>>(answers),
+        "with-objects" => all::<Option<Vec<f64>>>(answers),
+        "solutions" => all::<Vec<Option<f64>>>(answers),
+        _ => return Err(format!("'{question}' is no question of the planner")),
+    };
+    match are_right {
+        true => Ok(()),
+        false => Err(format!("the answer to '{question}' is of another kind")),
+    }
+}
+
+fn id(id: TermId) -> String {
+    format!("{:016x}", id.0)
+}
+
+fn ids<'a>(list: impl IntoIterator<Item = &'a TermId>) -> String {
+    let list: Vec<String> = list.into_iter().map(|term| id(*term)).collect();
+    list.join(",")
+}
+
+fn idxs(tables: &[TableIdx]) -> String {
+    let tables: Vec<String> = tables.iter().map(|table| table.0.to_string()).collect();
+    tables.join(",")
+}
+
+fn predicates(tests: &[RowTest<'_>]) -> String {
+    ids(tests.iter().map(|test| &test.predicate))
+}
+
+fn rows(wanted: &SampleOf<'_>) -> String {
+    let having = wanted
+        .having
+        .map(|(predicate, object)| ids([&predicate, &object]));
+    format!(
+        "table={} having={} tests={} counted={} rows={}",
+        wanted.table.0,
+        having.unwrap_or_default(),
+        predicates(wanted.tests),
+        ids(wanted.counted),
+        wanted.rows_max
+    )
+}
+
+/// The id of a term.
+pub(super) fn term(term: &oxrdf::Term) -> String {
+    format!("term {term}")
+}
+
+/// The ids of a term in all spellings.
+pub(super) fn terms(term: &oxrdf::Term) -> String {
+    format!("terms {term}")
+}
+
+/// Values of a column that are an object.
+pub(super) fn objects(table: TableIdx, predicate: TermId, object: TermId) -> String {
+    format!("objects table={} {}", table.0, ids([&predicate, &object]))
+}
+
+/// Irregular quads with an object.
+pub(super) fn irregular_objects(predicate: TermId, object: TermId) -> String {
+    format!("irregular-objects {}", ids([&predicate, &object]))
+}
+
+/// The table of a resource.
+pub(super) fn table_of(resource: TermId) -> String {
+    format!("table-of {}", id(resource))
+}
+
+/// Rows that are looked at.
+pub(super) fn sample(wanted: &SampleOf<'_>) -> String {
+    format!("sample {}", rows(wanted))
+}
+
+/// Quads around rows of a resource's table.
+pub(super) fn around(resource: TermId) -> String {
+    format!("around {}", id(resource))
+}
+
+/// Partners of values.
+pub(super) fn partners(from: (&[TableIdx], TermId), into: (&[TableIdx], TermId)) -> String {
+    let cells = |(tables, predicate): (&[TableIdx], TermId)| {
+        format!("tables={} {}", idxs(tables), id(predicate))
+    };
+    format!("partners {} {}", cells(from), cells(into))
+}
+
+/// Values of rows that are looked at.
+pub(super) fn draw(wanted: &SampleOf<'_>, of: Option<TermId>) -> String {
+    format!(
+        "draw {} of={}",
+        rows(wanted),
+        of.map(id).unwrap_or_default()
+    )
+}
+
+/// Quads with objects.
+pub(super) fn with_objects(tables: &[TableIdx], predicate: TermId, objects: &[TermId]) -> String {
+    let count = objects.len();
+    format!(
+        "with-objects tables={} {} objects={count}",
+        idxs(tables),
+        id(predicate)
+    )
+}
+
+/// Solutions of a star for subjects.
+pub(super) fn solutions(
+    tables: &[TableIdx],
+    tests: &[RowTest<'_>],
+    counted: &[TermId],
+    subjects: &[TermId],
+) -> String {
+    format!(
+        "solutions tables={} tests={} counted={} subjects={}",
+        idxs(tables),
+        predicates(tests),
+        ids(counted),
+        subjects.len()
+    )
+}

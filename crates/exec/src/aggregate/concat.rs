@@ -1,0 +1,246 @@
+//! `ConcatStates`: the texts of GROUP_CONCAT, by group.
+//!
+//! ```text
+//! values -> texts of the groups, while there is room
+//!        -> (group, value) pairs, when there is none -> runs by group in files
+//! end:   group by group: its text, and behind it what the merged runs have of it
+//! ```
+//!
+//! The texts of values come in the order in which they came to a thread; an argument without a text (unbound, a blank node)
+//! makes the group's result an error. Memory: the texts up to where [`ConcatStates::spill`] is called; at the end the
+//! text of one group more, counted. Cost beyond: 16 bytes written and read for each value, twice for those of other threads.
+
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::held_memory::HeldMemory;
+use crate::spill::merge::{ByNumber, Merge, in_rounds};
+use crate::spill::row_file::{RowFile, RowWriter};
+use crate::spill::{RUNS_MAX, share_bytes};
+use crate::value::{Reader, Value};
+
+/// Most bytes that the text of a group grows by between two looks at the query's memory.
+const COUNTED_BYTES: usize = 64 << 10;
+/// Fewest and most bytes of a run; there is a file for each.
+const RUN_BYTES: (usize, usize) = (64 << 10, 8 << 20);
+
+/// The text of one group.
+#[derive(Clone, Default)]
+struct Joined {
+    text: String,
+    /// Whether there is a first part, be it empty.
+    begun: bool,
+    failed: bool,
+}
+
+/// Values that found no room.
+struct LateValues {
+    /// Group and value, in the order in which they came.
+    pairs: Vec<(u32, u64)>,
+    pairs_max: usize,
+    /// Such pairs by group.
+    runs: Vec<RowFile>,
+}
+
+/// The states; see the [module documentation](self).
+pub struct ConcatStates {
+    separator: String,
+    states: Vec<Joined>,
+    /// Bytes of all texts.
+    text_bytes: usize,
+    late: Option<LateValues>,
+}
+
+impl ConcatStates {
+    /// No groups.
+    pub fn new(separator: &str) -> Self {
+        Self {
+            separator: separator.to_owned(),
+            states: Vec::new(),
+            text_bytes: 0,
+            late: None,
+        }
+    }
+
+    /// No groups, with the same separator.
+    pub fn empty(&self) -> Self {
+        Self::new(&self.separator)
+    }
+
+    /// Makes empty texts up to this number of groups.
+    pub fn resize(&mut self, count: usize) {
+        self.states.resize(count, Joined::default());
+    }
+
+    /// Adds the values of rows.
+    pub fn update(&mut self, groups: &[u32], ids: &[u64], cx: &Context) -> Result<(), ExecError> {
+        let rows = groups.iter().copied().zip(ids.iter().copied());
+        if let Some(late) = &mut self.late {
+            for (group, id) in rows {
+                late.push(group, id, cx)?;
+            }
+            return Ok(());
+        }
+        let reader = &mut Reader::new(cx);
+        for (group, id) in rows {
+            let state = &mut self.states[group as usize];
+            self.text_bytes += state.add(id, &self.separator, reader)?;
+        }
+        Ok(())
+    }
+
+    /// Adds another's texts, whose group `g` is `numbers[g]` here.
+    pub fn merge(&mut self, other: Self, numbers: &[u32], cx: &Context) -> Result<(), ExecError> {
+        for (&group, state) in numbers.iter().zip(other.states) {
+            self.text_bytes += self.states[group as usize].merge(state, &self.separator);
+        }
+        let Some(more) = other.late else {
+            return Ok(());
+        };
+        self.spill(cx);
+        if let Some(late) = &mut self.late {
+            more.visit(cx, |group, id| late.push(numbers[group as usize], id, cx))?;
+        }
+        Ok(())
+    }
+
+    /// Makes no text longer from now on before the end.
+    pub fn spill(&mut self, cx: &Context) {
+        self.late.get_or_insert_with(|| LateValues::new(cx));
+    }
+
+    /// The results by group, 0 for unbound.
+    pub fn finish(self, cx: &Context) -> Result<Vec<u64>, ExecError> {
+        let mut late = self.late.map(|late| late.merged(cx)).transpose()?;
+        let (reader, mut row) = (&mut Reader::new(cx), Vec::new());
+        let mut next = |row: &mut Vec<u64>| match &mut late {
+            Some(late) => late.next_row(row, cx),
+            None => Ok(false),
+        };
+        let mut has_row = next(&mut row)?;
+        let mut held = HeldMemory::default();
+        let uncounted = COUNTED_BYTES.min(share_bytes(cx) / 4);
+        let mut ids = Vec::with_capacity(self.states.len());
+        for (group, mut state) in (0_u64..).zip(self.states) {
+            while has_row && row[0] == group {
+                state.add(row[1], &self.separator, reader)?;
+                if state.text.capacity() > held.bytes() + uncounted {
+                    held.grow_to(state.text.capacity(), super::OPERATOR, cx)?;
+                }
+                has_row = next(&mut row)?;
+            }
+            ids.push(state.finish(cx));
+        }
+        debug_assert!(!has_row, "every pair is of a group");
+        Ok(ids)
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.states.capacity() * size_of::<Joined>() + self.text_bytes
+    }
+}
+
+impl LateValues {
+    fn new(cx: &Context) -> Self {
+        let run_bytes = (share_bytes(cx) / 4).clamp(RUN_BYTES.0, RUN_BYTES.1);
+        Self {
+            pairs: Vec::new(),
+            pairs_max: run_bytes / size_of::<(u32, u64)>(),
+            runs: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, group: u32, id: u64, cx: &Context) -> Result<(), ExecError> {
+        self.pairs.push((group, id));
+        if self.pairs.len() >= self.pairs_max {
+            self.write_run(cx)?;
+        }
+        Ok(())
+    }
+
+    /// Moves the pairs to a file.
+    fn write_run(&mut self, cx: &Context) -> Result<(), ExecError> {
+        cx.check()?;
+        self.pairs.sort_by_key(|&(group, _)| group);
+        let mut run = RowWriter::create(2, 1, cx)?;
+        for (group, id) in self.pairs.drain(..) {
+            run.push([u64::from(group), id])?;
+        }
+        self.runs.push(run.finish()?);
+        if self.runs.len() > RUNS_MAX {
+            self.runs = in_rounds(std::mem::take(&mut self.runs), &ByNumber, cx)?;
+        }
+        Ok(())
+    }
+
+    /// All pairs by group, those of a group in the order in which they came.
+    fn merged(mut self, cx: &Context) -> Result<Merge<ByNumber>, ExecError> {
+        if !self.pairs.is_empty() {
+            self.write_run(cx)?;
+        }
+        Merge::new(self.runs, ByNumber, cx)
+    }
+
+    /// All pairs, those of a group in the order in which they came.
+    fn visit(
+        self,
+        cx: &Context,
+        mut each: impl FnMut(u32, u64) -> Result<(), ExecError>,
+    ) -> Result<(), ExecError> {
+        for run in self.runs {
+            cx.check()?;
+            let mut rows = run.reader(1, cx);
+            while let Some(row) = rows.next_row()? {
+                each(row[0] as u32, row[1])?;
+            }
+        }
+        self.pairs
+            .iter()
+            .try_for_each(|&(group, id)| each(group, id))
+    }
+}
+
+impl Joined {
+    /// Adds one value; gives back the bytes that the text takes more.
+    fn add(
+        &mut self,
+        id: u64,
+        separator: &str,
+        reader: &mut Reader<'_>,
+    ) -> Result<usize, ExecError> {
+        if self.failed {
+            return Ok(0);
+        }
+        if let Some(text) = reader.text(id)? {
+            return Ok(self.push(text, separator));
+        }
+        self.failed = true;
+        Ok(0)
+    }
+
+    fn push(&mut self, text: &str, separator: &str) -> usize {
+        let before = self.text.capacity();
+        if std::mem::replace(&mut self.begun, true) {
+            self.text.push_str(separator);
+        }
+        self.text.push_str(text);
+        self.text.capacity() - before
+    }
+
+    fn merge(&mut self, other: Self, separator: &str) -> usize {
+        self.failed |= other.failed;
+        if other.begun && !self.failed {
+            self.push(&other.text, separator)
+        } else {
+            0
+        }
+    }
+
+    /// The text, without a language even if all parts have the same.
+    fn finish(self, cx: &Context) -> u64 {
+        if self.failed {
+            return 0;
+        }
+        Value::String(self.text).to_id(cx)
+    }
+}
