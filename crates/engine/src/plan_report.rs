@@ -111,6 +111,7 @@ fn measured(actual: &NodeProfile, total_nanos: u64) -> Value {
         "is_complete": actual.is_complete,
         "rows": actual.rows,
         "read_rows": actual.read_rows,
+        "read_one_by_one": actual.read_one_by_one,
         "time_ms": total_nanos as f64 / 1e6,
         "own_time_ms": actual.own_nanos as f64 / 1e6,
         "memory_bytes": actual.memory_bytes,

@@ -71,6 +71,18 @@ impl SnapshotStatistics<'_> {
         &self.0.tables()[table.0 as usize]
     }
 
+    /// The subjects that no file knows and that may have all of these predicates: as many as have the rarest, with one value
+    /// of each.
+    fn new_subjects(&self, required: &[TermId]) -> Option<StarEstimate> {
+        let counts = required.iter().map(|p| self.0.change_places(*p).new);
+        let rarest = counts.min().filter(|&count| count > 0)?;
+        Some(StarEstimate {
+            table: None,
+            subjects: rarest as f64,
+            solutions: rarest as f64,
+        })
+    }
+
     /// The partners of sampled values; see [`Statistics::partners`].
     fn work_out_partners(
         &self,
@@ -181,6 +193,30 @@ impl Statistics for SnapshotStatistics<'_> {
         }
     }
 
+    fn irregular_in_files(&self, predicate: TermId) -> u64 {
+        self.0.irregular_of_version(predicate)
+    }
+
+    fn added_links(&self, predicate: TermId) -> Vec<(TableIdx, u64)> {
+        let links = self.0.added_links(predicate).into_iter();
+        links
+            .map(|(idx, count)| (TableIdx(idx as u32), count))
+            .collect()
+    }
+
+    fn looked_up_quads(&self, predicate: TermId) -> u64 {
+        let places = self.0.change_places(predicate);
+        let new = match places.new_graph {
+            Some(_) => 0,
+            None => places.new,
+        };
+        let changed = match places.foreign {
+            0 => 0,
+            _ => self.0.changed_quads(predicate),
+        };
+        self.0.irregular_of_version(predicate) + places.loose + new + changed
+    }
+
     fn irregular_are_resources(&self, predicate: TermId) -> bool {
         self.0.quad_table().objects_are_resources(predicate)
     }
@@ -221,7 +257,9 @@ impl Statistics for SnapshotStatistics<'_> {
             .sets_with(required)
             .into_iter()
             .map(SubjectsOfSet::of);
-        Some(star_of_sets(sets, counted, optional))
+        let mut groups = star_of_sets(sets, counted, optional);
+        groups.extend(self.new_subjects(required));
+        Some(groups)
     }
 
     fn sample(&self, wanted: &SampleOf<'_>) -> Option<Sampled> {

@@ -46,7 +46,13 @@ pub struct ExecOptions {
     pub path_access: PathAccess,
     /// Who asks remote endpoints; `None` refuses every SERVICE.
     pub services: Option<Arc<dyn ServiceClient>>,
+    /// Changed rows and new subjects that are read as columns if so many are wanted at once; fewer are looked up one by one, all of
+    /// them if this is the largest number. Answers do not depend on it.
+    pub changed_columns_min: usize,
 }
+
+/// Looking up a subject takes as long as starting a pass for some of them, and one that is looked up needs no others of its chunk.
+const CHANGED_COLUMNS_MIN: usize = 8;
 
 impl Default for ExecOptions {
     fn default() -> Self {
@@ -62,6 +68,7 @@ impl Default for ExecOptions {
             base_iri: None,
             path_access: PathAccess::default(),
             services: None,
+            changed_columns_min: CHANGED_COLUMNS_MIN,
         }
     }
 }

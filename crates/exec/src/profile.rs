@@ -35,6 +35,7 @@ pub struct Profile {
 struct Counters {
     rows: AtomicU64,
     read_rows: AtomicU64,
+    read_one_by_one: AtomicU64,
     own_nanos: AtomicU64,
     /// Bytes held now.
     held_bytes: AtomicU64,
@@ -104,6 +105,15 @@ impl Profile {
         }
     }
 
+    /// Counts subjects that a node reads from the store one by one, which are read rows too.
+    pub fn read_one_by_one(&self, node_id: Option<usize>, subjects: usize) {
+        self.read(node_id, subjects);
+        if let Some(counters) = node_id.and_then(|node_id| self.nodes.get(node_id)) {
+            let count = &counters.read_one_by_one;
+            count.fetch_add(subjects as u64, Ordering::Relaxed);
+        }
+    }
+
     /// Counts bytes that the current node holds from now on; `all` are held by all together.
     pub fn hold(&self, bytes: usize, all: usize) {
         self.memory_bytes_max
@@ -145,6 +155,7 @@ impl Profile {
             .map(|counters| NodeProfile {
                 rows: read(&counters.rows),
                 read_rows: read(&counters.read_rows),
+                read_one_by_one: read(&counters.read_one_by_one),
                 own_nanos: read(&counters.own_nanos),
                 memory_bytes: read(&counters.held_bytes_max),
                 spilled_bytes: read(&counters.spilled_bytes),

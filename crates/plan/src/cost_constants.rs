@@ -20,6 +20,8 @@ pub(crate) const INVERSE_ROW: f64 = 12.0;
 pub(crate) const INVERSE_BUILD: f64 = 40.0;
 /// One look-up in the irregular quads (binary search over compressed blocks).
 pub(crate) const QUAD_PROBE: f64 = 400.0;
+/// One of many look-ups by object together in the quads that were added in memory: a sort, and steps along their order.
+pub(crate) const ADDED_PROBE: f64 = 40.0;
 /// Reading one irregular quad in order.
 pub(crate) const QUAD_SCAN: f64 = 5.0;
 /// One general look-up of a pattern in all tables and the irregular quads.

@@ -115,6 +115,20 @@ pub trait Statistics {
     fn object_count(&self, table: TableIdx, predicate: TermId, object: TermId) -> Option<u64>;
     /// Irregular quads of a predicate; zeros if none.
     fn irregular(&self, predicate: TermId) -> IrregularStatistics;
+    /// Irregular quads of a predicate that are no changes in memory. If there are none, values of the predicate are
+    /// in cells, or are objects of added quads.
+    fn irregular_in_files(&self, predicate: TermId) -> u64 {
+        self.irregular(predicate).quads
+    }
+    /// The tables whose rows are objects of the added quads of a predicate, with the number of these quads; exact.
+    fn added_links(&self, _predicate: TermId) -> Vec<(TableIdx, u64)> {
+        Vec::new()
+    }
+    /// Irregular quads of a predicate whose subjects are looked up one by one: all but those that changes read as columns
+    /// tell of.
+    fn looked_up_quads(&self, predicate: TermId) -> u64 {
+        self.irregular(predicate).quads
+    }
     /// Whether the objects of all irregular quads of a predicate are known to be IRIs and blank nodes.
     fn irregular_are_resources(&self, predicate: TermId) -> bool {
         self.irregular(predicate).quads == 0

@@ -60,7 +60,7 @@ pub(crate) struct CountCache {
 }
 
 /// Answers kept at most; beyond that, all are forgotten.
-const SUBJECT_COUNTS_MAX: usize = 1 << 14;
+pub(crate) const SUBJECT_COUNTS_MAX: usize = 1 << 14;
 
 /// Quads by predicate and graph.
 #[derive(Default)]

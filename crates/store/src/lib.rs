@@ -47,7 +47,10 @@ pub use backup::{BackupProgress, BackupReport, back_up};
 pub use check::{CheckDepth, CheckReport};
 pub use column_pairs::PredicateCells;
 pub use counting::{GraphSet, PredicateGraph};
-pub use delta::{DELTA_QUAD_BYTES, DeltaSize, IrregularQuads, NetChanges};
+pub use delta::{
+    ChangePlaces, ChangedRows, ChangedValues, DELTA_QUAD_BYTES, DeltaSize, IrregularQuads,
+    NetChanges,
+};
 pub use dictionary::{Dictionary, NewLiteral, NewResource, NewTerms, TermCounts};
 pub use disk::{Disk, DiskFile, RealDisk};
 pub use error::StoreError;

@@ -1,5 +1,6 @@
 //! Whole versions: written, read back, searched, damaged.
 
+mod changed_values;
 mod counts;
 mod damage;
 mod delta;

@@ -35,24 +35,34 @@ fn pool(products: u64) -> Result<ParameterPool, Box<dyn Error>> {
 /// All queries of explore and BI.
 pub fn questions(products: u64) -> Result<Vec<Question>, Box<dyn Error>> {
     let pool = pool(products)?;
-    let mut all = Vec::new();
-    for (use_case, texts) in [(UseCase::Explore, EXPLORE_TEXTS), (UseCase::Bi, BI_TEXTS)] {
-        for number in 1..=use_case.queries() {
-            let texts = (0..texts).filter_map(|mix| {
-                let draw = Draw {
-                    seed: 7,
-                    mix,
-                    position: u32::from(number),
-                };
-                query_text(use_case, number, &pool.draw(use_case, number, draw)?)
-            });
-            all.push(Question {
-                name: format!("{} {number}", use_case.name()),
-                texts: texts.collect(),
-            });
+    let use_cases = [UseCase::Explore, UseCase::Bi];
+    let all = use_cases
+        .into_iter()
+        .flat_map(|use_case| of_use_case(&pool, use_case));
+    Ok(all.collect())
+}
+
+/// All queries of a use case.
+pub fn of_use_case(pool: &ParameterPool, use_case: UseCase) -> Vec<Question> {
+    let texts = match use_case {
+        UseCase::Bi => BI_TEXTS,
+        _ => EXPLORE_TEXTS,
+    };
+    let question = |number: u8| {
+        let texts = (0..texts).filter_map(|mix| {
+            let draw = Draw {
+                seed: 7,
+                mix,
+                position: u32::from(number),
+            };
+            query_text(use_case, number, &pool.draw(use_case, number, draw)?)
+        });
+        Question {
+            name: format!("{} {number}", use_case.name()),
+            texts: texts.collect(),
         }
-    }
-    Ok(all)
+    };
+    (1..=use_case.queries()).map(question).collect()
 }
 
 /// The texts of explore mixes, each in the order of the benchmark.

@@ -33,7 +33,8 @@ pub struct MergePolicy {
 
 impl Default for MergePolicy {
     /// A merge rewrites the store: with a tenth of it each quad is rewritten some ten times while the store
-    /// doubles. Below 200,000 quads reading the delta costs little, and replaying it less than a second. Changes that undo
+    /// doubles. Below 200,000 quads reading the delta costs little, and replaying it less than a second; smaller stores are
+    /// merged for their log, which is half of the version's files sooner. Changes that undo
     /// each other leave no delta but a log: with half of the store it and the two versions there are while it is merged
     /// stay below three times the store.
     fn default() -> Self {

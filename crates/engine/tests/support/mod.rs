@@ -258,6 +258,12 @@ pub fn query_options(configuration: &Configuration) -> QueryOptions {
     };
     options.exec.batch_rows = configuration.batch_rows;
     options.exec.threads = configuration.threads;
+    // What was changed is read as columns whenever that can be, or now and then, or never.
+    options.exec.changed_columns_min = match configuration.batch_rows {
+        7 => usize::MAX,
+        1 => options.exec.changed_columns_min,
+        _ => 1,
+    };
     options
 }
 

@@ -1,13 +1,15 @@
-//! The vectorised way: clean rows of one table, answered from cells.
+//! The vectorised way: rows of one table, answered from cells, and from what was changed since these were written.
 //!
 //! Works on a list of candidate rows and narrows or widens it pattern by pattern: a constant or
 //! bound object drops rows, a single-valued column adds a column by gathering, a multi-valued one
 //! repeats rows. Filters run as soon as the columns that they read are there, and columns that no filter reads are
 //! gathered last, of the rows that are left.
 //!
-//! Invariant: the candidates are clean for every predicate of the star, so cells hold all quads.
+//! Invariant: the candidates are clean for every predicate of the star, so cells hold all quads; or they are as
+//! [`changed`](super::changed) asks, and what changed is put over the cells.
 //! Cost: per pattern one pass over the remaining candidates; no allocation per row.
 
+use super::changed::{ChangedCells, Home};
 use super::compiled::{CompiledFilter, CompiledGraphs, CompiledPattern, CompiledStar, Object};
 use super::constant_rows::KnownRows;
 use super::matches::{Matches, keep};
@@ -15,12 +17,17 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_rdf::TermId;
-use basalt_store::{Cells, Table};
+use basalt_store::Cells;
+use std::ops::Range;
+
+/// Rows are read together with those between them if these are so few that there are at most so many cells for each two
+/// rows: finding a cell takes some times what decoding it in order takes.
+const SPAN_FOR_TWO: usize = 3;
 
 /// Candidate rows of one table on their way to solutions.
 pub struct CellPass<'a> {
     star: &'a CompiledStar,
-    table: &'a Table,
+    home: Home<'a>,
     /// The input batch, where there is one.
     input: Option<&'a Batch>,
     /// The table row of each candidate.
@@ -33,13 +40,15 @@ pub struct CellPass<'a> {
     constants: &'a [KnownRows],
     /// Whether every candidate is the row of its input's subject.
     subjects_fit: bool,
+    /// Whether cells do not tell all of the candidates, which ascend then.
+    is_changed: bool,
 }
 
 impl<'a> CellPass<'a> {
     /// Starts with candidate rows; `origin` gives the input row of each (all 0 for a scan).
     pub fn new(
         star: &'a CompiledStar,
-        table: &'a Table,
+        home: Home<'a>,
         input: Option<&'a Batch>,
         rows: Vec<u32>,
         origin: Vec<u32>,
@@ -48,14 +57,22 @@ impl<'a> CellPass<'a> {
         matches.origin = origin;
         Self {
             star,
-            table,
+            home,
             input,
             rows,
             matches,
             satisfied: None,
             constants: &[],
             subjects_fit: false,
+            is_changed: false,
         }
+    }
+
+    /// Says that some candidates may have changed since their cells were written; they ascend.
+    pub fn with_changes(mut self) -> Self {
+        debug_assert!(self.rows.is_sorted(), "changes are found in order");
+        self.is_changed = true;
+        self
     }
 
     /// Gives the rows that have the constants of the patterns.
@@ -110,10 +127,16 @@ impl<'a> CellPass<'a> {
             }
         }
         let pattern = &self.star.patterns[pattern_idx];
-        match self.table.cells(pattern.predicate) {
-            Some(cells) if cells.multi_valued() => self.multi_valued(pattern, cells),
-            Some(cells) => self.single_valued(pattern, cells),
-            None => self.absent(pattern),
+        let cells = self.home.cells(pattern.predicate);
+        let changed = match self.is_changed {
+            true => ChangedCells::of(cx.snapshot(), pattern.predicate, self.home, &self.rows)?,
+            false => ChangedCells::default(),
+        };
+        let are_lists = changed.has_several() || cells.is_some_and(Cells::multi_valued);
+        match cells {
+            None if changed.is_empty() => self.absent(pattern),
+            cells if are_lists => self.multi_valued(pattern, cells, &changed),
+            cells => self.single_valued(pattern, cells, &changed),
         }
         self.filter_column_of(pattern.object, cx)
     }
@@ -141,12 +164,12 @@ impl<'a> CellPass<'a> {
             self.matches.columns[column] = self
                 .rows
                 .iter()
-                .map(|&row| self.table.subject(row).0)
+                .map(|&row| self.home.subject(row).0)
                 .collect();
         } else if !self.subjects_fit {
             let subject = self.star.subject;
             let positions = self.positions(|pass, position| {
-                pass.table.subject(pass.rows[position]).0 == pass.expected(subject, position)
+                pass.home.subject(pass.rows[position]).0 == pass.expected(subject, position)
             });
             self.keep(&positions);
         }
@@ -154,7 +177,7 @@ impl<'a> CellPass<'a> {
 
     fn check_graphs(&mut self) {
         let star = self.star;
-        let constant = self.table.constant_graph();
+        let constant = self.home.constant_graph();
         if let Some(graph) = constant
             && !star.graph_may_match(graph)
         {
@@ -170,7 +193,7 @@ impl<'a> CellPass<'a> {
             return;
         }
         let mut graphs = Vec::with_capacity(self.rows.len());
-        self.table.gather_graphs(&self.rows, &mut graphs);
+        self.home.gather_graphs(&self.rows, &mut graphs);
         let positions = self.positions(|pass, position| {
             let graph = graphs[position];
             star.graph_may_match(TermId(graph))
@@ -224,14 +247,20 @@ impl<'a> CellPass<'a> {
         }
     }
 
-    fn single_valued(&mut self, pattern: &CompiledPattern, cells: Cells<'_>) {
-        let mut values = Vec::with_capacity(self.rows.len());
-        match contiguous(&self.rows) {
-            Some(range) => cells.scan(range, &mut values),
-            None => cells.gather(&self.rows, &mut values),
-        }
+    fn single_valued(
+        &mut self,
+        pattern: &CompiledPattern,
+        cells: Option<Cells<'_>>,
+        changed: &ChangedCells,
+    ) {
+        let mut values = match cells {
+            Some(cells) => single_values(cells, &self.rows),
+            None => vec![0; self.rows.len()],
+        };
+        changed.put_over(&mut values);
         if let Object::New(column) = pattern.object {
-            let all = pattern.optional || cells.full();
+            let is_full = cells.is_some_and(Cells::full) && !changed.counts.contains(&0);
+            let all = pattern.optional || is_full;
             let positions = if all { None } else { Some(non_zero(&values)) };
             self.matches.columns[column] = values;
             if let Some(positions) = positions {
@@ -248,10 +277,21 @@ impl<'a> CellPass<'a> {
         }
     }
 
-    fn multi_valued(&mut self, pattern: &CompiledPattern, cells: Cells<'_>) {
+    fn multi_valued(
+        &mut self,
+        pattern: &CompiledPattern,
+        cells: Option<Cells<'_>>,
+        changed: &ChangedCells,
+    ) {
         let mut counts = Vec::with_capacity(self.rows.len());
         let mut values = Vec::with_capacity(self.rows.len());
-        cells.gather_lists(&self.rows, &mut counts, &mut values);
+        match cells {
+            Some(cells) => cells.gather_lists(&self.rows, &mut counts, &mut values),
+            None => counts.resize(self.rows.len(), 0),
+        }
+        if !changed.is_empty() {
+            (counts, values) = changed.put_over_lists(&counts, &values);
+        }
         if let Object::New(column) = pattern.object {
             self.repeat(column, &counts, &values, pattern.optional);
             return;
@@ -339,11 +379,31 @@ fn passing(
     filter.expr.select(&batch, cx)
 }
 
-/// The rows as a range, if they are consecutive and none is repeated.
-fn contiguous(rows: &[u32]) -> Option<std::ops::Range<u32>> {
+/// The value of each row, 0 where there is none.
+fn single_values(cells: Cells<'_>, rows: &[u32]) -> Vec<u64> {
+    let mut values = Vec::with_capacity(rows.len());
+    let Some(span) = span(rows) else {
+        cells.gather(rows, &mut values);
+        return values;
+    };
+    let (first, whole) = (span.start, span.len());
+    cells.scan(span, &mut values);
+    if rows.len() < whole {
+        // Rows ascend without repeats, so none is read after it was written to.
+        for (to, &row) in rows.iter().enumerate() {
+            values[to] = values[(row - first) as usize];
+        }
+        values.truncate(rows.len());
+    }
+    values
+}
+
+/// The range from the first row to the last, if the rows ascend without repeats and are most of it.
+fn span(rows: &[u32]) -> Option<Range<u32>> {
     let (&first, &last) = (rows.first()?, rows.last()?);
-    let whole = last.checked_sub(first)? as usize + 1 == rows.len();
-    (whole && rows.is_sorted_by(|a, b| a < b)).then_some(first..last + 1)
+    let whole = last.checked_sub(first)? as usize + 1;
+    let is_near = rows.len() <= whole && whole * 2 <= rows.len() * SPAN_FOR_TWO;
+    (is_near && rows.is_sorted_by(|a, b| a < b)).then_some(first..last + 1)
 }
 
 fn non_zero(values: &[u64]) -> Vec<u32> {

@@ -1,6 +1,6 @@
 //! `CompiledStar`: a star made ready for one snapshot and one input schema.
 //!
-//! Holds, per table, which rows are dirty for the star's predicates, and for every pattern whether
+//! Holds, per table, which rows are dirty for the star's predicates or changed, and for every pattern whether
 //! its object is a constant, a slot that the input binds, or a new slot. Made once per operator; the
 //! cost is one bitmap union per table that has irregular quads of the star's predicates.
 
@@ -10,8 +10,8 @@ use crate::expr::CompiledExpr;
 use basalt_plan::physical::{Expr, Graphs, Position, Slot, Star};
 use basalt_plan::{for_each_operand, is_volatile};
 use basalt_rdf::TermId;
-use basalt_store::Snapshot;
-use roaring::RoaringBitmap;
+use basalt_store::{ChangedRows, Snapshot};
+use std::sync::Arc;
 
 /// Where the object of a pattern comes from, or goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,8 +78,8 @@ pub struct CompiledStar {
     pub row_filters: Vec<(usize, CompiledFilter)>,
     /// Tables whose clean rows may match.
     pub tables: Vec<usize>,
-    /// Per table of the snapshot: rows that are dirty for some predicate of the star.
-    pub dirty: Vec<RoaringBitmap>,
+    /// How the rows of each table of the snapshot are read, and new subjects.
+    pub rows: Arc<ChangedRows>,
     /// Slots of the input, in column order.
     pub input_schema: Vec<Slot>,
 }
@@ -117,7 +117,11 @@ impl CompiledStar {
         let (column_filters, row_filters) =
             compile_filters(&star.filters, &new_slots, &patterns, input_schema, cx)?;
         let tables = star.tables.iter().map(|table| table.0 as usize).collect();
-        let dirty = dirty_rows(cx.snapshot(), &patterns);
+        let predicates: Vec<TermId> = patterns.iter().map(|p| p.predicate).collect();
+        let mut rows = cx.snapshot().changed_rows(&predicates);
+        if cx.options().changed_columns_min == usize::MAX {
+            rows = Arc::new(rows.one_by_one());
+        }
         Ok(Self {
             patterns,
             subject,
@@ -126,7 +130,7 @@ impl CompiledStar {
             column_filters,
             row_filters,
             tables,
-            dirty,
+            rows,
             input_schema: input_schema.to_vec(),
         })
     }
@@ -136,6 +140,24 @@ impl CompiledStar {
         self.patterns
             .iter()
             .all(|pattern| pattern.optional || table.cells(pattern.predicate).is_some())
+    }
+
+    /// Whether a table has rows that cells do not tell all of.
+    pub fn has_touched(&self, table_idx: usize) -> bool {
+        !self.rows.dirty[table_idx].is_empty() || !self.rows.changed[table_idx].is_empty()
+    }
+
+    /// Whether cells do not tell all of a row.
+    pub fn is_touched(&self, table_idx: usize, row: u32) -> bool {
+        self.rows.dirty[table_idx].contains(row) || self.rows.changed[table_idx].contains(row)
+    }
+
+    /// The number of a new subject as a row of [`Home::New`](super::changed::Home), if it is one and these are read as columns.
+    pub fn new_number(&self, subject: TermId, snapshot: &Snapshot) -> Option<u32> {
+        self.rows.new_graph?;
+        let number = subject.resource_ordinal()?;
+        let number = number.checked_sub(snapshot.first_new_resource())?;
+        u32::try_from(number).ok()
     }
 
     /// Whether a home graph is among the graphs that the star reads (an input graph is checked later).
@@ -249,17 +271,4 @@ pub fn collect_slots(expr: &Expr, out: &mut Vec<Slot>) -> bool {
             found
         }
     }
-}
-
-fn dirty_rows(snapshot: &Snapshot, patterns: &[CompiledPattern]) -> Vec<RoaringBitmap> {
-    let tables = 0..snapshot.tables().len();
-    tables
-        .map(|table_idx| {
-            let mut union = RoaringBitmap::new();
-            for pattern in patterns {
-                snapshot.add_dirty_rows(table_idx, pattern.predicate, &mut union);
-            }
-            union
-        })
-        .collect()
 }

@@ -3,7 +3,7 @@
 //! A join that finds subjects row by row tests the same rows again and again: half a million offers, of a few
 //! thousand products, against one type. Once a join has tested as many candidates of a table as the table has
 //! rows, finding all rows with the constant costs less than going on: one search of the column, and one bit for each
-//! row from then on. That all rows have a constant, an inverse says before any is tested. Rows that are dirty are never asked for, so cells tell all.
+//! row from then on. That all rows have a constant, an inverse says before any is tested. Rows that are dirty are never asked for, nor are changed ones, so cells tell all.
 //!
 //! Memory: a bit for each row, constant and thread; 125 KB for a million rows.
 
@@ -11,6 +11,7 @@ use super::compiled::{CompiledPattern, CompiledStar, Object};
 use crate::context::Context;
 use basalt_rdf::TermId;
 use basalt_store::{Cells, Table};
+use roaring::RoaringBitmap;
 
 /// Rows as bits.
 pub struct RowBits(Vec<u64>);
@@ -19,6 +20,15 @@ impl RowBits {
     fn of(rows: &[u32], count: u32) -> Self {
         let mut words = vec![0; (count as usize).div_ceil(64)];
         for &row in rows {
+            words[row as usize / 64] |= 1 << (row % 64);
+        }
+        Self(words)
+    }
+
+    /// The rows of some sets, of a table of so many.
+    pub fn of_sets<'s>(sets: impl IntoIterator<Item = &'s RoaringBitmap>, count: u32) -> Self {
+        let mut words = vec![0; (count as usize).div_ceil(64)];
+        for row in sets.into_iter().flatten() {
             words[row as usize / 64] |= 1 << (row % 64);
         }
         Self(words)
@@ -128,5 +138,9 @@ mod tests {
         let found: Vec<u32> = (0..130).filter(|&row| bits.contains(row)).collect();
         assert_eq!(found, rows);
         assert!(!RowBits::of(&[], 1).contains(0));
+        let sets = [RoaringBitmap::from([1, 64]), RoaringBitmap::from([129])];
+        let bits = RowBits::of_sets(&sets, 130);
+        let found: Vec<u32> = (0..130).filter(|&row| bits.contains(row)).collect();
+        assert_eq!(found, [1, 64, 129]);
     }
 }

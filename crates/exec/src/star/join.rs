@@ -1,17 +1,19 @@
 //! `StarJoin`: a star found for each input row.
 //!
 //! With entry *subject* the input binds the subject: rows of tables are found by position and gathered
-//! table by table, dirty rows and subjects outside tables go the general way (an index join into the
-//! quad table). With entry *object* the input binds the object of one pattern: the column's inverse
+//! table by table, changed ones and new subjects by themselves; dirty rows and other subjects outside tables go the general
+//! way (an index join into the quad table). With entry *object* the input binds the object of one pattern: the column's inverse
 //! leads to rows (adjacency join), POSG to subjects of irregular quads.
 //!
 //! Output keeps the input's order. Memory: the solutions of one input batch.
 
 use super::cells::CellPass;
+use super::changed::Home;
 use super::compiled::{CompiledStar, Object};
 use super::constant_rows::ConstantRows;
 use super::general::GeneralPass;
 use super::matches::Matches;
+use super::touched::{Touched, TouchedRows};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
@@ -20,7 +22,7 @@ use crate::operators::{BoxOperator, Operator};
 use crate::profile::current_node;
 use basalt_plan::physical::{JoinKind, Slot, StarEntry};
 use basalt_rdf::TermId;
-use basalt_store::Table;
+use basalt_store::{Snapshot, Table};
 
 /// How the input leads to subjects.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +41,7 @@ pub struct StarJoin {
     kind: JoinKind,
     schema: Vec<Slot>,
     constants: ConstantRows,
+    touched_rows: TouchedRows,
     output: Output,
 }
 
@@ -84,6 +87,7 @@ impl StarJoin {
             kind,
             schema,
             constants: ConstantRows::default(),
+            touched_rows: TouchedRows::default(),
             output: Output::default(),
         })
     }
@@ -91,37 +95,32 @@ impl StarJoin {
     fn matches(&mut self, batch: &Batch, cx: &Context) -> Result<Matches, ExecError> {
         let mut tables: Vec<Candidates> = Vec::new();
         tables.resize_with(cx.snapshot().tables().len(), Candidates::default);
-        let mut general = Vec::new();
+        let mut touched = Touched::new(cx.snapshot().tables().len());
         let satisfied = match self.entry {
             Entry::Subject(column) => {
-                self.by_subject(batch.ids(column), &mut tables, &mut general, cx);
+                self.by_subject(batch.ids(column), &mut tables, &mut touched, cx);
                 None
             }
             Entry::Object {
                 pattern_idx,
                 column,
             } => {
-                self.by_object(
-                    pattern_idx,
-                    batch.ids(column),
-                    &mut tables,
-                    &mut general,
-                    cx,
-                )?;
+                let objects = batch.ids(column);
+                self.by_object(pattern_idx, objects, &mut tables, &mut touched, cx)?;
                 Some(pattern_idx)
             }
         };
         let clean: usize = tables.iter().map(|candidates| candidates.rows.len()).sum();
-        cx.profile().read(current_node(), clean + general.len());
+        cx.profile().read(current_node(), clean);
         let mut matches = Matches::new(self.star.new_slots.len());
         for (table_idx, candidates) in tables.into_iter().enumerate() {
             if !candidates.rows.is_empty() {
                 let count = candidates.rows.len();
                 let constants = self.constants.test(&self.star, table_idx, count, cx);
-                let table = &cx.snapshot().tables()[table_idx];
+                let home = Home::Table(&cx.snapshot().tables()[table_idx]);
                 let pass = CellPass::new(
                     &self.star,
-                    table,
+                    home,
                     Some(batch),
                     candidates.rows,
                     candidates.origin,
@@ -136,13 +135,38 @@ impl StarJoin {
                 cx.check()?;
             }
         }
+        self.add_touched(touched, batch, &mut matches, cx)?;
+        matches.sort_by_origin();
+        Ok(matches)
+    }
+
+    /// The solutions of subjects that cells do not tell all of.
+    fn add_touched(
+        &self,
+        touched: Touched,
+        batch: &Batch,
+        matches: &mut Matches,
+        cx: &Context,
+    ) -> Result<(), ExecError> {
+        let columns_min = cx.options().changed_columns_min;
+        let (columns, general) = touched.into_parts(&self.star, cx.snapshot(), columns_min);
+        for (home, rows, origin) in columns {
+            cx.check()?;
+            cx.profile().read(current_node(), rows.len());
+            let pass = CellPass::new(&self.star, home, Some(batch), rows, origin).with_changes();
+            let pass = match self.entry {
+                Entry::Subject(_) => pass.by_subject(),
+                Entry::Object { .. } => pass,
+            };
+            matches.append(pass.run(cx)?);
+        }
         if !general.is_empty() {
+            cx.profile().read_one_by_one(current_node(), general.len());
             let mut pass = GeneralPass::new(&self.star, Some(batch), cx);
             pass.subjects(&general, cx)?;
             matches.append(pass.finish(cx)?);
         }
-        matches.sort_by_origin();
-        Ok(matches)
+        Ok(())
     }
 
     fn clean_matters(&self, table_idx: usize, table: &Table) -> bool {
@@ -150,13 +174,15 @@ impl StarJoin {
     }
 
     fn by_subject(
-        &self,
+        &mut self,
         subjects: &[u64],
         tables: &mut [Candidates],
-        general: &mut Vec<(u32, TermId)>,
+        touched: &mut Touched,
         cx: &Context,
     ) {
         let snapshot = cx.snapshot();
+        self.touched_rows
+            .count(subjects.len(), &self.star, snapshot);
         let clean: Vec<bool> = snapshot
             .tables()
             .iter()
@@ -169,64 +195,80 @@ impl StarJoin {
                 continue;
             }
             match snapshot.row_of(subject) {
-                Some((table_idx, row)) if !self.star.dirty[table_idx].contains(row) => {
+                Some((table_idx, row)) if !self.touched_rows.has(&self.star, table_idx, row) => {
                     if clean[table_idx] {
                         tables[table_idx].rows.push(row);
                         tables[table_idx].origin.push(origin as u32);
                     }
                 }
-                _ => general.push((origin as u32, subject)),
+                _ => touched.add(origin as u32, subject, &self.star, snapshot),
             }
         }
     }
 
     fn by_object(
-        &self,
+        &mut self,
         pattern_idx: usize,
         objects: &[u64],
         tables: &mut [Candidates],
-        general: &mut Vec<(u32, TermId)>,
+        touched: &mut Touched,
         cx: &Context,
     ) -> Result<(), ExecError> {
         let predicate = self.star.patterns[pattern_idx].predicate;
+        let snapshot = cx.snapshot();
         let (mut counts, mut rows) = (Vec::new(), Vec::new());
-        for (table_idx, table) in cx.snapshot().tables().iter().enumerate() {
+        for (table_idx, table) in snapshot.tables().iter().enumerate() {
             let Some(cells) = table.cells(predicate) else {
                 continue;
             };
-            let dirty = &self.star.dirty[table_idx];
+            let has_touched = self.star.has_touched(table_idx);
             let clean_matters = self.clean_matters(table_idx, table);
-            if !clean_matters && dirty.is_empty() {
+            if !clean_matters && !has_touched {
                 continue;
             }
             counts.clear();
             rows.clear();
             cells.find_many(objects, &mut counts, &mut rows);
+            self.touched_rows.count(rows.len(), &self.star, snapshot);
             let origins = counts
                 .iter()
                 .enumerate()
                 .flat_map(|(origin, &count)| std::iter::repeat_n(origin as u32, count as usize));
             for (&row, origin) in rows.iter().zip(origins) {
-                if !dirty.is_empty() && dirty.contains(row) {
-                    general.push((origin, table.subject(row)));
+                if has_touched && self.touched_rows.has(&self.star, table_idx, row) {
+                    touched.add(origin, table.subject(row), &self.star, snapshot);
                 } else if clean_matters {
                     tables[table_idx].rows.push(row);
                     tables[table_idx].origin.push(origin);
                 }
             }
         }
-        if cx.snapshot().quad_table().predicate(predicate).is_some() {
-            let mut found = Vec::new();
-            for (origin, &object) in objects.iter().enumerate() {
-                found.clear();
-                cx.snapshot()
-                    .quad_table()
-                    .by_object(predicate, TermId(object), &mut found)?;
-                general.extend(found.iter().map(|&(subject, _)| (origin as u32, subject)));
-            }
+        if snapshot.quad_table().predicate(predicate).is_some() {
+            self.by_irregular_object(predicate, objects, touched, snapshot)?;
         }
-        general.sort_unstable();
-        general.dedup();
+        Ok(())
+    }
+
+    /// Subjects of irregular and added quads, of all objects together.
+    fn by_irregular_object(
+        &self,
+        predicate: TermId,
+        objects: &[u64],
+        touched: &mut Touched,
+        snapshot: &Snapshot,
+    ) -> Result<(), ExecError> {
+        let mut origins: Vec<(u64, u32)> = objects.iter().copied().zip(0..).collect();
+        origins.sort_unstable();
+        let groups: Vec<&[(u64, u32)]> = origins.chunk_by(|a, b| a.0 == b.0).collect();
+        let nodes: Vec<u64> = groups.iter().map(|group| group[0].0).collect();
+        let mut on_quad = |at: usize, subject: TermId, _| {
+            for &(_, origin) in groups[at] {
+                touched.add(origin, subject, &self.star, snapshot);
+            }
+        };
+        snapshot
+            .quad_table()
+            .by_objects(predicate, &nodes, &mut on_quad)?;
         Ok(())
     }
 

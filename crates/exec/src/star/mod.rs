@@ -2,7 +2,8 @@
 //!
 //! Rows of a table that are *clean* for every predicate of the star are answered from cells, column
 //! by column ([`cells`]); *dirty* rows and subjects that are in no table are answered pattern by
-//! pattern from cells and irregular quads together ([`general`]). [`scan`] finds subjects itself,
+//! pattern from cells and irregular quads together ([`general`]). Rows and new subjects that only the
+//! delta touches are read as columns too ([`changed`]). [`scan`] finds subjects itself,
 //! [`join`] takes them from input rows.
 //!
 //! Invariant (D1, D7): a quad is in one place, and a row with an irregular quad of predicate p is
@@ -10,6 +11,7 @@
 //! together give each solution once.
 
 pub mod cells;
+pub mod changed;
 pub mod compiled;
 pub mod constant_rows;
 pub mod general;
@@ -17,6 +19,7 @@ pub mod join;
 pub mod matches;
 pub mod morsels;
 pub mod scan;
+pub mod touched;
 
 pub use compiled::CompiledStar;
 pub use matches::Matches;

@@ -1,9 +1,10 @@
 //! Morsels: the pieces of a star scan that threads take one after another.
 //!
-//! A morsel is a segment of clean rows of one table or a part of one, or a chunk of subjects for the general way. The
+//! A morsel is a segment of one table or a part of one, changed rows or new subjects, or a chunk of subjects for the general way. The
 //! list is made once per scan; workers take the next index from one atomic counter, so that the
 //! load balances without a queue. Few rows are cut smaller, since each may lead to many in the joins above.
 
+use super::changed::{Home, changed_with_value, new_subjects};
 use super::compiled::{CompiledPattern, CompiledStar, Object};
 use crate::context::Context;
 use crate::error::ExecError;
@@ -13,7 +14,6 @@ use basalt_plan::physical::StarAccess;
 use basalt_rdf::TermId;
 use basalt_store::{Snapshot, Table};
 use roaring::RoaringBitmap;
-use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -29,7 +29,7 @@ const THREAD_MORSELS: usize = 4;
 /// A piece of work.
 #[derive(Clone, Debug)]
 pub enum Morsel {
-    /// The clean rows among these consecutive rows of one segment.
+    /// The clean and the changed rows among these consecutive rows of one segment.
     Range {
         /// Index of the table.
         table_idx: usize,
@@ -44,6 +44,20 @@ pub enum Morsel {
         rows: Vec<u32>,
         /// Pattern known to hold for them.
         satisfied: Option<usize>,
+    },
+    /// These rows, all changed.
+    Changed {
+        /// Index of the table.
+        table_idx: usize,
+        /// The rows, ascending.
+        rows: Vec<u32>,
+    },
+    /// These subjects that no file of the version knows.
+    New {
+        /// By their numbers from the first of them, ascending.
+        rows: Vec<u32>,
+        /// The graph of their quads.
+        graph: TermId,
     },
     /// These subjects, the general way.
     General(Vec<TermId>),
@@ -65,7 +79,7 @@ impl Morsels {
         cx: &Context,
     ) -> Result<Self, ExecError> {
         let list = match (access, object) {
-            (StarAccess::Subject, _) => subject_morsels(star, cx.snapshot()),
+            (StarAccess::Subject, _) => subject_morsels(star, cx),
             (StarAccess::Object { .. }, Some((predicate, object))) => {
                 object_morsels(star, predicate, object, cx)?
             }
@@ -93,25 +107,29 @@ impl Morsels {
     }
 }
 
-fn subject_morsels(star: &CompiledStar, snapshot: &Snapshot) -> Vec<Morsel> {
+fn subject_morsels(star: &CompiledStar, cx: &Context) -> Vec<Morsel> {
     let Object::Constant(subject) = star.subject else {
         return Vec::new();
     };
-    let subject = TermId(subject);
+    let (snapshot, subject) = (cx.snapshot(), TermId(subject));
+    let mut list = Vec::new();
     match snapshot.row_of(subject) {
-        Some((table_idx, row)) if !star.dirty[table_idx].contains(row) => {
+        Some((table_idx, row)) if !star.is_touched(table_idx, row) => {
             if star.table_can_match(&snapshot.tables()[table_idx]) {
-                vec![Morsel::Rows {
+                list.push(Morsel::Rows {
                     table_idx,
                     rows: vec![row],
                     satisfied: None,
-                }]
-            } else {
-                Vec::new()
+                });
             }
         }
-        _ => vec![Morsel::General(vec![subject])],
+        _ => {
+            let mut touched = TouchedSubjects::new(star, snapshot);
+            touched.add(subject);
+            touched.into_morsels(&mut list, cx);
+        }
     }
+    list
 }
 
 fn object_morsels(
@@ -126,14 +144,13 @@ fn object_morsels(
         .iter()
         .position(|p| p.predicate == predicate && p.object == Object::Constant(object.0));
     let mut list = Vec::new();
-    let mut general = BTreeSet::new();
+    let mut touched = TouchedSubjects::new(star, snapshot);
     for (table_idx, table) in snapshot.tables().iter().enumerate() {
         let Some(cells) = table.cells(predicate) else {
             continue;
         };
-        let dirty = &star.dirty[table_idx];
         let clean_matters = star.tables.contains(&table_idx) && star.table_can_match(table);
-        if !clean_matters && dirty.is_empty() {
+        if !clean_matters && !star.has_touched(table_idx) {
             continue;
         }
         let mut rows = Vec::new();
@@ -142,14 +159,11 @@ fn object_morsels(
             cx.profile().read(current_node(), table.rows() as usize);
         }
         cells.find(object, &mut rows);
-        if !dirty.is_empty() {
-            general.extend(
-                rows.iter()
-                    .filter(|row| dirty.contains(**row))
-                    .map(|&row| table.subject(row)),
-            );
-            rows.retain(|&row| !dirty.contains(row));
-        }
+        let dirty = take_out(&mut rows, &star.rows.dirty[table_idx]);
+        let dirty = dirty.into_iter().map(|row| table.subject(row));
+        touched.general.extend(dirty);
+        let changed = take_out(&mut rows, &star.rows.changed[table_idx]);
+        touched.changed[table_idx].extend(changed);
         if clean_matters {
             let chunks = rows.chunks(morsel_rows(rows.len(), cx));
             list.extend(chunks.map(|rows| Morsel::Rows {
@@ -163,9 +177,112 @@ fn object_morsels(
     snapshot
         .quad_table()
         .by_object(predicate, object, &mut irregular)?;
-    general.extend(irregular.into_iter().map(|(subject, _)| subject));
-    push_general(&mut list, general.into_iter().collect());
+    for (subject, _) in irregular {
+        touched.add(subject);
+    }
+    touched.into_morsels(&mut list, cx);
     Ok(list)
+}
+
+/// Removes those of ascending rows that are in a set, and gives them.
+fn take_out(rows: &mut Vec<u32>, set: &RoaringBitmap) -> Vec<u32> {
+    let (Some(&first), Some(&last)) = (rows.first(), rows.last()) else {
+        return Vec::new();
+    };
+    let mut members = set.range(first..=last).peekable();
+    let mut taken = Vec::new();
+    if members.peek().is_some() {
+        rows.retain(|&row| {
+            while members.next_if(|member| *member < row).is_some() {}
+            let is_in = members.peek() == Some(&row);
+            if is_in {
+                taken.push(row);
+            }
+            !is_in
+        });
+    }
+    taken
+}
+
+/// Subjects that cells do not tell all of, by how they are answered.
+struct TouchedSubjects<'a> {
+    star: &'a CompiledStar,
+    snapshot: &'a Snapshot,
+    /// Changed rows by table, in any order.
+    changed: Vec<Vec<u32>>,
+    /// New subjects by their numbers, in any order.
+    new: Vec<u32>,
+    general: Vec<TermId>,
+}
+
+impl<'a> TouchedSubjects<'a> {
+    fn new(star: &'a CompiledStar, snapshot: &'a Snapshot) -> Self {
+        Self {
+            star,
+            snapshot,
+            changed: vec![Vec::new(); snapshot.tables().len()],
+            new: Vec::new(),
+            general: Vec::new(),
+        }
+    }
+
+    /// Adds a subject of an irregular or added quad.
+    fn add(&mut self, subject: TermId) {
+        match self.snapshot.row_of(subject) {
+            Some((table_idx, row)) if self.star.rows.changed[table_idx].contains(row) => {
+                self.changed[table_idx].push(row);
+            }
+            None if let Some(number) = self.star.new_number(subject, self.snapshot) => {
+                self.new.push(number);
+            }
+            _ => self.general.push(subject),
+        }
+    }
+
+    fn into_morsels(mut self, list: &mut Vec<Morsel>, cx: &Context) {
+        let columns = self.changed.iter_mut().chain([&mut self.new]);
+        for rows in columns {
+            rows.sort_unstable();
+            rows.dedup();
+        }
+        let count = self.changed.iter().map(Vec::len).sum::<usize>() + self.new.len();
+        if count < cx.options().changed_columns_min {
+            let tables = self.snapshot.tables().iter().zip(&self.changed);
+            let changed =
+                tables.flat_map(|(table, rows)| rows.iter().map(move |&row| table.subject(row)));
+            self.general.extend(changed);
+            let first = self.snapshot.first_new_resource();
+            let new = self.new.iter();
+            let new = new.map(|&number| TermId::resource(first + u64::from(number)));
+            self.general.extend(new);
+        } else {
+            for (table_idx, rows) in self.changed.iter().enumerate() {
+                push_changed(list, table_idx, rows, cx);
+            }
+            push_new(list, self.star, &self.new, cx);
+        }
+        self.general.sort_unstable();
+        self.general.dedup();
+        push_general(list, self.general);
+    }
+}
+
+fn push_changed(list: &mut Vec<Morsel>, table_idx: usize, rows: &[u32], cx: &Context) {
+    let chunks = rows.chunks(morsel_rows(rows.len(), cx));
+    list.extend(chunks.map(|rows| Morsel::Changed {
+        table_idx,
+        rows: rows.to_vec(),
+    }));
+}
+
+fn push_new(list: &mut Vec<Morsel>, star: &CompiledStar, rows: &[u32], cx: &Context) {
+    if let Some(graph) = star.rows.new_graph {
+        let chunks = rows.chunks(morsel_rows(rows.len(), cx));
+        list.extend(chunks.map(|rows| Morsel::New {
+            rows: rows.to_vec(),
+            graph,
+        }));
+    }
 }
 
 fn row_morsels(star: &CompiledStar, cx: &Context) -> Result<Vec<Morsel>, ExecError> {
@@ -173,31 +290,62 @@ fn row_morsels(star: &CompiledStar, cx: &Context) -> Result<Vec<Morsel>, ExecErr
     let mut list = Vec::new();
     let mut general = Vec::new();
     for (table_idx, table) in snapshot.tables().iter().enumerate() {
-        if star.tables.contains(&table_idx)
-            && star.table_can_match(table)
-            && graph_can_match(star, table)
-        {
-            let segments = (table.rows() as usize).div_ceil(SEGMENT_ROWS);
-            let wanted =
-                (0..segments).filter(|&segment_idx| segment_may_match(star, table, segment_idx));
-            let wanted: Vec<usize> = wanted.collect();
-            let rows_max = morsel_rows(wanted.len() * SEGMENT_ROWS, cx);
-            for segment_idx in wanted {
-                let start = (segment_idx * SEGMENT_ROWS) as u32;
-                let end = (start + SEGMENT_ROWS as u32).min(table.rows());
-                let parts = (start..end).step_by(rows_max);
-                list.extend(parts.map(|from| Morsel::Range {
-                    table_idx,
-                    rows: from..end.min(from + rows_max as u32),
-                }));
-            }
+        let graph_fits = graph_can_match(star, table);
+        if star.tables.contains(&table_idx) && star.table_can_match(table) && graph_fits {
+            table_morsels(star, table_idx, &mut list, cx)?;
+        } else if graph_fits {
+            let changed = &star.rows.changed[table_idx];
+            let rows = candidates(star, table_idx, changed, snapshot);
+            let rows: Vec<u32> = rows.iter().collect();
+            push_changed(&mut list, table_idx, &rows, cx);
         }
-        let dirty = dirty_candidates(star, table_idx, snapshot);
+        let dirty = candidates(star, table_idx, &star.rows.dirty[table_idx], snapshot);
         general.extend(dirty.iter().map(|row| table.subject(row)));
+    }
+    if let Some(graph) = star.rows.new_graph {
+        let first = snapshot.first_new_resource();
+        let rows = new_subjects(star, Home::New { first, graph }, snapshot)?;
+        push_new(&mut list, star, &rows, cx);
     }
     general.extend(subjects_outside_tables(star, snapshot)?);
     push_general(&mut list, general);
     Ok(list)
+}
+
+/// The segments of a table that can match, and changed rows of the others.
+fn table_morsels(
+    star: &CompiledStar,
+    table_idx: usize,
+    list: &mut Vec<Morsel>,
+    cx: &Context,
+) -> Result<(), ExecError> {
+    let table = &cx.snapshot().tables()[table_idx];
+    let rows_of = |segment_idx: usize| {
+        let start = (segment_idx * SEGMENT_ROWS) as u32;
+        start..(start + SEGMENT_ROWS as u32).min(table.rows())
+    };
+    let mut wanted = Vec::new();
+    for segment_idx in 0..table.segment_count() {
+        match refused_by(star, table, segment_idx) {
+            None => wanted.push(segment_idx),
+            Some(predicate) => {
+                // Cells cannot match, what was added to them can.
+                let rows = rows_of(segment_idx);
+                let rows = changed_with_value(star, table_idx, predicate, rows, cx.snapshot())?;
+                push_changed(list, table_idx, &rows, cx);
+            }
+        }
+    }
+    let rows_max = morsel_rows(wanted.len() * SEGMENT_ROWS, cx);
+    for segment_idx in wanted {
+        let rows = rows_of(segment_idx);
+        let parts = rows.clone().step_by(rows_max);
+        list.extend(parts.map(|from| Morsel::Range {
+            table_idx,
+            rows: from..rows.end.min(from + rows_max as u32),
+        }));
+    }
+    Ok(())
 }
 
 /// Rows of a morsel where a table has so many to read: a segment, or less so that each thread gets some.
@@ -221,43 +369,54 @@ fn graph_can_match(star: &CompiledStar, table: &Table) -> bool {
         .is_none_or(|graph| star.graph_may_match(graph))
 }
 
-/// Whether the zones leave it possible that a clean row of the segment matches.
-fn segment_may_match(star: &CompiledStar, table: &Table, segment_idx: usize) -> bool {
-    star.patterns
-        .iter()
-        .filter(|pattern| !pattern.optional)
-        .all(|pattern| {
-            let Some(cells) = table.cells(pattern.predicate) else {
-                return false;
-            };
-            let zone = cells.zone(segment_idx);
-            if zone.rows_with_value == 0 {
-                return false;
-            }
-            match pattern.object {
-                Object::Constant(id) => zone.min <= id && id <= zone.max,
-                Object::New(column) => star
-                    .column_filters
-                    .iter()
-                    .filter(|(filtered, _)| *filtered == column)
-                    .all(|(_, filter)| {
-                        filter
-                            .expr
-                            .zone_may_match(filter.slots[0], zone.min, zone.max)
-                    }),
-                _ => true,
-            }
-        })
+/// The predicate of a pattern that no cell of the segment can match, by the zones.
+fn refused_by(star: &CompiledStar, table: &Table, segment_idx: usize) -> Option<TermId> {
+    let mut required = star.patterns.iter().filter(|pattern| !pattern.optional);
+    let refused = required.find(|pattern| !cells_may_match(star, pattern, table, segment_idx))?;
+    Some(refused.predicate)
 }
 
-/// The dirty rows that can match: without a column for a required predicate, a row must be dirty for it.
-fn dirty_candidates(star: &CompiledStar, table_idx: usize, snapshot: &Snapshot) -> RoaringBitmap {
-    let (table, dirty) = (&snapshot.tables()[table_idx], &star.dirty[table_idx]);
-    if dirty.is_empty() {
-        return RoaringBitmap::new();
+fn cells_may_match(
+    star: &CompiledStar,
+    pattern: &CompiledPattern,
+    table: &Table,
+    segment_idx: usize,
+) -> bool {
+    let Some(cells) = table.cells(pattern.predicate) else {
+        return false;
+    };
+    let zone = cells.zone(segment_idx);
+    if zone.rows_with_value == 0 {
+        return false;
     }
-    let mut candidates = dirty.clone();
+    match pattern.object {
+        Object::Constant(id) => zone.min <= id && id <= zone.max,
+        Object::New(column) => star
+            .column_filters
+            .iter()
+            .filter(|(filtered, _)| *filtered == column)
+            .all(|(_, filter)| {
+                filter
+                    .expr
+                    .zone_may_match(filter.slots[0], zone.min, zone.max)
+            }),
+        _ => true,
+    }
+}
+
+/// Those of touched rows that can match: without a column for a required predicate, a row must be touched with it.
+fn candidates(
+    star: &CompiledStar,
+    table_idx: usize,
+    touched: &RoaringBitmap,
+    snapshot: &Snapshot,
+) -> RoaringBitmap {
+    let table = &snapshot.tables()[table_idx];
+    let mut candidates = touched.clone();
     for pattern in star.patterns.iter().filter(|pattern| !pattern.optional) {
+        if candidates.is_empty() {
+            break;
+        }
         if table.cells(pattern.predicate).is_none() {
             let mut rows = RoaringBitmap::new();
             snapshot.add_dirty_rows(table_idx, pattern.predicate, &mut rows);
@@ -267,16 +426,19 @@ fn dirty_candidates(star: &CompiledStar, table_idx: usize, snapshot: &Snapshot) 
     candidates
 }
 
-/// Subjects that are rows of no table and have an irregular quad of the rarest required predicate.
+/// Subjects that are rows of no table and have an irregular quad of the rarest required predicate; new ones only if they
+/// are not read as columns.
 fn subjects_outside_tables(
     star: &CompiledStar,
     snapshot: &Snapshot,
 ) -> Result<Vec<TermId>, ExecError> {
     let quads = |pattern: &CompiledPattern| {
-        snapshot
-            .quad_table()
-            .predicate(pattern.predicate)
-            .map_or(0, |known| known.quads)
+        let places = snapshot.change_places(pattern.predicate);
+        let new = match star.rows.new_graph {
+            Some(_) => 0,
+            None => places.new,
+        };
+        snapshot.irregular_of_version(pattern.predicate) + places.loose + new
     };
     let required = star.patterns.iter().filter(|pattern| !pattern.optional);
     let Some(rarest) = required.min_by_key(|pattern| quads(pattern)) else {
@@ -289,7 +451,10 @@ fn subjects_outside_tables(
     let mut visit = |s: &[u64], _: &[u64], _: &[u64]| {
         for &subject in s {
             let subject = TermId(subject);
-            if subjects.last() != Some(&subject) && snapshot.row_of(subject).is_none() {
+            if subjects.last() != Some(&subject)
+                && snapshot.row_of(subject).is_none()
+                && star.new_number(subject, snapshot).is_none()
+            {
                 subjects.push(subject);
             }
         }
@@ -302,4 +467,19 @@ fn subjects_outside_tables(
         subjects.dedup();
     }
     Ok(subjects)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_taken_out() {
+        let set: RoaringBitmap = [1, 4, 5, 9, 70_000].into_iter().collect();
+        let mut rows = vec![2, 4, 5, 6, 9, 10, 70_000];
+        assert_eq!(take_out(&mut rows, &set), [4, 5, 9, 70_000]);
+        assert_eq!(rows, [2, 6, 10]);
+        assert_eq!(take_out(&mut rows, &set), [0; 0]);
+        assert_eq!(take_out(&mut Vec::new(), &set), [0; 0]);
+    }
 }

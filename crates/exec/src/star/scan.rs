@@ -1,8 +1,9 @@
 //! `StarScan`: a star read from its tables, morsel by morsel.
 //!
-//! Memory: one morsel's solutions. Order: tables in order, clean rows before general subjects.
+//! Memory: one morsel's solutions. Order: tables in order, then new subjects, then what goes the general way.
 
 use super::cells::CellPass;
+use super::changed::{Home, rows_of_range};
 use super::compiled::CompiledStar;
 use super::general::GeneralPass;
 use super::matches::Matches;
@@ -14,7 +15,6 @@ use crate::operators::Operator;
 use crate::operators::output::Output;
 use crate::profile::current_node;
 use basalt_plan::physical::Slot;
-use roaring::RoaringBitmap;
 use std::sync::Arc;
 
 /// What threads that scan the same star share.
@@ -47,32 +47,57 @@ impl StarScan {
         let read = |rows: usize| cx.profile().read(current_node(), rows);
         match morsel {
             Morsel::Range { table_idx, rows } => {
-                let table = &cx.snapshot().tables()[*table_idx];
-                let rows = clean_rows(rows.start, rows.end, &star.dirty[*table_idx]);
+                let snapshot = cx.snapshot();
+                let home = Home::Table(&snapshot.tables()[*table_idx]);
+                let (rows, is_changed) = rows_of_range(star, *table_idx, rows.clone(), snapshot)?;
                 let origin = vec![0; rows.len()];
                 read(rows.len());
-                CellPass::new(star, table, None, rows, origin).run(cx)
+                let pass = CellPass::new(star, home, None, rows, origin);
+                match is_changed {
+                    true => pass.with_changes().run(cx),
+                    false => pass.run(cx),
+                }
             }
             Morsel::Rows {
                 table_idx,
                 rows,
                 satisfied,
             } => {
-                let table = &cx.snapshot().tables()[*table_idx];
+                let home = Home::Table(&cx.snapshot().tables()[*table_idx]);
                 let origin = vec![0; rows.len()];
                 read(rows.len());
-                CellPass::new(star, table, None, rows.clone(), origin)
+                CellPass::new(star, home, None, rows.clone(), origin)
                     .with_satisfied(*satisfied)
                     .run(cx)
             }
+            Morsel::Changed { table_idx, rows } => {
+                let home = Home::Table(&cx.snapshot().tables()[*table_idx]);
+                self.changed(home, rows, cx)
+            }
+            Morsel::New { rows, graph } => {
+                let first = cx.snapshot().first_new_resource();
+                let graph = *graph;
+                self.changed(Home::New { first, graph }, rows, cx)
+            }
             Morsel::General(subjects) => {
-                read(subjects.len());
+                cx.profile().read_one_by_one(current_node(), subjects.len());
                 let mut pass = GeneralPass::new(star, None, cx);
                 let subjects: Vec<_> = subjects.iter().map(|&subject| (0, subject)).collect();
                 pass.subjects(&subjects, cx)?;
                 pass.finish(cx)
             }
         }
+    }
+}
+
+impl StarScan {
+    /// Changed rows, or new subjects.
+    fn changed(&self, home: Home<'_>, rows: &[u32], cx: &Context) -> Result<Matches, ExecError> {
+        cx.profile().read(current_node(), rows.len());
+        let origin = vec![0; rows.len()];
+        CellPass::new(&self.shared.star, home, None, rows.to_vec(), origin)
+            .with_changes()
+            .run(cx)
     }
 }
 
@@ -93,14 +118,5 @@ impl Operator for StarScan {
                     .put(matches.into_batch(&self.schema, &shared.star.new_slots, None));
             }
         }
-    }
-}
-
-/// The rows from `start` to `end` that are not dirty.
-fn clean_rows(start: u32, end: u32, dirty: &RoaringBitmap) -> Vec<u32> {
-    if dirty.range_cardinality(start..end) == 0 {
-        (start..end).collect()
-    } else {
-        (start..end).filter(|&row| !dirty.contains(row)).collect()
     }
 }

@@ -27,6 +27,10 @@ pub(crate) struct PatternProfile {
     pub(crate) unindexed_rows: f64,
     /// Share of its quads that are irregular.
     pub(crate) irregular_share: f64,
+    /// Share of its quads whose subjects are looked up one by one.
+    pub(crate) looked_up_share: f64,
+    /// Whether cells tell all of its predicate.
+    pub(crate) is_in_cells: bool,
     /// Irregular quads that match.
     pub(crate) irregular: f64,
     /// Values in cells, whatever the object.
@@ -181,6 +185,8 @@ fn pattern_profile(planner: &Planner<'_>, star: &Star, pattern: &StarPattern) ->
         distinct: irregular.objects as f64,
         unindexed_rows: 0.0,
         irregular_share: 0.0,
+        looked_up_share: 0.0,
+        is_in_cells: irregular.quads == 0,
         irregular: irregular.quads as f64,
         cell_values: 0.0,
         links: Vec::new(),
@@ -219,6 +225,8 @@ fn pattern_profile(planner: &Planner<'_>, star: &Star, pattern: &StarPattern) ->
         Position::Slot(_) => profile.matches = values,
     }
     profile.irregular_share = irregular.quads as f64 / values.max(1.0);
+    let looked_up = statistics.looked_up_quads(pattern.predicate) as f64;
+    profile.looked_up_share = looked_up / values.max(1.0);
     profile.distinct = profile.distinct.max(1.0);
     profile
 }

@@ -20,6 +20,8 @@ pub struct NodeProfile {
     pub rows: u64,
     /// Rows it read from the store itself: rows of tables looked at, whether they match or not, quads, links.
     pub read_rows: u64,
+    /// Those of them that are subjects which were looked up one by one: irregular, or changed where columns do not help.
+    pub read_one_by_one: u64,
     /// Time in it without the nodes below, over all threads, in nanoseconds.
     pub own_nanos: u64,
     /// The most bytes of the query's memory that it held at one time.

@@ -8,9 +8,9 @@ use super::edges::Edge;
 use super::{EXACT_UNITS_MAX, Problem, Unit, UnitKind};
 use crate::alternative::{Alternative, Way, keep_cheaper};
 use crate::cost_constants::{
-    EMIT_ROW, GATHER_CELL, HASH_BUILD, HASH_PROBE, INVERSE_BUILD, INVERSE_PROBE, INVERSE_ROW,
-    MERGE_ROW, PAIR, PATTERN_PROBE, PATTERN_PROBE_CELL, PATTERN_PROBE_SUBJECT, PATTERN_PROBE_TABLE,
-    POSITION, QUAD_PROBE, START,
+    ADDED_PROBE, EMIT_ROW, GATHER_CELL, HASH_BUILD, HASH_PROBE, INVERSE_BUILD, INVERSE_PROBE,
+    INVERSE_ROW, MERGE_ROW, PAIR, PATTERN_PROBE, PATTERN_PROBE_CELL, PATTERN_PROBE_SUBJECT,
+    PATTERN_PROBE_TABLE, POSITION, QUAD_PROBE, START,
 };
 use crate::estimate::star::StarProfile;
 use crate::estimate::{condition, path};
@@ -496,10 +496,7 @@ pub(crate) fn entries(star: &Star, shared: &SlotSet) -> Vec<StarEntry> {
 pub(crate) fn scan_order(star: &Star, profile: Option<&StarProfile>) -> Option<Slot> {
     let profile = profile?;
     let rows = matches!(profile.access, crate::physical::StarAccess::Rows);
-    let regular = profile
-        .patterns
-        .iter()
-        .all(|pattern| pattern.irregular == 0.0);
+    let regular = profile.patterns.iter().all(|pattern| pattern.is_in_cells);
     let subject = star.subject.slot()?;
     (rows && regular && star.tables.len() == 1).then_some(subject)
 }
@@ -515,7 +512,7 @@ pub(crate) fn star_join_cost(
     let irregular: f64 = profile
         .patterns
         .iter()
-        .map(|p| p.irregular_share.min(1.0))
+        .map(|p| p.looked_up_share.min(1.0))
         .sum();
     match entry {
         StarEntry::Subject => {
@@ -525,10 +522,10 @@ pub(crate) fn star_join_cost(
         StarEntry::Object { pattern_idx } => {
             let known = &profile.patterns[pattern_idx];
             let fanout = known.matches / known.distinct.max(1.0);
-            let quads = if known.irregular > 0.0 {
-                QUAD_PROBE
-            } else {
-                0.0
+            let quads = match known.irregular {
+                none if none <= 0.0 => 0.0,
+                _ if known.looked_up_share > 0.0 => QUAD_PROBE,
+                _ => ADDED_PROBE,
             };
             let probe = INVERSE_PROBE + quads;
             let each_match = INVERSE_ROW + cells * GATHER_CELL + irregular * QUAD_PROBE;

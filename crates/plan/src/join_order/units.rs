@@ -299,7 +299,7 @@ impl Planner<'_> {
     }
 
     /// A star whose subject is another star's object has clean rows only in the tables that the
-    /// object's columns link to, if all values are in columns.
+    /// object's columns and added quads link to, if all values are in these.
     fn prune_linked_tables(&self, stars: &mut [Star]) {
         let mut links: Vec<(Slot, Vec<TableIdx>)> = Vec::new();
         for star in stars.iter() {
@@ -307,15 +307,12 @@ impl Planner<'_> {
                 let Position::Slot(slot) = pattern.object else {
                     continue;
                 };
-                let columns = self.columns(pattern.predicate);
-                let clean = self.statistics.irregular(pattern.predicate).quads == 0
-                    && columns.iter().all(|(_, column)| column.dirty_rows == 0);
-                if clean {
-                    let targets = columns.iter().flat_map(|(_, column)| &column.links);
-                    let targets = targets
-                        .filter(|(_, count)| *count > 0)
-                        .map(|(table, _)| *table);
-                    links.push((slot, targets.collect()));
+                if self.statistics.irregular_in_files(pattern.predicate) == 0 {
+                    let columns = self.columns(pattern.predicate);
+                    let added = self.statistics.added_links(pattern.predicate);
+                    let in_cells = columns.iter().flat_map(|(_, column)| &column.links);
+                    let targets = in_cells.chain(&added).filter(|(_, count)| *count > 0);
+                    links.push((slot, targets.map(|(table, _)| *table).collect()));
                 }
             }
         }

@@ -4,6 +4,7 @@
 //! removed ones: what stands in the delta is always the difference to the version. Cost: a look-up in the
 //! version, and a few paths of sorted maps copied, for each quad.
 
+use super::changed_values::chunk_of;
 use super::predicate_delta::{PredicateDelta, change_count};
 use super::{Delta, SortedSet};
 use crate::error::StoreError;
@@ -79,6 +80,7 @@ pub(super) fn apply(
             Some(before) => before.next(dictionary),
             None => Delta::new(dictionary),
         },
+        forgotten: HashSet::new(),
     };
     let mut net = NetChanges::default();
     // A quad that is added after all is not removed.
@@ -104,6 +106,8 @@ pub(super) fn apply(
 struct Change<'a> {
     version: &'a Version,
     delta: Delta,
+    /// Predicates and chunks that are made anew by their next readers; nobody reads this state before it is whole.
+    forgotten: HashSet<(TermId, u64)>,
 }
 
 impl Change<'_> {
@@ -140,6 +144,7 @@ impl Change<'_> {
                 let changes = self.of_mut(predicate);
                 changes.added_mut().remove(subject, object, graph);
                 self.delta.added -= 1;
+                self.note_added(quad, -1);
                 self.note(quad, -1);
                 return Ok(true);
             }
@@ -184,6 +189,7 @@ impl Change<'_> {
         let changes = self.of_mut(predicate);
         changes.added_mut().insert(subject, object, graph);
         self.delta.added += 1;
+        self.note_added(quad, 1);
         self.note(quad, 1);
         Ok(true)
     }
@@ -206,11 +212,23 @@ impl Change<'_> {
         }
     }
 
+    /// Counts a quad that is among the added ones, or is so no longer.
+    fn note_added(&mut self, quad: &QuadIds, by: i64) {
+        let version = self.version;
+        let counts = self.of_mut(quad.predicate).added_counts_mut();
+        counts.count(version, quad, by);
+    }
+
     /// Brings counts, dirty rows and the lists of touched terms up to date after a quad was added (1) or
     /// removed (-1).
     fn note(&mut self, quad: &QuadIds, by: i64) {
         let row = self.version.extents.row_of(quad.subject);
+        let chunk = chunk_of(quad.subject);
+        let is_first = self.forgotten.insert((quad.predicate, chunk));
         let changes = self.of_mut(quad.predicate);
+        if is_first {
+            changes.chunks_mut().forget(chunk);
+        }
         changes.count_graph(quad.graph, by);
         let by_subject = changes.touches_subject(quad.subject);
         let by_object = changes.touches_object(quad.object);
@@ -227,7 +245,9 @@ impl Change<'_> {
         set(&mut delta.objects, [quad.object, quad.predicate], by_object);
         change_count(&mut delta.graphs, quad.graph, by);
         if is_empty {
+            // Its chunks go with it, so the next quad must make them again.
             delta.predicates.remove(&quad.predicate);
+            self.forgotten.retain(|(p, _)| *p != quad.predicate);
         }
     }
 }

@@ -3,6 +3,8 @@
 //! Recomputes everything that the delta keeps beside its quads: both orders, counts, touched terms, dirty
 //! rows; and looks up every quad in the version. Cost: some microseconds a quad.
 
+use super::change_places::AddedCounts;
+use super::changed_values;
 use super::changes::Home;
 use super::predicate_delta::change_count;
 use super::{Delta, PredicateDelta, SortedMap, SortedSet};
@@ -45,6 +47,11 @@ pub(crate) fn check(version: &Version, delta: &Delta) -> Result<DeltaCounts, Sto
             return Err(wrong(format!("predicate {predicate:?} has no changes")));
         }
         check_predicate(version, predicate, changes, &mut computed)?;
+        if !changed_values::are_right(version, delta, predicate, changes)? {
+            return Err(wrong(format!(
+                "the columns of predicate {predicate:?} are not those of its quads"
+            )));
+        }
     }
     let DeltaCounts {
         added,
@@ -82,6 +89,7 @@ fn check_predicate(
     let mut graphs = SortedMap::default();
     let mut dirty = BTreeSet::new();
     let mut irregular = 0;
+    let mut added_counts = AddedCounts::default();
     for (quads, is_added) in [(changes.added(), true), (changes.removed(), false)] {
         let mut other: Vec<_> = quads.iter_by_object().collect();
         other.sort_unstable();
@@ -97,7 +105,10 @@ fn check_predicate(
                 graph,
             };
             match (is_added, Home::of(version, &quad)?) {
-                (true, Home::None) => computed.counts.added += 1,
+                (true, Home::None) => {
+                    computed.counts.added += 1;
+                    added_counts.count(version, &quad, 1);
+                }
                 (false, Home::Cell) => computed.counts.removed_from_cells += 1,
                 (false, Home::QuadTable) => irregular += 1,
                 (true, _) => return Err(wrong(format!("{quad:?} is in the version as well"))),
@@ -124,6 +135,10 @@ fn check_predicate(
         .eq(graphs.iter().map(|(graph, by)| (*graph, *by)))
     {
         let what = format!("the counts of graphs of predicate {predicate:?} are wrong");
+        return Err(wrong(what));
+    }
+    if !changes.added_counts().is_same(&added_counts) {
+        let what = format!("the places of added quads of predicate {predicate:?} are wrong");
         return Err(wrong(what));
     }
     if !changes.all_dirty_rows().eq(dirty) {

@@ -96,10 +96,40 @@ impl<'a> IrregularQuads<'a> {
         Ok(())
     }
 
+    /// Visits the irregular quads of the predicate whose object is one of these ids, which ascend without
+    /// repeats: position of the id, subject, graph.
+    pub fn by_objects(
+        &self,
+        predicate: TermId,
+        objects: &[u64],
+        visit: &mut dyn FnMut(usize, TermId, TermId),
+    ) -> Result<(), StoreError> {
+        let Some(changes) = self.delta.and_then(|delta| delta.of(predicate)) else {
+            return self.table.by_objects(predicate, objects, visit);
+        };
+        if changes.removed_irregular() == 0 {
+            self.table.by_objects(predicate, objects, visit)?;
+        } else {
+            let removed = changes.removed();
+            let mut on_quad = |at: usize, subject, graph| {
+                if !removed.contains(subject, TermId(objects[at]), graph) {
+                    visit(at, subject, graph);
+                }
+            };
+            self.table.by_objects(predicate, objects, &mut on_quad)?;
+        }
+        changes.added().of_objects(objects, visit);
+        Ok(())
+    }
+
     /// The number of irregular quads of the predicate and object, in any graph.
     pub fn count_object(&self, predicate: TermId, object: TermId) -> Result<u64, StoreError> {
         match self.delta.and_then(|delta| delta.of(predicate)) {
             None => self.table.count_object(predicate, object),
+            Some(changes) if changes.removed_irregular() == 0 => {
+                let added = changes.added().of_object(object).count();
+                Ok(self.table.count_object(predicate, object)? + added as u64)
+            }
             Some(_) => {
                 let mut found = Vec::new();
                 self.by_object(predicate, object, &mut found)?;

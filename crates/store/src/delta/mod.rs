@@ -8,18 +8,22 @@
 //! predicate -> added   (subject, object, graph) and (object, subject, graph)
 //!              removed (the same)
 //!              dirty rows by table and chunk of 65,536 rows
-//!              change of the number of quads by graph
+//!              change of the number of quads by graph, where added quads stand
+//!              what touched subjects have now, as columns
 //! (subject, predicate), (object, predicate)     which the delta touches
 //! ```
 //!
 //! Reading puts it over the version (see `overlay`): quads of the version that are not removed, and the added
 //! ones. Rows that it touches are dirty for the predicate, so that whoever reads clean rows column by column
-//! needs not know of it.
+//! needs not know of it, or puts what touched rows have now over the cells (see `changed_values`).
 //!
 //! Invariants: an added quad is not in the version, a removed one is, so a quad still stands in
 //! exactly one place; a row is dirty for a predicate exactly if the version has irregular quads of it or the
 //! delta touches it. `docs/delta.md` tells costs.
 
+mod change_places;
+mod changed_rows;
+mod changed_values;
 mod changes;
 mod check;
 mod irregular_quads;
@@ -29,6 +33,9 @@ mod predicate_delta;
 mod sorted_map;
 mod view;
 
+pub use change_places::ChangePlaces;
+pub use changed_rows::ChangedRows;
+pub use changed_values::ChangedValues;
 pub use changes::NetChanges;
 pub(crate) use check::{DeltaCounts, check};
 pub use irregular_quads::IrregularQuads;
@@ -41,10 +48,11 @@ pub(crate) use predicate_delta::PredicateDelta;
 pub use view::{DELTA_QUAD_BYTES, DeltaSize};
 
 use self::sorted_map::{SortedMap, SortedSet};
-use crate::counting::PredicateGraph;
+use crate::counting::{GraphSet, PredicateGraph};
 use crate::dictionary::Dictionary;
 use basalt_rdf::TermId;
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Changes of a version; see the [module documentation](self).
 #[derive(Debug)]
@@ -65,6 +73,10 @@ pub(crate) struct Delta {
     /// Answers that were asked for.
     named_graphs: OnceLock<Vec<(TermId, u64)>>,
     predicate_graphs: OnceLock<Vec<PredicateGraph>>,
+    /// Distinct subjects of all predicates, by graphs.
+    subject_counts: Mutex<HashMap<GraphSet, u64>>,
+    /// How rows are read, by predicates.
+    changed_rows: Mutex<HashMap<Vec<TermId>, Arc<ChangedRows>>>,
 }
 
 impl Delta {
@@ -81,6 +93,8 @@ impl Delta {
             dictionary,
             named_graphs: OnceLock::new(),
             predicate_graphs: OnceLock::new(),
+            subject_counts: Mutex::default(),
+            changed_rows: Mutex::default(),
         }
     }
 

@@ -1,18 +1,21 @@
 //! Counts of a version with the delta over it.
 //!
 //! What is known of the version plus what the delta changed. Numbers of distinct subjects cannot be added up: each subject
-//! that the delta touches is looked at before and after. Invariant: as for the version, each answer is
+//! that the delta touches is looked at before and after, those of one predicate together. Invariant: as for the version, each answer is
 //! what visiting all matching quads and counting them would give. Cost: that of the version, and of the
 //! delta's quads of the predicate.
 
+use super::predicate_delta::TwoOrders;
 use super::{Delta, PredicateDelta};
-use crate::counting::{self, GraphSet, PredicateGraph};
+use crate::counting::{self, GraphSet, PredicateGraph, SUBJECT_COUNTS_MAX};
 use crate::error::StoreError;
 use crate::matching::QuadPattern;
+use crate::neighbours::Direction;
 use crate::snapshot::Version;
 use basalt_rdf::TermId;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::PoisonError;
 
 /// The changes of numbers by predicate and graph.
 type Changes = BTreeMap<(TermId, TermId), i64>;
@@ -123,14 +126,7 @@ pub(crate) fn object_counts(
     let Some(changes) = delta.and_then(|delta| delta.of(predicate)) else {
         return Ok(counted);
     };
-    let mut by_object: BTreeMap<TermId, i64> = BTreeMap::new();
-    for (quads, by) in [(changes.added(), 1), (changes.removed(), -1)] {
-        for (_, object, graph) in quads.iter() {
-            if graphs.takes(graph) {
-                *by_object.entry(object).or_default() += by;
-            }
-        }
-    }
+    let by_object = object_changes(changes, graphs);
     let mut merged = Vec::with_capacity(counted.len() + by_object.len());
     let mut of_delta = by_object.into_iter().peekable();
     let put = |object, quads: Option<u64>, merged: &mut Vec<(TermId, u64)>| {
@@ -153,6 +149,28 @@ pub(crate) fn object_counts(
     Ok(merged)
 }
 
+/// The changes of numbers by object, ascending: both orders are walked once, side by side.
+fn object_changes(changes: &PredicateDelta, graphs: &GraphSet) -> Vec<(TermId, i64)> {
+    let objects = |quads: &TwoOrders| -> Vec<TermId> {
+        let taken = quads.iter_by_object().filter(|(.., g)| graphs.takes(*g));
+        taken.map(|(_, object, _)| object).collect()
+    };
+    let (added, removed) = (objects(changes.added()), objects(changes.removed()));
+    let mut removed = removed.chunk_by(|a, b| a == b).peekable();
+    let mut all = Vec::new();
+    for same in added.chunk_by(|a, b| a == b) {
+        let object = same[0];
+        while let Some(gone) = removed.next_if(|gone| gone[0] < object) {
+            all.push((gone[0], -(gone.len() as i64)));
+        }
+        let gone = removed.next_if(|gone| gone[0] == object);
+        let gone = gone.map_or(0, |gone| gone.len() as i64);
+        all.push((object, same.len() as i64 - gone));
+    }
+    all.extend(removed.map(|gone| (gone[0], -(gone.len() as i64))));
+    all
+}
+
 /// The number of subjects that have a quad of the predicate (or of any) in these graphs.
 pub(crate) fn distinct_subjects(
     version: &Version,
@@ -160,18 +178,67 @@ pub(crate) fn distinct_subjects(
     predicate: Option<TermId>,
     graphs: &GraphSet,
 ) -> Result<u64, StoreError> {
-    let mut count = counting::distinct_subjects(version, predicate, graphs)?;
+    let count = counting::distinct_subjects(version, predicate, graphs)?;
     let Some(delta) = delta else {
         return Ok(count);
     };
+    let Some(predicate) = predicate else {
+        return subjects_of_any(version, delta, count, graphs);
+    };
+    let Some(changes) = delta.of(predicate) else {
+        return Ok(count);
+    };
+    let subjects = touched_subjects(changes);
+    let had = having(version, None, predicate, &subjects, graphs)?;
+    let have = having(version, Some(delta), predicate, &subjects, graphs)?;
+    Ok((count + have).saturating_sub(had))
+}
+
+/// How many of these subjects, which ascend without repeats, have a quad of the predicate in these graphs.
+fn having(
+    version: &Version,
+    delta: Option<&Delta>,
+    predicate: TermId,
+    subjects: &[u64],
+    graphs: &GraphSet,
+) -> Result<u64, StoreError> {
+    let mut is_there = vec![false; subjects.len()];
+    let mut on_quad = |place: usize, _, graph| is_there[place] |= graphs.takes(graph);
+    let direction = Direction::Forward;
+    super::neighbours(version, delta, predicate, direction, subjects, &mut on_quad)?;
+    Ok(is_there.into_iter().filter(|is| *is).count() as u64)
+}
+
+/// The subjects of a predicate's added and removed quads, ascending without repeats.
+fn touched_subjects(changes: &PredicateDelta) -> Vec<u64> {
+    let both = changes.added().iter().chain(changes.removed().iter());
+    let mut subjects: Vec<u64> = both.map(|(subject, ..)| subject.0).collect();
+    subjects.sort_unstable();
+    subjects.dedup();
+    subjects
+}
+
+/// The number of subjects that have a quad of any predicate in these graphs, where the version has `count`; kept once asked for.
+fn subjects_of_any(
+    version: &Version,
+    delta: &Delta,
+    mut count: u64,
+    graphs: &GraphSet,
+) -> Result<u64, StoreError> {
+    let kept = || {
+        let kept = delta.subject_counts.lock();
+        kept.unwrap_or_else(PoisonError::into_inner)
+    };
+    if let Some(&known) = kept().get(graphs) {
+        return Ok(known);
+    }
     let mut last = TermId::UNBOUND;
-    for subject in touched_subjects(delta, predicate) {
-        if std::mem::replace(&mut last, subject) == subject {
+    for ([subject, _], ()) in delta.subjects.iter() {
+        if std::mem::replace(&mut last, *subject) == *subject {
             continue;
         }
         let pattern = QuadPattern {
-            subject: Some(subject),
-            predicate,
+            subject: Some(*subject),
             ..QuadPattern::default()
         };
         let was_there = is_matched(version, None, &pattern, graphs)?;
@@ -182,22 +249,12 @@ pub(crate) fn distinct_subjects(
             _ => count,
         };
     }
-    Ok(count)
-}
-
-/// The subjects of the delta's quads, ascending, with repeats.
-fn touched_subjects(delta: &Delta, predicate: Option<TermId>) -> Vec<TermId> {
-    let of_predicate = |changes: &PredicateDelta| {
-        let added = changes.added().iter();
-        let both = added.chain(changes.removed().iter());
-        let mut subjects: Vec<TermId> = both.map(|(subject, ..)| subject).collect();
-        subjects.sort_unstable();
-        subjects
-    };
-    match predicate {
-        Some(predicate) => delta.of(predicate).map_or_else(Vec::new, of_predicate),
-        None => delta.subjects.iter().map(|([s, _], ())| *s).collect(),
+    let mut kept = kept();
+    if kept.len() >= SUBJECT_COUNTS_MAX {
+        kept.clear();
     }
+    kept.insert(graphs.clone(), count);
+    Ok(count)
 }
 
 /// Whether a quad in these graphs matches.

@@ -3,6 +3,8 @@
 //! Invariants: both orders of a set hold the same quads; the bitmaps of dirty rows are not empty and have the rows
 //! of added and removed quads, no others; no graph has a change of 0.
 
+use super::change_places::AddedCounts;
+use super::changed_values::Chunks;
 use super::sorted_map::{SortedMap, SortedSet};
 use basalt_rdf::TermId;
 use roaring::RoaringBitmap;
@@ -118,6 +120,14 @@ impl TwoOrders {
         of_keys(&self.by_object, objects, visit);
     }
 
+    /// Appends the subjects of the entries from one subject to another, bounds included, ascending with repeats.
+    pub(super) fn subjects_within(&self, first: TermId, last: TermId, out: &mut Vec<u64>) {
+        let from = [first, TermId::UNBOUND, TermId::UNBOUND];
+        let entries = self.by_subject.from(&from);
+        let within = entries.take_while(|([subject, ..], ())| *subject <= last);
+        out.extend(within.map(|([subject, ..], ())| subject.0));
+    }
+
     /// (subject, object, graph) of all, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (TermId, TermId, TermId)> + '_ {
         self.by_subject.iter().map(|([s, o, g], ())| (*s, *o, *g))
@@ -143,10 +153,14 @@ pub(crate) struct PredicateDelta {
     dirty: SortedMap<(u32, u32), Arc<RoaringBitmap>>,
     /// Change of the number of quads by graph.
     graphs: SortedMap<TermId, i64>,
+    /// Where the added quads stand.
+    added_counts: AddedCounts,
+    /// What touched subjects have now, once somebody has asked.
+    chunks: Chunks,
 }
 
 /// Adds to a change and drops it when nothing is left of it.
-pub(super) fn change_count(counts: &mut SortedMap<TermId, i64>, key: TermId, by: i64) {
+pub(super) fn change_count<K: Copy + Ord>(counts: &mut SortedMap<K, i64>, key: K, by: i64) {
     match counts.get(&key).copied().unwrap_or(0) + by {
         0 => {
             counts.remove(&key);
@@ -194,6 +208,22 @@ impl PredicateDelta {
 
     pub(super) fn removed_mut(&mut self) -> &mut TwoOrders {
         &mut self.removed
+    }
+
+    pub(super) fn added_counts(&self) -> &AddedCounts {
+        &self.added_counts
+    }
+
+    pub(super) fn added_counts_mut(&mut self) -> &mut AddedCounts {
+        &mut self.added_counts
+    }
+
+    pub(super) fn chunks(&self) -> &Chunks {
+        &self.chunks
+    }
+
+    pub(super) fn chunks_mut(&mut self) -> &mut Chunks {
+        &mut self.chunks
     }
 
     pub(super) fn count_removed_irregular(&mut self, by: i64) {

@@ -141,10 +141,25 @@ impl Snapshot {
     /// Adds to `rows` those of a table that are dirty for a predicate: cells do not tell, or not all, which
     /// quads of it they have.
     pub fn add_dirty_rows(&self, table_idx: usize, predicate: TermId, rows: &mut RoaringBitmap) {
+        self.add_irregular_rows(table_idx, predicate, rows);
+        self.add_changed_rows(table_idx, predicate, rows);
+    }
+
+    /// Adds to `rows` those of a table that have irregular quads of a predicate in the version.
+    pub fn add_irregular_rows(
+        &self,
+        table_idx: usize,
+        predicate: TermId,
+        rows: &mut RoaringBitmap,
+    ) {
         let version = self.parts();
         if let Some(of_version) = version.tables[table_idx].dirty_rows(predicate) {
             *rows |= of_version;
         }
+    }
+
+    /// Adds to `rows` those of a table that the changes touch with a predicate.
+    pub fn add_changed_rows(&self, table_idx: usize, predicate: TermId, rows: &mut RoaringBitmap) {
         if let Some(changes) = self.delta().and_then(|delta| delta.of(predicate)) {
             for more in changes.dirty_rows(table_idx) {
                 *rows |= more;

@@ -1,5 +1,6 @@
 //! Random changes over random versions: every reader finds what a set of quads has, and old views stay.
 
+use super::changed_values;
 use super::counts;
 use super::neighbours;
 use super::patterns::{check_patterns, found, object, quad, quads};
@@ -110,6 +111,7 @@ fn check(
         })
         .collect();
     prop_assert_eq!(snapshot.named_graphs(), named);
+    changed_values::check(snapshot, quads)?;
     check_seam(snapshot, quads)
 }
 

@@ -1,0 +1,305 @@
+//! Changed rows and new subjects, read column by column.
+//!
+//! The delta knows what the subjects that it touches have now ([`ChangedValues`](basalt_store::ChangedValues)). A pass over rows of a table
+//! reads their cells as if nothing had changed, and puts that over them; subjects that no file of the version knows are
+//! like rows of a table without columns. So a morsel is read whole, whether a few of its rows have changed or none.
+//!
+//! Invariant: the candidates ascend, and what the changes added to them is in their home graph
+//! ([`ChangedRows`](basalt_store::ChangedRows)); everything else goes the general way.
+//! Cost: a step for each changed subject between the first candidate and the last.
+
+use super::compiled::CompiledStar;
+use crate::error::ExecError;
+use basalt_rdf::TermId;
+use basalt_store::{Cells, Snapshot, Table};
+use std::ops::Range;
+
+/// Whose rows candidates are.
+#[derive(Clone, Copy)]
+pub enum Home<'a> {
+    /// Of a table.
+    Table(&'a Table),
+    /// Subjects that no file of the version knows, numbered from the first of them, with all their quads in one graph.
+    New {
+        /// The ordinal of number 0.
+        first: u64,
+        /// The graph.
+        graph: TermId,
+    },
+}
+
+impl<'a> Home<'a> {
+    /// The subject of a row.
+    #[inline]
+    pub fn subject(self, row: u32) -> TermId {
+        match self {
+            Self::Table(table) => table.subject(row),
+            Self::New { first, .. } => TermId::resource(first + u64::from(row)),
+        }
+    }
+
+    /// The cells of a predicate, if there are any.
+    pub fn cells(self, predicate: TermId) -> Option<Cells<'a>> {
+        match self {
+            Self::Table(table) => table.cells(predicate),
+            Self::New { .. } => None,
+        }
+    }
+
+    /// The home graph, if it is the same for all rows.
+    pub fn constant_graph(self) -> Option<TermId> {
+        match self {
+            Self::Table(table) => table.constant_graph(),
+            Self::New { graph, .. } => Some(graph),
+        }
+    }
+
+    /// Appends the home graph of each row.
+    pub fn gather_graphs(self, rows: &[u32], out: &mut Vec<u64>) {
+        match self {
+            Self::Table(table) => table.gather_graphs(rows, out),
+            Self::New { graph, .. } => out.extend(std::iter::repeat_n(graph.0, rows.len())),
+        }
+    }
+}
+
+/// What changed candidates have of one predicate now.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct ChangedCells {
+    /// Positions of candidates, ascending.
+    pub positions: Vec<u32>,
+    /// How many values each of them has.
+    pub counts: Vec<u32>,
+    /// The values, one candidate after the other.
+    pub values: Vec<u64>,
+}
+
+impl ChangedCells {
+    /// Finds the changed ones among candidates, which ascend and may repeat.
+    pub fn of(
+        snapshot: &Snapshot,
+        predicate: TermId,
+        home: Home<'_>,
+        rows: &[u32],
+    ) -> Result<Self, ExecError> {
+        let mut found = Self::default();
+        let mut at = 0;
+        for_each_changed(snapshot, predicate, home, rows, |row, objects| {
+            at += seek(&rows[at..], row);
+            while rows.get(at) == Some(&row) {
+                found.positions.push(at as u32);
+                found.counts.push(objects.len() as u32);
+                found.values.extend_from_slice(objects);
+                at += 1;
+            }
+        })?;
+        Ok(found)
+    }
+
+    /// Whether no candidate has changed.
+    pub fn is_empty(&self) -> bool {
+        self.positions.is_empty()
+    }
+
+    /// Whether some candidate has several values.
+    pub fn has_several(&self) -> bool {
+        self.counts.iter().any(|&count| count > 1)
+    }
+
+    /// Puts the values over those of cells, one for each candidate; none has several.
+    pub fn put_over(&self, cells: &mut [u64]) {
+        let mut values = self.values.iter();
+        for (&position, &count) in self.positions.iter().zip(&self.counts) {
+            cells[position as usize] = match count {
+                0 => 0,
+                _ => values.next().copied().unwrap_or_default(),
+            };
+        }
+    }
+
+    /// The lists of all candidates, of those in cells.
+    pub fn put_over_lists(&self, counts: &[u32], values: &[u64]) -> (Vec<u32>, Vec<u64>) {
+        let mut all_counts = counts.to_vec();
+        let mut all = Vec::with_capacity(values.len() + self.values.len());
+        let (mut done, mut read, mut taken) = (0, 0, 0);
+        for (&position, &count) in self.positions.iter().zip(&self.counts) {
+            let position = position as usize;
+            let before: u32 = counts[done..position].iter().sum();
+            let end = read + before as usize;
+            all.extend_from_slice(&values[read..end]);
+            all.extend_from_slice(&self.values[taken..taken + count as usize]);
+            all_counts[position] = count;
+            taken += count as usize;
+            read = end + counts[position] as usize;
+            done = position + 1;
+        }
+        all.extend_from_slice(&values[read..]);
+        (all_counts, all)
+    }
+}
+
+/// Visits the changed rows from the first of `rows` to the last, with what they have of a predicate now.
+fn for_each_changed(
+    snapshot: &Snapshot,
+    predicate: TermId,
+    home: Home<'_>,
+    rows: &[u32],
+    mut visit: impl FnMut(u32, &[u64]),
+) -> Result<(), ExecError> {
+    let (Some(&first), Some(&last)) = (rows.first(), rows.last()) else {
+        return Ok(());
+    };
+    let zero = home.subject(0).0;
+    let (first, last) = (home.subject(first), home.subject(last));
+    for chunk in snapshot.changed_values(predicate, first, last)? {
+        let subjects = chunk.subjects();
+        let from = subjects.partition_point(|&subject| subject < first.0);
+        let to = subjects.partition_point(|&subject| subject <= last.0);
+        for (&subject, place) in subjects[from..to].iter().zip(from..) {
+            visit((subject - zero) as u32, chunk.objects(place));
+        }
+    }
+    Ok(())
+}
+
+/// The first place of ascending `rows` where a row is not less than this one.
+fn seek(rows: &[u32], row: u32) -> usize {
+    let mut step = 1;
+    // Termination: the step doubles.
+    while step < rows.len() && rows[step] < row {
+        step *= 2;
+    }
+    let from = step / 2;
+    let to = rows.len().min(step + 1);
+    from + rows[from.min(to)..to].partition_point(|&r| r < row)
+}
+
+/// The rows from `start` to `end` of a table that a star can have a solution of, as far as the delta tells: without dirty ones, and
+/// without those that have lost what a pattern must have. And whether some of the others have changed.
+pub fn rows_of_range(
+    star: &CompiledStar,
+    table_idx: usize,
+    rows: Range<u32>,
+    snapshot: &Snapshot,
+) -> Result<(Vec<u32>, bool), ExecError> {
+    let changed = &star.rows.changed[table_idx];
+    let dirty = &star.rows.dirty[table_idx];
+    let mut left_out: Vec<u32> = dirty.range(rows.clone()).collect();
+    let is_changed = changed.range_cardinality(rows.clone()) > 0;
+    if is_changed && !rows.is_empty() {
+        let home = Home::Table(&snapshot.tables()[table_idx]);
+        let ends = [rows.start, rows.end - 1];
+        for pattern in star.patterns.iter().filter(|pattern| !pattern.optional) {
+            let predicate = pattern.predicate;
+            for_each_changed(snapshot, predicate, home, &ends, |row, objects| {
+                if objects.is_empty() {
+                    left_out.push(row);
+                }
+            })?;
+        }
+        left_out.sort_unstable();
+        left_out.dedup();
+    }
+    Ok((rows_without(rows, &left_out), is_changed))
+}
+
+/// Consecutive rows without some of them, which ascend without repeats.
+fn rows_without(rows: Range<u32>, left_out: &[u32]) -> Vec<u32> {
+    let mut kept = Vec::with_capacity(rows.len().saturating_sub(left_out.len()));
+    let mut start = rows.start;
+    for &row in left_out {
+        kept.extend(start..row);
+        start = row + 1;
+    }
+    kept.extend(start..rows.end);
+    kept
+}
+
+/// The changed rows among those from `start` to `end` of a table that have a value of a predicate now.
+pub fn changed_with_value(
+    star: &CompiledStar,
+    table_idx: usize,
+    predicate: TermId,
+    rows: Range<u32>,
+    snapshot: &Snapshot,
+) -> Result<Vec<u32>, ExecError> {
+    let changed = &star.rows.changed[table_idx];
+    let mut found = Vec::new();
+    if rows.is_empty() || changed.range_cardinality(rows.clone()) == 0 {
+        return Ok(found);
+    }
+    let home = Home::Table(&snapshot.tables()[table_idx]);
+    let ends = [rows.start, rows.end - 1];
+    for_each_changed(snapshot, predicate, home, &ends, |row, objects| {
+        if !objects.is_empty() && changed.contains(row) {
+            found.push(row);
+        }
+    })?;
+    Ok(found)
+}
+
+/// The new subjects that have a value of each pattern that must have one, as rows of [`Home::New`], if they are read as columns.
+pub fn new_subjects(
+    star: &CompiledStar,
+    home: Home<'_>,
+    snapshot: &Snapshot,
+) -> Result<Vec<u32>, ExecError> {
+    let required = star.patterns.iter().filter(|pattern| !pattern.optional);
+    let new = |predicate| snapshot.change_places(predicate).new;
+    let Some(rarest) = required.min_by_key(|pattern| new(pattern.predicate)) else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    if new(rarest.predicate) > 0 {
+        let ends = [0, u32::MAX];
+        for_each_changed(snapshot, rarest.predicate, home, &ends, |row, objects| {
+            if !objects.is_empty() {
+                found.push(row);
+            }
+        })?;
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_sought_from_any_place() {
+        let rows = [2, 2, 5, 9, 9, 9, 12, 40, 41, 41, 90];
+        for row in 0..100 {
+            let expected = rows.iter().filter(|&&r| r < row).count();
+            assert_eq!(seek(&rows, row), expected, "{row}");
+        }
+        assert_eq!(seek(&[], 3), 0);
+    }
+
+    #[test]
+    fn rows_are_left_out() {
+        assert_eq!(rows_without(3..8, &[]), [3, 4, 5, 6, 7]);
+        assert_eq!(rows_without(3..8, &[3, 5, 6]), [4, 7]);
+        assert_eq!(rows_without(3..5, &[3, 4]), [0; 0]);
+    }
+
+    #[test]
+    fn changed_lists_are_put_over_cells() {
+        let changed = ChangedCells {
+            positions: vec![0, 2, 3],
+            counts: vec![2, 0, 1],
+            values: vec![7, 8, 9],
+        };
+        let (counts, values) = changed.put_over_lists(&[1, 2, 1, 0, 1], &[1, 2, 3, 4, 5]);
+        assert_eq!(counts, [2, 2, 0, 1, 1]);
+        assert_eq!(values, [7, 8, 2, 3, 9, 5]);
+        assert!(changed.has_several());
+        let single = ChangedCells {
+            positions: vec![1, 2],
+            counts: vec![0, 1],
+            values: vec![6],
+        };
+        let mut cells = [1, 2, 3];
+        single.put_over(&mut cells);
+        assert_eq!(cells, [1, 0, 6]);
+    }
+}
