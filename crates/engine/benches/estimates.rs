@@ -2,7 +2,7 @@
 //!
 //! For the benchmark's own queries and for 500 generated ones on each data set: the number of scans and joins that
 //! ran to their end, the median, the 90th and 95th percentile and the maximum of their q-errors, in all and by operator,
-//! and the ten worst with their queries. The numbers do not depend on the machine. Sets that are not there
+//! the ten worst with their queries, and how long planning took. But for that the numbers do not depend on the machine. Sets that are not there
 //! (see `BASALT_REAL_DATA_DIR`) are said to be skipped.
 
 #[path = "../tests/estimate_errors/mod.rs"]
@@ -60,10 +60,18 @@ fn measure(
     }
     writeln!(
         out,
-        "\n{} queries, {} of them without rows; {} more took too long\n",
+        "\n{} queries, {} of them without rows; {} more took too long",
         estimates.queries.len(),
         estimates.without_rows,
         estimates.left_out
+    )?;
+    let planned = |share: f64| estimates.planned_within(share).as_secs_f64() * 1e3;
+    writeln!(
+        out,
+        "planned in {:.3} ms (median), {:.3} ms (95 %), {:.3} ms at most\n",
+        planned(0.5),
+        planned(0.95),
+        planned(1.0)
     )?;
     for (estimate, text) in estimates.worst(WORST) {
         writeln!(

@@ -4,11 +4,13 @@ mod samples;
 
 use basalt_plan::physical::TableIdx;
 use basalt_plan::statistics::{
-    ColumnStatistics, IrregularStatistics, RowTest, SampleOf, Sampled, StarEstimate, Statistics,
+    ColumnStatistics, IrregularStatistics, SampleOf, Sampled, StarEstimate, Statistics,
 };
 use basalt_rdf::{TermId, TermView};
 use basalt_store::{Cells, CharacteristicSet, Snapshot, Table};
-use samples::{Finding, Tests, Together, equal_pairs, sampled_cells, sampled_rows, value_counts};
+use samples::{
+    Finding, Tests, Together, equal_pairs, sampled_cells, sampled_rows, spread_irregular,
+};
 
 /// Characteristic sets looked at for one estimate; more would cost more than a better plan saves.
 const CHARACTERISTIC_SETS_READ: usize = 1024;
@@ -264,7 +266,8 @@ impl Statistics for SnapshotStatistics<'_> {
 
     fn sample(&self, wanted: &SampleOf<'_>) -> Option<Sampled> {
         let table = self.table(wanted.table);
-        let (rows, population) = sampled_rows(table, wanted, Finding::Inverse)?;
+        let (rows, population) =
+            sampled_rows(table, wanted.having, wanted.rows_max, Finding::Inverse)?;
         let tests = Tests::of(table, wanted.tests);
         let counted = wanted.counted.iter();
         let counted: Vec<Cells<'_>> = counted.filter_map(|p| table.cells(*p)).collect();
@@ -318,34 +321,71 @@ impl Statistics for SnapshotStatistics<'_> {
         Some((out as f64 / rows, into as f64 / rows))
     }
 
-    fn draw_values(&self, wanted: &SampleOf<'_>, of: Option<TermId>) -> Option<Vec<(TermId, f64)>> {
-        let table = self.table(wanted.table);
-        let (rows, population) = sampled_rows(table, wanted, Finding::Search)?;
-        let weight = population as f64 / rows.len().max(1) as f64;
-        let tests = Tests::of(table, wanted.tests);
-        let counted = wanted.counted.iter();
-        let counted: Vec<Cells<'_>> = counted.filter_map(|p| table.cells(*p)).collect();
-        let drawn_from = match of {
-            Some(predicate) => Some(table.cells(predicate)?),
-            None => None,
-        };
-        let (mut drawn, mut values) = (Vec::new(), Vec::new());
-        for row in rows {
-            let share = tests.share(row, &mut values, |_, _| ());
-            if share == 0.0 {
-                continue;
+    fn spread_rows(
+        &self,
+        table: TableIdx,
+        having: Option<(TermId, TermId)>,
+        rows_max: usize,
+    ) -> Option<(Vec<TermId>, f64)> {
+        let table = self.table(table);
+        let (rows, population) = sampled_rows(table, having, rows_max, Finding::Search)?;
+        let subjects = rows.into_iter().map(|row| table.subject(row));
+        Some((subjects.collect(), population as f64))
+    }
+
+    fn spread_irregular(
+        &self,
+        predicate: TermId,
+        object: Option<TermId>,
+        subjects_max: usize,
+    ) -> Vec<(TermId, f64)> {
+        spread_irregular(self.0, predicate, object, subjects_max).unwrap_or_default()
+    }
+
+    fn objects_of(
+        &self,
+        predicate: TermId,
+        subjects: &[TermId],
+        visit: &mut dyn FnMut(&[TermId]),
+    ) -> bool {
+        let (mut quads, mut objects) = (Vec::new(), Vec::new());
+        for subject in subjects {
+            quads.clear();
+            objects.clear();
+            // An unreadable block costs a good plan, not the answer, as above.
+            if self.0.objects_of(predicate, *subject, &mut quads).is_err() {
+                return false;
             }
-            let solutions = weight * share * value_counts(&counted, row, &mut values);
-            match drawn_from {
-                None => drawn.push((table.subject(row), solutions)),
-                Some(cells) => {
-                    values.clear();
-                    cells.values_into(row, &mut values);
-                    drawn.extend(values.iter().map(|value| (TermId(*value), solutions)));
-                }
-            }
+            objects.extend(quads.iter().map(|(object, _)| *object));
+            visit(&objects);
         }
-        Some(drawn)
+        true
+    }
+
+    fn subjects_with(
+        &self,
+        tables: &[TableIdx],
+        predicate: TermId,
+        wanted: &[(TermId, u64)],
+    ) -> Option<Vec<TermId>> {
+        let columns = tables.iter().filter_map(|t| {
+            let table = self.table(*t);
+            Some((table, table.cells(predicate)?))
+        });
+        let columns: Vec<(&Table, Cells<'_>)> = columns.collect();
+        let subject = |&(object, number): &(TermId, u64)| {
+            let mut number = number;
+            for (table, cells) in &columns {
+                let count = cells.count_object(object)?;
+                if number < count {
+                    return Some(table.subject(cells.nth_with(object, number)?));
+                }
+                number -= count;
+            }
+            let irregular = self.0.quad_table();
+            irregular.nth_with(predicate, object, number).ok()?
+        };
+        wanted.iter().map(subject).collect()
     }
 
     fn quads_with_objects(
@@ -368,28 +408,6 @@ impl Statistics for SnapshotStatistics<'_> {
             Some(count as f64)
         };
         objects.iter().map(count).collect()
-    }
-
-    fn solutions_of(
-        &self,
-        tables: &[TableIdx],
-        tests: &[RowTest<'_>],
-        counted: &[TermId],
-        subjects: &[TermId],
-    ) -> Vec<Option<f64>> {
-        let mut values = Vec::new();
-        let mut solutions = |subject: &TermId| {
-            let (table_idx, row) = self.0.row_of(*subject)?;
-            if !tables.contains(&TableIdx(table_idx as u32)) {
-                return Some(0.0);
-            }
-            let table = &self.0.tables()[table_idx];
-            let share = Tests::of(table, tests).share(row, &mut values, |_, _| ());
-            let counted = counted.iter().filter_map(|p| table.cells(*p));
-            let counted: Vec<Cells<'_>> = counted.collect();
-            Some(share * value_counts(&counted, row, &mut values))
-        };
-        subjects.iter().map(&mut solutions).collect()
     }
 
     fn subject_count(&self) -> u64 {

@@ -5,7 +5,6 @@
 
 mod support;
 
-use basalt_engine::Layout;
 use basalt_testkit::bag::{self, Numbers};
 use basalt_testkit::random_data::{DataOptions, random_dataset};
 use basalt_testkit::{Answer, Dataset, naive};

@@ -5,7 +5,9 @@
 
 mod estimate_errors;
 
+use basalt_engine::{Database, GraphFormat};
 use estimate_errors::{Estimates, Summary, bsbm, bsbm_queries, walked_queries};
+use std::fmt::Write;
 
 /// Products in the data.
 const PRODUCTS: u64 = 100;
@@ -41,6 +43,94 @@ fn estimates_are_near_on_the_benchmark() {
     let database = bsbm(PRODUCTS);
     check("benchmark", &database, &bsbm_queries(PRODUCTS, 4));
     check("walks", &database, &walked_queries(&database, 100));
+}
+
+/// People who went to schools: seven of ten to one of eight universities, the others to one of 400 schools. Schools have one of six
+/// types, and types have labels. A friend mostly went to a university, too. Every fifth person is a member of a club in quads that are in no
+/// table's cells, of ten the most in the first.
+fn schools() -> String {
+    let mut text = String::new();
+    let mut triple = |subject: &str, predicate: &str, object: &str| {
+        let line = writeln!(
+            text,
+            "<http://e/{subject}> <http://e/{predicate}> {object} ."
+        );
+        line.expect("text takes lines");
+    };
+    for person in 0..2_000 {
+        let subject = format!("person{person}");
+        let school = match person % 10 {
+            0..7 => person / 10 % 8,
+            _ => 8 + person * 7 % 400,
+        };
+        let friend = match person % 4 {
+            0 => person * 37 % 2_000,
+            _ => person / 90 * 10,
+        };
+        triple(&subject, "name", &format!("\"person {person}\""));
+        triple(&subject, "school", &format!("<http://e/school{school}>"));
+        triple(&subject, "friend", &format!("<http://e/person{friend}>"));
+        if person % 5 == 0 {
+            let club = if person % 50 == 0 { 1 + person % 9 } else { 0 };
+            triple(
+                &format!("ticket{person}"),
+                &format!("odd{}", person % 400),
+                &format!("<http://e/{subject}>"),
+            );
+            triple(
+                &format!("ticket{person}"),
+                "club",
+                &format!("<http://e/club{club}>"),
+            );
+        }
+    }
+    for school in 0..408 {
+        let subject = format!("school{school}");
+        let kind = if school < 8 { 0 } else { 1 + school % 5 };
+        triple(&subject, "type", &format!("<http://e/type{kind}>"));
+        triple(&subject, "city", &format!("<http://e/city{}>", school % 30));
+    }
+    for kind in 0..6 {
+        let label = ["university", "music", "dance", "trade", "law", "art"][kind];
+        triple(&format!("type{kind}"), "label", &format!("\"{label}\""));
+    }
+    text
+}
+
+#[test]
+fn joins_over_what_is_popular_are_near() {
+    let database = Database::in_memory();
+    database
+        .load_text(&schools(), GraphFormat::NTriples)
+        .expect("the data loads");
+    let queries = [
+        "?x :school ?s . ?s :type ?t . ?t :label \"university\"",
+        "?x :school ?s . ?s :type ?t . ?t :label \"dance\"",
+        "?x :school ?s ; :name ?n . ?s :type ?t ; :city ?c . ?t :label \"university\"",
+        "?x :friend ?y . ?y :school ?s . ?s :type ?t . ?t :label \"university\"",
+        "?x :school ?s . ?y :school ?s . ?s :city ?c",
+        "?x :friend ?y . ?z :friend ?y . ?y :school ?s . ?s :type :type0",
+        "?k :club ?c ; :odd0 ?x . ?x :school ?s . ?s :type :type0",
+        "?x :friend ?y . ?k :odd0 ?y . ?k :club ?c",
+    ];
+    for query in queries {
+        let mut estimates = Estimates::default();
+        let text = format!("PREFIX : <http://e/> SELECT * {{ {query} }}");
+        estimates.ask(&database, &text);
+        assert_eq!(
+            (estimates.left_out, estimates.without_rows),
+            (0, 0),
+            "{text}"
+        );
+        for estimate in &estimates.all {
+            let (error, actual) = (estimate.error(), estimate.actual);
+            let (expected, line) = (estimate.estimated, &estimate.line);
+            assert!(
+                error <= 2.0,
+                "{text}\n{error:.1}: {expected:.1} of {actual}, {line}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -103,6 +103,7 @@ fn no_order_of_joins_changes_the_rows_or_is_far_better() {
     let effort = Effort {
         draws: 12,
         time_max: TIME_MAX,
+        query_time_max: TIME_MAX * 12,
     };
     let mut choices: Vec<Choice> = Vec::new();
     for text in &queries {

@@ -9,9 +9,11 @@
 //! the first set of units that settles the value of each of its slots.
 
 mod build;
+mod corrections;
 mod draw;
-mod drawn;
 mod edges;
+mod join_sample;
+mod sampled_sets;
 mod search;
 mod units;
 
@@ -23,6 +25,7 @@ use crate::planner::{PlanError, Planner, node};
 use crate::slot_set::SlotSet;
 pub(crate) use build::{hash_join, joined, star_join, star_join_entry};
 pub use draw::OrderDraw;
+pub(crate) use sampled_sets::SampledSets;
 pub(crate) use search::{entry_way, star_join_cost};
 pub(crate) use units::{Unit, UnitKind, pattern_distinct, star_distinct};
 

@@ -5,7 +5,7 @@
 
 use crate::estimate::star::{self, StarProfile};
 use crate::expression::boolean;
-use crate::join_order::OrderDraw;
+use crate::join_order::{OrderDraw, SampledSets};
 use crate::logical::Logical;
 use crate::lower::Outer;
 use crate::physical::{Expr, Form, Node, Op, Plan, Slot, Star, TableIdx};
@@ -76,6 +76,8 @@ pub(crate) struct Planner<'a> {
     columns: RefCell<HashMap<TermId, PredicateColumns>>,
     /// Few, and each met again wherever its group is planned in another way.
     star_profiles: RefCell<Vec<(Star, StarProfile)>>,
+    /// The same for joins of stars.
+    sampled_sets: RefCell<Vec<(Vec<Star>, Rc<SampledSets>)>>,
 }
 
 impl<'a> Planner<'a> {
@@ -88,6 +90,7 @@ impl<'a> Planner<'a> {
             alternatives: ALTERNATIVES_MAX,
             columns: RefCell::new(HashMap::new()),
             star_profiles: RefCell::default(),
+            sampled_sets: RefCell::default(),
         }
     }
 
@@ -144,6 +147,23 @@ impl<'a> Planner<'a> {
         let known = (star.clone(), profile.clone());
         self.star_profiles.borrow_mut().push(known);
         profile
+    }
+
+    /// What samples tell of joins of these stars, made once per query.
+    pub(crate) fn sampled_sets(
+        &self,
+        stars: &[Star],
+        make: impl FnOnce() -> SampledSets,
+    ) -> Rc<SampledSets> {
+        let known = self.sampled_sets.borrow();
+        if let Some((_, sets)) = known.iter().find(|(other, _)| other == stars) {
+            return Rc::clone(sets);
+        }
+        drop(known);
+        let sets = Rc::new(make());
+        let known = (stars.to_vec(), Rc::clone(&sets));
+        self.sampled_sets.borrow_mut().push(known);
+        sets
     }
 
     /// The constant `false`.

@@ -163,14 +163,44 @@ pub trait Statistics {
     fn partners(&self, _from: (&[TableIdx], TermId), _into: (&[TableIdx], TermId)) -> Option<f64> {
         None
     }
-    /// Looks at some rows as [`Self::sample`] does and gives values of those that pass, with how many solutions of the star each
-    /// of them stands for: their objects of a predicate, or the subjects themselves. The numbers of values of `wanted.counted`
-    /// are multiplied. `None` as for a sample.
-    fn draw_values(
+    /// Up to so many rows of a table, spread evenly over all or over those with an object of a predicate, as subjects; and how many
+    /// they were taken from. `None` as for a sample.
+    fn spread_rows(
         &self,
-        _wanted: &SampleOf<'_>,
-        _of: Option<TermId>,
-    ) -> Option<Vec<(TermId, f64)>> {
+        _table: TableIdx,
+        _having: Option<(TermId, TermId)>,
+        _rows_max: usize,
+    ) -> Option<(Vec<TermId>, f64)> {
+        None
+    }
+    /// Subjects of irregular quads of a predicate, with this object if one is given, each once where there are few, and for how many
+    /// subjects each of them stands.
+    fn spread_irregular(
+        &self,
+        _predicate: TermId,
+        _object: Option<TermId>,
+        _subjects_max: usize,
+    ) -> Vec<(TermId, f64)> {
+        Vec::new()
+    }
+    /// Shows the objects that each of these subjects has of a predicate, wherever the quads are, one subject after the other; returns whether
+    /// that can be done.
+    fn objects_of(
+        &self,
+        _predicate: TermId,
+        _subjects: &[TermId],
+        _visit: &mut dyn FnMut(&[TermId]),
+    ) -> bool {
+        false
+    }
+    /// For objects and numbers below what [`Self::quads_with_objects`] counts for them: the subject of the quad with the number. `None`
+    /// where that cannot be found cheaply.
+    fn subjects_with(
+        &self,
+        _tables: &[TableIdx],
+        _predicate: TermId,
+        _wanted: &[(TermId, u64)],
+    ) -> Option<Vec<TermId>> {
         None
     }
     /// How many quads of a predicate, in cells of some tables or irregular, have each of these objects; `None` where that cannot be
@@ -182,17 +212,6 @@ pub trait Statistics {
         _objects: &[TermId],
     ) -> Option<Vec<f64>> {
         None
-    }
-    /// How many solutions a star has for each of these subjects: the share that the tests say times the numbers of values of the
-    /// counted predicates, 0 for rows of other tables; `None` for what is no row.
-    fn solutions_of(
-        &self,
-        _tables: &[TableIdx],
-        _tests: &[RowTest<'_>],
-        _counted: &[TermId],
-        subjects: &[TermId],
-    ) -> Vec<Option<f64>> {
-        vec![None; subjects.len()]
     }
     /// Subjects in the store (all characteristic sets together).
     fn subject_count(&self) -> u64;

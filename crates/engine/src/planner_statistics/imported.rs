@@ -9,7 +9,7 @@ use super::recorded::{self, Answer};
 use crate::statistics::{SubjectsOfSet, star_of_sets};
 use basalt_plan::physical::TableIdx;
 use basalt_plan::statistics::{
-    ColumnStatistics, IrregularStatistics, RowTest, SampleOf, Sampled, StarEstimate, Statistics,
+    ColumnStatistics, IrregularStatistics, SampleOf, Sampled, StarEstimate, Statistics,
 };
 use basalt_rdf::term_id::tag;
 use basalt_rdf::{TermBuf, TermId, TermView};
@@ -241,8 +241,64 @@ impl Statistics for Imported<'_> {
         self.answer(&recorded::around(resource))?
     }
 
-    fn draw_values(&self, wanted: &SampleOf<'_>, of: Option<TermId>) -> Option<Vec<(TermId, f64)>> {
-        self.next_answer(recorded::draw(wanted, of))?
+    fn irregular_in_files(&self, predicate: TermId) -> u64 {
+        let known = self.answer(&recorded::in_files(predicate));
+        known.unwrap_or_else(|| self.irregular(predicate).quads)
+    }
+
+    fn added_links(&self, predicate: TermId) -> Vec<(TableIdx, u64)> {
+        self.answer(&recorded::added_links(predicate))
+            .unwrap_or_default()
+    }
+
+    fn looked_up_quads(&self, predicate: TermId) -> u64 {
+        let known = self.answer(&recorded::looked_up(predicate));
+        known.unwrap_or_else(|| self.irregular(predicate).quads)
+    }
+
+    fn spread_rows(
+        &self,
+        table: TableIdx,
+        having: Option<(TermId, TermId)>,
+        rows_max: usize,
+    ) -> Option<(Vec<TermId>, f64)> {
+        self.answer(&recorded::spread_rows(table, having, rows_max))?
+    }
+
+    fn spread_irregular(
+        &self,
+        predicate: TermId,
+        object: Option<TermId>,
+        subjects_max: usize,
+    ) -> Vec<(TermId, f64)> {
+        self.answer(&recorded::spread_irregular(predicate, object, subjects_max))
+            .unwrap_or_default()
+    }
+
+    fn objects_of(
+        &self,
+        predicate: TermId,
+        subjects: &[TermId],
+        visit: &mut dyn FnMut(&[TermId]),
+    ) -> bool {
+        let question = recorded::objects_of(predicate, subjects);
+        let known: Option<Option<Vec<Vec<TermId>>>> = self.next_answer(question);
+        let known = known
+            .flatten()
+            .filter(|lists| lists.len() == subjects.len());
+        known.iter().flatten().for_each(|objects| visit(objects));
+        known.is_some()
+    }
+
+    fn subjects_with(
+        &self,
+        tables: &[TableIdx],
+        predicate: TermId,
+        wanted: &[(TermId, u64)],
+    ) -> Option<Vec<TermId>> {
+        let question = recorded::subjects_with(tables, predicate, wanted);
+        let known: Option<Vec<TermId>> = self.next_answer(question)?;
+        known.filter(|subjects| subjects.len() == wanted.len())
     }
 
     fn quads_with_objects(
@@ -254,19 +310,6 @@ impl Statistics for Imported<'_> {
         let question = recorded::with_objects(tables, predicate, objects);
         let known: Option<Vec<f64>> = self.next_answer(question)?;
         known.filter(|counts| counts.len() == objects.len())
-    }
-
-    fn solutions_of(
-        &self,
-        tables: &[TableIdx],
-        tests: &[RowTest<'_>],
-        counted: &[TermId],
-        subjects: &[TermId],
-    ) -> Vec<Option<f64>> {
-        let question = recorded::solutions(tables, tests, counted, subjects);
-        let known: Option<Vec<Option<f64>>> = self.next_answer(question);
-        let known = known.filter(|solutions| solutions.len() == subjects.len());
-        known.unwrap_or_else(|| vec![None; subjects.len()])
     }
 
     fn subject_count(&self) -> u64 {

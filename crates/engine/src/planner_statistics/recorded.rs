@@ -138,9 +138,16 @@ pub(super) fn check(question: &str, answers: &[Value], tables: usize) -> Result<
         "sample" => all::<Option<Sampled>>(answers),
         "around" => all::<Option<(f64, f64)>>(answers),
         "partners" => all::<Option<f64>>(answers),
-        "draw" => all::<Option<Vec<(TermId, f64)>>>(answers),
+        "in-files" | "looked-up" => all::<u64>(answers),
+        "added-links" => answers.iter().all(|answer| {
+            let links = Vec::<(TableIdx, u64)>::of_json(answer);
+            links.is_some_and(|links| links.iter().all(|(idx, _)| (idx.0 as usize) < tables))
+        }),
         "with-objects" => all::<Option<Vec<f64>>>(answers),
-        "solutions" => all::<Vec<Option<f64>>>(answers),
+        "rows" => all::<Option<(Vec<TermId>, f64)>>(answers),
+        "irregular-subjects" => all::<Vec<(TermId, f64)>>(answers),
+        "objects-of" => all::<Option<Vec<Vec<TermId>>>>(answers),
+        "subjects-with" => all::<Option<Vec<TermId>>>(answers),
         _ => return Err(format!("'{question}' is no question of the planner")),
     };
     match are_right {
@@ -224,12 +231,56 @@ pub(super) fn partners(from: (&[TableIdx], TermId), into: (&[TableIdx], TermId))
     format!("partners {} {}", cells(from), cells(into))
 }
 
-/// Values of rows that are looked at.
-pub(super) fn draw(wanted: &SampleOf<'_>, of: Option<TermId>) -> String {
+/// Irregular quads of a predicate that stand in files.
+pub(super) fn in_files(predicate: TermId) -> String {
+    format!("in-files {}", id(predicate))
+}
+
+/// Quads of a predicate that are looked up one by one.
+pub(super) fn looked_up(predicate: TermId) -> String {
+    format!("looked-up {}", id(predicate))
+}
+
+/// Links of a predicate that were added.
+pub(super) fn added_links(predicate: TermId) -> String {
+    format!("added-links {}", id(predicate))
+}
+
+/// Rows spread over a table.
+pub(super) fn spread_rows(
+    table: TableIdx,
+    having: Option<(TermId, TermId)>,
+    rows_max: usize,
+) -> String {
+    let having = having.map(|(predicate, object)| ids([&predicate, &object]));
+    let having = having.unwrap_or_default();
+    format!("rows table={} having={having} rows={rows_max}", table.0)
+}
+
+/// Subjects of irregular quads.
+pub(super) fn spread_irregular(predicate: TermId, object: Option<TermId>, max: usize) -> String {
+    let object = object.map(id).unwrap_or_default();
     format!(
-        "draw {} of={}",
-        rows(wanted),
-        of.map(id).unwrap_or_default()
+        "irregular-subjects {} object={object} subjects={max}",
+        id(predicate)
+    )
+}
+
+/// Objects of subjects.
+pub(super) fn objects_of(predicate: TermId, subjects: &[TermId]) -> String {
+    format!("objects-of {} subjects={}", id(predicate), subjects.len())
+}
+
+/// Subjects of numbered quads with objects.
+pub(super) fn subjects_with(
+    tables: &[TableIdx],
+    predicate: TermId,
+    wanted: &[(TermId, u64)],
+) -> String {
+    let (tables, count) = (idxs(tables), wanted.len());
+    format!(
+        "subjects-with tables={tables} {} quads={count}",
+        id(predicate)
     )
 }
 
@@ -240,21 +291,5 @@ pub(super) fn with_objects(tables: &[TableIdx], predicate: TermId, objects: &[Te
         "with-objects tables={} {} objects={count}",
         idxs(tables),
         id(predicate)
-    )
-}
-
-/// Solutions of a star for subjects.
-pub(super) fn solutions(
-    tables: &[TableIdx],
-    tests: &[RowTest<'_>],
-    counted: &[TermId],
-    subjects: &[TermId],
-) -> String {
-    format!(
-        "solutions tables={} tests={} counted={} subjects={}",
-        idxs(tables),
-        predicates(tests),
-        ids(counted),
-        subjects.len()
     )
 }

@@ -8,7 +8,7 @@ use super::recorded::{self, Answer};
 use crate::statistics::SnapshotStatistics;
 use basalt_plan::physical::TableIdx;
 use basalt_plan::statistics::{
-    ColumnStatistics, IrregularStatistics, RowTest, SampleOf, Sampled, StarEstimate, Statistics,
+    ColumnStatistics, IrregularStatistics, SampleOf, Sampled, StarEstimate, Statistics,
 };
 use basalt_rdf::TermId;
 use serde_json::Value;
@@ -148,8 +148,66 @@ impl Statistics for Recording<'_> {
         self.note(recorded::around(resource), self.of.quads_around(resource))
     }
 
-    fn draw_values(&self, wanted: &SampleOf<'_>, of: Option<TermId>) -> Option<Vec<(TermId, f64)>> {
-        self.note_next(recorded::draw(wanted, of), self.of.draw_values(wanted, of))
+    fn irregular_in_files(&self, predicate: TermId) -> u64 {
+        let quads = self.of.irregular_in_files(predicate);
+        self.note(recorded::in_files(predicate), quads)
+    }
+
+    fn added_links(&self, predicate: TermId) -> Vec<(TableIdx, u64)> {
+        let links = self.of.added_links(predicate);
+        self.note(recorded::added_links(predicate), links)
+    }
+
+    fn looked_up_quads(&self, predicate: TermId) -> u64 {
+        let quads = self.of.looked_up_quads(predicate);
+        self.note(recorded::looked_up(predicate), quads)
+    }
+
+    fn spread_rows(
+        &self,
+        table: TableIdx,
+        having: Option<(TermId, TermId)>,
+        rows_max: usize,
+    ) -> Option<(Vec<TermId>, f64)> {
+        let rows = self.of.spread_rows(table, having, rows_max);
+        self.note(recorded::spread_rows(table, having, rows_max), rows)
+    }
+
+    fn spread_irregular(
+        &self,
+        predicate: TermId,
+        object: Option<TermId>,
+        subjects_max: usize,
+    ) -> Vec<(TermId, f64)> {
+        let subjects = self.of.spread_irregular(predicate, object, subjects_max);
+        let question = recorded::spread_irregular(predicate, object, subjects_max);
+        self.note(question, subjects)
+    }
+
+    fn objects_of(
+        &self,
+        predicate: TermId,
+        subjects: &[TermId],
+        visit: &mut dyn FnMut(&[TermId]),
+    ) -> bool {
+        let mut lists: Vec<Vec<TermId>> = Vec::with_capacity(subjects.len());
+        let are_known = self.of.objects_of(predicate, subjects, &mut |objects| {
+            lists.push(objects.to_vec());
+            visit(objects);
+        });
+        let question = recorded::objects_of(predicate, subjects);
+        self.note_next(question, are_known.then_some(lists))
+            .is_some()
+    }
+
+    fn subjects_with(
+        &self,
+        tables: &[TableIdx],
+        predicate: TermId,
+        wanted: &[(TermId, u64)],
+    ) -> Option<Vec<TermId>> {
+        let subjects = self.of.subjects_with(tables, predicate, wanted);
+        self.note_next(recorded::subjects_with(tables, predicate, wanted), subjects)
     }
 
     fn quads_with_objects(
@@ -160,20 +218,6 @@ impl Statistics for Recording<'_> {
     ) -> Option<Vec<f64>> {
         let answer = self.of.quads_with_objects(tables, predicate, objects);
         self.note_next(recorded::with_objects(tables, predicate, objects), answer)
-    }
-
-    fn solutions_of(
-        &self,
-        tables: &[TableIdx],
-        tests: &[RowTest<'_>],
-        counted: &[TermId],
-        subjects: &[TermId],
-    ) -> Vec<Option<f64>> {
-        let answer = self.of.solutions_of(tables, tests, counted, subjects);
-        self.note_next(
-            recorded::solutions(tables, tests, counted, subjects),
-            answer,
-        )
     }
 
     fn subject_count(&self) -> u64 {

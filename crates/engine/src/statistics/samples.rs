@@ -4,14 +4,17 @@
 //! each time. Cost: some hundred cells for an estimate.
 
 use basalt_plan::physical::TableIdx;
-use basalt_plan::statistics::{RowTest, SampleOf};
+use basalt_plan::statistics::RowTest;
 use basalt_rdf::TermId;
-use basalt_store::{Cells, Table};
+use basalt_store::{Cells, Snapshot, StoreError, Table};
 
 /// Rows with a constant that a sample is taken from; finding more costs more than a better plan saves.
 const SAMPLED_FROM_MAX: u64 = 20_000;
 /// Rows of a column without an inverse that is searched for a constant; more would cost more than a better plan saves.
 const SEARCHED_ROWS_MAX: u32 = 1 << 16;
+
+/// Irregular quads of a predicate that are all read to take some of their subjects: a block or two.
+const IRREGULAR_READ: usize = 1024;
 
 /// How rows with a constant may be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,25 +65,16 @@ impl<'a> Tests<'a> {
     }
 }
 
-/// The product of the numbers of values that a row has in some columns, each at least 1.
-pub(super) fn value_counts(columns: &[Cells<'_>], row: u32, values: &mut Vec<u64>) -> f64 {
-    let count = |cells: &Cells<'_>| {
-        values.clear();
-        cells.values_into(row, values);
-        values.len().max(1) as f64
-    };
-    columns.iter().map(count).product()
-}
-
 /// The rows to look at, and how many they were taken from.
 pub(super) fn sampled_rows(
     table: &Table,
-    wanted: &SampleOf<'_>,
+    having: Option<(TermId, TermId)>,
+    rows_max: usize,
     finding: Finding,
 ) -> Option<(Vec<u32>, usize)> {
-    let Some((predicate, object)) = wanted.having else {
+    let Some((predicate, object)) = having else {
         let population = table.rows() as usize;
-        let rows = evenly(population, wanted.rows_max).map(|row| row as u32);
+        let rows = evenly(population, rows_max).map(|row| row as u32);
         return Some((rows.collect(), population));
     };
     let cells = table.cells(predicate)?;
@@ -92,8 +86,47 @@ pub(super) fn sampled_rows(
     }
     let mut found = Vec::new();
     cells.find(object, &mut found);
-    let rows = evenly(found.len(), wanted.rows_max).map(|place| found[place]);
+    let rows = evenly(found.len(), rows_max).map(|place| found[place]);
     Some((rows.collect(), found.len()))
+}
+
+/// Subjects of irregular quads with a predicate, and an object if one is given, and for how many each of them stands. Where the quads are
+/// few all are read, and each subject comes once.
+pub(super) fn spread_irregular(
+    snapshot: &Snapshot,
+    predicate: TermId,
+    object: Option<TermId>,
+    subjects_max: usize,
+) -> Result<Vec<(TermId, f64)>, StoreError> {
+    let irregular = snapshot.quad_table();
+    let known = irregular.predicate(predicate).unwrap_or_default();
+    let mut subjects = Vec::new();
+    match object {
+        Some(object) if irregular.count_object(predicate, object)? <= SAMPLED_FROM_MAX => {
+            let mut found = Vec::new();
+            irregular.by_object(predicate, object, &mut found)?;
+            subjects.extend(found.into_iter().map(|(subject, _)| subject));
+        }
+        Some(_) => return Ok(Vec::new()),
+        None => {
+            let places = match known.quads <= IRREGULAR_READ as u64 {
+                true => IRREGULAR_READ,
+                false => subjects_max,
+            };
+            irregular.spread_subjects(predicate, places, &mut subjects)?;
+        }
+    }
+    let is_all = object.is_some() || known.quads <= IRREGULAR_READ as u64;
+    subjects.dedup();
+    let all = match is_all {
+        true => subjects.len() as f64,
+        false => known.subjects as f64,
+    };
+    let taken: Vec<TermId> = evenly(subjects.len(), subjects_max)
+        .map(|place| subjects[place])
+        .collect();
+    let weight = all / taken.len().max(1) as f64;
+    Ok(taken.into_iter().map(|subject| (subject, weight)).collect())
 }
 
 /// Up to `count_max` places among so many, spread evenly.

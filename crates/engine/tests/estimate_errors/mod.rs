@@ -14,7 +14,7 @@ use basalt_engine::dump::{DumpGraph, dump};
 use basalt_engine::{Database, ExplainedNode, GraphFormat, QueryOptions};
 use basalt_testkit::walked_query::{WalkedTriples, walked_query};
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Queries that take longer are left out, since their operators do not come to an end.
 const TIME_MAX: Duration = Duration::from_secs(5);
@@ -67,6 +67,8 @@ pub struct Estimates {
     pub without_rows: usize,
     /// Queries that took too long or ended with an error.
     pub left_out: usize,
+    /// How long each query took from its text to its plan.
+    pub planning: Vec<Duration>,
 }
 
 /// Errors in short.
@@ -89,9 +91,10 @@ impl Estimates {
     pub fn ask(&mut self, database: &Database, text: &str) {
         let mut options = QueryOptions::default();
         options.exec.timeout = Some(TIME_MAX);
-        let report = database
-            .prepare(text, &options)
-            .and_then(|prepared| prepared.profile(&options));
+        let start = Instant::now();
+        let prepared = database.prepare(text, &options);
+        self.planning.push(start.elapsed());
+        let report = prepared.and_then(|prepared| prepared.profile(&options));
         let Ok(report) = report else {
             self.left_out += 1;
             return;
@@ -140,6 +143,14 @@ impl Estimates {
             .into_iter()
             .filter_map(|(name, errors)| Some((name.to_owned(), Summary::of(errors)?)))
             .collect()
+    }
+
+    /// The time from text to plan that a share of the queries does not exceed.
+    pub fn planned_within(&self, share: f64) -> Duration {
+        let mut times = self.planning.clone();
+        times.sort_unstable();
+        let place = (times.len().saturating_sub(1) as f64 * share).round() as usize;
+        times.get(place).copied().unwrap_or_default()
     }
 
     /// The worst estimates, one for each query and each operator but for its constants, with the query.

@@ -10,7 +10,7 @@ use crate::cost_constants::{
 };
 use crate::estimate::condition::{self, SlotStatistics};
 use crate::estimate::star_rows;
-use crate::physical::{Graphs, Position, Slot, Star, StarAccess, StarPattern, TableIdx};
+use crate::physical::{Expr, Graphs, Position, Slot, Star, StarAccess, StarPattern, TableIdx};
 use crate::planner::Planner;
 use basalt_rdf::TermId;
 
@@ -49,6 +49,8 @@ pub(crate) struct StarProfile {
     pub(crate) subjects: f64,
     /// Those of them that are in no table.
     pub(crate) irregular_subjects: f64,
+    /// The share of rows that conditions keep which are no comparisons.
+    pub(crate) unlooked: f64,
     pub(crate) patterns: Vec<PatternProfile>,
     /// Cheapest way to read it alone, and its cost.
     pub(crate) access: StarAccess,
@@ -137,19 +139,21 @@ pub(crate) fn profile(planner: &Planner<'_>, star: &Star) -> StarProfile {
         };
         rows = rows.max(1.0);
     }
-    let uncounted = star
-        .filters
-        .iter()
-        .filter(|f| estimated.is_none() || !star_rows::is_comparison(star, f));
-    let share: f64 = uncounted
-        .map(|f| condition::selectivity(f, &lookup))
-        .product();
+    let share = |is_wanted: &dyn Fn(&Expr) -> bool| -> f64 {
+        let wanted = star.filters.iter().filter(|f| is_wanted(f));
+        wanted.map(|f| condition::selectivity(f, &lookup)).product()
+    };
+    let unlooked = share(&|f| !star_rows::is_comparison(star, f));
     let unfiltered = rows;
-    rows *= share * compared;
+    rows *= compared * unlooked;
+    if estimated.is_none() {
+        rows *= share(&|f| star_rows::is_comparison(star, f));
+    }
     let mut profile = StarProfile {
         rows,
         subjects,
         irregular_subjects: irregular,
+        unlooked,
         patterns,
         access: StarAccess::Rows,
         cost: 0.0,

@@ -14,7 +14,8 @@
 
 use crate::cost_constants::SELECTIVITY_DEFAULT;
 use crate::estimate::condition::{self, Lookup};
-use crate::physical::{Expr, Position, Star, StarPattern, TableIdx};
+use crate::estimate::star::PatternProfile;
+use crate::physical::{Expr, Position, Slot, Star, TableIdx};
 use crate::planner::Planner;
 use crate::statistics::{ColumnStatistics, RowTest, SampleOf, Sampled, StarEstimate};
 use basalt_rdf::TermId;
@@ -24,10 +25,10 @@ use basalt_rdf::term_id::tag;
 const SAMPLE_ROWS: usize = 128;
 /// Rows sampled of one table at least.
 const SAMPLE_ROWS_MIN: usize = 16;
-/// Rows whose values are drawn for joins, over all tables of a star.
+/// Subjects that a walk through joins begins with, over all tables of a star.
 const DRAWN_ROWS: usize = 64;
-/// Rows whose values are drawn of one table at least.
-const DRAWN_ROWS_MIN: usize = 4;
+/// Of one table at least.
+const DRAWN_ROWS_MIN: usize = 2;
 /// A column with so large a share of its rows filled is taken as full: a sample would hardly see the difference.
 const FULL: f64 = 0.98;
 
@@ -41,7 +42,9 @@ pub(super) struct StarRows {
 }
 
 /// A condition that compares an object of the star with a constant.
-struct Comparison<'a> {
+pub(crate) struct Comparison<'a> {
+    /// The object.
+    pub(crate) slot: Slot,
     predicate: TermId,
     expr: &'a Expr,
     constant: TermId,
@@ -88,39 +91,71 @@ pub(super) fn estimate(planner: &Planner<'_>, star: &Star, lookup: Lookup<'_>) -
     Some(all)
 }
 
-/// Values of a star's solutions, and how many solutions each of them stands for: objects of a predicate, or subjects. `None`
-/// where rows cannot be looked at, or most solutions are in no table.
-pub(crate) fn draw(
+/// Subjects among which those of a star are, and for how many each of them stands: rows of its tables, with the rarest constant where
+/// they can be found by it, and subjects of irregular quads that are in none of these tables. `None` where rows cannot be looked at.
+pub(crate) fn candidates(
     planner: &Planner<'_>,
     star: &Star,
-    of: Option<TermId>,
+    patterns: &[PatternProfile],
 ) -> Option<Vec<(TermId, f64)>> {
+    let statistics = planner.statistics;
     let parts = Parts::of(star, &|_| None);
-    let mut drawn = Vec::new();
-    for table in &star.tables {
-        drawn.extend(parts.draw(planner, *table, of)?);
+    let of_table = |table: &TableIdx| {
+        let counts = parts.counts(planner, *table);
+        let rows = statistics.table_rows(*table) as f64;
+        let least = counts.iter().map(|count| count.rows).fold(rows, f64::min);
+        (*table, counts, least)
+    };
+    let tables: Vec<_> = star.tables.iter().map(of_table).collect();
+    let all: f64 = tables.iter().map(|(_, _, rows)| rows).sum();
+    let mut found = Vec::new();
+    for (table, counts, rows) in &tables {
+        let share = rows / all.max(1.0);
+        let rows_max = (DRAWN_ROWS as f64 * share).ceil() as usize;
+        let rows_max = rows_max.max(DRAWN_ROWS_MIN);
+        let (from, (subjects, population)) = ways(counts).find_map(|from| {
+            let having = from.map(|from| (from.predicate, from.object));
+            Some((from, statistics.spread_rows(*table, having, rows_max)?))
+        })?;
+        let weight = population * scale(from) / subjects.len().max(1) as f64;
+        found.extend(subjects.into_iter().map(|subject| (subject, weight)));
     }
-    Some(drawn)
+    let irregular = star.patterns.iter().zip(patterns);
+    let irregular = irregular.filter(|(p, known)| !p.optional && known.irregular > 0.0);
+    let rarest = irregular.min_by(|(_, a), (_, b)| a.irregular.total_cmp(&b.irregular));
+    if let Some((pattern, _)) = rarest {
+        let object = match pattern.object {
+            Position::Id(object) => Some(object),
+            Position::Slot(_) => None,
+        };
+        let subjects = statistics.spread_irregular(pattern.predicate, object, DRAWN_ROWS);
+        let is_outside = |(subject, _): &(TermId, f64)| {
+            let table = statistics.table_of(*subject);
+            table.is_none_or(|table| !star.tables.contains(&table))
+        };
+        found.extend(subjects.into_iter().filter(is_outside));
+    }
+    Some(found)
 }
 
-/// Whether a star has constants or comparisons that tell its subjects from others.
-pub(crate) fn is_selective(star: &Star) -> bool {
-    let is_constant = |pattern: &StarPattern| !pattern.optional && pattern.object.slot().is_none();
-    star.patterns.iter().any(is_constant) || star.filters.iter().any(|f| is_comparison(star, f))
+/// Whether every row of a star's tables has exactly one value of a predicate.
+pub(crate) fn has_one(planner: &Planner<'_>, star: &Star, predicate: TermId) -> bool {
+    let columns = planner.columns(predicate);
+    let has_one = |table: &TableIdx| {
+        let rows = planner.statistics.table_rows(*table);
+        column(&columns, *table).is_some_and(|column| {
+            !column.multi_valued && column.dirty_rows == 0 && column.values == rows
+        })
+    };
+    star.tables.iter().all(has_one)
 }
 
-/// The solutions of a star for each of some subjects; `None` for what is no row.
-pub(crate) fn solutions_of(
-    planner: &Planner<'_>,
-    star: &Star,
-    subjects: &[TermId],
-) -> Vec<Option<f64>> {
-    let parts = Parts::of(star, &|_| None);
-    let counted = [&parts.open[..], &parts.optional[..]].concat();
-    parts.with_tests(&parts.constants, &parts.open, |tests, _| {
-        let statistics = planner.statistics;
-        statistics.solutions_of(&star.tables, tests, &counted, subjects)
-    })
+/// The comparisons of a star.
+pub(crate) fn comparisons(star: &Star) -> Vec<Comparison<'_>> {
+    let conditions = star.filters.iter();
+    conditions
+        .filter_map(|expr| comparison(star, expr))
+        .collect()
 }
 
 fn comparison<'a>(star: &Star, expr: &'a Expr) -> Option<Comparison<'a>> {
@@ -138,6 +173,7 @@ fn comparison<'a>(star: &Star, expr: &'a Expr) -> Option<Comparison<'a>> {
     let mut patterns = star.patterns.iter();
     let pattern = patterns.find(|p| p.object == Position::Slot(slot))?;
     Some(Comparison {
+        slot,
         predicate: pattern.predicate,
         expr,
         constant,
@@ -146,7 +182,7 @@ fn comparison<'a>(star: &Star, expr: &'a Expr) -> Option<Comparison<'a>> {
 
 impl Comparison<'_> {
     /// How likely a value passes, 0 or 1 where its id tells.
-    fn passes(&self, value: TermId) -> f64 {
+    pub(crate) fn passes(&self, value: TermId) -> f64 {
         let of_one_kind =
             value.is_numeric() && self.constant.is_numeric() || value.tag() == self.constant.tag();
         if matches!(self.expr, Expr::Equal(..)) && value == self.constant {
@@ -189,10 +225,7 @@ impl<'a> Parts<'a> {
                 Position::Slot(_) => open.push(pattern.predicate),
             }
         }
-        let conditions = star.filters.iter();
-        let comparisons: Vec<Comparison<'_>> = conditions
-            .filter_map(|expr| comparison(star, expr))
-            .collect();
+        let comparisons = comparisons(star);
         let shares = comparisons
             .iter()
             .map(|c| condition::selectivity(c.expr, lookup));
@@ -301,57 +334,8 @@ impl<'a> Parts<'a> {
         counted: &[TermId],
     ) -> Option<Sample> {
         let rows_max = (SAMPLE_ROWS / self.star.tables.len().max(1)).max(SAMPLE_ROWS_MIN);
-        let asked = (table, counted, rows_max);
-        self.asking(planner, asked, counts, |wanted, plain, scale| {
-            let sample = planner.statistics.sample(wanted)?;
-            Some(Sample::new(sample, plain, scale))
-        })
-    }
-
-    /// Values of the rows that pass the tests, with how many solutions each of them stands for: objects of a predicate, or
-    /// subjects.
-    fn draw(
-        &self,
-        planner: &Planner<'_>,
-        table: TableIdx,
-        of: Option<TermId>,
-    ) -> Option<Vec<(TermId, f64)>> {
-        let rows_max = (DRAWN_ROWS / self.star.tables.len().max(1)).max(DRAWN_ROWS_MIN);
-        let mut counted = self.several(planner, table);
-        if let Some(place) = counted.iter().position(|p| Some(*p) == of) {
-            counted.remove(place);
-        }
-        let counts = self.counts(planner, table);
-        let asked = (table, &counted[..], rows_max);
-        self.asking(planner, asked, &counts, |wanted, _, scale| {
-            let mut drawn = planner.statistics.draw_values(wanted, of)?;
-            drawn
-                .iter_mut()
-                .for_each(|(_, solutions)| *solutions *= scale);
-            Some(drawn)
-        })
-    }
-
-    /// Asks for rows of a table: of the rarest constant that is counted, of the rarest other; if those cannot be found, any. `ask` gets what is wanted, how many tests are not
-    /// comparisons, and for how many rows each of those in cells stands.
-    fn asking<T>(
-        &self,
-        planner: &Planner<'_>,
-        (table, counted, rows_max): (TableIdx, &[TermId], usize),
-        counts: &[ConstantCount],
-        ask: impl Fn(&SampleOf<'_>, usize, f64) -> Option<T>,
-    ) -> Option<T> {
-        let rarest = |is_exact: bool| {
-            let known = counts.iter().filter(|count| match is_exact {
-                true => count.in_cells > 0,
-                false => !count.is_exact,
-            });
-            known.min_by(|a, b| a.rows.total_cmp(&b.rows))
-        };
         let partial = self.partial(planner, table);
-        let constants = [rarest(true), rarest(false)].into_iter().flatten();
-        let ways = constants.map(Some).chain([None]);
-        ways.into_iter().find_map(|from| {
+        ways(counts).find_map(|from| {
             let is_from =
                 |count: &&ConstantCount| from.is_some_and(|from| std::ptr::eq(from, *count));
             let constants = counts.iter().filter(|count| !is_from(count));
@@ -364,9 +348,8 @@ impl<'a> Parts<'a> {
                     counted,
                     rows_max,
                 };
-                let scale = from.filter(|from| from.is_exact);
-                let scale = scale.map_or(1.0, |from| from.rows / from.in_cells.max(1) as f64);
-                ask(&wanted, plain, scale)
+                let sample = planner.statistics.sample(&wanted)?;
+                Some(Sample::new(sample, plain, scale(from)))
             })
         })
     }
@@ -446,6 +429,26 @@ struct ConstantCount {
     /// Cells that have it, where that is known.
     in_cells: u64,
     is_exact: bool,
+}
+
+/// How rows of a table are asked for: those with the rarest constant that is counted, with the rarest other; if those cannot be found,
+/// any.
+fn ways(counts: &[ConstantCount]) -> impl Iterator<Item = Option<&ConstantCount>> {
+    let rarest = |is_exact: bool| {
+        let known = counts.iter().filter(|count| match is_exact {
+            true => count.in_cells > 0,
+            false => !count.is_exact,
+        });
+        known.min_by(|a, b| a.rows.total_cmp(&b.rows))
+    };
+    let constants = [rarest(true), rarest(false)].into_iter().flatten();
+    constants.map(Some).chain([None])
+}
+
+/// For how many rows each of those stands that have a constant in cells.
+fn scale(from: Option<&ConstantCount>) -> f64 {
+    let from = from.filter(|from| from.is_exact);
+    from.map_or(1.0, |from| from.rows / from.in_cells.max(1) as f64)
 }
 
 /// Rows that were looked at, and for how many each of them stands.

@@ -6,11 +6,10 @@
 //! conditions divide: values of the smaller side are taken to be among those of the larger.
 //!
 //! All this takes values as alike, and they are not: some occupations are those of a third of all people. Where it matters,
-//! values are drawn from the solutions of one unit, and those of the others are counted for each of them ([`Drawn`]).
+//! joins of stars are sampled ([`SampledSets`](super::sampled_sets::SampledSets)), and these formulas say the rest.
 //!
 //! Cost: worked out once for a group, a division for each slot and set of units.
 
-use super::drawn::Drawn;
 use super::{Unit, UnitKind};
 use crate::estimate::star::PatternProfile;
 use crate::physical::{Position, Slot, Star, StarPattern};
@@ -20,7 +19,7 @@ use crate::planner::Planner;
 const SHARE_MIN: f64 = 1e-4;
 
 /// Cells tell little of a predicate of which more than this share is irregular.
-pub(super) const IRREGULAR_MAX: f64 = 0.3;
+const IRREGULAR_MAX: f64 = 0.3;
 
 /// A slot of several units.
 pub(super) struct Edge {
@@ -31,8 +30,6 @@ pub(super) struct Edge {
     hub: Option<usize>,
     /// For each other unit what its product with the hub is divided by.
     divisors: Vec<(usize, f64)>,
-    /// Values that were drawn from one of the units, for sets that have it.
-    drawn: Option<Drawn>,
 }
 
 impl Edge {
@@ -58,11 +55,8 @@ impl Edge {
             };
             others.map(|idx| (idx, divisor(idx))).collect()
         });
-        let having_all: Vec<usize> = having().collect();
-        let subject = hub.filter(|_| is_subject);
         Self {
             slot,
-            drawn: Drawn::of(planner, units, &having_all, subject, slot),
             units: having().fold(0, |mask, idx| mask | 1 << idx),
             hub,
             divisors,
@@ -74,15 +68,6 @@ impl Edge {
         let inside = self.units & mask;
         if inside.count_ones() < 2 {
             return 1.0;
-        }
-        if let Some(drawn) = &self.drawn
-            && inside & (1 << drawn.from) != 0
-        {
-            let factor = |idx: usize| {
-                let known = self.divisors.iter().find(|(other, _)| *other == idx);
-                known.map_or_else(|| units[idx].distinct(self.slot), |(_, divisor)| *divisor)
-            };
-            return drawn.divisor(inside, &factor);
         }
         if self.hub.is_some_and(|idx| inside & (1 << idx) != 0) {
             let others = self.divisors.iter();
@@ -96,7 +81,7 @@ impl Edge {
     }
 }
 
-pub(super) fn subject_star(unit: &Unit, slot: Slot) -> Option<&Star> {
+fn subject_star(unit: &Unit, slot: Slot) -> Option<&Star> {
     match &unit.kind {
         UnitKind::Star(star) if star.subject == Position::Slot(slot) => Some(star),
         _ => None,
@@ -124,7 +109,7 @@ fn value_divisor(planner: &Planner<'_>, a: &Unit, b: &Unit, slot: Slot) -> f64 {
 }
 
 /// A star and what is known of the pattern that has the slot as its object.
-pub(super) fn object(unit: &Unit, slot: Slot) -> Option<(&Star, &PatternProfile)> {
+fn object(unit: &Unit, slot: Slot) -> Option<(&Star, &PatternProfile)> {
     let UnitKind::Star(star) = &unit.kind else {
         return None;
     };

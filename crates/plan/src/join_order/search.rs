@@ -4,6 +4,7 @@
 //! has a smaller one); greedy search grows one set from the unit with the fewest rows. Cross
 //! products are tried only for few units or where nothing connects.
 
+use super::corrections::Corrections;
 use super::edges::Edge;
 use super::{EXACT_UNITS_MAX, Problem, Unit, UnitKind};
 use crate::alternative::{Alternative, Way, keep_cheaper};
@@ -119,6 +120,8 @@ pub(crate) struct Search<'s> {
     neighbours: Vec<u64>,
     /// Slots of more than one unit.
     edges: Vec<Edge>,
+    /// What samples of joins say instead.
+    corrections: Corrections,
 }
 
 impl<'s> Search<'s> {
@@ -136,13 +139,15 @@ impl<'s> Search<'s> {
             twice = twice.union(all.intersect(unit.slots));
             all = all.union(unit.slots);
         }
+        let edges = Edge::all(planner, units, &twice.to_vec());
         Self {
             planner,
             problem,
             best: HashMap::new(),
             slots: HashMap::new(),
             neighbours: neighbours.collect(),
-            edges: Edge::all(planner, units, &twice.to_vec()),
+            corrections: Corrections::of(planner, units, &edges),
+            edges,
         }
     }
 
@@ -206,6 +211,7 @@ impl<'s> Search<'s> {
         for edge in &self.edges {
             rows /= edge.divisor(units, mask);
         }
+        rows *= self.corrections.factor(mask);
         let mut pending = self.problem.covered(mask);
         for (idx, condition) in self.problem.conditions.iter().enumerate() {
             let counted = inside().any(|unit| condition.slots.is_subset(&unit.certain));

@@ -138,6 +138,36 @@ impl<'a> IrregularQuads<'a> {
         }
     }
 
+    /// The subject of the quad with this number, from 0, among those of the predicate and object.
+    pub fn nth_with(
+        &self,
+        predicate: TermId,
+        object: TermId,
+        number: u64,
+    ) -> Result<Option<TermId>, StoreError> {
+        match self.delta.and_then(|delta| delta.of(predicate)) {
+            None => self.table.nth_with(predicate, object, number),
+            Some(_) => {
+                let mut found = Vec::new();
+                self.by_object(predicate, object, &mut found)?;
+                let place = usize::try_from(number).ok();
+                let quad = place.and_then(|place| found.get(place));
+                Ok(quad.map(|(subject, _)| *subject))
+            }
+        }
+    }
+
+    /// Appends the subjects of up to so many quads of the predicate, spread evenly over all of the version; ascending, and as
+    /// often as quads are theirs. Changes are not looked at.
+    pub fn spread_subjects(
+        &self,
+        predicate: TermId,
+        count_max: usize,
+        out: &mut Vec<TermId>,
+    ) -> Result<(), StoreError> {
+        self.table.spread_subjects(predicate, count_max, out)
+    }
+
     /// Visits the quads of a predicate block by block as (subjects, objects, graphs): those of the quad table
     /// in the order of subject, object, graph, then the added ones in the same order.
     pub fn scan(&self, predicate: TermId, visit: VisitBlock<'_>) -> Result<(), StoreError> {

@@ -4,7 +4,7 @@
 //! ascending order: compressed sparse rows, built by one counting sort.
 
 use super::chunked_sequence::{self, ChunkedSequence, Cursor};
-use super::push_rows;
+use super::{nth_row, push_rows};
 use crate::byte_stream::{ByteReader, ByteWriter};
 use crate::error::StoreError;
 use crate::section_file::SectionSlice;
@@ -113,6 +113,11 @@ impl Adjacency {
             push_rows(&numbers, rows_max, out);
             counts.push((out.len() - start) as u32);
         }
+    }
+
+    pub(super) fn nth(&self, value: u64, number: u64) -> Option<u64> {
+        let range = self.range(&mut self.offsets.cursor(), value);
+        nth_row(&self.rows, range, number)
     }
 
     pub(super) fn count_in(&self, low: u64, high: u64) -> u64 {

@@ -21,7 +21,7 @@ use crate::byte_stream::{ByteReader, ByteWriter};
 use crate::error::StoreError;
 use crate::section_file::SectionSlice;
 use basalt_rdf::TermId;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 pub use adjacency::Adjacency;
 pub use bitmaps::Bitmaps;
@@ -114,6 +114,15 @@ impl Inverse {
         }
     }
 
+    /// The row with this number, from 0, among those of a value; `None` if it has no more than so many.
+    pub(crate) fn nth(&self, value: u64, number: u64) -> Option<u64> {
+        match self {
+            Self::Adjacency(inverse) => inverse.nth(value, number),
+            Self::Bitmaps(inverse) => inverse.nth(value, number),
+            Self::Permutation(inverse) => inverse.nth(value, number),
+        }
+    }
+
     /// The number of cells with a value in the range, bounds included.
     pub(crate) fn count_in(&self, low: u64, high: u64) -> u64 {
         match self {
@@ -134,6 +143,17 @@ impl Inverse {
             Self::Permutation(inverse) => inverse.visit_keys(visit),
         }
     }
+}
+
+/// The row with this number in a part of a sequence of rows.
+fn nth_row(
+    rows: &chunked_sequence::ChunkedSequence,
+    range: Range<usize>,
+    number: u64,
+) -> Option<u64> {
+    let number = usize::try_from(number).ok()?;
+    let place = range.start.checked_add(number)?;
+    (place < range.end.min(rows.len())).then(|| rows.cursor().get(place))
 }
 
 /// The rows of one value as numbers of a sequence, appended as rows.

@@ -4,7 +4,7 @@
 //! the encoded keys.
 
 use super::chunked_sequence::{self, ChunkedSequence};
-use super::push_rows;
+use super::{nth_row, push_rows};
 use crate::byte_stream::{ByteReader, ByteWriter};
 use crate::error::StoreError;
 use crate::section_file::SectionSlice;
@@ -76,6 +76,15 @@ impl Permutation {
             }
             counts.push((out.len() - start) as u32);
         }
+    }
+
+    pub(super) fn nth(&self, value: u64, number: u64) -> Option<u64> {
+        let key = self.keys.lower_bound(value);
+        if key >= self.keys.len() || self.keys.cursor().get(key) != value {
+            return None;
+        }
+        let (start, end) = self.offsets.cursor().get_pair(key);
+        nth_row(&self.rows, start as usize..end as usize, number)
     }
 
     pub(super) fn count_in(&self, low: u64, high: u64) -> u64 {

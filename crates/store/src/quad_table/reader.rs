@@ -196,6 +196,58 @@ impl QuadTable {
         }
     }
 
+    /// The subject of the quad with this number, from 0, among those of the predicate and object.
+    pub fn nth_with(
+        &self,
+        predicate: TermId,
+        object: TermId,
+        number: u64,
+    ) -> Result<Option<TermId>, StoreError> {
+        let Some(p) = self.find(predicate) else {
+            return Ok(None);
+        };
+        let (mut before, mut found) = (0, None);
+        self.posg
+            .for_key(p.posg.clone(), object.0, |block, range| {
+                let after = before + range.len() as u64;
+                if (before..after).contains(&number) {
+                    let place = range.start + (number - before) as usize;
+                    found = Some(TermId(block.second.get(place)));
+                }
+                before = after;
+            })?;
+        Ok(found)
+    }
+
+    /// Appends the subjects of up to so many quads of the predicate, spread evenly over all of them; ascending, and as often
+    /// as quads are theirs.
+    pub fn spread_subjects(
+        &self,
+        predicate: TermId,
+        count_max: usize,
+        out: &mut Vec<TermId>,
+    ) -> Result<(), StoreError> {
+        let Some(p) = self.find(predicate) else {
+            return Ok(());
+        };
+        let quads = p.counts.quads as usize;
+        let count = quads.min(count_max);
+        let places = (0..count).map(|i| (i * quads + quads / 2) / count);
+        let mut places = places.peekable();
+        let mut first = 0;
+        for block_idx in p.psog.clone() {
+            let end = first + self.psog.directory[block_idx].quads as usize;
+            if places.peek().is_some_and(|place| *place < end) {
+                let block = self.psog.block(block_idx)?;
+                while let Some(place) = places.next_if(|place| *place < end) {
+                    out.push(TermId(block.first.get(place - first)));
+                }
+            }
+            first = end;
+        }
+        Ok(())
+    }
+
     /// Visits the quads of a predicate block by block as (subjects, objects, graphs), in the
     /// order of subject, object, graph.
     pub fn scan(&self, predicate: TermId, visit: VisitBlock<'_>) -> Result<(), StoreError> {

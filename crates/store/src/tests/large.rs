@@ -177,6 +177,28 @@ fn blocks_are_searched_in_both_orders() {
         assert_eq!(found.len(), 180);
         let counted = quads.count_object(predicate, number(object));
         assert_eq!(counted.expect("it is whole"), 180);
+        let mut by_number: Vec<TermId> = (0..180)
+            .filter_map(|n| quads.nth_with(predicate, number(object), n).expect("reads"))
+            .collect();
+        by_number.sort_unstable();
+        found.sort_unstable();
+        let subjects: Vec<TermId> = found.iter().map(|(subject, _)| *subject).collect();
+        assert_eq!(by_number, subjects);
+        let beyond = quads.nth_with(predicate, number(object), 180);
+        assert_eq!(beyond.expect("it is whole"), None);
+    }
+    for count in [0, 1, 64, 9_000, 20_000] {
+        let mut spread = Vec::new();
+        quads
+            .spread_subjects(predicate, count, &mut spread)
+            .expect("it is whole");
+        assert_eq!(spread.len(), count.min(9_000));
+        assert!(spread.is_sorted());
+        // Subjects are spread over all of them, and three quads are of each.
+        for (place, subject) in spread.iter().enumerate() {
+            let expected = (place * 9_000 + 4_500) / spread.len() / 3;
+            assert_eq!(*subject, resource(FIRST + expected as u64));
+        }
     }
     for subject in (0..3_000).step_by(97) {
         let mut found = Vec::new();

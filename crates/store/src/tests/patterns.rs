@@ -140,6 +140,10 @@ proptest! {
                     prop_assert_eq!(count as usize, expected.len() - before);
                     if let Some(counted) = cells.count_object(TermId(object)) {
                         prop_assert_eq!(counted, u64::from(count));
+                        let by_number = |number: u64| cells.nth_with(TermId(object), number);
+                        let rows: Vec<u32> = (0..counted).filter_map(by_number).collect();
+                        prop_assert_eq!(&rows, &expected[before..]);
+                        prop_assert_eq!(by_number(counted), None);
                     }
                 }
                 prop_assert_eq!(found, expected);

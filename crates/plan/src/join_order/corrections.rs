@@ -1,0 +1,131 @@
+//! `Corrections`: what rows of sets of units by formulas are multiplied by, where samples tell better ([`SampledSets`]).
+//!
+//! A set of units falls into parts that stars connect. The formulas' rows of a part are replaced by those of its sample; a part
+//! that was not sampled takes the samples of its largest parts that were. What connects parts, and units that are no stars, stay as the formulas say.
+//!
+//! Cost: a look into a map for each part of a set.
+
+use super::edges::Edge;
+use super::join_sample::KnownStar;
+use super::sampled_sets::{SampledSets, met_by};
+use super::search::bits;
+use super::{Unit, UnitKind};
+use crate::physical::Star;
+use crate::planner::Planner;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Factors by set of units.
+#[derive(Default)]
+pub(super) struct Corrections {
+    factors: BTreeMap<u64, f64>,
+    /// For each unit the units that are sampled together with it.
+    neighbours: Vec<u64>,
+}
+
+impl Corrections {
+    /// Samples the stars among some units, if that is worth its time.
+    pub(super) fn of(planner: &Planner<'_>, units: &[Unit], edges: &[Edge]) -> Self {
+        let stars = units.iter().enumerate().filter_map(|(idx, unit)| {
+            let UnitKind::Star(star) = &unit.kind else {
+                return None;
+            };
+            let profile = unit.profile.as_ref()?;
+            Some((idx, KnownStar { star, profile }))
+        });
+        let (unit_of, stars): (Vec<usize>, Vec<KnownStar<'_>>) = stars.unzip();
+        if stars.len() < 2 {
+            return Self::default();
+        }
+        let to_units = |mask: u64| bits(mask).fold(0, |all, idx| all | 1 << unit_of[idx]);
+        let is_met = |edge: &&Edge| {
+            let meets = |known: &&KnownStar<'_>| met_by(known.star).contains(edge.slot);
+            stars.iter().filter(meets).count() > 1
+        };
+        let edges: Vec<&Edge> = edges.iter().filter(is_met).collect();
+        let even = |mask: u64| {
+            let rows: f64 = bits(mask).map(|idx| units[idx].rows).product();
+            let divisors = edges.iter().map(|edge| edge.divisor(units, mask));
+            rows / divisors.product::<f64>()
+        };
+        let key: Vec<Star> = stars.iter().map(|known| known.star.clone()).collect();
+        let sampled = planner.sampled_sets(&key, || {
+            SampledSets::of(planner, &stars, &|mask| even(to_units(mask)))
+        });
+        let factors = sampled.rows().map(|(mask, rows)| {
+            let mask = to_units(mask);
+            (mask, rows / even(mask).max(f64::MIN_POSITIVE))
+        });
+        let mut neighbours = vec![0; units.len()];
+        for (idx, others) in sampled.neighbours().iter().enumerate() {
+            neighbours[unit_of[idx]] = to_units(*others);
+        }
+        Self {
+            factors: factors.collect(),
+            neighbours,
+        }
+    }
+
+    /// What the formulas' rows of a set of units are multiplied by.
+    pub(super) fn factor(&self, mask: u64) -> f64 {
+        if self.factors.is_empty() {
+            return 1.0;
+        }
+        let (mut rest, mut factor) = (mask, 1.0);
+        // Termination: each turn takes at least one unit out of the rest.
+        while rest != 0 {
+            let part = self.connected(rest);
+            factor *= self.of_part(part);
+            rest &= !part;
+        }
+        factor
+    }
+
+    /// The units of a set that its first one is connected with, itself included.
+    fn connected(&self, mask: u64) -> u64 {
+        let mut part = mask & mask.wrapping_neg();
+        // Termination: the part grows with each turn, within the set.
+        loop {
+            let around = bits(part).fold(part, |all, idx| all | self.neighbours[idx]);
+            if around & mask == part {
+                return part;
+            }
+            part = around & mask;
+        }
+    }
+
+    fn of_part(&self, part: u64) -> f64 {
+        if part.count_ones() < 2 {
+            return 1.0;
+        }
+        if let Some(factor) = self.factors.get(&part) {
+            return *factor;
+        }
+        let within = self.factors.iter().filter(|(mask, _)| *mask & !part == 0);
+        let largest = within.max_by_key(|(mask, _)| (mask.count_ones(), Reverse(**mask)));
+        largest.map_or(1.0, |(mask, factor)| factor * self.factor(part & !mask))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_that_were_not_sampled_take_what_is_known_of_theirs() {
+        // 0 - 1 - 2 - 3, and 4 - 5.
+        let corrections = Corrections {
+            factors: [(0b11, 2.0), (0b110, 3.0), (0b111, 5.0), (0b11_0000, 7.0)].into(),
+            neighbours: vec![0b10, 0b101, 0b1010, 0b100, 0b10_0000, 0b1_0000, 0],
+        };
+        assert_eq!(corrections.factor(0b1), 1.0);
+        assert_eq!(corrections.factor(0b11), 2.0);
+        assert_eq!(corrections.factor(0b101), 1.0);
+        assert_eq!(corrections.factor(0b111), 5.0);
+        assert_eq!(corrections.factor(0b11_0111), 35.0);
+        assert_eq!(corrections.factor(0b1111), 5.0);
+        assert_eq!(corrections.factor(0b1110), 3.0);
+        assert_eq!(corrections.factor(0b100_0011), 2.0);
+        assert_eq!(Corrections::default().factor(0b111), 1.0);
+    }
+}
