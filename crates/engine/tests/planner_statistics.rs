@@ -170,7 +170,7 @@ fn an_empty_store_keeps_them_for_explain_alone() {
         .query(count, &QueryOptions::default())
         .expect("it is answered");
     let basalt_engine::Answer::Solutions(solutions) = answer else {
-        panic!("SELECT gives solutions")
+        unreachable!("SELECT gives solutions")
     };
     let rows = solutions.into_rows().expect("one row");
     assert_eq!(
