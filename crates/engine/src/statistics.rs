@@ -9,11 +9,14 @@ use basalt_plan::statistics::{
 use basalt_rdf::{TermId, TermView};
 use basalt_store::{Cells, CharacteristicSet, Snapshot, Table};
 use samples::{
-    Finding, Tests, Together, equal_pairs, sampled_cells, sampled_rows, spread_irregular,
+    Finding, SAMPLED_FROM_MAX, Tests, Together, equal_pairs, sampled_cells, sampled_rows,
+    spread_irregular,
 };
 
 /// Characteristic sets looked at for one estimate; more would cost more than a better plan saves.
 const CHARACTERISTIC_SETS_READ: usize = 1024;
+/// Objects that are read for the subjects of a sample; with more of them formulas are to say the rest.
+const OBJECTS_READ_MAX: usize = 1 << 16;
 
 /// A characteristic set: its predicates, ascending, with the numbers of their values, and how many subjects have it.
 pub(crate) struct SubjectsOfSet<'a> {
@@ -348,7 +351,7 @@ impl Statistics for SnapshotStatistics<'_> {
         subjects: &[TermId],
         visit: &mut dyn FnMut(&[TermId]),
     ) -> bool {
-        let (mut quads, mut objects) = (Vec::new(), Vec::new());
+        let (mut quads, mut objects, mut read) = (Vec::new(), Vec::new(), 0);
         for subject in subjects {
             quads.clear();
             objects.clear();
@@ -357,6 +360,10 @@ impl Statistics for SnapshotStatistics<'_> {
                 return false;
             }
             objects.extend(quads.iter().map(|(object, _)| *object));
+            read += objects.len();
+            if read > OBJECTS_READ_MAX {
+                return false;
+            }
             visit(&objects);
         }
         true
@@ -383,6 +390,8 @@ impl Statistics for SnapshotStatistics<'_> {
                 number -= count;
             }
             let irregular = self.0.quad_table();
+            let is_few = irregular.count_object(predicate, object).ok()? <= SAMPLED_FROM_MAX;
+            is_few.then_some(())?;
             irregular.nth_with(predicate, object, number).ok()?
         };
         wanted.iter().map(subject).collect()

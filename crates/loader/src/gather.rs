@@ -63,7 +63,7 @@ impl Grouping<'_> {
             self.scatter(raw, ranked)
         } else if ranked.in_order {
             self.gather_in_order(raw, ranked)
-        } else if self.threads > 1 && self.fits(raw.quad_count()) {
+        } else if self.threads > 1 && self.fits(raw.quad_count() * 2) {
             self.gather_dealt(raw, ranked)
         } else {
             self.scatter(raw, ranked)

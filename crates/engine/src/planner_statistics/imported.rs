@@ -213,6 +213,9 @@ impl Statistics for Imported<'_> {
         counted: &[TermId],
         optional: &[TermId],
     ) -> Option<Vec<StarEstimate>> {
+        if let Some(known) = self.answer(&recorded::star(required, counted, optional)) {
+            return known;
+        }
         if self.sets.is_empty() {
             return None;
         }
@@ -230,7 +233,8 @@ impl Statistics for Imported<'_> {
     }
 
     fn sample(&self, wanted: &SampleOf<'_>) -> Option<Sampled> {
-        self.next_answer(recorded::sample(wanted))?
+        let known: Option<Sampled> = self.next_answer(recorded::sample(wanted))?;
+        known.filter(|sampled| sampled.passed.len() == wanted.tests.len())
     }
 
     fn partners(&self, from: (&[TableIdx], TermId), into: (&[TableIdx], TermId)) -> Option<f64> {

@@ -6,7 +6,7 @@
 //! the recording, which it does: it draws nothing at random.
 
 use basalt_plan::physical::TableIdx;
-use basalt_plan::statistics::{RowTest, SampleOf, Sampled};
+use basalt_plan::statistics::{RowTest, SampleOf, Sampled, StarEstimate};
 use basalt_rdf::TermId;
 use serde_json::{Value, json};
 
@@ -41,6 +41,7 @@ impl Answer for f64 {
             Value::String(text) => text.parse().ok(),
             _ => value.as_f64(),
         }
+        .filter(|number: &f64| number.is_finite() && *number >= 0.0)
     }
 }
 
@@ -100,6 +101,21 @@ impl<A: Answer, B: Answer> Answer for (A, B) {
     }
 }
 
+impl Answer for StarEstimate {
+    fn to_json(&self) -> Value {
+        (self.table, (self.subjects, self.solutions)).to_json()
+    }
+
+    fn of_json(value: &Value) -> Option<Self> {
+        let (table, (subjects, solutions)) = Answer::of_json(value)?;
+        Some(Self {
+            table,
+            subjects,
+            solutions,
+        })
+    }
+}
+
 impl Answer for Sampled {
     fn to_json(&self) -> Value {
         json!({
@@ -134,6 +150,13 @@ pub(super) fn check(question: &str, answers: &[Value], tables: usize) -> Result<
         "table-of" => answers.iter().all(|answer| {
             let table = Option::<TableIdx>::of_json(answer);
             table.is_some_and(|table| table.is_none_or(|idx| (idx.0 as usize) < tables))
+        }),
+        "star" => answers.iter().all(|answer| {
+            let stars = Option::<Vec<StarEstimate>>::of_json(answer);
+            stars.is_some_and(|stars| {
+                let mut idxs = stars.iter().flatten().filter_map(|star| star.table);
+                idxs.all(|idx| (idx.0 as usize) < tables)
+            })
         }),
         "sample" => all::<Option<Sampled>>(answers),
         "around" => all::<Option<(f64, f64)>>(answers),
@@ -211,6 +234,12 @@ pub(super) fn irregular_objects(predicate: TermId, object: TermId) -> String {
 /// The table of a resource.
 pub(super) fn table_of(resource: TermId) -> String {
     format!("table-of {}", id(resource))
+}
+
+/// Subjects of a star.
+pub(super) fn star(required: &[TermId], counted: &[TermId], optional: &[TermId]) -> String {
+    let [required, counted, optional] = [required, counted, optional].map(ids);
+    format!("star required={required} counted={counted} optional={optional}")
 }
 
 /// Rows that are looked at.

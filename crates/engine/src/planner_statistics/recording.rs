@@ -133,7 +133,8 @@ impl Statistics for Recording<'_> {
         counted: &[TermId],
         optional: &[TermId],
     ) -> Option<Vec<StarEstimate>> {
-        self.of.star(required, counted, optional)
+        let stars = self.of.star(required, counted, optional);
+        self.note(recorded::star(required, counted, optional), stars)
     }
 
     fn sample(&self, wanted: &SampleOf<'_>) -> Option<Sampled> {

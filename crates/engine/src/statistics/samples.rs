@@ -9,7 +9,7 @@ use basalt_rdf::TermId;
 use basalt_store::{Cells, Snapshot, StoreError, Table};
 
 /// Rows with a constant that a sample is taken from; finding more costs more than a better plan saves.
-const SAMPLED_FROM_MAX: u64 = 20_000;
+pub(super) const SAMPLED_FROM_MAX: u64 = 20_000;
 /// Rows of a column without an inverse that is searched for a constant; more would cost more than a better plan saves.
 const SEARCHED_ROWS_MAX: u32 = 1 << 16;
 

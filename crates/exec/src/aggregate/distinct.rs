@@ -171,8 +171,14 @@ impl DistinctRows {
         };
         let mut rows = late.finish()?.reader(1, cx);
         let mut put_off = PutOffRows::new(self.width + 1);
+        let mut until_check = CHECK_GROUPS;
         while let Some(row) = rows.next_row()? {
             put_off.push(row, cx)?;
+            until_check -= 1;
+            if until_check == 0 {
+                until_check = CHECK_GROUPS;
+                cx.check()?;
+            }
         }
         put_off.finish(cx).map(Some)
     }

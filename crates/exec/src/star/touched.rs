@@ -11,10 +11,14 @@ use super::compiled::CompiledStar;
 use super::constant_rows::RowBits;
 use basalt_rdf::TermId;
 use basalt_store::Snapshot;
+use roaring::RoaringBitmap;
 
 /// Rows found from which on bits cost less than searches in sets: a search takes some 20 ns, and the bits of a million rows
 /// as long as thousands of them.
 const SEARCHED_MAX: usize = 8192;
+
+/// Subjects that a pass goes over for each that is wanted, at most: looking one up takes as long as going over some dozen for some patterns.
+const PASSED_OVER_MAX: u64 = 64;
 
 /// Tells rows that cells do not tell all of; see the [module documentation](self).
 #[derive(Default)]
@@ -63,6 +67,18 @@ pub struct Touched {
     general: Vec<(u32, TermId)>,
 }
 
+/// Changed rows of a table, or new subjects, from the first to the last of those that were found: a pass goes over all of them.
+fn subjects_between(found: &[(u32, u32)], changed: Option<&RoaringBitmap>) -> u64 {
+    let rows = || found.iter().map(|(row, _)| *row);
+    let (Some(first), Some(last)) = (rows().min(), rows().max()) else {
+        return 0;
+    };
+    match changed {
+        Some(changed) => changed.range_cardinality(first..=last),
+        None => u64::from(last - first) + 1,
+    }
+}
+
 impl Touched {
     /// None yet.
     pub fn new(tables: usize) -> Self {
@@ -101,11 +117,12 @@ impl Touched {
         self.changed.push(self.new);
         let count: usize = self.changed.iter().map(Vec::len).sum();
         let mut columns = Columns::new();
-        for (home, mut found) in homes.zip(self.changed) {
+        for (home_idx, (home, mut found)) in homes.zip(self.changed).enumerate() {
             if found.is_empty() {
                 continue;
             }
-            if count < columns_min {
+            let between = subjects_between(&found, star.rows.changed.get(home_idx));
+            if count < columns_min || between > found.len() as u64 * PASSED_OVER_MAX {
                 let subjects = found
                     .iter()
                     .map(|&(row, origin)| (origin, home.subject(row)));

@@ -5,8 +5,7 @@
 //! their subjects and freed of repeats, in memory that a core's cache holds. Both are done for many blocks, and many chunks, at a time, and
 //! neither depends on which thread was faster.
 //!
-//! Memory: 16 bytes for each dealt quad, while parsed ones are freed, and 16 for each grouped one: as much as a counting sort into one
-//! array, whose memory has to be there before the first block is read.
+//! Memory: 16 bytes for each dealt quad, while parsed ones are freed, and as much for each grouped one.
 //!
 //! Cost: a quad is read and written twice, in order but for the cache's own lines; a counting sort writes it once, anywhere.
 
@@ -82,12 +81,14 @@ impl Grouping<'_> {
         let numbered: Vec<usize> = (0..chunks.len()).collect();
         let made = parallel_map(self.threads, &numbered, |at| {
             let starts = starts_of(chunks[*at]);
+            self.memory.go_on()?;
             let quads = collect(&blocks, *at, &starts);
-            Made::of(starts, quads, type_predicate)
+            Ok::<_, LoadError>(Made::of(starts, quads, type_predicate))
         });
         let mut held = HeldQuads::new(1 << shift);
         let mut types: FastMap<u64, u64> = FastMap::default();
         for made in made {
+            let made = made?;
             add_types(&mut types, made.types);
             held.push(made.chunk);
         }

@@ -482,7 +482,7 @@ fn draw(groups: &[(f64, f64)], seed: u64) -> Places {
             if at >= after {
                 break;
             }
-            let number = ((at - before) / weight).clamp(0.0, count - 1.0);
+            let number = ((at - before) / weight).clamp(0.0, (count - 1.0).max(0.0));
             places.push((group, number as u64));
         }
         before = after;

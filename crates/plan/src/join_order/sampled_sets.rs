@@ -128,7 +128,12 @@ impl Sampling<'_, '_> {
                 let sample = self.sample(*mask);
                 self.samples.insert(*mask, sample);
             }
-            level = grown;
+            // A set grows from samples that have something left, so the others lead nowhere.
+            let leads_on = |mask: &u64| {
+                let sample = self.samples.get(mask);
+                sample.is_some_and(|sample| sample.as_ref().is_some_and(JoinSample::is_alive))
+            };
+            level = grown.into_iter().filter(leads_on).collect();
         }
     }
 

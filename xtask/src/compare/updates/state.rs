@@ -134,7 +134,10 @@ fn canonical(row: &Value) -> String {
             kind => kind,
         };
         let datatype = part("datatype");
+        let integer = (datatype.strip_prefix(XSD) == Some("integer"))
+            .then(|| part("value").trim().parse::<i128>().ok());
         let value = match number(term) {
+            _ if let Some(integer) = integer.flatten() => integer.to_string(),
             // Zero has one spelling.
             Some(value) => format!("{:.5e}", value + 0.0),
             None if datatype.strip_prefix(XSD) == Some("string") => part("value").to_owned(),

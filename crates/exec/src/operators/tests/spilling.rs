@@ -291,7 +291,7 @@ proptest! {
         let integer = |number: u64| number * 6 + 1;
         let side = |skip: usize, sorted: bool| -> Vec<Row> {
             // Of one key there are many rows.
-            let key = |row: &Row| match row[1] == 0 && row[0] % 3 == 0 {
+            let key = |row: &Row| match row[1] == 0 && row[0].is_multiple_of(3) {
                 true => 1,
                 false => row[0] % keys,
             };
