@@ -4,7 +4,7 @@
 //! `LOCAL`), so that equal terms have equal ids also among computed ones: interning tries the inline
 //! kinds, then the dictionary, then the local table. A local id never leaves the query.
 //!
-//! Computed terms beyond a share of the query's memory are in a temporary file ([`TermFile`]); what is left of them in memory
+//! Computed terms beyond a share of the query's memory are in a temporary file (`spill/term_file.rs`); what is left of them in memory
 //! is where they are. Blank nodes stay in memory, and all terms do once the file cannot be written.
 //!
 //! Cost: an inline term is encoded without a lock; others take one dictionary probe and, when

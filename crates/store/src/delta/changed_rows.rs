@@ -13,7 +13,7 @@ use std::sync::{Arc, PoisonError};
 /// Lists of predicates kept by a state.
 const KEPT_MAX: usize = 256;
 
-/// The rows of each table that cells do not tell all of; see the [module documentation](self).
+/// The rows of each table that cells do not tell all of.
 #[derive(Debug, Default)]
 pub struct ChangedRows {
     /// By table: rows that must be looked up one by one.

@@ -30,7 +30,7 @@ use std::sync::{Arc, OnceLock};
 /// Ordinals of a chunk have the same upper bits: few enough that a commit makes little be made again.
 const CHUNK_BITS: u32 = 10;
 
-/// The objects of changed subjects; see the [module documentation](self).
+/// The objects of changed subjects.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ChangedValues {
     /// Ids, ascending.
