@@ -221,6 +221,11 @@ impl<'a> Packed<'a> {
         self.len
     }
 
+    /// Whether values take no bits: all are the same, and any number of them takes as many bytes.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.width == 0
+    }
+
     /// Value `i`.
     #[inline]
     pub(crate) fn get(&self, i: usize) -> u64 {

@@ -136,17 +136,19 @@ impl<'a> Dictionary<'a> {
     }
 
     pub(super) fn validate_deep(&self) -> Result<(), ColumnError> {
-        let mut values = Vec::new();
-        self.distinct.decode(0..self.distinct.len(), &mut values);
-        if values.windows(2).any(|pair| pair[0] >= pair[1]) {
+        let (distinct, codes) = (&self.distinct, &self.codes);
+        if (1..distinct.len()).any(|i| distinct.get(i - 1) >= distinct.get(i)) {
             return Err(ColumnError::corrupt("distinct values out of order"));
         }
-        values.clear();
-        self.codes.decode(0..self.codes.len(), &mut values);
-        let count = self.distinct.len() as u64;
-        match values.iter().position(|&code| code >= count) {
+        // Codes without bits are one code, however many of them a damaged length tells of.
+        let differing = match codes.is_constant() {
+            true => codes.len().min(1),
+            false => codes.len(),
+        };
+        let count = distinct.len() as u64;
+        match (0..differing).find(|&i| codes.get(i) >= count) {
             Some(i) => {
-                let what = format!("code {} at {i} of {count} distinct values", values[i]);
+                let what = format!("code {} at {i} of {count} distinct values", codes.get(i));
                 Err(ColumnError::corrupt(what))
             }
             None => Ok(()),

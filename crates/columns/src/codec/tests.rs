@@ -65,6 +65,23 @@ fn find_plainly(values: &[u64], low: u64, high: u64) -> Vec<u32> {
         .collect()
 }
 
+/// A length that is damaged may be any number where values take no bits.
+#[test]
+fn damaged_lengths_take_no_memory() {
+    for values in [vec![7; 300], (0..300).collect(), vec![1, 1, 9]] {
+        for (kind, bytes) in encodings(&values) {
+            for at in 0..bytes.len().saturating_sub(4).min(64) {
+                let mut bytes = bytes.clone();
+                bytes[at..at + 4].copy_from_slice(&0xFFFF_FFF0_u32.to_le_bytes());
+                if let Ok((sequence, used)) = Sequence::open(&bytes) {
+                    assert!(used <= bytes.len(), "{kind:?} {at}");
+                    let _outcome_may_be_either = sequence.validate_deep();
+                }
+            }
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn encoded_reads_as_plain(
