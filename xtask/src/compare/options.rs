@@ -112,6 +112,35 @@ fn families(list: &str) -> Result<Vec<Family>, XtaskError> {
     Ok(families)
 }
 
+/// The options of a command that takes nothing else, each with its value.
+pub fn with_values<'a>(
+    command: &str,
+    arguments: &'a [String],
+) -> Result<Vec<(&'a str, &'a str)>, XtaskError> {
+    let pair = |pair: &'a [String]| match pair {
+        [name, ..] if !name.starts_with("--") => {
+            Err(usage(format!("`{command}` does not take `{name}`")))
+        }
+        [name, value] => Ok((name.as_str(), value.as_str())),
+        _ => Err(usage(format!("`{}` needs a value", pair[0]))),
+    };
+    arguments.chunks(2).map(pair).collect()
+}
+
+/// The names of stores with Basalt as the first, whether it was named or not.
+pub fn basalt_first(stores: &mut Vec<&'static str>) {
+    stores.retain(|store| *store != "basalt");
+    stores.insert(0, "basalt");
+}
+
+/// So many concurrent clients, in words.
+pub fn clients_label(clients: u64) -> String {
+    match clients {
+        1 => "1 client".to_owned(),
+        clients => format!("{clients} clients"),
+    }
+}
+
 /// The number that an option has.
 pub fn number(name: &str, value: &str) -> Result<u64, XtaskError> {
     let number = value.parse();

@@ -9,7 +9,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::super::options::{absolute, at_least_one, number, usage};
+use super::super::options::{
+    absolute, at_least_one, basalt_first, clients_label, number, usage, with_values,
+};
 use crate::error::XtaskError;
 
 /// Names of the stores that can be asked, as the command line takes them.
@@ -105,18 +107,10 @@ impl Options {
             work: None,
             report: None,
         };
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            if !argument.starts_with("--") {
-                return Err(usage(format!("`queries` does not take `{argument}`")));
-            }
-            let Some(value) = arguments.next() else {
-                return Err(usage(format!("`{argument}` needs a value")));
-            };
-            options.set(argument, value)?;
+        for (option, value) in with_values("queries", arguments)? {
+            options.set(option, value)?;
         }
-        options.stores.retain(|store| *store != "basalt");
-        options.stores.insert(0, "basalt");
+        basalt_first(&mut options.stores);
         Ok(options)
     }
 
@@ -191,10 +185,7 @@ pub struct Setting {
 impl Setting {
     /// In words, for a heading.
     pub fn label(self) -> String {
-        let clients = match self.clients {
-            1 => "1 client".to_owned(),
-            clients => format!("{clients} clients"),
-        };
+        let clients = clients_label(self.clients);
         format!("{clients}, {}", self.format.to_uppercase())
     }
 }

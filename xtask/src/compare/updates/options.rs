@@ -9,7 +9,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::super::options::{absolute, at_least_one, number, usage};
+use super::super::options::{
+    absolute, at_least_one, basalt_first, clients_label, number, usage, with_values,
+};
 use super::super::queries::options::{chosen, numbers};
 use super::super::systems::updatable::Commits;
 use crate::error::XtaskError;
@@ -74,18 +76,10 @@ impl Options {
             work: None,
             report: None,
         };
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            if !argument.starts_with("--") {
-                return Err(usage(format!("`updates` does not take `{argument}`")));
-            }
-            let Some(value) = arguments.next() else {
-                return Err(usage(format!("`{argument}` needs a value")));
-            };
-            options.set(argument, value)?;
+        for (option, value) in with_values("updates", arguments)? {
+            options.set(option, value)?;
         }
-        options.stores.retain(|store| *store != "basalt");
-        options.stores.insert(0, "basalt");
+        basalt_first(&mut options.stores);
         let (products, transactions) = (options.products, options.transactions());
         if transactions >= products {
             return Err(usage(format!(
@@ -138,10 +132,7 @@ impl Options {
 impl Setting {
     /// In words, for a heading.
     pub fn label(self) -> String {
-        let clients = match self.clients {
-            1 => "1 client".to_owned(),
-            clients => format!("{clients} clients"),
-        };
+        let clients = clients_label(self.clients);
         format!("{clients}, commits {}", self.commits.name())
     }
 }

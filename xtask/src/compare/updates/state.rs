@@ -122,6 +122,9 @@ impl Digest {
     }
 }
 
+/// The largest number of six digits.
+const SIX_DIGITS_MAX: u128 = 999_999;
+
 /// A row as a text that is the same for the same terms.
 fn canonical(row: &Value) -> String {
     let mut text = String::new();
@@ -134,12 +137,8 @@ fn canonical(row: &Value) -> String {
             kind => kind,
         };
         let datatype = part("datatype");
-        let integer = (datatype.strip_prefix(XSD) == Some("integer"))
-            .then(|| part("value").trim().parse::<i128>().ok());
-        let value = match number(term) {
-            _ if let Some(integer) = integer.flatten() => integer.to_string(),
-            // Zero has one spelling.
-            Some(value) => format!("{:.5e}", value + 0.0),
+        let value = match numeric_text(term) {
+            Some(text) => text,
             None if datatype.strip_prefix(XSD) == Some("string") => part("value").to_owned(),
             None if datatype.is_empty() => part("value").to_owned(),
             None => format!("{}\t{datatype}", part("value")),
@@ -149,6 +148,20 @@ fn canonical(row: &Value) -> String {
         let _ = writeln!(text, "{name}\t{kind}\t{value}\t{language}");
     }
     text
+}
+
+/// A numeric term to six digits, in one spelling whatever its type; an integer with more of them exactly.
+fn numeric_text(term: &Value) -> Option<String> {
+    let number = number(term)?;
+    let part = |key: &str| term[key].as_str().unwrap_or_default();
+    let is_integer = part("datatype").strip_prefix(XSD) == Some("integer");
+    match part("value").trim().parse::<i128>() {
+        Ok(integer) if is_integer && integer.unsigned_abs() > SIX_DIGITS_MAX => {
+            Some(integer.to_string())
+        }
+        // Zero has one spelling.
+        _ => Some(format!("{:.5e}", number + 0.0)),
+    }
 }
 
 /// The value of a numeric term.
@@ -236,6 +249,20 @@ pub mod tests {
         named.add(&one, "http://product");
         assert_ne!(named, Digest::of(&one));
         assert_eq!(named.rows, 3);
+    }
+
+    #[test]
+    fn numbers_are_equal_by_value_and_long_integers_to_the_last_digit() {
+        let digest = |value: &str, datatype: &str| {
+            let datatype = format!("{XSD}{datatype}");
+            Digest::of(&[json!({"n": {"type": "literal", "value": value, "datatype": datatype}})])
+        };
+        assert_eq!(digest("5", "integer"), digest("5.0", "decimal"));
+        assert_eq!(digest("-0.0", "double"), digest("0", "integer"));
+        assert_eq!(digest("1.0000001", "float"), digest("1.0", "float"));
+        assert_eq!(digest("+01234567", "integer"), digest("1234567", "integer"));
+        assert_ne!(digest("1234567", "integer"), digest("1234568", "integer"));
+        assert_ne!(digest("999998", "integer"), digest("999999", "integer"));
     }
 
     #[test]
