@@ -73,24 +73,16 @@ impl Grouping<'_> {
     }
 
     /// Puts each quad to its subject.
-    fn scatter(&self, raw: RawQuads, ranked: Ranked) -> Result<Gathered, LoadError> {
-        let Ranked {
-            ranks,
-            subjects,
-            counts,
-            mut predicates,
-            mut graphs,
-            ..
-        } = ranked;
-        let mut windows = Windows::new(self, counts)?;
-        let type_predicate = predicates.find(self.type_predicate);
+    fn scatter(&self, raw: RawQuads, mut ranked: Ranked) -> Result<Gathered, LoadError> {
+        let mut windows = Windows::new(self, std::mem::take(&mut ranked.counts))?;
+        let type_predicate = ranked.predicates.find(self.type_predicate);
         raw.consume(&mut |block: &[RawQuad]| {
             self.memory.go_on()?;
             for quad in block {
-                let rank = ranks[quad.subject as usize] as usize;
+                let rank = ranked.ranks[quad.subject as usize] as usize;
                 let grouped = Quad {
-                    predicate: predicates.index(quad.predicate),
-                    graph: graphs.index(quad.graph),
+                    predicate: ranked.predicates.index(quad.predicate),
+                    graph: ranked.graphs.index(quad.graph),
                     object: quad.object,
                 };
                 if rank < windows.current.ranks.end {
@@ -105,15 +97,7 @@ impl Grouping<'_> {
             Ok(())
         })?;
         let (quads, types) = windows.finish(type_predicate)?;
-        Ok(Gathered {
-            subjects,
-            ranks,
-            predicates: predicates.keys,
-            graphs: graphs.keys,
-            type_predicate,
-            types,
-            quads,
-        })
+        Ok(ranked.gathered(quads, type_predicate, types))
     }
 
     /// Whether all grouped quads can be in memory, where parsed ones are freed meanwhile.
@@ -382,12 +366,11 @@ impl<'a> Windows<'a> {
     fn finish(
         mut self,
         type_predicate: Option<u32>,
-    ) -> Result<(GroupedQuads, Vec<(TermId, u64)>), LoadError> {
+    ) -> Result<(GroupedQuads, FastMap<u64, u64>), LoadError> {
         self.go_on(type_predicate)?;
         debug_assert_eq!(self.current.left, 0, "all quads that were counted came");
         self.complete(type_predicate)?;
         self.write()?;
-        let types = self.types.into_iter().map(|(id, n)| (TermId(id), n));
         let quads = match self.written {
             Some((file, pieces, quad_count)) => GroupedQuads::Spilled {
                 file,
@@ -400,7 +383,7 @@ impl<'a> Windows<'a> {
                 GroupedQuads::Memory(HeldQuads::of_one(starts, quads))
             }
         };
-        Ok((quads, types.collect()))
+        Ok((quads, self.types))
     }
 }
 
