@@ -139,15 +139,9 @@ impl Prepared {
         options: &QueryOptions,
     ) -> Result<Self, Error> {
         let (plan, plan_time) = make_plan(&query, options, &SnapshotStatistics(&snapshot))?;
-        Ok(Self {
-            snapshot,
-            query,
-            shape: PlanShape::of(&plan),
-            plan: Arc::new(plan),
-            parse_time,
-            plan_time,
-            is_cached: false,
-        })
+        Ok(Self::with_plan(
+            snapshot, query, parse_time, plan, plan_time,
+        ))
     }
 
     /// Parses and plans a query with statistics that look at what is asked of those of the same snapshot.
@@ -161,7 +155,20 @@ impl Prepared {
         let query = Arc::new(parse(&options.parser()?, text)?);
         let parse_time = start.elapsed();
         let (plan, plan_time) = make_plan(&query, options, statistics)?;
-        Ok(Self {
+        Ok(Self::with_plan(
+            snapshot, query, parse_time, plan, plan_time,
+        ))
+    }
+
+    /// A query with the plan that was made for it now.
+    fn with_plan(
+        snapshot: Snapshot,
+        query: Arc<Query>,
+        parse_time: Duration,
+        plan: Plan,
+        plan_time: Duration,
+    ) -> Self {
+        Self {
             snapshot,
             query,
             shape: PlanShape::of(&plan),
@@ -169,7 +176,7 @@ impl Prepared {
             parse_time,
             plan_time,
             is_cached: false,
-        })
+        }
     }
 
     /// Runs it.

@@ -13,9 +13,9 @@
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
-use crate::spill::merge::{ByNumber, Merge, in_rounds};
+use crate::spill::merge::{ByNumber, Merge, add_run};
 use crate::spill::row_file::{RowFile, RowWriter};
-use crate::spill::{RUNS_MAX, share_bytes};
+use crate::spill::share_bytes;
 use crate::value::{Reader, Value};
 
 /// Most bytes that the text of a group grows by between two looks at the query's memory.
@@ -166,11 +166,7 @@ impl LateValues {
         for (group, id) in self.pairs.drain(..) {
             run.push([u64::from(group), id])?;
         }
-        self.runs.push(run.finish()?);
-        if self.runs.len() > RUNS_MAX {
-            self.runs = in_rounds(std::mem::take(&mut self.runs), &ByNumber, cx)?;
-        }
-        Ok(())
+        add_run(&mut self.runs, run.finish()?, &ByNumber, cx)
     }
 
     /// All pairs by group, those of a group in the order in which they came.

@@ -40,9 +40,10 @@ impl PairGroups {
             let ids: HashSet<u64> = keys.chunks_exact(2).map(|pair| pair[at]).collect();
             ids.len()
         };
-        let outer = usize::from(distinct(1) < distinct(0));
+        let (first, second) = (distinct(0), distinct(1));
+        let outer = usize::from(second < first);
         let mut inner = keys.chunks_exact(2).map(|pair| pair[1 - outer]);
-        let is_few = distinct(outer) * GROUPS_PER_CODE <= keys.len() / 2;
+        let is_few = first.min(second) * GROUPS_PER_CODE <= keys.len() / 2;
         let is_resources = inner.all(|id| TermId(id).is_resource());
         (is_few && is_resources).then(|| Self {
             outer,
@@ -58,7 +59,7 @@ impl PairGroups {
         TermId(pair[1 - self.outer]).resource_ordinal()
     }
 
-    /// The group of a pair, if it has one; with its ordinal.
+    /// The group of a pair with this ordinal, if it has one.
     pub fn find(&self, pair: [u64; 2], ordinal: u64) -> Option<u32> {
         let code = self.codes.find(&[pair[self.outer]])?;
         self.by_code[code as usize].find(ordinal)

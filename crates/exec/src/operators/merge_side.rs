@@ -10,9 +10,9 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
-use crate::spill::merge::{ByNumber, Merge, in_rounds};
+use crate::spill::merge::{ByNumber, Merge, add_run};
 use crate::spill::row_file::{RowFile, RowWriter};
-use crate::spill::{RUNS_MAX, share_bytes};
+use crate::spill::share_bytes;
 
 /// Fewest rows of a run, whatever the memory: there is a file for each.
 const RUN_ROWS_MIN: usize = 256;
@@ -92,13 +92,10 @@ impl MergeSide {
             let cells = rows.columns.iter().map(|column| column[row as usize]);
             run.push([key].into_iter().chain(cells))?;
         }
-        self.runs.push(run.finish()?);
+        let run = run.finish()?;
         drop(rows);
         self.held.release();
-        if self.runs.len() > RUNS_MAX {
-            self.runs = in_rounds(std::mem::take(&mut self.runs), &ByNumber, cx)?;
-        }
-        Ok(())
+        add_run(&mut self.runs, run, &ByNumber, cx)
     }
 
     /// All rows, of which none is in a file.

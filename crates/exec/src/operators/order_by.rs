@@ -20,9 +20,9 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
 use crate::held_memory::HeldMemory;
-use crate::spill::merge::in_rounds;
+use crate::spill::merge::add_run;
 use crate::spill::row_file::{RowFile, RowWriter};
-use crate::spill::{RUNS_MAX, share_bytes};
+use crate::spill::share_bytes;
 use std::sync::Arc;
 
 /// Rows kept at least before they are cut back to the limit: the first cut comes soon, since rows after it
@@ -31,8 +31,6 @@ const CUT_ROWS_MIN: usize = 1024;
 
 /// Rows of a run at least, whatever they take: a file with a few rows would cost more than they do.
 const RUN_ROWS_MIN: usize = 1024;
-/// Runs that may wait to be merged; each is an open file.
-const RUNS_WAITING_MAX: usize = 4 * RUNS_MAX;
 
 /// The keys and the limit, shared by all threads that collect rows.
 pub struct SortOrder {
@@ -146,15 +144,11 @@ impl SortBuffer {
         for position in positions {
             run.push(columns.iter().map(|column| column[position as usize]))?;
         }
-        self.runs.push(run.finish()?);
+        let run = run.finish()?;
         self.rows = Collected::new(self.rows.columns.len());
         self.keys = vec![Vec::new(); self.keys.len()];
         self.held.release();
-        if self.runs.len() >= RUNS_WAITING_MAX {
-            let order = SortRows::new(&self.order);
-            self.runs = in_rounds(std::mem::take(&mut self.runs), &order, cx)?;
-        }
-        Ok(())
+        add_run(&mut self.runs, run, &SortRows::new(&self.order), cx)
     }
 
     /// The batch and its keys without rows that come too late.

@@ -170,8 +170,25 @@ impl<O: RowOrder> Merge<O> {
     }
 }
 
+/// Runs that may wait to be merged; each is an open file.
+const RUNS_WAITING_MAX: usize = 4 * RUNS_MAX;
+
+/// Adds a run to those that wait; once there are too many of them, they are merged to few.
+pub fn add_run<O: RowOrder>(
+    runs: &mut Vec<RowFile>,
+    run: RowFile,
+    order: &O,
+    cx: &Context,
+) -> Result<(), ExecError> {
+    runs.push(run);
+    if runs.len() >= RUNS_WAITING_MAX {
+        *runs = in_rounds(std::mem::take(runs), order, cx)?;
+    }
+    Ok(())
+}
+
 /// Merges neighbours until few enough files are left to be read at once.
-pub fn in_rounds<O: RowOrder>(
+fn in_rounds<O: RowOrder>(
     mut files: Vec<RowFile>,
     order: &O,
     cx: &Context,

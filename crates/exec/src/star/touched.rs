@@ -121,8 +121,11 @@ impl Touched {
             if found.is_empty() {
                 continue;
             }
-            let between = subjects_between(&found, star.rows.changed.get(home_idx));
-            if count < columns_min || between > found.len() as u64 * PASSED_OVER_MAX {
+            let is_sparse = || {
+                let between = subjects_between(&found, star.rows.changed.get(home_idx));
+                between > found.len() as u64 * PASSED_OVER_MAX
+            };
+            if count < columns_min || is_sparse() {
                 let subjects = found
                     .iter()
                     .map(|&(row, origin)| (origin, home.subject(row)));
