@@ -7,7 +7,7 @@ use basalt_plan::statistics::{
     ColumnStatistics, IrregularStatistics, SampleOf, Sampled, StarEstimate, Statistics,
 };
 use basalt_rdf::{TermId, TermView};
-use basalt_store::{Cells, CharacteristicSet, Snapshot, Table};
+use basalt_store::{Cells, CharacteristicSet, PredicateQuads, Snapshot, Table};
 use samples::{
     Finding, SAMPLED_FROM_MAX, Tests, Together, equal_pairs, sampled_cells, sampled_rows,
     spread_irregular,
@@ -72,6 +72,24 @@ pub(crate) fn star_of_sets<'a>(
 pub struct SnapshotStatistics<'a>(pub &'a Snapshot);
 
 impl SnapshotStatistics<'_> {
+    /// Distinct objects of irregular quads. Of added ones it is only known that they are not more than the quads; that their values
+    /// repeat as those in cells do is a better guess: the offers of today name the vendors of yesterday, each with a web page of its own.
+    fn irregular_objects(&self, predicate: TermId, known: PredicateQuads) -> u64 {
+        let of_version = self.0.irregular_of_version(predicate);
+        let added = known.quads.saturating_sub(of_version);
+        let tables = self.0.tables().iter();
+        let cells = tables.filter_map(|table| table.cells(predicate));
+        let (values, distinct) = cells.fold((0, 0), |(values, distinct), cells| {
+            let known = cells.statistics();
+            (values + known.values, distinct + known.distinct)
+        });
+        if added == 0 || values == 0 {
+            return known.objects;
+        }
+        let anew = added as f64 * (distinct as f64 / values as f64).min(1.0);
+        known.objects - added.min(known.objects) + anew.ceil() as u64
+    }
+
     fn table(&self, table: TableIdx) -> &Table {
         &self.0.tables()[table.0 as usize]
     }
@@ -194,7 +212,7 @@ impl Statistics for SnapshotStatistics<'_> {
         IrregularStatistics {
             quads,
             subjects: known.subjects,
-            objects: known.objects,
+            objects: self.irregular_objects(predicate, known),
         }
     }
 
