@@ -73,8 +73,8 @@ pub(crate) struct Delta {
     /// Answers that were asked for.
     named_graphs: OnceLock<Vec<(TermId, u64)>>,
     predicate_graphs: OnceLock<Vec<PredicateGraph>>,
-    /// Distinct subjects of all predicates, by graphs.
-    subject_counts: Mutex<HashMap<GraphSet, u64>>,
+    /// Distinct subjects of one predicate or of all, by graphs.
+    subject_counts: Mutex<HashMap<(Option<TermId>, GraphSet), u64>>,
     /// How rows are read, by predicates.
     changed_rows: Mutex<HashMap<Vec<TermId>, Arc<ChangedRows>>>,
 }

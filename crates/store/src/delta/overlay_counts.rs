@@ -171,7 +171,7 @@ fn object_changes(changes: &PredicateDelta, graphs: &GraphSet) -> Vec<(TermId, i
     all
 }
 
-/// The number of subjects that have a quad of the predicate (or of any) in these graphs.
+/// The number of subjects that have a quad of the predicate (or of any) in these graphs; kept with the delta once asked for.
 pub(crate) fn distinct_subjects(
     version: &Version,
     delta: Option<&Delta>,
@@ -182,16 +182,34 @@ pub(crate) fn distinct_subjects(
     let Some(delta) = delta else {
         return Ok(count);
     };
-    let Some(predicate) = predicate else {
-        return subjects_of_any(version, delta, count, graphs);
+    let changes = match predicate.map(|predicate| delta.of(predicate)) {
+        Some(None) => return Ok(count),
+        Some(changes) => changes,
+        None => None,
     };
-    let Some(changes) = delta.of(predicate) else {
-        return Ok(count);
+    let kept = || {
+        let kept = delta.subject_counts.lock();
+        kept.unwrap_or_else(PoisonError::into_inner)
     };
-    let subjects = touched_subjects(changes);
-    let had = having(version, None, predicate, &subjects, graphs)?;
-    let have = having(version, Some(delta), predicate, &subjects, graphs)?;
-    Ok((count + have).saturating_sub(had))
+    let key = (predicate, graphs.clone());
+    if let Some(&known) = kept().get(&key) {
+        return Ok(known);
+    }
+    let count = match (predicate, changes) {
+        (Some(predicate), Some(changes)) => {
+            let subjects = touched_subjects(changes);
+            let had = having(version, None, predicate, &subjects, graphs)?;
+            let have = having(version, Some(delta), predicate, &subjects, graphs)?;
+            (count + have).saturating_sub(had)
+        }
+        _ => subjects_of_any(version, delta, count, graphs)?,
+    };
+    let mut kept = kept();
+    if kept.len() >= SUBJECT_COUNTS_MAX {
+        kept.clear();
+    }
+    kept.insert(key, count);
+    Ok(count)
 }
 
 /// How many of these subjects, which ascend without repeats, have a quad of the predicate in these graphs.
@@ -218,20 +236,13 @@ fn touched_subjects(changes: &PredicateDelta) -> Vec<u64> {
     subjects
 }
 
-/// The number of subjects that have a quad of any predicate in these graphs, where the version has `count`; kept once asked for.
+/// The number of subjects that have a quad of any predicate in these graphs, where the version has `count`.
 fn subjects_of_any(
     version: &Version,
     delta: &Delta,
     mut count: u64,
     graphs: &GraphSet,
 ) -> Result<u64, StoreError> {
-    let kept = || {
-        let kept = delta.subject_counts.lock();
-        kept.unwrap_or_else(PoisonError::into_inner)
-    };
-    if let Some(&known) = kept().get(graphs) {
-        return Ok(known);
-    }
     let mut last = TermId::UNBOUND;
     for ([subject, _], ()) in delta.subjects.iter() {
         if std::mem::replace(&mut last, *subject) == *subject {
@@ -249,11 +260,6 @@ fn subjects_of_any(
             _ => count,
         };
     }
-    let mut kept = kept();
-    if kept.len() >= SUBJECT_COUNTS_MAX {
-        kept.clear();
-    }
-    kept.insert(graphs.clone(), count);
     Ok(count)
 }
 
