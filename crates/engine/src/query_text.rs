@@ -237,33 +237,50 @@ fn number_length(text: &str) -> usize {
 
 /// A string with its quotes; one without end is all that follows.
 fn string_length(text: &str, quote: char) -> usize {
-    let long: String = [quote; 3].iter().collect();
-    let is_long = text.starts_with(&long);
+    let (bytes, quote) = (text.as_bytes(), quote as u8);
+    let long = [quote; 3];
+    let is_long = bytes.starts_with(&long);
     let mut at = if is_long { 3 } else { 1 };
-    // Termination: every round goes on by a character.
-    while let Some(c) = text[at..].chars().next() {
-        let rest = &text[at..];
-        if is_long && rest.starts_with(&long) {
-            return at + 3;
-        }
-        if !is_long && c == quote {
-            return at + 1;
-        }
-        if !is_long && matches!(c, '\n' | '\r') {
-            return text.len();
-        }
-        at += c.len_utf8();
-        if c == '\\' {
-            at += text[at..].chars().next().map_or(0, char::len_utf8);
+    // Bytes of longer characters are none of these.
+    let ends = |byte: &u8| match byte {
+        b'\\' => true,
+        b'\n' | b'\r' => !is_long,
+        byte => *byte == quote,
+    };
+    // Termination: every round goes on by a byte.
+    while let Some(length) = bytes.get(at..).and_then(|rest| rest.iter().position(ends)) {
+        at += length;
+        match bytes[at] {
+            b'\\' => at += 2,
+            b'\n' | b'\r' => return text.len(),
+            _ if !is_long => return at + 1,
+            _ if bytes[at..].starts_with(&long) => return at + 3,
+            _ => at += 1,
         }
     }
     text.len()
 }
 
+/// Bytes that are in no IRI.
+const OUTSIDE_IRIS: [bool; 256] = {
+    let mut outside = [false; 256];
+    let mut byte = 0;
+    while byte <= b' ' as usize {
+        outside[byte] = true;
+        byte += 1;
+    }
+    let others = b"<>\"{}|^`";
+    let mut place = 0;
+    while place < others.len() {
+        outside[others[place] as usize] = true;
+        place += 1;
+    }
+    outside
+};
+
 /// An IRI with its brackets, if that is what the bracket begins.
 fn iri_length(text: &str) -> Option<usize> {
-    let is_outside =
-        |c: char| c <= ' ' || matches!(c, '<' | '>' | '"' | '{' | '}' | '|' | '^' | '`');
-    let end = 1 + text[1..].find(is_outside)?;
-    text[end..].starts_with('>').then_some(end + 1)
+    let inner = &text.as_bytes()[1..];
+    let length = inner.iter().position(|&byte| OUTSIDE_IRIS[byte as usize])?;
+    (inner[length] == b'>').then_some(length + 2)
 }

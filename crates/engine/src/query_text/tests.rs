@@ -164,3 +164,56 @@ fn comparisons_and_real_iris_stay() {
         assert_eq!(iri_taken_for_comparison(text, parses), None, "{text}");
     }
 }
+
+/// As [`string_length`], character by character.
+fn string_length_by_characters(text: &str, quote: char) -> usize {
+    let long: String = [quote; 3].iter().collect();
+    let is_long = text.starts_with(&long);
+    let mut at = if is_long { 3 } else { 1 };
+    while let Some(c) = text[at..].chars().next() {
+        if is_long && text[at..].starts_with(&long) {
+            return at + 3;
+        }
+        if !is_long && c == quote {
+            return at + 1;
+        }
+        if !is_long && matches!(c, '\n' | '\r') {
+            return text.len();
+        }
+        at += c.len_utf8();
+        if c == '\\' {
+            at += text[at..].chars().next().map_or(0, char::len_utf8);
+        }
+    }
+    text.len()
+}
+
+/// As [`iri_length`], character by character.
+fn iri_length_by_characters(text: &str) -> Option<usize> {
+    let is_outside =
+        |c: char| c <= ' ' || matches!(c, '<' | '>' | '"' | '{' | '}' | '|' | '^' | '`');
+    let end = 1 + text[1..].find(is_outside)?;
+    text[end..].starts_with('>').then_some(end + 1)
+}
+
+#[test]
+fn strings_and_iris_end_where_their_characters_say() {
+    let mut random = SplitMix::new(11);
+    let mut ended = 0;
+    for _ in 0..20_000 {
+        let count = random.below(10);
+        let inner: String = (0..count)
+            .map(|_| PIECES[random.below(PIECES.len())])
+            .collect();
+        for (first, quote) in [("\"", '"'), ("'", '\''), ("\"\"\"", '"'), ("'''", '\'')] {
+            let text = format!("{first}{inner}");
+            let expected = string_length_by_characters(&text, quote);
+            assert_eq!(string_length(&text, quote), expected, "{text:?}");
+        }
+        let text = format!("<{inner}");
+        let expected = iri_length_by_characters(&text);
+        assert_eq!(iri_length(&text), expected, "{text:?}");
+        ended += usize::from(expected.is_some());
+    }
+    assert!(ended > 100, "{ended}");
+}
