@@ -49,7 +49,13 @@ pub struct ExecOptions {
     /// Changed rows and new subjects that are read as columns if so many are wanted at once; fewer are looked up one by one, all of
     /// them if this is the largest number. Answers do not depend on it.
     pub changed_columns_min: usize,
+    /// Rows expected of an operator for which a few rows that lead to them are dealt out to all threads; 0 deals out
+    /// any. Answers do not depend on it.
+    pub dealt_rows_min: usize,
 }
+
+/// Some tenths of a millisecond of work, for which waking a thread pays.
+const DEALT_ROWS_MIN: usize = 16_384;
 
 /// Looking up a subject takes as long as starting a pass for some of them, and one that is looked up needs no others of its chunk.
 const CHANGED_COLUMNS_MIN: usize = 8;
@@ -69,6 +75,7 @@ impl Default for ExecOptions {
             path_access: PathAccess::default(),
             services: None,
             changed_columns_min: CHANGED_COLUMNS_MIN,
+            dealt_rows_min: DEALT_ROWS_MIN,
         }
     }
 }

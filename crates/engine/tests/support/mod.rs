@@ -264,6 +264,10 @@ pub fn query_options(configuration: &Configuration) -> QueryOptions {
         1 => options.exec.changed_columns_min,
         _ => 1,
     };
+    // What can be dealt out to threads is dealt out.
+    if configuration.batch_rows != 1 {
+        options.exec.dealt_rows_min = 0;
+    }
     options
 }
 

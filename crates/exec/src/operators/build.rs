@@ -7,7 +7,8 @@ pub mod correlated;
 mod sharing;
 mod through;
 
-pub use sharing::shared_leaf;
+use sharing::chain_input;
+pub use sharing::{few_that_lead_to_many, shared_leaf};
 
 use super::build_side::{self, BuildRows, BuildSide};
 use super::hash_join::{HashJoin, JoinShape};
@@ -138,8 +139,8 @@ impl Build {
                 Box::new(rows::Rows::new(self.graph_names(&node.schema, among)))
             }
             Op::Values { rows } => Box::new(rows::Rows::new(self.values(rows, node.schema.len()))),
-            Op::StarScan { .. } => Box::new(StarScan::new(self.shared_scan(node)?, schema())),
             _ if let Some(rows) = self.shared_rows_of(node) => Box::new(SharedReader(rows)),
+            Op::StarScan { .. } => Box::new(StarScan::new(self.shared_scan(node)?, schema())),
             Op::StarJoin {
                 input,
                 star,
@@ -373,19 +374,10 @@ impl Build {
 
     /// Builds the hash tables of the chain of streaming operators below a node.
     pub fn prepare_tables(&self, node: &Node) -> Result<(), ExecError> {
-        match &node.op {
-            Op::StarJoin { input, .. }
-            | Op::PatternJoin { input, .. }
-            | Op::PathJoin { input, .. }
-            | Op::Filter { input, .. }
-            | Op::Extend { input, .. }
-            | Op::Project { input } => self.prepare_tables(input),
-            Op::HashJoin { .. } => {
-                self.build_side(node)?;
-                probe_and_build(node).map_or(Ok(()), |(probe, _)| self.prepare_tables(probe))
-            }
-            _ => Ok(()),
+        if matches!(node.op, Op::HashJoin { .. }) {
+            self.build_side(node)?;
         }
+        chain_input(node).map_or(Ok(()), |input| self.prepare_tables(input))
     }
 
     /// The build side of a hash join node, made by whoever asks first.

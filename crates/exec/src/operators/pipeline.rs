@@ -3,10 +3,11 @@
 //! A breaker reads its input through [`drain`]. If the chain of streaming operators below ends in a
 //! star scan with several morsels, or in rows of another breaker that are several batches
 //! ([`shared_rows`](super::shared_rows)), each thread builds the chain for itself over the shared morsels and
-//! fills a sink of its own; hash tables in the chain are built before, once. Otherwise the calling
+//! fills a sink of its own; hash tables in the chain are built before, once. If it begins with few rows that are expected to
+//! lead to many, the calling thread makes the few, and all share those. Otherwise the calling
 //! thread reads the input alone. A lookup therefore never hands over to another thread.
 
-use super::build::{Build, shared_leaf};
+use super::build::{Build, few_that_lead_to_many, shared_leaf};
 use super::shared_rows::is_made_whole;
 use crate::batch::Batch;
 use crate::context::Context;
@@ -15,6 +16,9 @@ use crate::pool;
 use crate::profile;
 use basalt_plan::physical::Node;
 use std::sync::Arc;
+
+/// Parts of few rows for each thread, so that the last ones end about together.
+const THREAD_PARTS: usize = 8;
 
 /// Takes the rows of a pipeline.
 pub trait Sink: Send + 'static {
@@ -83,14 +87,17 @@ pub fn drain<S: Sink>(
         && let Some(leaf) = shared_leaf(node)
     {
         if is_made_whole(leaf) {
-            let drained = drain_made_whole(node, leaf, build, threads, make_sink);
-            build.unshare_rows(leaf);
-            return drained;
+            return drain_shared(node, leaf, build, 1, make_sink);
         }
-        let threads = threads.min(build.shared_scan(leaf)?.morsels.len());
-        if threads > 1 {
+        let morsels = build.shared_scan(leaf)?.morsels.len();
+        if morsels > 1 {
             build.prepare_tables(node)?;
-            return drain_parallel(node, build, threads, make_sink);
+            return drain_parallel(node, build, threads.min(morsels), make_sink);
+        }
+        if morsels == 1
+            && let Some(few) = few_that_lead_to_many(node, cx.options())
+        {
+            return drain_shared(node, few, build, threads * THREAD_PARTS, make_sink);
         }
     }
     drain_alone(node, build, make_sink)
@@ -106,19 +113,23 @@ fn drain_alone<S: Sink>(
     Ok(vec![sink])
 }
 
-/// With a leaf whose rows are shared among the threads.
-fn drain_made_whole<S: Sink>(
+/// With the rows of an operator of the chain shared among the threads; if they are few, in so many parts.
+fn drain_shared<S: Sink>(
     node: &Node,
-    leaf: &Node,
+    shared: &Node,
     build: &Build,
-    threads: usize,
+    parts: usize,
     make_sink: impl Fn() -> Result<S, ExecError>,
 ) -> Result<Vec<S>, ExecError> {
-    if !build.share_rows(leaf)?.has_several_batches() {
-        return drain_alone(node, build, make_sink);
-    }
-    build.prepare_tables(node)?;
-    drain_parallel(node, build, threads, make_sink)
+    let drained = build.share_rows(shared, parts).and_then(|rows| {
+        if !rows.has_several_batches() {
+            return drain_alone(node, build, make_sink);
+        }
+        build.prepare_tables(node)?;
+        drain_parallel(node, build, build.context().options().threads, make_sink)
+    });
+    build.unshare_rows(shared);
+    drained
 }
 
 fn fill<S: Sink>(node: &Node, build: &Build, sink: &mut S) -> Result<(), ExecError> {

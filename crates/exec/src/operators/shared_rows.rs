@@ -1,16 +1,16 @@
-//! `SharedRows`: rows that were made whole, dealt out to the threads of a pipeline batch by batch.
+//! `SharedRows`: rows that were made whole, or that are few, dealt out to the threads of a pipeline batch by batch.
 //!
 //! ```text
-//! Group, GroupThrough, Spool ── next, under a lock ──► thread 1: its copy of the chain above
-//!                                                  └─► thread 2: its copy
+//! Group, GroupThrough, Spool, few rows ── next, under a lock ──► thread 1: its copy of the chain above
+//!                                                            └─► thread 2: its copy
 //! ```
 //!
-//! What makes such rows has done its work when the first batch comes; then a batch costs a slice. So a lock around the
+//! What makes rows whole has done its work when the first batch comes; then a batch costs a slice. So a lock around the
 //! operator deals out as well as a counter of morsels, and what comes by and by (groups from files) needs no
-//! list.
+//! list. Few rows, each of which leads to many in the chain above, are all read at once and cut into small batches.
 //!
 //! Invariants: the first batches are read before threads share the rows, so that no thread waits at the lock while rows
-//! are made; after an error or the end nothing more comes. Memory: two batches. Order: none across threads.
+//! are made, unless there are more than was expected; after an error or the end nothing more comes. Memory: two batches. Order: none across threads.
 
 use super::{BoxOperator, Operator};
 use crate::batch::Batch;
@@ -43,8 +43,8 @@ pub fn is_made_whole(node: &Node) -> bool {
 }
 
 impl SharedRows {
-    /// Shares what `source` brings; reads its first batches.
-    pub fn new(source: BoxOperator, cx: &Context) -> Result<Self, ExecError> {
+    /// Shares what `source` brings; reads its first batches, and cuts them into about so many parts if they are all.
+    pub fn new(source: BoxOperator, parts: usize, cx: &Context) -> Result<Self, ExecError> {
         let mut state = State {
             read: VecDeque::new(),
             source: Some(source),
@@ -53,6 +53,9 @@ impl SharedRows {
             && let Some(batch) = state.pull(cx)?
         {
             state.read.push_back(batch);
+        }
+        if state.read.len() < BATCHES_READ {
+            state.cut(parts);
         }
         Ok(Self(Mutex::new(state)))
     }
@@ -73,6 +76,18 @@ impl SharedRows {
 }
 
 impl State {
+    /// Cuts the batches that were read.
+    fn cut(&mut self, parts: usize) {
+        let rows: usize = self.read.iter().map(Batch::rows).sum();
+        let part_rows = rows.div_ceil(parts.max(1)).max(1);
+        let whole = std::mem::take(&mut self.read);
+        for batch in whole {
+            let starts = (0..batch.rows()).step_by(part_rows);
+            let cut = starts.map(|start| batch.slice(start, part_rows.min(batch.rows() - start)));
+            self.read.extend(cut);
+        }
+    }
+
     fn pull(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
         let Some(source) = &mut self.source else {
             return Ok(None);

@@ -1,10 +1,35 @@
 //! What threads that work on one pipeline share: where its chain of operators begins, and the rows made there.
+//!
+//! ```text
+//! drain ─ joins, filters ─ StarJoin ─ StarScan          many morsels: dealt out at the scan
+//! drain ─ joins, filters ─ StarJoin ─ [StarJoin ─ StarScan]   few rows that lead to many: dealt out above them
+//! ```
 
 use super::{Build, probe_and_build};
+use crate::context::ExecOptions;
 use crate::error::ExecError;
 use crate::operators::shared_rows::{SharedRows, is_made_whole};
 use basalt_plan::physical::{Node, Op};
 use std::sync::Arc;
+
+/// Rows that each thread should find where few are dealt out, so that the last ones end about together.
+const THREAD_ROWS: f64 = 16.0;
+/// To how many rows each of the few must lead at least: less is no reason to make them on one thread.
+const FAN_OUT_MIN: f64 = 4.0;
+
+/// The operator below one of a chain of streaming operators.
+pub(super) fn chain_input(node: &Node) -> Option<&Node> {
+    match &node.op {
+        Op::StarJoin { input, .. }
+        | Op::PatternJoin { input, .. }
+        | Op::PathJoin { input, .. }
+        | Op::Filter { input, .. }
+        | Op::Extend { input, .. }
+        | Op::Project { input } => Some(input),
+        Op::HashJoin { .. } => probe_and_build(node).map(|(probe, _)| probe),
+        _ => None,
+    }
+}
 
 /// What is at the end of the chain of streaming operators below a node and can be dealt out to threads, if anything: a
 /// star scan, or rows that are [made whole](is_made_whole).
@@ -12,22 +37,36 @@ pub fn shared_leaf(node: &Node) -> Option<&Node> {
     match &node.op {
         Op::StarScan { .. } => Some(node),
         _ if is_made_whole(node) => Some(node),
-        Op::StarJoin { input, .. }
-        | Op::PatternJoin { input, .. }
-        | Op::PathJoin { input, .. }
-        | Op::Filter { input, .. }
-        | Op::Extend { input, .. }
-        | Op::Project { input } => shared_leaf(input),
-        Op::HashJoin { .. } => shared_leaf(probe_and_build(node)?.0),
-        _ => None,
+        _ => shared_leaf(chain_input(node)?),
     }
 }
 
+/// The first operator of the chain below a node that gives few rows, enough for all threads, that lead to many above it, as
+/// far as estimates tell.
+pub fn few_that_lead_to_many<'n>(node: &'n Node, options: &ExecOptions) -> Option<&'n Node> {
+    let many = options.dealt_rows_min as f64;
+    let enough = THREAD_ROWS * options.threads as f64;
+    let leads_to = |node: &Node, most: f64| {
+        let rows = node.estimated_rows;
+        many == 0.0 || rows >= enough && most >= many && most >= rows * FAN_OUT_MIN
+    };
+    let (mut found, mut most) = (None, node.estimated_rows);
+    let mut next = chain_input(node);
+    while let Some(below) = next {
+        if leads_to(below, most) {
+            found = Some(below);
+        }
+        most = most.max(below.estimated_rows);
+        next = chain_input(below);
+    }
+    found
+}
+
 impl Build {
-    /// Makes the rows of a node that is [made whole](is_made_whole); every operator of the node made afterwards takes its
-    /// share of them.
-    pub fn share_rows(&self, node: &Node) -> Result<Arc<SharedRows>, ExecError> {
-        let make = || SharedRows::new(self.plain_unary(node)?, &self.cx);
+    /// Makes the first rows of a node; every operator of the node made afterwards takes its share of all of them. If
+    /// they are few, they are dealt out in so many parts.
+    pub fn share_rows(&self, node: &Node, parts: usize) -> Result<Arc<SharedRows>, ExecError> {
+        let make = || SharedRows::new(self.plain(node)?, parts, &self.cx);
         let rows = Arc::new(self.cx.profile().within(node.id, make)?);
         let mut shared = self.shared.rows.lock().expect("no holder panics");
         shared.insert(node.id, Arc::clone(&rows));
@@ -43,9 +82,6 @@ impl Build {
     }
 
     pub(super) fn shared_rows_of(&self, node: &Node) -> Option<Arc<SharedRows>> {
-        if !is_made_whole(node) {
-            return None;
-        }
         let shared = self.shared.rows.lock().expect("no holder panics");
         shared.get(&node.id).map(Arc::clone)
     }

@@ -4,7 +4,7 @@ use super::{Row, node, number, run_with, sorted, values};
 use crate::batch::Batch;
 use crate::context::{Context, ExecOptions};
 use crate::error::ExecError;
-use crate::operators::build::Build;
+use crate::operators::build::{Build, few_that_lead_to_many};
 use crate::operators::pipeline::{Sink, drain};
 use basalt_plan::physical::{
     Aggregate, AggregateFunction, Expr, JoinKind, Node, Op, Slot, SortKey,
@@ -101,6 +101,73 @@ proptest! {
         found.sort();
         expected.sort();
         prop_assert_eq!(found, expected);
+    }
+}
+
+/// A chain of joins with so many rows expected of each, from the last to the first.
+fn chain(expected: &[f64]) -> Node {
+    let mut chain: Option<Node> = None;
+    for &rows in expected.iter().rev() {
+        let mut node = match chain {
+            None => *values(&[vec![1, 1]], &[0, 1]),
+            Some(below) => join(below, *values(&[vec![1, 1]], &[0, 2]), &[0, 1, 2]),
+        };
+        node.estimated_rows = rows;
+        chain = Some(node);
+    }
+    chain.expect("a chain has a node")
+}
+
+#[test]
+fn few_rows_are_dealt_out_below_where_they_become_many() {
+    let options = ExecOptions {
+        threads: 2,
+        dealt_rows_min: 10_000,
+        ..ExecOptions::default()
+    };
+    let found = |expected: &[f64]| {
+        let chain = chain(expected);
+        few_that_lead_to_many(&chain, &options).map(|node| node.estimated_rows)
+    };
+    // The first of the chain that has enough for all threads.
+    assert_eq!(found(&[500.0, 20_000.0, 300.0, 50.0, 1.0]), Some(50.0));
+    assert_eq!(found(&[20_000.0, 300.0]), Some(300.0));
+    // Too few, not many, no fan-out, nothing below.
+    assert_eq!(found(&[20_000.0, 3.0, 1.0]), None);
+    assert_eq!(found(&[9_000.0, 300.0]), None);
+    assert_eq!(found(&[20_000.0, 9_000.0]), None);
+    assert_eq!(found(&[20_000.0]), None);
+}
+
+#[test]
+fn all_rows_of_a_chain_arrive_however_they_are_dealt_out() {
+    let rows: Vec<Row> = (1..=90).map(|id| vec![id, id % 7]).collect();
+    for (count, parts) in [(0, 4), (1, 4), (5, 4), (90, 1), (90, 8), (90, 200)] {
+        let rows = &rows[..count];
+        let options = ExecOptions {
+            threads: 3,
+            ..ExecOptions::default()
+        };
+        let mut root = *values(rows, &[0, 1]);
+        number(&mut root, &mut 0);
+        let cx = Context::new(Snapshot::empty(), options, 0);
+        let build = Build::new(Arc::clone(&cx));
+        let shared = build.share_rows(&root, parts).expect("rows are made");
+        assert_eq!(
+            shared.has_several_batches(),
+            count > 1 && parts > 1,
+            "{count} in {parts}"
+        );
+        let mut found = Vec::new();
+        // Two readers, by turns.
+        let mut readers = [(), ()].map(|()| build.operator(&root).expect("it is shared"));
+        let mut at = 0;
+        while let Some(batch) = readers[at % 2].next(&cx).expect("it is read") {
+            found.extend((0..batch.rows()).map(|row| vec![batch.ids(0)[row], batch.ids(1)[row]]));
+            at += 1;
+        }
+        build.unshare_rows(&root);
+        assert_eq!(found, rows, "{count} in {parts}");
     }
 }
 
