@@ -1,7 +1,7 @@
 //! How even the BI queries are, and what the second thread gains: `cargo xtask bench draws [STORE DATA_DIR [DRAWS]]`.
 //!
 //! Every query is asked with a number of draws of its parameters; product types are drawn for each level of their tree. For
-//! each query and level: the rows touched (what all operators gave, those inside EXISTS too), the time with one
+//! each query and level: the rows touched (what all operators read from the store and what they gave, those inside EXISTS too), the time with one
 //! thread and with all, and the time per row touched with all threads. Where its largest is many times its
 //! least, some draw falls off a cliff: another plan or another path, not more work. Times are the least of several runs
 //! from the plan to the last row, in this process. Without a store it makes the data of a million triples.
@@ -37,9 +37,11 @@ impl Measured {
     }
 }
 
-/// Rows that a node and all below it gave.
+/// Rows that a node and all below it gave, and those that they read from the store.
 fn rows_of(node: &ExplainedNode) -> u64 {
-    let own = node.actual.map_or(0, |actual| actual.rows);
+    let own = node
+        .actual
+        .map_or(0, |actual| actual.rows + actual.read_rows);
     own + node.below().map(rows_of).sum::<u64>()
 }
 
