@@ -114,10 +114,11 @@ fn drain_made_whole<S: Sink>(
     threads: usize,
     make_sink: impl Fn() -> Result<S, ExecError>,
 ) -> Result<Vec<S>, ExecError> {
+    // Tables first: their keys may say which rows of the leaf are wanted.
+    build.prepare_tables(node)?;
     if !build.share_rows(leaf)?.has_several_batches() {
         return drain_alone(node, build, make_sink);
     }
-    build.prepare_tables(node)?;
     drain_parallel(node, build, threads, make_sink)
 }
 
