@@ -8,7 +8,7 @@
 //!
 //! Invariant: an id that is a key passes; one that is none may pass too, since the join looks at every row again.
 //! Cost: a pass over the keys, and one cache line for each id tested. Memory: at most a word a key, or a few KiB where keys are
-//! few, and never more than [`BYTES_MAX`]; counted as long as the filter lives.
+//! few, and never more than `BYTES_MAX`; counted as long as the filter lives.
 
 use super::distinct::hash_row;
 use crate::context::Context;

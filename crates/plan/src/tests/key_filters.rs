@@ -123,7 +123,8 @@ fn numbers_name_a_join_and_its_scans() {
     let mut made = Vec::new();
     check(&plan.root, &mut made);
     let mut used = tested(&plan.root);
-    (made.sort_unstable(), used.sort_unstable());
+    made.sort_unstable();
+    used.sort_unstable();
     used.dedup();
     assert!(made.len() > 1);
     assert_eq!(made, (0..made.len()).collect::<Vec<_>>());
