@@ -86,6 +86,9 @@ fn node(shown: &ExplainedNode) -> Value {
     if let Some(access) = &shown.access {
         put("access", json!(access));
     }
+    if !shown.reduced_by.is_empty() {
+        put("reduced_by", json!(shown.reduced_by));
+    }
     put("estimated_rows", json!(shown.estimated_rows));
     put("estimated_cost_ms", json!(shown.estimated_cost / 1e6));
     if let Some((way, cost)) = &shown.alternative {
@@ -112,6 +115,7 @@ fn measured(actual: &NodeProfile, total_nanos: u64) -> Value {
         "rows": actual.rows,
         "read_rows": actual.read_rows,
         "read_one_by_one": actual.read_one_by_one,
+        "turned_away": actual.turned_away,
         "time_ms": total_nanos as f64 / 1e6,
         "own_time_ms": actual.own_nanos as f64 / 1e6,
         "memory_bytes": actual.memory_bytes,

@@ -40,6 +40,8 @@ pub struct QueryOptions {
     pub order_draw: Option<OrderDraw>,
     /// Planner rules that are off, for tests.
     pub disabled_rules: Vec<String>,
+    /// Whether key filters are passed down wherever that changes no answer, whether it pays or not; for tests.
+    pub reduce_always: bool,
     /// The endpoints that SERVICE may ask over HTTP. Who embeds Basalt and has a client of its own sets
     /// `exec.services` instead, and then this does not count.
     pub services: ServicePolicy,
@@ -65,6 +67,7 @@ impl QueryOptions {
             order_draw: self.order_draw,
             disabled_rules: self.disabled_rules.clone(),
             union_default_graph: self.union_default_graph,
+            reduce_always: self.reduce_always,
         }
     }
 

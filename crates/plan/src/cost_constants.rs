@@ -40,6 +40,10 @@ pub(crate) const HASH_BUILD: f64 = 60.0;
 /// Looking one row up in a hash table and copying it (measured with [`EMIT_ROW`]: 42 ns for 28,480 rows of 5 columns;
 /// `bench plans`, BSBM).
 pub(crate) const HASH_PROBE: f64 = 30.0;
+/// Putting one key into a key filter: a hash, and a write that mostly misses the first cache.
+pub(crate) const KEY_FILTER_PUT: f64 = 4.0;
+/// Testing one id with a key filter: a hash or a subtraction, and one cache line.
+pub(crate) const KEY_FILTER_TEST: f64 = 2.0;
 /// Passing one row of a merge join.
 pub(crate) const MERGE_ROW: f64 = 3.0;
 /// Comparing one pair of rows where a join has no key.
@@ -90,5 +94,8 @@ pub(crate) const SELECTIVITY_EQUAL: f64 = 0.05;
 pub(crate) const SELECTIVITY_SAME: f64 = 0.5;
 /// Share of rows that pass EXISTS or NOT EXISTS.
 pub(crate) const SELECTIVITY_EXISTS: f64 = 0.5;
+/// Share of rows (not ns) that may be expected to pass a key filter that is worth making: estimates of values are seldom wrong by more than a
+/// factor of two (`docs/cost-model.md`), so that a filter nearly always turns something away.
+pub(crate) const KEY_FILTER_SHARE_MAX: f64 = 0.5;
 /// Most levels (not ns) that a closure is taken to have: hierarchies are shallow, whatever their size.
 pub(crate) const PATH_LEVELS_MAX: f64 = 16.0;

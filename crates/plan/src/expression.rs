@@ -149,15 +149,17 @@ pub fn is_volatile(expr: &Expr) -> bool {
 
 /// Whether two evaluations of the plan over the same row may differ, those inside EXISTS included.
 pub fn is_volatile_plan(node: &Node) -> bool {
+    is_volatile_operator(node) || node.op.children().into_iter().any(is_volatile_plan)
+}
+
+/// Whether two evaluations of the operator's own expressions over the same row may differ.
+pub(crate) fn is_volatile_operator(node: &Node) -> bool {
     let in_exists = |expr: &Expr| match expr {
         Expr::Exists(inside) => is_volatile_plan(inside),
         _ => false,
     };
-    node.op
-        .expressions()
-        .into_iter()
-        .any(|expr| is_volatile(expr) || any(expr, &in_exists))
-        || node.op.children().into_iter().any(is_volatile_plan)
+    let mut expressions = node.op.expressions().into_iter();
+    expressions.any(|expr| is_volatile(expr) || any(expr, &in_exists))
 }
 
 /// Replaces one slot by another everywhere (placeholders of EXISTS must not mention it).

@@ -517,6 +517,16 @@ pub fn group_slots(keys: &[Slot], aggregates: &[Aggregate]) -> Vec<Slot> {
     keys.iter().copied().chain(made).collect()
 }
 
+/// A key filter: the keys of a build side, with which a scan on the other side turns rows away that would find no partner. The join
+/// looks at every row again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyFilter {
+    /// The key of the join that makes it, and a slot of the scans that test it.
+    pub slot: Slot,
+    /// The same for the join and its scans, dense from 0 in the plan.
+    pub number: usize,
+}
+
 /// An operator with what the planner knows of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
@@ -536,6 +546,8 @@ pub struct Node {
     pub sorted_by: Vec<Slot>,
     /// The cheapest way that was not taken, where there was a choice.
     pub alternative: Option<Alternative>,
+    /// The key filters that an [`Op::HashJoin`] makes of its build side, or those that an [`Op::StarScan`] tests.
+    pub key_filters: Vec<KeyFilter>,
 }
 
 /// What the query asks for.

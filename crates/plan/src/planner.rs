@@ -58,6 +58,8 @@ pub struct PlanOptions {
     pub disabled_rules: Vec<String>,
     /// Whether the default graph of queries is the union of all graphs.
     pub union_default_graph: bool,
+    /// Whether key filters are passed down wherever that changes no answer, whether it pays or not; for tests.
+    pub reduce_always: bool,
 }
 
 /// The columns of one predicate over all tables.
@@ -225,6 +227,7 @@ pub fn plan(
     rules::prune_columns::apply(&mut root, &SlotSet::of(&required), &planner);
     rules::keep_builds::apply(&mut root, &planner);
     rules::share_subplans::apply(&mut root, &planner);
+    rules::reduce_scans::apply(&mut root, &planner);
     let mut node_count = 0;
     number(&mut root, &mut node_count);
     let plan = Plan {
@@ -273,5 +276,6 @@ pub(crate) fn node(op: Op, schema: Vec<Slot>, certain: SlotSet, rows: f64, cost:
         estimated_cost: cost,
         sorted_by: Vec::new(),
         alternative: None,
+        key_filters: Vec::new(),
     }
 }

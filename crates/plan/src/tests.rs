@@ -3,6 +3,7 @@
 
 mod dependent;
 mod generated;
+mod key_filters;
 mod shop_queries;
 
 use crate::physical::Plan;
@@ -76,6 +77,11 @@ fn check_everywhere(query: &str) {
     });
     matrix.push(PlanOptions {
         union_default_graph: true,
+        ..PlanOptions::default()
+    });
+    matrix.push(PlanOptions {
+        force_join: Some(ForceJoin::Hash),
+        reduce_always: true,
         ..PlanOptions::default()
     });
     for options in matrix {

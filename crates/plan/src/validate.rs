@@ -106,6 +106,7 @@ fn check(node: &Node, outer: &SlotSet, ids: &mut Vec<usize>) -> Result<(), Strin
         check_exists(expr, &readable, ids)?;
     }
     check_shape(node)?;
+    check_key_filters(node)?;
     check_join(node)
 }
 
@@ -227,6 +228,21 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
 /// Slots that are in the schema and certain.
 fn twice(slots: SlotSet) -> (SlotSet, SlotSet) {
     (slots, slots)
+}
+
+/// Joins make key filters of their keys, scans test what they bind in every row.
+fn check_key_filters(node: &Node) -> Result<(), String> {
+    let slots: SlotSet = node.key_filters.iter().map(|filter| filter.slot).collect();
+    let allowed = match &node.op {
+        Op::HashJoin { keys, .. } => SlotSet::of(keys),
+        Op::StarScan { .. } => SlotSet::of(&node.certain),
+        _ => SlotSet::default(),
+    };
+    ensure(
+        slots.is_subset(&allowed),
+        node,
+        "a key filter of a slot that may be unbound",
+    )
 }
 
 /// Rows and pairs meet in slots that both have for certain.

@@ -196,6 +196,7 @@ fn simpler_configurations(configuration: &Configuration) -> Vec<Configuration> {
             layout,
             force_join: configuration.force_join,
             order_draw: configuration.order_draw,
+            reduce_always: configuration.reduce_always,
             rule_off: configuration.rule_off,
             ..plain
         });

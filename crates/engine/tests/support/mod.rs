@@ -27,6 +27,8 @@ pub struct Configuration {
     pub force_join: Option<ForceJoin>,
     /// Another join order than the cheapest.
     pub order_draw: Option<OrderDraw>,
+    /// Whether key filters are used wherever that changes no answer.
+    pub reduce_always: bool,
     /// Whether the store is on disk and opened anew.
     pub is_reopened: bool,
     /// A planner rule that is off.
@@ -45,6 +47,7 @@ impl Default for Configuration {
             threads: 2,
             force_join: None,
             order_draw: None,
+            reduce_always: false,
             is_reopened: false,
             rule_off: None,
             loads: 1,
@@ -79,6 +82,7 @@ pub fn matrix() -> Vec<Configuration> {
                 layout,
                 force_join,
                 order_draw: None,
+                reduce_always: force_join == Some(ForceJoin::Hash),
                 batch_rows: batches[number % batches.len()],
                 threads: 1 + number % 2,
                 is_reopened: number % 5 == 4,
@@ -102,6 +106,7 @@ pub fn matrix() -> Vec<Configuration> {
                 seed: 1,
                 spread: None,
             }),
+            reduce_always: true,
             is_changed: layout == Layout::HalfDirty,
             ..Configuration::default()
         }),
@@ -249,6 +254,7 @@ pub fn query_options(configuration: &Configuration) -> QueryOptions {
     let mut options = QueryOptions {
         force_join: configuration.force_join,
         order_draw: configuration.order_draw,
+        reduce_always: configuration.reduce_always,
         disabled_rules: configuration
             .rule_off
             .iter()

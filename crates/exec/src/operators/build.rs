@@ -4,6 +4,7 @@
 //! what they share: the morsels of scans and the finished hash tables, by node id.
 
 pub mod correlated;
+mod key_filters;
 mod sharing;
 mod through;
 
@@ -12,6 +13,7 @@ pub use sharing::{few_that_lead_to_many, shared_leaf};
 
 use super::build_side::{self, BuildRows, BuildSide};
 use super::hash_join::{HashJoin, JoinShape};
+use super::key_filter::MadeFilters;
 use super::merge_side::MergeSide;
 use super::minus::MinusRows;
 use super::pipeline::drain;
@@ -29,6 +31,7 @@ use crate::expr::CompiledExpr;
 use crate::star::CompiledStar;
 use crate::star::join::StarJoin;
 use crate::star::morsels::Morsels;
+use crate::star::reducer::Reducers;
 use crate::star::scan::{SharedScan, StarScan};
 use basalt_plan::physical::{
     Constant, JoinKind, Node, Op, PathPattern, Pattern, Position, Slot, SortKey, Star, StarAccess,
@@ -55,6 +58,7 @@ pub struct Shared {
     scans: Mutex<HashMap<usize, Arc<SharedScan>, std::hash::RandomState>>,
     tables: Mutex<HashMap<usize, BuildSide, std::hash::RandomState>>,
     rows: Mutex<HashMap<usize, Arc<SharedRows>, std::hash::RandomState>>,
+    key_filters: Arc<MadeFilters>,
     /// By the number of the spool.
     spools: Mutex<HashMap<usize, Arc<spool::SpooledRows>, std::hash::RandomState>>,
 }
@@ -148,7 +152,7 @@ impl Build {
                 kind,
             } => {
                 let star = &self.narrowed_star(star);
-                let compiled = CompiledStar::new(star, &input.schema, &self.cx)?;
+                let compiled = CompiledStar::new(star, &input.schema, &[], &self.cx)?;
                 let entry_pattern = entry_pattern(star, *entry);
                 let input = self.operator(input)?;
                 Box::new(StarJoin::new(
@@ -362,11 +366,13 @@ impl Build {
             },
             StarAccess::Rows | StarAccess::Subject => None,
         };
-        let compiled = CompiledStar::new(&self.narrowed_star(star), &[], &self.cx)?;
-        let morsels = Morsels::new(&compiled, access, object, &self.cx)?;
+        let tested: Vec<Slot> = node.key_filters.iter().map(|f| f.slot).collect();
+        let compiled = CompiledStar::new(&self.narrowed_star(star), &[], &tested, &self.cx)?;
+        let made = &self.shared.key_filters;
         let scan = Arc::new(SharedScan {
+            morsels: Morsels::new(&compiled, access, object, &self.cx)?,
+            reducers: Reducers::new(&compiled, &node.key_filters, made),
             star: compiled,
-            morsels,
         });
         scans.insert(node.id, Arc::clone(&scan));
         Ok(scan)
@@ -413,13 +419,14 @@ impl Build {
         let width = side.schema.len();
         let make = || Ok(BuildRows::new(&key_columns, width));
         let rows = drain(side, build, &self.cx, make)?;
-        let side = build_side::finish(rows, &key_columns, width, &self.cx)?;
+        let built = build_side::finish(rows, &key_columns, width, &self.cx)?;
+        self.make_key_filters(node, &side.schema, &built)?;
         finished
             .tables
             .lock()
             .expect("no holder panics")
-            .insert(node.id, side.clone());
-        Ok(side)
+            .insert(node.id, built.clone());
+        Ok(built)
     }
 
     fn hash_join(&self, node: &Node) -> Result<BoxOperator, ExecError> {

@@ -19,6 +19,7 @@ pub mod first_rows;
 pub mod group;
 pub mod hash_join;
 pub mod join_table;
+pub mod key_filter;
 pub mod late_rows;
 pub mod lateral_join;
 pub mod merge_join;

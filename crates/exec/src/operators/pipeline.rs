@@ -121,12 +121,14 @@ fn drain_shared<S: Sink>(
     parts: usize,
     make_sink: impl Fn() -> Result<S, ExecError>,
 ) -> Result<Vec<S>, ExecError> {
+    // Tables first: their keys may say which of the rows are wanted.
+    build.prepare_tables(node)?;
     let drained = build.share_rows(shared, parts).and_then(|rows| {
-        if !rows.has_several_batches() {
-            return drain_alone(node, build, make_sink);
+        let threads = build.context().options().threads;
+        match rows.has_several_batches() {
+            true => drain_parallel(node, build, threads, make_sink),
+            false => drain_alone(node, build, make_sink),
         }
-        build.prepare_tables(node)?;
-        drain_parallel(node, build, build.context().options().threads, make_sink)
     });
     build.unshare_rows(shared);
     drained

@@ -32,6 +32,7 @@ fn node(op: Op, schema: &[u16]) -> Node {
         estimated_cost: 1.0,
         sorted_by: Vec::new(),
         alternative: None,
+        key_filters: Vec::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 //! Works on a list of candidate rows and narrows or widens it pattern by pattern: a constant or
 //! bound object drops rows, a single-valued column adds a column by gathering, a multi-valued one
 //! repeats rows. Filters run as soon as the columns that they read are there, and columns that no filter reads are
-//! gathered last, of the rows that are left.
+//! gathered last, of the rows that are left. Key filters are tested as filters are.
 //!
 //! Invariant: the candidates are clean for every predicate of the star, so cells hold all quads; or they are as
 //! [`changed`](super::changed) asks, and what changed is put over the cells.
@@ -13,6 +13,7 @@ use super::changed::{ChangedCells, Home};
 use super::compiled::{CompiledFilter, CompiledGraphs, CompiledPattern, CompiledStar, Object};
 use super::constant_rows::KnownRows;
 use super::matches::{Matches, keep};
+use super::reducer::{Reducer, turned_away};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
@@ -38,6 +39,8 @@ pub struct CellPass<'a> {
     satisfied: Option<usize>,
     /// By pattern the rows that have its constant, where they are known.
     constants: &'a [KnownRows],
+    /// Key filters of objects.
+    reducers: &'a [Reducer],
     /// Whether every candidate is the row of its input's subject.
     subjects_fit: bool,
     /// Whether cells do not tell all of the candidates, which ascend then.
@@ -63,6 +66,7 @@ impl<'a> CellPass<'a> {
             matches,
             satisfied: None,
             constants: &[],
+            reducers: &[],
             subjects_fit: false,
             is_changed: false,
         }
@@ -78,6 +82,12 @@ impl<'a> CellPass<'a> {
     /// Gives the rows that have the constants of the patterns.
     pub fn with_constants(mut self, constants: &'a [KnownRows]) -> Self {
         self.constants = constants;
+        self
+    }
+
+    /// Gives the key filters of objects.
+    pub fn with_reducers(mut self, reducers: &'a [Reducer]) -> Self {
+        self.reducers = reducers;
         self
     }
 
@@ -331,11 +341,17 @@ impl<'a> CellPass<'a> {
         self.matches.columns[column] = expanded;
     }
 
-    /// Applies the filters that read only the column that `object` has just made.
+    /// Applies the key filters and the filters that read only the column that `object` has just made.
     fn filter_column_of(&mut self, object: Object, cx: &Context) -> Result<(), ExecError> {
         let Object::New(column) = object else {
             return Ok(());
         };
+        for reducer in self.reducers.iter().filter(|r| r.column == column) {
+            if let Some(positions) = reducer.positions(&self.matches.columns[column]) {
+                turned_away(self.rows.len() - positions.len(), cx);
+                self.keep(&positions);
+            }
+        }
         for (filtered, filter) in &self.star.column_filters {
             if *filtered == column && !self.rows.is_empty() {
                 let values = self.matches.columns[column].clone();

@@ -85,15 +85,21 @@ pub struct CompiledStar {
 }
 
 impl CompiledStar {
-    /// Prepares a star for rows with the schema `input_schema` (empty for a scan).
-    pub fn new(star: &Star, input_schema: &[Slot], cx: &Context) -> Result<Self, ExecError> {
+    /// Prepares a star for rows with the schema `input_schema` (empty for a scan); the slots in `tested` are read by more than
+    /// its filters.
+    pub fn new(
+        star: &Star,
+        input_schema: &[Slot],
+        tested: &[Slot],
+        cx: &Context,
+    ) -> Result<Self, ExecError> {
         let mut names = Names {
             input: input_schema,
             made: Vec::new(),
         };
         let subject = names.object(star.subject);
         let graphs = names.graphs(&star.graphs);
-        let mut tested = Vec::new();
+        let mut tested = tested.to_vec();
         for filter in &star.filters {
             collect_slots(filter, &mut tested);
         }

@@ -18,6 +18,7 @@ pub mod general;
 pub mod join;
 pub mod matches;
 pub mod morsels;
+pub mod reducer;
 pub mod scan;
 pub mod touched;
 

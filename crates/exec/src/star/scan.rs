@@ -8,6 +8,7 @@ use super::compiled::CompiledStar;
 use super::general::GeneralPass;
 use super::matches::Matches;
 use super::morsels::{Morsel, Morsels};
+use super::reducer::Reducers;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
@@ -23,6 +24,8 @@ pub struct SharedScan {
     pub star: CompiledStar,
     /// The work.
     pub morsels: Morsels,
+    /// The key filters.
+    pub reducers: Reducers,
 }
 
 /// The operator; see the [module documentation](self).
@@ -43,19 +46,26 @@ impl StarScan {
     }
 
     fn run(&self, morsel: &Morsel, cx: &Context) -> Result<Matches, ExecError> {
-        let star = &self.shared.star;
-        let read = |rows: usize| cx.profile().read(current_node(), rows);
+        let shared = &self.shared;
+        let (star, reducers) = (&shared.star, &shared.reducers);
         match morsel {
             Morsel::Range { table_idx, rows } => {
                 let snapshot = cx.snapshot();
-                let home = Home::Table(&snapshot.tables()[*table_idx]);
-                let (rows, is_changed) = rows_of_range(star, *table_idx, rows.clone(), snapshot)?;
-                let origin = vec![0; rows.len()];
-                read(rows.len());
-                let pass = CellPass::new(star, home, None, rows, origin);
-                match is_changed {
-                    true => pass.with_changes().run(cx),
-                    false => pass.run(cx),
+                let table = &snapshot.tables()[*table_idx];
+                let none = Matches::new(star.new_slots.len());
+                if !reducers.may_have_rows(star, table, rows, cx) {
+                    return Ok(none);
+                }
+                let (left, is_changed) = rows_of_range(star, *table_idx, rows.clone(), snapshot)?;
+                if is_changed {
+                    return self
+                        .pass(Home::Table(table), left, cx)
+                        .with_changes()
+                        .run(cx);
+                }
+                match reducers.may_have_cells(star, table, rows, cx) {
+                    true => self.pass(Home::Table(table), left, cx).run(cx),
+                    false => Ok(none),
                 }
             }
             Morsel::Rows {
@@ -64,40 +74,42 @@ impl StarScan {
                 satisfied,
             } => {
                 let home = Home::Table(&cx.snapshot().tables()[*table_idx]);
-                let origin = vec![0; rows.len()];
-                read(rows.len());
-                CellPass::new(star, home, None, rows.clone(), origin)
-                    .with_satisfied(*satisfied)
-                    .run(cx)
+                let pass = self.pass(home, rows.clone(), cx);
+                pass.with_satisfied(*satisfied).run(cx)
             }
             Morsel::Changed { table_idx, rows } => {
                 let home = Home::Table(&cx.snapshot().tables()[*table_idx]);
-                self.changed(home, rows, cx)
+                self.pass(home, rows.clone(), cx).with_changes().run(cx)
             }
             Morsel::New { rows, graph } => {
                 let first = cx.snapshot().first_new_resource();
                 let graph = *graph;
-                self.changed(Home::New { first, graph }, rows, cx)
+                let home = Home::New { first, graph };
+                self.pass(home, rows.clone(), cx).with_changes().run(cx)
             }
             Morsel::General(subjects) => {
+                let mut subjects: Vec<_> = subjects.iter().map(|&subject| (0, subject)).collect();
+                reducers.retain_subjects(star, &mut subjects, cx);
                 cx.profile().read_one_by_one(current_node(), subjects.len());
                 let mut pass = GeneralPass::new(star, None, cx);
-                let subjects: Vec<_> = subjects.iter().map(|&subject| (0, subject)).collect();
                 pass.subjects(&subjects, cx)?;
-                pass.finish(cx)
+                let mut matches = pass.finish(cx)?;
+                reducers.retain_matches(star, &mut matches, cx);
+                Ok(matches)
             }
         }
     }
-}
 
-impl StarScan {
-    /// Changed rows, or new subjects.
-    fn changed(&self, home: Home<'_>, rows: &[u32], cx: &Context) -> Result<Matches, ExecError> {
+    /// A pass over candidate rows, without those that key filters of the subject turn away.
+    fn pass<'a>(&'a self, home: Home<'a>, mut rows: Vec<u32>, cx: &Context) -> CellPass<'a> {
+        let shared = &self.shared;
+        shared
+            .reducers
+            .retain_rows(&shared.star, home, &mut rows, cx);
         cx.profile().read(current_node(), rows.len());
         let origin = vec![0; rows.len()];
-        CellPass::new(&self.shared.star, home, None, rows.to_vec(), origin)
-            .with_changes()
-            .run(cx)
+        CellPass::new(&shared.star, home, None, rows, origin)
+            .with_reducers(shared.reducers.objects(&shared.star))
     }
 }
 

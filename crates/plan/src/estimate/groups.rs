@@ -38,7 +38,7 @@ fn met(values: f64, rows: f64) -> f64 {
 }
 
 /// The distinct values that a slot can have; `None` if that is not known. A slot that no row binds has one, unbound.
-fn distinct(planner: &Planner<'_>, node: &Node, slot: Slot) -> Option<f64> {
+pub(crate) fn distinct(planner: &Planner<'_>, node: &Node, slot: Slot) -> Option<f64> {
     if !node.schema.contains(&slot) {
         return Some(1.0);
     }
@@ -73,7 +73,8 @@ fn distinct(planner: &Planner<'_>, node: &Node, slot: Slot) -> Option<f64> {
     values.map(|values| values.clamp(1.0, node.estimated_rows.max(1.0)))
 }
 
-fn of_star(planner: &Planner<'_>, star: &Star, slot: Slot) -> Option<f64> {
+/// The distinct values of a slot of a star before conditions.
+pub(crate) fn of_star(planner: &Planner<'_>, star: &Star, slot: Slot) -> Option<f64> {
     known(
         star_distinct(planner, star, &planner.star_profile(star)),
         slot,

@@ -22,6 +22,8 @@ pub struct NodeProfile {
     pub read_rows: u64,
     /// Those of them that are subjects which were looked up one by one: irregular, or changed where columns do not help.
     pub read_one_by_one: u64,
+    /// Rows of a scan that key filters turned away.
+    pub turned_away: u64,
     /// Time in it without the nodes below, over all threads, in nanoseconds.
     pub own_nanos: u64,
     /// The most bytes of the query's memory that it held at one time.
@@ -47,6 +49,8 @@ pub struct ExplainedNode {
     pub tables: Option<Vec<String>>,
     /// For stars, by what subjects are found.
     pub access: Option<String>,
+    /// For scans, by name the columns that key filters test.
+    pub reduced_by: Vec<String>,
     /// Estimated rows, of one evaluation.
     pub estimated_rows: f64,
     /// Estimated cost with everything below, in nanoseconds of one core.
@@ -116,13 +120,15 @@ fn explained(node: &Node, names: &Names<'_>, profile: Option<&[NodeProfile]>) ->
         });
     }
     let columns = node.schema.iter();
+    let reduced_by = names.reduced_by(node);
     let alternative = node.alternative.as_ref();
     ExplainedNode {
         id: node.id,
-        text: names.operator(&node.op),
+        text: names.operator(&node.op) + &operator_text::reduced_by(&reduced_by),
         columns: columns.map(|s| names.variable(*s).to_owned()).collect(),
         tables: names.tables(&node.op),
         access: names.access(&node.op),
+        reduced_by,
         estimated_rows: node.estimated_rows,
         estimated_cost: node.estimated_cost,
         alternative: alternative.map(|other| (names.way(other.way), other.cost)),

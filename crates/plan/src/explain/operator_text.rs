@@ -5,8 +5,9 @@
 
 use crate::alternative::Way;
 use crate::physical::{
-    Aggregate, Constant, Endpoint, Expr, Graphs, GroupThrough, JoinKind, Op, PathPattern, Pattern,
-    Plan, Position, QuadCount, ServicePattern, Slot, Star, StarAccess, StarEntry, TableIdx,
+    Aggregate, Constant, Endpoint, Expr, Graphs, GroupThrough, JoinKind, Node, Op, PathPattern,
+    Pattern, Plan, Position, QuadCount, ServicePattern, Slot, Star, StarAccess, StarEntry,
+    TableIdx,
 };
 use crate::statistics::Statistics;
 use basalt_rdf::TermId;
@@ -226,6 +227,17 @@ impl Names<'_> {
         Some(star.tables.iter().map(name).collect())
     }
 
+    /// The columns of a scan that key filters test, once for each filter.
+    pub(super) fn reduced_by(&self, node: &Node) -> Vec<String> {
+        if !matches!(node.op, Op::StarScan { .. }) {
+            return Vec::new();
+        }
+        let filters = node.key_filters.iter();
+        filters
+            .map(|filter| self.variable(filter.slot).to_owned())
+            .collect()
+    }
+
     /// A way that was not taken.
     pub(super) fn way(&self, way: Way) -> String {
         match way {
@@ -396,4 +408,13 @@ fn kind_name(kind: JoinKind) -> &'static str {
         JoinKind::Semi => " semi",
         JoinKind::Anti => " anti",
     }
+}
+
+/// What a scan says of its key filters.
+pub(super) fn reduced_by(columns: &[String]) -> String {
+    if columns.is_empty() {
+        return String::new();
+    }
+    let columns: Vec<String> = columns.iter().map(|name| format!("?{name}")).collect();
+    format!(" reduced by {}", columns.join(" "))
 }

@@ -6,7 +6,7 @@
 //!
 //! The slots of a row are in brackets. `time` is that of the operator with everything below, `own` without; both
 //! are sums over threads. `read`, `one-by-one` (of those read, the subjects looked up one by
-//! one), `memory` and `spilled` are left out where they are nothing.
+//! one), `turned-away` (by key filters), `memory` and `spilled` are left out where they are nothing.
 
 use super::{ExplainedNode, NodeProfile};
 
@@ -62,6 +62,9 @@ fn measured(actual: &NodeProfile, total_nanos: u64) -> String {
     }
     if actual.read_one_by_one > 0 {
         text.push_str(&format!(" one-by-one={}", actual.read_one_by_one));
+    }
+    if actual.turned_away > 0 {
+        text.push_str(&format!(" turned-away={}", actual.turned_away));
     }
     text.push_str(&format!(
         " time={} own={}",
@@ -119,6 +122,7 @@ mod tests {
             columns: vec!["a".to_owned()],
             tables: None,
             access: None,
+            reduced_by: Vec::new(),
             estimated_rows: 1.0,
             estimated_cost: 2_000_000.0,
             alternative: None,
@@ -150,12 +154,12 @@ mod tests {
         let actual = root.inputs[0].actual.as_mut().expect("it was run");
         (actual.memory_bytes, actual.spilled_bytes) = (1_023, 3 << 20);
         (actual.is_complete, actual.read_rows) = (false, 31);
-        actual.read_one_by_one = 4;
+        (actual.read_one_by_one, actual.turned_away) = (4, 6);
         let lines = [
             "Unit  [?a]  rows=1.0 cost=2.000ms instead of HashJoin cost=3.000ms actual=5 time=1.750ms own=1.000ms",
             "  exists:",
             "    Unit  [?a]  rows=1.0 cost=2.000ms actual=0 time=0.250ms own=0.250ms",
-            "  Unit  [?a]  rows=1.0 cost=2.000ms actual=7 (not to its end) read=31 one-by-one=4 time=0.500ms own=0.500ms memory=1023B spilled=3.0MiB",
+            "  Unit  [?a]  rows=1.0 cost=2.000ms actual=7 (not to its end) read=31 one-by-one=4 turned-away=6 time=0.500ms own=0.500ms memory=1023B spilled=3.0MiB",
             "  Unit  [?a]  rows=1.0 cost=2.000ms not run",
         ];
         assert_eq!(root.to_text(), lines.join("\n") + "\n");

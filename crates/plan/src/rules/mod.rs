@@ -2,7 +2,7 @@
 //!
 //! `hoist_left_join`, `fold_optional`, `push_down_filter`, `unbound_to_anti`, `resource_equality`,
 //! `rewrite_path`, `minus_to_anti`, `lateral_to_join` and `remove_distinct` rewrite the logical plan as the translator builds it;
-//! `distribute_union`, `count_scan`, `count_first`, `group_through`, `exists_to_join`, `seed_join`, `prune_tables` and `top_k` take effect in lowering; `hoist_expressions`, `prune_columns`, `keep_builds` and `share_subplans` run over the physical plan.
+//! `distribute_union`, `count_scan`, `count_first`, `group_through`, `exists_to_join`, `seed_join`, `prune_tables` and `top_k` take effect in lowering; `hoist_expressions`, `prune_columns`, `keep_builds`, `share_subplans` and `reduce_scans` run over the physical plan.
 
 pub(crate) mod count_first;
 pub(crate) mod count_scan;
@@ -16,6 +16,7 @@ pub(crate) mod lateral_to_join;
 pub(crate) mod minus_to_anti;
 pub(crate) mod prune_columns;
 pub(crate) mod push_down_filter;
+pub(crate) mod reduce_scans;
 pub(crate) mod remove_distinct;
 pub(crate) mod resource_equality;
 pub(crate) mod rewrite_path;
@@ -44,4 +45,5 @@ pub const RULES: &[&str] = &[
     "prune_columns",
     "keep_builds",
     "share_subplans",
+    "reduce_scans",
 ];

@@ -1,0 +1,275 @@
+//! `KeyFilter`: the keys of a finished build side as a set of ids, for scans to turn rows away that the join would drop.
+//!
+//! ```text
+//! bits:   one bit for each id from the least to the greatest    ids that lie close together, as rows of one table do
+//! bloom:  one word for each four keys, four of its bits a key    all others; few ids pass that are no keys
+//! range:  the least and the greatest id alone                   where neither has room
+//! ```
+//!
+//! Invariant: an id that is a key passes; one that is none may pass too, since the join looks at every row again.
+//! Cost: a pass over the keys, and one cache line for each id tested. Memory: at most a word a key, or a few KiB where keys are
+//! few, and never more than `BYTES_MAX`; counted as long as the filter lives.
+
+use super::distinct::hash_row;
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::held_memory::HeldMemory;
+use hashbrown::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// Most bytes of a filter: what a second-level cache or a share of the last one holds. Beyond that a test costs a cache
+/// miss as the join's own does.
+const BYTES_MAX: usize = 8 << 20;
+/// Words of bits that are made however few the keys are: a quarter of a first-level cache.
+const FREE_WORDS: usize = 1 << 10;
+/// Keys for each word of a bloom, sixteen bits a key.
+const WORD_KEYS: usize = 4;
+/// Words of bits looked at for a stretch of ids, at most: those of a segment's rows.
+const STRETCH_WORDS: u64 = 1 << 10;
+/// Keys put in between two looks at the clock.
+const CHECKED_KEYS: usize = 1 << 16;
+
+/// The set; see the [module documentation](self).
+pub struct KeyFilter {
+    /// The least key; greater than `max` if there is none.
+    min: u64,
+    /// The greatest key.
+    max: u64,
+    members: Members,
+    _held: HeldMemory,
+}
+
+/// Which of the ids from the least to the greatest pass.
+enum Members {
+    All,
+    /// A bit for each id, from the least on.
+    Bits(Vec<u64>),
+    /// Four bits of one word for each key.
+    Bloom(Vec<u64>),
+}
+
+impl KeyFilter {
+    /// The filter of these keys, which may repeat.
+    pub fn of(keys: &[u64], cx: &Context) -> Result<Self, ExecError> {
+        let mut filter = Self {
+            min: u64::MAX,
+            max: 0,
+            members: Members::All,
+            _held: HeldMemory::default(),
+        };
+        for &key in keys {
+            filter.min = filter.min.min(key);
+            filter.max = filter.max.max(key);
+        }
+        if keys.is_empty() {
+            return Ok(filter);
+        }
+        let words = (filter.max - filter.min) / 64 + 1;
+        let is_dense = words <= keys.len().max(FREE_WORDS) as u64;
+        let words = match is_dense {
+            true => words as usize,
+            false => keys.len().div_ceil(WORD_KEYS),
+        };
+        let bytes = words.saturating_mul(size_of::<u64>());
+        if bytes > BYTES_MAX || !filter._held.grow_cache_to(bytes, "HashJoin", cx) {
+            return Ok(filter);
+        }
+        let mut members = vec![0u64; words];
+        for chunk in keys.chunks(CHECKED_KEYS) {
+            cx.check()?;
+            match is_dense {
+                true => put_bits(&mut members, filter.min, chunk),
+                false => put_bloom(&mut members, chunk),
+            }
+        }
+        filter.members = match is_dense {
+            true => Members::Bits(members),
+            false => Members::Bloom(members),
+        };
+        Ok(filter)
+    }
+
+    /// Keeps those values whose ids pass.
+    pub fn retain<T: Copy>(&self, values: &mut Vec<T>, id_of: impl Fn(T) -> u64) {
+        let (min, max) = (self.min, self.max);
+        match &self.members {
+            Members::All => values.retain(|&value| (min..=max).contains(&id_of(value))),
+            Members::Bits(words) => values.retain(|&value| {
+                // What is less than the least key is beyond the last bit, too.
+                let at = id_of(value).wrapping_sub(min);
+                at <= max - min && words[(at / 64) as usize] >> (at % 64) & 1 == 1
+            }),
+            Members::Bloom(words) => values.retain(|&value| {
+                let (word, bits) = place(id_of(value), words.len());
+                words[word] & bits == bits
+            }),
+        }
+    }
+
+    /// The positions of the ids that pass.
+    pub fn positions(&self, ids: &[u64]) -> Vec<u32> {
+        let mut positions: Vec<u32> = (0..ids.len() as u32).collect();
+        self.retain(&mut positions, |position| ids[position as usize]);
+        positions
+    }
+
+    /// Whether some id from `first` to `last` may pass.
+    pub fn may_have(&self, first: u64, last: u64) -> bool {
+        let (first, last) = (first.max(self.min), last.min(self.max));
+        if first > last {
+            return false;
+        }
+        let Members::Bits(words) = &self.members else {
+            return true;
+        };
+        let (first, last) = ((first - self.min) / 64, (last - self.min) / 64);
+        last - first > STRETCH_WORDS
+            || words[first as usize..=last as usize]
+                .iter()
+                .any(|w| *w != 0)
+    }
+}
+
+fn put_bits(words: &mut [u64], min: u64, keys: &[u64]) {
+    for &key in keys {
+        let at = key - min;
+        words[(at / 64) as usize] |= 1 << (at % 64);
+    }
+}
+
+fn put_bloom(words: &mut [u64], keys: &[u64]) {
+    for &key in keys {
+        let (word, bits) = place(key, words.len());
+        words[word] |= bits;
+    }
+}
+
+/// The word of an id among so many, and its bits there (register-blocked Bloom filter: Lang et al., "Performance-optimal
+/// filtering", VLDB 2019).
+#[inline]
+fn place(id: u64, words: usize) -> (usize, u64) {
+    let hash = hash_row(&[id]);
+    // The high half chooses the word, the low one the bits.
+    let word = ((hash >> 32) * words as u64) >> 32;
+    let bit = |shift: u32| 1u64 << (hash >> shift & 63);
+    (word as usize, bit(0) | bit(6) | bit(12) | bit(18))
+}
+
+/// The key filters of a query that are made, by number.
+#[derive(Default)]
+pub struct MadeFilters(Mutex<HashMap<usize, Arc<KeyFilter>, std::hash::RandomState>>);
+
+impl MadeFilters {
+    /// The filter of a number, once it is made.
+    pub fn get(&self, number: usize) -> Option<Arc<KeyFilter>> {
+        let made = self.0.lock().expect("no holder panics");
+        made.get(&number).map(Arc::clone)
+    }
+
+    /// Adds the filter of a number.
+    pub fn put(&self, number: usize, filter: KeyFilter) {
+        let mut made = self.0.lock().expect("no holder panics");
+        made.insert(number, Arc::new(filter));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::ExecOptions;
+    use basalt_rdf::TermId;
+    use basalt_store::Snapshot;
+    use proptest::prelude::*;
+
+    fn filter_of(keys: &[u64], memory_bytes_max: usize) -> KeyFilter {
+        let options = ExecOptions {
+            memory_bytes_max,
+            ..ExecOptions::default()
+        };
+        let cx = Context::new(Snapshot::empty(), options, 0);
+        KeyFilter::of(keys, &cx).expect("nothing cancels it")
+    }
+
+    fn passes(filter: &KeyFilter, id: u64) -> bool {
+        filter.positions(&[id]) == [0]
+    }
+
+    /// Ids of rows, and of values that are held in the id itself, whose tags spread them over all numbers.
+    fn id() -> impl Strategy<Value = u64> {
+        prop_oneof![
+            (0u64..5_000).prop_map(|ordinal| TermId::resource(ordinal).0),
+            (0u64..1 << 40).prop_map(|ordinal| TermId::resource(ordinal).0),
+            any::<u64>(),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn every_key_passes(keys in prop::collection::vec(id(), 0..600), others in prop::collection::vec(id(), 0..200)) {
+            for memory_bytes_max in [1 << 30, 0] {
+                let filter = filter_of(&keys, memory_bytes_max);
+                let positions = filter.positions(&keys);
+                prop_assert_eq!(positions.len(), keys.len());
+                prop_assert!(keys.iter().all(|&key| filter.may_have(key, key)));
+                // Bits and ranges are exact.
+                for &id in &others {
+                    let is_key = keys.contains(&id);
+                    let is_within = filter.min <= id && id <= filter.max;
+                    let expected = match &filter.members {
+                        Members::All => is_within,
+                        Members::Bits(_) => is_key,
+                        Members::Bloom(_) => passes(&filter, id) || is_key,
+                    };
+                    prop_assert_eq!(passes(&filter, id), expected);
+                }
+            }
+        }
+
+        #[test]
+        fn a_stretch_with_a_key_may_have_one(keys in prop::collection::vec(id(), 1..100), from in id(), to in id()) {
+            let filter = filter_of(&keys, 1 << 30);
+            let (from, to) = (from.min(to), from.max(to));
+            if keys.iter().any(|key| (from..=to).contains(key)) {
+                prop_assert!(filter.may_have(from, to));
+            }
+        }
+    }
+
+    #[test]
+    fn rows_of_a_table_are_bits_and_values_are_not() {
+        let rows: Vec<u64> = (0..100).map(|row| TermId::resource(7 * row).0).collect();
+        let bits = filter_of(&rows, 1 << 30);
+        assert!(matches!(bits.members, Members::Bits(_)));
+        let far = filter_of(&[rows[0], rows[0] + 10_000], 1 << 30);
+        assert!(!far.may_have(rows[0] + 200, rows[0] + 9_000));
+        assert!(!bits.may_have(rows[99] + 1, u64::MAX) && !bits.may_have(0, rows[0] - 1));
+        let spread: Vec<u64> = (1..5_000u64)
+            .map(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+            .collect();
+        let bloom = filter_of(&spread, 1 << 30);
+        assert!(matches!(bloom.members, Members::Bloom(_)));
+        let others = (5_000..105_000u64).map(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let others: Vec<u64> = others.collect();
+        let too_many = bloom.positions(&others).len();
+        assert!(too_many < others.len() / 50, "{too_many} pass");
+        assert!(matches!(filter_of(&spread, 1 << 10).members, Members::All));
+    }
+
+    #[test]
+    fn no_keys_let_nothing_pass() {
+        let filter = filter_of(&[], 1 << 30);
+        assert_eq!(filter.positions(&[0, 1, u64::MAX]), [0u32; 0]);
+        assert!(!filter.may_have(0, u64::MAX));
+    }
+
+    #[test]
+    fn memory_is_given_back() {
+        let cx = Context::new(Snapshot::empty(), ExecOptions::default(), 0);
+        let keys: Vec<u64> = (0..100_000).collect();
+        let filter = KeyFilter::of(&keys, &cx).expect("nothing cancels it");
+        let whole = cx.options().memory_bytes_max;
+        assert!(cx.reserve(whole, "Unit").is_err(), "the filter is counted");
+        drop(filter);
+        cx.reserve(whole, "Unit").expect("nothing is held");
+    }
+}
