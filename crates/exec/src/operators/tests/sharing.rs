@@ -148,7 +148,8 @@ fn all_rows_of_a_chain_arrive_however_they_are_dealt_out() {
             threads: 3,
             ..ExecOptions::default()
         };
-        let mut root = *values(rows, &[0, 1]);
+        let input = values(rows, &[0, 1]);
+        let mut root = node(Op::Project { input }, &[0, 1]);
         number(&mut root, &mut 0);
         let cx = Context::new(Snapshot::empty(), options, 0);
         let build = Build::new(Arc::clone(&cx));
