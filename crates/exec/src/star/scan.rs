@@ -6,6 +6,7 @@ use super::cells::CellPass;
 use super::changed::{Home, rows_of_range};
 use super::compiled::CompiledStar;
 use super::general::GeneralPass;
+use super::large::{one_after_the_other, take_out_large};
 use super::matches::Matches;
 use super::morsels::{Morsel, Morsels};
 use crate::batch::Batch;
@@ -49,14 +50,13 @@ impl StarScan {
             Morsel::Range { table_idx, rows } => {
                 let snapshot = cx.snapshot();
                 let home = Home::Table(&snapshot.tables()[*table_idx]);
-                let (rows, is_changed) = rows_of_range(star, *table_idx, rows.clone(), snapshot)?;
+                let (rows, is_changed) = rows_of_range(star, *table_idx, rows.clone(), cx)?;
+                if is_changed {
+                    return self.changed(home, rows, cx);
+                }
                 let origin = vec![0; rows.len()];
                 read(rows.len());
-                let pass = CellPass::new(star, home, None, rows, origin);
-                match is_changed {
-                    true => pass.with_changes().run(cx),
-                    false => pass.run(cx),
-                }
+                CellPass::new(star, home, None, rows, origin).run(cx)
             }
             Morsel::Rows {
                 table_idx,
@@ -72,12 +72,12 @@ impl StarScan {
             }
             Morsel::Changed { table_idx, rows } => {
                 let home = Home::Table(&cx.snapshot().tables()[*table_idx]);
-                self.changed(home, rows, cx)
+                self.changed(home, rows.clone(), cx)
             }
             Morsel::New { rows, graph } => {
                 let first = cx.snapshot().first_new_resource();
                 let graph = *graph;
-                self.changed(Home::New { first, graph }, rows, cx)
+                self.changed(Home::New { first, graph }, rows.clone(), cx)
             }
             Morsel::General(subjects) => {
                 cx.profile().read_one_by_one(current_node(), subjects.len());
@@ -91,13 +91,24 @@ impl StarScan {
 }
 
 impl StarScan {
-    /// Changed rows, or new subjects.
-    fn changed(&self, home: Home<'_>, rows: &[u32], cx: &Context) -> Result<Matches, ExecError> {
+    /// Rows of which some may have changed, or new subjects.
+    fn changed(
+        &self,
+        home: Home<'_>,
+        mut rows: Vec<u32>,
+        cx: &Context,
+    ) -> Result<Matches, ExecError> {
+        let star = &self.shared.star;
+        let mut origin = vec![0; rows.len()];
+        let large = take_out_large(star, home, &mut rows, &mut origin, cx)?;
         cx.profile().read(current_node(), rows.len());
-        let origin = vec![0; rows.len()];
-        CellPass::new(&self.shared.star, home, None, rows.to_vec(), origin)
+        let mut matches = CellPass::new(star, home, None, rows, origin)
             .with_changes()
-            .run(cx)
+            .run(cx)?;
+        if !large.is_empty() {
+            matches.append(one_after_the_other(star, None, &large, cx)?);
+        }
+        Ok(matches)
     }
 }
 
