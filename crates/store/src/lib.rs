@@ -40,6 +40,7 @@ pub mod snapshot;
 mod snapshot_mark;
 pub mod statistics;
 pub mod storage_report;
+mod temporary_file;
 pub mod version_writer;
 mod writers;
 
@@ -70,6 +71,7 @@ pub use table::{
     CellStatistics, Cells, ColumnDefinition, ColumnKind, EncodedSegment, HomeGraph, SegmentValues,
     Table, TableDefinition, TableWriter, TypeClass, encode_segment,
 };
+pub use temporary_file::{TemporaryFile, TemporaryFileError, TemporaryReader};
 pub use version_writer::{FinishedVersion, VersionWriter};
 pub use writers::{Abandoned, abandon};
 
