@@ -129,3 +129,53 @@ fn files_are_loaded_from_a_folder_that_is_named() {
         "{dump:?}"
     );
 }
+
+/// The bytes of the logs in a store.
+fn log_bytes(place: &Place) -> u64 {
+    let files = std::fs::read_dir(place.path("s")).expect("the store is there");
+    let logs = files
+        .map(|file| file.expect("it is listed"))
+        .filter(|file| file.file_name().to_string_lossy().starts_with("log-"));
+    logs.map(|log| log.metadata().expect("it is there").len())
+        .sum()
+}
+
+#[test]
+fn updates_alone_keep_the_log_short() {
+    const QUADS: usize = 20_000;
+    let place = Place::new();
+    let quads = (0..QUADS)
+        .map(|i| format!("<http://example.org/a/long/name/of/a/subject/{i}> <http://e/p> {i} .\n"));
+    place.write(
+        "many.ru",
+        format!("INSERT DATA {{ {} }}", quads.collect::<String>()),
+    );
+    let many = [
+        "update",
+        "--location",
+        "s",
+        "--update-file",
+        "many.ru",
+        "--no-merge",
+    ];
+    let left = place.run_list(&many, b"");
+    assert_eq!(left.code, Some(0), "{left:?}");
+    assert!(!left.err.contains("merged"), "{left:?}");
+    assert!(log_bytes(&place) > 1 << 20, "a merge is due");
+    let insert = |object: &str| {
+        let text = format!("INSERT DATA {{ <http://e/a> <http://e/p> {object} }}");
+        let outcome = place.run_list(&["update", "--location", "s", "--update", &text], b"");
+        assert_eq!(outcome.code, Some(0), "{outcome:?}");
+        outcome.err
+    };
+    let merged = insert("1");
+    let summary = merged.find("1 added").expect("the summary");
+    let told = merged
+        .find("20,001 changed quads merged in ")
+        .expect("the merge");
+    assert!(summary < told, "the summary comes first: {merged}");
+    assert!(log_bytes(&place) < 1 << 10, "the log is merged");
+    assert!(!insert("2").contains("merged"), "there is nothing to merge");
+    assert_eq!(place.dump("s").len(), QUADS + 2);
+    place.ok("check --location s --deep");
+}

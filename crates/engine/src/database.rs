@@ -131,6 +131,12 @@ impl Database {
         self.optimize(&NoProgress)
     }
 
+    /// Whether so much was changed that a merge is due, which the last commit has begun in the background or the next one will. For a process that ends
+    /// after a few commits: with that it gives up the merge, unless it calls [`Self::merge_now`] before.
+    pub fn is_merge_due(&self) -> bool {
+        self.core.is_merge_due()
+    }
+
     /// Makes a merge that runs by itself give up, if there is one, and does not wait for it; a later commit may start
     /// another. For tests; a process that is about to end calls [`Self::end_writing`].
     #[doc(hidden)]

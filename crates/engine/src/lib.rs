@@ -36,7 +36,6 @@ pub use answer::{Answer, GraphAnswer, Solutions};
 pub use basalt_exec::attempt::thread_time;
 pub use basalt_exec::context::core_count;
 pub use basalt_exec::path::PathAccess;
-pub use basalt_exec::unnamed_file::unnamed_file;
 pub use basalt_exec::{ServiceClient, ServiceError, ServiceRequest, ServiceRows};
 pub use basalt_loader::{
     Addition, Input, InputSource, Layout, LoadCounters, LoadError, LoadOptions, LoadReport,
@@ -49,7 +48,8 @@ pub use basalt_rdf::writer::compress::Compressor;
 pub use basalt_rdf::{GraphFormat, SyntaxError};
 pub use basalt_store::storage_report::{ColumnStorage, FileStorage, TableStorage};
 pub use basalt_store::{
-    Abandoned, BackupReport, CheckDepth, CheckReport, Holder, Snapshot, StoreError,
+    Abandoned, BackupReport, CheckDepth, CheckReport, Holder, Snapshot, StoreError, TemporaryFile,
+    TemporaryFileError,
 };
 pub use database::Database;
 pub use error::Error;

@@ -340,3 +340,68 @@ fn links_of_added_quads_choose_tables() {
     );
     assert_eq!(shown(), 1, "and does so no more");
 }
+
+/// Groups with their numbers of members.
+fn groups(sizes: &[(String, usize)]) -> Triples {
+    let mut all = Triples::new();
+    for (name, size) in sizes {
+        all.insert(line(name, "kind", &format!("K{}", name.len() % 3)));
+        all.insert(line(name, "label", &format!("\"{name}\"")));
+        all.extend((0..*size).map(|m| line(name, "member", &format!("m{m}"))));
+    }
+    for n in 0..60 {
+        let group = &sizes[n % sizes.len()].0;
+        all.insert(line(&format!("x{n}"), "in", group));
+    }
+    all
+}
+
+/// Subjects of very many values are looked up, and they alone: whether these are in cells or new, and also where they are fewer by now.
+#[test]
+fn large_subjects_are_looked_up() {
+    const LARGE: usize = 5000;
+    let size = |n: usize| match n {
+        0 | 1 => LARGE,
+        2 => 4000,
+        _ => 2 + n % 3,
+    };
+    let mut sizes: Vec<_> = (0..40).map(|n| (format!("g{n}"), size(n))).collect();
+    let from = groups(&sizes);
+    sizes[0].1 = LARGE + 1;
+    sizes[1].1 = 3;
+    sizes[2].1 = LARGE;
+    for (_, size) in &mut sizes[3..20] {
+        *size += 1;
+    }
+    sizes.extend((40..50).map(|n| (format!("g{n}"), if n == 41 { LARGE } else { 4 })));
+    let to = groups(&sizes);
+    let database = loaded(&from);
+    turn_into(&database, &from, &to, 2);
+    let expected = loaded(&to);
+    let queries = [
+        ("SELECT ?g ?m { ?g :kind ?k ; :member ?m }", 4),
+        (
+            "SELECT ?g ?l ?m { ?g :label ?l OPTIONAL { ?g :member ?m } }",
+            4,
+        ),
+        // The cells of one that has lost it still have it.
+        ("SELECT ?g ?k { ?g :kind ?k ; :member :m4998 }", 4),
+        (
+            "SELECT (COUNT(*) AS ?n) { ?x :in ?g . ?g :member ?m ; :kind ?k }",
+            0,
+        ),
+        ("SELECT ?x ?k { ?x :in ?g . ?g :member :m3 ; :kind ?k }", 0),
+        ("SELECT (COUNT(*) AS ?n) { ?g :kind ?k ; :label ?l }", 0),
+    ];
+    for (number, options) in ways(2048, 1).iter().enumerate() {
+        for (query, looked_up_max) in queries {
+            same(&expected, &database, query, options);
+            if number == 0 && looked_up_max > 0 {
+                let count = looked_up(&database, query, options);
+                assert!((1..=looked_up_max).contains(&count), "{query}: {count}");
+            }
+        }
+    }
+    let checked = database.check(basalt_engine::CheckDepth::Deep);
+    checked.expect("columns are what quads say");
+}

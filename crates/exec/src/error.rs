@@ -1,7 +1,7 @@
 //! What can go wrong while a query runs.
 
-use basalt_store::StoreError;
-use std::path::{Path, PathBuf};
+use basalt_store::{StoreError, TemporaryFileError};
+use std::path::PathBuf;
 
 /// An error of execution; expression errors are not errors here but unbound values.
 #[derive(Debug, thiserror::Error)]
@@ -61,12 +61,16 @@ pub enum ExecError {
     Internal(String),
 }
 
-impl ExecError {
-    /// An error of a temporary file.
-    pub(crate) fn temporary(operation: &'static str, path: &Path, source: std::io::Error) -> Self {
+impl From<TemporaryFileError> for ExecError {
+    fn from(error: TemporaryFileError) -> Self {
+        let TemporaryFileError {
+            operation,
+            path,
+            source,
+        } = error;
         Self::Temporary {
             operation,
-            path: path.to_path_buf(),
+            path,
             source,
         }
     }

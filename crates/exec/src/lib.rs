@@ -20,7 +20,6 @@ pub mod service;
 pub(crate) mod spill;
 pub mod star;
 pub mod terms;
-pub mod unnamed_file;
 pub mod value;
 
 pub use batch::Batch;

@@ -1,12 +1,12 @@
 //! The one error type of the loader.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use basalt_rdf::reader::SyntaxError;
 use basalt_rdf::reader::input::InputError;
 use basalt_rdf::{QualifierError, ReadError};
-use basalt_store::StoreError;
+use basalt_store::{StoreError, TemporaryFileError};
 
 /// Why a load failed; the store is as it was before.
 #[derive(Debug, thiserror::Error)]
@@ -78,15 +78,8 @@ pub enum LoadError {
         limit: u64,
     },
     /// A temporary file could not be used.
-    #[error("cannot {action} temporary file '{path}': {source}")]
-    Spill {
-        /// What was tried.
-        action: &'static str,
-        /// The file.
-        path: String,
-        /// What went wrong.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Spill(#[from] TemporaryFileError),
     /// No load can be done in so little memory.
     #[error(
         "a memory budget of {budget} MiB is too small: with so many threads give at least {minimum} MiB"
@@ -114,15 +107,6 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// A failure with a temporary file.
-    pub(crate) fn spill(action: &'static str, path: &Path, source: io::Error) -> Self {
-        Self::Spill {
-            action,
-            path: path.display().to_string(),
-            source,
-        }
-    }
-
     /// What a reader's error means for the load.
     pub(crate) fn from_read(error: ReadError<Self>, file: &str) -> Self {
         match error.in_file(file) {

@@ -4,6 +4,9 @@
 //! one thread and no other. Nothing on a lane may take longer than a few milliseconds: what does goes to a blocking thread (see
 //! [`in_place`](crate::in_place)).
 //!
+//! At the stop whoever has connected is still served: connections that wait to be accepted, and those on their way to a lane
+//! ([`Lanes::accept_rest`]).
+//!
 //! Each lane is a runtime with one worker, since a worker among several wakes another one whenever it finds
 //! something to do. Memory: a thread for each lane, and the blocking threads that its queries need.
 
@@ -20,13 +23,16 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 /// Threads for what takes long, of all lanes together: as many queries run at once, the others wait.
 const BLOCKING_MAX: usize = 512;
 /// Those of one lane at least, so that queries that ask this server itself do not wait for each other.
 const BLOCKING_MIN: usize = 64;
+
+/// Connections accepted at the stop, at most: more than the system keeps waiting, so that a flood of them ends.
+const REST_MAX: usize = 8192;
 
 /// How long to wait before connections are accepted again after the system had no resources for one.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
@@ -40,7 +46,8 @@ struct Lane {
     runtime: Runtime,
     /// Connections of the lane, those on their way to it included.
     open: Arc<AtomicUsize>,
-    arrivals: mpsc::UnboundedSender<Arrival>,
+    /// Until no more connections come.
+    arrivals: Option<mpsc::UnboundedSender<Arrival>>,
     /// Until the lane serves.
     arriving: Option<mpsc::UnboundedReceiver<Arrival>>,
 }
@@ -82,7 +89,7 @@ impl Lanes {
                     .thread_name(format!("basalt-http-{number}"))
                     .build()?,
                 open: Arc::default(),
-                arrivals,
+                arrivals: Some(arrivals),
                 arriving: Some(arriving),
             })
         });
@@ -91,7 +98,7 @@ impl Lanes {
         })
     }
 
-    /// Lets each lane serve what arrives, until `stopping` says so and its connections have ended.
+    /// Lets each lane serve what arrives, until `stopping` says so, all that has arrived was taken, and its connections have ended.
     pub fn serve(
         &mut self,
         router: &Router,
@@ -104,32 +111,74 @@ impl Lanes {
                 continue;
             };
             let mut stopping = stopping.clone();
-            let served = axum::serve(Arrivals { arriving, address }, router.clone())
-                .with_graceful_shutdown(async move {
-                    // A server that is gone is stopping too.
-                    let _ = stopping.wait_for(|is_stopping| *is_stopping).await;
-                });
+            let (all_taken, taken) = oneshot::channel();
+            let arrivals = Arrivals {
+                arriving,
+                address,
+                all_taken: Some(all_taken),
+            };
+            let stop = async move {
+                // A server that is gone is stopping too.
+                let _ = stopping.wait_for(|is_stopping| *is_stopping).await;
+                let _ = taken.await;
+            };
+            let served = axum::serve(arrivals, router.clone()).with_graceful_shutdown(stop);
             tasks.push(lane.runtime.spawn(served.into_future()));
         }
         tasks
     }
 
     /// Accepts connections and gives each to the lane that has the fewest, for ever.
-    pub async fn accept(&self, listener: TcpListener) {
+    pub async fn accept(&self, listener: &TcpListener) {
         loop {
-            let Some((stream, peer)) = next_connection(&listener).await else {
-                continue;
-            };
-            let fewest = |lane: &&Lane| lane.open.load(Ordering::Relaxed);
-            if let Some(lane) = self.lanes.iter().min_by_key(fewest) {
-                let counted = Counted::new(&lane.open);
-                // A lane that serves no more belongs to a server that ends.
-                let _ = lane.arrivals.send(Arrival {
-                    stream,
-                    peer,
-                    counted,
-                });
+            if let Some((stream, peer)) = next_connection(listener).await {
+                self.give(stream, peer);
             }
+        }
+    }
+
+    /// Accepts the connections that wait for it, and none after them. One that comes between the last of them and the close
+    /// of the listener, which follows at once, is reset by the system.
+    pub fn accept_rest(&mut self, listener: TcpListener) {
+        if let Ok(listener) = listener.into_std() {
+            for _ in 0..REST_MAX {
+                match listener.accept() {
+                    Ok((stream, peer)) => {
+                        let _ = stream.set_nodelay(true);
+                        if stream.set_nonblocking(true).is_ok() {
+                            self.give(stream, peer);
+                        }
+                    }
+                    Err(error) if is_of_connection(&error) => {}
+                    Err(_) => break,
+                }
+            }
+        }
+        for lane in &mut self.lanes {
+            lane.arrivals = None;
+        }
+    }
+
+    /// Whether some connection is open, or on its way to a lane.
+    pub fn are_open(&self) -> bool {
+        let mut lanes = self.lanes.iter();
+        lanes.any(|lane| lane.open.load(Ordering::Relaxed) > 0)
+    }
+
+    /// Gives a connection to the lane that has the fewest.
+    fn give(&self, stream: PlainStream, peer: SocketAddr) {
+        let fewest = |lane: &&Lane| lane.open.load(Ordering::Relaxed);
+        let Some(lane) = self.lanes.iter().min_by_key(fewest) else {
+            return;
+        };
+        if let Some(arrivals) = &lane.arrivals {
+            let counted = Counted::new(&lane.open);
+            // A lane that serves no more belongs to a server that ends.
+            let _ = arrivals.send(Arrival {
+                stream,
+                peer,
+                counted,
+            });
         }
     }
 
@@ -175,6 +224,8 @@ fn is_of_connection(error: &io::Error) -> bool {
 struct Arrivals {
     arriving: mpsc::UnboundedReceiver<Arrival>,
     address: SocketAddr,
+    /// Told when the last connection was taken.
+    all_taken: Option<oneshot::Sender<()>>,
 }
 
 impl Listener for Arrivals {
@@ -185,6 +236,7 @@ impl Listener for Arrivals {
         loop {
             let Some(arrival) = self.arriving.recv().await else {
                 // Nobody accepts any more; the end comes by the signal to stop.
+                drop(self.all_taken.take());
                 std::future::pending::<()>().await;
                 continue;
             };

@@ -12,6 +12,7 @@ mod cors;
 mod form;
 mod in_place;
 mod lanes;
+mod last_answers;
 mod load;
 mod load_client;
 mod load_inputs;

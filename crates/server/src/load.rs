@@ -6,7 +6,7 @@
 //!
 //! Invariant: a client that goes away before the commit begins has loaded nothing.
 
-use crate::access::check_write;
+use crate::access::body_to_write;
 use crate::form::decode_form;
 use crate::load_inputs::{Described, Framing, INPUTS, PieceReader, RequestBody, channels, feed};
 use crate::problem::Problem;
@@ -76,7 +76,8 @@ pub async fn load(State(state): State<AppState>, request: Request) -> Result<Res
     if parts.method != Method::POST {
         return Err(refused_method(&parts.method, &parts.uri, "POST"));
     }
-    check_write(&state.options, &parts.headers).map_err(|refusal| *refusal)?;
+    let body = body_to_write(&state.options, &parts.headers, body);
+    let body = body.map_err(|refusal| *refusal)?;
     let answer = answer(state, &parts, body).await;
     answer.map_err(IntoResponse::into_response)
 }

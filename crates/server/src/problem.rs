@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use basalt_engine::{Error, LoadError, StoreError};
+use basalt_engine::{Error, LoadError, StoreError, TemporaryFileError};
 use std::io::ErrorKind;
 
 /// A failed request.
@@ -95,7 +95,8 @@ fn status_of_load(error: &LoadError) -> StatusCode {
         | LoadError::Qualifiers(_)
         | LoadError::MemoryTooSmall { .. }
         | LoadError::MemoryForTerms { .. } => StatusCode::INSUFFICIENT_STORAGE,
-        LoadError::Spill { source, .. } | LoadError::ErrorsFile { source, .. }
+        LoadError::Spill(TemporaryFileError { source, .. })
+        | LoadError::ErrorsFile { source, .. }
             if is_full_disk(source) =>
         {
             StatusCode::INSUFFICIENT_STORAGE
@@ -105,7 +106,7 @@ fn status_of_load(error: &LoadError) -> StatusCode {
         }
         LoadError::Store(error) if is_full(error) => StatusCode::INSUFFICIENT_STORAGE,
         LoadError::Store(_)
-        | LoadError::Spill { .. }
+        | LoadError::Spill(_)
         | LoadError::ErrorsFile { .. }
         | LoadError::ErrorsFileIsInput { .. } => StatusCode::INTERNAL_SERVER_ERROR,
     }

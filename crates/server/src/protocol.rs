@@ -254,6 +254,11 @@ pub fn essence(headers: &HeaderMap) -> Option<String> {
     Some(value.split(';').next()?.trim().to_ascii_lowercase())
 }
 
+/// Whether the headers of a request say that its body is an update.
+pub fn is_update_body(headers: &HeaderMap) -> bool {
+    essence(headers).as_deref() == Some(SPARQL_UPDATE)
+}
+
 fn unknown_media_type(takes: Takes, found: Option<&str>) -> Problem {
     let found = found.map_or_else(|| "no media type".to_owned(), |name| format!("'{name}'"));
     let expected = match takes {

@@ -1,11 +1,11 @@
 //! Which path goes where.
 
-use crate::access::check_write;
+use crate::access::{check_write, unread};
 use crate::cors::cors;
 use crate::load::load;
 use crate::pages;
 use crate::problem::Problem;
-use crate::protocol::{Requested, Takes, read_request};
+use crate::protocol::{Requested, Takes, is_update_body, read_request};
 use crate::query::answer_query;
 use crate::state::AppState;
 use crate::store::store;
@@ -13,6 +13,7 @@ use crate::update::answer_update;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
@@ -80,25 +81,25 @@ async fn answer(
     request: Request,
 ) -> Result<Response, Response> {
     let (parts, body) = request.into_parts();
-    let is_get = matches!(parts.method, Method::GET | Method::HEAD);
-    let update_bytes_max = UPDATE_BYTES_MIN.max(state.options.query_memory_bytes / UPDATE_SHARE);
-    let (is_known, takes_body, methods, bytes_max) = match takes {
-        Takes::Updates => {
-            let is_post = parts.method == Method::POST;
-            (is_post, is_post, UPDATE_METHODS, update_bytes_max)
-        }
-        Takes::Queries | Takes::Both => {
-            let takes_body = parts.method == Method::POST || parts.method.as_str() == "QUERY";
-            let bytes_max = match takes {
-                Takes::Both => update_bytes_max,
-                _ => QUERY_BYTES_MAX,
-            };
-            (is_get || takes_body, takes_body, QUERY_METHODS, bytes_max)
-        }
+    let takes_body = takes_body(takes, &parts).map_err(|refused| *refused)?;
+    let refusal = match takes {
+        Takes::Queries => None,
+        Takes::Updates | Takes::Both => check_write(&state.options, &parts.headers).err(),
     };
-    if !is_known {
-        return Err(refused_method(&parts.method, &parts.uri, methods));
-    }
+    let is_update = match takes {
+        Takes::Updates => true,
+        Takes::Both => takes_body && is_update_body(&parts.headers),
+        Takes::Queries => false,
+    };
+    let (bytes_max, refusal) = match refusal {
+        Some(refusal) if is_update => return Err(unread(*refusal, body)),
+        None if takes != Takes::Queries => {
+            let share = state.options.query_memory_bytes / UPDATE_SHARE;
+            (UPDATE_BYTES_MIN.max(share), None)
+        }
+        // Whether a form is a query is known when it is read; who may not write sends no more than a query takes.
+        refusal => (QUERY_BYTES_MAX, refusal),
+    };
     let body = if takes_body { body } else { Body::empty() };
     let bytes = to_bytes(body, bytes_max).await.map_err(|error| {
         let detail =
@@ -118,8 +119,31 @@ async fn answer(
         Requested::Description => Ok(pages::description(&state.options)),
         Requested::Query(request) => answer_query(state, *request).await.map_err(told),
         Requested::Update(request) => {
-            check_write(&state.options, &parts.headers).map_err(|refusal| *refusal)?;
+            if let Some(refusal) = refusal {
+                return Err(*refusal);
+            }
             answer_update(state, *request).await.map_err(told)
+        }
+    }
+}
+
+/// Whether a request to an address has a body that counts; the answer to it if the address does not take its method.
+fn takes_body(takes: Takes, parts: &Parts) -> Result<bool, Box<Response>> {
+    let is_get = matches!(parts.method, Method::GET | Method::HEAD);
+    let is_post = parts.method == Method::POST;
+    let is_query = parts.method.as_str() == "QUERY";
+    let (is_known, takes_body, methods) = match takes {
+        Takes::Updates => (is_post, is_post, UPDATE_METHODS),
+        Takes::Queries | Takes::Both => {
+            let takes_body = is_post || is_query;
+            (is_get || takes_body, takes_body, QUERY_METHODS)
+        }
+    };
+    match is_known {
+        true => Ok(takes_body),
+        false => {
+            let refused = refused_method(&parts.method, &parts.uri, methods);
+            Err(Box::new(refused))
         }
     }
 }

@@ -1,24 +1,33 @@
 //! Starting and stopping a server.
 //!
-//! Stopping lets requests finish, cancels the queries still running after a while, and gives up on
-//! connections that do not end even then.
+//! Stopping serves whoever has connected, says in each answer that its connection closes, gives connections a moment to
+//! take leave so, lets requests finish, cancels the queries still running after a while, and gives up on connections that do not end even
+//! then. So a request that has arrived when the server stops gets its answer. What is lost is what arrives while its connection, on which nothing
+//! was asked for [`LEAVE`], is being closed, and connections made while the listener is.
 
 use crate::lanes::Lanes;
+use crate::last_answers::{IsStopping, last_answers};
 use crate::options::{ServerError, ServerOptions};
 use crate::registry::Registry;
 use crate::routes::router;
 use crate::signals::stop_signal;
 use crate::state::AppState;
+use axum::middleware::from_fn_with_state;
 use basalt_engine::{Database, Error, Holder};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{oneshot, watch};
 
+/// Time in which clients may ask once more when the server stops, and hear in the answer that it does; less if no connection is open.
+const LEAVE: Duration = Duration::from_millis(250);
+/// Between two looks at whether one is.
+const LEAVE_STEP: Duration = Duration::from_millis(5);
 /// Time that running queries have to end when the server stops, before they are cancelled.
 const GRACE: Duration = Duration::from_secs(5);
 /// Time that connections have to end after that.
@@ -150,12 +159,18 @@ async fn run(
 ) -> Result<(), ServerError> {
     let registry = Arc::clone(&state.registry);
     let (announce, mut announced) = watch::channel(false);
-    let served = lanes.serve(&router(state), address, &announced);
+    let is_stopping = IsStopping::default();
+    let with_state = from_fn_with_state(Arc::clone(&is_stopping), last_answers);
+    let router = router(state).layer(with_state);
+    let served = lanes.serve(&router, address, &announced);
     let ended = async {
         tokio::select! {
-            () = lanes.accept(listener) => {}
+            () = lanes.accept(&listener) => {}
             () = stop => {}
         }
+        is_stopping.store(true, Ordering::Relaxed);
+        lanes.accept_rest(listener);
+        leave(lanes).await;
         announce.send_replace(true);
         for lane in served {
             lane.await.map_err(|_| ServerError::Lost)??;
@@ -165,6 +180,14 @@ async fn run(
     tokio::select! {
         outcome = ended => outcome,
         () = end_of_patience(&mut announced, &registry) => Ok(()),
+    }
+}
+
+/// Waits until no connection is open, a moment at most.
+async fn leave(lanes: &Lanes) {
+    let end = Instant::now() + LEAVE;
+    while lanes.are_open() && Instant::now() < end {
+        tokio::time::sleep(LEAVE_STEP).await;
     }
 }
 

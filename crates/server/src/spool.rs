@@ -1,13 +1,12 @@
 //! Bodies of any length, taken in before work on them begins: small ones in memory, others in a temporary file.
 //!
-//! The file has no name from the moment it is open, so it is gone when its reader is, whatever happens.
+//! The file is gone when its reader is, whatever happens.
 
 use crate::problem::{Problem, is_full_disk};
 use axum::body::Body;
 use axum::http::StatusCode;
-use basalt_engine::unnamed_file;
-use std::fs::File;
-use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
+use basalt_engine::TemporaryFile;
+use std::io::{self, Cursor, Read};
 use tokio_stream::StreamExt;
 
 /// Bytes that stay in memory.
@@ -16,7 +15,7 @@ const MEMORY_BYTES_MAX: usize = 4 << 20;
 /// Takes in a body.
 pub async fn spool(body: Body) -> Result<Box<dyn Read + Send>, Problem> {
     let mut held: Vec<u8> = Vec::new();
-    let mut file: Option<File> = None;
+    let mut file: Option<TemporaryFile> = None;
     let mut chunks = body.into_data_stream();
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|error| {
@@ -28,23 +27,24 @@ pub async fn spool(body: Body) -> Result<Box<dyn Read + Send>, Problem> {
             held.clear();
         }
     }
-    let Some(mut file) = file else {
+    let Some(file) = file else {
         return Ok(Box::new(Cursor::new(held)));
     };
-    let end = |file: &mut File| {
-        file.write_all(&held)?;
-        file.seek(SeekFrom::Start(0))
-    };
-    tokio::task::block_in_place(|| end(&mut file)).map_err(of_disk)?;
-    Ok(Box::new(file))
+    let written = tokio::task::block_in_place(|| file.append(&held));
+    written.map_err(|error| of_disk(error.source))?;
+    Ok(Box::new(file.into_reader()))
 }
 
-fn write(file: &mut Option<File>, bytes: &[u8]) -> io::Result<()> {
+fn write(file: &mut Option<TemporaryFile>, bytes: &[u8]) -> io::Result<()> {
     let file = match file {
         Some(file) => file,
-        none => none.insert(unnamed_file(None, "body").map_err(|error| error.source)?.0),
+        none => {
+            let made = TemporaryFile::create(None, "body");
+            none.insert(made.map_err(|error| error.source)?)
+        }
     };
-    file.write_all(bytes)
+    let written = file.append(bytes);
+    written.map(|_| ()).map_err(|error| error.source)
 }
 
 /// The problem of a server that cannot keep what a client sends.

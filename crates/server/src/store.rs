@@ -3,7 +3,7 @@
 //! A body is taken in whole, in memory or in a temporary file, before the writer's turn begins: a slow client holds
 //! up nobody. Answers stream as those of queries do.
 
-use crate::access::check_write;
+use crate::access::body_to_write;
 use crate::form::decode_form;
 use crate::metrics::Outcome;
 use crate::multipart;
@@ -72,7 +72,8 @@ pub async fn store(State(state): State<AppState>, request: Request) -> Result<Re
     match parts.method {
         Method::GET | Method::HEAD => read(state, &parts, target).await.map_err(told),
         Method::PUT | Method::POST | Method::DELETE => {
-            check_write(&state.options, &parts.headers).map_err(|refusal| *refusal)?;
+            let body = body_to_write(&state.options, &parts.headers, body);
+            let body = body.map_err(|refusal| *refusal)?;
             if parts.method == Method::DELETE {
                 return remove(state, &parts, target).await.map_err(told);
             }

@@ -4,8 +4,11 @@ mod support;
 
 use basalt_engine::Database;
 use basalt_server::{RunningServer, ServerOptions, spawn};
+use std::io::Read;
+use std::net::TcpStream;
 use std::sync::Arc;
-use support::{Answer, escape, exchange, get, quads, start};
+use std::time::Duration;
+use support::{Answer, escape, exchange, get, parse, quads, send, start};
 
 const DATA: &str = "@prefix e: <http://e/> . e:a e:p 1 . e:g { e:a e:q 2 }";
 const FORM: &str = "Content-Type: application/x-www-form-urlencoded\r\n";
@@ -174,6 +177,57 @@ fn a_token_is_asked_for_where_there_is_one() {
     assert_eq!(quads(&server), 2);
     assert_eq!(with("Authorization: bearer secret\r\n").status, 200);
     assert_eq!(quads(&server), 3);
+}
+
+/// Sends the head of a request whose body never comes.
+fn announce(server: &RunningServer, line: &str, headers: &str) -> TcpStream {
+    let request =
+        format!("{line} HTTP/1.1\r\nHost: x\r\n{headers}Content-Length: 9000000000\r\n\r\n");
+    let stream = send(server, &request);
+    let patience = Some(Duration::from_secs(20));
+    stream.set_read_timeout(patience).expect("a time limit");
+    stream
+}
+
+#[test]
+fn who_may_not_write_is_told_before_the_body_is_read() {
+    let token = ServerOptions {
+        token: Some("secret".to_owned()),
+        ..ServerOptions::default()
+    };
+    let read_only = ServerOptions {
+        read_only: true,
+        ..ServerOptions::default()
+    };
+    let turtle = "Content-Type: text/turtle\r\n";
+    for (options, status) in [(token, 401), (read_only, 403)] {
+        let server = start(DATA, options);
+        let announced = [
+            ("POST /update", UPDATE),
+            ("POST /update", FORM),
+            ("POST /sparql", UPDATE),
+            ("PUT /store?default", turtle),
+            ("POST /store", turtle),
+            ("POST /load", turtle),
+        ]
+        .map(|(line, headers)| (line, announce(&server, line, headers)));
+        for (line, mut stream) in announced {
+            let mut bytes = Vec::new();
+            let read = stream.read_to_end(&mut bytes);
+            read.map_err(|error| format!("{line}: {error}"))
+                .expect("an answer, and the end of the connection");
+            let answer = parse(&bytes);
+            assert_eq!(answer.status, status, "{line}: {answer:?}");
+            assert_eq!(answer.header("connection"), Some("close"), "{line}");
+        }
+        // What was sent by then is passed over, so that the answer is not lost.
+        let long = "#".repeat(900_000);
+        assert_eq!(update(&server, &long).status, status);
+        // A form may be a query, for which nobody needs to be let in.
+        let form = format!("query={}", escape("ASK {}"));
+        assert_eq!(exchange(&server, "POST /sparql", FORM, &form).status, 200);
+        assert_eq!(quads(&server), 2);
+    }
 }
 
 #[test]

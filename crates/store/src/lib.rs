@@ -40,6 +40,7 @@ pub mod snapshot;
 mod snapshot_mark;
 pub mod statistics;
 pub mod storage_report;
+mod temporary_file;
 pub mod version_writer;
 mod writers;
 
@@ -49,7 +50,7 @@ pub use column_pairs::PredicateCells;
 pub use counting::{GraphSet, PredicateGraph};
 pub use delta::{
     ChangePlaces, ChangedRows, ChangedValues, DELTA_QUAD_BYTES, DeltaSize, IrregularQuads,
-    NetChanges,
+    NetChanges, StopCheck,
 };
 pub use dictionary::{Dictionary, NewLiteral, NewResource, NewTerms, TermCounts};
 pub use disk::{Disk, DiskFile, RealDisk};
@@ -70,6 +71,7 @@ pub use table::{
     CellStatistics, Cells, ColumnDefinition, ColumnKind, EncodedSegment, HomeGraph, SegmentValues,
     Table, TableDefinition, TableWriter, TypeClass, encode_segment,
 };
+pub use temporary_file::{TemporaryFile, TemporaryFileError, TemporaryReader};
 pub use version_writer::{FinishedVersion, VersionWriter};
 pub use writers::{Abandoned, abandon};
 

@@ -1,7 +1,7 @@
 //! `basalt load`: files into a store.
 
 use crate::error::CliError;
-use crate::interrupt::unless_stopped;
+use crate::interrupt::{Work, unless_stopped};
 use crate::load_summary::{summary, to_text};
 use crate::output::{message, write_stdout};
 use crate::progress::LoadProgress;
@@ -133,7 +133,7 @@ impl Load {
         };
         let progress = LoadProgress::new(&self.files);
         let load = || database.load(options, &progress);
-        let loaded = progress.show_during(|| unless_stopped(&self.location, load))?;
+        let loaded = progress.show_during(|| unless_stopped(&self.location, Work::Load, load))?;
         if let Some(errors) = self.errors.as_deref().filter(|path| holds_lines(path)) {
             message(&format!("the bad lines are in '{}'", errors.display()));
         }

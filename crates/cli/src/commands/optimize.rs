@@ -2,7 +2,7 @@
 //! merged.
 
 use crate::error::CliError;
-use crate::interrupt::unless_stopped;
+use crate::interrupt::{Work, unless_stopped};
 use crate::output::message;
 use crate::progress::LoadProgress;
 use crate::values::{show_bytes, show_count};
@@ -35,7 +35,8 @@ impl Optimize {
         let changes = before.delta_size();
         let progress = LoadProgress::new(&[]);
         let optimize = || database.optimize(&progress);
-        let report = progress.show_during(|| unless_stopped(&self.location, optimize))??;
+        let report =
+            progress.show_during(|| unless_stopped(&self.location, Work::Load, optimize))??;
         let after = database.snapshot();
         message(&format!(
             "{} quads rewritten in {:.2} s: {} tables before, {} now; {} irregular quads before, {} now; \

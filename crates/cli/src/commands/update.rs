@@ -1,14 +1,19 @@
 //! `basalt update`: one update request on a store.
+//!
+//! A merge in the background would be given up when the process ends, so one that is due is waited for: a store that only
+//! this command changes would be read with an ever longer log.
 
 use crate::commands::limits::Limits;
 use crate::commands::query::request_text;
 use crate::error::CliError;
+use crate::interrupt::{Work, unless_stopped};
 use crate::output::{message, write_stdout};
 use crate::values::show_count;
 use basalt_engine::{Database, QueryOptions, UpdateOptions, UpdateReport};
 use clap::Args;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Operations of a request that the summary tells one by one.
 const OPERATIONS_SHOWN_MAX: usize = 20;
@@ -19,8 +24,9 @@ const OPERATIONS_SHOWN_MAX: usize = 20;
     basalt update --location store --update 'INSERT DATA { <http://e/a> <http://e/p> 1 }'\n  \
     basalt update --location store --update-file changes.ru --json\n  \
     echo 'CLEAR GRAPH <http://e/g>' | basalt update --location store\n\n\
-    The summary goes to standard error, with --json to standard output. A store that a server or another\n\
-    command has open for writing is updated through that.")]
+    The summary goes to standard error, with --json to standard output. Where the changes since the last merge\n\
+    have become many they are merged before the command ends, after the summary. A store that a server has open\n\
+    for writing is to be updated through that.")]
 pub struct Update {
     /// Folder of the store
     #[arg(
@@ -74,6 +80,9 @@ pub struct Update {
         hide_env_values = true
     )]
     load_folder: Vec<PathBuf>,
+    /// Do not merge, however many changes there are: a later update, a server or `basalt optimize` does
+    #[arg(long, env = "BASALT_NO_MERGE", hide_env_values = true)]
+    no_merge: bool,
     /// Print the summary as JSON on standard output
     #[arg(long, env = "BASALT_JSON", hide_env_values = true)]
     json: bool,
@@ -102,13 +111,33 @@ impl Update {
         let report = database.update(&text, &options)?;
         let quads = database.snapshot().quad_count();
         match self.json {
-            true => write_stdout(&format!("{}\n", to_json(&report, quads))),
-            false => {
-                message(&to_text(&report, quads));
-                Ok(())
-            }
+            true => write_stdout(&format!("{}\n", to_json(&report, quads)))?,
+            false => message(&to_text(&report, quads)),
+        }
+        match self.no_merge {
+            true => Ok(()),
+            false => merge_if_due(&self.location, &database),
         }
     }
+}
+
+/// Merges if enough was changed. A merge that fails is told, and is no failure of the command: the update is committed.
+fn merge_if_due(location: &Path, database: &Database) -> Result<(), CliError> {
+    if !database.is_merge_due() {
+        return Ok(());
+    }
+    let start = Instant::now();
+    let changes = database.snapshot().delta_size();
+    let merged = unless_stopped(location, Work::Merge, || database.merge_now())?;
+    message(&match merged {
+        Ok(_) => format!(
+            "{} changed quads merged in {:.2} s",
+            show_count(changes.added + changes.removed),
+            start.elapsed().as_secs_f64()
+        ),
+        Err(error) => format!("warning: the update is committed, and was not merged: {error}"),
+    });
+    Ok(())
 }
 
 /// The summary for people.

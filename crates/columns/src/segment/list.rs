@@ -88,6 +88,11 @@ impl<'a> Lists<'a> {
         }
     }
 
+    /// The number of a row's values.
+    pub(super) fn count(&self, row: usize) -> usize {
+        self.range(row).len()
+    }
+
     pub(super) fn decode_row(&self, row: usize, out: &mut Vec<u64>) {
         self.values.decode(self.range(row), out);
     }

@@ -290,6 +290,14 @@ impl<'a> Segment<'a> {
         }
     }
 
+    /// The number of values of one row; reads none of a list.
+    pub fn value_count(&self, row: usize) -> usize {
+        match &self.cells {
+            Cells::List(lists) => lists.count(row),
+            _ => usize::from(self.get(row) != 0),
+        }
+    }
+
     /// Appends the number of values of each of some rows, and the values row by row.
     pub fn gather_lists(&self, rows: &[u32], counts: &mut Vec<u32>, values: &mut Vec<u64>) {
         if let Cells::List(lists) = &self.cells {

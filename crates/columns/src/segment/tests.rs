@@ -90,6 +90,7 @@ fn check_points(segment: &Segment<'_>, lists: &[Vec<u64>], picks: &[u32]) {
         let mut list = Vec::new();
         segment.list_into(row, &mut list);
         assert_eq!(list, lists[row]);
+        assert_eq!(segment.value_count(row), lists[row].len());
     }
 }
 

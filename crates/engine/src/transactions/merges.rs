@@ -192,7 +192,7 @@ impl Core {
     }
 
     /// Whether so much was changed that it is merged.
-    fn is_merge_due(&self) -> bool {
+    pub(crate) fn is_merge_due(&self) -> bool {
         let published = self.snapshot();
         let size = published.delta_size();
         let changed = size.added + size.removed;

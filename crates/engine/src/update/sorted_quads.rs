@@ -7,19 +7,15 @@
 //! A look-up finds the block among the first quads and reads it, if it is not the one that was read last. Rewriting a store asks for
 //! quads by table and predicate, subjects ascending, so each pass over a predicate reads each block at most once.
 //!
-//! Invariants: quads ascend without repeats; a file has no name once it is open, so its space is given back when it is dropped, even
-//! by a kill. Memory of a set in a file: a block, and 32 bytes for each block.
+//! Invariants: quads ascend without repeats; the space of a file is given back when it is dropped, even by a kill. Memory of a set in a file: a block, and 32 bytes for each block.
 
 use super::quad_set::{Owner, QUAD_BYTES};
 use crate::error::Error;
-use basalt_exec::unnamed_file::unnamed_file;
 use basalt_rdf::TermId;
-use basalt_store::QuadIds;
+use basalt_store::{QuadIds, TemporaryFile, TemporaryFileError};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Quads of a block.
 const BLOCK_QUADS: usize = 1 << 12;
@@ -29,17 +25,13 @@ const MERGED_BLOCK_QUADS: usize = 1 << 9;
 /// Quads in a temporary file; the first of each block in memory.
 #[derive(Debug)]
 pub(super) struct QuadFile {
-    file: File,
-    path: PathBuf,
+    file: TemporaryFile,
     quads: u64,
     firsts: Vec<QuadIds>,
 }
 
-fn failed(op: &'static str, path: &Path) -> impl Fn(io::Error) -> Error {
-    move |source| {
-        let path = path.display();
-        Error::Limit(format!("cannot {op} the temporary file '{path}': {source}"))
-    }
+fn failed(error: TemporaryFileError) -> Error {
+    Error::Limit(error.to_string())
 }
 
 fn put(quad: &QuadIds, bytes: &mut Vec<u8>) {
@@ -74,9 +66,7 @@ impl QuadFile {
         quads: impl Iterator<Item = Result<QuadIds, Error>>,
         owner: &mut dyn Owner,
     ) -> Result<Self, Error> {
-        let made = unnamed_file(folder, "update");
-        let (mut file, path) =
-            made.map_err(|error| failed(error.operation, &error.path)(error.source))?;
+        let file = TemporaryFile::create(folder, "update").map_err(failed)?;
         let mut bytes = Vec::with_capacity(BLOCK_QUADS * QUAD_BYTES);
         let mut firsts = Vec::new();
         let mut count = 0;
@@ -89,14 +79,13 @@ impl QuadFile {
             put(&quad, &mut bytes);
             count += 1;
             if bytes.len() == BLOCK_QUADS * QUAD_BYTES {
-                file.write_all(&bytes).map_err(failed("write", &path))?;
+                file.append(&bytes).map_err(failed)?;
                 bytes.clear();
             }
         }
-        file.write_all(&bytes).map_err(failed("write", &path))?;
+        file.append(&bytes).map_err(failed)?;
         Ok(Self {
             file,
-            path,
             quads: count,
             firsts,
         })
@@ -107,11 +96,8 @@ impl QuadFile {
         out.clear();
         let count = (self.quads - from.min(self.quads)).min(count_max as u64) as usize;
         let mut bytes = vec![0; count * QUAD_BYTES];
-        let mut file = &self.file;
-        let read = file
-            .seek(SeekFrom::Start(from * QUAD_BYTES as u64))
-            .and_then(|_| file.read_exact(&mut bytes));
-        read.map_err(failed("read", &self.path))?;
+        let offset = from * QUAD_BYTES as u64;
+        self.file.read_at(offset, &mut bytes).map_err(failed)?;
         out.extend(bytes.chunks_exact(QUAD_BYTES).map(take));
         Ok(())
     }

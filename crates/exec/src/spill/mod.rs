@@ -24,6 +24,8 @@ pub mod term_file;
 
 use crate::context::{Context, ExecOptions};
 
+/// What files are for, in their names.
+const PURPOSE: &str = "query";
 /// Partitions that rows are dealt out to at once.
 pub const PARTITIONS: usize = 32;
 /// Runs that are merged at once; more are merged in several rounds.

@@ -1,41 +1,21 @@
 //! `RowFile`: rows of ids in a temporary file, written once and then read, by several readers if need be.
 //!
-//! Rows follow each other, 8 bytes for each id, little-endian. Invariants: all rows have one width; the file has no name
-//! once it is open, so its space is given back when it is dropped, even by a kill.
+//! Rows follow each other, 8 bytes for each id, little-endian. Invariants: all rows have one width; the space of the file is given
+//! back when it is dropped, even by a kill.
 
-use super::buffer_bytes;
+use super::{PURPOSE, buffer_bytes};
 use crate::context::{Context, SpillCount};
 use crate::error::ExecError;
-use crate::unnamed_file::unnamed_file;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use basalt_store::TemporaryFile;
+use std::sync::Arc;
 
 /// Bytes of an id.
 const ID_BYTES: usize = size_of::<u64>();
 
-/// An open file with the name that it had, for errors.
-#[derive(Debug)]
-pub(super) struct Temporary {
-    pub(super) file: File,
-    pub(super) path: PathBuf,
-}
-
-impl Temporary {
-    /// A file in a folder, or where the system keeps such files.
-    pub(super) fn create(folder: Option<&Path>) -> Result<Self, ExecError> {
-        let made = unnamed_file(folder, "query");
-        let (file, path) =
-            made.map_err(|error| ExecError::temporary(error.operation, &error.path, error.source))?;
-        Ok(Self { file, path })
-    }
-}
-
 /// A file that rows are appended to.
 #[derive(Debug)]
 pub struct RowWriter {
-    to: Temporary,
+    to: TemporaryFile,
     width: usize,
     rows: u64,
     buffer: Vec<u8>,
@@ -49,7 +29,7 @@ impl RowWriter {
     /// An empty file for rows of `width` ids; one of `files` that are open at the same time.
     pub fn create(width: usize, files: usize, cx: &Context) -> Result<Self, ExecError> {
         Ok(Self {
-            to: Temporary::create(cx.options().temp.as_deref())?,
+            to: TemporaryFile::create(cx.options().temp.as_deref(), PURPOSE)?,
             width,
             rows: 0,
             buffer: Vec::new(),
@@ -74,8 +54,7 @@ impl RowWriter {
     }
 
     fn flush(&mut self) -> Result<(), ExecError> {
-        let written = self.to.file.write_all(&self.buffer);
-        written.map_err(|source| ExecError::temporary("write", &self.to.path, source))?;
+        self.to.append(&self.buffer)?;
         self.spilled.add(self.buffer.len() as u64);
         self.buffer.clear();
         Ok(())
@@ -85,8 +64,7 @@ impl RowWriter {
     pub fn finish(mut self) -> Result<RowFile, ExecError> {
         self.flush()?;
         Ok(RowFile {
-            path: self.to.path,
-            file: Arc::new(Mutex::new(self.to.file)),
+            file: Arc::new(self.to),
             width: self.width,
             rows: self.rows,
         })
@@ -96,8 +74,7 @@ impl RowWriter {
 /// Rows in a file; clones share the file.
 #[derive(Clone, Debug)]
 pub struct RowFile {
-    file: Arc<Mutex<File>>,
-    path: PathBuf,
+    file: Arc<TemporaryFile>,
     width: usize,
     rows: u64,
 }
@@ -126,14 +103,6 @@ impl RowFile {
             bytes: Vec::new(),
             block_left: 0,
         }
-    }
-
-    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<(), ExecError> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let read = file
-            .seek(SeekFrom::Start(offset))
-            .and_then(|_| file.read_exact(bytes));
-        read.map_err(|source| ExecError::temporary("read", &self.path, source))
     }
 }
 
@@ -173,7 +142,7 @@ impl RowReader {
             return Ok(false);
         }
         self.bytes.resize(rows * self.file.width * ID_BYTES, 0);
-        self.file.read_at(self.offset, &mut self.bytes)?;
+        self.file.file.read_at(self.offset, &mut self.bytes)?;
         self.offset += self.bytes.len() as u64;
         self.ids.clear();
         let ids = self.bytes.chunks_exact(ID_BYTES);

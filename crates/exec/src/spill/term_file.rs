@@ -7,13 +7,13 @@
 //! Terms follow each other; who appends one keeps where it begins and how long it is. Those at the end are in a buffer until
 //! that is full. Like all temporary files this one has no name once it is open. Cost: one read for each term looked at.
 
-use super::row_file::Temporary;
+use super::PURPOSE;
 use crate::context::SpillCount;
 use crate::error::ExecError;
 use basalt_rdf::{LiteralKind, LiteralView, TermView};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use basalt_store::TemporaryFile;
+use std::io::{self, ErrorKind};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 /// Bytes of the buffer; more would save nothing.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -29,7 +29,7 @@ pub struct TermPlace {
 
 /// The file; see the [module documentation](self).
 pub struct TermFile {
-    to: Mutex<Temporary>,
+    to: TemporaryFile,
     /// Bytes in the file, without the buffer.
     written: u64,
     buffer: Vec<u8>,
@@ -40,7 +40,7 @@ impl TermFile {
     /// An empty file in a folder, or where the system keeps such files.
     pub fn create(folder: Option<&Path>, spilled: SpillCount) -> Result<Self, ExecError> {
         Ok(Self {
-            to: Mutex::new(Temporary::create(folder)?),
+            to: TemporaryFile::create(folder, PURPOSE)?,
             written: 0,
             buffer: Vec::new(),
             spilled,
@@ -76,12 +76,7 @@ impl TermFile {
     }
 
     fn flush(&mut self) -> Result<(), ExecError> {
-        let to = self.to.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let written = to
-            .file
-            .seek(SeekFrom::Start(self.written))
-            .and_then(|_| to.file.write_all(&self.buffer));
-        written.map_err(|source| ExecError::temporary("write", &to.path, source))?;
+        self.to.append(&self.buffer)?;
         self.written += self.buffer.len() as u64;
         self.spilled.add(self.buffer.len() as u64);
         self.buffer.clear();
@@ -101,22 +96,14 @@ impl TermFile {
             return self.parse(&self.buffer[start..start + length], look);
         }
         let mut bytes = vec![0; length];
-        {
-            let mut to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
-            let Temporary { file, path } = &mut *to;
-            let read = file
-                .seek(SeekFrom::Start(place.offset))
-                .and_then(|_| file.read_exact(&mut bytes));
-            read.map_err(|source| ExecError::temporary("read", path, source))?;
-        }
+        self.to.read_at(place.offset, &mut bytes)?;
         self.parse(&bytes, look)
     }
 
     fn parse<R>(&self, bytes: &[u8], look: impl FnOnce(TermView<'_>) -> R) -> Result<R, ExecError> {
         let Some(term) = parse(bytes) else {
-            let to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
             let source = io::Error::new(ErrorKind::InvalidData, "what was written is not there");
-            return Err(ExecError::temporary("read", &to.path, source));
+            return Err(self.to.error("read", source).into());
         };
         Ok(look(term))
     }

@@ -139,7 +139,7 @@ impl<'a> CellPass<'a> {
         let pattern = &self.star.patterns[pattern_idx];
         let cells = self.home.cells(pattern.predicate);
         let changed = match self.is_changed {
-            true => ChangedCells::of(cx.snapshot(), pattern.predicate, self.home, &self.rows)?,
+            true => ChangedCells::of(pattern.predicate, self.home, &self.rows, cx)?,
             false => ChangedCells::default(),
         };
         let are_lists = changed.has_several() || cells.is_some_and(Cells::multi_valued);

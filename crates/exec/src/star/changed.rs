@@ -4,14 +4,16 @@
 //! reads their cells as if nothing had changed, and puts that over them; subjects that no file of the version knows are
 //! like rows of a table without columns. So a morsel is read whole, whether a few of its rows have changed or none.
 //!
-//! Invariant: the candidates ascend, and what the changes added to them is in their home graph
-//! ([`ChangedRows`](basalt_store::ChangedRows)); everything else goes the general way.
+//! Invariant: the candidates ascend, what the changes added to them is in their home graph
+//! ([`ChangedRows`](basalt_store::ChangedRows)), and columns tell what they have
+//! ([`large`](super::large)); everything else goes the general way.
 //! Cost: a step for each changed subject between the first candidate and the last.
 
 use super::compiled::CompiledStar;
+use crate::context::Context;
 use crate::error::ExecError;
 use basalt_rdf::TermId;
-use basalt_store::{Cells, Snapshot, Table};
+use basalt_store::{Cells, ChangedValues, Table};
 use std::ops::Range;
 
 /// Whose rows candidates are.
@@ -77,15 +79,20 @@ pub struct ChangedCells {
 impl ChangedCells {
     /// Finds the changed ones among candidates, which ascend and may repeat.
     pub fn of(
-        snapshot: &Snapshot,
         predicate: TermId,
         home: Home<'_>,
         rows: &[u32],
+        cx: &Context,
     ) -> Result<Self, ExecError> {
         let mut found = Self::default();
         let mut at = 0;
-        for_each_changed(snapshot, predicate, home, rows, |row, objects| {
+        for_each_changed(predicate, home, rows, cx, |row, objects| {
             at += seek(&rows[at..], row);
+            let is_candidate = rows.get(at) == Some(&row);
+            let Some(objects) = objects else {
+                debug_assert!(!is_candidate, "candidates are told");
+                return;
+            };
             while rows.get(at) == Some(&row) {
                 found.positions.push(at as u32);
                 found.counts.push(objects.len() as u32);
@@ -138,28 +145,52 @@ impl ChangedCells {
     }
 }
 
-/// Visits the changed rows from the first of `rows` to the last, with what they have of a predicate now.
-fn for_each_changed(
-    snapshot: &Snapshot,
+/// Chunks gone over between two looks at whether the query goes on: the subjects of so many take less than a millisecond.
+const CHECKED_CHUNKS: usize = 128;
+
+/// Visits what is told of the subjects that changes touch with a predicate, from the first of `rows` to the last: chunk by chunk, with
+/// the ids of the first and the last and that of row 0.
+pub(super) fn for_each_chunk(
     predicate: TermId,
     home: Home<'_>,
     rows: &[u32],
-    mut visit: impl FnMut(u32, &[u64]),
+    cx: &Context,
+    mut visit: impl FnMut(&ChangedValues, [u64; 2], u64),
 ) -> Result<(), ExecError> {
     let (Some(&first), Some(&last)) = (rows.first(), rows.last()) else {
         return Ok(());
     };
     let zero = home.subject(0).0;
     let (first, last) = (home.subject(first), home.subject(last));
-    for chunk in snapshot.changed_values(predicate, first, last)? {
+    let mut goes_on = || cx.check();
+    let chunks = cx
+        .snapshot()
+        .changed_values(predicate, first, last, &mut goes_on)?;
+    for (number, chunk) in chunks.into_iter().enumerate() {
+        if number % CHECKED_CHUNKS == CHECKED_CHUNKS - 1 {
+            cx.check()?;
+        }
+        visit(chunk, [first.0, last.0], zero);
+    }
+    Ok(())
+}
+
+/// Visits the changed rows from the first of `rows` to the last, with what they have of a predicate now, if columns tell it.
+fn for_each_changed(
+    predicate: TermId,
+    home: Home<'_>,
+    rows: &[u32],
+    cx: &Context,
+    mut visit: impl FnMut(u32, Option<&[u64]>),
+) -> Result<(), ExecError> {
+    for_each_chunk(predicate, home, rows, cx, |chunk, [first, last], zero| {
         let subjects = chunk.subjects();
-        let from = subjects.partition_point(|&subject| subject < first.0);
-        let to = subjects.partition_point(|&subject| subject <= last.0);
+        let from = subjects.partition_point(|&subject| subject < first);
+        let to = subjects.partition_point(|&subject| subject <= last);
         for (&subject, place) in subjects[from..to].iter().zip(from..) {
             visit((subject - zero) as u32, chunk.objects(place));
         }
-    }
-    Ok(())
+    })
 }
 
 /// The first place of ascending `rows` where a row is not less than this one.
@@ -180,19 +211,18 @@ pub fn rows_of_range(
     star: &CompiledStar,
     table_idx: usize,
     rows: Range<u32>,
-    snapshot: &Snapshot,
+    cx: &Context,
 ) -> Result<(Vec<u32>, bool), ExecError> {
     let changed = &star.rows.changed[table_idx];
     let dirty = &star.rows.dirty[table_idx];
     let mut left_out: Vec<u32> = dirty.range(rows.clone()).collect();
     let is_changed = changed.range_cardinality(rows.clone()) > 0;
     if is_changed && !rows.is_empty() {
-        let home = Home::Table(&snapshot.tables()[table_idx]);
+        let home = Home::Table(&cx.snapshot().tables()[table_idx]);
         let ends = [rows.start, rows.end - 1];
         for pattern in star.patterns.iter().filter(|pattern| !pattern.optional) {
-            let predicate = pattern.predicate;
-            for_each_changed(snapshot, predicate, home, &ends, |row, objects| {
-                if objects.is_empty() {
+            for_each_changed(pattern.predicate, home, &ends, cx, |row, objects| {
+                if !may_have_value(objects) {
                     left_out.push(row);
                 }
             })?;
@@ -215,23 +245,28 @@ fn rows_without(rows: Range<u32>, left_out: &[u32]) -> Vec<u32> {
     kept
 }
 
-/// The changed rows among those from `start` to `end` of a table that have a value of a predicate now.
+/// Whether a subject has a value now, or has so many that they are not told.
+fn may_have_value(objects: Option<&[u64]>) -> bool {
+    objects.is_none_or(|objects| !objects.is_empty())
+}
+
+/// The changed rows among those from `start` to `end` of a table that have a value of a predicate now, or may have.
 pub fn changed_with_value(
     star: &CompiledStar,
     table_idx: usize,
     predicate: TermId,
     rows: Range<u32>,
-    snapshot: &Snapshot,
+    cx: &Context,
 ) -> Result<Vec<u32>, ExecError> {
     let changed = &star.rows.changed[table_idx];
     let mut found = Vec::new();
     if rows.is_empty() || changed.range_cardinality(rows.clone()) == 0 {
         return Ok(found);
     }
-    let home = Home::Table(&snapshot.tables()[table_idx]);
+    let home = Home::Table(&cx.snapshot().tables()[table_idx]);
     let ends = [rows.start, rows.end - 1];
-    for_each_changed(snapshot, predicate, home, &ends, |row, objects| {
-        if !objects.is_empty() && changed.contains(row) {
+    for_each_changed(predicate, home, &ends, cx, |row, objects| {
+        if may_have_value(objects) && changed.contains(row) {
             found.push(row);
         }
     })?;
@@ -242,18 +277,18 @@ pub fn changed_with_value(
 pub fn new_subjects(
     star: &CompiledStar,
     home: Home<'_>,
-    snapshot: &Snapshot,
+    cx: &Context,
 ) -> Result<Vec<u32>, ExecError> {
     let required = star.patterns.iter().filter(|pattern| !pattern.optional);
-    let new = |predicate| snapshot.change_places(predicate).new;
+    let new = |predicate| cx.snapshot().change_places(predicate).new;
     let Some(rarest) = required.min_by_key(|pattern| new(pattern.predicate)) else {
         return Ok(Vec::new());
     };
     let mut found = Vec::new();
     if new(rarest.predicate) > 0 {
         let ends = [0, u32::MAX];
-        for_each_changed(snapshot, rarest.predicate, home, &ends, |row, objects| {
-            if !objects.is_empty() {
+        for_each_changed(rarest.predicate, home, &ends, cx, |row, objects| {
+            if may_have_value(objects) {
                 found.push(row);
             }
         })?;

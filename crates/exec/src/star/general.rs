@@ -23,6 +23,8 @@ type Values = Vec<(TermId, TermId)>;
 const SUBJECTS_AT_ONCE: usize = 1024;
 /// Fewer are looked up one by one.
 const SUBJECTS_TOGETHER_MIN: usize = 4;
+/// Values gone over between two looks at whether the query goes on: so many take less than a millisecond.
+const CHECKED_VALUES: usize = 16_384;
 
 /// The values of one pattern for several subjects.
 struct KnownValues {
@@ -69,6 +71,8 @@ pub struct GeneralPass<'a> {
     values: Vec<Values>,
     /// The solution under construction, by new column.
     row: Vec<u64>,
+    /// Values collected since the query was last seen to go on.
+    unchecked: usize,
     /// Solutions found.
     pub matches: Matches,
 }
@@ -89,6 +93,7 @@ impl<'a> GeneralPass<'a> {
             input,
             values: vec![Vec::new(); star.patterns.len()],
             row: vec![0; star.new_slots.len()],
+            unchecked: 0,
             matches: Matches::new(star.new_slots.len()),
         }
     }
@@ -100,6 +105,7 @@ impl<'a> GeneralPass<'a> {
             if chunk.len() < SUBJECTS_TOGETHER_MIN {
                 for &(origin, subject) in chunk {
                     self.subject(subject, origin, Source::Store)?;
+                    self.check(cx)?;
                 }
                 continue;
             }
@@ -110,8 +116,18 @@ impl<'a> GeneralPass<'a> {
             for &(origin, subject) in chunk {
                 if let Ok(position) = nodes.binary_search(&subject.0) {
                     self.subject(subject, origin, Source::Known(&known, position))?;
+                    self.check(cx)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Errors if the query is not to go on, asked each some values.
+    fn check(&mut self, cx: &Context) -> Result<(), ExecError> {
+        if self.unchecked >= CHECKED_VALUES {
+            self.unchecked = 0;
+            cx.check()?;
         }
         Ok(())
     }
@@ -223,6 +239,7 @@ impl<'a> GeneralPass<'a> {
                 values.extend_from_slice(known[pattern_idx].of(position));
             }
         }
+        self.unchecked += values.len();
         let star = self.star;
         values.retain(|(_, g)| graph.map_or_else(|| star.graph_may_match(*g), |graph| graph == *g));
         if matches!(star.graphs, CompiledGraphs::Merge(_)) {

@@ -12,6 +12,7 @@ use super::changed::Home;
 use super::compiled::{CompiledStar, Object};
 use super::constant_rows::ConstantRows;
 use super::general::GeneralPass;
+use super::large::{one_after_the_other, take_out_large};
 use super::matches::Matches;
 use super::touched::{Touched, TouchedRows};
 use crate::batch::Batch;
@@ -150,8 +151,12 @@ impl StarJoin {
     ) -> Result<(), ExecError> {
         let columns_min = cx.options().changed_columns_min;
         let (columns, general) = touched.into_parts(&self.star, cx.snapshot(), columns_min);
-        for (home, rows, origin) in columns {
+        for (home, mut rows, mut origin) in columns {
             cx.check()?;
+            let large = take_out_large(&self.star, home, &mut rows, &mut origin, cx)?;
+            if !large.is_empty() {
+                matches.append(one_after_the_other(&self.star, Some(batch), &large, cx)?);
+            }
             cx.profile().read(current_node(), rows.len());
             let pass = CellPass::new(&self.star, home, Some(batch), rows, origin).with_changes();
             let pass = match self.entry {

@@ -290,6 +290,7 @@ fn row_morsels(star: &CompiledStar, cx: &Context) -> Result<Vec<Morsel>, ExecErr
     let mut list = Vec::new();
     let mut general = Vec::new();
     for (table_idx, table) in snapshot.tables().iter().enumerate() {
+        cx.check()?;
         let graph_fits = graph_can_match(star, table);
         if star.tables.contains(&table_idx) && star.table_can_match(table) && graph_fits {
             table_morsels(star, table_idx, &mut list, cx)?;
@@ -304,10 +305,10 @@ fn row_morsels(star: &CompiledStar, cx: &Context) -> Result<Vec<Morsel>, ExecErr
     }
     if let Some(graph) = star.rows.new_graph {
         let first = snapshot.first_new_resource();
-        let rows = new_subjects(star, Home::New { first, graph }, snapshot)?;
+        let rows = new_subjects(star, Home::New { first, graph }, cx)?;
         push_new(&mut list, star, &rows, cx);
     }
-    general.extend(subjects_outside_tables(star, snapshot)?);
+    general.extend(subjects_outside_tables(star, cx)?);
     push_general(&mut list, general);
     Ok(list)
 }
@@ -330,8 +331,9 @@ fn table_morsels(
             None => wanted.push(segment_idx),
             Some(predicate) => {
                 // Cells cannot match, what was added to them can.
+                cx.check()?;
                 let rows = rows_of(segment_idx);
-                let rows = changed_with_value(star, table_idx, predicate, rows, cx.snapshot())?;
+                let rows = changed_with_value(star, table_idx, predicate, rows, cx)?;
                 push_changed(list, table_idx, &rows, cx);
             }
         }
@@ -428,10 +430,8 @@ fn candidates(
 
 /// Subjects that are rows of no table and have an irregular quad of the rarest required predicate; new ones only if they
 /// are not read as columns.
-fn subjects_outside_tables(
-    star: &CompiledStar,
-    snapshot: &Snapshot,
-) -> Result<Vec<TermId>, ExecError> {
+fn subjects_outside_tables(star: &CompiledStar, cx: &Context) -> Result<Vec<TermId>, ExecError> {
+    let snapshot = cx.snapshot();
     let quads = |pattern: &CompiledPattern| {
         let places = snapshot.change_places(pattern.predicate);
         let new = match star.rows.new_graph {
@@ -448,7 +448,12 @@ fn subjects_outside_tables(
         return Ok(Vec::new());
     }
     let mut subjects: Vec<TermId> = Vec::new();
+    let mut stopped = Ok(());
     let mut visit = |s: &[u64], _: &[u64], _: &[u64]| {
+        stopped = cx.check();
+        if stopped.is_err() {
+            return ControlFlow::Break(());
+        }
         for &subject in s {
             let subject = TermId(subject);
             if subjects.last() != Some(&subject)
@@ -461,6 +466,7 @@ fn subjects_outside_tables(
         ControlFlow::Continue(())
     };
     snapshot.quad_table().scan(rarest.predicate, &mut visit)?;
+    stopped?;
     if snapshot.changed_quads(rarest.predicate) > 0 {
         // Added quads come after the others, of the same subjects too.
         subjects.sort_unstable();

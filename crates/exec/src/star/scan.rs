@@ -6,6 +6,7 @@ use super::cells::CellPass;
 use super::changed::{Home, rows_of_range};
 use super::compiled::CompiledStar;
 use super::general::GeneralPass;
+use super::large::{one_after_the_other, take_out_large};
 use super::matches::Matches;
 use super::morsels::{Morsel, Morsels};
 use super::reducer::Reducers;
@@ -56,12 +57,9 @@ impl StarScan {
                 if !reducers.may_have_rows(star, table, rows, cx) {
                     return Ok(none);
                 }
-                let (left, is_changed) = rows_of_range(star, *table_idx, rows.clone(), snapshot)?;
+                let (left, is_changed) = rows_of_range(star, *table_idx, rows.clone(), cx)?;
                 if is_changed {
-                    return self
-                        .pass(Home::Table(table), left, cx)
-                        .with_changes()
-                        .run(cx);
+                    return self.changed(Home::Table(table), left, cx);
                 }
                 match reducers.may_have_cells(star, table, rows, cx) {
                     true => self.pass(Home::Table(table), left, cx).run(cx),
@@ -79,13 +77,12 @@ impl StarScan {
             }
             Morsel::Changed { table_idx, rows } => {
                 let home = Home::Table(&cx.snapshot().tables()[*table_idx]);
-                self.pass(home, rows.clone(), cx).with_changes().run(cx)
+                self.changed(home, rows.clone(), cx)
             }
             Morsel::New { rows, graph } => {
                 let first = cx.snapshot().first_new_resource();
                 let graph = *graph;
-                let home = Home::New { first, graph };
-                self.pass(home, rows.clone(), cx).with_changes().run(cx)
+                self.changed(Home::New { first, graph }, rows.clone(), cx)
             }
             Morsel::General(subjects) => {
                 let mut subjects: Vec<_> = subjects.iter().map(|&subject| (0, subject)).collect();
@@ -110,6 +107,30 @@ impl StarScan {
         let origin = vec![0; rows.len()];
         CellPass::new(&shared.star, home, None, rows, origin)
             .with_reducers(shared.reducers.objects(&shared.star))
+    }
+
+    /// Rows of which some may have changed, or new subjects.
+    fn changed(
+        &self,
+        home: Home<'_>,
+        mut rows: Vec<u32>,
+        cx: &Context,
+    ) -> Result<Matches, ExecError> {
+        let (star, reducers) = (&self.shared.star, &self.shared.reducers);
+        reducers.retain_rows(star, home, &mut rows, cx);
+        let mut origin = vec![0; rows.len()];
+        let large = take_out_large(star, home, &mut rows, &mut origin, cx)?;
+        cx.profile().read(current_node(), rows.len());
+        let mut matches = CellPass::new(star, home, None, rows, origin)
+            .with_reducers(reducers.objects(star))
+            .with_changes()
+            .run(cx)?;
+        if !large.is_empty() {
+            let mut of_large = one_after_the_other(star, None, &large, cx)?;
+            reducers.retain_matches(star, &mut of_large, cx);
+            matches.append(of_large);
+        }
+        Ok(matches)
     }
 }
 

@@ -1,21 +1,18 @@
-//! Temporary files: append pieces, read pieces.
+//! Temporary files of a load: append pieces, read pieces, count the bytes.
 //!
-//! A file is unlinked at once after it was created: its space is given back when the load ends, even by a kill.
-//! Between the two calls a kill leaves an empty file, which the next load that uses the folder removes (and
-//! on systems that cannot unlink open files, it is removed at the end or then).
+//! The space of a file is given back when the load ends, even by a kill. What a kill leaves of names is removed by the next load that uses the
+//! folder ([`TemporaryFile`]).
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+
+use basalt_store::TemporaryFile;
 
 use crate::error::LoadError;
 
-/// What the names of temporary files begin with.
-const PREFIX: &str = "basalt-spill-";
-/// Files created by this process so far, for their names: several loads may use one folder.
-static NAMES: AtomicU64 = AtomicU64::new(0);
+/// What files are for, in their names.
+const PURPOSE: &str = "spill";
 
 /// Where temporary files go; made without touching the disk.
 #[derive(Debug)]
@@ -45,17 +42,6 @@ impl SpillFolder {
     fn count(&self, bytes: u64) {
         self.written.fetch_add(bytes, Ordering::Relaxed);
     }
-
-    /// Removes what killed loads have left. A file that somebody still uses keeps its content.
-    fn remove_leftovers(&self) {
-        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
-        for entry in entries {
-            if entry.file_name().to_string_lossy().starts_with(PREFIX) {
-                // What cannot be removed is in use or not ours to remove.
-                let _ = fs::remove_file(entry.path());
-            }
-        }
-    }
 }
 
 /// A piece of a [`SpillFile`].
@@ -71,55 +57,24 @@ pub(crate) struct Extent {
 #[derive(Debug)]
 pub(crate) struct SpillFile {
     folder: Arc<SpillFolder>,
-    path: PathBuf,
-    state: Mutex<State>,
-    /// Whether the name is still there and to be removed at the end.
-    named: bool,
-}
-
-#[derive(Debug)]
-struct State {
-    file: File,
-    /// Where the next piece goes.
-    end: u64,
-    /// Where the next byte is read or written.
-    position: u64,
+    file: TemporaryFile,
 }
 
 impl SpillFile {
     /// Creates a file.
     pub(crate) fn create(folder: &Arc<SpillFolder>) -> Result<Self, LoadError> {
         if folder.created.fetch_add(1, Ordering::Relaxed) == 0 {
-            folder.remove_leftovers();
+            TemporaryFile::remove_leftovers(&folder.path, PURPOSE);
         }
-        let number = NAMES.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{PREFIX}{}-{number}", std::process::id());
-        let path = folder.path.join(name);
-        let file = open_new(&path).map_err(|e| LoadError::spill("create", &path, e))?;
-        let named = fs::remove_file(&path).is_err();
         Ok(Self {
             folder: Arc::clone(folder),
-            path,
-            state: Mutex::new(State {
-                file,
-                end: 0,
-                position: 0,
-            }),
-            named,
+            file: TemporaryFile::create(Some(&folder.path), PURPOSE)?,
         })
     }
 
     /// Appends a piece.
     pub(crate) fn append(&self, bytes: &[u8]) -> Result<Extent, LoadError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let offset = state.end;
-        let written = state.go_to(offset).and_then(|()| {
-            state.file.write_all(bytes)?;
-            state.position += bytes.len() as u64;
-            state.end = state.position;
-            Ok(())
-        });
-        written.map_err(|e| LoadError::spill("write", &self.path, e))?;
+        let offset = self.file.append(bytes)?;
         self.folder.count(bytes.len() as u64);
         Ok(Extent {
             offset,
@@ -139,58 +94,21 @@ impl SpillFile {
         let start = out.len();
         out.resize(start + bytes, 0);
         let offset = extent.offset + skip as u64;
-        self.read_at(offset, &mut out[start..])?;
+        self.file.read_at(offset, &mut out[start..])?;
         Ok(bytes)
     }
 
     /// Replaces `out` by the bytes of a piece. Memory of `out` that is used again is not cleared first.
     pub(crate) fn read(&self, extent: Extent, out: &mut Vec<u8>) -> Result<(), LoadError> {
         out.resize(extent.bytes, 0);
-        self.read_at(extent.offset, out)
+        Ok(self.file.read_at(extent.offset, out)?)
     }
-
-    fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), LoadError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let read = state.go_to(offset).and_then(|()| {
-            state.file.read_exact(out)?;
-            state.position += out.len() as u64;
-            Ok(())
-        });
-        read.map_err(|e| LoadError::spill("read", &self.path, e))
-    }
-}
-
-impl State {
-    fn go_to(&mut self, offset: u64) -> io::Result<()> {
-        if self.position != offset {
-            // Until the seek and what follows have succeeded the position is unknown.
-            self.position = u64::MAX;
-            self.position = self.file.seek(SeekFrom::Start(offset))?;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for SpillFile {
-    fn drop(&mut self) {
-        if self.named {
-            // What cannot be removed now is removed by the next load.
-            let _ = fs::remove_file(&self.path);
-        }
-    }
-}
-
-fn open_new(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .open(path)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn pieces_come_back_and_no_file_is_left() {

@@ -49,7 +49,7 @@ impl AddedCounts {
 }
 
 /// Whether no file of the version knows a resource.
-fn is_new(version: &Version, subject: TermId) -> bool {
+pub(super) fn is_new(version: &Version, subject: TermId) -> bool {
     let known = version.dictionary.visible().resources;
     subject.resource_ordinal().is_some_and(|n| n >= known)
 }

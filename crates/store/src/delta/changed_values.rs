@@ -13,22 +13,41 @@
 //! A chunk is made by who reads it first, of the state that he reads, and kept. A commit puts an empty one in the place of
 //! each chunk of which it changes a quad; states share all others, so after a commit of a few quads only these are made again.
 //!
+//! Some subjects are named and their objects are not told: those of more than [`VALUES_MAX`] objects, so that a chunk takes no more memory than
+//! a stated figure and no longer to make than that many values take; and those that readers look up anyway, since the version
+//! has irregular quads of them. Who reads looks these up one by one.
+//!
 //! Invariants: each subject that the delta touches with the predicate lies in a chunk that has a place; a chunk that is made holds
-//! what a look-up of each touched subject gives, in the state in which it stands. Graphs are not told: who reads has asked
+//! what a look-up of each subject gives whose objects it tells, in the state in which it stands. A chunk is kept whole or not at all: who stops
+//! making one leaves nothing. Graphs are not told: who reads has asked
 //! [`ChangePlaces`](super::ChangePlaces) whether they are what he expects. Cost: a tenth of a microsecond a subject to make,
-//! memory of 12 bytes a subject and 8 a quad; reading is a search for the chunk.
+//! memory of 12 bytes a subject and 8 a quad, so less than 33 KB a subject; reading is a search for the chunk.
 
 use super::PredicateDelta;
+use super::change_places::is_new;
 use super::overlay;
 use super::sorted_map::SortedMap;
 use crate::error::StoreError;
 use crate::neighbours::Direction;
 use crate::snapshot::{Snapshot, Version};
+use crate::table::Cells;
 use basalt_rdf::TermId;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// Ordinals of a chunk have the same upper bits: few enough that a commit makes little be made again.
 const CHUNK_BITS: u32 = 10;
+
+/// Objects of a subject that columns tell, at most. To begin a look-up is nothing beside reading so many, so whoever has more
+/// loses nothing by being looked up one by one, and need not be copied after each commit that touches its chunk.
+pub(crate) const VALUES_MAX: usize = 4096;
+
+/// Values and subjects that are read between two questions whether to go on: so many take less than a millisecond.
+const STEP_VALUES: usize = 8192;
+const STEP_SUBJECTS: usize = 256;
+
+/// Asked between steps whether to go on; its error ends the work.
+pub type StopCheck<'c, E> = &'c mut dyn FnMut() -> Result<(), E>;
 
 /// The objects of changed subjects.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -38,6 +57,8 @@ pub struct ChangedValues {
     /// Where the objects of each begin, and the end of the last.
     starts: Vec<u32>,
     objects: Vec<u64>,
+    /// Places of subjects whose objects are not told, ascending.
+    untold: Vec<u32>,
 }
 
 impl ChangedValues {
@@ -46,13 +67,24 @@ impl ChangedValues {
         &self.subjects
     }
 
-    /// The objects that the subject at this place has now.
-    pub fn objects(&self, place: usize) -> &[u64] {
-        &self.objects[self.starts[place] as usize..self.starts[place + 1] as usize]
+    /// The objects that the subject at this place has now; nothing if it must be looked up.
+    #[inline]
+    pub fn objects(&self, place: usize) -> Option<&[u64]> {
+        if !self.untold.is_empty() && self.untold.binary_search(&(place as u32)).is_ok() {
+            return None;
+        }
+        Some(&self.objects[self.starts[place] as usize..self.starts[place + 1] as usize])
     }
 
-    /// Of pairs of a subject's place and an object, in any order.
-    fn new(subjects: Vec<u64>, mut found: Vec<(u32, u64)>) -> Self {
+    /// The subjects that must be looked up, ascending.
+    pub fn untold(&self) -> impl Iterator<Item = u64> + '_ {
+        self.untold
+            .iter()
+            .map(|&place| self.subjects[place as usize])
+    }
+
+    /// Of pairs of a subject's place and an object, in any order, and the places that have none because they are not told.
+    fn new(subjects: Vec<u64>, mut found: Vec<(u32, u64)>, untold: Vec<u32>) -> Self {
         found.sort_unstable();
         let mut starts = vec![0; subjects.len() + 1];
         for (place, _) in &found {
@@ -65,6 +97,7 @@ impl ChangedValues {
             subjects,
             starts,
             objects: found.into_iter().map(|(_, object)| object).collect(),
+            untold,
         }
     }
 }
@@ -98,34 +131,131 @@ impl Chunks {
 }
 
 /// What the touched subjects of a chunk have now.
-fn make(
+fn make<E: From<StoreError>>(
     version: &Version,
     delta: &super::Delta,
     predicate: TermId,
     chunk: u64,
-) -> Result<ChangedValues, StoreError> {
-    let first = TermId::resource(chunk << CHUNK_BITS);
-    let last = TermId(first.0 + (1 << CHUNK_BITS) - 1);
-    let mut subjects = Vec::new();
-    if let Some(changes) = delta.of(predicate) {
-        for quads in [changes.added(), changes.removed()] {
-            quads.subjects_within(first, last, &mut subjects);
+    check: StopCheck<'_, E>,
+) -> Result<ChangedValues, E> {
+    let touched = match delta.of(predicate) {
+        Some(changes) => touched(changes, chunk, check)?,
+        None => Vec::new(),
+    };
+    let (mut told, mut untold) = (Vec::with_capacity(touched.len()), Vec::new());
+    let mut tables = ReadBefore::new(version, predicate);
+    for (place, &(subject, added)) in touched.iter().enumerate() {
+        match tables.values_of(TermId(subject)) {
+            Some(read) if read + added <= VALUES_MAX => told.push((place as u32, read + added)),
+            _ => untold.push(place as u32),
         }
     }
-    subjects.sort_unstable();
-    subjects.dedup();
     let mut found = Vec::new();
-    let mut on_quad = |place: usize, object: TermId, _| found.push((place as u32, object.0));
-    let direction = Direction::Forward;
-    overlay::neighbours(
-        version,
-        Some(delta),
-        predicate,
-        direction,
-        &subjects,
-        &mut on_quad,
-    )?;
-    Ok(ChangedValues::new(subjects, found))
+    let mut start = 0;
+    // Termination: each step has at least one subject.
+    while start < told.len() {
+        check()?;
+        let step = &told[step_from(&told, start)];
+        start += step.len();
+        let subject_at = |&(place, _): &(u32, usize)| touched[place as usize].0;
+        let subjects: Vec<u64> = step.iter().map(subject_at).collect();
+        let mut on_quad = |at: usize, object: TermId, _| found.push((step[at].0, object.0));
+        let forward = Direction::Forward;
+        overlay::neighbours(
+            version,
+            Some(delta),
+            predicate,
+            forward,
+            &subjects,
+            &mut on_quad,
+        )?;
+    }
+    let subjects = touched.into_iter().map(|(subject, _)| subject).collect();
+    Ok(ChangedValues::new(subjects, found, untold))
+}
+
+/// The subjects of a chunk that changes touch, ascending, with the number of their added quads as far as that matters.
+fn touched<E>(
+    changes: &PredicateDelta,
+    chunk: u64,
+    check: StopCheck<'_, E>,
+) -> Result<Vec<(u64, usize)>, E> {
+    let first = TermId::resource(chunk << CHUNK_BITS);
+    let last = TermId(first.0 + (1 << CHUNK_BITS) - 1);
+    let mut all = Vec::new();
+    let mut passed = 0;
+    for (quads, counted) in [(changes.added(), 1), (changes.removed(), 0)] {
+        for (subject, count) in quads.subjects_within(first, last, VALUES_MAX) {
+            if passed > STEP_VALUES {
+                passed = 0;
+                check()?;
+            }
+            passed += count;
+            all.push((subject, count * counted));
+        }
+    }
+    all.sort_unstable();
+    all.dedup_by(|next, kept| {
+        let is_same = next.0 == kept.0;
+        if is_same {
+            kept.1 += next.1;
+        }
+        is_same
+    });
+    Ok(all)
+}
+
+/// The end of the step that begins with a subject, of places with the number of their values.
+fn step_from(told: &[(u32, usize)], start: usize) -> Range<usize> {
+    let mut values = 0;
+    let within = told[start..]
+        .iter()
+        .take(STEP_SUBJECTS)
+        .take_while(|(_, count)| {
+            values += count;
+            values <= STEP_VALUES
+        });
+    let count = within.count();
+    start..start + count.max(1)
+}
+
+/// Tells how many values of a version are read for a subject, of ascending ones.
+struct ReadBefore<'a> {
+    version: &'a Version,
+    predicate: TermId,
+    /// The table of the subject before, with its cells if there are lists among them.
+    table_idx: Option<usize>,
+    lists: Option<Cells<'a>>,
+}
+
+impl<'a> ReadBefore<'a> {
+    fn new(version: &'a Version, predicate: TermId) -> Self {
+        Self {
+            version,
+            predicate,
+            table_idx: None,
+            lists: None,
+        }
+    }
+
+    /// The number of values in cells, at most; nothing if the version has, or may have, irregular quads.
+    fn values_of(&mut self, subject: TermId) -> Option<usize> {
+        let version = self.version;
+        let Some((table_idx, row)) = version.extents.row_of(subject) else {
+            return is_new(version, subject).then_some(0);
+        };
+        let table = &version.tables[table_idx];
+        if self.table_idx != Some(table_idx) {
+            self.table_idx = Some(table_idx);
+            let cells = table.cells(self.predicate);
+            self.lists = cells.filter(|cells| cells.multi_valued());
+        }
+        let irregular = table.dirty_rows(self.predicate);
+        if irregular.is_some_and(|rows| rows.contains(row)) {
+            return None;
+        }
+        Some(self.lists.map_or(1, |cells| cells.value_count(row)))
+    }
 }
 
 /// Whether the chunks are what the delta's quads say.
@@ -141,9 +271,10 @@ pub(super) fn are_right(
     if !touched.into_iter().all(|(subject, ..)| has_place(subject)) {
         return Ok(false);
     }
+    let nobody_stops: StopCheck<'_, StoreError> = &mut || Ok(());
     for (chunk, values) in changes.chunks().0.iter() {
         if let Some(known) = values.get()
-            && *known != make(version, delta, predicate, *chunk)?
+            && *known != make(version, delta, predicate, *chunk, nobody_stops)?
         {
             return Ok(false);
         }
@@ -153,15 +284,17 @@ pub(super) fn are_right(
 
 impl Snapshot {
     /// What the subjects that the delta touches with a predicate have of it now, for all from `first` to `last` and some
-    /// of their neighbours: chunks in the order of their subjects.
+    /// of their neighbours: chunks in the order of their subjects. While chunks are made, `check` is asked more often than each
+    /// millisecond.
     ///
-    /// Errors: a block of the store is damaged.
-    pub fn changed_values(
+    /// Errors: a block of the store is damaged; what `check` says. The chunks that were made by then stay, whole.
+    pub fn changed_values<E: From<StoreError>>(
         &self,
         predicate: TermId,
         first: TermId,
         last: TermId,
-    ) -> Result<Vec<&ChangedValues>, StoreError> {
+        check: StopCheck<'_, E>,
+    ) -> Result<Vec<&ChangedValues>, E> {
         let Some(delta) = self.delta() else {
             return Ok(Vec::new());
         };
@@ -173,8 +306,9 @@ impl Snapshot {
             found.push(match values.get() {
                 Some(known) => known,
                 None => {
+                    check()?;
                     // Two threads may make it; they make the same.
-                    let made = make(self.parts(), delta, predicate, chunk)?;
+                    let made = make(self.parts(), delta, predicate, chunk, check)?;
                     values.get_or_init(|| made)
                 }
             });

@@ -35,7 +35,9 @@ mod view;
 
 pub use change_places::ChangePlaces;
 pub use changed_rows::ChangedRows;
-pub use changed_values::ChangedValues;
+#[cfg(test)]
+pub(crate) use changed_values::VALUES_MAX;
+pub use changed_values::{ChangedValues, StopCheck};
 pub use changes::NetChanges;
 pub(crate) use check::{DeltaCounts, check};
 pub use irregular_quads::IrregularQuads;

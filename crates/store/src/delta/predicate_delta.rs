@@ -120,12 +120,32 @@ impl TwoOrders {
         of_keys(&self.by_object, objects, visit);
     }
 
-    /// Appends the subjects of the entries from one subject to another, bounds included, ascending with repeats.
-    pub(super) fn subjects_within(&self, first: TermId, last: TermId, out: &mut Vec<u64>) {
-        let from = [first, TermId::UNBOUND, TermId::UNBOUND];
-        let entries = self.by_subject.from(&from);
-        let within = entries.take_while(|([subject, ..], ())| *subject <= last);
-        out.extend(within.map(|([subject, ..], ())| subject.0));
+    /// The subjects of the entries from one subject to another, bounds included, ascending, each with the number of its entries; of
+    /// one that has more than `count_max` that many and one.
+    pub(super) fn subjects_within(
+        &self,
+        first: TermId,
+        last: TermId,
+        count_max: usize,
+    ) -> impl Iterator<Item = (u64, usize)> + '_ {
+        let order = &self.by_subject;
+        let from = move |subject| {
+            let from = [subject, TermId::UNBOUND, TermId::UNBOUND];
+            order.from(&from).peekable()
+        };
+        let mut entries = from(first);
+        std::iter::from_fn(move || {
+            let ([subject, ..], ()) = entries.next_if(|([subject, ..], ())| *subject <= last)?;
+            let mut count = 1;
+            while count <= count_max && entries.next_if(|([s, ..], ())| s == subject).is_some() {
+                count += 1;
+            }
+            if count > count_max {
+                // The others are passed over.
+                entries = from(TermId(subject.0 + 1));
+            }
+            Some((subject.0, count))
+        })
     }
 
     /// (subject, object, graph) of all, ascending.
@@ -315,6 +335,24 @@ mod tests {
             };
             prop_assert_eq!(by_subject, one_by_one(&|key| set.of_subject(key).collect()));
             prop_assert_eq!(by_object, one_by_one(&|key| set.of_object(key).collect()));
+        }
+
+        #[test]
+        fn subjects_are_counted_as_far_as_that_matters(
+            entries in prop::collection::btree_set((1..40_u64, 1..8_u64, 0..3_u64), 0..300),
+            bounds in (0..42_u64, 0..42_u64),
+            count_max in 1..30_usize,
+        ) {
+            let mut set = TwoOrders::default();
+            for &(subject, object, graph) in &entries {
+                set.insert(TermId(subject), TermId(object), TermId(graph));
+            }
+            let of = |subject| entries.iter().filter(move |(s, ..)| *s == subject).count();
+            let expected = (bounds.0..=bounds.1).map(|subject| (subject, of(subject)));
+            let expected = expected.filter(|(_, count)| *count > 0);
+            let expected = expected.map(|(subject, count)| (subject, count.min(count_max + 1)));
+            let (first, last) = (TermId(bounds.0), TermId(bounds.1));
+            prop_assert!(set.subjects_within(first, last, count_max).eq(expected));
         }
 
         #[test]

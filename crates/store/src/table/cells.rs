@@ -64,6 +64,11 @@ impl<'a> Cells<'a> {
         TermId(value.unwrap_or_default())
     }
 
+    /// The number of values of a row; reads none of a list.
+    pub fn value_count(self, row: u32) -> usize {
+        self.columns().map(|column| column.value_count(row)).sum()
+    }
+
     /// Appends all values of a row.
     pub fn values_into(self, row: u32, out: &mut Vec<u64>) {
         for column in self.columns() {

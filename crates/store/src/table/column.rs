@@ -94,6 +94,13 @@ impl Column {
         self.segment(segment_idx).get(local as usize)
     }
 
+    /// The number of values of a row; reads none of a list.
+    pub(crate) fn value_count(&self, row: u32) -> usize {
+        let segment_idx = segment_of(row);
+        let local = (row - first_row(segment_idx)) as usize;
+        self.segment(segment_idx).value_count(local)
+    }
+
     /// Appends the values of a row.
     pub(crate) fn values_into(&self, row: u32, out: &mut Vec<u64>) {
         let segment_idx = segment_of(row);

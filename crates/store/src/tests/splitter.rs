@@ -85,7 +85,7 @@ fn home_of(row: u32) -> TermId {
 }
 
 /// Whether the loader moves this quad to the quad table though a cell would take it.
-fn is_moved(quad: &QuadIds) -> bool {
+pub(super) fn is_moved(quad: &QuadIds) -> bool {
     let sum = quad.subject.0 ^ quad.predicate.0.wrapping_mul(7) ^ quad.object.0.wrapping_mul(31);
     sum.is_multiple_of(4)
 }
