@@ -49,10 +49,16 @@ pub struct ExecOptions {
     /// Changed rows and new subjects that are read as columns if so many are wanted at once; fewer are looked up one by one, all of
     /// them if this is the largest number. Answers do not depend on it.
     pub changed_columns_min: usize,
+    /// Rows of a batch for each distinct key of a star join, on average, from which on the solutions of a key are found once and
+    /// given to all of its rows: 1 is always, the largest number never. Answers, and the order of their rows, do not depend on it.
+    pub shared_key_rows_min: usize,
 }
 
 /// Looking up a subject takes as long as starting a pass for some of them, and one that is looked up needs no others of its chunk.
 const CHANGED_COLUMNS_MIN: usize = 8;
+
+/// Numbering the keys of some rows costs about as much as looking one cell of each up.
+const SHARED_KEY_ROWS_MIN: usize = 2;
 
 impl Default for ExecOptions {
     fn default() -> Self {
@@ -69,6 +75,7 @@ impl Default for ExecOptions {
             path_access: PathAccess::default(),
             services: None,
             changed_columns_min: CHANGED_COLUMNS_MIN,
+            shared_key_rows_min: SHARED_KEY_ROWS_MIN,
         }
     }
 }

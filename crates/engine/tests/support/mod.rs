@@ -264,6 +264,12 @@ pub fn query_options(configuration: &Configuration) -> QueryOptions {
         1 => options.exec.changed_columns_min,
         _ => 1,
     };
+    // Rows with the same key share their solutions whenever that can be, or if that pays, or never.
+    options.exec.shared_key_rows_min = match configuration.batch_rows {
+        1 => usize::MAX,
+        7 => options.exec.shared_key_rows_min,
+        _ => 1,
+    };
     options
 }
 
