@@ -52,6 +52,9 @@ pub struct ExecOptions {
     /// Rows expected of an operator for which a few rows that lead to them are dealt out to all threads; 0 deals out
     /// any. Answers do not depend on it.
     pub dealt_rows_min: usize,
+    /// Rows of a batch for each distinct key of a star join, on average, from which on the solutions of a key are found once and
+    /// given to all of its rows: 1 is always, the largest number never. Answers, and the order of their rows, do not depend on it.
+    pub shared_key_rows_min: usize,
 }
 
 /// Some tenths of a millisecond of work, for which waking a thread pays.
@@ -59,6 +62,9 @@ const DEALT_ROWS_MIN: usize = 16_384;
 
 /// Looking up a subject takes as long as starting a pass for some of them, and one that is looked up needs no others of its chunk.
 const CHANGED_COLUMNS_MIN: usize = 8;
+
+/// Numbering the keys of some rows costs about as much as looking one cell of each up.
+const SHARED_KEY_ROWS_MIN: usize = 2;
 
 impl Default for ExecOptions {
     fn default() -> Self {
@@ -76,6 +82,7 @@ impl Default for ExecOptions {
             services: None,
             changed_columns_min: CHANGED_COLUMNS_MIN,
             dealt_rows_min: DEALT_ROWS_MIN,
+            shared_key_rows_min: SHARED_KEY_ROWS_MIN,
         }
     }
 }

@@ -13,9 +13,18 @@ pub(crate) const POSITION: f64 = 6.0;
 pub(crate) const START: f64 = 2_000.0;
 /// One look-up in an inverse: adjacency slice, bitmap or binary search.
 pub(crate) const INVERSE_PROBE: f64 = 60.0;
-/// Taking one row that an inverse gave, and putting it where the input's order wants it (measured: 14 to 40 ns for each of
-/// 13,000 to 57,000 rows without other cells, [`EMIT_ROW`] and the subject's [`GATHER_CELL`] included; `bench plans`, BSBM).
-pub(crate) const INVERSE_ROW: f64 = 12.0;
+/// The same in each further table of a star: most hold no such value, which the ends of their inverses tell.
+pub(crate) const INVERSE_TABLE: f64 = 10.0;
+/// Taking one row that an inverse gave, and putting it where the input's order wants it (measured: 11 to 18 ns for each of
+/// 56,960 and 59,896 rows in ascending order with no other cell or one, [`EMIT_ROW`] included; `bench plans`, BSBM).
+pub(crate) const INVERSE_ROW: f64 = 8.0;
+/// Comparing one encoded cell of a column without inverse with one value (measured: 2.5 ms for 2,848 values in 2,848 cells;
+/// `bench plans`, BSBM).
+pub(crate) const SEARCH_CELL: f64 = 0.3;
+/// Decoding one cell of such a column and looking it up among all values of a batch.
+pub(crate) const SEARCH_CELL_TOGETHER: f64 = 5.0;
+/// Searches (not ns) of a large column after which the store makes its inverse; as in the store.
+pub(crate) const SEARCHES_BEFORE_BUILD: f64 = 64.0;
 /// Sorting one value to make an inverse that does not exist yet.
 pub(crate) const INVERSE_BUILD: f64 = 40.0;
 /// One look-up in the irregular quads (binary search over compressed blocks).
@@ -34,12 +43,32 @@ pub(crate) const PATTERN_PROBE_SUBJECT: f64 = 500.0;
 pub(crate) const PATTERN_SCAN: f64 = 35.0;
 /// What a general look-up by object alone takes more for each table: some of its columns can hold the object.
 pub(crate) const PATTERN_PROBE_TABLE: f64 = 150.0;
-/// Putting one row into a hash table (measured: 25 ns for 2,848 rows, above 400 for 97,624 rows of few keys; `bench plans`,
-/// BSBM). More than [`HASH_PROBE`], so that the smaller side is built.
-pub(crate) const HASH_BUILD: f64 = 60.0;
-/// Looking one row up in a hash table and copying it (measured with [`EMIT_ROW`]: 42 ns for 28,480 rows of 5 columns;
-/// `bench plans`, BSBM).
-pub(crate) const HASH_PROBE: f64 = 30.0;
+/// Putting one row into a hash table that fits the caches (measured: 16 ns for 71,596 and for 94,776 rows, 25 ns for 2,848; `bench plans`,
+/// codex-m and BSBM). More than [`HASH_PROBE`], so that the smaller side is built.
+pub(crate) const HASH_BUILD: f64 = 20.0;
+/// What it takes more where each row is a miss or two.
+pub(crate) const HASH_BUILD_MISS: f64 = 40.0;
+/// Looking one row up in a hash table that fits the caches (measured: 17 ns for 97,624 rows that mostly find nothing, and for 56,960
+/// that find one each, [`HASH_PAIR`] and [`EMIT_ROW`] taken off; `bench plans`, BSBM).
+pub(crate) const HASH_PROBE: f64 = 15.0;
+/// What it takes more where each row is a miss: look-ups are asked for ahead, so less than when it is built.
+pub(crate) const HASH_PROBE_MISS: f64 = 15.0;
+/// Rows (not ns) of a table that no longer fits the caches at all, at some 50 bytes a row.
+pub(crate) const HASH_ROWS_CACHED: f64 = 1_000_000.0;
+/// Putting one pair of a hash join together, without [`EMIT_ROW`]: a gather from the build side for each of its columns (measured with
+/// it: 5 to 8 ns for 163,000 to 31 million rows of 3 to 7 columns; `bench plans`, codex-m, qudt and BSBM).
+pub(crate) const HASH_PAIR: f64 = 3.0;
+/// Numbering the key of one row among those of its batch.
+pub(crate) const KEY_NUMBER: f64 = 4.0;
+/// Distinct keys for each row (not ns) up to which a star join finds solutions once for each key; the executor's limit.
+pub(crate) const SHARED_KEYS_MAX: f64 = 0.5;
+/// One more row of a solution that a star join finds for a row that came in, where keys are not shared: positions are repeated and all columns
+/// made so far copied by them (measured with [`EMIT_ROW`]: 14 to 17 ns for 421,000 to 31 million rows; `bench plans`, codex-m).
+pub(crate) const REPEATED_ROW: f64 = 12.0;
+/// Rows of a batch (not ns); the executor's default.
+pub(crate) const BATCH_ROWS: f64 = 2_048.0;
+/// Starting a thread that scans for a pattern, and waiting for its first batch (measured: 27 µs for a scan of 3 quads; `bench plans`, qudt).
+pub(crate) const THREAD_START: f64 = 20_000.0;
 /// Putting one key into a key filter: a hash, and a write that mostly misses the first cache.
 pub(crate) const KEY_FILTER_PUT: f64 = 4.0;
 /// Testing one id with a key filter: a hash or a subtraction, and one cache line.

@@ -10,6 +10,7 @@
 
 mod build;
 mod corrections;
+mod costs;
 mod draw;
 mod edges;
 mod join_sample;
@@ -24,9 +25,10 @@ use crate::physical::{Expr, Node, Op};
 use crate::planner::{PlanError, Planner, node};
 use crate::slot_set::SlotSet;
 pub(crate) use build::{hash_join, joined, star_join, star_join_entry};
+pub(crate) use costs::hash_cost;
 pub use draw::OrderDraw;
 pub(crate) use sampled_sets::SampledSets;
-pub(crate) use search::{entry_way, star_join_cost};
+pub(crate) use search::entry_way;
 pub(crate) use units::{Unit, UnitKind, pattern_distinct, star_distinct};
 
 /// Units up to which all orders are considered.

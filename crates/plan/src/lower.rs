@@ -9,12 +9,10 @@ mod lateral;
 mod partner_join;
 mod service;
 
-use crate::cost_constants::{
-    EMIT_ROW, EXPRESSION, GROUP_ROW, HASH_BUILD, HASH_PROBE, SORT_COMPARE,
-};
+use crate::cost_constants::{EMIT_ROW, EXPRESSION, GROUP_ROW, SORT_COMPARE};
 use crate::estimate::{condition, groups};
 use crate::expression::{conjunction, has_exists, resolve_missing, slots_of, slots_of_all};
-use crate::join_order::{hash_join, outer_row};
+use crate::join_order::{hash_cost, hash_join, outer_row};
 use crate::logical::{JoinGroup, Logical, certain_values, is_certain};
 use crate::physical::{
     Aggregate, AggregateFunction, Constant, Expr, JoinKind, Node, Op, Slot, SortKey,
@@ -440,9 +438,9 @@ impl Planner<'_> {
         let left = self.lower(left, outer)?;
         let right = self.lower(right, outer)?;
         let shared = SlotSet::of(&left.schema).intersect(SlotSet::of(&right.schema));
-        let (rows, probe) = (left.estimated_rows, HASH_PROBE * left.estimated_rows);
-        let cost =
-            left.estimated_cost + right.estimated_cost + probe + right.estimated_rows * HASH_BUILD;
+        let rows = left.estimated_rows;
+        let hashed = hash_cost(right.estimated_rows, rows);
+        let cost = left.estimated_cost + right.estimated_cost + hashed;
         let Some(graph) = graph.filter(|graph| shared.contains(*graph)) else {
             if shared.is_empty() {
                 return Ok(left);

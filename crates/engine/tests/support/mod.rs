@@ -274,6 +274,12 @@ pub fn query_options(configuration: &Configuration) -> QueryOptions {
     if configuration.batch_rows != 1 {
         options.exec.dealt_rows_min = 0;
     }
+    // Rows with the same key share their solutions whenever that can be, or if that pays, or never.
+    options.exec.shared_key_rows_min = match configuration.batch_rows {
+        1 => usize::MAX,
+        7 => options.exec.shared_key_rows_min,
+        _ => 1,
+    };
     options
 }
 

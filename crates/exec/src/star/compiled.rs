@@ -82,6 +82,9 @@ pub struct CompiledStar {
     pub rows: Arc<ChangedRows>,
     /// Slots of the input, in column order.
     pub input_schema: Vec<Slot>,
+    /// The columns of the input that solutions depend on, ascending; `None` if rows that are the same there may have different
+    /// solutions all the same.
+    pub input_columns: Option<Vec<usize>>,
 }
 
 impl CompiledStar {
@@ -123,6 +126,7 @@ impl CompiledStar {
         let (column_filters, row_filters) =
             compile_filters(&star.filters, &new_slots, &patterns, input_schema, cx)?;
         let tables = star.tables.iter().map(|table| table.0 as usize).collect();
+        let input_columns = input_columns(star, &patterns, subject, &graphs, input_schema);
         let predicates: Vec<TermId> = patterns.iter().map(|p| p.predicate).collect();
         let mut rows = cx.snapshot().changed_rows(&predicates);
         if cx.options().changed_columns_min == usize::MAX {
@@ -138,6 +142,7 @@ impl CompiledStar {
             tables,
             rows,
             input_schema: input_schema.to_vec(),
+            input_columns,
         })
     }
 
@@ -215,6 +220,39 @@ impl Names<'_> {
             },
         }
     }
+}
+
+/// See [`CompiledStar::input_columns`].
+fn input_columns(
+    star: &Star,
+    patterns: &[CompiledPattern],
+    subject: Object,
+    graphs: &CompiledGraphs,
+    input_schema: &[Slot],
+) -> Option<Vec<usize>> {
+    let objects = patterns.iter().map(|pattern| pattern.object);
+    let mut columns: Vec<usize> = objects
+        .chain([subject])
+        .filter_map(|object| match object {
+            Object::Input(column) => Some(column),
+            _ => None,
+        })
+        .collect();
+    if let CompiledGraphs::Input(column, _) = graphs {
+        columns.push(*column);
+    }
+    let mut slots = Vec::new();
+    for filter in &star.filters {
+        // An EXISTS may read any column.
+        if collect_slots(filter, &mut slots) || is_volatile(filter) {
+            return None;
+        }
+    }
+    let column_of = |slot: &Slot| input_schema.iter().position(|s| s == slot);
+    columns.extend(slots.iter().filter_map(column_of));
+    columns.sort_unstable();
+    columns.dedup();
+    Some(columns)
 }
 
 type Filters = (Vec<(usize, CompiledFilter)>, Vec<(usize, CompiledFilter)>);

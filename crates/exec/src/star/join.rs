@@ -5,7 +5,12 @@
 //! way (an index join into the quad table). With entry *object* the input binds the object of one pattern: the column's inverse
 //! leads to rows (adjacency join), POSG to subjects of irregular quads.
 //!
-//! Output keeps the input's order. Memory: the solutions of one input batch.
+//! Where the entry's column is all that the star reads of the input and its values repeat within a batch, the solutions of each
+//! value are found once and given to all rows that have it.
+//!
+//! Output keeps the input's order. Memory: the solutions of one input batch; of its distinct values where they repeat.
+
+mod candidates;
 
 use super::cells::CellPass;
 use super::changed::Home;
@@ -14,6 +19,8 @@ use super::constant_rows::ConstantRows;
 use super::general::GeneralPass;
 use super::large::{one_after_the_other, take_out_large};
 use super::matches::Matches;
+use super::repeated_keys::RepeatedKeys;
+use super::shared_solutions::SharedSolutions;
 use super::touched::{Touched, TouchedRows};
 use crate::batch::Batch;
 use crate::context::Context;
@@ -23,7 +30,7 @@ use crate::operators::{BoxOperator, Operator};
 use crate::profile::current_node;
 use basalt_plan::physical::{JoinKind, Slot, StarEntry};
 use basalt_rdf::TermId;
-use basalt_store::{Snapshot, Table};
+use candidates::{Asked, Candidates};
 
 /// How the input leads to subjects.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +41,15 @@ enum Entry {
     Object { pattern_idx: usize, column: usize },
 }
 
+impl Entry {
+    /// The input column that leads to subjects.
+    fn column(self) -> usize {
+        match self {
+            Self::Subject(column) | Self::Object { column, .. } => column,
+        }
+    }
+}
+
 /// The operator; see the [module documentation](self).
 pub struct StarJoin {
     input: BoxOperator,
@@ -41,16 +57,14 @@ pub struct StarJoin {
     entry: Entry,
     kind: JoinKind,
     schema: Vec<Slot>,
+    /// By table whether its clean rows can match; empty until it is known.
+    clean_matters: Vec<bool>,
     constants: ConstantRows,
     touched_rows: TouchedRows,
+    repeated_keys: RepeatedKeys,
+    /// What is left to hand out of a batch whose keys repeat.
+    shared: Option<SharedSolutions>,
     output: Output,
-}
-
-/// Candidate (row, origin) pairs of one table.
-#[derive(Default)]
-struct Candidates {
-    rows: Vec<u32>,
-    origin: Vec<u32>,
 }
 
 impl StarJoin {
@@ -87,27 +101,32 @@ impl StarJoin {
             entry,
             kind,
             schema,
+            clean_matters: Vec::new(),
             constants: ConstantRows::default(),
             touched_rows: TouchedRows::default(),
+            repeated_keys: RepeatedKeys::default(),
+            shared: None,
             output: Output::default(),
         })
     }
 
-    fn matches(&mut self, batch: &Batch, cx: &Context) -> Result<Matches, ExecError> {
+    /// The solutions of an inner join of some rows of a batch, by row.
+    fn matches(
+        &mut self,
+        batch: &Batch,
+        asked: Asked<'_>,
+        cx: &Context,
+    ) -> Result<Matches, ExecError> {
         let mut tables: Vec<Candidates> = Vec::new();
         tables.resize_with(cx.snapshot().tables().len(), Candidates::default);
         let mut touched = Touched::new(cx.snapshot().tables().len());
         let satisfied = match self.entry {
-            Entry::Subject(column) => {
-                self.by_subject(batch.ids(column), &mut tables, &mut touched, cx);
+            Entry::Subject(_) => {
+                self.by_subject(asked, &mut tables, &mut touched, cx);
                 None
             }
-            Entry::Object {
-                pattern_idx,
-                column,
-            } => {
-                let objects = batch.ids(column);
-                self.by_object(pattern_idx, objects, &mut tables, &mut touched, cx)?;
+            Entry::Object { pattern_idx, .. } => {
+                self.by_object(pattern_idx, asked, &mut tables, &mut touched, cx)?;
                 Some(pattern_idx)
             }
         };
@@ -174,107 +193,43 @@ impl StarJoin {
         Ok(())
     }
 
-    fn clean_matters(&self, table_idx: usize, table: &Table) -> bool {
-        self.star.tables.contains(&table_idx) && self.star.table_can_match(table)
-    }
-
-    fn by_subject(
-        &mut self,
-        subjects: &[u64],
-        tables: &mut [Candidates],
-        touched: &mut Touched,
-        cx: &Context,
-    ) {
-        let snapshot = cx.snapshot();
-        self.touched_rows
-            .count(subjects.len(), &self.star, snapshot);
-        let clean: Vec<bool> = snapshot
-            .tables()
-            .iter()
-            .enumerate()
-            .map(|(idx, table)| self.clean_matters(idx, table))
-            .collect();
-        for (origin, &subject) in subjects.iter().enumerate() {
-            let subject = TermId(subject);
-            if !subject.is_resource() {
-                continue;
-            }
-            match snapshot.row_of(subject) {
-                Some((table_idx, row)) if !self.touched_rows.has(&self.star, table_idx, row) => {
-                    if clean[table_idx] {
-                        tables[table_idx].rows.push(row);
-                        tables[table_idx].origin.push(origin as u32);
-                    }
-                }
-                _ => touched.add(origin as u32, subject, &self.star, snapshot),
-            }
+    /// Joins a batch: what comes out is then in `shared` or in `output`.
+    fn join(&mut self, batch: Batch, cx: &Context) -> Result<(), ExecError> {
+        let values = batch.ids(self.entry.column());
+        let is_key_all = |columns: &Vec<usize>| *columns == [self.entry.column()];
+        let may_share = self.star.input_columns.as_ref().is_some_and(is_key_all);
+        let rows_min = cx.options().shared_key_rows_min;
+        if !may_share || !self.repeated_keys.find(values, rows_min) {
+            let asked = Asked { values, rows: None };
+            let matches = self.matches(&batch, asked, cx)?;
+            self.output.put(self.emit(&batch, matches));
+            return Ok(());
         }
-    }
-
-    fn by_object(
-        &mut self,
-        pattern_idx: usize,
-        objects: &[u64],
-        tables: &mut [Candidates],
-        touched: &mut Touched,
-        cx: &Context,
-    ) -> Result<(), ExecError> {
-        let predicate = self.star.patterns[pattern_idx].predicate;
-        let snapshot = cx.snapshot();
-        let (mut counts, mut rows) = (Vec::new(), Vec::new());
-        for (table_idx, table) in snapshot.tables().iter().enumerate() {
-            let Some(cells) = table.cells(predicate) else {
-                continue;
-            };
-            let has_touched = self.star.has_touched(table_idx);
-            let clean_matters = self.clean_matters(table_idx, table);
-            if !clean_matters && !has_touched {
-                continue;
-            }
-            counts.clear();
-            rows.clear();
-            cells.find_many(objects, &mut counts, &mut rows);
-            self.touched_rows.count(rows.len(), &self.star, snapshot);
-            let origins = counts
-                .iter()
-                .enumerate()
-                .flat_map(|(origin, &count)| std::iter::repeat_n(origin as u32, count as usize));
-            for (&row, origin) in rows.iter().zip(origins) {
-                if has_touched && self.touched_rows.has(&self.star, table_idx, row) {
-                    touched.add(origin, table.subject(row), &self.star, snapshot);
-                } else if clean_matters {
-                    tables[table_idx].rows.push(row);
-                    tables[table_idx].origin.push(origin);
-                }
-            }
-        }
-        if snapshot.quad_table().predicate(predicate).is_some() {
-            self.by_irregular_object(predicate, objects, touched, snapshot)?;
-        }
-        Ok(())
-    }
-
-    /// Subjects of irregular and added quads, of all objects together.
-    fn by_irregular_object(
-        &self,
-        predicate: TermId,
-        objects: &[u64],
-        touched: &mut Touched,
-        snapshot: &Snapshot,
-    ) -> Result<(), ExecError> {
-        let mut origins: Vec<(u64, u32)> = objects.iter().copied().zip(0..).collect();
-        origins.sort_unstable();
-        let groups: Vec<&[(u64, u32)]> = origins.chunk_by(|a, b| a.0 == b.0).collect();
-        let nodes: Vec<u64> = groups.iter().map(|group| group[0].0).collect();
-        let mut on_quad = |at: usize, subject: TermId, _| {
-            for &(_, origin) in groups[at] {
-                touched.add(origin, subject, &self.star, snapshot);
-            }
+        let keys = std::mem::take(&mut self.repeated_keys);
+        let asked = Asked {
+            values: keys.values(),
+            rows: Some(keys.first_rows()),
         };
-        snapshot
-            .quad_table()
-            .by_objects(predicate, &nodes, &mut on_quad)?;
+        let matches = self.matches(&batch, asked, cx)?;
+        let shared = SharedSolutions::new(batch, &keys, matches, self.kind);
+        self.repeated_keys = keys;
+        if self.star.new_slots.is_empty() && shared.is_every_row_once() {
+            self.output.put(self.columns_of(shared.batch()));
+        } else {
+            self.shared = Some(shared);
+        }
         Ok(())
+    }
+
+    /// The next rows of a batch whose keys repeat.
+    fn next_shared(&mut self, cx: &Context) -> Option<Batch> {
+        let slots = (&self.star.new_slots[..], &self.star.input_schema[..]);
+        let rows_max = cx.options().batch_rows.max(1);
+        let next = self.shared.as_mut()?.next(&self.schema, slots, rows_max);
+        if next.is_none() {
+            self.shared = None;
+        }
+        next
     }
 
     fn emit(&self, batch: &Batch, mut matches: Matches) -> Batch {
@@ -305,11 +260,13 @@ impl Operator for StarJoin {
                 return Ok(Some(batch));
             }
             cx.check()?;
+            if let Some(batch) = self.next_shared(cx) {
+                return Ok(Some(batch));
+            }
             let Some(batch) = self.input.next(cx)? else {
                 return Ok(None);
             };
-            let matches = self.matches(&batch, cx)?;
-            self.output.put(self.emit(&batch, matches));
+            self.join(batch, cx)?;
         }
     }
 }

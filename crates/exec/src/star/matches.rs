@@ -70,8 +70,7 @@ impl Matches {
         if self.origin.is_sorted() {
             return;
         }
-        let mut order: Vec<u32> = (0..self.len() as u32).collect();
-        order.sort_by_key(|&position| self.origin[position as usize]);
+        let order = order_of(&self.origin);
         self.origin = order.iter().map(|&p| self.origin[p as usize]).collect();
         for column in &mut self.columns {
             *column = order.iter().map(|&p| column[p as usize]).collect();
@@ -156,10 +155,45 @@ impl Matches {
     }
 }
 
+/// The positions of these numbers in their order, equal ones as they come. Input rows are numbers below those of a batch, so
+/// they are counted.
+fn order_of(numbers: &[u32]) -> Vec<u32> {
+    let count = numbers.iter().max().map_or(0, |&max| max as usize + 1);
+    let mut next = vec![0; count + 1];
+    for &number in numbers {
+        next[number as usize + 1] += 1;
+    }
+    for number in 0..count {
+        next[number + 1] += next[number];
+    }
+    let mut order = vec![0; numbers.len()];
+    for (position, &number) in numbers.iter().enumerate() {
+        let place = &mut next[number as usize];
+        order[*place as usize] = position as u32;
+        *place += 1;
+    }
+    order
+}
+
 /// Keeps the values at these ascending positions, in place.
 pub fn keep<T: Copy>(values: &mut Vec<T>, positions: &[u32]) {
     for (to, &from) in positions.iter().enumerate() {
         values[to] = values[from as usize];
     }
     values.truncate(positions.len());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counting_orders_as_a_stable_sort_does() {
+        for (count, of) in [(0, 1), (1, 1), (100, 7), (1000, 2048)] {
+            let numbers: Vec<u32> = (0..count).map(|at: u32| at * at * 31 % of).collect();
+            let mut expected: Vec<u32> = (0..count).collect();
+            expected.sort_by_key(|&position| numbers[position as usize]);
+            assert_eq!(order_of(&numbers), expected);
+        }
+    }
 }

@@ -4,7 +4,7 @@
 //! by column ([`cells`]); *dirty* rows and subjects that are in no table are answered pattern by
 //! pattern from cells and irregular quads together ([`general`]). Rows and new subjects that only the
 //! delta touches are read as columns too ([`changed`]), without those of very many values ([`large`]). [`scan`] finds subjects itself,
-//! [`join`] takes them from input rows.
+//! [`join`] takes them from input rows, each distinct key once where keys repeat ([`repeated_keys`], [`shared_solutions`]).
 //!
 //! Invariant (D1, D7): a quad is in one place, and a row with an irregular quad of predicate p is
 //! in the table's dirty rows of p. Hence clean rows need no look at the quad table, and both ways
@@ -20,7 +20,9 @@ pub mod large;
 pub mod matches;
 pub mod morsels;
 pub mod reducer;
+pub mod repeated_keys;
 pub mod scan;
+pub mod shared_solutions;
 pub mod touched;
 
 pub use compiled::CompiledStar;

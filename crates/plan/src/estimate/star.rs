@@ -49,6 +49,8 @@ pub(crate) struct StarProfile {
     pub(crate) subjects: f64,
     /// Those of them that are in no table.
     pub(crate) irregular_subjects: f64,
+    /// Rows of the star's tables.
+    pub(crate) table_rows: f64,
     /// The share of rows that conditions keep which are no comparisons.
     pub(crate) unlooked: f64,
     pub(crate) patterns: Vec<PatternProfile>,
@@ -153,6 +155,7 @@ pub(crate) fn profile(planner: &Planner<'_>, star: &Star) -> StarProfile {
         rows,
         subjects,
         irregular_subjects: irregular,
+        table_rows,
         unlooked,
         patterns,
         access: StarAccess::Rows,
@@ -365,7 +368,7 @@ fn choose_access(star: &Star, profile: &mut StarProfile, rows: f64, table_rows: 
 
 /// The cost of reading a cell of some rows out of those of the tables: the nearer they are to each other, the more of a cache
 /// line is of use.
-fn sparse_cell(rows: f64, table_rows: f64) -> f64 {
+pub(crate) fn sparse_cell(rows: f64, table_rows: f64) -> f64 {
     (SCAN_CELL * table_rows / rows.max(1.0)).clamp(SCAN_CELL, GATHER_CELL)
 }
 

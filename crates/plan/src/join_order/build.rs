@@ -3,6 +3,7 @@
 //! Invariant: estimates of the nodes are the search's; each condition is applied exactly once more
 //! than the copies that stars took for themselves.
 
+use super::costs::{JoinInput, hash_cost, star_join_cost};
 use super::search::{Found, Step, bits, entries, scan_order};
 use super::units::star_certain;
 use super::{Problem, Unit, UnitKind};
@@ -244,7 +245,10 @@ pub(crate) fn star_join_entry(
     };
     entries(star, shared)
         .into_iter()
-        .map(|entry| (entry, super::star_join_cost(star, profile, entry, rows)))
+        .map(|entry| {
+            let input = JoinInput::plain(rows);
+            (entry, star_join_cost(star, profile, entry, input))
+        })
         .min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
@@ -257,7 +261,7 @@ pub(crate) fn hash_join(
     filter: Option<Expr>,
     build_left: bool,
 ) -> Node {
-    use crate::cost_constants::{EMIT_ROW, HASH_BUILD, HASH_PROBE, PAIR, START};
+    use crate::cost_constants::{EMIT_ROW, PAIR, START};
     let shared = SlotSet::of(&left.schema).intersect(SlotSet::of(&right.schema));
     let certain = SlotSet::of(&left.certain).intersect(SlotSet::of(&right.certain));
     let keys = shared.intersect(certain).to_vec();
@@ -265,7 +269,7 @@ pub(crate) fn hash_join(
     let (schema, all_certain) = joined(&left, &right.schema, SlotSet::of(&right.certain), kind);
     let (l, r) = (left.estimated_rows, right.estimated_rows);
     let mut cost = START + left.estimated_cost + right.estimated_cost;
-    cost += r * HASH_BUILD + l * (HASH_PROBE + EMIT_ROW);
+    cost += hash_cost(r, l) + l * EMIT_ROW;
     if keys.is_empty() {
         cost += l * r * PAIR;
     }

@@ -5,13 +5,13 @@
 //! products are tried only for few units or where nothing connects.
 
 use super::corrections::Corrections;
+use super::costs::{JoinInput, hash_cost, hash_pairs_cost, keys_per_row, star_join_cost};
 use super::edges::Edge;
-use super::{EXACT_UNITS_MAX, Problem, Unit, UnitKind};
+use super::{Condition, EXACT_UNITS_MAX, Problem, Unit, UnitKind};
 use crate::alternative::{Alternative, Way, keep_cheaper};
 use crate::cost_constants::{
-    ADDED_PROBE, EMIT_ROW, GATHER_CELL, HASH_BUILD, HASH_PROBE, INVERSE_BUILD, INVERSE_PROBE,
-    INVERSE_ROW, MERGE_ROW, PAIR, PATTERN_PROBE, PATTERN_PROBE_CELL, PATTERN_PROBE_SUBJECT,
-    PATTERN_PROBE_TABLE, POSITION, QUAD_PROBE, START,
+    EMIT_ROW, MERGE_ROW, PAIR, PATTERN_PROBE, PATTERN_PROBE_CELL, PATTERN_PROBE_SUBJECT,
+    PATTERN_PROBE_TABLE, START,
 };
 use crate::estimate::star::StarProfile;
 use crate::estimate::{condition, path};
@@ -366,7 +366,12 @@ impl<'s> Search<'s> {
                     return;
                 };
                 for entry in entries(star, &shared) {
-                    let cost = star_join_cost(star, profile, entry, input.rows);
+                    let join_input = JoinInput {
+                        rows: input.rows,
+                        keys_per_row: self.keys_per_row(rest, unit_idx, &shared, input.rows),
+                        joined: rows,
+                    };
+                    let cost = star_join_cost(star, profile, entry, join_input);
                     offers.push((
                         Step::Star {
                             rest,
@@ -405,6 +410,28 @@ impl<'s> Search<'s> {
         }
     }
 
+    /// Distinct keys of a batch for each of its rows, where a star that is joined to a set of units reads one slot of it; else 1.
+    fn keys_per_row(&self, rest: u64, unit_idx: usize, shared: &SlotSet, rows: f64) -> f64 {
+        let [key] = shared.to_vec()[..] else {
+            return 1.0;
+        };
+        let units = self.problem.units;
+        // A condition that the join settles may read other slots of the row.
+        let (before, own) = (self.slots[&rest].0, units[unit_idx].slots);
+        let is_across = |c: &Condition| {
+            !c.exists
+                && c.slots.is_subset(&before.union(own))
+                && !c.slots.is_subset(&before)
+                && !c.slots.is_subset(&own)
+        };
+        if self.problem.conditions.iter().any(is_across) {
+            return 1.0;
+        }
+        let having = bits(rest).filter(|idx| units[*idx].slots.contains(key));
+        let values = having.map(|idx| units[idx].distinct(key));
+        keys_per_row(rows, values.fold(f64::INFINITY, f64::min))
+    }
+
     /// Joins two sets by hashing, or by merging where they are sorted.
     fn try_split(&mut self, left: u64, right: u64, rows: f64, cross: bool) {
         let connected = bits(right).any(|idx| self.neighbours[idx] & left != 0);
@@ -421,8 +448,8 @@ impl<'s> Search<'s> {
         let mask = left | right;
         for build_left in [false, true] {
             let (build, probe) = if build_left { (&a, &b) } else { (&b, &a) };
-            let mut cost =
-                START + a.cost + b.cost + build.rows * HASH_BUILD + probe.rows * HASH_PROBE;
+            let mut cost = START + a.cost + b.cost + hash_cost(build.rows, probe.rows);
+            cost += hash_pairs_cost(rows);
             if keys.is_empty() {
                 cost += a.rows * b.rows * PAIR;
             }
@@ -505,40 +532,6 @@ pub(crate) fn scan_order(star: &Star, profile: Option<&StarProfile>) -> Option<S
     let regular = profile.patterns.iter().all(|pattern| pattern.is_in_cells);
     let subject = star.subject.slot()?;
     (rows && regular && star.tables.len() == 1).then_some(subject)
-}
-
-/// The cost of finding a star for each of some rows.
-pub(crate) fn star_join_cost(
-    star: &Star,
-    profile: &StarProfile,
-    entry: StarEntry,
-    input_rows: f64,
-) -> f64 {
-    let cells = star.patterns.len() as f64;
-    let irregular: f64 = profile
-        .patterns
-        .iter()
-        .map(|p| p.looked_up_share.min(1.0))
-        .sum();
-    match entry {
-        StarEntry::Subject => {
-            let each = POSITION + cells * GATHER_CELL + irregular * QUAD_PROBE;
-            START + input_rows * each
-        }
-        StarEntry::Object { pattern_idx } => {
-            let known = &profile.patterns[pattern_idx];
-            let fanout = known.matches / known.distinct.max(1.0);
-            let quads = match known.irregular {
-                none if none <= 0.0 => 0.0,
-                _ if known.looked_up_share > 0.0 => QUAD_PROBE,
-                _ => ADDED_PROBE,
-            };
-            let probe = INVERSE_PROBE + quads;
-            let each_match = INVERSE_ROW + cells * GATHER_CELL + irregular * QUAD_PROBE;
-            let each = probe + fanout * each_match;
-            START + known.unindexed_rows * INVERSE_BUILD + input_rows * each
-        }
-    }
 }
 
 impl Unit {

@@ -5,7 +5,7 @@
 //! condition; a triple that repeats a slot within itself stays a general pattern.
 
 use super::Condition;
-use crate::cost_constants::{PATTERN_PROBE, PATTERN_SCAN, START};
+use crate::cost_constants::{PATTERN_PROBE, PATTERN_SCAN, START, THREAD_START};
 use crate::estimate::condition::{self, SlotStatistics};
 use crate::estimate::star::StarProfile;
 use crate::estimate::{path, pattern, star};
@@ -174,7 +174,10 @@ impl Unit {
 
 /// The cost of reading a pattern alone.
 fn pattern_scan_cost(planner: &Planner<'_>, triple: &Pattern, rows: f64) -> f64 {
-    START + PATTERN_PROBE + pattern::read(planner, triple, rows) * PATTERN_SCAN
+    // What names neither subject nor object is scanned on a thread of its own.
+    let is_scan = triple.subject.slot().is_some() && triple.object.slot().is_some();
+    let thread = if is_scan { THREAD_START } else { 0.0 };
+    START + thread + PATTERN_PROBE + pattern::read(planner, triple, rows) * PATTERN_SCAN
 }
 
 fn plain(distinct: f64) -> SlotStatistics {

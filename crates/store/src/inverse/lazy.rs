@@ -29,8 +29,8 @@ pub(crate) struct SortedPairs {
 }
 
 impl LazyInverse {
-    /// The inverse if it exists or has become worth making; else counts one more search.
-    pub(crate) fn get_or_count(&self, column: &Column) -> Option<&SortedPairs> {
+    /// The inverse if it exists or has become worth making; else counts so many more searches.
+    pub(crate) fn get_or_count(&self, column: &Column, searches: u32) -> Option<&SortedPairs> {
         if let Some(sorted) = self.sorted.get() {
             return Some(sorted);
         }
@@ -38,7 +38,7 @@ impl LazyInverse {
         if column.definition.type_class.overlaps(text) || column.rows <= SEGMENT_ROWS as u32 {
             return None;
         }
-        if self.searches.fetch_add(1, Ordering::Relaxed) < SEARCHES_BEFORE_BUILD {
+        if self.searches.fetch_add(searches, Ordering::Relaxed) < SEARCHES_BEFORE_BUILD {
             return None;
         }
         Some(self.sorted.get_or_init(|| SortedPairs::of(column)))

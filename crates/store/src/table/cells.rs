@@ -7,6 +7,7 @@
 use super::column::{Column, segment_of};
 use super::definition::{CellStatistics, ColumnKind};
 use super::reader::{PredicateColumns, Table};
+use super::value_search::{TOGETHER_SEARCHES, ValueSearch};
 use crate::inverse::Inverse;
 use basalt_columns::segment::Zone;
 use basalt_rdf::TermId;
@@ -239,12 +240,20 @@ impl<'a> Cells<'a> {
             .filter(|row| *row < self.table.rows())
     }
 
-    /// For each object appends the number of its rows, and the rows ascending.
+    /// For each object appends the number of its rows, and the rows ascending. Many objects are searched together where a column
+    /// has no inverse.
     pub fn find_many(self, objects: &[u64], counts: &mut Vec<u32>, rows: &mut Vec<u32>) {
         if self.columns.column_idxs.len() == 1
             && let Some(inverse) = &self.first().inverse
         {
             inverse.find_many(objects, self.table.rows(), counts, rows);
+            return;
+        }
+        if objects.len() >= TOGETHER_SEARCHES as usize && !self.has_inverse() {
+            let mut search = ValueSearch::new(objects);
+            // Type classes do not overlap, so at most one column takes a value.
+            self.columns().for_each(|column| search.search(column));
+            search.finish(counts, rows);
             return;
         }
         for &object in objects {

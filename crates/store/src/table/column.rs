@@ -208,7 +208,7 @@ impl Column {
         }
         if let Some(inverse) = &self.inverse {
             inverse.find(object.0, self.rows, out);
-        } else if let Some(lazy) = self.lazy.get_or_count(self) {
+        } else if let Some(lazy) = self.lazy.get_or_count(self, 1) {
             lazy.find(object.0, out);
         } else {
             for segment_idx in 0..self.segments.len() {

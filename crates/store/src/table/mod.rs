@@ -17,6 +17,7 @@ mod encoded_segment;
 mod format;
 mod reader;
 mod scattered_rows;
+mod value_search;
 mod writer;
 
 pub use cells::Cells;

@@ -1,7 +1,7 @@
 //! Random quads: every kind of pattern finds exactly what a filter over the set finds.
 
 use super::splitter::{load, number, resource, string};
-use crate::{CheckDepth, QuadIds, QuadPattern, Snapshot, Storage};
+use crate::{Cells, CheckDepth, QuadIds, QuadPattern, Snapshot, Storage};
 use basalt_rdf::TermId;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -81,6 +81,20 @@ pub(super) fn check_patterns(
     Ok(())
 }
 
+/// The numbers of rows of some objects and their rows, searched at once and one by one.
+type Found = (Vec<u32>, Vec<u32>);
+
+fn rows_of(cells: Cells<'_>, objects: &[u64]) -> (Found, Found) {
+    let (mut together, mut alone) = (Found::default(), Found::default());
+    cells.find_many(objects, &mut together.0, &mut together.1);
+    for &object in objects {
+        let before = alone.1.len();
+        cells.find(TermId(object), &mut alone.1);
+        alone.0.push((alone.1.len() - before) as u32);
+    }
+    (together, alone)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -147,6 +161,9 @@ proptest! {
                     }
                 }
                 prop_assert_eq!(found, expected);
+                let many: Vec<u64> = values.iter().chain(&objects).cycle().take(40).copied().collect();
+                let (together, alone) = rows_of(cells, &many);
+                prop_assert_eq!(together, alone, "many are searched together");
                 let (low, high) = (objects[0].min(objects[1]), objects[0].max(objects[1]));
                 let mut in_range = Vec::new();
                 cells.find_in_range(0, low, high, &mut in_range);

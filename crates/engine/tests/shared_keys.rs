@@ -1,0 +1,144 @@
+//! Star joins find the solutions of a key once for all rows of a batch that have it: the same rows in the same order as row by row,
+//! with fewer rows read where keys repeat, and no sharing where rows with the same key may have different solutions.
+
+mod support;
+
+use basalt_engine::{Database, ExplainedNode, ForceJoin, GraphFormat, QueryOptions, UpdateOptions};
+use std::fmt::Write;
+use support::{Configuration, ask, query_options};
+
+const NS: &str = "http://example.org/";
+const OFFERS: usize = 400;
+const PRODUCTS: usize = 20;
+
+/// Queries whose joins read nothing but the key.
+const SHARED: &[&str] = &[
+    "SELECT * { ?o :of ?p . ?p :name ?n }",
+    "SELECT * { ?o :of ?p . ?p :name ?n ; :size ?s ; :like ?q FILTER(?s > 3) }",
+    "SELECT * { ?o :of ?p OPTIONAL { ?p :note ?x } }",
+    "SELECT * { ?o :of ?p . ?p :name ?n OPTIONAL { ?p :note ?x ; :like ?q } }",
+    "SELECT * { ?o :of ?p FILTER EXISTS { ?p :type ?t } }",
+    "SELECT * { ?o :of ?p FILTER EXISTS { ?p :note ?x } }",
+    "SELECT * { ?o :of ?p FILTER NOT EXISTS { ?p :note ?x } }",
+    // By the object, with and without inverse.
+    "SELECT * { ?a :like ?p . ?o :of ?p ; :days ?d }",
+    "SELECT * { ?o :days ?s . ?p :size ?s ; :name ?n }",
+    "SELECT * { ?o :label ?l . ?p :title ?l }",
+];
+
+/// Queries whose joins read more of a row, or may answer the same row in different ways.
+const UNSHARED: &[&str] = &[
+    "SELECT * { ?o :of ?p ; :days ?d . ?p :size ?s FILTER(?s > ?d) }",
+    "SELECT * { ?o :of ?p ; :days ?s . ?p :size ?s }",
+    "SELECT ?o ?p ?n { ?o :of ?p . ?p :name ?n FILTER(RAND() >= 0) }",
+];
+
+fn shop() -> String {
+    let mut text = String::new();
+    let mut line = |subject: &str, predicate: &str, object: &str| {
+        writeln!(text, "<{NS}{subject}> <{NS}{predicate}> {object} .").expect("memory has room");
+    };
+    let iri = |name: &str, number: usize| format!("<{NS}{name}{number}>");
+    let number = |n: usize| format!("\"{n}\"^^<http://www.w3.org/2001/XMLSchema#integer>");
+    for p in 0..PRODUCTS {
+        let name = format!("p{p}");
+        line(&name, "type", &iri("T", p % 3));
+        line(&name, "size", &number(p % 7));
+        line(&name, "title", &format!("\"a title of {}\"", p % 2));
+        for n in 0..p % 4 {
+            line(&name, "name", &format!("\"name {n} of {p}\""));
+        }
+        for q in 0..1 + p % 3 {
+            line(&name, "like", &iri("p", (p + q * 5) % PRODUCTS));
+        }
+        if p % 3 == 1 {
+            line(&name, "note", &format!("\"note {p}\""));
+        }
+    }
+    for o in 0..OFFERS {
+        let name = format!("o{o}");
+        line(&name, "of", &iri("p", (o * o + o / 7) % PRODUCTS));
+        line(&name, "days", &number(o % 9));
+        line(&name, "label", &format!("\"a title of {}\"", o % 6));
+    }
+    text
+}
+
+/// Products that get and lose values, one of them with a value in another graph, and a new one.
+const CHANGES: &str = r#"PREFIX : <http://example.org/>
+    DELETE DATA { :p2 :name "name 0 of 2" . :p5 :size 5 } ;
+    INSERT DATA { :p3 :name "one more" . :p4 :note "new" . :p5 :size 6 , 4 . :p7 :rare 1 .
+        :p100 :name "a new one" ; :size 3 ; :note "n" ; :type :T1 . :o1 :of :p100 . :o9 :of :p100 .
+        GRAPH :g { :p6 :name "elsewhere" . :o3 :of :p6 } }"#;
+
+fn databases() -> [Database; 2] {
+    [false, true].map(|is_changed| {
+        let database = Database::in_memory();
+        let report = database.load_text(&shop(), GraphFormat::NTriples);
+        report.expect("the shop loads");
+        if is_changed {
+            let updated = database.update(CHANGES, &UpdateOptions::default());
+            updated.expect("the update is well formed");
+        }
+        database
+    })
+}
+
+fn options(shared_key_rows_min: usize) -> QueryOptions {
+    let mut options = query_options(&Configuration::default());
+    options.force_join = Some(ForceJoin::Index);
+    options.exec.threads = 1;
+    options.exec.shared_key_rows_min = shared_key_rows_min;
+    options
+}
+
+fn read_rows(node: &ExplainedNode) -> u64 {
+    let own = node.actual.map_or(0, |actual| actual.read_rows);
+    own + node.below().map(read_rows).sum::<u64>()
+}
+
+/// Rows that a query reads in all.
+fn read(database: &Database, query: &str, options: &QueryOptions) -> u64 {
+    let text = format!("PREFIX : <{NS}> {query}");
+    let prepared = database.prepare(&text, options).expect("it plans");
+    let report = prepared.profile(options).expect("it runs");
+    read_rows(&report.root)
+}
+
+#[test]
+fn rows_and_their_order_are_those_of_row_by_row() {
+    for database in databases() {
+        for union_default_graph in [false, true] {
+            for query in SHARED.iter().chain(UNSHARED) {
+                let text = format!("PREFIX : <{NS}> {query}");
+                let answer = |rows_min, batch_rows| {
+                    let mut options = options(rows_min);
+                    options.exec.batch_rows = batch_rows;
+                    options.union_default_graph = union_default_graph;
+                    ask(&database, &text, &options).expect("the query runs")
+                };
+                let row_by_row = answer(usize::MAX, 2048);
+                for (rows_min, batch_rows) in [(1, 2048), (2, 2048), (1, 7), (2, 50), (1, 1)] {
+                    let shared = answer(rows_min, batch_rows);
+                    assert_eq!(shared, row_by_row, "{query} {rows_min} {batch_rows}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn repeated_keys_are_looked_up_once() {
+    for database in databases() {
+        for query in SHARED {
+            let shared = read(&database, query, &options(2));
+            let row_by_row = read(&database, query, &options(usize::MAX));
+            assert!(shared < row_by_row, "{query}: {shared} of {row_by_row}");
+        }
+        for query in UNSHARED {
+            let shared = read(&database, query, &options(1));
+            let row_by_row = read(&database, query, &options(usize::MAX));
+            assert_eq!(shared, row_by_row, "{query}");
+        }
+    }
+}

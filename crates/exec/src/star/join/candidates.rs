@@ -1,0 +1,141 @@
+//! Which rows of tables, and which other subjects, the keys of a join lead to.
+
+use super::super::touched::Touched;
+use super::StarJoin;
+use crate::context::Context;
+use crate::error::ExecError;
+use basalt_rdf::TermId;
+use basalt_store::{Snapshot, Table};
+
+/// Values of the entry's column that solutions are looked for, and the input row that each stands for.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) values: &'a [u64],
+    /// `None` where they are those of all rows.
+    pub(super) rows: Option<&'a [u32]>,
+}
+
+impl Asked<'_> {
+    fn row(&self, position: usize) -> u32 {
+        self.rows.map_or(position as u32, |rows| rows[position])
+    }
+}
+
+/// Candidate (row, origin) pairs of one table.
+#[derive(Default)]
+pub(super) struct Candidates {
+    /// Rows of the table.
+    pub(super) rows: Vec<u32>,
+    /// The input row of each.
+    pub(super) origin: Vec<u32>,
+}
+
+impl StarJoin {
+    /// Finds out once which tables have clean rows that can match.
+    fn know_tables(&mut self, snapshot: &Snapshot) {
+        if self.clean_matters.is_empty() {
+            let star = &self.star;
+            let matters = |(idx, table): (usize, &Table)| {
+                star.tables.contains(&idx) && star.table_can_match(table)
+            };
+            self.clean_matters = snapshot.tables().iter().enumerate().map(matters).collect();
+        }
+    }
+
+    /// Candidates that are these subjects.
+    pub(super) fn by_subject(
+        &mut self,
+        subjects: Asked<'_>,
+        tables: &mut [Candidates],
+        touched: &mut Touched,
+        cx: &Context,
+    ) {
+        let snapshot = cx.snapshot();
+        self.touched_rows
+            .count(subjects.values.len(), &self.star, snapshot);
+        self.know_tables(snapshot);
+        for (position, &subject) in subjects.values.iter().enumerate() {
+            let (origin, subject) = (subjects.row(position), TermId(subject));
+            if !subject.is_resource() {
+                continue;
+            }
+            match snapshot.row_of(subject) {
+                Some((table_idx, row)) if !self.touched_rows.has(&self.star, table_idx, row) => {
+                    if self.clean_matters[table_idx] {
+                        tables[table_idx].rows.push(row);
+                        tables[table_idx].origin.push(origin);
+                    }
+                }
+                _ => touched.add(origin, subject, &self.star, snapshot),
+            }
+        }
+    }
+
+    /// Candidates that have these objects of a pattern.
+    pub(super) fn by_object(
+        &mut self,
+        pattern_idx: usize,
+        objects: Asked<'_>,
+        tables: &mut [Candidates],
+        touched: &mut Touched,
+        cx: &Context,
+    ) -> Result<(), ExecError> {
+        let predicate = self.star.patterns[pattern_idx].predicate;
+        let snapshot = cx.snapshot();
+        self.know_tables(snapshot);
+        let (mut counts, mut rows) = (Vec::new(), Vec::new());
+        for (table_idx, table) in snapshot.tables().iter().enumerate() {
+            let Some(cells) = table.cells(predicate) else {
+                continue;
+            };
+            let has_touched = self.star.has_touched(table_idx);
+            let clean_matters = self.clean_matters[table_idx];
+            if !clean_matters && !has_touched {
+                continue;
+            }
+            counts.clear();
+            rows.clear();
+            cells.find_many(objects.values, &mut counts, &mut rows);
+            self.touched_rows.count(rows.len(), &self.star, snapshot);
+            let origins = counts.iter().enumerate().flat_map(|(position, &count)| {
+                std::iter::repeat_n(objects.row(position), count as usize)
+            });
+            for (&row, origin) in rows.iter().zip(origins) {
+                if has_touched && self.touched_rows.has(&self.star, table_idx, row) {
+                    touched.add(origin, table.subject(row), &self.star, snapshot);
+                } else if clean_matters {
+                    tables[table_idx].rows.push(row);
+                    tables[table_idx].origin.push(origin);
+                }
+            }
+        }
+        if snapshot.quad_table().predicate(predicate).is_some() {
+            self.by_irregular_object(predicate, objects, touched, snapshot)?;
+        }
+        Ok(())
+    }
+
+    /// Subjects of irregular and added quads, of all objects together.
+    fn by_irregular_object(
+        &self,
+        predicate: TermId,
+        objects: Asked<'_>,
+        touched: &mut Touched,
+        snapshot: &Snapshot,
+    ) -> Result<(), ExecError> {
+        let rows = (0..objects.values.len()).map(|position| objects.row(position));
+        let mut origins: Vec<(u64, u32)> = objects.values.iter().copied().zip(rows).collect();
+        origins.sort_unstable();
+        let groups: Vec<&[(u64, u32)]> = origins.chunk_by(|a, b| a.0 == b.0).collect();
+        let nodes: Vec<u64> = groups.iter().map(|group| group[0].0).collect();
+        let mut on_quad = |at: usize, subject: TermId, _| {
+            for &(_, origin) in groups[at] {
+                touched.add(origin, subject, &self.star, snapshot);
+            }
+        };
+        snapshot
+            .quad_table()
+            .by_objects(predicate, &nodes, &mut on_quad)?;
+        Ok(())
+    }
+}
