@@ -26,7 +26,7 @@ pub struct TemporaryFileError {
     pub source: io::Error,
 }
 
-/// A temporary file that grows at its end, for several threads; see the [module documentation](self).
+/// A temporary file that grows at its end, for several threads. Its space is given back when it is dropped, whatever ends the process.
 #[derive(Debug)]
 pub struct TemporaryFile {
     state: Mutex<State>,

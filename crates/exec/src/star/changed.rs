@@ -1,6 +1,6 @@
 //! Changed rows and new subjects, read column by column.
 //!
-//! The delta knows what the subjects that it touches have now ([`ChangedValues`](basalt_store::ChangedValues)). A pass over rows of a table
+//! The delta knows what the subjects that it touches have now ([`ChangedValues`]). A pass over rows of a table
 //! reads their cells as if nothing had changed, and puts that over them; subjects that no file of the version knows are
 //! like rows of a table without columns. So a morsel is read whole, whether a few of its rows have changed or none.
 //!
