@@ -392,6 +392,16 @@ fn large_subjects_are_looked_up() {
         ),
         ("SELECT ?x ?k { ?x :in ?g . ?g :member :m3 ; :kind ?k }", 0),
         ("SELECT (COUNT(*) AS ?n) { ?g :kind ?k ; :label ?l }", 0),
+        // Filters come before the product of all values with all, which is 25 million of each large one.
+        (
+            "SELECT ?g ?m ?o { ?g :member ?m , ?o FILTER(?m = :m17) FILTER(STRENDS(STR(?o), \"99\")) }",
+            4,
+        ),
+        ("SELECT ?g ?o { ?g :member :m4 , ?o FILTER(?o != :m5) }", 4),
+        (
+            "SELECT ?g ?m { ?g :kind ?k OPTIONAL { ?g :member ?m } FILTER(!BOUND(?m) || ?m = :m6) }",
+            0,
+        ),
     ];
     for (number, options) in ways(2048, 1).iter().enumerate() {
         for (query, looked_up_max) in queries {

@@ -60,9 +60,13 @@ impl TemporaryFile {
         let mut options = File::options();
         let options = options.read(true).write(true).create_new(true);
         let opened = match options.open(&path) {
-            // Left by a killed process that had the number of this one; it has no reader.
+            // Left by a killed process that had the number of this one; it has no reader. One on another system that has the folder too
+            // takes its name away itself.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                fs::remove_file(&path).and_then(|()| options.open(&path))
+                match fs::remove_file(&path) {
+                    Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+                    _ => options.open(&path),
+                }
             }
             other => other,
         };

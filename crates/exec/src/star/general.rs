@@ -9,7 +9,7 @@
 //! close together. Memory: the values of a thousand subjects.
 
 use super::compiled::{CompiledGraphs, CompiledStar, Object};
-use super::matches::Matches;
+use super::matches::{Matches, keep};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
@@ -23,7 +23,9 @@ type Values = Vec<(TermId, TermId)>;
 const SUBJECTS_AT_ONCE: usize = 1024;
 /// Fewer are looked up one by one.
 const SUBJECTS_TOGETHER_MIN: usize = 4;
-/// Values gone over between two looks at whether the query goes on: so many take less than a millisecond.
+/// Values of a pattern from which on filters are applied to them, and not only to the solutions.
+const NARROWED_VALUES: usize = 64;
+/// Values and solutions gone over between two looks at whether the query goes on: so many take less than a millisecond.
 const CHECKED_VALUES: usize = 16_384;
 
 /// The values of one pattern for several subjects.
@@ -71,7 +73,7 @@ pub struct GeneralPass<'a> {
     values: Vec<Values>,
     /// The solution under construction, by new column.
     row: Vec<u64>,
-    /// Values collected since the query was last seen to go on.
+    /// Values collected and solutions found since the query was last seen to go on.
     unchecked: usize,
     /// Solutions found.
     pub matches: Matches,
@@ -104,7 +106,7 @@ impl<'a> GeneralPass<'a> {
             cx.check()?;
             if chunk.len() < SUBJECTS_TOGETHER_MIN {
                 for &(origin, subject) in chunk {
-                    self.subject(subject, origin, Source::Store)?;
+                    self.subject(subject, origin, Source::Store, cx)?;
                     self.check(cx)?;
                 }
                 continue;
@@ -115,7 +117,7 @@ impl<'a> GeneralPass<'a> {
             let known = self.collect_together(&nodes)?;
             for &(origin, subject) in chunk {
                 if let Ok(position) = nodes.binary_search(&subject.0) {
-                    self.subject(subject, origin, Source::Known(&known, position))?;
+                    self.subject(subject, origin, Source::Known(&known, position), cx)?;
                     self.check(cx)?;
                 }
             }
@@ -162,6 +164,7 @@ impl<'a> GeneralPass<'a> {
         subject: TermId,
         origin: u32,
         source: Source<'_>,
+        cx: &Context,
     ) -> Result<(), ExecError> {
         let other = match self.star.subject {
             Object::Constant(id) => id != subject.0,
@@ -184,6 +187,7 @@ impl<'a> GeneralPass<'a> {
         };
         for pattern_idx in 0..self.star.patterns.len() {
             self.collect(pattern_idx, subject, graph, source)?;
+            self.narrow(pattern_idx, origin, cx)?;
             if self.values[pattern_idx].is_empty() && !self.star.patterns[pattern_idx].optional {
                 return Ok(());
             }
@@ -197,7 +201,41 @@ impl<'a> GeneralPass<'a> {
             CompiledGraphs::New(..) | CompiledGraphs::Made(..)
         );
         let graph = if shared { None } else { Some(TermId::UNBOUND) };
-        self.search(0, Search { origin, graph });
+        self.search(0, Search { origin, graph }, cx)
+    }
+
+    /// Drops values of a pattern that no solution can have, where they are many: what is left is multiplied by the values of the other
+    /// patterns. Of an optional pattern none are: without them it would have no match, where it has one that a filter drops.
+    fn narrow(&mut self, pattern_idx: usize, origin: u32, cx: &Context) -> Result<(), ExecError> {
+        let star = self.star;
+        let pattern = &star.patterns[pattern_idx];
+        if pattern.optional || self.values[pattern_idx].len() < NARROWED_VALUES {
+            return Ok(());
+        }
+        let expected = match pattern.object {
+            Object::Constant(id) => Some(id),
+            Object::Input(column) => Some(self.input_id(column, origin)),
+            Object::Made(_) | Object::New(_) => None,
+        };
+        let values = &mut self.values[pattern_idx];
+        if let Some(id) = expected {
+            values.retain(|(object, _)| object.0 == id);
+        }
+        // A volatile filter is asked once for each solution, at the end.
+        let is_repeatable = star.input_columns.is_some();
+        let Object::New(column) = pattern.object else {
+            return Ok(());
+        };
+        for (filtered, filter) in &star.column_filters {
+            if *filtered == column && is_repeatable {
+                let ids: Vec<u64> = values.iter().map(|(object, _)| object.0).collect();
+                let rows = ids.len();
+                let positions = filter
+                    .expr
+                    .select(&Batch::from_vectors(vec![ids], rows), cx)?;
+                keep(values, &positions);
+            }
+        }
         Ok(())
     }
 
@@ -263,13 +301,14 @@ impl<'a> GeneralPass<'a> {
 
     /// Tries the values of pattern `pattern_idx` and of all after it.
     /// Termination: the pattern index grows with each level.
-    fn search(&mut self, pattern_idx: usize, state: Search) {
+    fn search(&mut self, pattern_idx: usize, state: Search, cx: &Context) -> Result<(), ExecError> {
         if pattern_idx == self.star.patterns.len() {
             self.matches.origin.push(state.origin);
             for (column, &id) in self.matches.columns.iter_mut().zip(&self.row) {
                 column.push(id);
             }
-            return;
+            self.unchecked += 1;
+            return self.check(cx);
         }
         let pattern = &self.star.patterns[pattern_idx];
         let mut found = false;
@@ -295,13 +334,14 @@ impl<'a> GeneralPass<'a> {
             if let Object::New(column) = pattern.object {
                 self.row[column] = object.0;
             }
-            self.search(pattern_idx + 1, next);
+            self.search(pattern_idx + 1, next, cx)?;
         }
         if !found && pattern.optional {
             if let Object::New(column) = pattern.object {
                 self.row[column] = 0;
             }
-            self.search(pattern_idx + 1, state);
+            self.search(pattern_idx + 1, state, cx)?;
         }
+        Ok(())
     }
 }

@@ -64,10 +64,12 @@ pub fn one_after_the_other(
     cx: &Context,
 ) -> Result<Matches, ExecError> {
     cx.profile().read_one_by_one(current_node(), large.len());
-    let mut pass = GeneralPass::new(star, input, cx);
+    let mut all = Matches::new(star.new_slots.len());
     for of_subject in large.chunk_by(|one, other| one.1 == other.1) {
-        // The values of one subject are held at a time.
+        // The values of one subject are held at a time, and its solutions before filters.
+        let mut pass = GeneralPass::new(star, input, cx);
         pass.subjects(of_subject, cx)?;
+        all.append(pass.finish(cx)?);
     }
-    pass.finish(cx)
+    Ok(all)
 }
