@@ -77,13 +77,16 @@ impl SnapshotStatistics<'_> {
     fn irregular_objects(&self, predicate: TermId, known: PredicateQuads) -> u64 {
         let of_version = self.0.irregular_of_version(predicate);
         let added = known.quads.saturating_sub(of_version);
+        if added == 0 {
+            return known.objects;
+        }
         let tables = self.0.tables().iter();
         let cells = tables.filter_map(|table| table.cells(predicate));
         let (values, distinct) = cells.fold((0, 0), |(values, distinct), cells| {
             let known = cells.statistics();
             (values + known.values, distinct + known.distinct)
         });
-        if added == 0 || values == 0 {
+        if values == 0 {
             return known.objects;
         }
         let anew = added as f64 * (distinct as f64 / values as f64).min(1.0);
