@@ -355,9 +355,7 @@ impl<'a> CellPass<'a> {
         for (filtered, filter) in &self.star.column_filters {
             if *filtered == column && !self.rows.is_empty() {
                 let values = self.matches.columns[column].clone();
-                let rows = values.len();
-                let batch = Batch::from_vectors(vec![values], rows);
-                let positions = filter.expr.select(&batch, cx)?;
+                let positions = filter.passing(values, cx)?;
                 self.keep(&positions);
             }
         }

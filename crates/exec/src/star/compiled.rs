@@ -4,6 +4,7 @@
 //! its object is a constant, a slot that the input binds, or a new slot. Made once per operator; the
 //! cost is one bitmap union per table that has irregular quads of the star's predicates.
 
+use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
@@ -58,6 +59,15 @@ pub struct CompiledFilter {
     pub expr: CompiledExpr,
     /// The columns it reads, in this order.
     pub slots: Vec<Slot>,
+}
+
+impl CompiledFilter {
+    /// The positions of the values that pass, of a filter that reads one column.
+    pub fn passing(&self, values: Vec<u64>, cx: &Context) -> Result<Vec<u32>, ExecError> {
+        let rows = values.len();
+        let batch = Batch::from_vectors(vec![values], rows);
+        self.expr.select(&batch, cx)
+    }
 }
 
 /// A star made ready; see the [module documentation](self).

@@ -212,11 +212,7 @@ impl<'a> GeneralPass<'a> {
         if pattern.optional || self.values[pattern_idx].len() < NARROWED_VALUES {
             return Ok(());
         }
-        let expected = match pattern.object {
-            Object::Constant(id) => Some(id),
-            Object::Input(column) => Some(self.input_id(column, origin)),
-            Object::Made(_) | Object::New(_) => None,
-        };
+        let expected = self.given_object(pattern.object, origin);
         let values = &mut self.values[pattern_idx];
         if let Some(id) = expected {
             values.retain(|(object, _)| object.0 == id);
@@ -229,11 +225,7 @@ impl<'a> GeneralPass<'a> {
         for (filtered, filter) in &star.column_filters {
             if *filtered == column && is_repeatable {
                 let ids: Vec<u64> = values.iter().map(|(object, _)| object.0).collect();
-                let rows = ids.len();
-                let positions = filter
-                    .expr
-                    .select(&Batch::from_vectors(vec![ids], rows), cx)?;
-                keep(values, &positions);
+                keep(values, &filter.passing(ids, cx)?);
             }
         }
         Ok(())
@@ -246,9 +238,7 @@ impl<'a> GeneralPass<'a> {
                 break;
             }
             let values = self.matches.columns[*column].clone();
-            let rows = values.len();
-            let batch = Batch::from_vectors(vec![values], rows);
-            let positions = filter.expr.select(&batch, cx)?;
+            let positions = filter.passing(values, cx)?;
             self.matches.keep(&positions);
         }
         super::cells::apply_row_filters(self.star, &mut self.matches, self.input, cx)?;
@@ -258,6 +248,15 @@ impl<'a> GeneralPass<'a> {
     fn input_id(&self, column: usize, origin: u32) -> u64 {
         self.input
             .map_or(0, |batch| batch.ids(column)[origin as usize])
+    }
+
+    /// The object that the query or the input row gives, if one of them does.
+    fn given_object(&self, object: Object, origin: u32) -> Option<u64> {
+        match object {
+            Object::Constant(id) => Some(id),
+            Object::Input(column) => Some(self.input_id(column, origin)),
+            Object::Made(_) | Object::New(_) => None,
+        }
     }
 
     /// Collects the values of one pattern, only those in the graphs that are read.
@@ -322,10 +321,8 @@ impl<'a> GeneralPass<'a> {
                 None => next.graph = Some(graph),
             }
             let expected = match pattern.object {
-                Object::Constant(id) => Some(id),
-                Object::Input(column) => Some(self.input_id(column, state.origin)),
                 Object::Made(column) => Some(self.row[column]),
-                Object::New(_) => None,
+                given => self.given_object(given, state.origin),
             };
             if expected.is_some_and(|id| id != object.0) {
                 continue;

@@ -144,10 +144,7 @@ impl Reducers {
         let (first, last) = (table.subject(rows.start).0, table.subject(last).0);
         let mut subject = self.found(star).subject.iter();
         let may_have = subject.all(|reducer| reducer.filter.may_have(first, last));
-        if !may_have {
-            turned_away(rows.len(), cx);
-        }
-        may_have
+        counted(may_have, rows, cx)
     }
 
     /// Whether cells of the segment with these rows may pass by their zones; counts the rows if none does.
@@ -168,10 +165,7 @@ impl Reducers {
                 reducer.filter.may_have(zone.min, zone.max)
             })
         });
-        if !may_have {
-            turned_away(rows.len(), cx);
-        }
-        may_have
+        counted(may_have, rows, cx)
     }
 
     /// Drops rows whose subjects do not pass.
@@ -208,6 +202,14 @@ impl Reducers {
             }
         }
     }
+}
+
+/// Counts the rows of a range that has none that may pass; hands on whether it has.
+fn counted(may_have: bool, rows: &Range<u32>, cx: &Context) -> bool {
+    if !may_have {
+        turned_away(rows.len(), cx);
+    }
+    may_have
 }
 
 /// Counts rows that a scan turned away.

@@ -62,7 +62,7 @@ impl StarScan {
                     return self.changed(Home::Table(table), left, cx);
                 }
                 match reducers.may_have_cells(star, table, rows, cx) {
-                    true => self.pass(Home::Table(table), left, cx).run(cx),
+                    true => self.pass_of_wanted(Home::Table(table), left, cx).run(cx),
                     false => Ok(none),
                 }
             }
@@ -72,7 +72,7 @@ impl StarScan {
                 satisfied,
             } => {
                 let home = Home::Table(&cx.snapshot().tables()[*table_idx]);
-                let pass = self.pass(home, rows.clone(), cx);
+                let pass = self.pass_of_wanted(home, rows.clone(), cx);
                 pass.with_satisfied(*satisfied).run(cx)
             }
             Morsel::Changed { table_idx, rows } => {
@@ -98,11 +98,20 @@ impl StarScan {
     }
 
     /// A pass over candidate rows, without those that key filters of the subject turn away.
-    fn pass<'a>(&'a self, home: Home<'a>, mut rows: Vec<u32>, cx: &Context) -> CellPass<'a> {
+    fn pass_of_wanted<'a>(
+        &'a self,
+        home: Home<'a>,
+        mut rows: Vec<u32>,
+        cx: &Context,
+    ) -> CellPass<'a> {
+        let SharedScan { star, reducers, .. } = &*self.shared;
+        reducers.retain_rows(star, home, &mut rows, cx);
+        self.pass(home, rows, cx)
+    }
+
+    /// A pass over rows that key filters of the subject let through.
+    fn pass<'a>(&'a self, home: Home<'a>, rows: Vec<u32>, cx: &Context) -> CellPass<'a> {
         let shared = &self.shared;
-        shared
-            .reducers
-            .retain_rows(&shared.star, home, &mut rows, cx);
         cx.profile().read(current_node(), rows.len());
         let origin = vec![0; rows.len()];
         CellPass::new(&shared.star, home, None, rows, origin)
@@ -120,11 +129,7 @@ impl StarScan {
         reducers.retain_rows(star, home, &mut rows, cx);
         let mut origin = vec![0; rows.len()];
         let large = take_out_large(star, home, &mut rows, &mut origin, cx)?;
-        cx.profile().read(current_node(), rows.len());
-        let mut matches = CellPass::new(star, home, None, rows, origin)
-            .with_reducers(reducers.objects(star))
-            .with_changes()
-            .run(cx)?;
+        let mut matches = self.pass(home, rows, cx).with_changes().run(cx)?;
         if !large.is_empty() {
             let mut of_large = one_after_the_other(star, None, &large, cx)?;
             reducers.retain_matches(star, &mut of_large, cx);
