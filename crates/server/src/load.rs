@@ -23,8 +23,8 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use basalt_engine::core_count;
 use basalt_engine::{
-    Error, GraphFormat, Input, InputSource, LoadCounters, LoadOptions, LoadState, StorageReport,
-    available_bytes, load_summary,
+    Error, GraphFormat, Input, InputSource, LoadCounters, LoadError, LoadOptions, LoadState,
+    StorageReport, available_bytes, load_summary,
 };
 use serde_json::{Value, json};
 use std::convert::Infallible;
@@ -239,9 +239,10 @@ impl Running {
             progress,
             cancel,
         } = self;
-        run_write_until(state, &text, cancel, move |state, _| {
+        run_write_until(state, &text, cancel, move |state, cancel| {
             let start = Instant::now();
-            let report = state.database.load(options, &*progress)?;
+            let report = state.database.load(options, &*progress);
+            let report = report.map_err(|error| of_cancelled(error, &cancel))?;
             let added = report.quads_stored.saturating_sub(report.quads_before);
             state.metrics.quads_changed(0, added);
             let storage = StorageReport::new(&state.database.snapshot())?;
@@ -286,6 +287,18 @@ impl Running {
         let media_type = HeaderValue::from_static(LINES);
         let body = Body::from_stream(ReceiverStream::new(answer));
         ([(header::CONTENT_TYPE, media_type)], body).into_response()
+    }
+}
+
+/// The readers of a cancelled load fail, which is no fault of what the client sent.
+fn of_cancelled(error: Error, cancel: &AtomicBool) -> Error {
+    let is_of_reader = match &error {
+        Error::Load(error) => matches!(**error, LoadError::Read { .. } | LoadError::Input(_)),
+        _ => false,
+    };
+    match is_of_reader && cancel.load(Ordering::Relaxed) {
+        true => LoadError::Cancelled.into(),
+        false => error,
     }
 }
 

@@ -88,15 +88,15 @@ impl RequestBody {
     async fn fill(&mut self, cancel: &AtomicBool) -> Result<bool, String> {
         let start = Instant::now();
         while self.held.is_empty() {
+            if cancel.load(Ordering::Relaxed) {
+                return Err("the load was cancelled".to_owned());
+            }
             match timeout(LOOK, self.chunks.next()).await {
                 Ok(Some(Ok(chunk))) => self.held = chunk,
                 Ok(Some(Err(error))) => {
                     return Err(format!("the body cannot be read to its end: {error}"));
                 }
                 Ok(None) => return Ok(false),
-                Err(_) if cancel.load(Ordering::Relaxed) => {
-                    return Err("the load was cancelled".to_owned());
-                }
                 Err(_) if STALL <= start.elapsed() => {
                     let seconds = STALL.as_secs();
                     return Err(format!("the client sent nothing for {seconds} seconds"));
@@ -202,22 +202,36 @@ pub async fn feed(
     inputs: Vec<mpsc::Sender<Piece>>,
     cancel: Arc<AtomicBool>,
 ) {
+    if !feed_all(&mut body, framing, inputs, &cancel).await {
+        body.drain().await;
+    }
+}
+
+/// Whether all inputs were fed. None of their senders is left then: a reader that waits for a later input ends at
+/// once, and not when the rest of the body is drained.
+async fn feed_all(
+    body: &mut RequestBody,
+    framing: Framing,
+    inputs: Vec<mpsc::Sender<Piece>>,
+    cancel: &AtomicBool,
+) -> bool {
     for input in inputs {
         let fed = match framing {
-            Framing::Whole => feed_whole(&mut body, &input, &cancel).await,
-            Framing::Pieces => feed_pieces(&mut body, &input, &cancel).await,
+            Framing::Whole => feed_whole(body, &input, cancel).await,
+            Framing::Pieces => feed_pieces(body, &input, cancel).await,
         };
         let last = match fed {
             Ok(()) => Piece::End,
             Err(Some(what)) => Piece::Failed(what),
             // The load has failed already.
-            Err(None) => return body.drain().await,
+            Err(None) => return false,
         };
         let is_failed = matches!(last, Piece::Failed(_));
         if input.send(last).await.is_err() || is_failed {
-            return body.drain().await;
+            return false;
         }
     }
+    true
 }
 
 /// Nothing as an error says that the reader is gone.
@@ -300,6 +314,7 @@ impl Read for PieceReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::runtime::{Builder, Runtime};
 
     #[test]
     fn inputs_are_listed_with_name_and_format() {
@@ -317,14 +332,16 @@ mod tests {
         assert!(unknown.is_err_and(|what| what.contains("'doc'")));
     }
 
+    fn runtime() -> Runtime {
+        let runtime = Builder::new_multi_thread().enable_all().build();
+        runtime.expect("a runtime")
+    }
+
     /// What the readers of two inputs get of a body that comes in pieces of this size.
     fn read_all(body: &str, step: usize) -> Vec<Result<String, String>> {
         let chunks: Vec<_> = body.as_bytes().chunks(step).map(<[u8]>::to_vec).collect();
         let chunks = tokio_stream::iter(chunks).map(Ok::<_, io::Error>);
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build();
-        let runtime = runtime.expect("a runtime");
+        let runtime = runtime();
         let cancel = Arc::<AtomicBool>::default();
         let (senders, receivers) = channels(2);
         let body = RequestBody::new(Body::from_stream(chunks));
@@ -363,5 +380,30 @@ mod tests {
         for wrong in ["x\n", "-1\n", "99999999999999999999999\n", "3 \nabc0\n"] {
             assert!(read_all(wrong, 1)[0].is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_cancelled_load_lets_all_its_readers_go() {
+        let runtime = runtime();
+        // The client neither goes on nor goes away.
+        let sent = tokio_stream::once(Ok::<_, io::Error>(b"10\nabc".to_vec()));
+        let body = Body::from_stream(sent.chain(tokio_stream::pending()));
+        let (senders, mut receivers) = channels(2);
+        let cancel = Arc::<AtomicBool>::default();
+        let feeding = feed(
+            RequestBody::new(body),
+            Framing::Pieces,
+            senders,
+            Arc::clone(&cancel),
+        );
+        runtime.spawn(feeding);
+        let first = receivers[0].blocking_recv();
+        assert!(matches!(first, Some(Piece::Bytes(_))));
+        cancel.store(true, Ordering::Relaxed);
+        let start = Instant::now();
+        let first = receivers[0].blocking_recv();
+        assert!(matches!(first, Some(Piece::Failed(what)) if what.contains("cancelled")));
+        assert!(receivers[1].blocking_recv().is_none());
+        assert!(start.elapsed() < DRAIN / 2, "{:?}", start.elapsed());
     }
 }

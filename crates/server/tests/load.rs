@@ -4,12 +4,19 @@ mod support;
 
 use basalt_server::{RunningServer, ServerOptions};
 use serde_json::Value;
-use support::{Answer, exchange, get, parse, post, quads, send, start};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+use support::{Answer, exchange, get, parse, post, quads, read_answer, send, start};
 
 const DATA: &str = "<http://e/a> <http://e/p> 1 .";
 const TRIPLES: &str = "Content-Type: application/n-triples\r\n";
 const INPUTS: &str = "Content-Type: application/vnd.basalt.inputs\r\n";
 const GOOD: &str = "<http://e/s> <http://e/p> <http://e/o> .\n";
+const UPDATE: &str = "Content-Type: application/sparql-update\r\n";
+/// How long an answer may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Less than the server waits for a client that has stopped sending.
+const SOON: Duration = Duration::from_secs(5);
 
 fn small() -> RunningServer {
     start(DATA, ServerOptions::default())
@@ -190,6 +197,62 @@ fn a_body_that_is_cut_loads_nothing() {
         }
     }
     assert!(quads(&server) <= 2);
+}
+
+/// Begins a load of two inputs, of which only so many lines of the first come, and waits until it is listed: the
+/// connection, and the number of the load.
+fn begin_load(server: &RunningServer, headers: &str, lines: usize) -> (TcpStream, u64) {
+    let list = r#"[{"name":"a.nt"},{"name":"b.nt"}]"#;
+    let part = inputs(list, &[GOOD.repeat(lines).as_str()], 1000);
+    let part = part.strip_suffix("0\n").expect("the end of the input");
+    let request = format!(
+        "POST /load HTTP/1.1\r\nHost: x\r\n{INPUTS}{headers}Content-Length: 9000000\r\n\r\n{part}"
+    );
+    let stream = send(server, &request);
+    stream
+        .set_read_timeout(Some(PATIENCE))
+        .expect("a time limit");
+    let start = Instant::now();
+    loop {
+        let list = json(&get(server, "/queries").body);
+        let loads = list.as_array().expect("a list");
+        let load = loads.iter().find(|entry| entry["query"] == "POST /load");
+        if let Some(load) = load {
+            return (stream, load["id"].as_u64().expect("a number"));
+        }
+        assert!(start.elapsed() < PATIENCE, "the load is not listed");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_cancelled_load_is_told_so_and_gives_its_turn_back() {
+    // Few lines are still being looked at to tell the packing, many are being read.
+    for lines in [1, 1000] {
+        let options = ServerOptions {
+            threads: 2,
+            ..ServerOptions::default()
+        };
+        let server = start(DATA, options);
+        let (mut stream, id) = begin_load(&server, "", lines);
+        let start = Instant::now();
+        let cancelled = exchange(&server, &format!("DELETE /queries/{id}"), "", "");
+        assert_eq!(cancelled.status, 204, "{cancelled:?}");
+        let answer = read_answer(&mut stream).expect("an answer");
+        let answer = parse(answer.as_bytes());
+        assert_eq!(answer.status, 503, "{lines}: {answer:?}");
+        assert!(answer.body.contains("cancelled"), "{lines}: {answer:?}");
+        assert!(
+            start.elapsed() < SOON,
+            "{lines}: it took {:?}",
+            start.elapsed()
+        );
+        assert_eq!(quads(&server), 1, "{lines}");
+        let insert = "INSERT DATA { <http://e/a> <http://e/p> 7 }";
+        let update = exchange(&server, "POST /update", UPDATE, insert);
+        assert_eq!(update.status, 200, "{lines}: {update:?}");
+        assert_eq!(quads(&server), 2, "{lines}");
+    }
 }
 
 #[test]

@@ -3,12 +3,12 @@
 mod support;
 
 use basalt_server::{RunningServer, ServerOptions};
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
-use support::{parse, send, start};
+use support::{parse, read_answer, send, start};
 
 const DATA: &str = "<http://e/a> <http://e/p> 1 .";
 const REQUEST: &str = "GET /query?query=ASK%7B%7D HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -18,36 +18,6 @@ const STOPS: usize = 4;
 
 fn server() -> RunningServer {
     start(DATA, ServerOptions::default())
-}
-
-/// Whether all of an answer is there.
-fn is_whole(head: &str, body: &str) -> bool {
-    if head.contains("transfer-encoding: chunked") {
-        return body.ends_with("0\r\n\r\n");
-    }
-    let mut lines = head.lines();
-    let length = lines.find_map(|line| line.strip_prefix("content-length: "));
-    let length: Option<usize> = length.and_then(|length| length.parse().ok());
-    length.is_some_and(|length| length <= body.len())
-}
-
-/// Reads one answer off a connection that stays.
-fn read_answer(stream: &mut TcpStream) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    let mut buffer = [0; 4096];
-    loop {
-        let count = stream.read(&mut buffer)?;
-        bytes.extend_from_slice(&buffer[..count]);
-        let text = String::from_utf8_lossy(&bytes).to_ascii_lowercase();
-        if let Some((head, body)) = text.split_once("\r\n\r\n")
-            && is_whole(head, body)
-        {
-            return Ok(text);
-        }
-        if count == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-    }
 }
 
 /// Reads the last answers of connections, which end after them, and not by a reset.

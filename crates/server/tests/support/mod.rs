@@ -4,7 +4,7 @@
 
 use basalt_engine::{Database, GraphFormat};
 use basalt_server::{RunningServer, ServerOptions, spawn};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
@@ -67,6 +67,36 @@ pub fn exchange(server: &RunningServer, line: &str, headers: &str, body: &str) -
     // A connection that is reset ends the answer like one that is closed.
     let _ = send(server, &request).read_to_end(&mut bytes);
     parse(&bytes)
+}
+
+/// Reads one answer off a connection that stays, in lower case.
+pub fn read_answer(stream: &mut TcpStream) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let count = stream.read(&mut buffer)?;
+        bytes.extend_from_slice(&buffer[..count]);
+        let text = String::from_utf8_lossy(&bytes).to_ascii_lowercase();
+        if let Some((head, body)) = text.split_once("\r\n\r\n")
+            && is_whole(head, body)
+        {
+            return Ok(text);
+        }
+        if count == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+}
+
+/// Whether all of an answer is there.
+fn is_whole(head: &str, body: &str) -> bool {
+    if head.contains("transfer-encoding: chunked") {
+        return body.ends_with("0\r\n\r\n");
+    }
+    let mut lines = head.lines();
+    let length = lines.find_map(|line| line.strip_prefix("content-length: "));
+    let length: Option<usize> = length.and_then(|length| length.parse().ok());
+    length.is_some_and(|length| length <= body.len())
 }
 
 /// GET without headers.
