@@ -1,8 +1,10 @@
 //! Everything that is no query: health, metrics, shapes, running queries, the page, the description.
 
+use crate::access::check_write;
 use crate::options::ServerOptions;
 use crate::problem::Problem;
 use crate::protocol::accept;
+use crate::registry::Work;
 use crate::state::AppState;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -56,17 +58,22 @@ pub async fn running_queries(State(state): State<AppState>) -> Response {
     )
 }
 
-/// Cancels one query.
+/// Cancels one query, or a write for those who may write.
 pub async fn cancel_query(
     State(state): State<AppState>,
     Path(id): Path<String>,
-) -> Result<StatusCode, Problem> {
-    let known = id.parse().is_ok_and(|id| state.registry.cancel(id));
-    match known {
+    headers: HeaderMap,
+) -> Result<StatusCode, Response> {
+    let number: Option<u64> = id.parse().ok();
+    if number.and_then(|number| state.registry.work(number)) == Some(Work::Write) {
+        check_write(&state.options, &headers).map_err(|refusal| *refusal)?;
+    }
+    // Numbers are given once, so this is still what was asked about above, or has ended.
+    match number.is_some_and(|number| state.registry.cancel(number)) {
         true => Ok(StatusCode::NO_CONTENT),
         false => {
             let detail = format!("no query '{id}' is running");
-            Err(Problem::new(StatusCode::NOT_FOUND, detail))
+            Err(Problem::new(StatusCode::NOT_FOUND, detail).into_response())
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::metrics::Outcome;
 use crate::negotiate::{GRAPH_OFFERS, SOLUTION_OFFERS};
 use crate::problem::Problem;
 use crate::protocol::{PlanFormat, QueryRequest, Wanted};
+use crate::registry::Work;
 use crate::sink::{AnswerSink, CancelOnDrop, ChunkSink, Head};
 use crate::state::AppState;
 use axum::body::Body;
@@ -29,7 +30,9 @@ use tokio::sync::oneshot;
 pub async fn answer_query(state: AppState, request: QueryRequest) -> Result<Response, Problem> {
     let start = Instant::now();
     let cancel = Arc::new(AtomicBool::new(false));
-    let entry = state.registry.enter(&request.text, Arc::clone(&cancel));
+    let entry = state
+        .registry
+        .enter(&request.text, Work::Read, Arc::clone(&cancel));
     let prepared = match try_in_place(&state, &request, &cancel) {
         InPlace::Ended(ended) => return answer_ended(&state, ended, start),
         InPlace::HandOver(prepared) => prepared,

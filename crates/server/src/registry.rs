@@ -1,4 +1,4 @@
-//! The queries that are running: to be listed, and to be told to stop.
+//! The queries and writes that are running: to be listed, and to be told to stop.
 //!
 //! An [`Entry`] is in the list as long as it lives.
 
@@ -17,6 +17,15 @@ pub fn shown(text: &str) -> &str {
     end.map_or(text, |(end, _)| &text[..end])
 }
 
+/// What a request that runs may do to the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// It reads.
+    Read,
+    /// It may change it: to cancel this takes what writing takes.
+    Write,
+}
+
 /// All running queries.
 #[derive(Debug, Default)]
 pub struct Registry {
@@ -27,6 +36,7 @@ pub struct Registry {
 #[derive(Debug)]
 struct Running {
     text: String,
+    work: Work,
     start: Instant,
     cancel: Arc<AtomicBool>,
 }
@@ -46,13 +56,14 @@ impl Drop for Entry {
 
 impl Registry {
     /// Adds a query with the flag that stops it.
-    pub fn enter(self: &Arc<Self>, text: &str, cancel: Arc<AtomicBool>) -> Entry {
+    pub fn enter(self: &Arc<Self>, text: &str, work: Work, cancel: Arc<AtomicBool>) -> Entry {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed) + 1;
         let text = shown(text).to_owned();
         self.lock().insert(
             id,
             Running {
                 text,
+                work,
                 start: Instant::now(),
                 cancel,
             },
@@ -66,6 +77,11 @@ impl Registry {
     /// The number of running queries.
     pub fn len(&self) -> usize {
         self.lock().len()
+    }
+
+    /// What the query of this number may do, if there is one.
+    pub fn work(&self, id: u64) -> Option<Work> {
+        self.lock().get(&id).map(|query| query.work)
     }
 
     /// Tells a query to stop; false if there is none of that number.

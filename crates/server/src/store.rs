@@ -11,6 +11,7 @@ use crate::negotiate::GRAPH_OFFERS;
 use crate::problem::Problem;
 use crate::protocol::{accept, base, coding, essence};
 use crate::query::{head_response, limits};
+use crate::registry::Work;
 use crate::routes::refused_method;
 use crate::sink::{AnswerSink, CancelOnDrop, ChunkSink};
 use crate::spool::spool;
@@ -130,7 +131,9 @@ async fn read(state: AppState, parts: &Parts, target: Target) -> Result<Response
     let runtime = Handle::current();
     let mut sink = ChunkSink::new(head_sender, coding, Arc::clone(&cancel), runtime);
     sink.set_media_type(media_type);
-    let entry = state.registry.enter(&shown(parts), Arc::clone(&cancel));
+    let entry = state
+        .registry
+        .enter(&shown(parts), Work::Read, Arc::clone(&cancel));
     let waiting = CancelOnDrop::new(&cancel);
     tokio::task::spawn_blocking(move || {
         let start = Instant::now();

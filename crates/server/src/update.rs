@@ -7,7 +7,7 @@ use crate::metrics::Outcome;
 use crate::problem::Problem;
 use crate::protocol::UpdateRequest;
 use crate::query::limits;
-use crate::registry::shown;
+use crate::registry::{Work, shown};
 use crate::sink::CancelOnDrop;
 use crate::state::AppState;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -60,7 +60,8 @@ pub async fn run_write_until<T: Send + 'static>(
     cancel: Arc<AtomicBool>,
     work: impl FnOnce(&AppState, Arc<AtomicBool>) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Problem> {
-    let entry = state.registry.enter(text, Arc::clone(&cancel));
+    let flag = Arc::clone(&cancel);
+    let entry = state.registry.enter(text, Work::Write, flag);
     let waiting = CancelOnDrop::new(&cancel);
     let ended = tokio::task::spawn_blocking(move || {
         let start = Instant::now();

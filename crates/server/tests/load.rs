@@ -256,6 +256,28 @@ fn a_cancelled_load_is_told_so_and_gives_its_turn_back() {
 }
 
 #[test]
+fn who_may_not_write_may_not_cancel_a_load() {
+    let options = ServerOptions {
+        token: Some("secret".to_owned()),
+        ..ServerOptions::default()
+    };
+    let server = start(DATA, options);
+    let token = "Authorization: Bearer secret\r\n";
+    let (mut stream, id) = begin_load(&server, token, 1);
+    let cancel = |headers: &str| {
+        let line = format!("DELETE /queries/{id}");
+        exchange(&server, &line, headers, "").status
+    };
+    assert_eq!(cancel(""), 401);
+    assert_eq!(cancel("Authorization: Bearer guess\r\n"), 401);
+    let of_another_page = format!("{token}Origin: http://elsewhere\r\n");
+    assert_eq!(cancel(&of_another_page), 403);
+    assert_eq!(cancel(token), 204);
+    let answer = read_answer(&mut stream).expect("an answer");
+    assert_eq!(parse(answer.as_bytes()).status, 503, "{answer}");
+}
+
+#[test]
 fn a_read_only_server_takes_no_load() {
     let options = ServerOptions {
         read_only: true,
