@@ -7,11 +7,12 @@ use crate::pages;
 use crate::problem::Problem;
 use crate::protocol::{Requested, Takes, is_update_body, read_request};
 use crate::query::answer_query;
+use crate::spool::take_in;
 use crate::state::AppState;
 use crate::store::store;
 use crate::update::answer_update;
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
@@ -101,11 +102,8 @@ async fn answer(
         refusal => (QUERY_BYTES_MAX, refusal),
     };
     let body = if takes_body { body } else { Body::empty() };
-    let bytes = to_bytes(body, bytes_max).await.map_err(|error| {
-        let detail =
-            format!("the body cannot be read, or is longer than {bytes_max} bytes: {error}");
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail).into_response()
-    })?;
+    let told = IntoResponse::into_response;
+    let bytes = take_in(body, bytes_max).await.map_err(told)?;
     let read = || read_request(takes, &parts.method, &parts.uri, &parts.headers, &bytes);
     let requested = match bytes.len() > LONG_BODY_BYTES {
         // Decoding it would hold up the other connections of this thread.
@@ -114,7 +112,6 @@ async fn answer(
     };
     // The text of an update can be long, and is in the request now.
     drop(bytes);
-    let told = IntoResponse::into_response;
     match requested.map_err(told)? {
         Requested::Description => Ok(pages::description(&state.options)),
         Requested::Query(request) => answer_query(state, *request).await.map_err(told),

@@ -1,16 +1,38 @@
-//! Bodies of any length, taken in before work on them begins: small ones in memory, others in a temporary file.
+//! Bodies that are taken in before work on them begins: of any length, small ones in memory and others in a temporary
+//! file, or of a limited length, in memory.
 //!
 //! The file is gone when its reader is, whatever happens.
 
 use crate::problem::{Problem, is_full_disk};
-use axum::body::Body;
+use axum::body::{Body, Bytes, to_bytes};
 use axum::http::StatusCode;
 use basalt_engine::TemporaryFile;
+use http_body_util::LengthLimitError;
+use std::error::Error;
 use std::io::{self, Cursor, Read};
+use std::iter::successors;
 use tokio_stream::StreamExt;
 
 /// Bytes that stay in memory.
 const MEMORY_BYTES_MAX: usize = 4 << 20;
+
+/// Takes in a body of so many bytes at most.
+pub async fn take_in(body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
+    let taken = to_bytes(body, bytes_max).await;
+    taken.map_err(|error| not_taken_in(&error, bytes_max))
+}
+
+fn not_taken_in(error: &(dyn Error + 'static), bytes_max: usize) -> Problem {
+    let mut causes = successors(Some(error), |&error| error.source());
+    if causes.any(|cause| cause.is::<LengthLimitError>()) {
+        let detail = format!("the body is longer than {bytes_max} bytes");
+        return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail);
+    }
+    let causes = successors(Some(error), |&error| error.source());
+    // What stands around the first cause says only that a body was read.
+    let cause = causes.last().unwrap_or(error);
+    Problem::bad_request(format!("the body cannot be read to its end: {cause}"))
+}
 
 /// Takes in a body.
 pub async fn spool(body: Body) -> Result<Box<dyn Read + Send>, Problem> {
@@ -54,4 +76,23 @@ pub fn of_disk(error: io::Error) -> Problem {
         false => StatusCode::INTERNAL_SERVER_ERROR,
     };
     Problem::new(status, format!("the body cannot be kept: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::runtime::Builder;
+
+    #[test]
+    fn a_body_is_too_long_or_cannot_be_read() {
+        let runtime = Builder::new_current_thread().build().expect("a runtime");
+        let taken = |body: Body| runtime.block_on(take_in(body, 3));
+        assert_eq!(taken(Body::from("abc")).ok(), Some(Bytes::from("abc")));
+        let long = taken(Body::from("abcd")).expect_err("it is too long");
+        assert_eq!(long.status, StatusCode::PAYLOAD_TOO_LARGE);
+        let broken = tokio_stream::once(Err::<Bytes, _>(io::Error::other("the wire broke")));
+        let broken = taken(Body::from_stream(broken)).expect_err("it breaks off");
+        assert_eq!(broken.status, StatusCode::BAD_REQUEST);
+        assert!(broken.detail.contains("the wire broke"), "{broken:?}");
+    }
 }

@@ -14,10 +14,10 @@ use crate::query::{head_response, limits};
 use crate::registry::Work;
 use crate::routes::refused_method;
 use crate::sink::{AnswerSink, CancelOnDrop, ChunkSink};
-use crate::spool::spool;
+use crate::spool::{spool, take_in};
 use crate::state::AppState;
 use crate::update::run_write;
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
@@ -274,11 +274,7 @@ async fn documents(
     let content_type = content_type.and_then(|value| value.to_str().ok());
     let boundary = content_type.and_then(multipart::boundary);
     let boundary = boundary.ok_or_else(|| Problem::bad_request("the form names no boundary"))?;
-    let bytes = to_bytes(body, FORM_BYTES_MAX).await.map_err(|error| {
-        let detail =
-            format!("the form cannot be read, or is longer than {FORM_BYTES_MAX} bytes: {error}");
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
-    })?;
+    let bytes = take_in(body, FORM_BYTES_MAX).await?;
     let parts = multipart::parts(&bytes, boundary).map_err(Problem::bad_request)?;
     let documents = parts.into_iter().map(|part| {
         let by_type = part.media_type.as_deref();

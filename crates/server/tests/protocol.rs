@@ -7,7 +7,7 @@ mod support;
 use basalt_server::{RunningServer, ServerOptions};
 use std::io::Read;
 use std::time::{Duration, Instant};
-use support::{escape, exchange, get, post, send, start};
+use support::{escape, exchange, get, parse, post, send, start};
 
 const DATA: &str = "@prefix e: <http://e/> . e:a e:p 1 . e:b e:p 2 . e:g { e:a e:q \"in g\" }";
 const SELECT: &str = "SELECT ?o { <http://e/a> <http://e/p> ?o }";
@@ -250,6 +250,21 @@ fn wrong_methods_are_405_and_wrong_paths_404() {
         (exchange(&server, "DELETE /queries/77", "", ""), 404),
     ];
     check_refusals(cases);
+}
+
+#[test]
+fn a_body_that_cannot_be_read_is_400() {
+    let server = small();
+    let sparql = "Content-Type: application/sparql-query\r\n";
+    let request = format!(
+        "POST /query HTTP/1.1\r\nHost: x\r\n{sparql}Transfer-Encoding: chunked\r\n\r\nzz\r\n"
+    );
+    let mut bytes = Vec::new();
+    let mut stream = send(&server, &request);
+    stream.read_to_end(&mut bytes).expect("an answer");
+    let answer = parse(&bytes);
+    assert!(answer.body.contains("chunk size"), "{answer:?}");
+    check_refusals([(answer, 400)]);
 }
 
 /// Every answer has its status and is a problem document.
