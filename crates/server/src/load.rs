@@ -28,7 +28,7 @@ use basalt_engine::{
 };
 use serde_json::{Value, json};
 use std::convert::Infallible;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,6 +45,8 @@ const TELL: Duration = Duration::from_secs(1);
 const BAD_LINES_BYTES: usize = 64 << 10;
 /// The least memory of a load where nobody says how much: with less it might not begin on a machine of many cores.
 const DEFAULT_BYTES_MIN: u64 = 1 << 30;
+/// Numbers tried for the folder of a file for bad lines: a killed server with the same process id may have left some.
+const FOLDER_TRIES_MAX: u32 = 1000;
 /// Numbers of files for bad lines.
 static FILES: AtomicU64 = AtomicU64::new(0);
 
@@ -326,12 +328,26 @@ struct BadLines {
 
 impl BadLines {
     fn new() -> io::Result<Self> {
-        let number = FILES.fetch_add(1, Ordering::Relaxed);
+        let is_taken = |error: &io::Error| error.kind() == io::ErrorKind::AlreadyExists;
+        let mut tries = 1;
+        // Termination: so many tries at most.
+        loop {
+            let folder = Self::folder(FILES.fetch_add(1, Ordering::Relaxed));
+            match create_private(&folder) {
+                Err(error) if is_taken(&error) && tries < FOLDER_TRIES_MAX => tries += 1,
+                made => {
+                    made?;
+                    let file = folder.join("lines");
+                    return Ok(Self { folder, file });
+                }
+            }
+        }
+    }
+
+    /// The folder of this number.
+    fn folder(number: u64) -> PathBuf {
         let name = format!("basalt-bad-lines-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir(&folder)?;
-        let file = folder.join("lines");
-        Ok(Self { folder, file })
+        std::env::temp_dir().join(name)
     }
 
     /// Sends what is in it, one character for each byte, since bad lines need not be UTF-8.
@@ -355,6 +371,15 @@ impl BadLines {
             }
         }
     }
+}
+
+/// Makes a folder that no other user can look into, where the system has such.
+fn create_private(folder: &Path) -> io::Result<()> {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "there is no mode to set"))]
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }
 
 impl Drop for BadLines {
@@ -388,5 +413,21 @@ mod tests {
             let refused = Asked::read(wrong).expect_err(wrong);
             assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{wrong}");
         }
+    }
+
+    #[test]
+    fn folders_that_a_killed_server_left_are_passed_over() {
+        let number = FILES.load(Ordering::Relaxed);
+        let left = [number, number + 1].map(BadLines::folder);
+        for folder in &left {
+            fs::create_dir_all(folder).expect("it is there");
+        }
+        let made = BadLines::new().map(|lines| lines.folder.clone());
+        for folder in &left {
+            fs::remove_dir(folder).expect("it is still there");
+        }
+        let made = made.expect("a folder with another number");
+        assert!(!left.contains(&made), "{made:?}");
+        assert!(!made.exists(), "it is removed with its lines");
     }
 }
