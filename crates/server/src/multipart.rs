@@ -90,16 +90,27 @@ fn part(bytes: &[u8]) -> Result<Part<'_>, String> {
 
 /// A parameter of a header's value, without quotes.
 fn parameter<'a>(value: &'a str, wanted: &str) -> Option<&'a str> {
-    value.split(';').skip(1).find_map(|pair| {
+    unquoted_pieces(value).skip(1).find_map(|pair| {
         let (name, value) = pair.split_once('=')?;
         let is_wanted = name.trim().eq_ignore_ascii_case(wanted);
         is_wanted.then(|| value.trim().trim_matches('"'))
     })
 }
 
+/// What stands between the semicolons of a header's value; one in quotes separates nothing.
+fn unquoted_pieces(value: &str) -> impl Iterator<Item = &str> {
+    let mut is_quoted = false;
+    let mut is_escaped = false;
+    value.split(move |letter: char| {
+        is_quoted ^= letter == '"' && !is_escaped;
+        is_escaped = letter == '\\' && is_quoted && !is_escaped;
+        letter == ';' && !is_quoted
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Part, boundary, parts};
+    use super::{Part, boundary, parameter, parts};
 
     #[test]
     fn parts_are_what_stands_between_boundaries_at_line_starts() {
@@ -129,6 +140,21 @@ mod tests {
             assert!(parts(broken.as_bytes(), "b").is_err(), "{broken:?}");
         }
         assert_eq!(parts(b"--b--", "b"), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn quotes_may_hold_semicolons_and_escaped_quotes() {
+        let value = r#"form-data; name="x; y=1"; filename="a;b\";c.ttl"; y=2"#;
+        assert_eq!(parameter(value, "name"), Some("x; y=1"));
+        assert_eq!(parameter(value, "filename"), Some(r#"a;b\";c.ttl"#));
+        assert_eq!(parameter(value, "y"), Some("2"));
+        assert_eq!(parameter(r#"x; name="a"#, "name"), Some("a"));
+        let form = b"--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a;b.ttl\"\r\n\
+            \r\n\r\n--b--";
+        let names: Option<Vec<String>> = parts(form, "b")
+            .ok()
+            .map(|parts| parts.into_iter().map(|part| part.name).collect());
+        assert_eq!(names, Some(vec!["a;b.ttl".to_owned()]));
     }
 
     #[test]

@@ -324,7 +324,7 @@ fn format_of(headers: &HeaderMap) -> Result<GraphFormat, Problem> {
         .and_then(|value| value.to_str().ok());
     if let Some(name) = packed
         && !matches!(
-            name.trim(),
+            name.trim().to_ascii_lowercase().as_str(),
             "gzip" | "x-gzip" | "zstd" | "bzip2" | "identity"
         )
     {

@@ -88,7 +88,8 @@ fn bodies_may_be_packed_and_large() {
     let mut packer = Compressor::new(Vec::new(), Some(Compression::Gzip)).expect("a packer");
     packer.write_all(text.as_bytes()).expect("it packs");
     let packed = packer.finish().expect("it packs");
-    let headers = format!("{headers}Content-Encoding: gzip\r\n");
+    // Codings are told by names in any case.
+    let headers = format!("{headers}Content-Encoding: GZIP\r\n");
     let post = bytes(&server, &format!("POST {G}"), &headers, &packed);
     assert_eq!(post.status, 201, "{post:?}");
     let metrics = get(&server, "/metrics").body;
@@ -119,6 +120,11 @@ fn forms_with_files_are_read() {
     let post = exchange(&server, &format!("POST {G}"), headers, form);
     assert_eq!(post.status, 204, "{post:?}");
     assert_eq!(get(&server, G).body.lines().count(), 3);
+    let quoted = "--bb\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a;b.ttl\"\r\n\
+        Content-Type: application/octet-stream\r\n\r\n_:b <http://e/p> 3 .\r\n--bb--\r\n";
+    let post = exchange(&server, &format!("POST {G}"), headers, quoted);
+    assert_eq!(post.status, 204, "{post:?}");
+    assert_eq!(get(&server, G).body.lines().count(), 4);
     for (form, status) in [
         ("--bb\r\n\r\nx", 400),
         ("--bb\r\nContent-Type: image/png\r\n\r\nx\r\n--bb--", 415),
@@ -130,7 +136,7 @@ fn forms_with_files_are_read() {
         let post = exchange(&server, &format!("POST {G}"), headers, form);
         assert_eq!(post.status, status, "{form}: {post:?}");
     }
-    assert_eq!(get(&server, G).body.lines().count(), 3);
+    assert_eq!(get(&server, G).body.lines().count(), 4);
 }
 
 #[test]
