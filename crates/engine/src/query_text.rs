@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 pub mod data_parts;
+pub mod escapes;
 pub mod update_pieces;
 
 #[cfg(test)]
@@ -23,6 +24,11 @@ pub fn with_lower_case_booleans(text: &str) -> Cow<'_, str> {
     if has_ascii_escape(text) {
         return Cow::Borrowed(text);
     }
+    with_lower_case_booleans_of_decoded(text)
+}
+
+/// As [`with_lower_case_booleans`], of a text whose codepoint escapes are decoded.
+pub fn with_lower_case_booleans_of_decoded(text: &str) -> Cow<'_, str> {
     let mut changed: Option<String> = None;
     for (kind, range) in Tokens::new(text) {
         let word = &text[range.clone()];

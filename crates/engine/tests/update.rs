@@ -213,6 +213,52 @@ fn graphs_are_there_as_long_as_they_have_quads() {
 }
 
 #[test]
+fn transfers_beside_codepoint_escapes_are_transfers() {
+    let data = "e:a e:p 1 . e:g { e:a e:p 2 } e:h { e:a e:p 3 }";
+    let in_g = "e:a e:p \"2\" e:g".to_owned();
+    for literal in ["\"\\u0041\"", "\"C:\\\\Users\\\\me\""] {
+        let insert = format!("INSERT DATA {{ e:s e:q {literal} }}");
+        for kind in ["MOVE", "COPY", "ADD"] {
+            let database = database(data);
+            assert_eq!(
+                message(&database, &format!("{kind} e:none TO e:g ; {insert}")),
+                format!(
+                    "operation 1 of the update, «{kind} e:none TO e:g»: the graph <http://e/none> is not there"
+                )
+            );
+            run(
+                &database,
+                &format!("{kind} SILENT e:none TO e:g ; {insert}"),
+            )
+            .expect("it runs");
+            assert!(lines(&database).contains(&in_g), "{kind} {literal}");
+        }
+    }
+    let insert = "INSERT DATA { e:s e:q \"\\u0041\" }";
+    let mut options = UpdateOptions::default();
+    options.query.default_graphs.push("http://e/h".into());
+    let given = database(data);
+    run_with(&given, &format!("MOVE e:g TO e:h ; {insert}"), &options).expect("it runs");
+    assert_eq!(
+        lines(&given),
+        ["e:a e:p \"1\"", "e:a e:p \"2\" e:h", "e:s e:q \"A\""]
+    );
+    let mut options = UpdateOptions::default();
+    options.query.union_default_graph = true;
+    let union = database(data);
+    run_with(&union, &format!("COPY DEFAULT TO e:h ; {insert}"), &options).expect("it runs");
+    assert_eq!(
+        lines(&union),
+        [
+            "e:a e:p \"1\"",
+            "e:a e:p \"1\" e:h",
+            "e:a e:p \"2\" e:g",
+            "e:s e:q \"A\""
+        ]
+    );
+}
+
+#[test]
 fn graphs_given_beside_the_request_stand_for_using() {
     let mut options = UpdateOptions::default();
     options.query.default_graphs.push("http://e/g".into());

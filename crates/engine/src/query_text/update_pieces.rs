@@ -4,9 +4,11 @@
 //! prologue at the start of the text only, whereas the grammar allows one after each `;`. So the text is cut into
 //! operations by its tokens; what a piece means is still the parser's business.
 //!
+//! The texts here are those that the parser sees, with codepoint escapes decoded (`escapes`).
+//!
 //! Cost: one pass over the text.
 
-use super::{Kind, Tokens, has_ascii_escape};
+use super::{Kind, Tokens};
 use std::ops::Range;
 
 /// The word that an operation begins with.
@@ -49,11 +51,11 @@ const KEYWORDS: &[(&str, Keyword)] = &[
     ("WITH", Keyword::Other),
 ];
 
-/// The operations of a request; `None` where codepoint escapes could hide what separates them.
+/// The words that begin a declaration.
+const DECLARATIONS: [&str; 2] = ["BASE", "PREFIX"];
+
+/// The operations of a request; `None` if one of them begins with another word, such as `CLEARALL`.
 pub fn update_pieces(text: &str) -> Option<Vec<Piece>> {
-    if has_ascii_escape(text) {
-        return None;
-    }
     let mut pieces = Vec::new();
     let mut depth = 0usize;
     let mut start = 0;
@@ -65,7 +67,7 @@ pub fn update_pieces(text: &str) -> Option<Vec<Piece>> {
             "{" => depth += 1,
             "}" => depth = depth.saturating_sub(1),
             ";" if depth == 0 => {
-                pieces.extend(open.take());
+                pieces.push(open.take()?);
                 start = range.end;
                 continue;
             }
@@ -83,10 +85,13 @@ pub fn update_pieces(text: &str) -> Option<Vec<Piece>> {
                 }
             }
             None if kind == Kind::Word && depth == 0 => {
-                let known = KEYWORDS.iter();
-                let mut known = known.filter(|(word, _)| token.eq_ignore_ascii_case(word));
-                open = known.next().map(|&(_, keyword)| Piece {
-                    keyword,
+                let is_token = |word: &str| token.eq_ignore_ascii_case(word);
+                if DECLARATIONS.iter().any(|word| is_token(word)) {
+                    continue;
+                }
+                let (_, keyword) = KEYWORDS.iter().find(|(word, _)| is_token(word))?;
+                open = Some(Piece {
+                    keyword: *keyword,
                     is_silent: false,
                     prologue: start..range.start,
                     operation: range,
@@ -100,11 +105,16 @@ pub fn update_pieces(text: &str) -> Option<Vec<Piece>> {
     Some(pieces)
 }
 
-/// Where the text has language tags, without their `@`; none where codepoint escapes could make or hide some.
+/// Whether ADD, MOVE or COPY stand anywhere in a text, also inside of other words.
+pub fn mentions_transfer(text: &str) -> bool {
+    let upper = text.to_ascii_uppercase();
+    ["ADD", "MOVE", "COPY"]
+        .iter()
+        .any(|word| upper.contains(word))
+}
+
+/// Where the text has language tags, without their `@`.
 pub fn language_tags(text: &str) -> Vec<Range<usize>> {
-    if has_ascii_escape(text) {
-        return Vec::new();
-    }
     let is_tag = |range: &Range<usize>| text[range.clone()].starts_with('@') && range.len() > 1;
     Tokens::new(text)
         .map(|(_, range)| range)
@@ -129,10 +139,10 @@ pub fn only(text: &str, parts: &[Range<usize>]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Keyword, only, update_pieces};
+    use super::{Keyword, mentions_transfer, only, update_pieces};
 
     fn shown(text: &str) -> Vec<(Keyword, bool, &str)> {
-        let pieces = update_pieces(text).expect("no escapes");
+        let pieces = update_pieces(text).expect("known operations");
         let shown = pieces.into_iter();
         shown
             .map(|piece| (piece.keyword, piece.is_silent, &text[piece.operation]))
@@ -173,8 +183,22 @@ mod tests {
                 (Keyword::Add, false, "ADD <a> TO <b>"),
             ]
         );
-        assert_eq!(update_pieces("CLEAR ALL \\u003B CLEAR ALL"), None);
         assert_eq!(shown(""), []);
+    }
+
+    #[test]
+    fn what_begins_with_other_words_is_not_cut() {
+        for text in [
+            "CLEARALL ; COPY <a> TO <b>",
+            "COPY <a> TO <b> ; CLEARALL",
+            "MOVEDEFAULT TO <b>",
+            "; COPY <a> TO <b>",
+            "COPY <a> TO <b> ; PREFIX e: <http://e/> MOVEe:a TO e:b",
+        ] {
+            assert_eq!(update_pieces(text), None, "{text}");
+        }
+        assert!(mentions_transfer("movedefault TO <b>"));
+        assert!(!mentions_transfer("CLEARALL ; LOAD <a>"));
     }
 
     #[test]

@@ -2,7 +2,9 @@
 //!
 //! The text is parsed as a whole, which finds every error at its place. A request with ADD, MOVE or COPY, or with
 //! declarations between operations, is then cut into pieces (`query_text::update_pieces`) that are parsed one by
-//! one: the parser rewrites those three, and knows declarations at the start only.
+//! one: the parser rewrites those three, and knows declarations at the start only. Codepoint escapes are decoded before
+//! that, as the parser does, so they hide no operation. A request with ADD, MOVE or COPY that is not cut as the parser
+//! does is refused: the rewritten operations do not see whether a graph is there, and take other datasets.
 //!
 //! A long INSERT DATA is not parsed here but when it runs, part by part (`long_data`).
 //!
@@ -13,8 +15,11 @@ use super::tags::with_written_tags;
 use crate::error::Error;
 use crate::query::{dataset_override, quote};
 use crate::query_text::data_parts::DataText;
-use crate::query_text::update_pieces::{Keyword, Piece, has_declarations, only, update_pieces};
-use crate::query_text::{iri_taken_for_comparison, with_lower_case_booleans};
+use crate::query_text::escapes::{decoded, escaped};
+use crate::query_text::update_pieces::{
+    Keyword, Piece, has_declarations, mentions_transfer, only, update_pieces,
+};
+use crate::query_text::{iri_taken_for_comparison, with_lower_case_booleans_of_decoded};
 use oxrdf::{BlankNode, NamedNode, NamedOrBlankNode, Term, Variable};
 use spargebra::algebra::{GraphPattern, GraphTarget, QueryDataset};
 use spargebra::term::{
@@ -131,12 +136,13 @@ fn first_characters(text: &str) -> &str {
 
 /// As [`parse`], all at once, however long the text is.
 pub(super) fn parse_short(
-    text: &str,
+    given: &str,
     options: &UpdateOptions,
 ) -> Result<Vec<Step<'static>>, Error> {
     let parser = options.query.parser().map_err(as_update)?;
     let using = dataset_override(&options.query).map_err(as_update)?;
-    let lowered = with_lower_case_booleans(text);
+    let text = decoded(given);
+    let lowered = with_lower_case_booleans_of_decoded(&text);
     let pieces = update_pieces(&lowered).unwrap_or_default();
     let is_cut = pieces
         .iter()
@@ -144,26 +150,29 @@ pub(super) fn parse_short(
         .any(|piece| has_declarations(&lowered, &piece.prologue));
     let is_transfer = |piece: &Piece| piece.keyword != Keyword::Other;
     let request = Request {
-        text,
+        given,
+        text: &text,
         lowered: &lowered,
         parser: &parser,
         using: using.as_ref(),
     };
     match request.parse(&lowered) {
-        Err(error) if !is_cut => Err(syntax_error(text, &error)),
+        Err(error) if !is_cut => Err(syntax_error(given, &error)),
         Ok(update) if !is_cut && !pieces.iter().any(is_transfer) => {
             request.check_iris(&lowered)?;
             request.steps(update, &pieces)
         }
-        _ => request.cut(&pieces),
+        whole => request.cut(&pieces, whole.ok().map(|update| update.operations.len())),
     }
 }
 
 /// A request that is being parsed.
 struct Request<'a> {
-    /// The text as it came.
+    /// The text as it came, for messages with a line.
+    given: &'a str,
+    /// The text with codepoint escapes decoded.
     text: &'a str,
-    /// The text as the parser wants it, of the same length.
+    /// That text as the parser wants it, of the same length.
     lowered: &'a str,
     parser: &'a SparqlParser,
     /// The dataset given beside the request.
@@ -171,8 +180,9 @@ struct Request<'a> {
 }
 
 impl Request<'_> {
+    /// Parses a text with codepoint escapes decoded.
     fn parse(&self, text: &str) -> Result<Update, SparqlSyntaxError> {
-        let parse = |text: &str| self.parser.clone().parse_update(text);
+        let parse = |text: &str| self.parser.clone().parse_update(&escaped(text));
         Ok(with_written_tags(parse(text)?, text, |text| {
             parse(text).ok()
         }))
@@ -192,6 +202,9 @@ impl Request<'_> {
     /// The steps of a request that was parsed whole.
     fn steps(&self, update: Update, pieces: &[Piece]) -> Result<Vec<Step<'static>>, Error> {
         let has_texts = pieces.len() == update.operations.len();
+        if !has_texts && mentions_transfer(self.text) {
+            return Err(not_told_apart());
+        }
         let base = base_of(&update);
         let operations = update.operations.into_iter().enumerate();
         let steps = operations.map(|(idx, operation)| {
@@ -205,8 +218,9 @@ impl Request<'_> {
         steps.collect()
     }
 
-    /// The steps of a request that is parsed piece by piece.
-    fn cut(&self, pieces: &[Piece]) -> Result<Vec<Step<'static>>, Error> {
+    /// The steps of a request that is parsed piece by piece; if it could be parsed whole, into so many operations.
+    fn cut(&self, pieces: &[Piece], whole: Option<usize>) -> Result<Vec<Step<'static>>, Error> {
+        let mut parsed = 0;
         let mut parts: Vec<Range<usize>> = Vec::new();
         let mut steps = Vec::with_capacity(pieces.len());
         let mut labels = HashSet::new();
@@ -226,11 +240,12 @@ impl Request<'_> {
                         .parse(&only(self.lowered, &parts))
                         .err()
                         .unwrap_or(error);
-                    return Err(syntax_error(self.text, &error));
+                    return Err(syntax_error(self.given, &error));
                 }
             };
             self.check_iris(&text)?;
             check_labels(&update.operations, &mut labels)?;
+            parsed += update.operations.len();
             let operation = match piece.keyword {
                 Keyword::Other => self.only_operation(update)?,
                 kind => Operation::Transfer {
@@ -242,6 +257,9 @@ impl Request<'_> {
             let text = shortened(&self.text[piece.operation.clone()]);
             steps.push(Step { text, operation });
         }
+        if whole.is_some_and(|whole| whole != parsed) {
+            return Err(not_told_apart());
+        }
         Ok(steps)
     }
 
@@ -249,9 +267,7 @@ impl Request<'_> {
         let base = base_of(&update);
         match <[GraphUpdateOperation; 1]>::try_from(update.operations) {
             Ok([operation]) => self.operation(operation, base.as_ref()),
-            Err(_) => Err(Error::Internal(
-                "a piece of an update is not one operation".into(),
-            )),
+            Err(_) => Err(not_told_apart()),
         }
     }
 
@@ -459,6 +475,15 @@ fn shortened(text: &str) -> String {
 
 fn syntax_error(text: &str, error: &SparqlSyntaxError) -> Error {
     refused(quote(text, error))
+}
+
+/// Where the text is not cut as the parser does.
+fn not_told_apart() -> Error {
+    refused(
+        "the operations are not told apart; where ADD, MOVE or COPY are meant, send them in a request of their own, \
+         with blanks between the words"
+            .to_owned(),
+    )
 }
 
 fn refused(message: String) -> Error {

@@ -14,7 +14,8 @@ use spargebra::{GraphUpdateOperation, Update};
 /// The subtag before a mark.
 const MARKED: &str = "basalt-m";
 
-/// The request with the tags of inserted strings as the text has them; `parse` parses a text.
+/// The request with the tags of inserted strings as the text has them, whose codepoint escapes are decoded; `parse`
+/// parses such a text.
 pub(super) fn with_written_tags(
     update: Update,
     text: &str,

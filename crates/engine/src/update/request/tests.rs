@@ -64,6 +64,88 @@ fn every_operation_is_one_step() {
 }
 
 #[test]
+fn operations_beside_codepoint_escapes_are_steps_too() {
+    for literal in [
+        r#""\u0041""#,
+        r#""\U00000041""#,
+        r#""C:\\Users\\me""#,
+        r#""\\Users ; MOVE""#,
+        r#""\\u0022 ; MOVE <e:a> TO <e:b>""#,
+        r#""\\\" ; \u0041""#,
+        r#""\u005Cu0022 ; MOVE""#,
+        r#"\u0022x\u0022"#,
+        r#""C:\\Users"@EN , TRUE"#,
+    ] {
+        let transfer = "COPY <e:a> TO <e:b>";
+        let insert = format!("INSERT DATA {{ <e:s> <e:p> {literal} }}");
+        assert_eq!(
+            names(&format!("{transfer} ; {insert}")),
+            ["COPY", "INSERT DATA"],
+            "{literal}"
+        );
+        assert_eq!(
+            names(&format!("{insert} ; {transfer}")),
+            ["INSERT DATA", "COPY"],
+            "{literal}"
+        );
+        assert_eq!(names(&insert), ["INSERT DATA"], "{literal}");
+        let declared = format!("CLEAR ALL ; PREFIX e: <http://e/> {insert} ; ADD e:a TO e:b");
+        assert_eq!(
+            names(&declared),
+            ["CLEAR", "INSERT DATA", "ADD"],
+            "{literal}"
+        );
+    }
+    let text = r"MOV\u0045 SILENT <e:\u0061> TO <e:b> \u003B # C:\Users ; COPY
+        CLEAR ALL";
+    let steps = steps(text);
+    assert_eq!(steps[0].text, "MOVE SILENT <e:a> TO <e:b>");
+    assert!(matches!(
+        &steps[0].operation,
+        Operation::Transfer {
+            is_silent: true,
+            ends: Some(_),
+            ..
+        }
+    ));
+    assert_eq!(names(text), ["MOVE", "CLEAR"]);
+}
+
+#[test]
+fn literals_beside_codepoint_escapes_are_as_written() {
+    let text = r#"ADD <e:a> TO <e:b> ; INSERT DATA { <e:s> <e:p> "C:\\Users\\me" , "\u005Cu0022" , "\u0041"@EN }"#;
+    let steps = steps(text);
+    let Operation::InsertData(data) = &steps[1].operation else {
+        unreachable!("{steps:?}");
+    };
+    let mut objects: Vec<String> = data.iter().map(|quad| quad.object.to_string()).collect();
+    objects.sort();
+    assert_eq!(objects, [r#""A"@EN"#, r#""C:\\Users\\me""#, r#""\"""#]);
+}
+
+#[test]
+fn transfers_that_are_not_told_apart_are_refused() {
+    let options = UpdateOptions::default();
+    for text in [
+        // Two empty strings, or the start of a long one.
+        "INSERT DATA { <e:s> <e:p> (\"\"\"\") } ; MOVE <e:a> TO <e:b>",
+        "ADD <e:a> TO <e:b> ; INSERT DATA { <e:s> <e:p> (\"\"\"\") } ; CLEAR ALL",
+        "MOVEDEFAULT TO <e:b>",
+        "CLEARALL ; COPY <e:a> TO <e:b>",
+    ] {
+        let message = message(text, &options);
+        assert!(message.contains("not told apart"), "{text}: {message}");
+    }
+    assert_eq!(names("CLEARALL ; DROPALL"), ["CLEAR", "DROP"]);
+    let wrong = "COPY <e:a> TO <e:b> ;\nINSERT DATA { <e:s> <e:p> \"\\u0041\" , ?x }";
+    let message = message(wrong, &options);
+    assert!(
+        message.contains("error at 2:") && message.contains("\"\\u0041\" , ?x"),
+        "{message}"
+    );
+}
+
+#[test]
 fn declarations_between_operations_count_from_there_on() {
     let text = "CLEAR DEFAULT ;\nPREFIX e: <http://e/> CLEAR GRAPH e:a ;\nBASE <http://b/> PREFIX e: <http://f/>\n\
         INSERT DATA { <x> e:p e:o } ; COPY e:a TO <g>";
