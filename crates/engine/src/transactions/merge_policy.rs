@@ -18,6 +18,9 @@ pub struct MergePolicy {
     pub log_share: f64,
     /// A log of fewer bytes than this is never merged for its share.
     pub log_bytes_min: u64,
+    /// Terms that were added and take more bytes of memory than this are merged whatever the number of quads: those of changes
+    /// that were given up stay until then, and are in no quad.
+    pub term_bytes_max: u64,
     /// After a merge that failed the next one waits so long.
     pub retry_after: Duration,
     /// Worker threads of a merge; 0 for a quarter of the cores, at least one.
@@ -36,7 +39,7 @@ impl Default for MergePolicy {
     /// doubles. Below 200,000 quads reading the delta costs little, and replaying it less than a second; smaller stores are
     /// merged for their log, which is half of the version's files sooner. Changes that undo
     /// each other leave no delta but a log: with half of the store it and the two versions there are while it is merged
-    /// stay below three times the store.
+    /// stay below three times the store. Terms may take a quarter of what the merge takes, which is the most that a log has.
     fn default() -> Self {
         Self {
             quads_min: 200_000,
@@ -44,6 +47,7 @@ impl Default for MergePolicy {
             log_bytes_max: 256 << 20,
             log_share: 0.5,
             log_bytes_min: 1 << 20,
+            term_bytes_max: 256 << 20,
             retry_after: Duration::from_secs(60),
             threads: 0,
             niceness: 10,
@@ -60,6 +64,7 @@ impl MergePolicy {
         log_bytes_max: u64::MAX,
         log_share: 1.0,
         log_bytes_min: u64::MAX,
+        term_bytes_max: u64::MAX,
         retry_after: Duration::ZERO,
         threads: 0,
         niceness: 10,
@@ -76,6 +81,11 @@ impl MergePolicy {
     pub(crate) fn is_log_due(&self, log_bytes: u64, version_bytes: u64) -> bool {
         let share = (version_bytes as f64 * self.log_share) as u64;
         log_bytes > self.log_bytes_max.min(self.log_bytes_min.max(share))
+    }
+
+    /// Whether added terms of so many bytes of memory are merged.
+    pub(crate) fn are_terms_due(&self, term_bytes: u64) -> bool {
+        term_bytes > self.term_bytes_max
     }
 
     /// Whether a transaction that changes so many quads of a store of so many is written as a version: if a merge were due
@@ -120,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_merge_is_due_by_share_by_number_and_by_log() {
+    fn a_merge_is_due_by_share_by_number_by_log_and_by_terms() {
         let policy = MergePolicy::default();
         assert!(!policy.is_due(200_000, 0));
         assert!(policy.is_due(200_001, 0));
@@ -133,6 +143,9 @@ mod tests {
         assert!(policy.is_log_due((50 << 20) + 1, 100 << 20));
         assert!(!MergePolicy::NEVER.is_due(u64::MAX, 0));
         assert!(!MergePolicy::NEVER.is_log_due(u64::MAX, 0));
+        assert!(!policy.are_terms_due(policy.memory_bytes / 4));
+        assert!(policy.are_terms_due(policy.memory_bytes / 4 + 1));
+        assert!(!MergePolicy::NEVER.are_terms_due(u64::MAX));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Which merge runs, who may write a version, and how a merge is given up.
 //!
-//! A commit that crosses a threshold of the policy starts a thread that merges ([`merge`](super::merge)). At most one
-//! version is written at a time: a load, a merge that somebody asks for, and a transaction whose commit is a version make the
+//! A commit that crosses a threshold of the policy starts a thread that merges ([`merge`](super::merge)), and so does a transaction
+//! that was given up and leaves too many terms. At most one version is written at a time: a load, a merge that somebody asks for, and a transaction whose commit is a version make the
 //! one in the background give up, wait until its files are gone, and take the changes in themselves. Closing the database gives
 //! it up too. A merge that was given up has not failed; the next commit starts another if one is due, and so does such a
 //! transaction that comes to nothing.
@@ -191,6 +191,12 @@ impl Core {
         }
     }
 
+    /// Whether added terms take so much memory that they are merged, those of changes that were given up included.
+    pub(crate) fn are_terms_due(&self) -> bool {
+        let term_bytes = self.snapshot().added_term_bytes();
+        self.options.merge.are_terms_due(term_bytes)
+    }
+
     /// Whether so much was changed that it is merged.
     pub(crate) fn is_merge_due(&self) -> bool {
         let published = self.snapshot();
@@ -199,6 +205,7 @@ impl Core {
         let policy = self.options.merge;
         policy.is_due(changed, published.quad_count())
             || policy.is_log_due(self.log_bytes(), published.file_bytes())
+            || policy.are_terms_due(published.added_term_bytes())
     }
 
     /// Merges, on a thread of its own, and again as long as what was committed meanwhile is enough for another merge: no

@@ -13,7 +13,8 @@ use basalt_store::{NetChanges, QuadIds, Snapshot};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A writer's turn. Dropped without [`commit`](Self::commit), it has done nothing.
+/// A writer's turn. Dropped without [`commit`](Self::commit), it has done nothing; new terms stay until the next merge, which may begin for
+/// them.
 ///
 /// The thread that holds one must not begin another: it would wait for itself.
 #[derive(Debug)]
@@ -29,6 +30,20 @@ pub struct Transaction<'d> {
     removed: BTreeSet<QuadIds>,
     /// Quads that the tip does not have.
     added: BTreeSet<QuadIds>,
+    /// Dropped last, when the turn is free.
+    _ending: Ending<'d>,
+}
+
+/// Asks at the end of a transaction whether its terms are to be merged: they stay also if its changes are given up.
+#[derive(Debug)]
+struct Ending<'d>(&'d Arc<Core>);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        if self.0.are_terms_due() {
+            Core::merge_if_due(self.0);
+        }
+    }
 }
 
 /// How many quads a step has really changed.
@@ -63,6 +78,7 @@ impl<'d> Transaction<'d> {
             snapshot,
             removed: BTreeSet::new(),
             added: BTreeSet::new(),
+            _ending: Ending(core),
         })
     }
 
@@ -143,6 +159,7 @@ impl<'d> Transaction<'d> {
             snapshot,
             removed,
             added,
+            ..
         } = self;
         let counts = match &replacement {
             Some(replacement) => (replacement.counts.removed, replacement.counts.added),

@@ -4,9 +4,9 @@
 //! scaled with the size where nothing is said. The space is looked at after each request, and the most is compared with
 //! that of a store into which the same data is loaded.
 
-use crate::data::{is_full, load, quads, quads_in, wait_until};
+use crate::data::{commit_one, is_full, load, quads, quads_in, regular, shown, wait_until};
 use crate::large::update;
-use basalt_engine::{Database, MergePolicy, WriteOptions};
+use basalt_engine::{Database, MergePolicy, Snapshot, UpdateOptions, WriteOptions};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
@@ -147,4 +147,56 @@ fn the_same_data_again_and_again_takes_bounded_space() {
     let found = quads(&database.snapshot());
     assert_eq!(found.len(), 4 * subjects);
     assert_eq!(quads_in(&path), found);
+}
+
+/// Bytes of terms from which on a merge is due here.
+const TERM_BYTES_MAX: u64 = 1 << 20;
+
+#[test]
+fn terms_of_requests_that_fail_take_bounded_memory() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let path = folder.path().join("store");
+    let options = || WriteOptions {
+        merge: MergePolicy {
+            term_bytes_max: TERM_BYTES_MAX,
+            ..MergePolicy::default()
+        },
+        ..WriteOptions::default()
+    };
+    let nodes: String = (0..5_000)
+        .map(|i| format!("_:n{i} <http://e/p> {i} .\n"))
+        .collect();
+    // The second operation fails, when the first has made its nodes.
+    let request = format!("INSERT DATA {{ {nodes} }} ; CREATE GRAPH <http://e/g>");
+    let in_memory = Database::in_memory_with(Snapshot::empty(), options());
+    let on_disk = Database::open_or_empty_with(&path, options()).expect("an empty folder");
+    for database in [in_memory, on_disk] {
+        load(&database, &regular(40));
+        let graph = "INSERT DATA { GRAPH <http://e/g> { <http://e/a> <http://e/p> 1 } }";
+        update(&database, graph);
+        let mut expected = quads(&database.snapshot());
+        let mut most = 0;
+        for round in 0..20 {
+            let failed = database.update(&request, &UpdateOptions::default());
+            assert!(failed.is_err(), "round {round}");
+            wait_until(|| !database.write_status().is_merging);
+            most = most.max(database.snapshot().added_term_bytes());
+        }
+        let status = database.write_status();
+        assert_eq!(status.merge_failure, None);
+        assert!(status.merges > 1, "{} merges", status.merges);
+        let bounds = TERM_BYTES_MAX / 2..=TERM_BYTES_MAX;
+        assert!(bounds.contains(&most), "{most} bytes of terms");
+        assert_eq!(quads(&database.snapshot()), expected);
+        // All terms that are left go to the log with the next commit.
+        let before = database.write_status().log_bytes;
+        commit_one(&database, ["x", "y", "z"]);
+        let written = database.write_status().log_bytes - before;
+        assert!(written < TERM_BYTES_MAX / 16, "{written} bytes of the log");
+        expected.insert(shown(["x", "y", "z"]));
+        assert_eq!(quads(&database.snapshot()), expected);
+        if database.write_status().durability.is_some() {
+            assert_eq!(quads_in(&path), expected);
+        }
+    }
 }

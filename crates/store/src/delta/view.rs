@@ -102,6 +102,12 @@ impl Snapshot {
         }
     }
 
+    /// Bytes of memory, about, of the terms that were added since the version was written: also of those that came after this
+    /// view was made, and of those whose changes were given up.
+    pub fn added_term_bytes(&self) -> u64 {
+        self.dictionary().added_bytes()
+    }
+
     /// Whether this view differs from its version, in quads or in terms.
     pub fn has_delta(&self) -> bool {
         self.delta().is_some()

@@ -8,7 +8,12 @@
 //! place that is not whole, and says that this place was synced, then an acknowledged commit was damaged later:
 //! that is corruption, and nothing is guessed. Damage to the very last group has no such witness and is taken for a torn tail.
 //!
-//! Cost: one pass of checksums; after a place that is not whole one pass that looks for marks.
+//! Texts of users are in the log as they are, and can look like the start of a record whose length reaches far on. Only its checksum
+//! tells, so how much is hashed for that is bounded; a tail with more such texts is refused, as a torn one cannot be told
+//! from damage then, and an acknowledged commit might be cut off.
+//!
+//! Cost: one pass of checksums; after a place that is not whole one pass that looks for marks, and hashing
+//! 16 times the bytes of the tail and 1 MiB at most.
 
 use crate::error::StoreError;
 use crate::log::header::{HEADER_BYTES, array_at};
@@ -20,6 +25,21 @@ const MARK: [u8; 8] = *b"\rCOMMIT\n";
 const HEAD_BYTES: usize = 32;
 /// Bytes of a record besides its payload: its head and its checksum.
 pub(super) const FRAME_BYTES: usize = HEAD_BYTES + 8;
+/// How many times the bytes of a tail are hashed at most to judge it.
+const HASHED_TIMES: u64 = 16;
+/// Bytes that are hashed besides, so that short tails are judged whatever is in them.
+const HASHED_MIN: u64 = 1 << 20;
+
+/// What is after the whole records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tail {
+    /// Nothing, or commits that were never acknowledged.
+    Torn,
+    /// A commit that was acknowledged.
+    Damaged,
+    /// One of the two: too much looks like records.
+    Unclear,
+}
 
 /// A whole record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,26 +69,66 @@ pub(super) fn frame(number: u64, synced: u64, payload: &[u8], salt: u64) -> Vec<
     bytes
 }
 
+/// What is before the payload of a record, or of what looks like one.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    number: u64,
+    synced: u64,
+    /// Where the record begins.
+    start: usize,
+    /// Where its checksum begins.
+    checked: usize,
+}
+
+impl Head {
+    /// What stands at a place, if it has a mark and the file is long enough for it.
+    fn at(bytes: &[u8], start: usize) -> Option<Self> {
+        let head = bytes.get(start..)?.first_chunk::<HEAD_BYTES>()?;
+        if head[..MARK.len()] != MARK {
+            return None;
+        }
+        let long = |at: usize| u64::from_le_bytes(array_at(head, at));
+        let length = usize::try_from(long(8)).ok()?;
+        let checked = start.checked_add(HEAD_BYTES)?.checked_add(length)?;
+        bytes.get(checked..)?.first_chunk::<8>()?;
+        Some(Self {
+            number: long(16),
+            synced: long(24),
+            start,
+            checked,
+        })
+    }
+
+    /// Whether it can be that of a commit after the one that is missing at a place, appended when that place was synced.
+    fn is_witness(&self, place: usize, missing: u64) -> bool {
+        let records_max = (self.start.saturating_sub(place) / FRAME_BYTES) as u64;
+        let after = self.number.saturating_sub(missing);
+        (1..=records_max).contains(&after)
+            && self.synced > place as u64
+            && self.synced <= self.start as u64
+    }
+
+    /// The record, if its checksum is right.
+    fn record<'a>(&self, bytes: &'a [u8], salt: u64) -> Option<RawRecord<'a>> {
+        let checksum = bytes.get(self.checked..)?.first_chunk::<8>()?;
+        if u64::from_le_bytes(*checksum)
+            != xxh3_64_with_seed(&bytes[self.start..self.checked], salt)
+        {
+            return None;
+        }
+        Some(RawRecord {
+            number: self.number,
+            synced: self.synced,
+            payload: &bytes[self.start + HEAD_BYTES..self.checked],
+            start: self.start as u64,
+            end: (self.checked + checksum.len()) as u64,
+        })
+    }
+}
+
 /// The record that begins at a place, if it is whole.
 fn record_at(bytes: &[u8], start: usize, salt: u64) -> Option<RawRecord<'_>> {
-    let head = bytes.get(start..)?.first_chunk::<HEAD_BYTES>()?;
-    if head[..MARK.len()] != MARK {
-        return None;
-    }
-    let long = |at: usize| u64::from_le_bytes(array_at(head, at));
-    let length = usize::try_from(long(8)).ok()?;
-    let checked = start.checked_add(HEAD_BYTES)?.checked_add(length)?;
-    let checksum = bytes.get(checked..)?.first_chunk::<8>()?;
-    if u64::from_le_bytes(*checksum) != xxh3_64_with_seed(&bytes[start..checked], salt) {
-        return None;
-    }
-    Some(RawRecord {
-        number: long(16),
-        synced: long(24),
-        payload: &bytes[start + HEAD_BYTES..checked],
-        start: start as u64,
-        end: (checked + checksum.len()) as u64,
-    })
+    Head::at(bytes, start)?.record(bytes, salt)
 }
 
 /// The whole records at the start of a log, whose header is whole; they end where the last one does.
@@ -91,28 +151,41 @@ pub(super) fn scan<'a>(
         place = record.end as usize;
         records.push(record);
     }
-    match is_witnessed(bytes, place, salt) {
-        false => Ok(records),
-        true => {
-            let what = format!(
-                "commit {} is damaged, and a later one is whole",
-                commits_before + records.len() as u64 + 1
-            );
-            Err(StoreError::corrupt(file, place as u64, what))
-        }
-    }
+    let missing = commits_before + records.len() as u64 + 1;
+    let (tail, _) = judge(bytes, place, missing, salt);
+    let what = match tail {
+        Tail::Torn => return Ok(records),
+        Tail::Damaged => format!("commit {missing} is damaged, and a later one is whole"),
+        Tail::Unclear => format!(
+            "commit {missing} is not whole, and so much after it looks like records that damage cannot be told from a \
+             commit that was never acknowledged"
+        ),
+    };
+    Err(StoreError::corrupt(file, place as u64, what))
 }
 
-/// Whether a whole record further on says that this place, where there is none, was synced.
-fn is_witnessed(bytes: &[u8], place: usize, salt: u64) -> bool {
-    let mut from = place;
+/// What stands at a place without a whole record, where the commit with this number is missing: damage if a whole record
+/// further on says that the place was synced. The second part is how many bytes were hashed.
+pub(super) fn judge(bytes: &[u8], place: usize, missing: u64, salt: u64) -> (Tail, u64) {
+    let tail_bytes = bytes.len().saturating_sub(place) as u64;
+    let hashed_max = tail_bytes * HASHED_TIMES + HASHED_MIN;
+    let (mut hashed, mut from) = (0, place);
     while let Some(found) = find_mark(bytes, from) {
-        if record_at(bytes, found, salt).is_some_and(|r| r.synced > place as u64) {
-            return true;
-        }
         from = found + 1;
+        let Some(head) = Head::at(bytes, found).filter(|head| head.is_witness(place, missing))
+        else {
+            continue;
+        };
+        let length = (head.checked - head.start) as u64;
+        if hashed + length > hashed_max {
+            return (Tail::Unclear, hashed);
+        }
+        hashed += length;
+        if head.record(bytes, salt).is_some() {
+            return (Tail::Damaged, hashed);
+        }
     }
-    false
+    (Tail::Torn, hashed)
 }
 
 fn find_mark(bytes: &[u8], from: usize) -> Option<usize> {
