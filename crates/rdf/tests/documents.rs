@@ -121,16 +121,20 @@ fn entities_expand_a_little() {
     };
     let quads = with("<!ENTITY e \"http://e/\">\n<!ENTITY f \"&e;f/\">", "&f;x").expect("good");
     assert!(quads[0].starts_with("<http://e/f/x>"), "{quads:?}");
-    let mut bomb = "<!ENTITY e0 \"http://e/aaaaaaaaaaaaaaaaaaaaa\">".to_owned();
-    for i in 1..12 {
-        let ten = format!("&e{};", i - 1).repeat(10);
-        bomb.push_str(&format!("<!ENTITY e{i} \"{ten}\">"));
+    // A parameter entity is one like any other to the parser, and a name ends at ASCII white space.
+    for (mark, name) in [("", "e"), ("% ", "e"), ("%", "e"), ("", "e\u{A0}")] {
+        let mut bomb = format!("<!ENTITY {mark}{name}0 \"http://e/aaaaaaaaaaaaaaaaaaaaa\">");
+        for i in 1..12 {
+            let ten = format!("&{name}{};", i - 1).repeat(10);
+            bomb.push_str(&format!("<!ENTITY {mark}{name}{i} \"{ten}\">"));
+        }
+        let error = with(&bomb, &format!("&{name}11;")).expect_err("too long");
+        let message = format!("the entity '{name}3' expands to more than 4096 bytes");
+        assert!(error.contains(&message), "{error}");
     }
-    let error = with(&bomb, "&e11;").expect_err("too long");
-    assert!(
-        error.contains("the entity 'e3' expands to more than 4096 bytes"),
-        "{error}"
-    );
+    for bad in ["<!ENTITY e 'http://e/'>", "<!ENTITY e>", "<!ENTITY e \"x>"] {
+        assert!(with(bad, "x").is_err(), "{bad}");
+    }
 }
 
 #[test]

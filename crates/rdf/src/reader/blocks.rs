@@ -2,7 +2,8 @@
 //!
 //! First stage of a parallel load: one thread reads, others parse the blocks. A block ends behind a
 //! line feed (behind a carriage return where a whole block has no line feed), the last one where the
-//! stream ends; a line longer than a block makes the block longer.
+//! stream ends; a line longer than a block makes the block longer, up to [`LINE_BYTES_MAX`]: a packed text of a few kilobytes could
+//! ask for all memory otherwise.
 //!
 //! Cost: each byte is copied once by the read and once more if it stands behind the last line end of
 //! its block; counting lines is one vectorised search. Memory that is given back is not cleared again.
@@ -14,6 +15,9 @@ use memchr::{memchr_iter, memrchr};
 /// Bytes of a block: large enough that handing over costs nothing, small enough for the outer caches
 /// and for even work at the end of a file.
 pub const BLOCK_BYTES: usize = 4 << 20;
+
+/// Bytes that a line may have without its line end being met.
+pub const LINE_BYTES_MAX: usize = 256 << 20;
 
 /// Bytes that new memory is cleared for and read into at first, for small inputs; as many as the buffer of an input
 /// has, which larger reads bypass.
@@ -39,6 +43,8 @@ pub struct BlockReader<R> {
     next_line: u64,
     /// Bytes to aim for.
     block_bytes: usize,
+    /// Bytes that a line may have.
+    line_bytes_max: usize,
 }
 
 impl<R: Read> BlockReader<R> {
@@ -54,6 +60,7 @@ impl<R: Read> BlockReader<R> {
             carry: Vec::new(),
             next_line: 1,
             block_bytes: block_bytes.max(1),
+            line_bytes_max: LINE_BYTES_MAX,
         }
     }
 
@@ -83,6 +90,11 @@ impl<R: Read> BlockReader<R> {
                 self.carry.extend_from_slice(&bytes[end..filled]);
                 filled = end;
                 break;
+            }
+            if filled >= self.line_bytes_max {
+                let (line, bytes_max) = (self.next_line, self.line_bytes_max);
+                let message = format!("line {line} is longer than {bytes_max} bytes");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }
             searched = filled;
         }
@@ -172,6 +184,17 @@ mod tests {
     fn a_long_line_is_one_block() {
         let text = format!("{}\nb\n", "a".repeat(100));
         assert!(cut(&text, 10)[0].0.starts_with(&text[..101]));
+    }
+
+    #[test]
+    fn a_line_without_end_is_refused() {
+        let text = format!("a\nb\n{}", "x".repeat(1_000));
+        let mut blocks = BlockReader::with_block_bytes(text.as_bytes(), 4);
+        blocks.line_bytes_max = 100;
+        let first = blocks.next().expect("there is a block");
+        assert_eq!(first.expect("it is short").first_line, 1);
+        let error = blocks.next().expect("there is more").expect_err("too long");
+        assert_eq!(error.to_string(), "line 3 is longer than 100 bytes");
     }
 
     /// Gives a few bytes at a time, and is interrupted now and then.

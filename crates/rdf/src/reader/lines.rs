@@ -20,7 +20,7 @@ mod stops;
 
 use std::ops::ControlFlow;
 
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memchr2, memrchr, memrchr2};
 
 use super::single_line::{LineFault, parse_single_line};
 use super::{LineFormat, QuadSink, ReadError, SyntaxError};
@@ -124,17 +124,20 @@ impl BlockRun {
                 Err(error) => error,
             };
             let bad_at = error.valid_up_to();
-            let line_start = memrchr(b'\n', &rest[..bad_at]).map_or(0, |at| at + 1);
-            let line_end = memchr(b'\n', &rest[bad_at..]).map_or(rest.len(), |at| bad_at + at + 1);
+            let line_start = memrchr2(b'\n', b'\r', &rest[..bad_at]).map_or(0, |at| at + 1);
+            let line_end = memchr2(b'\n', b'\r', &rest[bad_at..]);
+            let line_end = line_end.map_or(rest.len(), |at| bad_at + at + 1);
             let before =
                 std::str::from_utf8(&rest[..line_start]).expect("valid up to the bad byte");
             self.parse_text(before, scratch, sink, on_error)?;
+            // Lines have numbers by their line feeds.
+            self.line -= u64::from(before.ends_with('\r'));
             let line = &rest[line_start..line_end];
             let fault = invalid_utf8(self.line, line, bad_at - line_start).with_raw_line(line);
             if let ControlFlow::Break(error) = on_error(fault) {
                 return Err(error.into());
             }
-            self.line += 1;
+            self.line += u64::from(!line.ends_with(b"\r"));
             rest = &rest[line_end..];
         }
     }

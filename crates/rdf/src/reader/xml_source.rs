@@ -292,12 +292,11 @@ impl XmlScanner {
     fn end_declaration(&mut self, log: &mut XmlLog) {
         let text = String::from_utf8_lossy(&self.markup);
         for declaration in text.split("<!ENTITY").skip(1) {
-            let Some((name, rest)) = declaration.trim_start().split_once(char::is_whitespace)
-            else {
-                continue;
+            let Some((name, value)) = entity(declaration) else {
+                let message = "an entity declaration is not a name and a value in double quotes";
+                log.refused = Some(log.syntax_error(message.to_owned()));
+                return;
             };
-            let value = rest.trim_start().strip_prefix('"').unwrap_or_default();
-            let value = value.split('"').next().unwrap_or_default();
             let mut bytes = value.len();
             for reference in value.split('&').skip(1) {
                 let known = reference.split(';').next().unwrap_or_default();
@@ -312,6 +311,19 @@ impl XmlScanner {
             self.entities.insert(name.to_owned(), bytes);
         }
     }
+}
+
+/// The name and the value of a declaration, by the steps of the parser behind this: what it takes for a name must be the one whose
+/// size is known.
+fn entity(declaration: &str) -> Option<(&str, &str)> {
+    let text = declaration.trim_start();
+    let text = text.strip_prefix('%').unwrap_or(text).trim_start();
+    let (name, value) = text.split_once(|c: char| c.is_ascii_whitespace())?;
+    value
+        .trim_start()
+        .strip_prefix('"')?
+        .split_once('"')
+        .map(|(value, _)| (name, value))
 }
 
 /// The value of `xml:lang` in the tag of an element.

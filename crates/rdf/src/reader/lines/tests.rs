@@ -92,6 +92,13 @@ fn lone_carriage_returns_end_lines() {
     let (quads, errors) = lenient(text.as_bytes(), LineFormat::NTriples);
     assert!(errors.is_empty(), "{errors:?}");
     assert_eq!(quads.len(), 3);
+    // One that is not UTF-8 takes no other with it.
+    let text = b"_:a <http://e/p> _:b .\r_:a <http://e/p> \"\xFF\" .\r_:a <http://e/p> _:c .\r\n\
+        _:a <http://e/p> \"\xFF\" .\r\n_:a <p> _:c .\n_:a <http://e/p> _:d .";
+    let (quads, errors) = lenient(text, LineFormat::NTriples);
+    assert_eq!(quads.len(), 3);
+    let lines: Vec<_> = errors.iter().map(|e| e.line).collect();
+    assert_eq!(lines, [1, 2, 3]);
 }
 
 #[test]
