@@ -88,18 +88,20 @@ fn rows_in_xml_count_as_the_same_rows_in_json() {
     for request in requests.try_iter() {
         assert_eq!(request.accept, "application/sparql-results+xml");
     }
-    let (cut_url, _requests) = serve(|request| {
-        let cut = &MANY_KINDS_XML[..MANY_KINDS_XML.len() - 40];
-        answer(&request.accept, cut)
-    });
-    let options = RunOptions {
-        results_format: ResultsFormat::Xml,
-        ..options(&cut_url)
-    };
-    let report = run(UseCase::Bi, &pool(), &options, &mut |_| ()).expect("a run");
-    assert_eq!(report.errors, 30);
-    let error = report.queries[0].first_error.clone().unwrap_or_default();
-    assert!(error.contains("unreadable results"), "{error}");
+    // Cut inside of a tag, and behind the first row.
+    let row_end = MANY_KINDS_XML.find("</result>").expect("it has rows") + "</result>".len();
+    for length in [MANY_KINDS_XML.len() - 40, row_end] {
+        let (cut_url, _requests) =
+            serve(move |request| answer(&request.accept, &MANY_KINDS_XML[..length]));
+        let options = RunOptions {
+            results_format: ResultsFormat::Xml,
+            ..options(&cut_url)
+        };
+        let report = run(UseCase::Bi, &pool(), &options, &mut |_| ()).expect("a run");
+        assert_eq!(report.errors, 30, "{length}");
+        let error = report.queries[0].first_error.clone().unwrap_or_default();
+        assert!(error.contains("unreadable results"), "{error}");
+    }
 }
 
 #[test]

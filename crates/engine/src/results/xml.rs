@@ -80,11 +80,12 @@ fn element(out: &mut Vec<u8>, name: &[u8], text: &str) {
 
 /// Text with the characters that XML reserves replaced. A carriage return would be normalised away by
 /// readers, so it is written as a reference; in attributes so are tabs and line ends. XML 1.0 cannot hold
-/// other control characters at all: they are written as U+FFFD.
+/// other control characters, U+FFFE and U+FFFF at all: they are written as U+FFFD.
 fn escape(out: &mut Vec<u8>, text: &str, attribute: bool) {
     let bytes = text.as_bytes();
     let mut start = 0;
     for (position, &byte) in bytes.iter().enumerate() {
+        let mut replaced = 1;
         let replacement: &[u8] = match byte {
             b'<' => b"&lt;",
             b'>' => b"&gt;",
@@ -95,11 +96,33 @@ fn escape(out: &mut Vec<u8>, text: &str, attribute: bool) {
             b'\t' if attribute => b"&#x9;",
             b'\n' | b'\t' => continue,
             0..0x20 => "\u{FFFD}".as_bytes(),
+            0xEF if matches!(bytes[position..], [_, 0xBF, 0xBE | 0xBF, ..]) => {
+                replaced = 3;
+                "\u{FFFD}".as_bytes()
+            }
             _ => continue,
         };
         out.extend_from_slice(&bytes[start..position]);
         out.extend_from_slice(replacement);
-        start = position + 1;
+        start = position + replaced;
     }
     out.extend_from_slice(&bytes[start..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_xml_cannot_hold_is_replaced() {
+        let written = |text: &str| {
+            let mut out = Vec::new();
+            escape(&mut out, text, false);
+            String::from_utf8(out).expect("text")
+        };
+        assert_eq!(written("a<b\r\u{1}"), "a&lt;b&#xD;\u{FFFD}");
+        assert_eq!(written("\u{FFFE}x\u{FFFF}"), "\u{FFFD}x\u{FFFD}");
+        let kept = "\u{FFFD}\u{FFFB}\u{1FFFF}\u{EFFF}\t\n";
+        assert_eq!(written(kept), kept);
+    }
 }
