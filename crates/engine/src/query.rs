@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::federation::{HttpServices, ServicePolicy};
 use crate::plan_cache::{Known, PlanCache};
 use crate::plan_report::{PlanReport, RunReport};
+use crate::query_text::escapes::{decoded, escaped};
 use crate::query_text::{iri_taken_for_comparison, with_lower_case_booleans};
 use crate::statistics::SnapshotStatistics;
 use basalt_exec::results::{Construct, Describe};
@@ -309,18 +310,20 @@ pub(crate) fn make_plan(
 
 /// Parses a text by the rules for tokens that the parser itself does not keep.
 pub(crate) fn parse(parser: &SparqlParser, text: &str) -> Result<Query, Error> {
-    let lowered = with_lower_case_booleans(text);
-    let parsed = parser.clone().parse_query(&lowered);
+    // The parser decodes escapes, and may panic at what looks like one and is none.
+    let plain = decoded(text);
+    let lowered = with_lower_case_booleans(&plain);
+    let parsed = parser.clone().parse_query(&escaped(&lowered));
     let query = parsed.map_err(|error| Error::Query {
         message: quote(text, &error),
     })?;
-    let parses = |text: &str| parser.clone().parse_query(text).is_ok();
+    let parses = |text: &str| parser.clone().parse_query(&escaped(text)).is_ok();
     match iri_taken_for_comparison(&lowered, parses) {
         None => Ok(query),
         Some(range) => Err(Error::Query {
             message: format!(
                 "'{}' is one IRI, since the longest token counts; where comparisons are meant, put blanks around them",
-                &text[range]
+                &plain[range]
             ),
         }),
     }

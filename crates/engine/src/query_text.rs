@@ -19,16 +19,9 @@ pub mod update_pieces;
 #[cfg(test)]
 mod tests;
 
-/// The text with `TRUE` and `FALSE`, where they are keywords, in lower case.
+/// The text, whose codepoint escapes are [`decoded`](escapes::decoded), with `TRUE` and `FALSE`, where they are keywords, in
+/// lower case.
 pub fn with_lower_case_booleans(text: &str) -> Cow<'_, str> {
-    if has_ascii_escape(text) {
-        return Cow::Borrowed(text);
-    }
-    with_lower_case_booleans_of_decoded(text)
-}
-
-/// As [`with_lower_case_booleans`], of a text whose codepoint escapes are decoded.
-pub fn with_lower_case_booleans_of_decoded(text: &str) -> Cow<'_, str> {
     let mut changed: Option<String> = None;
     for (kind, range) in Tokens::new(text) {
         let word = &text[range.clone()];

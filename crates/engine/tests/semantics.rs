@@ -306,6 +306,71 @@ fn evaluations_for_each_row_keep_to_the_limits() {
     assert!(refused.contains("HashJoin"), "{refused}");
 }
 
+/// A triple with one variable twice is no part of a star; what is optional beside it is there all the same, or not.
+#[test]
+fn what_is_its_own_object_keeps_what_is_optional() {
+    let data = "<http://e/a> <http://e/p> <http://e/a> .\n<http://e/a> <http://e/q> \"5\" .\n\
+        <http://e/b> <http://e/p> <http://e/b> .\n<http://e/c> <http://e/p> <http://e/a> .\n";
+    let loaded = load_nquads(data.to_owned(), &Configuration::default());
+    let query = text("SELECT ?s ?v { ?s :p ?o OPTIONAL { ?s :q ?v } FILTER(?s = ?o) } ORDER BY ?s");
+    let options = query_options(&Configuration::default());
+    let answer = ask(&loaded.database, &query, &options);
+    assert_eq!(answer.map(|answer| answer.len()), Ok(2));
+}
+
+/// A scan of several graphs together remembers what it gave, within the query's memory.
+#[test]
+fn merged_graphs_keep_to_the_limit() {
+    let line = |n: u32| {
+        let graph = n % 2;
+        format!("<http://e/s{n}> <http://e/p> <http://e/o{n}> <http://e/g{graph}> .\n")
+    };
+    let loaded = load_nquads((0..20_000).map(line).collect(), &Configuration::default());
+    let query = text("SELECT (COUNT(?s) AS ?n) FROM :g0 FROM :g1 { ?s ?p ?o }");
+    let mut options = query_options(&Configuration::default());
+    let answer = ask(&loaded.database, &query, &options).expect("there is room");
+    assert!(format!("{answer:?}").contains("20000"), "{answer:?}");
+    options.exec.memory_bytes_max = 256 << 10;
+    let refused = ask(&loaded.database, &query, &options).expect_err("it is too large");
+    assert!(refused.contains("PatternScan"), "{refused}");
+}
+
+/// Escapes of characters stand for these wherever they are; what only looks like one is text, or an error.
+#[test]
+fn escapes_are_read_before_the_query() {
+    let data = "<http://e/A> <http://e/p> \"A\\\\Users\" .\n";
+    let loaded = load_nquads(data.to_owned(), &Configuration::default());
+    let options = query_options(&Configuration::default());
+    let answer = |query: &str| {
+        let answer = ask(&loaded.database, &text(query), &options);
+        answer.map(|answer| answer.len())
+    };
+    assert_eq!(answer(r"SELECT * { :\u0041 :p ?o FILTER(TRUE) }"), Ok(1));
+    assert_eq!(answer(r"SELECT * { ?s :p '\U00000041\\Users' }"), Ok(1));
+    assert_eq!(
+        answer(r"SELECT * { ?s :p ?o FILTER(?o != '\u007B') \u007D"),
+        Ok(1)
+    );
+    for bad in [
+        r"SELECT * { ?s :p '\u12\éu0041' }",
+        r"SELECT * { ?s :p '\Uéééé' }",
+    ] {
+        assert!(answer(bad).is_err(), "{bad}");
+    }
+}
+
+/// Limits beyond all numbers are none.
+#[test]
+fn limits_that_no_clock_or_count_reaches_are_none() {
+    let line = |n: u32| format!("<http://e/s{n}> <http://e/p> \"{n}\" .\n");
+    let loaded = load_nquads((0..3_000).map(line).collect(), &Configuration::default());
+    let mut options = query_options(&Configuration::default());
+    options.exec.timeout = Some(std::time::Duration::MAX);
+    let query = text("SELECT ?o { ?s :p ?o } ORDER BY ?o LIMIT 9223372036854775807 OFFSET 1");
+    let answer = ask(&loaded.database, &query, &options);
+    assert_eq!(answer.map(|answer| answer.len()), Ok(2_999));
+}
+
 /// One text with four spellings of two languages; `nl` has a spelling of its own in a named graph.
 const SPELLINGS: &str = r#"
 <http://e/a> <http://e/label> "colour"@en-GB .

@@ -405,11 +405,33 @@ fn a_request_is_all_or_nothing_within_its_limits() {
         "INSERT { ?a e:q ?f } WHERE { ?a e:p ?b . ?c e:p ?d . ?e e:p ?f FILTER(?b + ?d + ?f < 0) }";
     let error = run_with(&database, endless, &late).expect_err("it takes too long");
     assert!(matches!(error, Error::Timeout { limit_ms: 1 }), "{error}");
+    late.query.exec.timeout = Some(Duration::MAX);
+    run_with(&database, "INSERT DATA {} ; DELETE DATA {}", &late).expect("there is time");
     let mut cancelled = UpdateOptions::default();
     cancelled.query.exec.cancel = Arc::new(AtomicBool::new(true));
     let error = run_with(&database, "CLEAR ALL", &cancelled).expect_err("it is cancelled");
     assert!(matches!(error, Error::Cancelled), "{error}");
     assert_eq!(database.snapshot().quad_count(), 3000);
+}
+
+#[test]
+fn what_a_silent_load_read_in_vain_takes_no_memory() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let bad = folder.path().join("bad.nt");
+    let line = |i: u32| format!("<http://e/s{i}> <http://e/p> \"{i}\" .\n");
+    let lines: String = (0..20_000).map(line).collect();
+    fs::write(&bad, lines + "oops\n").expect("a file");
+    let rows: String = (0..3000).map(|i| format!("e:s{i} e:p {i} . ")).collect();
+    let database = database(&rows);
+    let mut options = UpdateOptions {
+        load_folders: vec![folder.path().to_owned()],
+        ..UpdateOptions::default()
+    };
+    options.query.exec.memory_bytes_max = 4 << 20;
+    let load = format!("LOAD SILENT <file://{}> ;\n", bad.display());
+    let update = load.repeat(12) + "INSERT { ?s e:q ?o } WHERE { ?s e:p ?o }";
+    run_with(&database, &update, &options).expect("the loads do nothing");
+    assert_eq!(database.snapshot().quad_count(), 6000);
 }
 
 #[test]

@@ -146,7 +146,9 @@ pub struct Context {
 impl Context {
     /// The context of a query that starts now, with a plan of `node_count` nodes.
     pub fn new(snapshot: Snapshot, options: ExecOptions, node_count: usize) -> Arc<Self> {
-        let deadline = options.timeout.map(|timeout| Instant::now() + timeout);
+        // What is longer than the clock can tell is no limit.
+        let timeout = options.timeout;
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let attempt = options.attempt.map(Attempt::begin);
         let profile = if options.profile {
             Profile::new(node_count)

@@ -331,6 +331,12 @@ fn a_small_group_is_distributed_over_union() {
     has_not(&text, "HashJoin");
     let all = explained("SELECT * { ?r :text ?x { ?r :rating1 ?s } UNION { ?r :rating2 ?s } }");
     has(&all, "Union");
+    // What is drawn for a row is drawn once, whatever joins it.
+    let drawn = explained(
+        "SELECT * { ?r :reviewFor :Product0 { ?r :text ?x OPTIONAL { ?r :label ?y } FILTER(RAND() < 0.5) }
+         { ?r :rating1 ?y } UNION { ?r :rating2 ?z } }",
+    );
+    assert_eq!(drawn.matches("text ?x").count(), 1, "{drawn}");
 }
 
 #[test]

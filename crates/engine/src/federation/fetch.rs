@@ -45,12 +45,13 @@ pub fn fetch(
     timeout: Duration,
     cancel: &Arc<AtomicBool>,
 ) -> Result<Fetched, FetchError> {
-    let end = Instant::now() + timeout;
+    let end = Instant::now().checked_add(timeout);
     let agent = new_agent();
     let mut place = iri.to_owned();
     for _ in 0..=REDIRECTS_MAX {
         policy.check(&place).map_err(FetchError::Refused)?;
-        let left = end.saturating_duration_since(Instant::now());
+        let until = |end: Instant| end.saturating_duration_since(Instant::now());
+        let left = end.map_or(timeout, until);
         // A fragment is for the asker, not for the server.
         let url = place.split('#').next().unwrap_or(&place);
         let sent = agent

@@ -113,6 +113,7 @@ fn random_texts_keep_their_length_and_everything_but_the_keywords() {
         let text: String = (0..count)
             .map(|_| PIECES[random.below(PIECES.len())])
             .collect();
+        let text = escapes::decoded(&text).into_owned();
         let covered: usize = Tokens::new(&text).map(|(_, range)| range.len()).sum();
         assert_eq!(covered, text.len(), "{text:?}");
         let lowered = with_lower_case_booleans(&text);

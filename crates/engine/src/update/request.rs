@@ -19,7 +19,7 @@ use crate::query_text::escapes::{decoded, escaped};
 use crate::query_text::update_pieces::{
     Keyword, Piece, has_declarations, mentions_transfer, only, update_pieces,
 };
-use crate::query_text::{iri_taken_for_comparison, with_lower_case_booleans_of_decoded};
+use crate::query_text::{iri_taken_for_comparison, with_lower_case_booleans};
 use oxrdf::{BlankNode, NamedNode, NamedOrBlankNode, Term, Variable};
 use spargebra::algebra::{GraphPattern, GraphTarget, QueryDataset};
 use spargebra::term::{
@@ -142,7 +142,7 @@ pub(super) fn parse_short(
     let parser = options.query.parser().map_err(as_update)?;
     let using = dataset_override(&options.query).map_err(as_update)?;
     let text = decoded(given);
-    let lowered = with_lower_case_booleans_of_decoded(&text);
+    let lowered = with_lower_case_booleans(&text);
     let pieces = update_pieces(&lowered).unwrap_or_default();
     let is_cut = pieces
         .iter()

@@ -127,7 +127,8 @@ impl<'r, 'db> Run<'r, 'db> {
         Self {
             transaction,
             options,
-            deadline: timeout.map(|timeout| Instant::now() + timeout),
+            // What is longer than the clock can tell is no limit.
+            deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
             held_bytes: 0,
             ticks: Ticks::default(),
             is_last: false,
@@ -158,10 +159,17 @@ impl<'r, 'db> Run<'r, 'db> {
                 is_silent,
                 source,
                 destination,
-            } => match self.load(&source, &destination) {
-                Err(Error::Document { .. }) if is_silent => Ok(ChangeCounts::default()),
-                outcome => outcome,
-            },
+            } => {
+                let held_bytes = self.held_bytes;
+                match self.load(&source, &destination) {
+                    Err(Error::Document { .. }) if is_silent => {
+                        // What was read of it is gone.
+                        self.held_bytes = held_bytes;
+                        Ok(ChangeCounts::default())
+                    }
+                    outcome => outcome,
+                }
+            }
             Operation::Create { is_silent, graph } => match self.create(&graph) {
                 Err(Error::Graph(_)) if is_silent => Ok(ChangeCounts::default()),
                 outcome => outcome,

@@ -188,7 +188,7 @@ impl Sink for SortBuffer {
         if self
             .order
             .limit
-            .is_some_and(|limit| self.rows.rows >= (limit * 2).max(CUT_ROWS_MIN))
+            .is_some_and(|limit| self.rows.rows >= limit.saturating_mul(2).max(CUT_ROWS_MIN))
         {
             self.cut(cx)?;
         }

@@ -2,13 +2,15 @@
 //!
 //! A pattern with a bound subject or object is looked up at once; a scan of everything runs on a thread
 //! of its own that hands over batches through a short queue, so that memory stays constant and a
-//! consumer that stops early stops it.
+//! consumer that stops early stops it. Only a merge of graphs, in which a triple counts once, has to remember what it gave: that is
+//! counted against the query's memory.
 
 use super::Operator;
 use super::output::Output;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::held_memory::HeldMemory;
 use crate::profile::{current_node, waiting};
 use basalt_plan::physical::{Graphs, Pattern, Position, Slot};
 use basalt_rdf::TermId;
@@ -20,6 +22,11 @@ use std::sync::Arc;
 
 /// Batches waiting between the scanning thread and its consumer.
 const QUEUE_BATCHES: usize = 4;
+
+/// Bytes of a triple of a merge that is remembered: three ids and the room that a hash table leaves free.
+const REMEMBERED_BYTES: usize = 32;
+/// So many of them are not worth counting.
+const REMEMBERED_UNCOUNTED: usize = 128;
 
 /// Where a position's value comes from, or goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +134,8 @@ impl CompiledPattern {
         let mut row = vec![0; self.new_slots.len()];
         let mut seen = HashSet::with_hasher(std::hash::RandomState::new());
         let merges = !cx.snapshot().named_graphs().is_empty();
+        let mut held = HeldMemory::default();
+        let mut refused = Ok(());
         let mut read = 0;
         let mut on_quad = |quad: QuadIds| {
             read += 1;
@@ -134,8 +143,16 @@ impl CompiledPattern {
                 return ControlFlow::Continue(());
             }
             let repeats = merges && matches!(self.graphs, GraphPlace::Merge(_));
-            if repeats && !seen.insert((quad.subject, quad.predicate, quad.object)) {
-                return ControlFlow::Continue(());
+            if repeats {
+                if !seen.insert((quad.subject, quad.predicate, quad.object)) {
+                    return ControlFlow::Continue(());
+                }
+                if seen.len() > REMEMBERED_UNCOUNTED {
+                    refused = held.grow_to(seen.capacity() * REMEMBERED_BYTES, "PatternScan", cx);
+                }
+                if refused.is_err() {
+                    return ControlFlow::Break(());
+                }
             }
             if self.fill(&mut row, quad) {
                 visit(&row)
@@ -151,7 +168,7 @@ impl CompiledPattern {
         };
         cx.snapshot()
             .matching_among(&pattern, &self.graph_set, &mut on_quad)?;
-        Ok(read)
+        refused.map(|()| read)
     }
 
     /// Whether some graph that is read has quads; a scan need not find out.

@@ -2,8 +2,9 @@
 //! instead of being read whole. Chosen by cost in lowering, as G is evaluated for each branch.
 //!
 //! Only for a group with one union of few branches, and if evaluating the rest twice gives the same
-//! rows (no LIMIT inside).
+//! rows (no LIMIT and no random number inside).
 
+use crate::expression::is_volatile;
 use crate::logical::{JoinGroup, Logical};
 use crate::planner::Planner;
 use crate::rules::{hoist_left_join, push_down_filter};
@@ -59,17 +60,26 @@ fn is_repeatable(plan: &Logical) -> bool {
         | Logical::GraphNames { .. }
         | Logical::Service(_) => true,
         Logical::Slice { .. } => false,
-        Logical::Group(group) => group.children.iter().all(is_repeatable),
-        Logical::LeftJoin { left, right, .. }
-        | Logical::AntiJoin { left, right, .. }
-        | Logical::Minus { left, right, .. }
-        | Logical::Lateral { left, right } => is_repeatable(left) && is_repeatable(right),
+        Logical::Group(group) => {
+            !group.filters.iter().any(is_volatile) && group.children.iter().all(is_repeatable)
+        }
+        Logical::LeftJoin {
+            left,
+            right,
+            conditions,
+        }
+        | Logical::AntiJoin {
+            left,
+            right,
+            conditions,
+        } => !conditions.iter().any(is_volatile) && is_repeatable(left) && is_repeatable(right),
+        Logical::Minus { left, right, .. } | Logical::Lateral { left, right } => {
+            is_repeatable(left) && is_repeatable(right)
+        }
         Logical::Filter { input, conditions } => {
-            !conditions.iter().any(crate::expression::is_volatile) && is_repeatable(input)
+            !conditions.iter().any(is_volatile) && is_repeatable(input)
         }
-        Logical::Extend { input, expr, .. } => {
-            !crate::expression::is_volatile(expr) && is_repeatable(input)
-        }
+        Logical::Extend { input, expr, .. } => !is_volatile(expr) && is_repeatable(input),
         Logical::Project { input, .. }
         | Logical::Distinct { input }
         | Logical::OrderBy { input, .. }

@@ -62,7 +62,7 @@ fn find(planner: &Planner<'_>, outer: &SlotSet, group: &JoinGroup) -> Option<(us
                 .iter()
                 .any(|t| binds_resource(planner, t, slot))
         };
-        if !usable || !(resource(*a) || resource(*b)) {
+        if !usable || !(resource(*a) || resource(*b)) || leaves_optional_alone(group, *a, *b) {
             return None;
         }
         if only_in_objects(group, *b) {
@@ -73,6 +73,20 @@ fn find(planner: &Planner<'_>, outer: &SlotSet, group: &JoinGroup) -> Option<(us
             None
         }
     })
+}
+
+/// Whether the equality would make a triple with one slot twice of one that optional triples stand beside: such a triple is part of
+/// no star, and a star of optional triples alone has no rows of its own.
+fn leaves_optional_alone(group: &JoinGroup, a: Slot, b: Slot) -> bool {
+    let has_both = |triple: &&Triple| {
+        let slots = triple.slots();
+        slots.contains(a) && slots.contains(b)
+    };
+    let is_beside = |optional: &Triple, triple: &Triple| {
+        optional.optional && optional.subject == triple.subject && optional.graphs == triple.graphs
+    };
+    let mut doubled = group.triples.iter().filter(has_both);
+    doubled.any(|triple| group.triples.iter().any(|other| is_beside(other, triple)))
 }
 
 /// Whether a slot occurs in subjects and objects of required triples alone.
