@@ -142,3 +142,59 @@ fn repeated_keys_are_looked_up_once() {
         }
     }
 }
+
+/// Sales of products that have a dozen names each. The rank of a product says how often it is sold: the k-th 1/k as often as the first,
+/// or all alike.
+fn sales(is_popular: bool) -> String {
+    const SALES: usize = 20_000;
+    const SOLD: usize = 3_000;
+    let mut text = String::new();
+    let mut line = |subject: String, predicate: &str, object: String| {
+        writeln!(text, "<{NS}{subject}> <{NS}{predicate}> {object} .").expect("memory has room");
+    };
+    for sale in 0..SALES {
+        // Batches are to be like each other.
+        let at = (sale * 7_919 % SALES) as f64 / SALES as f64;
+        let rank = match is_popular {
+            true => (SOLD as f64).powf(at),
+            false => at * SOLD as f64,
+        };
+        let product = rank as usize * 1_237 % SOLD;
+        line(
+            format!("sale{sale}"),
+            "of",
+            format!("<{NS}product{product}>"),
+        );
+    }
+    for product in 0..SOLD {
+        for name in 0..12 {
+            line(
+                format!("product{product}"),
+                "name",
+                format!("\"{name} of {product}\""),
+            );
+        }
+    }
+    text
+}
+
+#[test]
+fn popular_keys_are_expected_to_repeat() {
+    for (is_popular, operator) in [(true, "StarJoin"), (false, "HashJoin")] {
+        let database = Database::in_memory();
+        let report = database.load_text(&sales(is_popular), GraphFormat::NTriples);
+        report.expect("the sales load");
+        let query = format!("PREFIX : <{NS}> SELECT * {{ ?s :of ?p . ?p :name ?n }}");
+        let prepared = database.prepare(&query, &QueryOptions::default());
+        let report = prepared.expect("it plans").explain();
+        let mut node = &report.root;
+        while node.text.starts_with("Project") {
+            node = node.below().next().expect("it projects something");
+        }
+        assert!(
+            node.text.starts_with(operator),
+            "{is_popular}: {}",
+            node.text
+        );
+    }
+}

@@ -14,6 +14,7 @@ mod costs;
 mod draw;
 mod edges;
 mod join_sample;
+mod key_shares;
 mod sampled_sets;
 mod search;
 mod units;

@@ -37,7 +37,7 @@ impl JoinInput {
 
     /// Whether solutions are found once for each key.
     fn are_keys_shared(self) -> bool {
-        self.keys_per_row <= SHARED_KEYS_MAX
+        are_keys_shared(self.keys_per_row)
     }
 
     /// Keys that are looked up.
@@ -63,9 +63,19 @@ impl JoinInput {
     }
 }
 
+/// Whether a star join finds solutions once for each key where a batch has so many distinct keys for each of its rows.
+pub(super) fn are_keys_shared(keys_per_row: f64) -> bool {
+    keys_per_row <= SHARED_KEYS_MAX
+}
+
+/// Rows of a batch where so many come in.
+pub(super) fn batch_rows(rows: f64) -> f64 {
+    rows.clamp(1.0, BATCH_ROWS)
+}
+
 /// The distinct keys of a batch for each of its rows, where these have some of so many values, none more often than others.
 pub(super) fn keys_per_row(rows: f64, values: f64) -> f64 {
-    let (rows, values) = (rows.clamp(1.0, BATCH_ROWS), values.max(1.0));
+    let (rows, values) = (batch_rows(rows), values.max(1.0));
     (values * (1.0 - (-rows / values).exp()) / rows).min(1.0)
 }
 

@@ -447,15 +447,15 @@ fn keep<T>(is_kept: &[bool], values: &mut Vec<T>) {
 }
 
 /// What was drawn from groups: the group and a number within it, and for how many each stands.
-struct Places {
-    places: Vec<(usize, u64)>,
+pub(super) struct Places {
+    pub(super) places: Vec<(usize, u64)>,
     weights: Vec<f64>,
     is_all: bool,
 }
 
 /// Draws up to [`WALKS`] members of groups, each of which has a weight and so many members: all if there are no more, else one from
 /// each of as many equal parts of their weight.
-fn draw(groups: &[(f64, f64)], seed: u64) -> Places {
+pub(super) fn draw(groups: &[(f64, f64)], seed: u64) -> Places {
     let groups = || groups.iter().enumerate();
     let members: f64 = groups().map(|(_, (_, count))| count).sum();
     if members <= WALKS as f64 {

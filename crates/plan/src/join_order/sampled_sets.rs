@@ -18,7 +18,7 @@ use crate::slot_set::SlotSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A star with so many rows makes sampling worth its time.
-const WORTH_ROWS: f64 = 1_000.0;
+pub(super) const WORTH_ROWS: f64 = 1_000.0;
 /// Samples of sets that are made for one group.
 const EXTENSIONS_MAX: usize = 40;
 /// Smaller sets that a set is sampled from at most.

@@ -5,8 +5,13 @@
 //! products are tried only for few units or where nothing connects.
 
 use super::corrections::Corrections;
-use super::costs::{JoinInput, hash_cost, hash_pairs_cost, keys_per_row, star_join_cost};
+use super::costs::{
+    JoinInput, are_keys_shared, hash_cost, hash_pairs_cost, keys_per_row, star_join_cost,
+};
 use super::edges::Edge;
+use super::join_sample::KnownStar;
+use super::key_shares::KeyShares;
+use super::sampled_sets::WORTH_ROWS;
 use super::{Condition, EXACT_UNITS_MAX, Problem, Unit, UnitKind};
 use crate::alternative::{Alternative, Way, keep_cheaper};
 use crate::cost_constants::{
@@ -122,6 +127,8 @@ pub(crate) struct Search<'s> {
     edges: Vec<Edge>,
     /// What samples of joins say instead.
     corrections: Corrections,
+    /// The shares of the values of slots of units, of those that were asked for.
+    key_shares: HashMap<(usize, Slot), Option<KeyShares>>,
 }
 
 impl<'s> Search<'s> {
@@ -148,6 +155,7 @@ impl<'s> Search<'s> {
             neighbours: neighbours.collect(),
             corrections: Corrections::of(planner, units, &edges),
             edges,
+            key_shares: HashMap::new(),
         }
     }
 
@@ -341,7 +349,8 @@ impl<'s> Search<'s> {
     /// Looks up one unit for each row of the rest.
     fn try_unit(&mut self, mask: u64, unit_idx: usize, rows: f64, cross: bool) {
         let rest = mask & !(1 << unit_idx);
-        let unit = &self.problem.units[unit_idx];
+        let problem = self.problem;
+        let unit = &problem.units[unit_idx];
         let connected = self.neighbours[unit_idx] & rest != 0;
         let Some(input) = self.best.get(&rest).copied() else {
             return;
@@ -360,17 +369,14 @@ impl<'s> Search<'s> {
             return;
         }
         let mut offers: Vec<(Step, f64)> = Vec::new();
-        match &unit.kind {
-            UnitKind::Star(star) => {
-                let Some(profile) = &unit.profile else {
-                    return;
+        match (&unit.kind, &unit.profile) {
+            (UnitKind::Star(star), Some(profile)) => {
+                let join_input = JoinInput {
+                    rows: input.rows,
+                    keys_per_row: self.keys_per_row(rest, unit_idx, &shared, input.rows),
+                    joined: rows,
                 };
                 for entry in entries(star, &shared) {
-                    let join_input = JoinInput {
-                        rows: input.rows,
-                        keys_per_row: self.keys_per_row(rest, unit_idx, &shared, input.rows),
-                        joined: rows,
-                    };
                     let cost = star_join_cost(star, profile, entry, join_input);
                     offers.push((
                         Step::Star {
@@ -382,12 +388,12 @@ impl<'s> Search<'s> {
                     ));
                 }
             }
-            UnitKind::Pattern(pattern) if connected => {
+            (UnitKind::Pattern(pattern), _) if connected => {
                 let step = Step::Pattern { rest, unit_idx };
                 let probe = pattern_probe_cost(self.planner, pattern, &shared);
                 offers.push((step, START + input.rows * probe));
             }
-            UnitKind::Path(pattern) if connected => {
+            (UnitKind::Path(pattern), _) if connected => {
                 let step = Step::Path { rest, unit_idx };
                 let cost = path::join_cost(self.planner, pattern, input.rows, &shared);
                 offers.push((step, cost));
@@ -411,7 +417,7 @@ impl<'s> Search<'s> {
     }
 
     /// Distinct keys of a batch for each of its rows, where a star that is joined to a set of units reads one slot of it; else 1.
-    fn keys_per_row(&self, rest: u64, unit_idx: usize, shared: &SlotSet, rows: f64) -> f64 {
+    fn keys_per_row(&mut self, rest: u64, unit_idx: usize, shared: &SlotSet, rows: f64) -> f64 {
         let [key] = shared.to_vec()[..] else {
             return 1.0;
         };
@@ -427,9 +433,29 @@ impl<'s> Search<'s> {
         if self.problem.conditions.iter().any(is_across) {
             return 1.0;
         }
-        let having = bits(rest).filter(|idx| units[*idx].slots.contains(key));
-        let values = having.map(|idx| units[idx].distinct(key));
-        keys_per_row(rows, values.fold(f64::INFINITY, f64::min))
+        let having = || bits(rest).filter(|idx| units[*idx].slots.contains(key));
+        let values = having().map(|idx| units[idx].distinct(key));
+        let even = keys_per_row(rows, values.fold(f64::INFINITY, f64::min));
+        if are_keys_shared(even) || rows < WORTH_ROWS {
+            return even;
+        }
+        having().fold(even, |least, idx| match self.key_shares(idx, key) {
+            Some(shares) => least.min(shares.keys_per_row(rows)),
+            None => least,
+        })
+    }
+
+    /// The shares of the values that an object of a star has.
+    fn key_shares(&mut self, unit_idx: usize, key: Slot) -> Option<&KeyShares> {
+        let unit = &self.problem.units[unit_idx];
+        let (UnitKind::Star(star), Some(profile)) = (&unit.kind, &unit.profile) else {
+            return None;
+        };
+        let known = KnownStar { star, profile };
+        let planner = self.planner;
+        let shares = self.key_shares.entry((unit_idx, key));
+        let shares = shares.or_insert_with(|| KeyShares::of(planner, known, key));
+        shares.as_ref()
     }
 
     /// Joins two sets by hashing, or by merging where they are sorted.

@@ -1,0 +1,141 @@
+//! `KeyShares`: how often keys repeat in a batch where some values are far more frequent than others.
+//!
+//! `n` rows have `Σ (1 - (1 - p)^n)` distinct values on average, over all values with their shares `p` of the rows. A row that is drawn
+//! has a value with the probability `p`, so the mean of `(1 - (1 - p)^n) / p` over drawn rows is an estimate of the same sum without bias: what
+//! Horvitz and Thompson's estimator ("A generalization of sampling without replacement from a finite universe", JASA 47, 1952) says of
+//! the values that the batch meets. The share of a value is counted, in inverses and POSG.
+//!
+//! Cost: [`WALKS`](super::join_sample::WALKS) rows of a star and as many counts in each of its tables, some 20 µs where these are few.
+
+use super::costs::batch_rows;
+use super::join_sample::{KnownStar, draw};
+use crate::estimate::star_rows;
+use crate::physical::{Slot, Star, StarPattern};
+use crate::planner::Planner;
+use basalt_rdf::TermId;
+
+/// The shares of the values that drawn rows have, each from 0 to 1; never empty.
+#[derive(Clone, Debug)]
+pub(super) struct KeyShares(Vec<f64>);
+
+impl KeyShares {
+    /// Those of an object of a star; `None` where its rows cannot be looked at, or how many have a value cannot be counted cheaply.
+    pub(super) fn of(planner: &Planner<'_>, known: KnownStar<'_>, slot: Slot) -> Option<Self> {
+        let star = known.star;
+        let is_of_slot = |p: &&StarPattern| !p.optional && p.object.slot() == Some(slot);
+        let predicate = star.patterns.iter().find(is_of_slot)?.predicate;
+        let values = drawn_values(planner, known, predicate, u64::from(slot.0))?;
+        let counts = planner
+            .statistics
+            .quads_with_objects(&star.tables, predicate, &values)?;
+        let all = quads(planner, star, predicate);
+        let shares = counts.into_iter().map(|count| count / all.max(count));
+        let shares: Vec<f64> = shares.filter(|share| *share > 0.0).collect();
+        (!shares.is_empty()).then_some(Self(shares))
+    }
+
+    /// The distinct keys of a batch for each of its rows.
+    pub(super) fn keys_per_row(&self, rows: f64) -> f64 {
+        let rows = batch_rows(rows);
+        let of_share = |share: &f64| (1.0 - (1.0 - share).powf(rows)) / (share * rows);
+        let sum: f64 = self.0.iter().map(of_share).sum();
+        (sum / self.0.len() as f64).clamp(1.0 / rows, 1.0)
+    }
+}
+
+/// Values of a predicate that rows of a star have, each as likely as it is frequent.
+fn drawn_values(
+    planner: &Planner<'_>,
+    known: KnownStar<'_>,
+    predicate: TermId,
+    seed: u64,
+) -> Option<Vec<TermId>> {
+    let subjects = star_rows::candidates(planner, known.star, &known.profile.patterns)?;
+    let (subjects, weights): (Vec<TermId>, Vec<f64>) = subjects.into_iter().unzip();
+    let mut objects: Vec<Vec<TermId>> = Vec::with_capacity(subjects.len());
+    let mut visit = |found: &[TermId]| objects.push(found.to_vec());
+    if !(planner.statistics).objects_of(predicate, &subjects, &mut visit) {
+        return None;
+    }
+    let groups = weights.iter().zip(&objects);
+    let groups: Vec<(f64, f64)> = groups
+        .map(|(w, values)| (*w, values.len() as f64))
+        .collect();
+    let places = draw(&groups, seed).places.into_iter();
+    Some(
+        places
+            .map(|(group, n)| objects[group][n as usize])
+            .collect(),
+    )
+}
+
+/// Quads of a predicate in cells of a star's tables, or irregular.
+fn quads(planner: &Planner<'_>, star: &Star, predicate: TermId) -> f64 {
+    let columns = planner.columns(predicate);
+    let of_star = columns
+        .iter()
+        .filter(|(table, _)| star.tables.contains(table));
+    let in_cells: u64 = of_star.map(|(_, column)| column.values).sum();
+    (in_cells + planner.statistics.irregular(predicate).quads) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::costs::keys_per_row;
+    use super::*;
+    use crate::cost_constants::BATCH_ROWS;
+
+    /// The distinct values of a batch for each of its rows, from all shares.
+    fn exact(shares: &[f64]) -> f64 {
+        let met = shares.iter().map(|p| 1.0 - (1.0 - p).powf(BATCH_ROWS));
+        met.sum::<f64>() / BATCH_ROWS
+    }
+
+    /// The shares of the values of so many rows, spread evenly over all rows.
+    fn of_rows(shares: &[f64], rows: usize) -> KeyShares {
+        let mut drawn = Vec::new();
+        let mut before = 0.0;
+        for share in shares {
+            before += share;
+            while drawn.len() < rows && (drawn.len() as f64 + 0.5) / (rows as f64) < before {
+                drawn.push(*share);
+            }
+        }
+        KeyShares(drawn)
+    }
+
+    #[test]
+    fn even_values_repeat_as_the_formula_says() {
+        for values in [10, 300, 3_000, 1_000_000] {
+            let shares = KeyShares(vec![1.0 / f64::from(values); 64]);
+            for rows in [1.0, 100.0, 1e6] {
+                let (ours, even) = (
+                    shares.keys_per_row(rows),
+                    keys_per_row(rows, f64::from(values)),
+                );
+                assert!(
+                    (ours / even - 1.0).abs() < 0.06,
+                    "{values} {rows}: {ours} {even}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn few_popular_values_make_keys_repeat() {
+        // The k-th most frequent of 3,443 values is 1/k as frequent as the first.
+        let sum: f64 = (1..=3_443).map(|k| 1.0 / f64::from(k)).sum();
+        let shares: Vec<f64> = (1..=3_443).map(|k| 1.0 / (f64::from(k) * sum)).collect();
+        let (exact, even) = (exact(&shares), keys_per_row(BATCH_ROWS, 3_443.0));
+        let ours = of_rows(&shares, 64).keys_per_row(1e6);
+        assert!(even > 0.7 && exact < 0.45, "{even} {exact}");
+        assert!((ours / exact - 1.0).abs() < 0.15, "{ours} {exact}");
+    }
+
+    #[test]
+    fn a_single_value_is_one_key_a_batch() {
+        let shares = KeyShares(vec![1.0; 3]);
+        assert_eq!(shares.keys_per_row(1e9), 1.0 / BATCH_ROWS);
+        assert_eq!(shares.keys_per_row(0.0), 1.0);
+    }
+}
