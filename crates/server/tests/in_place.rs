@@ -14,6 +14,8 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 use support::{escape, exchange, get, post, send, start};
 
+/// Time in which something comes about that is sure to, on any machine.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a quick query may take beside slow ones: a matter of milliseconds on a machine that has nothing else to
 /// do, while a query that was not given up would take hours.
 const QUICK_MAX: Duration = Duration::from_secs(5);
@@ -70,7 +72,7 @@ fn in_place(server: &RunningServer, outcome: &str) -> u64 {
 fn until_running(server: &RunningServer, count: u64) {
     let start = Instant::now();
     while metric(server, "basalt_queries_running ") != count {
-        assert!(start.elapsed() < Duration::from_secs(30));
+        assert!(start.elapsed() < PATIENCE);
         std::thread::yield_now();
     }
 }
@@ -97,6 +99,11 @@ fn queries_taken_for_quick_by_mistake_hold_up_nobody() {
         let time = start.elapsed();
         assert_eq!(answer.body, "s\r\nhttp://e/s7\r\n");
         assert!(time < QUICK_MAX, "a quick query took {time:?}");
+    }
+    // On a busy machine the last of them may be in its attempt still.
+    let start = Instant::now();
+    while in_place(&server, "given_up") < slow.len() as u64 && start.elapsed() < PATIENCE {
+        std::thread::yield_now();
     }
     assert_eq!(in_place(&server, "given_up"), slow.len() as u64);
     // Each can be told to stop where it runs now, by its client or by number.
