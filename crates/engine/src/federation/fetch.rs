@@ -3,7 +3,7 @@
 //! The places that may be read are those of the [`ServicePolicy`], checked anew after each redirect. The body is
 //! read as it arrives; reading ends with an error once nobody waits for it any more.
 
-use super::http::{REDIRECTS_MAX, failure_text, new_agent, quoted, redirected};
+use super::http::{REDIRECTS_MAX, TIMEOUT_MAX, failure_text, new_agent, quoted, redirected};
 use super::policy::ServicePolicy;
 use basalt_rdf::GraphFormat;
 use std::io::{self, Read};
@@ -45,13 +45,13 @@ pub fn fetch(
     timeout: Duration,
     cancel: &Arc<AtomicBool>,
 ) -> Result<Fetched, FetchError> {
-    let end = Instant::now().checked_add(timeout);
+    let timeout = timeout.min(TIMEOUT_MAX);
+    let end = Instant::now() + timeout;
     let agent = new_agent();
     let mut place = iri.to_owned();
     for _ in 0..=REDIRECTS_MAX {
         policy.check(&place).map_err(FetchError::Refused)?;
-        let until = |end: Instant| end.saturating_duration_since(Instant::now());
-        let left = end.map_or(timeout, until);
+        let left = end.saturating_duration_since(Instant::now());
         // A fragment is for the asker, not for the server.
         let url = place.split('#').next().unwrap_or(&place);
         let sent = agent

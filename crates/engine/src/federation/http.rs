@@ -19,6 +19,8 @@ use ureq::{Agent, Body};
 
 /// Time of one request where nothing else is said.
 const TIMEOUT: Duration = Duration::from_secs(30);
+/// Longest time of one request, whatever is said: some thirty years, which a clock can tell.
+pub(super) const TIMEOUT_MAX: Duration = Duration::from_secs(1_000_000_000);
 /// Redirects followed for one request.
 pub(super) const REDIRECTS_MAX: usize = 4;
 /// Characters of an answer that are quoted where it is no result.
@@ -41,7 +43,7 @@ impl HttpServices {
     pub fn new(policy: ServicePolicy, timeout: Option<Duration>) -> Self {
         Self {
             policy,
-            timeout: timeout.unwrap_or(TIMEOUT),
+            timeout: timeout.unwrap_or(TIMEOUT).min(TIMEOUT_MAX),
             agent: OnceLock::new(),
         }
     }

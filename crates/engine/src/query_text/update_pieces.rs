@@ -51,10 +51,17 @@ const KEYWORDS: &[(&str, Keyword)] = &[
     ("WITH", Keyword::Other),
 ];
 
+/// Whether a word begins an operation of the others, with or without a blank behind it: the parser takes `INSERTDATA`, too.
+fn begins_another(word: &str) -> bool {
+    let others = KEYWORDS.iter().filter(|(_, k)| *k == Keyword::Other);
+    let mut starts = others.filter_map(|(known, _)| Some((word.get(..known.len())?, known)));
+    starts.any(|(start, known)| start.eq_ignore_ascii_case(known))
+}
+
 /// The words that begin a declaration.
 const DECLARATIONS: [&str; 2] = ["BASE", "PREFIX"];
 
-/// The operations of a request; `None` if one of them begins with another word, such as `CLEARALL`.
+/// The operations of a request; `None` if one of them begins with another word, such as `MOVEDEFAULT`.
 pub fn update_pieces(text: &str) -> Option<Vec<Piece>> {
     let mut pieces = Vec::new();
     let mut depth = 0usize;
@@ -89,9 +96,14 @@ pub fn update_pieces(text: &str) -> Option<Vec<Piece>> {
                 if DECLARATIONS.iter().any(|word| is_token(word)) {
                     continue;
                 }
-                let (_, keyword) = KEYWORDS.iter().find(|(word, _)| is_token(word))?;
+                let known = KEYWORDS.iter().find(|(word, _)| is_token(word));
+                let keyword = match known {
+                    Some((_, keyword)) => *keyword,
+                    None if begins_another(token) => Keyword::Other,
+                    None => return None,
+                };
                 open = Some(Piece {
-                    keyword: *keyword,
+                    keyword,
                     is_silent: false,
                     prologue: start..range.start,
                     operation: range,
@@ -189,14 +201,21 @@ mod tests {
     #[test]
     fn what_begins_with_other_words_is_not_cut() {
         for text in [
-            "CLEARALL ; COPY <a> TO <b>",
-            "COPY <a> TO <b> ; CLEARALL",
             "MOVEDEFAULT TO <b>",
+            "CLEARALL ; COPYDEFAULT TO <b>",
             "; COPY <a> TO <b>",
             "COPY <a> TO <b> ; PREFIX e: <http://e/> MOVEe:a TO e:b",
         ] {
             assert_eq!(update_pieces(text), None, "{text}");
         }
+        assert_eq!(
+            shown("CLEARALL ; COPY <a> TO <b> ; insertdata {}"),
+            [
+                (Keyword::Other, false, "CLEARALL"),
+                (Keyword::Copy, false, "COPY <a> TO <b>"),
+                (Keyword::Other, false, "insertdata {}"),
+            ]
+        );
         assert!(mentions_transfer("movedefault TO <b>"));
         assert!(!mentions_transfer("CLEARALL ; LOAD <a>"));
     }

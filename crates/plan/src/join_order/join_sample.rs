@@ -449,7 +449,7 @@ fn keep<T>(is_kept: &[bool], values: &mut Vec<T>) {
 /// What was drawn from groups: the group and a number within it, and for how many each stands.
 pub(super) struct Places {
     pub(super) places: Vec<(usize, u64)>,
-    weights: Vec<f64>,
+    pub(super) weights: Vec<f64>,
     is_all: bool,
 }
 

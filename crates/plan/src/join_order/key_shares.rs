@@ -13,10 +13,20 @@ use crate::estimate::star_rows;
 use crate::physical::{Slot, Star, StarPattern};
 use crate::planner::Planner;
 use basalt_rdf::TermId;
+use std::collections::BTreeMap;
 
-/// The shares of the values that drawn rows have, each from 0 to 1; never empty.
+/// The values that drawn rows have; never empty.
 #[derive(Clone, Debug)]
-pub(super) struct KeyShares(Vec<f64>);
+pub(super) struct KeyShares(Vec<DrawnValue>);
+
+/// A value of some drawn rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct DrawnValue {
+    /// The share of the value in all rows, from 0 to 1.
+    share: f64,
+    /// For how many rows those that were drawn stand.
+    weight: f64,
+}
 
 impl KeyShares {
     /// Those of an object of a star; `None` where its rows cannot be looked at, or how many have a value cannot be counted cheaply.
@@ -24,32 +34,39 @@ impl KeyShares {
         let star = known.star;
         let is_of_slot = |p: &&StarPattern| !p.optional && p.object.slot() == Some(slot);
         let predicate = star.patterns.iter().find(is_of_slot)?.predicate;
-        let values = drawn_values(planner, known, predicate, u64::from(slot.0))?;
+        let drawn = drawn_values(planner, known, predicate, u64::from(slot.0))?;
+        let values: Vec<TermId> = drawn.keys().copied().collect();
         let counts = planner
             .statistics
             .quads_with_objects(&star.tables, predicate, &values)?;
         let all = quads(planner, star, predicate);
-        let shares = counts.into_iter().map(|count| count / all.max(count));
-        let shares: Vec<f64> = shares.filter(|share| *share > 0.0).collect();
-        (!shares.is_empty()).then_some(Self(shares))
+        let known = drawn.into_values().zip(counts).map(|(weight, count)| {
+            let share = count / all.max(count);
+            DrawnValue { share, weight }
+        });
+        let is_met = |value: &DrawnValue| value.share > 0.0 && value.weight > 0.0;
+        let known: Vec<DrawnValue> = known.filter(is_met).collect();
+        (!known.is_empty()).then_some(Self(known))
     }
 
     /// The distinct keys of a batch for each of its rows.
     pub(super) fn keys_per_row(&self, rows: f64) -> f64 {
         let rows = batch_rows(rows);
-        let of_share = |share: &f64| (1.0 - (1.0 - share).powf(rows)) / (share * rows);
-        let sum: f64 = self.0.iter().map(of_share).sum();
-        (sum / self.0.len() as f64).clamp(1.0 / rows, 1.0)
+        let of_share = |share: f64| (1.0 - (1.0 - share).powf(rows)) / (share * rows);
+        let sum: f64 = self.0.iter().map(|v| v.weight * of_share(v.share)).sum();
+        let weight: f64 = self.0.iter().map(|v| v.weight).sum();
+        (sum / weight).max(1.0 / rows).min(1.0)
     }
 }
 
-/// Values of a predicate that rows of a star have, each as likely as it is frequent.
+/// Values of a predicate that drawn rows of a star have, with the number of rows that these stand for. Each is there once: to count a
+/// popular one may take reading.
 fn drawn_values(
     planner: &Planner<'_>,
     known: KnownStar<'_>,
     predicate: TermId,
     seed: u64,
-) -> Option<Vec<TermId>> {
+) -> Option<BTreeMap<TermId, f64>> {
     let subjects = star_rows::candidates(planner, known.star, &known.profile.patterns)?;
     let (subjects, weights): (Vec<TermId>, Vec<f64>) = subjects.into_iter().unzip();
     let mut objects: Vec<Vec<TermId>> = Vec::with_capacity(subjects.len());
@@ -61,12 +78,12 @@ fn drawn_values(
     let groups: Vec<(f64, f64)> = groups
         .map(|(w, values)| (*w, values.len() as f64))
         .collect();
-    let places = draw(&groups, seed).places.into_iter();
-    Some(
-        places
-            .map(|(group, n)| objects[group][n as usize])
-            .collect(),
-    )
+    let drawn = draw(&groups, seed);
+    let mut values = BTreeMap::new();
+    for ((group, n), weight) in drawn.places.into_iter().zip(drawn.weights) {
+        *values.entry(objects[group][n as usize]).or_insert(0.0) += weight;
+    }
+    Some(values)
 }
 
 /// Quads of a predicate in cells of a star's tables, or irregular.
@@ -101,13 +118,22 @@ mod tests {
                 drawn.push(*share);
             }
         }
-        KeyShares(drawn)
+        alike(&drawn)
+    }
+
+    /// Rows with values of these shares, each drawn as often.
+    fn alike(shares: &[f64]) -> KeyShares {
+        let value = |share: &f64| DrawnValue {
+            share: *share,
+            weight: 2.0,
+        };
+        KeyShares(shares.iter().map(value).collect())
     }
 
     #[test]
     fn even_values_repeat_as_the_formula_says() {
         for values in [10, 300, 3_000, 1_000_000] {
-            let shares = KeyShares(vec![1.0 / f64::from(values); 64]);
+            let shares = alike(&[1.0 / f64::from(values); 64]);
             for rows in [1.0, 100.0, 1e6] {
                 let (ours, even) = (
                     shares.keys_per_row(rows),
@@ -134,8 +160,17 @@ mod tests {
 
     #[test]
     fn a_single_value_is_one_key_a_batch() {
-        let shares = KeyShares(vec![1.0; 3]);
+        let shares = alike(&[1.0; 3]);
         assert_eq!(shares.keys_per_row(1e9), 1.0 / BATCH_ROWS);
         assert_eq!(shares.keys_per_row(0.0), 1.0);
+    }
+
+    #[test]
+    fn values_count_for_the_rows_that_they_stand_for() {
+        // A few rows of small tables have values of their own; nearly all have one value.
+        let of = |share, weight| DrawnValue { share, weight };
+        let mut values = vec![of(0.99, 1e6)];
+        values.extend([of(1e-6, 5.0); 30]);
+        assert!(KeyShares(values).keys_per_row(1e6) < 0.01);
     }
 }

@@ -78,7 +78,7 @@ impl<R: Read> BlockReader<R> {
         let mut searched = 0;
         // Termination: each turn reads at least one byte or meets the end of the stream.
         loop {
-            let target = self.block_bytes.max(filled * 2);
+            let target = self.block_bytes.max(self.line_bytes_max.min(filled * 2));
             filled = fill(&mut self.reader, &mut bytes, filled, target)?;
             if filled < target {
                 break;

@@ -131,12 +131,17 @@ fn transfers_that_are_not_told_apart_are_refused() {
         "INSERT DATA { <e:s> <e:p> (\"\"\"\") } ; MOVE <e:a> TO <e:b>",
         "ADD <e:a> TO <e:b> ; INSERT DATA { <e:s> <e:p> (\"\"\"\") } ; CLEAR ALL",
         "MOVEDEFAULT TO <e:b>",
-        "CLEARALL ; COPY <e:a> TO <e:b>",
+        "CLEARALL ; COPYDEFAULT TO <e:b>",
     ] {
         let message = message(text, &options);
         assert!(message.contains("not told apart"), "{text}: {message}");
     }
-    assert_eq!(names("CLEARALL ; DROPALL"), ["CLEAR", "DROP"]);
+    assert_eq!(
+        names("CLEARALL ; DROPALL ; COPY <e:a> TO <e:b>"),
+        ["CLEAR", "DROP", "COPY"]
+    );
+    let address = "INSERTDATA { <e:s> <http://schema.org/address> 1 }";
+    assert_eq!(names(address), ["INSERT DATA"]);
     let wrong = "COPY <e:a> TO <e:b> ;\nINSERT DATA { <e:s> <e:p> \"\\u0041\" , ?x }";
     let message = message(wrong, &options);
     assert!(
