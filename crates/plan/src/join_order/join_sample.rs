@@ -405,6 +405,16 @@ impl JoinSample {
         self.slots.iter().position(|known| *known == slot)
     }
 
+    /// The values of a slot that is kept, of each walk, and for how many solutions it stands.
+    pub(super) fn weighted_values(
+        &self,
+        slot: Slot,
+    ) -> Option<impl Iterator<Item = (TermId, f64)>> {
+        let column = self.column(slot)?;
+        let weights = self.weights.iter().enumerate();
+        Some(weights.map(move |(walk, weight)| (self.value(walk, column), *weight)))
+    }
+
     fn value(&self, walk: usize, column: usize) -> TermId {
         self.values[walk * self.slots.len() + column]
     }
@@ -447,15 +457,15 @@ fn keep<T>(is_kept: &[bool], values: &mut Vec<T>) {
 }
 
 /// What was drawn from groups: the group and a number within it, and for how many each stands.
-pub(super) struct Places {
-    pub(super) places: Vec<(usize, u64)>,
-    pub(super) weights: Vec<f64>,
+struct Places {
+    places: Vec<(usize, u64)>,
+    weights: Vec<f64>,
     is_all: bool,
 }
 
 /// Draws up to [`WALKS`] members of groups, each of which has a weight and so many members: all if there are no more, else one from
 /// each of as many equal parts of their weight.
-pub(super) fn draw(groups: &[(f64, f64)], seed: u64) -> Places {
+fn draw(groups: &[(f64, f64)], seed: u64) -> Places {
     let groups = || groups.iter().enumerate();
     let members: f64 = groups().map(|(_, (_, count))| count).sum();
     if members <= WALKS as f64 {

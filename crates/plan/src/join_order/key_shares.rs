@@ -5,13 +5,13 @@
 //! Horvitz and Thompson's estimator ("A generalization of sampling without replacement from a finite universe", JASA 47, 1952) says of
 //! the values that the batch meets. The share of a value is counted, in inverses and POSG.
 //!
-//! Cost: [`WALKS`](super::join_sample::WALKS) rows of a star and as many counts in each of its tables, some 20 µs where these are few.
+//! Cost: the sample of a star ([`JoinSample`]), and a count in each of its tables for each value.
 
 use super::costs::batch_rows;
-use super::join_sample::{KnownStar, draw};
-use crate::estimate::star_rows;
+use super::join_sample::{JoinSample, KnownStar};
 use crate::physical::{Slot, Star, StarPattern};
 use crate::planner::Planner;
+use crate::slot_set::SlotSet;
 use basalt_rdf::TermId;
 use std::collections::BTreeMap;
 
@@ -34,7 +34,12 @@ impl KeyShares {
         let star = known.star;
         let is_of_slot = |p: &&StarPattern| !p.optional && p.object.slot() == Some(slot);
         let predicate = star.patterns.iter().find(is_of_slot)?.predicate;
-        let drawn = drawn_values(planner, known, predicate, u64::from(slot.0))?;
+        let sample = JoinSample::of_star(planner, known, &SlotSet::of(&[slot]), slot.0.into())?;
+        // Each is counted once: for a popular one that may take reading.
+        let mut drawn: BTreeMap<TermId, f64> = BTreeMap::new();
+        for (value, weight) in sample.weighted_values(slot)? {
+            *drawn.entry(value).or_insert(0.0) += weight;
+        }
         let values: Vec<TermId> = drawn.keys().copied().collect();
         let counts = planner
             .statistics
@@ -57,33 +62,6 @@ impl KeyShares {
         let weight: f64 = self.0.iter().map(|v| v.weight).sum();
         (sum / weight).max(1.0 / rows).min(1.0)
     }
-}
-
-/// Values of a predicate that drawn rows of a star have, with the number of rows that these stand for. Each is there once: to count a
-/// popular one may take reading.
-fn drawn_values(
-    planner: &Planner<'_>,
-    known: KnownStar<'_>,
-    predicate: TermId,
-    seed: u64,
-) -> Option<BTreeMap<TermId, f64>> {
-    let subjects = star_rows::candidates(planner, known.star, &known.profile.patterns)?;
-    let (subjects, weights): (Vec<TermId>, Vec<f64>) = subjects.into_iter().unzip();
-    let mut objects: Vec<Vec<TermId>> = Vec::with_capacity(subjects.len());
-    let mut visit = |found: &[TermId]| objects.push(found.to_vec());
-    if !(planner.statistics).objects_of(predicate, &subjects, &mut visit) {
-        return None;
-    }
-    let groups = weights.iter().zip(&objects);
-    let groups: Vec<(f64, f64)> = groups
-        .map(|(w, values)| (*w, values.len() as f64))
-        .collect();
-    let drawn = draw(&groups, seed);
-    let mut values = BTreeMap::new();
-    for ((group, n), weight) in drawn.places.into_iter().zip(drawn.weights) {
-        *values.entry(objects[group][n as usize]).or_insert(0.0) += weight;
-    }
-    Some(values)
 }
 
 /// Quads of a predicate in cells of a star's tables, or irregular.
