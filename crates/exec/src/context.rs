@@ -87,6 +87,13 @@ impl Default for ExecOptions {
     }
 }
 
+impl ExecOptions {
+    /// When what begins now has to end; a time limit longer than the clock can tell is none.
+    pub fn deadline(&self) -> Option<Instant> {
+        Instant::now().checked_add(self.timeout?)
+    }
+}
+
 /// The cores that this process may use, asked for once: the system looks into files to tell.
 pub fn core_count() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
@@ -146,9 +153,7 @@ pub struct Context {
 impl Context {
     /// The context of a query that starts now, with a plan of `node_count` nodes.
     pub fn new(snapshot: Snapshot, options: ExecOptions, node_count: usize) -> Arc<Self> {
-        // What is longer than the clock can tell is no limit.
-        let timeout = options.timeout;
-        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let deadline = options.deadline();
         let attempt = options.attempt.map(Attempt::begin);
         let profile = if options.profile {
             Profile::new(node_count)

@@ -123,12 +123,10 @@ pub(super) struct Run<'r, 'db> {
 impl<'r, 'db> Run<'r, 'db> {
     /// A request whose turn has come now.
     pub(super) fn new(transaction: &'r mut Transaction<'db>, options: &'r UpdateOptions) -> Self {
-        let timeout = options.query.exec.timeout;
         Self {
             transaction,
             options,
-            // What is longer than the clock can tell is no limit.
-            deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
+            deadline: options.query.exec.deadline(),
             held_bytes: 0,
             ticks: Ticks::default(),
             is_last: false,
