@@ -23,14 +23,13 @@ pub async fn take_in(body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
 }
 
 fn not_taken_in(error: &(dyn Error + 'static), bytes_max: usize) -> Problem {
-    let mut causes = successors(Some(error), |&error| error.source());
-    if causes.any(|cause| cause.is::<LengthLimitError>()) {
+    let causes = || successors(Some(error), |&error| error.source());
+    if causes().any(|cause| cause.is::<LengthLimitError>()) {
         let detail = format!("the body is longer than {bytes_max} bytes");
         return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail);
     }
-    let causes = successors(Some(error), |&error| error.source());
     // What stands around the first cause says only that a body was read.
-    let cause = causes.last().unwrap_or(error);
+    let cause = causes().last().unwrap_or(error);
     Problem::bad_request(format!("the body cannot be read to its end: {cause}"))
 }
 

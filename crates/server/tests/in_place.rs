@@ -70,8 +70,13 @@ fn in_place(server: &RunningServer, outcome: &str) -> u64 {
 }
 
 fn until_running(server: &RunningServer, count: u64) {
+    until(|| metric(server, "basalt_queries_running ") == count);
+}
+
+/// Waits for what is sure to come about.
+fn until(is_so: impl Fn() -> bool) {
     let start = Instant::now();
-    while metric(server, "basalt_queries_running ") != count {
+    while !is_so() {
         assert!(start.elapsed() < PATIENCE);
         std::thread::yield_now();
     }
@@ -101,10 +106,7 @@ fn queries_taken_for_quick_by_mistake_hold_up_nobody() {
         assert!(time < QUICK_MAX, "a quick query took {time:?}");
     }
     // On a busy machine the last of them may be in its attempt still.
-    let start = Instant::now();
-    while in_place(&server, "given_up") < slow.len() as u64 && start.elapsed() < PATIENCE {
-        std::thread::yield_now();
-    }
+    until(|| in_place(&server, "given_up") >= slow.len() as u64);
     assert_eq!(in_place(&server, "given_up"), slow.len() as u64);
     // Each can be told to stop where it runs now, by its client or by number.
     let mut slow = slow.into_iter();
