@@ -435,9 +435,12 @@ impl Planner<'_> {
         graph: Option<Slot>,
         outer: &Outer,
     ) -> Result<Node, PlanError> {
+        // Where a condition alone names an outer slot, its side has a column of it that is no binding.
+        let bound_by_both = left.schema().intersect(right.schema());
         let left = self.lower(left, outer)?;
         let right = self.lower(right, outer)?;
-        let shared = SlotSet::of(&left.schema).intersect(SlotSet::of(&right.schema));
+        let columns = SlotSet::of(&left.schema).intersect(SlotSet::of(&right.schema));
+        let shared = columns.intersect(bound_by_both);
         let rows = left.estimated_rows;
         let hashed = hash_cost(right.estimated_rows, rows);
         let cost = left.estimated_cost + right.estimated_cost + hashed;
