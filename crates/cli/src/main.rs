@@ -3,6 +3,7 @@
 //! Data goes to standard output, progress and messages to standard error. Exit codes: 0 done, 1
 //! failed, 2 wrong usage, 130 or 143 stopped by a signal. A reader that closes standard output early (`| head`) is no failure.
 
+mod allocator;
 mod commands;
 mod error;
 mod interrupt;
