@@ -7,7 +7,8 @@
 //! Invariant: the candidates ascend, what the changes added to them is in their home graph
 //! ([`ChangedRows`](basalt_store::ChangedRows)), and columns tell what they have
 //! ([`large`](super::large)); everything else goes the general way.
-//! Cost: a step for each changed subject between the first candidate and the last.
+//! Cost: a step for each chunk between the first candidate and the last, and a short search for each changed subject or candidate there,
+//! of whichever there are fewer.
 
 use super::compiled::CompiledStar;
 use crate::context::Context;
@@ -86,21 +87,32 @@ impl ChangedCells {
     ) -> Result<Self, ExecError> {
         let mut found = Self::default();
         let mut at = 0;
-        for_each_changed(predicate, home, rows, cx, |row, objects| {
-            at += seek(&rows[at..], row);
-            let is_candidate = rows.get(at) == Some(&row);
-            let Some(objects) = objects else {
-                debug_assert!(!is_candidate, "candidates are told");
-                return;
-            };
-            while rows.get(at) == Some(&row) {
-                found.positions.push(at as u32);
-                found.counts.push(objects.len() as u32);
-                found.values.extend_from_slice(objects);
-                at += 1;
+        for_each_chunk(predicate, home, rows, cx, |chunk, [first, _], zero| {
+            let subjects = chunk.subjects();
+            let mut place = seek(subjects, first);
+            // Termination: each step passes a candidate or a subject.
+            while let (Some(&subject), Some(&row)) = (subjects.get(place), rows.get(at)) {
+                let candidate = zero + u64::from(row);
+                if subject < candidate {
+                    place += seek(&subjects[place..], candidate);
+                } else if subject > candidate {
+                    at += seek(&rows[at..], row_of(subject, zero)).max(1);
+                } else {
+                    match chunk.objects(place) {
+                        Some(objects) => found.push(at, objects),
+                        None => debug_assert!(false, "candidates are told"),
+                    }
+                    at += 1;
+                }
             }
         })?;
         Ok(found)
+    }
+
+    fn push(&mut self, position: usize, objects: &[u64]) {
+        self.positions.push(position as u32);
+        self.counts.push(objects.len() as u32);
+        self.values.extend_from_slice(objects);
     }
 
     /// Whether no candidate has changed.
@@ -193,16 +205,21 @@ fn for_each_changed(
     })
 }
 
-/// The first place of ascending `rows` where a row is not less than this one.
-fn seek(rows: &[u32], row: u32) -> usize {
+/// The row of a subject at or behind row 0, or a number above all rows.
+fn row_of(subject: u64, zero: u64) -> u32 {
+    u32::try_from(subject - zero).unwrap_or(u32::MAX)
+}
+
+/// The first place of ascending values that is not less than this one. Cost: as the logarithm of that place.
+fn seek<T: Ord + Copy>(values: &[T], value: T) -> usize {
     let mut step = 1;
     // Termination: the step doubles.
-    while step < rows.len() && rows[step] < row {
+    while step < values.len() && values[step] < value {
         step *= 2;
     }
     let from = step / 2;
-    let to = rows.len().min(step + 1);
-    from + rows[from.min(to)..to].partition_point(|&r| r < row)
+    let to = values.len().min(step + 1);
+    from + values[from.min(to)..to].partition_point(|&v| v < value)
 }
 
 /// The rows from `start` to `end` of a table that a star can have a solution of, as far as the delta tells: without dirty ones, and
@@ -216,7 +233,7 @@ pub fn rows_of_range(
     let changed = &star.rows.changed[table_idx];
     let dirty = &star.rows.dirty[table_idx];
     let mut left_out: Vec<u32> = dirty.range(rows.clone()).collect();
-    let is_changed = changed.range_cardinality(rows.clone()) > 0;
+    let mut is_changed = changed.range_cardinality(rows.clone()) > 0;
     if is_changed && !rows.is_empty() {
         let home = Home::Table(&cx.snapshot().tables()[table_idx]);
         let ends = [rows.start, rows.end - 1];
@@ -229,8 +246,18 @@ pub fn rows_of_range(
         }
         left_out.sort_unstable();
         left_out.dedup();
+        is_changed = has_others(changed.range(rows.clone()), &left_out);
     }
     Ok((rows_without(rows, &left_out), is_changed))
+}
+
+/// Whether ascending rows have one that is not among others, which ascend too.
+fn has_others(mut rows: impl Iterator<Item = u32>, others: &[u32]) -> bool {
+    let mut others = others.iter().copied().peekable();
+    rows.any(|row| {
+        while others.next_if(|&other| other < row).is_some() {}
+        others.next_if_eq(&row).is_none()
+    })
 }
 
 /// Consecutive rows without some of them, which ascend without repeats.
@@ -307,7 +334,7 @@ mod tests {
             let expected = rows.iter().filter(|&&r| r < row).count();
             assert_eq!(seek(&rows, row), expected, "{row}");
         }
-        assert_eq!(seek(&[], 3), 0);
+        assert_eq!(seek::<u32>(&[], 3), 0);
     }
 
     #[test]
@@ -315,6 +342,14 @@ mod tests {
         assert_eq!(rows_without(3..8, &[]), [3, 4, 5, 6, 7]);
         assert_eq!(rows_without(3..8, &[3, 5, 6]), [4, 7]);
         assert_eq!(rows_without(3..5, &[3, 4]), [0; 0]);
+    }
+
+    #[test]
+    fn rows_beside_others_are_found() {
+        assert!(!has_others([].into_iter(), &[1]));
+        assert!(!has_others([2, 5].into_iter(), &[1, 2, 3, 5, 9]));
+        assert!(has_others([2, 5].into_iter(), &[2, 4, 6]));
+        assert!(has_others([7].into_iter(), &[]));
     }
 
     #[test]

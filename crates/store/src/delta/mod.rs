@@ -27,6 +27,7 @@ mod changed_values;
 mod changes;
 mod check;
 mod irregular_quads;
+mod object_changes;
 mod overlay;
 mod overlay_counts;
 mod predicate_delta;
@@ -41,6 +42,7 @@ pub use changed_values::{ChangedValues, StopCheck};
 pub use changes::NetChanges;
 pub(crate) use check::{DeltaCounts, check};
 pub use irregular_quads::IrregularQuads;
+use object_changes::ObjectChanges;
 use overlay::{contains, objects_of};
 pub(crate) use overlay::{matching, neighbours};
 pub(crate) use overlay_counts::{
@@ -77,6 +79,8 @@ pub(crate) struct Delta {
     predicate_graphs: OnceLock<Vec<PredicateGraph>>,
     /// Distinct subjects of one predicate or of all, by graphs.
     subject_counts: Mutex<HashMap<(Option<TermId>, GraphSet), u64>>,
+    /// Changes of the numbers of quads by object, of predicates and graphs.
+    object_changes: ObjectChanges,
     /// How rows are read, by predicates.
     changed_rows: Mutex<HashMap<Vec<TermId>, Arc<ChangedRows>>>,
 }
@@ -96,6 +100,7 @@ impl Delta {
             named_graphs: OnceLock::new(),
             predicate_graphs: OnceLock::new(),
             subject_counts: Mutex::default(),
+            object_changes: ObjectChanges::default(),
             changed_rows: Mutex::default(),
         }
     }

@@ -5,7 +5,6 @@
 //! what visiting all matching quads and counting them would give. Cost: that of the version, and of the
 //! delta's quads of the predicate.
 
-use super::predicate_delta::TwoOrders;
 use super::{Delta, PredicateDelta};
 use crate::counting::{self, GraphSet, PredicateGraph, SUBJECT_COUNTS_MAX};
 use crate::error::StoreError;
@@ -123,12 +122,12 @@ pub(crate) fn object_counts(
     graphs: &GraphSet,
 ) -> Result<Vec<(TermId, u64)>, StoreError> {
     let counted = counting::object_counts(version, predicate, graphs)?;
-    let Some(changes) = delta.and_then(|delta| delta.of(predicate)) else {
+    let by_object = delta.and_then(|delta| delta.object_changes(predicate, graphs));
+    let Some(by_object) = by_object else {
         return Ok(counted);
     };
-    let by_object = object_changes(changes, graphs);
     let mut merged = Vec::with_capacity(counted.len() + by_object.len());
-    let mut of_delta = by_object.into_iter().peekable();
+    let mut of_delta = by_object.iter().copied().peekable();
     let put = |object, quads: Option<u64>, merged: &mut Vec<(TermId, u64)>| {
         merged.extend(quads.map(|quads| (object, quads)));
     };
@@ -147,28 +146,6 @@ pub(crate) fn object_counts(
         put(new, changed(0, by), &mut merged);
     }
     Ok(merged)
-}
-
-/// The changes of numbers by object, ascending: both orders are walked once, side by side.
-fn object_changes(changes: &PredicateDelta, graphs: &GraphSet) -> Vec<(TermId, i64)> {
-    let objects = |quads: &TwoOrders| -> Vec<TermId> {
-        let taken = quads.iter_by_object().filter(|(.., g)| graphs.takes(*g));
-        taken.map(|(_, object, _)| object).collect()
-    };
-    let (added, removed) = (objects(changes.added()), objects(changes.removed()));
-    let mut removed = removed.chunk_by(|a, b| a == b).peekable();
-    let mut all = Vec::new();
-    for same in added.chunk_by(|a, b| a == b) {
-        let object = same[0];
-        while let Some(gone) = removed.next_if(|gone| gone[0] < object) {
-            all.push((gone[0], -(gone.len() as i64)));
-        }
-        let gone = removed.next_if(|gone| gone[0] == object);
-        let gone = gone.map_or(0, |gone| gone.len() as i64);
-        all.push((object, same.len() as i64 - gone));
-    }
-    all.extend(removed.map(|gone| (gone[0], -(gone.len() as i64))));
-    all
 }
 
 /// The number of subjects that have a quad of the predicate (or of any) in these graphs; kept with the delta once asked for.

@@ -44,7 +44,7 @@ impl TermCounts {
     }
 
     /// Terms of all kinds.
-    pub(crate) fn total(&self) -> u64 {
+    pub fn total(&self) -> u64 {
         let codes = self.datatypes + self.languages + self.numerics;
         self.resources + self.literals + codes
     }
