@@ -6,6 +6,7 @@ use crate::federation::{HttpServices, ServicePolicy};
 use crate::plan_cache::{Known, PlanCache};
 use crate::plan_report::{PlanReport, RunReport};
 use crate::query_text::escapes::{decoded, escaped};
+use crate::query_text::nesting::on_large_stack;
 use crate::query_text::{iri_taken_for_comparison, with_lower_case_booleans};
 use crate::statistics::SnapshotStatistics;
 use basalt_exec::results::{Construct, Describe};
@@ -313,12 +314,22 @@ pub(crate) fn parse(parser: &SparqlParser, text: &str) -> Result<Query, Error> {
     // The parser decodes escapes, and may panic at what looks like one and is none.
     let plain = decoded(text);
     let lowered = with_lower_case_booleans(&plain);
-    let parsed = parser.clone().parse_query(&escaped(&lowered));
+    on_large_stack(&lowered, || parse_plain(parser, text, &plain, &lowered))?
+}
+
+/// As [`parse`], of a text without codepoint escapes, and the same with keywords in lower case; `text` is what was given.
+fn parse_plain(
+    parser: &SparqlParser,
+    text: &str,
+    plain: &str,
+    lowered: &str,
+) -> Result<Query, Error> {
+    let parsed = parser.clone().parse_query(&escaped(lowered));
     let query = parsed.map_err(|error| Error::Query {
         message: quote(text, &error),
     })?;
     let parses = |text: &str| parser.clone().parse_query(&escaped(text)).is_ok();
-    match iri_taken_for_comparison(&lowered, parses) {
+    match iri_taken_for_comparison(lowered, parses) {
         None => Ok(query),
         Some(range) => Err(Error::Query {
             message: format!(

@@ -11,6 +11,9 @@ use crossbeam_deque::{Injector, Steal};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 
+/// The stack of a worker, of which only what is used takes memory: plans may be nested deep.
+const STACK_BYTES: usize = 16 << 20;
+
 /// A job is waiting, running, or withdrawn.
 const WAITING: u8 = 0;
 const RUNNING: u8 = 1;
@@ -83,6 +86,7 @@ fn pool() -> &'static Pool {
             let name = format!("basalt-worker-{number}");
             std::thread::Builder::new()
                 .name(name)
+                .stack_size(STACK_BYTES)
                 .spawn(move || pool.work())
                 .expect("the system can start a thread");
         }

@@ -31,11 +31,19 @@ const BLOCKING_MAX: usize = 512;
 /// Those of one lane at least, so that queries that ask this server itself do not wait for each other.
 const BLOCKING_MIN: usize = 64;
 
+/// The stack of a thread, of which only what is used takes memory: queries may be nested deep.
+const STACK_BYTES: usize = 16 << 20;
+
 /// Connections accepted at the stop, at most: more than the system keeps waiting, so that a flood of them ends.
 const REST_MAX: usize = 8192;
 
 /// How long to wait before connections are accepted again after the system had no resources for one.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
+
+/// Threads of a lane for what takes long, at most.
+pub fn blocking_threads() -> usize {
+    (BLOCKING_MAX / core_count()).max(BLOCKING_MIN)
+}
 
 /// All lanes of a server.
 pub struct Lanes {
@@ -84,7 +92,8 @@ impl Lanes {
             Ok(Lane {
                 runtime: Builder::new_multi_thread()
                     .worker_threads(1)
-                    .max_blocking_threads((BLOCKING_MAX / count).max(BLOCKING_MIN))
+                    .max_blocking_threads(blocking_threads())
+                    .thread_stack_size(STACK_BYTES)
                     .enable_all()
                     .thread_name(format!("basalt-http-{number}"))
                     .build()?,

@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::query::{dataset_override, quote};
 use crate::query_text::data_parts::DataText;
 use crate::query_text::escapes::{decoded, escaped};
+use crate::query_text::nesting::on_large_stack;
 use crate::query_text::update_pieces::{
     Keyword, Piece, has_declarations, mentions_transfer, only, update_pieces,
 };
@@ -139,27 +140,37 @@ pub(super) fn parse_short(
     given: &str,
     options: &UpdateOptions,
 ) -> Result<Vec<Step<'static>>, Error> {
-    let parser = options.query.parser().map_err(as_update)?;
-    let using = dataset_override(&options.query).map_err(as_update)?;
     let text = decoded(given);
     let lowered = with_lower_case_booleans(&text);
-    let pieces = update_pieces(&lowered).unwrap_or_default();
+    on_large_stack(&lowered, || parse_plain(given, &text, &lowered, options))?
+}
+
+/// As [`parse_short`], of a text without codepoint escapes, and the same with keywords in lower case.
+fn parse_plain(
+    given: &str,
+    text: &str,
+    lowered: &str,
+    options: &UpdateOptions,
+) -> Result<Vec<Step<'static>>, Error> {
+    let parser = options.query.parser().map_err(as_update)?;
+    let using = dataset_override(&options.query).map_err(as_update)?;
+    let pieces = update_pieces(lowered).unwrap_or_default();
     let is_cut = pieces
         .iter()
         .skip(1)
-        .any(|piece| has_declarations(&lowered, &piece.prologue));
+        .any(|piece| has_declarations(lowered, &piece.prologue));
     let is_transfer = |piece: &Piece| piece.keyword != Keyword::Other;
     let request = Request {
         given,
-        text: &text,
-        lowered: &lowered,
+        text,
+        lowered,
         parser: &parser,
         using: using.as_ref(),
     };
-    match request.parse(&lowered) {
+    match request.parse(lowered) {
         Err(error) if !is_cut => Err(syntax_error(given, &error)),
         Ok(update) if !is_cut && !pieces.iter().any(is_transfer) => {
-            request.check_iris(&lowered)?;
+            request.check_iris(lowered)?;
             request.steps(update, &pieces)
         }
         whole => request.cut(&pieces, whole.ok().map(|update| update.operations.len())),

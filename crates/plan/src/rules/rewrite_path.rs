@@ -20,6 +20,9 @@ use spargebra::algebra::PropertyPathExpression as Path;
 /// More arms are not tried as a union: planning grows with each.
 const ARMS_MAX: usize = 6;
 
+/// Paths of a chain that nest from the left, as they are written.
+const CHAIN_LEFT_MAX: usize = 16;
+
 /// The same path with inverses at its links and without closures of closures.
 pub(crate) fn simplify(path: &Path) -> Path {
     directed(path, false)
@@ -33,9 +36,17 @@ fn directed(path: &Path, inverse: bool) -> Path {
         }
         Path::NamedNode(_) | Path::NegatedPropertySet(_) => path.clone(),
         Path::Reverse(inner) => directed(inner, !inverse),
-        Path::Sequence(a, b) if inverse => Path::Sequence(Box::new(sub(b)), Box::new(sub(a))),
-        Path::Sequence(a, b) => Path::Sequence(Box::new(sub(a)), Box::new(sub(b))),
-        Path::Alternative(a, b) => Path::Alternative(Box::new(sub(a)), Box::new(sub(b))),
+        Path::Sequence(..) => {
+            let mut steps: Vec<Path> = chain(path, true).into_iter().map(sub).collect();
+            if inverse {
+                steps.reverse();
+            }
+            balanced(steps, Path::Sequence)
+        }
+        Path::Alternative(..) => {
+            let arms = chain(path, false).into_iter().map(sub);
+            balanced(arms.collect(), Path::Alternative)
+        }
         Path::ZeroOrMore(inner) => match sub(inner) {
             Path::ZeroOrMore(inner) | Path::OneOrMore(inner) | Path::ZeroOrOne(inner) => {
                 Path::ZeroOrMore(inner)
@@ -53,6 +64,34 @@ fn directed(path: &Path, inverse: bool) -> Path {
             inner => Path::ZeroOrOne(Box::new(inner)),
         },
     }
+}
+
+/// The steps of a sequence, or the arms of an alternative, in order.
+fn chain(path: &Path, is_sequence: bool) -> Vec<&Path> {
+    let (mut found, mut open) = (Vec::new(), vec![path]);
+    // Termination: what is pushed is part of what was popped.
+    while let Some(path) = open.pop() {
+        match path {
+            Path::Sequence(a, b) if is_sequence => open.extend([&**b, &**a]),
+            Path::Alternative(a, b) if !is_sequence => open.extend([&**b, &**a]),
+            other => found.push(other),
+        }
+    }
+    found
+}
+
+/// A chain of paths as one: a long one is halved, so that it is not as deep as it is long.
+fn balanced(mut parts: Vec<Path>, join: fn(Box<Path>, Box<Path>) -> Path) -> Path {
+    if parts.len() <= CHAIN_LEFT_MAX {
+        let joined = parts.into_iter();
+        let joined = joined.reduce(|left, right| join(Box::new(left), Box::new(right)));
+        return joined.expect("a chain has two ends");
+    }
+    let right = parts.split_off(parts.len() / 2);
+    join(
+        Box::new(balanced(parts, join)),
+        Box::new(balanced(right, join)),
+    )
 }
 
 /// The plan of a path between two ends.
@@ -157,17 +196,6 @@ fn triple(subject: &Endpoint, predicate: Position, object: &Endpoint, graphs: &G
     }
 }
 
-/// The arms of an alternative.
-fn arms<'p>(path: &'p Path, out: &mut Vec<&'p Path>) {
-    match path {
-        Path::Alternative(a, b) => {
-            arms(a, out);
-            arms(b, out);
-        }
-        other => out.push(other),
-    }
-}
-
 /// The group with its first alternative as a union of the arms; `None` where there is none or it has
 /// too many.
 pub(crate) fn as_union(
@@ -177,21 +205,16 @@ pub(crate) fn as_union(
     if !planner.rule("rewrite_path") {
         return Ok(None);
     }
-    let is_alternative = |path: &PathPattern| {
-        let mut found = Vec::new();
-        arms(&path.path, &mut found);
-        (2..=ARMS_MAX).contains(&found.len())
-    };
+    let is_alternative =
+        |path: &PathPattern| (2..=ARMS_MAX).contains(&chain(&path.path, false).len());
     let Some(position) = group.paths.iter().position(is_alternative) else {
         return Ok(None);
     };
     let mut rewritten = group.clone();
     let pattern = rewritten.paths.remove(position);
-    let mut found = Vec::new();
-    arms(&pattern.path, &mut found);
     let (subject, object) = (&pattern.subject, &pattern.object);
     let mut branches = Vec::new();
-    for arm in found {
+    for arm in chain(&pattern.path, false) {
         // Variables that only one arm has stay unbound in the others, where nobody asks for them.
         let branch = plan(planner, subject, arm, object, &pattern.graphs)?;
         if branch != Logical::Empty {
