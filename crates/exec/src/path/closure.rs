@@ -37,6 +37,11 @@ const MEMO_ENTRY_BYTES: usize = 96;
 /// Links as ids, by label.
 type LinkLists = Vec<Vec<(u64, u64)>>;
 
+/// What links take.
+fn list_bytes(links: &LinkLists) -> usize {
+    links.iter().map(|of_label| of_label.capacity() * 16).sum()
+}
+
 /// Every subject and object, by key of the graph.
 type NodesByGraph = HashMap<u64, Arc<NodeSet>, RandomState>;
 
@@ -216,11 +221,16 @@ impl Closure {
             self.probe_ends(start, direction, graph, &mut ends, cx)?
         };
         if let Probed::TooCostly = probed {
-            match self.index(graph, cx)? {
-                Some(index) => self.indexed_ends(&index, start, direction, &mut ends, cx)?,
-                None => {
-                    self.probe_ends(start, direction, graph, &mut ends, cx)?;
+            let is_found = match self.index(graph, cx)? {
+                Some(index) => {
+                    let walked = self.indexed_ends(&index, start, direction, &mut ends, cx);
+                    self.allowed(walked)?.is_some()
                 }
+                None => false,
+            };
+            if !is_found {
+                ends.clear();
+                self.probe_ends(start, direction, graph, &mut ends, cx)?;
             }
         }
         if self.matches_zero()
@@ -356,10 +366,22 @@ impl Closure {
                 Probed::TooCostly => {}
             }
         }
-        let Some(index) = self.index(graph, cx)? else {
-            let ends = self.ends(subject, Direction::Forward, graph, cx)?;
-            return Ok(ends.binary_search(&object).is_ok());
-        };
+        if let Some(index) = self.index(graph, cx)? {
+            let found = self.indexed_connects(&index, [subject, object], cx);
+            if let Some(found) = self.allowed(found)? {
+                return Ok(found);
+            }
+        }
+        let ends = self.ends(subject, Direction::Forward, graph, cx)?;
+        Ok(ends.binary_search(&object).is_ok())
+    }
+
+    fn indexed_connects(
+        &self,
+        index: &PathIndex,
+        [subject, object]: [u64; 2],
+        cx: &Context,
+    ) -> Result<bool, ExecError> {
         let (Some(from), Some(to)) = (index.nodes.number(subject), index.nodes.number(object))
         else {
             return Ok(false);
@@ -413,11 +435,22 @@ impl Closure {
         graph: &PathGraph,
         cx: &Context,
     ) -> Result<Option<Arc<PathIndex>>, ExecError> {
-        if self.access == PathAccess::Probe || self.refused.load(Ordering::Relaxed) {
+        if self.access == PathAccess::Probe {
             return Ok(None);
         }
-        match self.must_index(graph, cx) {
-            Ok(index) => Ok(Some(index)),
+        let mut indexes = self.indexes.lock().expect("no holder panics");
+        // Whoever waited here may have waited for an index that the memory did not allow.
+        if self.refused.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let index = self.make_index(&mut indexes, graph, cx);
+        self.allowed(index)
+    }
+
+    /// What came of using the index; `None` if the memory did not allow it, and probing goes on instead.
+    fn allowed<T>(&self, outcome: Result<T, ExecError>) -> Result<Option<T>, ExecError> {
+        match outcome {
+            Ok(value) => Ok(Some(value)),
             Err(ExecError::MemoryLimit { .. }) if self.access == PathAccess::Adaptive => {
                 self.refused.store(true, Ordering::Relaxed);
                 Ok(None)
@@ -429,6 +462,15 @@ impl Closure {
     /// The index of a graph.
     pub fn must_index(&self, graph: &PathGraph, cx: &Context) -> Result<Arc<PathIndex>, ExecError> {
         let mut indexes = self.indexes.lock().expect("no holder panics");
+        self.make_index(&mut indexes, graph, cx)
+    }
+
+    fn make_index(
+        &self,
+        indexes: &mut Indexes,
+        graph: &PathGraph,
+        cx: &Context,
+    ) -> Result<Arc<PathIndex>, ExecError> {
         if let Some(index) = indexes.made.get(&graph.key()) {
             return Ok(Arc::clone(index));
         }
@@ -441,9 +483,14 @@ impl Closure {
             .and_then(|links| links.remove(&graph.key()));
         let labels = self.forward.labels.clone();
         let links = read.unwrap_or_else(|| vec![Vec::new(); labels.len()]);
-        let bytes = links.iter().map(|of_label| of_label.capacity() * 16).sum();
+        let bytes = list_bytes(&links);
         let index = PathIndex::new(labels, links, cx);
         cx.release(bytes);
+        if index.is_err() {
+            // A graph that is not among the links has none; this one has lost its own.
+            let left = indexes.links.take().unwrap_or_default();
+            cx.release(left.values().map(list_bytes).sum());
+        }
         let index = Arc::new(index?);
         indexes.made.insert(graph.key(), Arc::clone(&index));
         Ok(index)
