@@ -133,6 +133,7 @@ impl Planner<'_> {
             return self.apply_conditions(unit, all);
         }
         while units.len() > UNITS_MAX {
+            connected_first(&mut units);
             let rest = units.split_off(UNITS_MAX);
             let part = self.search_and_build(&units, &[])?;
             units = vec![Unit::new(self, UnitKind::Plan(part), &conditions)];
@@ -149,6 +150,27 @@ impl Planner<'_> {
         let problem = Problem { units, conditions };
         let found = search::Search::new(self, &problem).run();
         build::build(self, &problem, &found)
+    }
+}
+
+/// Orders units so that each shares a slot with one before it, as far as they are connected: from the first one, and always the one with the
+/// fewest rows next. Cost: the square of their number.
+fn connected_first(units: &mut [Unit]) {
+    let mut slots = SlotSet::default();
+    for done in 0..units.len() {
+        let rank = |unit: &Unit| (unit.slots.is_disjoint(&slots), unit.rows);
+        let least = (done..units.len()).min_by(|&a, &b| {
+            let (a, b) = (rank(&units[a]), rank(&units[b]));
+            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+        });
+        // What the portions before have come to is the first, and stays it.
+        let is_plan = matches!(units[done].kind, UnitKind::Plan(_));
+        if let Some(least) = least
+            && !(done == 0 && is_plan)
+        {
+            units.swap(done, least);
+        }
+        slots = slots.union(units[done].slots);
     }
 }
 

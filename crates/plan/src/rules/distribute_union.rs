@@ -54,12 +54,19 @@ pub(crate) fn branches(
 
 /// Whether two evaluations give the same rows.
 fn is_repeatable(plan: &Logical) -> bool {
+    is_computed_alike(plan, false)
+}
+
+/// Whether nothing in a plan is computed anew in each evaluation; a slice counts as that unless `slices` says otherwise, since it may
+/// take other rows.
+pub(crate) fn is_computed_alike(plan: &Logical, slices: bool) -> bool {
+    let is_repeatable = |plan: &Logical| is_computed_alike(plan, slices);
     match plan {
         Logical::Empty
         | Logical::Values { .. }
         | Logical::GraphNames { .. }
         | Logical::Service(_) => true,
-        Logical::Slice { .. } => false,
+        Logical::Slice { input, .. } => slices && is_repeatable(input),
         Logical::Group(group) => {
             !group.filters.iter().any(is_volatile) && group.children.iter().all(is_repeatable)
         }

@@ -108,6 +108,11 @@ fn without(
     if !can_be_taken_away || !apart || !joined || !read.is_subset(&row_slots) {
         return Ok(None);
     }
+    // The domain is planned once more for the plan without this. Without a bound, nested groups would be planned exponentially often.
+    if planner.alternatives == 0 {
+        return Ok(None);
+    }
+    planner.alternatives -= 1;
     let alone = Outer::default();
     let pairs = Logical::Project {
         input: Box::new(Logical::Group(partners)),

@@ -1,5 +1,5 @@
 //! LATERAL becomes a join where seeing the left row changes nothing: the right side is plain triples,
-//! or shares no variable with the left one.
+//! or shares no variable with the left one and computes nothing at random.
 //!
 //! Triples match the same whether a value is put in their place or compared afterwards. Conditions may see
 //! the left row only through slots that every solution of the triples binds. Not so paths (a constant
@@ -8,6 +8,7 @@
 use crate::expression::slots_of;
 use crate::logical::Logical;
 use crate::planner::Planner;
+use crate::rules::distribute_union::is_computed_alike;
 use crate::rules::hoist_left_join;
 
 /// The left rows, each extended by the solutions of the right side that see it.
@@ -29,7 +30,9 @@ pub(crate) fn lateral(planner: &Planner<'_>, left: Logical, right: Logical) -> L
         }
         _ => false,
     };
-    if (independent || plain) && planner.rule("lateral_to_join") {
+    // What is random is so for each left row.
+    let is_same = is_computed_alike(&right, true);
+    if (independent || plain) && is_same && planner.rule("lateral_to_join") {
         return hoist_left_join::join(planner, left, right);
     }
     Logical::Lateral {
