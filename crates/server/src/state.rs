@@ -1,11 +1,13 @@
 //! What all requests share.
 
+use crate::lanes;
 use crate::metrics::Metrics;
 use crate::options::ServerOptions;
 use crate::pace::Pace;
 use crate::registry::Registry;
 use basalt_engine::Database;
 use std::sync::Arc;
+use tokio::sync::Semaphore;
 
 /// Shared by all requests; cheap to clone.
 #[derive(Clone)]
@@ -20,6 +22,8 @@ pub struct AppState {
     pub pace: Arc<Pace>,
     /// Counters.
     pub metrics: Arc<Metrics>,
+    /// Room for writes on blocking threads: those that wait for their turn leave threads for queries.
+    pub writes: Arc<Semaphore>,
     /// Of a server that takes loads from others who find the store locked: what they know it by.
     pub key: Option<String>,
 }
@@ -33,6 +37,7 @@ impl AppState {
             registry: Arc::default(),
             pace: Arc::default(),
             metrics: Arc::default(),
+            writes: Arc::new(Semaphore::new(lanes::blocking_threads() / 2)),
             key,
         }
     }

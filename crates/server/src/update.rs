@@ -1,5 +1,6 @@
 //! Running an update for a request: on a blocking thread, answered when it is committed.
 //!
+//! So many may wait for their turn on such threads ([`AppState::writes`]); others wait without one.
 //! A client that hangs up cancels its update as long as that runs; one whose commit has begun may find it done
 //! all the same.
 
@@ -63,7 +64,9 @@ pub async fn run_write_until<T: Send + 'static>(
     let flag = Arc::clone(&cancel);
     let entry = state.registry.enter(text, Work::Write, flag);
     let waiting = CancelOnDrop::new(&cancel);
+    let room = Arc::clone(&state.writes).acquire_owned().await;
     let ended = tokio::task::spawn_blocking(move || {
+        let _room = room;
         let start = Instant::now();
         let outcome = work(&state, cancel).map_err(Problem::from);
         let status = outcome

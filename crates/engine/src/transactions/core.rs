@@ -256,7 +256,9 @@ impl Core {
                 Ok(report)
             }
             Err(error) => {
-                turn.doubt();
+                if may_be_in_place(&error) {
+                    turn.doubt();
+                }
                 Err(error)
             }
         }
@@ -289,6 +291,14 @@ impl Core {
             source,
         });
         Ok(Some(started?))
+    }
+}
+
+/// Whether a version may be on disk although writing it ended with this error: not where the input was at fault.
+fn may_be_in_place(error: &Error) -> bool {
+    match error {
+        Error::Load(error) => matches!(**error, LoadError::Store(_)),
+        _ => true,
     }
 }
 

@@ -32,6 +32,7 @@ mod successor;
 mod tip;
 mod transaction;
 mod turn;
+mod writer_turn;
 
 pub use durability::{Durability, WriteOptions};
 #[doc(hidden)]

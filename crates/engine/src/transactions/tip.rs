@@ -53,6 +53,12 @@ impl Tip {
         self.log.as_ref().is_none_or(LogWriter::is_sound)
     }
 
+    /// Terms that no commit has written, nor the version: of changes that are not committed yet, or came to nothing.
+    pub(crate) fn unlogged_terms(&self) -> u64 {
+        let all = self.state.term_counts().total();
+        all.saturating_sub(self.logged.total())
+    }
+
     /// Closes the log.
     pub(crate) fn close(&mut self) {
         self.log = None;

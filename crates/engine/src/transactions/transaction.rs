@@ -7,13 +7,13 @@
 use crate::error::Error;
 use crate::transactions::Core;
 use crate::transactions::replacement::{Before, LargeChanges, Replacement};
-use crate::transactions::turn::TurnGuard;
+use crate::transactions::writer_turn::WriterTurn;
 use basalt_loader::CancelFlag;
 use basalt_store::{NetChanges, QuadIds, Snapshot};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A writer's turn. Dropped without [`commit`](Self::commit), it has done nothing; new terms stay until the next merge, which may begin for
+/// A writer's turn. Dropped without [`commit`](Self::commit), it has done nothing; a few new terms stay until the next merge, which may begin for
 /// them.
 ///
 /// The thread that holds one must not begin another: it would wait for itself.
@@ -23,7 +23,7 @@ pub struct Transaction<'d> {
     /// The version that the commit is, if the last step was large. It stands before the turn, as the order matters: fields are dropped in
     /// this order, and its files and the right to write a version have to be gone when the next writer gets the turn.
     replacement: Option<Replacement<'d>>,
-    turn: TurnGuard<'d>,
+    turn: WriterTurn<'d>,
     /// The tip with the changes so far.
     snapshot: Snapshot,
     /// Quads of the tip that are gone.
@@ -69,7 +69,7 @@ pub struct Commit {
 impl<'d> Transaction<'d> {
     /// Begins the writer's turn; waits for the writer before.
     pub(crate) fn begin(core: &'d Arc<Core>) -> Result<Self, Error> {
-        let turn = core.begin_turn()?;
+        let turn = WriterTurn::begin(core)?;
         let snapshot = turn.tip().clone();
         Ok(Self {
             core,

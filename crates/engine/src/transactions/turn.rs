@@ -64,6 +64,11 @@ impl Turn {
         self.tip.log_bytes()
     }
 
+    /// Terms that are in no commit.
+    pub(crate) fn unlogged_terms(&self) -> u64 {
+        self.tip.unlogged_terms()
+    }
+
     /// Notes commits from now on; they are commits to the version of the tip.
     pub(crate) fn begin_recording(&mut self) -> Arc<Journal> {
         Arc::clone(self.journal.insert(Arc::default()))
@@ -155,7 +160,8 @@ impl Turn {
         self.abandon_recording();
     }
 
-    /// After a version could not be put in place: the one on disk may be the new one all the same.
+    /// Has the next turn read the newest state from disk: after a version could not be put in place, since the one on disk may be the new
+    /// one all the same, or to forget terms that no commit has. Nothing may wait to be synced.
     pub(crate) fn doubt(&mut self) {
         self.is_recovered = self.lock.is_none();
     }

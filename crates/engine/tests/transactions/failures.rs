@@ -4,7 +4,9 @@
 use crate::data::{commit_one, names_in, quads, quads_in, quiet, shown, try_commit_one};
 use crate::disks::{Failing, SlowSyncs, WatchedDisk, Watcher};
 use crate::merge_pauses::Stages;
-use basalt_engine::{Database, Durability, Error, MergeStage, WriteOptions};
+use basalt_engine::{
+    CheckDepth, Database, Durability, Error, MergeStage, UpdateOptions, WriteOptions,
+};
 use basalt_testkit::crash_disk::Operation;
 use std::collections::BTreeSet;
 use std::io;
@@ -276,4 +278,42 @@ fn a_sync_in_the_background_that_fails_ends_writing() {
     }
     // What was published stays visible.
     assert_eq!(database.snapshot().quad_count(), done);
+}
+
+/// Neither many terms nor few large ones of a request that fails are written by the next commit; codes of languages are free again.
+#[test]
+fn terms_of_what_is_given_up_go_to_no_commit() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let path = folder.path().join("store");
+    let database = Database::open_or_empty_with(&path, quiet()).expect("an empty folder");
+    commit_one(&database, ["a", "b", "c"]);
+    let many = |i: u32| {
+        format!(
+            "<http://e/n{i}> <http://e/p> 'x'@l-a{}-b{} . ",
+            i % 300,
+            i / 300
+        )
+    };
+    let long = |i: u32| {
+        format!(
+            "<http://e/m{i}> <http://e/p> '{i} {}' . ",
+            "long ".repeat(40_000)
+        )
+    };
+    let requests: [String; 2] = [(0..60_000).map(many).collect(), (0..20).map(long).collect()];
+    for (round, data) in (0..).zip(&requests) {
+        // The copy fails when the first operation is done.
+        let request = format!("INSERT DATA {{ {data} }} ; COPY <http://e/none> TO <http://e/g>");
+        let failed = database.update(&request, &UpdateOptions::default());
+        assert!(failed.is_err(), "{round}");
+        let before = database.write_status().log_bytes;
+        commit_one(&database, ["a", "b", &format!("c{round}")]);
+        let written = database.write_status().log_bytes - before;
+        assert!(written < 1_000, "{written} bytes of the log");
+    }
+    let expected: BTreeSet<_> = ["c", "c0", "c1"].map(|o| shown(["a", "b", o])).into();
+    assert_eq!(quads(&database.snapshot()), expected);
+    assert_eq!(quads_in(&path), expected);
+    let checked = database.check(CheckDepth::Deep);
+    assert!(checked.is_ok(), "{checked:?}");
 }
