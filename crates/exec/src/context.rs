@@ -302,6 +302,13 @@ impl Context {
         Ok(())
     }
 
+    /// Errors if there is no room for so many bytes, which are not counted.
+    pub fn check_room(&self, bytes: usize, operator: &'static str) -> Result<(), ExecError> {
+        self.reserve(bytes, operator)?;
+        self.release(bytes);
+        Ok(())
+    }
+
     /// Bytes written to temporary files so far.
     pub fn spilled_bytes(&self) -> u64 {
         self.spilled_bytes.load(Ordering::Relaxed)

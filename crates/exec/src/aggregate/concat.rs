@@ -20,6 +20,8 @@ use crate::value::{Reader, Value};
 
 /// Most bytes that the text of a group grows by between two looks at the query's memory.
 const COUNTED_BYTES: usize = 64 << 10;
+/// Bytes that one batch of rows may always add to texts.
+const BATCH_BYTES_MIN: usize = 64 << 20;
 /// Fewest and most bytes of a run; there is a file for each.
 const RUN_BYTES: (usize, usize) = (64 << 10, 8 << 20);
 
@@ -81,9 +83,17 @@ impl ConcatStates {
             return Ok(());
         }
         let reader = &mut Reader::new(cx);
+        // What a batch adds is counted after it; a batch that adds more than there is at all ends the query before.
+        let bytes_max = self.text_bytes + cx.options().memory_bytes_max.max(BATCH_BYTES_MIN);
         for (group, id) in rows {
             let state = &mut self.states[group as usize];
             self.text_bytes += state.add(id, &self.separator, reader)?;
+            if self.text_bytes > bytes_max {
+                return Err(ExecError::MemoryLimit {
+                    limit_bytes: cx.options().memory_bytes_max,
+                    operator: super::OPERATOR,
+                });
+            }
         }
         Ok(())
     }

@@ -85,11 +85,15 @@ impl SpillingAggregator {
         self.hold(cx)
     }
 
+    /// Whether something can go to files: one group cannot be dealt out, and there is a last level.
+    fn may_spill(&self) -> bool {
+        let deals_out = !self.grouping.keys.is_empty() && self.before.0 < LEVELS;
+        deals_out || self.groups.may_spill()
+    }
+
     /// Counts what is held; from where that is too much, further groups and what grows in those that are known go to files.
     fn hold(&mut self, cx: &Context) -> Result<(), ExecError> {
-        // One group cannot be dealt out, and there is a last level.
-        let deals_out = !self.grouping.keys.is_empty() && self.before.0 < LEVELS;
-        let may_spill = deals_out || self.groups.may_spill();
+        let may_spill = self.may_spill();
         let is_full = match self.groups.account(cx) {
             // Others hold the rest. What the last rows came to hold stays uncounted.
             Err(ExecError::MemoryLimit { .. }) if may_spill && !self.is_full => {
@@ -144,6 +148,10 @@ impl SpillingAggregator {
         self.groups.add_all(other.groups, cx)?;
         match self.groups.account(cx) {
             Err(ExecError::MemoryLimit { .. }) if self.is_full => self.groups.leave_uncounted(),
+            Err(ExecError::MemoryLimit { .. }) if self.may_spill() => {
+                self.groups.leave_uncounted();
+                self.spill(cx);
+            }
             outcome => outcome?,
         }
         Ok(())

@@ -7,6 +7,7 @@ use super::vector::{Argument, Item, Rows, Vector};
 use super::{cast, date_function, string_function};
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::held_memory::HeldMemory;
 use crate::value::{Number, Reader, Rounding, Value};
 use basalt_rdf::term_id::tag;
 use basalt_rdf::term_view::XSD;
@@ -21,6 +22,13 @@ use uuid::Uuid;
 
 /// Bits of a double's significand, for random numbers in [0, 1).
 const SIGNIFICAND_BITS: u32 = 53;
+
+/// Bytes of texts that need no look at the memory.
+pub const UNCOUNTED_BYTES: usize = 1 << 20;
+/// What texts are counted for.
+const OPERATOR: &str = "computed texts";
+/// Rows between two looks at whether the query goes on.
+const CHECKED_ROWS: usize = 64;
 
 /// Why a call has no value.
 pub enum Fault {
@@ -135,6 +143,35 @@ pub fn is_deterministic(function: &Function) -> bool {
     )
 }
 
+/// The texts that calls have made for the rows of one batch: of few bytes mostly, but of any number.
+#[derive(Default)]
+struct MadeTexts {
+    bytes: usize,
+    held: HeldMemory,
+}
+
+impl MadeTexts {
+    fn add(&mut self, item: &Item, cx: &Context) -> Result<(), ExecError> {
+        self.bytes += match item {
+            Item::Value(Value::String(text)) => text.len(),
+            Item::Value(Value::LangString(tagged)) => tagged.0.len(),
+            _ => 0,
+        };
+        if self.bytes > self.held.bytes() + UNCOUNTED_BYTES {
+            self.held.grow_to(self.bytes, OPERATOR, cx)?;
+        }
+        Ok(())
+    }
+}
+
+/// Errors if there is no room for a text of so many bytes, before it is made.
+pub fn check_text(bytes: usize, cx: &Context) -> Result<(), ExecError> {
+    match bytes > UNCOUNTED_BYTES {
+        true => cx.check_room(bytes, OPERATOR),
+        false => Ok(()),
+    }
+}
+
 /// A call in each of `count` rows.
 pub fn column(
     function: &Function,
@@ -144,15 +181,22 @@ pub fn column(
 ) -> Result<Vec<Item>, ExecError> {
     let mut reader = Reader::new(cx);
     let mut patterns = string_function::Patterns::default();
+    let mut texts = MadeTexts::default();
     (0..count)
         .map(|row| {
+            if row % CHECKED_ROWS == CHECKED_ROWS - 1 {
+                cx.check()?;
+            }
             let mut arguments = Arguments {
                 vectors,
                 row,
                 reader: &mut reader,
             };
             match call(function, &mut arguments, &mut patterns) {
-                Ok(item) => Ok(item),
+                Ok(item) => {
+                    texts.add(&item, cx)?;
+                    Ok(item)
+                }
                 Err(Fault::Error) => Ok(Item::Error),
                 Err(Fault::Stop(error)) => Err(error),
             }

@@ -3,10 +3,14 @@
 //! A string is an `xsd:string` or a language-tagged string; anything else is an error. Positions
 //! count Unicode code points from one.
 
-use super::call::{Arguments, Fault, Outcome, boolean, integer, or_error, simple};
+use super::call::{
+    Arguments, Fault, Outcome, UNCOUNTED_BYTES, boolean, check_text, integer, or_error, simple,
+};
 use super::language_test::lang_matches;
 use super::pattern;
 use super::vector::Item;
+use crate::context::Context;
+use crate::error::ExecError;
 use crate::value::{Number, Rounding, Value};
 use oxrdf::Literal;
 use regex::Regex;
@@ -20,8 +24,10 @@ pub struct Patterns {
 }
 
 impl Patterns {
-    fn get(&mut self, pattern: &str, flags: &str) -> Result<&Regex, Fault> {
+    fn get(&mut self, pattern: &str, flags: &str, cx: &Context) -> Result<&Regex, Fault> {
         if !matches!(&self.last, Some((p, f, _)) if p == pattern && f == flags) {
+            // To compile a pattern may take as long as many rows.
+            cx.check()?;
             let regex = pattern::compile(pattern, flags);
             self.last = Some((pattern.to_owned(), flags.to_owned(), regex));
         }
@@ -101,7 +107,11 @@ pub fn call(
             let text = string(arguments, 0)?;
             Ok(text.with_text(text.text().to_lowercase()))
         }
-        Function::EncodeForUri => Ok(simple(percent_encoded(string(arguments, 0)?.text()))),
+        Function::EncodeForUri => {
+            let text = string(arguments, 0)?;
+            check_text(text.text().len() * 3, arguments.context())?;
+            Ok(simple(percent_encoded(text.text())))
+        }
         Function::SubStr => substring(arguments),
         Function::Contains
         | Function::StrStarts
@@ -123,7 +133,9 @@ pub fn call(
             let flags = flags(arguments, 2)?;
             let pattern = arguments.plain(1)?;
             Ok(boolean(
-                patterns.get(&pattern, &flags)?.is_match(text.text()),
+                patterns
+                    .get(&pattern, &flags, arguments.context())?
+                    .is_match(text.text()),
             ))
         }
         Function::Replace => {
@@ -131,16 +143,51 @@ pub fn call(
             let flags = flags(arguments, 3)?;
             let pattern = arguments.plain(1)?;
             let replacement = arguments.plain(2)?;
-            let regex = patterns.get(&pattern, &flags)?;
+            let regex = patterns.get(&pattern, &flags, arguments.context())?;
             if regex.is_match("") {
                 // FORX0003: what it would put between all characters is nothing that was matched.
                 return Err(Fault::Error);
             }
             let replacement = or_error(pattern::replacement(&replacement, &flags, regex))?;
-            Ok(text.with_text(regex.replace_all(text.text(), replacement.as_str())))
+            let replaced = replaced(regex, text.text(), &replacement, arguments.context())?;
+            Ok(text.with_text(replaced))
         }
         _ => Err(Fault::Error),
     }
+}
+
+/// The text with each match replaced. A replacement may stand for a text of any length, so its memory and time are looked at meanwhile.
+fn replaced(
+    regex: &Regex,
+    text: &str,
+    replacement: &str,
+    cx: &Context,
+) -> Result<String, ExecError> {
+    let (mut out, mut end) = (String::with_capacity(text.len()), 0);
+    let mut checked = UNCOUNTED_BYTES;
+    let mut look = |bytes: usize| -> Result<(), ExecError> {
+        if bytes > checked {
+            checked = bytes * 2;
+            cx.check()?;
+            // It may grow to that before the next look.
+            check_text(checked, cx)?;
+        }
+        Ok(())
+    };
+    let mut expanded = String::new();
+    for captures in regex.captures_iter(text) {
+        let Some(found) = captures.get(0) else {
+            continue;
+        };
+        expanded.clear();
+        captures.expand(replacement, &mut expanded);
+        look(out.len() + (found.start() - end) + expanded.len())?;
+        out.push_str(&text[end..found.start()]);
+        out.push_str(&expanded);
+        end = found.end();
+    }
+    out.push_str(&text[end..]);
+    Ok(out)
 }
 
 fn flags<'a>(arguments: &mut Arguments<'a, '_>, idx: usize) -> Result<Cow<'a, str>, Fault> {
@@ -156,7 +203,10 @@ fn concat(arguments: &mut Arguments<'_, '_>) -> Outcome {
     let parts = (0..arguments.count())
         .map(|idx| string(arguments, idx))
         .collect::<Result<Vec<_>, _>>()?;
-    let text: String = parts.iter().map(Tagged::text).collect();
+    let bytes = parts.iter().map(|part| part.text().len()).sum();
+    check_text(bytes, arguments.context())?;
+    let mut text = String::with_capacity(bytes);
+    parts.iter().for_each(|part| text.push_str(part.text()));
     let language = match parts.split_first() {
         Some((first, rest)) if rest.iter().all(|part| part.is_in_language_of(first)) => {
             first.language()

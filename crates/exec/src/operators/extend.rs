@@ -30,6 +30,7 @@ impl Operator for Extend {
         let Some(batch) = self.input.next(cx)? else {
             return Ok(None);
         };
+        cx.check()?;
         let batch = self.expr.with_solutions(batch, cx);
         let values = self.expr.evaluate(&batch, cx)?;
         Ok(Some(

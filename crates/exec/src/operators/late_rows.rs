@@ -92,7 +92,11 @@ fn distinct_of(
         if until_check == 0 {
             until_check = CHECK_ROWS;
             cx.check()?;
-            let may_spill = more.is_none() && before.0 < LEVELS;
+            // What has no room any more grows no more.
+            if more.is_some() {
+                continue;
+            }
+            let may_spill = before.0 < LEVELS;
             let is_full = match held.grow_to(seen.bytes(), "Distinct", cx) {
                 // Others hold the rest.
                 Err(ExecError::MemoryLimit { .. }) if may_spill => true,

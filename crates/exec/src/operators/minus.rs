@@ -12,6 +12,9 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
 
+/// Rows compared between two looks at whether the query goes on.
+const COMPARED_MAX: usize = 1 << 17;
+
 /// The shared slots of the right rows.
 pub struct MinusRows {
     /// Columns of the shared slots in the right rows.
@@ -64,6 +67,16 @@ impl MinusRows {
         self.held.grow_to(bytes, "Minus", cx)
     }
 
+    /// Rows that a row is compared with, at most.
+    fn compared(&self, row: &[u64]) -> usize {
+        let complete = if row.contains(&0) {
+            self.complete.len()
+        } else {
+            1
+        };
+        complete + self.partial.len()
+    }
+
     fn exclude(&self, row: &[u64]) -> bool {
         let excludes = |other: &[u64]| {
             let mut pairs = row.iter().zip(other);
@@ -108,6 +121,7 @@ impl Operator for Minus {
             cx.check()?;
             let mut row = Vec::with_capacity(self.columns.len());
             let mut kept = Vec::new();
+            let mut compared = 0;
             for position in 0..batch.rows() {
                 row.clear();
                 row.extend(
@@ -115,6 +129,11 @@ impl Operator for Minus {
                         .iter()
                         .map(|&column| batch.ids(column)[position]),
                 );
+                compared += self.rows.compared(&row);
+                if compared >= COMPARED_MAX {
+                    compared = 0;
+                    cx.check()?;
+                }
                 if !self.rows.exclude(&row) {
                     kept.push(position as u32);
                 }

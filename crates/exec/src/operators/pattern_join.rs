@@ -12,6 +12,7 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
+use crate::held_memory::HeldMemory;
 use crate::profile::current_node;
 use crate::star::Matches;
 use basalt_plan::physical::JoinKind;
@@ -104,7 +105,17 @@ impl PatternJoin {
         cx.check()?;
         let mut row = Vec::with_capacity(batch.width());
         batch.row_into(origin, &mut row);
+        let mut held = HeldMemory::default();
+        let (mut counted, mut refused) = (matches.len().max(MATCHES_MAX), Ok(()));
         let read = self.pattern.visit(&row, cx, &mut |made| {
+            if matches.len() >= counted {
+                counted *= 2;
+                // It grows to that before the next look.
+                refused = held.grow_to(matches.bytes() * 2, "PatternJoin", cx);
+                if refused.is_err() {
+                    return ControlFlow::Break(());
+                }
+            }
             matches.origin.push(origin as u32);
             matches
                 .columns
@@ -118,7 +129,7 @@ impl PatternJoin {
             }
         })?;
         cx.profile().read(current_node(), read);
-        Ok(())
+        refused
     }
 }
 

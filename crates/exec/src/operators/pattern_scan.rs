@@ -1,6 +1,6 @@
 //! `PatternScan`: one pattern without restrictions on its positions, through the general access path.
 //!
-//! A pattern with a bound subject or object is looked up at once; a scan of everything runs on a thread
+//! A pattern with a bound subject or object is looked up at once; a scan of everything, and of a constant with very many quads, runs on a thread
 //! of its own that hands over batches through a short queue, so that memory stays constant and a
 //! consumer that stops early stops it. Only a merge of graphs, in which a triple counts once, has to remember what it gave: that is
 //! counted against the query's memory.
@@ -27,6 +27,11 @@ const QUEUE_BATCHES: usize = 4;
 const REMEMBERED_BYTES: usize = 32;
 /// So many of them are not worth counting.
 const REMEMBERED_UNCOUNTED: usize = 128;
+
+/// Matches of a constant that are held together; more are scanned for as all others are.
+const LOOK_UP_ROWS_MAX: usize = 1 << 15;
+/// Quads read between two looks at whether the query goes on.
+const CHECKED_QUADS: usize = 1 << 12;
 
 /// Where a position's value comes from, or goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,20 +117,8 @@ impl CompiledPattern {
             Place::Input(column) => Some(TermId(input[column])),
             Place::New(_) => None,
         };
-        let graph = match &self.graphs {
-            GraphPlace::One(id) => Some(*id),
-            GraphPlace::Variable(place, among) => {
-                let graph = bound(*place);
-                let allowed = |g: TermId| {
-                    g != TermId::DEFAULT_GRAPH
-                        && among.as_ref().is_none_or(|list| list.contains(&g))
-                };
-                if graph.is_some_and(|g| !allowed(g)) {
-                    return Ok(0);
-                }
-                graph
-            }
-            GraphPlace::Merge(_) => None,
+        let Some(graph) = self.graph_of(bound) else {
+            return Ok(0);
         };
         let [subject, predicate, object] = self.places.map(bound);
         if subject.or(object).is_none() && !self.graphs_have_quads(cx.snapshot()) {
@@ -139,6 +132,12 @@ impl CompiledPattern {
         let mut read = 0;
         let mut on_quad = |quad: QuadIds| {
             read += 1;
+            if read % CHECKED_QUADS == 0 {
+                refused = cx.check();
+                if refused.is_err() {
+                    return ControlFlow::Break(());
+                }
+            }
             if !self.graph_fits(quad.graph) {
                 return ControlFlow::Continue(());
             }
@@ -169,6 +168,19 @@ impl CompiledPattern {
         cx.snapshot()
             .matching_among(&pattern, &self.graph_set, &mut on_quad)?;
         refused.map(|()| read)
+    }
+
+    /// The graph that quads must be in, if it is one; nothing if none may be read.
+    fn graph_of(&self, bound: impl Fn(Place) -> Option<TermId>) -> Option<Option<TermId>> {
+        match &self.graphs {
+            GraphPlace::One(id) => Some(Some(*id)),
+            GraphPlace::Variable(place, _) => {
+                let graph = bound(*place);
+                let is_refused = graph.is_some_and(|graph| !self.graph_fits(graph));
+                (!is_refused).then_some(graph)
+            }
+            GraphPlace::Merge(_) => Some(None),
+        }
     }
 
     /// Whether some graph that is read has quads; a scan need not find out.
@@ -246,7 +258,8 @@ impl PatternScan {
         }
     }
 
-    fn look_up(&mut self) -> Result<(), ExecError> {
+    /// Looks a constant up; false if it has too many quads to be held together.
+    fn look_up(&mut self) -> Result<bool, ExecError> {
         let mut made = vec![Vec::new(); self.pattern.new_slots.len()];
         let mut rows = 0;
         let read = self.pattern.visit(&[], &self.cx, &mut |row| {
@@ -254,12 +267,18 @@ impl PatternScan {
                 .zip(row)
                 .for_each(|(column, &id)| column.push(id));
             rows += 1;
-            ControlFlow::Continue(())
+            match rows <= LOOK_UP_ROWS_MAX {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
         })?;
+        if rows > LOOK_UP_ROWS_MAX {
+            return Ok(false);
+        }
         self.cx.profile().read(current_node(), read);
         self.output
             .put(Batch::from_vectors(made, rows).select_columns(&self.columns));
-        Ok(())
+        Ok(true)
     }
 
     fn start_thread(&mut self) -> Result<(), ExecError> {
@@ -319,10 +338,9 @@ impl Operator for PatternScan {
     fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
         cx.check()?;
         if !std::mem::replace(&mut self.begun, true) {
-            if self.pattern.is_lookup() {
-                self.look_up()?
-            } else {
-                self.start_thread()?
+            let is_done = self.pattern.is_lookup() && self.look_up()?;
+            if !is_done {
+                self.start_thread()?;
             }
         }
         match &self.receiver {

@@ -7,12 +7,13 @@
 //!
 //! Invariant: the candidates are clean for every predicate of the star, so cells hold all quads; or they are as
 //! [`changed`](super::changed) asks, and what changed is put over the cells.
-//! Cost: per pattern one pass over the remaining candidates; no allocation per row.
+//! Cost: per pattern one pass over the remaining candidates; no allocation per row. Memory: that of a [`Part`].
 
 use super::changed::{ChangedCells, Home};
 use super::compiled::{CompiledFilter, CompiledGraphs, CompiledPattern, CompiledStar, Object};
 use super::constant_rows::KnownRows;
 use super::matches::{Matches, keep};
+use super::parts::{Lists, Part, SOLUTIONS_MAX};
 use super::reducer::{Reducer, turned_away};
 use crate::batch::Batch;
 use crate::context::Context;
@@ -45,6 +46,10 @@ pub struct CellPass<'a> {
     subjects_fit: bool,
     /// Whether cells do not tell all of the candidates, which ascend then.
     is_changed: bool,
+    /// Whether the candidates were looked at.
+    begun: bool,
+    /// Those that wait, the last first.
+    waiting: Vec<Part>,
 }
 
 impl<'a> CellPass<'a> {
@@ -69,6 +74,8 @@ impl<'a> CellPass<'a> {
             reducers: &[],
             subjects_fit: false,
             is_changed: false,
+            begun: false,
+            waiting: Vec::new(),
         }
     }
 
@@ -103,39 +110,77 @@ impl<'a> CellPass<'a> {
         self
     }
 
-    /// Runs all patterns and filters.
-    pub fn run(mut self, cx: &Context) -> Result<Matches, ExecError> {
+    /// Goes on with candidates that wait since an earlier pass over the same rows, the last first.
+    pub fn with_waiting(mut self, waiting: Vec<Part>) -> Self {
+        self.waiting = waiting;
+        self.begun = true;
+        self
+    }
+
+    /// The candidates that wait.
+    pub fn into_waiting(self) -> Vec<Part> {
+        self.waiting
+    }
+
+    /// Runs all patterns and filters over the candidates, or over as many as are not too many at once; `None` after the last.
+    pub fn next(&mut self, cx: &Context) -> Result<Option<Matches>, ExecError> {
+        let mut pattern_idx = 0;
+        if !std::mem::replace(&mut self.begun, true) {
+            self.begin(cx)?;
+        } else if let Some(part) = self.waiting.pop() {
+            cx.check()?;
+            (self.rows, self.matches) = (part.rows, part.matches);
+            pattern_idx = part.pattern_idx;
+            let pattern = &self.star.patterns[pattern_idx];
+            self.repeat(pattern, &part.lists);
+            self.end_pattern(pattern_idx, cx)?;
+            pattern_idx += 1;
+        } else {
+            return Ok(None);
+        }
+        while pattern_idx < self.star.patterns.len() && !self.rows.is_empty() {
+            self.pattern(pattern_idx, cx)?;
+            pattern_idx += 1;
+        }
+        if self.rows.is_empty() {
+            return Ok(Some(Matches::new(self.star.new_slots.len())));
+        }
+        Ok(Some(std::mem::take(&mut self.matches)))
+    }
+
+    /// What needs no pattern.
+    fn begin(&mut self, cx: &Context) -> Result<(), ExecError> {
         self.bind_subject();
         self.check_graphs();
         self.filter_column_of(self.star.subject, cx)?;
         if let CompiledGraphs::New(column, _) = self.star.graphs {
             self.filter_column_of(Object::New(column), cx)?;
         }
-        self.filter_rows_after(0, cx)?;
-        for pattern_idx in 0..self.star.patterns.len() {
-            if self.rows.is_empty() {
-                return Ok(Matches::new(self.star.new_slots.len()));
-            }
-            self.pattern(pattern_idx, cx)?;
-            self.filter_rows_after(pattern_idx + 1, cx)?;
-        }
-        Ok(self.matches)
+        self.filter_rows_after(0, cx)
     }
 
-    /// Tests a constant or bound object, or makes the column of a new one.
+    /// Tests a constant or bound object, or makes the column of a new one, and applies the filters that are ready then.
     fn pattern(&mut self, pattern_idx: usize, cx: &Context) -> Result<(), ExecError> {
-        if self.satisfied == Some(pattern_idx) {
-            return Ok(());
-        }
         match self.constants.get(pattern_idx) {
-            None | Some(KnownRows::Unknown) => {}
-            Some(KnownRows::All) => return Ok(()),
+            _ if self.satisfied == Some(pattern_idx) => {}
+            None | Some(KnownRows::Unknown) => self.read(pattern_idx, cx)?,
+            Some(KnownRows::All) => {}
             Some(KnownRows::These(rows)) => {
                 let positions = self.positions(|pass, position| rows.contains(pass.rows[position]));
                 self.keep(&positions);
-                return Ok(());
             }
         }
+        self.end_pattern(pattern_idx, cx)
+    }
+
+    /// The filters that are ready after a pattern.
+    fn end_pattern(&mut self, pattern_idx: usize, cx: &Context) -> Result<(), ExecError> {
+        self.filter_column_of(self.star.patterns[pattern_idx].object, cx)?;
+        self.filter_rows_after(pattern_idx + 1, cx)
+    }
+
+    /// Tests or makes the column of an object.
+    fn read(&mut self, pattern_idx: usize, cx: &Context) -> Result<(), ExecError> {
         let pattern = &self.star.patterns[pattern_idx];
         let cells = self.home.cells(pattern.predicate);
         let changed = match self.is_changed {
@@ -145,10 +190,10 @@ impl<'a> CellPass<'a> {
         let are_lists = changed.has_several() || cells.is_some_and(Cells::multi_valued);
         match cells {
             None if changed.is_empty() => self.absent(pattern),
-            cells if are_lists => self.multi_valued(pattern, cells, &changed),
+            cells if are_lists => self.multi_valued(pattern_idx, cells, &changed),
             cells => self.single_valued(pattern, cells, &changed),
         }
-        self.filter_column_of(pattern.object, cx)
+        Ok(())
     }
 
     /// Applies the filters over several slots that could not be applied before so many patterns were evaluated.
@@ -289,10 +334,11 @@ impl<'a> CellPass<'a> {
 
     fn multi_valued(
         &mut self,
-        pattern: &CompiledPattern,
+        pattern_idx: usize,
         cells: Option<Cells<'_>>,
         changed: &ChangedCells,
     ) {
+        let pattern = &self.star.patterns[pattern_idx];
         let mut counts = Vec::with_capacity(self.rows.len());
         let mut values = Vec::with_capacity(self.rows.len());
         match cells {
@@ -302,8 +348,17 @@ impl<'a> CellPass<'a> {
         if !changed.is_empty() {
             (counts, values) = changed.put_over_lists(&counts, &values);
         }
-        if let Object::New(column) = pattern.object {
-            self.repeat(column, &counts, &values, pattern.optional);
+        if let Object::New(_) = pattern.object {
+            let mut part = Part {
+                rows: std::mem::take(&mut self.rows),
+                matches: std::mem::take(&mut self.matches),
+                lists: Lists { counts, values },
+                pattern_idx,
+            };
+            self.waiting
+                .extend(part.cut(pattern.optional, SOLUTIONS_MAX));
+            (self.rows, self.matches) = (part.rows, part.matches);
+            self.repeat(pattern, &part.lists);
             return;
         }
         let mut start = 0;
@@ -316,14 +371,18 @@ impl<'a> CellPass<'a> {
     }
 
     /// Repeats each candidate once for each of its values.
-    fn repeat(&mut self, column: usize, counts: &[u32], values: &[u64], optional: bool) {
+    fn repeat(&mut self, pattern: &CompiledPattern, lists: &Lists) {
+        let Object::New(column) = pattern.object else {
+            return;
+        };
+        let Lists { counts, values } = lists;
         let mut positions = Vec::with_capacity(values.len());
         let mut expanded = Vec::with_capacity(values.len());
         let mut start = 0;
         for (position, &count) in counts.iter().enumerate() {
             let list = &values[start..start + count as usize];
             start += list.len();
-            if list.is_empty() && optional {
+            if list.is_empty() && pattern.optional {
                 positions.push(position as u32);
                 expanded.push(0);
             }

@@ -10,9 +10,11 @@
 
 use super::compiled::{CompiledGraphs, CompiledStar, Object};
 use super::matches::{Matches, keep};
+use super::parts::SOLUTIONS_MAX;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::held_memory::HeldMemory;
 use basalt_rdf::TermId;
 use basalt_store::{Direction, Snapshot};
 
@@ -77,6 +79,8 @@ pub struct GeneralPass<'a> {
     unchecked: usize,
     /// Solutions found.
     pub matches: Matches,
+    /// The memory of many solutions, while they are looked for.
+    held: HeldMemory,
 }
 
 /// Where the search stands: the input row, and the graph that all patterns must agree on.
@@ -97,6 +101,7 @@ impl<'a> GeneralPass<'a> {
             row: vec![0; star.new_slots.len()],
             unchecked: 0,
             matches: Matches::new(star.new_slots.len()),
+            held: HeldMemory::default(),
         }
     }
 
@@ -130,6 +135,9 @@ impl<'a> GeneralPass<'a> {
         if self.unchecked >= CHECKED_VALUES {
             self.unchecked = 0;
             cx.check()?;
+            if self.matches.len() > SOLUTIONS_MAX {
+                self.held.grow_to(self.matches.bytes(), "Star", cx)?;
+            }
         }
         Ok(())
     }

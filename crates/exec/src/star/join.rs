@@ -8,7 +8,8 @@
 //! Where the entry's column is all that the star reads of the input and its values repeat within a batch, the solutions of each
 //! value are found once and given to all rows that have it.
 //!
-//! Output keeps the input's order. Memory: the solutions of one input batch; of its distinct values where they repeat.
+//! Output keeps the input's order. Memory: the solutions of one input batch; of its distinct values where they repeat. A batch with very
+//! many is joined in parts.
 
 mod candidates;
 
@@ -19,18 +20,23 @@ use super::constant_rows::ConstantRows;
 use super::general::GeneralPass;
 use super::large::{one_after_the_other, take_out_large};
 use super::matches::Matches;
+use super::parts::SOLUTIONS_MAX;
 use super::repeated_keys::RepeatedKeys;
 use super::shared_solutions::SharedSolutions;
 use super::touched::{Touched, TouchedRows};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::held_memory::HeldMemory;
 use crate::operators::output::Output;
 use crate::operators::{BoxOperator, Operator};
 use crate::profile::current_node;
 use basalt_plan::physical::{JoinKind, Slot, StarEntry};
 use basalt_rdf::TermId;
 use candidates::{Asked, Candidates};
+
+/// Solutions of a batch from which on it is cut in two: so many take some dozen megabytes.
+const BATCH_SOLUTIONS_MAX: usize = 1 << 20;
 
 /// How the input leads to subjects.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +70,10 @@ pub struct StarJoin {
     repeated_keys: RepeatedKeys,
     /// What is left to hand out of a batch whose keys repeat.
     shared: Option<SharedSolutions>,
+    /// Parts of a batch that had too many solutions, the last first.
+    waiting: Vec<Batch>,
+    /// The memory of many solutions.
+    held: HeldMemory,
     output: Output,
 }
 
@@ -106,17 +116,21 @@ impl StarJoin {
             touched_rows: TouchedRows::default(),
             repeated_keys: RepeatedKeys::default(),
             shared: None,
+            waiting: Vec::new(),
+            held: HeldMemory::default(),
             output: Output::default(),
         })
     }
 
-    /// The solutions of an inner join of some rows of a batch, by row.
+    /// The solutions of an inner join of some rows of a batch, by row; `None` if they are too many to be made at once.
     fn matches(
         &mut self,
         batch: &Batch,
         asked: Asked<'_>,
         cx: &Context,
-    ) -> Result<Matches, ExecError> {
+    ) -> Result<Option<Matches>, ExecError> {
+        self.held.release();
+        let mut held = HeldMemory::default();
         let mut tables: Vec<Candidates> = Vec::new();
         tables.resize_with(cx.snapshot().tables().len(), Candidates::default);
         let mut touched = Touched::new(cx.snapshot().tables().len());
@@ -151,23 +165,29 @@ impl StarJoin {
                     Entry::Subject(_) => pass.by_subject(),
                     Entry::Object { .. } => pass,
                 };
-                matches.append(pass.run(cx)?);
+                if !append_all(pass, &mut matches, batch, &mut held, cx)? {
+                    return Ok(None);
+                }
                 cx.check()?;
             }
         }
-        self.add_touched(touched, batch, &mut matches, cx)?;
+        if !self.add_touched(touched, batch, &mut matches, &mut held, cx)? {
+            return Ok(None);
+        }
+        self.held = held;
         matches.sort_by_origin();
-        Ok(matches)
+        Ok(Some(matches))
     }
 
-    /// The solutions of subjects that cells do not tell all of.
+    /// The solutions of subjects that cells do not tell all of; false if they are too many, as [`append_all`] says.
     fn add_touched(
         &self,
         touched: Touched,
         batch: &Batch,
         matches: &mut Matches,
+        held: &mut HeldMemory,
         cx: &Context,
-    ) -> Result<(), ExecError> {
+    ) -> Result<bool, ExecError> {
         let columns_min = cx.options().changed_columns_min;
         let (columns, general) = touched.into_parts(&self.star, cx.snapshot(), columns_min);
         for (home, mut rows, mut origin) in columns {
@@ -182,7 +202,9 @@ impl StarJoin {
                 Entry::Subject(_) => pass.by_subject(),
                 Entry::Object { .. } => pass,
             };
-            matches.append(pass.run(cx)?);
+            if !append_all(pass, matches, batch, held, cx)? {
+                return Ok(false);
+            }
         }
         if !general.is_empty() {
             cx.profile().read_one_by_one(current_node(), general.len());
@@ -190,10 +212,30 @@ impl StarJoin {
             pass.subjects(&general, cx)?;
             matches.append(pass.finish(cx)?);
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// Joins a batch: what comes out is then in `shared` or in `output`.
+    /// As [`Self::matches`]; a batch with too many is cut in two, which come next.
+    fn matches_or_cut(
+        &mut self,
+        batch: &Batch,
+        asked: Asked<'_>,
+        cx: &Context,
+    ) -> Result<Option<Matches>, ExecError> {
+        let rows = batch.rows();
+        let found = match self.matches(batch, asked, cx) {
+            Err(ExecError::MemoryLimit { .. }) if rows > 1 => None,
+            found => found?,
+        };
+        if found.is_none() {
+            let half = rows / 2;
+            self.waiting.push(batch.slice(half, rows - half));
+            self.waiting.push(batch.slice(0, half));
+        }
+        Ok(found)
+    }
+
+    /// Joins a batch: what comes out is then in `shared` or in `output`, if the batch was not cut.
     fn join(&mut self, batch: Batch, cx: &Context) -> Result<(), ExecError> {
         let values = batch.ids(self.entry.column());
         let is_key_all = |columns: &Vec<usize>| *columns == [self.entry.column()];
@@ -201,8 +243,9 @@ impl StarJoin {
         let rows_min = cx.options().shared_key_rows_min;
         if !may_share || !self.repeated_keys.find(values, rows_min) {
             let asked = Asked { values, rows: None };
-            let matches = self.matches(&batch, asked, cx)?;
-            self.output.put(self.emit(&batch, matches));
+            if let Some(matches) = self.matches_or_cut(&batch, asked, cx)? {
+                self.output.put(self.emit(&batch, matches));
+            }
             return Ok(());
         }
         let keys = std::mem::take(&mut self.repeated_keys);
@@ -210,9 +253,14 @@ impl StarJoin {
             values: keys.values(),
             rows: Some(keys.first_rows()),
         };
-        let matches = self.matches(&batch, asked, cx)?;
-        let shared = SharedSolutions::new(batch, &keys, matches, self.kind);
+        let found = self.matches_or_cut(&batch, asked, cx);
+        let shared = found.map(|found| {
+            found.map(|matches| SharedSolutions::new(batch, &keys, matches, self.kind))
+        });
         self.repeated_keys = keys;
+        let Some(shared) = shared? else {
+            return Ok(());
+        };
         if self.star.new_slots.is_empty() && shared.is_every_row_once() {
             self.output.put(self.columns_of(shared.batch()));
         } else {
@@ -263,12 +311,36 @@ impl Operator for StarJoin {
             if let Some(batch) = self.next_shared(cx) {
                 return Ok(Some(batch));
             }
-            let Some(batch) = self.input.next(cx)? else {
+            let batch = match self.waiting.pop() {
+                None => self.input.next(cx)?,
+                cut => cut,
+            };
+            let Some(batch) = batch else {
                 return Ok(None);
             };
             self.join(batch, cx)?;
         }
     }
+}
+
+/// Appends the solutions of a pass; false if they are too many to be made at once, and the batch can be cut.
+fn append_all(
+    mut pass: CellPass<'_>,
+    matches: &mut Matches,
+    batch: &Batch,
+    held: &mut HeldMemory,
+    cx: &Context,
+) -> Result<bool, ExecError> {
+    while let Some(more) = pass.next(cx)? {
+        matches.append(more);
+        if matches.len() > SOLUTIONS_MAX {
+            if batch.rows() > 1 && matches.len() > BATCH_SOLUTIONS_MAX {
+                return Ok(false);
+            }
+            held.grow_to(matches.bytes(), "StarJoin", cx)?;
+        }
+    }
+    Ok(true)
 }
 
 fn object_entry(star: &CompiledStar, predicate: TermId, slot: Slot) -> Result<Entry, ExecError> {

@@ -52,6 +52,26 @@ impl Matches {
         }
     }
 
+    /// Those from a position on, which are no longer here.
+    pub fn split_off(&mut self, position: usize) -> Self {
+        let columns = self.columns.iter_mut();
+        Self {
+            origin: self.origin.split_off(position),
+            columns: columns
+                .map(|column| match column.is_empty() {
+                    // Not made yet.
+                    true => Vec::new(),
+                    false => column.split_off(position),
+                })
+                .collect(),
+        }
+    }
+
+    /// What all columns take once they are made, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.len() * (size_of::<u32>() + self.columns.len() * size_of::<u64>())
+    }
+
     /// Keeps the solutions at these ascending positions.
     pub fn keep(&mut self, positions: &[u32]) {
         if positions.len() == self.len() {

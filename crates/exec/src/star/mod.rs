@@ -3,7 +3,7 @@
 //! Rows of a table that are *clean* for every predicate of the star are answered from cells, column
 //! by column ([`cells`]); *dirty* rows and subjects that are in no table are answered pattern by
 //! pattern from cells and irregular quads together ([`general`]). Rows and new subjects that only the
-//! delta touches are read as columns too ([`changed`]), without those of very many values ([`large`]). [`scan`] finds subjects itself,
+//! delta touches are read as columns too ([`changed`]), without those of very many values ([`large`]). Large products of values come in [`parts`]. [`scan`] finds subjects itself,
 //! [`join`] takes them from input rows, each distinct key once where keys repeat ([`repeated_keys`], [`shared_solutions`]).
 //!
 //! Invariant (D1, D7): a quad is in one place, and a row with an irregular quad of predicate p is
@@ -19,6 +19,7 @@ pub mod join;
 pub mod large;
 pub mod matches;
 pub mod morsels;
+pub mod parts;
 pub mod reducer;
 pub mod repeated_keys;
 pub mod scan;

@@ -1,6 +1,6 @@
 //! `StarScan`: a star read from its tables, morsel by morsel.
 //!
-//! Memory: one morsel's solutions. Order: tables in order, then new subjects, then what goes the general way.
+//! Memory: one morsel's solutions, or a part of them ([`parts`](super::parts)) with what waits. Order: tables in order, then new subjects, then what goes the general way.
 
 use super::cells::CellPass;
 use super::changed::{Home, rows_of_range};
@@ -9,6 +9,7 @@ use super::general::GeneralPass;
 use super::large::{one_after_the_other, take_out_large};
 use super::matches::Matches;
 use super::morsels::{Morsel, Morsels};
+use super::parts::Part;
 use super::reducer::Reducers;
 use crate::batch::Batch;
 use crate::context::Context;
@@ -17,6 +18,7 @@ use crate::operators::Operator;
 use crate::operators::output::Output;
 use crate::profile::current_node;
 use basalt_plan::physical::Slot;
+use basalt_rdf::TermId;
 use std::sync::Arc;
 
 /// What threads that scan the same star share.
@@ -29,10 +31,37 @@ pub struct SharedScan {
     pub reducers: Reducers,
 }
 
+/// What is left of a morsel with too many solutions to be made at once.
+struct Waiting {
+    place: Place,
+    parts: Vec<Part>,
+    is_changed: bool,
+}
+
+/// Whose rows candidates are, as [`Home`] says it.
+#[derive(Clone, Copy)]
+enum Place {
+    Table(usize),
+    New(TermId),
+}
+
+impl Place {
+    fn home(self, cx: &Context) -> Home<'_> {
+        match self {
+            Self::Table(table_idx) => Home::Table(&cx.snapshot().tables()[table_idx]),
+            Self::New(graph) => Home::New {
+                first: cx.snapshot().first_new_resource(),
+                graph,
+            },
+        }
+    }
+}
+
 /// The operator; see the [module documentation](self).
 pub struct StarScan {
     shared: Arc<SharedScan>,
     schema: Vec<Slot>,
+    waiting: Option<Waiting>,
     output: Output,
 }
 
@@ -42,27 +71,29 @@ impl StarScan {
         Self {
             shared,
             schema,
+            waiting: None,
             output: Output::default(),
         }
     }
 
-    fn run(&self, morsel: &Morsel, cx: &Context) -> Result<Matches, ExecError> {
-        let shared = &self.shared;
+    /// The solutions of a morsel, or those of its first candidates if there are very many.
+    fn run(&mut self, morsel: &Morsel, cx: &Context) -> Result<Matches, ExecError> {
+        let shared = Arc::clone(&self.shared);
         let (star, reducers) = (&shared.star, &shared.reducers);
         match morsel {
             Morsel::Range { table_idx, rows } => {
-                let snapshot = cx.snapshot();
-                let table = &snapshot.tables()[*table_idx];
+                let table = &cx.snapshot().tables()[*table_idx];
+                let place = Place::Table(*table_idx);
                 let none = Matches::new(star.new_slots.len());
                 if !reducers.may_have_rows(star, table, rows, cx) {
                     return Ok(none);
                 }
                 let (left, is_changed) = rows_of_range(star, *table_idx, rows.clone(), cx)?;
                 if is_changed {
-                    return self.changed(Home::Table(table), left, cx);
+                    return self.changed(place, left, cx);
                 }
                 match reducers.may_have_cells(star, table, rows, cx) {
-                    true => self.pass_of_wanted(Home::Table(table), left, cx).run(cx),
+                    true => self.unchanged(place, left, None, cx),
                     false => Ok(none),
                 }
             }
@@ -70,20 +101,11 @@ impl StarScan {
                 table_idx,
                 rows,
                 satisfied,
-            } => {
-                let home = Home::Table(&cx.snapshot().tables()[*table_idx]);
-                let pass = self.pass_of_wanted(home, rows.clone(), cx);
-                pass.with_satisfied(*satisfied).run(cx)
-            }
+            } => self.unchanged(Place::Table(*table_idx), rows.clone(), *satisfied, cx),
             Morsel::Changed { table_idx, rows } => {
-                let home = Home::Table(&cx.snapshot().tables()[*table_idx]);
-                self.changed(home, rows.clone(), cx)
+                self.changed(Place::Table(*table_idx), rows.clone(), cx)
             }
-            Morsel::New { rows, graph } => {
-                let first = cx.snapshot().first_new_resource();
-                let graph = *graph;
-                self.changed(Home::New { first, graph }, rows.clone(), cx)
-            }
+            Morsel::New { rows, graph } => self.changed(Place::New(*graph), rows.clone(), cx),
             Morsel::General(subjects) => {
                 let mut subjects: Vec<_> = subjects.iter().map(|&subject| (0, subject)).collect();
                 reducers.retain_subjects(star, &mut subjects, cx);
@@ -97,39 +119,38 @@ impl StarScan {
         }
     }
 
-    /// A pass over candidate rows, without those that key filters of the subject turn away.
-    fn pass_of_wanted<'a>(
-        &'a self,
-        home: Home<'a>,
+    /// The first solutions of rows of which cells tell all, a pattern of which may be known to hold.
+    fn unchanged(
+        &mut self,
+        place: Place,
         mut rows: Vec<u32>,
+        satisfied: Option<usize>,
         cx: &Context,
-    ) -> CellPass<'a> {
-        let SharedScan { star, reducers, .. } = &*self.shared;
-        reducers.retain_rows(star, home, &mut rows, cx);
-        self.pass(home, rows, cx)
+    ) -> Result<Matches, ExecError> {
+        let shared = Arc::clone(&self.shared);
+        let home = place.home(cx);
+        shared
+            .reducers
+            .retain_rows(&shared.star, home, &mut rows, cx);
+        let pass = pass(&shared, home, rows, cx).with_satisfied(satisfied);
+        self.first(pass, place, false, cx)
     }
 
-    /// A pass over rows that key filters of the subject let through.
-    fn pass<'a>(&'a self, home: Home<'a>, rows: Vec<u32>, cx: &Context) -> CellPass<'a> {
-        let shared = &self.shared;
-        cx.profile().read(current_node(), rows.len());
-        let origin = vec![0; rows.len()];
-        CellPass::new(&shared.star, home, None, rows, origin)
-            .with_reducers(shared.reducers.objects(&shared.star))
-    }
-
-    /// Rows of which some may have changed, or new subjects.
+    /// The first solutions of rows of which some may have changed, or of new subjects.
     fn changed(
-        &self,
-        home: Home<'_>,
+        &mut self,
+        place: Place,
         mut rows: Vec<u32>,
         cx: &Context,
     ) -> Result<Matches, ExecError> {
-        let (star, reducers) = (&self.shared.star, &self.shared.reducers);
+        let shared = Arc::clone(&self.shared);
+        let (star, reducers) = (&shared.star, &shared.reducers);
+        let home = place.home(cx);
         reducers.retain_rows(star, home, &mut rows, cx);
         let mut origin = vec![0; rows.len()];
         let large = take_out_large(star, home, &mut rows, &mut origin, cx)?;
-        let mut matches = self.pass(home, rows, cx).with_changes().run(cx)?;
+        let pass = pass(&shared, home, rows, cx).with_changes();
+        let mut matches = self.first(pass, place, true, cx)?;
         if !large.is_empty() {
             let mut of_large = one_after_the_other(star, None, &large, cx)?;
             reducers.retain_matches(star, &mut of_large, cx);
@@ -137,6 +158,51 @@ impl StarScan {
         }
         Ok(matches)
     }
+
+    /// The first solutions of a pass. What it has left waits.
+    fn first(
+        &mut self,
+        mut pass: CellPass<'_>,
+        place: Place,
+        is_changed: bool,
+        cx: &Context,
+    ) -> Result<Matches, ExecError> {
+        let matches = pass.next(cx)?.unwrap_or_default();
+        let parts = pass.into_waiting();
+        self.waiting = (!parts.is_empty()).then_some(Waiting {
+            place,
+            parts,
+            is_changed,
+        });
+        Ok(matches)
+    }
+
+    /// The next solutions of what waits.
+    fn next_waiting(&mut self, waiting: Waiting, cx: &Context) -> Result<Matches, ExecError> {
+        let shared = Arc::clone(&self.shared);
+        let Waiting {
+            place,
+            parts,
+            is_changed,
+        } = waiting;
+        let rows = (Vec::new(), Vec::new());
+        let pass = CellPass::new(&shared.star, place.home(cx), None, rows.0, rows.1)
+            .with_reducers(shared.reducers.objects(&shared.star))
+            .with_waiting(parts);
+        let pass = match is_changed {
+            true => pass.with_changes(),
+            false => pass,
+        };
+        self.first(pass, place, is_changed, cx)
+    }
+}
+
+/// A pass over rows that key filters of the subject let through.
+fn pass<'a>(shared: &'a SharedScan, home: Home<'a>, rows: Vec<u32>, cx: &Context) -> CellPass<'a> {
+    cx.profile().read(current_node(), rows.len());
+    let origin = vec![0; rows.len()];
+    CellPass::new(&shared.star, home, None, rows, origin)
+        .with_reducers(shared.reducers.objects(&shared.star))
 }
 
 impl Operator for StarScan {
@@ -147,10 +213,13 @@ impl Operator for StarScan {
             }
             cx.check()?;
             let shared = Arc::clone(&self.shared);
-            let Some(morsel) = shared.morsels.take() else {
+            let matches = if let Some(waiting) = self.waiting.take() {
+                self.next_waiting(waiting, cx)?
+            } else if let Some(morsel) = shared.morsels.take() {
+                self.run(morsel, cx)?
+            } else {
                 return Ok(None);
             };
-            let matches = self.run(morsel, cx)?;
             if !matches.is_empty() {
                 self.output
                     .put(matches.into_batch(&self.schema, &shared.star.new_slots, None));

@@ -108,6 +108,17 @@ impl Key {
         }
     }
 
+    /// The double nearest to a number, by which numbers are compared first; `None` if it is none or NaN.
+    pub(super) fn nearest_double(&self) -> Option<f64> {
+        match self {
+            Self::Number(number) => {
+                let nearest = f64::from(number.to_double());
+                (!nearest.is_nan()).then_some(nearest)
+            }
+            _ => None,
+        }
+    }
+
     pub(super) fn compare(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Blank(a), Self::Blank(b)) | (Self::Iri(a), Self::Iri(b)) => a.cmp(b),

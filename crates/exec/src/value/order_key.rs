@@ -73,6 +73,11 @@ impl OrderKey {
         self.0.compare(&other.0)
     }
 
+    /// The double nearest to a number, by which numbers are compared first; `None` if it is none or NaN.
+    pub fn nearest_double(&self) -> Option<f64> {
+        self.0.nearest_double()
+    }
+
     /// The class, and the text by which terms of the class are ordered first.
     pub fn class(&self) -> (OrderClass, Option<&str>) {
         match &self.0 {
