@@ -287,24 +287,6 @@ fn long_chains_are_joined_along_their_links() {
 }
 
 #[test]
-fn lateral_computes_random_values_for_each_row() {
-    let loaded = little();
-    for inner in [
-        "BIND(UUID() AS ?id)",
-        "SELECT (STRUUID() AS ?id) {}",
-        "SELECT ?id { BIND(BNODE() AS ?id) } LIMIT 1",
-    ] {
-        let query =
-            format!("SELECT (COUNT(DISTINCT ?id) AS ?n) {{ ?s :q ?o LATERAL {{ {inner} }} }}");
-        assert_eq!(
-            number(&loaded, &query, &default_options()),
-            Ok(2),
-            "{inner}"
-        );
-    }
-}
-
-#[test]
 fn paths_give_all_when_the_index_has_no_room() {
     let mut text = String::new();
     let (chains, length) = (3_000, 8);

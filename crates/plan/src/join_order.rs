@@ -24,6 +24,7 @@ use crate::logical::JoinGroup;
 use crate::lower::Outer;
 use crate::physical::{Expr, Node, Op};
 use crate::planner::{PlanError, Planner, node};
+use crate::repeatable::is_fixed;
 use crate::slot_set::SlotSet;
 pub(crate) use build::{hash_join, joined, star_join, star_join_entry};
 pub(crate) use costs::hash_cost;
@@ -102,7 +103,11 @@ impl Planner<'_> {
         let mut conditions = Vec::new();
         for mut expr in filters {
             resolve_missing(&mut expr, &available, self.statistics);
-            let slots = slots_of(&expr).intersect(available);
+            // What is random is asked once for each solution, at the end.
+            let slots = match is_fixed(self, &expr) {
+                true => slots_of(&expr).intersect(available),
+                false => SlotSet::default(),
+            };
             let exists = has_exists(&expr);
             conditions.push(Condition {
                 expr,

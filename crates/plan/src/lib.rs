@@ -17,6 +17,7 @@ mod lower;
 pub mod physical;
 mod planner;
 mod rename_slots;
+mod repeatable;
 mod row_chain;
 mod rules;
 mod service_text;

@@ -4,9 +4,9 @@
 //! Only for a group with one union of few branches, and if evaluating the rest twice gives the same
 //! rows (no LIMIT and no random number inside).
 
-use crate::expression::is_volatile;
 use crate::logical::{JoinGroup, Logical};
 use crate::planner::Planner;
+use crate::repeatable::is_repeatable;
 use crate::rules::{hoist_left_join, push_down_filter};
 use crate::slot_set::SlotSet;
 
@@ -34,7 +34,8 @@ pub(crate) fn branches(
     if others.iter().any(asks) {
         return None;
     }
-    if inputs.len() > BRANCHES_MAX || !others.iter().chain(inputs).all(is_repeatable) {
+    let is_same = |plan: &Logical| is_repeatable(planner, plan, false);
+    if inputs.len() > BRANCHES_MAX || !others.iter().chain(inputs).all(is_same) {
         return None;
     }
     let rest = JoinGroup {
@@ -50,47 +51,4 @@ pub(crate) fn branches(
         })
     };
     Some(inputs.iter().map(distribute).collect())
-}
-
-/// Whether two evaluations give the same rows.
-fn is_repeatable(plan: &Logical) -> bool {
-    is_computed_alike(plan, false)
-}
-
-/// Whether nothing in a plan is computed anew in each evaluation; a slice counts as that unless `slices` says otherwise, since it may
-/// take other rows.
-pub(crate) fn is_computed_alike(plan: &Logical, slices: bool) -> bool {
-    let is_repeatable = |plan: &Logical| is_computed_alike(plan, slices);
-    match plan {
-        Logical::Empty
-        | Logical::Values { .. }
-        | Logical::GraphNames { .. }
-        | Logical::Service(_) => true,
-        Logical::Slice { input, .. } => slices && is_repeatable(input),
-        Logical::Group(group) => {
-            !group.filters.iter().any(is_volatile) && group.children.iter().all(is_repeatable)
-        }
-        Logical::LeftJoin {
-            left,
-            right,
-            conditions,
-        }
-        | Logical::AntiJoin {
-            left,
-            right,
-            conditions,
-        } => !conditions.iter().any(is_volatile) && is_repeatable(left) && is_repeatable(right),
-        Logical::Minus { left, right, .. } | Logical::Lateral { left, right } => {
-            is_repeatable(left) && is_repeatable(right)
-        }
-        Logical::Filter { input, conditions } => {
-            !conditions.iter().any(is_volatile) && is_repeatable(input)
-        }
-        Logical::Extend { input, expr, .. } => !is_volatile(expr) && is_repeatable(input),
-        Logical::Project { input, .. }
-        | Logical::Distinct { input }
-        | Logical::OrderBy { input, .. }
-        | Logical::Aggregate { input, .. } => is_repeatable(input),
-        Logical::Union(inputs) => inputs.iter().all(is_repeatable),
-    }
 }

@@ -8,7 +8,7 @@
 use crate::expression::slots_of;
 use crate::logical::Logical;
 use crate::planner::Planner;
-use crate::rules::distribute_union::is_computed_alike;
+use crate::repeatable::is_repeatable;
 use crate::rules::hoist_left_join;
 
 /// The left rows, each extended by the solutions of the right side that see it.
@@ -31,7 +31,7 @@ pub(crate) fn lateral(planner: &Planner<'_>, left: Logical, right: Logical) -> L
         _ => false,
     };
     // What is random is so for each left row.
-    let is_same = is_computed_alike(&right, true);
+    let is_same = is_repeatable(planner, &right, true);
     if (independent || plain) && is_same && planner.rule("lateral_to_join") {
         return hoist_left_join::join(planner, left, right);
     }
