@@ -16,6 +16,7 @@ use oxrdf::Literal;
 use regex::Regex;
 use spargebra::algebra::Function;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// The pattern compiled last, for calls whose pattern is not a constant.
 #[derive(Default)]
@@ -156,36 +157,62 @@ pub fn call(
     }
 }
 
-/// The text with each match replaced. A replacement may stand for a text of any length, so its memory and time are looked at meanwhile.
+/// A text on its way to another with matches replaced. A replacement may stand for a text of any length, so its memory and time are
+/// looked at meanwhile.
+struct Replaced<'a> {
+    text: &'a str,
+    out: String,
+    /// The end of the last match.
+    end: usize,
+    /// Bytes that there is room for.
+    checked: usize,
+}
+
+impl Replaced<'_> {
+    /// Puts a text in the place of the next match.
+    fn put(&mut self, found: Range<usize>, other: &str, cx: &Context) -> Result<(), ExecError> {
+        let kept = &self.text[self.end..found.start];
+        let bytes = self.out.len() + kept.len() + other.len();
+        if bytes > self.checked {
+            self.checked = bytes * 2;
+            cx.check()?;
+            // It may grow to that before the next look.
+            check_text(self.checked, cx)?;
+        }
+        self.out.push_str(kept);
+        self.out.push_str(other);
+        self.end = found.end;
+        Ok(())
+    }
+}
+
+/// The text with each match replaced.
 fn replaced(
     regex: &Regex,
     text: &str,
     replacement: &str,
     cx: &Context,
 ) -> Result<String, ExecError> {
-    let (mut out, mut end) = (String::with_capacity(text.len()), 0);
-    let mut checked = UNCOUNTED_BYTES;
-    let mut look = |bytes: usize| -> Result<(), ExecError> {
-        if bytes > checked {
-            checked = bytes * 2;
-            cx.check()?;
-            // It may grow to that before the next look.
-            check_text(checked, cx)?;
-        }
-        Ok(())
+    let mut replaced = Replaced {
+        text,
+        out: String::with_capacity(text.len()),
+        end: 0,
+        checked: UNCOUNTED_BYTES,
     };
-    let mut expanded = String::new();
-    for captures in regex.captures_iter(text) {
-        let Some(found) = captures.get(0) else {
-            continue;
-        };
-        expanded.clear();
-        captures.expand(replacement, &mut expanded);
-        look(out.len() + (found.start() - end) + expanded.len())?;
-        out.push_str(&text[end..found.start()]);
-        out.push_str(&expanded);
-        end = found.end();
+    if replacement.contains('$') {
+        let mut expanded = String::new();
+        for captures in regex.captures_iter(text) {
+            expanded.clear();
+            captures.expand(replacement, &mut expanded);
+            replaced.put(captures.get_match().range(), &expanded, cx)?;
+        }
+    } else {
+        // Which groups have matched need not be known.
+        for found in regex.find_iter(text) {
+            replaced.put(found.range(), replacement, cx)?;
+        }
     }
+    let Replaced { mut out, end, .. } = replaced;
     out.push_str(&text[end..]);
     Ok(out)
 }
