@@ -26,6 +26,9 @@ use std::ops::Range;
 /// rows: finding a cell takes some times what decoding it in order takes.
 const SPAN_FOR_TWO: usize = 3;
 
+/// Rows for each gap from which on values are moved run by run.
+const GAPS_FOR_RUNS: usize = 16;
+
 /// Candidate rows of one table on their way to solutions.
 pub struct CellPass<'a> {
     star: &'a CompiledStar,
@@ -463,12 +466,48 @@ fn single_values(cells: Cells<'_>, rows: &[u32]) -> Vec<u64> {
     cells.scan(span, &mut values);
     if rows.len() < whole {
         // Rows ascend without repeats, so none is read after it was written to.
-        for (to, &row) in rows.iter().enumerate() {
-            values[to] = values[(row - first) as usize];
+        if (whole - rows.len()) * GAPS_FOR_RUNS <= rows.len() {
+            copy_runs(rows, first, &mut values);
+        } else {
+            for (to, &row) in rows.iter().enumerate() {
+                values[to] = values[(row - first) as usize];
+            }
         }
         values.truncate(rows.len());
     }
     values
+}
+
+/// Moves the values of ascending rows to the front, run by run; `first` is the row of the first value.
+fn copy_runs(rows: &[u32], first: u32, values: &mut [u64]) {
+    let mut to = 0;
+    while to < rows.len() {
+        let from = (rows[to] - first) as usize;
+        let length = run_length(&rows[to..]);
+        values.copy_within(from..from + length, to);
+        to += length;
+    }
+}
+
+/// How many of ascending rows follow on the first without a gap, that one included.
+fn run_length(rows: &[u32]) -> usize {
+    let is_in = |position: usize| (rows[position] - rows[0]) as usize == position;
+    let mut step = 1;
+    // Termination: the step doubles.
+    while step < rows.len() && is_in(step) {
+        step *= 2;
+    }
+    let (from, to) = (step / 2, rows.len().min(step));
+    let (mut low, mut high) = (from + 1, to.max(from + 1));
+    // Termination: the distance halves.
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match is_in(middle) {
+            true => low = middle + 1,
+            false => high = middle,
+        }
+    }
+    low
 }
 
 /// The range from the first row to the last, if the rows ascend without repeats and are most of it.
@@ -489,4 +528,34 @@ fn equal_to(values: &[u64], id: u64) -> Vec<u32> {
     (0..values.len() as u32)
         .filter(|&position| values[position as usize] == id)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_moved_as_rows_are() {
+        for lacking in [
+            &[][..],
+            &[3],
+            &[0, 1, 90],
+            &[5, 6, 40, 41, 63, 64, 65, 99],
+            &[98, 99],
+        ] {
+            let rows: Vec<u32> = (0..100)
+                .filter(|row| !lacking.contains(row))
+                .map(|row| row + 7)
+                .collect();
+            let first = rows[0];
+            let last = rows[rows.len() - 1];
+            let mut values: Vec<u64> = (first..=last).map(u64::from).collect();
+            copy_runs(&rows, first, &mut values);
+            let expected: Vec<u64> = rows.iter().copied().map(u64::from).collect();
+            assert_eq!(values[..rows.len()], expected, "{lacking:?}");
+        }
+        assert_eq!(run_length(&[4]), 1);
+        assert_eq!(run_length(&[4, 6]), 1);
+        assert_eq!(run_length(&[4, 5, 6, 7, 9]), 4);
+    }
 }

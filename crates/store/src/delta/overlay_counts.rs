@@ -126,26 +126,32 @@ pub(crate) fn object_counts(
     let Some(by_object) = by_object else {
         return Ok(counted);
     };
+    if by_object.is_empty() {
+        return Ok(counted);
+    }
     let mut merged = Vec::with_capacity(counted.len() + by_object.len());
-    let mut of_delta = by_object.iter().copied().peekable();
-    let put = |object, quads: Option<u64>, merged: &mut Vec<(TermId, u64)>| {
+    let mut left = &counted[..];
+    for &(object, by) in by_object.iter() {
+        let (unchanged, from) = left.split_at(first_from(left, object));
+        merged.extend_from_slice(unchanged);
+        let same = from.first().filter(|(counted, _)| *counted == object);
+        left = &from[usize::from(same.is_some())..];
+        let quads = changed(same.map_or(0, |(_, quads)| *quads), by);
         merged.extend(quads.map(|quads| (object, quads)));
-    };
-    for (object, quads) in counted {
-        while let Some((new, by)) = of_delta.next_if(|(new, _)| *new < object) {
-            put(new, changed(0, by), &mut merged);
-        }
-        let by = of_delta.next_if(|(same, _)| *same == object);
-        put(
-            object,
-            changed(quads, by.map_or(0, |(_, by)| by)),
-            &mut merged,
-        );
     }
-    for (new, by) in of_delta {
-        put(new, changed(0, by), &mut merged);
-    }
+    merged.extend_from_slice(left);
     Ok(merged)
+}
+
+/// The first place of ascending objects that is not before this one. Cost: as the logarithm of that place.
+fn first_from(counted: &[(TermId, u64)], object: TermId) -> usize {
+    let mut step = 1;
+    // Termination: the step doubles.
+    while step < counted.len() && counted[step].0 < object {
+        step *= 2;
+    }
+    let (from, to) = (step / 2, counted.len().min(step + 1));
+    from + counted[from.min(to)..to].partition_point(|(counted, _)| *counted < object)
 }
 
 /// The number of subjects that have a quad of the predicate (or of any) in these graphs; kept with the delta once asked for.
