@@ -14,11 +14,13 @@
 pub mod bitmap;
 pub mod codec;
 mod error;
+mod gallop;
 pub mod packing;
 mod prefetch;
 pub mod segment;
 
 pub use error::ColumnError;
+pub use gallop::gallop;
 pub use prefetch::{PREFETCH_ROWS, prefetch};
 
 /// Rows of a full segment: 16 Ki rows of 8 bytes fit a 256 KiB second-level cache with room for a

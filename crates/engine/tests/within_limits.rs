@@ -3,7 +3,7 @@
 
 mod support;
 
-use basalt_engine::QueryOptions;
+use basalt_engine::{QueryOptions, STACK_BYTES};
 use basalt_testkit::Answer;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -91,9 +91,6 @@ fn nested(count: usize) -> Vec<String> {
         .chain(of_updates)
         .collect()
 }
-
-/// The stack of a server's threads; without optimisation plans take several times as much of it.
-const STACK_BYTES: usize = 16 << 20;
 
 #[test]
 fn deep_texts_are_answered_or_refused() {

@@ -11,8 +11,8 @@ use crossbeam_deque::{Injector, Steal};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 
-/// The stack of a worker, of which only what is used takes memory: plans may be nested deep.
-const STACK_BYTES: usize = 16 << 20;
+/// The stack of a thread that runs plans, of which only what is used takes memory: plans may be nested deep.
+pub const STACK_BYTES: usize = 16 << 20;
 
 /// A job is waiting, running, or withdrawn.
 const WAITING: u8 = 0;

@@ -12,7 +12,7 @@
 
 use axum::Router;
 use axum::serve::Listener;
-use basalt_engine::core_count;
+use basalt_engine::{STACK_BYTES, core_count};
 use std::io::{self, IoSlice};
 use std::net::{SocketAddr, TcpStream as PlainStream};
 use std::pin::Pin;
@@ -30,9 +30,6 @@ use tokio::task::JoinHandle;
 const BLOCKING_MAX: usize = 512;
 /// Those of one lane at least, so that queries that ask this server itself do not wait for each other.
 const BLOCKING_MIN: usize = 64;
-
-/// The stack of a thread, of which only what is used takes memory: queries may be nested deep.
-const STACK_BYTES: usize = 16 << 20;
 
 /// Connections accepted at the stop, at most: more than the system keeps waiting, so that a flood of them ends.
 const REST_MAX: usize = 8192;

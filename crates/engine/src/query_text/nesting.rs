@@ -293,7 +293,7 @@ mod tests {
                 _ => 1 + deep(frame[7] - 1),
             }
         }
-        // 8 KB for each of 390 levels is more than a thread of a test has.
+        // 3,000 frames of 8 KB are more than a thread of a test has.
         let text = "(".repeat(390) + &")".repeat(390);
         assert_eq!(
             on_large_stack(&text, || deep(3_000)).expect("within limits"),

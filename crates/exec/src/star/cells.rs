@@ -18,6 +18,7 @@ use super::reducer::{Reducer, turned_away};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use basalt_columns::gallop;
 use basalt_rdf::TermId;
 use basalt_store::Cells;
 use std::ops::Range;
@@ -491,23 +492,9 @@ fn copy_runs(rows: &[u32], first: u32, values: &mut [u64]) {
 
 /// How many of ascending rows follow on the first without a gap, that one included.
 fn run_length(rows: &[u32]) -> usize {
-    let is_in = |position: usize| (rows[position] - rows[0]) as usize == position;
-    let mut step = 1;
-    // Termination: the step doubles.
-    while step < rows.len() && is_in(step) {
-        step *= 2;
-    }
-    let (from, to) = (step / 2, rows.len().min(step));
-    let (mut low, mut high) = (from + 1, to.max(from + 1));
-    // Termination: the distance halves.
-    while low < high {
-        let middle = low + (high - low) / 2;
-        match is_in(middle) {
-            true => low = middle + 1,
-            false => high = middle,
-        }
-    }
-    low
+    gallop(rows.len(), |place| {
+        (rows[place] - rows[0]) as usize == place
+    })
 }
 
 /// The range from the first row to the last, if the rows ascend without repeats and are most of it.

@@ -13,6 +13,7 @@
 use super::compiled::CompiledStar;
 use crate::context::Context;
 use crate::error::ExecError;
+use basalt_columns::gallop;
 use basalt_rdf::TermId;
 use basalt_store::{Cells, ChangedValues, Table};
 use std::ops::Range;
@@ -210,16 +211,9 @@ fn row_of(subject: u64, zero: u64) -> u32 {
     u32::try_from(subject - zero).unwrap_or(u32::MAX)
 }
 
-/// The first place of ascending values that is not less than this one. Cost: as the logarithm of that place.
+/// The first place of ascending values that is not less than this one.
 fn seek<T: Ord + Copy>(values: &[T], value: T) -> usize {
-    let mut step = 1;
-    // Termination: the step doubles.
-    while step < values.len() && values[step] < value {
-        step *= 2;
-    }
-    let from = step / 2;
-    let to = values.len().min(step + 1);
-    from + values[from.min(to)..to].partition_point(|&v| v < value)
+    gallop(values.len(), |place| values[place] < value)
 }
 
 /// The rows from `start` to `end` of a table that a star can have a solution of, as far as the delta tells: without dirty ones, and

@@ -185,10 +185,7 @@ impl StarScan {
             parts,
             is_changed,
         } = waiting;
-        let rows = (Vec::new(), Vec::new());
-        let pass = CellPass::new(&shared.star, place.home(cx), None, rows.0, rows.1)
-            .with_reducers(shared.reducers.objects(&shared.star))
-            .with_waiting(parts);
+        let pass = pass(&shared, place.home(cx), Vec::new(), cx).with_waiting(parts);
         let pass = match is_changed {
             true => pass.with_changes(),
             false => pass,

@@ -11,6 +11,7 @@ use crate::error::StoreError;
 use crate::matching::QuadPattern;
 use crate::neighbours::Direction;
 use crate::snapshot::Version;
+use basalt_columns::gallop;
 use basalt_rdf::TermId;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -132,7 +133,7 @@ pub(crate) fn object_counts(
     let mut merged = Vec::with_capacity(counted.len() + by_object.len());
     let mut left = &counted[..];
     for &(object, by) in by_object.iter() {
-        let (unchanged, from) = left.split_at(first_from(left, object));
+        let (unchanged, from) = left.split_at(gallop(left.len(), |place| left[place].0 < object));
         merged.extend_from_slice(unchanged);
         let same = from.first().filter(|(counted, _)| *counted == object);
         left = &from[usize::from(same.is_some())..];
@@ -141,17 +142,6 @@ pub(crate) fn object_counts(
     }
     merged.extend_from_slice(left);
     Ok(merged)
-}
-
-/// The first place of ascending objects that is not before this one. Cost: as the logarithm of that place.
-fn first_from(counted: &[(TermId, u64)], object: TermId) -> usize {
-    let mut step = 1;
-    // Termination: the step doubles.
-    while step < counted.len() && counted[step].0 < object {
-        step *= 2;
-    }
-    let (from, to) = (step / 2, counted.len().min(step + 1));
-    from + counted[from.min(to)..to].partition_point(|(counted, _)| *counted < object)
 }
 
 /// The number of subjects that have a quad of the predicate (or of any) in these graphs; kept with the delta once asked for.
