@@ -69,15 +69,14 @@ impl HeldQuads {
 
     /// All quads as one chunk.
     pub(crate) fn into_one(self) -> QuadChunk {
-        let mut one = QuadChunk {
+        let mut chunks = self.chunks.into_iter();
+        let mut one = chunks.next().unwrap_or_else(|| QuadChunk {
             starts: vec![0],
             quads: Vec::new(),
-        };
-        for chunk in self.chunks {
-            if one.quads.is_empty() && one.starts.len() == 1 {
-                one = chunk;
-                continue;
-            }
+        });
+        one.quads
+            .reserve_exact(self.quad_count as usize - one.quads.len());
+        for chunk in chunks {
             let before = one.quads.len() as u64;
             one.quads.extend_from_slice(&chunk.quads);
             one.starts

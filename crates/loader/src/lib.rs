@@ -47,6 +47,7 @@ mod term_index;
 mod term_table;
 mod text_order;
 mod text_slabs;
+mod texts;
 mod write_terms;
 
 #[cfg(test)]

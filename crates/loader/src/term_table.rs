@@ -32,7 +32,8 @@ use crate::first_ordinals::FirstOrdinals;
 use crate::spill::{IndexRun, LoadMemory, SpillFile, merge_runs};
 use crate::term_batch::{BatchTerm, FoundTerm, TermBatch};
 use crate::term_index::TermIndex;
-use crate::text_slabs::{Record, TextSlab, TextSlabs, Texts};
+use crate::text_slabs::{TextSlab, TextSlabs};
+use crate::texts::Texts;
 
 const SHARD_BITS: u32 = 6;
 /// Shards of a table.
@@ -412,19 +413,6 @@ impl FrozenTerms {
     /// Number of terms.
     pub(crate) fn len(&self) -> usize {
         self.count
-    }
-
-    /// Visits every term: provisional ordinal, kind, text. A term with several ordinals is visited with each of them.
-    pub(crate) fn for_each(
-        &self,
-        visit: &mut dyn FnMut(u64, u32, &str) -> Result<(), LoadError>,
-    ) -> Result<(), LoadError> {
-        let visit =
-            &mut |record: Record<'_>| visit(u64::from(record.ordinal), record.kind, record.str());
-        match &self.texts {
-            Texts::Memory(texts) => texts.for_each(visit),
-            Texts::Spilled(texts) => texts.for_each(visit),
-        }
     }
 
     /// Kind and text of the terms with some ordinals.

@@ -22,7 +22,7 @@ use crate::error::LoadError;
 use crate::numbering::NewNumbers;
 use crate::progress::WorkCounter;
 use crate::spill::{Buckets, LoadMemory};
-use crate::text_slabs::{HEADER_BYTES, Piece, Record, SpilledTexts, read_records};
+use crate::texts::{HEADER_BYTES, Piece, Record, SpilledTexts, read_records};
 
 /// Most buckets that texts are dealt out to at a time.
 const BUCKETS_MAX: usize = 256;
@@ -121,7 +121,7 @@ impl<'m> Ordering<'m> {
             records.reserve_exact(usize::try_from(range.bytes).unwrap_or(0));
             places.clear();
             places.resize(range.numbers.len(), usize::MAX);
-            let near = range.pieces.iter().map(|p| &texts.pieces()[*p as usize]);
+            let near = range.pieces.iter().map(|p| &texts.pieces[*p as usize]);
             texts.for_each_in(near, &mut scratch, &mut |record| {
                 // A term that stands in no quad, such as the graph of an empty input, or an old one, has no place.
                 let place = numbers.place(record.ordinal);
@@ -252,16 +252,16 @@ fn near_ranges(
     range_bytes: u64,
     read_max: u64,
 ) -> Option<Vec<NearRange>> {
-    let of_pieces = texts.pieces().iter().map(|p| p.ordinals.1);
+    let of_pieces = texts.pieces.iter().map(|p| p.ordinals.1);
     let ordinal_max = of_pieces.chain(order.iter().copied()).max().unwrap_or(0);
-    let mut near = NearPieces::new(texts.pieces(), ordinal_max);
+    let mut near = NearPieces::new(&texts.pieces, ordinal_max);
     let mut ranges = Vec::new();
     let (mut start, mut bytes, mut read) = (0, 0, 0_u64);
     for at in 0..=order.len() {
         let next = order.get(at).map(|&ordinal| texts.record_bytes(ordinal));
         if at > start && next.is_none_or(|next| bytes + next > range_bytes) {
             let pieces = near.of(&order[start..at]);
-            let of_range = pieces.iter().map(|p| texts.pieces()[*p as usize].bytes());
+            let of_range = pieces.iter().map(|p| texts.pieces[*p as usize].bytes());
             read += of_range.sum::<u64>();
             if read > read_max {
                 return None;
@@ -344,7 +344,8 @@ mod tests {
     use super::*;
     use crate::options::SpillSettings;
     use crate::progress::NoProgress;
-    use crate::text_slabs::{TextSlabs, Texts};
+    use crate::text_slabs::TextSlabs;
+    use crate::texts::Texts;
     use std::sync::Arc;
 
     /// Numbers by provisional ordinal; the last number stands for none.

@@ -1,8 +1,4 @@
-//! The texts of one kind of terms while inputs are read: records in slabs, later in memory or in a file.
-//!
-//! ```text
-//! record: provisional ordinal u32 | kind u32 | length u32 | text
-//! ```
+//! The texts of one kind of terms while inputs are read: records in slabs, which become [`Texts`] in memory or in a file.
 //!
 //! Each thread appends the terms that it is first to see to a slab of its own. Nobody reads a text before all
 //! inputs are read, so a full slab can go to a temporary file as it is. When memory is short slabs go until there is room, and
@@ -16,18 +12,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::LoadError;
 use crate::record_sizes::RecordSizes;
-use crate::spill::{BucketReader, Extent, LoadMemory, SpillFile};
+use crate::spill::{LoadMemory, SpillFile};
+use crate::texts::{
+    HEADER_BYTES, HeldTexts, Piece, Place, Record, SpilledTexts, Texts, records, write_record,
+};
 
 /// Memory of a slab: above 32 MiB, where glibc's malloc maps and unmaps always.
 const SLAB_BYTES: usize = 33 << 20;
 /// Bytes after which a slab is written when slabs are spilled.
-const SPILLED_SLAB_BYTES: usize = 4 << 20;
-/// Largest piece that is read as a whole.
-const PIECE_BYTES_MAX: usize = SPILLED_SLAB_BYTES;
+pub(crate) const SPILLED_SLAB_BYTES: usize = 4 << 20;
 /// Bytes that a thread may add before it tells the budget.
 const UNCOUNTED_BYTES_MAX: usize = 1 << 18;
-/// Bytes before the text of a record.
-pub(crate) const HEADER_BYTES: usize = 12;
 
 /// The texts of all terms of one table.
 pub(crate) struct TextSlabs {
@@ -57,32 +52,6 @@ pub(crate) struct TextSlab {
     counted: usize,
 }
 
-/// Some records that stand together.
-#[derive(Clone, Debug)]
-pub(crate) struct Piece {
-    place: Place,
-    /// Smallest and largest ordinal.
-    pub ordinals: (u32, u32),
-}
-
-#[derive(Clone, Debug)]
-enum Place {
-    /// In the file.
-    File(Extent),
-    /// In a slab that stayed in memory: which one, and these bytes of it.
-    Held(usize, Range<usize>),
-}
-
-impl Piece {
-    /// Bytes of the records.
-    pub(crate) fn bytes(&self) -> u64 {
-        match &self.place {
-            Place::File(extent) => extent.bytes as u64,
-            Place::Held(_, records) => records.len() as u64,
-        }
-    }
-}
-
 impl TextSlab {
     /// Appends a record to this slab of `slabs`.
     #[inline]
@@ -93,12 +62,12 @@ impl TextSlab {
         kind: u32,
         text: &[u8],
     ) -> Result<(), LoadError> {
-        let Ok(length) = u32::try_from(text.len()) else {
+        if u32::try_from(text.len()).is_err() {
             return Err(LoadError::Limit {
                 what: "bytes in one term",
                 limit: u64::from(u32::MAX),
             });
-        };
+        }
         let end = self.records.len() + HEADER_BYTES + text.len();
         if end > slabs.full_bytes() && !self.records.is_empty() {
             slabs.seal(self)?;
@@ -107,10 +76,7 @@ impl TextSlab {
             // Only empty slabs are too small.
             self.records = Vec::with_capacity(SLAB_BYTES.max(HEADER_BYTES + text.len()));
         }
-        for word in [ordinal, kind, length] {
-            self.records.extend_from_slice(&word.to_le_bytes());
-        }
-        self.records.extend_from_slice(text);
+        write_record(ordinal, kind, text, &mut self.records);
         if self.records.len() - self.counted > UNCOUNTED_BYTES_MAX {
             self.count(&slabs.memory);
         }
@@ -261,7 +227,7 @@ impl TextSlabs {
         let mut places = vec![u64::MAX; bound];
         for (at, slab) in slabs.iter().enumerate() {
             let mut offset = 0;
-            while let Some(record) = Record::at(&slab.records, offset) {
+            for record in records(&slab.records) {
                 places[record.ordinal as usize] = (at as u64) << 32 | offset as u64;
                 offset = record.end;
             }
@@ -271,177 +237,4 @@ impl TextSlabs {
             places,
         }))
     }
-}
-
-/// One record.
-pub(crate) struct Record<'r> {
-    /// The ordinal of the term.
-    pub ordinal: u32,
-    /// Its kind.
-    pub kind: u32,
-    /// Its text.
-    pub text: &'r [u8],
-    /// Where the next record begins.
-    pub end: usize,
-}
-
-impl<'r> Record<'r> {
-    /// The record at an offset; `None` if it is not there in full.
-    #[inline]
-    pub(crate) fn at(records: &'r [u8], offset: usize) -> Option<Self> {
-        let header = records.get(offset..offset + HEADER_BYTES)?;
-        let word =
-            |i: usize| u32::from_le_bytes([header[i], header[i + 1], header[i + 2], header[i + 3]]);
-        let start = offset + HEADER_BYTES;
-        let end = start + word(8) as usize;
-        Some(Self {
-            ordinal: word(0),
-            kind: word(4),
-            text: records.get(start..end)?,
-            end,
-        })
-    }
-
-    /// The text as a string.
-    pub(crate) fn str(&self) -> &'r str {
-        std::str::from_utf8(self.text).expect("terms come from strings")
-    }
-}
-
-/// All texts, to be read.
-pub(crate) enum Texts {
-    /// In memory, by ordinal.
-    Memory(HeldTexts),
-    /// In a file or in memory, in any order.
-    Spilled(SpilledTexts),
-}
-
-/// Texts in memory.
-pub(crate) struct HeldTexts {
-    slabs: Vec<Vec<u8>>,
-    /// Slab (upper half) and offset of each record, by ordinal.
-    places: Vec<u64>,
-}
-
-impl HeldTexts {
-    /// The record of an ordinal.
-    #[inline]
-    pub(crate) fn get(&self, ordinal: u32) -> Record<'_> {
-        let place = self.places[ordinal as usize];
-        let record = Record::at(&self.slabs[(place >> 32) as usize], place as u32 as usize);
-        record.expect("places are those of records")
-    }
-
-    /// Visits all records in the order in which they were written.
-    pub(crate) fn for_each(
-        &self,
-        visit: &mut dyn FnMut(Record<'_>) -> Result<(), LoadError>,
-    ) -> Result<(), LoadError> {
-        for slab in &self.slabs {
-            let mut offset = 0;
-            while let Some(record) = Record::at(slab, offset) {
-                offset = record.end;
-                visit(record)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Texts some of which are in a file.
-pub(crate) struct SpilledTexts {
-    /// `None` if there are none in a file.
-    file: Option<SpillFile>,
-    /// Slabs that stayed in memory.
-    held: Vec<Vec<u8>>,
-    pieces: Vec<Piece>,
-    sizes: RecordSizes,
-}
-
-impl SpilledTexts {
-    /// Bytes of all records.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.pieces.iter().map(Piece::bytes).sum()
-    }
-
-    /// The pieces, in the file and in memory.
-    pub(crate) fn pieces(&self) -> &[Piece] {
-        &self.pieces
-    }
-
-    /// Bytes that the record of an ordinal takes at most.
-    #[inline]
-    pub(crate) fn record_bytes(&self, ordinal: u32) -> u64 {
-        self.sizes.get(ordinal)
-    }
-
-    /// Reads all records.
-    pub(crate) fn for_each(
-        &self,
-        visit: &mut dyn FnMut(Record<'_>) -> Result<(), LoadError>,
-    ) -> Result<(), LoadError> {
-        self.for_each_in(self.pieces.iter(), &mut Vec::new(), visit)
-    }
-
-    /// Reads the pieces in whose range of ordinals one of `wanted`, sorted, lies.
-    pub(crate) fn for_each_near(
-        &self,
-        wanted: &[u32],
-        visit: &mut dyn FnMut(Record<'_>) -> Result<(), LoadError>,
-    ) -> Result<(), LoadError> {
-        let has_one = |piece: &Piece| {
-            let at = wanted.partition_point(|w| *w < piece.ordinals.0);
-            wanted.get(at).is_some_and(|w| *w <= piece.ordinals.1)
-        };
-        let near = self.pieces.iter().filter(|p| has_one(p));
-        self.for_each_in(near, &mut Vec::new(), visit)
-    }
-
-    /// Reads some pieces; `bytes` is scratch.
-    pub(crate) fn for_each_in<'p>(
-        &self,
-        pieces: impl Iterator<Item = &'p Piece>,
-        bytes: &mut Vec<u8>,
-        visit: &mut dyn FnMut(Record<'_>) -> Result<(), LoadError>,
-    ) -> Result<(), LoadError> {
-        for piece in pieces {
-            let records = match (&piece.place, &self.file) {
-                (Place::Held(slab, records), _) => &self.held[*slab][records.clone()],
-                (Place::File(extent), Some(file)) if extent.bytes <= PIECE_BYTES_MAX => {
-                    file.read(*extent, bytes)?;
-                    bytes.as_slice()
-                }
-                (Place::File(extent), Some(file)) => {
-                    // A single record.
-                    read_records(&mut BucketReader::of_pieces(file, &[*extent]), visit)?;
-                    continue;
-                }
-                (Place::File(_), None) => continue,
-            };
-            let mut at = 0;
-            while let Some(record) = Record::at(records, at) {
-                at = record.end;
-                visit(record)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Reads a stream of records.
-pub(crate) fn read_records(
-    reader: &mut BucketReader<'_>,
-    visit: &mut dyn FnMut(Record<'_>) -> Result<(), LoadError>,
-) -> Result<(), LoadError> {
-    let mut bytes = Vec::new();
-    while reader.read(&mut bytes)? > 0 {
-        let mut at = 0;
-        while let Some(record) = Record::at(&bytes, at) {
-            at = record.end;
-            visit(record)?;
-        }
-        bytes.drain(..at);
-    }
-    debug_assert!(bytes.is_empty(), "a stream ends with a record");
-    Ok(())
 }

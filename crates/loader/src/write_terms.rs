@@ -14,7 +14,7 @@ use crate::error::LoadError;
 use crate::numbering::{LiteralNumbers, NewNumbers, ResourceNumbers, TermNumbers};
 use crate::term_table::FrozenTerms;
 use crate::text_order::{Ordering, TermWriter};
-use crate::text_slabs::{Record, Texts};
+use crate::texts::{Record, Texts};
 
 /// Writes the dictionary.
 pub(crate) fn write_terms(

@@ -1,8 +1,8 @@
 //! Which of the terms of a load the old version knows, and by what ordinal.
 //!
-//! Every distinct term is sought once. Terms are handed over in batches, so that several threads seek
-//! while memory is a batch and 4 bytes for each term. Blank nodes are never known: their labels are of
-//! their file.
+//! Every distinct term is sought once. Each thread seeks a portion of the terms at a time, where they lie if they are
+//! in memory, so that this takes 40 bytes for each of them besides 4 for every term. Blank nodes are never known: their
+//! labels are of their file.
 
 use basalt_rdf::TermId;
 use basalt_store::Dictionary;
@@ -12,12 +12,13 @@ use crate::error::LoadError;
 use crate::numbering::{ResourceNumbers, UNNUMBERED};
 use crate::parallel::parallel_map;
 use crate::term_table::FrozenTerms;
+use crate::texts::Record;
 
-/// Most terms of a batch. Each thread seeks its share in the order of the index of each layer: the more there are, the
-/// nearer are neighbours there, and the fewer times every index is gone through.
-const BATCH_TERMS: usize = 1 << 19;
-/// Bytes of text that end a batch too.
-const BATCH_BYTES: usize = 32 << 20;
+/// Most terms that are sought at a time, by all threads. Each thread seeks its share in the order of the index of each
+/// layer: the more there are, the nearer are neighbours there, and the fewer times every index is gone through.
+const TERMS_MAX: usize = 1 << 19;
+/// Most bytes of text that are read for it where texts are in a file.
+const BYTES_MAX: u64 = 32 << 20;
 /// Fewer terms are sought sooner than a thread is started.
 const PORTION_TERMS_MIN: usize = 1 << 10;
 /// The largest ordinal that the numbers of a load hold.
@@ -41,23 +42,28 @@ impl KnownTerms {
     ) -> Result<Self, LoadError> {
         check_room("resources", old.resource_count(), resources.len())?;
         check_room("literals", old.literal_count(), literals.len())?;
-        let find_resources = |terms: &[(u32, &str)]| {
-            let iris: Vec<&str> = terms.iter().map(|&(_, text)| text).collect();
-            let mut found = old.find_iris(&iris);
-            for (found, &(kind, _)) in found.iter_mut().zip(terms) {
+        let find_resources = |terms: &mut dyn Iterator<Item = Record<'_>>| {
+            let mut asked = Vec::new();
+            let found = old.find_iris(terms.map(|term| {
                 // The label of a blank node may read like an IRI.
-                if ResourceNumbers::is_blank(kind) {
-                    *found = None;
-                }
-            }
-            found
+                asked.push((term.ordinal, !ResourceNumbers::is_blank(term.kind)));
+                term.text
+            }));
+            let found = asked.into_iter().zip(found);
+            let known = found.filter_map(|((ordinal, is_iri), found)| {
+                Some((ordinal, found.filter(|_| is_iri)? as u32))
+            });
+            known.collect()
         };
-        let find_literals = |terms: &[(u32, &str)]| {
-            let literals: Vec<(u8, u16, &str)> = terms
-                .iter()
-                .map(|&(kind, text)| ((kind >> 16) as u8, kind as u16, text))
-                .collect();
-            old.find_dictionary_literals(&literals)
+        let find_literals = |terms: &mut dyn Iterator<Item = Record<'_>>| {
+            let mut asked = Vec::new();
+            let found = old.find_dictionary_literals(terms.map(|term| {
+                asked.push(term.ordinal);
+                ((term.kind >> 16) as u8, term.kind as u16, term.text)
+            }));
+            let found = asked.into_iter().zip(found);
+            let known = found.filter_map(|(ordinal, found)| Some((ordinal, found? as u32)));
+            known.collect()
         };
         Ok(Self {
             resources: find_all(resources, threads, &find_resources)?,
@@ -97,61 +103,21 @@ fn check_room(what: &'static str, old: u64, new: usize) -> Result<(), LoadError>
     Ok(())
 }
 
-/// How the ordinals of terms of a kind and text are found.
-type Find<'f> = &'f (dyn Fn(&[(u32, &str)]) -> Vec<Option<u64>> + Sync);
-
-/// Terms to be sought together.
-#[derive(Default)]
-struct Batch {
-    /// Provisional ordinal, kind, end of the text.
-    terms: Vec<(u64, u32, usize)>,
-    /// The texts, end to end.
-    text: String,
-}
-
-impl Batch {
-    fn push(&mut self, ordinal: u64, kind: u32, text: &str) {
-        self.text.push_str(text);
-        self.terms.push((ordinal, kind, self.text.len()));
-    }
-
-    /// Seeks the terms and empties the batch.
-    fn find(&mut self, threads: usize, find: Find<'_>, known: &mut [u32]) {
-        let portion = self.terms.len().div_ceil(threads).max(PORTION_TERMS_MIN);
-        let starts: Vec<usize> = (0..self.terms.len()).step_by(portion).collect();
-        let found = parallel_map(threads, &starts, |&start| {
-            let end = self.terms.len().min(start + portion);
-            let mut from = match start {
-                0 => 0,
-                _ => self.terms[start - 1].2,
-            };
-            let portion = self.terms[start..end].iter().map(|&(_, kind, to)| {
-                let text = &self.text[from..to];
-                from = to;
-                (kind, text)
-            });
-            find(&portion.collect::<Vec<_>>())
-        });
-        for (&(ordinal, ..), found) in self.terms.iter().zip(found.into_iter().flatten()) {
-            if let Some(found) = found {
-                known[ordinal as usize] = found as u32;
-            }
-        }
-        self.terms.clear();
-        self.text.clear();
-    }
-}
+/// Finds the terms that are known among some: provisional and old ordinals.
+type Find<'f> = &'f (dyn Fn(&mut dyn Iterator<Item = Record<'_>>) -> Vec<(u32, u32)> + Sync);
 
 fn find_all(terms: &FrozenTerms, threads: usize, find: Find<'_>) -> Result<Vec<u32>, LoadError> {
+    let share = terms.ordinal_bound().div_ceil(threads);
+    let share = share.min(TERMS_MAX / threads).max(PORTION_TERMS_MIN);
+    let portions = terms.texts.portions(share, BYTES_MAX / threads as u64);
+    let found = parallel_map(threads, &portions, |portion| {
+        terms.texts.with_portion(portion, find)
+    });
     let mut known = vec![UNNUMBERED; terms.ordinal_bound()];
-    let mut batch = Batch::default();
-    terms.for_each(&mut |ordinal, kind, text| {
-        batch.push(ordinal, kind, text);
-        if batch.terms.len() == BATCH_TERMS || batch.text.len() >= BATCH_BYTES {
-            batch.find(threads, find, &mut known);
+    for portion in found {
+        for (ordinal, found) in portion? {
+            known[ordinal as usize] = found;
         }
-        Ok(())
-    })?;
-    batch.find(threads, find, &mut known);
+    }
     Ok(known)
 }

@@ -6,6 +6,8 @@
 //!
 //! Memory: 40 bytes for each quad all of whose terms are known.
 
+use std::ops::Range;
+
 use basalt_rdf::TermId;
 use basalt_shapes::FastMap;
 use basalt_store::{Direction, Snapshot, StoreError};
@@ -75,8 +77,21 @@ pub(super) fn split(
     threads: usize,
     memory: &LoadMemory,
 ) -> Result<Split, LoadError> {
+    let mut subjects = gathered.subjects.iter();
+    if !subjects.any(|&subject| known.resource(subject).is_some()) {
+        return Ok(Split {
+            late: Grouped::default().finish(&gathered),
+            new: gathered,
+            of_known: Vec::new(),
+        });
+    }
     let (starts, quads) = gathered.take_quads(memory)?;
-    let candidates = candidates(&gathered, &starts, &quads, known);
+    let all = Grouped {
+        subjects: std::mem::take(&mut gathered.subjects),
+        starts,
+        quads,
+    };
+    let candidates = candidates(&gathered, &all, known);
     let groups: Vec<&[Candidate]> = candidates
         .chunk_by(|a, b| a.predicate == b.predicate)
         .collect();
@@ -87,8 +102,8 @@ pub(super) fn split(
             None => Ok(Found::default()),
         }
     });
-    let mut present = vec![false; quads.len()];
-    let mut had_quads = vec![false; gathered.subjects.len()];
+    let mut present = vec![false; all.quads.len()];
+    let mut had_quads = vec![false; all.subjects.len()];
     for found in found {
         let found = found?;
         found
@@ -98,17 +113,11 @@ pub(super) fn split(
         let ranks = found.ranks.iter();
         ranks.for_each(|&rank| had_quads[rank as usize] = true);
     }
-    let quads = Quads { starts, quads };
-    Ok(deal(gathered, quads, known, old, &present, &had_quads))
+    Ok(deal(&gathered, all, known, old, &present, &had_quads))
 }
 
 /// The quads all of whose terms are known, by predicate and subject.
-fn candidates(
-    gathered: &Gathered,
-    starts: &[u64],
-    quads: &[Quad],
-    known: &KnownTerms,
-) -> Vec<Candidate> {
+fn candidates(gathered: &Gathered, all: &Grouped, known: &KnownTerms) -> Vec<Candidate> {
     let predicates: Vec<bool> = gathered
         .predicates
         .iter()
@@ -123,12 +132,12 @@ fn candidates(
         })
         .collect();
     let mut candidates = Vec::new();
-    for (rank, &subject) in gathered.subjects.iter().enumerate() {
+    for (rank, &subject) in all.subjects.iter().enumerate() {
         let Some(subject) = known.resource(subject) else {
             continue;
         };
-        for at in starts[rank]..starts[rank + 1] {
-            let quad = &quads[at as usize];
+        for at in all.range(rank) {
+            let quad = &all.quads[at];
             let object = known.object(quad.object);
             if let (true, Some(object), Some(graph)) = (
                 predicates[quad.predicate as usize],
@@ -141,7 +150,7 @@ fn candidates(
                     object,
                     graph,
                     rank: rank as u32,
-                    at,
+                    at: at as u64,
                 });
             }
         }
@@ -182,86 +191,103 @@ fn search(
     Ok(found)
 }
 
-/// The quads of all subjects.
-struct Quads {
-    /// Where those of each rank begin, and the end.
-    starts: Vec<u64>,
-    quads: Vec<Quad>,
-}
-
+/// Deals the quads out: `present` by quad, `had_quads` by rank.
 fn deal(
-    gathered: Gathered,
-    Quads { starts, quads }: Quads,
+    gathered: &Gathered,
+    mut all: Grouped,
     known: &KnownTerms,
     old: &Snapshot,
     present: &[bool],
     had_quads: &[bool],
 ) -> Split {
-    let Gathered {
-        subjects,
-        mut ranks,
-        predicates,
-        graphs,
-        type_predicate,
-        ..
-    } = gathered;
-    let mut new = Grouped::default();
     let mut late = Grouped::default();
     let mut of_known = Vec::new();
-    ranks.fill(NO_RANK);
-    for (rank, &subject) in subjects.iter().enumerate() {
-        let range = starts[rank] as usize..starts[rank + 1] as usize;
+    let (mut ranks, mut kept) = (vec![NO_RANK; gathered.ranks.len()], 0);
+    for (rank, &had_quads) in had_quads.iter().enumerate() {
+        let subject = all.subjects[rank];
+        let range = all.range(rank);
         let Some(id) = known.resource(subject) else {
-            ranks[subject as usize] = new.subjects.len() as u32;
-            new.push(subject, &quads[range]);
+            ranks[subject as usize] = kept as u32;
+            all.keep(rank, kept);
+            kept += 1;
             continue;
         };
-        if !had_quads[rank] && old.row_of(id).is_none() {
-            late.push(subject, &quads[range.clone()]);
+        if !had_quads && old.row_of(id).is_none() {
+            late.push(subject, &all.quads[range.clone()]);
         }
         let fresh = range.filter(|&at| !present[at]);
         of_known.extend(fresh.map(|at| KnownSubjectQuad {
             subject,
-            quad: quads[at],
+            quad: all.quads[at],
         }));
     }
-    let no_ranks = vec![NO_RANK; ranks.len()];
+    all.truncate(kept);
+    let mut new = all.finish(gathered);
+    new.ranks = ranks;
     Split {
-        late: late.finish(no_ranks, predicates.clone(), graphs.clone(), type_predicate),
-        new: new.finish(ranks, predicates, graphs, type_predicate),
+        late: late.finish(gathered),
+        new,
         of_known,
     }
 }
 
-/// Subjects with their quads.
-#[derive(Default)]
+/// Subjects by rank, with their quads.
 struct Grouped {
     subjects: Vec<u32>,
-    /// The end of the quads of each subject.
-    ends: Vec<u64>,
+    /// Where the quads of each rank begin, and the end.
+    starts: Vec<u64>,
     quads: Vec<Quad>,
 }
 
+impl Default for Grouped {
+    fn default() -> Self {
+        Self {
+            subjects: Vec::new(),
+            starts: vec![0],
+            quads: Vec::new(),
+        }
+    }
+}
+
 impl Grouped {
+    /// Where the quads of a rank are.
+    #[inline]
+    fn range(&self, rank: usize) -> Range<usize> {
+        self.starts[rank] as usize..self.starts[rank + 1] as usize
+    }
+
     fn push(&mut self, subject: u32, quads: &[Quad]) {
         self.subjects.push(subject);
         self.quads.extend_from_slice(quads);
-        self.ends.push(self.quads.len() as u64);
+        self.starts.push(self.quads.len() as u64);
     }
 
-    fn finish(
-        self,
-        ranks: Vec<u32>,
-        predicates: Vec<u32>,
-        graphs: Vec<u32>,
-        type_predicate: Option<u32>,
-    ) -> Gathered {
-        let mut starts = self.ends;
-        starts.insert(0, 0);
+    /// Moves a subject to an earlier rank, or the same. Ranks between them are lost, and all below must have been moved.
+    #[inline]
+    fn keep(&mut self, rank: usize, to: usize) {
+        if rank == to {
+            return;
+        }
+        let range = self.range(rank);
+        let start = self.starts[to] as usize;
+        self.starts[to + 1] = (start + range.len()) as u64;
+        self.subjects[to] = self.subjects[rank];
+        self.quads.copy_within(range, start);
+    }
+
+    /// Drops the subjects from a rank on.
+    fn truncate(&mut self, rank: usize) {
+        self.quads.truncate(self.starts[rank] as usize);
+        self.starts.truncate(rank + 1);
+        self.subjects.truncate(rank);
+    }
+
+    /// With what all quads have in common; no subject has a rank.
+    fn finish(self, all: &Gathered) -> Gathered {
         let of_type = self
             .quads
             .iter()
-            .filter(|q| Some(q.predicate) == type_predicate);
+            .filter(|q| Some(q.predicate) == all.type_predicate);
         let mut types: FastMap<TermId, u64> = FastMap::default();
         for quad in of_type.filter(|q| q.object.is_resource()) {
             *types.entry(quad.object).or_default() += 1;
@@ -270,12 +296,12 @@ impl Grouped {
         types.sort_unstable();
         Gathered {
             subjects: self.subjects,
-            ranks,
-            predicates,
-            graphs,
-            type_predicate,
+            ranks: vec![NO_RANK; all.ranks.len()],
+            predicates: all.predicates.clone(),
+            graphs: all.graphs.clone(),
+            type_predicate: all.type_predicate,
             types,
-            quads: GroupedQuads::Memory(HeldQuads::of_one(starts, self.quads)),
+            quads: GroupedQuads::Memory(HeldQuads::of_one(self.starts, self.quads)),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::options::SpillSettings;
+use crate::texts::Record;
 use std::collections::BTreeSet;
 
 /// Interns terms one by one, or in batches of some hundred.
@@ -69,14 +70,25 @@ fn texts_come_back(memory: LoadMemory) {
         assert_eq!(names[&first[i]], (0, text.clone()));
         assert_eq!(names[&other[i]], (7, text.clone()));
     }
-    let mut visited = 0;
-    let mut visit = |ordinal: u64, kind, text: &str| {
-        assert_eq!(names[&(ordinal as u32)], (kind, text.to_owned()));
-        visited += 1;
-        Ok(())
-    };
-    frozen.for_each(&mut visit).expect("texts can be read");
-    assert_eq!(visited, frozen.len());
+    for (ordinals_max, bytes_max) in [(1, 1), (1_000, 10_000), (1 << 30, 1 << 30)] {
+        let portions = frozen.texts.portions(ordinals_max, bytes_max);
+        let mut visited = 0;
+        for portion in &portions {
+            let visit = |records: &mut dyn Iterator<Item = Record<'_>>| {
+                for record in records {
+                    visited += 1;
+                    assert_eq!(
+                        names[&record.ordinal],
+                        (record.kind, record.str().to_owned())
+                    );
+                }
+            };
+            let read = frozen.texts.with_portion(portion, visit);
+            read.expect("texts can be read");
+        }
+        assert_eq!(visited, frozen.len(), "{} portions", portions.len());
+        assert_eq!(portions.len() == 1, ordinals_max == 1 << 30);
+    }
     let distinct: BTreeSet<u32> = all.into_iter().collect();
     assert_eq!(distinct.len(), frozen.len());
     assert!(

@@ -368,7 +368,7 @@ impl Literals {
         &self,
         hash: u64,
         kind: u64,
-        lexical: impl Fn() -> &'t str,
+        lexical: impl Fn() -> &'t [u8],
     ) -> Option<u64> {
         super::with_scratch(|scratch| {
             self.index.find(hash, |ordinal| {
@@ -378,7 +378,7 @@ impl Literals {
                 };
                 group.kind(i) == kind
                     && group.text_into(i, scratch).is_some()
-                    && scratch == lexical().as_bytes()
+                    && scratch == lexical()
             })
         })
     }

@@ -116,14 +116,18 @@ impl Dictionary {
     /// The ordinals of many IRIs of the layers, in their order. Each layer is asked in the order of its index, so that
     /// finding takes a few cache misses for each IRI fewer than one by one; what is in the order of the IRIs is touched for
     /// those alone whose hash a layer has.
-    pub fn find_iris(&self, iris: &[&str]) -> Vec<Option<u64>> {
-        let hashes = iris.iter().map(|iri| resources::hash_iri(iri));
-        let mut wanted: Vec<(u64, usize)> = hashes.zip(0..).collect();
+    pub fn find_iris<'t>(&self, iris: impl Iterator<Item = &'t [u8]>) -> Vec<Option<u64>> {
+        // A text is hashed when it is come upon: it may be far from the one before.
+        let (mut wanted, mut texts) = (Vec::new(), Vec::new());
+        for iri in iris {
+            wanted.push((resources::hash_iri(iri), texts.len()));
+            texts.push(iri);
+        }
         wanted.sort_unstable();
-        let mut found = vec![None; iris.len()];
+        let mut found = vec![None; texts.len()];
         for (first, layer) in self.resources.youngest_first() {
             wanted.retain(|&(hash, at)| {
-                let ordinal = layer.find_iri(hash, || iris[at]);
+                let ordinal = layer.find_iri(hash, || texts[at]);
                 if let Some(ordinal) = ordinal {
                     found[at] = Some(first + ordinal);
                 }
@@ -135,20 +139,22 @@ impl Dictionary {
 
     /// As [`Self::find_iris`], the ordinals of dictionary literals of the layers with these tags, codes of datatype or
     /// language, and lexical forms.
-    pub fn find_dictionary_literals(&self, literals: &[(u8, u16, &str)]) -> Vec<Option<u64>> {
-        let keys = literals.iter().map(|&(id_tag, qualifier, lexical)| {
+    pub fn find_dictionary_literals<'t>(
+        &self,
+        literals: impl Iterator<Item = (u8, u16, &'t [u8])>,
+    ) -> Vec<Option<u64>> {
+        let (mut wanted, mut texts) = (Vec::new(), Vec::new());
+        for (id_tag, qualifier, lexical) in literals {
             let kind = literal_group::kind_word(id_tag, qualifier);
-            (literal_group::hash_literal(kind, lexical.as_bytes()), kind)
-        });
-        let mut wanted: Vec<(u64, u64, usize)> = keys
-            .zip(0..)
-            .map(|((hash, kind), at)| (hash, kind, at))
-            .collect();
+            let hash = literal_group::hash_literal(kind, lexical);
+            wanted.push((hash, kind, texts.len()));
+            texts.push(lexical);
+        }
         wanted.sort_unstable();
-        let mut found = vec![None; literals.len()];
+        let mut found = vec![None; texts.len()];
         for (first, layer) in self.literals.youngest_first() {
             wanted.retain(|&(hash, kind, at)| {
-                let ordinal = layer.find(hash, kind, || literals[at].2);
+                let ordinal = layer.find(hash, kind, || texts[at]);
                 if let Some(ordinal) = ordinal {
                     found[at] = Some(first + ordinal);
                 }
@@ -159,10 +165,10 @@ impl Dictionary {
     }
 
     fn find_iri(&self, iri: &str) -> Option<TermId> {
-        let hash = resources::hash_iri(iri);
+        let hash = resources::hash_iri(iri.as_bytes());
         let mut layers = self.resources.youngest_first();
         let found = layers.find_map(|(first, layer)| {
-            let ordinal = layer.find_iri(hash, || iri)?;
+            let ordinal = layer.find_iri(hash, || iri.as_bytes())?;
             Some(TermId::resource(first + ordinal))
         });
         found.or_else(|| self.visible_iri(iri))
@@ -192,7 +198,7 @@ impl Dictionary {
         let hash = literal_group::hash_literal(kind, lexical.as_bytes());
         let mut layers = self.literals.youngest_first();
         let found = layers.find_map(|(first, layer)| {
-            let ordinal = layer.find(hash, kind, || lexical)?;
+            let ordinal = layer.find(hash, kind, || lexical.as_bytes())?;
             Some(literals::literal_id(id_tag, qualifier, first + ordinal))
         });
         found.or_else(|| self.visible_literal(id_tag, qualifier, lexical))

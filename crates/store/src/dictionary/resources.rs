@@ -35,8 +35,8 @@ const _: () = assert!(ORDINALS_MAX <= PAYLOAD_MASK);
 
 /// The hash of an IRI for the index.
 #[inline]
-pub(super) fn hash_iri(iri: &str) -> u64 {
-    xxh3_64(iri.as_bytes())
+pub(super) fn hash_iri(iri: &[u8]) -> u64 {
+    xxh3_64(iri)
 }
 
 /// Writes `resources.dict`; usable on a thread of its own.
@@ -80,7 +80,7 @@ impl ResourceWriter {
     /// Adds an IRI that is not there yet and returns its ordinal.
     pub fn push_iri(&mut self, iri: &str) -> Result<u64, StoreError> {
         let ordinal = self.push_entry(iri.as_bytes())?;
-        self.index.push(hash_iri(iri), ordinal);
+        self.index.push(hash_iri(iri.as_bytes()), ordinal);
         Ok(ordinal)
     }
 
@@ -230,12 +230,12 @@ impl Resources {
     }
 
     /// The ordinal of an IRI with this hash.
-    pub(super) fn find_iri<'t>(&self, hash: u64, iri: impl Fn() -> &'t str) -> Option<u64> {
+    pub(super) fn find_iri<'t>(&self, hash: u64, iri: impl Fn() -> &'t [u8]) -> Option<u64> {
         super::with_scratch(|scratch| {
             self.index.find(hash, |ordinal| {
                 scratch.clear();
                 let read = self.iri_into(ordinal, scratch);
-                read.is_ok() && scratch == iri().as_bytes() && !self.is_blank(ordinal)
+                read.is_ok() && scratch == iri() && !self.is_blank(ordinal)
             })
         })
     }

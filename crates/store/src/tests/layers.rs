@@ -153,20 +153,17 @@ fn check_terms(snapshot: &Snapshot) {
     let names: Vec<String> = (0..dictionary.resource_count() + 3)
         .map(|ordinal| format!("http://example.org/{ordinal}"))
         .collect();
-    let iris: Vec<&str> = names.iter().map(String::as_str).collect();
-    let one_by_one = iris.iter().map(|iri| dictionary.find(TermView::Iri(iri)));
+    let iris = names.iter().map(String::as_bytes);
+    let one_by_one = names.iter().map(|iri| dictionary.find(TermView::Iri(iri)));
     let one_by_one: Vec<Option<u64>> = one_by_one.map(|id| id.map(TermId::payload)).collect();
-    assert_eq!(dictionary.find_iris(&iris), one_by_one);
+    assert_eq!(dictionary.find_iris(iris), one_by_one);
     let texts: Vec<String> = (0..dictionary.literal_count() + 3)
         .map(|ordinal| format!("text {ordinal}"))
         .collect();
-    let literals: Vec<(u8, u16, &str)> = texts
-        .iter()
-        .map(|text| (tag::STRING, 0, text.as_str()))
-        .collect();
+    let literals = texts.iter().map(|text| (tag::STRING, 0, text.as_bytes()));
     let expected = (0..).map(|o| (o < dictionary.literal_count()).then_some(o));
-    let expected: Vec<Option<u64>> = expected.take(literals.len()).collect();
-    assert_eq!(dictionary.find_dictionary_literals(&literals), expected);
+    let expected: Vec<Option<u64>> = expected.take(texts.len()).collect();
+    assert_eq!(dictionary.find_dictionary_literals(literals), expected);
     assert_eq!(dictionary.find(TermView::simple("text")), None);
     assert!(
         dictionary
