@@ -114,16 +114,24 @@ impl Database {
     }
 
     /// Loads inputs into the store, all or nothing. Writers wait; a merge that runs by itself is given up, as
-    /// the load takes the changes in.
+    /// the load takes the changes in, or waited for if the last one was given up for a load that failed.
     pub fn load(&self, options: LoadOptions, progress: &dyn Progress) -> Result<LoadReport, Error> {
-        self.core.load(options, progress)
+        self.merge_after_failure(self.core.load(options, progress))
     }
 
     /// Rewrites the store as if all its data had been loaded at once, changes since then included; readers
     /// and writers go on meanwhile. Takes all of the machine, unlike a merge that comes by itself, which is given up
     /// for this.
     pub fn optimize(&self, progress: &dyn Progress) -> Result<LoadReport, Error> {
-        self.core.optimize(progress)
+        self.merge_after_failure(self.core.optimize(progress))
+    }
+
+    /// A merge may have given up for a request that came to nothing.
+    fn merge_after_failure(&self, written: Result<LoadReport, Error>) -> Result<LoadReport, Error> {
+        if written.is_err() {
+            Core::merge_if_due(&self.core);
+        }
+        written
     }
 
     /// Merges the changes into a new version now: [`Self::optimize`] without anybody who watches.

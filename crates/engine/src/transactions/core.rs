@@ -227,17 +227,31 @@ impl Core {
         options: LoadOptions,
         progress: &dyn Progress,
     ) -> Result<LoadReport, Error> {
-        let _right = self.merges.by_request();
-        let mut turn = self.take_turn_first()?;
-        let report = self.rewrite(&mut turn, options, progress);
-        turn.give_up_lock();
-        report
+        self.by_request(|| {
+            let mut turn = self.take_turn_first()?;
+            let report = self.rewrite(&mut turn, options, progress);
+            turn.give_up_lock();
+            report
+        })
     }
 
     /// Merges for somebody who asks for that, with all of the machine.
     pub(crate) fn optimize(&self, progress: &dyn Progress) -> Result<LoadReport, Error> {
-        let _right = self.merges.by_request();
-        self.merge(VersionReason::optimize, 0, LoadOptions::default(), progress)
+        let options = LoadOptions::default();
+        self.by_request(|| self.merge(VersionReason::optimize, 0, options, progress))
+    }
+
+    /// Writes a version by request.
+    fn by_request(
+        &self,
+        write: impl FnOnce() -> Result<LoadReport, Error>,
+    ) -> Result<LoadReport, Error> {
+        let right = self.merges.by_request();
+        let written = write();
+        if written.is_err() {
+            right.came_to_nothing();
+        }
+        written
     }
 
     /// Replaces the version by one that has the tip's quads and those of the inputs, in the turn.

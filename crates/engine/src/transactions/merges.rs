@@ -3,8 +3,9 @@
 //! A commit that crosses a threshold of the policy starts a thread that merges ([`merge`](super::merge)), and so does a transaction
 //! that was given up and leaves too many terms. At most one version is written at a time: a load, a merge that somebody asks for, and a transaction whose commit is a version make the
 //! one in the background give up, wait until its files are gone, and take the changes in themselves. Closing the database gives
-//! it up too. A merge that was given up has not failed; the next commit starts another if one is due, and so does such a
-//! transaction that comes to nothing.
+//! it up too. A merge that was given up has not failed; the next commit starts another if one is due, and so does a request or such a
+//! transaction that comes to nothing. After a request that did, the next ones wait for the merge: loads that are refused, one after the
+//! other, would let none end.
 //!
 //! Locks: who writes a version holds that right before it takes the turn, but for a transaction, which has the turn: it gets the
 //! right from nobody but a merge in the background, which gives up instead of waiting for the turn. The state is held for moments only.
@@ -36,6 +37,8 @@ pub(crate) struct MergeState {
     requests: usize,
     /// Who writes a version and waits for the turn.
     waiting: usize,
+    /// A merge gave up for a request that came to nothing, and none was done since.
+    gave_up_in_vain: bool,
 }
 
 /// The merges of a database.
@@ -52,7 +55,16 @@ pub(crate) struct Merges {
 #[derive(Debug)]
 pub(crate) struct ByRequest<'m> {
     merges: &'m Merges,
+    /// A merge in the background gives up for it.
+    made_give_up: bool,
     _right: MutexGuard<'m, ()>,
+}
+
+impl ByRequest<'_> {
+    /// Notes that nothing was written.
+    pub(crate) fn came_to_nothing(&self) {
+        self.merges.state().gave_up_in_vain |= self.made_give_up;
+    }
 }
 
 impl Drop for ByRequest<'_> {
@@ -89,9 +101,12 @@ impl Merges {
         self.state().cancel.is_cancelled()
     }
 
-    /// The right to write a version for somebody who asks for that; a merge in the background gives it up.
+    /// The right to write a version for somebody who asks for that; a merge in the background gives it up, unless the last
+    /// one did so in vain.
     pub(crate) fn by_request(&self) -> ByRequest<'_> {
-        self.claim(self.state(), || ())
+        let state = self.state();
+        let gives_up = !state.gave_up_in_vain;
+        self.claim(state, gives_up, || ())
     }
 
     /// The right to write a version for a transaction, which has the turn already; a merge in the background gives it up. `None`
@@ -100,7 +115,7 @@ impl Merges {
     pub(crate) fn in_turn(&self, abandon: impl FnOnce()) -> Option<ByRequest<'_>> {
         let state = self.state();
         match state.requests {
-            0 => Some(self.claim(state, abandon)),
+            0 => Some(self.claim(state, true, abandon)),
             _ => None,
         }
     }
@@ -108,14 +123,19 @@ impl Merges {
     fn claim(
         &self,
         mut state: MutexGuard<'_, MergeState>,
+        gives_up: bool,
         before_waiting: impl FnOnce(),
     ) -> ByRequest<'_> {
         state.requests += 1;
-        state.cancel.cancel();
+        let made_give_up = gives_up && state.is_running;
+        if gives_up {
+            state.cancel.cancel();
+        }
         drop(state);
         before_waiting();
         ByRequest {
             merges: self,
+            made_give_up,
             _right: self.right(),
         }
     }
@@ -220,6 +240,7 @@ impl Core {
             let goes_on = self.merge_once(cancel.clone())
                 && self.snapshot().has_delta()
                 && self.is_merge_due()
+                && self.merges.state().requests == 0
                 && !cancel.is_cancelled();
             if !goes_on {
                 // Before the right: who gets that may want another merge to start.
@@ -240,11 +261,13 @@ impl Core {
         match merged {
             Ok(_) => {
                 state.done += 1;
+                state.gave_up_in_vain = false;
                 state.failure = None;
                 state.not_before = None;
             }
             Err(Error::Load(error)) if matches!(*error, LoadError::Cancelled) => {}
             Err(error) => {
+                state.gave_up_in_vain = false;
                 state.failure = Some(error.to_string());
                 state.not_before = Some(Instant::now() + self.options.merge.retry_after);
             }

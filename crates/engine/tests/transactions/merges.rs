@@ -7,9 +7,10 @@ use crate::data::{
 };
 use crate::merge_pauses::Stages;
 use basalt_engine::{CheckDepth, Database, MergePolicy, MergeStage, Snapshot, WriteOptions};
-use basalt_rdf::{LiteralKind, LiteralView, TermId, TermView};
+use basalt_rdf::{GraphFormat, LiteralKind, LiteralView, TermId, TermView};
 use basalt_store::QuadIds;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// The stages at which others have the turn.
@@ -398,6 +399,50 @@ fn a_load_makes_a_merge_give_up_and_takes_the_changes_in() {
         drop(database);
         std::fs::remove_dir_all(&path).expect("a folder of the test");
     }
+}
+
+#[test]
+fn loads_that_are_refused_do_not_keep_merges_from_ending() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let path = folder.path().join("store");
+    let stages = Stages::new();
+    let database = Database::open_or_empty_with(&path, merging(5, &stages)).expect("it opens");
+    load(&database, &regular(40));
+    let refused = || {
+        let loaded = database.load_text("<http://e/a> <http://e/b> .", GraphFormat::NTriples);
+        loaded.expect_err("no object");
+    };
+    stages.switch(true);
+    change(&database, 0);
+    stages.wait_for(MergeStage::Written);
+    std::thread::scope(|scope| {
+        scope.spawn(refused);
+        wait_until(|| database.is_merge_given_up());
+        stages.let_go_on();
+        // Another begins by itself, and the next load waits for it.
+        stages.wait_for(MergeStage::Written);
+    });
+    std::thread::scope(|scope| {
+        let loading = scope.spawn(refused);
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!database.is_merge_given_up() && !loading.is_finished());
+        stages.let_go_on();
+        stages.wait_for(MergeStage::Ready);
+        stages.let_go_on();
+    });
+    let status = database.write_status();
+    assert_eq!((status.merges, status.merge_failure), (1, None));
+    // The one after that is given up again.
+    change(&database, 1);
+    stages.wait_for(MergeStage::Written);
+    stages.switch(false);
+    std::thread::scope(|scope| {
+        scope.spawn(refused);
+        wait_until(|| database.is_merge_given_up());
+        stages.let_go_on();
+    });
+    wait_until(|| database.write_status().merges == 2);
+    assert_eq!(quads_in(&path), quads(&database.snapshot()));
 }
 
 #[test]
