@@ -341,3 +341,30 @@ fn what_links_to_a_hub_is_scanned_where_it_is_much() {
         assert_eq!(first.map(|answer| answer.len()), Ok(1));
     }
 }
+
+#[test]
+fn joins_by_what_may_be_unbound_compare_few_pairs() {
+    let subjects = 60_000;
+    let mut text = String::new();
+    for i in 0..subjects {
+        writeln!(text, "<http://e/a{i}> <http://e/kind> \"a\" .").expect("text grows");
+        if i % 20_000 != 7 {
+            writeln!(text, "<http://e/a{i}> <http://e/name> \"{i}\" .").expect("text grows");
+        }
+        writeln!(text, "<http://e/b{i}> <http://e/label> \"{i}\" .").expect("text grows");
+    }
+    let loaded = load_nquads(text, &Configuration::default());
+    let mut options = default_options();
+    options.exec.timeout = Some(Duration::from_secs(8));
+    let unbound = "?a :kind \"a\" OPTIONAL { ?a :name ?v }";
+    let cases = [
+        // Three names are missing, and each of these fits every label.
+        ("OPTIONAL { ?b :label ?v }", 59_997 + 3 * 60_000),
+        ("FILTER EXISTS { ?b :label ?v }", 60_000),
+        ("FILTER NOT EXISTS { ?b :label ?v }", 0),
+    ];
+    for (rest, expected) in cases {
+        let query = format!("SELECT (COUNT(*) AS ?n) {{ {unbound} {rest} }}");
+        assert_eq!(number(&loaded, &query, &options), Ok(expected), "{rest}");
+    }
+}

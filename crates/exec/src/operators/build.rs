@@ -409,17 +409,29 @@ impl Build {
         if let Some(side) = known {
             return Ok(side);
         }
-        let (Some((_, side)), Op::HashJoin { keys, .. }) = (probe_and_build(node), &node.op) else {
+        let (
+            Some((_, side)),
+            Op::HashJoin {
+                keys, compatible, ..
+            },
+        ) = (probe_and_build(node), &node.op)
+        else {
             return Err(ExecError::Internal("only a hash join has a table".into()));
         };
-        let key_columns = keys
-            .iter()
-            .map(|&key| column_of(&side.schema, key))
-            .collect::<Result<Arc<[usize]>, _>>()?;
+        let columns = |slots: &[Slot]| {
+            let columns = slots.iter().map(|&slot| column_of(&side.schema, slot));
+            columns.collect::<Result<Arc<[usize]>, _>>()
+        };
+        let key_columns = columns(keys)?;
+        let half_key = columns(compatible.get(..1).unwrap_or_default())?;
         let width = side.schema.len();
         let make = || Ok(BuildRows::new(&key_columns, width));
         let rows = drain(side, build, &self.cx, make)?;
-        let built = build_side::finish(rows, &key_columns, width, &self.cx)?;
+        let table_columns = match key_columns.is_empty() {
+            true => &half_key,
+            false => &key_columns,
+        };
+        let built = build_side::finish(rows, table_columns, width, &self.cx)?;
         self.make_key_filters(node, &side.schema, &built)?;
         finished
             .tables

@@ -114,7 +114,8 @@ pub fn deal_out(
     Ok(())
 }
 
-/// Makes a build side of what the threads have collected.
+/// Makes a build side of what the threads have collected: files, or a table by these columns, which are the keys or, without
+/// any, a half key.
 pub fn finish(
     mut sides: Vec<BuildRows>,
     key_columns: &[usize],

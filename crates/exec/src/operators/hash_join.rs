@@ -2,8 +2,9 @@
 //!
 //! The build side is read whole into a [`JoinTable`]; the other side streams through. Keys are slots
 //! certain on both sides; other shared slots are checked for compatibility (equal, or unbound on
-//! a side) and merged. With no keys all pairs are compared, in pieces of bounded size; a semi or anti join
-//! does not look for many more partners of a row than the first. The condition is part of the join, as OPTIONAL asks for.
+//! a side) and merged. With no keys the table is by the first of those slots, the *half key*: a row that has a value there is compared with
+//! the build rows that have the same or none, another with all. With neither all pairs are compared. Pairs are made in pieces of bounded size;
+//! a semi or anti join does not look for many more partners of a row than the first. The condition is part of the join, as OPTIONAL asks for.
 //!
 //! Output keeps the order of the streaming side. Memory: the build side, and one piece of pairs. A build side beyond its
 //! share of memory goes to files, if there are keys (see [`build_side`](super::build_side) and
@@ -23,7 +24,7 @@ use basalt_plan::physical::{JoinKind, Slot};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Pairs compared at a time when there are no keys.
+/// Pairs after which a piece ends.
 const PAIRS_MAX: usize = 1 << 16;
 
 /// Partners that a semi or anti join tries first with each row.
@@ -127,35 +128,54 @@ impl HashJoin {
 }
 
 impl Pairing {
+    /// The probe column of the half key, if the table is by one.
+    fn half_key(&self) -> Option<usize> {
+        let by = self.table.key_columns();
+        let mut compatible = self.shape.compatible.iter();
+        let of_table = compatible.find(|(_, build)| by == [*build]);
+        of_table
+            .filter(|_| self.shape.probe_keys.is_empty())
+            .map(|(probe, _)| *probe)
+    }
+
+    /// The probe columns by whose values build rows are found.
+    fn sought_columns(&self) -> Vec<usize> {
+        match self.half_key() {
+            Some(column) => vec![column],
+            None => self.shape.probe_keys.clone(),
+        }
+    }
+
+    /// Appends the build rows that may fit a row with these values in the columns sought by.
+    fn partners(&self, is_half: bool, key: &[u64], out: &mut Vec<u32>) {
+        if key.is_empty() || is_half && key == [0] {
+            out.extend(0..self.table.rows() as u32);
+            return;
+        }
+        self.table.probe(key, out);
+        if is_half {
+            self.table.probe(&[0], out);
+        }
+    }
+
     /// Pairs of the next piece of the batch; returns the row after the piece.
     fn candidates(&self, batch: &Batch, start: usize) -> (Pairs, usize) {
         let mut pairs = Pairs::default();
-        if self.shape.probe_keys.is_empty() {
-            let rows = (PAIRS_MAX / self.table.rows().max(1))
-                .max(1)
-                .min(batch.rows() - start);
-            for row in start..start + rows {
-                pairs
-                    .probe
-                    .extend(std::iter::repeat_n(row as u32, self.table.rows()));
-                pairs.build.extend(0..self.table.rows() as u32);
-            }
-            return (pairs, start + rows);
-        }
-        let mut key = Vec::with_capacity(self.shape.probe_keys.len());
+        let columns = self.sought_columns();
+        let is_half = self.half_key().is_some();
+        let mut key = Vec::with_capacity(columns.len());
         let mut row = start;
         let key_into = |key: &mut Vec<u64>, row: usize| {
             key.clear();
-            let columns = self.shape.probe_keys.iter();
-            key.extend(columns.map(|&column| batch.ids(column)[row]));
+            key.extend(columns.iter().map(|&column| batch.ids(column)[row]));
         };
         while row < batch.rows() && pairs.build.len() < PAIRS_MAX {
-            if row + PREFETCH_ROWS < batch.rows() {
+            if row + PREFETCH_ROWS < batch.rows() && !columns.is_empty() {
                 key_into(&mut key, row + PREFETCH_ROWS);
                 self.table.expect(&key);
             }
             key_into(&mut key, row);
-            self.table.probe(&key, &mut pairs.build);
+            self.partners(is_half, &key, &mut pairs.build);
             pairs.probe.resize(pairs.build.len(), row as u32);
             row += 1;
         }
@@ -197,16 +217,14 @@ impl Pairing {
         // Neighbouring rows often have the same key, without keys all do.
         let mut last_key: Option<Vec<u64>> = None;
         let mut partners = Vec::new();
+        let columns = self.sought_columns();
+        let is_half = self.half_key().is_some();
         for (position, &row) in rows.iter().enumerate() {
-            let keys = self.shape.probe_keys.iter();
-            let key: Vec<u64> = keys.map(|&c| batch.ids(c)[row as usize]).collect();
+            let ids = columns.iter().map(|&column| batch.ids(column));
+            let key: Vec<u64> = ids.map(|ids| ids[row as usize]).collect();
             if last_key.as_ref() != Some(&key) {
                 partners.clear();
-                if key.is_empty() {
-                    partners.extend(0..self.table.rows() as u32);
-                } else {
-                    self.table.probe(&key, &mut partners);
-                }
+                self.partners(is_half, &key, &mut partners);
                 last_key = Some(key);
             }
             let end = run.end.min(partners.len());

@@ -93,6 +93,11 @@ impl JoinTable {
         self.rows
     }
 
+    /// The columns by whose values rows are found.
+    pub fn key_columns(&self) -> &[usize] {
+        &self.key_columns
+    }
+
     /// The values of one column.
     pub fn column(&self, column: usize) -> &[u64] {
         &self.columns[column]

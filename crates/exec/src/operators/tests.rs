@@ -153,10 +153,15 @@ fn naive_join(left: &[Row], right: &[Row], kind: JoinKind, by_key: bool) -> Vec<
 proptest! {
     #[test]
     fn hash_join_is_nested_loops(
-        left in rows_strategy(), right in rows_strategy(), by_key: bool, build_left: bool, batch_rows in 1..4usize,
+        left in rows_strategy(), right in rows_strategy(), by_key: bool, build_left: bool,
+        half_key_may_be_unbound: bool, batch_rows in 1..4usize,
     ) {
         for kind in [JoinKind::Inner, JoinKind::LeftOuter, JoinKind::Semi, JoinKind::Anti] {
-            let (keys, shared) = if by_key { (vec![Slot(0)], vec![Slot(1)]) } else { (vec![], vec![Slot(0), Slot(1)]) };
+            let (keys, shared) = match (by_key, half_key_may_be_unbound) {
+                (true, _) => (vec![Slot(0)], vec![Slot(1)]),
+                (false, false) => (vec![], vec![Slot(0), Slot(1)]),
+                (false, true) => (vec![], vec![Slot(1), Slot(0)]),
+            };
             let op = Op::HashJoin {
                 left: values(&left, &[0, 1, 2]),
                 right: values(&right, &[0, 1, 3]),
