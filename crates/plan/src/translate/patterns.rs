@@ -14,6 +14,7 @@ use crate::statistics::{constant, spellings};
 use oxrdf::{Term, Variable};
 use spargebra::algebra::PropertyPathExpression;
 use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
+use std::collections::HashSet;
 
 impl Translation<'_, '_> {
     pub(super) fn triples(
@@ -28,6 +29,7 @@ impl Translation<'_, '_> {
         let mut group = JoinGroup::default();
         let mut spelled = Vec::new();
         let mut known = reads_something(graphs);
+        let mut seen = HashSet::new();
         for pattern in patterns {
             let subject = self.endpoint(&pattern.subject, scope)?;
             let predicate = match &pattern.predicate {
@@ -44,19 +46,19 @@ impl Translation<'_, '_> {
             };
             match (position(&subject), position(&predicate), position(&object)) {
                 (Some(subject), Some(predicate), Some(object)) => {
-                    let graphs = graphs.clone();
+                    // Repeated patterns say nothing new.
+                    if !seen.insert((subject, predicate, object)) {
+                        continue;
+                    }
                     let triple = Triple {
                         subject,
                         predicate,
                         object,
-                        graphs,
+                        graphs: graphs.clone(),
                         optional: false,
                     };
                     known &= self.may_match(&triple);
-                    // Repeated patterns say nothing new.
-                    if !group.triples.contains(&triple) {
-                        group.triples.push(triple);
-                    }
+                    group.triples.push(triple);
                 }
                 _ => known = false,
             }
