@@ -10,7 +10,7 @@ use crate::columns::{self, Totals};
 use crate::discover::discover;
 use crate::fast_map::FastMap;
 use crate::links::Links;
-use crate::naming::Names;
+use crate::naming::{Names, UniqueNames};
 use crate::schema::{ColumnShape, Schema, TableShape};
 use crate::settings::Settings;
 use crate::type_class::TypeClass;
@@ -81,8 +81,27 @@ pub fn discover_parts(
         }
     }
     rest.sort_unstable();
+    let parts = schema.tables.len();
     add_discovered(&mut schema, &rest, charsets, links, settings, names);
+    name_apart(&mut schema, known, parts);
     schema
+}
+
+/// Gives the tables from `first` on names that no known shape has, but for those of a shape's class: tables of one name are parts of one shape.
+fn name_apart(schema: &mut Schema, known: &[KnownShape], first: usize) {
+    let mut unique = UniqueNames::default();
+    for shape in known {
+        unique.take(shape.name.clone());
+    }
+    for table in &mut schema.tables[first..] {
+        let is_part = known.iter().any(|shape| {
+            let of_class = shape.class == table.class && shape.has_class == table.class.is_some();
+            of_class && shape.name == table.name
+        });
+        if !is_part {
+            table.name = unique.take(std::mem::take(&mut table.name));
+        }
+    }
 }
 
 /// Which shape a set fits.

@@ -121,6 +121,36 @@ fn shapes_grow_by_parts() {
     check(&snapshot, &lines(&text), "four pieces");
 }
 
+#[test]
+fn classes_of_one_local_name_are_shapes_of_their_own() {
+    let people = |vocabulary: &str, properties: [&str; 2]| -> String {
+        let of_one = |i: usize| {
+            let subject = format!("<http://{vocabulary}/p{i}>");
+            let type_iri = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
+            let [one, two] = properties;
+            format!(
+                "{subject} <{type_iri}> <http://{vocabulary}/Person> .\n\
+                 {subject} <http://{vocabulary}/{one}> \"{i}\" .\n\
+                 {subject} <http://{vocabulary}/{two}> \"{i}\" .\n"
+            )
+        };
+        (0..300).map(of_one).collect()
+    };
+    let names = |snapshot: &Snapshot| -> Vec<String> {
+        let tables = snapshot.tables().iter();
+        tables.map(|table| table.name().to_owned()).collect()
+    };
+    let text = people("one", ["name", "mail"]);
+    let (first, _) = add(None, &text, Layout::Discover, Addition::Layer);
+    let (second, _) = add_layer(&first, &people("two", ["label", "phone"]));
+    assert_eq!(names(&second), ["Person", "Person 2"]);
+    // More of each goes to its shape.
+    let more = people("two", ["label", "phone"]).replace("/p", "/q");
+    let (third, report) = add_layer(&second, &more.replace("/qhone", "/phone"));
+    assert_eq!(names(&third), ["Person", "Person 2", "Person 2"]);
+    assert_eq!(report.tables.len(), 2);
+}
+
 /// Changes a version: some quads go, and two with new terms come.
 fn changed(base: &Snapshot) -> Snapshot {
     let mut removed = Vec::new();
