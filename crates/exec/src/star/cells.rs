@@ -15,10 +15,10 @@ use super::constant_rows::KnownRows;
 use super::matches::{Matches, keep};
 use super::parts::{Lists, Part, SOLUTIONS_MAX};
 use super::reducer::{Reducer, turned_away};
+use super::row_run::RowRun;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
-use basalt_columns::gallop;
 use basalt_rdf::TermId;
 use basalt_store::Cells;
 use std::ops::Range;
@@ -26,9 +26,6 @@ use std::ops::Range;
 /// Rows are read together with those between them if these are so few that there are at most so many cells for each two
 /// rows: finding a cell takes some times what decoding it in order takes.
 const SPAN_FOR_TWO: usize = 3;
-
-/// Rows for each gap from which on values are moved run by run.
-const GAPS_FOR_RUNS: usize = 16;
 
 /// Candidate rows of one table on their way to solutions.
 pub struct CellPass<'a> {
@@ -38,6 +35,8 @@ pub struct CellPass<'a> {
     input: Option<&'a Batch>,
     /// The table row of each candidate.
     rows: Vec<u32>,
+    /// The same as long as they are a run.
+    run: Option<RowRun>,
     /// What is known of each candidate so far.
     matches: Matches,
     /// Pattern that is already known to hold for every candidate (the entry of an object join).
@@ -72,6 +71,7 @@ impl<'a> CellPass<'a> {
             home,
             input,
             rows,
+            run: None,
             matches,
             satisfied: None,
             constants: &[],
@@ -87,6 +87,13 @@ impl<'a> CellPass<'a> {
     pub fn with_changes(mut self) -> Self {
         debug_assert!(self.rows.is_sorted(), "changes are found in order");
         self.is_changed = true;
+        self
+    }
+
+    /// Says that the candidates are those of a run.
+    pub fn with_run(mut self, run: RowRun) -> Self {
+        debug_assert_eq!(self.rows, run.to_rows(), "the same rows");
+        self.run = Some(run);
         self
     }
 
@@ -293,6 +300,7 @@ impl<'a> CellPass<'a> {
 
     fn keep(&mut self, positions: &[u32]) {
         if positions.len() < self.rows.len() {
+            self.run = None;
             self.matches.keep(positions);
             keep(&mut self.rows, positions);
         }
@@ -313,7 +321,7 @@ impl<'a> CellPass<'a> {
         changed: &ChangedCells,
     ) {
         let mut values = match cells {
-            Some(cells) => single_values(cells, &self.rows),
+            Some(cells) => single_values(cells, &self.rows, self.run.as_ref()),
             None => vec![0; self.rows.len()],
         };
         changed.put_over(&mut values);
@@ -379,6 +387,7 @@ impl<'a> CellPass<'a> {
         let Object::New(column) = pattern.object else {
             return;
         };
+        self.run = None;
         let Lists { counts, values } = lists;
         let mut positions = Vec::with_capacity(values.len());
         let mut expanded = Vec::with_capacity(values.len());
@@ -456,8 +465,14 @@ fn passing(
     filter.expr.select(&batch, cx)
 }
 
-/// The value of each row, 0 where there is none.
-fn single_values(cells: Cells<'_>, rows: &[u32]) -> Vec<u64> {
+/// The value of each row, 0 where there is none; `run` has the same rows.
+fn single_values(cells: Cells<'_>, rows: &[u32], run: Option<&RowRun>) -> Vec<u64> {
+    if let Some(run) = run {
+        let mut values = Vec::with_capacity(run.rows.len());
+        cells.scan(run.rows.clone(), &mut values);
+        run.close_gaps(&mut values);
+        return values;
+    }
     let mut values = Vec::with_capacity(rows.len());
     let Some(span) = span(rows) else {
         cells.gather(rows, &mut values);
@@ -467,34 +482,12 @@ fn single_values(cells: Cells<'_>, rows: &[u32]) -> Vec<u64> {
     cells.scan(span, &mut values);
     if rows.len() < whole {
         // Rows ascend without repeats, so none is read after it was written to.
-        if (whole - rows.len()) * GAPS_FOR_RUNS <= rows.len() {
-            copy_runs(rows, first, &mut values);
-        } else {
-            for (to, &row) in rows.iter().enumerate() {
-                values[to] = values[(row - first) as usize];
-            }
+        for (to, &row) in rows.iter().enumerate() {
+            values[to] = values[(row - first) as usize];
         }
         values.truncate(rows.len());
     }
     values
-}
-
-/// Moves the values of ascending rows to the front, run by run; `first` is the row of the first value.
-fn copy_runs(rows: &[u32], first: u32, values: &mut [u64]) {
-    let mut to = 0;
-    while to < rows.len() {
-        let from = (rows[to] - first) as usize;
-        let length = run_length(&rows[to..]);
-        values.copy_within(from..from + length, to);
-        to += length;
-    }
-}
-
-/// How many of ascending rows follow on the first without a gap, that one included.
-fn run_length(rows: &[u32]) -> usize {
-    gallop(rows.len(), |place| {
-        (rows[place] - rows[0]) as usize == place
-    })
 }
 
 /// The range from the first row to the last, if the rows ascend without repeats and are most of it.
@@ -515,34 +508,4 @@ fn equal_to(values: &[u64], id: u64) -> Vec<u32> {
     (0..values.len() as u32)
         .filter(|&position| values[position as usize] == id)
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn runs_are_moved_as_rows_are() {
-        for lacking in [
-            &[][..],
-            &[3],
-            &[0, 1, 90],
-            &[5, 6, 40, 41, 63, 64, 65, 99],
-            &[98, 99],
-        ] {
-            let rows: Vec<u32> = (0..100)
-                .filter(|row| !lacking.contains(row))
-                .map(|row| row + 7)
-                .collect();
-            let first = rows[0];
-            let last = rows[rows.len() - 1];
-            let mut values: Vec<u64> = (first..=last).map(u64::from).collect();
-            copy_runs(&rows, first, &mut values);
-            let expected: Vec<u64> = rows.iter().copied().map(u64::from).collect();
-            assert_eq!(values[..rows.len()], expected, "{lacking:?}");
-        }
-        assert_eq!(run_length(&[4]), 1);
-        assert_eq!(run_length(&[4, 6]), 1);
-        assert_eq!(run_length(&[4, 5, 6, 7, 9]), 4);
-    }
 }

@@ -11,6 +11,7 @@
 //! of whichever there are fewer.
 
 use super::compiled::CompiledStar;
+use super::row_run::RowRun;
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_columns::gallop;
@@ -216,18 +217,20 @@ fn seek<T: Ord + Copy>(values: &[T], value: T) -> usize {
     gallop(values.len(), |place| values[place] < value)
 }
 
-/// The rows from `start` to `end` of a table that a star can have a solution of, as far as the delta tells: without dirty ones, and
+/// The rows of a range of a table that a star can have a solution of, as far as the delta tells: without dirty ones, and
 /// without those that have lost what a pattern must have. And whether some of the others have changed.
 pub fn rows_of_range(
     star: &CompiledStar,
     table_idx: usize,
     rows: Range<u32>,
     cx: &Context,
-) -> Result<(Vec<u32>, bool), ExecError> {
+) -> Result<(RowRun, bool), ExecError> {
     let changed = &star.rows.changed[table_idx];
     let dirty = &star.rows.dirty[table_idx];
     let mut left_out: Vec<u32> = dirty.range(rows.clone()).collect();
-    let mut is_changed = changed.range_cardinality(rows.clone()) > 0;
+    let has_dirty = !left_out.is_empty();
+    let changed_rows = changed.range_cardinality(rows.clone());
+    let mut is_changed = changed_rows > 0;
     if is_changed && !rows.is_empty() {
         let home = Home::Table(&cx.snapshot().tables()[table_idx]);
         let ends = [rows.start, rows.end - 1];
@@ -238,11 +241,17 @@ pub fn rows_of_range(
                 }
             })?;
         }
-        left_out.sort_unstable();
-        left_out.dedup();
-        is_changed = has_others(changed.range(rows.clone()), &left_out);
+        if !left_out.is_sorted_by(|a, b| a < b) {
+            left_out.sort_unstable();
+            left_out.dedup();
+        }
+        // What the delta touches is changed or dirty.
+        is_changed = match has_dirty {
+            true => has_others(changed.range(rows.clone()), &left_out),
+            false => changed_rows != left_out.len() as u64,
+        };
     }
-    Ok((rows_without(rows, &left_out), is_changed))
+    Ok((RowRun { rows, left_out }, is_changed))
 }
 
 /// Whether ascending rows have one that is not among others, which ascend too.
@@ -252,18 +261,6 @@ fn has_others(mut rows: impl Iterator<Item = u32>, others: &[u32]) -> bool {
         while others.next_if(|&other| other < row).is_some() {}
         others.next_if_eq(&row).is_none()
     })
-}
-
-/// Consecutive rows without some of them, which ascend without repeats.
-fn rows_without(rows: Range<u32>, left_out: &[u32]) -> Vec<u32> {
-    let mut kept = Vec::with_capacity(rows.len().saturating_sub(left_out.len()));
-    let mut start = rows.start;
-    for &row in left_out {
-        kept.extend(start..row);
-        start = row + 1;
-    }
-    kept.extend(start..rows.end);
-    kept
 }
 
 /// Whether a subject has a value now, or has so many that they are not told.
@@ -329,13 +326,6 @@ mod tests {
             assert_eq!(seek(&rows, row), expected, "{row}");
         }
         assert_eq!(seek::<u32>(&[], 3), 0);
-    }
-
-    #[test]
-    fn rows_are_left_out() {
-        assert_eq!(rows_without(3..8, &[]), [3, 4, 5, 6, 7]);
-        assert_eq!(rows_without(3..8, &[3, 5, 6]), [4, 7]);
-        assert_eq!(rows_without(3..5, &[3, 4]), [0; 0]);
     }
 
     #[test]

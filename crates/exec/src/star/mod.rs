@@ -22,6 +22,7 @@ pub mod morsels;
 pub mod parts;
 pub mod reducer;
 pub mod repeated_keys;
+pub mod row_run;
 pub mod scan;
 pub mod shared_solutions;
 pub mod touched;

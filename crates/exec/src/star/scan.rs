@@ -11,6 +11,7 @@ use super::matches::Matches;
 use super::morsels::{Morsel, Morsels};
 use super::parts::Part;
 use super::reducer::Reducers;
+use super::row_run::RowRun;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
@@ -37,6 +38,9 @@ struct Waiting {
     parts: Vec<Part>,
     is_changed: bool,
 }
+
+/// Candidate rows, and the run that they are, if they are one.
+type Candidates = (Vec<u32>, Option<RowRun>);
 
 /// Whose rows candidates are, as [`Home`] says it.
 #[derive(Clone, Copy)]
@@ -88,12 +92,13 @@ impl StarScan {
                 if !reducers.may_have_rows(star, table, rows, cx) {
                     return Ok(none);
                 }
-                let (left, is_changed) = rows_of_range(star, *table_idx, rows.clone(), cx)?;
+                let (run, is_changed) = rows_of_range(star, *table_idx, rows.clone(), cx)?;
+                let candidates = (run.to_rows(), Some(run));
                 if is_changed {
-                    return self.changed(place, left, cx);
+                    return self.changed(place, candidates, cx);
                 }
                 match reducers.may_have_cells(star, table, rows, cx) {
-                    true => self.unchanged(place, left, None, cx),
+                    true => self.unchanged(place, candidates, None, cx),
                     false => Ok(none),
                 }
             }
@@ -101,11 +106,18 @@ impl StarScan {
                 table_idx,
                 rows,
                 satisfied,
-            } => self.unchanged(Place::Table(*table_idx), rows.clone(), *satisfied, cx),
+            } => self.unchanged(
+                Place::Table(*table_idx),
+                (rows.clone(), None),
+                *satisfied,
+                cx,
+            ),
             Morsel::Changed { table_idx, rows } => {
-                self.changed(Place::Table(*table_idx), rows.clone(), cx)
+                self.changed(Place::Table(*table_idx), (rows.clone(), None), cx)
             }
-            Morsel::New { rows, graph } => self.changed(Place::New(*graph), rows.clone(), cx),
+            Morsel::New { rows, graph } => {
+                self.changed(Place::New(*graph), (rows.clone(), None), cx)
+            }
             Morsel::General(subjects) => {
                 let mut subjects: Vec<_> = subjects.iter().map(|&subject| (0, subject)).collect();
                 reducers.retain_subjects(star, &mut subjects, cx);
@@ -123,7 +135,7 @@ impl StarScan {
     fn unchanged(
         &mut self,
         place: Place,
-        mut rows: Vec<u32>,
+        (mut rows, run): Candidates,
         satisfied: Option<usize>,
         cx: &Context,
     ) -> Result<Matches, ExecError> {
@@ -132,7 +144,7 @@ impl StarScan {
         shared
             .reducers
             .retain_rows(&shared.star, home, &mut rows, cx);
-        let pass = pass(&shared, home, rows, cx).with_satisfied(satisfied);
+        let pass = pass(&shared, home, (rows, run), cx).with_satisfied(satisfied);
         self.first(pass, place, false, cx)
     }
 
@@ -140,7 +152,7 @@ impl StarScan {
     fn changed(
         &mut self,
         place: Place,
-        mut rows: Vec<u32>,
+        (mut rows, run): Candidates,
         cx: &Context,
     ) -> Result<Matches, ExecError> {
         let shared = Arc::clone(&self.shared);
@@ -149,7 +161,7 @@ impl StarScan {
         reducers.retain_rows(star, home, &mut rows, cx);
         let mut origin = vec![0; rows.len()];
         let large = take_out_large(star, home, &mut rows, &mut origin, cx)?;
-        let pass = pass(&shared, home, rows, cx).with_changes();
+        let pass = pass(&shared, home, (rows, run), cx).with_changes();
         let mut matches = self.first(pass, place, true, cx)?;
         if !large.is_empty() {
             let mut of_large = one_after_the_other(star, None, &large, cx)?;
@@ -185,7 +197,7 @@ impl StarScan {
             parts,
             is_changed,
         } = waiting;
-        let pass = pass(&shared, place.home(cx), Vec::new(), cx).with_waiting(parts);
+        let pass = pass(&shared, place.home(cx), (Vec::new(), None), cx).with_waiting(parts);
         let pass = match is_changed {
             true => pass.with_changes(),
             false => pass,
@@ -195,11 +207,22 @@ impl StarScan {
 }
 
 /// A pass over rows that key filters of the subject let through.
-fn pass<'a>(shared: &'a SharedScan, home: Home<'a>, rows: Vec<u32>, cx: &Context) -> CellPass<'a> {
+fn pass<'a>(
+    shared: &'a SharedScan,
+    home: Home<'a>,
+    (rows, run): Candidates,
+    cx: &Context,
+) -> CellPass<'a> {
     cx.profile().read(current_node(), rows.len());
+    // They may have been dropped from the rows alone.
+    let run = run.filter(|run| run.row_count() == rows.len());
     let origin = vec![0; rows.len()];
-    CellPass::new(&shared.star, home, None, rows, origin)
-        .with_reducers(shared.reducers.objects(&shared.star))
+    let pass = CellPass::new(&shared.star, home, None, rows, origin)
+        .with_reducers(shared.reducers.objects(&shared.star));
+    match run {
+        Some(run) => pass.with_run(run),
+        None => pass,
+    }
 }
 
 impl Operator for StarScan {
