@@ -22,7 +22,7 @@ use crate::error::LoadError;
 use crate::numbering::NewNumbers;
 use crate::progress::WorkCounter;
 use crate::spill::{Buckets, LoadMemory};
-use crate::texts::{HEADER_BYTES, Piece, Record, SpilledTexts, read_records};
+use crate::texts::{Piece, Record, SpilledTexts, read_records, record_head, write_record};
 
 /// Most buckets that texts are dealt out to at a time.
 const BUCKETS_MAX: usize = 256;
@@ -127,8 +127,7 @@ impl<'m> Ordering<'m> {
                 let place = numbers.place(record.ordinal);
                 if let Some(place) = place.filter(|p| range.numbers.contains(p)) {
                     places[(place - range.numbers.start) as usize] = records.len();
-                    records.extend_from_slice(&head(place, &record));
-                    records.extend_from_slice(record.text);
+                    write_record(place, record.kind, record.text, &mut records);
                 }
                 Ok(())
             })?;
@@ -320,15 +319,6 @@ impl<'p> NearPieces<'p> {
     }
 }
 
-/// The head of a record under its new number.
-fn head(number: u32, record: &Record<'_>) -> [u8; HEADER_BYTES] {
-    let mut head = [0; HEADER_BYTES];
-    head[..4].copy_from_slice(&number.to_le_bytes());
-    head[4..8].copy_from_slice(&record.kind.to_le_bytes());
-    head[8..].copy_from_slice(&(record.text.len() as u32).to_le_bytes());
-    head
-}
-
 /// Puts a record under a new number into a bucket.
 fn put(
     buckets: &mut Buckets,
@@ -336,7 +326,8 @@ fn put(
     number: u32,
     record: &Record<'_>,
 ) -> Result<(), LoadError> {
-    buckets.push(bucket, &head(number, record), record.text)
+    let head = record_head(number, record.kind, record.text);
+    buckets.push(bucket, &head, record.text)
 }
 
 #[cfg(test)]

@@ -79,12 +79,20 @@ impl<'r> Record<'r> {
     }
 }
 
-/// Appends a record; a text has less than 2^32 bytes.
+/// What stands before the text of a record; a text has less than 2^32 bytes.
+#[inline]
+pub(crate) fn record_head(ordinal: u32, kind: u32, text: &[u8]) -> [u8; HEADER_BYTES] {
+    let mut head = [0; HEADER_BYTES];
+    head[..4].copy_from_slice(&ordinal.to_le_bytes());
+    head[4..8].copy_from_slice(&kind.to_le_bytes());
+    head[8..].copy_from_slice(&(text.len() as u32).to_le_bytes());
+    head
+}
+
+/// Appends a record.
 #[inline]
 pub(crate) fn write_record(ordinal: u32, kind: u32, text: &[u8], records: &mut Vec<u8>) {
-    for word in [ordinal, kind, text.len() as u32] {
-        records.extend_from_slice(&word.to_le_bytes());
-    }
+    records.extend_from_slice(&record_head(ordinal, kind, text));
     records.extend_from_slice(text);
 }
 

@@ -128,26 +128,24 @@ impl HashJoin {
 }
 
 impl Pairing {
-    /// The probe column of the half key, if the table is by one.
-    fn half_key(&self) -> Option<usize> {
-        let by = self.table.key_columns();
-        let mut compatible = self.shape.compatible.iter();
-        let of_table = compatible.find(|(_, build)| by == [*build]);
-        of_table
-            .filter(|_| self.shape.probe_keys.is_empty())
-            .map(|(probe, _)| *probe)
-    }
-
-    /// The probe columns by whose values build rows are found.
+    /// The probe columns by whose values build rows are found: keys, or that of the half key if the table is by one.
     fn sought_columns(&self) -> Vec<usize> {
-        match self.half_key() {
-            Some(column) => vec![column],
-            None => self.shape.probe_keys.clone(),
+        let JoinShape {
+            probe_keys,
+            compatible,
+            ..
+        } = &*self.shape;
+        if !probe_keys.is_empty() {
+            return probe_keys.clone();
         }
+        let by = self.table.key_columns();
+        let half_key = compatible.iter().find(|(_, build)| by == [*build]);
+        half_key.iter().map(|(probe, _)| *probe).collect()
     }
 
     /// Appends the build rows that may fit a row with these values in the columns sought by.
-    fn partners(&self, is_half: bool, key: &[u64], out: &mut Vec<u32>) {
+    fn partners(&self, key: &[u64], out: &mut Vec<u32>) {
+        let is_half = self.shape.probe_keys.is_empty();
         if key.is_empty() || is_half && key == [0] {
             out.extend(0..self.table.rows() as u32);
             return;
@@ -162,7 +160,6 @@ impl Pairing {
     fn candidates(&self, batch: &Batch, start: usize) -> (Pairs, usize) {
         let mut pairs = Pairs::default();
         let columns = self.sought_columns();
-        let is_half = self.half_key().is_some();
         let mut key = Vec::with_capacity(columns.len());
         let mut row = start;
         let key_into = |key: &mut Vec<u64>, row: usize| {
@@ -175,7 +172,7 @@ impl Pairing {
                 self.table.expect(&key);
             }
             key_into(&mut key, row);
-            self.partners(is_half, &key, &mut pairs.build);
+            self.partners(&key, &mut pairs.build);
             pairs.probe.resize(pairs.build.len(), row as u32);
             row += 1;
         }
@@ -218,13 +215,12 @@ impl Pairing {
         let mut last_key: Option<Vec<u64>> = None;
         let mut partners = Vec::new();
         let columns = self.sought_columns();
-        let is_half = self.half_key().is_some();
         for (position, &row) in rows.iter().enumerate() {
             let ids = columns.iter().map(|&column| batch.ids(column));
             let key: Vec<u64> = ids.map(|ids| ids[row as usize]).collect();
             if last_key.as_ref() != Some(&key) {
                 partners.clear();
-                self.partners(is_half, &key, &mut partners);
+                self.partners(&key, &mut partners);
                 last_key = Some(key);
             }
             let end = run.end.min(partners.len());
