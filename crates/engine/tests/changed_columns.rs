@@ -36,6 +36,13 @@ const QUERIES: &[&str] = &[
     "SELECT (COUNT(DISTINCT ?o) AS ?n) { ?o ?p ?x }",
     "SELECT ?p { ?p :type ?t ; :name ?name FILTER NOT EXISTS { ?o :of ?p ; :days ?d FILTER(?d > 15) } }",
     "SELECT ?o ?p ?q { ?o :of ?p . ?q :like ?p ; :name ?name }",
+    // Objects that nobody reads: of all rows, of some, with several values, with none.
+    "SELECT (COUNT(*) AS ?n) { ?o :price ?x ; :note ?y ; :of ?p }",
+    "SELECT ?o { ?o :flag ?x ; :price ?y OPTIONAL { ?o :by ?v } OPTIONAL { ?o :note ?z } }",
+    "SELECT ?v { ?v :in ?c ; :name ?name . ?o :by ?v ; :days ?d ; :price ?x }",
+    "SELECT ?v (COUNT(*) AS ?n) { ?v :in ?c . ?o :by ?v ; :note ?y } GROUP BY ?v",
+    "SELECT ?p { ?p :name ?name FILTER EXISTS { ?o :of ?p ; :flag ?x ; :days ?d } }",
+    "SELECT ?g { GRAPH ?g { ?o :days ?d } }",
     "SELECT ?o ?x { GRAPH ?g { ?o :days ?d ; :price ?x } }",
 ];
 
@@ -193,6 +200,9 @@ fn ways(batch_rows: usize, threads: usize) -> [QueryOptions; 3] {
     [1, 8, usize::MAX].map(|least| {
         let mut options = options.clone();
         options.exec.changed_columns_min = least;
+        if least == 1 {
+            options.exec.searched_rows_max = 0;
+        }
         options
     })
 }

@@ -270,6 +270,10 @@ pub fn query_options(configuration: &Configuration) -> QueryOptions {
         1 => options.exec.changed_columns_min,
         _ => 1,
     };
+    // Bits of changed rows are made at once, or if that pays.
+    if configuration.batch_rows != 7 {
+        options.exec.searched_rows_max = 0;
+    }
     // What can be dealt out to threads is dealt out.
     if configuration.batch_rows != 1 {
         options.exec.dealt_rows_min = 0;

@@ -152,7 +152,8 @@ impl Build {
                 kind,
             } => {
                 let star = &self.narrowed_star(star);
-                let compiled = CompiledStar::new(star, &input.schema, &[], &self.cx)?;
+                let compiled =
+                    CompiledStar::new(star, (&input.schema, &node.schema), &[], &self.cx)?;
                 let entry_pattern = entry_pattern(star, *entry);
                 let input = self.operator(input)?;
                 Box::new(StarJoin::new(
@@ -367,7 +368,12 @@ impl Build {
             StarAccess::Rows | StarAccess::Subject => None,
         };
         let tested: Vec<Slot> = node.key_filters.iter().map(|f| f.slot).collect();
-        let compiled = CompiledStar::new(&self.narrowed_star(star), &[], &tested, &self.cx)?;
+        let compiled = CompiledStar::new(
+            &self.narrowed_star(star),
+            (&[], &node.schema),
+            &tested,
+            &self.cx,
+        )?;
         let made = &self.shared.key_filters;
         let scan = Arc::new(SharedScan {
             morsels: Morsels::new(&compiled, access, object, &self.cx)?,

@@ -232,7 +232,7 @@ impl<'a> CellPass<'a> {
                 .iter()
                 .map(|&row| self.home.subject(row).0)
                 .collect();
-        } else if !self.subjects_fit {
+        } else if !self.subjects_fit && self.star.subject != Object::Any {
             let subject = self.star.subject;
             let positions = self.positions(|pass, position| {
                 pass.home.subject(pass.rows[position]).0 == pass.expected(subject, position)
@@ -289,6 +289,8 @@ impl<'a> CellPass<'a> {
             Object::Constant(id) => id,
             Object::Input(column) => self.input_id(column, position),
             Object::Made(column) | Object::New(column) => self.matches.columns[column][position],
+            // Nobody asks, and no cell has it.
+            Object::Any => 0,
         }
     }
 
@@ -320,19 +322,24 @@ impl<'a> CellPass<'a> {
         cells: Option<Cells<'_>>,
         changed: &ChangedCells,
     ) {
+        let is_full = cells.is_some_and(Cells::full) && !changed.counts.contains(&0);
+        let all = pattern.optional || is_full;
+        if pattern.object == Object::Any && all {
+            return;
+        }
         let mut values = match cells {
             Some(cells) => single_values(cells, &self.rows, self.run.as_ref()),
             None => vec![0; self.rows.len()],
         };
         changed.put_over(&mut values);
         if let Object::New(column) = pattern.object {
-            let is_full = cells.is_some_and(Cells::full) && !changed.counts.contains(&0);
-            let all = pattern.optional || is_full;
             let positions = if all { None } else { Some(non_zero(&values)) };
             self.matches.columns[column] = values;
             if let Some(positions) = positions {
                 self.keep(&positions);
             }
+        } else if pattern.object == Object::Any {
+            self.keep(&non_zero(&values));
         } else if let Object::Constant(id) = pattern.object {
             let positions = equal_to(&values, id);
             self.keep(&positions);
@@ -360,7 +367,7 @@ impl<'a> CellPass<'a> {
         if !changed.is_empty() {
             (counts, values) = changed.put_over_lists(&counts, &values);
         }
-        if let Object::New(_) = pattern.object {
+        if let Object::New(_) | Object::Any = pattern.object {
             let mut part = Part {
                 rows: std::mem::take(&mut self.rows),
                 matches: std::mem::take(&mut self.matches),
@@ -384,9 +391,6 @@ impl<'a> CellPass<'a> {
 
     /// Repeats each candidate once for each of its values.
     fn repeat(&mut self, pattern: &CompiledPattern, lists: &Lists) {
-        let Object::New(column) = pattern.object else {
-            return;
-        };
         self.run = None;
         let Lists { counts, values } = lists;
         let mut positions = Vec::with_capacity(values.len());
@@ -410,7 +414,9 @@ impl<'a> CellPass<'a> {
                 *made = positions.iter().map(|&p| made[p as usize]).collect();
             }
         }
-        self.matches.columns[column] = expanded;
+        if let Object::New(column) = pattern.object {
+            self.matches.columns[column] = expanded;
+        }
     }
 
     /// Applies the key filters and the filters that read only the column that `object` has just made.

@@ -291,6 +291,26 @@ pub fn changed_with_value(
     Ok(found)
 }
 
+/// The rows of a table that changes have left without any value of a predicate, in ascending order.
+pub fn rows_without_value(
+    star: &CompiledStar,
+    table_idx: usize,
+    predicate: TermId,
+    cx: &Context,
+) -> Result<Vec<u32>, ExecError> {
+    let table = &cx.snapshot().tables()[table_idx];
+    let mut found = Vec::new();
+    if !star.rows.changed[table_idx].is_empty() {
+        let ends = [0, table.rows().saturating_sub(1)];
+        for_each_changed(predicate, Home::Table(table), &ends, cx, |row, objects| {
+            if !may_have_value(objects) {
+                found.push(row);
+            }
+        })?;
+    }
+    Ok(found)
+}
+
 /// The new subjects that have a value of each pattern that must have one, as rows of [`Home::New`], if they are read as columns.
 pub fn new_subjects(
     star: &CompiledStar,

@@ -25,6 +25,8 @@ pub enum Object {
     Made(usize),
     /// A new column of the output.
     New(usize),
+    /// Any value will do, and nobody reads it: no column is made.
+    Any,
 }
 
 /// One pattern of the star.
@@ -98,24 +100,36 @@ pub struct CompiledStar {
 }
 
 impl CompiledStar {
-    /// Prepares a star for rows with the schema `input_schema` (empty for a scan); the slots in `tested` are read by more than
-    /// its filters.
+    /// Prepares a star for rows with the schema `input_schema` (empty for a scan) that gives the slots in `schema`; those in
+    /// `tested` are read by more than its filters.
     pub fn new(
         star: &Star,
-        input_schema: &[Slot],
+        (input_schema, schema): (&[Slot], &[Slot]),
         tested: &[Slot],
         cx: &Context,
     ) -> Result<Self, ExecError> {
+        let mut tested = tested.to_vec();
+        let mut has_exists = false;
+        for filter in &star.filters {
+            has_exists |= collect_slots(filter, &mut tested);
+        }
+        let slots = slots_of(star);
+        let is_read = |slot: &Slot| {
+            let is_repeated = slots.iter().filter(|other| *other == slot).count() > 1;
+            let mut readers = [input_schema, schema, &tested].into_iter();
+            is_repeated || has_exists || readers.any(|reader| reader.contains(slot))
+        };
         let mut names = Names {
             input: input_schema,
+            unread: slots
+                .iter()
+                .copied()
+                .filter(|slot| !is_read(slot))
+                .collect(),
             made: Vec::new(),
         };
         let subject = names.object(star.subject);
         let graphs = names.graphs(&star.graphs);
-        let mut tested = tested.to_vec();
-        for filter in &star.filters {
-            collect_slots(filter, &mut tested);
-        }
         let mut ordered: Vec<_> = star.patterns.iter().collect();
         ordered.sort_by_key(|pattern| match (pattern.optional, pattern.object) {
             (true, _) => 4,
@@ -198,6 +212,8 @@ impl CompiledStar {
 /// Gives each slot its place: an input column or a new column.
 struct Names<'a> {
     input: &'a [Slot],
+    /// Slots that nothing reads.
+    unread: Vec<Slot>,
     made: Vec<Slot>,
 }
 
@@ -205,17 +221,22 @@ impl Names<'_> {
     fn object(&mut self, position: Position) -> Object {
         match position {
             Position::Id(id) => Object::Constant(id.0),
+            Position::Slot(slot) if self.unread.contains(&slot) => Object::Any,
             Position::Slot(slot) => {
                 if let Some(column) = self.input.iter().position(|&s| s == slot) {
                     Object::Input(column)
                 } else if let Some(column) = self.made.iter().position(|&s| s == slot) {
                     Object::Made(column)
                 } else {
-                    self.made.push(slot);
-                    Object::New(self.made.len() - 1)
+                    Object::New(self.new_column(slot))
                 }
             }
         }
+    }
+
+    fn new_column(&mut self, slot: Slot) -> usize {
+        self.made.push(slot);
+        self.made.len() - 1
     }
 
     fn graphs(&mut self, graphs: &Graphs) -> CompiledGraphs {
@@ -226,10 +247,27 @@ impl Names<'_> {
                 Object::Input(column) => CompiledGraphs::Input(column, among.clone()),
                 Object::Made(column) => CompiledGraphs::Made(column, among.clone()),
                 Object::New(column) => CompiledGraphs::New(column, among.clone()),
-                Object::Constant(id) => CompiledGraphs::One(id),
+                // Patterns must agree on it, so it has a column in any case.
+                Object::Constant(_) | Object::Any => {
+                    CompiledGraphs::New(self.new_column(*slot), among.clone())
+                }
             },
         }
     }
+}
+
+/// The slots of subjects and objects, each as often as it is there, and that of the graphs twice: patterns must agree on it.
+fn slots_of(star: &Star) -> Vec<Slot> {
+    let objects = star.patterns.iter().map(|pattern| pattern.object);
+    let positions = objects.chain([star.subject]);
+    let mut slots: Vec<Slot> = positions
+        .filter_map(|position| match position {
+            Position::Slot(slot) => Some(slot),
+            Position::Id(_) => None,
+        })
+        .collect();
+    slots.extend(star.graphs.slot().into_iter().flat_map(|slot| [slot; 2]));
+    slots
 }
 
 /// See [`CompiledStar::input_columns`].

@@ -177,7 +177,7 @@ impl<'a> GeneralPass<'a> {
         let other = match self.star.subject {
             Object::Constant(id) => id != subject.0,
             Object::Input(column) => self.input_id(column, origin) != subject.0,
-            Object::Made(_) | Object::New(_) => false,
+            Object::Made(_) | Object::New(_) | Object::Any => false,
         };
         if other {
             return Ok(());
@@ -263,7 +263,7 @@ impl<'a> GeneralPass<'a> {
         match object {
             Object::Constant(id) => Some(id),
             Object::Input(column) => Some(self.input_id(column, origin)),
-            Object::Made(_) | Object::New(_) => None,
+            Object::Made(_) | Object::New(_) | Object::Any => None,
         }
     }
 

@@ -122,7 +122,7 @@ impl StarJoin {
         })
     }
 
-    /// The solutions of an inner join of some rows of a batch, by row; `None` if they are too many to be made at once.
+    /// The solutions of an inner join of some rows of a batch, in any order; `None` if they are too many to be made at once.
     fn matches(
         &mut self,
         batch: &Batch,
@@ -136,7 +136,7 @@ impl StarJoin {
         let mut touched = Touched::new(cx.snapshot().tables().len());
         let satisfied = match self.entry {
             Entry::Subject(_) => {
-                self.by_subject(asked, &mut tables, &mut touched, cx);
+                self.by_subject(asked, &mut tables, &mut touched, cx)?;
                 None
             }
             Entry::Object { pattern_idx, .. } => {
@@ -175,7 +175,6 @@ impl StarJoin {
             return Ok(None);
         }
         self.held = held;
-        matches.sort_by_origin();
         Ok(Some(matches))
     }
 
@@ -255,7 +254,10 @@ impl StarJoin {
         };
         let found = self.matches_or_cut(&batch, asked, cx);
         let shared = found.map(|found| {
-            found.map(|matches| SharedSolutions::new(batch, &keys, matches, self.kind))
+            found.map(|mut matches| {
+                matches.sort_by_origin();
+                SharedSolutions::new(batch, &keys, matches, self.kind)
+            })
         });
         self.repeated_keys = keys;
         let Some(shared) = shared? else {
@@ -281,6 +283,10 @@ impl StarJoin {
     }
 
     fn emit(&self, batch: &Batch, mut matches: Matches) -> Batch {
+        // The other kinds put rows in order themselves, and rows without columns have none.
+        if self.kind == JoinKind::Inner && !self.schema.is_empty() {
+            matches.sort_by_origin();
+        }
         matches.complete(self.kind, batch.rows());
         if self.star.new_slots.is_empty() && matches.is_every_row_once(batch.rows()) {
             return self.columns_of(batch);

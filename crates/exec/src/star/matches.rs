@@ -90,7 +90,17 @@ impl Matches {
         if self.origin.is_sorted() {
             return;
         }
-        let order = order_of(&self.origin);
+        let starts = starts_of(&self.origin);
+        if self.columns.is_empty() {
+            self.origin.clear();
+            for (number, ends) in starts.windows(2).enumerate() {
+                let count = (ends[1] - ends[0]) as usize;
+                self.origin
+                    .extend(std::iter::repeat_n(number as u32, count));
+            }
+            return;
+        }
+        let order = order_of(&self.origin, starts);
         self.origin = order.iter().map(|&p| self.origin[p as usize]).collect();
         for column in &mut self.columns {
             *column = order.iter().map(|&p| column[p as usize]).collect();
@@ -175,17 +185,22 @@ impl Matches {
     }
 }
 
-/// The positions of these numbers in their order, equal ones as they come. Input rows are numbers below those of a batch, so
-/// they are counted.
-fn order_of(numbers: &[u32]) -> Vec<u32> {
+/// How many of these numbers are less than each from 0 to the largest, and how many there are. Input rows are numbers below
+/// those of a batch, so they are counted.
+fn starts_of(numbers: &[u32]) -> Vec<u32> {
     let count = numbers.iter().max().map_or(0, |&max| max as usize + 1);
-    let mut next = vec![0; count + 1];
+    let mut starts = vec![0; count + 1];
     for &number in numbers {
-        next[number as usize + 1] += 1;
+        starts[number as usize + 1] += 1;
     }
     for number in 0..count {
-        next[number + 1] += next[number];
+        starts[number + 1] += starts[number];
     }
+    starts
+}
+
+/// The positions of these numbers in their order, equal ones as they come; `next` has where each number starts.
+fn order_of(numbers: &[u32], mut next: Vec<u32>) -> Vec<u32> {
     let mut order = vec![0; numbers.len()];
     for (position, &number) in numbers.iter().enumerate() {
         let place = &mut next[number as usize];
@@ -213,7 +228,14 @@ mod tests {
             let numbers: Vec<u32> = (0..count).map(|at: u32| at * at * 31 % of).collect();
             let mut expected: Vec<u32> = (0..count).collect();
             expected.sort_by_key(|&position| numbers[position as usize]);
-            assert_eq!(order_of(&numbers), expected);
+            assert_eq!(order_of(&numbers, starts_of(&numbers)), expected);
+            let mut matches = Matches {
+                origin: numbers.clone(),
+                columns: Vec::new(),
+            };
+            matches.sort_by_origin();
+            let sorted = expected.iter().map(|&at| numbers[at as usize]);
+            assert_eq!(matches.origin, sorted.collect::<Vec<_>>());
         }
     }
 }

@@ -1,21 +1,19 @@
 //! Subjects that a join finds and that cells do not tell all of.
 //!
 //! [`TouchedRows`] tells them from clean rows: by the star's sets while the join has found few rows, by a bit for each row of
-//! a table once it has found many. [`Touched`] sorts those of one batch by how they are answered: changed rows and new subjects
+//! a table once it has found many, and then also which of them have nothing left of the predicate that leads to them. [`Touched`] sorts those of one batch by how they are answered: changed rows and new subjects
 //! column by column, all others the general way, and the former too if they are too few to be worth a pass.
 //!
 //! Memory: the candidates of a batch, a bit for each row of tables that have such rows.
 
-use super::changed::Home;
+use super::changed::{Home, rows_without_value};
 use super::compiled::CompiledStar;
 use super::constant_rows::RowBits;
+use crate::context::Context;
+use crate::error::ExecError;
 use basalt_rdf::TermId;
 use basalt_store::Snapshot;
 use roaring::RoaringBitmap;
-
-/// Rows found from which on bits cost less than searches in sets: a search takes some 20 ns, and the bits of a million rows
-/// as long as thousands of them.
-const SEARCHED_MAX: usize = 8192;
 
 /// Subjects that a pass goes over for each that is wanted, at most: looking one up takes as long as going over some dozen for some patterns.
 const PASSED_OVER_MAX: u64 = 64;
@@ -26,30 +24,84 @@ pub struct TouchedRows {
     /// Rows found so far.
     found: usize,
     /// By table, once that is worth it, where there are any.
-    bits: Vec<Option<RowBits>>,
+    bits: Vec<Option<TouchedBits>>,
+}
+
+/// The touched rows of a table.
+struct TouchedBits {
+    /// All of them.
+    touched: RowBits,
+    /// Those that have no value left of the predicate that leads to rows.
+    without_value: RowBits,
+}
+
+/// What cells tell of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowState {
+    /// All.
+    Clean,
+    /// Not all.
+    Touched,
+    /// That it was a candidate, which it is no more.
+    WithoutValue,
 }
 
 impl TouchedRows {
-    /// Counts rows that are going to be asked for.
-    pub fn count(&mut self, rows: usize, star: &CompiledStar, snapshot: &Snapshot) {
+    /// Counts rows that are going to be asked for; values of `entry` lead to them, or their subjects do.
+    pub fn count(
+        &mut self,
+        rows: usize,
+        entry: Option<TermId>,
+        star: &CompiledStar,
+        cx: &Context,
+    ) -> Result<(), ExecError> {
         self.found += rows;
-        if self.found > SEARCHED_MAX && self.bits.is_empty() {
-            let tables = snapshot.tables().iter().enumerate();
-            let bits = tables.map(|(idx, table)| {
-                let sets = [&star.rows.dirty[idx], &star.rows.changed[idx]];
-                star.has_touched(idx)
-                    .then(|| RowBits::of_sets(sets, table.rows()))
-            });
-            self.bits = bits.collect();
+        if self.found <= cx.options().searched_rows_max || !self.bits.is_empty() {
+            return Ok(());
+        }
+        for (table_idx, table) in cx.snapshot().tables().iter().enumerate() {
+            let mut bits = None;
+            if star.has_touched(table_idx) {
+                let sets = [&star.rows.dirty[table_idx], &star.rows.changed[table_idx]];
+                let without_value = match entry {
+                    Some(predicate) => rows_without_value(star, table_idx, predicate, cx)?,
+                    None => Vec::new(),
+                };
+                bits = Some(TouchedBits {
+                    touched: RowBits::of_sets(sets, table.rows()),
+                    without_value: RowBits::of(&without_value, table.rows()),
+                });
+            }
+            self.bits.push(bits);
+        }
+        Ok(())
+    }
+
+    /// The position of the first of some rows that cells do not tell all of, or have a value no more.
+    pub fn first_touched(
+        &self,
+        star: &CompiledStar,
+        table_idx: usize,
+        rows: &[u32],
+    ) -> Option<usize> {
+        match self.bits.get(table_idx) {
+            Some(bits) => bits.as_ref()?.touched.first_of(rows),
+            None => rows.iter().position(|&row| star.is_touched(table_idx, row)),
         }
     }
 
-    /// Whether cells do not tell all of a row.
+    /// What cells tell of a row.
     #[inline]
-    pub fn has(&self, star: &CompiledStar, table_idx: usize, row: u32) -> bool {
-        match self.bits.get(table_idx) {
-            Some(bits) => bits.as_ref().is_some_and(|bits| bits.contains(row)),
+    pub fn state(&self, star: &CompiledStar, table_idx: usize, row: u32) -> RowState {
+        let bits = self.bits.get(table_idx);
+        let is_touched = match bits {
+            Some(bits) => bits.as_ref().is_some_and(|b| b.touched.contains(row)),
             None => star.is_touched(table_idx, row),
+        };
+        match (is_touched, bits) {
+            (false, _) => RowState::Clean,
+            (true, Some(Some(bits))) if bits.without_value.contains(row) => RowState::WithoutValue,
+            (true, _) => RowState::Touched,
         }
     }
 }
@@ -91,12 +143,13 @@ impl Touched {
 
     /// Adds a subject that was found for an input row.
     pub fn add(&mut self, origin: u32, subject: TermId, star: &CompiledStar, snapshot: &Snapshot) {
+        if let Some(number) = star.new_number(subject, snapshot) {
+            self.new.push((number, origin));
+            return;
+        }
         match snapshot.row_of(subject) {
             Some((table_idx, row)) if star.rows.changed[table_idx].contains(row) => {
                 self.changed[table_idx].push((row, origin));
-            }
-            None if let Some(number) = star.new_number(subject, snapshot) => {
-                self.new.push((number, origin));
             }
             _ => self.general.push((origin, subject)),
         }

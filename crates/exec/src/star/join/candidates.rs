@@ -1,6 +1,6 @@
 //! Which rows of tables, and which other subjects, the keys of a join lead to.
 
-use super::super::touched::Touched;
+use super::super::touched::{RowState, Touched};
 use super::StarJoin;
 use crate::context::Context;
 use crate::error::ExecError;
@@ -30,6 +30,13 @@ pub(super) struct Candidates {
     pub(super) origin: Vec<u32>,
 }
 
+impl Candidates {
+    fn add(&mut self, rows: &[u32], origin: u32) {
+        self.rows.extend_from_slice(rows);
+        self.origin.resize(self.rows.len(), origin);
+    }
+}
+
 impl StarJoin {
     /// Finds out once which tables have clean rows that can match.
     fn know_tables(&mut self, snapshot: &Snapshot) {
@@ -49,10 +56,10 @@ impl StarJoin {
         tables: &mut [Candidates],
         touched: &mut Touched,
         cx: &Context,
-    ) {
+    ) -> Result<(), ExecError> {
         let snapshot = cx.snapshot();
         self.touched_rows
-            .count(subjects.values.len(), &self.star, snapshot);
+            .count(subjects.values.len(), None, &self.star, cx)?;
         self.know_tables(snapshot);
         for (position, &subject) in subjects.values.iter().enumerate() {
             let (origin, subject) = (subjects.row(position), TermId(subject));
@@ -60,7 +67,9 @@ impl StarJoin {
                 continue;
             }
             match snapshot.row_of(subject) {
-                Some((table_idx, row)) if !self.touched_rows.has(&self.star, table_idx, row) => {
+                Some((table_idx, row))
+                    if self.touched_rows.state(&self.star, table_idx, row) == RowState::Clean =>
+                {
                     if self.clean_matters[table_idx] {
                         tables[table_idx].rows.push(row);
                         tables[table_idx].origin.push(origin);
@@ -69,6 +78,7 @@ impl StarJoin {
                 _ => touched.add(origin, subject, &self.star, snapshot),
             }
         }
+        Ok(())
     }
 
     /// Candidates that have these objects of a pattern.
@@ -96,16 +106,22 @@ impl StarJoin {
             counts.clear();
             rows.clear();
             cells.find_many(objects.values, &mut counts, &mut rows);
-            self.touched_rows.count(rows.len(), &self.star, snapshot);
-            let origins = counts.iter().enumerate().flat_map(|(position, &count)| {
-                std::iter::repeat_n(objects.row(position), count as usize)
-            });
-            for (&row, origin) in rows.iter().zip(origins) {
-                if has_touched && self.touched_rows.has(&self.star, table_idx, row) {
+            self.touched_rows
+                .count(rows.len(), Some(predicate), &self.star, cx)?;
+            let mut left = &rows[..];
+            for (position, &count) in counts.iter().enumerate() {
+                let of_object;
+                (of_object, left) = left.split_at(count as usize);
+                let origin = objects.row(position);
+                let mut on_touched = |row| {
                     touched.add(origin, table.subject(row), &self.star, snapshot);
-                } else if clean_matters {
-                    tables[table_idx].rows.push(row);
-                    tables[table_idx].origin.push(origin);
+                };
+                let runs = match has_touched {
+                    true => self.clean_runs(table_idx, of_object, &mut on_touched),
+                    false => vec![of_object],
+                };
+                for run in runs.into_iter().filter(|_| clean_matters) {
+                    tables[table_idx].add(run, origin);
                 }
             }
         }
@@ -113,6 +129,26 @@ impl StarJoin {
             self.by_irregular_object(predicate, objects, touched, snapshot)?;
         }
         Ok(())
+    }
+
+    /// The rows of which cells tell all, in runs; gives the others, but for those that are no candidates any more.
+    fn clean_runs<'r>(
+        &self,
+        table_idx: usize,
+        rows: &'r [u32],
+        on_touched: &mut dyn FnMut(u32),
+    ) -> Vec<&'r [u32]> {
+        let star = &self.star;
+        let (mut runs, mut left) = (Vec::new(), rows);
+        while let Some(at) = self.touched_rows.first_touched(star, table_idx, left) {
+            runs.push(&left[..at]);
+            if self.touched_rows.state(star, table_idx, left[at]) == RowState::Touched {
+                on_touched(left[at]);
+            }
+            left = &left[at + 1..];
+        }
+        runs.push(left);
+        runs
     }
 
     /// Subjects of irregular and added quads, of all objects together.
