@@ -40,6 +40,7 @@ impl Op {
             Self::GroupThrough(group) => [&group.rows, &group.pairs]
                 .into_iter()
                 .chain(&group.without)
+                .chain(&group.total)
                 .collect(),
             Self::Union { inputs } => inputs.iter().collect(),
         }
@@ -76,6 +77,7 @@ impl Op {
             Self::GroupThrough(group) => [&mut group.rows, &mut group.pairs]
                 .into_iter()
                 .chain(&mut group.without)
+                .chain(&mut group.total)
                 .collect(),
             Self::Union { inputs } => inputs.iter_mut().collect(),
         }

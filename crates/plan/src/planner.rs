@@ -223,6 +223,7 @@ pub fn plan(
     } else if root.schema != required && !matches!(query, Query::Construct { .. }) {
         root = planner.project(root, required.clone());
     }
+    rules::share_states::apply(&mut root, &planner);
     rules::hoist_expressions::apply(&mut root, &mut planner);
     rules::prune_columns::apply(&mut root, &SlotSet::of(&required), &planner);
     rules::keep_builds::apply(&mut root, &planner);

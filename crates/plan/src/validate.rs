@@ -253,8 +253,14 @@ fn check_group_through(node: &Node, group: &GroupThrough) -> Result<(), String> 
         via,
         keys,
         without,
+        total,
         ..
     } = group;
+    ensure(
+        total.is_none() || without.is_some(),
+        node,
+        "a total that nothing is taken away from",
+    )?;
     let has = |input: &Node, slots: &[Slot]| slots.iter().all(|s| input.certain.contains(s));
     ensure(
         has(rows, via) && has(pairs, via),

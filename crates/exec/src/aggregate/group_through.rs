@@ -9,6 +9,9 @@
 //! join of pairs and rows gives. With a domain (`finish_without`) a group is what is left of all rows when those of its
 //! pairs are taken away: what aggregating the rows without a pair gives, for each row of the domain.
 //!
+//! What is taken away may have been made for another group of the plan, and all rows are then one group of their own
+//! ([`Through::into_states`], [`finish_of_total`]).
+//!
 //! Invariant: the last aggregate is a count of rows, which tells whether a group has any.
 //! Cost: one probe and one addition of states per pair, instead of one update per joined row.
 
@@ -18,6 +21,7 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::pipeline::Sink;
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 /// Groups through pairs.
@@ -48,28 +52,81 @@ impl Through {
         self.groups.finish(cx)
     }
 
+    /// The states by group.
+    pub fn into_states(self) -> Aggregator {
+        self.groups
+    }
+
     /// One row for each of the domain's rows that any row is left for: its ids, then the aggregates of
     /// all rows but those of its pairs. The domain's columns are the keys in order.
     pub fn finish_without(self, domain: &[Batch], cx: &Context) -> Result<Batch, ExecError> {
         let Self { parts, groups, .. } = self;
-        let mut total = Vec::with_capacity(parts.columns.len());
         let moves: Vec<(u32, u32)> = (0..parts.groups.count())
             .map(|part| (part as u32, 0))
             .collect();
-        for (column, part) in groups.columns.iter().zip(&parts.columns) {
-            let mut state = column.accumulator.empty();
+        let mut total = Vec::with_capacity(parts.columns.len());
+        for part in &parts.columns {
+            let mut state = part.accumulator.empty();
             state.resize(1);
             state.add_states(&part.accumulator, &moves, cx)?;
             total.push(state);
         }
-        let width = groups.keys.len();
-        let mut columns = vec![Vec::new(); width + total.len()];
+        groups.left_of_all(&total, domain, cx)
+    }
+}
+
+/// As [`Through::finish_without`], of all rows as one group and the states of those with a pair.
+pub fn finish_of_total(
+    total: &Aggregator,
+    states: &Aggregator,
+    domain: &[Batch],
+    cx: &Context,
+) -> Result<Batch, ExecError> {
+    let total = total.columns.iter().map(|column| &column.accumulator);
+    let total: Vec<&Accumulator> = total.collect();
+    states.left_of_all(&total, domain, cx)
+}
+
+impl Aggregator {
+    /// One row per group, as [`Self::finish`] gives them; the states stay.
+    pub fn read(&self, cx: &Context) -> Result<Batch, ExecError> {
+        let (count, width) = (self.groups.count(), self.keys.len());
+        let mut columns = vec![Vec::with_capacity(count); width + self.columns.len()];
+        let step = cx.options().batch_rows.max(1);
+        for start in (0..count).step_by(step) {
+            cx.check()?;
+            let groups = start..count.min(start + step);
+            for group in groups.clone() {
+                for (column, &id) in columns.iter_mut().zip(self.groups.key(group)) {
+                    column.push(id);
+                }
+            }
+            let moves: Vec<(u32, u32)> =
+                (groups.start as u32..groups.end as u32).zip(0..).collect();
+            for (ids, column) in columns[width..].iter_mut().zip(&self.columns) {
+                let mut states = column.accumulator.empty();
+                states.resize(moves.len());
+                states.add_states(&column.accumulator, &moves, cx)?;
+                ids.extend(states.finish(cx)?);
+            }
+        }
+        Ok(Batch::from_vectors(columns, count))
+    }
+
+    /// What is left of `total` for each row of the domain.
+    fn left_of_all<T: Borrow<Accumulator>>(
+        &self,
+        total: &[T],
+        domain: &[Batch],
+        cx: &Context,
+    ) -> Result<Batch, ExecError> {
+        let mut columns = vec![Vec::new(); self.keys.len() + total.len()];
         for batch in domain {
             let step = cx.options().batch_rows.max(1);
             for start in (0..batch.rows()).step_by(step) {
                 cx.check()?;
                 let rows = batch.slice(start, step.min(batch.rows() - start));
-                let left = groups.left_of(&total, &rows, cx)?;
+                let left = self.left_of(total, &rows, cx)?;
                 for (column, ids) in columns.iter_mut().zip(left) {
                     column.extend(ids);
                 }
@@ -78,14 +135,12 @@ impl Through {
         let rows = columns.first().map_or(0, Vec::len);
         Ok(Batch::from_vectors(columns, rows))
     }
-}
 
-impl Aggregator {
     /// The columns of what is left of `total` for each of the rows in `domain`, less the group of that key: the rows'
     /// ids, then the aggregates. Rows for which no row is left are left out.
-    fn left_of(
+    fn left_of<T: Borrow<Accumulator>>(
         &self,
-        total: &[Accumulator],
+        total: &[T],
         domain: &Batch,
         cx: &Context,
     ) -> Result<Vec<Vec<u64>>, ExecError> {
@@ -97,7 +152,7 @@ impl Aggregator {
         }
         let mut left = Vec::with_capacity(total.len());
         for (state, column) in total.iter().zip(&self.columns) {
-            let mut states = state.repeated(domain.rows())?;
+            let mut states = state.borrow().repeated(domain.rows())?;
             states.subtract_states(&column.accumulator, &known)?;
             left.push(states);
         }

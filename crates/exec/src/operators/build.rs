@@ -5,20 +5,21 @@
 
 pub mod correlated;
 mod key_filters;
+mod shared;
 mod sharing;
 mod through;
 
+pub use shared::Shared;
 use sharing::chain_input;
 pub use sharing::{few_that_lead_to_many, shared_leaf};
 
 use super::build_side::{self, BuildRows, BuildSide};
 use super::hash_join::{HashJoin, JoinShape};
-use super::key_filter::MadeFilters;
 use super::merge_side::MergeSide;
 use super::minus::MinusRows;
 use super::pipeline::drain;
 use super::profiled::Profiled;
-use super::shared_rows::{SharedReader, SharedRows};
+use super::shared_rows::SharedReader;
 use super::{
     BoxOperator, count_scan, distinct, extend, filter, group, lateral_join, merge_join, minus,
     order_by, path_join, pattern_join, pattern_scan, project, rows, service, slice, slice_per,
@@ -38,8 +39,7 @@ use basalt_plan::physical::{
     StarEntry, group_slots,
 };
 use correlated::OuterRows;
-use hashbrown::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// What builds and shares the operators of one query; cheap to clone.
 #[derive(Clone)]
@@ -50,24 +50,6 @@ pub struct Build {
     kept: Arc<Shared>,
     /// The current rows of the enclosing EXISTS or lateral join.
     outer: Option<Arc<OuterRows>>,
-}
-
-/// What all threads, or all evaluations for an outer row, have together, by node id.
-#[derive(Default)]
-pub struct Shared {
-    scans: Mutex<HashMap<usize, Arc<SharedScan>, std::hash::RandomState>>,
-    tables: Mutex<HashMap<usize, BuildSide, std::hash::RandomState>>,
-    rows: Mutex<HashMap<usize, Arc<SharedRows>, std::hash::RandomState>>,
-    key_filters: Arc<MadeFilters>,
-    /// By the number of the spool.
-    spools: Mutex<HashMap<usize, Arc<spool::SpooledRows>, std::hash::RandomState>>,
-}
-
-impl Shared {
-    fn spooled_rows(&self, spool: usize) -> Arc<spool::SpooledRows> {
-        let mut spools = self.spools.lock().expect("no holder panics");
-        Arc::clone(spools.entry(spool).or_default())
-    }
 }
 
 /// The streaming side and the build side of a hash join.

@@ -147,7 +147,9 @@ impl Names<'_> {
         };
         let (keys, via) = (self.slots(&group.keys), self.slots(&group.via));
         let aggregates = self.aggregates(&group.aggregates);
-        format!("GroupThrough by {keys} {less} {via}: {aggregates}")
+        let shared = group.shared;
+        let shared = shared.map_or(String::new(), |number| format!(" shared {number}"));
+        format!("GroupThrough by {keys} {less} {via}{shared}: {aggregates}")
     }
 
     fn aggregates(&self, aggregates: &[Aggregate]) -> String {

@@ -8,6 +8,10 @@
 //! product is never made (group join and eager aggregation: Yan and Larson, "Eager Aggregation and Lazy
 //! Aggregation", VLDB 1995).
 //!
+//! What is taken away are the aggregates of the rows *with* a partner. Where the partners are told by the keys and the
+//! shared slots alone, these are a group of the first form; a plan that has that group already makes it once
+//! ([`share_states`](super::share_states)).
+//!
 //! Applies where no aggregate is DISTINCT; *without* takes only counts, sums and averages, which are
 //! exact and can be taken away again. Slots that sides share are certain on both, so that joining by id
 //! is the join. Nothing may come from around an EXISTS.
@@ -21,6 +25,7 @@ use crate::physical::{Aggregate, AggregateFunction, Expr, GroupThrough, Node, Op
 use crate::planner::{PlanError, Planner, node};
 use crate::rules::remove_distinct::{distinct, is_distinct};
 use crate::slot_set::SlotSet;
+use basalt_rdf::TermId;
 
 /// The parts of a group that is to be made.
 struct Parts {
@@ -28,6 +33,8 @@ struct Parts {
     pairs: Node,
     via: SlotSet,
     without: Option<Node>,
+    /// The same aggregates of the rows with a partner, in the first form.
+    with_pair: Option<Box<Self>>,
 }
 
 /// The group, if its aggregates can be taken before the join.
@@ -114,6 +121,18 @@ fn without(
     }
     planner.alternatives -= 1;
     let alone = Outer::default();
+    let is_told = partners.schema() == shared;
+    let with_pair = match is_told && rows.children.is_empty() && rows.paths.is_empty() {
+        true => {
+            let joined = JoinGroup {
+                triples: [&rows.triples[..], &partners.triples].concat(),
+                filters: [&rows.filters[..], &partners.filters].concat(),
+                ..JoinGroup::default()
+            };
+            through(planner, &joined, keys, read)?.map(Box::new)
+        }
+        false => None,
+    };
     let pairs = Logical::Project {
         input: Box::new(Logical::Group(partners)),
         slots: shared.to_vec(),
@@ -124,6 +143,7 @@ fn without(
         pairs: planner.lower(&pairs, &alone)?,
         via,
         without: Some(planner.lower(&domain, &alone)?),
+        with_pair,
     }))
 }
 
@@ -161,10 +181,11 @@ fn through(
         let triples = group.triples.iter().filter(move |t| t.subject == subject);
         triples.fold(SlotSet::default(), |set, t| set.union(t.slots()))
     };
-    let (rows, pairs): (Vec<_>, Vec<_>) = group
-        .triples
-        .iter()
-        .cloned()
+    // The order in which they are written is not to tell groups apart.
+    let mut triples = group.triples.clone();
+    triples.sort_by_key(|triple| (constant(triple.predicate), constant(triple.object)));
+    let (rows, pairs): (Vec<_>, Vec<_>) = triples
+        .into_iter()
         .partition(|triple| !star(triple.subject).is_disjoint(read));
     let mut rows = JoinGroup {
         triples: rows,
@@ -214,7 +235,16 @@ fn through(
         pairs,
         via,
         without: None,
+        with_pair: None,
     }))
+}
+
+/// The term, if a position has one.
+fn constant(position: Position) -> Option<TermId> {
+    match position {
+        Position::Id(id) => Some(id),
+        Position::Slot(_) => None,
+    }
 }
 
 impl Parts {
@@ -224,7 +254,9 @@ impl Parts {
             pairs,
             via,
             without,
+            with_pair,
         } = self;
+        let with_pair = with_pair.map(|parts| Box::new(parts.into_node(planner, keys, aggregates)));
         let mut aggregates = aggregates.to_vec();
         let available = SlotSet::of(&rows.schema);
         let mut schema = keys.to_vec();
@@ -258,6 +290,9 @@ impl Parts {
             keys: keys.to_vec(),
             aggregates,
             without,
+            total: None,
+            shared: None,
+            with_pair,
         }));
         node(op, schema, certain, groups, cost)
     }

@@ -38,7 +38,8 @@ fn prune(node: &mut Node, required: &SlotSet) {
     let is_read = |aggregate: &Aggregate| required.contains(aggregate.slot);
     match &mut node.op {
         Op::Group { aggregates, .. } => aggregates.retain(is_read),
-        Op::GroupThrough(group) => group.aggregates.retain(is_read),
+        // Groups that share states need them all.
+        Op::GroupThrough(group) if group.shared.is_none() => group.aggregates.retain(is_read),
         Op::CountScan { counts, .. } => counts.retain(|count| required.contains(count.slot)),
         _ => {}
     }
@@ -138,6 +139,9 @@ fn prune_group_through(group: &mut GroupThrough) {
     prune(&mut group.pairs, &keys.union(via));
     if let Some(domain) = &mut group.without {
         prune(domain, &keys);
+    }
+    if let Some(total) = &mut group.total {
+        prune_group_input(total, &[], &group.aggregates);
     }
 }
 

@@ -42,10 +42,19 @@ fn find<'a>(node: &'a Node, found: &mut Vec<&'a Node>) {
     }
 }
 
-fn shareable_children(node: &Node) -> Vec<&Node> {
+/// The inputs that are evaluated once.
+pub(super) fn shareable_children(node: &Node) -> Vec<&Node> {
     match &node.op {
         Op::LateralJoin { left, .. } => vec![left],
         op => op.children(),
+    }
+}
+
+/// The same, mutably.
+pub(super) fn shareable_children_mut(node: &mut Node) -> Vec<&mut Node> {
+    match &mut node.op {
+        Op::LateralJoin { left, .. } => vec![left],
+        op => op.children_mut(),
     }
 }
 
@@ -54,8 +63,12 @@ fn is_worthwhile(node: &Node) -> bool {
     let keep = node.estimated_rows * node.schema.len() as f64 * SPOOL_VALUE;
     matches!(node.op, Op::Group { .. } | Op::GroupThrough(_))
         && node.estimated_cost > 2.0 * keep
-        && !is_volatile_plan(node)
-        && !has_service(node)
+        && is_evaluated_alike(node)
+}
+
+/// Whether two evaluations of a plan give the same rows.
+pub(super) fn is_evaluated_alike(node: &Node) -> bool {
+    !is_volatile_plan(node) && !has_service(node)
 }
 
 fn has_service(node: &Node) -> bool {
@@ -86,11 +99,7 @@ fn share<'p>(node: &mut Node, shared: &'p [Node], spools: &mut Vec<&'p Node>) {
             return;
         }
     }
-    if let Op::LateralJoin { left, .. } = &mut node.op {
-        share(left, shared, spools);
-        return;
-    }
-    for child in node.op.children_mut() {
+    for child in shareable_children_mut(node) {
         share(child, shared, spools);
     }
 }

@@ -4,13 +4,14 @@
 //! groups of what is left of all rows, whose join would be all pairs, and not where a spool is below, whose rows others may be
 //! waiting for.
 
-use super::{Build, column_of, columns_of};
-use crate::aggregate::{Aggregator, OPERATOR, Through};
+use super::{Build, Shared, column_of, columns_of};
+use crate::aggregate::{Aggregator, OPERATOR, Through, finish_of_total};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::group::{self, Made};
 use crate::operators::pipeline::drain;
+use crate::profile;
 use basalt_plan::physical::{Aggregate, AggregateFunction, GroupThrough, JoinKind, Node, Op, Slot};
 use std::sync::Arc;
 
@@ -27,10 +28,10 @@ impl Build {
             && !has_spool(&group.rows)
             && !has_spool(&group.pairs);
         if !may_join {
-            return self.add_through(group, cx).map(Made::Whole);
+            return self.add_through(group, &self.shared, cx).map(Made::Whole);
         }
         // What it shares among threads is of no use if it ends halfway.
-        let attempt = Self::new(cx.shared()).add_through(group, cx);
+        let attempt = Self::new(cx.shared()).add_through(group, &self.shared, cx);
         match attempt {
             Err(ExecError::MemoryLimit {
                 operator: OPERATOR, ..
@@ -43,40 +44,93 @@ impl Build {
         }
     }
 
-    fn add_through(&self, group: &GroupThrough, cx: &Context) -> Result<Batch, ExecError> {
+    fn add_through(
+        &self,
+        group: &GroupThrough,
+        shared: &Shared,
+        cx: &Context,
+    ) -> Result<Batch, ExecError> {
+        let mut aggregates = group.aggregates.clone();
+        aggregates.push(Aggregate {
+            slot: group.via[0],
+            function: AggregateFunction::Count,
+            argument: None,
+            distinct: false,
+        });
+        let states = match group.shared {
+            None => None,
+            Some(number) => Some(self.shared_states(group, &aggregates, (number, shared), cx)?),
+        };
+        let Some(domain) = &group.without else {
+            return match states {
+                Some(states) => states.read(cx),
+                None => self.through(group, &aggregates, cx)?.finish(cx),
+            };
+        };
+        let total = match &group.total {
+            None => None,
+            Some(total) => Some(group::aggregate(total, &[], &aggregates, self, cx)?),
+        };
+        let batches = self.rows_of_domain(domain, &group.keys, cx)?;
+        let groups = match (total, states) {
+            (Some(total), Some(states)) => finish_of_total(&total, &states, &batches, cx)?,
+            (Some(total), None) => {
+                let states = self.through(group, &aggregates, cx)?.into_states();
+                finish_of_total(&total, &states, &batches, cx)?
+            }
+            (None, _) => self
+                .through(group, &aggregates, cx)?
+                .finish_without(&batches, cx)?,
+        };
+        cx.release(batches.iter().map(|batch| batch.bytes()).sum());
+        Ok(groups)
+    }
+
+    /// The aggregates of the rows with a pair.
+    fn through(
+        &self,
+        group: &GroupThrough,
+        aggregates: &[Aggregate],
+        cx: &Context,
+    ) -> Result<Through, ExecError> {
         let GroupThrough {
             rows,
             pairs,
             via,
             keys,
-            aggregates,
-            without,
+            ..
         } = group;
-        let mut aggregates = aggregates.clone();
-        aggregates.push(Aggregate {
-            slot: via[0],
-            function: AggregateFunction::Count,
-            argument: None,
-            distinct: false,
-        });
-        let parts = Arc::new(group::aggregate(rows, via, &aggregates, self, cx)?);
+        let parts = Arc::new(group::aggregate(rows, via, aggregates, self, cx)?);
         let columns = via.iter().map(|slot| column_of(&pairs.schema, *slot));
         let columns: Vec<usize> = columns.collect::<Result<_, _>>()?;
         let make = || {
-            let groups = Aggregator::new(&aggregates, keys, &rows.schema, cx)?;
+            let groups = Aggregator::new(aggregates, keys, &rows.schema, cx)?;
             let groups = groups.with_keys_of(keys, &pairs.schema);
             Ok(Through::new(Arc::clone(&parts), groups, columns.clone()))
         };
         let mut sinks = drain(pairs, self, cx, make)?.into_iter();
         let mut through = sinks.next().map_or_else(make, Ok)?;
         sinks.try_for_each(|more| through.merge(more, cx))?;
-        let Some(domain) = without else {
-            return through.finish(cx);
-        };
-        let batches = self.rows_of_domain(domain, keys, cx)?;
-        let groups = through.finish_without(&batches, cx)?;
-        cx.release(batches.iter().map(|batch| batch.bytes()).sum());
-        Ok(groups)
+        Ok(through)
+    }
+
+    /// The states of this number, made by the first group that asks for them.
+    fn shared_states(
+        &self,
+        group: &GroupThrough,
+        aggregates: &[Aggregate],
+        (number, shared): (usize, &Shared),
+        cx: &Context,
+    ) -> Result<Arc<Aggregator>, ExecError> {
+        let slot = shared.states(number);
+        // Whoever makes them reads none of the same number.
+        let mut made = profile::waiting(|| slot.lock().expect("no holder panics"));
+        if let Some(states) = &*made {
+            return Ok(Arc::clone(states));
+        }
+        let states = Arc::new(self.through(group, aggregates, cx)?.into_states());
+        *made = Some(Arc::clone(&states));
+        Ok(states)
     }
 
     /// The rows of the domain, with the keys in order; counted. Distinct rows are found as groups without aggregates are,

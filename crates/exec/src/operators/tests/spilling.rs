@@ -411,6 +411,9 @@ proptest! {
                 aggregate(5, AggregateFunction::Min, Some(1), false),
             ],
             without: None,
+            total: None,
+            shared: None,
+            with_pair: None,
         };
         let root = node(Op::GroupThrough(Box::new(through)), &[2, 3, 4, 5]);
         let (whole, spilled) = both(&root, batch_rows);

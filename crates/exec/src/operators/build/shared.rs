@@ -1,0 +1,40 @@
+//! `Shared`: what all threads of a query, or all evaluations for an outer row, have together.
+
+use crate::aggregate::Aggregator;
+use crate::operators::build_side::BuildSide;
+use crate::operators::key_filter::MadeFilters;
+use crate::operators::shared_rows::SharedRows;
+use crate::operators::spool;
+use crate::star::scan::SharedScan;
+use hashbrown::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// What all threads, or all evaluations for an outer row, have together, by node id.
+#[derive(Default)]
+pub struct Shared {
+    pub(super) scans: Mutex<HashMap<usize, Arc<SharedScan>, std::hash::RandomState>>,
+    pub(super) tables: Mutex<HashMap<usize, BuildSide, std::hash::RandomState>>,
+    pub(super) rows: Mutex<HashMap<usize, Arc<SharedRows>, std::hash::RandomState>>,
+    pub(super) key_filters: Arc<MadeFilters>,
+    /// By the number of the spool.
+    spools: Mutex<HashMap<usize, Arc<spool::SpooledRows>, std::hash::RandomState>>,
+    /// By the number that groups share.
+    states: Mutex<HashMap<usize, Arc<SharedStates>, std::hash::RandomState>>,
+}
+
+/// Aggregates by key, once somebody has made them.
+pub type SharedStates = Mutex<Option<Arc<Aggregator>>>;
+
+impl Shared {
+    /// The rows of a spool.
+    pub(super) fn spooled_rows(&self, spool: usize) -> Arc<spool::SpooledRows> {
+        let mut spools = self.spools.lock().expect("no holder panics");
+        Arc::clone(spools.entry(spool).or_default())
+    }
+
+    /// The states of this number.
+    pub(super) fn states(&self, number: usize) -> Arc<SharedStates> {
+        let mut states = self.states.lock().expect("no holder panics");
+        Arc::clone(states.entry(number).or_default())
+    }
+}
