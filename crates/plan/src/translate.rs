@@ -11,7 +11,7 @@ mod graph;
 mod patterns;
 mod service;
 
-use crate::expression::into_conjuncts;
+use crate::expression::{into_conjuncts, is_pure};
 use crate::logical::Logical;
 use crate::physical::{Expr, Graphs, Slot, SortKey};
 use crate::planner::{PlanError, Planner};
@@ -356,6 +356,7 @@ impl<'p, 'a> Translation<'p, 'a> {
                         OrderExpression::Desc(expression) => (expression, true),
                     };
                     let expr = self.expression(expression, graphs, scope, input.schema())?;
+                    let expr = computed_below(&input, &expr).map_or(expr, Expr::Slot);
                     keys.push(SortKey { expr, descending });
                 }
                 Ok(Logical::OrderBy {
@@ -479,6 +480,15 @@ fn counts_distinct_rows(aggregate: &AggregateExpression) -> bool {
         aggregate,
         AggregateExpression::CountSolutions { distinct: true }
     )
+}
+
+/// The slot in which an expression is computed already, as a SELECT expression by which rows are sorted.
+fn computed_below(plan: &Logical, wanted: &Expr) -> Option<Slot> {
+    match plan {
+        Logical::Extend { slot, expr, .. } if expr == wanted && is_pure(expr) => Some(*slot),
+        Logical::Extend { input, .. } => computed_below(input, wanted),
+        _ => None,
+    }
 }
 
 fn slice(input: Logical, offset: usize, limit: Option<usize>) -> Logical {

@@ -12,6 +12,7 @@
 mod compare;
 mod exact;
 mod inline;
+mod inline_id;
 mod number;
 mod order;
 mod order_key;

@@ -9,16 +9,16 @@
 
 use super::exact::{Exact, Rounding};
 use super::inline::nearest_f32;
+use super::inline_id::{short_float, short_text, whole_double};
 use crate::context::Context;
+use basalt_rdf::TermView;
 use basalt_rdf::inline::encode_integer;
-use basalt_rdf::inline::numeric::parse_plain_decimal;
 use basalt_rdf::qualifiers::{DECIMAL, DOUBLE, FLOAT};
 use basalt_rdf::term_view::XSD;
-use basalt_rdf::{TermId, TermView};
 use oxsdatatypes::{Boolean, Decimal, Double, Float, Integer};
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::fmt::{Display, Write};
+use std::fmt::Display;
 use std::sync::Arc;
 
 /// A number with the type that operators compute in.
@@ -431,7 +431,7 @@ impl Number {
         let inline = match self {
             Self::Integer(n) => encode_integer((*n).into()),
             Self::Double(n) => whole_double((*n).into()).or_else(|| short_text(DOUBLE, n)),
-            Self::Float(n) => short_text(FLOAT, n),
+            Self::Float(n) => short_float((*n).into()).or_else(|| short_text(FLOAT, n)),
             Self::Decimal(n) => short_text(DECIMAL, n),
             _ => None,
         };
@@ -501,40 +501,4 @@ fn decimal_to_f64(value: Decimal) -> f64 {
         return mantissa as f64 / 10_i64.pow(scale) as f64;
     }
     Exact::from(value).to_f64()
-}
-
-/// The inline id of a double without a fraction, which is written as an integer is.
-fn whole_double(value: f64) -> Option<TermId> {
-    const LIMIT: f64 = 1e15;
-    let is_negative_zero = value == 0.0 && value.is_sign_negative();
-    if value.fract() == 0.0 && value.abs() < LIMIT && !is_negative_zero {
-        TermId::numeric(DOUBLE, value as i64, 0)
-    } else {
-        None
-    }
-}
-
-/// The inline id of a number by its canonical text, if that is short and in plain notation.
-fn short_text(code: u8, number: &impl Display) -> Option<TermId> {
-    let mut text = ShortText::default();
-    write!(text, "{number}").ok()?;
-    let (mantissa, scale) = parse_plain_decimal(&text.bytes[..text.len])?;
-    TermId::numeric(code, mantissa, scale)
-}
-
-/// A text of a few bytes that takes no allocation; what is longer is an error.
-#[derive(Default)]
-struct ShortText {
-    bytes: [u8; 24],
-    len: usize,
-}
-
-impl Write for ShortText {
-    fn write_str(&mut self, more: &str) -> std::fmt::Result {
-        let end = self.len + more.len();
-        let place = self.bytes.get_mut(self.len..end).ok_or(std::fmt::Error)?;
-        place.copy_from_slice(more.as_bytes());
-        self.len = end;
-        Ok(())
-    }
 }
