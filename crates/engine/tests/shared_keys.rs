@@ -178,9 +178,14 @@ fn sales(is_popular: bool) -> String {
     text
 }
 
+/// Popular products are met often in a batch of sales; of others the names, a dozen rows each, are joined with the sales.
 #[test]
 fn popular_keys_are_expected_to_repeat() {
-    for (is_popular, operator) in [(true, "StarJoin"), (false, "HashJoin")] {
+    let ways = [
+        (true, "StarJoin by subject ?p"),
+        (false, "StarJoin by object"),
+    ];
+    for (is_popular, operator) in ways {
         let database = Database::in_memory();
         let report = database.load_text(&sales(is_popular), GraphFormat::NTriples);
         report.expect("the sales load");

@@ -13,8 +13,11 @@ pub(crate) const POSITION: f64 = 6.0;
 pub(crate) const START: f64 = 2_000.0;
 /// One look-up in an inverse: adjacency slice, bitmap or binary search.
 pub(crate) const INVERSE_PROBE: f64 = 60.0;
-/// The same in each further table of a star: most hold no such value, which the ends of their inverses tell.
-pub(crate) const INVERSE_TABLE: f64 = 10.0;
+/// The same in each further table of a star: mostly a search that finds nothing (measured: 39 ns for each of 130,000; codex-m, fifty tables).
+pub(crate) const INVERSE_TABLE: f64 = 40.0;
+/// Beginning to read one column of a further table for the rows of a batch that are in it (measured: 6 µs for two columns of some fifty tables,
+/// four batches; `bench plans`, codex-m).
+pub(crate) const TABLE_COLUMN: f64 = 3_000.0;
 /// Taking one row that an inverse gave, and putting it where the input's order wants it (measured: 11 to 18 ns for each of
 /// 56,960 and 59,896 rows in ascending order with no other cell or one, [`EMIT_ROW`] included; `bench plans`, BSBM).
 pub(crate) const INVERSE_ROW: f64 = 8.0;
@@ -60,6 +63,13 @@ pub(crate) const HASH_ROWS_CACHED: f64 = 1_000_000.0;
 pub(crate) const HASH_PAIR: f64 = 3.0;
 /// Numbering the key of one row among those of its batch.
 pub(crate) const KEY_NUMBER: f64 = 4.0;
+/// Beginning to copy the solutions that a row shares with others of its key (measured with [`KEY_NUMBER`]: 13 to 17 ns for 57,000 to 4.8 million rows;
+/// `bench plans`, codex-m).
+pub(crate) const STRETCH: f64 = 10.0;
+/// Writing one row of such solutions, in place of [`EMIT_ROW`], and one cell of it that the star makes (measured: 0.85 to 0.95 ns for 15 to 165
+/// million rows with one such cell, 2 and 2.7 ns with four and five).
+pub(crate) const COPIED_ROW: f64 = 0.4;
+pub(crate) const COPIED_CELL: f64 = 0.45;
 /// Distinct keys for each row (not ns) up to which a star join finds solutions once for each key; the executor's limit.
 pub(crate) const SHARED_KEYS_MAX: f64 = 0.5;
 /// One more row of a solution that a star join finds for a row that came in, where keys are not shared: positions are repeated and all columns

@@ -23,6 +23,8 @@ pub(crate) struct PatternProfile {
     pub(crate) matches: f64,
     /// Distinct objects.
     pub(crate) distinct: f64,
+    /// Objects of a subject that has any, on average.
+    pub(crate) per_subject: f64,
     /// Rows of tables without an inverse for it.
     pub(crate) unindexed_rows: f64,
     /// Share of its quads that are irregular.
@@ -190,6 +192,7 @@ fn pattern_profile(planner: &Planner<'_>, star: &Star, pattern: &StarPattern) ->
         predicate: pattern.predicate,
         matches: 0.0,
         distinct: irregular.objects as f64,
+        per_subject: 1.0,
         unindexed_rows: 0.0,
         irregular_share: 0.0,
         looked_up_share: 0.0,
@@ -200,11 +203,13 @@ fn pattern_profile(planner: &Planner<'_>, star: &Star, pattern: &StarPattern) ->
         range: None,
     };
     let mut values = irregular.quads as f64;
+    let mut subjects = irregular.subjects as f64;
     for (table, column) in planner.columns(pattern.predicate).iter() {
         if !star.tables.contains(table) {
             continue;
         }
         values += column.values as f64;
+        subjects += column.rows_with_value as f64;
         profile.distinct += column.distinct as f64;
         profile.cell_values += column.values as f64;
         let links = column.links.iter();
@@ -235,6 +240,7 @@ fn pattern_profile(planner: &Planner<'_>, star: &Star, pattern: &StarPattern) ->
     let looked_up = statistics.looked_up_quads(pattern.predicate) as f64;
     profile.looked_up_share = looked_up / values.max(1.0);
     profile.distinct = profile.distinct.max(1.0);
+    profile.per_subject = (values / subjects.max(1.0)).max(1.0);
     profile
 }
 

@@ -3,16 +3,18 @@
 //! Each has a part for the rows that come in and a part for those that come out. Star joins find the solutions of each distinct
 //! key of a batch once, where the key is all that the star reads of the input ([`JoinInput::keys_per_row`]), so rows that
 //! repeat a key cost little more than their copy. A hash join looks every row up.
-//! The row itself ([`EMIT_ROW`](crate::cost_constants::EMIT_ROW)) is charged by the caller, for all ways alike.
+//! The row itself ([`EMIT_ROW`](crate::cost_constants::EMIT_ROW)) is charged here for star joins, which write shared solutions in stretches, and
+//! by the caller for all others.
 
 use crate::cost_constants::{
-    ADDED_PROBE, BATCH_ROWS, GATHER_CELL, HASH_BUILD, HASH_BUILD_MISS, HASH_PAIR, HASH_PROBE,
-    HASH_PROBE_MISS, HASH_ROWS_CACHED, INVERSE_BUILD, INVERSE_PROBE, INVERSE_ROW, INVERSE_TABLE,
-    KEY_NUMBER, POSITION, QUAD_PROBE, REPEATED_ROW, SEARCH_CELL, SEARCH_CELL_TOGETHER,
-    SEARCHES_BEFORE_BUILD, SHARED_KEYS_MAX, START,
+    ADDED_PROBE, BATCH_ROWS, COPIED_CELL, COPIED_ROW, EMIT_ROW, GATHER_CELL, HASH_BUILD,
+    HASH_BUILD_MISS, HASH_PAIR, HASH_PROBE, HASH_PROBE_MISS, HASH_ROWS_CACHED, INVERSE_BUILD,
+    INVERSE_PROBE, INVERSE_ROW, INVERSE_TABLE, KEY_NUMBER, POSITION, QUAD_PROBE, REPEATED_ROW,
+    SEARCH_CELL, SEARCH_CELL_TOGETHER, SEARCHES_BEFORE_BUILD, SHARED_KEYS_MAX, START, STRETCH,
+    TABLE_COLUMN,
 };
 use crate::estimate::star::{PatternProfile, StarProfile, sparse_cell};
-use crate::physical::{Star, StarEntry};
+use crate::physical::{Star, StarEntry, StarPattern};
 
 /// The rows that something is looked up for.
 #[derive(Clone, Copy, Debug)]
@@ -49,12 +51,14 @@ impl JoinInput {
         }
     }
 
-    /// Numbering the keys, where that was not in vain.
-    fn numbering(self) -> f64 {
+    /// Writing the rows that come out, with so many new columns: solutions of numbered keys in stretches, one for each row that comes in, or
+    /// row by row.
+    fn writing(self, columns: f64) -> f64 {
         if self.are_keys_shared() {
-            self.rows * KEY_NUMBER
+            let each = COPIED_ROW + columns * COPIED_CELL;
+            self.rows * (KEY_NUMBER + STRETCH) + self.joined * each
         } else {
-            0.0
+            self.joined * EMIT_ROW
         }
     }
 
@@ -102,6 +106,11 @@ pub(crate) fn star_join_cost(
     let looked_up = profile.patterns.iter().map(|p| p.looked_up_share.min(1.0));
     let one_by_one = looked_up.sum::<f64>() * QUAD_PROBE;
     let cells = star.patterns.len() as f64;
+    let passes = input.batches() * (further_tables(star).min(look_ups / input.batches() - 1.0));
+    let start = START + passes.max(0.0) * cells * TABLE_COLUMN;
+    // Of an object entry the subject is new in place of the object.
+    let is_open = |pattern: &&StarPattern| pattern.object.slot().is_some();
+    let writing = input.writing(star.patterns.iter().filter(is_open).count() as f64);
     match entry {
         StarEntry::Subject => {
             // What comes out beyond a row for each that comes in repeats what was found.
@@ -110,7 +119,7 @@ pub(crate) fn star_join_cost(
                 false => (input.joined - input.rows).max(0.0) * REPEATED_ROW,
             };
             let each = POSITION + cells * GATHER_CELL + one_by_one;
-            START + input.numbering() + look_ups * each + repeated
+            start + writing + look_ups * each + repeated
         }
         StarEntry::Object { pattern_idx } => {
             let known = &profile.patterns[pattern_idx];
@@ -124,7 +133,7 @@ pub(crate) fn star_join_cost(
             let each_row = INVERSE_ROW + cells * cell + one_by_one;
             let probes = look_ups * object_probe_cost(star, known);
             let searches = search_cost(known, look_ups, input.batches());
-            START + input.numbering() + searches + probes + found * each_row
+            start + writing + searches + probes + found * each_row
         }
     }
 }
@@ -136,8 +145,12 @@ fn object_probe_cost(star: &Star, known: &PatternProfile) -> f64 {
         _ if known.looked_up_share > 0.0 => QUAD_PROBE,
         _ => ADDED_PROBE,
     };
-    let further = (star.tables.len() as f64 - 1.0).max(0.0);
-    INVERSE_PROBE + further * INVERSE_TABLE + quads
+    INVERSE_PROBE + further_tables(star) * INVERSE_TABLE + quads
+}
+
+/// The tables of a star but for one.
+fn further_tables(star: &Star) -> f64 {
+    star.tables.len().saturating_sub(1) as f64
 }
 
 /// Searching columns without inverse: value by value, for all values of a batch together, or until an inverse is made in memory.

@@ -123,6 +123,8 @@ pub(crate) struct Search<'s> {
     slots: HashMap<u64, (SlotSet, SlotSet)>,
     /// Units that share a slot with each unit.
     neighbours: Vec<u64>,
+    /// By unit, how many of its rows are the same in all slots that other units have.
+    alike: Vec<f64>,
     /// Slots of more than one unit.
     edges: Vec<Edge>,
     /// What samples of joins say instead.
@@ -153,6 +155,7 @@ impl<'s> Search<'s> {
             best: HashMap::new(),
             slots: HashMap::new(),
             neighbours: neighbours.collect(),
+            alike: units.iter().map(|unit| unit.rows_alike(&twice)).collect(),
             corrections: Corrections::of(planner, units, &edges),
             edges,
             key_shares: HashMap::new(),
@@ -317,7 +320,9 @@ impl<'s> Search<'s> {
             };
             candidate.cost += candidate.rows * each;
         }
-        candidate.cost += candidate.rows * EMIT_ROW;
+        if !matches!(candidate.step, Step::Star { .. }) {
+            candidate.cost += candidate.rows * EMIT_ROW;
+        }
         if let Some(draw) = self.planner.options.order_draw {
             candidate.cost = draw.weigh(mask, candidate.step, candidate.cost);
         }
@@ -435,7 +440,19 @@ impl<'s> Search<'s> {
         }
         let having = || bits(rest).filter(|idx| units[*idx].slots.contains(key));
         let values = having().map(|idx| units[idx].distinct(key));
-        let even = keys_per_row(rows, values.fold(f64::INFINITY, f64::min));
+        let values = values.fold(f64::INFINITY, f64::min);
+        // Rows that differ elsewhere alone have the same key. Those of the key's star come one after the other, and so do
+        // those of the star that was joined last.
+        let repeats: f64 = bits(rest).map(|idx| self.alike[idx]).product();
+        let of_last = match self.best.get(&rest).map(|best| best.step) {
+            Some(Step::Star { unit_idx, .. }) if !units[unit_idx].slots.contains(key) => {
+                self.alike[unit_idx]
+            }
+            _ => 1.0,
+        };
+        let together = having().map(|idx| (self.alike[idx] * of_last).recip());
+        let even = keys_per_row(rows, values.min(rows / repeats));
+        let even = even.min(together.fold(1.0, f64::min));
         if are_keys_shared(even) || rows < WORTH_ROWS {
             return even;
         }

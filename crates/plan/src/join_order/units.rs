@@ -9,6 +9,7 @@ use crate::cost_constants::{PATTERN_PROBE, PATTERN_SCAN, START, THREAD_START};
 use crate::estimate::condition::{self, SlotStatistics};
 use crate::estimate::star::StarProfile;
 use crate::estimate::{path, pattern, star};
+use crate::expression::slots_of_all;
 use crate::logical::Triple;
 use crate::physical::{
     Expr, Graphs, Node, PathPattern, Pattern, Position, Slot, Star, StarPattern, TableIdx,
@@ -162,6 +163,21 @@ impl Unit {
             .iter()
             .find(|(s, _)| *s == slot)
             .map(|(_, statistics)| *statistics)
+    }
+
+    /// How many rows of a star differ in objects alone whose slots are not among these: they come one after the other.
+    pub(crate) fn rows_alike(&self, read: &SlotSet) -> f64 {
+        let (UnitKind::Star(star), Some(profile)) = (&self.kind, &self.profile) else {
+            return 1.0;
+        };
+        // Of objects that conditions drop nobody knows how many a subject has left.
+        let read = read.union(slots_of_all(&star.filters));
+        let patterns = star.patterns.iter().zip(&profile.patterns);
+        let others = patterns.filter(|(pattern, _)| {
+            let object = pattern.object.slot();
+            object.is_some_and(|object| !read.contains(object))
+        });
+        others.map(|(_, known)| known.per_subject).product()
     }
 
     /// Distinct values of a slot before conditions.

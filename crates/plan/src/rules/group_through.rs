@@ -19,7 +19,7 @@
 use crate::cost_constants::{EMIT_ROW, EXPRESSION, GROUP_ROW};
 use crate::estimate::groups;
 use crate::expression::{is_pure, resolve_missing, slots_of, slots_of_all};
-use crate::logical::{JoinGroup, Logical};
+use crate::logical::{JoinGroup, Logical, Triple};
 use crate::lower::Outer;
 use crate::physical::{Aggregate, AggregateFunction, Expr, GroupThrough, Node, Op, Position, Slot};
 use crate::planner::{PlanError, Planner, node};
@@ -181,10 +181,7 @@ fn through(
         let triples = group.triples.iter().filter(move |t| t.subject == subject);
         triples.fold(SlotSet::default(), |set, t| set.union(t.slots()))
     };
-    // The order in which they are written is not to tell groups apart.
-    let mut triples = group.triples.clone();
-    triples.sort_by_key(|triple| (constant(triple.predicate), constant(triple.object)));
-    let (rows, pairs): (Vec<_>, Vec<_>) = triples
+    let (rows, pairs): (Vec<_>, Vec<_>) = in_order(&group.triples)
         .into_iter()
         .partition(|triple| !star(triple.subject).is_disjoint(read));
     let mut rows = JoinGroup {
@@ -237,6 +234,13 @@ fn through(
         without: None,
         with_pair: None,
     }))
+}
+
+/// Triples in an order that does not depend on how they are written, which is not to tell groups apart.
+fn in_order(triples: &[Triple]) -> Vec<Triple> {
+    let mut triples = triples.to_vec();
+    triples.sort_by_key(|triple| (constant(triple.predicate), constant(triple.object)));
+    triples
 }
 
 /// The term, if a position has one.
