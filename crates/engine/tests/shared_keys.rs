@@ -3,9 +3,9 @@
 
 mod support;
 
-use basalt_engine::{Database, ExplainedNode, ForceJoin, GraphFormat, QueryOptions, UpdateOptions};
+use basalt_engine::{Database, ForceJoin, GraphFormat, QueryOptions};
 use std::fmt::Write;
-use support::{Configuration, ask, query_options};
+use support::{Configuration, ask, plain_and_changed, query_options, read_rows};
 
 const NS: &str = "http://example.org/";
 const OFFERS: usize = 400;
@@ -72,16 +72,7 @@ const CHANGES: &str = r#"PREFIX : <http://example.org/>
         GRAPH :g { :p6 :name "elsewhere" . :o3 :of :p6 } }"#;
 
 fn databases() -> [Database; 2] {
-    [false, true].map(|is_changed| {
-        let database = Database::in_memory();
-        let report = database.load_text(&shop(), GraphFormat::NTriples);
-        report.expect("the shop loads");
-        if is_changed {
-            let updated = database.update(CHANGES, &UpdateOptions::default());
-            updated.expect("the update is well formed");
-        }
-        database
-    })
+    plain_and_changed(&shop(), CHANGES)
 }
 
 fn options(shared_key_rows_min: usize) -> QueryOptions {
@@ -90,11 +81,6 @@ fn options(shared_key_rows_min: usize) -> QueryOptions {
     options.exec.threads = 1;
     options.exec.shared_key_rows_min = shared_key_rows_min;
     options
-}
-
-fn read_rows(node: &ExplainedNode) -> u64 {
-    let own = node.actual.map_or(0, |actual| actual.read_rows);
-    own + node.below().map(read_rows).sum::<u64>()
 }
 
 /// Rows that a query reads in all.

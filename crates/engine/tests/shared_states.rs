@@ -3,10 +3,10 @@
 
 mod support;
 
-use basalt_engine::{Database, ExplainedNode, GraphFormat, QueryOptions, UpdateOptions};
+use basalt_engine::{Database, ExplainedNode, QueryOptions};
 use basalt_testkit::bag::{self, Numbers};
 use std::fmt::Write;
-use support::{Configuration, ask, query_options};
+use support::{Configuration, ask, plain_and_changed, query_options, read_rows};
 
 const NS: &str = "http://example.org/";
 const OFFERS: usize = 700;
@@ -111,16 +111,7 @@ const CHANGES: &str = r#"PREFIX : <http://example.org/>
         :o1001 :of :p100 ; :price "cheap" ; :days 2 }"#;
 
 fn databases() -> [Database; 2] {
-    [false, true].map(|is_changed| {
-        let database = Database::in_memory();
-        let report = database.load_text(&shop(), GraphFormat::NTriples);
-        report.expect("the shop loads");
-        if is_changed {
-            let updated = database.update(CHANGES, &UpdateOptions::default());
-            updated.expect("the update is well formed");
-        }
-        database
-    })
+    plain_and_changed(&shop(), CHANGES)
 }
 
 fn options(batch_rows: usize, threads: usize, rules_off: &[&str]) -> QueryOptions {
@@ -194,9 +185,4 @@ fn shared_states_are_made_once() {
     };
     let (once, twice) = (read(&[]), read(&["share_states"]));
     assert!(once < twice, "{once} of {twice} rows");
-}
-
-fn read_rows(node: &ExplainedNode) -> u64 {
-    let own = node.actual.map_or(0, |actual| actual.read_rows);
-    own + node.below().map(read_rows).sum::<u64>()
 }

@@ -6,8 +6,8 @@ mod changes;
 
 use self::changes::Changed;
 use basalt_engine::{
-    Addition, Answer, Database, ForceJoin, GraphFormat, Input, Layout, LoadOptions, MergeWatcher,
-    NoProgress, OrderDraw, QueryOptions, WriteOptions,
+    Addition, Answer, Database, ExplainedNode, ForceJoin, GraphFormat, Input, Layout, LoadOptions,
+    MergeWatcher, NoProgress, OrderDraw, QueryOptions, UpdateOptions, WriteOptions,
 };
 use basalt_testkit::{Answer as OracleAnswer, Dataset};
 use std::io::Cursor;
@@ -317,4 +317,24 @@ fn collect(answer: Answer) -> Result<OracleAnswer, basalt_engine::Error> {
             OracleAnswer::Graph(triples)
         }
     })
+}
+
+/// A store with this N-Triples text, and one with the same and what an update makes of it, which is not merged.
+pub fn plain_and_changed(text: &str, update: &str) -> [Database; 2] {
+    [false, true].map(|is_changed| {
+        let database = Database::in_memory();
+        let report = database.load_text(text, GraphFormat::NTriples);
+        report.expect("the data loads");
+        if is_changed {
+            let updated = database.update(update, &UpdateOptions::default());
+            updated.expect("the update is well formed");
+        }
+        database
+    })
+}
+
+/// The rows that the operators of a plan have read.
+pub fn read_rows(node: &ExplainedNode) -> u64 {
+    let own = node.actual.map_or(0, |actual| actual.read_rows);
+    own + node.below().map(read_rows).sum::<u64>()
 }
