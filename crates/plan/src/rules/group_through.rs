@@ -121,30 +121,52 @@ fn without(
     }
     planner.alternatives -= 1;
     let alone = Outer::default();
-    let is_told = partners.schema() == shared;
-    let with_pair = match is_told && rows.children.is_empty() && rows.paths.is_empty() {
-        true => {
-            let joined = JoinGroup {
-                triples: [&rows.triples[..], &partners.triples].concat(),
-                filters: [&rows.filters[..], &partners.filters].concat(),
-                ..JoinGroup::default()
-            };
-            through(planner, &joined, keys, read)?.map(Box::new)
-        }
+    let with_pair = match partners.schema() == shared {
+        true => with_partners(planner, &rows, &partners, keys, read)?,
         false => None,
     };
     let pairs = Logical::Project {
         input: Box::new(Logical::Group(partners)),
         slots: shared.to_vec(),
     };
-    let pairs = distinct(planner, pairs);
+    let pairs = planner.lower(&distinct(planner, pairs), &alone)?;
+    let pairs = match &with_pair {
+        Some(joined) if is_narrower(&joined.pairs, &pairs, &shared) => joined.pairs.clone(),
+        _ => pairs,
+    };
     Ok(Some(Parts {
         rows: planner.lower(&Logical::Group(rows), &alone)?,
-        pairs: planner.lower(&pairs, &alone)?,
+        pairs,
         via,
         without: Some(planner.lower(&domain, &alone)?),
         with_pair,
     }))
+}
+
+/// The aggregates of the rows with a partner, in the first form.
+fn with_partners(
+    planner: &mut Planner<'_>,
+    rows: &JoinGroup,
+    partners: &JoinGroup,
+    keys: &[Slot],
+    read: &SlotSet,
+) -> Result<Option<Box<Parts>>, PlanError> {
+    if !rows.children.is_empty() || !rows.paths.is_empty() {
+        return Ok(None);
+    }
+    let joined = JoinGroup {
+        triples: [&rows.triples[..], &partners.triples].concat(),
+        filters: [&rows.filters[..], &partners.filters].concat(),
+        ..JoinGroup::default()
+    };
+    Ok(through(planner, &joined, keys, read)?.map(Box::new))
+}
+
+/// Whether pairs of the slots that are told, of which conditions on rows leave some, cost less than all of them. Other slots would make
+/// some of them several times.
+fn is_narrower(some: &Node, all: &Node, told: &SlotSet) -> bool {
+    let cost = |pairs: &Node| pairs.estimated_cost + pairs.estimated_rows * GROUP_ROW;
+    SlotSet::of(&some.schema) == *told && cost(some) < cost(all)
 }
 
 /// The plain group of the only NOT EXISTS among the conditions, and the other conditions.
