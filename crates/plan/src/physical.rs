@@ -509,11 +509,11 @@ pub struct GroupThrough {
     /// If given, distinct rows of the keys: each of them gets the aggregates of all rows but those
     /// that it has a pair with (the pairs are distinct then), unless none is left.
     pub without: Option<Node>,
-    /// All rows, if `rows` has only those with a pair for certain.
-    pub total: Option<Node>,
     /// The number of the states of rows with a pair, which groups of the same number make once.
     pub shared: Option<usize>,
-    /// What would have the same states, while it is not known whether another group of the plan has them.
+    /// All rows, where such states are taken away: `rows` has only those with a pair for certain then.
+    pub total: Option<Node>,
+    /// With `without`: the group whose states could be taken away, until it is known whether the plan has it.
     pub with_pair: Option<Box<Node>>,
 }
 

@@ -254,12 +254,13 @@ fn check_group_through(node: &Node, group: &GroupThrough) -> Result<(), String> 
         keys,
         without,
         total,
+        shared,
         ..
     } = group;
     ensure(
-        total.is_none() || without.is_some(),
+        total.is_some() == (without.is_some() && shared.is_some()),
         node,
-        "a total that nothing is taken away from",
+        "a total goes with shared states that are taken away",
     )?;
     let has = |input: &Node, slots: &[Slot]| slots.iter().all(|s| input.certain.contains(s));
     ensure(

@@ -21,7 +21,6 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::pipeline::Sink;
-use std::borrow::Borrow;
 use std::sync::Arc;
 
 /// Groups through pairs.
@@ -71,7 +70,7 @@ impl Through {
             state.add_states(&part.accumulator, &moves, cx)?;
             total.push(state);
         }
-        groups.left_of_all(&total, domain, cx)
+        groups.left_of_all(&total.iter().collect::<Vec<_>>(), domain, cx)
     }
 }
 
@@ -83,8 +82,7 @@ pub fn finish_of_total(
     cx: &Context,
 ) -> Result<Batch, ExecError> {
     let total = total.columns.iter().map(|column| &column.accumulator);
-    let total: Vec<&Accumulator> = total.collect();
-    states.left_of_all(&total, domain, cx)
+    states.left_of_all(&total.collect::<Vec<_>>(), domain, cx)
 }
 
 impl Aggregator {
@@ -114,9 +112,9 @@ impl Aggregator {
     }
 
     /// What is left of `total` for each row of the domain.
-    fn left_of_all<T: Borrow<Accumulator>>(
+    fn left_of_all(
         &self,
-        total: &[T],
+        total: &[&Accumulator],
         domain: &[Batch],
         cx: &Context,
     ) -> Result<Batch, ExecError> {
@@ -138,9 +136,9 @@ impl Aggregator {
 
     /// The columns of what is left of `total` for each of the rows in `domain`, less the group of that key: the rows'
     /// ids, then the aggregates. Rows for which no row is left are left out.
-    fn left_of<T: Borrow<Accumulator>>(
+    fn left_of(
         &self,
-        total: &[T],
+        total: &[&Accumulator],
         domain: &Batch,
         cx: &Context,
     ) -> Result<Vec<Vec<u64>>, ExecError> {
@@ -152,7 +150,7 @@ impl Aggregator {
         }
         let mut left = Vec::with_capacity(total.len());
         for (state, column) in total.iter().zip(&self.columns) {
-            let mut states = state.borrow().repeated(domain.rows())?;
+            let mut states = state.repeated(domain.rows())?;
             states.subtract_states(&column.accumulator, &known)?;
             left.push(states);
         }

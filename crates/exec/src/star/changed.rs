@@ -235,11 +235,7 @@ pub fn rows_of_range(
         let home = Home::Table(&cx.snapshot().tables()[table_idx]);
         let ends = [rows.start, rows.end - 1];
         for pattern in star.patterns.iter().filter(|pattern| !pattern.optional) {
-            for_each_changed(pattern.predicate, home, &ends, cx, |row, objects| {
-                if !may_have_value(objects) {
-                    left_out.push(row);
-                }
-            })?;
+            add_without_value(pattern.predicate, home, &ends, cx, &mut left_out)?;
         }
         if !left_out.is_sorted_by(|a, b| a < b) {
             left_out.sort_unstable();
@@ -302,13 +298,24 @@ pub fn rows_without_value(
     let mut found = Vec::new();
     if !star.rows.changed[table_idx].is_empty() {
         let ends = [0, table.rows().saturating_sub(1)];
-        for_each_changed(predicate, Home::Table(table), &ends, cx, |row, objects| {
-            if !may_have_value(objects) {
-                found.push(row);
-            }
-        })?;
+        add_without_value(predicate, Home::Table(table), &ends, cx, &mut found)?;
     }
     Ok(found)
+}
+
+/// Appends those of the changed rows from the first of `rows` to the last that have no value of a predicate now.
+fn add_without_value(
+    predicate: TermId,
+    home: Home<'_>,
+    rows: &[u32],
+    cx: &Context,
+    found: &mut Vec<u32>,
+) -> Result<(), ExecError> {
+    for_each_changed(predicate, home, rows, cx, |row, objects| {
+        if !may_have_value(objects) {
+            found.push(row);
+        }
+    })
 }
 
 /// The new subjects that have a value of each pattern that must have one, as rows of [`Home::New`], if they are read as columns.

@@ -258,15 +258,8 @@ impl Names<'_> {
 
 /// The slots of subjects and objects, each as often as it is there, and that of the graphs twice: patterns must agree on it.
 fn slots_of(star: &Star) -> Vec<Slot> {
-    let objects = star.patterns.iter().map(|pattern| pattern.object);
-    let positions = objects.chain([star.subject]);
-    let mut slots: Vec<Slot> = positions
-        .filter_map(|position| match position {
-            Position::Slot(slot) => Some(slot),
-            Position::Id(_) => None,
-        })
-        .collect();
-    slots.extend(star.graphs.slot().into_iter().flat_map(|slot| [slot; 2]));
+    let mut slots = star.slots();
+    slots.extend(star.graphs.slot());
     slots
 }
 

@@ -31,8 +31,8 @@ pub struct TouchedRows {
 struct TouchedBits {
     /// All of them.
     touched: RowBits,
-    /// Those that have no value left of the predicate that leads to rows.
-    without_value: RowBits,
+    /// Those that have no value left of the predicate that leads to rows, if one does.
+    without_value: Option<RowBits>,
 }
 
 /// What cells tell of a row.
@@ -64,12 +64,15 @@ impl TouchedRows {
             if star.has_touched(table_idx) {
                 let sets = [&star.rows.dirty[table_idx], &star.rows.changed[table_idx]];
                 let without_value = match entry {
-                    Some(predicate) => rows_without_value(star, table_idx, predicate, cx)?,
-                    None => Vec::new(),
+                    Some(predicate) => {
+                        let rows = rows_without_value(star, table_idx, predicate, cx)?;
+                        Some(RowBits::of(&rows, table.rows()))
+                    }
+                    None => None,
                 };
                 bits = Some(TouchedBits {
                     touched: RowBits::of_sets(sets, table.rows()),
-                    without_value: RowBits::of(&without_value, table.rows()),
+                    without_value,
                 });
             }
             self.bits.push(bits);
@@ -98,10 +101,13 @@ impl TouchedRows {
             Some(bits) => bits.as_ref().is_some_and(|b| b.touched.contains(row)),
             None => star.is_touched(table_idx, row),
         };
-        match (is_touched, bits) {
-            (false, _) => RowState::Clean,
-            (true, Some(Some(bits))) if bits.without_value.contains(row) => RowState::WithoutValue,
-            (true, _) => RowState::Touched,
+        if !is_touched {
+            return RowState::Clean;
+        }
+        let without_value = bits.and_then(|bits| bits.as_ref()?.without_value.as_ref());
+        match without_value.is_some_and(|rows| rows.contains(row)) {
+            true => RowState::WithoutValue,
+            false => RowState::Touched,
         }
     }
 }

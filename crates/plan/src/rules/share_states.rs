@@ -15,57 +15,32 @@ use crate::rename_slots::canonical;
 
 /// Numbers the states that are shared, and forgets what they were compared by.
 pub(crate) fn apply(root: &mut Node, planner: &Planner<'_>) {
-    let mut wanted = Vec::new();
-    take_with_pair(root, &mut wanted);
-    if wanted.is_empty() || !planner.rule("share_states") {
-        return;
-    }
     let mut plain = Vec::new();
-    find_plain(root, &mut plain);
+    if planner.rule("share_states") && may_share(root) {
+        find_plain(root, &mut plain);
+    }
     // By number.
-    let mut shared: Vec<Node> = Vec::new();
-    let numbers: Vec<Option<usize>> = wanted
-        .iter()
-        .map(|with_pair| {
-            let with_pair = canonical(with_pair.as_ref()?);
-            if !plain.contains(&with_pair) {
-                return None;
-            }
-            let known = shared.iter().position(|other| *other == with_pair);
-            Some(known.unwrap_or_else(|| {
-                shared.push(with_pair);
-                shared.len() - 1
-            }))
-        })
-        .collect();
+    let mut shared = Vec::new();
+    share(root, &plain, &mut shared);
     if !shared.is_empty() {
-        let mut wanted = wanted.into_iter().zip(numbers);
-        share(root, &shared, &mut || wanted.next());
+        number_plain(root, &shared);
     }
 }
 
-/// Whether a group is of the second form.
-fn takes_away(node: &Node) -> bool {
-    matches!(&node.op, Op::GroupThrough(group) if group.without.is_some())
+/// Whether there is a group of the second form whose states another may have.
+fn may_share(node: &Node) -> bool {
+    let own = matches!(&node.op, Op::GroupThrough(group) if group.with_pair.is_some());
+    own || shareable_children(node).into_iter().any(may_share)
 }
 
-/// Takes what groups of the second form would share, one for each of them in the order of the plan; of those that cannot share it
-/// stays nothing.
-fn take_with_pair(node: &mut Node, wanted: &mut Vec<Option<Box<Node>>>) {
-    if let Op::GroupThrough(group) = &mut node.op
-        && group.without.is_some()
-    {
-        let with_pair = group.with_pair.take();
-        wanted.push(with_pair.filter(|node| is_evaluated_alike(node)));
-    }
-    for child in shareable_children_mut(node) {
-        take_with_pair(child, wanted);
-    }
+/// Whether a node is a group of the first form.
+fn is_plain(node: &Node) -> bool {
+    matches!(&node.op, Op::GroupThrough(group) if group.without.is_none())
 }
 
 /// Collects the groups of the first form.
 fn find_plain(node: &Node, found: &mut Vec<Node>) {
-    if matches!(node.op, Op::GroupThrough(_)) && !takes_away(node) {
+    if is_plain(node) {
         found.push(canonical(node));
     }
     for child in shareable_children(node) {
@@ -73,22 +48,37 @@ fn find_plain(node: &Node, found: &mut Vec<Node>) {
     }
 }
 
-/// What a group of the second form would share, and its number if it does.
-type Wanted = (Option<Box<Node>>, Option<usize>);
-
-fn share(node: &mut Node, shared: &[Node], next: &mut dyn FnMut() -> Option<Wanted>) {
-    if takes_away(node) {
-        if let Some((Some(with_pair), Some(number))) = next() {
+/// Gives groups of the second form the states of those of the first that are the same.
+fn share(node: &mut Node, plain: &[Node], shared: &mut Vec<Node>) {
+    if let Op::GroupThrough(group) = &mut node.op
+        && let Some(with_pair) = group.with_pair.take()
+        && is_evaluated_alike(&with_pair)
+    {
+        let plan = canonical(&with_pair);
+        if plain.contains(&plan) {
+            let known = shared.iter().position(|other| *other == plan);
+            let number = known.unwrap_or(shared.len());
+            if known.is_none() {
+                shared.push(plan);
+            }
             give(node, *with_pair, number);
         }
-    } else if matches!(node.op, Op::GroupThrough(_)) {
+    }
+    for child in shareable_children_mut(node) {
+        share(child, plain, shared);
+    }
+}
+
+/// Numbers the groups of the first form that make shared states.
+fn number_plain(node: &mut Node, shared: &[Node]) {
+    if is_plain(node) {
         let plan = canonical(node);
         if let Op::GroupThrough(group) = &mut node.op {
             group.shared = shared.iter().position(|other| *other == plan);
         }
     }
     for child in shareable_children_mut(node) {
-        share(child, shared, next);
+        number_plain(child, shared);
     }
 }
 

@@ -67,20 +67,16 @@ impl Build {
                 None => self.through(group, &aggregates, cx)?.finish(cx),
             };
         };
-        let total = match &group.total {
-            None => None,
-            Some(total) => Some(group::aggregate(total, &[], &aggregates, self, cx)?),
-        };
         let batches = self.rows_of_domain(domain, &group.keys, cx)?;
-        let groups = match (total, states) {
-            (Some(total), Some(states)) => finish_of_total(&total, &states, &batches, cx)?,
-            (Some(total), None) => {
-                let states = self.through(group, &aggregates, cx)?.into_states();
+        let groups = match (&group.total, states) {
+            (Some(total), Some(states)) => {
+                let total = group::aggregate(total, &[], &aggregates, self, cx)?;
                 finish_of_total(&total, &states, &batches, cx)?
             }
-            (None, _) => self
-                .through(group, &aggregates, cx)?
-                .finish_without(&batches, cx)?,
+            _ => {
+                let through = self.through(group, &aggregates, cx)?;
+                through.finish_without(&batches, cx)?
+            }
         };
         cx.release(batches.iter().map(|batch| batch.bytes()).sum());
         Ok(groups)

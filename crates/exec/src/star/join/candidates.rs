@@ -113,16 +113,19 @@ impl StarJoin {
                 let of_object;
                 (of_object, left) = left.split_at(count as usize);
                 let origin = objects.row(position);
+                let mut on_clean = |rows: &[u32]| {
+                    if clean_matters {
+                        tables[table_idx].add(rows, origin);
+                    }
+                };
+                if !has_touched {
+                    on_clean(of_object);
+                    continue;
+                }
                 let mut on_touched = |row| {
                     touched.add(origin, table.subject(row), &self.star, snapshot);
                 };
-                let runs = match has_touched {
-                    true => self.clean_runs(table_idx, of_object, &mut on_touched),
-                    false => vec![of_object],
-                };
-                for run in runs.into_iter().filter(|_| clean_matters) {
-                    tables[table_idx].add(run, origin);
-                }
+                self.sort_out(table_idx, of_object, &mut on_clean, &mut on_touched);
             }
         }
         if snapshot.quad_table().predicate(predicate).is_some() {
@@ -131,24 +134,23 @@ impl StarJoin {
         Ok(())
     }
 
-    /// The rows of which cells tell all, in runs; gives the others, but for those that are no candidates any more.
-    fn clean_runs<'r>(
+    /// Gives the rows of which cells tell all, in runs, and each of the others but for those that are no candidates any more.
+    fn sort_out(
         &self,
         table_idx: usize,
-        rows: &'r [u32],
+        rows: &[u32],
+        on_clean: &mut dyn FnMut(&[u32]),
         on_touched: &mut dyn FnMut(u32),
-    ) -> Vec<&'r [u32]> {
-        let star = &self.star;
-        let (mut runs, mut left) = (Vec::new(), rows);
+    ) {
+        let (star, mut left) = (&self.star, rows);
         while let Some(at) = self.touched_rows.first_touched(star, table_idx, left) {
-            runs.push(&left[..at]);
+            on_clean(&left[..at]);
             if self.touched_rows.state(star, table_idx, left[at]) == RowState::Touched {
                 on_touched(left[at]);
             }
             left = &left[at + 1..];
         }
-        runs.push(left);
-        runs
+        on_clean(left);
     }
 
     /// Subjects of irregular and added quads, of all objects together.
