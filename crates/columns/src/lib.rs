@@ -17,11 +17,13 @@ mod error;
 mod gallop;
 pub mod packing;
 mod prefetch;
+mod row_bits;
 pub mod segment;
 
 pub use error::ColumnError;
 pub use gallop::gallop;
 pub use prefetch::{PREFETCH_ROWS, prefetch};
+pub use row_bits::RowBits;
 
 /// Rows of a full segment: 16 Ki rows of 8 bytes fit a 256 KiB second-level cache with room for a
 /// second column, and a row number inside a segment fits 16 bits.

@@ -49,7 +49,8 @@ pub struct ExecOptions {
     /// Changed rows and new subjects that are read as columns if so many are wanted at once; fewer are looked up one by one, all of
     /// them if this is the largest number. Answers do not depend on it.
     pub changed_columns_min: usize,
-    /// Rows that a star join finds, at most, before it knows changed rows of tables by a bit for each row. Answers do not depend on it.
+    /// Rows that a star join finds, at most, before it knows changed rows of tables by a bit for each row, unless these bits are there; with
+    /// 0 at once, otherwise when there are not many changed rows for each that was found. Answers do not depend on it.
     pub searched_rows_max: usize,
     /// Rows expected of an operator for which a few rows that lead to them are dealt out to all threads; 0 deals out
     /// any. Answers do not depend on it.
@@ -65,8 +66,8 @@ const DEALT_ROWS_MIN: usize = 16_384;
 /// Looking up a subject takes as long as starting a pass for some of them, and one that is looked up needs no others of its chunk.
 const CHANGED_COLUMNS_MIN: usize = 8;
 
-/// A search in the sets of changed rows takes some 20 ns, and making bits of a million rows as long as thousands of them.
-const SEARCHED_ROWS_MAX: usize = 8192;
+/// A search in the sets of changed rows takes 10 to 20 ns, and clearing bits for a million rows as long as a thousand of them.
+const SEARCHED_ROWS_MAX: usize = 1024;
 
 /// Numbering the keys of some rows costs about as much as looking one cell of each up.
 const SHARED_KEY_ROWS_MIN: usize = 2;

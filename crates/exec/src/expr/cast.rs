@@ -77,7 +77,7 @@ pub fn collapsed(text: &str) -> &str {
 }
 
 /// A value in the numeric type called `name`.
-fn to_number(name: &str, value: &Value) -> Option<Number> {
+pub fn to_number(name: &str, value: &Value) -> Option<Number> {
     let number = match value {
         Value::String(text) => return Number::parse(name, collapsed(text)),
         Value::Boolean(value) => Number::Integer((*value).into()),

@@ -5,7 +5,7 @@ use super::arithmetic::Operator;
 use super::comparison::CompareOp;
 use super::kernel::{Constant, Kernel};
 use super::language_test::LanguageTest;
-use super::text_cast::{TextCast, TextOf};
+use super::numeric_cast::{CastOf, NumericCast};
 use super::vector::Rows;
 use super::{call, evaluate, pattern};
 use crate::batch::Batch;
@@ -163,16 +163,10 @@ fn function_call(function: &Function, mut arguments: Vec<Kernel>) -> Kernel {
                 };
             }
         }
-        (Function::Custom(name), [Kernel::Call(inner, list)]) => {
-            let cast = name.as_str().strip_prefix(XSD).and_then(TextCast::named);
-            if let (Some(text), Some(cast), [Kernel::Column(column)]) =
-                (text_of(inner), cast, list.as_slice())
-            {
-                return Kernel::CastText {
-                    column: *column,
-                    cast,
-                    text,
-                };
+        (Function::Custom(name), [argument]) => {
+            let cast = name.as_str().strip_prefix(XSD).and_then(NumericCast::named);
+            if let (Some(cast), Some((of, column))) = (cast, column_cast(argument)) {
+                return Kernel::CastNumber { column, cast, of };
             }
         }
         (Function::Regex, [_, Kernel::Constant(pattern), flags @ ..]) => {
@@ -198,12 +192,24 @@ fn function_call(function: &Function, mut arguments: Vec<Kernel>) -> Kernel {
     Kernel::Call(function.clone(), arguments)
 }
 
+/// The column that a cast reads, and what of it, if it reads one: the value, or the text that `STR` or a cast to `xsd:string` gives.
+fn column_cast(argument: &Kernel) -> Option<(CastOf, usize)> {
+    let (of, column) = match argument {
+        Kernel::Call(function, list) => (text_of(function)?, list.first()?),
+        column => (CastOf::Value, column),
+    };
+    match column {
+        Kernel::Column(column) => Some((of, *column)),
+        _ => None,
+    }
+}
+
 /// Which text a function takes of its argument, if it is `STR` or a cast to `xsd:string`.
-fn text_of(function: &Function) -> Option<TextOf> {
+fn text_of(function: &Function) -> Option<CastOf> {
     match function {
-        Function::Str => Some(TextOf::Written),
+        Function::Str => Some(CastOf::Written),
         Function::Custom(name) if name.as_str().strip_prefix(XSD) == Some("string") => {
-            Some(TextOf::Canonical)
+            Some(CastOf::Canonical)
         }
         _ => None,
     }

@@ -53,11 +53,11 @@ pub fn evaluate<'a>(
             let labels = evaluate(label, rows, cx)?;
             Vector::Items(call::labelled_blanks(&labels, rows, reader)?)
         }
-        Kernel::CastText { column, cast, text } => {
+        Kernel::CastNumber { column, cast, of } => {
             let ids = rows.column(*column);
-            match cast.short_column(&ids) {
+            match cast.short_column(&ids, *of) {
                 Some(casts) => Vector::Ids(casts.into()),
-                None => Vector::Items(cast.column(&ids, *text, reader)?),
+                None => Vector::Items(cast.column(&ids, *of, reader)?),
             }
         }
         _ => Vector::Truths(truths(kernel, rows, cx)?),
@@ -116,7 +116,7 @@ pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Trut
         | Kernel::Coalesce(_)
         | Kernel::Call(..)
         | Kernel::LabelledBlank(_)
-        | Kernel::CastText { .. } => evaluate(kernel, rows, cx)?.into_truths(count, cx),
+        | Kernel::CastNumber { .. } => evaluate(kernel, rows, cx)?.into_truths(count, cx),
     }
 }
 

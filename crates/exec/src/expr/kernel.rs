@@ -3,7 +3,7 @@
 use super::arithmetic::Operator;
 use super::comparison::CompareOp;
 use super::language_test::LanguageTest;
-use super::text_cast::{TextCast, TextOf};
+use super::numeric_cast::{CastOf, NumericCast};
 use crate::operators::exists::Exists;
 use crate::value::Value;
 use regex::Regex;
@@ -75,14 +75,14 @@ pub enum Kernel {
         /// What its language tag must be.
         test: LanguageTest,
     },
-    /// `xsd:float(str(?x))` and the like.
-    CastText {
+    /// `xsd:float(?x)`, `xsd:float(str(?x))` and the like.
+    CastNumber {
         /// The column.
         column: usize,
-        /// What its text is parsed as.
-        cast: TextCast,
-        /// Which text.
-        text: TextOf,
+        /// The type.
+        cast: NumericCast,
+        /// What is cast.
+        of: CastOf,
     },
     /// `REGEX` with a constant pattern; an invalid pattern is folded to an error.
     Regex {
@@ -124,7 +124,7 @@ impl Kernel {
             | Self::Exists(..)
             | Self::CompareConstant { .. }
             | Self::Language { .. }
-            | Self::CastText { .. } => false,
+            | Self::CastNumber { .. } => false,
         }
     }
 

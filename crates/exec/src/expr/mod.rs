@@ -21,9 +21,9 @@ mod date_function;
 mod evaluate;
 mod kernel;
 mod language_test;
+mod numeric_cast;
 mod pattern;
 mod string_function;
-mod text_cast;
 mod vector;
 
 pub use comparison::CompareOp;

@@ -88,33 +88,64 @@ impl ChangedCells {
         cx: &Context,
     ) -> Result<Self, ExecError> {
         let mut found = Self::default();
-        let mut at = 0;
+        let mut emptied = Vec::new();
+        let (mut at, mut at_emptied) = (0, 0);
         for_each_chunk(predicate, home, rows, cx, |chunk, [first, _], zero| {
-            let subjects = chunk.subjects();
-            let mut place = seek(subjects, first);
-            // Termination: each step passes a candidate or a subject.
-            while let (Some(&subject), Some(&row)) = (subjects.get(place), rows.get(at)) {
-                let candidate = zero + u64::from(row);
-                if subject < candidate {
-                    place += seek(&subjects[place..], candidate);
-                } else if subject > candidate {
-                    at += seek(&rows[at..], row_of(subject, zero)).max(1);
-                } else {
-                    match chunk.objects(place) {
-                        Some(objects) => found.push(at, objects),
-                        None => debug_assert!(false, "candidates are told"),
-                    }
-                    at += 1;
-                }
-            }
+            let single = chunk.single_objects();
+            let rows_of = |subjects: &[u64], at: &mut usize, run: &mut dyn FnMut(Run)| {
+                for_each_run(subjects, rows, (first, zero), at, run);
+            };
+            rows_of(chunk.subjects(), &mut at, &mut |run| match single {
+                Some(objects) => found.push_single(run, objects),
+                None => found.push(run, chunk),
+            });
+            rows_of(chunk.emptied(), &mut at_emptied, &mut |run| {
+                emptied.extend(run.positions());
+            });
         })?;
+        if !emptied.is_empty() {
+            found.add_emptied(&emptied);
+        }
         Ok(found)
     }
 
-    fn push(&mut self, position: usize, objects: &[u64]) {
-        self.positions.push(position as u32);
-        self.counts.push(objects.len() as u32);
+    /// A run of candidates, the only values of which are some of `objects`.
+    fn push_single(&mut self, run: Run, objects: &[u64]) {
+        self.positions.extend(run.positions());
+        self.counts.resize(self.positions.len(), 1);
+        let objects = &objects[run.place..run.place + run.count];
         self.values.extend_from_slice(objects);
+    }
+
+    /// A run of candidates.
+    fn push(&mut self, run: Run, chunk: &ChangedValues) {
+        for (position, place) in run.positions().zip(run.place..) {
+            match chunk.objects(place) {
+                Some(objects) => {
+                    self.positions.push(position);
+                    self.counts.push(objects.len() as u32);
+                    self.values.extend_from_slice(objects);
+                }
+                None => debug_assert!(false, "candidates are told"),
+            }
+        }
+    }
+
+    /// Adds candidates that have no values, by ascending position.
+    fn add_emptied(&mut self, emptied: &[u32]) {
+        let positions = std::mem::take(&mut self.positions);
+        let counts = std::mem::take(&mut self.counts);
+        let mut emptied = emptied.iter().copied().peekable();
+        for (position, count) in positions.into_iter().zip(counts) {
+            while let Some(before) = emptied.next_if(|&before| before < position) {
+                self.positions.push(before);
+                self.counts.push(0);
+            }
+            self.positions.push(position);
+            self.counts.push(count);
+        }
+        self.positions.extend(emptied);
+        self.counts.resize(self.positions.len(), 0);
     }
 
     /// Whether no candidate has changed.
@@ -159,6 +190,55 @@ impl ChangedCells {
     }
 }
 
+/// Candidates and subjects that match one by one.
+#[derive(Clone, Copy)]
+struct Run {
+    /// Of the first candidate.
+    position: usize,
+    /// Of the first subject.
+    place: usize,
+    count: usize,
+}
+
+impl Run {
+    fn positions(self) -> Range<u32> {
+        self.position as u32..(self.position + self.count) as u32
+    }
+}
+
+/// Visits the rows that are among subjects of a chunk; `first` is the id of the first row and `zero` that of row 0. Goes on from row
+/// `at`, and leaves there where the next chunk may go on.
+fn for_each_run(
+    subjects: &[u64],
+    rows: &[u32],
+    (first, zero): (u64, u64),
+    at: &mut usize,
+    on_run: &mut dyn FnMut(Run),
+) {
+    let mut place = seek(subjects, first);
+    // Termination: each step passes a candidate or a subject.
+    while let (Some(&subject), Some(&row)) = (subjects.get(place), rows.get(*at)) {
+        let candidate = zero + u64::from(row);
+        if subject < candidate {
+            place += seek(&subjects[place..], candidate);
+        } else if subject > candidate {
+            *at += seek(&rows[*at..], row_of(subject, zero)).max(1);
+        } else {
+            let both = rows[*at..].iter().zip(&subjects[place..]);
+            let equal = both.take_while(|&(&row, &subject)| zero + u64::from(row) == subject);
+            let run = Run {
+                position: *at,
+                place,
+                count: equal.count(),
+            };
+            on_run(run);
+            *at += run.count;
+            // Candidates may repeat, so the last subject may be that of the next as well.
+            place += run.count - 1;
+        }
+    }
+}
+
 /// Chunks gone over between two looks at whether the query goes on: the subjects of so many take less than a millisecond.
 const CHECKED_CHUNKS: usize = 128;
 
@@ -189,22 +269,11 @@ pub(super) fn for_each_chunk(
     Ok(())
 }
 
-/// Visits the changed rows from the first of `rows` to the last, with what they have of a predicate now, if columns tell it.
-fn for_each_changed(
-    predicate: TermId,
-    home: Home<'_>,
-    rows: &[u32],
-    cx: &Context,
-    mut visit: impl FnMut(u32, Option<&[u64]>),
-) -> Result<(), ExecError> {
-    for_each_chunk(predicate, home, rows, cx, |chunk, [first, last], zero| {
-        let subjects = chunk.subjects();
-        let from = subjects.partition_point(|&subject| subject < first);
-        let to = subjects.partition_point(|&subject| subject <= last);
-        for (&subject, place) in subjects[from..to].iter().zip(from..) {
-            visit((subject - zero) as u32, chunk.objects(place));
-        }
-    })
+/// Appends the rows of ascending subjects from one to another, bounds included.
+fn extend_rows(found: &mut Vec<u32>, subjects: &[u64], [first, last]: [u64; 2], zero: u64) {
+    let from = subjects.partition_point(|&subject| subject < first);
+    let to = subjects.partition_point(|&subject| subject <= last);
+    found.extend(subjects[from..to].iter().map(|s| (s - zero) as u32));
 }
 
 /// The row of a subject at or behind row 0, or a number above all rows.
@@ -234,12 +303,14 @@ pub fn rows_of_range(
     if is_changed && !rows.is_empty() {
         let home = Home::Table(&cx.snapshot().tables()[table_idx]);
         let ends = [rows.start, rows.end - 1];
+        let mut emptied = Vec::new();
         for pattern in star.patterns.iter().filter(|pattern| !pattern.optional) {
-            add_without_value(pattern.predicate, home, &ends, cx, &mut left_out)?;
-        }
-        if !left_out.is_sorted_by(|a, b| a < b) {
-            left_out.sort_unstable();
-            left_out.dedup();
+            emptied.clear();
+            add_emptied(pattern.predicate, home, &ends, cx, &mut emptied)?;
+            // Subjects mostly lose all that they have, so the lists of all patterns are the same.
+            if left_out != emptied {
+                left_out = union(&left_out, &emptied);
+            }
         }
         // What the delta touches is changed or dirty.
         is_changed = match has_dirty {
@@ -250,6 +321,21 @@ pub fn rows_of_range(
     Ok((RowRun { rows, left_out }, is_changed))
 }
 
+/// The rows of two ascending lists, each once.
+fn union(one: &[u32], other: &[u32]) -> Vec<u32> {
+    let mut both = Vec::with_capacity(one.len() + other.len());
+    let mut other = other.iter().copied().peekable();
+    for &row in one {
+        while let Some(before) = other.next_if(|&before| before < row) {
+            both.push(before);
+        }
+        other.next_if_eq(&row);
+        both.push(row);
+    }
+    both.extend(other);
+    both
+}
+
 /// Whether ascending rows have one that is not among others, which ascend too.
 fn has_others(mut rows: impl Iterator<Item = u32>, others: &[u32]) -> bool {
     let mut others = others.iter().copied().peekable();
@@ -257,11 +343,6 @@ fn has_others(mut rows: impl Iterator<Item = u32>, others: &[u32]) -> bool {
         while others.next_if(|&other| other < row).is_some() {}
         others.next_if_eq(&row).is_none()
     })
-}
-
-/// Whether a subject has a value now, or has so many that they are not told.
-fn may_have_value(objects: Option<&[u64]>) -> bool {
-    objects.is_none_or(|objects| !objects.is_empty())
 }
 
 /// The changed rows among those from `start` to `end` of a table that have a value of a predicate now, or may have.
@@ -279,16 +360,15 @@ pub fn changed_with_value(
     }
     let home = Home::Table(&cx.snapshot().tables()[table_idx]);
     let ends = [rows.start, rows.end - 1];
-    for_each_changed(predicate, home, &ends, cx, |row, objects| {
-        if may_have_value(objects) && changed.contains(row) {
-            found.push(row);
-        }
+    for_each_chunk(predicate, home, &ends, cx, |chunk, bounds, zero| {
+        extend_rows(&mut found, chunk.subjects(), bounds, zero);
     })?;
+    found.retain(|&row| changed.contains(row));
     Ok(found)
 }
 
 /// The rows of a table that changes have left without any value of a predicate, in ascending order.
-pub fn rows_without_value(
+pub fn emptied_rows(
     star: &CompiledStar,
     table_idx: usize,
     predicate: TermId,
@@ -298,23 +378,21 @@ pub fn rows_without_value(
     let mut found = Vec::new();
     if !star.rows.changed[table_idx].is_empty() {
         let ends = [0, table.rows().saturating_sub(1)];
-        add_without_value(predicate, Home::Table(table), &ends, cx, &mut found)?;
+        add_emptied(predicate, Home::Table(table), &ends, cx, &mut found)?;
     }
     Ok(found)
 }
 
 /// Appends those of the changed rows from the first of `rows` to the last that have no value of a predicate now.
-fn add_without_value(
+fn add_emptied(
     predicate: TermId,
     home: Home<'_>,
     rows: &[u32],
     cx: &Context,
     found: &mut Vec<u32>,
 ) -> Result<(), ExecError> {
-    for_each_changed(predicate, home, rows, cx, |row, objects| {
-        if !may_have_value(objects) {
-            found.push(row);
-        }
+    for_each_chunk(predicate, home, rows, cx, |chunk, bounds, zero| {
+        extend_rows(found, chunk.emptied(), bounds, zero);
     })
 }
 
@@ -332,10 +410,8 @@ pub fn new_subjects(
     let mut found = Vec::new();
     if new(rarest.predicate) > 0 {
         let ends = [0, u32::MAX];
-        for_each_changed(rarest.predicate, home, &ends, cx, |row, objects| {
-            if may_have_value(objects) {
-                found.push(row);
-            }
+        for_each_chunk(rarest.predicate, home, &ends, cx, |chunk, bounds, zero| {
+            extend_rows(&mut found, chunk.subjects(), bounds, zero);
         })?;
     }
     Ok(found)
@@ -353,6 +429,53 @@ mod tests {
             assert_eq!(seek(&rows, row), expected, "{row}");
         }
         assert_eq!(seek::<u32>(&[], 3), 0);
+    }
+
+    #[test]
+    fn ascending_rows_are_put_together() {
+        assert_eq!(union(&[], &[]), [0; 0]);
+        assert_eq!(union(&[2, 5, 9], &[1, 5, 9, 12]), [1, 2, 5, 9, 12]);
+        assert_eq!(union(&[3], &[]), [3]);
+        assert_eq!(union(&[], &[3]), [3]);
+    }
+
+    #[test]
+    fn candidates_without_values_are_put_between_others() {
+        let mut changed = ChangedCells {
+            positions: vec![1, 4],
+            counts: vec![2, 1],
+            values: vec![7, 8, 9],
+        };
+        changed.add_emptied(&[0, 2, 3, 6]);
+        assert_eq!(changed.positions, [0, 1, 2, 3, 4, 6]);
+        assert_eq!(changed.counts, [0, 2, 0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn runs_of_candidates_are_found() {
+        // Candidates repeat, and some are no subjects; subjects come in two chunks.
+        let rows = [1, 2, 2, 3, 5, 6, 7, 7, 9, 12];
+        let zero = 100;
+        let mut found = Vec::new();
+        let mut at = 0;
+        for subjects in [[101, 102, 103, 104], [106, 107, 109, 113]] {
+            for_each_run(&subjects, &rows, (101, zero), &mut at, &mut |run| {
+                let places = run.place..run.place + run.count;
+                let of_run = run.positions().zip(subjects[places].iter().copied());
+                found.extend(of_run);
+            });
+        }
+        let expected = [
+            (0, 101),
+            (1, 102),
+            (2, 102),
+            (3, 103),
+            (5, 106),
+            (6, 107),
+            (7, 107),
+            (8, 109),
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -10,56 +10,9 @@
 
 use super::compiled::{CompiledPattern, CompiledStar, Object};
 use crate::context::Context;
+use basalt_columns::RowBits;
 use basalt_rdf::TermId;
 use basalt_store::{Cells, Table};
-use roaring::RoaringBitmap;
-
-/// Rows whose bits are tested with one branch.
-const TESTED_TOGETHER: usize = 16;
-
-/// Rows as bits.
-pub struct RowBits(Vec<u64>);
-
-impl RowBits {
-    /// Some rows of a table of so many.
-    pub fn of(rows: &[u32], count: u32) -> Self {
-        let mut words = vec![0; (count as usize).div_ceil(64)];
-        for &row in rows {
-            words[row as usize / 64] |= 1 << (row % 64);
-        }
-        Self(words)
-    }
-
-    /// The rows of some sets, of a table of so many.
-    pub fn of_sets<'s>(sets: impl IntoIterator<Item = &'s RoaringBitmap>, count: u32) -> Self {
-        let mut words = vec![0; (count as usize).div_ceil(64)];
-        for row in sets.into_iter().flatten() {
-            words[row as usize / 64] |= 1 << (row % 64);
-        }
-        Self(words)
-    }
-
-    /// The position of the first of some rows that is among them.
-    pub fn first_of(&self, rows: &[u32]) -> Option<usize> {
-        // Several are tested with one branch, since most are none.
-        let mut start = 0;
-        for chunk in rows.chunks(TESTED_TOGETHER) {
-            let bit = |row: &u32| self.0[*row as usize / 64] >> (row % 64);
-            if chunk.iter().fold(0, |any, row| any | bit(row)) & 1 == 1 {
-                let first = chunk.iter().position(|&row| self.contains(row));
-                return first.map(|at| start + at);
-            }
-            start += chunk.len();
-        }
-        None
-    }
-
-    /// Whether a row is among them.
-    #[inline]
-    pub fn contains(&self, row: u32) -> bool {
-        self.0[row as usize / 64] >> (row % 64) & 1 == 1
-    }
-}
 
 /// The rows of a table that have the constant of a pattern.
 pub enum KnownRows {
@@ -160,27 +113,4 @@ fn constant<'t>(pattern: &CompiledPattern, table: &'t Table) -> Option<(Cells<'t
         .cells(pattern.predicate)
         .filter(|_| !pattern.optional)?;
     Some((cells, TermId(object)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bits_are_the_rows() {
-        let rows = [0, 1, 63, 64, 129];
-        let bits = RowBits::of(&rows, 130);
-        let found: Vec<u32> = (0..130).filter(|&row| bits.contains(row)).collect();
-        assert_eq!(found, rows);
-        assert!(!RowBits::of(&[], 1).contains(0));
-        for start in 0..130 {
-            let asked: Vec<u32> = (start..130).collect();
-            let expected = asked.iter().position(|&row| bits.contains(row));
-            assert_eq!(bits.first_of(&asked), expected);
-        }
-        let sets = [RoaringBitmap::from([1, 64]), RoaringBitmap::from([129])];
-        let bits = RowBits::of_sets(&sets, 130);
-        let found: Vec<u32> = (0..130).filter(|&row| bits.contains(row)).collect();
-        assert_eq!(found, [1, 64, 129]);
-    }
 }

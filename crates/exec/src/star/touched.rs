@@ -1,22 +1,28 @@
 //! Subjects that a join finds and that cells do not tell all of.
 //!
 //! [`TouchedRows`] tells them from clean rows: by the star's sets while the join has found few rows, by a bit for each row of
-//! a table once it has found many, and then also which of them have nothing left of the predicate that leads to them. [`Touched`] sorts those of one batch by how they are answered: changed rows and new subjects
+//! a table once it has found many or somebody has made the bits, and then also which of them have nothing left of the predicate that
+//! leads to them. [`Touched`] sorts those of one batch by how they are answered: changed rows and new subjects
 //! column by column, all others the general way, and the former too if they are too few to be worth a pass.
 //!
-//! Memory: the candidates of a batch, a bit for each row of tables that have such rows.
+//! Memory: the candidates of a batch, and bits for each row of tables that have such rows, which the state of the delta keeps for others.
 
-use super::changed::{Home, rows_without_value};
+use super::changed::{Home, emptied_rows};
 use super::compiled::CompiledStar;
-use super::constant_rows::RowBits;
 use crate::context::Context;
 use crate::error::ExecError;
+use basalt_columns::RowBits;
 use basalt_rdf::TermId;
 use basalt_store::Snapshot;
 use roaring::RoaringBitmap;
+use std::sync::Arc;
 
-/// Subjects that a pass goes over for each that is wanted, at most: looking one up takes as long as going over some dozen for some patterns.
-const PASSED_OVER_MAX: u64 = 64;
+/// Neighbouring ordinals that a pass goes over for each subject that is wanted, at most: going over a thousand of them takes some dozen
+/// nanoseconds, however many are touched, and looking one subject up a microsecond or two for some patterns.
+const PASSED_OVER_MAX: u64 = 16 << 10;
+
+/// Bits that are set in the time that a search takes.
+const SET_PER_SEARCH: u64 = 4;
 
 /// Tells rows that cells do not tell all of; see the [module documentation](self).
 #[derive(Default)]
@@ -30,9 +36,9 @@ pub struct TouchedRows {
 /// The touched rows of a table.
 struct TouchedBits {
     /// All of them.
-    touched: RowBits,
+    touched: Arc<RowBits>,
     /// Those that have no value left of the predicate that leads to rows, if one does.
-    without_value: Option<RowBits>,
+    emptied: Option<Arc<RowBits>>,
 }
 
 /// What cells tell of a row.
@@ -43,7 +49,7 @@ pub enum RowState {
     /// Not all.
     Touched,
     /// That it was a candidate, which it is no more.
-    WithoutValue,
+    Emptied,
 }
 
 impl TouchedRows {
@@ -56,23 +62,20 @@ impl TouchedRows {
         cx: &Context,
     ) -> Result<(), ExecError> {
         self.found += rows;
-        if self.found <= cx.options().searched_rows_max || !self.bits.is_empty() {
+        if !self.bits.is_empty() || self.are_few(star, cx) {
             return Ok(());
         }
         for (table_idx, table) in cx.snapshot().tables().iter().enumerate() {
             let mut bits = None;
             if star.has_touched(table_idx) {
-                let sets = [&star.rows.dirty[table_idx], &star.rows.changed[table_idx]];
-                let without_value = match entry {
-                    Some(predicate) => {
-                        let rows = rows_without_value(star, table_idx, predicate, cx)?;
-                        Some(RowBits::of(&rows, table.rows()))
-                    }
-                    None => None,
-                };
+                let emptied = entry.map(|predicate| {
+                    let find = || emptied_rows(star, table_idx, predicate, cx);
+                    star.rows
+                        .emptied_bits((table_idx, table.rows()), predicate, find)
+                });
                 bits = Some(TouchedBits {
-                    touched: RowBits::of_sets(sets, table.rows()),
-                    without_value,
+                    touched: star.rows.touched_bits(table_idx, table.rows()),
+                    emptied: emptied.transpose()?,
                 });
             }
             self.bits.push(bits);
@@ -80,16 +83,42 @@ impl TouchedRows {
         Ok(())
     }
 
-    /// The position of the first of some rows that cells do not tell all of, or have a value no more.
-    pub fn first_touched(
+    /// Whether a search for each row found so far takes less than making bits.
+    fn are_few(&self, star: &CompiledStar, cx: &Context) -> bool {
+        if star.rows.has_bits() {
+            return false;
+        }
+        let few_max = cx.options().searched_rows_max;
+        let sets = || star.rows.dirty.iter().chain(&star.rows.changed);
+        let touched = || sets().map(RoaringBitmap::len).sum::<u64>();
+        self.found <= few_max || few_max > 0 && self.found as u64 * SET_PER_SEARCH < touched()
+    }
+
+    /// Appends rows of which cells tell all to `clean`, and visits each of the others but for those that are no candidates any more.
+    pub fn sort_out(
         &self,
         star: &CompiledStar,
         table_idx: usize,
         rows: &[u32],
-    ) -> Option<usize> {
+        clean: &mut Vec<u32>,
+        mut on_touched: impl FnMut(u32),
+    ) {
+        let mut on_row = |row| {
+            let state = self.state(star, table_idx, row);
+            if state == RowState::Touched {
+                on_touched(row);
+            }
+            state
+        };
         match self.bits.get(table_idx) {
-            Some(bits) => bits.as_ref()?.touched.first_of(rows),
-            None => rows.iter().position(|&row| star.is_touched(table_idx, row)),
+            Some(Some(bits)) => bits.touched.take_out(rows, clean, |row| {
+                on_row(row);
+            }),
+            Some(None) => clean.extend_from_slice(rows),
+            None => {
+                let is_clean = |row: &u32| on_row(*row) == RowState::Clean;
+                clean.extend(rows.iter().copied().filter(is_clean));
+            }
         }
     }
 
@@ -104,9 +133,9 @@ impl TouchedRows {
         if !is_touched {
             return RowState::Clean;
         }
-        let without_value = bits.and_then(|bits| bits.as_ref()?.without_value.as_ref());
-        match without_value.is_some_and(|rows| rows.contains(row)) {
-            true => RowState::WithoutValue,
+        let emptied = bits.and_then(|bits| bits.as_ref()?.emptied.as_ref());
+        match emptied.is_some_and(|rows| rows.contains(row)) {
+            true => RowState::Emptied,
             false => RowState::Touched,
         }
     }
@@ -125,15 +154,12 @@ pub struct Touched {
     general: Vec<(u32, TermId)>,
 }
 
-/// Changed rows of a table, or new subjects, from the first to the last of those that were found: a pass goes over all of them.
-fn subjects_between(found: &[(u32, u32)], changed: Option<&RoaringBitmap>) -> u64 {
-    let rows = || found.iter().map(|(row, _)| *row);
-    let (Some(first), Some(last)) = (rows().min(), rows().max()) else {
-        return 0;
-    };
-    match changed {
-        Some(changed) => changed.range_cardinality(first..=last),
-        None => u64::from(last - first) + 1,
+/// Rows from the first to the last of those that were found: a pass goes over what is touched there.
+fn rows_between(found: &[(u32, u32)]) -> u64 {
+    let rows = || found.iter().map(|(row, _)| u64::from(*row));
+    match (rows().min(), rows().max()) {
+        (Some(first), Some(last)) => last - first + 1,
+        _ => 0,
     }
 }
 
@@ -176,14 +202,11 @@ impl Touched {
         self.changed.push(self.new);
         let count: usize = self.changed.iter().map(Vec::len).sum();
         let mut columns = Columns::new();
-        for (home_idx, (home, mut found)) in homes.zip(self.changed).enumerate() {
+        for (home, mut found) in homes.zip(self.changed) {
             if found.is_empty() {
                 continue;
             }
-            let is_sparse = || {
-                let between = subjects_between(&found, star.rows.changed.get(home_idx));
-                between > found.len() as u64 * PASSED_OVER_MAX
-            };
+            let is_sparse = || rows_between(&found) > found.len() as u64 * PASSED_OVER_MAX;
             if count < columns_min || is_sparse() {
                 let subjects = found
                     .iter()

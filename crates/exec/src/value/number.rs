@@ -492,10 +492,27 @@ fn decimal_to_f64(value: Decimal) -> f64 {
     /// Integers up to here are doubles, and so are the powers of ten up to the scale, which makes the
     /// one division correctly rounded.
     const EXACT_MAX: u128 = 1 << 53;
+    const HALF: u32 = SCALE / 2;
     let (mut mantissa, mut scale) = (i128::from_be_bytes(value.to_be_bytes()), SCALE);
-    while scale > 0 && mantissa % 10 == 0 {
-        mantissa /= 10;
-        scale -= 1;
+    // Most have few digits, and words of 64 bits are divided in a fraction of the time.
+    if i64::try_from(mantissa).is_err() && mantissa % 10_i128.pow(HALF) == 0 {
+        mantissa /= 10_i128.pow(HALF);
+        scale -= HALF;
+    }
+    match i64::try_from(mantissa) {
+        Ok(mut short) => {
+            while scale > 0 && short % 10 == 0 {
+                short /= 10;
+                scale -= 1;
+            }
+            mantissa = short.into();
+        }
+        Err(_) => {
+            while scale > 0 && mantissa % 10 == 0 {
+                mantissa /= 10;
+                scale -= 1;
+            }
+        }
     }
     if mantissa.unsigned_abs() <= EXACT_MAX {
         return mantissa as f64 / 10_i64.pow(scale) as f64;

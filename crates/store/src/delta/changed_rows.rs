@@ -2,16 +2,27 @@
 //! by one.
 //!
 //! A state of a delta keeps the answers to what it was asked: threads and queries ask for the same predicates again, and uniting
-//! the bitmaps of ten thousand changed rows for five predicates takes as long as a small query. Without a delta nothing is kept; few rows have
-//! irregular quads.
+//! the bitmaps of ten thousand changed rows for five predicates takes as long as a small query. So do the bits by which a join
+//! knows these rows ([`RowBits`]), of which a state keeps [`KEPT_BITS_BYTES`] at most. Without a delta nothing is kept; few rows have irregular quads.
 
 use crate::snapshot::Snapshot;
+use basalt_columns::RowBits;
 use basalt_rdf::TermId;
 use roaring::RoaringBitmap;
-use std::sync::{Arc, PoisonError};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Lists of predicates kept by a state.
 const KEPT_MAX: usize = 256;
+
+/// What bits of rows take that a state keeps, in bytes.
+const KEPT_BITS_BYTES: usize = 32 << 20;
+
+/// Rows known by a bit for each: those of a table that cells do not tell all of, or those that have lost a predicate.
+type Bits = HashMap<(usize, Option<TermId>), Arc<RowBits>>;
 
 /// The rows of each table that cells do not tell all of.
 #[derive(Debug, Default)]
@@ -23,6 +34,17 @@ pub struct ChangedRows {
     pub changed: Vec<RoaringBitmap>,
     /// The graph of all quads that new subjects have of the predicates; without it columns do not tell all of these.
     pub new_graph: Option<TermId>,
+    bits: Mutex<Bits>,
+    /// Bytes of the bits that the state keeps, of these rows and others.
+    kept_bytes: Arc<AtomicUsize>,
+}
+
+impl Drop for ChangedRows {
+    fn drop(&mut self) {
+        let bits = self.bits.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let bytes = bits.values().map(|bits| bits.bytes()).sum();
+        self.kept_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
 }
 
 impl ChangedRows {
@@ -52,7 +74,65 @@ impl ChangedRows {
             dirty,
             changed,
             new_graph: graph.filter(|_| is_one),
+            bits: Mutex::default(),
+            kept_bytes: match snapshot.delta() {
+                Some(delta) => Arc::clone(&delta.kept_bits_bytes),
+                None => Arc::default(),
+            },
         }
+    }
+
+    /// Whether bits of some rows are kept, so that they cost nothing.
+    pub fn has_bits(&self) -> bool {
+        !self.lock_bits().is_empty()
+    }
+
+    /// The rows of a table that cells do not tell all of; `count` is that of all its rows.
+    pub fn touched_bits(&self, table_idx: usize, count: u32) -> Arc<RowBits> {
+        let sets = [&self.dirty[table_idx], &self.changed[table_idx]];
+        let make = || Ok::<_, Infallible>(RowBits::of_sets(sets, count));
+        self.bits_of((table_idx, None), make)
+            .unwrap_or_else(|never| match never {})
+    }
+
+    /// The rows of a table that have lost all that they had of a predicate, which `find` finds in this state.
+    ///
+    /// Errors: those of `find`.
+    pub fn emptied_bits<E>(
+        &self,
+        (table_idx, count): (usize, u32),
+        predicate: TermId,
+        find: impl FnOnce() -> Result<Vec<u32>, E>,
+    ) -> Result<Arc<RowBits>, E> {
+        let make = || Ok(RowBits::of(&find()?, count));
+        self.bits_of((table_idx, Some(predicate)), make)
+    }
+
+    fn lock_bits(&self) -> MutexGuard<'_, Bits> {
+        self.bits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bits that are kept, or are made now.
+    fn bits_of<E>(
+        &self,
+        key: (usize, Option<TermId>),
+        make: impl FnOnce() -> Result<RowBits, E>,
+    ) -> Result<Arc<RowBits>, E> {
+        if let Some(kept) = self.lock_bits().get(&key) {
+            return Ok(Arc::clone(kept));
+        }
+        // Two threads may make them; they make the same.
+        let made = Arc::new(make()?);
+        let bytes = made.bytes();
+        if let Entry::Vacant(place) = self.lock_bits().entry(key) {
+            let before = self.kept_bytes.fetch_add(bytes, Ordering::Relaxed);
+            if before + bytes <= KEPT_BITS_BYTES {
+                place.insert(Arc::clone(&made));
+            } else {
+                self.kept_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            }
+        }
+        Ok(made)
     }
 
     /// The same rows, all to be looked up one by one.
@@ -63,6 +143,8 @@ impl ChangedRows {
             dirty: tables.map(|(dirty, changed)| dirty | changed).collect(),
             changed: vec![RoaringBitmap::new(); self.changed.len()],
             new_graph: None,
+            bits: Mutex::default(),
+            kept_bytes: Arc::default(),
         }
     }
 }

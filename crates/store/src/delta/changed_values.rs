@@ -5,9 +5,10 @@
 //! 1,024 neighbouring ordinals:
 //!
 //! ```text
-//! predicate -> chunk -> subjects   3         17     40
-//!                       starts     0         1      1       3
-//!                       objects    "new"     -      "a" "b"       the second has none left
+//! predicate -> chunk -> subjects   3         40
+//!                       starts     0         1       3
+//!                       objects    "new"     "a" "b"
+//!                       emptied    17        has none left
 //! ```
 //!
 //! A chunk is made by who reads it first, of the state that he reads, and kept. A commit puts an empty one in the place of
@@ -52,19 +53,32 @@ pub type StopCheck<'c, E> = &'c mut dyn FnMut() -> Result<(), E>;
 /// The objects of changed subjects.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ChangedValues {
-    /// Ids, ascending.
+    /// Ids of those that have an object, or may have, ascending.
     subjects: Vec<u64>,
     /// Where the objects of each begin, and the end of the last.
     starts: Vec<u32>,
     objects: Vec<u64>,
     /// Places of subjects whose objects are not told, ascending.
     untold: Vec<u32>,
+    /// Ids of those that have none left, ascending.
+    emptied: Vec<u64>,
 }
 
 impl ChangedValues {
-    /// The subjects that the delta touches, ascending.
+    /// The subjects that the delta touches and that have an object now or must be looked up, ascending.
     pub fn subjects(&self) -> &[u64] {
         &self.subjects
+    }
+
+    /// The subjects that the delta touches and that have no object now, ascending.
+    pub fn emptied(&self) -> &[u64] {
+        &self.emptied
+    }
+
+    /// The only object of each subject; nothing if some have several or must be looked up.
+    pub fn single_objects(&self) -> Option<&[u64]> {
+        let is_single = self.untold.is_empty() && self.objects.len() == self.subjects.len();
+        is_single.then_some(&self.objects)
     }
 
     /// The objects that the subject at this place has now; nothing if it must be looked up.
@@ -83,22 +97,28 @@ impl ChangedValues {
             .map(|&place| self.subjects[place as usize])
     }
 
-    /// Of pairs of a subject's place and an object, in any order, and the places that have none because they are not told.
-    fn new(subjects: Vec<u64>, mut found: Vec<(u32, u64)>, untold: Vec<u32>) -> Self {
+    /// Of touched subjects, pairs of a subject's place and an object, in any order, and the places that have none because they are not told.
+    fn new(touched: &[u64], mut found: Vec<(u32, u64)>, untold: &[u32]) -> Self {
         found.sort_unstable();
-        let mut starts = vec![0; subjects.len() + 1];
-        for (place, _) in &found {
-            starts[*place as usize + 1] += 1;
+        let mut new = Self::default();
+        let mut untold = untold.iter().peekable();
+        let mut found = found.into_iter().peekable();
+        new.starts.push(0);
+        for (place, &subject) in (0..).zip(touched) {
+            let before = new.objects.len();
+            while let Some((_, object)) = found.next_if(|(of, _)| *of == place) {
+                new.objects.push(object);
+            }
+            if untold.next_if_eq(&&place).is_some() {
+                new.untold.push(new.subjects.len() as u32);
+            } else if new.objects.len() == before {
+                new.emptied.push(subject);
+                continue;
+            }
+            new.subjects.push(subject);
+            new.starts.push(new.objects.len() as u32);
         }
-        for place in 0..subjects.len() {
-            starts[place + 1] += starts[place];
-        }
-        Self {
-            subjects,
-            starts,
-            objects: found.into_iter().map(|(_, object)| object).collect(),
-            untold,
-        }
+        new
     }
 }
 
@@ -170,8 +190,8 @@ fn make<E: From<StoreError>>(
             &mut on_quad,
         )?;
     }
-    let subjects = touched.into_iter().map(|(subject, _)| subject).collect();
-    Ok(ChangedValues::new(subjects, found, untold))
+    let touched: Vec<u64> = touched.into_iter().map(|(subject, _)| subject).collect();
+    Ok(ChangedValues::new(&touched, found, &untold))
 }
 
 /// The subjects of a chunk that changes touch, ascending, with the number of their added quads as far as that matters.

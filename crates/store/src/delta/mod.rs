@@ -56,6 +56,7 @@ use crate::counting::{GraphSet, PredicateGraph};
 use crate::dictionary::Dictionary;
 use basalt_rdf::TermId;
 use std::collections::HashMap;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Changes of a version; see the [module documentation](self).
@@ -83,6 +84,8 @@ pub(crate) struct Delta {
     object_changes: ObjectChanges,
     /// How rows are read, by predicates.
     changed_rows: Mutex<HashMap<Vec<TermId>, Arc<ChangedRows>>>,
+    /// What the bits of changed rows take.
+    kept_bits_bytes: Arc<AtomicUsize>,
 }
 
 impl Delta {
@@ -102,6 +105,7 @@ impl Delta {
             subject_counts: Mutex::default(),
             object_changes: ObjectChanges::default(),
             changed_rows: Mutex::default(),
+            kept_bits_bytes: Arc::default(),
         }
     }
 

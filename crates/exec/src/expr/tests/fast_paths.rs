@@ -198,7 +198,21 @@ proptest! {
                 let fast = evaluate(&format!("xsd:{name}(xsd:string(?a))"), vec![column.clone()], &cx);
                 let slow = id_of(&format!("xsd:{name}(xsd:string(\"{text}\"^^xsd:{datatype}))"), &cx);
                 prop_assert_eq!(fast[0], slow, "{} {} {}", name, text, datatype);
+                let fast = evaluate(&format!("xsd:{name}(?a)"), vec![column.clone()], &cx);
+                let slow = id_of(&format!("xsd:{name}(\"{text}\"^^xsd:{datatype})"), &cx);
+                prop_assert_eq!(fast[0], slow, "{} {} {}", name, text, datatype);
             }
+        }
+    }
+
+    #[test]
+    fn casts_of_a_column_are_casts_of_its_values(rows in prop::collection::vec(literal(), 1..12)) {
+        let cx = context();
+        let column: Vec<u64> = rows.iter().map(|text| id_of(text, &cx)).collect();
+        for name in ["integer", "decimal", "float", "double"] {
+            let fast = evaluate(&format!("xsd:{name}(?a)"), vec![column.clone()], &cx);
+            let general = evaluate(&format!("xsd:{name}(COALESCE(?a))"), vec![column.clone()], &cx);
+            prop_assert_eq!(fast, general, "{} of {:?}", name, rows);
         }
     }
 

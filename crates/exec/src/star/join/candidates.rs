@@ -30,13 +30,6 @@ pub(super) struct Candidates {
     pub(super) origin: Vec<u32>,
 }
 
-impl Candidates {
-    fn add(&mut self, rows: &[u32], origin: u32) {
-        self.rows.extend_from_slice(rows);
-        self.origin.resize(self.rows.len(), origin);
-    }
-}
-
 impl StarJoin {
     /// Finds out once which tables have clean rows that can match.
     fn know_tables(&mut self, snapshot: &Snapshot) {
@@ -113,44 +106,28 @@ impl StarJoin {
                 let of_object;
                 (of_object, left) = left.split_at(count as usize);
                 let origin = objects.row(position);
-                let mut on_clean = |rows: &[u32]| {
-                    if clean_matters {
-                        tables[table_idx].add(rows, origin);
-                    }
-                };
-                if !has_touched {
-                    on_clean(of_object);
-                    continue;
+                let of_table = &mut tables[table_idx];
+                if has_touched {
+                    let star = &self.star;
+                    let clean = &mut of_table.rows;
+                    let on_touched = |row| {
+                        touched.add(origin, table.subject(row), star, snapshot);
+                    };
+                    self.touched_rows
+                        .sort_out(star, table_idx, of_object, clean, on_touched);
+                } else {
+                    of_table.rows.extend_from_slice(of_object);
                 }
-                let mut on_touched = |row| {
-                    touched.add(origin, table.subject(row), &self.star, snapshot);
-                };
-                self.sort_out(table_idx, of_object, &mut on_clean, &mut on_touched);
+                of_table.origin.resize(of_table.rows.len(), origin);
+            }
+            if !clean_matters {
+                tables[table_idx] = Candidates::default();
             }
         }
         if snapshot.quad_table().predicate(predicate).is_some() {
             self.by_irregular_object(predicate, objects, touched, snapshot)?;
         }
         Ok(())
-    }
-
-    /// Gives the rows of which cells tell all, in runs, and each of the others but for those that are no candidates any more.
-    fn sort_out(
-        &self,
-        table_idx: usize,
-        rows: &[u32],
-        on_clean: &mut dyn FnMut(&[u32]),
-        on_touched: &mut dyn FnMut(u32),
-    ) {
-        let (star, mut left) = (&self.star, rows);
-        while let Some(at) = self.touched_rows.first_touched(star, table_idx, left) {
-            on_clean(&left[..at]);
-            if self.touched_rows.state(star, table_idx, left[at]) == RowState::Touched {
-                on_touched(left[at]);
-            }
-            left = &left[at + 1..];
-        }
-        on_clean(left);
     }
 
     /// Subjects of irregular and added quads, of all objects together.

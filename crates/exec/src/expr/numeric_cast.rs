@@ -1,10 +1,11 @@
-//! Casts of the text of a column: `xsd:float(xsd:string(?x))`, `xsd:double(str(?x))` and the like.
+//! Casts of a column to numbers, of its values or of their texts: `xsd:float(?x)`, `xsd:float(xsd:string(?x))`, `xsd:double(str(?x))` and
+//! the like.
 //!
-//! This is how queries read numbers of datatypes that are not numeric to SPARQL. The text of an inline
+//! By their texts queries read numbers of datatypes that are not numeric to SPARQL. The text of an inline
 //! number, whatever its datatype, is its mantissa and scale, so no text is made or parsed; the
 //! result is the same as if it were.
 
-use super::cast::{canonical_text, collapsed};
+use super::cast::{canonical_text, collapsed, to_number};
 use super::vector::Item;
 use crate::error::ExecError;
 use crate::value::{Number, Reader, Value, to_float};
@@ -16,18 +17,20 @@ use oxsdatatypes::Decimal;
 /// Numeric codes of both.
 const FLOATING: std::ops::RangeInclusive<u8> = DOUBLE..=FLOAT;
 
-/// How the text is taken.
+/// What is cast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextOf {
-    /// `STR`: as written.
+pub enum CastOf {
+    /// The value itself.
+    Value,
+    /// The text that `STR` gives: as written.
     Written,
-    /// `xsd:string`: canonical for numbers and booleans of XML Schema, else as written.
+    /// The text that `xsd:string` gives: canonical for numbers and booleans of XML Schema, else as written.
     Canonical,
 }
 
-/// The type that a text is cast to.
+/// The type that is cast to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextCast {
+pub enum NumericCast {
     /// `xsd:integer`
     Integer,
     /// `xsd:decimal`
@@ -38,7 +41,7 @@ pub enum TextCast {
     Double,
 }
 
-impl TextCast {
+impl NumericCast {
     /// The cast with this local name in the XML Schema namespace.
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -78,16 +81,19 @@ impl TextCast {
         }
     }
 
-    /// The id of the cast of the text of an inline number with so few digits that the shortest text of
+    /// The id of the cast of an inline number, or of its text, with so few digits that the shortest text of
     /// the nearest float or double has the same ones (6 and 15: `FLT_DIG` and `DBL_DIG` of C).
     #[inline]
-    fn short_inline(self, id: TermId) -> Option<TermId> {
+    fn short_inline(self, id: TermId, of: CastOf) -> Option<TermId> {
         let (code, limit) = match self {
             Self::Float => (FLOAT, 1_000_000),
             Self::Double => (DOUBLE, 1_000_000_000_000_000),
             Self::Integer | Self::Decimal => return None,
         };
-        if !id.is_numeric() || FLOATING.contains(&id.numeric_datatype()) {
+        let from = id.numeric_datatype();
+        // To SPARQL numbers of other datatypes are none.
+        let is_number = from < CUSTOM_NUMERIC_FIRST || of != CastOf::Value;
+        if !id.is_numeric() || !is_number || FLOATING.contains(&from) {
             return None;
         }
         let (mut mantissa, mut scale) = (id.mantissa(), id.scale());
@@ -99,9 +105,12 @@ impl TextCast {
     }
 
     /// Whether mantissa and scale say what the cast of the text is.
-    fn knows_inline(self, id: TermId, text: TextOf) -> bool {
+    fn knows_inline(self, id: TermId, of: CastOf) -> bool {
         let code = id.numeric_datatype();
-        if text == TextOf::Written || code >= CUSTOM_NUMERIC_FIRST {
+        if of == CastOf::Value {
+            return false;
+        }
+        if of == CastOf::Written || code >= CUSTOM_NUMERIC_FIRST {
             return true;
         }
         // Canonical text drops digits after the point: all of floats' beyond their precision, and
@@ -110,8 +119,8 @@ impl TextCast {
     }
 
     /// The ids of the casts in a column of inline numbers with few digits; `None` if it has others.
-    pub fn short_column(self, ids: &[u64]) -> Option<Vec<u64>> {
-        let cast_one = |&id: &u64| self.short_inline(TermId(id)).map(|known| known.0);
+    pub fn short_column(self, ids: &[u64], of: CastOf) -> Option<Vec<u64>> {
+        let cast_one = |&id: &u64| self.short_inline(TermId(id), of).map(|known| known.0);
         ids.iter().map(cast_one).collect()
     }
 
@@ -119,35 +128,42 @@ impl TextCast {
     pub fn column(
         self,
         ids: &[u64],
-        text: TextOf,
+        of: CastOf,
         reader: &mut Reader<'_>,
     ) -> Result<Vec<Item>, ExecError> {
         let cast_one = |&id: &u64| {
             let term_id = TermId(id);
-            if let Some(known) = self.short_inline(term_id) {
+            if let Some(known) = self.short_inline(term_id, of) {
                 return Ok(Item::Id(known.0));
             }
-            let number = if term_id.is_numeric() && self.knows_inline(term_id, text) {
+            let number = if term_id.is_numeric() && self.knows_inline(term_id, of) {
                 self.of_inline(term_id)
             } else {
-                self.of_id(id, text, reader)?
+                self.of_id(id, of, reader)?
             };
             Ok(number.map_or(Item::Error, |number| Item::Value(Value::Number(number))))
         };
         ids.iter().map(cast_one).collect()
     }
 
-    /// The cast of the text of any id.
+    /// The cast of any id.
     fn of_id(
         self,
         id: u64,
-        text: TextOf,
+        of: CastOf,
         reader: &mut Reader<'_>,
     ) -> Result<Option<Number>, ExecError> {
-        if text == TextOf::Canonical
-            && let Some(canonical) = reader.value(id)?.as_ref().and_then(canonical_text)
-        {
-            return Ok(self.of_text(&canonical));
+        match of {
+            CastOf::Value => {
+                let value = reader.value(id)?;
+                return Ok(value.and_then(|value| to_number(self.name(), &value)));
+            }
+            CastOf::Canonical => {
+                if let Some(canonical) = reader.value(id)?.as_ref().and_then(canonical_text) {
+                    return Ok(self.of_text(&canonical));
+                }
+            }
+            CastOf::Written => {}
         }
         Ok(reader.text(id)?.and_then(|text| self.of_text(text)))
     }
