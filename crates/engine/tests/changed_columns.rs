@@ -265,6 +265,64 @@ fn nothing_is_looked_up_where_columns_do() {
     assert!(looked_up_otherwise > 10, "the changes are met");
 }
 
+fn read_rows(node: &ExplainedNode) -> u64 {
+    let own = node.actual.map_or(0, |actual| actual.read_rows);
+    own + node.below().map(read_rows).sum::<u64>()
+}
+
+/// Rows that a query reads.
+fn read(database: &Database, query: &str, options: &QueryOptions) -> u64 {
+    let text = format!("PREFIX : <{NS}> {query}");
+    let prepared = database.prepare(&text, options).expect("it plans");
+    read_rows(&prepared.profile(options).expect("it runs").root)
+}
+
+/// What changes make of the number of solutions is found once for each state.
+#[test]
+fn solutions_that_nobody_reads_are_counted() {
+    let (from, to) = (shop(), changed_shop());
+    let database = loaded(&from);
+    let query = "SELECT ?c (COUNT(*) AS ?n) { ?v :in ?c . ?o :by ?v ; :days ?d } GROUP BY ?c";
+    let [counted, _, _] = ways(2048, 1);
+    let mut looked_for = counted.clone();
+    looked_for.exec.counted_solutions = false;
+    let few = 4 * VENDORS as u64;
+    assert!(read(&database, query, &counted) < few);
+    assert!(read(&database, query, &looked_for) > OFFERS as u64);
+    turn_into(&database, &from, &to, 2);
+    for number in 0..4 {
+        let expected = asked(&database, query, &looked_for);
+        // The first reads what has changed.
+        let first = read(&database, query, &counted);
+        assert!(first > few && first < OFFERS as u64, "{first}");
+        assert!(read(&database, query, &counted) < few);
+        let found = asked(&database, query, &counted);
+        if let Err(difference) = bag::compare(&expected, &found, Numbers::ByValue) {
+            assert_eq!(difference.to_string(), "");
+        }
+        // A row, a new subject, the whole of a row, a vendor.
+        let subject = ["o1", "new1", "o2", "v1"][number];
+        update(
+            &database,
+            &format!("DELETE WHERE {{ <{NS}{subject}> ?p ?x }}"),
+        );
+    }
+    // Objects of a graph are not those of another.
+    let more = format!("PREFIX : <{NS}> INSERT DATA {{ GRAPH :g {{ :o5 :by :v2 ; :days 3 }} }}");
+    update(&database, &more);
+    for union_default_graph in [false, true] {
+        let with_graphs = |options: &QueryOptions| QueryOptions {
+            union_default_graph,
+            ..options.clone()
+        };
+        let expected = asked(&database, query, &with_graphs(&looked_for));
+        let found = asked(&database, query, &with_graphs(&counted));
+        if let Err(difference) = bag::compare(&expected, &found, Numbers::ByValue) {
+            assert_eq!(difference.to_string(), "");
+        }
+    }
+}
+
 /// Quads in other graphs than those of the rows, or of new subjects in several graphs, need look-ups; of the predicates alone
 /// of which there are such quads.
 #[test]

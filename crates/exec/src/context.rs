@@ -52,6 +52,8 @@ pub struct ExecOptions {
     /// Rows that a star join finds, at most, before it knows changed rows of tables by a bit for each row, unless these bits are there; with
     /// 0 at once, otherwise when there are not many changed rows for each that was found. Answers do not depend on it.
     pub searched_rows_max: usize,
+    /// Whether the solutions of a star join of which nothing is read are counted by inverses where that can be. Answers do not depend on it.
+    pub counted_solutions: bool,
     /// Rows expected of an operator for which a few rows that lead to them are dealt out to all threads; 0 deals out
     /// any. Answers do not depend on it.
     pub dealt_rows_min: usize,
@@ -60,7 +62,8 @@ pub struct ExecOptions {
     pub shared_key_rows_min: usize,
 }
 
-/// Some tenths of a millisecond of work, for which waking a thread pays.
+/// Some tenths of a millisecond of work, for which waking a thread pays (a fourth of it was tried: the small batches that each thread gets
+/// cost as much as the second one saves).
 const DEALT_ROWS_MIN: usize = 16_384;
 
 /// Looking up a subject takes as long as starting a pass for some of them, and one that is looked up needs no others of its chunk.
@@ -88,6 +91,7 @@ impl Default for ExecOptions {
             services: None,
             changed_columns_min: CHANGED_COLUMNS_MIN,
             searched_rows_max: SEARCHED_ROWS_MAX,
+            counted_solutions: true,
             dealt_rows_min: DEALT_ROWS_MIN,
             shared_key_rows_min: SHARED_KEY_ROWS_MIN,
         }

@@ -21,6 +21,13 @@ pub(crate) const TABLE_COLUMN: f64 = 3_000.0;
 /// Taking one row that an inverse gave, and putting it where the input's order wants it (measured: 11 to 18 ns for each of
 /// 56,960 and 59,896 rows in ascending order with no other cell or one, [`EMIT_ROW`] included; `bench plans`, BSBM).
 pub(crate) const INVERSE_ROW: f64 = 8.0;
+/// Share (not ns) of that, and of reading the cells, which a row of a long list costs: rows of a list ascend, and near ones are in one segment
+/// (measured: 2.6 ns a row with a cell, 3.5 with two, for 282 lists of 2,020 rows; 15.8 and 20.5 for 3,143 lists of 20, which are
+/// nearly 200 for each list and 2 to 5 for each row and cell; BSBM, 28,480 products. Less than measured, as probes of small hash tables take less
+/// than [`HASH_PROBE`] too).
+pub(crate) const LONG_LIST: f64 = 0.75;
+/// Rows (not ns) of a list from which on each costs less.
+pub(crate) const LONG_LIST_ROWS: f64 = 64.0;
 /// Comparing one encoded cell of a column without inverse with one value (measured: 2.5 ms for 2,848 values in 2,848 cells;
 /// `bench plans`, BSBM).
 pub(crate) const SEARCH_CELL: f64 = 0.3;

@@ -50,7 +50,7 @@ pub use column_pairs::PredicateCells;
 pub use counting::{GraphSet, PredicateGraph};
 pub use delta::{
     ChangePlaces, ChangedRows, ChangedValues, DELTA_QUAD_BYTES, DeltaSize, IrregularQuads,
-    NetChanges, StopCheck,
+    NetChanges, ObjectDifferences, StopCheck,
 };
 pub use dictionary::{Dictionary, NewLiteral, NewResource, NewTerms, TermCounts};
 pub use disk::{Disk, DiskFile, RealDisk};

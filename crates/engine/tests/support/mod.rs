@@ -274,6 +274,8 @@ pub fn query_options(configuration: &Configuration) -> QueryOptions {
     if configuration.batch_rows != 7 {
         options.exec.searched_rows_max = 0;
     }
+    // Solutions of which nothing is read are counted, or looked for.
+    options.exec.counted_solutions = configuration.batch_rows != 1;
     // What can be dealt out to threads is dealt out.
     if configuration.batch_rows != 1 {
         options.exec.dealt_rows_min = 0;

@@ -12,6 +12,7 @@
 //! many is joined in parts.
 
 mod candidates;
+mod counted;
 
 use super::cells::CellPass;
 use super::changed::Home;
@@ -34,6 +35,7 @@ use crate::profile::current_node;
 use basalt_plan::physical::{JoinKind, Slot, StarEntry};
 use basalt_rdf::TermId;
 use candidates::{Asked, Candidates};
+use counted::Counting;
 
 /// Solutions of a batch from which on it is cut in two: so many take some dozen megabytes.
 const BATCH_SOLUTIONS_MAX: usize = 1 << 20;
@@ -65,6 +67,7 @@ pub struct StarJoin {
     schema: Vec<Slot>,
     /// By table whether its clean rows can match; empty until it is known.
     clean_matters: Vec<bool>,
+    counting: Counting,
     constants: ConstantRows,
     touched_rows: TouchedRows,
     repeated_keys: RepeatedKeys,
@@ -112,6 +115,7 @@ impl StarJoin {
             kind,
             schema,
             clean_matters: Vec::new(),
+            counting: Counting::default(),
             constants: ConstantRows::default(),
             touched_rows: TouchedRows::default(),
             repeated_keys: RepeatedKeys::default(),
@@ -131,6 +135,16 @@ impl StarJoin {
     ) -> Result<Option<Matches>, ExecError> {
         self.held.release();
         let mut held = HeldMemory::default();
+        if let Entry::Object { pattern_idx, .. } = self.entry
+            && let Some(matches) = self.counted(pattern_idx, asked, cx)?
+        {
+            if batch.rows() > 1 && matches.len() > BATCH_SOLUTIONS_MAX {
+                return Ok(None);
+            }
+            held.grow_to(matches.bytes(), "StarJoin", cx)?;
+            self.held = held;
+            return Ok(Some(matches));
+        }
         let mut tables: Vec<Candidates> = Vec::new();
         tables.resize_with(cx.snapshot().tables().len(), Candidates::default);
         let mut touched = Touched::new(cx.snapshot().tables().len());

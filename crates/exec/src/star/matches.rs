@@ -4,7 +4,11 @@
 //! the star's new slots. Both ways of evaluation append to it.
 
 use crate::batch::Batch;
+use basalt_columns::gallop;
 use basalt_plan::physical::{JoinKind, Slot};
+
+/// Solutions that are put between others one by one are at most this share of them; more are sorted with them.
+const TAIL_SHARE_MAX: usize = 8;
 
 /// Solutions of a star; see the [module documentation](self).
 #[derive(Clone, Debug, Default)]
@@ -87,7 +91,15 @@ impl Matches {
 
     /// Sorts the solutions by origin, keeping the order of those with the same origin.
     pub fn sort_by_origin(&mut self) {
-        if self.origin.is_sorted() {
+        let in_order = self.origin.windows(2).take_while(|two| two[0] <= two[1]);
+        let head = (in_order.count() + 1).min(self.len());
+        let tail = self.len() - head;
+        if tail == 0 {
+            return;
+        }
+        if tail <= head / TAIL_SHARE_MAX {
+            let tail = self.split_off(head);
+            self.merge_tail(tail);
             return;
         }
         let starts = starts_of(&self.origin);
@@ -104,6 +116,26 @@ impl Matches {
         self.origin = order.iter().map(|&p| self.origin[p as usize]).collect();
         for column in &mut self.columns {
             *column = order.iter().map(|&p| column[p as usize]).collect();
+        }
+    }
+
+    /// Puts a few solutions between those that are here, which are in order: each behind those of the same origin. What lies between two
+    /// places is copied as a whole.
+    fn merge_tail(&mut self, mut tail: Self) {
+        tail.sort_by_origin();
+        let mut place = 0;
+        let places: Vec<usize> = tail
+            .origin
+            .iter()
+            .map(|&origin| {
+                let left = &self.origin[place..];
+                place += gallop(left.len(), |at| left[at] <= origin);
+                place
+            })
+            .collect();
+        self.origin = put_between(&self.origin, &places, &tail.origin);
+        for (column, more) in self.columns.iter_mut().zip(&tail.columns) {
+            *column = put_between(column, &places, more);
         }
     }
 
@@ -199,6 +231,19 @@ fn starts_of(numbers: &[u32]) -> Vec<u32> {
     starts
 }
 
+/// Values with others put before those at ascending places.
+fn put_between<T: Copy>(values: &[T], places: &[usize], others: &[T]) -> Vec<T> {
+    let mut all = Vec::with_capacity(values.len() + others.len());
+    let mut start = 0;
+    for (&place, &other) in places.iter().zip(others) {
+        all.extend_from_slice(&values[start..place]);
+        all.push(other);
+        start = place;
+    }
+    all.extend_from_slice(&values[start..]);
+    all
+}
+
 /// The positions of these numbers in their order, equal ones as they come; `next` has where each number starts.
 fn order_of(numbers: &[u32], mut next: Vec<u32>) -> Vec<u32> {
     let mut order = vec![0; numbers.len()];
@@ -236,6 +281,46 @@ mod tests {
             matches.sort_by_origin();
             let sorted = expected.iter().map(|&at| numbers[at as usize]);
             assert_eq!(matches.origin, sorted.collect::<Vec<_>>());
+        }
+    }
+    #[test]
+    fn few_solutions_are_put_between_others() {
+        for (head, tail) in [
+            (
+                vec![0, 0, 1, 3, 3, 3, 4, 9, 9, 12, 12, 12, 13, 14, 15, 20],
+                vec![12, 3],
+            ),
+            (
+                (0..64).map(|n| n / 3 + 2).collect(),
+                vec![40, 0, 7, 7, 1, 2],
+            ),
+        ] {
+            let origin: Vec<u32> = [&head[..], &tail].concat();
+            let column: Vec<u64> = (0..origin.len() as u64).collect();
+            let mut expected: Vec<(u32, u64)> =
+                origin.iter().copied().zip(column.iter().copied()).collect();
+            expected.sort_by_key(|(origin, _)| *origin);
+            for columns in [vec![column.clone()], Vec::new()] {
+                let mut matches = Matches {
+                    origin: origin.clone(),
+                    columns,
+                };
+                matches.sort_by_origin();
+                assert!(
+                    matches
+                        .origin
+                        .iter()
+                        .copied()
+                        .eq(expected.iter().map(|(o, _)| *o))
+                );
+                if let [made] = &matches.columns[..] {
+                    assert!(
+                        made.iter()
+                            .copied()
+                            .eq(expected.iter().map(|(_, value)| *value))
+                    );
+                }
+            }
         }
     }
 }

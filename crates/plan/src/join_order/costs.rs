@@ -9,9 +9,9 @@
 use crate::cost_constants::{
     ADDED_PROBE, BATCH_ROWS, COPIED_CELL, COPIED_ROW, EMIT_ROW, GATHER_CELL, HASH_BUILD,
     HASH_BUILD_MISS, HASH_PAIR, HASH_PROBE, HASH_PROBE_MISS, HASH_ROWS_CACHED, INVERSE_BUILD,
-    INVERSE_PROBE, INVERSE_ROW, INVERSE_TABLE, KEY_NUMBER, POSITION, QUAD_PROBE, REPEATED_ROW,
-    SEARCH_CELL, SEARCH_CELL_TOGETHER, SEARCHES_BEFORE_BUILD, SHARED_KEYS_MAX, START, STRETCH,
-    TABLE_COLUMN,
+    INVERSE_PROBE, INVERSE_ROW, INVERSE_TABLE, KEY_NUMBER, LONG_LIST, LONG_LIST_ROWS, POSITION,
+    QUAD_PROBE, REPEATED_ROW, SEARCH_CELL, SEARCH_CELL_TOGETHER, SEARCHES_BEFORE_BUILD,
+    SHARED_KEYS_MAX, START, STRETCH, TABLE_COLUMN,
 };
 use crate::estimate::star::{PatternProfile, StarProfile, sparse_cell};
 use crate::physical::{Star, StarEntry, StarPattern};
@@ -130,7 +130,9 @@ pub(crate) fn star_join_cost(
                 false => even.max(input.joined),
             };
             let cell = sparse_cell(found / input.batches(), profile.table_rows);
-            let each_row = INVERSE_ROW + cells * cell + one_by_one;
+            let list = known.matches / known.distinct.max(1.0);
+            let near = (LONG_LIST_ROWS / list.max(1.0)).clamp(LONG_LIST, 1.0);
+            let each_row = (INVERSE_ROW + cells * cell) * near + one_by_one;
             let probes = look_ups * object_probe_cost(star, known);
             let searches = search_cost(known, look_ups, input.batches());
             start + writing + searches + probes + found * each_row

@@ -3,7 +3,7 @@
 //!
 //! A state of a delta keeps the answers to what it was asked: threads and queries ask for the same predicates again, and uniting
 //! the bitmaps of ten thousand changed rows for five predicates takes as long as a small query. So do the bits by which a join
-//! knows these rows ([`RowBits`]), of which a state keeps [`KEPT_BITS_BYTES`] at most. Without a delta nothing is kept; few rows have irregular quads.
+//! knows these rows ([`RowBits`]), and the number of solutions that changes add to objects; of both a state keeps [`KEPT_BYTES`] at most. Without a delta nothing is kept; few rows have irregular quads.
 
 use crate::snapshot::Snapshot;
 use basalt_columns::RowBits;
@@ -18,11 +18,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Lists of predicates kept by a state.
 const KEPT_MAX: usize = 256;
 
-/// What bits of rows take that a state keeps, in bytes.
-const KEPT_BITS_BYTES: usize = 32 << 20;
+/// What bits of rows and differences take that a state keeps, in bytes.
+const KEPT_BYTES: usize = 32 << 20;
 
 /// Rows known by a bit for each: those of a table that cells do not tell all of, or those that have lost a predicate.
 type Bits = HashMap<(usize, Option<TermId>), Arc<RowBits>>;
+
+/// What changes make of the number of solutions that objects of a predicate have, for stars of all the predicates together: how many more, by object.
+pub type ObjectDifferences = HashMap<u64, i64>;
 
 /// The rows of each table that cells do not tell all of.
 #[derive(Debug, Default)]
@@ -35,16 +38,27 @@ pub struct ChangedRows {
     /// The graph of all quads that new subjects have of the predicates; without it columns do not tell all of these.
     pub new_graph: Option<TermId>,
     bits: Mutex<Bits>,
-    /// Bytes of the bits that the state keeps, of these rows and others.
+    /// By predicate and graph.
+    differences: Mutex<HashMap<(TermId, TermId), Arc<ObjectDifferences>>>,
+    /// Bytes of bits and differences that the state keeps, of these rows and others.
     kept_bytes: Arc<AtomicUsize>,
 }
 
 impl Drop for ChangedRows {
     fn drop(&mut self) {
         let bits = self.bits.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let bytes = bits.values().map(|bits| bits.bytes()).sum();
+        let of_bits: usize = bits.values().map(|bits| bits.bytes()).sum();
+        let differences = self.differences.get_mut();
+        let differences = differences.unwrap_or_else(PoisonError::into_inner);
+        let of_differences: usize = differences.values().map(|kept| bytes_of(kept)).sum();
+        let bytes = of_bits + of_differences;
         self.kept_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
+}
+
+/// Bytes that differences take, about.
+fn bytes_of(differences: &ObjectDifferences) -> usize {
+    differences.capacity() * size_of::<(u64, i64, u8)>()
 }
 
 impl ChangedRows {
@@ -75,8 +89,9 @@ impl ChangedRows {
             changed,
             new_graph: graph.filter(|_| is_one),
             bits: Mutex::default(),
+            differences: Mutex::default(),
             kept_bytes: match snapshot.delta() {
-                Some(delta) => Arc::clone(&delta.kept_bits_bytes),
+                Some(delta) => Arc::clone(&delta.kept_bytes),
                 None => Arc::default(),
             },
         }
@@ -123,16 +138,49 @@ impl ChangedRows {
         }
         // Two threads may make them; they make the same.
         let made = Arc::new(make()?);
-        let bytes = made.bytes();
-        if let Entry::Vacant(place) = self.lock_bits().entry(key) {
-            let before = self.kept_bytes.fetch_add(bytes, Ordering::Relaxed);
-            if before + bytes <= KEPT_BITS_BYTES {
-                place.insert(Arc::clone(&made));
-            } else {
-                self.kept_bytes.fetch_sub(bytes, Ordering::Relaxed);
-            }
+        if let Entry::Vacant(place) = self.lock_bits().entry(key)
+            && self.has_room(made.bytes())
+        {
+            place.insert(Arc::clone(&made));
         }
         Ok(made)
+    }
+
+    /// Takes room for what is going to be kept, if there is so much.
+    fn has_room(&self, bytes: usize) -> bool {
+        let before = self.kept_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let has_room = before + bytes <= KEPT_BYTES;
+        if !has_room {
+            self.kept_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        has_room
+    }
+
+    fn lock_differences(
+        &self,
+    ) -> MutexGuard<'_, HashMap<(TermId, TermId), Arc<ObjectDifferences>>> {
+        let differences = self.differences.lock();
+        differences.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The differences of a predicate in a graph, if they were kept.
+    pub fn kept_differences(&self, key: (TermId, TermId)) -> Option<Arc<ObjectDifferences>> {
+        self.lock_differences().get(&key).map(Arc::clone)
+    }
+
+    /// Keeps the differences of a predicate in a graph, if there is room.
+    pub fn keep_differences(
+        &self,
+        key: (TermId, TermId),
+        differences: ObjectDifferences,
+    ) -> Arc<ObjectDifferences> {
+        let differences = Arc::new(differences);
+        if let Entry::Vacant(place) = self.lock_differences().entry(key)
+            && self.has_room(bytes_of(&differences))
+        {
+            place.insert(Arc::clone(&differences));
+        }
+        differences
     }
 
     /// The same rows, all to be looked up one by one.
@@ -144,6 +192,7 @@ impl ChangedRows {
             changed: vec![RoaringBitmap::new(); self.changed.len()],
             new_graph: None,
             bits: Mutex::default(),
+            differences: Mutex::default(),
             kept_bytes: Arc::default(),
         }
     }

@@ -35,7 +35,7 @@ mod sorted_map;
 mod view;
 
 pub use change_places::ChangePlaces;
-pub use changed_rows::ChangedRows;
+pub use changed_rows::{ChangedRows, ObjectDifferences};
 #[cfg(test)]
 pub(crate) use changed_values::VALUES_MAX;
 pub use changed_values::{ChangedValues, StopCheck};
@@ -84,8 +84,8 @@ pub(crate) struct Delta {
     object_changes: ObjectChanges,
     /// How rows are read, by predicates.
     changed_rows: Mutex<HashMap<Vec<TermId>, Arc<ChangedRows>>>,
-    /// What the bits of changed rows take.
-    kept_bits_bytes: Arc<AtomicUsize>,
+    /// What is kept of changed rows beside their sets, in bytes.
+    kept_bytes: Arc<AtomicUsize>,
 }
 
 impl Delta {
@@ -105,7 +105,7 @@ impl Delta {
             subject_counts: Mutex::default(),
             object_changes: ObjectChanges::default(),
             changed_rows: Mutex::default(),
-            kept_bits_bytes: Arc::default(),
+            kept_bytes: Arc::default(),
         }
     }
 

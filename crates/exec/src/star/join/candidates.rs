@@ -16,7 +16,8 @@ pub(super) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn row(&self, position: usize) -> u32 {
+    /// The input row of a value.
+    pub(super) fn row(&self, position: usize) -> u32 {
         self.rows.map_or(position as u32, |rows| rows[position])
     }
 }
