@@ -323,6 +323,26 @@ fn solutions_that_nobody_reads_are_counted() {
     }
 }
 
+/// Stars of the same predicates have other solutions where one of these stands twice; whichever is asked first.
+#[test]
+fn stars_with_a_predicate_twice_are_not_counted_as_those_with_it_once() {
+    let queries = [
+        "SELECT (COUNT(*) AS ?n) { ?v :in ?c . ?o :by ?v ; :of ?p }",
+        "SELECT (COUNT(*) AS ?n) { ?v :in ?c . ?o :by ?v ; :of ?p , ?q }",
+    ];
+    let (from, to) = (shop(), changed_shop());
+    let expected = loaded(&to);
+    for order in [[0, 1], [1, 0]] {
+        let database = loaded(&from);
+        turn_into(&database, &from, &to, 1);
+        for number in order {
+            for options in ways(2048, 1) {
+                same(&expected, &database, queries[number], &options);
+            }
+        }
+    }
+}
+
 /// Quads in other graphs than those of the rows, or of new subjects in several graphs, need look-ups; of the predicates alone
 /// of which there are such quads.
 #[test]

@@ -35,7 +35,7 @@ use crate::profile::current_node;
 use basalt_plan::physical::{JoinKind, Slot, StarEntry};
 use basalt_rdf::TermId;
 use candidates::{Asked, Candidates};
-use counted::Counting;
+use counted::{Counted, Counting};
 
 /// Solutions of a batch from which on it is cut in two: so many take some dozen megabytes.
 const BATCH_SOLUTIONS_MAX: usize = 1 << 20;
@@ -135,15 +135,16 @@ impl StarJoin {
     ) -> Result<Option<Matches>, ExecError> {
         self.held.release();
         let mut held = HeldMemory::default();
-        if let Entry::Object { pattern_idx, .. } = self.entry
-            && let Some(matches) = self.counted(pattern_idx, asked, cx)?
-        {
-            if batch.rows() > 1 && matches.len() > BATCH_SOLUTIONS_MAX {
-                return Ok(None);
+        if let Entry::Object { pattern_idx, .. } = self.entry {
+            match self.counted(pattern_idx, (asked, batch.rows()), cx)? {
+                Counted::Matches(matches) => {
+                    held.grow_to(matches.bytes(), "StarJoin", cx)?;
+                    self.held = held;
+                    return Ok(Some(matches));
+                }
+                Counted::TooMany => return Ok(None),
+                Counted::No => {}
             }
-            held.grow_to(matches.bytes(), "StarJoin", cx)?;
-            self.held = held;
-            return Ok(Some(matches));
         }
         let mut tables: Vec<Candidates> = Vec::new();
         tables.resize_with(cx.snapshot().tables().len(), Candidates::default);

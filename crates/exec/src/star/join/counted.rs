@@ -12,7 +12,7 @@
 //! the delta. So `COUNT` over a join takes as long beside changes as without.
 //!
 //! Invariant: every pattern but the entry's has an object that nobody reads, and exactly one value in each row of the tables, all of it in
-//! the star's graph; no subject needs the general way. Otherwise subjects are looked for. Memory: an entry for each object that changes have
+//! the star's graph; no predicate stands twice, so that stars of the same predicates have the same differences; no subject needs the general way. Otherwise subjects are looked for. Memory: an entry for each object that changes have
 //! touched.
 
 use super::super::cells::CellPass;
@@ -20,15 +20,28 @@ use super::super::changed::{Home, new_subjects};
 use super::super::compiled::{CompiledGraphs, CompiledStar, Object};
 use super::super::large::take_out_large;
 use super::super::matches::Matches;
-use super::StarJoin;
 use super::candidates::Asked;
+use super::{BATCH_SOLUTIONS_MAX, StarJoin};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::profile::current_node;
-use basalt_plan::physical::Slot;
+use basalt_plan::physical::{JoinKind, Slot};
 use basalt_rdf::TermId;
 use basalt_store::{ObjectDifferences, Snapshot, Table};
 use std::sync::Arc;
+
+/// Changed rows and new subjects whose differences are found, at most: those of more would not be kept.
+const CHANGED_MAX: u64 = 1 << 20;
+
+/// What came of counting.
+pub(super) enum Counted {
+    /// As many matches as there are solutions.
+    Matches(Matches),
+    /// There are too many to be made at once.
+    TooMany,
+    /// They must be looked for.
+    No,
+}
 
 /// Whether solutions are counted.
 #[derive(Default)]
@@ -68,7 +81,9 @@ impl CountedStar {
         let is_read = star.subject != Object::Any || !star.new_slots.is_empty() || is_filtered;
         let is_any = others().all(|(_, p)| p.object == Object::Any && !p.optional);
         let predicate = star.patterns[pattern_idx].predicate;
-        let repeats = others().any(|(_, p)| p.predicate == predicate);
+        let mut predicates: Vec<TermId> = star.patterns.iter().map(|p| p.predicate).collect();
+        predicates.sort_unstable();
+        let repeats = predicates.windows(2).any(|two| two[0] == two[1]);
         if is_read || !is_any || repeats || !cx.options().counted_solutions {
             return None;
         }
@@ -90,7 +105,7 @@ impl CountedStar {
         for (table_idx, table) in snapshot.tables().iter().enumerate() {
             counted.add_table(star, (table_idx, table))?;
         }
-        Some(counted)
+        (counted.changed <= CHANGED_MAX).then_some(counted)
     }
 
     /// Adds what a table has; nothing if it has rows that must be looked for.
@@ -143,6 +158,7 @@ impl CountedStar {
         let star = &self.with_objects(star);
         let mut differences = ObjectDifferences::new();
         for (table_idx, table) in cx.snapshot().tables().iter().enumerate() {
+            cx.check()?;
             let rows: Vec<u32> = star.rows.changed[table_idx].iter().collect();
             if let Some(cells) = table.cells(self.predicate)
                 && self.tables.contains(&table_idx)
@@ -213,13 +229,41 @@ fn add_solutions(
 }
 
 impl StarJoin {
-    /// How many solutions each object has, as so many matches; nothing if they must be looked for.
+    /// How many solutions each object has, as so many matches (one is enough for semi- and anti-joins).
     pub(super) fn counted(
+        &mut self,
+        pattern_idx: usize,
+        (objects, batch_rows): (Asked<'_>, usize),
+        cx: &Context,
+    ) -> Result<Counted, ExecError> {
+        let Some(mut counts) = self.solution_counts(pattern_idx, objects, cx)? else {
+            return Ok(Counted::No);
+        };
+        cx.profile().read(current_node(), counts.len());
+        if matches!(self.kind, JoinKind::Semi | JoinKind::Anti) {
+            counts.iter_mut().for_each(|count| *count = (*count).min(1));
+        }
+        let solutions = counts.iter().sum::<u64>() as usize;
+        if batch_rows > 1 && solutions > BATCH_SOLUTIONS_MAX {
+            return Ok(Counted::TooMany);
+        }
+        cx.check_room(solutions.saturating_mul(size_of::<u32>()), "StarJoin")?;
+        let mut matches = Matches::new(0);
+        matches.origin.reserve(solutions);
+        for (position, count) in counts.into_iter().enumerate() {
+            let end = matches.origin.len() + count as usize;
+            matches.origin.resize(end, objects.row(position));
+        }
+        Ok(Counted::Matches(matches))
+    }
+
+    /// The number of solutions of each object; nothing if they must be looked for.
+    fn solution_counts(
         &mut self,
         pattern_idx: usize,
         objects: Asked<'_>,
         cx: &Context,
-    ) -> Result<Option<Matches>, ExecError> {
+    ) -> Result<Option<Vec<u64>>, ExecError> {
         if let Counting::Unknown = self.counting {
             let counted = CountedStar::of(&self.star, pattern_idx, cx);
             self.counting = counted.map_or(Counting::Never, Counting::By);
@@ -250,15 +294,6 @@ impl StarJoin {
                 *count = count.saturating_add_signed(difference);
             }
         }
-        cx.profile().read(current_node(), counts.len());
-        let mut matches = Matches::new(0);
-        let solutions = counts.iter().sum::<u64>() as usize;
-        cx.check_room(solutions.saturating_mul(size_of::<u32>()), "StarJoin")?;
-        matches.origin.reserve(solutions);
-        for (position, count) in counts.into_iter().enumerate() {
-            let end = matches.origin.len() + count as usize;
-            matches.origin.resize(end, objects.row(position));
-        }
-        Ok(Some(matches))
+        Ok(Some(counts))
     }
 }
