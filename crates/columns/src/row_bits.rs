@@ -2,8 +2,6 @@
 //!
 //! Memory: a bit for each row of the table, 125 KB for a million.
 
-use roaring::RoaringBitmap;
-
 /// Rows whose bits are tested with one branch.
 const TESTED_TOGETHER: usize = 16;
 
@@ -13,18 +11,9 @@ pub struct RowBits(Vec<u64>);
 
 impl RowBits {
     /// Some rows of a table of so many.
-    pub fn of(rows: &[u32], count: u32) -> Self {
+    pub fn of(rows: impl IntoIterator<Item = u32>, count: u32) -> Self {
         let mut words = vec![0; (count as usize).div_ceil(64)];
-        for &row in rows {
-            words[row as usize / 64] |= 1 << (row % 64);
-        }
-        Self(words)
-    }
-
-    /// The rows of some sets, of a table of so many.
-    pub fn of_sets<'s>(sets: impl IntoIterator<Item = &'s RoaringBitmap>, count: u32) -> Self {
-        let mut words = vec![0; (count as usize).div_ceil(64)];
-        for row in sets.into_iter().flatten() {
+        for row in rows {
             words[row as usize / 64] |= 1 << (row % 64);
         }
         Self(words)
@@ -79,10 +68,10 @@ mod tests {
     #[test]
     fn bits_are_the_rows() {
         let rows = [0, 1, 63, 64, 129];
-        let bits = RowBits::of(&rows, 130);
+        let bits = RowBits::of(rows, 130);
         let found: Vec<u32> = (0..130).filter(|&row| bits.contains(row)).collect();
         assert_eq!(found, rows);
-        assert!(!RowBits::of(&[], 1).contains(0));
+        assert!(!RowBits::of([], 1).contains(0));
         for start in 0..130 {
             let asked: Vec<u32> = (start..130).chain(0..start).collect();
             let (mut others, mut taken) = (Vec::new(), Vec::new());
@@ -91,8 +80,7 @@ mod tests {
                 asked.iter().partition(|&&row| bits.contains(row));
             assert_eq!((taken, others), (expected, left));
         }
-        let sets = [RoaringBitmap::from([1, 64]), RoaringBitmap::from([129])];
-        let bits = RowBits::of_sets(&sets, 130);
+        let bits = RowBits::of([129, 1, 64, 1], 130);
         let found: Vec<u32> = (0..130).filter(|&row| bits.contains(row)).collect();
         assert_eq!(found, [1, 64, 129]);
     }

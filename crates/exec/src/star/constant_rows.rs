@@ -69,7 +69,7 @@ impl ConstantRows {
             if let (KnownRows::Unknown, Some((cells, object))) = (&rows, constant(pattern, table)) {
                 let mut found = Vec::new();
                 cells.find(object, &mut found);
-                *rows = KnownRows::These(RowBits::of(&found, table.rows()));
+                *rows = KnownRows::These(RowBits::of(found, table.rows()));
             }
         }
         &known.patterns

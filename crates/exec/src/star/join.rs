@@ -35,7 +35,8 @@ use crate::profile::current_node;
 use basalt_plan::physical::{JoinKind, Slot, StarEntry};
 use basalt_rdf::TermId;
 use candidates::{Asked, Candidates};
-use counted::{Counted, Counting};
+use counted::{Counted, CountedStar};
+use std::cell::OnceCell;
 
 /// Solutions of a batch from which on it is cut in two: so many take some dozen megabytes.
 const BATCH_SOLUTIONS_MAX: usize = 1 << 20;
@@ -67,7 +68,8 @@ pub struct StarJoin {
     schema: Vec<Slot>,
     /// By table whether its clean rows can match; empty until it is known.
     clean_matters: Vec<bool>,
-    counting: Counting,
+    /// Whether and how solutions are counted, once somebody has asked.
+    counted_star: OnceCell<Option<CountedStar>>,
     constants: ConstantRows,
     touched_rows: TouchedRows,
     repeated_keys: RepeatedKeys,
@@ -115,7 +117,7 @@ impl StarJoin {
             kind,
             schema,
             clean_matters: Vec::new(),
-            counting: Counting::default(),
+            counted_star: OnceCell::new(),
             constants: ConstantRows::default(),
             touched_rows: TouchedRows::default(),
             repeated_keys: RepeatedKeys::default(),

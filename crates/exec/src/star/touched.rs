@@ -41,17 +41,6 @@ struct TouchedBits {
     emptied: Option<Arc<RowBits>>,
 }
 
-/// What cells tell of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowState {
-    /// All.
-    Clean,
-    /// Not all.
-    Touched,
-    /// That it was a candidate, which it is no more.
-    Emptied,
-}
-
 impl TouchedRows {
     /// Counts rows that are going to be asked for; values of `entry` lead to them, or their subjects do.
     pub fn count(
@@ -103,40 +92,30 @@ impl TouchedRows {
         clean: &mut Vec<u32>,
         mut on_touched: impl FnMut(u32),
     ) {
-        let mut on_row = |row| {
-            let state = self.state(star, table_idx, row);
-            if state == RowState::Touched {
-                on_touched(row);
-            }
-            state
-        };
         match self.bits.get(table_idx) {
-            Some(Some(bits)) => bits.touched.take_out(rows, clean, |row| {
-                on_row(row);
+            Some(Some(TouchedBits { touched, emptied })) => touched.take_out(rows, clean, |row| {
+                if !emptied.as_ref().is_some_and(|rows| rows.contains(row)) {
+                    on_touched(row);
+                }
             }),
             Some(None) => clean.extend_from_slice(rows),
             None => {
-                let is_clean = |row: &u32| on_row(*row) == RowState::Clean;
-                clean.extend(rows.iter().copied().filter(is_clean));
+                for &row in rows {
+                    match star.is_touched(table_idx, row) {
+                        true => on_touched(row),
+                        false => clean.push(row),
+                    }
+                }
             }
         }
     }
 
-    /// What cells tell of a row.
+    /// Whether cells do not tell all of a row.
     #[inline]
-    pub fn state(&self, star: &CompiledStar, table_idx: usize, row: u32) -> RowState {
-        let bits = self.bits.get(table_idx);
-        let is_touched = match bits {
+    pub fn is_touched(&self, star: &CompiledStar, table_idx: usize, row: u32) -> bool {
+        match self.bits.get(table_idx) {
             Some(bits) => bits.as_ref().is_some_and(|b| b.touched.contains(row)),
             None => star.is_touched(table_idx, row),
-        };
-        if !is_touched {
-            return RowState::Clean;
-        }
-        let emptied = bits.and_then(|bits| bits.as_ref()?.emptied.as_ref());
-        match emptied.is_some_and(|rows| rows.contains(row)) {
-            true => RowState::Emptied,
-            false => RowState::Touched,
         }
     }
 }

@@ -492,26 +492,14 @@ fn decimal_to_f64(value: Decimal) -> f64 {
     /// Integers up to here are doubles, and so are the powers of ten up to the scale, which makes the
     /// one division correctly rounded.
     const EXACT_MAX: u128 = 1 << 53;
-    const HALF: u32 = SCALE / 2;
+    /// Any number of zeros up to the scale is a sum of some of these, the larger ones first.
+    const ZEROS: [u32; 5] = [16, 8, 4, 2, 1];
     let (mut mantissa, mut scale) = (i128::from_be_bytes(value.to_be_bytes()), SCALE);
-    // Most have few digits, and words of 64 bits are divided in a fraction of the time.
-    if i64::try_from(mantissa).is_err() && mantissa % 10_i128.pow(HALF) == 0 {
-        mantissa /= 10_i128.pow(HALF);
-        scale -= HALF;
-    }
-    match i64::try_from(mantissa) {
-        Ok(mut short) => {
-            while scale > 0 && short % 10 == 0 {
-                short /= 10;
-                scale -= 1;
-            }
-            mantissa = short.into();
-        }
-        Err(_) => {
-            while scale > 0 && mantissa % 10 == 0 {
-                mantissa /= 10;
-                scale -= 1;
-            }
+    for zeros in ZEROS {
+        let power = 10_i128.pow(zeros);
+        if zeros <= scale && mantissa % power == 0 {
+            mantissa /= power;
+            scale -= zeros;
         }
     }
     if mantissa.unsigned_abs() <= EXACT_MAX {

@@ -27,6 +27,7 @@ mod changed_values;
 mod changes;
 mod check;
 mod irregular_quads;
+mod kept;
 mod object_changes;
 mod overlay;
 mod overlay_counts;
@@ -42,6 +43,7 @@ pub use changed_values::{ChangedValues, StopCheck};
 pub use changes::NetChanges;
 pub(crate) use check::{DeltaCounts, check};
 pub use irregular_quads::IrregularQuads;
+use kept::KeptBytes;
 use object_changes::ObjectChanges;
 use overlay::{contains, objects_of};
 pub(crate) use overlay::{matching, neighbours};
@@ -56,7 +58,6 @@ use crate::counting::{GraphSet, PredicateGraph};
 use crate::dictionary::Dictionary;
 use basalt_rdf::TermId;
 use std::collections::HashMap;
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Changes of a version; see the [module documentation](self).
@@ -85,7 +86,7 @@ pub(crate) struct Delta {
     /// How rows are read, by predicates.
     changed_rows: Mutex<HashMap<Vec<TermId>, Arc<ChangedRows>>>,
     /// What is kept of changed rows beside their sets, in bytes.
-    kept_bytes: Arc<AtomicUsize>,
+    kept_bytes: KeptBytes,
 }
 
 impl Delta {
@@ -105,7 +106,7 @@ impl Delta {
             subject_counts: Mutex::default(),
             object_changes: ObjectChanges::default(),
             changed_rows: Mutex::default(),
-            kept_bytes: Arc::default(),
+            kept_bytes: KeptBytes::default(),
         }
     }
 

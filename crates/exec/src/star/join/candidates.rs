@@ -1,6 +1,6 @@
 //! Which rows of tables, and which other subjects, the keys of a join lead to.
 
-use super::super::touched::{RowState, Touched};
+use super::super::touched::Touched;
 use super::StarJoin;
 use crate::context::Context;
 use crate::error::ExecError;
@@ -62,7 +62,7 @@ impl StarJoin {
             }
             match snapshot.row_of(subject) {
                 Some((table_idx, row))
-                    if self.touched_rows.state(&self.star, table_idx, row) == RowState::Clean =>
+                    if !self.touched_rows.is_touched(&self.star, table_idx, row) =>
                 {
                     if self.clean_matters[table_idx] {
                         tables[table_idx].rows.push(row);

@@ -28,6 +28,7 @@ use crate::profile::current_node;
 use basalt_plan::physical::{JoinKind, Slot};
 use basalt_rdf::TermId;
 use basalt_store::{ObjectDifferences, Snapshot, Table};
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// Changed rows and new subjects whose differences are found, at most: those of more would not be kept.
@@ -41,18 +42,6 @@ pub(super) enum Counted {
     TooMany,
     /// They must be looked for.
     No,
-}
-
-/// Whether solutions are counted.
-#[derive(Default)]
-pub(super) enum Counting {
-    /// Nobody has asked yet.
-    #[default]
-    Unknown,
-    /// They must be looked for.
-    Never,
-    /// They can be.
-    By(CountedStar),
 }
 
 /// A star whose solutions are counted.
@@ -145,16 +134,12 @@ impl CountedStar {
         objects.iter().map(of_object).collect()
     }
 
-    /// Finds the differences of all objects, or takes those that are kept; nothing if some subjects must be looked up.
+    /// Finds the differences of all objects and has them kept; nothing if some subjects must be looked up.
     fn find_differences(
         &self,
         star: &CompiledStar,
         cx: &Context,
     ) -> Result<Option<Arc<ObjectDifferences>>, ExecError> {
-        let key = (self.predicate, self.graph);
-        if let Some(kept) = star.rows.kept_differences(key) {
-            return Ok(Some(kept));
-        }
         let star = &self.with_objects(star);
         let mut differences = ObjectDifferences::new();
         for (table_idx, table) in cx.snapshot().tables().iter().enumerate() {
@@ -182,6 +167,7 @@ impl CountedStar {
             return Ok(None);
         }
         differences.retain(|_, difference| *difference != 0);
+        let key = (self.predicate, self.graph);
         Ok(Some(star.rows.keep_differences(key, differences)))
     }
 
@@ -264,11 +250,9 @@ impl StarJoin {
         objects: Asked<'_>,
         cx: &Context,
     ) -> Result<Option<Vec<u64>>, ExecError> {
-        if let Counting::Unknown = self.counting {
-            let counted = CountedStar::of(&self.star, pattern_idx, cx);
-            self.counting = counted.map_or(Counting::Never, Counting::By);
-        }
-        let Counting::By(counted) = &mut self.counting else {
+        self.counted_star
+            .get_or_init(|| CountedStar::of(&self.star, pattern_idx, cx));
+        let Some(Some(counted)) = self.counted_star.get_mut() else {
             return Ok(None);
         };
         let Some(mut counts) = counted.cells(objects.values, cx.snapshot()) else {
@@ -276,14 +260,16 @@ impl StarJoin {
         };
         if counted.changed > 0 && counted.differences.is_none() {
             let key = (counted.predicate, counted.graph);
-            let is_kept = self.star.rows.kept_differences(key).is_some();
-            if !is_kept && counts.iter().sum::<u64>() < counted.changed {
-                // To look for these few takes less than to read all changes.
-                return Ok(None);
-            }
-            counted.differences = counted.find_differences(&self.star, cx)?;
+            counted.differences = self.star.rows.kept_differences(key);
             if counted.differences.is_none() {
-                self.counting = Counting::Never;
+                if counts.iter().sum::<u64>() < counted.changed {
+                    // To look for these few takes less than to read all changes.
+                    return Ok(None);
+                }
+                counted.differences = counted.find_differences(&self.star, cx)?;
+            }
+            if counted.differences.is_none() {
+                self.counted_star = OnceCell::from(None);
                 return Ok(None);
             }
         }
