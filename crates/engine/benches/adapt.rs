@@ -6,6 +6,8 @@
 //! text the least of some runs, and for each query the sum over its texts. Then coverage while half of the subjects come with
 //! other names and the old half goes. The tests `adaptive` hold the same at a small size.
 
+#[path = "../../cli/src/allocator.rs"]
+mod allocator;
 #[path = "../tests/adaptive/blocks.rs"]
 mod blocks;
 #[path = "questions/mod.rs"]

@@ -7,6 +7,8 @@
 //!
 //! Without a store it makes the data of a million triples, and a tenth of the changes.
 
+#[path = "../../cli/src/allocator.rs"]
+mod allocator;
 #[path = "questions/mod.rs"]
 mod questions;
 

@@ -6,6 +6,8 @@
 //! least, some draw falls off a cliff: another plan or another path, not more work. Times are the least of several runs
 //! from the plan to the last row, in this process. Without a store it makes the data of a million triples.
 
+#[path = "../../cli/src/allocator.rs"]
+mod allocator;
 #[path = "../tests/estimate_errors/mod.rs"]
 mod estimate_errors;
 

@@ -7,6 +7,8 @@
 //! themselves, by a policy that makes the second commit start one: the store is opened anew with it for each such phase, and the phase ends when the merge
 //! has.
 
+#[path = "../../cli/src/allocator.rs"]
+mod allocator;
 #[path = "questions/mod.rs"]
 mod questions;
 

@@ -6,6 +6,8 @@
 //! have only one plan, that took too long, and of which not all plans could be tried in time. Sets that are not there (see
 //! `BASALT_REAL_DATA_DIR`) are said to be skipped.
 
+#[path = "../../cli/src/allocator.rs"]
+mod allocator;
 #[path = "../tests/estimate_errors/mod.rs"]
 mod estimate_errors;
 #[path = "../tests/plan_choices/mod.rs"]

@@ -5,6 +5,8 @@
 //! compares the answers; here only the numbers of rows are compared. Basalt may use all cores, Oxigraph uses one.
 //! Sets that are not there (see `BASALT_REAL_DATA_DIR`) are said to be skipped.
 
+#[path = "../../cli/src/allocator.rs"]
+mod allocator;
 #[path = "../tests/real_questions/mod.rs"]
 mod questions;
 #[path = "../tests/real_sets/mod.rs"]

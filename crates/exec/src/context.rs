@@ -11,6 +11,7 @@ use crate::profile::{self, Profile};
 use crate::service::ServiceClient;
 use crate::spill::term_bytes_max;
 use crate::terms::{TermSpace, TermSpill};
+use crate::turns::Turns;
 use basalt_plan::physical::Slot;
 use basalt_rdf::TermId;
 use basalt_store::Snapshot;
@@ -141,6 +142,8 @@ pub struct Context {
     deadline: Option<Instant>,
     /// The attempt, if it is one.
     attempt: Option<Attempt>,
+    /// Who else may work meanwhile.
+    turns: Turns,
     /// Requests sent to remote endpoints so far.
     service_requests: AtomicU64,
     /// Bytes held by operators now.
@@ -188,6 +191,7 @@ impl Context {
             terms: TermSpace::new(snapshot, spill),
             deadline,
             attempt,
+            turns: Turns::begin(),
             memory_bytes: AtomicUsize::new(0),
             spilled_bytes,
             memos: Mutex::default(),
@@ -251,16 +255,14 @@ impl Context {
     }
 
     /// Errors if the query was cancelled, its time or that of the attempt is over, or what it computed has no room; call at
-    /// least once a batch.
+    /// least once a batch. A long query gives way to short ones here.
     pub fn check(&self) -> Result<(), ExecError> {
         if self.options.cancel.load(Ordering::Relaxed) {
             return Err(ExecError::Cancelled);
         }
         self.check_terms()?;
-        if self.deadline.is_none() && self.attempt.is_none() {
-            return Ok(());
-        }
         let now = Instant::now();
+        self.turns.give_way(now);
         if let (Some(deadline), Some(timeout)) = (self.deadline, self.options.timeout)
             && now >= deadline
         {

@@ -16,10 +16,12 @@ pub mod path;
 pub mod pool;
 pub mod profile;
 pub mod results;
+pub(crate) mod selection;
 pub mod service;
 pub(crate) mod spill;
 pub mod star;
 pub mod terms;
+pub(crate) mod turns;
 pub mod value;
 
 pub use batch::Batch;

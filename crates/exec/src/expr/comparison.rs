@@ -6,6 +6,7 @@
 use super::kernel::Constant;
 use super::vector::{Argument, Truth};
 use crate::error::ExecError;
+use crate::selection::positions;
 use crate::value::{
     Comparison, Reader, Value, compare, compare_floats, compare_inline, equal, order_within,
 };
@@ -162,18 +163,6 @@ pub fn select_column(ids: &[u64], op: CompareOp, constant: &Constant) -> Option<
         CompareOp::Greater => positions(ids, |id| id > other),
         CompareOp::GreaterOrEqual => positions(ids, |id| id >= other),
     })
-}
-
-/// The positions of the ids that pass, without a branch for each.
-fn positions(ids: &[u64], passes: impl Fn(u64) -> bool) -> Vec<u32> {
-    let mut found = vec![0; ids.len()];
-    let mut count = 0;
-    for (position, &id) in (0_u32..).zip(ids) {
-        found[count] = position;
-        count += usize::from(passes(id));
-    }
-    found.truncate(count);
-    found
 }
 
 /// A column compared with a constant.

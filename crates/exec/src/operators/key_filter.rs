@@ -14,6 +14,7 @@ use super::distinct::hash_row;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
+use crate::selection::retain;
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -93,13 +94,17 @@ impl KeyFilter {
     pub fn retain<T: Copy>(&self, values: &mut Vec<T>, id_of: impl Fn(T) -> u64) {
         let (min, max) = (self.min, self.max);
         match &self.members {
-            Members::All => values.retain(|&value| (min..=max).contains(&id_of(value))),
-            Members::Bits(words) => values.retain(|&value| {
-                // What is less than the least key is beyond the last bit, too.
-                let at = id_of(value).wrapping_sub(min);
-                at <= max - min && words[(at / 64) as usize] >> (at % 64) & 1 == 1
-            }),
-            Members::Bloom(words) => values.retain(|&value| {
+            Members::All => retain(values, |value| (min..=max).contains(&id_of(value))),
+            Members::Bits(words) => {
+                let (span, last) = (max - min, words.len() - 1);
+                retain(values, |value| {
+                    // What is less than the least key is beyond the last bit, too.
+                    let at = id_of(value).wrapping_sub(min);
+                    let word = words[((at / 64) as usize).min(last)];
+                    (word >> (at % 64) & u64::from(at <= span)) & 1 == 1
+                });
+            }
+            Members::Bloom(words) => retain(values, |value| {
                 let (word, bits) = place(id_of(value), words.len());
                 words[word] & bits == bits
             }),

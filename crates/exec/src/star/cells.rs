@@ -19,6 +19,7 @@ use super::row_run::RowRun;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::selection::positions;
 use basalt_rdf::TermId;
 use basalt_store::Cells;
 use std::ops::Range;
@@ -333,15 +334,19 @@ impl<'a> CellPass<'a> {
         };
         changed.put_over(&mut values);
         if let Object::New(column) = pattern.object {
-            let positions = if all { None } else { Some(non_zero(&values)) };
+            let positions = if all {
+                None
+            } else {
+                Some(positions(&values, |id| id != 0))
+            };
             self.matches.columns[column] = values;
             if let Some(positions) = positions {
                 self.keep(&positions);
             }
         } else if pattern.object == Object::Any {
-            self.keep(&non_zero(&values));
+            self.keep(&positions(&values, |id| id != 0));
         } else if let Object::Constant(id) = pattern.object {
-            let positions = equal_to(&values, id);
+            let positions = positions(&values, |other| other == id);
             self.keep(&positions);
         } else {
             let positions = self.positions(|pass, position| {
@@ -502,16 +507,4 @@ fn span(rows: &[u32]) -> Option<Range<u32>> {
     let whole = last.checked_sub(first)? as usize + 1;
     let is_near = rows.len() <= whole && whole * 2 <= rows.len() * SPAN_FOR_TWO;
     (is_near && rows.is_sorted_by(|a, b| a < b)).then_some(first..last + 1)
-}
-
-fn non_zero(values: &[u64]) -> Vec<u32> {
-    (0..values.len() as u32)
-        .filter(|&position| values[position as usize] != 0)
-        .collect()
-}
-
-fn equal_to(values: &[u64], id: u64) -> Vec<u32> {
-    (0..values.len() as u32)
-        .filter(|&position| values[position as usize] == id)
-        .collect()
 }

@@ -1,0 +1,47 @@
+//! Selecting values by a test, without a branch for each: where it is open which pass, a branch that is guessed wrong
+//! takes longer than the test.
+//!
+//! Cost: a test and a write for each value, whether it passes or not.
+
+/// The positions of the ids that pass.
+pub fn positions(ids: &[u64], passes: impl Fn(u64) -> bool) -> Vec<u32> {
+    let mut found = vec![0; ids.len()];
+    let mut count = 0;
+    for (position, &id) in (0_u32..).zip(ids) {
+        found[count] = position;
+        count += usize::from(passes(id));
+    }
+    found.truncate(count);
+    found
+}
+
+/// Keeps the values that pass, in their order.
+pub fn retain<T: Copy>(values: &mut Vec<T>, passes: impl Fn(T) -> bool) {
+    let mut kept = 0;
+    for at in 0..values.len() {
+        let value = values[at];
+        values[kept] = value;
+        kept += usize::from(passes(value));
+    }
+    values.truncate(kept);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_passes_is_kept_in_order() {
+        let ids = [5, 2, 9, 2, 7, 0];
+        assert_eq!(positions(&ids, |id| id > 2), [0, 2, 4]);
+        assert_eq!(positions(&ids, |_| true), [0, 1, 2, 3, 4, 5]);
+        assert!(positions(&[], |_| true).is_empty());
+        let mut values = ids.to_vec();
+        retain(&mut values, |id| id > 2);
+        assert_eq!(values, [5, 9, 7]);
+        retain(&mut values, |_| true);
+        assert_eq!(values, [5, 9, 7]);
+        retain(&mut values, |_| false);
+        assert!(values.is_empty());
+    }
+}
