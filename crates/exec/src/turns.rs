@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const LONG_AFTER: Duration = Duration::from_millis(50);
 /// How long a thread of a long query works between two questions.
 const TURN: Duration = Duration::from_micros(500);
-/// How long a thread is away if somebody else took its turn; alone it is back in less than one.
+/// How long a thread is away, at least, if somebody else took its turn; where nobody waits it is back in less than a microsecond.
 const OTHERS_WORKED: Duration = Duration::from_micros(10);
 
 /// Queries that have begun in this process.
