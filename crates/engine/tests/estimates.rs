@@ -42,7 +42,7 @@ fn check(name: &str, database: &basalt_engine::Database, queries: &[String]) {
 fn estimates_are_near_on_the_benchmark() {
     let database = bsbm(PRODUCTS);
     check("benchmark", &database, &bsbm_queries(PRODUCTS, 4));
-    check("walks", &database, &walked_queries(&database, 100));
+    check("walks", &database, &walked_queries(&database, 0..100));
 }
 
 /// People who went to schools: seven of ten to one of eight universities, the others to one of 400 schools. Schools have one of six

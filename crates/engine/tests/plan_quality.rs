@@ -99,7 +99,7 @@ fn asking_for_more_touches_no_more_on_real_data() {
 fn no_order_of_joins_changes_the_rows_or_is_far_better() {
     let database = bsbm(PRODUCTS);
     let mut queries = bsbm_queries(PRODUCTS, 1);
-    queries.extend(walked_queries(&database, 60));
+    queries.extend(walked_queries(&database, 0..60));
     let effort = Effort {
         draws: 12,
         time_max: TIME_MAX,

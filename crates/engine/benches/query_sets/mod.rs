@@ -17,7 +17,7 @@ pub struct Sizes {
 }
 
 /// Visits the sets with their names and data. `cargo bench -- NAME` takes one only; sets that are not there are said to be
-/// skipped.
+/// skipped. `BASALT_WALK_SEED` is the first seed of the generated queries.
 pub fn for_each_set(
     sizes: Sizes,
     mut visit: impl FnMut(&str, &Database, &[String]) -> io::Result<()>,
@@ -27,12 +27,19 @@ pub fn for_each_set(
         .skip(1)
         .filter(|a| !a.starts_with('-'))
         .collect();
+    let first = std::env::var("BASALT_WALK_SEED").ok();
+    let first: u64 = match first.map(|text| text.parse()) {
+        None => 0,
+        Some(Ok(seed)) => seed,
+        Some(Err(_)) => return Err(io::Error::other("BASALT_WALK_SEED is no number")),
+    };
+    let seeds = first..first + sizes.walked;
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|w| w == name);
     if is_wanted("bsbm") {
         let database = bsbm(PRODUCTS);
         let queries = bsbm_queries(PRODUCTS, sizes.draws);
         visit("BSBM, its queries", &database, &queries)?;
-        let queries = walked_queries(&database, sizes.walked);
+        let queries = walked_queries(&database, seeds.clone());
         visit("BSBM, walks", &database, &queries)?;
     }
     let sets: [(&str, &[&str]); 2] = [("codex-m", &["codex-m.nt.gz"]), ("qudt", QUDT)];
@@ -41,7 +48,7 @@ pub fn for_each_set(
             && let Some(files) = files_of(files)
         {
             let database = loaded(&files, Layout::Discover);
-            let queries = walked_queries(&database, sizes.walked);
+            let queries = walked_queries(&database, seeds.clone());
             visit(&format!("{name}, walks"), &database, &queries)?;
         }
     }

@@ -243,10 +243,10 @@ pub fn triples_of(database: &Database) -> String {
     String::from_utf8(bytes).expect("N-Triples is UTF-8")
 }
 
-/// Queries that walk through the default graph of a database, made from consecutive seeds.
-pub fn walked_queries(database: &Database, count: u64) -> Vec<String> {
+/// Queries that walk through the default graph of a database, one for each seed that leads anywhere.
+pub fn walked_queries(database: &Database, seeds: std::ops::Range<u64>) -> Vec<String> {
     let triples = WalkedTriples::of_lines(&triples_of(database));
-    (0..count)
+    seeds
         .filter_map(|seed| walked_query(&triples, seed))
         .collect()
 }
