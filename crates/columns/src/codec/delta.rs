@@ -12,11 +12,12 @@
 //! times the width end of the block before, so blocks have their own widths and an outlier costs
 //! one block. A block of constant step has width 0: an arithmetic sequence costs its directory
 //! only. Cost: `get` unpacks the steps up to the value (at most 127, some 60 ns); neighbours are
-//! read from one unpacking.
+//! read from one unpacking, and so are all values where many are gathered in any order.
 
 use std::ops::Range;
 
 use super::Profile;
+use super::span::Span;
 use crate::ColumnError;
 use crate::packing::{
     PADDING_BYTES, Packed, SCAN_VALUES, is_width, pack_bits, partition_point, select_in_span,
@@ -25,6 +26,8 @@ use crate::packing::{
 
 /// Values of a block.
 const BLOCK: usize = 128;
+/// Values for each position that is asked for up to which all between them are decoded, in the time that one `get` takes.
+const DECODED_FOR_POSITION: usize = 32;
 /// Bytes of a full block per bit of width.
 const BLOCK_UNIT: usize = BLOCK / 8;
 
@@ -262,6 +265,13 @@ impl<'a> Delta<'a> {
     }
 
     pub(super) fn gather(&self, positions: &[u32], out: &mut Vec<u64>) {
+        // Positions in order unpack each block once at most.
+        if !positions.is_sorted()
+            && let Some(span) = Span::worth_decoding(positions, DECODED_FOR_POSITION)
+        {
+            span.gather(|range, all| self.decode(range, all), out);
+            return;
+        }
         let mut values = [0; BLOCK];
         for run in positions.chunk_by(|a, b| *a as usize / BLOCK == *b as usize / BLOCK) {
             if let [position] = run {

@@ -29,6 +29,7 @@ pub mod frame_of_reference;
 mod profile;
 pub mod run_length;
 mod sequence;
+mod span;
 #[cfg(test)]
 mod tests;
 

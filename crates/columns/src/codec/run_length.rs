@@ -6,13 +6,20 @@
 //! ```
 //!
 //! Ends are exclusive and ascending; the last is the length. Cost: `get` is a binary search over
-//! the ends; decoding and filtering cost per run.
+//! the ends; decoding and filtering cost per run. Gathering decodes all between where positions are near each other; else it steps
+//! from run to run where they ascend, and searches for each where they do not.
 
 use std::ops::Range;
 
 use super::Profile;
+use super::span::Span;
 use crate::ColumnError;
+use crate::gallop;
 use crate::packing::{Packed, load_u32, partition_point};
+
+/// Values for each position that is asked for up to which all between them are decoded: half of what finding a position's run takes, some
+/// 20 to 40 ns (measured: 500,000 rows of 1,400 runs).
+const DECODED_FOR_POSITION: usize = 16;
 
 /// Exact bytes of the body.
 pub(super) fn size(profile: &Profile) -> usize {
@@ -109,11 +116,34 @@ impl<'a> RunLength<'a> {
     }
 
     pub(super) fn gather(&self, positions: &[u32], out: &mut Vec<u64>) {
+        let is_sorted = positions.is_sorted();
+        if let Some(span) = Span::worth_decoding(positions, DECODED_FOR_POSITION) {
+            span.gather(|range, all| self.decode(range, all), out);
+        } else if is_sorted {
+            let runs = self.ends.len();
+            let is_before = |run: usize, position: u32| self.ends.get(run) <= u64::from(position);
+            let mut from = 0;
+            self.gather_by(positions, out, |position| {
+                from += gallop(runs - from, |step| is_before(from + step, position));
+                from = from.min(runs - 1);
+                from
+            });
+        } else {
+            self.gather_by(positions, out, |position| self.run_of(position as usize));
+        }
+    }
+
+    /// Appends the values at some positions; `run_of` is asked where a position is not in the run of the one before it.
+    fn gather_by(
+        &self,
+        positions: &[u32],
+        out: &mut Vec<u64>,
+        mut run_of: impl FnMut(u32) -> usize,
+    ) {
         let (mut start, mut end, mut value) = (0, 0, 0);
         out.extend(positions.iter().map(|&position| {
-            let position = position as usize;
-            if position < start || position >= end {
-                let run = self.run_of(position);
+            if (position as usize) < start || position as usize >= end {
+                let run = run_of(position);
                 start = if run == 0 { 0 } else { self.end(run - 1) };
                 end = self.end(run);
                 value = self.values.get(run);

@@ -13,8 +13,8 @@ use super::column::{first_row, segment_of};
 
 /// Fewer rows are not worth the counting.
 const ROWS_MIN: usize = 1024;
-/// Rows are scattered if one in so many lies in another segment than the row before.
-const JUMP_SHARE: usize = 8;
+/// Rows are scattered if one in so many lies in another segment than the row before: opening a segment takes what placing some dozen rows does.
+const JUMP_SHARE: usize = 64;
 
 /// Rows by segment; see the [module documentation](self).
 pub(super) struct ScatteredRows {
