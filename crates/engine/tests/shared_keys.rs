@@ -3,7 +3,8 @@
 
 mod support;
 
-use basalt_engine::{Database, ForceJoin, GraphFormat, QueryOptions};
+use SharedKeys::{Always, WhereItPays};
+use basalt_engine::{Database, ForceJoin, GraphFormat, QueryOptions, SharedKeys};
 use std::fmt::Write;
 use support::{Configuration, ask, plain_and_changed, query_options, read_rows};
 
@@ -75,11 +76,11 @@ fn databases() -> [Database; 2] {
     plain_and_changed(&shop(), CHANGES)
 }
 
-fn options(shared_key_rows_min: usize) -> QueryOptions {
+fn options(shared_keys: SharedKeys) -> QueryOptions {
     let mut options = query_options(&Configuration::default());
     options.force_join = Some(ForceJoin::Index);
     options.exec.threads = 1;
-    options.exec.shared_key_rows_min = shared_key_rows_min;
+    options.exec.shared_keys = shared_keys;
     options
 }
 
@@ -97,16 +98,22 @@ fn rows_and_their_order_are_those_of_row_by_row() {
         for union_default_graph in [false, true] {
             for query in SHARED.iter().chain(UNSHARED) {
                 let text = format!("PREFIX : <{NS}> {query}");
-                let answer = |rows_min, batch_rows| {
-                    let mut options = options(rows_min);
+                let answer = |shared_keys, batch_rows| {
+                    let mut options = options(shared_keys);
                     options.exec.batch_rows = batch_rows;
                     options.union_default_graph = union_default_graph;
                     ask(&database, &text, &options).expect("the query runs")
                 };
-                let row_by_row = answer(usize::MAX, 2048);
-                for (rows_min, batch_rows) in [(1, 2048), (2, 2048), (1, 7), (2, 50), (1, 1)] {
-                    let shared = answer(rows_min, batch_rows);
-                    assert_eq!(shared, row_by_row, "{query} {rows_min} {batch_rows}");
+                let row_by_row = answer(SharedKeys::Never, 2048);
+                for (shared_keys, batch_rows) in [
+                    (Always, 2048),
+                    (WhereItPays, 2048),
+                    (Always, 7),
+                    (WhereItPays, 50),
+                    (Always, 1),
+                ] {
+                    let shared = answer(shared_keys, batch_rows);
+                    assert_eq!(shared, row_by_row, "{query} {shared_keys:?} {batch_rows}");
                 }
             }
         }
@@ -117,13 +124,13 @@ fn rows_and_their_order_are_those_of_row_by_row() {
 fn repeated_keys_are_looked_up_once() {
     for database in databases() {
         for query in SHARED {
-            let shared = read(&database, query, &options(2));
-            let row_by_row = read(&database, query, &options(usize::MAX));
+            let shared = read(&database, query, &options(SharedKeys::WhereItPays));
+            let row_by_row = read(&database, query, &options(SharedKeys::Never));
             assert!(shared < row_by_row, "{query}: {shared} of {row_by_row}");
         }
         for query in UNSHARED {
-            let shared = read(&database, query, &options(1));
-            let row_by_row = read(&database, query, &options(usize::MAX));
+            let shared = read(&database, query, &options(SharedKeys::Always));
+            let row_by_row = read(&database, query, &options(SharedKeys::Never));
             assert_eq!(shared, row_by_row, "{query}");
         }
     }

@@ -85,7 +85,7 @@ fn shop() -> String {
         for of_type in 0..=p % 3 {
             line(&name, "type", &iri("T", of_type));
         }
-        for f in 0..p % 5 {
+        for f in 0..p % 9 {
             line(&name, "feature", &iri("F", (p * 7 + f * 3) % 11));
         }
         line(&name, "like", &iri("p", (p * p + 1) % PRODUCTS));

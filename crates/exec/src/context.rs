@@ -10,6 +10,7 @@ use crate::path::{PathAccess, PathEvaluator};
 use crate::profile::{self, Profile};
 use crate::service::ServiceClient;
 use crate::spill::term_bytes_max;
+use crate::star::SharedKeys;
 use crate::terms::{TermSpace, TermSpill};
 use crate::turns::Turns;
 use basalt_plan::physical::Slot;
@@ -58,9 +59,9 @@ pub struct ExecOptions {
     /// Rows expected of an operator for which a few rows that lead to them are dealt out to all threads; 0 deals out
     /// any. Answers do not depend on it.
     pub dealt_rows_min: usize,
-    /// Rows of a batch for each distinct key of a star join, on average, from which on the solutions of a key are found once and
-    /// given to all of its rows: 1 is always, the largest number never. Answers, and the order of their rows, do not depend on it.
-    pub shared_key_rows_min: usize,
+    /// When star joins find the solutions of a key once for all rows of a batch that have it. Answers, and the order of their rows, do not
+    /// depend on it.
+    pub shared_keys: SharedKeys,
 }
 
 /// Some tenths of a millisecond of work, for which waking a thread pays (a fourth of it was tried: the small batches that each thread gets
@@ -72,9 +73,6 @@ const CHANGED_COLUMNS_MIN: usize = 8;
 
 /// A search in the sets of changed rows takes 10 to 20 ns, and clearing bits for a million rows as long as a thousand of them.
 const SEARCHED_ROWS_MAX: usize = 1024;
-
-/// Numbering the keys of some rows costs about as much as looking one cell of each up.
-const SHARED_KEY_ROWS_MIN: usize = 2;
 
 impl Default for ExecOptions {
     fn default() -> Self {
@@ -94,7 +92,7 @@ impl Default for ExecOptions {
             searched_rows_max: SEARCHED_ROWS_MAX,
             counted_solutions: true,
             dealt_rows_min: DEALT_ROWS_MIN,
-            shared_key_rows_min: SHARED_KEY_ROWS_MIN,
+            shared_keys: SharedKeys::WhereItPays,
         }
     }
 }

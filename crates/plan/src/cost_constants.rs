@@ -25,7 +25,7 @@ pub(crate) const INVERSE_ROW: f64 = 8.0;
 /// (measured: 2.6 ns a row with a cell, 3.5 with two, for 282 lists of 2,020 rows; 15.8 and 20.5 for 3,143 lists of 20, which are
 /// nearly 200 for each list and 2 to 5 for each row and cell; BSBM, 28,480 products. Less than measured, as probes of small hash tables take less
 /// than [`HASH_PROBE`] too).
-pub(crate) const LONG_LIST: f64 = 0.75;
+pub(crate) const LONG_LIST: f64 = 0.4;
 /// Rows (not ns) of a list from which on each costs less.
 pub(crate) const LONG_LIST_ROWS: f64 = 64.0;
 /// Comparing one encoded cell of a column without inverse with one value (measured: 2.5 ms for 2,848 values in 2,848 cells;
@@ -70,15 +70,21 @@ pub(crate) const HASH_ROWS_CACHED: f64 = 1_000_000.0;
 pub(crate) const HASH_PAIR: f64 = 3.0;
 /// Numbering the key of one row among those of its batch.
 pub(crate) const KEY_NUMBER: f64 = 4.0;
-/// Beginning to copy the solutions that a row shares with others of its key (measured with [`KEY_NUMBER`]: 13 to 17 ns for 57,000 to 4.8 million rows;
-/// `bench plans`, codex-m).
-pub(crate) const STRETCH: f64 = 10.0;
-/// Writing one row of such solutions, in place of [`EMIT_ROW`], and one cell of it that the star makes (measured: 0.85 to 0.95 ns for 15 to 165
-/// million rows with one such cell, 2 and 2.7 ns with four and five).
-pub(crate) const COPIED_ROW: f64 = 0.4;
-pub(crate) const COPIED_CELL: f64 = 0.45;
-/// Distinct keys for each row (not ns) up to which a star join finds solutions once for each key; the executor's limit.
-pub(crate) const SHARED_KEYS_MAX: f64 = 0.5;
+/// Beginning to copy the solutions that a row shares with others of its key (measured with [`KEY_NUMBER`]: 7 ns for 6 million rows of 22
+/// solutions; `bench plans`, codex-m).
+pub(crate) const STRETCH: f64 = 5.0;
+/// Writing one row of such solutions, in place of [`EMIT_ROW`], and one cell of it that the star makes (measured: 0.75 to 0.95 ns for 3 to 134
+/// million rows with one such cell, 1.7 ns with three and 2 with four).
+pub(crate) const COPIED_ROW: f64 = 0.35;
+pub(crate) const COPIED_CELL: f64 = 0.4;
+/// One more row of a solution that a star join finds for a key that rows share, and one cell of it that the star makes (measured: 4.6 and 9 ns for 530,000
+/// and 207,000 rows with one cell, 10 ns for 156,000 to 6 million with four, two orders of the same rows compared; `bench plans`, codex-m).
+pub(crate) const SHARED_SOLUTION: f64 = 3.0;
+pub(crate) const SHARED_SOLUTION_CELL: f64 = 2.0;
+/// Distinct keys for each row (not ns) up to which a star join by subject, or by an object, finds solutions once for each key; the
+/// executor's limits.
+pub(crate) const SHARED_SUBJECTS_MAX: f64 = 0.5;
+pub(crate) const SHARED_OBJECTS_MAX: f64 = 0.75;
 /// One more row of a solution that a star join finds for a row that came in, where keys are not shared: positions are repeated and all columns
 /// made so far copied by them (measured with [`EMIT_ROW`]: 14 to 17 ns for 421,000 to 31 million rows; `bench plans`, codex-m).
 pub(crate) const REPEATED_ROW: f64 = 12.0;

@@ -13,6 +13,7 @@ mod corrections;
 mod costs;
 mod draw;
 mod edges;
+mod join_keys;
 mod join_sample;
 mod key_shares;
 mod sampled_sets;

@@ -7,7 +7,7 @@ mod changes;
 use self::changes::Changed;
 use basalt_engine::{
     Addition, Answer, Database, ExplainedNode, ForceJoin, GraphFormat, Input, Layout, LoadOptions,
-    MergeWatcher, NoProgress, OrderDraw, QueryOptions, UpdateOptions, WriteOptions,
+    MergeWatcher, NoProgress, OrderDraw, QueryOptions, SharedKeys, UpdateOptions, WriteOptions,
 };
 use basalt_testkit::{Answer as OracleAnswer, Dataset};
 use std::io::Cursor;
@@ -281,10 +281,10 @@ pub fn query_options(configuration: &Configuration) -> QueryOptions {
         options.exec.dealt_rows_min = 0;
     }
     // Rows with the same key share their solutions whenever that can be, or if that pays, or never.
-    options.exec.shared_key_rows_min = match configuration.batch_rows {
-        1 => usize::MAX,
-        7 => options.exec.shared_key_rows_min,
-        _ => 1,
+    options.exec.shared_keys = match configuration.batch_rows {
+        1 => SharedKeys::Never,
+        7 => SharedKeys::WhereItPays,
+        _ => SharedKeys::Always,
     };
     options
 }

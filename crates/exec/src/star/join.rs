@@ -256,8 +256,9 @@ impl StarJoin {
         let values = batch.ids(self.entry.column());
         let is_key_all = |columns: &Vec<usize>| *columns == [self.entry.column()];
         let may_share = self.star.input_columns.as_ref().is_some_and(is_key_all);
-        let rows_min = cx.options().shared_key_rows_min;
-        if !may_share || !self.repeated_keys.find(values, rows_min) {
+        let by_object = matches!(self.entry, Entry::Object { .. });
+        let keys_max = cx.options().shared_keys.values_max(values.len(), by_object);
+        if !may_share || !self.repeated_keys.find(values, keys_max) {
             let asked = Asked { values, rows: None };
             if let Some(matches) = self.matches_or_cut(&batch, asked, cx)? {
                 self.output.put(self.emit(&batch, matches));

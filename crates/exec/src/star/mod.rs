@@ -29,3 +29,4 @@ pub mod touched;
 
 pub use compiled::CompiledStar;
 pub use matches::Matches;
+pub use repeated_keys::SharedKeys;

@@ -63,6 +63,19 @@ pub enum Morsel {
     General(Vec<TermId>),
 }
 
+impl Morsel {
+    /// How many rows or subjects are read.
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::Range { rows, .. } => rows.len(),
+            Self::Rows { rows, .. } | Self::Changed { rows, .. } | Self::New { rows, .. } => {
+                rows.len()
+            }
+            Self::General(subjects) => subjects.len(),
+        }
+    }
+}
+
 /// The morsels of one scan, shared by all threads that work on it.
 pub struct Morsels {
     list: Vec<Morsel>,

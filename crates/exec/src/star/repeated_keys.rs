@@ -9,6 +9,29 @@
 
 use crate::operators::distinct::hash_row;
 
+/// When rows with the same key share their solutions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SharedKeys {
+    /// Whenever that can be.
+    Always,
+    /// If a batch has few enough distinct keys for its rows.
+    WhereItPays,
+    /// Every row is looked up.
+    Never,
+}
+
+impl SharedKeys {
+    /// The most distinct keys of so many rows that are numbered; `by_object`: the rows of each are found in an inverse.
+    pub fn values_max(self, rows: usize, by_object: bool) -> usize {
+        match self {
+            Self::Always => rows,
+            Self::WhereItPays if by_object => rows / 4 * 3,
+            Self::WhereItPays => rows / 2,
+            Self::Never => 0,
+        }
+    }
+}
+
 /// For each row of a batch whose values hardly repeat, so many rows of later batches are not tried: what is in vain is some percent then.
 const ROWS_PASSED: usize = 15;
 
@@ -31,14 +54,12 @@ pub struct RepeatedKeys {
 }
 
 impl RepeatedKeys {
-    /// Numbers the values of a batch if each occurs `rows_min` times at least, on average; else returns false, and what it
-    /// holds is of no use.
-    pub fn find(&mut self, ids: &[u64], rows_min: usize) -> bool {
+    /// Numbers the values of a batch if there are at most `values_max`; else returns false, and what it holds is of no use.
+    pub fn find(&mut self, ids: &[u64], values_max: usize) -> bool {
         if self.passing > 0 {
             self.passing = self.passing.saturating_sub(ids.len());
             return false;
         }
-        let values_max = ids.len() / rows_min.max(1);
         if values_max == 0 {
             return false;
         }
@@ -104,7 +125,7 @@ mod tests {
         let mut keys = RepeatedKeys::default();
         for (rows, distinct) in [(1, 1), (10, 3), (500, 40), (4096, 1000)] {
             let ids: Vec<u64> = (0..rows).map(|row| (row * row % distinct) << 40).collect();
-            assert!(keys.find(&ids, 1));
+            assert!(keys.find(&ids, ids.len()));
             let told: Vec<u64> = keys
                 .numbers()
                 .iter()
@@ -131,12 +152,11 @@ mod tests {
         let mut keys = RepeatedKeys::default();
         let distinct: Vec<u64> = (0..100).collect();
         let repeated: Vec<u64> = (0..100).map(|row| row / 2).collect();
-        assert!(keys.find(&repeated, 2), "each occurs twice");
-        assert!(!keys.find(&distinct, 2));
-        let tried = (0..40).position(|_| keys.find(&repeated, 2));
+        assert!(keys.find(&repeated, 50), "each occurs twice");
+        assert!(!keys.find(&distinct, 50));
+        let tried = (0..40).position(|_| keys.find(&repeated, 50));
         assert_eq!(tried, Some(ROWS_PASSED), "so many batches are passed over");
-        assert!(!keys.find(&[7], 2), "one row repeats nothing");
-        assert!(keys.find(&repeated, 2), "and tells nothing of later ones");
-        assert!(!keys.find(&repeated, usize::MAX), "never asked for");
+        assert!(!keys.find(&[7], 0), "one row repeats nothing");
+        assert!(keys.find(&repeated, 50), "and tells nothing of later ones");
     }
 }

@@ -1,6 +1,9 @@
 //! `StarScan`: a star read from its tables, morsel by morsel.
 //!
-//! Memory: one morsel's solutions, or a part of them ([`parts`](super::parts)) with what waits. Order: tables in order, then new subjects, then what goes the general way.
+//! Solutions of small morsels are put together to a batch: joins that come after do by batch what they can do once for many rows, and data with
+//! many small tables has as many morsels.
+//!
+//! Memory: one morsel's solutions, or a part of them ([`parts`](super::parts)) with what waits, and a batch. Order: tables in order, then new subjects, then what goes the general way.
 
 use super::cells::CellPass;
 use super::changed::{Home, rows_of_range};
@@ -31,6 +34,9 @@ pub struct SharedScan {
     /// The key filters.
     pub reducers: Reducers,
 }
+
+/// Rows that are read at most, in batches, before solutions that were found are handed on: some ten microseconds.
+const BATCHES_READ_MAX: usize = 4;
 
 /// What is left of a morsel with too many solutions to be made at once.
 struct Waiting {
@@ -66,6 +72,10 @@ pub struct StarScan {
     shared: Arc<SharedScan>,
     schema: Vec<Slot>,
     waiting: Option<Waiting>,
+    /// Solutions that are fewer than a batch.
+    few: Matches,
+    /// Rows read for them, whole morsels.
+    read: usize,
     output: Output,
 }
 
@@ -76,6 +86,8 @@ impl StarScan {
             shared,
             schema,
             waiting: None,
+            few: Matches::default(),
+            read: 0,
             output: Output::default(),
         }
     }
@@ -189,6 +201,19 @@ impl StarScan {
         Ok(matches)
     }
 
+    /// Whether what was found is to be handed on.
+    fn is_enough(&self, batch_rows: usize) -> bool {
+        let is_long_ago = self.read > batch_rows * BATCHES_READ_MAX;
+        self.few.len() >= batch_rows || is_long_ago && !self.few.is_empty()
+    }
+
+    /// Hands on the solutions found so far; those of `then` take their place.
+    fn hand_on(&mut self, then: Matches) {
+        let found = std::mem::replace(&mut self.few, then);
+        let batch = found.into_batch(&self.schema, &self.shared.star.new_slots, None);
+        self.output.put(batch);
+    }
+
     /// The next solutions of what waits.
     fn next_waiting(&mut self, waiting: Waiting, cx: &Context) -> Result<Matches, ExecError> {
         let shared = Arc::clone(&self.shared);
@@ -231,18 +256,29 @@ impl Operator for StarScan {
             if let Some(batch) = self.output.take(cx) {
                 return Ok(Some(batch));
             }
+            let batch_rows = cx.options().batch_rows.max(1);
+            if self.is_enough(batch_rows) {
+                self.hand_on(Matches::default());
+                continue;
+            }
             cx.check()?;
             let shared = Arc::clone(&self.shared);
             let matches = if let Some(waiting) = self.waiting.take() {
                 self.next_waiting(waiting, cx)?
             } else if let Some(morsel) = shared.morsels.take() {
+                let before = if self.few.is_empty() { 0 } else { self.read };
+                self.read = before + morsel.rows();
                 self.run(morsel, cx)?
-            } else {
+            } else if self.few.is_empty() {
                 return Ok(None);
+            } else {
+                self.hand_on(Matches::default());
+                continue;
             };
-            if !matches.is_empty() {
-                self.output
-                    .put(matches.into_batch(&self.schema, &shared.star.new_slots, None));
+            if !self.few.is_empty() && self.few.len() + matches.len() > batch_rows {
+                self.hand_on(matches);
+            } else {
+                self.few.append(matches);
             }
         }
     }

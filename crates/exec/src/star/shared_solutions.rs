@@ -251,7 +251,7 @@ mod tests {
         ];
         for counts in [&[0, 1, 2][..], &[1], &[0], &[40, 0, 3, 17]] {
             let mut keys = RepeatedKeys::default();
-            assert!(keys.find(&ids, 2));
+            assert!(keys.find(&ids, ids.len() / 2));
             let of_keys = || {
                 keys.first_rows()
                     .iter()

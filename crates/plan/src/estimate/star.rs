@@ -37,6 +37,8 @@ pub(crate) struct PatternProfile {
     pub(crate) irregular: f64,
     /// Values in cells, whatever the object.
     pub(crate) cell_values: f64,
+    /// Those of each table.
+    pub(crate) table_values: Vec<(TableIdx, f64)>,
     /// Of those, how many are rows of which table.
     pub(crate) links: Vec<(TableIdx, f64)>,
     range: Option<(TermId, TermId)>,
@@ -199,6 +201,7 @@ fn pattern_profile(planner: &Planner<'_>, star: &Star, pattern: &StarPattern) ->
         is_in_cells: irregular.quads == 0,
         irregular: irregular.quads as f64,
         cell_values: 0.0,
+        table_values: Vec::new(),
         links: Vec::new(),
         range: None,
     };
@@ -212,6 +215,7 @@ fn pattern_profile(planner: &Planner<'_>, star: &Star, pattern: &StarPattern) ->
         subjects += column.rows_with_value as f64;
         profile.distinct += column.distinct as f64;
         profile.cell_values += column.values as f64;
+        profile.table_values.push((*table, column.values as f64));
         let links = column.links.iter();
         let links = links.map(|(table, count)| (*table, *count as f64));
         profile.links.extend(links);

@@ -11,40 +11,39 @@ use crate::cost_constants::{
     HASH_BUILD_MISS, HASH_PAIR, HASH_PROBE, HASH_PROBE_MISS, HASH_ROWS_CACHED, INVERSE_BUILD,
     INVERSE_PROBE, INVERSE_ROW, INVERSE_TABLE, KEY_NUMBER, LONG_LIST, LONG_LIST_ROWS, POSITION,
     QUAD_PROBE, REPEATED_ROW, SEARCH_CELL, SEARCH_CELL_TOGETHER, SEARCHES_BEFORE_BUILD,
-    SHARED_KEYS_MAX, START, STRETCH, TABLE_COLUMN,
+    SHARED_OBJECTS_MAX, SHARED_SOLUTION, SHARED_SOLUTION_CELL, SHARED_SUBJECTS_MAX, START, STRETCH,
+    TABLE_COLUMN,
 };
 use crate::estimate::star::{PatternProfile, StarProfile, sparse_cell};
-use crate::physical::{Star, StarEntry, StarPattern};
+use crate::physical::{Star, StarEntry, StarPattern, TableIdx};
 
 /// The rows that something is looked up for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct JoinInput {
+pub(crate) struct JoinInput<'p> {
     /// How many.
     pub(crate) rows: f64,
     /// Distinct keys of a batch for each of its rows, if rows with the same key have the same solutions; else 1.
     pub(crate) keys_per_row: f64,
     /// Rows that the join makes of them.
     pub(crate) joined: f64,
+    /// The pattern whose objects the star's subjects are, if one is known.
+    pub(crate) source: Option<&'p PatternProfile>,
 }
 
-impl JoinInput {
+impl JoinInput<'_> {
     /// Rows of which nothing more is known, that hardly come out more than once each.
     pub(crate) fn plain(rows: f64) -> Self {
         Self {
             rows,
             keys_per_row: 1.0,
             joined: rows,
+            source: None,
         }
     }
 
-    /// Whether solutions are found once for each key.
-    fn are_keys_shared(self) -> bool {
-        are_keys_shared(self.keys_per_row)
-    }
-
     /// Keys that are looked up.
-    fn look_ups(self) -> f64 {
-        if self.are_keys_shared() {
+    fn look_ups(self, is_shared: bool) -> f64 {
+        if is_shared {
             self.rows * self.keys_per_row
         } else {
             self.rows
@@ -53,13 +52,25 @@ impl JoinInput {
 
     /// Writing the rows that come out, with so many new columns: solutions of numbered keys in stretches, one for each row that comes in, or
     /// row by row.
-    fn writing(self, columns: f64) -> f64 {
-        if self.are_keys_shared() {
+    fn writing(self, columns: f64, is_shared: bool) -> f64 {
+        if is_shared {
             let each = COPIED_ROW + columns * COPIED_CELL;
             self.rows * (KEY_NUMBER + STRETCH) + self.joined * each
         } else {
             self.joined * EMIT_ROW
         }
+    }
+
+    /// Tables beyond the first that all batches begin to read, where so many of a star's rows are found: each table has so many of all values.
+    fn passes(self, star: &Star, (values, all): (&[(TableIdx, f64)], f64), found: f64) -> f64 {
+        let of_batch = found / self.batches();
+        // Tables of a star ascend.
+        let is_of_star = |(t, _): &&(TableIdx, f64)| star.tables.binary_search(t).is_ok();
+        let met = values.iter().filter(is_of_star);
+        let met: f64 = met
+            .map(|(_, count)| (of_batch * count / all.max(1.0)).min(1.0))
+            .sum();
+        self.batches() * (met - 1.0).max(0.0)
     }
 
     fn batches(self) -> f64 {
@@ -68,8 +79,25 @@ impl JoinInput {
 }
 
 /// Whether a star join finds solutions once for each key where a batch has so many distinct keys for each of its rows.
-pub(super) fn are_keys_shared(keys_per_row: f64) -> bool {
-    keys_per_row <= SHARED_KEYS_MAX
+fn are_keys_shared(entry: StarEntry, keys_per_row: f64) -> bool {
+    let most = match entry {
+        StarEntry::Subject => SHARED_SUBJECTS_MAX,
+        StarEntry::Object { .. } => SHARED_OBJECTS_MAX,
+    };
+    keys_per_row <= most
+}
+
+/// Whether solutions are found once for each key, by whatever entry.
+pub(super) fn are_keys_certainly_shared(keys_per_row: f64) -> bool {
+    keys_per_row <= SHARED_SUBJECTS_MAX
+}
+
+/// What each further row of a solution with so many new columns costs that is found for a key, or for a row.
+fn repeating(columns: f64, is_shared: bool) -> f64 {
+    match is_shared {
+        true => SHARED_SOLUTION + columns * SHARED_SOLUTION_CELL,
+        false => REPEATED_ROW,
+    }
 }
 
 /// Rows of a batch where so many come in.
@@ -100,42 +128,53 @@ pub(crate) fn star_join_cost(
     star: &Star,
     profile: &StarProfile,
     entry: StarEntry,
-    input: JoinInput,
+    input: JoinInput<'_>,
 ) -> f64 {
-    let look_ups = input.look_ups();
+    let is_shared = are_keys_shared(entry, input.keys_per_row);
+    let look_ups = input.look_ups(is_shared);
     let looked_up = profile.patterns.iter().map(|p| p.looked_up_share.min(1.0));
     let one_by_one = looked_up.sum::<f64>() * QUAD_PROBE;
     let cells = star.patterns.len() as f64;
-    let passes = input.batches() * (further_tables(star).min(look_ups / input.batches() - 1.0));
-    let start = START + passes.max(0.0) * cells * TABLE_COLUMN;
     // Of an object entry the subject is new in place of the object.
     let is_open = |pattern: &&StarPattern| pattern.object.slot().is_some();
-    let writing = input.writing(star.patterns.iter().filter(is_open).count() as f64);
+    let open = star.patterns.iter().filter(is_open).count() as f64;
+    let writing = input.writing(open, is_shared);
     match entry {
         StarEntry::Subject => {
-            // What comes out beyond a row for each that comes in repeats what was found.
-            let repeated = match input.are_keys_shared() {
-                true => 0.0,
-                false => (input.joined - input.rows).max(0.0) * REPEATED_ROW,
-            };
+            // What comes out beyond a row for each that comes in repeats what was found: for each key, or for each row.
+            let further = (input.joined / input.rows.max(1.0) - 1.0).max(0.0);
+            let repeated = look_ups * further * repeating(open, is_shared);
             let each = POSITION + cells * GATHER_CELL + one_by_one;
-            start + writing + look_ups * each + repeated
+            let tables = match input.source {
+                Some(known) if !known.links.is_empty() => (&known.links[..], known.cell_values),
+                _ => {
+                    let known = &profile.patterns[0];
+                    (&known.table_values[..], known.cell_values)
+                }
+            };
+            let passes = input.passes(star, tables, look_ups) * cells * TABLE_COLUMN;
+            START + passes + writing + look_ups * each + repeated
         }
         StarEntry::Object { pattern_idx } => {
             let known = &profile.patterns[pattern_idx];
-            let even = look_ups * known.matches / known.distinct.max(1.0);
-            // Popular values have more rows than others, and come in more often.
-            let found = match input.are_keys_shared() {
-                true => even,
-                false => even.max(input.joined),
+            // The object itself is known.
+            let others = cells - 1.0;
+            let list = known.matches / known.distinct.max(1.0);
+            // Popular values have more rows than others, and come in more often: as often as the rows that come out tell, of which each
+            // key that is shared counts once.
+            let popular = list.max(input.joined / input.rows.max(1.0));
+            let found = match is_shared {
+                true => look_ups * (list * popular).sqrt(),
+                false => look_ups * popular,
             };
             let cell = sparse_cell(found / input.batches(), profile.table_rows);
-            let list = known.matches / known.distinct.max(1.0);
             let near = (LONG_LIST_ROWS / list.max(1.0)).clamp(LONG_LIST, 1.0);
-            let each_row = (INVERSE_ROW + cells * cell) * near + one_by_one;
+            let each_row = (INVERSE_ROW + others * cell) * near + one_by_one;
             let probes = look_ups * object_probe_cost(star, known);
             let searches = search_cost(known, look_ups, input.batches());
-            start + writing + searches + probes + found * each_row
+            let tables = (&known.table_values[..], known.cell_values);
+            let passes = input.passes(star, tables, found) * others * TABLE_COLUMN;
+            START + passes + writing + searches + probes + found * each_row
         }
     }
 }

@@ -5,13 +5,9 @@
 //! products are tried only for few units or where nothing connects.
 
 use super::corrections::Corrections;
-use super::costs::{
-    JoinInput, are_keys_shared, hash_cost, hash_pairs_cost, keys_per_row, star_join_cost,
-};
+use super::costs::{JoinInput, hash_cost, hash_pairs_cost, star_join_cost};
 use super::edges::Edge;
-use super::join_sample::KnownStar;
-use super::key_shares::KeyShares;
-use super::sampled_sets::WORTH_ROWS;
+use super::join_keys::JoinKeys;
 use super::{Condition, EXACT_UNITS_MAX, Problem, Unit, UnitKind};
 use crate::alternative::{Alternative, Way, keep_cheaper};
 use crate::cost_constants::{
@@ -123,14 +119,12 @@ pub(crate) struct Search<'s> {
     slots: HashMap<u64, (SlotSet, SlotSet)>,
     /// Units that share a slot with each unit.
     neighbours: Vec<u64>,
-    /// By unit, how many of its rows are the same in all slots that other units have.
-    alike: Vec<f64>,
     /// Slots of more than one unit.
     edges: Vec<Edge>,
     /// What samples of joins say instead.
     corrections: Corrections,
-    /// The shares of the values of slots of units, of those that were asked for.
-    key_shares: HashMap<(usize, Slot), Option<KeyShares>>,
+    /// Distinct values of those slots.
+    keys: JoinKeys<'s>,
 }
 
 impl<'s> Search<'s> {
@@ -155,10 +149,9 @@ impl<'s> Search<'s> {
             best: HashMap::new(),
             slots: HashMap::new(),
             neighbours: neighbours.collect(),
-            alike: units.iter().map(|unit| unit.rows_alike(&twice)).collect(),
             corrections: Corrections::of(planner, units, &edges),
             edges,
-            key_shares: HashMap::new(),
+            keys: JoinKeys::new(units, &twice),
         }
     }
 
@@ -197,6 +190,7 @@ impl<'s> Search<'s> {
             _ => None,
         };
         let rows = self.rows(mask);
+        self.keys.add_set(mask, rows);
         let step = Step::Leaf { unit_idx };
         self.best.insert(
             mask,
@@ -239,7 +233,7 @@ impl<'s> Search<'s> {
     fn exact(&mut self, mask: u64) {
         let rows = self.rows(mask);
         let lowest = 1u64 << mask.trailing_zeros();
-        self.remember_slots(mask);
+        self.remember_set(mask, rows);
         for cross in [false, true] {
             for unit_idx in bits(mask) {
                 self.try_unit(mask, unit_idx, rows, cross);
@@ -281,7 +275,7 @@ impl<'s> Search<'s> {
             for unit_idx in next {
                 let grown = mask | 1 << unit_idx;
                 let rows = self.rows(grown);
-                self.remember_slots(grown);
+                self.remember_set(grown, rows);
                 self.try_unit(grown, unit_idx, rows, false);
                 self.try_split(mask, 1 << unit_idx, rows, true);
                 self.try_split(mask, 1 << unit_idx, rows, false);
@@ -297,7 +291,8 @@ impl<'s> Search<'s> {
         }
     }
 
-    fn remember_slots(&mut self, mask: u64) {
+    fn remember_set(&mut self, mask: u64, rows: f64) {
+        self.keys.add_set(mask, rows);
         let units = self.problem.units;
         let all = bits(mask).fold(
             (SlotSet::default(), SlotSet::default()),
@@ -376,10 +371,12 @@ impl<'s> Search<'s> {
         let mut offers: Vec<(Step, f64)> = Vec::new();
         match (&unit.kind, &unit.profile) {
             (UnitKind::Star(star), Some(profile)) => {
+                let source = star.subject.slot();
                 let join_input = JoinInput {
                     rows: input.rows,
-                    keys_per_row: self.keys_per_row(rest, unit_idx, &shared, input.rows),
+                    keys_per_row: self.keys_per_row(rest, unit_idx, &shared, rows),
                     joined: rows,
+                    source: source.and_then(|slot| self.keys.source(rest, slot)),
                 };
                 for entry in entries(star, &shared) {
                     let cost = star_join_cost(star, profile, entry, join_input);
@@ -421,58 +418,30 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Distinct keys of a batch for each of its rows, where a star that is joined to a set of units reads one slot of it; else 1.
-    fn keys_per_row(&mut self, rest: u64, unit_idx: usize, shared: &SlotSet, rows: f64) -> f64 {
-        let [key] = shared.to_vec()[..] else {
+    /// Distinct keys of a batch for each of its rows, where a star is joined to a set of units through one slot; else 1.
+    fn keys_per_row(&mut self, rest: u64, unit_idx: usize, shared: &SlotSet, joined: f64) -> f64 {
+        let Some(key) = self.only_key(rest, unit_idx, shared) else {
             return 1.0;
         };
-        let units = self.problem.units;
+        let planner = self.planner;
+        self.keys.per_row(planner, &self.best, (rest, key), joined)
+    }
+
+    /// The one slot through which a unit is joined to a set of units, where its solutions depend on nothing else of a row.
+    fn only_key(&self, rest: u64, unit_idx: usize, shared: &SlotSet) -> Option<Slot> {
+        let [key] = shared.to_vec()[..] else {
+            return None;
+        };
         // A condition that the join settles may read other slots of the row.
-        let (before, own) = (self.slots[&rest].0, units[unit_idx].slots);
+        let (before, own) = (self.slots[&rest].0, self.problem.units[unit_idx].slots);
         let is_across = |c: &Condition| {
             !c.exists
                 && c.slots.is_subset(&before.union(own))
                 && !c.slots.is_subset(&before)
                 && !c.slots.is_subset(&own)
         };
-        if self.problem.conditions.iter().any(is_across) {
-            return 1.0;
-        }
-        let having = || bits(rest).filter(|idx| units[*idx].slots.contains(key));
-        let values = having().map(|idx| units[idx].distinct(key));
-        let values = values.fold(f64::INFINITY, f64::min);
-        // Rows that differ elsewhere alone have the same key. Those of the key's star come one after the other, and so do
-        // those of the star that was joined last.
-        let repeats: f64 = bits(rest).map(|idx| self.alike[idx]).product();
-        let of_last = match self.best.get(&rest).map(|best| best.step) {
-            Some(Step::Star { unit_idx, .. }) if !units[unit_idx].slots.contains(key) => {
-                self.alike[unit_idx]
-            }
-            _ => 1.0,
-        };
-        let together = having().map(|idx| (self.alike[idx] * of_last).recip());
-        let even = keys_per_row(rows, values.min(rows / repeats));
-        let even = even.min(together.fold(1.0, f64::min));
-        if are_keys_shared(even) || rows < WORTH_ROWS {
-            return even;
-        }
-        having().fold(even, |least, idx| match self.key_shares(idx, key) {
-            Some(shares) => least.min(shares.keys_per_row(rows)),
-            None => least,
-        })
-    }
-
-    /// The shares of the values that an object of a star has.
-    fn key_shares(&mut self, unit_idx: usize, key: Slot) -> Option<&KeyShares> {
-        let unit = &self.problem.units[unit_idx];
-        let (UnitKind::Star(star), Some(profile)) = (&unit.kind, &unit.profile) else {
-            return None;
-        };
-        let known = KnownStar { star, profile };
-        let planner = self.planner;
-        let shares = self.key_shares.entry((unit_idx, key));
-        let shares = shares.or_insert_with(|| KeyShares::of(planner, known, key));
-        shares.as_ref()
+        let is_alone = !self.problem.conditions.iter().any(is_across);
+        is_alone.then_some(key)
     }
 
     /// Joins two sets by hashing, or by merging where they are sorted.
