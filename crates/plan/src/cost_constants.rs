@@ -13,8 +13,11 @@ pub(crate) const POSITION: f64 = 6.0;
 pub(crate) const START: f64 = 2_000.0;
 /// One look-up in an inverse: adjacency slice, bitmap or binary search.
 pub(crate) const INVERSE_PROBE: f64 = 60.0;
-/// The same in each further table of a star: mostly a search that finds nothing (measured: 39 ns for each of 130,000; codex-m, fifty tables).
+/// The same in each further table of a star in whose range of values the object is: mostly a search that finds nothing (measured: 39 ns for each of
+/// 130,000; codex-m, fifty tables).
 pub(crate) const INVERSE_TABLE: f64 = 40.0;
+/// The same in a table where it is out of range: a comparison or two.
+pub(crate) const TABLE_OUT_OF_RANGE: f64 = 2.0;
 /// Beginning to read one column of a further table for the rows of a batch that are in it (measured: 6 µs for two columns of some fifty tables,
 /// four batches; `bench plans`, codex-m).
 pub(crate) const TABLE_COLUMN: f64 = 3_000.0;

@@ -41,6 +41,8 @@ pub(crate) struct PatternProfile {
     pub(crate) table_values: Vec<(TableIdx, f64)>,
     /// Of those, how many are rows of which table.
     pub(crate) links: Vec<(TableIdx, f64)>,
+    /// In how many tables an object is within the range of values, if ids between the least and the greatest are as likely as each other.
+    pub(crate) tables_in_range: f64,
     range: Option<(TermId, TermId)>,
 }
 
@@ -203,8 +205,10 @@ fn pattern_profile(planner: &Planner<'_>, star: &Star, pattern: &StarPattern) ->
         cell_values: 0.0,
         table_values: Vec::new(),
         links: Vec::new(),
+        tables_in_range: 0.0,
         range: None,
     };
+    let mut widths = 0.0;
     let mut values = irregular.quads as f64;
     let mut subjects = irregular.subjects as f64;
     for (table, column) in planner.columns(pattern.predicate).iter() {
@@ -222,6 +226,7 @@ fn pattern_profile(planner: &Planner<'_>, star: &Star, pattern: &StarPattern) ->
         if !column.has_inverse {
             profile.unindexed_rows += statistics.table_rows(*table) as f64;
         }
+        widths += column.range.map_or(0.0, width);
         profile.range = match (profile.range, column.range) {
             (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
             (None, range) | (range, None) => range,
@@ -240,12 +245,18 @@ fn pattern_profile(planner: &Planner<'_>, star: &Star, pattern: &StarPattern) ->
         }
         Position::Slot(_) => profile.matches = values,
     }
+    profile.tables_in_range = profile.range.map_or(0.0, |range| widths / width(range));
     profile.irregular_share = irregular.quads as f64 / values.max(1.0);
     let looked_up = statistics.looked_up_quads(pattern.predicate) as f64;
     profile.looked_up_share = looked_up / values.max(1.0);
     profile.distinct = profile.distinct.max(1.0);
     profile.per_subject = (values / subjects.max(1.0)).max(1.0);
     profile
+}
+
+/// Ids of a range.
+fn width((low, high): (TermId, TermId)) -> f64 {
+    high.0.saturating_sub(low.0) as f64 + 1.0
 }
 
 /// Rows that come from the tables' cells, where no characteristic sets are kept.

@@ -12,7 +12,7 @@ use crate::cost_constants::{
     INVERSE_PROBE, INVERSE_ROW, INVERSE_TABLE, KEY_NUMBER, LONG_LIST, LONG_LIST_ROWS, POSITION,
     QUAD_PROBE, REPEATED_ROW, SEARCH_CELL, SEARCH_CELL_TOGETHER, SEARCHES_BEFORE_BUILD,
     SHARED_OBJECTS_MAX, SHARED_SOLUTION, SHARED_SOLUTION_CELL, SHARED_SUBJECTS_MAX, START, STRETCH,
-    TABLE_COLUMN,
+    TABLE_COLUMN, TABLE_OUT_OF_RANGE,
 };
 use crate::estimate::star::{PatternProfile, StarProfile, sparse_cell};
 use crate::physical::{Star, StarEntry, StarPattern, TableIdx};
@@ -85,11 +85,6 @@ fn are_keys_shared(entry: StarEntry, keys_per_row: f64) -> bool {
         StarEntry::Object { .. } => SHARED_OBJECTS_MAX,
     };
     keys_per_row <= most
-}
-
-/// Whether solutions are found once for each key, by whatever entry.
-pub(super) fn are_keys_certainly_shared(keys_per_row: f64) -> bool {
-    keys_per_row <= SHARED_SUBJECTS_MAX
 }
 
 /// What each further row of a solution with so many new columns costs that is found for a key, or for a row.
@@ -186,12 +181,9 @@ fn object_probe_cost(star: &Star, known: &PatternProfile) -> f64 {
         _ if known.looked_up_share > 0.0 => QUAD_PROBE,
         _ => ADDED_PROBE,
     };
-    INVERSE_PROBE + further_tables(star) * INVERSE_TABLE + quads
-}
-
-/// The tables of a star but for one.
-fn further_tables(star: &Star) -> f64 {
-    star.tables.len().saturating_sub(1) as f64
+    let others = star.tables.len().saturating_sub(1) as f64;
+    let in_range = (known.tables_in_range - 1.0).max(0.0);
+    INVERSE_PROBE + others * TABLE_OUT_OF_RANGE + in_range * INVERSE_TABLE + quads
 }
 
 /// Searching columns without inverse: value by value, for all values of a batch together, or until an inverse is made in memory.

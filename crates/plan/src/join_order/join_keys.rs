@@ -5,11 +5,11 @@
 //! average. Rows of a star that differ in other objects alone come one after the other, and a join writes what it makes of a row together,
 //! in the order of its input or of the side that it probes with: so keys come in runs, of which there may be fewer than values.
 //! A batch has no more keys for each row than the rows have runs, and no more than draws from those values give.
-//! Where that leaves it open whether a batch repeats its keys, popular values are drawn and counted ([`KeyShares`]).
+//! Where that leaves more than a few, popular values are drawn and counted ([`KeyShares`]).
 //!
 //! Cost: for each set of units a minimum for each of its units and shared slots; a walk down the best plan for each star join.
 
-use super::costs::{are_keys_certainly_shared, keys_per_row};
+use super::costs::keys_per_row;
 use super::join_sample::KnownStar;
 use super::key_shares::KeyShares;
 use super::sampled_sets::WORTH_ROWS;
@@ -23,6 +23,9 @@ use std::collections::HashMap;
 
 /// Rows that come out of a join and are worth as much attention as one that goes in: a nanosecond or two each.
 const JOINED_FOR_ROW: f64 = 16.0;
+
+/// Keys for each row that are so few that fewer make no difference.
+const FEW_KEYS: f64 = 1.0 / 16.0;
 
 /// What a set of units holds of the slots that several units have.
 pub(super) struct JoinKeys<'u> {
@@ -109,7 +112,7 @@ impl<'u> JoinKeys<'u> {
         let values = place.and_then(|idx| Some(self.values.get(&mask)?[idx]));
         let even = keys_per_row(rows, values.unwrap_or(f64::INFINITY).min(rows));
         let even = even.min(self.runs(best, mask, key) / rows.max(1.0));
-        if are_keys_certainly_shared(even) || rows.max(joined / JOINED_FOR_ROW) < WORTH_ROWS {
+        if even <= FEW_KEYS || rows.max(joined / JOINED_FOR_ROW) < WORTH_ROWS {
             return even;
         }
         let units = self.units;
