@@ -12,6 +12,7 @@ use basalt_plan::physical::{Expr, Graphs, Position, Slot, Star};
 use basalt_plan::{for_each_operand, is_volatile};
 use basalt_rdf::TermId;
 use basalt_store::{ChangedRows, Snapshot};
+use roaring::RoaringBitmap;
 use std::sync::Arc;
 
 /// Where the object of a pattern comes from, or goes to.
@@ -179,7 +180,17 @@ impl CompiledStar {
 
     /// Whether a table has rows that cells do not tell all of.
     pub fn has_touched(&self, table_idx: usize) -> bool {
-        !self.rows.dirty[table_idx].is_empty() || !self.rows.changed[table_idx].is_empty()
+        self.touched_count(table_idx) > 0
+    }
+
+    /// How many such rows there are at most.
+    pub fn touched_count(&self, table_idx: usize) -> u64 {
+        self.rows.dirty[table_idx].len() + self.rows.changed[table_idx].len()
+    }
+
+    /// Those rows.
+    pub fn touched_rows(&self, table_idx: usize) -> RoaringBitmap {
+        &self.rows.dirty[table_idx] | &self.rows.changed[table_idx]
     }
 
     /// Whether cells do not tell all of a row.

@@ -167,11 +167,19 @@ fn object_morsels(
             continue;
         }
         let mut rows = Vec::new();
-        if !cells.has_inverse() {
+        if cells.has_inverse() {
+            cells.find(object, &mut rows);
+        } else if !clean_matters
+            && star.touched_count(table_idx) * CELLS_FOR_ROW <= u64::from(table.rows())
+        {
+            let touched = star.touched_rows(table_idx);
+            cx.profile().read(current_node(), touched.len() as usize);
+            rows.extend(touched.iter().filter(|&row| cells.has(row, object)));
+        } else {
             // The whole column is searched.
             cx.profile().read(current_node(), table.rows() as usize);
+            cells.find(object, &mut rows);
         }
-        cells.find(object, &mut rows);
         let dirty = take_out(&mut rows, &star.rows.dirty[table_idx]);
         let dirty = dirty.into_iter().map(|row| table.subject(row));
         touched.general.extend(dirty);
@@ -196,6 +204,9 @@ fn object_morsels(
     touched.into_morsels(&mut list, cx);
     Ok(list)
 }
+
+/// Cells of a column that are searched in the time that one row takes by itself.
+const CELLS_FOR_ROW: u64 = 16;
 
 /// Removes those of ascending rows that are in a set, and gives them.
 fn take_out(rows: &mut Vec<u32>, set: &RoaringBitmap) -> Vec<u32> {
