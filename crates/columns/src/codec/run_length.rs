@@ -116,10 +116,9 @@ impl<'a> RunLength<'a> {
     }
 
     pub(super) fn gather(&self, positions: &[u32], out: &mut Vec<u64>) {
-        let is_sorted = positions.is_sorted();
         if let Some(span) = Span::worth_decoding(positions, DECODED_FOR_POSITION) {
             span.gather(|range, all| self.decode(range, all), out);
-        } else if is_sorted {
+        } else if positions.is_sorted() {
             let runs = self.ends.len();
             let is_before = |run: usize, position: u32| self.ends.get(run) <= u64::from(position);
             let mut from = 0;

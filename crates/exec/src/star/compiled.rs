@@ -180,7 +180,7 @@ impl CompiledStar {
 
     /// Whether a table has rows that cells do not tell all of.
     pub fn has_touched(&self, table_idx: usize) -> bool {
-        self.touched_count(table_idx) > 0
+        !self.rows.dirty[table_idx].is_empty() || !self.rows.changed[table_idx].is_empty()
     }
 
     /// How many such rows there are at most.

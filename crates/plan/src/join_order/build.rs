@@ -240,9 +240,7 @@ pub(crate) fn star_join_entry(
     shared: &SlotSet,
     rows: f64,
 ) -> Option<(StarEntry, f64)> {
-    let (UnitKind::Star(star), Some(profile)) = (&unit.kind, &unit.profile) else {
-        return None;
-    };
+    let (star, profile) = unit.star()?;
     entries(star, shared)
         .into_iter()
         .map(|entry| {

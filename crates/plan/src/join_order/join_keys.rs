@@ -9,14 +9,14 @@
 //!
 //! Cost: for each set of units a minimum for each of its units and shared slots; a walk down the best plan for each star join.
 
+use super::Unit;
 use super::costs::keys_per_row;
 use super::join_sample::KnownStar;
 use super::key_shares::KeyShares;
 use super::sampled_sets::WORTH_ROWS;
 use super::search::{Candidate, Step, bits};
-use super::{Unit, UnitKind};
 use crate::estimate::star::PatternProfile;
-use crate::physical::{Position, Slot, Star, StarPattern};
+use crate::physical::{Position, Slot, StarPattern};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
 use std::collections::HashMap;
@@ -51,6 +51,11 @@ impl<'u> JoinKeys<'u> {
         }
     }
 
+    /// Where the values of a slot stand, if several units have it.
+    fn place(&self, slot: Slot) -> Option<usize> {
+        self.shared.iter().position(|other| *other == slot)
+    }
+
     /// Works out the values of a set with so many rows, after those of its parts.
     pub(super) fn add_set(&mut self, mask: u64, rows: f64) {
         let mut values = vec![f64::INFINITY; self.shared.len()];
@@ -78,14 +83,10 @@ impl<'u> JoinKeys<'u> {
 
     /// So many subjects of a star have so many objects.
     fn limit_objects(&self, unit_idx: usize, values: &mut [f64]) {
-        let unit = &self.units[unit_idx];
-        let (UnitKind::Star(star), Some(profile)) = (&unit.kind, &unit.profile) else {
+        let Some((star, profile)) = self.units[unit_idx].star() else {
             return;
         };
-        let place = |position: Position| {
-            let slot = position.slot()?;
-            self.shared.iter().position(|other| *other == slot)
-        };
+        let place = |position: Position| self.place(position.slot()?);
         let Some(subjects) = place(star.subject).map(|idx| values[idx]) else {
             return;
         };
@@ -108,8 +109,9 @@ impl<'u> JoinKeys<'u> {
         let Some(rows) = best.get(&mask).map(|known| known.rows) else {
             return 1.0;
         };
-        let place = self.shared.iter().position(|slot| *slot == key);
-        let values = place.and_then(|idx| Some(self.values.get(&mask)?[idx]));
+        let values = self
+            .place(key)
+            .and_then(|idx| Some(self.values.get(&mask)?[idx]));
         let even = keys_per_row(rows, values.unwrap_or(f64::INFINITY).min(rows));
         let even = even.min(self.runs(best, mask, key) / rows.max(1.0));
         if even <= FEW_KEYS || rows.max(joined / JOINED_FOR_ROW) < WORTH_ROWS {
@@ -160,7 +162,7 @@ impl<'u> JoinKeys<'u> {
         unit_idx: usize,
         key: Slot,
     ) -> Option<&KeyShares> {
-        let (star, profile) = star_of(&self.units[unit_idx])?;
+        let (star, profile) = self.units[unit_idx].star()?;
         let known = KnownStar { star, profile };
         let shares = self.shares.entry((unit_idx, key));
         let shares = shares.or_insert_with(|| KeyShares::of(planner, known, key));
@@ -168,16 +170,19 @@ impl<'u> JoinKeys<'u> {
     }
 }
 
-fn star_of(unit: &Unit) -> Option<(&Star, &crate::estimate::star::StarProfile)> {
-    match (&unit.kind, &unit.profile) {
-        (UnitKind::Star(star), Some(profile)) => Some((star, profile)),
-        _ => None,
+/// The slots that several units have.
+pub(super) fn shared_slots(units: &[Unit]) -> SlotSet {
+    let (mut all, mut shared) = (SlotSet::default(), SlotSet::default());
+    for unit in units {
+        shared = shared.union(all.intersect(unit.slots));
+        all = all.union(unit.slots);
     }
+    shared
 }
 
 /// What is known of the pattern of a star that has a slot as its object.
 fn object_pattern(unit: &Unit, slot: Slot) -> Option<&PatternProfile> {
-    let (star, profile) = star_of(unit)?;
+    let (star, profile) = unit.star()?;
     let is_of_slot = |p: &StarPattern| !p.optional && p.object == Position::Slot(slot);
     let pattern_idx = star.patterns.iter().position(is_of_slot)?;
     profile.patterns.get(pattern_idx)
@@ -233,13 +238,7 @@ mod tests {
             conditions: &conditions,
         };
         let found = Search::new(&planner, &problem).run();
-        let mut shared = SlotSet::default();
-        for (idx, unit) in units.iter().enumerate() {
-            for other in &units[..idx] {
-                shared = shared.union(unit.slots.intersect(other.slots));
-            }
-        }
-        let mut keys = JoinKeys::new(&units, &shared);
+        let mut keys = JoinKeys::new(&units, &shared_slots(&units));
         let mut masks: Vec<u64> = found.best.keys().copied().collect();
         masks.sort_by_key(|mask| mask.count_ones());
         for mask in masks {
@@ -257,10 +256,8 @@ mod tests {
             (PRODUCER, "publisher", PUBLISHER),
         ];
         with_keys(&triples, |keys, _, _| {
-            let values = |mask: u64, slot: Slot| {
-                let place = keys.shared.iter().position(|shared| *shared == slot);
-                keys.values[&mask][place.expect("it is shared")]
-            };
+            let values =
+                |mask: u64, slot: Slot| keys.values[&mask][keys.place(slot).expect("it is shared")];
             assert_eq!(values(0b001, PRODUCT), 19.0);
             assert_eq!(values(0b010, PRODUCT), 10_000.0);
             assert_eq!(values(0b010, PRODUCER), 200.0);

@@ -7,7 +7,7 @@
 use super::corrections::Corrections;
 use super::costs::{JoinInput, hash_cost, hash_pairs_cost, star_join_cost};
 use super::edges::Edge;
-use super::join_keys::JoinKeys;
+use super::join_keys::{JoinKeys, shared_slots};
 use super::{Condition, EXACT_UNITS_MAX, Problem, Unit, UnitKind};
 use crate::alternative::{Alternative, Way, keep_cheaper};
 use crate::cost_constants::{
@@ -136,13 +136,8 @@ impl<'s> Search<'s> {
             });
             others.fold(0, |mask, (other, _)| mask | 1 << other)
         });
-        let mut all = SlotSet::default();
-        let mut twice = SlotSet::default();
-        for unit in units {
-            twice = twice.union(all.intersect(unit.slots));
-            all = all.union(unit.slots);
-        }
-        let edges = Edge::all(planner, units, &twice.to_vec());
+        let shared = shared_slots(units);
+        let edges = Edge::all(planner, units, &shared.to_vec());
         Self {
             planner,
             problem,
@@ -151,7 +146,7 @@ impl<'s> Search<'s> {
             neighbours: neighbours.collect(),
             corrections: Corrections::of(planner, units, &edges),
             edges,
-            keys: JoinKeys::new(units, &twice),
+            keys: JoinKeys::new(units, &shared),
         }
     }
 

@@ -165,9 +165,17 @@ impl Unit {
             .map(|(_, statistics)| *statistics)
     }
 
+    /// The star that it is, and what is known of it.
+    pub(crate) fn star(&self) -> Option<(&Star, &StarProfile)> {
+        match (&self.kind, &self.profile) {
+            (UnitKind::Star(star), Some(profile)) => Some((star, profile)),
+            _ => None,
+        }
+    }
+
     /// How many rows of a star differ in objects alone whose slots are not among these: they come one after the other.
     pub(crate) fn rows_alike(&self, read: &SlotSet) -> f64 {
-        let (UnitKind::Star(star), Some(profile)) = (&self.kind, &self.profile) else {
+        let Some((star, profile)) = self.star() else {
             return 1.0;
         };
         // Of objects that conditions drop nobody knows how many a subject has left.
