@@ -7,7 +7,7 @@ use basalt_plan::statistics::{
     ColumnStatistics, IrregularStatistics, SampleOf, Sampled, StarEstimate, Statistics,
 };
 use basalt_rdf::{TermId, TermView};
-use basalt_store::{Cells, CharacteristicSet, PredicateQuads, Snapshot, Table};
+use basalt_store::{CellReader, Cells, CharacteristicSet, PredicateQuads, Snapshot, Table};
 use samples::{
     Finding, SAMPLED_FROM_MAX, Tests, Together, equal_pairs, sampled_cells, sampled_rows,
     spread_irregular,
@@ -373,11 +373,12 @@ impl Statistics for SnapshotStatistics<'_> {
         visit: &mut dyn FnMut(&[TermId]),
     ) -> bool {
         let (mut quads, mut objects, mut read) = (Vec::new(), Vec::new(), 0);
+        let mut reader = self.0.object_reader(predicate);
         for subject in subjects {
             quads.clear();
             objects.clear();
             // An unreadable block costs a good plan, not the answer, as above.
-            if self.0.objects_of(predicate, *subject, &mut quads).is_err() {
+            if reader.read(*subject, &mut quads).is_err() {
                 return false;
             }
             objects.extend(quads.iter().map(|(object, _)| *object));
@@ -398,12 +399,12 @@ impl Statistics for SnapshotStatistics<'_> {
     ) -> Option<Vec<TermId>> {
         let columns = tables.iter().filter_map(|t| {
             let table = self.table(*t);
-            Some((table, table.cells(predicate)?))
+            Some((table, table.cells(predicate)?.reader()))
         });
-        let columns: Vec<(&Table, Cells<'_>)> = columns.collect();
+        let mut columns: Vec<(&Table, CellReader<'_>)> = columns.collect();
         let subject = |&(object, number): &(TermId, u64)| {
             let mut number = number;
-            for (table, cells) in &columns {
+            for (table, cells) in &mut columns {
                 let count = cells.count_object(object)?;
                 if number < count {
                     return Some(table.subject(cells.nth_with(object, number)?));
@@ -425,14 +426,15 @@ impl Statistics for SnapshotStatistics<'_> {
         objects: &[TermId],
     ) -> Option<Vec<f64>> {
         let columns = tables.iter().map(|t| self.table(*t).cells(predicate));
-        let columns: Vec<Cells<'_>> = columns.flatten().collect();
+        let columns = columns.flatten().map(Cells::reader);
+        let mut columns: Vec<CellReader<'_>> = columns.collect();
         let is_irregular = self.irregular(predicate).quads > 0;
         let count = |object: &TermId| {
             let mut count = match is_irregular {
                 true => self.irregular_object_count(predicate, *object),
                 false => 0,
             };
-            for cells in &columns {
+            for cells in &mut columns {
                 count += cells.count_object(*object)?;
             }
             Some(count as f64)

@@ -50,7 +50,7 @@ pub use column_pairs::PredicateCells;
 pub use counting::{GraphSet, PredicateGraph};
 pub use delta::{
     ChangePlaces, ChangedRows, ChangedValues, DELTA_QUAD_BYTES, DeltaSize, IrregularQuads,
-    NetChanges, ObjectDifferences, StopCheck,
+    NetChanges, ObjectDifferences, ObjectReader, StopCheck,
 };
 pub use dictionary::{Dictionary, NewLiteral, NewResource, NewTerms, TermCounts};
 pub use disk::{Disk, DiskFile, RealDisk};
@@ -68,8 +68,8 @@ pub use snapshot_mark::SnapshotMark;
 pub use statistics::{CharacteristicSet, PredicateTotal, StoreStatistics};
 pub use storage_report::StorageReport;
 pub use table::{
-    CellStatistics, Cells, ColumnDefinition, ColumnKind, EncodedSegment, HomeGraph, SegmentValues,
-    Table, TableDefinition, TableWriter, TypeClass, encode_segment,
+    CellReader, CellStatistics, Cells, ColumnDefinition, ColumnKind, EncodedSegment, HomeGraph,
+    SegmentValues, Table, TableDefinition, TableWriter, TypeClass, encode_segment,
 };
 pub use temporary_file::{TemporaryFile, TemporaryFileError, TemporaryReader};
 pub use version_writer::{FinishedVersion, VersionWriter};

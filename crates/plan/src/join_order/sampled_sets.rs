@@ -139,13 +139,13 @@ impl Sampling<'_, '_> {
 
     /// The sample of a set of several stars, from one of the smaller ones.
     fn sample(&mut self, mask: u64) -> Option<JoinSample> {
-        for idx in bits(mask).filter(|_| mask.count_ones() == 2) {
-            self.single(idx);
-        }
-        let mut ways: Vec<Growth> = bits(mask).filter_map(|idx| self.way(mask, idx)).collect();
-        ways.sort_by(|a, b| a.expected.total_cmp(&b.expected));
         let mut best: Option<JoinSample> = None;
-        for way in ways.into_iter().take(WAYS) {
+        let mut tried = 0_u64;
+        for _ in 0..WAYS {
+            let Some(way) = self.next_way(mask, tried) else {
+                break;
+            };
+            tried |= 1 << way.star_idx;
             let from = self.samples.get(&way.from)?.as_ref()?;
             let known = self.stars[way.star_idx];
             let kept = self.kept(mask);
@@ -168,6 +168,31 @@ impl Sampling<'_, '_> {
             }
         }
         best
+    }
+
+    /// Of the ways to a set that were not tried, by the stars added at last, the one that promises to tell most.
+    fn next_way(&mut self, mask: u64, tried: u64) -> Option<Growth> {
+        if mask.count_ones() == 2 {
+            self.singles(mask, tried == 0);
+        }
+        let ways = bits(mask & !tried).filter_map(|idx| self.way(mask, idx));
+        ways.min_by(|a, b| a.expected.total_cmp(&b.expected))
+    }
+
+    /// Samples the stars of a pair, the smaller one first; if it `may_end`, not the other one where all solutions of the first are known and
+    /// lead on to what surely has the rest: no other way tells more.
+    fn singles(&mut self, pair: u64, may_end: bool) {
+        let mut stars: Vec<usize> = bits(pair).collect();
+        let rows = |star_idx: usize| self.stars[star_idx].profile.rows;
+        stars.sort_by(|a, b| rows(*a).total_cmp(&rows(*b)));
+        for star_idx in stars {
+            self.single(star_idx);
+            let other = bits(pair).find(|idx| *idx != star_idx);
+            let way = other.and_then(|other| self.way(pair, other));
+            if may_end && way.is_some_and(|way| way.expected <= 0.0) {
+                return;
+            }
+        }
     }
 
     /// Samples one star, once.

@@ -8,6 +8,7 @@ use super::corrections::Corrections;
 use super::costs::{JoinInput, hash_cost, hash_pairs_cost, star_join_cost};
 use super::edges::Edge;
 use super::join_keys::{JoinKeys, shared_slots};
+use super::join_sample::KnownStar;
 use super::{Condition, EXACT_UNITS_MAX, Problem, Unit, UnitKind};
 use crate::alternative::{Alternative, Way, keep_cheaper};
 use crate::cost_constants::{
@@ -230,7 +231,7 @@ impl<'s> Search<'s> {
         let lowest = 1u64 << mask.trailing_zeros();
         self.remember_set(mask, rows);
         for cross in [false, true] {
-            for unit_idx in bits(mask) {
+            for unit_idx in self.cheapest_first(mask) {
                 self.try_unit(mask, unit_idx, rows, cross);
             }
             // Every split once: the left part has the lowest unit.
@@ -252,6 +253,15 @@ impl<'s> Search<'s> {
                 break;
             }
         }
+    }
+
+    /// The units of a set, by what the rest without each of them costs: after a good plan others need no look at the data.
+    fn cheapest_first(&self, mask: u64) -> Vec<usize> {
+        let cost = |idx: usize| self.best.get(&(mask & !(1 << idx))).map(|rest| rest.cost);
+        let cost = |idx: usize| cost(idx).unwrap_or(f64::INFINITY);
+        let mut units: Vec<usize> = bits(mask).collect();
+        units.sort_by(|a, b| cost(*a).total_cmp(&cost(*b)));
+        units
     }
 
     fn greedy(&mut self, full: u64) {
@@ -366,24 +376,8 @@ impl<'s> Search<'s> {
         let mut offers: Vec<(Step, f64)> = Vec::new();
         match (&unit.kind, &unit.profile) {
             (UnitKind::Star(star), Some(profile)) => {
-                let source = star.subject.slot();
-                let join_input = JoinInput {
-                    rows: input.rows,
-                    keys_per_row: self.keys_per_row(rest, unit_idx, &shared, rows),
-                    joined: rows,
-                    source: source.and_then(|slot| self.keys.source(rest, slot)),
-                };
-                for entry in entries(star, &shared) {
-                    let cost = star_join_cost(star, profile, entry, join_input);
-                    offers.push((
-                        Step::Star {
-                            rest,
-                            unit_idx,
-                            entry,
-                        },
-                        cost,
-                    ));
-                }
+                let known = KnownStar { star, profile };
+                offers = self.star_offers((mask, unit_idx), known, &shared, rows);
             }
             (UnitKind::Pattern(pattern), _) if connected => {
                 let step = Step::Pattern { rest, unit_idx };
@@ -413,13 +407,48 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Distinct keys of a batch for each of its rows, where a star is joined to a set of units through one slot; else 1.
-    fn keys_per_row(&mut self, rest: u64, unit_idx: usize, shared: &SlotSet, joined: f64) -> f64 {
-        let Some(key) = self.only_key(rest, unit_idx, shared) else {
-            return 1.0;
+    /// The ways to join a star to the rest of a set, with their costs.
+    fn star_offers(
+        &mut self,
+        (mask, unit_idx): (u64, usize),
+        KnownStar { star, profile }: KnownStar<'_>,
+        shared: &SlotSet,
+        joined: f64,
+    ) -> Vec<(Step, f64)> {
+        let rest = mask & !(1 << unit_idx);
+        let input = self.best[&rest];
+        // What costs more than another plan before the join is not worth a look at the data.
+        let known = self.best.get(&mask).map(|best| best.cost);
+        let can_win = known.is_none_or(|known| input.cost < known)
+            || self.planner.options.order_draw.is_some();
+        let source = star.subject.slot();
+        let join_input = JoinInput {
+            rows: input.rows,
+            keys_per_row: match self.only_key(rest, unit_idx, shared) {
+                Some(key) => self.keys_per_row((rest, key), joined, can_win),
+                None => 1.0,
+            },
+            joined,
+            source: source.and_then(|slot| self.keys.source(rest, slot)),
         };
-        let planner = self.planner;
-        self.keys.per_row(planner, &self.best, (rest, key), joined)
+        let of_entry = |entry: StarEntry| {
+            let step = Step::Star {
+                rest,
+                unit_idx,
+                entry,
+            };
+            (step, star_join_cost(star, profile, entry, join_input))
+        };
+        entries(star, shared).into_iter().map(of_entry).collect()
+    }
+
+    /// Distinct keys of a batch for each of its rows, where a star is joined to a set of units through one slot.
+    fn keys_per_row(&mut self, of: (u64, Slot), joined: f64, can_win: bool) -> f64 {
+        let even = self.keys.even_per_row(&self.best, of);
+        match can_win {
+            true => self.keys.per_row(self.planner, of, even, joined),
+            false => even.keys_per_row,
+        }
     }
 
     /// The one slot through which a unit is joined to a set of units, where its solutions depend on nothing else of a row.

@@ -29,6 +29,7 @@ mod check;
 mod irregular_quads;
 mod kept;
 mod object_changes;
+mod object_reader;
 mod overlay;
 mod overlay_counts;
 mod predicate_delta;
@@ -45,6 +46,7 @@ pub(crate) use check::{DeltaCounts, check};
 pub use irregular_quads::IrregularQuads;
 use kept::KeptBytes;
 use object_changes::ObjectChanges;
+pub use object_reader::ObjectReader;
 use overlay::{contains, objects_of};
 pub(crate) use overlay::{matching, neighbours};
 pub(crate) use overlay_counts::{

@@ -154,21 +154,22 @@ pub(crate) fn neighbours(
     Ok(())
 }
 
-/// Appends object and graph of every quad of a predicate and subject.
+/// Appends object and graph of every quad of a predicate and subject. `read_cells` appends the values that a row of a table has of the
+/// predicate.
 pub(crate) fn objects_of(
     version: &Version,
     delta: Option<&Delta>,
-    predicate: TermId,
-    subject: TermId,
+    (predicate, subject): (TermId, TermId),
+    read_cells: &mut dyn FnMut(usize, u32, &mut Vec<u64>),
     out: &mut Vec<(TermId, TermId)>,
 ) -> Result<(), StoreError> {
     let start = out.len();
     let mut may_be_irregular = true;
     if let Some((table_idx, row)) = version.extents.row_of(subject) {
         let table = &version.tables[table_idx];
-        if let Some(cells) = table.cells(predicate) {
-            let mut objects = Vec::new();
-            cells.values_into(row, &mut objects);
+        let mut objects = Vec::new();
+        read_cells(table_idx, row, &mut objects);
+        if !objects.is_empty() {
             let home = table.graph(row);
             out.extend(objects.iter().map(|&object| (TermId(object), home)));
         }

@@ -1,6 +1,6 @@
 //! What a snapshot says of its changes, and how changes are made.
 
-use super::{IrregularQuads, NetChanges, changes, contains};
+use super::{IrregularQuads, NetChanges, ObjectReader, changes, contains};
 use crate::dictionary::{NewTerms, TermCounts};
 use crate::error::StoreError;
 use crate::matching::QuadIds;
@@ -127,7 +127,19 @@ impl Snapshot {
         subject: TermId,
         out: &mut Vec<(TermId, TermId)>,
     ) -> Result<(), StoreError> {
-        super::objects_of(self.parts(), self.delta(), predicate, subject, out)
+        let version = self.parts();
+        let mut read_cells = |table_idx: usize, row, objects: &mut Vec<u64>| {
+            if let Some(cells) = version.tables[table_idx].cells(predicate) {
+                cells.values_into(row, objects);
+            }
+        };
+        let of = (predicate, subject);
+        super::objects_of(version, self.delta(), of, &mut read_cells, out)
+    }
+
+    /// A reader for the objects that subjects have of a predicate, one subject after the other.
+    pub fn object_reader(&self, predicate: TermId) -> ObjectReader<'_> {
+        ObjectReader::new(self.parts(), self.delta(), predicate)
     }
 
     /// The number of quads of a predicate, wherever they are.

@@ -115,9 +115,12 @@ impl Adjacency {
         }
     }
 
-    pub(super) fn nth(&self, value: u64, number: u64) -> Option<u64> {
-        let range = self.range(&mut self.offsets.cursor(), value);
-        nth_row(&self.rows, range, number)
+    pub(super) fn reader(&self) -> AdjacencyReader<'_> {
+        AdjacencyReader {
+            inverse: self,
+            offsets: self.offsets.cursor(),
+            rows: self.rows.cursor(),
+        }
     }
 
     pub(super) fn count_in(&self, low: u64, high: u64) -> u64 {
@@ -161,5 +164,23 @@ impl Adjacency {
     pub(crate) fn validate_deep(&self) -> Result<(), StoreError> {
         self.offsets.validate_deep()?;
         self.rows.validate_deep()
+    }
+}
+
+/// Reads the lists of values one after the other.
+pub(crate) struct AdjacencyReader<'a> {
+    inverse: &'a Adjacency,
+    offsets: Cursor<'a>,
+    rows: Cursor<'a>,
+}
+
+impl AdjacencyReader<'_> {
+    pub(super) fn count(&mut self, value: u64) -> u64 {
+        self.inverse.range(&mut self.offsets, value).len() as u64
+    }
+
+    pub(super) fn nth(&mut self, value: u64, number: u64) -> Option<u64> {
+        let range = self.inverse.range(&mut self.offsets, value);
+        nth_row(&mut self.rows, range, number)
     }
 }

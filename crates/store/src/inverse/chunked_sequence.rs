@@ -140,15 +140,18 @@ pub(crate) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    fn chunk(&mut self, chunk_idx: usize) -> Sequence<'a> {
-        match self.open {
-            Some((open_idx, chunk)) if open_idx == chunk_idx => chunk,
-            _ => {
-                let chunk = self.sequence.chunk(chunk_idx);
-                self.open = Some((chunk_idx, chunk));
-                chunk
-            }
+    fn chunk(&mut self, chunk_idx: usize) -> &Sequence<'a> {
+        let sequence = self.sequence;
+        if self.open.as_ref().is_some_and(|open| open.0 != chunk_idx) {
+            self.open = None;
         }
+        let open = || (chunk_idx, sequence.chunk(chunk_idx));
+        &self.open.get_or_insert_with(open).1
+    }
+
+    /// Number of entries.
+    pub(crate) fn len(&self) -> usize {
+        self.sequence.length
     }
 
     /// An entry, which must exist.

@@ -16,6 +16,7 @@ mod bitmaps;
 mod chunked_sequence;
 mod lazy;
 mod permutation;
+mod reader;
 
 use crate::byte_stream::{ByteReader, ByteWriter};
 use crate::error::StoreError;
@@ -25,8 +26,10 @@ use std::ops::{ControlFlow, Range};
 
 pub use adjacency::Adjacency;
 pub use bitmaps::Bitmaps;
+use chunked_sequence::Cursor;
 pub(crate) use lazy::LazyInverse;
 pub use permutation::Permutation;
+pub(crate) use reader::InverseReader;
 
 const ADJACENCY: u8 = 1;
 const BITMAPS: u8 = 2;
@@ -117,7 +120,7 @@ impl Inverse {
     /// The row with this number, from 0, among those of a value; `None` if it has no more than so many.
     pub(crate) fn nth(&self, value: u64, number: u64) -> Option<u64> {
         match self {
-            Self::Adjacency(inverse) => inverse.nth(value, number),
+            Self::Adjacency(inverse) => inverse.reader().nth(value, number),
             Self::Bitmaps(inverse) => inverse.nth(value, number),
             Self::Permutation(inverse) => inverse.nth(value, number),
         }
@@ -146,14 +149,10 @@ impl Inverse {
 }
 
 /// The row with this number in a part of a sequence of rows.
-fn nth_row(
-    rows: &chunked_sequence::ChunkedSequence,
-    range: Range<usize>,
-    number: u64,
-) -> Option<u64> {
+fn nth_row(rows: &mut Cursor<'_>, range: Range<usize>, number: u64) -> Option<u64> {
     let number = usize::try_from(number).ok()?;
     let place = range.start.checked_add(number)?;
-    (place < range.end.min(rows.len())).then(|| rows.cursor().get(place))
+    (place < range.end.min(rows.len())).then(|| rows.get(place))
 }
 
 /// The rows of one value as numbers of a sequence, appended as rows.

@@ -84,7 +84,11 @@ impl Permutation {
             return None;
         }
         let (start, end) = self.offsets.cursor().get_pair(key);
-        nth_row(&self.rows, start as usize..end as usize, number)
+        nth_row(
+            &mut self.rows.cursor(),
+            start as usize..end as usize,
+            number,
+        )
     }
 
     pub(super) fn count_in(&self, low: u64, high: u64) -> u64 {

@@ -4,6 +4,7 @@
 //! caller's vectors; many rows in an order that jumps between segments are put together by segment first. Cells never tell of irregular quads and of changes: rows
 //! that have some are dirty ([`Snapshot::add_dirty_rows`](crate::Snapshot::add_dirty_rows)).
 
+use super::cell_reader::CellReader;
 use super::column::{Column, segment_of};
 use super::definition::{CellStatistics, ColumnKind};
 use super::reader::{PredicateColumns, Table};
@@ -68,6 +69,11 @@ impl<'a> Cells<'a> {
     /// The number of values of a row; reads none of a list.
     pub fn value_count(self, row: u32) -> usize {
         self.columns().map(|column| column.value_count(row)).sum()
+    }
+
+    /// A reader for rows and objects that are looked at one after the other.
+    pub fn reader(self) -> CellReader<'a> {
+        CellReader::new(self.table.rows(), self.columns())
     }
 
     /// Appends all values of a row.

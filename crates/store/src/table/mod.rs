@@ -9,6 +9,7 @@
 //! Invariants: a row stands for a subject in its home graph; a cell holds a value at most once;
 //! cells and quad table never hold the same quad.
 
+mod cell_reader;
 mod cells;
 mod column;
 mod definition;
@@ -20,6 +21,7 @@ mod scattered_rows;
 mod value_search;
 mod writer;
 
+pub use cell_reader::CellReader;
 pub use cells::Cells;
 pub(crate) use column::Column;
 pub use definition::{

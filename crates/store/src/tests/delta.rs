@@ -96,6 +96,7 @@ fn check(
             .filter(|q| (q.predicate, q.subject) == (probe.predicate, probe.subject))
             .map(|q| (q.object, q.graph));
         prop_assert!(objects.into_iter().eq(expected));
+        check_reader(snapshot, quads, probe.predicate)?;
         let of_predicate = quads.iter().filter(|q| q.predicate == probe.predicate);
         prop_assert_eq!(
             snapshot.predicate_quads(probe.predicate),
@@ -113,6 +114,24 @@ fn check(
     prop_assert_eq!(snapshot.named_graphs(), named);
     changed_values::check(snapshot, quads)?;
     check_seam(snapshot, quads)
+}
+
+/// Reading objects subject after subject, twice in turn, tells what reading each alone does.
+fn check_reader(
+    snapshot: &Snapshot,
+    quads: &BTreeSet<QuadIds>,
+    predicate: TermId,
+) -> Result<(), TestCaseError> {
+    let mut reader = snapshot.object_reader(predicate);
+    let subjects: BTreeSet<TermId> = quads.iter().map(|q| q.subject).collect();
+    for &subject in subjects.iter().chain(subjects.iter().rev()) {
+        let (mut read, mut alone) = (Vec::new(), Vec::new());
+        reader.read(subject, &mut read).expect("reads");
+        let of = snapshot.objects_of(predicate, subject, &mut alone);
+        of.expect("reads");
+        prop_assert_eq!(read, alone);
+    }
+    Ok(())
 }
 
 /// Cells of clean rows tell all, and irregular quads are the rest.

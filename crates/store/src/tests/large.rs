@@ -117,6 +117,21 @@ fn cells_of_many_segments_are_read_and_found() {
             let expected = rows.iter().map(|&row| value(column_idx, row).0);
             assert!(gathered.into_iter().eq(std::iter::once(7).chain(expected)));
         }
+        let mut reader = cells.reader();
+        for &row in scattered.iter().chain(&rows).step_by(7) {
+            let mut read = Vec::new();
+            reader.values_into(row, &mut read);
+            let expected = Some(value(column_idx, row).0).filter(|v| *v != 0);
+            assert!(
+                read.into_iter().eq(expected),
+                "column {column_idx} row {row}"
+            );
+            let object = value(column_idx, row);
+            let counted = reader.count_object(object);
+            assert_eq!(counted, cells.count_object(object));
+            let last = counted.unwrap_or(0).saturating_sub(1);
+            assert_eq!(reader.nth_with(object, last), cells.nth_with(object, last));
+        }
         // Often enough for a column without inverse to get one in memory.
         for row in (0..ROWS).step_by(331) {
             let wanted = value(column_idx, row);

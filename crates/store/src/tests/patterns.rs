@@ -147,11 +147,17 @@ proptest! {
                 let objects: Vec<u64> = objects.iter().map(|o| o.0).collect();
                 let (mut counts, mut found) = (Vec::new(), Vec::new());
                 cells.find_many(&objects, &mut counts, &mut found);
+                let mut reader = cells.reader();
                 let mut expected = Vec::new();
                 for (&object, &count) in objects.iter().zip(&counts) {
                     let before = expected.len();
                     expected.extend((0..table.rows()).filter(|&r| by_row[r as usize].contains(&object)));
                     prop_assert_eq!(count as usize, expected.len() - before);
+                    prop_assert_eq!(reader.count_object(TermId(object)), cells.count_object(TermId(object)));
+                    for number in 0..=u64::from(count) {
+                        let read = reader.nth_with(TermId(object), number);
+                        prop_assert_eq!(read, cells.nth_with(TermId(object), number));
+                    }
                     if let Some(counted) = cells.count_object(TermId(object)) {
                         prop_assert_eq!(counted, u64::from(count));
                         let by_number = |number: u64| cells.nth_with(TermId(object), number);

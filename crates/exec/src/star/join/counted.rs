@@ -125,10 +125,10 @@ impl CountedStar {
     fn cells(&self, objects: &[u64], snapshot: &Snapshot) -> Option<Vec<u64>> {
         let tables = snapshot.tables();
         let tables = self.tables.iter().map(|&idx| &tables[idx]);
-        let columns: Option<Vec<_>> = tables.map(|table| table.cells(self.predicate)).collect();
-        let columns = columns?;
+        let columns = tables.map(|table| Some(table.cells(self.predicate)?.reader()));
+        let mut columns: Vec<_> = columns.collect::<Option<_>>()?;
         let of_object = |&object: &u64| {
-            let counts = columns.iter().map(|c| c.count_object(TermId(object)));
+            let counts = columns.iter_mut().map(|c| c.count_object(TermId(object)));
             counts.sum::<Option<u64>>()
         };
         objects.iter().map(of_object).collect()
