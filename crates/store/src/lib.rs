@@ -33,6 +33,7 @@ mod counting;
 pub mod delta;
 mod dirty_rows;
 mod irregular_predicates;
+mod last_open;
 mod link_sources;
 mod matching;
 mod neighbours;

@@ -40,15 +40,6 @@ pub(super) struct JoinKeys<'u> {
     shares: HashMap<(usize, Slot), Option<KeyShares>>,
 }
 
-/// Distinct keys of a batch by formulas.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct EvenKeys {
-    /// Rows that come in.
-    rows: f64,
-    /// Keys for each of them.
-    pub(super) keys_per_row: f64,
-}
-
 impl<'u> JoinKeys<'u> {
     pub(super) fn new(units: &'u [Unit], shared: &SlotSet) -> Self {
         Self {
@@ -106,43 +97,31 @@ impl<'u> JoinKeys<'u> {
         }
     }
 
-    /// Distinct keys of a batch for each of its rows, of the best plan for a set of units, if no value is more frequent than others.
-    pub(super) fn even_per_row(
-        &self,
+    /// Distinct keys of a batch for each of its rows, of the best plan for a set of units; popular values are looked for where that or the
+    /// join, of which so many rows come, is worth it, and the join `can_win` at all.
+    pub(super) fn per_row(
+        &mut self,
+        planner: &Planner<'_>,
         best: &HashMap<u64, Candidate>,
         (mask, key): (u64, Slot),
-    ) -> EvenKeys {
+        joined: f64,
+        can_win: bool,
+    ) -> f64 {
         let Some(rows) = best.get(&mask).map(|known| known.rows) else {
-            return EvenKeys {
-                rows: 0.0,
-                keys_per_row: 1.0,
-            };
+            return 1.0;
         };
         let values = self
             .place(key)
             .and_then(|idx| Some(self.values.get(&mask)?[idx]));
         let even = keys_per_row(rows, values.unwrap_or(f64::INFINITY).min(rows));
-        EvenKeys {
-            rows,
-            keys_per_row: even.min(self.runs(best, mask, key) / rows.max(1.0)),
-        }
-    }
-
-    /// The same with popular values, which are looked for where the rows or the join, of which so many come, are worth it.
-    pub(super) fn per_row(
-        &mut self,
-        planner: &Planner<'_>,
-        (mask, key): (u64, Slot),
-        even: EvenKeys,
-        joined: f64,
-    ) -> f64 {
-        let EvenKeys { rows, keys_per_row } = even;
-        if keys_per_row <= FEW_KEYS || rows.max(joined / JOINED_FOR_ROW) < WORTH_ROWS {
-            return keys_per_row;
+        let even = even.min(self.runs(best, mask, key) / rows.max(1.0));
+        let is_worth = rows.max(joined / JOINED_FOR_ROW) >= WORTH_ROWS;
+        if even <= FEW_KEYS || !is_worth || !can_win {
+            return even;
         }
         let units = self.units;
         let having = bits(mask).filter(|idx| units[*idx].slots.contains(key));
-        having.fold(keys_per_row, |least, idx| {
+        having.fold(even, |least, idx| {
             match self.key_shares(planner, idx, key) {
                 Some(shares) => least.min(shares.keys_per_row(rows)),
                 None => least,
@@ -295,15 +274,11 @@ mod tests {
     fn rows_of_one_row_come_together() {
         let triples = [(PRODUCT, "feature", FEATURE), (OFFER, "product", PRODUCT)];
         with_keys(&triples, |keys, planner, best| {
-            let of = |keys: &mut JoinKeys<'_>, of: (u64, Slot)| {
-                let even = keys.even_per_row(best, of);
-                keys.per_row(planner, of, even, 0.0)
-            };
             // Some 200,000 rows of 10,000 products, one after the other with its twenty features.
-            let of_products = of(keys, (0b01, PRODUCT));
+            let of_products = keys.per_row(planner, best, (0b01, PRODUCT), 0.0, true);
             assert!((of_products - 0.05).abs() < 1e-9, "{of_products}");
             // As many offers of as many products come in any order.
-            let of_offers = of(keys, (0b10, PRODUCT));
+            let of_offers = keys.per_row(planner, best, (0b10, PRODUCT), 0.0, true);
             assert!(of_offers > 0.8, "{of_offers}");
         });
     }

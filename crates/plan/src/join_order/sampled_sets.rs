@@ -187,9 +187,8 @@ impl Sampling<'_, '_> {
         stars.sort_by(|a, b| rows(*a).total_cmp(&rows(*b)));
         for star_idx in stars {
             self.single(star_idx);
-            let other = bits(pair).find(|idx| *idx != star_idx);
-            let way = other.and_then(|other| self.way(pair, other));
-            if may_end && way.is_some_and(|way| way.expected <= 0.0) {
+            let mut ways = bits(pair).filter_map(|added| self.way(pair, added));
+            if may_end && ways.any(|way| way.expected <= 0.0) {
                 return;
             }
         }

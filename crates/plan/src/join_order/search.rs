@@ -425,7 +425,10 @@ impl<'s> Search<'s> {
         let join_input = JoinInput {
             rows: input.rows,
             keys_per_row: match self.only_key(rest, unit_idx, shared) {
-                Some(key) => self.keys_per_row((rest, key), joined, can_win),
+                Some(key) => {
+                    let (keys, of) = (&mut self.keys, (rest, key));
+                    keys.per_row(self.planner, &self.best, of, joined, can_win)
+                }
                 None => 1.0,
             },
             joined,
@@ -440,15 +443,6 @@ impl<'s> Search<'s> {
             (step, star_join_cost(star, profile, entry, join_input))
         };
         entries(star, shared).into_iter().map(of_entry).collect()
-    }
-
-    /// Distinct keys of a batch for each of its rows, where a star is joined to a set of units through one slot.
-    fn keys_per_row(&mut self, of: (u64, Slot), joined: f64, can_win: bool) -> f64 {
-        let even = self.keys.even_per_row(&self.best, of);
-        match can_win {
-            true => self.keys.per_row(self.planner, of, even, joined),
-            false => even.keys_per_row,
-        }
     }
 
     /// The one slot through which a unit is joined to a set of units, where its solutions depend on nothing else of a row.

@@ -5,6 +5,7 @@
 
 use super::{Delta, objects_of};
 use crate::error::StoreError;
+use crate::last_open::LastOpen;
 use crate::snapshot::Version;
 use crate::table::CellReader;
 use basalt_rdf::TermId;
@@ -14,8 +15,8 @@ pub struct ObjectReader<'a> {
     version: &'a Version,
     delta: Option<&'a Delta>,
     predicate: TermId,
-    /// The table read last, and its cells if it has some of the predicate.
-    table: Option<(usize, Option<CellReader<'a>>)>,
+    /// The cells of the table read last, if it has some of the predicate.
+    table: LastOpen<Option<CellReader<'a>>>,
 }
 
 impl<'a> ObjectReader<'a> {
@@ -24,7 +25,7 @@ impl<'a> ObjectReader<'a> {
             version,
             delta,
             predicate,
-            table: None,
+            table: LastOpen::nothing(),
         }
     }
 
@@ -45,12 +46,11 @@ impl<'a> ObjectReader<'a> {
             table,
         } = self;
         let mut read_cells = |table_idx: usize, row, objects: &mut Vec<u64>| {
-            if table.as_ref().is_some_and(|(open, _)| *open != table_idx) {
-                *table = None;
-            }
-            let cells = || version.tables[table_idx].cells(*predicate);
-            let open = || (table_idx, cells().map(|cells| cells.reader()));
-            if let (_, Some(cells)) = table.get_or_insert_with(open) {
+            let open = || {
+                let cells = version.tables[table_idx].cells(*predicate)?;
+                Some(cells.reader())
+            };
+            if let Some(cells) = table.get(table_idx, open) {
                 cells.values_into(row, objects);
             }
         };

@@ -6,6 +6,7 @@
 
 use crate::byte_stream::{ByteReader, ByteWriter};
 use crate::error::StoreError;
+use crate::last_open::LastOpen;
 use crate::section_file::SectionSlice;
 use basalt_columns::codec::{self, Sequence};
 use std::ops::Range;
@@ -111,7 +112,7 @@ impl ChunkedSequence {
     pub(crate) fn cursor(&self) -> Cursor<'_> {
         Cursor {
             sequence: self,
-            open: None,
+            open: LastOpen::nothing(),
         }
     }
 
@@ -136,17 +137,13 @@ impl ChunkedSequence {
 /// Reads entries of a sequence.
 pub(crate) struct Cursor<'a> {
     sequence: &'a ChunkedSequence,
-    open: Option<(usize, Sequence<'a>)>,
+    open: LastOpen<Sequence<'a>>,
 }
 
 impl<'a> Cursor<'a> {
     fn chunk(&mut self, chunk_idx: usize) -> &Sequence<'a> {
         let sequence = self.sequence;
-        if self.open.as_ref().is_some_and(|open| open.0 != chunk_idx) {
-            self.open = None;
-        }
-        let open = || (chunk_idx, sequence.chunk(chunk_idx));
-        &self.open.get_or_insert_with(open).1
+        self.open.get(chunk_idx, || sequence.chunk(chunk_idx))
     }
 
     /// Number of entries.

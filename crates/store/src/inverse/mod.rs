@@ -117,15 +117,6 @@ impl Inverse {
         }
     }
 
-    /// The row with this number, from 0, among those of a value; `None` if it has no more than so many.
-    pub(crate) fn nth(&self, value: u64, number: u64) -> Option<u64> {
-        match self {
-            Self::Adjacency(inverse) => inverse.reader().nth(value, number),
-            Self::Bitmaps(inverse) => inverse.nth(value, number),
-            Self::Permutation(inverse) => inverse.nth(value, number),
-        }
-    }
-
     /// The number of cells with a value in the range, bounds included.
     pub(crate) fn count_in(&self, low: u64, high: u64) -> u64 {
         match self {

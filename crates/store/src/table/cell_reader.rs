@@ -2,10 +2,11 @@
 //!
 //! A segment is opened in constant time, but that costs several times what a value does. So each column's segment that was read last stays
 //! open, and so do the parts of its inverse: rows that are looked at here and there, ascending, open each segment once.
-//! Invariant: the answers are those of [`Cells`](super::Cells).
+//! Invariant: values and counts are those of [`Cells`](super::Cells), rows by number those that it finds.
 
 use super::column::{Column, first_row, segment_of};
 use crate::inverse::InverseReader;
+use crate::last_open::LastOpen;
 use basalt_columns::segment::Segment;
 use basalt_rdf::TermId;
 
@@ -18,7 +19,7 @@ pub struct CellReader<'a> {
 /// A column with what is open of it.
 struct OpenColumn<'a> {
     column: &'a Column,
-    segment: Option<(usize, Segment<'a>)>,
+    segment: LastOpen<Segment<'a>>,
     inverse: Option<InverseReader<'a>>,
 }
 
@@ -26,7 +27,7 @@ impl<'a> CellReader<'a> {
     pub(super) fn new(rows: u32, columns: impl Iterator<Item = &'a Column>) -> Self {
         let opened = |column: &'a Column| OpenColumn {
             column,
-            segment: None,
+            segment: LastOpen::nothing(),
             inverse: column.inverse.as_ref().map(InverseReader::new),
         };
         Self {
@@ -54,7 +55,8 @@ impl<'a> CellReader<'a> {
         Some(count)
     }
 
-    /// The row with this number among those with this value, as [`Cells::nth_with`](super::Cells::nth_with) tells it.
+    /// The row with this number, from 0, among those with this value in ascending order; `None` if there are no more than so
+    /// many, or no inverse can tell.
     pub fn nth_with(&mut self, object: TermId, number: u64) -> Option<u32> {
         let mut columns = self.columns.iter_mut();
         // Type classes do not overlap, so at most one column takes the value.
@@ -67,14 +69,7 @@ impl<'a> CellReader<'a> {
 impl<'a> OpenColumn<'a> {
     fn segment(&mut self, segment_idx: usize) -> &Segment<'a> {
         let column = self.column;
-        if self
-            .segment
-            .as_ref()
-            .is_some_and(|open| open.0 != segment_idx)
-        {
-            self.segment = None;
-        }
-        let open = || (segment_idx, column.segment(segment_idx));
-        &self.segment.get_or_insert_with(open).1
+        let open = || column.segment(segment_idx);
+        self.segment.get(segment_idx, open)
     }
 }

@@ -234,18 +234,6 @@ impl<'a> Cells<'a> {
         Some(count)
     }
 
-    /// The row with this number, from 0, among those with this value in ascending order; `None` if there are no more than so
-    /// many, or no inverse can tell.
-    pub fn nth_with(self, object: TermId, number: u64) -> Option<u32> {
-        let mut columns = self.columns();
-        // Type classes do not overlap, so at most one column takes the value.
-        let column = columns.find(|c| c.definition.type_class.takes(object))?;
-        let row = column.inverse.as_ref()?.nth(object.0, number)?;
-        u32::try_from(row)
-            .ok()
-            .filter(|row| *row < self.table.rows())
-    }
-
     /// For each object appends the number of its rows, and the rows ascending. Many objects are searched together where a column
     /// has no inverse.
     pub fn find_many(self, objects: &[u64], counts: &mut Vec<u32>, rows: &mut Vec<u32>) {

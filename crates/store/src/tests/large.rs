@@ -3,7 +3,8 @@
 use super::patterns::found;
 use super::splitter::{number, resource};
 use crate::table::{
-    ColumnDefinition, ColumnKind, HomeGraph, SegmentValues, TableDefinition, TypeClass,
+    CellReader, Cells, ColumnDefinition, ColumnKind, HomeGraph, SegmentValues, TableDefinition,
+    TypeClass,
 };
 use crate::{CheckDepth, QuadIds, QuadPattern, Snapshot, Storage, VersionWriter, encode_segment};
 use basalt_columns::SEGMENT_ROWS;
@@ -78,6 +79,18 @@ fn build() -> Snapshot {
     writer.commit().expect("the commit succeeds")
 }
 
+/// The number of rows with a value, and the last of them, are those that are found.
+fn assert_read_by_number(cells: Cells<'_>, reader: &mut CellReader<'_>, object: TermId) {
+    let counted = reader.count_object(object);
+    assert_eq!(counted, cells.count_object(object));
+    if let Some(last) = counted.and_then(|count| count.checked_sub(1)) {
+        let mut found = Vec::new();
+        cells.find(object, &mut found);
+        assert_eq!(reader.nth_with(object, last), found.last().copied());
+        assert_eq!(reader.nth_with(object, last + 1), None);
+    }
+}
+
 #[test]
 fn cells_of_many_segments_are_read_and_found() {
     let snapshot = build();
@@ -126,11 +139,7 @@ fn cells_of_many_segments_are_read_and_found() {
                 read.into_iter().eq(expected),
                 "column {column_idx} row {row}"
             );
-            let object = value(column_idx, row);
-            let counted = reader.count_object(object);
-            assert_eq!(counted, cells.count_object(object));
-            let last = counted.unwrap_or(0).saturating_sub(1);
-            assert_eq!(reader.nth_with(object, last), cells.nth_with(object, last));
+            assert_read_by_number(cells, &mut reader, value(column_idx, row));
         }
         // Often enough for a column without inverse to get one in memory.
         for row in (0..ROWS).step_by(331) {
