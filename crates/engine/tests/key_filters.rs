@@ -47,6 +47,15 @@ const QUERIES: &[(&str, bool)] = &[
         "SELECT ?p ?n { { SELECT ?p (SUM(?x) AS ?n) { ?o :of ?p ; :price ?x } GROUP BY ?p } ?p :type :T1 }",
         true,
     ),
+    // Aggregated before the join: both sides by the slot that they share, or the pairs alone by another key.
+    (
+        "SELECT ?p ?n { { SELECT ?p (AVG(?x) AS ?n) { ?p :name ?l . ?o :of ?p ; :price ?x } GROUP BY ?p } ?p :type :T1 }",
+        true,
+    ),
+    (
+        "SELECT ?c ?n ?q { { SELECT ?c (AVG(?x) AS ?n) { ?v :in ?c . ?o :by ?v ; :price ?x } GROUP BY ?c } ?q :in ?c ; :name \"vendor 1\" }",
+        true,
+    ),
     (
         "SELECT ?p ?x { { SELECT DISTINCT ?p ?x { ?o :of ?p ; :price ?x } } ?p :type :T1 }",
         true,
@@ -265,6 +274,14 @@ fn rows_are_turned_away_before_they_are_read() {
         let (turned_away, _) = measured(&database, &text, &options);
         assert!(turned_away > offers as u64 * 3 / 4, "{turned_away}");
         same(&database, &text, &options, "objects");
+        // The same of what is aggregated before its join.
+        let text = format!(
+            "PREFIX : <{NS}> SELECT ?p ?n {{ ?p :type :T1
+             {{ SELECT ?p (AVG(?x) AS ?n) {{ ?p :name ?l . ?o :of ?p ; :price ?x }} GROUP BY ?p }} }}"
+        );
+        let (turned_away, _) = measured(&database, &text, &options);
+        assert!(turned_away > offers as u64 * 3 / 4, "{turned_away}");
+        same(&database, &text, &options, "aggregated before the join");
         // No review has so many stars, so nothing of the offers is read.
         let text = format!(
             "PREFIX : <{NS}> SELECT ?o ?x {{ ?o :price ?x ; :days ?d . ?r :about ?o ; :stars ?s FILTER(?s > 100) }}"

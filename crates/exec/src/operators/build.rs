@@ -96,6 +96,16 @@ impl Build {
         }
     }
 
+    /// A build of its own, with the key filters of joins above and nothing else that is shared.
+    fn apart(&self, cx: &Context) -> Self {
+        let shared = Arc::new(Shared::with_filters(&self.shared.key_filters));
+        Self {
+            kept: Arc::clone(&shared),
+            shared,
+            ..Self::new(cx.shared())
+        }
+    }
+
     /// The query's context.
     pub fn context(&self) -> &Context {
         &self.cx

@@ -118,6 +118,19 @@ impl Passed<'_, '_> {
             }
             | Op::Minus { left: input, .. } => self.down(input),
             Op::Group { input, keys, .. } if keys.contains(&slot) => self.down(input),
+            // States that other groups share, and all rows from which some are taken away, must be whole.
+            Op::GroupThrough(group)
+                if group.keys.contains(&slot)
+                    && group.without.is_none()
+                    && group.shared.is_none() =>
+            {
+                let of_pairs = self.down(&mut group.pairs);
+                let of_rows = match group.via.contains(&slot) {
+                    true => self.down(&mut group.rows),
+                    false => 1.0,
+                };
+                of_pairs.min(of_rows)
+            }
             Op::HashJoin {
                 left,
                 right,

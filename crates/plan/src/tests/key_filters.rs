@@ -69,6 +69,41 @@ fn filters_go_down_through_what_treats_values_apart() {
     has(&explained_with(&chain, &always()), "reduced by ?");
 }
 
+/// The scans of a group that is aggregated before its join.
+fn reduced_of_group(query: &str) -> [bool; 2] {
+    fn group_of(node: &Node) -> Option<&Node> {
+        match &node.op {
+            Op::GroupThrough(_) => Some(node),
+            op => op.children().into_iter().find_map(group_of),
+        }
+    }
+    fn is_reduced(node: &Node) -> bool {
+        let own = matches!(node.op, Op::StarScan { .. }) && !node.key_filters.is_empty();
+        own || node.op.children().into_iter().any(is_reduced)
+    }
+    let plan = plan_with(query, &FakeStatistics::shop(), &always()).expect("the query plans");
+    let group = group_of(&plan.root).expect("a group that is aggregated first");
+    let Op::GroupThrough(group) = &group.op else {
+        unreachable!("it was looked for");
+    };
+    [is_reduced(&group.pairs), is_reduced(&group.rows)]
+}
+
+#[test]
+fn groups_through_pairs_are_reduced_by_their_keys() {
+    let by_shared = "SELECT ?p ?a { ?p :type :Type0 { SELECT ?p (AVG(?c) AS ?a) { ?p :producer ?m . ?o :product ?p ; :price ?c } GROUP BY ?p } }";
+    assert_eq!(reduced_of_group(by_shared), [true, true]);
+    // Rows of a product are those of all its features.
+    let by_other = "SELECT ?f ?a { ?f :label ?l FILTER(STR(?l) = \"x\") { SELECT ?f (AVG(?c) AS ?a) { ?p :feature ?f . ?o :product ?p ; :price ?c } GROUP BY ?f } }";
+    assert_eq!(reduced_of_group(by_other), [true, false]);
+    // What is left of all rows needs them all.
+    let without =
+        "SELECT ?f ?a { ?f :label ?l FILTER(STR(?l) = \"x\") { SELECT ?f (AVG(?c) AS ?a) {
+        { SELECT DISTINCT ?f { ?p :type :Type0 ; :feature ?f } } ?o :product ?q ; :price ?c
+        FILTER NOT EXISTS { ?q :feature ?f } } GROUP BY ?f } }";
+    assert_eq!(reduced_of_group(without), [false, false]);
+}
+
 #[test]
 fn filters_stop_where_rows_depend_on_others() {
     for probe in [

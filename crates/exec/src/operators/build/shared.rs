@@ -26,6 +26,14 @@ pub struct Shared {
 pub type SharedStates = Mutex<Option<Arc<Aggregator>>>;
 
 impl Shared {
+    /// Nothing but these key filters.
+    pub(super) fn with_filters(key_filters: &Arc<MadeFilters>) -> Self {
+        Self {
+            key_filters: Arc::clone(key_filters),
+            ..Self::default()
+        }
+    }
+
     /// The rows of a spool.
     pub(super) fn spooled_rows(&self, spool: usize) -> Arc<spool::SpooledRows> {
         let mut spools = self.spools.lock().expect("no holder panics");

@@ -31,7 +31,7 @@ impl Build {
             return self.add_through(group, &self.shared, cx).map(Made::Whole);
         }
         // What it shares among threads is of no use if it ends halfway.
-        let attempt = Self::new(cx.shared()).add_through(group, &self.shared, cx);
+        let attempt = self.apart(cx).add_through(group, &self.shared, cx);
         match attempt {
             Err(ExecError::MemoryLimit {
                 operator: OPERATOR, ..
