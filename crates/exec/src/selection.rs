@@ -3,13 +3,13 @@
 //!
 //! Cost: a test and a write for each value, whether it passes or not.
 
-/// The positions of the ids that pass.
-pub fn positions(ids: &[u64], passes: impl Fn(u64) -> bool) -> Vec<u32> {
-    let mut found = vec![0; ids.len()];
+/// The positions of the values that pass.
+pub fn positions<T: Copy>(values: &[T], passes: impl Fn(T) -> bool) -> Vec<u32> {
+    let mut found = vec![0; values.len()];
     let mut count = 0;
-    for (position, &id) in (0_u32..).zip(ids) {
+    for (position, &value) in (0_u32..).zip(values) {
         found[count] = position;
-        count += usize::from(passes(id));
+        count += usize::from(passes(value));
     }
     found.truncate(count);
     found
@@ -35,7 +35,7 @@ mod tests {
         let ids = [5, 2, 9, 2, 7, 0];
         assert_eq!(positions(&ids, |id| id > 2), [0, 2, 4]);
         assert_eq!(positions(&ids, |_| true), [0, 1, 2, 3, 4, 5]);
-        assert!(positions(&[], |_| true).is_empty());
+        assert!(positions(&[0_u64; 0], |_| true).is_empty());
         let mut values = ids.to_vec();
         retain(&mut values, |id| id > 2);
         assert_eq!(values, [5, 9, 7]);

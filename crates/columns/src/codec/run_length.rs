@@ -6,8 +6,9 @@
 //! ```
 //!
 //! Ends are exclusive and ascending; the last is the length. Cost: `get` is a binary search over
-//! the ends; decoding and filtering cost per run. Gathering decodes all between where positions are near each other; else it steps
-//! from run to run where they ascend, and searches for each where they do not.
+//! the ends; decoding and filtering cost per run. Where ends are few, gathering steps from run to run if positions ascend, and compares
+//! each with all ends if they do not. Else it decodes all between positions that are near each other, steps where they ascend, and searches for
+//! each where they do not.
 
 use std::ops::Range;
 
@@ -20,6 +21,10 @@ use crate::packing::{Packed, load_u32, partition_point};
 /// Values for each position that is asked for up to which all between them are decoded: half of what finding a position's run takes, some
 /// 20 to 40 ns (measured: 500,000 rows of 1,400 runs).
 const DECODED_FOR_POSITION: usize = 16;
+
+/// Runs up to which a position in no order is compared with all their ends, which is no branch to be guessed (measured: 1.9 to 2.4 ns a
+/// position, where a search takes 6 ns of two runs and 11 of sixteen, and where stepping through positions in order takes 0.6 to 0.8).
+const FEW_RUNS: usize = 16;
 
 /// Exact bytes of the body.
 pub(super) fn size(profile: &Profile) -> usize {
@@ -116,9 +121,13 @@ impl<'a> RunLength<'a> {
     }
 
     pub(super) fn gather(&self, positions: &[u32], out: &mut Vec<u64>) {
-        if let Some(span) = Span::worth_decoding(positions, DECODED_FOR_POSITION) {
+        let (is_few, is_sorted) = (self.ends.len() <= FEW_RUNS, positions.is_sorted());
+        if is_few && !is_sorted {
+            self.gather_of_few(positions, out);
+        } else if !is_few && let Some(span) = Span::worth_decoding(positions, DECODED_FOR_POSITION)
+        {
             span.gather(|range, all| self.decode(range, all), out);
-        } else if positions.is_sorted() {
+        } else if is_sorted {
             let runs = self.ends.len();
             let is_before = |run: usize, position: u32| self.ends.get(run) <= u64::from(position);
             let mut from = 0;
@@ -130,6 +139,23 @@ impl<'a> RunLength<'a> {
         } else {
             self.gather_by(positions, out, |position| self.run_of(position as usize));
         }
+    }
+
+    /// Appends the values at some positions of few runs.
+    fn gather_of_few(&self, positions: &[u32], out: &mut Vec<u64>) {
+        let runs = self.ends.len();
+        // The last run takes what lies behind all ends that are compared.
+        let (mut ends, mut values) = ([u32::MAX; FEW_RUNS], [0; FEW_RUNS]);
+        for run in 0..runs {
+            values[run] = self.values.get(run);
+            if run + 1 < runs {
+                ends[run] = u32::try_from(self.end(run)).unwrap_or(u32::MAX);
+            }
+        }
+        out.extend(positions.iter().map(|&position| {
+            let before: u32 = ends.iter().map(|&end| u32::from(end <= position)).sum();
+            values[before as usize % FEW_RUNS]
+        }));
     }
 
     /// Appends the values at some positions; `run_of` is asked where a position is not in the run of the one before it.

@@ -8,7 +8,8 @@ use super::vector::{Argument, Truth};
 use crate::error::ExecError;
 use crate::selection::positions;
 use crate::value::{
-    Comparison, Reader, Value, compare, compare_floats, compare_inline, equal, order_within,
+    Comparison, Reader, Value, compare, compare_floats, compare_inline, equal, inline_float,
+    order_within,
 };
 use basalt_rdf::TermId;
 use basalt_rdf::qualifiers::CUSTOM_NUMERIC_FIRST;
@@ -163,6 +164,41 @@ pub fn select_column(ids: &[u64], op: CompareOp, constant: &Constant) -> Option<
         CompareOp::Greater => positions(ids, |id| id > other),
         CompareOp::GreaterOrEqual => positions(ids, |id| id >= other),
     })
+}
+
+/// Two columns compared row by row, where the ids of all rows have one order or all are inline floats; `None` where they are not.
+pub fn compare_columns(a: &[u64], b: &[u64], op: CompareOp) -> Option<Vec<Truth>> {
+    let first = *a.first()?;
+    if let Some(mask) = order_within(TermId(first)) {
+        let ids = a.iter().chain(b);
+        let is_alike = ids.fold(0, |bits, id| bits | (id ^ first)) & mask == 0;
+        return is_alike.then(|| compare_values(a, b, op));
+    }
+    inline_float(first)?;
+    let floats = |ids: &[u64]| {
+        let mut floats = Vec::with_capacity(ids.len());
+        for &id in ids {
+            floats.push(inline_float(id)?);
+        }
+        Some(floats)
+    };
+    Some(compare_values(&floats(a)?, &floats(b)?, op))
+}
+
+/// Values that have an order compared row by row.
+fn compare_values<T: Copy + PartialOrd>(a: &[T], b: &[T], op: CompareOp) -> Vec<Truth> {
+    match op {
+        CompareOp::Equal => each_pair(a, b, |a, b| a == b),
+        CompareOp::Less => each_pair(a, b, |a, b| a < b),
+        CompareOp::LessOrEqual => each_pair(a, b, |a, b| a <= b),
+        CompareOp::Greater => each_pair(a, b, |a, b| a > b),
+        CompareOp::GreaterOrEqual => each_pair(a, b, |a, b| a >= b),
+    }
+}
+
+fn each_pair<T: Copy>(a: &[T], b: &[T], holds: impl Fn(T, T) -> bool) -> Vec<Truth> {
+    let pairs = a.iter().zip(b);
+    pairs.map(|(&a, &b)| Some(holds(a, b)).into()).collect()
 }
 
 /// A column compared with a constant.

@@ -4,7 +4,7 @@
 //! their laziness in SPARQL means and saves work.
 
 use super::annotation::Annotation;
-use super::comparison::{CompareOp, compare_column};
+use super::comparison::{CompareOp, compare_column, compare_columns};
 use super::kernel::Kernel;
 use super::vector::{Argument, Item, Rows, Truth, Vector};
 use super::{arithmetic, call, pattern};
@@ -82,6 +82,11 @@ pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Trut
         }
         Kernel::Compare(op, a, b) => {
             let (a, b) = (evaluate(a, rows, cx)?, evaluate(b, rows, cx)?);
+            if let (Vector::Ids(a), Vector::Ids(b)) = (&a, &b)
+                && let Some(truths) = compare_columns(a, b, *op)
+            {
+                return Ok(truths);
+            }
             (0..count)
                 .map(|row| op.apply(a.get(row), b.get(row), reader))
                 .collect()

@@ -33,6 +33,7 @@ pub use vector::Truth;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::selection::positions;
 use basalt_plan::physical::{Expr, Slot};
 use basalt_rdf::TermId;
 use kernel::Kernel;
@@ -103,10 +104,7 @@ impl CompiledExpr {
         let batch = self.numbered(batch, cx);
         let rows = Rows::all(&batch);
         let truths = evaluate::truths(&self.root, &rows, cx)?;
-        let selected = (0_u32..)
-            .zip(truths)
-            .filter(|(_, truth)| *truth == Truth::True);
-        Ok(selected.map(|(row, _)| row).collect())
+        Ok(positions(&truths, |truth| truth == Truth::True))
     }
 
     /// Whether the condition can be true for some row in which the id of `slot` lies between `min`

@@ -120,8 +120,11 @@ impl NumericCast {
 
     /// The ids of the casts in a column of inline numbers with few digits; `None` if it has others.
     pub fn short_column(self, ids: &[u64], of: CastOf) -> Option<Vec<u64>> {
-        let cast_one = |&id: &u64| self.short_inline(TermId(id), of).map(|known| known.0);
-        ids.iter().map(cast_one).collect()
+        let mut casts = Vec::with_capacity(ids.len());
+        for &id in ids {
+            casts.push(self.short_inline(TermId(id), of)?.0);
+        }
+        Some(casts)
     }
 
     /// The cast in each row of a column.

@@ -34,12 +34,20 @@ pub fn number(id: TermId) -> Option<Number> {
 }
 
 /// The `f32` nearest to `mantissa / 10^scale`, as parsing the decimal text gives it.
+#[inline]
 pub fn to_float(mantissa: i64, scale: u8) -> f32 {
-    nearest_f32(numeric::to_f64(mantissa, scale)).unwrap_or_else(|| {
-        let mut text = String::new();
-        numeric::write_decimal(mantissa, scale, &mut text);
-        text.parse().expect("plain decimal notation is a float")
-    })
+    match nearest_f32(numeric::to_f64(mantissa, scale)) {
+        Some(float) => float,
+        None => parsed_float(mantissa, scale),
+    }
+}
+
+/// The same by its text.
+#[cold]
+fn parsed_float(mantissa: i64, scale: u8) -> f32 {
+    let mut text = String::new();
+    numeric::write_decimal(mantissa, scale, &mut text);
+    text.parse().expect("plain decimal notation is a float")
 }
 
 /// The `f32` nearest to the decimal number whose nearest double is `nearest`; `None` if the double
@@ -47,6 +55,7 @@ pub fn to_float(mantissa: i64, scale: u8) -> f32 {
 ///
 /// Rounding twice goes wrong only where the double lies exactly between two floats: then the decimal
 /// number may lie on either side of it. Numbers here are zero or in the normal range of floats.
+#[inline]
 pub fn nearest_f32(nearest: f64) -> Option<f32> {
     /// Bits of a double's fraction that a float does not have.
     const DROPPED_BITS: u32 = 29;
@@ -105,13 +114,15 @@ pub fn order_within(id: TermId) -> Option<u64> {
 /// The order by value of two inline floats.
 #[inline]
 pub fn compare_floats(a: u64, b: u64) -> Option<Ordering> {
-    let (a, b) = (TermId(a), TermId(b));
-    let is_float = |id: TermId| id.is_numeric() && id.numeric_datatype() == FLOAT;
-    if !is_float(a) || !is_float(b) {
-        return None;
-    }
-    let float = |id: TermId| to_float(id.mantissa(), id.scale());
-    float(a).partial_cmp(&float(b))
+    inline_float(a)?.partial_cmp(&inline_float(b)?)
+}
+
+/// The value of an inline float.
+#[inline]
+pub fn inline_float(id: u64) -> Option<f32> {
+    let id = TermId(id);
+    let is_float = id.is_numeric() && id.numeric_datatype() == FLOAT;
+    is_float.then(|| to_float(id.mantissa(), id.scale()))
 }
 
 /// The mantissa brought to the sum of both scales.

@@ -20,7 +20,9 @@ mod reader;
 
 pub use compare::{Comparison, compare, equal};
 pub use exact::{Exact, Rounding};
-pub use inline::{compare_floats, compare_inline, date_part, nearest_f32, order_within, to_float};
+pub use inline::{
+    compare_floats, compare_inline, date_part, inline_float, nearest_f32, order_within, to_float,
+};
 pub use number::Number;
 pub use order::compare_for_order;
 pub use order_key::{OrderClass, OrderKey, ordered_as_ids};
