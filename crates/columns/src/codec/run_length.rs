@@ -121,13 +121,10 @@ impl<'a> RunLength<'a> {
     }
 
     pub(super) fn gather(&self, positions: &[u32], out: &mut Vec<u64>) {
-        let (is_few, is_sorted) = (self.ends.len() <= FEW_RUNS, positions.is_sorted());
-        if is_few && !is_sorted {
-            self.gather_of_few(positions, out);
-        } else if !is_few && let Some(span) = Span::worth_decoding(positions, DECODED_FOR_POSITION)
-        {
+        let is_few = self.ends.len() <= FEW_RUNS;
+        if !is_few && let Some(span) = Span::worth_decoding(positions, DECODED_FOR_POSITION) {
             span.gather(|range, all| self.decode(range, all), out);
-        } else if is_sorted {
+        } else if positions.is_sorted() {
             let runs = self.ends.len();
             let is_before = |run: usize, position: u32| self.ends.get(run) <= u64::from(position);
             let mut from = 0;
@@ -136,6 +133,8 @@ impl<'a> RunLength<'a> {
                 from = from.min(runs - 1);
                 from
             });
+        } else if is_few {
+            self.gather_of_few(positions, out);
         } else {
             self.gather_by(positions, out, |position| self.run_of(position as usize));
         }

@@ -87,22 +87,22 @@ fn column_of(schema: &[Slot], slot: Slot) -> Result<usize, ExecError> {
 impl Build {
     /// A build for the whole query.
     pub fn new(cx: Arc<Context>) -> Self {
-        let shared: Arc<Shared> = Arc::default();
+        Self::sharing(cx, Arc::default())
+    }
+
+    /// A build of its own, with the key filters of joins above and nothing else that is shared.
+    fn apart(&self, cx: &Context) -> Self {
+        let shared = Shared::with_filters(&self.shared.key_filters);
+        Self::sharing(cx.shared(), Arc::new(shared))
+    }
+
+    /// A build without outer rows.
+    fn sharing(cx: Arc<Context>, shared: Arc<Shared>) -> Self {
         Self {
             cx,
             kept: Arc::clone(&shared),
             shared,
             outer: None,
-        }
-    }
-
-    /// A build of its own, with the key filters of joins above and nothing else that is shared.
-    fn apart(&self, cx: &Context) -> Self {
-        let shared = Arc::new(Shared::with_filters(&self.shared.key_filters));
-        Self {
-            kept: Arc::clone(&shared),
-            shared,
-            ..Self::new(cx.shared())
         }
     }
 
