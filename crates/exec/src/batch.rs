@@ -138,6 +138,23 @@ impl Batch {
         }
     }
 
+    /// The same rows to be held for long: columns that keep more alive than they show are copied, so that
+    /// [`Self::bytes`] is about what they take.
+    pub fn compact(&self) -> Self {
+        let compact = |column: &UInt64Array| {
+            let shown = size_of_val(&**column.values());
+            match column.values().inner().capacity() > shown + shown / 8 {
+                true => UInt64Array::from(column.values().to_vec()),
+                false => column.clone(),
+            }
+        };
+        Self {
+            columns: self.columns.iter().map(compact).collect(),
+            rows: self.rows,
+            solutions: self.solutions.as_ref().map(compact),
+        }
+    }
+
     /// Bytes that the values take (shared buffers counted for their visible part).
     pub fn bytes(&self) -> usize {
         self.rows * self.width() * size_of::<u64>()

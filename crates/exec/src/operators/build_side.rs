@@ -89,7 +89,7 @@ impl Sink for BuildRows {
             }
             Err(error) => return Err(error),
         }
-        self.batches.push(batch.clone());
+        self.batches.push(batch.compact());
         match may_spill && self.reserved > share_bytes(cx) {
             true => self.spill(cx),
             false => Ok(()),

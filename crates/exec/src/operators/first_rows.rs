@@ -9,7 +9,7 @@
 //!
 //! Cost: one selection in linear time for each key. Memory: the ranks.
 
-use super::sort_ranks::ranks;
+use super::sort_ranks::{WithoutRoom, ranks};
 use crate::context::Context;
 use crate::error::ExecError;
 
@@ -26,6 +26,7 @@ pub fn first_rows<'k>(
     keys: impl Iterator<Item = (&'k [u64], bool)>,
     count: usize,
     limit: Option<usize>,
+    without_room: WithoutRoom,
     cx: &Context,
 ) -> Result<RankedRows, ExecError> {
     let mut rows = RankedRows {
@@ -34,10 +35,10 @@ pub fn first_rows<'k>(
     };
     for (ids, descending) in keys {
         let mut of_key = if rows.positions.len() == count {
-            ranks(ids, cx)?
+            ranks(ids, without_room, cx)?
         } else {
             let left = rows.positions.iter().map(|&p| ids[p as usize]);
-            ranks(&left.collect::<Vec<_>>(), cx)?
+            ranks(&left.collect::<Vec<_>>(), without_room, cx)?
         };
         if descending {
             of_key.iter_mut().for_each(|rank| *rank = !*rank);
@@ -119,7 +120,7 @@ mod tests {
             };
             let directions = [descending.0, descending.1, descending.2];
             let keys = || columns.iter().map(Vec::as_slice).zip(directions);
-            let left = first_rows(keys(), rows.len(), Some(limit), &cx).expect("terms decode");
+            let left = first_rows(keys(), rows.len(), Some(limit), WithoutRoom::Compare, &cx).expect("terms decode");
             let mut sorted: Vec<usize> = (0..rows.len()).collect();
             sorted.sort_by_key(|&row| key(row));
             let last = sorted.get(limit.wrapping_sub(1)).map(|&row| key(row));
@@ -127,7 +128,7 @@ mod tests {
             let expected: Vec<u32> = (0..rows.len()).filter(wanted).map(|row| row as u32).collect();
             prop_assert_eq!(&left.positions, &expected);
             prop_assert!(left.ranks.iter().all(|ranks| ranks.len() == expected.len()));
-            let all = first_rows(keys(), rows.len(), None, &cx).expect("terms decode");
+            let all = first_rows(keys(), rows.len(), None, WithoutRoom::Compare, &cx).expect("terms decode");
             prop_assert_eq!(all.positions.len(), rows.len());
         }
     }

@@ -44,6 +44,7 @@ pub mod sort_runs;
 pub mod spilled_join;
 pub mod spilled_merge;
 pub mod spool;
+mod text_arena;
 pub mod union;
 
 #[cfg(test)]

@@ -4,15 +4,16 @@
 //! then compares integers (see [`sort_ranks`](super::sort_ranks)). With a limit it keeps at most twice that many
 //! rows (and at least some), cuts them back by sorting, and from then on takes only rows that come before the last one
 //! kept (see [`CutOff`]); keys after the first are looked at for rows only that the keys before leave a chance
-//! (see [`first_rows`](super::first_rows)). Stable. Memory: the rows kept; for a full sort the texts of distinct keys too,
-//! if the limit leaves room for them. Rows beyond its share of memory are sorted and written as a run; runs are merged
-//! (see [`sort_runs`](super::sort_runs)).
+//! (see [`first_rows`](super::first_rows)). Stable. Memory: the rows kept; for a full sort the texts of distinct keys too.
+//! Rows beyond its share of memory are sorted and written as a run, or as several where the texts of all leave the limit no
+//! room; runs are merged (see [`sort_runs`](super::sort_runs)).
 
 use super::cut_off::CutOff;
 use super::fallible_sort::sort_totally;
 use super::first_rows::{RankedRows, first_rows};
 use super::output::Output;
 use super::pipeline::{Collected, Sink};
+use super::sort_ranks::{KEY_BYTES, ROW_BYTES, WithoutRoom};
 use super::sort_runs::{SortRows, SortedRuns};
 use super::{BoxOperator, Operator};
 use crate::batch::Batch;
@@ -23,6 +24,7 @@ use crate::held_memory::HeldMemory;
 use crate::spill::merge::add_run;
 use crate::spill::row_file::{RowFile, RowWriter};
 use crate::spill::share_bytes;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Rows kept at least before they are cut back to the limit: the first cut comes soon, since rows after it
@@ -54,6 +56,8 @@ pub struct SortBuffer {
     held: HeldMemory,
     /// Rows that came before those in memory, sorted: key ids, then columns.
     runs: Vec<RowFile>,
+    /// Runs that the rows in memory are written as: more once the texts of all found no room.
+    parts: usize,
 }
 
 impl SortBuffer {
@@ -67,6 +71,7 @@ impl SortBuffer {
             cut_off: None,
             held: HeldMemory::default(),
             runs: Vec::new(),
+            parts: 1,
         }
     }
 
@@ -80,12 +85,18 @@ impl SortBuffer {
         self.held.take_over(other.held);
     }
 
-    /// The positions of the rows in order, no more than the limit.
-    fn sorted(&self, cx: &Context) -> Result<Vec<u32>, ExecError> {
+    /// The positions of these rows, counted from the first of them, in order, no more than the limit.
+    fn sorted(
+        &self,
+        rows: Range<usize>,
+        without_room: WithoutRoom,
+        cx: &Context,
+    ) -> Result<Vec<u32>, ExecError> {
         let keys = self.keys.iter().zip(&self.order.keys);
-        let keys = keys.map(|(ids, (_, descending))| (ids.as_slice(), *descending));
+        let keys = keys.map(|(ids, (_, descending))| (&ids[rows.clone()], *descending));
         let limit = self.order.limit;
-        let RankedRows { positions, ranks } = first_rows(keys, self.rows.rows, limit, cx)?;
+        let RankedRows { positions, ranks } =
+            first_rows(keys, rows.len(), limit, without_room, cx)?;
         let mut positions: Vec<u32> = match ranks.as_slice() {
             [ranks] => {
                 let mut pairs: Vec<(u64, u32)> = ranks.iter().copied().zip(positions).collect();
@@ -105,8 +116,9 @@ impl SortBuffer {
         Ok(positions)
     }
 
-    fn cut(&mut self, cx: &Context) -> Result<(), ExecError> {
-        let positions = self.sorted(cx)?;
+    /// Brings the rows in order and drops those beyond the limit; an error changes nothing.
+    fn cut(&mut self, without_room: WithoutRoom, cx: &Context) -> Result<(), ExecError> {
+        let positions = self.sorted(0..self.rows.rows, without_room, cx)?;
         self.rows.take(&positions);
         for column in &mut self.keys {
             *column = positions.iter().map(|&p| column[p as usize]).collect();
@@ -123,8 +135,8 @@ impl SortBuffer {
 
     /// Counts the rows held, or writes them if they are too many.
     fn hold(&mut self, cx: &Context) -> Result<(), ExecError> {
-        let width = self.rows.columns.len() + self.keys.len() + 1;
-        let bytes = self.rows.rows * width * size_of::<u64>();
+        let ids = (self.rows.columns.len() + self.keys.len()) * size_of::<u64>();
+        let bytes = self.rows.rows * (ids + self.keys.len() * KEY_BYTES + ROW_BYTES);
         if bytes > share_bytes(cx) && self.rows.rows >= RUN_ROWS_MIN {
             return self.spill(cx);
         }
@@ -136,19 +148,67 @@ impl SortBuffer {
         }
     }
 
-    /// Writes the rows in memory as a run.
+    /// Writes the rows in memory as runs.
     fn spill(&mut self, cx: &Context) -> Result<(), ExecError> {
-        let positions = self.sorted(cx)?;
-        let columns: Vec<&Vec<u64>> = self.keys.iter().chain(&self.rows.columns).collect();
-        let mut run = RowWriter::create(columns.len(), 1, cx)?;
-        for position in positions {
-            run.push(columns.iter().map(|column| column[position as usize]))?;
+        let count = self.rows.rows;
+        let mut start = 0;
+        while start < count {
+            let part = start..count.min(start + count.div_ceil(self.parts));
+            let may_be_less = part.len() > RUN_ROWS_MIN;
+            let without_room = match may_be_less {
+                true => WithoutRoom::Refuse,
+                false => WithoutRoom::Compare,
+            };
+            match self.sorted(part.clone(), without_room, cx) {
+                Err(ExecError::MemoryLimit { .. }) if may_be_less => self.parts *= 2,
+                Err(error) => return Err(error),
+                Ok(positions) => {
+                    self.write_run(start, &positions, cx)?;
+                    start = part.end;
+                }
+            }
         }
-        let run = run.finish()?;
         self.rows = Collected::new(self.rows.columns.len());
         self.keys = vec![Vec::new(); self.keys.len()];
         self.held.release();
+        Ok(())
+    }
+
+    /// Writes the rows at these positions, counted from `start`, as a run.
+    fn write_run(
+        &mut self,
+        start: usize,
+        positions: &[u32],
+        cx: &Context,
+    ) -> Result<(), ExecError> {
+        let columns: Vec<&[u64]> = self
+            .keys
+            .iter()
+            .chain(&self.rows.columns)
+            .map(|column| &column[start..])
+            .collect();
+        let mut run = RowWriter::create(columns.len(), 1, cx)?;
+        for &position in positions {
+            run.push(columns.iter().map(|column| column[position as usize]))?;
+        }
+        let run = run.finish()?;
         add_run(&mut self.runs, run, &SortRows::new(&self.order), cx)
+    }
+
+    /// Sorts the rows in memory; false if that found no room and they are in runs now.
+    fn sort_in_memory(&mut self, cx: &Context) -> Result<bool, ExecError> {
+        let without_room = match self.order.limit {
+            Some(_) => WithoutRoom::Compare,
+            None => WithoutRoom::Refuse,
+        };
+        match self.cut(without_room, cx) {
+            Err(ExecError::MemoryLimit { .. }) if without_room == WithoutRoom::Refuse => {
+                self.parts *= 2;
+                self.spill(cx)?;
+                Ok(false)
+            }
+            outcome => outcome.map(|()| true),
+        }
     }
 
     /// The batch and its keys without rows that come too late.
@@ -190,7 +250,7 @@ impl Sink for SortBuffer {
             .limit
             .is_some_and(|limit| self.rows.rows >= limit.saturating_mul(2).max(CUT_ROWS_MIN))
         {
-            self.cut(cx)?;
+            self.cut(WithoutRoom::Compare, cx)?;
         }
         self.hold(cx)
     }
@@ -230,9 +290,8 @@ impl Operator for OrderBy {
     fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
         if let Some(collect) = self.collect.take() {
             let mut buffer = collect(cx)?;
-            if buffer.runs.is_empty() {
+            if buffer.runs.is_empty() && buffer.sort_in_memory(cx)? {
                 self.held.take_over(std::mem::take(&mut buffer.held));
-                buffer.cut(cx)?;
                 self.output.put(buffer.rows.into_batch());
             } else {
                 buffer.spill(cx)?;
@@ -247,5 +306,68 @@ impl Operator for OrderBy {
             self.held.release();
         }
         Ok(batch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::ExecOptions;
+    use basalt_plan::physical::{Expr, Slot};
+    use basalt_rdf::TermView;
+    use basalt_store::Snapshot;
+
+    /// Rows enough for several runs, of which the least has more than [`RUN_ROWS_MIN`] rows.
+    const ROWS: usize = 8 * RUN_ROWS_MIN;
+    /// Characters of a text.
+    const LENGTH: usize = 800;
+
+    /// A buffer with texts in another order than theirs, and what orders them.
+    fn texts(cx: &Context) -> SortBuffer {
+        let key = CompiledExpr::compile(&Expr::Slot(Slot(0)), &[Slot(0)], cx);
+        let order = SortOrder {
+            keys: vec![(key.expect("a slot"), false)],
+            limit: None,
+        };
+        let mut buffer = SortBuffer::new(Arc::new(order), 1);
+        let id = |row: usize| {
+            let text = format!("{:0LENGTH$}", row * 5 % ROWS);
+            cx.terms().intern(TermView::simple(&text)).0
+        };
+        let ids = (0..ROWS).map(id).collect();
+        buffer
+            .push(&Batch::from_vectors(vec![ids], ROWS), cx)
+            .expect("rows have room");
+        buffer
+    }
+
+    #[test]
+    fn texts_without_room_make_shorter_runs() {
+        let options = |memory_bytes_max| ExecOptions {
+            memory_bytes_max,
+            threads: 1,
+            ..ExecOptions::default()
+        };
+        // A quarter has room for the rows, all not for the texts.
+        let cx = Context::new(Snapshot::empty(), options(ROWS * LENGTH / 2), 0);
+        let mut buffer = texts(&cx);
+        assert!(buffer.runs.is_empty(), "rows alone stay in memory");
+        assert!(!buffer.sort_in_memory(&cx).expect("it goes to files"));
+        assert!(buffer.runs.len() > 1, "{} runs", buffer.runs.len());
+        let mut rows = SortedRuns::new(buffer.runs, &buffer.order, &cx).expect("runs are there");
+        let mut found = Vec::new();
+        while let Some(batch) = rows.next(&cx).expect("runs are read") {
+            found.extend_from_slice(batch.ids(0));
+        }
+        let expected = (0..ROWS).map(|row| {
+            let text = format!("{row:0LENGTH$}");
+            cx.terms().intern(TermView::simple(&text)).0
+        });
+        assert!(found.into_iter().eq(expected));
+
+        let cx = Context::new(Snapshot::empty(), options(ROWS * LENGTH * 4), 0);
+        let mut buffer = texts(&cx);
+        assert!(buffer.sort_in_memory(&cx).expect("all has room"));
+        assert!(buffer.runs.is_empty());
     }
 }

@@ -9,13 +9,15 @@
 //! order is that of their terms (numbers of one type and scale, dates of one zone) are their own ranks.
 //!
 //! Invariant: two ranks compare as [`compare_for_order`] compares the terms; [`ranks_by_comparing`], the slow
-//! twin, takes over where the memory limit leaves no room for texts. Memory: the texts of distinct
-//! terms and 40 bytes for each, 16 more for numbers and dates that are decoded, counted.
+//! twin, takes over where the memory limit leaves no room for texts and fewer rows at a time are no way out
+//! ([`WithoutRoom`]). Memory: the texts of distinct terms and 40 bytes for each, 16 more for numbers and dates that are
+//! decoded, counted; what a row takes besides is [`ROW_BYTES`] and [`KEY_BYTES`], for the caller to count.
 
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::distinct::hash_row;
 use crate::operators::fallible_sort::{sort_fallibly, sort_totally};
+use crate::operators::text_arena::{TextArena, TextAt};
 use crate::value::{OrderClass, OrderKey, compare_for_order, ordered_as_ids};
 use basalt_rdf::TermId;
 use hashbrown::HashTable;
@@ -27,15 +29,32 @@ const CHECK_TERMS: usize = 4096;
 /// What sorting takes for a number or date: its nearest double, its place, and room to merge places.
 const SORTED_VALUE_BYTES: usize = size_of::<f64>() + 2 * size_of::<u32>();
 
+/// What sorting takes for each row: its position, and its pair with the rank of a single key.
+pub const ROW_BYTES: usize = size_of::<u32>() + size_of::<(u64, u32)>();
+/// What sorting takes for each row and key: its rank, and while that is made its distinct id, the place of that in a table
+/// and its number.
+pub const KEY_BYTES: usize = 2 * size_of::<u64>() + 3 * size_of::<u32>();
+
+/// What happens where there is no room for the texts of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WithoutRoom {
+    /// Terms are decoded for each comparison.
+    Compare,
+    /// The sort ends with the error, to be done again with fewer rows.
+    Refuse,
+}
+
 /// A rank for each id.
-pub fn ranks(ids: &[u64], cx: &Context) -> Result<Vec<u64>, ExecError> {
+pub fn ranks(ids: &[u64], without_room: WithoutRoom, cx: &Context) -> Result<Vec<u64>, ExecError> {
     if are_own_ranks(ids) {
         return Ok(ids.to_vec());
     }
     let (distinct, numbers) = distinct_ids(ids);
     let of_distinct = match Places::collect(&distinct, cx) {
         Ok(places) => places.rank(&distinct, cx)?,
-        Err(ExecError::MemoryLimit { .. }) => ranks_by_comparing(&distinct, cx)?,
+        Err(ExecError::MemoryLimit { .. }) if without_room == WithoutRoom::Compare => {
+            ranks_by_comparing(&distinct, cx)?
+        }
         Err(error) => return Err(error),
     };
     Ok(numbers.iter().map(|&n| of_distinct[n as usize]).collect())
@@ -104,8 +123,7 @@ struct TextPlace {
     class: OrderClass,
     /// The first bytes in which texts of the class differ, as a number.
     prefix: u64,
-    start: usize,
-    length: u32,
+    at: TextAt,
     /// Index among the distinct ids.
     member: u32,
 }
@@ -114,7 +132,7 @@ struct TextPlace {
 struct Places<'a> {
     cx: &'a Context,
     unbound: Option<u32>,
-    arena: Vec<u8>,
+    arena: TextArena,
     texts: Vec<TextPlace>,
     /// Numbers and calendar terms; the key is left out where ids compare without decoding.
     values: Vec<(u32, Option<OrderKey>)>,
@@ -131,18 +149,22 @@ impl Drop for Places<'_> {
 impl<'a> Places<'a> {
     /// Decodes what has to be decoded.
     fn collect(distinct: &[u64], cx: &'a Context) -> Result<Self, ExecError> {
+        let is =
+            |id: u64, wanted: fn(OrderClass) -> bool| OrderClass::of(id, cx).is_some_and(wanted);
+        let texts = distinct.iter().filter(|&&id| is(id, OrderClass::has_text));
+        let texts = texts.count();
         let mut places = Self {
             cx,
             unbound: None,
-            arena: Vec::new(),
-            texts: Vec::new(),
-            values: Vec::new(),
+            arena: TextArena::default(),
+            texts: Vec::with_capacity(texts),
+            values: Vec::with_capacity(distinct.len() - texts),
             reserved: 0,
         };
         // Numbers and dates of several kinds compare by id only if all of them do.
-        let mut values = distinct.iter().filter(|&&id| {
-            !OrderClass::of(id, cx).is_some_and(|c| c.has_text() || c == OrderClass::Unbound)
-        });
+        let mut values = distinct
+            .iter()
+            .filter(|&&id| !is(id, |class| class.has_text() || class == OrderClass::Unbound));
         let by_id = values
             .next()
             .is_none_or(|&a| values.all(|&b| ordered_as_ids(a, b)) && ordered_as_ids(a, a));
@@ -161,19 +183,22 @@ impl<'a> Places<'a> {
         match OrderClass::of(id, self.cx) {
             Some(OrderClass::Unbound) => self.unbound = Some(member),
             Some(class) if class.has_text() => {
-                let start = self.arena.len();
                 let dictionary = self.cx.snapshot().dictionary();
-                dictionary.lexical_into(TermId(id), &mut self.arena)?;
-                self.add_text(class, start, member);
+                let at = self
+                    .arena
+                    .add(|slab| dictionary.lexical_into(TermId(id), slab))?;
+                self.add_text(class, at, member);
             }
             Some(_) if values_by_id => self.values.push((member, None)),
             _ => {
                 let key = OrderKey::of(id, self.cx)?;
                 match key.class() {
                     (class, Some(text)) => {
-                        let start = self.arena.len();
-                        self.arena.extend_from_slice(text.as_bytes());
-                        self.add_text(class, start, member);
+                        let at = self.arena.add(|slab| {
+                            slab.extend_from_slice(text.as_bytes());
+                            Ok::<_, ExecError>(())
+                        })?;
+                        self.add_text(class, at, member);
                     }
                     (_, None) => self.values.push((member, Some(key))),
                 }
@@ -182,20 +207,18 @@ impl<'a> Places<'a> {
         Ok(())
     }
 
-    fn add_text(&mut self, class: OrderClass, start: usize, member: u32) {
-        let length = (self.arena.len() - start) as u32;
+    fn add_text(&mut self, class: OrderClass, at: TextAt, member: u32) {
         self.texts.push(TextPlace {
             class,
             prefix: 0,
-            start,
-            length,
+            at,
             member,
         });
     }
 
     fn account(&mut self) -> Result<(), ExecError> {
         self.cx.check()?;
-        let bytes = self.arena.capacity()
+        let bytes = self.arena.bytes()
             + self.texts.capacity() * size_of::<TextPlace>()
             + self.values.capacity() * (size_of::<(u32, Option<OrderKey>)>() + SORTED_VALUE_BYTES);
         if bytes > self.reserved {
@@ -206,7 +229,7 @@ impl<'a> Places<'a> {
     }
 
     fn text(&self, place: &TextPlace) -> &[u8] {
-        &self.arena[place.start..place.start + place.length as usize]
+        self.arena.text(place.at)
     }
 
     /// Texts of a class often begin alike; the bytes after that tell most of them apart.
@@ -222,7 +245,7 @@ impl<'a> Places<'a> {
             let skipped = shared.map_or(0, <[u8]>::len);
             let arena = &self.arena;
             for place in self.texts.iter_mut().filter(|place| place.class == class) {
-                let text = &arena[place.start..place.start + place.length as usize];
+                let text = arena.text(place.at);
                 let mut bytes = [0; 8];
                 for (to, from) in bytes.iter_mut().zip(&text[skipped..]) {
                     *to = *from;
@@ -350,7 +373,7 @@ mod tests {
             let first = terms.first().map_or(0, |term| term.0);
             let kept = terms.iter().filter(|term| !one_kind || term.0 == first);
             let ids: Vec<u64> = kept.map(|term| id(&cx, term)).collect();
-            let ranks = ranks(&ids, &cx).expect("terms decode");
+            let ranks = ranks(&ids, WithoutRoom::Compare, &cx).expect("terms decode");
             for (a, rank_a) in ids.iter().zip(&ranks) {
                 for (b, rank_b) in ids.iter().zip(&ranks) {
                     let order = compare_for_order(*a, *b, &cx).expect("terms decode");

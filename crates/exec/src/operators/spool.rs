@@ -93,7 +93,7 @@ impl Spool {
         while let Some(batch) = input.next(cx)? {
             cx.check()?;
             bytes += batch.bytes();
-            batches.push(batch);
+            batches.push(batch.compact());
             let fits = bytes <= share_bytes(cx)
                 && match held.grow_to(bytes, "Spool", cx) {
                     Err(ExecError::MemoryLimit { .. }) => false,
