@@ -219,7 +219,7 @@ impl Column {
 
     /// Runs over maximal parts of `rows` that lie in one segment, with rows counted from the
     /// segment's first.
-    fn for_runs<'a>(&'a self, rows: &[u32], mut visit: impl FnMut(Segment<'a>, &[u32])) {
+    fn for_runs<'a>(&'a self, rows: &[u32], mut visit: impl FnMut(&Segment<'a>, &[u32])) {
         let mut local = [0_u32; GATHER_ROWS];
         let mut at = 0;
         while at < rows.len() {
@@ -233,12 +233,12 @@ impl Column {
                 filled += 1;
                 at += 1;
                 if filled == GATHER_ROWS {
-                    visit(segment, &local);
+                    visit(&segment, &local);
                     filled = 0;
                 }
             }
             if filled > 0 {
-                visit(segment, &local[..filled]);
+                visit(&segment, &local[..filled]);
             }
         }
     }
@@ -246,7 +246,7 @@ impl Column {
     fn for_segments<'a>(
         &'a self,
         rows: Range<u32>,
-        mut visit: impl FnMut(Segment<'a>, Range<usize>),
+        mut visit: impl FnMut(&Segment<'a>, Range<usize>),
     ) {
         let mut at = rows.start;
         while at < rows.end {
@@ -254,7 +254,7 @@ impl Column {
             let of_segment = self.rows_of_segment(segment_idx);
             let end = of_segment.end.min(rows.end);
             let local = (at - of_segment.start) as usize..(end - of_segment.start) as usize;
-            visit(self.segment(segment_idx), local);
+            visit(&self.segment(segment_idx), local);
             at = end;
         }
     }

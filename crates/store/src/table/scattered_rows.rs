@@ -11,8 +11,6 @@
 
 use super::column::{first_row, segment_of};
 
-/// Fewer rows are not worth the counting.
-const ROWS_MIN: usize = 1024;
 /// Rows are scattered if one in so many lies in another segment than the row before: opening a segment takes what placing some dozen rows does.
 const JUMP_SHARE: usize = 64;
 
@@ -25,15 +23,16 @@ pub(super) struct ScatteredRows {
 }
 
 impl ScatteredRows {
-    /// The rows of a table with this many segments, if they are many and scattered.
+    /// The rows of a table with this many segments, if they are scattered: in order there are no more segments to open than there
+    /// are, and those must be fewer than the row by row way opens.
     pub(super) fn of(rows: &[u32], segments: usize) -> Option<Self> {
-        if rows.len() < ROWS_MIN || segments < 2 || u32::try_from(rows.len()).is_err() {
+        if segments < 2 || rows.len() <= segments || u32::try_from(rows.len()).is_err() {
             return None;
         }
         let jumps = rows
             .windows(2)
             .filter(|pair| segment_of(pair[0]) != segment_of(pair[1]));
-        if jumps.count() * JUMP_SHARE < rows.len() {
+        if jumps.count() < segments.max(rows.len() / JUMP_SHARE) {
             return None;
         }
         let mut next = vec![0_u32; segments + 1];
@@ -82,11 +81,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_in_order_or_few_are_not_scattered() {
+    fn rows_in_order_or_fewer_than_segments_are_not_scattered() {
         let rows: Vec<u32> = (0..40_000).collect();
         assert!(ScatteredRows::of(&rows, 3).is_none());
-        let few: Vec<u32> = (0..1_000).map(|i| i * 39_119 % 40_000).collect();
-        assert!(ScatteredRows::of(&few, 3).is_none());
+        let jumping: Vec<u32> = (0..100).map(|i| i * 39_119 % 40_000).collect();
+        assert!(ScatteredRows::of(&jumping, 3).is_some());
+        assert!(ScatteredRows::of(&jumping, 100).is_none());
         assert!(ScatteredRows::of(&[], 3).is_none());
     }
 
