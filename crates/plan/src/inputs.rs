@@ -7,6 +7,7 @@ use crate::physical::{
     Aggregate, Endpoint, Expr, Graphs, Node, Op, PathPattern, Pattern, Position, ServicePattern,
     Slot, Star,
 };
+use std::sync::Arc;
 
 impl Op {
     /// The inputs, in EXPLAIN order; plans inside EXISTS are not among them.
@@ -69,11 +70,11 @@ impl Op {
             | Self::Slice { input, .. }
             | Self::SlicePer { input, .. }
             | Self::Spool { input, .. }
-            | Self::Group { input, .. } => vec![input],
+            | Self::Group { input, .. } => vec![Arc::make_mut(input)],
             Self::HashJoin { left, right, .. }
             | Self::MergeJoin { left, right, .. }
             | Self::LateralJoin { left, right }
-            | Self::Minus { left, right, .. } => vec![left, right],
+            | Self::Minus { left, right, .. } => vec![Arc::make_mut(left), Arc::make_mut(right)],
             Self::GroupThrough(group) => [&mut group.rows, &mut group.pairs]
                 .into_iter()
                 .chain(&mut group.without)

@@ -20,6 +20,7 @@ use crate::physical::{
 use crate::planner::{PlanError, Planner, node};
 use crate::rules::{count_first, count_scan, distribute_union, group_through, rewrite_path};
 use crate::slot_set::SlotSet;
+use std::sync::Arc;
 
 /// The slots that the row around an EXISTS or LATERAL provides.
 #[derive(Clone, Copy, Default)]
@@ -137,7 +138,7 @@ impl Planner<'_> {
         let cost = input.estimated_cost + rows * GROUP_ROW;
         let (schema, certain) = (input.schema.clone(), SlotSet::of(&input.certain));
         let distinct = groups::combinations(self, &input, &schema).unwrap_or(rows * 0.9);
-        let input = Box::new(input);
+        let input = Arc::new(input);
         Ok(node(
             Op::Distinct { input },
             schema,
@@ -220,11 +221,11 @@ impl Planner<'_> {
         input: Node,
         rows: f64,
         cost: f64,
-        op: impl FnOnce(Box<Node>) -> Op,
+        op: impl FnOnce(Arc<Node>) -> Op,
     ) -> Node {
         let (schema, certain) = (input.schema.clone(), SlotSet::of(&input.certain));
         let sorted_by = input.sorted_by.clone();
-        let mut result = node(op(Box::new(input)), schema, certain, rows, cost);
+        let mut result = node(op(Arc::new(input)), schema, certain, rows, cost);
         result.sorted_by = sorted_by;
         result
     }
@@ -247,7 +248,7 @@ impl Planner<'_> {
         let cost = input.estimated_cost + rows * condition::cost(&expr);
         Ok(node(
             Op::Extend {
-                input: Box::new(input),
+                input: Arc::new(input),
                 slot,
                 expr,
             },
@@ -271,7 +272,7 @@ impl Planner<'_> {
         let sorted_by = sorted.copied().collect();
         let mut result = node(
             Op::Project {
-                input: Box::new(input),
+                input: Arc::new(input),
             },
             slots,
             certain,
@@ -321,7 +322,7 @@ impl Planner<'_> {
         let (schema, certain) = (input.schema.clone(), row.certain);
         Ok(node(
             Op::OrderBy {
-                input: Box::new(input),
+                input: Arc::new(input),
                 keys,
                 limit,
             },
@@ -378,7 +379,7 @@ impl Planner<'_> {
             + rows * (GROUP_ROW + EXPRESSION * aggregates.len() as f64)
             + groups * EMIT_ROW;
         let op = Op::Group {
-            input: Box::new(input),
+            input: Arc::new(input),
             keys: keys.to_vec(),
             aggregates,
         };
@@ -448,7 +449,7 @@ impl Planner<'_> {
             if shared.is_empty() {
                 return Ok(left);
             }
-            let (right, shared) = (Box::new(right), shared.to_vec());
+            let (right, shared) = (Arc::new(right), shared.to_vec());
             return Ok(self.pass(left, rows, cost, |left| Op::Minus {
                 left,
                 right,

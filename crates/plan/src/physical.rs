@@ -281,10 +281,11 @@ pub enum Expr {
     /// A function call or cast.
     Call(Function, Vec<Expr>),
     /// `EXISTS { ... }`: the plan has one [`Op::Outer`] leaf that takes the current row.
-    Exists(Box<Node>),
+    Exists(Arc<Node>),
 }
 
-/// An operator; `Box<Node>` children come first in EXPLAIN order.
+/// An operator; `Arc<Node>` children come first in EXPLAIN order. They are shared between copies of a plan: execution holds on to
+/// parts of it without copying what is below, and rules write with `Arc::make_mut`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
     /// One row without columns.
@@ -313,7 +314,7 @@ pub enum Op {
     /// A star found for each input row: positional join, adjacency join or index join.
     StarJoin {
         /// The rows to extend.
-        input: Box<Node>,
+        input: Arc<Node>,
         /// The star; slots also in the input's schema are constraints (and are certain there).
         star: Star,
         /// Which slot of the input leads to the star.
@@ -329,7 +330,7 @@ pub enum Op {
     /// One general pattern looked up for each input row.
     PatternJoin {
         /// The rows to extend.
-        input: Box<Node>,
+        input: Arc<Node>,
         /// The pattern; slots also in the input's schema are constraints.
         pattern: Pattern,
         /// Inner, left outer, semi or anti.
@@ -340,14 +341,14 @@ pub enum Op {
     /// A property path evaluated for each input row ([`Op::Unit`] input for a leaf).
     PathJoin {
         /// The rows to extend.
-        input: Box<Node>,
+        input: Arc<Node>,
         /// The path; slots also in the input's schema are constraints (certain there).
         pattern: PathPattern,
     },
     /// A remote pattern joined to the input ([`Op::Unit`] for a leaf).
     Service {
         /// The rows to extend.
-        input: Box<Node>,
+        input: Arc<Node>,
         /// The remote pattern; shared slots are compared as by [`Op::HashJoin`].
         service: ServicePattern,
         /// The shared slots whose values go with the requests (certain in the input); with none
@@ -361,9 +362,9 @@ pub enum Op {
     /// Hash join; also the general join: with no keys every pair is compared.
     HashJoin {
         /// Left side, the one kept by left outer, semi and anti.
-        left: Box<Node>,
+        left: Arc<Node>,
         /// Right side.
-        right: Box<Node>,
+        right: Arc<Node>,
         /// Slots certain on both sides, compared by id.
         keys: Vec<Slot>,
         /// Shared slots that may be unbound on a side: compatible if equal or one is unbound; the
@@ -379,40 +380,40 @@ pub enum Op {
     /// Merge join of two inputs sorted by `key`'s id (inner only).
     MergeJoin {
         /// Left side.
-        left: Box<Node>,
+        left: Arc<Node>,
         /// Right side.
-        right: Box<Node>,
+        right: Arc<Node>,
         /// The slot both are sorted by; certain on both sides and the only shared slot.
         key: Slot,
     },
     /// The right side evaluated anew for each left row, which its [`Op::Outer`] leaves take.
     LateralJoin {
         /// The rows to extend.
-        left: Box<Node>,
+        left: Arc<Node>,
         /// What is joined to each of them. A slot that both sides have is the left row's value, or
         /// was unbound there.
-        right: Box<Node>,
+        right: Arc<Node>,
     },
     /// MINUS: drops left rows that have a compatible right row sharing at least one bound slot.
     Minus {
         /// Left side.
-        left: Box<Node>,
+        left: Arc<Node>,
         /// Right side.
-        right: Box<Node>,
+        right: Arc<Node>,
         /// The shared slots.
         shared: Vec<Slot>,
     },
     /// Rows for which the condition is true.
     Filter {
         /// The rows.
-        input: Box<Node>,
+        input: Arc<Node>,
         /// The condition.
         condition: Expr,
     },
     /// BIND: a new slot; an error leaves it unbound.
     Extend {
         /// The rows.
-        input: Box<Node>,
+        input: Arc<Node>,
         /// The new slot.
         slot: Slot,
         /// Its value.
@@ -421,17 +422,17 @@ pub enum Op {
     /// Keeps (and reorders to) the slots of the node's schema; one that the input lacks is unbound.
     Project {
         /// The rows.
-        input: Box<Node>,
+        input: Arc<Node>,
     },
     /// Each distinct row once.
     Distinct {
         /// The rows.
-        input: Box<Node>,
+        input: Arc<Node>,
     },
     /// Rows in order; with a limit only the first ones (top-k).
     OrderBy {
         /// The rows.
-        input: Box<Node>,
+        input: Arc<Node>,
         /// The keys, most significant first.
         keys: Vec<SortKey>,
         /// Rows that are needed, if not all.
@@ -440,7 +441,7 @@ pub enum Op {
     /// OFFSET and LIMIT.
     Slice {
         /// The rows.
-        input: Box<Node>,
+        input: Arc<Node>,
         /// Rows skipped.
         offset: usize,
         /// Rows kept.
@@ -449,7 +450,7 @@ pub enum Op {
     /// OFFSET and LIMIT for each value of a slot: a subselect inside `GRAPH ?g`.
     SlicePer {
         /// The rows.
-        input: Box<Node>,
+        input: Arc<Node>,
         /// The slot.
         slot: Slot,
         /// Rows skipped of each value.
@@ -460,7 +461,7 @@ pub enum Op {
     /// GROUP BY; with no keys exactly one group.
     Group {
         /// The rows.
-        input: Box<Node>,
+        input: Arc<Node>,
         /// The grouping slots.
         keys: Vec<Slot>,
         /// The aggregates.
@@ -482,7 +483,7 @@ pub enum Op {
     /// Rows that several places of the plan read: the first that asks makes them, the others get the same rows.
     Spool {
         /// What makes the rows; of the same number the same but for the names of slots.
-        input: Box<Node>,
+        input: Arc<Node>,
         /// The same number for all places.
         spool: usize,
     },
@@ -514,7 +515,7 @@ pub struct GroupThrough {
     /// All rows, where such states are taken away: `rows` has only those with a pair for certain then.
     pub total: Option<Node>,
     /// With `without`: the group whose states could be taken away, until it is known whether the plan has it.
-    pub with_pair: Option<Box<Node>>,
+    pub with_pair: Option<Arc<Node>>,
 }
 
 /// What a group makes: its keys, then its aggregates.

@@ -20,6 +20,7 @@ use spargebra::term::{NamedNodePattern, TermPattern};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Whole sub-plans that one query may plan twice; real queries need one or two.
@@ -255,7 +256,7 @@ fn number(node: &mut Node, next: &mut usize) {
 
 fn number_exists(expr: &mut Expr, next: &mut usize) {
     if let Expr::Exists(node) = expr {
-        number(node, next);
+        number(Arc::make_mut(node), next);
     } else {
         crate::expression::for_each_operand_mut(expr, &mut |operand| number_exists(operand, next));
     }

@@ -6,6 +6,7 @@
 use crate::expression::for_each_operand_mut;
 use crate::physical::{Aggregate, Endpoint, Expr, Graphs, Node, Op, Pattern, Position, Slot, Star};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The plan with slots numbered from 0 in the order in which they are met, node numbers and estimates 0.
 pub(crate) fn canonical(node: &Node) -> Node {
@@ -32,7 +33,7 @@ fn forget_estimates(node: &mut Node) {
 
 fn forget_inside(expr: &mut Expr) {
     match expr {
-        Expr::Exists(inside) => forget_estimates(inside),
+        Expr::Exists(inside) => forget_estimates(Arc::make_mut(inside)),
         _ => for_each_operand_mut(expr, &mut forget_inside),
     }
 }
@@ -54,7 +55,7 @@ fn for_each_slot_mut(node: &mut Node, visit: &mut dyn FnMut(&mut Slot)) {
 fn expression_slots(expr: &mut Expr, visit: &mut dyn FnMut(&mut Slot)) {
     match expr {
         Expr::Slot(slot) | Expr::Bound(slot) => visit(slot),
-        Expr::Exists(inside) => for_each_slot_mut(inside, visit),
+        Expr::Exists(inside) => for_each_slot_mut(Arc::make_mut(inside), visit),
         _ => for_each_operand_mut(expr, &mut |operand| expression_slots(operand, visit)),
     }
 }

@@ -294,7 +294,7 @@ impl Build {
                 aggregates,
             } => {
                 let columns = columns_of(&node.schema, &group_slots(keys, aggregates));
-                let (build, input) = (self.clone(), input.clone());
+                let (build, input) = (self.clone(), Arc::clone(input));
                 let (keys, aggregates) = (keys.clone(), aggregates.clone());
                 let collect: group::Collect = Box::new(move |cx| {
                     group::groups(&input, &keys, &aggregates, &build, cx).map(group::Made::Parts)
@@ -312,7 +312,7 @@ impl Build {
             Op::Union { inputs } => self.union(inputs, &node.schema)?,
             Op::Spool { input, spool } => {
                 let rows = self.shared.spooled_rows(*spool);
-                Box::new(spool::Spool::new((**input).clone(), self.clone(), rows))
+                Box::new(spool::Spool::new(Arc::clone(input), self.clone(), rows))
             }
             other => return Err(ExecError::Internal(format!("no operator for {other:?}"))),
         })
@@ -547,7 +547,7 @@ impl Build {
 
     fn order_by(
         &self,
-        input: &Node,
+        input: &Arc<Node>,
         keys: &[SortKey],
         limit: Option<usize>,
     ) -> Result<BoxOperator, ExecError> {
@@ -561,7 +561,7 @@ impl Build {
             })
             .collect::<Result<Vec<_>, ExecError>>()?;
         let order = Arc::new(order_by::SortOrder { keys, limit });
-        let (build, input) = (self.clone(), Arc::new(input.clone()));
+        let (build, input) = (self.clone(), Arc::clone(input));
         let collect: order_by::Collect = Box::new(move |cx| {
             let make = || {
                 Ok(order_by::SortBuffer::new(

@@ -55,7 +55,7 @@ enum Source {
 
 /// The operator; see the [module documentation](self).
 pub struct Spool {
-    input: Node,
+    input: Arc<Node>,
     build: Build,
     rows: Arc<SpooledRows>,
     source: Source,
@@ -63,7 +63,7 @@ pub struct Spool {
 
 impl Spool {
     /// Reads `rows`, or makes them from `input`.
-    pub fn new(input: Node, build: Build, rows: Arc<SpooledRows>) -> Self {
+    pub fn new(input: Arc<Node>, build: Build, rows: Arc<SpooledRows>) -> Self {
         Self {
             input,
             build,

@@ -7,6 +7,7 @@ use basalt_rdf::TermId;
 use basalt_store::Snapshot;
 use oxrdf::NamedNode;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 mod sharing;
 mod spilling;
@@ -36,12 +37,12 @@ fn node(op: Op, schema: &[u16]) -> Node {
     }
 }
 
-fn values(rows: &[Row], schema: &[u16]) -> Box<Node> {
+fn values(rows: &[Row], schema: &[u16]) -> Arc<Node> {
     let rows = rows
         .iter()
         .map(|row| row.iter().map(|&id| constant(id)).collect())
         .collect();
-    Box::new(node(Op::Values { rows }, schema))
+    Arc::new(node(Op::Values { rows }, schema))
 }
 
 /// Numbers the nodes, as the planner does.
@@ -53,8 +54,8 @@ fn number(node: &mut Node, next: &mut usize) {
         | Op::MergeJoin { left, right, .. }
         | Op::LateralJoin { left, right }
         | Op::Minus { left, right, .. } => {
-            number(left, next);
-            number(right, next);
+            number(Arc::make_mut(left), next);
+            number(Arc::make_mut(right), next);
         }
         Op::Distinct { input }
         | Op::Group { input, .. }
@@ -62,7 +63,7 @@ fn number(node: &mut Node, next: &mut usize) {
         | Op::Slice { input, .. }
         | Op::SlicePer { input, .. }
         | Op::Spool { input, .. }
-        | Op::Project { input } => number(input, next),
+        | Op::Project { input } => number(Arc::make_mut(input), next),
         Op::GroupThrough(group) => {
             number(&mut group.rows, next);
             number(&mut group.pairs, next);
@@ -237,7 +238,7 @@ proptest! {
     ) {
         // Partners by key alone: the other column is the left row's own.
         let narrow: Vec<Row> = right.iter().map(|row| vec![row[0], row[2]]).collect();
-        let outer = Box::new(node(Op::Outer, &[0]));
+        let outer = Arc::new(node(Op::Outer, &[0]));
         let join = Op::HashJoin {
             left: values(&narrow, &[0, 3]),
             right: outer,
@@ -247,9 +248,9 @@ proptest! {
             filter: None,
             build_left: false,
         };
-        let input = Box::new(node(join, &[0, 3]));
+        let input = Arc::new(node(join, &[0, 3]));
         let sliced = Op::Slice { input, offset: 0, limit: Some(limit) };
-        let right = Box::new(node(sliced, &[0, 3]));
+        let right = Arc::new(node(sliced, &[0, 3]));
         let op = Op::LateralJoin { left: values(&left, &[0, 1, 2]), right };
         let partners = |l: &Row| {
             let same = narrow.iter().filter(|r| r[0] == l[0]).take(limit);
@@ -268,8 +269,8 @@ proptest! {
             node(Op::Spool { input, spool: 0 }, &[first, first + 1, first + 2])
         };
         let join = Op::HashJoin {
-            left: Box::new(read(0)),
-            right: Box::new(read(3)),
+            left: Arc::new(read(0)),
+            right: Arc::new(read(3)),
             keys: Vec::new(),
             compatible: Vec::new(),
             kind: JoinKind::Inner,
@@ -290,7 +291,7 @@ proptest! {
 
     #[test]
     fn union_fills_missing_slots(left in rows_strategy(), right in rows_strategy()) {
-        let inputs = vec![*values(&left, &[0, 1, 2]), *values(&right, &[2, 1, 3])];
+        let inputs = vec![Arc::unwrap_or_clone(values(&left, &[0, 1, 2])), Arc::unwrap_or_clone(values(&right, &[2, 1, 3]))];
         let mut expected: Vec<Row> = left.iter().map(|l| vec![l[0], l[2], 0]).collect();
         expected.extend(right.iter().map(|r| vec![0, r[0], r[2]]));
         prop_assert_eq!(run(node(Op::Union { inputs }, &[0, 2, 3]), 3), expected);

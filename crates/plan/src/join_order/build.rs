@@ -12,6 +12,7 @@ use crate::expression::{conjunction, has_exists};
 use crate::physical::{Expr, JoinKind, Node, Op, Slot, Star, StarEntry};
 use crate::planner::{PlanError, Planner, node};
 use crate::slot_set::SlotSet;
+use std::sync::Arc;
 
 /// The node for everything.
 pub(super) fn build(
@@ -77,8 +78,8 @@ fn merge_join(left: Node, right: Node, key: Slot) -> Node {
     let other = SlotSet::of(&right.certain);
     let (schema, certain) = joined(&left, &slots, other, JoinKind::Inner);
     let op = Op::MergeJoin {
-        left: Box::new(left),
-        right: Box::new(right),
+        left: Arc::new(left),
+        right: Arc::new(right),
         key,
     };
     let mut join = node(op, schema, certain, 0.0, 0.0);
@@ -103,7 +104,7 @@ fn join_unit(
         }
         (UnitKind::Pattern(pattern), _) => {
             let filter = conjunction(std::mem::take(plain));
-            let (input, pattern) = (Box::new(input), pattern.clone());
+            let (input, pattern) = (Arc::new(input), pattern.clone());
             let kind = JoinKind::Inner;
             let op = Op::PatternJoin {
                 input,
@@ -114,7 +115,7 @@ fn join_unit(
             node(op, schema, certain, rows, cost)
         }
         (UnitKind::Path(pattern), _) => {
-            let (input, pattern) = (Box::new(input), pattern.clone());
+            let (input, pattern) = (Arc::new(input), pattern.clone());
             node(Op::PathJoin { input, pattern }, schema, certain, rows, cost)
         }
         // The search pairs each step with its kind of unit; any unit can be joined by hash.
@@ -188,7 +189,7 @@ fn leaf(unit: &Unit, rows: f64, cost: f64) -> Node {
         UnitKind::Path(pattern) => {
             let unit_row = node(Op::Unit, Vec::new(), SlotSet::default(), 1.0, 0.0);
             let op = Op::PathJoin {
-                input: Box::new(unit_row),
+                input: Arc::new(unit_row),
                 pattern: pattern.clone(),
             };
             node(op, pattern.slots(), unit.certain, rows, cost)
@@ -226,7 +227,7 @@ pub(crate) fn star_join(
 ) -> Node {
     let (schema, certain) = joined(&input, &star.slots(), star_certain(&star), kind);
     let op = Op::StarJoin {
-        input: Box::new(input),
+        input: Arc::new(input),
         star,
         entry,
         kind,
@@ -274,7 +275,7 @@ pub(crate) fn hash_join(
     if filter.as_ref().is_some_and(has_exists) {
         cost += l * PATTERN_PROBE;
     }
-    let (left, right) = (Box::new(left), Box::new(right));
+    let (left, right) = (Arc::new(left), Arc::new(right));
     let op = Op::HashJoin {
         left,
         right,

@@ -9,6 +9,7 @@ use crate::physical::{JoinKind, Node, Op, Slot};
 use crate::planner::{PlanError, Planner, node};
 use crate::slot_set::SlotSet;
 use basalt_rdf::TermId;
+use std::sync::Arc;
 
 impl Planner<'_> {
     /// LATERAL: the right side is planned for one row of the left side.
@@ -37,7 +38,7 @@ impl Planner<'_> {
         let rows = left.estimated_rows * right.estimated_rows;
         let each = EXISTS_START + right.estimated_cost;
         let cost = left.estimated_cost + left.estimated_rows * each + rows * EMIT_ROW;
-        let (left, right) = (Box::new(left), Box::new(right));
+        let (left, right) = (Arc::new(left), Arc::new(right));
         let op = Op::LateralJoin { left, right };
         Ok(node(op, schema, certain, rows, cost))
     }

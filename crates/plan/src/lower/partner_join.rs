@@ -22,6 +22,7 @@ use crate::physical::{Expr, JoinKind, Node, Op, Pattern, Star, StarEntry};
 use crate::planner::{ForceJoin, PlanError, Planner};
 use crate::row_chain::RowChain;
 use crate::slot_set::SlotSet;
+use std::sync::Arc;
 
 impl Planner<'_> {
     /// A left join or anti join of two plans.
@@ -266,7 +267,7 @@ impl Planner<'_> {
         let plan = self.exists[inside.id].clone();
         let plan = self.lower_for_row(&plan, row)?;
         let cost = exists_cost(&plan, rows);
-        **inside = plan;
+        *inside = Arc::new(plan);
         Ok(cost)
     }
 }
@@ -313,7 +314,7 @@ fn pattern_join(left: Node, pattern: Pattern, kind: JoinKind, filter: Option<Exp
     let rows = left.estimated_rows * kept;
     let cost = left.estimated_cost + START + left.estimated_rows * PATTERN_PROBE;
     let op = Op::PatternJoin {
-        input: Box::new(left),
+        input: Arc::new(left),
         pattern,
         kind,
         filter,

@@ -17,6 +17,7 @@ use crate::logical::{JoinGroup, Logical};
 use crate::physical::{Expr, JoinKind, Node, Op, ServicePattern};
 use crate::planner::{ForceJoin, PlanError, Planner, node};
 use crate::slot_set::SlotSet;
+use std::sync::Arc;
 
 impl Planner<'_> {
     /// The plan of a group that has services among its parts, `None` for others.
@@ -157,7 +158,7 @@ impl Planner<'_> {
         };
         let cost = cost + input.estimated_cost;
         let op = Op::Service {
-            input: Box::new(input),
+            input: Arc::new(input),
             service: service.clone(),
             send: send.to_vec(),
             kind,

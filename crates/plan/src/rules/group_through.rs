@@ -26,6 +26,7 @@ use crate::planner::{PlanError, Planner, node};
 use crate::rules::remove_distinct::{distinct, is_distinct};
 use crate::slot_set::SlotSet;
 use basalt_rdf::TermId;
+use std::sync::Arc;
 
 /// The parts of a group that is to be made.
 struct Parts {
@@ -282,7 +283,7 @@ impl Parts {
             without,
             with_pair,
         } = self;
-        let with_pair = with_pair.map(|parts| Box::new(parts.into_node(planner, keys, aggregates)));
+        let with_pair = with_pair.map(|parts| Arc::new(parts.into_node(planner, keys, aggregates)));
         let mut aggregates = aggregates.to_vec();
         let available = SlotSet::of(&rows.schema);
         let mut schema = keys.to_vec();

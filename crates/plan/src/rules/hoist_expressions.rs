@@ -12,6 +12,7 @@ use crate::expression::{for_each_operand_mut, has_exists, is_volatile, slots_of}
 use crate::physical::{Expr, Node, Op, Slot, StarEntry};
 use crate::planner::{Planner, node};
 use crate::slot_set::SlotSet;
+use std::sync::Arc;
 
 /// Computes such parts below their joins, everywhere outside EXISTS.
 pub(crate) fn apply(root: &mut Node, planner: &mut Planner<'_>) {
@@ -37,7 +38,7 @@ fn visit(root: &mut Node, planner: &mut Planner<'_>) {
             hoist(filter, &available, &mut parts, planner);
         }
         for (slot, expr) in parts {
-            extend(input, slot, expr);
+            extend(Arc::make_mut(input), slot, expr);
         }
     }
 }
@@ -88,7 +89,7 @@ fn extend(input: &mut Node, slot: Slot, expr: Expr) {
     let cost = input.estimated_cost + rows * condition::cost(&expr);
     let certain = SlotSet::of(&input.certain);
     let shell = node(Op::Unit, Vec::new(), SlotSet::default(), 1.0, 0.0);
-    let below = Box::new(std::mem::replace(input, shell));
+    let below = Arc::new(std::mem::replace(input, shell));
     let op = Op::Extend {
         input: below,
         slot,

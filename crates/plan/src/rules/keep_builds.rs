@@ -7,6 +7,7 @@
 use crate::expression::{any, for_each_operand_mut, outer_slots};
 use crate::physical::{Expr, JoinKind, Node, Op};
 use crate::planner::Planner;
+use std::sync::Arc;
 
 /// Evaluations from which a table kept is better than rows streamed.
 const EVALUATIONS_MIN: f64 = 4.0;
@@ -25,8 +26,8 @@ fn visit(node: &mut Node, evaluations: f64) {
         .first()
         .map_or(1.0, |input| input.estimated_rows);
     if let Op::LateralJoin { left, right } = &mut node.op {
-        visit(left, evaluations);
-        visit(right, evaluations * rows.max(1.0));
+        visit(Arc::make_mut(left), evaluations);
+        visit(Arc::make_mut(right), evaluations * rows.max(1.0));
         return;
     }
     if let Op::HashJoin {
@@ -56,7 +57,7 @@ fn visit(node: &mut Node, evaluations: f64) {
 
 fn visit_exists(expr: &mut Expr, evaluations: f64) {
     if let Expr::Exists(inside) = expr {
-        visit(inside, evaluations);
+        visit(Arc::make_mut(inside), evaluations);
     } else {
         for_each_operand_mut(expr, &mut |operand| visit_exists(operand, evaluations));
     }

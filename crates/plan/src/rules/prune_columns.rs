@@ -12,6 +12,7 @@ use crate::physical::{
 use crate::planner::Planner;
 use crate::row_chain::RowChain;
 use crate::slot_set::SlotSet;
+use std::sync::Arc;
 
 /// Narrows a plan to the required slots.
 pub(crate) fn apply(root: &mut Node, required: &SlotSet, planner: &Planner<'_>) {
@@ -20,12 +21,17 @@ pub(crate) fn apply(root: &mut Node, required: &SlotSet, planner: &Planner<'_>) 
     }
 }
 
+/// Prunes an input, which no other plan has any more afterwards.
+fn prune_input(input: &mut Arc<Node>, required: &SlotSet) {
+    prune(Arc::make_mut(input), required);
+}
+
 fn prune(node: &mut Node, required: &SlotSet) {
     if let Op::Extend { input, slot, .. } = &mut node.op
         && !required.contains(*slot)
     {
         let below = std::mem::replace(
-            &mut **input,
+            Arc::make_mut(input),
             Node {
                 op: Op::Unit,
                 ..node_shell()
@@ -58,15 +64,15 @@ fn prune(node: &mut Node, required: &SlotSet) {
 fn prune_inputs(op: &mut Op, needed: &SlotSet, required: &SlotSet, schema: &[Slot]) {
     match op {
         Op::StarJoin { input, star, .. } => {
-            prune(input, &needed.union(SlotSet::of(&star.slots())));
+            prune_input(input, &needed.union(SlotSet::of(&star.slots())));
         }
         Op::PatternJoin { input, pattern, .. } => {
-            prune(input, &needed.union(SlotSet::of(&pattern.slots())));
+            prune_input(input, &needed.union(SlotSet::of(&pattern.slots())));
         }
         Op::PathJoin { input, pattern } => {
-            prune(input, &needed.union(SlotSet::of(&pattern.slots())));
+            prune_input(input, &needed.union(SlotSet::of(&pattern.slots())));
         }
-        Op::Service { input, service, .. } => prune_service(input, service, needed),
+        Op::Service { input, service, .. } => prune_service(Arc::make_mut(input), service, needed),
         Op::HashJoin {
             left,
             right,
@@ -77,43 +83,43 @@ fn prune_inputs(op: &mut Op, needed: &SlotSet, required: &SlotSet, schema: &[Slo
             let needed = needed
                 .union(SlotSet::of(keys))
                 .union(SlotSet::of(compatible));
-            prune(left, &needed);
-            prune(right, &needed);
+            prune_input(left, &needed);
+            prune_input(right, &needed);
         }
         Op::MergeJoin { left, right, key } => {
             let mut needed = *needed;
             needed.insert(*key);
-            prune(left, &needed);
-            prune(right, &needed);
+            prune_input(left, &needed);
+            prune_input(right, &needed);
         }
         Op::Minus {
             left,
             right,
             shared,
         } => {
-            prune(left, &needed.union(SlotSet::of(shared)));
-            prune(right, &SlotSet::of(shared));
+            prune_input(left, &needed.union(SlotSet::of(shared)));
+            prune_input(right, &SlotSet::of(shared));
         }
         Op::LateralJoin { left, right } => {
-            prune(left, &needed.union(SlotSet::of(&outer_slots(right))));
-            prune(right, needed);
+            prune_input(left, &needed.union(SlotSet::of(&outer_slots(right))));
+            prune_input(right, needed);
         }
         Op::SlicePer { input, slot, .. } => {
             let mut needed = *needed;
             needed.insert(*slot);
-            prune(input, &needed);
+            prune_input(input, &needed);
         }
         // Every column tells rows apart.
-        Op::Distinct { input } => prune(input, &SlotSet::of(schema)),
+        Op::Distinct { input } => prune_input(input, &SlotSet::of(schema)),
         Op::Group {
             input,
             keys,
             aggregates,
-        } => prune_group_input(input, keys, aggregates),
+        } => prune_group_input(Arc::make_mut(input), keys, aggregates),
         Op::GroupThrough(group) => prune_group_through(group),
         Op::Project { input } => {
             let kept = SlotSet::of(schema).intersect(*required);
-            prune(input, &kept);
+            prune_input(input, &kept);
         }
         other => {
             for child in other.children_mut() {
@@ -168,7 +174,7 @@ fn prune_group_input(input: &mut Node, keys: &[Slot], aggregates: &[Aggregate]) 
 fn prune_exists(expr: &mut Expr) {
     if let Expr::Exists(node) = expr {
         let told_apart = RowChain::of(node).map(|chain| chain.slots);
-        prune(node, &told_apart.unwrap_or_default());
+        prune_input(node, &told_apart.unwrap_or_default());
     } else {
         for_each_operand_mut(expr, &mut |operand| prune_exists(operand));
     }

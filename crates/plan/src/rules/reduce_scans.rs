@@ -25,6 +25,7 @@ use crate::estimate::groups;
 use crate::expression::is_volatile_operator;
 use crate::physical::{JoinKind, KeyFilter, Node, Op, Slot, Star};
 use crate::planner::Planner;
+use std::sync::Arc;
 
 /// Passes key filters of hash joins down to scans.
 pub(crate) fn apply(root: &mut Node, planner: &Planner<'_>) {
@@ -36,7 +37,7 @@ pub(crate) fn apply(root: &mut Node, planner: &Planner<'_>) {
 fn visit(node: &mut Node, planner: &Planner<'_>, made: &mut usize) {
     pass_keys(node, planner, made);
     if let Op::LateralJoin { left, .. } = &mut node.op {
-        visit(left, planner, made);
+        visit(Arc::make_mut(left), planner, made);
         return;
     }
     for child in node.op.children_mut() {
@@ -73,7 +74,7 @@ fn pass_keys(node: &mut Node, planner: &Planner<'_>, made: &mut usize) {
             rows,
             values: groups::distinct(planner, build, slot).unwrap_or(rows),
         };
-        if passed.down(probe) < 1.0 {
+        if passed.down(Arc::make_mut(probe)) < 1.0 {
             node.key_filters.push(passed.filter);
             *made += 1;
         }
@@ -116,8 +117,10 @@ impl Passed<'_, '_> {
             | Op::OrderBy {
                 input, limit: None, ..
             }
-            | Op::Minus { left: input, .. } => self.down(input),
-            Op::Group { input, keys, .. } if keys.contains(&slot) => self.down(input),
+            | Op::Minus { left: input, .. } => self.down(Arc::make_mut(input)),
+            Op::Group { input, keys, .. } if keys.contains(&slot) => {
+                self.down(Arc::make_mut(input))
+            }
             // States that other groups share, and all rows from which some are taken away, must be whole.
             Op::GroupThrough(group)
                 if group.keys.contains(&slot)
@@ -140,10 +143,14 @@ impl Passed<'_, '_> {
             } => {
                 let (is_key, is_inner) = (keys.contains(&slot), *kind == JoinKind::Inner);
                 let is_left = left.certain.contains(&slot);
-                let of_left = if is_left { self.down(left) } else { 1.0 };
+                let of_left = if is_left {
+                    self.down(Arc::make_mut(left))
+                } else {
+                    1.0
+                };
                 // Of rows of the right side whose value does not pass none is wanted, whatever becomes of those of the left one.
                 let of_right = match is_key || is_inner && !is_left {
-                    true => self.down(right),
+                    true => self.down(Arc::make_mut(right)),
                     false => 1.0,
                 };
                 of_left.min(of_right)

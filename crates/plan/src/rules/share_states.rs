@@ -12,6 +12,7 @@ use crate::cost_constants::{EMIT_ROW, GROUP_ROW};
 use crate::physical::{GroupThrough, Node, Op};
 use crate::planner::Planner;
 use crate::rename_slots::canonical;
+use std::sync::Arc;
 
 /// Numbers the states that are shared, and forgets what they were compared by.
 pub(crate) fn apply(root: &mut Node, planner: &Planner<'_>) {
@@ -61,7 +62,7 @@ fn share(node: &mut Node, plain: &[Node], shared: &mut Vec<Node>) {
             if known.is_none() {
                 shared.push(plan);
             }
-            give(node, *with_pair, number);
+            give(node, Arc::unwrap_or_clone(with_pair), number);
         }
     }
     for child in shareable_children_mut(node) {

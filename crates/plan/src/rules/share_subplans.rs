@@ -13,6 +13,7 @@ use crate::expression::{any, is_volatile_plan};
 use crate::physical::{Expr, Node, Op};
 use crate::planner::Planner;
 use crate::rename_slots::canonical;
+use std::sync::Arc;
 
 /// Puts a [`Op::Spool`] over each of equal groups.
 pub(crate) fn apply(root: &mut Node, planner: &Planner<'_>) {
@@ -53,7 +54,7 @@ pub(super) fn shareable_children(node: &Node) -> Vec<&Node> {
 /// The same, mutably.
 pub(super) fn shareable_children_mut(node: &mut Node) -> Vec<&mut Node> {
     match &mut node.op {
-        Op::LateralJoin { left, .. } => vec![left],
+        Op::LateralJoin { left, .. } => vec![Arc::make_mut(left)],
         op => op.children_mut(),
     }
 }
@@ -94,7 +95,7 @@ fn share<'p>(node: &mut Node, shared: &'p [Node], spools: &mut Vec<&'p Node>) {
                 spools.len() - 1
             });
             let op = std::mem::replace(&mut node.op, Op::Unit);
-            let input = Box::new(Node { op, ..node.clone() });
+            let input = Arc::new(Node { op, ..node.clone() });
             node.op = Op::Spool { input, spool };
             return;
         }

@@ -11,6 +11,7 @@ use crate::statistics::constant;
 use spargebra::algebra::{
     AggregateExpression, AggregateFunction as AlgebraFunction, Expression, GraphPattern,
 };
+use std::sync::Arc;
 
 impl Translation<'_, '_> {
     pub(super) fn expression(
@@ -143,7 +144,7 @@ impl Translation<'_, '_> {
         let mut placeholder = node(Op::Outer, mentioned, SlotSet::default(), 1.0, 0.0);
         placeholder.id = self.planner.exists.len();
         self.planner.exists.push(inside);
-        Ok(Expr::Exists(Box::new(placeholder)))
+        Ok(Expr::Exists(Arc::new(placeholder)))
     }
 
     pub(super) fn aggregate(

@@ -177,8 +177,8 @@ fn join_of(node: &Node, group: &GroupThrough) -> Node {
         .filter(|slot| !pairs.schema.contains(slot));
     Node {
         op: Op::HashJoin {
-            left: Box::new(pairs.clone()),
-            right: Box::new(rows.clone()),
+            left: Arc::new(pairs.clone()),
+            right: Arc::new(rows.clone()),
             keys: group.via.clone(),
             compatible: Vec::new(),
             kind: JoinKind::Inner,

@@ -33,7 +33,7 @@ fn group(input: Node, keys: &[u16], counted: Option<(u16, u16)>, schema: &[u16])
         distinct: false,
     });
     let op = Op::Group {
-        input: Box::new(input),
+        input: Arc::new(input),
         keys: keys.iter().map(|&key| Slot(key)).collect(),
         aggregates: aggregates.into_iter().collect(),
     };
@@ -42,8 +42,8 @@ fn group(input: Node, keys: &[u16], counted: Option<(u16, u16)>, schema: &[u16])
 
 fn join(left: Node, right: Node, schema: &[u16]) -> Node {
     let op = Op::HashJoin {
-        left: Box::new(left),
-        right: Box::new(right),
+        left: Arc::new(left),
+        right: Arc::new(right),
         keys: vec![Slot(0)],
         compatible: Vec::new(),
         kind: JoinKind::Inner,
@@ -54,7 +54,7 @@ fn join(left: Node, right: Node, schema: &[u16]) -> Node {
 }
 
 fn spool(input: Node, schema: &[u16]) -> Node {
-    let input = Box::new(input);
+    let input = Arc::new(input);
     node(Op::Spool { input, spool: 0 }, schema)
 }
 
@@ -72,8 +72,8 @@ proptest! {
         rows in rows(600), partners in rows(60), batch_rows in 1..64_usize, threads in 1..4_usize,
     ) {
         // Distinct (key, other), joined by key, then distinct (other, own).
-        let inner = group(*values(&rows, &[0, 1]), &[0, 1], None, &[0, 1]);
-        let joined = join(inner, *values(&partners, &[0, 2]), &[0, 1, 2]);
+        let inner = group(Arc::unwrap_or_clone(values(&rows, &[0, 1])), &[0, 1], None, &[0, 1]);
+        let joined = join(inner, Arc::unwrap_or_clone(values(&partners, &[0, 2])), &[0, 1, 2]);
         let outer = group(joined, &[1, 2], None, &[1, 2]);
         let distinct: BTreeSet<&Row> = rows.iter().collect();
         let mut expected = BTreeSet::new();
@@ -89,10 +89,10 @@ proptest! {
     fn a_spool_of_groups_is_shared_by_both_sides_and_sorted(
         rows in rows(600), batch_rows in 1..64_usize, threads in 1..4_usize, little: bool,
     ) {
-        let inner = || group(*values(&rows, &[0, 1]), &[0], Some((2, 0)), &[0, 2]);
+        let inner = || group(Arc::unwrap_or_clone(values(&rows, &[0, 1])), &[0], Some((2, 0)), &[0, 2]);
         let both = join(spool(inner(), &[0, 2]), spool(inner(), &[0, 2]), &[0, 2]);
         let key = SortKey { expr: Expr::Slot(Slot(0)), descending: false };
-        let op = Op::OrderBy { input: Box::new(both), keys: vec![key], limit: None };
+        let op = Op::OrderBy { input: Arc::new(both), keys: vec![key], limit: None };
         let groups: BTreeMap<u64, u64> = rows.iter().map(|row| (row[0], row[0])).collect();
         let mut expected: Vec<Row> = groups.into_iter().map(|(key, of)| vec![key, of]).collect();
         let memory = if little { 1 << 20 } else { 64 << 20 };
@@ -109,8 +109,12 @@ fn chain(expected: &[f64]) -> Node {
     let mut chain: Option<Node> = None;
     for &rows in expected.iter().rev() {
         let mut node = match chain {
-            None => *values(&[vec![1, 1]], &[0, 1]),
-            Some(below) => join(below, *values(&[vec![1, 1]], &[0, 2]), &[0, 1, 2]),
+            None => Arc::unwrap_or_clone(values(&[vec![1, 1]], &[0, 1])),
+            Some(below) => join(
+                below,
+                Arc::unwrap_or_clone(values(&[vec![1, 1]], &[0, 2])),
+                &[0, 1, 2],
+            ),
         };
         node.estimated_rows = rows;
         chain = Some(node);
@@ -185,7 +189,10 @@ impl Sink for Refusing {
 fn shared_rows_that_are_not_read_to_the_end_keep_nothing_alive() {
     let rows: Vec<Row> = (1..400).map(|id| vec![id]).collect();
     for threads in 1..4 {
-        let mut root = spool(group(*values(&rows, &[0]), &[0], None, &[0]), &[0]);
+        let mut root = spool(
+            group(Arc::unwrap_or_clone(values(&rows, &[0])), &[0], None, &[0]),
+            &[0],
+        );
         number(&mut root, &mut 0);
         let options = ExecOptions {
             batch_rows: 8,

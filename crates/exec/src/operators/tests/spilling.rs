@@ -11,6 +11,7 @@ use basalt_store::Snapshot;
 use oxrdf::vocab::xsd;
 use oxrdf::{Literal, NamedNode, Term};
 use proptest::prelude::*;
+use std::sync::Arc;
 
 /// Bytes that leave room for all rows, and for a few.
 const PLENTY: usize = 64 << 20;
@@ -32,7 +33,7 @@ fn term(number: u64) -> Term {
 }
 
 /// VALUES of these terms; 0 is unbound.
-fn terms(rows: &[Row], schema: &[u16]) -> Box<Node> {
+fn terms(rows: &[Row], schema: &[u16]) -> Arc<Node> {
     let constant = |id: &u64| {
         (*id != 0).then(|| Constant {
             term: term(*id),
@@ -41,7 +42,7 @@ fn terms(rows: &[Row], schema: &[u16]) -> Box<Node> {
     };
     let rows = rows.iter().map(|row| row.iter().map(constant).collect());
     let rows = rows.collect();
-    Box::new(node(Op::Values { rows }, schema))
+    Arc::new(node(Op::Values { rows }, schema))
 }
 
 /// The rows as texts, and the bytes that were spilled. What is counted stays below the limit, and files have no names.
@@ -401,8 +402,8 @@ proptest! {
         let pair = |(number, row): (usize, &Row)| vec![integer(row[0] * 7 % keys), integer(number as u64 % 1000)];
         let pairs: Vec<Row> = rows.iter().enumerate().map(pair).collect();
         let through = GroupThrough {
-            rows: *terms(&aggregated, &[0, 1]),
-            pairs: *terms(&pairs, &[2, 0]),
+            rows: Arc::unwrap_or_clone(terms(&aggregated, &[0, 1])),
+            pairs: Arc::unwrap_or_clone(terms(&pairs, &[2, 0])),
             via: vec![Slot(0)],
             keys: vec![Slot(2)],
             aggregates: vec![
@@ -436,7 +437,7 @@ fn computed_terms_beyond_their_share_are_in_a_file() {
         rows: rows.collect(),
     };
     let distinct = Op::Distinct {
-        input: Box::new(node(op, &[0])),
+        input: Arc::new(node(op, &[0])),
     };
     let (rows, spilled) =
         run(node(distinct, &[0]), 256 << 10, 100).expect("the texts go to a file");
