@@ -1,10 +1,11 @@
-//! How even the BI queries are, and what the second thread gains: `cargo xtask bench draws [STORE DATA_DIR [DRAWS]]`.
+//! How even the queries are, and what the second thread gains: `cargo xtask bench draws [STORE DATA_DIR [DRAWS]]`.
 //!
-//! Every query is asked with a number of draws of its parameters; product types are drawn for each level of their tree. For
-//! each query and level: the rows touched (what all operators read from the store and what they gave, those inside EXISTS too), the time with one
-//! thread and with all, and the time per row touched with all threads. Where its largest is many times its
-//! least, some draw falls off a cliff: another plan or another path, not more work. Times are the least of several runs
-//! from the plan to the last row, in this process. Without a store it makes the data of a million triples.
+//! Every query of BI and of explore is asked with a number of draws of its parameters; product types are drawn for each level of
+//! their tree where the query drills down. For each query and level: the rows touched (what all operators read from the store
+//! and what they gave, those inside EXISTS too), the time with one thread and with all, and the time per row touched with each.
+//! Where its largest is many times its least, some draw falls off a cliff: another plan or another path, not more work. What a
+//! query costs however few its rows are is in it. Times are the least of several runs from the plan to the last row, in this
+//! process. Without a store it makes the data of a million triples.
 
 #[path = "../../cli/src/allocator.rs"]
 mod allocator;
@@ -33,9 +34,9 @@ struct Measured {
 }
 
 impl Measured {
-    /// Nanoseconds for each row touched, with all threads.
-    fn row_ns(&self) -> f64 {
-        self.all_ms * 1e6 / self.rows.max(1) as f64
+    /// Nanoseconds for each row touched, of a time in milliseconds.
+    fn row_ns(&self, ms: f64) -> f64 {
+        ms * 1e6 / self.rows.max(1) as f64
     }
 }
 
@@ -67,22 +68,105 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
+/// The least of some values, the most, and how many times the least that is.
+fn spread(values: &[f64]) -> String {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(0.0, f64::max);
+    format!("{least:.1} to {most:.1} | {:.1}", most / least)
+}
+
 /// One line of the table.
 fn line(out: &mut impl Write, name: &str, measured: &[Measured]) -> io::Result<()> {
     let of = |value: &dyn Fn(&Measured) -> f64| measured.iter().map(value).collect::<Vec<f64>>();
-    let row_ns = of(&Measured::row_ns);
-    let least = row_ns.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = row_ns.iter().copied().fold(0.0, f64::max);
     writeln!(
         out,
-        "| {name} | {} | {:.0} | {:.2} | {:.2} | {:.2} | {least:.1} | {most:.1} | {:.1} |",
+        "| {name} | {} | {:.0} | {:.3} | {:.3} | {:.2} | {} | {} |",
         measured.len(),
         median(of(&|m| m.rows as f64)),
         median(of(&|m| m.one_ms)),
         median(of(&|m| m.all_ms)),
         median(of(&|m| m.one_ms / m.all_ms)),
-        most / least,
+        spread(&of(&|m| m.row_ns(m.one_ms))),
+        spread(&of(&|m| m.row_ns(m.all_ms))),
     )
+}
+
+/// What every query is asked of, and how often.
+struct Bench {
+    database: Database,
+    pool: ParameterPool,
+    /// Draws of each query and level.
+    draws: i64,
+    threads: usize,
+}
+
+impl Bench {
+    /// The draws of a query at a level; those of queries without product types are drawn at level 0 too.
+    fn measure(
+        &self,
+        use_case: UseCase,
+        number: u8,
+        level: usize,
+    ) -> Result<Vec<Measured>, Box<dyn Error>> {
+        let mut measured = Vec::new();
+        for mix in 0..self.draws {
+            let draw = Draw {
+                seed: 7,
+                mix,
+                position: u32::from(number),
+            };
+            let parameters = match use_case {
+                UseCase::Bi => self.pool.draw_at_level(use_case, number, draw, level),
+                _ => self.pool.draw(use_case, number, draw),
+            };
+            let text = parameters.and_then(|drawn| query_text(use_case, number, &drawn));
+            let text = text.ok_or("a query has no parameters")?;
+            let (rows, one_ms) = run(&self.database, &text, 1)?;
+            let (_, all_ms) = run(&self.database, &text, self.threads)?;
+            measured.push(Measured {
+                rows,
+                one_ms,
+                all_ms,
+            });
+        }
+        Ok(measured)
+    }
+
+    /// The table of a use case.
+    fn table(&self, out: &mut impl Write, use_case: UseCase) -> Result<(), Box<dyn Error>> {
+        writeln!(
+            out,
+            "| {}, level | draws | rows touched | ms, 1 thread | ms, {} threads | times | ns a row, 1 thread | times | {} threads | times |",
+            use_case.name(),
+            self.threads,
+            self.threads
+        )?;
+        writeln!(
+            out,
+            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+        )?;
+        for number in 1..=use_case.queries() {
+            let levels = match use_case.can_drill_down(number) {
+                true => self.pool.depth(),
+                false => 0,
+            };
+            let mut all = Vec::new();
+            for level in 0..=levels {
+                let mut measured = self.measure(use_case, number, level)?;
+                let name = match levels {
+                    0 => number.to_string(),
+                    _ => format!("{number}, {level}"),
+                };
+                line(out, &name, &measured)?;
+                all.append(&mut measured);
+            }
+            if levels > 0 {
+                line(out, &format!("{number}, all"), &all)?;
+            }
+        }
+        writeln!(out)?;
+        Ok(())
+    }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -100,54 +184,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             (bsbm(PRODUCTS), ParameterPool::from_options(PRODUCTS, seed)?)
         }
     };
-    let draws = arguments.get(2).map_or(Ok(DRAWS), |count| count.parse())?;
-    let threads = QueryOptions::default().exec.threads;
+    let bench = Bench {
+        database,
+        pool,
+        draws: arguments.get(2).map_or(Ok(DRAWS), |count| count.parse())?,
+        threads: QueryOptions::default().exec.threads,
+    };
     let mut out = io::stdout().lock();
-    writeln!(
-        out,
-        "| BI, level | draws | rows touched | ms, 1 thread | ms, {threads} threads | times | ns a row, least | most | times |"
-    )?;
-    writeln!(
-        out,
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
-    )?;
-    for number in 1..=UseCase::Bi.queries() {
-        let levels = if UseCase::Bi.can_drill_down(number) {
-            pool.depth()
-        } else {
-            0
-        };
-        let mut all = Vec::new();
-        for level in 0..=levels {
-            let mut measured = Vec::new();
-            // There is one type at the root; queries with other parameters are drawn there as well.
-            for mix in 0..draws {
-                let draw = Draw {
-                    seed: 7,
-                    mix,
-                    position: u32::from(number),
-                };
-                let parameters = pool.draw_at_level(UseCase::Bi, number, draw, level);
-                let text = parameters.and_then(|drawn| query_text(UseCase::Bi, number, &drawn));
-                let text = text.ok_or("a query has no parameters")?;
-                let (rows, one_ms) = run(&database, &text, 1)?;
-                let (_, all_ms) = run(&database, &text, threads)?;
-                measured.push(Measured {
-                    rows,
-                    one_ms,
-                    all_ms,
-                });
-            }
-            let name = match levels {
-                0 => number.to_string(),
-                _ => format!("{number}, {level}"),
-            };
-            line(&mut out, &name, &measured)?;
-            all.append(&mut measured);
-        }
-        if levels > 0 {
-            line(&mut out, &format!("{number}, all"), &all)?;
-        }
-    }
-    Ok(())
+    bench.table(&mut out, UseCase::Bi)?;
+    bench.table(&mut out, UseCase::Explore)
 }
