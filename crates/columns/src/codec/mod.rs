@@ -27,6 +27,7 @@ pub mod delta;
 pub mod dictionary;
 pub mod frame_of_reference;
 mod profile;
+mod run_index;
 pub mod run_length;
 mod sequence;
 mod span;

@@ -7,12 +7,13 @@
 //!
 //! Ends are exclusive and ascending; the last is the length. Cost: `get` is a binary search over
 //! the ends; decoding and filtering cost per run. Where ends are few, gathering steps from run to run if positions ascend, and compares
-//! each with all ends if they do not. Else it decodes all between positions that are near each other, steps where they ascend, and searches for
-//! each where they do not.
+//! each with all ends if they do not. Else it decodes all between positions that are near each other, steps where they ascend, and where they
+//! do not makes an index of the runs (`run_index`) for many of them, or searches for each.
 
 use std::ops::Range;
 
 use super::Profile;
+use super::run_index::RunIndex;
 use super::span::Span;
 use crate::ColumnError;
 use crate::gallop;
@@ -135,6 +136,14 @@ impl<'a> RunLength<'a> {
             });
         } else if is_few {
             self.gather_of_few(positions, out);
+        } else if RunIndex::is_worth(positions.len(), self.ends.len()) {
+            let mut ends = Vec::with_capacity(self.ends.len());
+            self.ends.decode(0..self.ends.len(), &mut ends);
+            let index = RunIndex::new(ends, self.len);
+            let runs = positions
+                .iter()
+                .map(|&position| index.run_of(position) as u32);
+            self.values.gather(&runs.collect::<Vec<_>>(), out);
         } else {
             self.gather_by(positions, out, |position| self.run_of(position as usize));
         }

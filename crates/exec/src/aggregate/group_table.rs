@@ -20,8 +20,10 @@ use hashbrown::HashTable;
 const FREE_BYTES: usize = 1 << 20;
 /// Bytes that they may take for each group more: some times what a hash table takes.
 const GROUP_BYTES: usize = 64;
-/// Groups of two ids from which on they are looked at whether to go by [`PairGroups`].
-const PAIRS_FROM: usize = 1024;
+/// Groups of two ids from which on they are looked at whether to go by [`PairGroups`]: a hash table of fewer lies in the nearer caches, and
+/// pages of ordinals that are far between take longer to make (measured: 2,855 groups of 5,752 rows take 290 us with pages, 164 without). Tests
+/// have fewer.
+const PAIRS_FROM: usize = if cfg!(test) { 1024 } else { 8192 };
 
 /// Multiplier of the hash (the golden ratio in 64 bits).
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15;

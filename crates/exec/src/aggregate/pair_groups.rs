@@ -20,7 +20,9 @@ use std::collections::HashSet;
 const FREE_BYTES: usize = 4 << 20;
 /// Bytes that may be held for each group more: about what hashing it takes.
 const GROUP_BYTES: usize = 32;
-/// For each value of the outer id that many groups have to be there when it is chosen.
+/// Groups that are looked at to choose the outer id, or somewhat more.
+const SEEN_GROUPS: usize = 1024;
+/// For each value of the outer id that many of them have to be there.
 const GROUPS_PER_CODE: usize = 8;
 
 /// Group numbers by pair; see the [module documentation](self).
@@ -36,14 +38,16 @@ pub struct PairGroups {
 impl PairGroups {
     /// For pairs like these, if one id has few values beside the other, which are resources.
     pub fn of(keys: &[u64]) -> Option<Self> {
+        let pairs = keys.len() / 2;
+        let seen = || keys.chunks_exact(2).step_by((pairs / SEEN_GROUPS).max(1));
         let distinct = |at: usize| {
-            let ids: HashSet<u64> = keys.chunks_exact(2).map(|pair| pair[at]).collect();
+            let ids: HashSet<u64> = seen().map(|pair| pair[at]).collect();
             ids.len()
         };
         let (first, second) = (distinct(0), distinct(1));
         let outer = usize::from(second < first);
         let mut inner = keys.chunks_exact(2).map(|pair| pair[1 - outer]);
-        let is_few = first.min(second) * GROUPS_PER_CODE <= keys.len() / 2;
+        let is_few = first.min(second) * GROUPS_PER_CODE <= seen().count();
         let is_resources = inner.all(|id| TermId(id).is_resource());
         (is_few && is_resources).then(|| Self {
             outer,

@@ -2,7 +2,7 @@
 //!
 //! Cost: two decoded numbers and one operation per row; no strings for inline operands.
 
-use super::vector::{Argument, Item, Vector};
+use super::vector::{Argument, Item, Vector, each_row};
 use crate::error::ExecError;
 use crate::value::{Number, Reader, Value};
 
@@ -46,15 +46,13 @@ pub fn binary(
     count: usize,
     reader: &mut Reader<'_>,
 ) -> Result<Vec<Item>, ExecError> {
-    (0..count)
-        .map(|row| {
-            let pair = (number(a.get(row), reader)?, number(b.get(row), reader)?);
-            Ok(item(match pair {
-                (Some(a), Some(b)) => operator.apply(a, b),
-                _ => None,
-            }))
-        })
-        .collect()
+    each_row(count, |row| {
+        let pair = (number(a.get(row), reader)?, number(b.get(row), reader)?);
+        Ok(item(match pair {
+            (Some(a), Some(b)) => operator.apply(a, b),
+            _ => None,
+        }))
+    })
 }
 
 /// `+a`, or `-a` with `negate`, in each of `count` rows.
@@ -64,14 +62,12 @@ pub fn sign(
     count: usize,
     reader: &mut Reader<'_>,
 ) -> Result<Vec<Item>, ExecError> {
-    (0..count)
-        .map(|row| {
-            let number = number(a.get(row), reader)?;
-            Ok(item(if negate {
-                number.and_then(|number| number.negate())
-            } else {
-                number
-            }))
-        })
-        .collect()
+    each_row(count, |row| {
+        let number = number(a.get(row), reader)?;
+        Ok(item(if negate {
+            number.and_then(|number| number.negate())
+        } else {
+            number
+        }))
+    })
 }

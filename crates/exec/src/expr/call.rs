@@ -3,7 +3,7 @@
 //!
 //! `LANG` and `DATATYPE` are in [`annotation`](super::annotation), functions on strings in [`string_function`], on dates in [`date_function`], casts in [`cast`].
 
-use super::vector::{Argument, Item, Rows, Vector};
+use super::vector::{Argument, Item, Rows, Vector, each_row};
 use super::{cast, date_function, string_function};
 use crate::context::Context;
 use crate::error::ExecError;
@@ -182,26 +182,24 @@ pub fn column(
     let mut reader = Reader::new(cx);
     let mut patterns = string_function::Patterns::default();
     let mut texts = MadeTexts::default();
-    (0..count)
-        .map(|row| {
-            if row % CHECKED_ROWS == CHECKED_ROWS - 1 {
-                cx.check()?;
+    each_row(count, |row| {
+        if row % CHECKED_ROWS == CHECKED_ROWS - 1 {
+            cx.check()?;
+        }
+        let mut arguments = Arguments {
+            vectors,
+            row,
+            reader: &mut reader,
+        };
+        match call(function, &mut arguments, &mut patterns) {
+            Ok(item) => {
+                texts.add(&item, cx)?;
+                Ok(item)
             }
-            let mut arguments = Arguments {
-                vectors,
-                row,
-                reader: &mut reader,
-            };
-            match call(function, &mut arguments, &mut patterns) {
-                Ok(item) => {
-                    texts.add(&item, cx)?;
-                    Ok(item)
-                }
-                Err(Fault::Error) => Ok(Item::Error),
-                Err(Fault::Stop(error)) => Err(error),
-            }
-        })
-        .collect()
+            Err(Fault::Error) => Ok(Item::Error),
+            Err(Fault::Stop(error)) => Err(error),
+        }
+    })
 }
 
 fn call(
@@ -332,23 +330,21 @@ pub fn labelled_blanks(
     reader: &mut Reader<'_>,
 ) -> Result<Vec<Item>, ExecError> {
     let mut name = String::new();
-    (0..rows.len())
-        .map(|row| {
-            let value = labels.get(row).value(reader)?;
-            let Some(Value::String(label)) = value.as_deref() else {
-                return Ok(Item::Error);
-            };
-            // Any text may be given; in hexadecimal it is a valid label. A stored node has `b` and a
-            // number as its label, one of a template has a hyphen.
-            name.clear();
-            name.push_str("made");
-            name.push_str(&rows.solution(row).to_string());
-            name.push('x');
-            hexadecimal(label.as_bytes(), &mut name);
-            let terms = reader.context().terms();
-            Ok(Item::Id(terms.intern(TermView::Blank(&name)).0))
-        })
-        .collect()
+    each_row(rows.len(), |row| {
+        let value = labels.get(row).value(reader)?;
+        let Some(Value::String(label)) = value.as_deref() else {
+            return Ok(Item::Error);
+        };
+        // Any text may be given; in hexadecimal it is a valid label. A stored node has `b` and a
+        // number as its label, one of a template has a hyphen.
+        name.clear();
+        name.push_str("made");
+        name.push_str(&rows.solution(row).to_string());
+        name.push('x');
+        hexadecimal(label.as_bytes(), &mut name);
+        let terms = reader.context().terms();
+        Ok(Item::Id(terms.intern(TermView::Blank(&name)).0))
+    })
 }
 
 fn rounded(function: &Function, number: &Number) -> Option<Number> {

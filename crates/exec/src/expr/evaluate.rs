@@ -6,7 +6,7 @@
 use super::annotation::Annotation;
 use super::comparison::{CompareOp, compare_column, compare_columns};
 use super::kernel::Kernel;
-use super::vector::{Argument, Item, Rows, Truth, Vector};
+use super::vector::{Argument, Item, Rows, Truth, Vector, each_row};
 use super::{arithmetic, call, pattern};
 use crate::context::Context;
 use crate::error::ExecError;
@@ -87,9 +87,7 @@ pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Trut
             {
                 return Ok(truths);
             }
-            (0..count)
-                .map(|row| op.apply(a.get(row), b.get(row), reader))
-                .collect()
+            each_row(count, |row| op.apply(a.get(row), b.get(row), reader))
         }
         Kernel::In(needle, list) => is_in(needle, list, rows, cx),
         Kernel::Bound(column) => {

@@ -6,7 +6,7 @@
 //! result is the same as if it were.
 
 use super::cast::{canonical_text, collapsed, to_number};
-use super::vector::Item;
+use super::vector::{Item, each_row};
 use crate::error::ExecError;
 use crate::value::{Number, Reader, Value, to_float};
 use basalt_rdf::TermId;
@@ -134,8 +134,8 @@ impl NumericCast {
         of: CastOf,
         reader: &mut Reader<'_>,
     ) -> Result<Vec<Item>, ExecError> {
-        let cast_one = |&id: &u64| {
-            let term_id = TermId(id);
+        each_row(ids.len(), |row| {
+            let (id, term_id) = (ids[row], TermId(ids[row]));
             if let Some(known) = self.short_inline(term_id, of) {
                 return Ok(Item::Id(known.0));
             }
@@ -145,8 +145,7 @@ impl NumericCast {
                 self.of_id(id, of, reader)?
             };
             Ok(number.map_or(Item::Error, |number| Item::Value(Value::Number(number))))
-        };
-        ids.iter().map(cast_one).collect()
+        })
     }
 
     /// The cast of any id.

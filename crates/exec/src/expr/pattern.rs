@@ -1,6 +1,6 @@
 //! `REGEX` and `REPLACE`: patterns and flags, compiled once where they are constant.
 
-use super::vector::{Argument, Truth, Vector};
+use super::vector::{Argument, Truth, Vector, each_row};
 use crate::error::ExecError;
 use crate::value::{Reader, Value};
 use basalt_rdf::{LiteralKind, TermView};
@@ -95,9 +95,9 @@ pub fn matches(
     count: usize,
     reader: &mut Reader<'_>,
 ) -> Result<Vec<Truth>, ExecError> {
-    (0..count)
-        .map(|row| Ok(matches_one(regex, of_str, text.get(row), reader)?.into()))
-        .collect()
+    each_row(count, |row| {
+        Ok(matches_one(regex, of_str, text.get(row), reader)?.into())
+    })
 }
 
 fn matches_one(

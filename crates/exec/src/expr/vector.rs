@@ -214,6 +214,18 @@ pub enum Vector<'a> {
     Error,
 }
 
+/// What `of` gives for each of `count` rows. Collecting results has no room for all rows from the beginning.
+pub fn each_row<T>(
+    count: usize,
+    mut of: impl FnMut(usize) -> Result<T, ExecError>,
+) -> Result<Vec<T>, ExecError> {
+    let mut values = Vec::with_capacity(count);
+    for row in 0..count {
+        values.push(of(row)?);
+    }
+    Ok(values)
+}
+
 impl Vector<'_> {
     /// The value of a row.
     pub fn get(&self, row: usize) -> Argument<'_> {
@@ -251,11 +263,9 @@ impl Vector<'_> {
             return Ok(truths);
         }
         let mut reader = Reader::new(cx);
-        (0..count)
-            .map(|row| {
-                let value = self.get(row).value(&mut reader)?;
-                Ok(value.and_then(|value| value.effective_boolean()).into())
-            })
-            .collect()
+        each_row(count, |row| {
+            let value = self.get(row).value(&mut reader)?;
+            Ok(value.and_then(|value| value.effective_boolean()).into())
+        })
     }
 }

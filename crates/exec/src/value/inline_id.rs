@@ -35,7 +35,8 @@ pub fn short_float(value: f32) -> Option<TermId> {
         places += 1;
         power *= 10.0;
     }
-    let mut scale = FLOAT_DIGITS.saturating_sub(places);
+    let tried = FLOAT_DIGITS.saturating_sub(places);
+    let mut scale = tried;
     let mut mantissa = loop {
         match denoting(size, scale)? {
             Some(mantissa) => break mantissa,
@@ -44,10 +45,17 @@ pub fn short_float(value: f32) -> Option<TermId> {
             None => return None,
         }
     };
-    while scale > 0
-        && let Some(shorter) = denoting(size, scale - 1)?
-    {
-        (mantissa, scale) = (shorter, scale - 1);
+    // Where more digits were needed, fewer are known not to do.
+    while scale <= tried && scale > 0 {
+        if mantissa % 10 == 0 {
+            // The same number, which is the nearest with one digit less too.
+            mantissa /= 10;
+        } else if let Some(shorter) = denoting(size, scale - 1)? {
+            mantissa = shorter;
+        } else {
+            break;
+        }
+        scale -= 1;
     }
     let mantissa = if value < 0.0 { -mantissa } else { mantissa };
     TermId::numeric(FLOAT, mantissa, scale)
