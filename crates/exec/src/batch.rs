@@ -18,6 +18,11 @@ pub struct Batch {
     solutions: Option<UInt64Array>,
 }
 
+/// So many empty columns, each with room for so many rows.
+pub fn columns_with_room(width: usize, rows: usize) -> Vec<Vec<u64>> {
+    (0..width).map(|_| Vec::with_capacity(rows)).collect()
+}
+
 impl Batch {
     /// Makes a batch; `rows` counts also where there are no columns.
     pub fn new(columns: Vec<UInt64Array>, rows: usize) -> Self {

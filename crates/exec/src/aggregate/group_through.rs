@@ -17,7 +17,7 @@
 
 use super::Aggregator;
 use super::accumulator::Accumulator;
-use crate::batch::Batch;
+use crate::batch::{Batch, columns_with_room};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::pipeline::Sink;
@@ -89,7 +89,7 @@ impl Aggregator {
     /// One row per group, as [`Self::finish`] gives them; the states stay.
     pub fn read(&self, cx: &Context) -> Result<Batch, ExecError> {
         let (count, width) = (self.groups.count(), self.keys.len());
-        let mut columns = vec![Vec::with_capacity(count); width + self.columns.len()];
+        let mut columns = columns_with_room(width + self.columns.len(), count);
         let step = cx.options().batch_rows.max(1);
         for start in (0..count).step_by(step) {
             cx.check()?;

@@ -7,7 +7,7 @@
 
 use super::Operator;
 use super::output::Output;
-use crate::batch::Batch;
+use crate::batch::{Batch, columns_with_room};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
@@ -292,7 +292,7 @@ impl PatternScan {
         let node = current_node();
         let scan = move || {
             let width = pattern.new_slots.len();
-            let mut made = vec![Vec::with_capacity(batch_rows); width];
+            let mut made = columns_with_room(width, batch_rows);
             let mut rows = 0;
             let send = |made: Vec<Vec<u64>>, rows: usize| {
                 let batch = Batch::from_vectors(made, rows).select_columns(&columns);
@@ -306,8 +306,7 @@ impl PatternScan {
                 if rows < batch_rows {
                     return ControlFlow::Continue(());
                 }
-                let full =
-                    std::mem::replace(&mut made, vec![Vec::with_capacity(batch_rows); width]);
+                let full = std::mem::replace(&mut made, columns_with_room(width, batch_rows));
                 let wanted = send(full, std::mem::take(&mut rows));
                 if wanted && cx.check().is_ok() {
                     ControlFlow::Continue(())

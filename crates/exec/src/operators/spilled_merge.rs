@@ -10,7 +10,7 @@
 //! written once, and read once for each block of left rows.
 
 use super::merge_side::MergeSide;
-use crate::batch::Batch;
+use crate::batch::{Batch, columns_with_room};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
@@ -86,7 +86,7 @@ impl SpilledMerge {
     pub fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
         cx.check()?;
         let rows_max = cx.options().batch_rows.max(1);
-        let mut columns = vec![Vec::with_capacity(rows_max); self.sources.len()];
+        let mut columns = columns_with_room(self.sources.len(), rows_max);
         let mut rows = 0;
         while rows < rows_max {
             if self.paired == self.block.len() || self.right_row.is_empty() {

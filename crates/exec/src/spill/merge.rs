@@ -5,7 +5,7 @@
 
 use super::RUNS_MAX;
 use super::row_file::{RowFile, RowReader, RowWriter};
-use crate::batch::Batch;
+use crate::batch::{Batch, columns_with_room};
 use crate::context::Context;
 use crate::error::ExecError;
 use std::cmp::Ordering;
@@ -132,7 +132,7 @@ impl<O: RowOrder> Merge<O> {
         rows_max: usize,
         cx: &Context,
     ) -> Result<Option<Batch>, ExecError> {
-        let mut columns = vec![Vec::with_capacity(rows_max); width];
+        let mut columns = columns_with_room(width, rows_max);
         let mut rows = 0;
         let mut row = Vec::new();
         while rows < rows_max && self.next_row(&mut row, cx)? {
