@@ -37,12 +37,18 @@ fn node(op: Op, schema: &[u16]) -> Node {
     }
 }
 
-fn values(rows: &[Row], schema: &[u16]) -> Arc<Node> {
+/// VALUES of these rows.
+fn rows_node(rows: &[Row], schema: &[u16]) -> Node {
     let rows = rows
         .iter()
         .map(|row| row.iter().map(|&id| constant(id)).collect())
         .collect();
-    Arc::new(node(Op::Values { rows }, schema))
+    node(Op::Values { rows }, schema)
+}
+
+/// The same as an input.
+fn values(rows: &[Row], schema: &[u16]) -> Arc<Node> {
+    Arc::new(rows_node(rows, schema))
 }
 
 /// Numbers the nodes, as the planner does.
@@ -291,7 +297,7 @@ proptest! {
 
     #[test]
     fn union_fills_missing_slots(left in rows_strategy(), right in rows_strategy()) {
-        let inputs = vec![Arc::unwrap_or_clone(values(&left, &[0, 1, 2])), Arc::unwrap_or_clone(values(&right, &[2, 1, 3]))];
+        let inputs = vec![rows_node(&left, &[0, 1, 2]), rows_node(&right, &[2, 1, 3])];
         let mut expected: Vec<Row> = left.iter().map(|l| vec![l[0], l[2], 0]).collect();
         expected.extend(right.iter().map(|r| vec![0, r[0], r[2]]));
         prop_assert_eq!(run(node(Op::Union { inputs }, &[0, 2, 3]), 3), expected);

@@ -46,7 +46,8 @@ pub fn short_float(value: f32) -> Option<TermId> {
         }
     };
     // Where more digits were needed, fewer are known not to do.
-    while scale <= tried && scale > 0 {
+    let may_be_shorter = scale == tried;
+    while may_be_shorter && scale > 0 {
         if mantissa % 10 == 0 {
             // The same number, which is the nearest with one digit less too.
             mantissa /= 10;

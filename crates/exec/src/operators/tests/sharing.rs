@@ -1,6 +1,6 @@
 //! Pipelines over rows of groups and spools: several threads against one, and against hand-made groups.
 
-use super::{Row, node, number, run_with, sorted, values};
+use super::{Row, node, number, rows_node, run_with, sorted, values};
 use crate::batch::Batch;
 use crate::context::{Context, ExecOptions};
 use crate::error::ExecError;
@@ -72,8 +72,8 @@ proptest! {
         rows in rows(600), partners in rows(60), batch_rows in 1..64_usize, threads in 1..4_usize,
     ) {
         // Distinct (key, other), joined by key, then distinct (other, own).
-        let inner = group(Arc::unwrap_or_clone(values(&rows, &[0, 1])), &[0, 1], None, &[0, 1]);
-        let joined = join(inner, Arc::unwrap_or_clone(values(&partners, &[0, 2])), &[0, 1, 2]);
+        let inner = group(rows_node(&rows, &[0, 1]), &[0, 1], None, &[0, 1]);
+        let joined = join(inner, rows_node(&partners, &[0, 2]), &[0, 1, 2]);
         let outer = group(joined, &[1, 2], None, &[1, 2]);
         let distinct: BTreeSet<&Row> = rows.iter().collect();
         let mut expected = BTreeSet::new();
@@ -89,7 +89,7 @@ proptest! {
     fn a_spool_of_groups_is_shared_by_both_sides_and_sorted(
         rows in rows(600), batch_rows in 1..64_usize, threads in 1..4_usize, little: bool,
     ) {
-        let inner = || group(Arc::unwrap_or_clone(values(&rows, &[0, 1])), &[0], Some((2, 0)), &[0, 2]);
+        let inner = || group(rows_node(&rows, &[0, 1]), &[0], Some((2, 0)), &[0, 2]);
         let both = join(spool(inner(), &[0, 2]), spool(inner(), &[0, 2]), &[0, 2]);
         let key = SortKey { expr: Expr::Slot(Slot(0)), descending: false };
         let op = Op::OrderBy { input: Arc::new(both), keys: vec![key], limit: None };
@@ -109,12 +109,8 @@ fn chain(expected: &[f64]) -> Node {
     let mut chain: Option<Node> = None;
     for &rows in expected.iter().rev() {
         let mut node = match chain {
-            None => Arc::unwrap_or_clone(values(&[vec![1, 1]], &[0, 1])),
-            Some(below) => join(
-                below,
-                Arc::unwrap_or_clone(values(&[vec![1, 1]], &[0, 2])),
-                &[0, 1, 2],
-            ),
+            None => rows_node(&[vec![1, 1]], &[0, 1]),
+            Some(below) => join(below, rows_node(&[vec![1, 1]], &[0, 2]), &[0, 1, 2]),
         };
         node.estimated_rows = rows;
         chain = Some(node);
@@ -189,10 +185,7 @@ impl Sink for Refusing {
 fn shared_rows_that_are_not_read_to_the_end_keep_nothing_alive() {
     let rows: Vec<Row> = (1..400).map(|id| vec![id]).collect();
     for threads in 1..4 {
-        let mut root = spool(
-            group(Arc::unwrap_or_clone(values(&rows, &[0])), &[0], None, &[0]),
-            &[0],
-        );
+        let mut root = spool(group(rows_node(&rows, &[0]), &[0], None, &[0]), &[0]);
         number(&mut root, &mut 0);
         let options = ExecOptions {
             batch_rows: 8,
