@@ -265,7 +265,13 @@ impl<'a> Packed<'a> {
     }
 
     /// Appends the positions with values in `low..=high`, comparing codes.
-    pub(crate) fn find_in_range(&self, low: u64, high: u64, out: &mut Vec<u32>) {
+    pub(crate) fn find_in_range(
+        &self,
+        within: Range<usize>,
+        low: u64,
+        high: u64,
+        out: &mut Vec<u32>,
+    ) {
         if high < self.base || low > high {
             return;
         }
@@ -273,14 +279,14 @@ impl<'a> Packed<'a> {
         let span = (high - self.base) - low;
         if self.width == 0 {
             if low == 0 {
-                out.extend(0..self.len as u32);
+                out.extend(within.start as u32..within.end as u32);
             }
             return;
         }
         let mut codes = [0; SCAN_VALUES];
-        let mut start = 0;
-        while start < self.len {
-            let codes = &mut codes[..SCAN_VALUES.min(self.len - start)];
+        let mut start = within.start;
+        while start < within.end {
+            let codes = &mut codes[..SCAN_VALUES.min(within.end - start)];
             unpack(self.bytes, self.width, start, 0, codes);
             select_in_span(codes, low, span, start as u32, out);
             start += codes.len();

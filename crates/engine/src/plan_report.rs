@@ -115,6 +115,7 @@ fn measured(actual: &NodeProfile, total_nanos: u64) -> Value {
         "rows": actual.rows,
         "read_rows": actual.read_rows,
         "read_one_by_one": actual.read_one_by_one,
+        "compared_rows": actual.compared_rows,
         "turned_away": actual.turned_away,
         "time_ms": total_nanos as f64 / 1e6,
         "own_time_ms": actual.own_nanos as f64 / 1e6,

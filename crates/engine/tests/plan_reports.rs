@@ -132,7 +132,11 @@ fn rows_of_each_operator_are_those_of_its_part_of_the_query() {
     let leaf = all.last().expect("there is a leaf");
     assert_eq!(leaf["actual"]["rows"], vendors, "{json}");
     assert_eq!(leaf["access"], "rows", "{json}");
-    assert_eq!(leaf["actual"]["read_rows"], 50, "all vendors are looked at");
+    assert_eq!(leaf["actual"]["read_rows"], vendors, "{json}");
+    assert_eq!(
+        leaf["actual"]["compared_rows"], 50,
+        "of all vendors: {json}"
+    );
     let read: f64 = all.iter().map(|n| number(&n["actual"], "read_rows")).sum();
     assert_eq!(number(&json["run"], "read_rows"), read, "{json}");
     let has_table = |node: &&Value| node["tables"].as_array().is_some_and(|t| t.len() == 1);

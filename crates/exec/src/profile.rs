@@ -36,6 +36,7 @@ struct Counters {
     rows: AtomicU64,
     read_rows: AtomicU64,
     read_one_by_one: AtomicU64,
+    compared_rows: AtomicU64,
     turned_away: AtomicU64,
     own_nanos: AtomicU64,
     /// Bytes held now.
@@ -115,6 +116,14 @@ impl Profile {
         }
     }
 
+    /// Counts rows of which a node compared a packed value, or asked whether they have one, and read nothing.
+    pub fn compared(&self, node_id: Option<usize>, rows: usize) {
+        if let Some(counters) = node_id.and_then(|node_id| self.nodes.get(node_id)) {
+            let count = &counters.compared_rows;
+            count.fetch_add(rows as u64, Ordering::Relaxed);
+        }
+    }
+
     /// Counts candidates that a node turned away by key filters.
     pub fn turned_away(&self, node_id: Option<usize>, rows: usize) {
         if let Some(counters) = node_id.and_then(|node_id| self.nodes.get(node_id)) {
@@ -165,6 +174,7 @@ impl Profile {
                 rows: read(&counters.rows),
                 read_rows: read(&counters.read_rows),
                 read_one_by_one: read(&counters.read_one_by_one),
+                compared_rows: read(&counters.compared_rows),
                 turned_away: read(&counters.turned_away),
                 own_nanos: read(&counters.own_nanos),
                 memory_bytes: read(&counters.held_bytes_max),
@@ -240,6 +250,7 @@ mod tests {
         profile.gave(1, None);
         profile.read(Some(1), 9);
         profile.read(None, 100);
+        profile.compared(Some(1), 12);
         profile.turned_away(Some(1), 3);
         let nodes = profile.snapshot();
         assert!(nodes[1].own_nanos >= 300_000, "{nodes:?}");
@@ -251,6 +262,7 @@ mod tests {
         assert_eq!(profile.memory_bytes_max(), 17);
         assert_eq!((nodes[1].rows, nodes[1].is_complete), (4, true));
         assert_eq!([nodes[0].read_rows, nodes[1].read_rows], [0, 9]);
+        assert_eq!([nodes[0].compared_rows, nodes[1].compared_rows], [0, 12]);
         assert_eq!([nodes[0].turned_away, nodes[1].turned_away], [0, 3]);
         assert_eq!(nodes[2], NodeProfile::default());
         assert_eq!(current_node(), None);

@@ -31,10 +31,15 @@ pub(crate) const INVERSE_ROW: f64 = 8.0;
 pub(crate) const LONG_LIST: f64 = 0.4;
 /// Rows (not ns) of a list from which on each costs less.
 pub(crate) const LONG_LIST_ROWS: f64 = 64.0;
-/// Comparing one encoded cell of a column without inverse with one value (measured: 2.5 ms for 2,848 values in 2,848 cells;
+/// Comparing one encoded cell of a column with one value (measured: 2.5 ms for 2,848 values in 2,848 cells;
 /// `bench plans`, BSBM).
 pub(crate) const SEARCH_CELL: f64 = 0.3;
-/// Decoding one cell of such a column and looking it up among all values of a batch.
+/// Taking one of the rows that a scan begins with, if these are the rows of a constant in an inverse or those with a value in a column where most
+/// have none.
+pub(crate) const FOUND_ROW: f64 = 2.0;
+/// Rows of a table for each with a value (not ns) from which on a scan begins with those that have one; the executor's limit.
+pub(crate) const ROWS_FOR_VALUE: f64 = 3.0;
+/// Decoding one cell of a column without inverse and looking it up among all values of a batch.
 pub(crate) const SEARCH_CELL_TOGETHER: f64 = 5.0;
 /// Searches (not ns) of a large column after which the store makes its inverse; as in the store.
 pub(crate) const SEARCHES_BEFORE_BUILD: f64 = 64.0;

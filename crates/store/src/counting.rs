@@ -416,7 +416,7 @@ fn cell_rows(table: &Table, predicate: Option<TermId>, graphs: &GraphSet) -> Cel
         let mut rows = Vec::new();
         for segment_idx in 0..table.segment_count() {
             rows.clear();
-            cells.rows_with_value(segment_idx, &mut rows);
+            cells.rows_with_value(cells.segment_rows(segment_idx), &mut rows);
             all.extend(rows.iter().copied());
         }
     }

@@ -298,21 +298,25 @@ impl<'a> Delta<'a> {
         block * BLOCK + values[..count].partition_point(|&other| other < value)
     }
 
-    pub(super) fn find_in_range(&self, low: u64, high: u64, out: &mut Vec<u32>) {
+    pub(super) fn find_in_range(
+        &self,
+        within: Range<usize>,
+        low: u64,
+        high: u64,
+        out: &mut Vec<u32>,
+    ) {
         if low > high {
             return;
         }
         let mut values = [0; BLOCK];
-        for block in 0..self.firsts.len() {
-            let count = self.block_len(block);
-            self.decode_block(block, count, &mut values);
-            select_in_span(
-                &values[..count],
-                low,
-                high - low,
-                (block * BLOCK) as u32,
-                out,
-            );
+        let mut start = within.start;
+        while start < within.end {
+            let block = start / BLOCK;
+            let end = within.end.min((block + 1) * BLOCK) - block * BLOCK;
+            self.decode_block(block, end, &mut values);
+            let values = &values[start - block * BLOCK..end];
+            select_in_span(values, low, high - low, start as u32, out);
+            start = (block + 1) * BLOCK;
         }
     }
 

@@ -124,14 +124,20 @@ impl<'a> Dictionary<'a> {
             .lower_bound(self.distinct.lower_bound(value) as u64)
     }
 
-    pub(super) fn find_in_range(&self, low: u64, high: u64, out: &mut Vec<u32>) {
+    pub(super) fn find_in_range(
+        &self,
+        within: Range<usize>,
+        low: u64,
+        high: u64,
+        out: &mut Vec<u32>,
+    ) {
         let first = self.distinct.lower_bound(low) as u64;
         let end = match high.checked_add(1) {
             Some(above) => self.distinct.lower_bound(above),
             None => self.distinct.len(),
         } as u64;
         if first < end {
-            self.codes.find_in_range(first, end - 1, out);
+            self.codes.find_in_range(within, first, end - 1, out);
         }
     }
 

@@ -192,18 +192,30 @@ impl<'a> RunLength<'a> {
         }
     }
 
-    pub(super) fn find_in_range(&self, low: u64, high: u64, out: &mut Vec<u32>) {
+    pub(super) fn find_in_range(
+        &self,
+        within: Range<usize>,
+        low: u64,
+        high: u64,
+        out: &mut Vec<u32>,
+    ) {
+        if within.is_empty() {
+            return;
+        }
+        let of_within = self.run_of(within.start)..self.run_of(within.end - 1) + 1;
         let mut runs = Vec::new();
-        self.values.find_in_range(low, high, &mut runs);
-        let mut next = 0;
+        // Damaged ends may be in any order.
+        if of_within.start < of_within.end {
+            self.values.find_in_range(of_within, low, high, &mut runs);
+        }
+        let mut next = within.start;
         for run in runs {
             let run = run as usize;
-            let start = if run == 0 {
-                0
-            } else {
-                self.end(run - 1).max(next)
+            let start = match run {
+                0 => next,
+                _ => self.end(run - 1).clamp(next, within.end),
             };
-            next = self.end(run).max(start);
+            next = self.end(run).clamp(start, within.end);
             out.extend(start as u32..next as u32);
         }
     }

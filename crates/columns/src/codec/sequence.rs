@@ -105,11 +105,7 @@ impl<'a> Sequence<'a> {
 
     /// Appends the values of a range.
     pub fn decode(&self, range: Range<usize>, out: &mut Vec<u64>) {
-        assert!(
-            range.start <= range.end && range.end <= self.len,
-            "range {range:?} of a sequence of {}",
-            self.len
-        );
+        self.check_range(&range);
         match &self.body {
             Body::Constant(value) => out.resize(out.len() + range.len(), *value),
             Body::RunLength(body) => body.decode(range, out),
@@ -117,6 +113,14 @@ impl<'a> Sequence<'a> {
             Body::Delta(body) => body.decode(range, out),
             Body::Dictionary(body) => body.decode(range, out),
         }
+    }
+
+    fn check_range(&self, range: &Range<usize>) {
+        assert!(
+            range.start <= range.end && range.end <= self.len,
+            "range {range:?} of a sequence of {}",
+            self.len
+        );
     }
 
     /// Appends the values at some positions, in any order.
@@ -157,25 +161,26 @@ impl<'a> Sequence<'a> {
 
     /// Appends the positions of a value, ascending.
     pub fn find_equal(&self, value: u64, out: &mut Vec<u32>) {
-        self.find_in_range(value, value, out);
+        self.find_in_range(0..self.len, value, value, out);
     }
 
-    /// Appends the positions of the values in `low..=high`, ascending; compares encoded values
+    /// Appends those of the positions `within` that have a value in `low..=high`, ascending; compares encoded values
     /// wherever the codec keeps their order.
-    pub fn find_in_range(&self, low: u64, high: u64, out: &mut Vec<u32>) {
+    pub fn find_in_range(&self, within: Range<usize>, low: u64, high: u64, out: &mut Vec<u32>) {
+        self.check_range(&within);
         if low > high {
             return;
         }
         match &self.body {
             Body::Constant(value) => {
                 if (low..=high).contains(value) {
-                    out.extend(0..self.len as u32);
+                    out.extend(within.start as u32..within.end as u32);
                 }
             }
-            Body::RunLength(body) => body.find_in_range(low, high, out),
-            Body::FrameOfReference(body) => body.find_in_range(low, high, out),
-            Body::Delta(body) => body.find_in_range(low, high, out),
-            Body::Dictionary(body) => body.find_in_range(low, high, out),
+            Body::RunLength(body) => body.find_in_range(within, low, high, out),
+            Body::FrameOfReference(body) => body.find_in_range(within, low, high, out),
+            Body::Delta(body) => body.find_in_range(within, low, high, out),
+            Body::Dictionary(body) => body.find_in_range(within, low, high, out),
         }
     }
 

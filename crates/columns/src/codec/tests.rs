@@ -122,8 +122,14 @@ proptest! {
             }
             for &(low, high) in &probes {
                 let mut found = Vec::new();
-                sequence.find_in_range(low, high, &mut found);
-                prop_assert_eq!(found, find_plainly(&values, low, high));
+                sequence.find_in_range(0..n, low, high, &mut found);
+                let expected = find_plainly(&values, low, high);
+                prop_assert_eq!(&found, &expected);
+                found.clear();
+                sequence.find_in_range(range.clone(), low, high, &mut found);
+                let is_within = |i: &u32| range.contains(&(*i as usize));
+                let expected: Vec<u32> = expected.into_iter().filter(is_within).collect();
+                prop_assert_eq!(&found, &expected);
             }
         }
     }
@@ -181,7 +187,7 @@ proptest! {
             prop_assert!(sequence.lower_bound(77) <= sequence.len());
             if sequence.len() == n {
                 let mut found = Vec::new();
-                sequence.find_in_range(1, u64::MAX / 2, &mut found);
+                sequence.find_in_range(0..n, 1, u64::MAX / 2, &mut found);
                 prop_assert!(found.iter().all(|&i| (i as usize) < n));
             }
         }

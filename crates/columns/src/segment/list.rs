@@ -66,6 +66,11 @@ impl<'a> Lists<'a> {
         self.clamp(start, end)
     }
 
+    /// The positions of the values of consecutive rows.
+    fn range_of(&self, rows: &Range<usize>) -> Range<usize> {
+        self.clamp(self.offsets.get(rows.start), self.offsets.get(rows.end))
+    }
+
     /// All offsets, made ascending and inside the values.
     fn all_offsets(&self, rows: Range<usize>) -> Vec<u64> {
         let mut offsets = Vec::with_capacity(rows.len() + 1);
@@ -139,13 +144,23 @@ impl<'a> Lists<'a> {
         }
     }
 
-    pub(super) fn find_in_range(&self, low: u64, high: u64, out: &mut Vec<u32>) {
+    pub(super) fn find_in_range(
+        &self,
+        within: Range<usize>,
+        low: u64,
+        high: u64,
+        out: &mut Vec<u32>,
+    ) -> usize {
+        let base = within.start;
+        let of_within = self.range_of(&within);
+        let compared = of_within.len();
         let mut positions = Vec::new();
-        self.values.find_in_range(low, high, &mut positions);
+        self.values
+            .find_in_range(of_within, low, high, &mut positions);
         if positions.is_empty() {
-            return;
+            return compared;
         }
-        let offsets = self.all_offsets(0..self.offsets.len() - 1);
+        let offsets = self.all_offsets(within);
         let mut row = 0;
         let mut next = 0;
         // Invariant: offsets[row] <= position for the positions to come. `next` is the first row
@@ -155,19 +170,21 @@ impl<'a> Lists<'a> {
                 row += 1;
             }
             if row + 1 < offsets.len() && row >= next && offsets[row] <= u64::from(position) {
-                out.push(row as u32);
+                out.push((base + row) as u32);
                 next = row + 1;
             }
         }
+        compared
     }
 
-    pub(super) fn present_rows_into(&self, out: &mut Vec<u32>) {
-        let offsets = self.all_offsets(0..self.offsets.len() - 1);
+    pub(super) fn present_rows_into(&self, within: Range<usize>, out: &mut Vec<u32>) {
+        let first = within.start as u32;
+        let offsets = self.all_offsets(within);
         let rows = offsets
             .windows(2)
-            .zip(0..)
+            .zip(first..)
             .filter(|(pair, _)| pair[0] < pair[1]);
-        out.extend(rows.map(|(_, row): (_, u32)| row));
+        out.extend(rows.map(|(_, row)| row));
     }
 
     pub(super) fn validate_deep(&self) -> Result<(), ColumnError> {

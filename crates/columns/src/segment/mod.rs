@@ -249,20 +249,16 @@ impl<'a> Segment<'a> {
 
     /// Appends the value of each cell of a range of rows; 0 if absent.
     pub fn decode(&self, range: Range<usize>, out: &mut Vec<u64>) {
-        assert!(
-            range.start <= range.end && range.end <= self.rows,
-            "rows {range:?}"
-        );
+        self.check_range(&range);
         match &self.cells {
             Cells::Dense(values) => values.decode(range, out),
             Cells::Sparse(presence, values) => {
                 let old = out.len();
-                let first = presence.rank(range.start).min(values.len());
-                let end = presence.rank(range.end).clamp(first, values.len());
-                values.decode(first..end, out);
-                out.resize(old + range.len().max(end - first), 0);
+                let packed = presence.positions(range.clone(), values.len());
+                let count = packed.len().min(range.len());
+                values.decode(packed, out);
+                out.resize(old + range.len().max(out.len() - old), 0);
                 out.truncate(old + range.len());
-                let count = (end - first).min(range.len());
                 spread(&mut out[old..], count, |i| presence.has(range.start + i));
             }
             Cells::List(lists) => out.extend(range.map(|row| lists.first(row))),
@@ -320,35 +316,54 @@ impl<'a> Segment<'a> {
         }
     }
 
-    /// Appends the rows that have `value`, ascending, none twice.
-    pub fn find_equal(&self, value: u64, out: &mut Vec<u32>) {
-        self.find_in_range(value, value, out);
+    /// Appends those of the rows `within` that have `value`, ascending, none twice. Tells how many values were compared.
+    pub fn find_equal(&self, within: Range<usize>, value: u64, out: &mut Vec<u32>) -> usize {
+        self.find_in_range(within, value, value, out)
     }
 
-    /// Appends the rows that have a value in `low..=high`, ascending, none twice.
-    pub fn find_in_range(&self, low: u64, high: u64, out: &mut Vec<u32>) {
+    /// Appends those of the rows `within` that have a value in `low..=high`, ascending, none twice. Tells how many values were
+    /// compared.
+    pub fn find_in_range(
+        &self,
+        within: Range<usize>,
+        low: u64,
+        high: u64,
+        out: &mut Vec<u32>,
+    ) -> usize {
+        self.check_range(&within);
         let low = low.max(1);
         let old = out.len();
         match &self.cells {
-            Cells::Dense(values) => values.find_in_range(low, high, out),
-            Cells::Sparse(presence, values) => {
-                values.find_in_range(low, high, out);
-                let found = presence.positions_to_rows(&mut out[old..]);
-                out.truncate(old + found);
+            Cells::Dense(values) => {
+                values.find_in_range(within.clone(), low, high, out);
+                within.len()
             }
-            Cells::List(lists) => lists.find_in_range(low, high, out),
+            Cells::Sparse(presence, values) => {
+                let packed = presence.positions(within.clone(), values.len());
+                values.find_in_range(packed.clone(), low, high, out);
+                presence.positions_to_rows(within, old, out);
+                packed.len()
+            }
+            Cells::List(lists) => lists.find_in_range(within, low, high, out),
         }
     }
 
-    /// Appends the rows that have a value, ascending.
-    pub fn present_rows_into(&self, out: &mut Vec<u32>) {
+    /// Appends those of the rows `within` that have a value, ascending.
+    pub fn present_rows_into(&self, within: Range<usize>, out: &mut Vec<u32>) {
+        self.check_range(&within);
         match &self.cells {
-            Cells::Dense(values) => values.find_in_range(1, u64::MAX, out),
-            Cells::Sparse(presence, _) => {
-                out.extend((0..self.rows as u32).filter(|&row| presence.has(row as usize)));
-            }
-            Cells::List(lists) => lists.present_rows_into(out),
+            Cells::Dense(values) => values.find_in_range(within, 1, u64::MAX, out),
+            Cells::Sparse(presence, _) => presence.rows_into(within, out),
+            Cells::List(lists) => lists.present_rows_into(within, out),
         }
+    }
+
+    fn check_range(&self, rows: &Range<usize>) {
+        assert!(
+            rows.start <= rows.end && rows.end <= self.rows,
+            "rows {rows:?} of a segment of {}",
+            self.rows
+        );
     }
 
     /// Checks what [`open`](Segment::open) leaves out: ranks, orders and codes. Linear time.

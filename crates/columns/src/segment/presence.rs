@@ -9,6 +9,7 @@
 use crate::ColumnError;
 use crate::SEGMENT_ROWS;
 use crate::packing::load;
+use std::ops::Range;
 
 const _: () = assert!(SEGMENT_ROWS <= u16::MAX as usize, "a rank fits 16 bits");
 
@@ -103,31 +104,64 @@ impl<'a> Presence<'a> {
         has.then(|| self.rank_of_word(row / 64) + below.count_ones() as usize)
     }
 
-    /// Replaces ascending positions by their rows; returns how many there are, which are fewer
-    /// only if the words are damaged.
-    pub(super) fn positions_to_rows(&self, positions: &mut [u32]) -> usize {
-        let mut word_idx = 0;
-        let mut word = self.word(0);
-        let mut passed = 0;
-        for (i, slot) in positions.iter_mut().enumerate() {
+    /// The positions of the values of consecutive rows, of so many in all.
+    pub(super) fn positions(&self, rows: Range<usize>, values: usize) -> Range<usize> {
+        let first = self.rank(rows.start).min(values);
+        first..self.rank(rows.end).clamp(first, values)
+    }
+
+    /// Replaces the ascending positions from `start` on, which are of the rows `within`, by these rows; none is lost
+    /// unless the words are damaged.
+    pub(super) fn positions_to_rows(&self, within: Range<usize>, start: usize, out: &mut Vec<u32>) {
+        if out.len() == start {
+            return;
+        }
+        let mut word_idx = within.start / 64;
+        let mut word = self.word(word_idx);
+        let mut passed = self.rank_of_word(word_idx);
+        let mut found = start;
+        for slot in &mut out[start..] {
             let position = *slot as usize;
             // Invariant: `passed` rows are set before the lowest set bit of `word`.
-            while position - passed >= word.count_ones() as usize {
+            while position.saturating_sub(passed) >= word.count_ones() as usize
+                && word_idx * 64 < within.end
+            {
                 passed += word.count_ones() as usize;
                 word_idx += 1;
-                if word_idx * 8 >= self.words.len() {
-                    return i;
-                }
-                word = self.word(word_idx);
+                let is_within = word_idx * 64 < within.end;
+                word = if is_within { self.word(word_idx) } else { 0 };
             }
             for _ in passed..position {
-                word &= word - 1;
+                word &= word.wrapping_sub(1);
             }
-            *slot = (word_idx * 64) as u32 + word.trailing_zeros();
+            let row = word_idx * 64 + word.trailing_zeros() as usize;
+            if row >= within.end {
+                break;
+            }
+            *slot = row as u32;
+            found += 1;
             word &= word - 1;
             passed = position + 1;
         }
-        positions.len()
+        out.truncate(found);
+    }
+
+    /// Appends those of consecutive rows that have a value, ascending.
+    pub(super) fn rows_into(&self, rows: Range<usize>, out: &mut Vec<u32>) {
+        for word_idx in rows.start / 64..rows.end.div_ceil(64) {
+            let first = word_idx * 64;
+            let mut word = self.word(word_idx);
+            if first < rows.start {
+                word &= u64::MAX << (rows.start - first);
+            }
+            if rows.end - first < 64 {
+                word &= (1 << (rows.end - first)) - 1;
+            }
+            while word != 0 {
+                out.push(first as u32 + word.trailing_zeros());
+                word &= word - 1;
+            }
+        }
     }
 
     /// Checks the ranks and the bits beyond the last row.

@@ -69,7 +69,7 @@ fn check(segment: &Segment<'_>, lists: &[Vec<u64>], picks: &[u32], range: Range<
     counts.clear();
     values.clear();
     segment.decode_lists(range.clone(), &mut counts, &mut values);
-    let ranged = &lists[range];
+    let ranged = &lists[range.clone()];
     assert_eq!(
         counts,
         ranged
@@ -79,7 +79,8 @@ fn check(segment: &Segment<'_>, lists: &[Vec<u64>], picks: &[u32], range: Range<
     );
     assert_eq!(values, ranged.iter().flatten().copied().collect::<Vec<_>>());
     check_points(segment, lists, picks);
-    check_filters(segment, lists, picks);
+    check_filters(segment, lists, picks, 0..lists.len());
+    check_filters(segment, lists, picks, range);
 }
 
 /// Checks the reading of single rows.
@@ -94,12 +95,12 @@ fn check_points(segment: &Segment<'_>, lists: &[Vec<u64>], picks: &[u32]) {
     }
 }
 
-/// Checks what finds rows.
-fn check_filters(segment: &Segment<'_>, lists: &[Vec<u64>], picks: &[u32]) {
+/// Checks what finds rows among those `within`.
+fn check_filters(segment: &Segment<'_>, lists: &[Vec<u64>], picks: &[u32], within: Range<usize>) {
     let first = |row: usize| lists[row].first().copied().unwrap_or(0);
     let mut present = Vec::new();
-    segment.present_rows_into(&mut present);
-    let rows = || 0..lists.len() as u32;
+    segment.present_rows_into(within.clone(), &mut present);
+    let rows = || within.start as u32..within.end as u32;
     let expected: Vec<u32> = rows()
         .filter(|&row| !lists[row as usize].is_empty())
         .collect();
@@ -111,7 +112,7 @@ fn check_filters(segment: &Segment<'_>, lists: &[Vec<u64>], picks: &[u32]) {
     for low in probes {
         for high in [low, low.saturating_add(20), u64::MAX] {
             let mut found = Vec::new();
-            segment.find_in_range(low, high, &mut found);
+            segment.find_in_range(within.clone(), low, high, &mut found);
             let has = |row: &u32| {
                 lists[*row as usize]
                     .iter()
@@ -217,10 +218,10 @@ proptest! {
             prop_assert_eq!(counts.len(), 2 * rows);
             prop_assert_eq!(counts.iter().map(|&c| c as usize).sum::<usize>(), out.len());
             let mut found = Vec::new();
-            segment.find_in_range(1, 30, &mut found);
+            segment.find_in_range(0..rows, 1, 30, &mut found);
             prop_assert!(found.is_sorted() && found.iter().all(|&row| (row as usize) < rows));
             found.clear();
-            segment.present_rows_into(&mut found);
+            segment.present_rows_into(0..rows, &mut found);
             prop_assert!(found.iter().all(|&row| (row as usize) < rows));
         }
     }

@@ -92,11 +92,16 @@ impl Choice {
     }
 }
 
-/// Rows touched by a run: those that operators read from the store, and those that joins give.
+/// Rows of which packed values are compared in the time that reading one row takes, or less: 0.3 ns to 8 (`cost_constants.rs`).
+const COMPARED_FOR_ROW: u64 = 16;
+
+/// Rows touched by a run: those that operators read from the store, one for so many of which they only compared packed values, and those
+/// that joins give.
 pub fn touched(node: &ExplainedNode) -> u64 {
     let is_join = node.operator().ends_with("Join");
     let own = node.actual.map_or(0, |actual| {
-        actual.read_rows + if is_join { actual.rows } else { 0 }
+        let compared = actual.compared_rows.div_ceil(COMPARED_FOR_ROW);
+        actual.read_rows + compared + if is_join { actual.rows } else { 0 }
     });
     own + node.below().map(touched).sum::<u64>()
 }

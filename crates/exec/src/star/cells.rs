@@ -11,7 +11,7 @@
 
 use super::changed::{ChangedCells, Home};
 use super::compiled::{CompiledFilter, CompiledGraphs, CompiledPattern, CompiledStar, Object};
-use super::constant_rows::KnownRows;
+use super::known_rows::KnownRows;
 use super::matches::{Matches, keep};
 use super::parts::{Lists, Part, SOLUTIONS_MAX};
 use super::reducer::{Reducer, turned_away};
@@ -42,8 +42,8 @@ pub struct CellPass<'a> {
     matches: Matches,
     /// Pattern that is already known to hold for every candidate (the entry of an object join).
     satisfied: Option<usize>,
-    /// By pattern the rows that have its constant, where they are known.
-    constants: &'a [KnownRows],
+    /// By pattern the rows that it holds for, where they are known.
+    known: &'a [KnownRows],
     /// Key filters of objects.
     reducers: &'a [Reducer],
     /// Whether every candidate is the row of its input's subject.
@@ -75,7 +75,7 @@ impl<'a> CellPass<'a> {
             run: None,
             matches,
             satisfied: None,
-            constants: &[],
+            known: &[],
             reducers: &[],
             subjects_fit: false,
             is_changed: false,
@@ -98,9 +98,9 @@ impl<'a> CellPass<'a> {
         self
     }
 
-    /// Gives the rows that have the constants of the patterns.
-    pub fn with_constants(mut self, constants: &'a [KnownRows]) -> Self {
-        self.constants = constants;
+    /// Gives the rows that the patterns hold for. Who gives rows with a value has dropped the others from the candidates.
+    pub fn with_known(mut self, known: &'a [KnownRows]) -> Self {
+        self.known = known;
         self
     }
 
@@ -173,9 +173,11 @@ impl<'a> CellPass<'a> {
 
     /// Tests a constant or bound object, or makes the column of a new one, and applies the filters that are ready then.
     fn pattern(&mut self, pattern_idx: usize, cx: &Context) -> Result<(), ExecError> {
-        match self.constants.get(pattern_idx) {
+        match self.known.get(pattern_idx) {
             _ if self.satisfied == Some(pattern_idx) => {}
-            None | Some(KnownRows::Unknown) => self.read(pattern_idx, cx)?,
+            None | Some(KnownRows::Unknown | KnownRows::WithValue(_)) => {
+                self.read(pattern_idx, cx)?;
+            }
             Some(KnownRows::All) => {}
             Some(KnownRows::These(rows)) => {
                 let positions = self.positions(|pass, position| rows.contains(pass.rows[position]));

@@ -17,8 +17,8 @@ mod counted;
 use super::cells::CellPass;
 use super::changed::Home;
 use super::compiled::{CompiledStar, Object};
-use super::constant_rows::ConstantRows;
 use super::general::GeneralPass;
+use super::known_rows::PatternRows;
 use super::large::{one_after_the_other, take_out_large};
 use super::matches::Matches;
 use super::parts::SOLUTIONS_MAX;
@@ -70,7 +70,7 @@ pub struct StarJoin {
     clean_matters: Vec<bool>,
     /// Whether and how solutions are counted, once somebody has asked.
     counted_star: OnceCell<Option<CountedStar>>,
-    constants: ConstantRows,
+    pattern_rows: PatternRows,
     touched_rows: TouchedRows,
     repeated_keys: RepeatedKeys,
     /// What is left to hand out of a batch whose keys repeat.
@@ -118,7 +118,7 @@ impl StarJoin {
             schema,
             clean_matters: Vec::new(),
             counted_star: OnceCell::new(),
-            constants: ConstantRows::default(),
+            pattern_rows: PatternRows::default(),
             touched_rows: TouchedRows::default(),
             repeated_keys: RepeatedKeys::default(),
             shared: None,
@@ -161,13 +161,17 @@ impl StarJoin {
                 Some(pattern_idx)
             }
         };
-        let clean: usize = tables.iter().map(|candidates| candidates.rows.len()).sum();
-        cx.profile().read(current_node(), clean);
         let mut matches = Matches::new(self.star.new_slots.len());
-        for (table_idx, candidates) in tables.into_iter().enumerate() {
+        for (table_idx, mut candidates) in tables.into_iter().enumerate() {
             if !candidates.rows.is_empty() {
                 let count = candidates.rows.len();
-                let constants = self.constants.test(&self.star, table_idx, count, cx);
+                let known = self
+                    .pattern_rows
+                    .test(&self.star, table_idx, count, satisfied, cx);
+                candidates.keep_with_value(known);
+                let kept = candidates.rows.len();
+                cx.profile().compared(current_node(), count - kept);
+                cx.profile().read(current_node(), kept);
                 let home = Home::Table(&cx.snapshot().tables()[table_idx]);
                 let pass = CellPass::new(
                     &self.star,
@@ -177,7 +181,7 @@ impl StarJoin {
                     candidates.origin,
                 )
                 .with_satisfied(satisfied)
-                .with_constants(constants);
+                .with_known(known);
                 let pass = match self.entry {
                     Entry::Subject(_) => pass.by_subject(),
                     Entry::Object { .. } => pass,

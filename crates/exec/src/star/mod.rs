@@ -13,9 +13,10 @@
 pub mod cells;
 pub mod changed;
 pub mod compiled;
-pub mod constant_rows;
+pub mod entry_rows;
 pub mod general;
 pub mod join;
+pub mod known_rows;
 pub mod large;
 pub mod matches;
 pub mod morsels;

@@ -177,7 +177,7 @@ fn object_morsels(
             rows.extend(touched.iter().filter(|&row| cells.has(row, object)));
         } else {
             // The whole column is searched.
-            cx.profile().read(current_node(), table.rows() as usize);
+            cx.profile().compared(current_node(), table.rows() as usize);
             cells.find(object, &mut rows);
         }
         let dirty = take_out(&mut rows, &star.rows.dirty[table_idx]);

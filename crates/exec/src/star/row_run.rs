@@ -30,6 +30,18 @@ impl RowRun {
         kept
     }
 
+    /// Drops those of ascending rows of the range that are no candidates.
+    pub fn retain(&self, rows: &mut Vec<u32>) {
+        if self.left_out.is_empty() {
+            return;
+        }
+        let mut left_out = self.left_out.iter().peekable();
+        rows.retain(|row| {
+            while left_out.next_if(|&out| out < row).is_some() {}
+            left_out.peek() != Some(&row)
+        });
+    }
+
     /// From a value for each row of the range to one for each candidate.
     pub fn close_gaps(&self, values: &mut Vec<u64>) {
         debug_assert_eq!(values.len(), self.rows.len());
@@ -62,6 +74,17 @@ mod tests {
         assert_eq!(run(&[]).to_rows(), [3, 4, 5, 6, 7]);
         assert_eq!(run(&[3, 5, 6]).to_rows(), [4, 7]);
         assert_eq!(run(&[3, 4, 5, 6, 7]).to_rows(), [0; 0]);
+    }
+
+    #[test]
+    fn rows_that_are_left_out_are_dropped() {
+        let run = RowRun {
+            rows: 3..90,
+            left_out: vec![3, 5, 6, 80],
+        };
+        let mut rows = vec![4, 5, 7, 78, 80, 89];
+        run.retain(&mut rows);
+        assert_eq!(rows, [4, 7, 78, 89]);
     }
 
     #[test]

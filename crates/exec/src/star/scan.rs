@@ -8,6 +8,7 @@
 use super::cells::CellPass;
 use super::changed::{Home, rows_of_range};
 use super::compiled::CompiledStar;
+use super::entry_rows::EntryRows;
 use super::general::GeneralPass;
 use super::large::{one_after_the_other, take_out_large};
 use super::matches::Matches;
@@ -23,6 +24,7 @@ use crate::operators::output::Output;
 use crate::profile::current_node;
 use basalt_plan::physical::Slot;
 use basalt_rdf::TermId;
+use basalt_store::Table;
 use std::sync::Arc;
 
 /// What threads that scan the same star share.
@@ -105,12 +107,11 @@ impl StarScan {
                     return Ok(none);
                 }
                 let (run, is_changed) = rows_of_range(star, *table_idx, rows.clone(), cx)?;
-                let candidates = (run.to_rows(), Some(run));
                 if is_changed {
-                    return self.changed(place, candidates, cx);
+                    return self.changed(place, (run.to_rows(), Some(run)), cx);
                 }
                 match reducers.may_have_cells(star, table, rows, cx) {
-                    true => self.unchanged(place, candidates, None, cx),
+                    true => self.unchanged_run(place, table, run, cx),
                     false => Ok(none),
                 }
             }
@@ -141,6 +142,22 @@ impl StarScan {
                 Ok(matches)
             }
         }
+    }
+
+    /// The first solutions of a run of which cells tell all.
+    fn unchanged_run(
+        &mut self,
+        place: Place,
+        table: &Table,
+        run: RowRun,
+        cx: &Context,
+    ) -> Result<Matches, ExecError> {
+        let Some(entry) = EntryRows::of(&self.shared.star, table, &run) else {
+            return self.unchanged(place, (run.to_rows(), Some(run)), None, cx);
+        };
+        cx.profile().compared(current_node(), entry.compared_rows);
+        let run = (entry.rows.len() == run.row_count()).then_some(run);
+        self.unchanged(place, (entry.rows, run), entry.satisfied, cx)
     }
 
     /// The first solutions of rows of which cells tell all, a pattern of which may be known to hold.

@@ -6,7 +6,8 @@
 
 use crate::alternative::{Alternative, Way, keep_cheaper};
 use crate::cost_constants::{
-    EMIT_ROW, GATHER_CELL, INVERSE_BUILD, INVERSE_PROBE, QUAD_PROBE, QUAD_SCAN, SCAN_CELL, START,
+    EMIT_ROW, FOUND_ROW, GATHER_CELL, INVERSE_BUILD, INVERSE_PROBE, QUAD_PROBE, QUAD_SCAN,
+    ROWS_FOR_VALUE, SCAN_CELL, SEARCH_CELL, START,
 };
 use crate::estimate::condition::{self, SlotStatistics};
 use crate::estimate::star_rows;
@@ -168,7 +169,8 @@ pub(crate) fn profile(planner: &Planner<'_>, star: &Star) -> StarProfile {
         cost: 0.0,
         alternative: None,
     };
-    choose_access(star, &mut profile, unfiltered, table_rows);
+    let entry = entry(planner, star);
+    choose_access(star, &mut profile, unfiltered, table_rows, entry);
     profile
 }
 
@@ -318,7 +320,88 @@ fn irregular_rows(star: &Star, patterns: &[PatternProfile]) -> f64 {
     }
 }
 
-fn choose_access(star: &Star, profile: &mut StarProfile, rows: f64, table_rows: f64) {
+/// What a scan by rows begins with.
+struct Entry {
+    /// Rows that are left.
+    rows: f64,
+    /// Time to find them.
+    cost: f64,
+}
+
+/// How a scan begins without a constant, over all tables: with the rows that have a value in a column in which most have none, else with all.
+fn entry(planner: &Planner<'_>, star: &Star) -> Entry {
+    let mut all = Entry {
+        rows: 0.0,
+        cost: 0.0,
+    };
+    for table in &star.tables {
+        let rows = planner.statistics.table_rows(*table) as f64;
+        let (mut least, mut cost) = (rows, rows * SCAN_CELL);
+        for pattern in star.patterns.iter().filter(|pattern| !pattern.optional) {
+            let columns = planner.columns(pattern.predicate);
+            let column = columns.iter().find(|(idx, _)| idx == table);
+            let Some((_, column)) = column else { continue };
+            let with_value = column.rows_with_value as f64;
+            if with_value < least && with_value * ROWS_FOR_VALUE <= rows {
+                let offsets = if column.multi_valued { rows } else { 0.0 };
+                least = with_value;
+                cost = offsets * SCAN_CELL + with_value * FOUND_ROW;
+            }
+        }
+        all.rows += least;
+        all.cost += cost;
+    }
+    all
+}
+
+/// The patterns that ask for a constant. They are tested first, and of a row with several values all are read.
+fn constants<'a>(
+    star: &Star,
+    patterns: &'a [PatternProfile],
+) -> impl Iterator<Item = &'a PatternProfile> {
+    let patterns = star.patterns.iter().zip(patterns);
+    let constants = patterns.filter(|(pattern, _)| pattern.object.slot().is_none());
+    constants.map(|(_, known)| known)
+}
+
+/// What is read of the rows of a star with constants.
+struct Reading {
+    /// Rows that have the constants, however they were found.
+    passing: f64,
+    table_rows: f64,
+    /// Patterns with a constant, and without.
+    constants: f64,
+    open: f64,
+}
+
+impl Reading {
+    /// Time to read so many cells of each of some rows.
+    fn cells(&self, rows: f64, cells: f64) -> f64 {
+        rows * cells * sparse_cell(rows, self.table_rows)
+    }
+
+    /// Of the rows that are known to have one constant, by an index or by comparing encoded cells.
+    fn of_having(&self, known: &PatternProfile) -> f64 {
+        self.cells(known.matches, self.constants - 1.0) + self.cells(self.passing, self.open)
+    }
+
+    /// Of a scan: of the rows that it begins with, or of those found by comparing the encoded cells of the constant with the fewest.
+    fn by_rows(&self, star: &Star, patterns: &[PatternProfile], entry: &Entry) -> f64 {
+        let tested: f64 = constants(star, patterns)
+            .map(|known| known.per_subject)
+            .sum();
+        let read = self.cells(self.passing.min(entry.rows), self.open);
+        let from_rows = entry.cost + self.cells(entry.rows, tested) + read;
+        let fewest =
+            |a: &&PatternProfile, b: &&PatternProfile| a.cell_values.total_cmp(&b.cell_values);
+        let searched = constants(star, patterns).min_by(fewest);
+        searched.map_or(from_rows, |known| {
+            from_rows.min(known.cell_values * SEARCH_CELL + self.of_having(known))
+        })
+    }
+}
+
+fn choose_access(star: &Star, profile: &mut StarProfile, rows: f64, table_rows: f64, entry: Entry) {
     let filters: f64 = star.filters.iter().map(condition::cost).sum();
     let cells = star.patterns.len() as f64;
     let finish = rows * (filters + EMIT_ROW);
@@ -327,25 +410,22 @@ fn choose_access(star: &Star, profile: &mut StarProfile, rows: f64, table_rows: 
         profile.cost = START + cells * (GATHER_CELL + QUAD_PROBE) + finish;
         return;
     }
-    // Constants are tested first, and of a row with several values all are read.
-    let is_constant = |pattern: &StarPattern| pattern.object.slot().is_none();
-    let constants = || star.patterns.iter().zip(&profile.patterns);
-    let constants = || constants().filter(|(pattern, _)| is_constant(pattern));
-    let tested: f64 = constants()
-        .map(|(_, known)| known.cell_values.max(table_rows))
-        .sum();
-    // What is read of the rows that have the constants, however they were found.
-    let passing = constants().map(|(_, known)| known.matches);
-    let passing = passing.fold(table_rows, f64::min);
-    let constant_count = constants().count();
-    let open = cells - constant_count as f64;
-    let rest = match constant_count {
-        0 => profile.rows * cells * SCAN_CELL * 2.0,
-        _ => passing * open * sparse_cell(passing, table_rows),
+    let matches = constants(star, &profile.patterns).map(|known| known.matches);
+    let constant_count = constants(star, &profile.patterns).count() as f64;
+    let reading = Reading {
+        passing: matches.fold(table_rows, f64::min),
+        table_rows,
+        constants: constant_count,
+        open: cells - constant_count,
     };
-    let read_first = (tested + star.filters.len() as f64 * passing).max(table_rows);
+    let by_rows = if constant_count > 0.0 {
+        reading.by_rows(star, &profile.patterns, &entry)
+    } else {
+        entry.cost + profile.rows * cells * SCAN_CELL * 2.0
+    };
+    let filtered = star.filters.len() as f64 * reading.passing * SCAN_CELL;
     let irregular: f64 = profile.patterns.iter().map(|p| p.irregular).sum();
-    profile.cost = START + read_first * SCAN_CELL + rest + irregular * QUAD_SCAN + finish;
+    profile.cost = START + by_rows + filtered + irregular * QUAD_SCAN + finish;
     for (pattern_idx, pattern) in star.patterns.iter().enumerate() {
         if pattern.object.slot().is_some() {
             continue;
@@ -354,9 +434,8 @@ fn choose_access(star: &Star, profile: &mut StarProfile, rows: f64, table_rows: 
         let cost = START
             + INVERSE_PROBE * star.tables.len() as f64
             + known.unindexed_rows * (SCAN_CELL + INVERSE_BUILD * 0.1)
-            // That the rows have the constant is known, the others are tested first.
-            + known.matches * (constant_count as f64 - 1.0) * sparse_cell(known.matches, table_rows)
-            + rest
+            + known.matches * FOUND_ROW
+            + reading.of_having(known)
             + if known.irregular > 0.0 {
                 QUAD_PROBE
             } else {

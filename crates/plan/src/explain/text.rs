@@ -6,7 +6,7 @@
 //!
 //! The slots of a row are in brackets. `time` is that of the operator with everything below, `own` without; both
 //! are sums over threads. `read`, `one-by-one` (of those read, the subjects looked up one by
-//! one), `turned-away` (by key filters), `memory` and `spilled` are left out where they are nothing.
+//! one), `compared` (rows of which a packed value was compared), `turned-away` (by key filters), `memory` and `spilled` are left out where they are nothing.
 
 use super::{ExplainedNode, NodeProfile};
 
@@ -62,6 +62,9 @@ fn measured(actual: &NodeProfile, total_nanos: u64) -> String {
     }
     if actual.read_one_by_one > 0 {
         text.push_str(&format!(" one-by-one={}", actual.read_one_by_one));
+    }
+    if actual.compared_rows > 0 {
+        text.push_str(&format!(" compared={}", actual.compared_rows));
     }
     if actual.turned_away > 0 {
         text.push_str(&format!(" turned-away={}", actual.turned_away));
@@ -155,11 +158,12 @@ mod tests {
         (actual.memory_bytes, actual.spilled_bytes) = (1_023, 3 << 20);
         (actual.is_complete, actual.read_rows) = (false, 31);
         (actual.read_one_by_one, actual.turned_away) = (4, 6);
+        actual.compared_rows = 900;
         let lines = [
             "Unit  [?a]  rows=1.0 cost=2.000ms instead of HashJoin cost=3.000ms actual=5 time=1.750ms own=1.000ms",
             "  exists:",
             "    Unit  [?a]  rows=1.0 cost=2.000ms actual=0 time=0.250ms own=0.250ms",
-            "  Unit  [?a]  rows=1.0 cost=2.000ms actual=7 (not to its end) read=31 one-by-one=4 turned-away=6 time=0.500ms own=0.500ms memory=1023B spilled=3.0MiB",
+            "  Unit  [?a]  rows=1.0 cost=2.000ms actual=7 (not to its end) read=31 one-by-one=4 compared=900 turned-away=6 time=0.500ms own=0.500ms memory=1023B spilled=3.0MiB",
             "  Unit  [?a]  rows=1.0 cost=2.000ms not run",
         ];
         assert_eq!(root.to_text(), lines.join("\n") + "\n");

@@ -111,7 +111,7 @@ fn explore_starts_from_the_constants() {
 #[test]
 fn analysis_starts_from_the_selective_side() {
     let discussed = explained(QUERIES[12]);
-    has(&discussed, "StarScan by object country ?m");
+    has(&discussed, "?m#3 { country US } in Producer");
     has(&discussed, "StarJoin by object producer ?p");
     let features = explained(QUERIES[13]);
     has_not(&features, "(?f = ?of)");

@@ -174,11 +174,27 @@ impl<'a> Cells<'a> {
                 .any(|c| c.definition.type_class.takes(object))
     }
 
-    /// Appends the rows of one segment that have a value; a row can come twice if there are two columns.
-    pub fn rows_with_value(self, segment_idx: usize, out: &mut Vec<u32>) {
+    /// Appends those of consecutive rows that have a value, ascending and without repeats.
+    pub fn rows_with_value(self, rows: Range<u32>, out: &mut Vec<u32>) {
+        let start = out.len();
         for column in self.columns() {
-            column.present_rows_into(segment_idx, out);
+            column.present_rows_into(rows.clone(), out);
         }
+        if self.columns.column_idxs.len() > 1 {
+            let mut rows = out.split_off(start);
+            rows.sort_unstable();
+            rows.dedup();
+            out.append(&mut rows);
+        }
+    }
+
+    /// Appends those of consecutive rows that have this value, ascending and without repeats, by looking at the encoded
+    /// cells of segments whose zone allows it. Tells at how many.
+    pub fn rows_with_object(self, rows: Range<u32>, object: TermId, out: &mut Vec<u32>) -> usize {
+        // Type classes do not overlap, so at most one column takes the value.
+        let takes = |column: &&Column| column.definition.type_class.takes(object);
+        let column = self.columns().find(takes);
+        column.map_or(0, |column| column.find_in_rows(rows, object.0, out))
     }
 
     /// Whether a row has this value.
@@ -194,21 +210,6 @@ impl<'a> Cells<'a> {
                 column.values_into(row, &mut values);
                 values.contains(&object.0)
             })
-    }
-
-    /// Appends the rows of one segment with a value in the range, bounds included; ascending and
-    /// without repeats.
-    pub fn find_in_range(self, segment_idx: usize, low: u64, high: u64, out: &mut Vec<u32>) {
-        let start = out.len();
-        for column in self.columns() {
-            column.find_range_in_segment(segment_idx, low, high, out);
-        }
-        if self.columns.column_idxs.len() > 1 {
-            let mut rows = out.split_off(start);
-            rows.sort_unstable();
-            rows.dedup();
-            out.append(&mut rows);
-        }
     }
 
     /// Whether [`Self::find`] needs no scan, whatever the value.

@@ -164,41 +164,28 @@ impl Column {
         });
     }
 
-    /// Appends the rows of one segment that have the value, by looking at encoded cells.
-    pub(crate) fn find_in_segment(&self, segment_idx: usize, value: u64, out: &mut Vec<u32>) {
-        let zone = &self.segments[segment_idx].zone;
-        if value < zone.min || value > zone.max {
-            return;
-        }
-        let start = out.len();
-        self.segment(segment_idx).find_equal(value, out);
-        add_base(&mut out[start..], first_row(segment_idx));
+    /// Appends those of consecutive rows that have the value, by looking at encoded cells. Tells at how many.
+    pub(crate) fn find_in_rows(&self, rows: Range<u32>, value: u64, out: &mut Vec<u32>) -> usize {
+        let mut compared = 0;
+        self.for_parts(rows, |segment_idx, local| {
+            if self.segments[segment_idx].zone.may_overlap(value, value) {
+                let start = out.len();
+                compared += self.segment(segment_idx).find_equal(local, value, out);
+                add_base(&mut out[start..], first_row(segment_idx));
+            }
+        });
+        compared
     }
 
-    /// Appends the rows of one segment that have a value in the range, bounds included.
-    pub(crate) fn find_range_in_segment(
-        &self,
-        segment_idx: usize,
-        low: u64,
-        high: u64,
-        out: &mut Vec<u32>,
-    ) {
-        let zone = &self.segments[segment_idx].zone;
-        if high < zone.min || low > zone.max {
-            return;
-        }
-        let start = out.len();
-        self.segment(segment_idx).find_in_range(low, high, out);
-        add_base(&mut out[start..], first_row(segment_idx));
-    }
-
-    /// Appends the rows of one segment that have a value.
-    pub(crate) fn present_rows_into(&self, segment_idx: usize, out: &mut Vec<u32>) {
-        if self.segments[segment_idx].zone.values > 0 {
-            let start = out.len();
-            self.segment(segment_idx).present_rows_into(out);
-            add_base(&mut out[start..], first_row(segment_idx));
-        }
+    /// Appends those of consecutive rows that have a value.
+    pub(crate) fn present_rows_into(&self, rows: Range<u32>, out: &mut Vec<u32>) {
+        self.for_parts(rows, |segment_idx, local| {
+            if self.segments[segment_idx].zone.values > 0 {
+                let start = out.len();
+                self.segment(segment_idx).present_rows_into(local, out);
+                add_base(&mut out[start..], first_row(segment_idx));
+            }
+        });
     }
 
     /// Appends the rows with the value in ascending order.
@@ -211,9 +198,7 @@ impl Column {
         } else if let Some(lazy) = self.lazy.get_or_count(self, 1) {
             lazy.find(object.0, out);
         } else {
-            for segment_idx in 0..self.segments.len() {
-                self.find_in_segment(segment_idx, object.0, out);
-            }
+            self.find_in_rows(0..self.rows, object.0, out);
         }
     }
 
@@ -248,13 +233,20 @@ impl Column {
         rows: Range<u32>,
         mut visit: impl FnMut(&Segment<'a>, Range<usize>),
     ) {
+        self.for_parts(rows, |segment_idx, local| {
+            visit(&self.segment(segment_idx), local);
+        });
+    }
+
+    /// Visits the parts of consecutive rows that are in one segment, counted from its first.
+    fn for_parts(&self, rows: Range<u32>, mut visit: impl FnMut(usize, Range<usize>)) {
         let mut at = rows.start;
         while at < rows.end {
             let segment_idx = segment_of(at);
             let of_segment = self.rows_of_segment(segment_idx);
             let end = of_segment.end.min(rows.end);
             let local = (at - of_segment.start) as usize..(end - of_segment.start) as usize;
-            visit(&self.segment(segment_idx), local);
+            visit(segment_idx, local);
             at = end;
         }
     }

@@ -149,7 +149,9 @@ impl Table {
     /// Appends the rows of one segment whose home graph is this.
     pub fn rows_in_graph(&self, segment_idx: usize, graph: TermId, out: &mut Vec<u32>) {
         match &self.graphs {
-            Some(graphs) => graphs.find_in_segment(segment_idx, graph.0, out),
+            Some(graphs) => {
+                graphs.find_in_rows(graphs.rows_of_segment(segment_idx), graph.0, out);
+            }
             None if self.constant_graph() == Some(graph) => {
                 let first = super::column::first_row(segment_idx);
                 out.extend(first..self.rows().min(first + SEGMENT_ROWS as u32));

@@ -1,9 +1,12 @@
 //! Which rows of tables, and which other subjects, the keys of a join lead to.
 
+use super::super::known_rows::KnownRows;
+use super::super::matches::keep;
 use super::super::touched::Touched;
 use super::StarJoin;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::selection::positions;
 use basalt_rdf::TermId;
 use basalt_store::{Snapshot, Table};
 
@@ -29,6 +32,19 @@ pub(super) struct Candidates {
     pub(super) rows: Vec<u32>,
     /// The input row of each.
     pub(super) origin: Vec<u32>,
+}
+
+impl Candidates {
+    /// Drops those that have no value of a pattern of which is known which rows have one.
+    pub(super) fn keep_with_value(&mut self, known: &[KnownRows]) {
+        for pattern in known {
+            if let KnownRows::WithValue(rows) = pattern {
+                let positions = positions(&self.rows, |row| rows.contains(row));
+                keep(&mut self.rows, &positions);
+                keep(&mut self.origin, &positions);
+            }
+        }
+    }
 }
 
 impl StarJoin {
