@@ -167,7 +167,7 @@ impl StarJoin {
                 let count = candidates.rows.len();
                 let known = self
                     .pattern_rows
-                    .test(&self.star, table_idx, count, satisfied, cx);
+                    .test(&self.star, table_idx, count, satisfied, cx)?;
                 candidates.keep_with_value(known);
                 let kept = candidates.rows.len();
                 cx.profile().compared(current_node(), count - kept);

@@ -12,6 +12,7 @@
 use super::compiled::{CompiledPattern, CompiledStar, Object};
 use super::entry_rows::ROWS_FOR_VALUE;
 use crate::context::Context;
+use crate::error::ExecError;
 use basalt_columns::RowBits;
 use basalt_rdf::TermId;
 use basalt_store::{Cells, Table};
@@ -58,7 +59,7 @@ impl PatternRows {
         candidates: usize,
         entry: Option<usize>,
         cx: &Context,
-    ) -> &[KnownRows] {
+    ) -> Result<&[KnownRows], ExecError> {
         let tables = cx.snapshot().tables();
         if self.tables.is_empty() {
             self.tables.resize_with(tables.len(), || None);
@@ -78,11 +79,14 @@ impl PatternRows {
                 cells.find(object, &mut found);
                 *rows = KnownRows::These(RowBits::of(found, table.rows()));
             } else if let Some(cells) = sparse(pattern, table) {
-                cells.rows_with_value(0..table.rows(), &mut found);
+                for segment_idx in 0..cells.segment_count() {
+                    cx.check()?;
+                    cells.rows_with_value(cells.segment_rows(segment_idx), &mut found);
+                }
                 *rows = KnownRows::WithValue(RowBits::of(found, table.rows()));
             }
         }
-        &known.patterns
+        Ok(&known.patterns)
     }
 }
 
