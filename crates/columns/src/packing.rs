@@ -264,7 +264,7 @@ impl<'a> Packed<'a> {
         }));
     }
 
-    /// Appends the positions with values in `low..=high`, comparing codes.
+    /// Appends those of the positions `within` that have values in `low..=high`, comparing codes.
     pub(crate) fn find_in_range(
         &self,
         within: Range<usize>,

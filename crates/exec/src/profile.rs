@@ -116,7 +116,7 @@ impl Profile {
         }
     }
 
-    /// Counts rows of which a node compared a packed value, or asked whether they have one, and read nothing.
+    /// Counts rows of which a node compared a packed value, or only asked whether they have one.
     pub fn compared(&self, node_id: Option<usize>, rows: usize) {
         if let Some(counters) = node_id.and_then(|node_id| self.nodes.get(node_id)) {
             let count = &counters.compared_rows;

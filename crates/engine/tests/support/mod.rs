@@ -341,7 +341,7 @@ pub fn read_rows(node: &ExplainedNode) -> u64 {
     own + node.below().map(read_rows).sum::<u64>()
 }
 
-/// The rows of which the operators of a plan have only compared a packed value.
+/// The rows of which the operators of a plan have compared a packed value.
 pub fn compared_rows(node: &ExplainedNode) -> u64 {
     let own = node.actual.map_or(0, |actual| actual.compared_rows);
     own + node.below().map(compared_rows).sum::<u64>()

@@ -13,7 +13,7 @@ use basalt_rdf::TermId;
 use basalt_store::{Cells, Table};
 
 /// Rows with a value are taken one by one where at most one row in so many has one: others are decoded in order.
-pub const ROWS_FOR_VALUE: u64 = 3;
+const ROWS_FOR_VALUE: u64 = 3;
 
 /// Comparisons of packed values in the time of taking one row that was found.
 const COMPARED_FOR_ROW: u64 = 8;
@@ -24,6 +24,11 @@ const COMPARED_FOR_TEST: u64 = 16;
 /// A constant that nobody has counted is taken for one of so many values: asked for are popular ones as well as rare ones.
 const VALUES_FOR_UNKNOWN: u64 = 8;
 
+/// Whether so few rows have a value in a column that these are taken and the others left.
+pub fn is_sparse(with_value: u64, rows: u64) -> bool {
+    with_value * ROWS_FOR_VALUE <= rows
+}
+
 /// Rows that a scan goes on with.
 #[derive(Debug, Default)]
 pub struct EntryRows {
@@ -31,7 +36,7 @@ pub struct EntryRows {
     pub rows: Vec<u32>,
     /// The pattern that holds for all of them, if one does.
     pub satisfied: Option<usize>,
-    /// Rows of which a value was compared to find them.
+    /// Rows of which a value was compared to find them, these included.
     pub compared_rows: usize,
 }
 
@@ -41,35 +46,32 @@ impl EntryRows {
     pub fn of(star: &CompiledStar, table: &Table, run: &RowRun) -> Option<Self> {
         let patterns = star.patterns.iter().enumerate();
         let required = patterns.filter(|(_, pattern)| !pattern.optional);
-        let places = required.filter_map(|(pattern_idx, pattern)| {
+        let ways = required.filter_map(|(pattern_idx, pattern)| {
             let cells = table.cells(pattern.predicate)?;
-            Some(Place::new(pattern_idx, pattern, cells, run))
+            Some(EntryWay::new(pattern_idx, pattern, cells, run))
         });
-        let places: Vec<Place<'_>> = places.collect();
-        let tests: u64 = places.iter().map(Place::test_cost).sum();
-        let ways = places.iter().filter_map(|place| {
-            let cost = place.cost(table, tests)?;
-            Some((cost, place))
-        });
-        let (_, place) = ways.min_by_key(|(cost, place)| (*cost, place.pattern_idx))?;
+        let ways: Vec<EntryWay<'_>> = ways.collect();
+        let tests: u64 = ways.iter().map(EntryWay::test_cost).sum();
+        let costs = ways
+            .iter()
+            .filter_map(|way| Some((way.cost(table, tests)?, way)));
+        let (_, way) = costs.min_by_key(|(cost, way)| (*cost, way.pattern_idx))?;
         let mut entry = Self::default();
-        if let Some(object) = place.constant {
+        if let Some(object) = way.constant {
             let rows = run.rows.clone();
-            let values = place.cells.rows_with_object(rows, object, &mut entry.rows);
+            let values = way.cells.rows_with_object(rows, object, &mut entry.rows);
             entry.compared_rows = values.min(run.rows.len());
-            entry.satisfied = Some(place.pattern_idx);
+            entry.satisfied = Some(way.pattern_idx);
         } else {
-            place
-                .cells
-                .rows_with_value(run.rows.clone(), &mut entry.rows);
+            way.cells.rows_with_value(run.rows.clone(), &mut entry.rows);
         }
         run.retain(&mut entry.rows);
         Some(entry)
     }
 }
 
-/// The cells of a required pattern in the segment of a run. Costs are those of the whole segment, in comparisons of packed values.
-struct Place<'a> {
+/// To begin with a required pattern, in the segment of a run. Costs are those of the whole segment, in comparisons of packed values.
+struct EntryWay<'a> {
     pattern_idx: usize,
     constant: Option<TermId>,
     cells: Cells<'a>,
@@ -79,7 +81,7 @@ struct Place<'a> {
     values: u64,
 }
 
-impl<'a> Place<'a> {
+impl<'a> EntryWay<'a> {
     fn new(pattern_idx: usize, pattern: &CompiledPattern, cells: Cells<'a>, run: &RowRun) -> Self {
         let segment_idx = run.rows.start as usize / SEGMENT_ROWS;
         let zone = cells.zone(segment_idx);
@@ -113,7 +115,7 @@ impl<'a> Place<'a> {
             let tests = tests - self.test_cost();
             return Some(self.values + here * (COMPARED_FOR_ROW + tests));
         }
-        let is_sparse = self.with_value * ROWS_FOR_VALUE <= self.rows;
-        is_sparse.then_some(self.with_value * (COMPARED_FOR_ROW + tests))
+        is_sparse(self.with_value, self.rows)
+            .then_some(self.with_value * (COMPARED_FOR_ROW + tests))
     }
 }

@@ -10,7 +10,7 @@
 //! Memory: a bit for each row, constant and thread; 125 KB for a million rows.
 
 use super::compiled::{CompiledPattern, CompiledStar, Object};
-use super::entry_rows::ROWS_FOR_VALUE;
+use super::entry_rows::is_sparse;
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_columns::RowBits;
@@ -101,7 +101,7 @@ impl TableRows {
             match count {
                 Some(count) if count == rows as u64 => (KnownRows::All, rows),
                 Some(count) => (KnownRows::Unknown, found_after(count as usize, rows)),
-                None => (KnownRows::Unknown, present_after(pattern, table)),
+                None => (KnownRows::Unknown, searched_after(pattern, table)),
             }
         });
         let (patterns, found_after) = patterns.unzip();
@@ -118,11 +118,15 @@ fn found_after(count: usize, rows: usize) -> usize {
     count / FOUND_PER_TEST + rows / CLEARED_PER_TEST
 }
 
-/// Candidates that take as long to be tested as searching a column, or finding the rows that have a value in it.
-fn present_after(pattern: &CompiledPattern, table: &Table) -> usize {
+/// Candidates that take as long to be tested as searching a column for a constant, or finding the rows that have a value in it; more than
+/// there are where neither is done.
+fn searched_after(pattern: &CompiledPattern, table: &Table) -> usize {
     let rows = table.rows() as usize;
-    let Some(cells) = sparse(pattern, table) else {
+    if constant(pattern, table).is_some() {
         return rows;
+    }
+    let Some(cells) = sparse(pattern, table) else {
+        return usize::MAX;
     };
     // The offsets of lists are all decoded.
     let offsets = if cells.multi_valued() { rows } else { 0 };
@@ -137,7 +141,7 @@ fn sparse<'t>(pattern: &CompiledPattern, table: &'t Table) -> Option<Cells<'t>> 
     }
     let cells = table.cells(pattern.predicate)?;
     let with_value = cells.statistics().rows_with_value;
-    (with_value * ROWS_FOR_VALUE <= u64::from(table.rows())).then_some(cells)
+    is_sparse(with_value, u64::from(table.rows())).then_some(cells)
 }
 
 /// The cells and the object of a pattern that asks for a constant.

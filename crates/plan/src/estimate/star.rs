@@ -386,18 +386,18 @@ impl Reading {
     }
 
     /// Of a scan: of the rows that it begins with, or of those found by comparing the encoded cells of the constant with the fewest.
-    fn by_rows(&self, star: &Star, patterns: &[PatternProfile], entry: &Entry) -> f64 {
+    /// `None` without constants.
+    fn by_rows(&self, star: &Star, patterns: &[PatternProfile], entry: &Entry) -> Option<f64> {
+        let fewest =
+            |a: &&PatternProfile, b: &&PatternProfile| a.cell_values.total_cmp(&b.cell_values);
+        let searched = constants(star, patterns).min_by(fewest)?;
         let tested: f64 = constants(star, patterns)
             .map(|known| known.per_subject)
             .sum();
         let read = self.cells(self.passing.min(entry.rows), self.open);
         let from_rows = entry.cost + self.cells(entry.rows, tested) + read;
-        let fewest =
-            |a: &&PatternProfile, b: &&PatternProfile| a.cell_values.total_cmp(&b.cell_values);
-        let searched = constants(star, patterns).min_by(fewest);
-        searched.map_or(from_rows, |known| {
-            from_rows.min(known.cell_values * SEARCH_CELL + self.of_having(known))
-        })
+        let compared = searched.cell_values * SEARCH_CELL + self.of_having(searched);
+        Some(from_rows.min(compared))
     }
 }
 
@@ -418,11 +418,8 @@ fn choose_access(star: &Star, profile: &mut StarProfile, rows: f64, table_rows: 
         constants: constant_count,
         open: cells - constant_count,
     };
-    let by_rows = if constant_count > 0.0 {
-        reading.by_rows(star, &profile.patterns, &entry)
-    } else {
-        entry.cost + profile.rows * cells * SCAN_CELL * 2.0
-    };
+    let by_rows = reading.by_rows(star, &profile.patterns, &entry);
+    let by_rows = by_rows.unwrap_or(entry.cost + profile.rows * cells * SCAN_CELL * 2.0);
     let filtered = star.filters.len() as f64 * reading.passing * SCAN_CELL;
     let irregular: f64 = profile.patterns.iter().map(|p| p.irregular).sum();
     profile.cost = START + by_rows + filtered + irregular * QUAD_SCAN + finish;

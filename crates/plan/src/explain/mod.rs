@@ -22,8 +22,8 @@ pub struct NodeProfile {
     pub read_rows: u64,
     /// Those of them that are subjects which were looked up one by one: irregular, or changed where columns do not help.
     pub read_one_by_one: u64,
-    /// Rows of which only a value was compared, packed as it is in its column, to find those with a constant, or of which only was
-    /// asked whether they have a value.
+    /// Rows of which a value was compared, packed as it is in its column, to find those with a constant, or of which only was asked
+    /// whether they have a value.
     pub compared_rows: u64,
     /// Rows of a scan that key filters turned away.
     pub turned_away: u64,

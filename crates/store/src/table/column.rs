@@ -167,22 +167,32 @@ impl Column {
     /// Appends those of consecutive rows that have the value, by looking at encoded cells. Tells at how many.
     pub(crate) fn find_in_rows(&self, rows: Range<u32>, value: u64, out: &mut Vec<u32>) -> usize {
         let mut compared = 0;
-        self.for_parts(rows, |segment_idx, local| {
-            if self.segments[segment_idx].zone.may_overlap(value, value) {
-                let start = out.len();
-                compared += self.segment(segment_idx).find_equal(local, value, out);
-                add_base(&mut out[start..], first_row(segment_idx));
-            }
+        self.find_in_parts(rows, (value, value), out, |segment, local, out| {
+            compared += segment.find_equal(local, value, out);
         });
         compared
     }
 
     /// Appends those of consecutive rows that have a value.
     pub(crate) fn present_rows_into(&self, rows: Range<u32>, out: &mut Vec<u32>) {
+        self.find_in_parts(rows, (1, u64::MAX), out, |segment, local, out| {
+            segment.present_rows_into(local, out);
+        });
+    }
+
+    /// Appends those of consecutive rows that `find` appends, counted from the first of their segment; asks segments whose zone allows
+    /// a value from the first to the second.
+    fn find_in_parts<'a>(
+        &'a self,
+        rows: Range<u32>,
+        (low, high): (u64, u64),
+        out: &mut Vec<u32>,
+        mut find: impl FnMut(&Segment<'a>, Range<usize>, &mut Vec<u32>),
+    ) {
         self.for_parts(rows, |segment_idx, local| {
-            if self.segments[segment_idx].zone.values > 0 {
+            if self.segments[segment_idx].zone.may_overlap(low, high) {
                 let start = out.len();
-                self.segment(segment_idx).present_rows_into(local, out);
+                find(&self.segment(segment_idx), local, out);
                 add_base(&mut out[start..], first_row(segment_idx));
             }
         });
