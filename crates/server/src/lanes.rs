@@ -10,6 +10,8 @@
 //! Each lane is a runtime with one worker, since a worker among several wakes another one whenever it finds
 //! something to do. Memory: a thread for each lane, and the blocking threads that its queries need.
 
+use crate::registry::Registry;
+use crate::watch::Watch;
 use axum::Router;
 use axum::serve::Listener;
 use basalt_engine::{STACK_BYTES, core_count};
@@ -51,6 +53,8 @@ struct Lane {
     runtime: Runtime,
     /// Connections of the lane, those on their way to it included.
     open: Arc<AtomicUsize>,
+    /// When its requests come.
+    watch: Arc<Watch>,
     /// Until no more connections come.
     arrivals: Option<mpsc::UnboundedSender<Arrival>>,
     /// Until the lane serves.
@@ -95,6 +99,7 @@ impl Lanes {
                     .thread_name(format!("basalt-http-{number}"))
                     .build()?,
                 open: Arc::default(),
+                watch: Arc::default(),
                 arrivals: Some(arrivals),
                 arriving: Some(arriving),
             })
@@ -108,9 +113,11 @@ impl Lanes {
     pub fn serve(
         &mut self,
         router: &Router,
+        registry: &Arc<Registry>,
         address: SocketAddr,
         stopping: &watch::Receiver<bool>,
     ) -> Vec<JoinHandle<io::Result<()>>> {
+        let lane_count = self.lanes.len();
         let mut tasks = Vec::new();
         for lane in &mut self.lanes {
             let Some(arriving) = lane.arriving.take() else {
@@ -121,8 +128,16 @@ impl Lanes {
             let arrivals = Arrivals {
                 arriving,
                 address,
+                watch: Arc::clone(&lane.watch),
                 all_taken: Some(all_taken),
             };
+            // On a single core the client needs what a lane that looks would take.
+            if lane_count > 1 {
+                let registry = Arc::clone(registry);
+                let watch = Arc::clone(&lane.watch);
+                lane.runtime
+                    .spawn(watch.run(move || registry.runs_elsewhere()));
+            }
             let stop = async move {
                 // A server that is gone is stopping too.
                 let _ = stopping.wait_for(|is_stopping| *is_stopping).await;
@@ -230,6 +245,7 @@ fn is_of_connection(error: &io::Error) -> bool {
 struct Arrivals {
     arriving: mpsc::UnboundedReceiver<Arrival>,
     address: SocketAddr,
+    watch: Arc<Watch>,
     /// Told when the last connection was taken.
     all_taken: Option<oneshot::Sender<()>>,
 }
@@ -250,6 +266,7 @@ impl Listener for Arrivals {
             if let Ok(stream) = TcpStream::from_std(arrival.stream) {
                 let connection = Connection {
                     stream,
+                    watch: Arc::clone(&self.watch),
                     _counted: arrival.counted,
                 };
                 return (connection, arrival.peer);
@@ -265,6 +282,7 @@ impl Listener for Arrivals {
 /// A connection of a lane.
 pub struct Connection {
     stream: TcpStream,
+    watch: Arc<Watch>,
     _counted: Counted,
 }
 
@@ -274,7 +292,12 @@ impl AsyncRead for Connection {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        match polled {
+            Poll::Pending => self.watch.note_wait(),
+            Poll::Ready(_) => self.watch.note_arrival(),
+        }
+        polled
     }
 }
 

@@ -34,6 +34,7 @@ mod spool;
 mod state;
 mod store;
 mod update;
+mod watch;
 
 #[cfg(test)]
 mod tests;

@@ -45,6 +45,7 @@ pub async fn answer_query(state: AppState, request: QueryRequest) -> Result<Resp
         Handle::current(),
     );
     let waiting = CancelOnDrop::new(&cancel);
+    let entry = entry.elsewhere();
     tokio::task::spawn_blocking(move || {
         run_query(&state, &request, prepared, cancel, sink, start);
         drop(entry);

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -30,6 +30,7 @@ pub enum Work {
 #[derive(Debug, Default)]
 pub struct Registry {
     next_id: AtomicU64,
+    elsewhere: AtomicUsize,
     running: Mutex<BTreeMap<u64, Running>>,
 }
 
@@ -46,11 +47,27 @@ struct Running {
 pub struct Entry {
     registry: Arc<Registry>,
     id: u64,
+    is_elsewhere: bool,
+}
+
+impl Entry {
+    /// Says that it runs on another thread than that of its connection.
+    #[must_use]
+    pub fn elsewhere(mut self) -> Self {
+        if !self.is_elsewhere {
+            self.registry.elsewhere.fetch_add(1, Ordering::Relaxed);
+            self.is_elsewhere = true;
+        }
+        self
+    }
 }
 
 impl Drop for Entry {
     fn drop(&mut self) {
         self.registry.lock().remove(&self.id);
+        if self.is_elsewhere {
+            self.registry.elsewhere.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
@@ -71,7 +88,13 @@ impl Registry {
         Entry {
             registry: Arc::clone(self),
             id,
+            is_elsewhere: false,
         }
+    }
+
+    /// Whether something runs on another thread than that of its connection.
+    pub fn runs_elsewhere(&self) -> bool {
+        self.elsewhere.load(Ordering::Relaxed) > 0
     }
 
     /// The number of running queries.

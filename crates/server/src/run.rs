@@ -162,7 +162,7 @@ async fn run(
     let is_stopping = IsStopping::default();
     let with_state = from_fn_with_state(Arc::clone(&is_stopping), last_answers);
     let router = router(state).layer(with_state);
-    let served = lanes.serve(&router, address, &announced);
+    let served = lanes.serve(&router, &registry, address, &announced);
     let ended = async {
         tokio::select! {
             () = lanes.accept(&listener) => {}

@@ -133,7 +133,8 @@ async fn read(state: AppState, parts: &Parts, target: Target) -> Result<Response
     sink.set_media_type(media_type);
     let entry = state
         .registry
-        .enter(&shown(parts), Work::Read, Arc::clone(&cancel));
+        .enter(&shown(parts), Work::Read, Arc::clone(&cancel))
+        .elsewhere();
     let waiting = CancelOnDrop::new(&cancel);
     tokio::task::spawn_blocking(move || {
         let start = Instant::now();

@@ -62,7 +62,7 @@ pub async fn run_write_until<T: Send + 'static>(
     work: impl FnOnce(&AppState, Arc<AtomicBool>) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Problem> {
     let flag = Arc::clone(&cancel);
-    let entry = state.registry.enter(text, Work::Write, flag);
+    let entry = state.registry.enter(text, Work::Write, flag).elsewhere();
     let waiting = CancelOnDrop::new(&cancel);
     let room = Arc::clone(&state.writes).acquire_owned().await;
     let ended = tokio::task::spawn_blocking(move || {
