@@ -30,6 +30,7 @@ pub enum Work {
 #[derive(Debug, Default)]
 pub struct Registry {
     next_id: AtomicU64,
+    /// How many run on another thread than that of their connection; read without the lock, since lanes that wait ask each microsecond.
     elsewhere: AtomicUsize,
     running: Mutex<BTreeMap<u64, Running>>,
 }
