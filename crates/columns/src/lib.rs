@@ -15,6 +15,7 @@ pub mod bitmap;
 pub mod codec;
 mod error;
 mod gallop;
+mod packed_sum;
 pub mod packing;
 mod prefetch;
 mod row_bits;

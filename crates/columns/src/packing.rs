@@ -46,7 +46,7 @@ pub const fn packed_bytes(count: usize, width: u32) -> usize {
 
 /// Mask of the low `width` bits.
 #[inline]
-const fn mask(width: u32) -> u64 {
+pub(crate) const fn mask(width: u32) -> u64 {
     if width == 0 {
         0
     } else {

@@ -11,17 +11,18 @@
 //! In a block, `value[j] = value[j-1] + least step + code[j-1]`; all sums wrap. A block begins at 16
 //! times the width end of the block before, so blocks have their own widths and an outlier costs
 //! one block. A block of constant step has width 0: an arithmetic sequence costs its directory
-//! only. Cost: `get` unpacks the steps up to the value (at most 127, some 60 ns); neighbours are
-//! read from one unpacking, and so are all values where many are gathered in any order.
+//! only. Cost: `get` adds up the codes up to the value (at most 127), packed as they are; neighbours cost
+//! one such sum, and where many values are gathered in any order all are read from one unpacking.
 
 use std::ops::Range;
 
 use super::Profile;
 use super::span::Span;
 use crate::ColumnError;
+use crate::packed_sum::sum;
 use crate::packing::{
     PADDING_BYTES, Packed, SCAN_VALUES, is_width, pack_bits, partition_point, select_in_span,
-    unpack, width_of,
+    unpack, unpack_one, width_of,
 };
 
 /// Values of a block.
@@ -231,25 +232,21 @@ impl<'a> Delta<'a> {
         }
         let (bytes, width) = self.block(block);
         let least = unzigzag(self.steps.get(block));
-        if width == 0 {
-            return first.wrapping_add(least.wrapping_mul(within as u64));
-        }
-        let mut steps = [0; BLOCK];
-        unpack(bytes, width, 0, least, &mut steps[..within]);
-        steps[..within]
-            .iter()
-            .fold(first, |sum, step| sum.wrapping_add(*step))
+        first
+            .wrapping_add(least.wrapping_mul(within as u64))
+            .wrapping_add(sum(bytes, width, within))
     }
 
-    /// Values `i` and `i + 1` from one unpacking, where one block has both.
+    /// Values `i` and `i + 1`, where one block has both at the cost of one.
     pub(super) fn get_pair(&self, i: usize) -> (u64, u64) {
         let (block, within) = (i / BLOCK, i % BLOCK);
         if within == BLOCK - 1 {
             return (self.get(i), self.get(i + 1));
         }
-        let mut values = [0; BLOCK];
-        self.decode_block(block, within + 2, &mut values);
-        (values[within], values[within + 1])
+        let value = self.get(i);
+        let (bytes, width) = self.block(block);
+        let step = unzigzag(self.steps.get(block)).wrapping_add(unpack_one(bytes, width, within));
+        (value, value.wrapping_add(step))
     }
 
     pub(super) fn decode(&self, range: Range<usize>, out: &mut Vec<u64>) {

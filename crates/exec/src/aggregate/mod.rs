@@ -214,6 +214,7 @@ impl Aggregator {
     /// Puts the group number of each row into `group_numbers`.
     fn find_groups(&mut self, batch: &Batch) {
         self.group_numbers.clear();
+        self.group_numbers.reserve(batch.rows());
         match self.keys.as_slice() {
             [] => self.group_numbers.resize(batch.rows(), 0),
             [Some(column)] => {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! directory   [ page | none | page | ... ]      from the first page used to the last
-//! page        group number + 1 of 1024 neighbouring ordinals, 0 for none
+//! page        group number + 1 of 256 neighbouring ordinals, 0 for none
 //! ```
 //!
 //! Rows of one table have neighbouring ordinals, so the keys of most groups lie in few pages. Ordinals that lie too
@@ -10,8 +10,8 @@
 //!
 //! Invariant: what is held stays within the caller's limit. Cost: two dependent reads.
 
-/// Ordinals in a page.
-const PAGE: usize = 1024;
+/// Ordinals in a page: a few groups that lie far apart should not have to clear much (a KiB each), and the directory be small beside the pages.
+const PAGE: usize = 256;
 
 /// Group numbers by ordinal; see the [module documentation](self).
 #[derive(Default)]

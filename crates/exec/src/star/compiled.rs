@@ -194,8 +194,11 @@ impl CompiledStar {
     }
 
     /// Whether cells do not tell all of a row.
+    #[inline]
     pub fn is_touched(&self, table_idx: usize, row: u32) -> bool {
-        self.rows.dirty[table_idx].contains(row) || self.rows.changed[table_idx].contains(row)
+        let sets = [&self.rows.dirty[table_idx], &self.rows.changed[table_idx]];
+        sets.iter()
+            .any(|rows| !rows.is_empty() && rows.contains(row))
     }
 
     /// The number of a new subject as a row of [`Home::New`](super::changed::Home), if it is one and these are read as columns.

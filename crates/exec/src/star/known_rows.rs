@@ -94,22 +94,24 @@ impl TableRows {
     /// What inverses tell at once: that all rows have a constant, as they mostly have their class.
     fn new(star: &CompiledStar, table: &Table) -> Self {
         let rows = table.rows() as usize;
-        let patterns = star.patterns.iter().map(|pattern| {
+        let mut new = Self {
+            tested: 0,
+            patterns: Vec::with_capacity(star.patterns.len()),
+            found_after: Vec::with_capacity(star.patterns.len()),
+        };
+        for pattern in &star.patterns {
             let count =
                 constant(pattern, table).and_then(|(cells, object)| cells.count_object(object));
             // Values of a row are distinct, so as many cells as rows are a cell of each.
-            match count {
+            let (known, found_after) = match count {
                 Some(count) if count == rows as u64 => (KnownRows::All, rows),
                 Some(count) => (KnownRows::Unknown, found_after(count as usize, rows)),
                 None => (KnownRows::Unknown, searched_after(pattern, table)),
-            }
-        });
-        let (patterns, found_after) = patterns.unzip();
-        Self {
-            tested: 0,
-            patterns,
-            found_after,
+            };
+            new.patterns.push(known);
+            new.found_after.push(found_after);
         }
+        new
     }
 }
 

@@ -80,6 +80,9 @@ impl RepeatedKeys {
         self.values.clear();
         self.first_rows.clear();
         self.numbers.clear();
+        self.values.reserve(values_max);
+        self.first_rows.reserve(values_max);
+        self.numbers.reserve(ids.len());
         for (row, &id) in ids.iter().enumerate() {
             let mut place = hash_row(&[id]) as usize & (places - 1);
             // Termination: half of the places at least are free.

@@ -174,14 +174,31 @@ impl Touched {
         snapshot: &'a Snapshot,
         columns_min: usize,
     ) -> (Columns<'a>, Vec<(u32, TermId)>) {
+        let columns = match self.new.is_empty() && self.changed.iter().all(Vec::is_empty) {
+            true => Columns::new(),
+            false => self.take_columns(star, snapshot, columns_min),
+        };
+        self.general.sort_unstable();
+        self.general.dedup();
+        (columns, self.general)
+    }
+
+    /// The changed and new subjects that are read as columns; the others go the general way.
+    fn take_columns<'a>(
+        &mut self,
+        star: &CompiledStar,
+        snapshot: &'a Snapshot,
+        columns_min: usize,
+    ) -> Columns<'a> {
         let first = snapshot.first_new_resource();
         let tables = snapshot.tables().iter().map(Home::Table);
         let new = star.rows.new_graph.map(|graph| Home::New { first, graph });
         let homes = tables.chain(new);
-        self.changed.push(self.new);
-        let count: usize = self.changed.iter().map(Vec::len).sum();
+        let mut by_home = std::mem::take(&mut self.changed);
+        by_home.push(std::mem::take(&mut self.new));
+        let count: usize = by_home.iter().map(Vec::len).sum();
         let mut columns = Columns::new();
-        for (home, mut found) in homes.zip(self.changed) {
+        for (home, mut found) in homes.zip(by_home) {
             if found.is_empty() {
                 continue;
             }
@@ -198,8 +215,6 @@ impl Touched {
             let (rows, origin) = found.into_iter().unzip();
             columns.push((home, rows, origin));
         }
-        self.general.sort_unstable();
-        self.general.dedup();
-        (columns, self.general)
+        columns
     }
 }

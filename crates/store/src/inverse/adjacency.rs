@@ -104,9 +104,14 @@ impl Adjacency {
         out: &mut Vec<u32>,
     ) {
         let (mut offsets, mut rows) = (self.offsets.cursor(), self.rows.cursor());
-        let mut numbers = Vec::new();
-        for &value in values {
-            let range = self.range(&mut offsets, value);
+        let ranges = values.iter().map(|&value| self.range(&mut offsets, value));
+        let ranges: Vec<Range<usize>> = ranges.collect();
+        // Damaged offsets may say more than there are.
+        let rows_all = self.rows.len();
+        let lengths = || ranges.iter().map(|range| range.len().min(rows_all));
+        let mut numbers = Vec::with_capacity(lengths().max().unwrap_or(0));
+        out.reserve(lengths().sum());
+        for range in ranges {
             numbers.clear();
             rows.decode(range, &mut numbers);
             let start = out.len();

@@ -100,6 +100,7 @@ impl Bitmaps {
         for &value in values {
             let start = out.len();
             if let Some(rows) = self.rows(value) {
+                out.reserve(rows.len() as usize);
                 out.extend(rows.iter().take_while(|&row| row < rows_max));
             }
             counts.push((out.len() - start) as u32);

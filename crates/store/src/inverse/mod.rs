@@ -149,6 +149,7 @@ fn nth_row(rows: &mut Cursor<'_>, range: Range<usize>, number: u64) -> Option<u6
 /// The rows of one value as numbers of a sequence, appended as rows.
 fn push_rows(numbers: &[u64], rows_max: u32, out: &mut Vec<u32>) {
     let rows_max = u64::from(rows_max);
+    out.reserve(numbers.len());
     out.extend(
         numbers
             .iter()

@@ -238,6 +238,7 @@ impl<'a> Cells<'a> {
     /// For each object appends the number of its rows, and the rows ascending. Many objects are searched together where a column
     /// has no inverse.
     pub fn find_many(self, objects: &[u64], counts: &mut Vec<u32>, rows: &mut Vec<u32>) {
+        counts.reserve(objects.len());
         if self.columns.column_idxs.len() == 1
             && let Some(inverse) = &self.first().inverse
         {

@@ -119,6 +119,8 @@ impl StarJoin {
             self.touched_rows
                 .count(rows.len(), Some(predicate), &self.star, cx)?;
             let mut left = &rows[..];
+            tables[table_idx].rows.reserve(rows.len());
+            tables[table_idx].origin.reserve(rows.len());
             for (position, &count) in counts.iter().enumerate() {
                 let of_object;
                 (of_object, left) = left.split_at(count as usize);
