@@ -34,6 +34,7 @@ enum Body<'a> {
 impl<'a> Sequence<'a> {
     /// Opens the sequence at the start of `bytes`, which may go on behind it; also tells how many
     /// bytes it takes. Checks every size; constant time.
+    #[inline]
     pub fn open(bytes: &'a [u8]) -> Result<(Self, usize), ColumnError> {
         if bytes.len() < HEADER_BYTES {
             let what = format!("sequence header in {} bytes", bytes.len());

@@ -173,11 +173,13 @@ enum Cells<'a> {
 
 impl<'a> Segment<'a> {
     /// Opens the segment at the start of `bytes`. Checks every size; constant time.
+    #[inline]
     pub fn open(bytes: &'a [u8]) -> Result<Self, ColumnError> {
         Self::open_prefix(bytes).map(|(segment, _)| segment)
     }
 
     /// [`open`](Segment::open) that also tells how many bytes the segment takes.
+    #[inline]
     pub fn open_prefix(bytes: &'a [u8]) -> Result<(Self, usize), ColumnError> {
         if bytes.len() < HEADER_BYTES {
             let what = format!("segment header in {} bytes", bytes.len());

@@ -25,6 +25,9 @@ const GROUP_BYTES: usize = 64;
 /// have fewer.
 const PAIRS_FROM: usize = if cfg!(test) { 1024 } else { 8192 };
 
+/// Groups that there is room for from the first on that is hashed: some hundred bytes.
+const GROUPS_FIRST: usize = 56;
+
 /// Multiplier of the hash (the golden ratio in 64 bits).
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 
@@ -150,6 +153,9 @@ impl GroupTable {
     }
 
     fn group_by_hash(&mut self, key: &[u64]) -> u32 {
+        if self.table.capacity() == 0 {
+            self.reserve_some();
+        }
         let (keys, width) = (&self.keys, self.width);
         let key_of = |group: u32| &keys[group as usize * width..][..width];
         let entry = self.table.entry(
@@ -165,6 +171,15 @@ impl GroupTable {
         }
         self.last = group;
         group
+    }
+
+    /// Room for the first groups: growing from nothing takes longer than some dozen look-ups.
+    #[cold]
+    fn reserve_some(&mut self) {
+        self.keys.reserve(GROUPS_FIRST * self.width);
+        let (keys, width) = (&self.keys, self.width);
+        let hash_of = |&group: &u32| hash_ids(&keys[group as usize * width..][..width]);
+        self.table.reserve(GROUPS_FIRST, hash_of);
     }
 
     /// Takes the groups out of the hash table that can go by pairs, if it pays.

@@ -122,7 +122,7 @@ impl Exists {
         let mut holding = vec![false; keys.len()];
         let mut open = keys.len();
         let mut operator = self.plan.operator_of(keys, cx)?;
-        let mut key = Vec::with_capacity(columns.len());
+        let (mut key, mut before) = (Vec::with_capacity(columns.len()), None);
         while open > 0
             && let Some(batch) = operator.next(cx)?
         {
@@ -130,7 +130,12 @@ impl Exists {
             for row in 0..batch.rows() {
                 key.clear();
                 key.extend(columns.iter().map(|&column| batch.ids(column)[row]));
-                if let Ok(place) = keys.binary_search(&key.as_slice())
+                // Rows of a key mostly follow each other.
+                if before.is_some_and(|place: usize| keys[place] == key) {
+                    continue;
+                }
+                before = keys.binary_search(&key.as_slice()).ok();
+                if let Some(place) = before
                     && !holding[place]
                 {
                     holding[place] = true;

@@ -159,6 +159,9 @@ impl Pairing {
     /// Pairs of the next piece of the batch; returns the row after the piece.
     fn candidates(&self, batch: &Batch, start: usize) -> (Pairs, usize) {
         let mut pairs = Pairs::default();
+        let pairs_expected = PAIRS_MAX.min(batch.rows() - start);
+        pairs.build.reserve(pairs_expected);
+        pairs.probe.reserve(pairs_expected);
         let columns = self.sought_columns();
         let mut key = Vec::with_capacity(columns.len());
         let mut row = start;

@@ -142,7 +142,7 @@ fn places(
     cx: &Context,
 ) -> Result<Vec<u32>, ExecError> {
     let buckets = directory.len() - 1;
-    let mut places = Vec::new();
+    let mut places = Vec::with_capacity(batches.iter().map(Batch::rows).sum());
     let mut key = Vec::with_capacity(key_columns.len());
     for batch in batches {
         cx.check()?;

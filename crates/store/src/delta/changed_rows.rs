@@ -55,7 +55,13 @@ impl ChangedRows {
             changed -= &dirty;
             (dirty, changed)
         };
-        let (dirty, changed) = (0..snapshot.tables().len()).map(rows_of_table).unzip();
+        let tables = snapshot.tables().len();
+        let (mut dirty, mut changed) = (Vec::with_capacity(tables), Vec::with_capacity(tables));
+        for table_idx in 0..tables {
+            let (dirty_rows, changed_rows) = rows_of_table(table_idx);
+            dirty.push(dirty_rows);
+            changed.push(changed_rows);
+        }
         let mut new = places.iter().filter(|(_, places)| places.new > 0);
         let graph = new.next().and_then(|(_, places)| places.new_graph);
         let is_one = new.all(|(_, places)| places.new_graph == graph);

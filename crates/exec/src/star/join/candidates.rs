@@ -81,8 +81,15 @@ impl StarJoin {
                     if !self.touched_rows.is_touched(&self.star, table_idx, row) =>
                 {
                     if self.clean_matters[table_idx] {
-                        tables[table_idx].rows.push(row);
-                        tables[table_idx].origin.push(origin);
+                        let of_table = &mut tables[table_idx];
+                        if of_table.rows.is_empty() {
+                            // Most are rows of one table.
+                            let left = subjects.values.len() - position;
+                            of_table.rows.reserve(left);
+                            of_table.origin.reserve(left);
+                        }
+                        of_table.rows.push(row);
+                        of_table.origin.push(origin);
                     }
                 }
                 _ => touched.add(origin, subject, &self.star, snapshot),
