@@ -30,6 +30,8 @@ use crate::slot_set::SlotSet;
 pub(crate) use build::{hash_join, joined, star_join, star_join_entry};
 pub(crate) use costs::hash_cost;
 pub use draw::OrderDraw;
+pub(crate) use join_sample::JoinSample;
+pub(crate) use key_shares::KeyShares;
 pub(crate) use sampled_sets::SampledSets;
 pub(crate) use search::entry_way;
 pub(crate) use units::{Unit, UnitKind, pattern_distinct, star_distinct};

@@ -14,6 +14,7 @@ mod inputs;
 mod join_order;
 mod logical;
 mod lower;
+mod once;
 pub mod physical;
 mod planner;
 mod rename_slots;

@@ -5,9 +5,10 @@
 
 use crate::estimate::star::{self, StarProfile};
 use crate::expression::boolean;
-use crate::join_order::{OrderDraw, SampledSets};
+use crate::join_order::{JoinSample, KeyShares, OrderDraw, SampledSets};
 use crate::logical::Logical;
 use crate::lower::Outer;
+use crate::once::Once;
 use crate::physical::{Expr, Form, Node, Op, Plan, Slot, Star, TableIdx};
 use crate::rules;
 use crate::slot_set::{SLOTS_MAX, SlotSet};
@@ -77,10 +78,13 @@ pub(crate) struct Planner<'a> {
     /// Alternatives that may still be planned in full and compared by cost.
     pub(crate) alternatives: u32,
     columns: RefCell<HashMap<TermId, PredicateColumns>>,
-    /// Few, and each met again wherever its group is planned in another way.
-    star_profiles: RefCell<Vec<(Star, StarProfile)>>,
-    /// The same for joins of stars.
-    sampled_sets: RefCell<Vec<(Vec<Star>, Rc<SampledSets>)>>,
+    star_profiles: Once<Star, StarProfile>,
+    /// What samples tell of joins of stars.
+    pub(crate) sampled_sets: Once<Vec<Star>, Rc<SampledSets>>,
+    /// The samples that joins begin with: of a star, with the slots of which values are kept, by what decides what is drawn.
+    pub(crate) star_samples: Once<(Star, SlotSet, u64), Option<Rc<JoinSample>>>,
+    /// How often keys repeat: of a star, in a slot.
+    pub(crate) key_shares: Once<(Star, Slot), Option<Rc<KeyShares>>>,
 }
 
 impl<'a> Planner<'a> {
@@ -92,8 +96,10 @@ impl<'a> Planner<'a> {
             exists: Vec::new(),
             alternatives: ALTERNATIVES_MAX,
             columns: RefCell::new(HashMap::new()),
-            star_profiles: RefCell::default(),
-            sampled_sets: RefCell::default(),
+            star_profiles: Once::default(),
+            sampled_sets: Once::default(),
+            star_samples: Once::default(),
+            key_shares: Once::default(),
         }
     }
 
@@ -141,32 +147,8 @@ impl<'a> Planner<'a> {
 
     /// What is known of a star, worked out once per query.
     pub(crate) fn star_profile(&self, star: &Star) -> StarProfile {
-        let known = self.star_profiles.borrow();
-        if let Some((_, profile)) = known.iter().find(|(other, _)| other == star) {
-            return profile.clone();
-        }
-        drop(known);
-        let profile = star::profile(self, star);
-        let known = (star.clone(), profile.clone());
-        self.star_profiles.borrow_mut().push(known);
-        profile
-    }
-
-    /// What samples tell of joins of these stars, made once per query.
-    pub(crate) fn sampled_sets(
-        &self,
-        stars: &[Star],
-        make: impl FnOnce() -> SampledSets,
-    ) -> Rc<SampledSets> {
-        let known = self.sampled_sets.borrow();
-        if let Some((_, sets)) = known.iter().find(|(other, _)| other == stars) {
-            return Rc::clone(sets);
-        }
-        drop(known);
-        let sets = Rc::new(make());
-        let known = (stars.to_vec(), Rc::clone(&sets));
-        self.sampled_sets.borrow_mut().push(known);
-        sets
+        let make = || (star.clone(), star::profile(self, star));
+        self.star_profiles.get(|other| other == star, make)
     }
 
     /// The constant `false`.

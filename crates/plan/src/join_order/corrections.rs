@@ -14,6 +14,7 @@ use crate::physical::Star;
 use crate::planner::Planner;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Factors by set of units.
 #[derive(Default)]
@@ -48,9 +49,11 @@ impl Corrections {
             let divisors = edges.iter().map(|edge| edge.divisor(units, mask));
             rows / divisors.product::<f64>()
         };
-        let key: Vec<Star> = stars.iter().map(|known| known.star.clone()).collect();
-        let sampled = planner.sampled_sets(&key, || {
-            SampledSets::of(planner, &stars, &|mask| even(to_units(mask)))
+        let is_asked = |others: &Vec<Star>| others.iter().eq(stars.iter().map(|known| known.star));
+        let sampled = planner.sampled_sets.get(is_asked, || {
+            let sets = SampledSets::of(planner, &stars, &|mask| even(to_units(mask)));
+            let stars = stars.iter().map(|known| known.star.clone());
+            (stars.collect(), Rc::new(sets))
         });
         let factors = sampled.rows().map(|(mask, rows)| {
             let mask = to_units(mask);

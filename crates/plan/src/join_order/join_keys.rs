@@ -20,6 +20,7 @@ use crate::physical::{Position, Slot, StarPattern};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Rows that come out of a join and are worth as much attention as one that goes in: a nanosecond or two each.
 const JOINED_FOR_ROW: f64 = 16.0;
@@ -37,7 +38,7 @@ pub(super) struct JoinKeys<'u> {
     /// By set and shared slot, the most distinct values; infinite for slots that the set has not.
     values: HashMap<u64, Vec<f64>>,
     /// The shares of the values of slots of units, of those that were asked for.
-    shares: HashMap<(usize, Slot), Option<KeyShares>>,
+    shares: HashMap<(usize, Slot), Option<Rc<KeyShares>>>,
 }
 
 impl<'u> JoinKeys<'u> {
@@ -168,7 +169,7 @@ impl<'u> JoinKeys<'u> {
         let known = KnownStar { star, profile };
         let shares = self.shares.entry((unit_idx, key));
         let shares = shares.or_insert_with(|| KeyShares::of(planner, known, key));
-        shares.as_ref()
+        shares.as_deref()
     }
 }
 

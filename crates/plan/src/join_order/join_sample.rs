@@ -22,6 +22,7 @@ use crate::physical::{Position, Slot, Star, StarPattern};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
 use basalt_rdf::TermId;
+use std::rc::Rc;
 
 /// Solutions that are kept of a set of stars.
 pub(super) const WALKS: usize = 64;
@@ -48,7 +49,7 @@ pub(super) struct KnownStar<'a> {
 
 /// Some solutions of a set of stars.
 #[derive(Debug)]
-pub(super) struct JoinSample {
+pub(crate) struct JoinSample {
     /// Solutions of the set.
     pub(super) rows: f64,
     /// The relative variance of `rows`, as far as the sample itself can tell.
@@ -75,9 +76,25 @@ struct Steps {
 }
 
 impl JoinSample {
-    /// A sample of one star that keeps values of these slots; `None` where its rows cannot be looked at, or what was seen tells of less
-    /// than half of them.
+    /// A sample of one star that keeps values of these slots, made once for each query; `None` where its rows cannot be looked at, or
+    /// what was seen tells of less than half of them.
     pub(super) fn of_star(
+        planner: &Planner<'_>,
+        known: KnownStar<'_>,
+        kept: &SlotSet,
+        seed: u64,
+    ) -> Option<Rc<Self>> {
+        let star = known.star;
+        planner.star_samples.get(
+            |(other, slots, drawn)| other == star && slots == kept && *drawn == seed,
+            || {
+                let sample = Self::sample_star(planner, known, kept, seed);
+                ((star.clone(), *kept, seed), sample.map(Rc::new))
+            },
+        )
+    }
+
+    fn sample_star(
         planner: &Planner<'_>,
         known: KnownStar<'_>,
         kept: &SlotSet,

@@ -14,10 +14,11 @@ use crate::planner::Planner;
 use crate::slot_set::SlotSet;
 use basalt_rdf::TermId;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// The values that drawn rows have; never empty.
 #[derive(Clone, Debug)]
-pub(super) struct KeyShares(Vec<DrawnValue>);
+pub(crate) struct KeyShares(Vec<DrawnValue>);
 
 /// A value of some drawn rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,8 +30,20 @@ struct DrawnValue {
 }
 
 impl KeyShares {
-    /// Those of an object of a star; `None` where its rows cannot be looked at, or how many have a value cannot be counted cheaply.
-    pub(super) fn of(planner: &Planner<'_>, known: KnownStar<'_>, slot: Slot) -> Option<Self> {
+    /// Those of an object of a star, worked out once for each query; `None` where its rows cannot be looked at, or how many have a value
+    /// cannot be counted cheaply.
+    pub(super) fn of(planner: &Planner<'_>, known: KnownStar<'_>, slot: Slot) -> Option<Rc<Self>> {
+        let star = known.star;
+        planner.key_shares.get(
+            |(other, of)| other == star && *of == slot,
+            || {
+                let shares = Self::counted(planner, known, slot);
+                ((star.clone(), slot), shares.map(Rc::new))
+            },
+        )
+    }
+
+    fn counted(planner: &Planner<'_>, known: KnownStar<'_>, slot: Slot) -> Option<Self> {
         let star = known.star;
         let is_of_slot = |p: &&StarPattern| !p.optional && p.object.slot() == Some(slot);
         let predicate = star.patterns.iter().find(is_of_slot)?.predicate;

@@ -16,6 +16,7 @@ use crate::physical::{Position, Slot, Star};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// A star with so many rows makes sampling worth its time.
 pub(super) const WORTH_ROWS: f64 = 1_000.0;
@@ -25,6 +26,9 @@ const EXTENSIONS_MAX: usize = 40;
 const WAYS: usize = 2;
 /// With so small a relative variance of its rows no other way to a set is tried: they are right within a third.
 const VARIANCE_GOOD: f64 = 0.1;
+/// With so small a relative variance that is to be expected of a way to a pair the other one is not looked at: it is right within a seventh,
+/// and a sample of one star takes as long as the way itself.
+const VARIANCE_SMALL: f64 = 0.02;
 
 /// Rows of sets of stars, which are bits in the order of the stars.
 #[derive(Debug, Default)]
@@ -44,7 +48,7 @@ struct Sampling<'a, 'p> {
     neighbours: Vec<u64>,
     /// Rows of a set by formulas.
     even: &'a dyn Fn(u64) -> f64,
-    samples: BTreeMap<u64, Option<JoinSample>>,
+    samples: BTreeMap<u64, Option<Rc<JoinSample>>>,
     /// Samples that may still be made.
     left: usize,
 }
@@ -125,13 +129,13 @@ impl Sampling<'_, '_> {
                 if self.left == 0 {
                     return;
                 }
-                let sample = self.sample(*mask);
+                let sample = self.sample(*mask).map(Rc::new);
                 self.samples.insert(*mask, sample);
             }
             // A set grows from samples that have something left, so the others lead nowhere.
             let leads_on = |mask: &u64| {
                 let sample = self.samples.get(mask);
-                sample.is_some_and(|sample| sample.as_ref().is_some_and(JoinSample::is_alive))
+                sample.is_some_and(|sample| sample.as_ref().is_some_and(|s| s.is_alive()))
             };
             level = grown.into_iter().filter(leads_on).collect();
         }
@@ -180,7 +184,7 @@ impl Sampling<'_, '_> {
     }
 
     /// Samples the stars of a pair, the smaller one first; if it `may_end`, not the other one where all solutions of the first are known and
-    /// lead on to what surely has the rest: no other way tells more.
+    /// lead on to what mostly has the rest: another way would hardly tell more.
     fn singles(&mut self, pair: u64, may_end: bool) {
         let mut stars: Vec<usize> = bits(pair).collect();
         let rows = |star_idx: usize| self.stars[star_idx].profile.rows;
@@ -188,7 +192,7 @@ impl Sampling<'_, '_> {
         for star_idx in stars {
             self.single(star_idx);
             let mut ways = bits(pair).filter_map(|added| self.way(pair, added));
-            if may_end && ways.any(|way| way.expected <= 0.0) {
+            if may_end && ways.any(|way| way.expected <= VARIANCE_SMALL) {
                 return;
             }
         }
