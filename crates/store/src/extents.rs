@@ -48,6 +48,22 @@ impl Extents {
         Some((extent.table_idx, (ordinal - extent.first) as u32))
     }
 
+    /// [`Self::row_of`] for ids that mostly are rows of the same table: `near` says where the last one was found, and that place is tried
+    /// first.
+    #[inline]
+    pub fn row_of_near(&self, id: TermId, near: &mut usize) -> Option<(usize, u32)> {
+        let ordinal = id.resource_ordinal()?;
+        let is_in = |extent: &&Extent| extent.first <= ordinal && ordinal < extent.end;
+        let extent = match self.extents.get(*near).filter(is_in) {
+            Some(extent) => extent,
+            None => {
+                *near = self.extents.partition_point(|e| e.end <= ordinal);
+                self.extents.get(*near).filter(is_in)?
+            }
+        };
+        Some((extent.table_idx, (ordinal - extent.first) as u32))
+    }
+
     /// The extents that share an id with the range, bounds included: table, smallest and largest
     /// id.
     pub fn within(
@@ -75,7 +91,15 @@ mod tests {
     #[test]
     fn rows_are_found() {
         let extents = Extents::new([(100, 10), (0, 5), (7, 0)]).expect("no overlap");
-        let row = |ordinal| extents.row_of(TermId::resource(ordinal));
+        let row = |ordinal| {
+            let id = TermId::resource(ordinal);
+            let found = extents.row_of(id);
+            for mut near in 0..4 {
+                assert_eq!(extents.row_of_near(id, &mut near), found, "{ordinal}");
+                assert_eq!(extents.row_of_near(id, &mut near), found, "{ordinal} again");
+            }
+            found
+        };
         assert_eq!(row(0), Some((1, 0)));
         assert_eq!(row(4), Some((1, 4)));
         assert_eq!(row(5), None);

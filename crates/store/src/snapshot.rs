@@ -333,6 +333,12 @@ impl Snapshot {
         self.version.extents.row_of(id)
     }
 
+    /// [`Self::row_of`] for ids that mostly are rows of the same table; `near` is 0 at first, and left to this between them.
+    #[inline]
+    pub fn row_of_near(&self, id: TermId, near: &mut usize) -> Option<(usize, u32)> {
+        self.version.extents.row_of_near(id, near)
+    }
+
     /// The extent directory.
     pub fn extents(&self) -> &Extents {
         &self.version.extents

@@ -154,16 +154,22 @@ impl<'a> RunLength<'a> {
         let runs = self.ends.len();
         // The last run takes what lies behind all ends that are compared.
         let (mut ends, mut values) = ([u32::MAX; FEW_RUNS], [0; FEW_RUNS]);
-        for run in 0..runs {
-            values[run] = self.values.get(run);
-            if run + 1 < runs {
-                ends[run] = u32::try_from(self.end(run)).unwrap_or(u32::MAX);
-            }
+        for (run, end) in ends.iter_mut().enumerate().take(runs - 1) {
+            *end = u32::try_from(self.end(run)).unwrap_or(u32::MAX);
         }
-        out.extend(positions.iter().map(|&position| {
+        let run_of = |position: u32| {
             let before: u32 = ends.iter().map(|&end| u32::from(end <= position)).sum();
-            values[before as usize % FEW_RUNS]
-        }));
+            before as usize % FEW_RUNS
+        };
+        if positions.len() < runs {
+            let value = |&position: &u32| self.values.get(run_of(position));
+            out.extend(positions.iter().map(value));
+            return;
+        }
+        for (run, value) in values.iter_mut().enumerate().take(runs) {
+            *value = self.values.get(run);
+        }
+        out.extend(positions.iter().map(|&position| values[run_of(position)]));
     }
 
     /// Appends the values at some positions; `run_of` is asked where a position is not in the run of the one before it.

@@ -71,12 +71,13 @@ impl StarJoin {
         self.touched_rows
             .count(subjects.values.len(), None, &self.star, cx)?;
         self.know_tables(snapshot);
+        let mut near = 0;
         for (position, &subject) in subjects.values.iter().enumerate() {
             let (origin, subject) = (subjects.row(position), TermId(subject));
             if !subject.is_resource() {
                 continue;
             }
-            match snapshot.row_of(subject) {
+            match snapshot.row_of_near(subject, &mut near) {
                 Some((table_idx, row))
                     if !self.touched_rows.is_touched(&self.star, table_idx, row) =>
                 {
