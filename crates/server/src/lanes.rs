@@ -11,7 +11,7 @@
 //! something to do. Memory: a thread for each lane, and the blocking threads that its queries need.
 
 use crate::registry::Registry;
-use crate::watch::Watch;
+use crate::vigil::Vigil;
 use axum::Router;
 use axum::serve::Listener;
 use basalt_engine::{STACK_BYTES, core_count};
@@ -54,7 +54,7 @@ struct Lane {
     /// Connections of the lane, those on their way to it included.
     open: Arc<AtomicUsize>,
     /// When its requests come.
-    watch: Arc<Watch>,
+    vigil: Arc<Vigil>,
     /// Until no more connections come.
     arrivals: Option<mpsc::UnboundedSender<Arrival>>,
     /// Until the lane serves.
@@ -99,7 +99,7 @@ impl Lanes {
                     .thread_name(format!("basalt-http-{number}"))
                     .build()?,
                 open: Arc::default(),
-                watch: Arc::default(),
+                vigil: Arc::default(),
                 arrivals: Some(arrivals),
                 arriving: Some(arriving),
             })
@@ -128,15 +128,15 @@ impl Lanes {
             let arrivals = Arrivals {
                 arriving,
                 address,
-                watch: Arc::clone(&lane.watch),
+                vigil: Arc::clone(&lane.vigil),
                 all_taken: Some(all_taken),
             };
             // On a single core the client needs what a lane that looks would take.
             if lane_count > 1 {
                 let registry = Arc::clone(registry);
-                let watch = Arc::clone(&lane.watch);
+                let vigil = Arc::clone(&lane.vigil);
                 lane.runtime
-                    .spawn(watch.run(move || registry.runs_elsewhere()));
+                    .spawn(vigil.run(move || registry.runs_elsewhere()));
             }
             let stop = async move {
                 // A server that is gone is stopping too.
@@ -245,7 +245,7 @@ fn is_of_connection(error: &io::Error) -> bool {
 struct Arrivals {
     arriving: mpsc::UnboundedReceiver<Arrival>,
     address: SocketAddr,
-    watch: Arc<Watch>,
+    vigil: Arc<Vigil>,
     /// Told when the last connection was taken.
     all_taken: Option<oneshot::Sender<()>>,
 }
@@ -266,7 +266,7 @@ impl Listener for Arrivals {
             if let Ok(stream) = TcpStream::from_std(arrival.stream) {
                 let connection = Connection {
                     stream,
-                    watch: Arc::clone(&self.watch),
+                    vigil: Arc::clone(&self.vigil),
                     _counted: arrival.counted,
                 };
                 return (connection, arrival.peer);
@@ -282,7 +282,7 @@ impl Listener for Arrivals {
 /// A connection of a lane.
 pub struct Connection {
     stream: TcpStream,
-    watch: Arc<Watch>,
+    vigil: Arc<Vigil>,
     _counted: Counted,
 }
 
@@ -294,8 +294,8 @@ impl AsyncRead for Connection {
     ) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
         match polled {
-            Poll::Pending => self.watch.note_wait(),
-            Poll::Ready(_) => self.watch.note_arrival(),
+            Poll::Pending => self.vigil.note_wait(),
+            Poll::Ready(_) => self.vigil.note_arrival(),
         }
         polled
     }

@@ -34,7 +34,7 @@ mod spool;
 mod state;
 mod store;
 mod update;
-mod watch;
+mod vigil;
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! A lane keeps its thread awake for a moment where the next request is likely to come soon.
 //!
 //! To wake a thread on a core that sleeps takes some 50 µs, as long as a lookup. Who asks one question after another is back before a lane
-//! has waited [`WATCH`], so a lane that has nothing to do looks for requests so long before it sleeps. It does so only where half of its last
+//! has waited [`VIGIL`], so a lane that has nothing to do looks for requests so long before it sleeps. It does so only where half of its last
 //! requests came that soon, so a client that thinks for longer, or none, costs nothing; not while queries or
 //! writes run on other threads, which have a better use for the core; and where another thread keeps wanting the core, it is left to that one. Decision 0023 has the figures.
 
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 /// How long a lane looks for the next request.
-const WATCH: Duration = Duration::from_micros(200);
+const VIGIL: Duration = Duration::from_micros(200);
 /// Of the last 64 requests as many must have come soon.
 const SOON_MIN: u32 = 32;
 /// A request before which another thread wanted the core counts as so many that came late: now and then one does on any machine,
@@ -22,7 +22,7 @@ const UNWANTED_MAX: Duration = Duration::from_micros(10);
 
 /// What a lane knows of when its requests come. All its connections tell it, on the thread of the lane.
 #[derive(Debug)]
-pub struct Watch {
+pub struct Vigil {
     start: Instant,
     /// When the lane began to wait, in nanoseconds since the start.
     waits_since: AtomicU64,
@@ -33,7 +33,7 @@ pub struct Watch {
     waits: Notify,
 }
 
-impl Default for Watch {
+impl Default for Vigil {
     fn default() -> Self {
         Self {
             start: Instant::now(),
@@ -45,7 +45,7 @@ impl Default for Watch {
     }
 }
 
-impl Watch {
+impl Vigil {
     /// Notes that a connection has nothing to read now.
     pub fn note_wait(&self) {
         self.wait_from(self.start.elapsed());
@@ -66,7 +66,7 @@ impl Watch {
             let (start, seen) = (Instant::now(), self.arrivals.load(Ordering::Relaxed));
             let goes_on = || {
                 self.arrivals.load(Ordering::Relaxed) == seen
-                    && start.elapsed() < WATCH
+                    && start.elapsed() < VIGIL
                     && !has_other_work()
             };
             while goes_on() {
@@ -89,7 +89,7 @@ impl Watch {
 
     fn arrive_at(&self, time: Duration) {
         let since = Duration::from_nanos(self.waits_since.load(Ordering::Relaxed));
-        let is_soon = time.saturating_sub(since) <= WATCH;
+        let is_soon = time.saturating_sub(since) <= VIGIL;
         let soon = self.soon.load(Ordering::Relaxed) << 1 | u64::from(is_soon);
         self.soon.store(soon, Ordering::Relaxed);
         self.arrivals.fetch_add(1, Ordering::Relaxed);
@@ -113,47 +113,47 @@ mod tests {
     use tokio::runtime::Builder;
 
     /// Requests that come so long after the lane began to wait.
-    fn arrive(watch: &Watch, count: u32, gap: Duration) {
+    fn arrive(vigil: &Vigil, count: u32, gap: Duration) {
         for i in 1..=count {
             let time = Duration::from_secs(i.into());
-            watch.wait_from(time);
-            watch.arrive_at(time + gap);
+            vigil.wait_from(time);
+            vigil.arrive_at(time + gap);
         }
     }
 
     #[test]
-    fn a_lane_watches_once_half_of_the_last_requests_came_soon() {
-        let watch = Watch::default();
-        assert!(!watch.is_worth_it());
-        arrive(&watch, SOON_MIN - 1, WATCH);
-        assert!(!watch.is_worth_it());
-        arrive(&watch, 1, WATCH);
-        assert!(watch.is_worth_it());
-        arrive(&watch, u64::BITS, Duration::ZERO);
-        let late = WATCH + Duration::from_nanos(1);
-        arrive(&watch, SOON_MIN, late);
-        assert!(watch.is_worth_it());
-        arrive(&watch, 1, late);
-        assert!(!watch.is_worth_it());
+    fn a_lane_keeps_vigil_once_half_of_the_last_requests_came_soon() {
+        let vigil = Vigil::default();
+        assert!(!vigil.is_worth_it());
+        arrive(&vigil, SOON_MIN - 1, VIGIL);
+        assert!(!vigil.is_worth_it());
+        arrive(&vigil, 1, VIGIL);
+        assert!(vigil.is_worth_it());
+        arrive(&vigil, u64::BITS, Duration::ZERO);
+        let late = VIGIL + Duration::from_nanos(1);
+        arrive(&vigil, SOON_MIN, late);
+        assert!(vigil.is_worth_it());
+        arrive(&vigil, 1, late);
+        assert!(!vigil.is_worth_it());
     }
 
     #[test]
     fn a_core_that_others_want_often_is_left_to_them() {
-        let watch = Watch::default();
-        arrive(&watch, u64::BITS, Duration::ZERO);
+        let vigil = Vigil::default();
+        arrive(&vigil, u64::BITS, Duration::ZERO);
         for _ in 0..100 {
-            watch.note_wanted();
-            arrive(&watch, 2 * WANTED_COUNTS, Duration::ZERO);
-            assert!(watch.is_worth_it());
+            vigil.note_wanted();
+            arrive(&vigil, 2 * WANTED_COUNTS, Duration::ZERO);
+            assert!(vigil.is_worth_it());
         }
         for _ in 0..=SOON_MIN / WANTED_COUNTS {
-            watch.note_wanted();
+            vigil.note_wanted();
         }
-        assert!(!watch.is_worth_it());
+        assert!(!vigil.is_worth_it());
     }
 
     /// How often a lane looks that waits for as long as its worth, with `has_other_work` at the look of a number.
-    fn looks(watch: &Arc<Watch>, has_other_work: impl Fn(u32) -> bool) -> u32 {
+    fn looks(vigil: &Arc<Vigil>, has_other_work: impl Fn(u32) -> bool) -> u32 {
         let runtime = Builder::new_current_thread().enable_time().build();
         let looks = Cell::new(0);
         let count = || {
@@ -161,9 +161,9 @@ mod tests {
             has_other_work(looks.get())
         };
         runtime.expect("a runtime").block_on(async {
-            watch.note_wait();
-            let run = Arc::clone(watch).run(count);
-            // The watch is asked before the time is looked at.
+            vigil.note_wait();
+            let run = Arc::clone(vigil).run(count);
+            // The vigil is polled before the time is looked at.
             let _ = tokio::time::timeout(Duration::from_millis(1), run).await;
         });
         looks.get()
@@ -171,10 +171,10 @@ mod tests {
 
     #[test]
     fn it_looks_only_where_that_is_worth_it_and_until_something_else_runs() {
-        let watch = Arc::new(Watch::default());
-        assert_eq!(looks(&watch, |_| false), 0);
-        arrive(&watch, u64::BITS, Duration::ZERO);
-        assert!(looks(&watch, |_| false) > 0);
-        assert_eq!(looks(&watch, |look| look == 1), 1);
+        let vigil = Arc::new(Vigil::default());
+        assert_eq!(looks(&vigil, |_| false), 0);
+        arrive(&vigil, u64::BITS, Duration::ZERO);
+        assert!(looks(&vigil, |_| false) > 0);
+        assert_eq!(looks(&vigil, |look| look == 1), 1);
     }
 }
