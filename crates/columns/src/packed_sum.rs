@@ -10,7 +10,7 @@
 //!
 //! Cost: some dozen instructions for eight such codes, five or so for each code that is wider.
 
-use crate::packing::{PADDING_BYTES, load, mask, unpack_one};
+use crate::packing::{PADDING_BYTES, by_width, load, mask, unpack_one};
 
 /// The sum, wrapping, of the first `count` codes of a packed stream.
 #[inline]
@@ -21,15 +21,8 @@ pub(crate) fn sum(bytes: &[u8], width: u32, count: usize) -> u64 {
 /// [`sum`] for one width.
 type Summer = fn(&[u8], usize) -> u64;
 
-/// [`sum_width`] for every width; the widths that are never written stand in for nothing.
-const SUMMERS: [Summer; 65] = {
-    macro_rules! table {
-        ($($width:literal)*) => { [$(sum_width::<$width>),*] };
-    }
-    table!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
-        32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 64 64 64 64
-        64 64 64)
-};
+/// [`sum_width`] for every width.
+const SUMMERS: [Summer; 65] = by_width!(sum_width);
 
 /// Codes that are added at a time.
 const GROUP: usize = 8;

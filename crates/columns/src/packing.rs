@@ -118,15 +118,19 @@ pub(crate) fn unpack(bytes: &[u8], width: u32, start: usize, base: u64, out: &mu
 /// [`unpack`] for one width.
 type Unpacker = fn(&[u8], usize, u64, &mut [u64]);
 
-/// [`unpack_width`] for every width; the widths that are never written stand in for nothing.
-const UNPACKERS: [Unpacker; 65] = {
-    macro_rules! table {
-        ($($width:literal)*) => { [$(unpack_width::<$width>),*] };
-    }
-    table!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
-        32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 64 64 64 64
-        64 64 64)
-};
+/// A function of a width for every width; the widths that are never written stand in for nothing.
+macro_rules! by_width {
+    ($function:ident) => {
+        by_width!($function: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27
+            28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57
+            64 64 64 64 64 64 64)
+    };
+    ($function:ident: $($width:literal)*) => { [$($function::<$width>),*] };
+}
+pub(crate) use by_width;
+
+/// [`unpack_width`] for every width.
+const UNPACKERS: [Unpacker; 65] = by_width!(unpack_width);
 
 fn unpack_width<const WIDTH: usize>(bytes: &[u8], start: usize, base: u64, out: &mut [u64]) {
     if WIDTH == 0 {

@@ -42,10 +42,8 @@ impl Extents {
     /// The table and row of a resource, if it is a row.
     #[inline]
     pub fn row_of(&self, id: TermId) -> Option<(usize, u32)> {
-        let ordinal = id.resource_ordinal()?;
-        let i = self.extents.partition_point(|e| e.end <= ordinal);
-        let extent = self.extents.get(i).filter(|e| e.first <= ordinal)?;
-        Some((extent.table_idx, (ordinal - extent.first) as u32))
+        let mut nowhere = usize::MAX;
+        self.row_of_near(id, &mut nowhere)
     }
 
     /// [`Self::row_of`] for ids that mostly are rows of the same table: `near` says where the last one was found, and that place is tried

@@ -20,7 +20,6 @@ use crate::physical::{Position, Slot, StarPattern};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
 use std::collections::HashMap;
-use std::rc::Rc;
 
 /// Rows that come out of a join and are worth as much attention as one that goes in: a nanosecond or two each.
 const JOINED_FOR_ROW: f64 = 16.0;
@@ -37,8 +36,6 @@ pub(super) struct JoinKeys<'u> {
     alike: Vec<f64>,
     /// By set and shared slot, the most distinct values; infinite for slots that the set has not.
     values: HashMap<u64, Vec<f64>>,
-    /// The shares of the values of slots of units, of those that were asked for.
-    shares: HashMap<(usize, Slot), Option<Rc<KeyShares>>>,
 }
 
 impl<'u> JoinKeys<'u> {
@@ -48,7 +45,6 @@ impl<'u> JoinKeys<'u> {
             shared: shared.to_vec(),
             alike: units.iter().map(|unit| unit.rows_alike(shared)).collect(),
             values: HashMap::new(),
-            shares: HashMap::new(),
         }
     }
 
@@ -101,7 +97,7 @@ impl<'u> JoinKeys<'u> {
     /// Distinct keys of a batch for each of its rows, of the best plan for a set of units; popular values are looked for where that or the
     /// join, of which so many rows come, is worth it, and the join `can_win` at all.
     pub(super) fn per_row(
-        &mut self,
+        &self,
         planner: &Planner<'_>,
         best: &HashMap<u64, Candidate>,
         (mask, key): (u64, Slot),
@@ -120,10 +116,12 @@ impl<'u> JoinKeys<'u> {
         if even <= FEW_KEYS || !is_worth || !can_win {
             return even;
         }
-        let units = self.units;
-        let having = bits(mask).filter(|idx| units[*idx].slots.contains(key));
+        let having = bits(mask).filter(|idx| self.units[*idx].slots.contains(key));
         having.fold(even, |least, idx| {
-            match self.key_shares(planner, idx, key) {
+            let shares = self.units[idx].star().and_then(|(star, profile)| {
+                KeyShares::of(planner, KnownStar { star, profile }, key)
+            });
+            match shares {
                 Some(shares) => least.min(shares.keys_per_row(rows)),
                 None => least,
             }
@@ -156,20 +154,6 @@ impl<'u> JoinKeys<'u> {
     /// The pattern of a set's stars whose object a slot is.
     pub(super) fn source(&self, mask: u64, slot: Slot) -> Option<&'u PatternProfile> {
         bits(mask).find_map(|idx| object_pattern(&self.units[idx], slot))
-    }
-
-    /// The shares of the values that an object of a star has.
-    fn key_shares(
-        &mut self,
-        planner: &Planner<'_>,
-        unit_idx: usize,
-        key: Slot,
-    ) -> Option<&KeyShares> {
-        let (star, profile) = self.units[unit_idx].star()?;
-        let known = KnownStar { star, profile };
-        let shares = self.shares.entry((unit_idx, key));
-        let shares = shares.or_insert_with(|| KeyShares::of(planner, known, key));
-        shares.as_deref()
     }
 }
 

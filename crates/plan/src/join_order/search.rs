@@ -426,8 +426,9 @@ impl<'s> Search<'s> {
             rows: input.rows,
             keys_per_row: match self.only_key(rest, unit_idx, shared) {
                 Some(key) => {
-                    let (keys, of) = (&mut self.keys, (rest, key));
-                    keys.per_row(self.planner, &self.best, of, joined, can_win)
+                    let of = (rest, key);
+                    self.keys
+                        .per_row(self.planner, &self.best, of, joined, can_win)
                 }
                 None => 1.0,
             },
