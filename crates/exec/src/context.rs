@@ -31,6 +31,9 @@ pub struct ExecOptions {
     pub threads: usize,
     /// Bytes that the operators may hold together.
     pub memory_bytes_max: usize,
+    /// Gives free memory that the allocator keeps back to the system; called once, when the operators come to hold half of
+    /// what they may, so that what others left free is not resident beside all of it. `None` where the allocator keeps little.
+    pub give_back: Option<fn()>,
     /// Where operators that may not hold more put rows; `None` is the system's folder for temporary files.
     pub temp: Option<PathBuf>,
     /// Time the query may take.
@@ -80,6 +83,7 @@ impl Default for ExecOptions {
             batch_rows: 2048,
             threads: core_count(),
             memory_bytes_max: 2 << 30,
+            give_back: None,
             temp: None,
             timeout: None,
             attempt: None,
@@ -146,6 +150,8 @@ pub struct Context {
     service_requests: AtomicU64,
     /// Bytes held by operators now.
     memory_bytes: AtomicUsize,
+    /// Whether free memory was given back for this query.
+    gave_back: AtomicBool,
     /// Bytes written to temporary files so far.
     spilled_bytes: Arc<AtomicU64>,
     /// The instant that `NOW()` answers with.
@@ -191,6 +197,7 @@ impl Context {
             attempt,
             turns: Turns::begin(),
             memory_bytes: AtomicUsize::new(0),
+            gave_back: AtomicBool::new(false),
             spilled_bytes,
             memos: Mutex::default(),
             service_requests: AtomicU64::new(0),
@@ -307,10 +314,23 @@ impl Context {
                 operator,
             });
         }
+        if held > self.options.memory_bytes_max / 2 {
+            self.give_back();
+        }
         if self.profile.is_on() {
             self.profile.hold(bytes, held);
         }
         Ok(())
+    }
+
+    /// Has the allocator give back what it keeps, unless that was done for this query.
+    #[cold]
+    fn give_back(&self) {
+        if let Some(give_back) = self.options.give_back
+            && !self.gave_back.swap(true, Ordering::Relaxed)
+        {
+            give_back();
+        }
     }
 
     /// Errors if there is no room for so many bytes, which are not counted.

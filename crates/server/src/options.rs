@@ -16,6 +16,8 @@ pub struct ServerOptions {
     pub timeout: Option<Duration>,
     /// Bytes that the operators of one query may hold.
     pub query_memory_bytes: usize,
+    /// Gives free memory that the allocator keeps back to the system, for a query that comes to hold half of its own.
+    pub give_back: Option<fn()>,
     /// Where queries put what does not fit in that memory; `None` is the system's folder for temporary files.
     pub temp: Option<PathBuf>,
     /// Bytes of memory that a load may take; `None` for half of what the system has available when it begins.
@@ -43,6 +45,7 @@ impl Default for ServerOptions {
             cors: false,
             timeout: Some(Duration::from_secs(60)),
             query_memory_bytes: 2 << 30,
+            give_back: None,
             temp: None,
             load_memory_bytes: None,
             threads: 0,

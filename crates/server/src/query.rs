@@ -244,6 +244,7 @@ pub fn limits(state: &AppState, asked: Option<Duration>, cancel: Arc<AtomicBool>
     };
     options.exec.cancel = cancel;
     options.exec.memory_bytes_max = given.query_memory_bytes;
+    options.exec.give_back = given.give_back;
     options.exec.temp.clone_from(&given.temp);
     options.exec.timeout = match (given.timeout, asked) {
         (Some(limit), Some(asked)) => Some(limit.min(asked)),

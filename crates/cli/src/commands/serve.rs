@@ -1,5 +1,6 @@
 //! `basalt serve`: the HTTP endpoint.
 
+use crate::allocator;
 use crate::commands::load::load_in_memory;
 use crate::error::CliError;
 use crate::output::message;
@@ -137,6 +138,7 @@ impl Endpoint {
             cors: self.cors,
             timeout: Some(self.timeout),
             query_memory_bytes: self.query_memory,
+            give_back: Some(allocator::give_back),
             temp: self.temp,
             load_memory_bytes: self.load_memory.map(|bytes| bytes as u64),
             threads: self.threads.unwrap_or(0),

@@ -12,11 +12,10 @@ pub(crate) fn rows(planner: &Planner<'_>, pattern: &Pattern) -> f64 {
     match (pattern.subject, pattern.predicate, pattern.object) {
         (Position::Slot(_), Position::Id(p), Position::Id(o)) => object_quads(planner, p, o),
         (Position::Slot(s), Position::Id(p), Position::Slot(o)) => {
-            let quads = statistics.predicate_quads(p) as f64;
             if s == o {
-                quads / objects(planner, p)
+                loops(planner, p)
             } else {
-                quads
+                statistics.predicate_quads(p) as f64
             }
         }
         (Position::Id(_), Position::Id(p), _) => {
@@ -45,6 +44,40 @@ pub(crate) fn read(planner: &Planner<'_>, pattern: &Pattern, rows: f64) -> f64 {
     match repeats(0, 1) || repeats(0, 2) || repeats(1, 2) {
         true => rows.max(all as f64),
         false => rows,
+    }
+}
+
+/// Subjects of a table, and of the irregular quads, that are looked at for whether they have themselves as objects.
+const LOOKED_AT: usize = 64;
+
+/// Quads of a predicate whose object is their subject. What points at itself mostly does so for a reason (an ontology that is its own version), so some
+/// subjects are looked at; where none has itself, at most as many do as if objects did not depend on subjects.
+fn loops(planner: &Planner<'_>, predicate: TermId) -> f64 {
+    let statistics = planner.statistics;
+    let quads = statistics.predicate_quads(predicate) as f64;
+    let mut looked_at: Vec<(TermId, f64)> = Vec::new();
+    for (table, _) in planner.columns(predicate).iter() {
+        if let Some((rows, of)) = statistics.spread_rows(*table, None, LOOKED_AT) {
+            let stands_for = of / (rows.len() as f64).max(1.0);
+            looked_at.extend(rows.into_iter().map(|row| (row, stands_for)));
+        }
+    }
+    looked_at.extend(statistics.spread_irregular(predicate, None, LOOKED_AT));
+    let subjects: Vec<TermId> = looked_at.iter().map(|(subject, _)| *subject).collect();
+    let (mut found, mut unseen, mut idx) = (0.0, 0.0_f64, 0);
+    statistics.objects_of(predicate, &subjects, &mut |objects| {
+        let (subject, stands_for) = looked_at[idx];
+        match objects.contains(&subject) {
+            true => found += stands_for,
+            false => unseen = unseen.max(stands_for),
+        }
+        idx += 1;
+    });
+    let by_chance = quads / objects(planner, predicate);
+    match (found > 0.0, idx > 0) {
+        (true, _) => quads.min(found),
+        (false, true) => by_chance.min(unseen),
+        (false, false) => by_chance,
     }
 }
 
