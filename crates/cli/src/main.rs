@@ -6,6 +6,7 @@
 mod allocator;
 mod commands;
 mod error;
+mod give_back;
 mod interrupt;
 mod load_summary;
 mod memory;

@@ -5,6 +5,7 @@
 
 mod support;
 
+use basalt_engine::ForceJoin;
 use basalt_testkit::bag::{self, Numbers};
 use basalt_testkit::random_data::{DataOptions, random_dataset};
 use basalt_testkit::{Answer, Dataset, naive};
@@ -41,6 +42,17 @@ const QUERIES: &[&str] = &[
     "SELECT ?c ?n ?l FROMS { { SELECT ?c (COUNT(*) AS ?n) { ?s a ?c } GROUP BY ?c } OPTIONAL { ?c :label ?l } }",
     "SELECT ?p ?n FROMS { { SELECT ?p (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?p } FILTER EXISTS { ?x ?p ?y } }",
     "SELECT * FROMS { ?s a ?c FILTER EXISTS { SELECT ?s (COUNT(*) AS ?n) { ?s :city ?o } GROUP BY ?s } }",
+    "SELECT ?c (COUNT(?x) AS ?n) FROMS { ?c :name ?l . ?x :city ?c } GROUP BY ?c",
+    "SELECT ?c (COUNT(*) AS ?n) FROMS { ?c :near ?d . ?x :city ?c } GROUP BY ?c",
+    "SELECT ?l (COUNT(?x) AS ?n) FROMS { ?c :name ?l . ?x :city ?c } GROUP BY ?l HAVING (COUNT(?x) > 1)",
+    "SELECT ?b (COUNT(*) AS ?n) FROMS { ?r :by ?b ; :rating ?k . ?x :knows ?b } GROUP BY ?b ORDER BY DESC(?n) ?b",
+    "SELECT ?c (COUNT(*) AS ?n) { ?c :name ?l . GRAPH ?g { ?x :city ?c } } GROUP BY ?c",
+    "SELECT ?c (COUNT(*) AS ?n) { GRAPH :g1 { ?c :name ?l . ?x :city ?c } } GROUP BY ?c",
+    "SELECT ?a (COUNT(*) AS ?n) { ?s :active ?a ; :label ?l . ?x :active ?a } GROUP BY ?a",
+    "SELECT ?c ?l ?n FROMS { ?c :name ?l { SELECT ?c (COUNT(?x) AS ?n) { ?x :city ?c } GROUP BY ?c } }",
+    "SELECT ?l ?n FROMS { ?x :by ?b ; :about ?t . ?b :name ?l { SELECT ?b (COUNT(*) AS ?n) { ?y :knows ?b } GROUP BY ?b } }",
+    "SELECT ?c ?d { ?c :near ?d { SELECT ?c (COUNT(*) AS ?n) { GRAPH ?g { ?x :city ?c } } GROUP BY ?c } FILTER(?n > 1) }",
+    "SELECT ?s ?a ?n FROMS { ?s :active ?a { SELECT ?a (COUNT(*) AS ?n) { ?x :active ?a } GROUP BY ?a } }",
     "ASK FROMS { ?s ?p ?o }",
     "ASK { GRAPH ?g { ?s ?p ?o } }",
 ];
@@ -67,7 +79,7 @@ fn same(expected: &Answer, actual: &Answer, text: &str, how: &str) {
 
 /// Asks everything with the rule and without, and of the oracle.
 fn check(dataset: &Dataset, loaded: &Loaded, configuration: &Configuration) {
-    let mut counted = 0;
+    let (mut counted, mut for_rows) = (0, 0);
     for text in QUERIES.iter().flat_map(|query| texts(query)) {
         for union in [false, true] {
             let mut with = query_options(configuration);
@@ -80,9 +92,16 @@ fn check(dataset: &Dataset, loaded: &Loaded, configuration: &Configuration) {
                 "{configuration:?} union={union}\n{}",
                 plan.explain().to_text()
             );
+            let mut indexed = with.clone();
+            indexed.force_join = Some(ForceJoin::Index);
+            let plan = loaded.database.prepare(&text, &indexed).expect("it plans");
+            let plan = plan.explain().to_text();
+            for_rows += u32::from(plan.contains("CountJoin"));
             let general = ask(&loaded.database, &text, &without).expect("it runs");
             let answer = ask(&loaded.database, &text, &with).expect("it runs");
             same(&general, &answer, &text, &how);
+            let answer_by_row = ask(&loaded.database, &text, &indexed).expect("it runs");
+            same(&general, &answer_by_row, &text, &plan);
             if !union {
                 let query = SparqlParser::new().parse_query(&text).expect("it parses");
                 if let Ok(expected) = naive::evaluate(dataset, &query) {
@@ -96,6 +115,10 @@ fn check(dataset: &Dataset, loaded: &Loaded, configuration: &Configuration) {
     assert!(
         counted >= least,
         "only {counted} plans count from statistics"
+    );
+    assert!(
+        for_rows * 5 >= least,
+        "only {for_rows} plans count for each row"
     );
 }
 

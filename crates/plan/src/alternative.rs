@@ -19,6 +19,8 @@ pub enum Way {
     StarObject(TermId),
     /// A general pattern looked up for each row.
     Pattern,
+    /// Quads counted for each row.
+    Count,
     /// A property path followed from each row.
     Path,
     /// Both sides alone, hashed.

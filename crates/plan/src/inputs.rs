@@ -23,6 +23,7 @@ impl Op {
             | Self::PatternScan { .. } => Vec::new(),
             Self::StarJoin { input, .. }
             | Self::PatternJoin { input, .. }
+            | Self::CountJoin { input, .. }
             | Self::PathJoin { input, .. }
             | Self::Service { input, .. }
             | Self::Filter { input, .. }
@@ -60,6 +61,7 @@ impl Op {
             | Self::PatternScan { .. } => Vec::new(),
             Self::StarJoin { input, .. }
             | Self::PatternJoin { input, .. }
+            | Self::CountJoin { input, .. }
             | Self::PathJoin { input, .. }
             | Self::Service { input, .. }
             | Self::Filter { input, .. }

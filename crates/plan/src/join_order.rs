@@ -11,6 +11,7 @@
 mod build;
 mod corrections;
 mod costs;
+mod count_by_object;
 mod draw;
 mod edges;
 mod join_keys;

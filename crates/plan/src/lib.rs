@@ -38,7 +38,7 @@ pub use explain::{ExplainedNode, NodeProfile, explain};
 pub use expression::{for_each_operand, is_volatile, is_volatile_plan, outer_slots};
 pub use join_order::OrderDraw;
 pub use planner::{ForceJoin, PlanError, PlanOptions, plan};
-pub use row_chain::many_outer_rows;
+pub use row_chain::{ManyOuterRows, many_outer_rows};
 pub use rules::RULES;
 pub use shape::PlanShape;
 pub use validate::validate;

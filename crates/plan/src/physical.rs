@@ -480,6 +480,18 @@ pub enum Op {
         /// What is counted.
         counts: Vec<QuadCount>,
     },
+    /// For each input row with quads of a pattern that have one of its slots as their object, how many these are; rows without
+    /// are dropped. What a join with a [`Op::CountScan`] by that slot gives, in the order of the input.
+    CountJoin {
+        /// The rows; the key is certain in them.
+        input: Arc<Node>,
+        /// The pattern: its object is the key, its predicate a constant, its subject a slot; no other slot of it is bound.
+        pattern: Pattern,
+        /// The slot of the input that is the object.
+        key: Slot,
+        /// The slot that takes the number.
+        count: Slot,
+    },
     /// Rows that several places of the plan read: the first that asks makes them, the others get the same rows.
     Spool {
         /// What makes the rows; of the same number the same but for the names of slots.

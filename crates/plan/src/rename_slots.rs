@@ -107,6 +107,16 @@ fn operator_slots(op: &mut Op, visit: &mut dyn FnMut(&mut Slot)) {
             group.via.iter_mut().for_each(&mut *visit);
             group_slots(&mut group.keys, &mut group.aggregates, visit);
         }
+        Op::CountJoin {
+            pattern,
+            key,
+            count,
+            ..
+        } => {
+            pattern_slots(pattern, visit);
+            visit(key);
+            visit(count);
+        }
         Op::CountScan {
             pattern,
             key,

@@ -45,6 +45,7 @@ impl RowChain {
                 Op::Outer => break,
                 Op::StarJoin { input, .. }
                 | Op::PatternJoin { input, .. }
+                | Op::CountJoin { input, .. }
                 | Op::PathJoin { input, .. } => {
                     joins += 1;
                     input
@@ -91,9 +92,22 @@ impl RowChain {
     }
 }
 
-/// How many outer rows a finished plan without volatile parts may run for at once, and the slots that tell its rows apart; `None` if it
-/// must run for each alone.
-pub fn many_outer_rows(root: &Node) -> Option<(usize, Vec<Slot>)> {
+/// How a plan runs for many outer rows at once.
+pub struct ManyOuterRows {
+    /// How many, at most.
+    pub count_max: usize,
+    /// The slots that tell its rows apart.
+    pub slots: Vec<Slot>,
+    /// The most rows that one of its operators is expected to give for one outer row.
+    pub rows_for_each: f64,
+}
+
+/// How a finished plan without volatile parts may run for many outer rows at once; `None` if it must run for each alone.
+pub fn many_outer_rows(root: &Node) -> Option<ManyOuterRows> {
     let chain = RowChain::of(root).filter(|chain| chain.is_carried)?;
-    Some((chain.outer_rows_max() as usize, chain.slots.to_vec()))
+    Some(ManyOuterRows {
+        count_max: chain.outer_rows_max() as usize,
+        slots: chain.slots.to_vec(),
+        rows_for_each: chain.rows,
+    })
 }

@@ -4,8 +4,8 @@
 
 use crate::expression::{any, for_each_operand, slots_of};
 use crate::physical::{
-    Expr, GroupThrough, JoinKind, Node, Op, Plan, ServicePattern, Slot, Star, StarAccess,
-    StarEntry, group_slots,
+    Expr, GroupThrough, JoinKind, Node, Op, Pattern, Plan, Position, QuadCount, ServicePattern,
+    Slot, Star, StarAccess, StarEntry, group_slots,
 };
 use crate::slot_set::SlotSet;
 
@@ -180,6 +180,10 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
             let slots = SlotSet::of(&pattern.slots());
             joined(input, slots, slots, kind)
         }
+        Op::CountJoin { input, count, .. } => {
+            let slots = SlotSet::of(&[*count]);
+            joined(input, slots, slots, &JoinKind::Inner)
+        }
         Op::PathJoin { input, pattern } => {
             let slots = SlotSet::of(&pattern.slots());
             joined(input, slots, slots, &JoinKind::Inner)
@@ -318,23 +322,20 @@ fn check_shape(node: &Node) -> Result<(), String> {
             pattern,
             key,
             counts,
+        } => check_count_scan(node, pattern, *key, counts),
+        Op::CountJoin {
+            input,
+            pattern,
+            key,
+            count,
         } => {
-            let slots = pattern.slots();
-            let distinct = SlotSet::of(&slots).iter().count() == slots.len();
-            let mut read = key
-                .iter()
-                .chain(counts.iter().filter_map(|c| c.distinct.as_ref()));
-            let known = read.all(|slot| slots.contains(slot));
-            let free = pattern.subject.slot().is_some();
-            let made = key.iter().chain(counts.iter().map(|count| &count.slot));
-            let produced = node
-                .schema
-                .iter()
-                .all(|slot| made.clone().any(|m| m == slot));
+            let by_object = pattern.object == Position::Slot(*key)
+                && pattern.predicate.slot().is_none()
+                && pattern.subject.slot().is_some_and(|s| s != *key);
             ensure(
-                distinct && known && free && produced,
+                by_object && input.certain.contains(key) && !input.schema.contains(count),
                 node,
-                "a count of a pattern that cannot be counted",
+                "a count of quads that cannot be counted for each row",
             )
         }
         Op::Values { rows } => {
@@ -347,6 +348,31 @@ fn check_shape(node: &Node) -> Result<(), String> {
         }
         _ => Ok(()),
     }
+}
+
+fn check_count_scan(
+    node: &Node,
+    pattern: &Pattern,
+    key: Option<Slot>,
+    counts: &[QuadCount],
+) -> Result<(), String> {
+    let slots = pattern.slots();
+    let distinct = SlotSet::of(&slots).iter().count() == slots.len();
+    let mut read = key
+        .into_iter()
+        .chain(counts.iter().filter_map(|c| c.distinct));
+    let known = read.all(|slot| slots.contains(&slot));
+    let free = pattern.subject.slot().is_some();
+    let made: Vec<Slot> = key
+        .into_iter()
+        .chain(counts.iter().map(|c| c.slot))
+        .collect();
+    let produced = node.schema.iter().all(|slot| made.contains(slot));
+    ensure(
+        distinct && known && free && produced,
+        node,
+        "a count of a pattern that cannot be counted",
+    )
 }
 
 fn check_join(node: &Node) -> Result<(), String> {

@@ -253,6 +253,54 @@ pub(crate) fn object_counts(
     Ok(pairs)
 }
 
+/// Counts the quads of a predicate in these graphs that have each of some objects, which may repeat.
+pub(crate) fn count_objects(
+    version: &Version,
+    predicate: TermId,
+    graphs: &GraphSet,
+    objects: &[u64],
+) -> Result<Vec<u64>, StoreError> {
+    let mut counts = vec![0; objects.len()];
+    let (mut rows, mut homes) = (Vec::new(), Vec::new());
+    for table in &version.tables {
+        let constant = table.constant_graph();
+        let Some(cells) = table.cells(predicate) else {
+            continue;
+        };
+        if constant.is_some_and(|graph| !graphs.takes(graph)) {
+            continue;
+        }
+        if constant.is_some() && cells.add_counts(objects, &mut counts) {
+            continue;
+        }
+        for (count, &object) in counts.iter_mut().zip(objects) {
+            let object = TermId(object);
+            if !cells.may_hold(object) {
+                continue;
+            }
+            rows.clear();
+            cells.find(object, &mut rows);
+            homes.clear();
+            table.gather_graphs(&rows, &mut homes);
+            let taken = homes.iter().filter(|&&home| graphs.takes(TermId(home)));
+            *count += taken.count() as u64;
+        }
+    }
+    if version.quad_table.predicate(predicate).is_none() {
+        return Ok(counts);
+    }
+    let mut found = Vec::new();
+    for (count, &object) in counts.iter_mut().zip(objects) {
+        found.clear();
+        version
+            .quad_table
+            .by_object(predicate, TermId(object), &mut found)?;
+        let taken = found.iter().filter(|(_, graph)| graphs.takes(*graph));
+        *count += taken.count() as u64;
+    }
+    Ok(counts)
+}
+
 /// Counts the values of rows whose home graph counts, cell by cell.
 fn count_values(
     table: &Table,

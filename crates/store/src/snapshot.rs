@@ -487,6 +487,16 @@ impl Snapshot {
         delta::object_counts(&self.version, self.delta(), predicate, graphs)
     }
 
+    /// Counts the quads of a predicate in these graphs that have each of some objects, which may repeat.
+    pub fn count_objects(
+        &self,
+        predicate: TermId,
+        graphs: &GraphSet,
+        objects: &[u64],
+    ) -> Result<Vec<u64>, StoreError> {
+        delta::count_objects(&self.version, self.delta(), predicate, graphs, objects)
+    }
+
     /// The number of subjects that have a quad of the predicate (or of any) in these graphs.
     pub fn distinct_subjects(
         &self,

@@ -1,8 +1,8 @@
 //! `basalt serve`: the HTTP endpoint.
 
-use crate::allocator;
 use crate::commands::load::load_in_memory;
 use crate::error::CliError;
+use crate::give_back::give_back;
 use crate::output::message;
 use crate::values::{bytes, check_temp, durability, duration, read_token};
 use basalt_engine::{Database, Durability, Error, ServicePolicy, WriteOptions};
@@ -138,7 +138,7 @@ impl Endpoint {
             cors: self.cors,
             timeout: Some(self.timeout),
             query_memory_bytes: self.query_memory,
-            give_back: Some(allocator::give_back),
+            give_back: Some(give_back),
             temp: self.temp,
             load_memory_bytes: self.load_memory.map(|bytes| bytes as u64),
             threads: self.threads.unwrap_or(0),

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 const TIME_MAX: Duration = Duration::from_secs(5);
 
 /// The operators that are looked at: all scans and joins.
-const OPERATORS: [&str; 10] = [
+const OPERATORS: [&str; 11] = [
     "StarScan",
     "StarJoin",
     "PatternScan",
@@ -31,6 +31,7 @@ const OPERATORS: [&str; 10] = [
     "LateralJoin",
     "Minus",
     "CountScan",
+    "CountJoin",
 ];
 
 /// The estimate of one operator of one query.

@@ -21,9 +21,9 @@ use super::pipeline::drain;
 use super::profiled::Profiled;
 use super::shared_rows::SharedReader;
 use super::{
-    BoxOperator, count_scan, distinct, extend, filter, group, lateral_join, merge_join, minus,
-    order_by, path_join, pattern_join, pattern_scan, project, rows, service, slice, slice_per,
-    spool, union,
+    BoxOperator, count_join, count_scan, distinct, extend, filter, group, lateral_join, merge_join,
+    minus, order_by, path_join, pattern_join, pattern_scan, project, rows, service, slice,
+    slice_per, spool, union,
 };
 use crate::batch::Batch;
 use crate::context::Context;
@@ -207,6 +207,10 @@ impl Build {
                 Box::new(pattern_join::PatternJoin::new(
                     input, compiled, *kind, filter, columns,
                 ))
+            }
+            Op::CountJoin { input, .. } => {
+                let input = self.operator(input)?;
+                Box::new(count_join::CountJoin::new(node, input)?)
             }
             Op::PathJoin { input, pattern } => self.path_join(node, input, pattern)?,
             Op::Service { input, .. } => {

@@ -36,6 +36,20 @@ enum Key {
     Graph,
 }
 
+/// The graphs whose quads a pattern counts.
+pub(super) fn graph_set(graphs: &Graphs) -> GraphSet {
+    match graphs {
+        Graphs::One(id) => GraphSet::One(*id),
+        Graphs::Variable { among, .. } => GraphSet::Named(among.clone()),
+        Graphs::Merge { among } => GraphSet::Any(among.clone()),
+    }
+}
+
+/// The id of a number of quads.
+pub(super) fn number_id(quads: u64, cx: &Context) -> u64 {
+    i64::try_from(quads).map_or(0, |n| Number::Integer(n.into()).to_id(cx))
+}
+
 /// The operator; see the [module documentation](self).
 pub struct CountScan {
     predicate: Option<TermId>,
@@ -64,11 +78,6 @@ impl CountScan {
             Position::Id(id) => Some(id),
             Position::Slot(_) => None,
         };
-        let graphs = match &pattern.graphs {
-            Graphs::One(id) => GraphSet::One(*id),
-            Graphs::Variable { among, .. } => GraphSet::Named(among.clone()),
-            Graphs::Merge { among } => GraphSet::Any(among.clone()),
-        };
         let key_of = match key {
             None => Key::Nothing,
             Some(key) if is(key, pattern.predicate) => Key::Predicate,
@@ -91,7 +100,7 @@ impl CountScan {
         Ok(Self {
             predicate: constant(pattern.predicate),
             object: constant(pattern.object),
-            graphs,
+            graphs: graph_set(&pattern.graphs),
             key: key_of,
             counts: counts.iter().map(counted).collect(),
             columns: schema.iter().map(column).collect::<Result<_, _>>()?,
@@ -189,7 +198,7 @@ impl Operator for CountScan {
             let cells = keys.len() * (1 + numbers.len() + self.columns.len());
             self.held
                 .grow_to(cells * size_of::<u64>(), "CountScan", cx)?;
-            let id = |n: &u64| i64::try_from(*n).map_or(0, |n| Number::Integer(n.into()).to_id(cx));
+            let id = |quads: &u64| number_id(*quads, cx);
             cx.profile().read(current_node(), keys.len());
             let numbers: Vec<Vec<u64>> = numbers
                 .iter()

@@ -41,6 +41,7 @@ pub struct Answers {
 }
 
 /// The plan; see the [module documentation](self).
+#[derive(Clone)]
 pub struct Dependent {
     node: Arc<Node>,
     /// The slots that `Outer` leaves take and the row has.
@@ -99,16 +100,30 @@ impl Dependent {
         Build::for_outer_rows(cx.shared(), Arc::clone(&self.memo.kept), outer).operator(&self.node)
     }
 
-    /// How many keys the operators may be made for at once, and the columns of their rows that make up the key; `None` if
-    /// each key needs its own.
-    pub fn at_once(&self) -> Option<(usize, Vec<usize>)> {
+    /// How the plan runs for many keys at once; `None` if each key needs its own operators.
+    pub fn at_once(&self) -> Option<AtOnce> {
         if !self.is_repeatable {
             return None;
         }
-        let (count, slots) = basalt_plan::many_outer_rows(&self.node)?;
-        let all = slots.len() == self.slots.len() && count > 1;
+        let many = basalt_plan::many_outer_rows(&self.node)?;
+        let all = many.slots.len() == self.slots.len() && many.count_max > 1;
         let column = |slot: &Slot| self.node.schema.iter().position(|s| s == slot);
         let columns: Option<Vec<usize>> = self.slots.iter().map(column).collect();
-        columns.filter(|_| all).map(|columns| (count, columns))
+        columns.filter(|_| all).map(|columns| AtOnce {
+            keys_max: many.count_max,
+            columns,
+            rows_for_key: many.rows_for_each,
+        })
     }
+}
+
+/// How a plan runs for many keys at once.
+#[derive(Clone)]
+pub struct AtOnce {
+    /// Keys that the operators may be made for, at most.
+    pub keys_max: usize,
+    /// The columns of their rows that make up the key.
+    pub columns: Vec<usize>,
+    /// The most rows that an operator is expected to give for a key.
+    pub rows_for_key: f64,
 }

@@ -5,7 +5,8 @@
 //! each has one. Rows with the same values in the slots that the inside uses get the answer from memory,
 //! as far as some ten thousand answers remember. Memory: those, counted.
 
-use super::dependent::{Answers, Dependent};
+use super::dependent::{Answers, AtOnce, Dependent};
+use super::exists_many;
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_plan::physical::{Node, Slot};
@@ -17,8 +18,8 @@ const KNOWN_MAX: usize = 1 << 16;
 /// An EXISTS ready for rows of one schema; see the [module documentation](self).
 pub struct Exists {
     plan: Dependent,
-    /// How many keys may be asked for at once, and the columns of the answer that tell them apart.
-    at_once: Option<(usize, Vec<usize>)>,
+    /// How many keys are asked for at once, if they may be.
+    at_once: Option<AtOnce>,
 }
 
 impl Exists {
@@ -42,7 +43,7 @@ impl Exists {
             return keys.iter().map(|key| self.evaluate(key, cx)).collect();
         }
         let mut answers = self.known_of(&keys);
-        if let Some((count_max, columns)) = &self.at_once {
+        if let Some(at_once) = &self.at_once {
             // A slot without a value is no certain one.
             let is_asked =
                 |key: &[u64], answer: Option<bool>| answer.is_none() && !key.contains(&0);
@@ -51,10 +52,7 @@ impl Exists {
             let mut distinct: Vec<&[u64]> = asked.map(|(key, _)| key.as_slice()).collect();
             distinct.sort_unstable();
             distinct.dedup();
-            let mut holding = Vec::with_capacity(distinct.len());
-            for chunk in distinct.chunks(*count_max) {
-                holding.append(&mut self.evaluate_many(chunk, columns, cx)?);
-            }
+            let holding = exists_many::hold(&self.plan, at_once, &distinct, cx)?;
             for (key, answer) in keys.iter().zip(&mut answers) {
                 if is_asked(key, *answer)
                     && let Ok(place) = distinct.binary_search(&key.as_slice())
@@ -109,40 +107,5 @@ impl Exists {
     fn evaluate(&self, key: &[u64], cx: &Context) -> Result<bool, ExecError> {
         cx.check()?;
         Ok(self.plan.operator(key, cx)?.next(cx)?.is_some())
-    }
-
-    /// The answers for keys that ascend without repeats; stops when each has a row.
-    fn evaluate_many(
-        &self,
-        keys: &[&[u64]],
-        columns: &[usize],
-        cx: &Context,
-    ) -> Result<Vec<bool>, ExecError> {
-        cx.check()?;
-        let mut holding = vec![false; keys.len()];
-        let mut open = keys.len();
-        let mut operator = self.plan.operator_of(keys, cx)?;
-        let (mut key, mut before) = (Vec::with_capacity(columns.len()), None);
-        while open > 0
-            && let Some(batch) = operator.next(cx)?
-        {
-            cx.check()?;
-            for row in 0..batch.rows() {
-                key.clear();
-                key.extend(columns.iter().map(|&column| batch.ids(column)[row]));
-                // Rows of a key mostly follow each other.
-                if before.is_some_and(|place: usize| keys[place] == key) {
-                    continue;
-                }
-                before = keys.binary_search(&key.as_slice()).ok();
-                if let Some(place) = before
-                    && !holding[place]
-                {
-                    holding[place] = true;
-                    open -= 1;
-                }
-            }
-        }
-        Ok(holding)
     }
 }

@@ -7,11 +7,13 @@
 
 pub mod build;
 pub mod build_side;
+pub mod count_join;
 pub mod count_scan;
 pub mod cut_off;
 pub mod dependent;
 pub mod distinct;
 pub mod exists;
+mod exists_many;
 pub mod extend;
 mod fallible_sort;
 pub mod filter;

@@ -102,6 +102,12 @@ impl Names<'_> {
                 key,
                 counts,
             } => self.count_scan(pattern, *key, counts),
+            Op::CountJoin {
+                pattern,
+                key,
+                count,
+                ..
+            } => self.count_join(pattern, *key, *count),
             Op::Distinct { .. } => "Distinct".to_owned(),
             Op::OrderBy { keys, limit, .. } => {
                 let keys = keys.iter().map(|key| {
@@ -166,6 +172,11 @@ impl Names<'_> {
             )
         });
         aggregates.collect::<Vec<_>>().join(", ")
+    }
+
+    fn count_join(&self, pattern: &Pattern, key: Slot, count: Slot) -> String {
+        let (pattern, key, count) = (self.pattern(pattern), self.slot(key), self.slot(count));
+        format!("CountJoin {pattern} by {key}: {count} := quads")
     }
 
     fn count_scan(&self, pattern: &Pattern, key: Option<Slot>, counts: &[QuadCount]) -> String {
@@ -248,6 +259,7 @@ impl Names<'_> {
             Way::StarSubject => "StarJoin by subject".to_owned(),
             Way::StarObject(predicate) => format!("StarJoin by object {}", (self.term)(predicate)),
             Way::Pattern => "PatternJoin".to_owned(),
+            Way::Count => "CountJoin".to_owned(),
             Way::Path => "PathJoin".to_owned(),
             Way::Hash => "HashJoin".to_owned(),
             Way::SeededHash => "HashJoin of what the left side needs".to_owned(),

@@ -4,6 +4,7 @@
 //! than the copies that stars took for themselves.
 
 use super::costs::{JoinInput, hash_cost, star_join_cost};
+use super::count_by_object;
 use super::search::{Found, Step, bits, entries, scan_order};
 use super::units::star_certain;
 use super::{Problem, Unit, UnitKind};
@@ -36,7 +37,8 @@ fn build_set(
         Step::Leaf { unit_idx } => leaf(&problem.units[unit_idx], rows, cost),
         Step::Star { rest, unit_idx, .. }
         | Step::Pattern { rest, unit_idx }
-        | Step::Path { rest, unit_idx } => {
+        | Step::Path { rest, unit_idx }
+        | Step::Count { rest, unit_idx } => {
             let input = build_set(planner, problem, found, rest)?;
             let unit = &problem.units[unit_idx];
             join_unit(input, unit, candidate.step, &mut plain, (rows, cost))
@@ -118,6 +120,11 @@ fn join_unit(
             let (input, pattern) = (Arc::new(input), pattern.clone());
             node(Op::PathJoin { input, pattern }, schema, certain, rows, cost)
         }
+        (UnitKind::Plan(plan), Step::Count { .. })
+            if let Some(op) = count_by_object::join(&input, plan) =>
+        {
+            node(op, schema, certain, rows, cost)
+        }
         // The search pairs each step with its kind of unit; any unit can be joined by hash.
         _ => hash_join(
             input,
@@ -151,7 +158,9 @@ fn fresh_conditions(problem: &Problem<'_>, step: Step, mask: u64) -> (Vec<Expr>,
                 .filter(|(_, c)| unit.has_own(c));
             problem.covered(rest) | own.fold(0, |mask, (idx, _)| mask | 1 << idx)
         }
-        Step::Pattern { rest, .. } | Step::Path { rest, .. } => problem.covered(rest),
+        Step::Pattern { rest, .. } | Step::Path { rest, .. } | Step::Count { rest, .. } => {
+            problem.covered(rest)
+        }
         Step::Hash { left, right, .. } | Step::Merge { left, right, .. } => {
             problem.covered(left) | problem.covered(right)
         }

@@ -46,6 +46,7 @@ impl OrderDraw {
                 left, build_left, ..
             } => (4 + u64::from(build_left), left),
             Step::Merge { left, .. } => (6, left),
+            Step::Count { unit_idx, .. } => (7, unit_idx as u64),
         };
         let parts = [self.seed, mask, way, part];
         let mixed = parts.into_iter().fold(0, |state, part| mix(state ^ part));

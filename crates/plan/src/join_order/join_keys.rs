@@ -136,7 +136,9 @@ impl<'u> JoinKeys<'u> {
         };
         let within = match known.step {
             Step::Leaf { unit_idx } => known.rows / self.alike[unit_idx],
-            Step::Star { rest, .. } if has(rest) => self.runs(best, rest, key),
+            Step::Star { rest, .. } | Step::Count { rest, .. } if has(rest) => {
+                self.runs(best, rest, key)
+            }
             Step::Star { unit_idx, .. } => known.rows / self.alike[unit_idx],
             Step::Hash {
                 left,
@@ -146,7 +148,9 @@ impl<'u> JoinKeys<'u> {
                 probe if has(probe) => self.runs(best, probe, key),
                 _ => known.rows,
             },
-            Step::Pattern { .. } | Step::Path { .. } | Step::Merge { .. } => known.rows,
+            Step::Pattern { .. } | Step::Path { .. } | Step::Count { .. } | Step::Merge { .. } => {
+                known.rows
+            }
         };
         within.min(known.rows)
     }

@@ -6,6 +6,7 @@
 
 use super::corrections::Corrections;
 use super::costs::{JoinInput, hash_cost, hash_pairs_cost, star_join_cost};
+use super::count_by_object;
 use super::edges::Edge;
 use super::join_keys::{JoinKeys, shared_slots};
 use super::join_sample::KnownStar;
@@ -41,6 +42,10 @@ pub(crate) enum Step {
         unit_idx: usize,
     },
     Path {
+        rest: u64,
+        unit_idx: usize,
+    },
+    Count {
         rest: u64,
         unit_idx: usize,
     },
@@ -92,6 +97,7 @@ impl Step {
             },
             Self::Pattern { .. } => Way::Pattern,
             Self::Path { .. } => Way::Path,
+            Self::Count { .. } => Way::Count,
             Self::Hash { .. } => Way::Hash,
             Self::Merge { .. } => Way::Merge,
         })
@@ -388,6 +394,12 @@ impl<'s> Search<'s> {
                 let step = Step::Path { rest, unit_idx };
                 let cost = path::join_cost(self.planner, pattern, input.rows, &shared);
                 offers.push((step, cost));
+            }
+            (UnitKind::Plan(plan), _) => {
+                if let Some(each) = count_by_object::probe_cost(self.planner, plan, &shared) {
+                    let step = Step::Count { rest, unit_idx };
+                    offers.push((step, START + input.rows * each));
+                }
             }
             _ => {}
         }

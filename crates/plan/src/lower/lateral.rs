@@ -133,6 +133,7 @@ fn settled(node: &Node) -> SlotSet {
         }
         Op::StarJoin { input, .. }
         | Op::PatternJoin { input, .. }
+        | Op::CountJoin { input, .. }
         | Op::PathJoin { input, .. }
         | Op::Filter { input, .. }
         | Op::Extend { input, .. }

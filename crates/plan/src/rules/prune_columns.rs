@@ -69,6 +69,9 @@ fn prune_inputs(op: &mut Op, needed: &SlotSet, required: &SlotSet, schema: &[Slo
         Op::PatternJoin { input, pattern, .. } => {
             prune_input(input, &needed.union(SlotSet::of(&pattern.slots())));
         }
+        Op::CountJoin { input, key, .. } => {
+            prune_input(input, &needed.union(SlotSet::of(&[*key])));
+        }
         Op::PathJoin { input, pattern } => {
             prune_input(input, &needed.union(SlotSet::of(&pattern.slots())));
         }
@@ -214,6 +217,7 @@ fn set_schema(node: &mut Node, required: &SlotSet) {
         | Op::StarJoin { .. }
         | Op::PatternScan { .. }
         | Op::PatternJoin { .. }
+        | Op::CountJoin { .. }
         | Op::PathJoin { .. }
         | Op::Service { .. }
         | Op::HashJoin { .. }

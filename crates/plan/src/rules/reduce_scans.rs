@@ -109,6 +109,7 @@ impl Passed<'_, '_> {
             }
             Op::StarJoin { input, .. }
             | Op::PatternJoin { input, .. }
+            | Op::CountJoin { input, .. }
             | Op::PathJoin { input, .. }
             | Op::Filter { input, .. }
             | Op::Extend { input, .. }

@@ -50,7 +50,7 @@ pub use object_reader::ObjectReader;
 use overlay::{contains, objects_of};
 pub(crate) use overlay::{matching, neighbours};
 pub(crate) use overlay_counts::{
-    distinct_subjects, named_graphs, object_counts, object_graphs, predicate_graphs,
+    count_objects, distinct_subjects, named_graphs, object_counts, object_graphs, predicate_graphs,
 };
 pub(crate) use predicate_delta::PredicateDelta;
 pub use view::{DELTA_QUAD_BYTES, DeltaSize};

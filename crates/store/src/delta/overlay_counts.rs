@@ -5,6 +5,7 @@
 //! what visiting all matching quads and counting them would give. Cost: that of the version, and of the
 //! delta's quads of the predicate.
 
+use super::predicate_delta::TwoOrders;
 use super::{Delta, PredicateDelta};
 use crate::counting::{self, GraphSet, PredicateGraph, SUBJECT_COUNTS_MAX};
 use crate::error::StoreError;
@@ -142,6 +143,42 @@ pub(crate) fn object_counts(
     }
     merged.extend_from_slice(left);
     Ok(merged)
+}
+
+/// Objects whose changes are looked up one by one, at most, before those of all objects are known.
+const LOOKED_UP_MAX: usize = 32;
+
+/// Counts the quads of a predicate in these graphs that have each of some objects, which may repeat.
+pub(crate) fn count_objects(
+    version: &Version,
+    delta: Option<&Delta>,
+    predicate: TermId,
+    graphs: &GraphSet,
+    objects: &[u64],
+) -> Result<Vec<u64>, StoreError> {
+    let mut counts = counting::count_objects(version, predicate, graphs, objects)?;
+    let Some((delta, changes)) = delta.and_then(|delta| Some((delta, delta.of(predicate)?))) else {
+        return Ok(counts);
+    };
+    if objects.len() <= LOOKED_UP_MAX {
+        for (count, &object) in counts.iter_mut().zip(objects) {
+            let of_object = |quads: &TwoOrders| {
+                let quads = quads.of_object(TermId(object));
+                quads.filter(|(_, graph)| graphs.takes(*graph)).count() as u64
+            };
+            let more = *count + of_object(changes.added());
+            *count = more.saturating_sub(of_object(changes.removed()));
+        }
+        return Ok(counts);
+    }
+    let by_object = delta.object_changes(predicate, graphs);
+    let by_object = by_object.as_deref().unwrap_or_default();
+    for (count, &object) in counts.iter_mut().zip(objects) {
+        if let Ok(place) = by_object.binary_search_by_key(&object, |(object, _)| object.0) {
+            *count = count.saturating_add_signed(by_object[place].1);
+        }
+    }
+    Ok(counts)
 }
 
 /// The number of subjects that have a quad of the predicate (or of any) in these graphs; kept with the delta once asked for.

@@ -19,6 +19,8 @@ const SPAN_MIN: u64 = 1024;
 
 /// Keys whose offsets are decoded together: one by one, each would unpack a block.
 const KEYS_AT_ONCE: usize = 4096;
+/// Keys for each value that is counted up to which the offsets of all keys between them are decoded together.
+const KEYS_FOR_VALUE: u64 = 16;
 
 /// Rows by ordinal.
 #[derive(Debug)]
@@ -118,6 +120,32 @@ impl Adjacency {
             push_rows(&numbers, rows_max, out);
             counts.push((out.len() - start) as u32);
         }
+    }
+
+    /// Adds the number of rows of each value to its count.
+    pub(super) fn add_counts(&self, values: &[u64], counts: &mut [u64]) {
+        let mut offsets = self.offsets.cursor();
+        if let Some((first, last)) = self.dense_keys(values) {
+            let mut decoded = Vec::with_capacity(last - first + 2);
+            offsets.decode(first..last + 2, &mut decoded);
+            let start = self.base + first as u64;
+            for (count, value) in counts.iter_mut().zip(values) {
+                let key = (value - start) as usize;
+                *count += decoded[key + 1].saturating_sub(decoded[key]);
+            }
+            return;
+        }
+        for (count, &value) in counts.iter_mut().zip(values) {
+            *count += self.range(&mut offsets, value).len() as u64;
+        }
+    }
+
+    /// The first and the last key, where all values have one and most keys between them are asked for.
+    fn dense_keys(&self, values: &[u64]) -> Option<(usize, usize)> {
+        let low = values.iter().min()?.checked_sub(self.base)?;
+        let high = values.iter().max()?.checked_sub(self.base)?;
+        let is_dense = high - low < values.len() as u64 * KEYS_FOR_VALUE;
+        (is_dense && high < self.span as u64).then_some((low as usize, high as usize))
     }
 
     pub(super) fn reader(&self) -> AdjacencyReader<'_> {

@@ -22,7 +22,7 @@ use crate::byte_stream::{ByteReader, ByteWriter};
 use crate::error::StoreError;
 use crate::section_file::SectionSlice;
 use basalt_rdf::TermId;
-use std::ops::{ControlFlow, Range};
+use std::ops::{ControlFlow, Range, RangeInclusive};
 
 pub use adjacency::Adjacency;
 pub use bitmaps::Bitmaps;
@@ -123,6 +123,24 @@ impl Inverse {
             Self::Adjacency(inverse) => inverse.count_in(low, high),
             Self::Bitmaps(inverse) => inverse.count_in(low, high),
             Self::Permutation(inverse) => inverse.count_in(low, high),
+        }
+    }
+
+    /// Adds the number of rows of each value to its count; those out of the range are known to have none.
+    pub(crate) fn add_counts(
+        &self,
+        range: &RangeInclusive<u64>,
+        values: &[u64],
+        counts: &mut [u64],
+    ) {
+        if let Self::Adjacency(inverse) = self {
+            inverse.add_counts(values, counts);
+            return;
+        }
+        for (count, &value) in counts.iter_mut().zip(values) {
+            if range.contains(&value) {
+                *count += self.count_in(value, value);
+            }
         }
     }
 

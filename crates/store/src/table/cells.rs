@@ -235,6 +235,18 @@ impl<'a> Cells<'a> {
         Some(count)
     }
 
+    /// Adds the exact number of cells with each object to its count; false, and nothing is added, if no inverse can tell.
+    pub fn add_counts(self, objects: &[u64], counts: &mut [u64]) -> bool {
+        if !self.has_inverse() {
+            return false;
+        }
+        if let Some((low, high)) = self.statistics().range {
+            let inverses = self.columns().filter_map(|column| column.inverse.as_ref());
+            inverses.for_each(|inverse| inverse.add_counts(&(low.0..=high.0), objects, counts));
+        }
+        true
+    }
+
     /// For each object appends the number of its rows, and the rows ascending. Many objects are searched together where a column
     /// has no inverse.
     pub fn find_many(self, objects: &[u64], counts: &mut Vec<u32>, rows: &mut Vec<u32>) {

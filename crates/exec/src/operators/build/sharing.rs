@@ -22,6 +22,7 @@ pub(super) fn chain_input(node: &Node) -> Option<&Node> {
     match &node.op {
         Op::StarJoin { input, .. }
         | Op::PatternJoin { input, .. }
+        | Op::CountJoin { input, .. }
         | Op::PathJoin { input, .. }
         | Op::Filter { input, .. }
         | Op::Extend { input, .. }

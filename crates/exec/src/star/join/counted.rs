@@ -123,15 +123,14 @@ impl CountedStar {
 
     /// The cells with each object, of all tables together.
     fn cells(&self, objects: &[u64], snapshot: &Snapshot) -> Option<Vec<u64>> {
-        let tables = snapshot.tables();
-        let tables = self.tables.iter().map(|&idx| &tables[idx]);
-        let columns = tables.map(|table| Some(table.cells(self.predicate)?.reader()));
-        let mut columns: Vec<_> = columns.collect::<Option<_>>()?;
-        let of_object = |&object: &u64| {
-            let counts = columns.iter_mut().map(|c| c.count_object(TermId(object)));
-            counts.sum::<Option<u64>>()
-        };
-        objects.iter().map(of_object).collect()
+        let mut counts = vec![0; objects.len()];
+        for &table_idx in &self.tables {
+            let cells = snapshot.tables()[table_idx].cells(self.predicate)?;
+            if !cells.add_counts(objects, &mut counts) {
+                return None;
+            }
+        }
+        Some(counts)
     }
 
     /// Finds the differences of all objects and has them kept; nothing if some subjects must be looked up.

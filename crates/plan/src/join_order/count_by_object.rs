@@ -1,0 +1,79 @@
+//! Counts of quads by their object, looked up for each row instead of made for all objects.
+//!
+//! A [`CountScan`](Op::CountScan) by object reads every key of the inverses. Where the rest of a group leaves few of them, each row's own
+//! count costs less: a `CountJoin` instead of a join with all counts. The search compares both.
+
+use crate::cost_constants::{COUNT_PROBE, INVERSE_TABLE, QUAD_PROBE};
+use crate::physical::{Expr, Node, Op, Pattern, Position, QuadCount, Slot};
+use crate::planner::Planner;
+use crate::slot_set::SlotSet;
+use basalt_rdf::TermId;
+use std::sync::Arc;
+
+/// A plan that counts the quads of each object, and nothing else but to give the number another name.
+struct Counted<'p> {
+    pattern: &'p Pattern,
+    predicate: TermId,
+    key: Slot,
+    count: Slot,
+}
+
+impl<'p> Counted<'p> {
+    fn of(plan: &'p Node) -> Option<Self> {
+        let (mut scan, mut names): (&Node, Option<[Slot; 2]>) = (plan, None);
+        let (pattern, key, counts) = loop {
+            match &scan.op {
+                Op::Project { input } => scan = input,
+                Op::Extend {
+                    input,
+                    slot,
+                    expr: Expr::Slot(of),
+                } if names.is_none_or(|[_, before]| before == *slot) => {
+                    names = Some([names.map_or(*slot, |[name, _]| name), *of]);
+                    scan = input;
+                }
+                Op::CountScan {
+                    pattern,
+                    key: Some(key),
+                    counts,
+                } => break (pattern, *key, counts),
+                _ => return None,
+            }
+        };
+        let [QuadCount { slot, distinct }] = counts[..] else {
+            return None;
+        };
+        let (count, of) = names.map_or((slot, slot), |[name, of]| (name, of));
+        let Position::Id(predicate) = pattern.predicate else {
+            return None;
+        };
+        let is_by_object = pattern.object == Position::Slot(key) && distinct.is_none();
+        let gives = SlotSet::of(&plan.schema) == SlotSet::of(&[key, count]);
+        (is_by_object && gives && of == slot).then_some(Self {
+            pattern,
+            predicate,
+            key,
+            count,
+        })
+    }
+}
+
+/// The cost of counting for one row that shares these slots with a plan, if that can be done.
+pub(super) fn probe_cost(planner: &Planner<'_>, plan: &Node, shared: &SlotSet) -> Option<f64> {
+    let counted = Counted::of(plan).filter(|counted| shared.to_vec() == [counted.key])?;
+    let tables = planner.columns(counted.predicate).len() as f64;
+    let irregular = planner.statistics.looked_up_quads(counted.predicate) > 0;
+    let quads = if irregular { QUAD_PROBE } else { 0.0 };
+    Some(COUNT_PROBE + (tables - 1.0).max(0.0) * INVERSE_TABLE + quads)
+}
+
+/// The join of an input with the counts that a plan makes, if it is such a plan.
+pub(super) fn join(input: &Node, plan: &Node) -> Option<Op> {
+    let counted = Counted::of(plan)?;
+    Some(Op::CountJoin {
+        input: Arc::new(input.clone()),
+        pattern: counted.pattern.clone(),
+        key: counted.key,
+        count: counted.count,
+    })
+}
