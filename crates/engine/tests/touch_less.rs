@@ -18,22 +18,22 @@ const QUERIES: &[(&str, &str, &str)] = &[
     (
         "SELECT ?p (COUNT(?o) AS ?n) { ?p :type :T1 . ?o :of ?p } GROUP BY ?p",
         "count_first",
-        "CountScan",
+        ":= quads",
     ),
     (
         "SELECT ?f (COUNT(?o) AS ?n) (COUNT(*) AS ?m) { ?p :type :T1 ; :feature ?f . ?o :of ?p } GROUP BY ?f",
         "count_first",
-        "CountScan",
+        ":= quads",
     ),
     (
         "SELECT (COUNT(?o) AS ?n) { ?p :type :T1 FILTER(?p != :p5) ?o :of ?p }",
         "count_first",
-        "CountScan",
+        ":= quads",
     ),
     (
         "SELECT ?p ?f (COUNT(?o) AS ?n) { ?p :feature ?f . ?o :of ?p } GROUP BY ?p ?f",
         "count_first",
-        "CountScan",
+        ":= quads",
     ),
     // None of these can be counted first.
     (
