@@ -45,17 +45,22 @@ fn estimates_are_near_on_the_benchmark() {
     check("walks", &database, &walked_queries(&database, 0..100));
 }
 
+/// Writes a triple: names of subject and predicate, and the object as it stands in a line.
+fn write_triple(text: &mut String, subject: &str, predicate: &str, object: &str) {
+    let line = writeln!(
+        text,
+        "<http://e/{subject}> <http://e/{predicate}> {object} ."
+    );
+    line.expect("text takes lines");
+}
+
 /// People who went to schools: seven of ten to one of eight universities, the others to one of 400 schools. Schools have one of six
 /// types, and types have labels. A friend mostly went to a university, too. Every fifth person is a member of a club in quads that are in no
 /// table's cells, of ten the most in the first.
 fn schools() -> String {
     let mut text = String::new();
     let mut triple = |subject: &str, predicate: &str, object: &str| {
-        let line = writeln!(
-            text,
-            "<http://e/{subject}> <http://e/{predicate}> {object} ."
-        );
-        line.expect("text takes lines");
+        write_triple(&mut text, subject, predicate, object);
     };
     for person in 0..2_000 {
         let subject = format!("person{person}");
@@ -143,11 +148,12 @@ fn joins_over_what_is_popular_are_near() {
 fn versions() -> String {
     let mut text = String::new();
     let mut triple = |subject: &str, predicate: &str, object: &str| {
-        let line = writeln!(
-            text,
-            "<http://e/{subject}> <http://e/{predicate}> <http://e/{object}> ."
+        write_triple(
+            &mut text,
+            subject,
+            predicate,
+            &format!("<http://e/{object}>"),
         );
-        line.expect("text takes lines");
     };
     for document in 0..1_000 {
         let subject = format!("document{document}");

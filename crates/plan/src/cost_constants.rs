@@ -124,7 +124,8 @@ pub(crate) const SPOOL_VALUE: f64 = 2.0;
 pub(crate) const GROUP_ROW: f64 = 25.0;
 /// Reading one key of an inverse, or one count of the statistics.
 pub(crate) const COUNT_KEY: f64 = 8.0;
-/// Counting the quads of one object by an inverse, for each row of an input.
+/// Counting the quads of one object by an inverse, for each row of an input (measured: 8.5 ns for 28,480 objects next to each other, 39 for each of
+/// 4,927 far ones whose offsets were decoded one by one; BSBM).
 pub(crate) const COUNT_PROBE: f64 = 12.0;
 /// Finding the links of one node of a path in the store.
 pub(crate) const PATH_LOOKUP: f64 = 400.0;

@@ -205,6 +205,19 @@ pub(crate) fn object_graphs(
     Ok(tally.finish())
 }
 
+/// The cells of a predicate that may be in these graphs with their tables, and whether all of them are known to be.
+fn cells_in<'a>(
+    version: &'a Version,
+    predicate: TermId,
+    graphs: &'a GraphSet,
+) -> impl Iterator<Item = (&'a Table, Cells<'a>, bool)> {
+    version.tables.iter().filter_map(move |table| {
+        let cells = table.cells(predicate)?;
+        let is_taken = table.constant_graph().map(|graph| graphs.takes(graph));
+        (is_taken != Some(false)).then_some((table, cells, is_taken == Some(true)))
+    })
+}
+
 /// The objects of a predicate in these graphs with the number of their quads, ascending.
 pub(crate) fn object_counts(
     version: &Version,
@@ -212,15 +225,8 @@ pub(crate) fn object_counts(
     graphs: &GraphSet,
 ) -> Result<Vec<(TermId, u64)>, StoreError> {
     let mut pairs: Vec<(TermId, u64)> = Vec::new();
-    for table in &version.tables {
-        let constant = table.constant_graph();
-        let Some(cells) = table.cells(predicate) else {
-            continue;
-        };
-        if constant.is_some_and(|graph| !graphs.takes(graph)) {
-            continue;
-        }
-        let counted = constant.is_some()
+    for (table, cells, is_taken) in cells_in(version, predicate, graphs) {
+        let counted = is_taken
             && cells.visit_distinct(&mut |object, quads| {
                 pairs.push((object, quads));
                 ControlFlow::Continue(())
@@ -262,15 +268,8 @@ pub(crate) fn count_objects(
 ) -> Result<Vec<u64>, StoreError> {
     let mut counts = vec![0; objects.len()];
     let (mut rows, mut homes) = (Vec::new(), Vec::new());
-    for table in &version.tables {
-        let constant = table.constant_graph();
-        let Some(cells) = table.cells(predicate) else {
-            continue;
-        };
-        if constant.is_some_and(|graph| !graphs.takes(graph)) {
-            continue;
-        }
-        if constant.is_some() && cells.add_counts(objects, &mut counts) {
+    for (table, cells, is_taken) in cells_in(version, predicate, graphs) {
+        if is_taken && cells.add_counts(objects, &mut counts) {
             continue;
         }
         for (count, &object) in counts.iter_mut().zip(objects) {

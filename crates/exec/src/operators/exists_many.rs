@@ -5,15 +5,14 @@
 //!                                                        └─► thread 2: the same
 //! ```
 //!
-//! A part ends when each of its keys has a row. Parts are dealt out where all keys together are expected to lead to so many rows that
-//! waking a thread pays ([`ExecOptions::dealt_rows_min`](crate::ExecOptions::dealt_rows_min)); with one part for each thread and
-//! a quarter of that, the last ones end about together. Memory: the keys, twice.
+//! A part ends when each of its keys has a row. Keys are dealt out where all of them together are expected to lead to so many rows that
+//! waking a thread pays ([`ExecOptions::dealt_rows_min`](crate::ExecOptions::dealt_rows_min)), in several parts for each thread, so that the last
+//! ones end about together. Memory: the keys, twice.
 
 use super::dependent::{AtOnce, Dependent};
+use super::pipeline::on_threads;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::pool;
-use crate::profile;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -43,20 +42,14 @@ pub fn hold(
         part_len: even.min(at_once.keys_max),
         next: AtomicUsize::new(0),
     });
-    let node = profile::current_node();
-    let spawn = |_| {
+    let others = (1..options.threads).map(|_| {
         let (parts, cx) = (Arc::clone(&parts), cx.shared());
-        pool::spawn(move || cx.profile().resume(node, || parts.take(&cx)))
-    };
-    let jobs: Vec<_> = (1..options.threads).map(spawn).collect();
-    let own = parts.take(cx);
-    let others = jobs.into_iter();
-    let others = others.filter_map(|job| profile::waiting(|| job.finish()));
+        move || parts.take(&cx)
+    });
+    let taken = on_threads(|| parts.take(cx), others.collect(), cx)?;
     let mut holding = vec![false; keys.len()];
-    for taken in std::iter::once(own).chain(others).collect::<Vec<_>>() {
-        for (start, part) in taken? {
-            holding[start..start + part.len()].copy_from_slice(&part);
-        }
+    for (start, part) in taken.into_iter().flatten() {
+        holding[start..start + part.len()].copy_from_slice(&part);
     }
     Ok(holding)
 }

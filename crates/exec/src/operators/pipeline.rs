@@ -150,28 +150,41 @@ fn drain_parallel<S: Sink>(
     make_sink: impl Fn() -> Result<S, ExecError>,
 ) -> Result<Vec<S>, ExecError> {
     let shared_node = Arc::new(node.clone());
-    let reader = profile::current_node();
-    let jobs = (1..threads)
+    let others = (1..threads)
         .map(|_| {
             let mut sink = make_sink()?;
             let (node, build) = (Arc::clone(&shared_node), build.clone());
-            Ok(pool::spawn(move || {
-                let profile = build.context().profile();
-                profile.resume(reader, || fill(&node, &build, &mut sink))?;
+            Ok(move || {
+                fill(&node, &build, &mut sink)?;
                 Ok(sink)
-            }))
+            })
         })
         .collect::<Result<Vec<_>, ExecError>>()?;
     let mut sink = make_sink()?;
-    let own = fill(node, build, &mut sink);
-    let mut sinks = vec![sink];
-    let mut failed = own.err();
-    for job in jobs {
-        match profile::waiting(|| job.finish()) {
-            None => {}
-            Some(Ok(sink)) => sinks.push(sink),
-            Some(Err(error)) => failed = failed.or(Some(error)),
-        }
-    }
-    failed.map_or(Ok(sinks), Err)
+    let own = || {
+        fill(node, build, &mut sink)?;
+        Ok(sink)
+    };
+    on_threads(own, others, build.context())
+}
+
+/// Does shares of one piece of work: one on this thread, the others on threads of the pool as far as these begin before it is done. Returns what
+/// those that began gave, this thread's first; or the first error of them, once all have ended.
+pub fn on_threads<T: Send + 'static>(
+    own: impl FnOnce() -> Result<T, ExecError>,
+    others: Vec<impl FnOnce() -> Result<T, ExecError> + Send + 'static>,
+    cx: &Context,
+) -> Result<Vec<T>, ExecError> {
+    let node = profile::current_node();
+    let spawn = |work| {
+        let cx = cx.shared();
+        pool::spawn(move || cx.profile().resume(node, work))
+    };
+    let jobs: Vec<_> = others.into_iter().map(spawn).collect();
+    let mut done = vec![own()];
+    done.extend(
+        jobs.into_iter()
+            .filter_map(|job| profile::waiting(|| job.finish())),
+    );
+    done.into_iter().collect()
 }

@@ -4,7 +4,7 @@
 //! than the copies that stars took for themselves.
 
 use super::costs::{JoinInput, hash_cost, star_join_cost};
-use super::count_by_object;
+use super::count_by_object::CountByObject;
 use super::search::{Found, Step, bits, entries, scan_order};
 use super::units::star_certain;
 use super::{Problem, Unit, UnitKind};
@@ -121,9 +121,9 @@ fn join_unit(
             node(Op::PathJoin { input, pattern }, schema, certain, rows, cost)
         }
         (UnitKind::Plan(plan), Step::Count { .. })
-            if let Some(op) = count_by_object::join(&input, plan) =>
+            if let Some(counted) = CountByObject::of(plan) =>
         {
-            node(op, schema, certain, rows, cost)
+            node(counted.join(input), schema, certain, rows, cost)
         }
         // The search pairs each step with its kind of unit; any unit can be joined by hash.
         _ => hash_join(

@@ -11,15 +11,16 @@ use basalt_rdf::TermId;
 use std::sync::Arc;
 
 /// A plan that counts the quads of each object, and nothing else but to give the number another name.
-struct Counted<'p> {
+pub(super) struct CountByObject<'p> {
     pattern: &'p Pattern,
     predicate: TermId,
     key: Slot,
     count: Slot,
 }
 
-impl<'p> Counted<'p> {
-    fn of(plan: &'p Node) -> Option<Self> {
+impl<'p> CountByObject<'p> {
+    /// The count that a plan makes, if it is such a plan.
+    pub(super) fn of(plan: &'p Node) -> Option<Self> {
         let (mut scan, mut names): (&Node, Option<[Slot; 2]>) = (plan, None);
         let (pattern, key, counts) = loop {
             match &scan.op {
@@ -56,24 +57,23 @@ impl<'p> Counted<'p> {
             count,
         })
     }
-}
 
-/// The cost of counting for one row that shares these slots with a plan, if that can be done.
-pub(super) fn probe_cost(planner: &Planner<'_>, plan: &Node, shared: &SlotSet) -> Option<f64> {
-    let counted = Counted::of(plan).filter(|counted| shared.to_vec() == [counted.key])?;
-    let tables = planner.columns(counted.predicate).len() as f64;
-    let irregular = planner.statistics.looked_up_quads(counted.predicate) > 0;
-    let quads = if irregular { QUAD_PROBE } else { 0.0 };
-    Some(COUNT_PROBE + (tables - 1.0).max(0.0) * INVERSE_TABLE + quads)
-}
+    /// The cost of counting for one row that shares these slots with the plan, if that can be done.
+    pub(super) fn probe_cost(&self, planner: &Planner<'_>, shared: &SlotSet) -> Option<f64> {
+        let tables = planner.columns(self.predicate).len() as f64;
+        let irregular = planner.statistics.looked_up_quads(self.predicate) > 0;
+        let quads = if irregular { QUAD_PROBE } else { 0.0 };
+        let cost = COUNT_PROBE + (tables - 1.0).max(0.0) * INVERSE_TABLE + quads;
+        (shared.to_vec() == [self.key]).then_some(cost)
+    }
 
-/// The join of an input with the counts that a plan makes, if it is such a plan.
-pub(super) fn join(input: &Node, plan: &Node) -> Option<Op> {
-    let counted = Counted::of(plan)?;
-    Some(Op::CountJoin {
-        input: Arc::new(input.clone()),
-        pattern: counted.pattern.clone(),
-        key: counted.key,
-        count: counted.count,
-    })
+    /// The join of an input with the counts.
+    pub(super) fn join(&self, input: Node) -> Op {
+        Op::CountJoin {
+            input: Arc::new(input),
+            pattern: self.pattern.clone(),
+            key: self.key,
+            count: self.count,
+        }
+    }
 }

@@ -6,7 +6,7 @@
 
 use super::corrections::Corrections;
 use super::costs::{JoinInput, hash_cost, hash_pairs_cost, star_join_cost};
-use super::count_by_object;
+use super::count_by_object::CountByObject;
 use super::edges::Edge;
 use super::join_keys::{JoinKeys, shared_slots};
 use super::join_sample::KnownStar;
@@ -396,7 +396,9 @@ impl<'s> Search<'s> {
                 offers.push((step, cost));
             }
             (UnitKind::Plan(plan), _) => {
-                if let Some(each) = count_by_object::probe_cost(self.planner, plan, &shared) {
+                let each = CountByObject::of(plan)
+                    .and_then(|counted| counted.probe_cost(self.planner, &shared));
+                if let Some(each) = each {
                     let step = Step::Count { rest, unit_idx };
                     offers.push((step, START + input.rows * each));
                 }

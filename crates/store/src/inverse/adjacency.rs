@@ -140,7 +140,7 @@ impl Adjacency {
         }
     }
 
-    /// The first and the last key, where all values have one and most keys between them are asked for.
+    /// The first and the last key, where all values have one and the keys between are no more than [`KEYS_FOR_VALUE`] for each.
     fn dense_keys(&self, values: &[u64]) -> Option<(usize, usize)> {
         let low = values.iter().min()?.checked_sub(self.base)?;
         let high = values.iter().max()?.checked_sub(self.base)?;

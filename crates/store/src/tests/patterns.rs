@@ -84,6 +84,14 @@ pub(super) fn check_patterns(
 /// The numbers of rows of some objects and their rows, searched at once and one by one.
 type Found = (Vec<u32>, Vec<u32>);
 
+/// Whether these counts are added to what is there, or nothing is.
+fn are_added(cells: Cells<'_>, objects: &[u64], counts: &[u32]) -> bool {
+    let mut added = vec![1; objects.len()];
+    let all = u64::from(cells.add_counts(objects, &mut added));
+    let of_count = |(&added, &count): (&u64, &u32)| added == 1 + all * u64::from(count);
+    added.iter().zip(counts).all(of_count)
+}
+
 fn rows_of(cells: Cells<'_>, objects: &[u64]) -> (Found, Found) {
     let (mut together, mut alone) = (Found::default(), Found::default());
     cells.find_many(objects, &mut together.0, &mut together.1);
@@ -163,6 +171,7 @@ proptest! {
                     }
                 }
                 prop_assert_eq!(found, expected);
+                prop_assert!(are_added(cells, &objects, &counts));
                 let many: Vec<u64> = values.iter().chain(&objects).cycle().take(40).copied().collect();
                 let (together, alone) = rows_of(cells, &many);
                 prop_assert_eq!(together, alone, "many are searched together");
