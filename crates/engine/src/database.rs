@@ -26,7 +26,7 @@ use std::thread::JoinHandle;
 pub struct Database {
     core: Arc<Core>,
     /// Plans of queries that came again.
-    plans: PlanCache,
+    plans: Box<PlanCache>,
     /// The thread that syncs by interval.
     syncing: Option<JoinHandle<()>>,
 }
@@ -82,7 +82,7 @@ impl Database {
     pub fn in_memory_with(snapshot: Snapshot, options: WriteOptions) -> Self {
         Self {
             core: Arc::new(Core::new(None, snapshot, options)),
-            plans: PlanCache::new(),
+            plans: Box::new(PlanCache::new()),
             syncing: None,
         }
     }
@@ -96,7 +96,7 @@ impl Database {
         let syncing = core.start()?;
         Ok(Self {
             core,
-            plans: PlanCache::new(),
+            plans: Box::new(PlanCache::new()),
             syncing,
         })
     }

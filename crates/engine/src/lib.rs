@@ -24,12 +24,14 @@ mod plan_cache;
 pub mod plan_report;
 pub mod planner_statistics;
 pub mod query;
+mod query_templates;
 mod query_text;
 pub mod results;
 pub mod schema;
 pub mod statistics;
 pub mod storage;
 pub mod transactions;
+mod two_generations;
 pub mod update;
 
 pub use answer::{Answer, GraphAnswer, Solutions};

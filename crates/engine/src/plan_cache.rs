@@ -1,23 +1,24 @@
-//! The plan cache of a database: queries that come again, word by word, are neither parsed nor planned anew.
+//! The plan cache of a database: queries that come again, word by word, are neither parsed nor planned anew; those that differ from
+//! earlier ones in constants only are planned, but [not parsed](crate::query_templates).
 //!
 //! An entry has the algebra of a text and its plan. The algebra holds for ever, the plan for one state of the data (a
 //! [`SnapshotMark`]); on another state the algebra is planned again. What decides a plan beside text and state is
 //! part of the key: base, graphs given beside the query, options of planning. Constants are part of the text: see
 //! `docs/decisions/0012-answering-in-place.md` for why plans are not shared between constants.
 //!
-//! Admission: a text is kept when it comes the second time, so that texts that never come again cost 8 bytes of a fixed table.
-//! Eviction: two generations. What is used goes to the younger one; when that has half of the bytes, it becomes the older
-//! one, and what was left there goes.
+//! Admission: a text is kept when it comes the second time. Eviction: [two generations](crate::two_generations).
 //!
 //! Invariant: an entry found has the key that was asked for, compared in full, and its plan is given out only for the state it
 //! was made for. Cost: a hash of the text and a lock for some hundred nanoseconds.
 
-use crate::query::{Prepared, QueryOptions};
+use crate::error::Error;
+use crate::query::{Prepared, QueryOptions, parse};
+use crate::query_templates::QueryTemplates;
+use crate::two_generations::{Counted, TwoGenerations};
 use basalt_plan::physical::Plan;
 use basalt_plan::{PlanOptions, PlanShape};
 use basalt_store::{Snapshot, SnapshotMark};
 use spargebra::Query;
-use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::mem::size_of;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,8 +26,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of all entries, as they are counted: some hundred plans of twenty operators.
 const BYTES_MAX: usize = 16 << 20;
-/// Texts remembered as seen once.
-const SEEN_MAX: usize = 4096;
 /// Bytes counted for one node of a plan: the node, its slots and its patterns.
 const NODE_BYTES: usize = 1024;
 /// Bytes counted for each byte of a text: the text and its algebra.
@@ -51,6 +50,8 @@ pub struct PlanCacheStatus {
     pub replanned: u64,
     /// Queries that found nothing.
     pub misses: u64,
+    /// Those of them that were not parsed, since they differed from others in constants only.
+    pub by_template: u64,
     /// Texts kept now.
     pub texts: usize,
     /// Bytes that they are counted with.
@@ -61,10 +62,11 @@ pub struct PlanCacheStatus {
 #[derive(Debug)]
 pub(crate) struct PlanCache {
     hasher: RandomState,
-    kept: Mutex<Kept>,
+    kept: Mutex<TwoGenerations<Entry>>,
     hits: AtomicU64,
     replanned: AtomicU64,
     misses: AtomicU64,
+    templates: QueryTemplates,
 }
 
 /// What decides a plan beside the state of the data.
@@ -107,7 +109,7 @@ struct Entry {
     mark: SnapshotMark,
 }
 
-impl Entry {
+impl Counted for Entry {
     fn bytes(&self) -> usize {
         let graphs = self.key.default_graphs.iter().chain(&self.key.named_graphs);
         let others = graphs.chain(&self.key.base);
@@ -120,54 +122,23 @@ impl Entry {
     }
 }
 
-#[derive(Debug, Default)]
-struct Generation {
-    entries: HashMap<u64, Entry>,
-    bytes: usize,
-}
-
-impl Generation {
-    /// Gives back what was there.
-    fn insert(&mut self, hash: u64, entry: Entry) -> Option<Entry> {
-        self.bytes += entry.bytes();
-        let before = self.entries.insert(hash, entry)?;
-        self.bytes -= before.bytes();
-        Some(before)
-    }
-
-    fn remove(&mut self, hash: u64) -> Option<Entry> {
-        let entry = self.entries.remove(&hash)?;
-        self.bytes -= entry.bytes();
-        Some(entry)
-    }
-}
-
-#[derive(Debug)]
-struct Kept {
-    young: Generation,
-    old: Generation,
-    /// Hashes of texts that came once, each at its place.
-    seen: Vec<u64>,
-}
-
-/// What is no longer kept; dropping it takes a while.
-struct Gone {
-    _entries: [Option<Entry>; 2],
-    _generation: Option<Generation>,
-}
-
 impl PlanCache {
     pub(crate) fn new() -> Self {
         Self {
             hasher: RandomState::new(),
-            kept: Mutex::new(Kept {
-                young: Generation::default(),
-                old: Generation::default(),
-                seen: vec![0; SEEN_MAX],
-            }),
+            kept: Mutex::new(TwoGenerations::new(BYTES_MAX)),
             hits: AtomicU64::new(0),
             replanned: AtomicU64::new(0),
             misses: AtomicU64::new(0),
+            templates: QueryTemplates::new(),
+        }
+    }
+
+    /// The algebra of a text for which nothing was found.
+    pub(crate) fn parse(&self, text: &str, options: &QueryOptions) -> Result<Query, Error> {
+        match options.base {
+            None => self.templates.parse(text),
+            Some(_) => parse(&options.parser()?, text),
         }
     }
 
@@ -175,9 +146,7 @@ impl PlanCache {
     pub(crate) fn find(&self, text: &str, options: &QueryOptions, snapshot: &Snapshot) -> Known {
         let hash = self.hash(text, options);
         let mut kept = self.lock();
-        let used = kept.old.remove(hash);
-        let gone = used.map(|entry| kept.put(hash, entry));
-        let found = kept.young.entries.get(&hash);
+        let (found, gone) = kept.find(hash);
         let known = match found.filter(|entry| entry.key.is_of(text, options)) {
             None => Known::Nothing,
             Some(entry) if entry.mark.is_of(snapshot) => {
@@ -201,12 +170,10 @@ impl PlanCache {
     pub(crate) fn tell(&self, text: &str, options: &QueryOptions, prepared: &Prepared) {
         let hash = self.hash(text, options);
         let mut kept = self.lock();
-        let known = kept.young.entries.get(&hash);
+        let known = kept.recent(hash);
         let key = known.filter(|entry| entry.key.is_of(text, options));
         let key = key.map(|entry| Arc::clone(&entry.key));
-        let place = hash as usize % SEEN_MAX;
-        if key.is_none() && kept.seen[place] != hash {
-            kept.seen[place] = hash;
+        if key.is_none() && !kept.has_come(hash) {
             return;
         }
         let entry = Entry {
@@ -216,9 +183,6 @@ impl PlanCache {
             shape: prepared.shape,
             mark: prepared.snapshot.mark(),
         };
-        if entry.bytes() > BYTES_MAX / 4 {
-            return;
-        }
         let gone = kept.put(hash, entry);
         drop(kept);
         drop(gone);
@@ -231,8 +195,9 @@ impl PlanCache {
             hits: self.hits.load(Ordering::Relaxed),
             replanned: self.replanned.load(Ordering::Relaxed),
             misses: self.misses.load(Ordering::Relaxed),
-            texts: kept.young.entries.len() + kept.old.entries.len(),
-            bytes: kept.young.bytes + kept.old.bytes,
+            by_template: self.templates.hits(),
+            texts: kept.len(),
+            bytes: kept.bytes(),
         }
     }
 
@@ -242,26 +207,9 @@ impl PlanCache {
             .hash_one((key, &options.named_graphs, options.union_default_graph))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, TwoGenerations<Entry>> {
         // Whatever a panic left half done, entries are compared before they are used.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Kept {
-    /// Puts an entry into the younger generation, and only there; that becomes the older one before if it would have more than
-    /// its half. Gives back what goes, to be dropped outside the lock.
-    fn put(&mut self, hash: u64, entry: Entry) -> Gone {
-        let mut generation = None;
-        if self.young.bytes + entry.bytes() > BYTES_MAX / 2 {
-            let young = std::mem::take(&mut self.young);
-            generation = Some(std::mem::replace(&mut self.old, young));
-        }
-        let older = self.old.remove(hash);
-        Gone {
-            _entries: [older, self.young.insert(hash, entry)],
-            _generation: generation,
-        }
     }
 }
 

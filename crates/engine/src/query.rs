@@ -123,7 +123,7 @@ impl Prepared {
                 });
             }
             Known::Algebra(query) => query,
-            Known::Nothing => Arc::new(parse(&options.parser()?, text)?),
+            Known::Nothing => Arc::new(cache.parse(text, options)?),
         };
         let prepared = Self::planned(snapshot, query, start.elapsed(), options)?;
         cache.tell(text, options, &prepared);

@@ -14,6 +14,7 @@ use std::ops::Range;
 
 pub mod data_parts;
 pub mod escapes;
+pub mod lift;
 pub mod nesting;
 pub mod update_pieces;
 

@@ -185,7 +185,12 @@ impl Metrics {
         let lookups = [
             by("found", "plan", plans.hits as f64),
             by("found", "algebra", plans.replanned as f64),
-            by("found", "nothing", plans.misses as f64),
+            by("found", "template", plans.by_template as f64),
+            by(
+                "found",
+                "nothing",
+                plans.misses.saturating_sub(plans.by_template) as f64,
+            ),
         ];
         let one = |value: f64| vec![(String::new(), value)];
         let families = [

@@ -14,7 +14,7 @@
 use std::borrow::Cow;
 
 /// Whether there is something that looks like an escape.
-fn has_escape(text: &str) -> bool {
+pub fn has_escape(text: &str) -> bool {
     let is_escape = |pair: &[u8]| pair[0] == b'\\' && matches!(pair[1], b'u' | b'U');
     text.as_bytes().windows(2).any(is_escape)
 }

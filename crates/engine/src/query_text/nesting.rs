@@ -199,6 +199,11 @@ impl Nesting {
     }
 }
 
+/// Whether a text is parsed on the caller's stack.
+pub fn is_usual(text: &str) -> bool {
+    Nesting::of(text).is_usual()
+}
+
 /// Whether a keyword begins an element that is put around those before it.
 fn is_element(word: &str) -> bool {
     const ELEMENTS: [&str; 7] = [

@@ -1,0 +1,124 @@
+//! Algebra by template is what the parser makes of the same text.
+
+use super::same::is_same_query;
+use super::*;
+use crate::query_text::lift::ConstantKind;
+use basalt_testkit::random_query::{QueryOptions as Grammar, random_query};
+use std::path::{Path, PathBuf};
+
+/// A text with other constants in place of those that are lifted.
+fn with_other_constants(text: &str) -> Option<String> {
+    let lifted = lift(text)?;
+    Some(lifted.with(|_, constant| match constant.kind {
+        ConstantKind::Iri => format!("<{}/9>", constant.text),
+        ConstantKind::Text if constant.text.contains('\'') => format!("\"{}é\"", constant.text),
+        ConstantKind::Text => format!("'é {}'", constant.text),
+        ConstantKind::Integer | ConstantKind::Decimal => format!("0{}", constant.text),
+    }))
+}
+
+/// Asks for a text until its template is known, and then for it with other constants; the parser must agree. Gives how many of these were not parsed.
+fn check(templates: &QueryTemplates, text: &str) -> u64 {
+    let parser = SparqlParser::new();
+    let Ok(expected) = parse(&parser, text) else {
+        assert!(templates.parse(text).is_err(), "{text}");
+        return 0;
+    };
+    for _ in 0..2 {
+        let query = templates.parse(text).expect("a query");
+        assert!(is_same_query(&query, &expected), "{text}");
+    }
+    let before = templates.hits();
+    let others = with_other_constants(text).unwrap_or_default();
+    for text in [text, &others] {
+        match (templates.parse(text), parse(&parser, text)) {
+            (Ok(query), Ok(expected)) => assert!(is_same_query(&query, &expected), "{text}"),
+            (Err(error), Err(expected)) => assert_eq!(error.to_string(), expected.to_string()),
+            (query, expected) => unreachable!("{text}\n{query:?}\n{expected:?}"),
+        }
+    }
+    templates.hits() - before
+}
+
+#[test]
+fn every_kind_of_element_is_put_together_as_it_was_parsed() {
+    let templates = QueryTemplates::new();
+    for text in [
+        "SELECT ?s { ?s <http://e/p> \"a\", 'b'@en, \"1\"^^<http://e/t> , <http://e/o> }",
+        "PREFIX : <http://e/> SELECT * { ?s :p <http://e/o> . <http://e/o> :q ?s }",
+        "CONSTRUCT { ?s <http://e/p> \"a\" } WHERE { ?s <http://e/p>/^<http://e/q>|!(<http://e/r>|^<http://e/p>) [] }",
+        "ASK { { ?s <http://e/p>* \"a\" } UNION { ?s <http://e/q>+ ?o } MINUS { ?s <http://e/r>? \"a\" } }",
+        "DESCRIBE ?s { GRAPH <http://e/g> { ?s a <http://e/C> OPTIONAL { ?s <http://e/p> ?o FILTER(?o > 3) } } }",
+        "SELECT (COUNT(DISTINCT ?o) AS ?n) (GROUP_CONCAT(?o ; separator = \", \") AS ?c) { ?s <http://e/p> ?o } GROUP BY ?s HAVING(COUNT(?o) >= 2) ORDER BY DESC(?o = 2) LIMIT 3",
+        "SELECT (SUM(?x = 5) AS ?a) (SUM(?x = 5) AS ?b) (SUM(?x = 6) AS ?c) { ?s <http://e/p> ?x }",
+        "SELECT ?s { VALUES (?s ?o) { (<http://e/a> \"x\") (UNDEF \"x\") } BIND(<http://e/f>(?s, \"y\") AS ?f) }",
+        "SELECT ?s { ?s ?p ?o FILTER(?o IN (\"a\", <http://e/b>) || IF(?o != 1.5, \"c\", COALESCE(?o, \"d\")) = 'e' && NOT EXISTS { ?s <http://e/p> \"a\" }) }",
+        "SELECT ?s { ?s ?p ?o FILTER(regex(?o, \"^a.*\", \"i\") && -?o < 2 && ?o * 2 <= 4 && ?o<5) LATERAL { SELECT * { ?s ?q <http://e/o> } LIMIT 1 } }",
+        "SELECT ?s { SERVICE <http://e/sparql> { ?s ?p \"a\" } { SELECT DISTINCT ?s { ?s ?p 'b' } } } VALUES ?s { <http://e/s> }",
+        "SELECT ?s FROM <http://e/g> { ?s ?p \"it's\" , 'a \"b\"' } # <http://e/c> \"d\"",
+    ] {
+        assert_eq!(check(&templates, text), 2, "{text}");
+    }
+}
+
+#[test]
+fn what_has_no_constants_or_depends_on_a_base_is_parsed() {
+    let templates = QueryTemplates::new();
+    for text in [
+        "SELECT ?s { ?s ?p ?o } LIMIT 3",
+        "BASE <http://e/> SELECT ?s { ?s <p> <http://e/o> }",
+        "SELECT ?s { ?s <p> ?o }",
+        "SELECT ?s { ?s :p \"a\" }",
+        "SELECT ?s { ?s <http://e/p> \"\\u0041\" }",
+        "SELECT ?s { ?s <http://e/p> \"a }",
+        "SELECT ?s { ?s ?p ?o FILTER(?o <?a&&?b> 3) }",
+    ] {
+        assert_eq!(check(&templates, text), 0, "{text}");
+    }
+    // A template by others, and an IRI that is none.
+    check(&templates, "ASK { ?s <http://e/p> ?o }");
+    assert!(templates.parse("ASK { ?s <p> ?o }").is_err());
+    assert!(templates.parse("ASK { ?s <http://[e/p> ?o }").is_err());
+}
+
+#[test]
+fn random_queries_are_put_together_as_they_were_parsed() {
+    let templates = QueryTemplates::new();
+    let queries = (0..400).map(|seed| random_query(seed, Grammar::default()).to_string());
+    let hits: u64 = queries.map(|text| check(&templates, &text)).sum();
+    assert!(hits > 300, "{hits} of 800 were not parsed");
+}
+
+/// All files with queries below a folder.
+fn query_files(folder: &Path, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = folder.read_dir() else {
+        return;
+    };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            query_files(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rq") {
+            files.push(path);
+        }
+    }
+}
+
+#[test]
+fn the_w3c_queries_are_put_together_as_they_were_parsed() {
+    let Some(folder) = basalt_testkit::w3c_sparql::suite_folder() else {
+        eprintln!("skipped: there are no W3C suites (set RDF_TESTS_DIR)");
+        return;
+    };
+    let mut files = Vec::new();
+    query_files(&folder, &mut files);
+    let templates = QueryTemplates::new();
+    let texts = files
+        .iter()
+        .filter_map(|path| std::fs::read_to_string(path).ok());
+    let hits: u64 = texts.map(|text| check(&templates, &text)).sum();
+    assert!(
+        hits > 100,
+        "{hits} texts of {} files were not parsed",
+        files.len()
+    );
+}
