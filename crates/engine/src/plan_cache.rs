@@ -1,6 +1,8 @@
 //! The plan cache of a database: queries that come again, word by word, are neither parsed nor planned anew; those that differ from
 //! earlier ones in constants only are planned, but [not parsed](crate::query_templates).
 //!
+//! Planning itself begins with what queries before found out about [stars without constants](basalt_plan::KnownStars) on the same state.
+//!
 //! An entry has the algebra of a text and its plan. The algebra holds for ever, the plan for one state of the data (a
 //! [`SnapshotMark`]); on another state the algebra is planned again. What decides a plan beside text and state is
 //! part of the key: base, graphs given beside the query, options of planning. Constants are part of the text: see
@@ -16,7 +18,7 @@ use crate::query::{Prepared, QueryOptions, parse};
 use crate::query_templates::QueryTemplates;
 use crate::two_generations::{Counted, TwoGenerations};
 use basalt_plan::physical::Plan;
-use basalt_plan::{PlanOptions, PlanShape};
+use basalt_plan::{KnownStars, PlanOptions, PlanShape};
 use basalt_store::{Snapshot, SnapshotMark};
 use spargebra::Query;
 use std::hash::{BuildHasher, RandomState};
@@ -67,6 +69,8 @@ pub(crate) struct PlanCache {
     replanned: AtomicU64,
     misses: AtomicU64,
     templates: QueryTemplates,
+    /// What was found out about stars, and the state of the data that this is true of.
+    known_stars: Mutex<Option<(SnapshotMark, Arc<KnownStars>)>>,
 }
 
 /// What decides a plan beside the state of the data.
@@ -131,6 +135,7 @@ impl PlanCache {
             replanned: AtomicU64::new(0),
             misses: AtomicU64::new(0),
             templates: QueryTemplates::new(),
+            known_stars: Mutex::default(),
         }
     }
 
@@ -139,6 +144,22 @@ impl PlanCache {
         match options.base {
             None => self.templates.parse(text),
             Some(_) => parse(&options.parser()?, text),
+        }
+    }
+
+    /// What queries on a state found out about stars so far.
+    pub(crate) fn known_stars(&self, snapshot: &Snapshot) -> Arc<KnownStars> {
+        let mut known = self
+            .known_stars
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        match &*known {
+            Some((mark, stars)) if mark.is_of(snapshot) => Arc::clone(stars),
+            _ => {
+                let stars = Arc::<KnownStars>::default();
+                *known = Some((snapshot.mark(), Arc::clone(&stars)));
+                stars
+            }
         }
     }
 

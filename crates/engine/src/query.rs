@@ -125,32 +125,23 @@ impl Prepared {
             Known::Algebra(query) => query,
             Known::Nothing => Arc::new(cache.parse(text, options)?),
         };
-        let prepared = Self::planned(snapshot, query, start.elapsed(), options)?;
+        let parse_time = start.elapsed();
+        let known_stars = cache.known_stars(&snapshot);
+        let statistics = SnapshotStatistics::with_known_stars(&snapshot, &known_stars);
+        let (plan, plan_time) = make_plan(&query, options, &statistics)?;
+        let prepared = Self::with_plan(snapshot, query, parse_time, plan, plan_time);
         cache.tell(text, options, &prepared);
         Ok(prepared)
     }
 
     /// Parses and plans a query.
     pub fn new(snapshot: Snapshot, text: &str, options: &QueryOptions) -> Result<Self, Error> {
-        let start = Instant::now();
-        let query = parse(&options.parser()?, text)?;
-        Self::planned(snapshot, Arc::new(query), start.elapsed(), options)
+        let statistics = SnapshotStatistics::new(&snapshot);
+        Self::with_statistics(snapshot.clone(), text, options, &statistics)
     }
 
-    fn planned(
-        snapshot: Snapshot,
-        query: Arc<Query>,
-        parse_time: Duration,
-        options: &QueryOptions,
-    ) -> Result<Self, Error> {
-        let (plan, plan_time) = make_plan(&query, options, &SnapshotStatistics(&snapshot))?;
-        Ok(Self::with_plan(
-            snapshot, query, parse_time, plan, plan_time,
-        ))
-    }
-
-    /// Parses and plans a query with statistics that look at what is asked of those of the same snapshot.
-    pub(crate) fn watched(
+    /// Parses and plans a query with these statistics of the snapshot.
+    pub(crate) fn with_statistics(
         snapshot: Snapshot,
         text: &str,
         options: &QueryOptions,
@@ -269,7 +260,7 @@ impl Prepared {
     }
 
     fn report(&self, profile: Option<&[NodeProfile]>, run: Option<RunReport>) -> PlanReport {
-        let statistics = SnapshotStatistics(&self.snapshot);
+        let statistics = SnapshotStatistics::new(&self.snapshot);
         PlanReport {
             root: explain(&self.plan, &statistics, &|id| self.term_text(id), profile),
             parse_time: self.parse_time,

@@ -2,6 +2,7 @@
 
 mod samples;
 
+use basalt_plan::KnownStars;
 use basalt_plan::physical::TableIdx;
 use basalt_plan::statistics::{
     ColumnStatistics, IrregularStatistics, SampleOf, Sampled, StarEstimate, Statistics,
@@ -69,18 +70,39 @@ pub(crate) fn star_of_sets<'a>(
 }
 
 /// A snapshot's statistics.
-pub struct SnapshotStatistics<'a>(pub &'a Snapshot);
+pub struct SnapshotStatistics<'a> {
+    snapshot: &'a Snapshot,
+    known_stars: Option<&'a KnownStars>,
+}
+
+impl<'a> SnapshotStatistics<'a> {
+    /// Those of a snapshot, without what queries before found out.
+    pub fn new(snapshot: &'a Snapshot) -> Self {
+        Self {
+            snapshot,
+            known_stars: None,
+        }
+    }
+
+    /// With what queries before found out about stars, on the same state of the data.
+    pub fn with_known_stars(snapshot: &'a Snapshot, known_stars: &'a KnownStars) -> Self {
+        Self {
+            snapshot,
+            known_stars: Some(known_stars),
+        }
+    }
+}
 
 impl SnapshotStatistics<'_> {
     /// Distinct objects of irregular quads. Of added ones it is only known that they are not more than the quads; that their values
     /// repeat as those in cells do is a better guess: the offers of today name the vendors of yesterday, each with a web page of its own.
     fn irregular_objects(&self, predicate: TermId, known: PredicateQuads) -> u64 {
-        let of_version = self.0.irregular_of_version(predicate);
+        let of_version = self.snapshot.irregular_of_version(predicate);
         let added = known.quads.saturating_sub(of_version);
         if added == 0 {
             return known.objects;
         }
-        let tables = self.0.tables().iter();
+        let tables = self.snapshot.tables().iter();
         let cells = tables.filter_map(|table| table.cells(predicate));
         let (values, distinct) = cells.fold((0, 0), |(values, distinct), cells| {
             let known = cells.statistics();
@@ -94,13 +116,13 @@ impl SnapshotStatistics<'_> {
     }
 
     fn table(&self, table: TableIdx) -> &Table {
-        &self.0.tables()[table.0 as usize]
+        &self.snapshot.tables()[table.0 as usize]
     }
 
     /// The subjects that no file knows and that may have all of these predicates: as many as have the rarest, with one value
     /// of each.
     fn new_subjects(&self, required: &[TermId]) -> Option<StarEstimate> {
-        let counts = required.iter().map(|p| self.0.change_places(*p).new);
+        let counts = required.iter().map(|p| self.snapshot.change_places(*p).new);
         let rarest = counts.min().filter(|&count| count > 0)?;
         Some(StarEstimate {
             table: None,
@@ -144,12 +166,16 @@ impl SnapshotStatistics<'_> {
 }
 
 impl Statistics for SnapshotStatistics<'_> {
+    fn known_stars(&self) -> Option<&KnownStars> {
+        self.known_stars
+    }
+
     fn quad_count(&self) -> u64 {
-        self.0.quad_count()
+        self.snapshot.quad_count()
     }
 
     fn term_id(&self, term: &oxrdf::Term) -> Option<TermId> {
-        let dictionary = self.0.dictionary();
+        let dictionary = self.snapshot.dictionary();
         match TermView::from(term.as_ref()) {
             // A label of a query never names a stored blank node.
             TermView::Blank(_) => None,
@@ -160,12 +186,12 @@ impl Statistics for SnapshotStatistics<'_> {
     fn term_ids(&self, term: &oxrdf::Term) -> Vec<TermId> {
         match TermView::from(term.as_ref()) {
             TermView::Blank(_) => Vec::new(),
-            view => self.0.dictionary().find_all_cases(view),
+            view => self.snapshot.dictionary().find_all_cases(view),
         }
     }
 
     fn table_count(&self) -> usize {
-        self.0.tables().len()
+        self.snapshot.tables().len()
     }
 
     fn table_name(&self, table: TableIdx) -> String {
@@ -192,7 +218,7 @@ impl Statistics for SnapshotStatistics<'_> {
             range: known.range,
             multi_valued: cells.multi_valued(),
             has_inverse: cells.has_inverse(),
-            dirty_rows: self.0.dirty_row_count(table_idx, predicate),
+            dirty_rows: self.snapshot.dirty_row_count(table_idx, predicate),
             links: known
                 .links
                 .iter()
@@ -206,9 +232,13 @@ impl Statistics for SnapshotStatistics<'_> {
     }
 
     fn irregular(&self, predicate: TermId) -> IrregularStatistics {
-        let known = self.0.quad_table().predicate(predicate).unwrap_or_default();
+        let known = self
+            .snapshot
+            .quad_table()
+            .predicate(predicate)
+            .unwrap_or_default();
         // Rows that lost a quad go the general way as well, so "none" is said of untouched predicates only.
-        let quads = match self.0.changed_quads(predicate) {
+        let quads = match self.snapshot.changed_quads(predicate) {
             0 => known.quads,
             changed => known.quads.max(changed),
         };
@@ -220,53 +250,53 @@ impl Statistics for SnapshotStatistics<'_> {
     }
 
     fn irregular_in_files(&self, predicate: TermId) -> u64 {
-        self.0.irregular_of_version(predicate)
+        self.snapshot.irregular_of_version(predicate)
     }
 
     fn added_links(&self, predicate: TermId) -> Vec<(TableIdx, u64)> {
-        let links = self.0.added_links(predicate).into_iter();
+        let links = self.snapshot.added_links(predicate).into_iter();
         links
             .map(|(idx, count)| (TableIdx(idx as u32), count))
             .collect()
     }
 
     fn looked_up_quads(&self, predicate: TermId) -> u64 {
-        let places = self.0.change_places(predicate);
+        let places = self.snapshot.change_places(predicate);
         let new = match places.new_graph {
             Some(_) => 0,
             None => places.new,
         };
         let changed = match places.foreign {
             0 => 0,
-            _ => self.0.changed_quads(predicate),
+            _ => self.snapshot.changed_quads(predicate),
         };
-        self.0.irregular_of_version(predicate) + places.loose + new + changed
+        self.snapshot.irregular_of_version(predicate) + places.loose + new + changed
     }
 
     fn irregular_are_resources(&self, predicate: TermId) -> bool {
-        self.0.quad_table().objects_are_resources(predicate)
+        self.snapshot.quad_table().objects_are_resources(predicate)
     }
 
     fn irregular_object_count(&self, predicate: TermId, object: TermId) -> u64 {
         // An unreadable block costs a good plan, not the answer: the query will meet it and report it.
-        self.0
+        self.snapshot
             .quad_table()
             .count_object(predicate, object)
             .unwrap_or(0)
     }
 
     fn table_of(&self, resource: TermId) -> Option<TableIdx> {
-        self.0
+        self.snapshot
             .row_of(resource)
             .map(|(table_idx, _)| TableIdx(table_idx as u32))
     }
 
     fn predicate_quads(&self, predicate: TermId) -> u64 {
-        self.0.predicate_quads(predicate)
+        self.snapshot.predicate_quads(predicate)
     }
 
     fn named_graph_count(&self) -> u64 {
-        self.0.named_graphs().len() as u64
+        self.snapshot.named_graphs().len() as u64
     }
 
     fn star(
@@ -275,11 +305,11 @@ impl Statistics for SnapshotStatistics<'_> {
         counted: &[TermId],
         optional: &[TermId],
     ) -> Option<Vec<StarEstimate>> {
-        if self.0.statistics().characteristic_sets.is_empty() {
+        if self.snapshot.statistics().characteristic_sets.is_empty() {
             return None;
         }
         let sets = self
-            .0
+            .snapshot
             .sets_with(required)
             .into_iter()
             .map(SubjectsOfSet::of);
@@ -322,13 +352,13 @@ impl Statistics for SnapshotStatistics<'_> {
             (tables.collect(), predicate)
         };
         let work_out = || self.work_out_partners(from, into);
-        self.0.partners(cells(from), cells(into), work_out)
+        self.snapshot.partners(cells(from), cells(into), work_out)
     }
 
     fn quads_around(&self, resource: TermId) -> Option<(f64, f64)> {
-        let (table_idx, _) = self.0.row_of(resource)?;
+        let (table_idx, _) = self.snapshot.row_of(resource)?;
         let (mut out, mut into) = (0, 0);
-        for (idx, table) in self.0.tables().iter().enumerate() {
+        for (idx, table) in self.snapshot.tables().iter().enumerate() {
             for cells in table.all_cells() {
                 let known = cells.statistics();
                 if idx == table_idx {
@@ -341,7 +371,7 @@ impl Statistics for SnapshotStatistics<'_> {
                 into += links.map(|(_, count)| count).sum::<u64>();
             }
         }
-        let rows = f64::from(self.0.tables()[table_idx].rows()).max(1.0);
+        let rows = f64::from(self.snapshot.tables()[table_idx].rows()).max(1.0);
         Some((out as f64 / rows, into as f64 / rows))
     }
 
@@ -363,7 +393,7 @@ impl Statistics for SnapshotStatistics<'_> {
         object: Option<TermId>,
         subjects_max: usize,
     ) -> Vec<(TermId, f64)> {
-        spread_irregular(self.0, predicate, object, subjects_max).unwrap_or_default()
+        spread_irregular(self.snapshot, predicate, object, subjects_max).unwrap_or_default()
     }
 
     fn objects_of(
@@ -373,7 +403,7 @@ impl Statistics for SnapshotStatistics<'_> {
         visit: &mut dyn FnMut(&[TermId]),
     ) -> bool {
         let (mut quads, mut objects, mut read) = (Vec::new(), Vec::new(), 0);
-        let mut reader = self.0.object_reader(predicate);
+        let mut reader = self.snapshot.object_reader(predicate);
         for subject in subjects {
             quads.clear();
             objects.clear();
@@ -411,7 +441,7 @@ impl Statistics for SnapshotStatistics<'_> {
                 }
                 number -= count;
             }
-            let irregular = self.0.quad_table();
+            let irregular = self.snapshot.quad_table();
             let is_few = irregular.count_object(predicate, object).ok()? <= SAMPLED_FROM_MAX;
             is_few.then_some(())?;
             irregular.nth_with(predicate, object, number).ok()?
@@ -443,6 +473,6 @@ impl Statistics for SnapshotStatistics<'_> {
     }
 
     fn subject_count(&self) -> u64 {
-        self.0.statistics().subject_count
+        self.snapshot.statistics().subject_count
     }
 }

@@ -5,7 +5,8 @@
 
 mod estimate_errors;
 
-use basalt_engine::{Database, GraphFormat};
+use basalt_engine::query::Prepared;
+use basalt_engine::{Database, GraphFormat, QueryOptions};
 use estimate_errors::{Estimates, Summary, bsbm, bsbm_queries, walked_queries};
 use std::fmt::Write;
 
@@ -43,6 +44,27 @@ fn estimates_are_near_on_the_benchmark() {
     let database = bsbm(PRODUCTS);
     check("benchmark", &database, &bsbm_queries(PRODUCTS, 4));
     check("walks", &database, &walked_queries(&database, 0..100));
+}
+
+#[test]
+fn plans_after_others_are_those_of_planning_alone() {
+    let database = bsbm(PRODUCTS);
+    let mut queries = bsbm_queries(PRODUCTS, 4);
+    queries.extend(walked_queries(&database, 0..100));
+    let options = QueryOptions::default();
+    // The second time everything that is kept about stars is there.
+    for _ in 0..2 {
+        for text in &queries {
+            let after = database.prepare(text, &options).expect("a query");
+            let alone = Prepared::new(database.snapshot(), text, &options).expect("a query");
+            // Names that the parser makes up differ, and are no part of what is explained.
+            assert_eq!(explained(&after), explained(&alone), "{text}");
+        }
+    }
+}
+
+fn explained(prepared: &Prepared) -> String {
+    format!("{:?}", prepared.explain().root)
 }
 
 /// Writes a triple: names of subject and predicate, and the object as it stands in a line.

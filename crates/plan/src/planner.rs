@@ -6,6 +6,7 @@
 use crate::estimate::star::{self, StarProfile};
 use crate::expression::boolean;
 use crate::join_order::{JoinSample, KeyShares, OrderDraw, SampledSets};
+use crate::known_stars::{self, KnownStars};
 use crate::logical::Logical;
 use crate::lower::Outer;
 use crate::once::Once;
@@ -80,11 +81,11 @@ pub(crate) struct Planner<'a> {
     columns: RefCell<HashMap<TermId, PredicateColumns>>,
     star_profiles: Once<Star, StarProfile>,
     /// What samples tell of joins of stars.
-    pub(crate) sampled_sets: Once<Vec<Star>, Rc<SampledSets>>,
+    pub(crate) sampled_sets: Once<Vec<Star>, Arc<SampledSets>>,
     /// The samples that joins begin with: of a star, with the slots of which values are kept, by what decides what is drawn.
-    pub(crate) star_samples: Once<(Star, SlotSet, u64), Option<Rc<JoinSample>>>,
+    pub(crate) star_samples: Once<(Star, SlotSet, u64), Option<Arc<JoinSample>>>,
     /// How often keys repeat: of a star, in a slot.
-    pub(crate) key_shares: Once<(Star, Slot), Option<Rc<KeyShares>>>,
+    pub(crate) key_shares: Once<(Star, Slot), Option<Arc<KeyShares>>>,
 }
 
 impl<'a> Planner<'a> {
@@ -147,8 +148,23 @@ impl<'a> Planner<'a> {
 
     /// What is known of a star, worked out once per query.
     pub(crate) fn star_profile(&self, star: &Star) -> StarProfile {
-        let make = || (star.clone(), star::profile(self, star));
-        self.star_profiles.get(|other| other == star, make)
+        let kept = self.kept([star]).map(|known| &known.profiles);
+        let is_asked = |other: &Star| other == star;
+        let answer = || star::profile(self, star);
+        self.star_profiles
+            .get_kept(kept, is_asked, || star.clone(), answer)
+    }
+
+    /// What is kept of stars for other queries, if it may tell of all of these.
+    pub(crate) fn kept<'s>(
+        &self,
+        stars: impl IntoIterator<Item = &'s Star>,
+    ) -> Option<&'a KnownStars> {
+        let known = self.statistics.known_stars()?;
+        stars
+            .into_iter()
+            .all(known_stars::is_of_data)
+            .then_some(known)
     }
 
     /// The constant `false`.

@@ -4,6 +4,7 @@
 //! exact unless said otherwise, but where the store was changed in memory those of cells are as before
 //! and those of irregular quads at least as large as they are. No method does more than a few binary searches.
 
+use crate::known_stars::KnownStars;
 use crate::physical::{Constant, TableIdx};
 use basalt_rdf::TermId;
 
@@ -100,6 +101,10 @@ pub trait Statistics {
     /// without a tag the one that it has.
     fn term_ids(&self, term: &oxrdf::Term) -> Vec<TermId> {
         self.term_id(term).into_iter().collect()
+    }
+    /// What queries before worked out about stars of the same state, if that is kept.
+    fn known_stars(&self) -> Option<&KnownStars> {
+        None
     }
     /// Number of tables.
     fn table_count(&self) -> usize;

@@ -131,7 +131,7 @@ impl TryFrom<String> for Id {
 impl Document {
     /// What is known of a snapshot, without queries.
     pub(super) fn of(snapshot: &Snapshot) -> Result<Self, Error> {
-        let known = SnapshotStatistics(snapshot);
+        let known = SnapshotStatistics::new(snapshot);
         let tables = (0..snapshot.tables().len()).map(|idx| Table::of(snapshot, &known, idx));
         let mut predicates: Vec<TermId> =
             snapshot.quad_table().predicates().map(|(p, _)| p).collect();

@@ -40,9 +40,9 @@ impl PlannerStatistics {
     ) -> Result<Self, Error> {
         let mut document = Document::of(snapshot)?;
         for text in queries {
-            let statistics = SnapshotStatistics(snapshot);
+            let statistics = SnapshotStatistics::new(snapshot);
             let recording = Recording::new(&statistics);
-            let prepared = Prepared::watched(snapshot.clone(), text, options, &recording)?;
+            let prepared = Prepared::with_statistics(snapshot.clone(), text, options, &recording)?;
             // The plan shows texts of ids.
             let names = |id: TermId| recording.note_text(id, prepared.term_text(id));
             explain(prepared.plan(), &recording, &names, None);

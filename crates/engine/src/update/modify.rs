@@ -70,7 +70,7 @@ impl Run<'_, '_> {
 
     fn solutions(&self, modify: &Modify, snapshot: &Snapshot) -> Result<Solutions, Error> {
         let options = &self.options.query;
-        let statistics = SnapshotStatistics(snapshot);
+        let statistics = SnapshotStatistics::new(snapshot);
         let plan = plan(&modify.query, None, &statistics, &options.plan_options())?;
         let Form::Select(slots) = &plan.form else {
             return Err(Error::Internal(

@@ -98,7 +98,7 @@ impl<'a> CellPass<'a> {
         self
     }
 
-    /// Gives the rows that the patterns hold for. Who gives rows with a value has dropped the others from the candidates.
+    /// Says which rows the patterns hold for. Who gives rows has dropped the others from the candidates.
     pub fn with_known(mut self, known: &'a [KnownRows]) -> Self {
         self.known = known;
         self
@@ -178,11 +178,7 @@ impl<'a> CellPass<'a> {
             None | Some(KnownRows::Unknown | KnownRows::WithValue(_)) => {
                 self.read(pattern_idx, cx)?;
             }
-            Some(KnownRows::All) => {}
-            Some(KnownRows::These(rows)) => {
-                let positions = self.positions(|pass, position| rows.contains(pass.rows[position]));
-                self.keep(&positions);
-            }
+            Some(KnownRows::All | KnownRows::These(_)) => {}
         }
         self.end_pattern(pattern_idx, cx)
     }

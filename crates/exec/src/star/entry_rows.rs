@@ -19,7 +19,7 @@ const ROWS_FOR_VALUE: u64 = 3;
 const COMPARED_FOR_ROW: u64 = 8;
 
 /// The same in the time of reading one value of some rows.
-const COMPARED_FOR_TEST: u64 = 16;
+pub const COMPARED_FOR_TEST: u64 = 16;
 
 /// A constant that nobody has counted is taken for one of so many values: asked for are popular ones as well as rare ones.
 const VALUES_FOR_UNKNOWN: u64 = 8;

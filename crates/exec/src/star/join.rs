@@ -8,11 +8,12 @@
 //! Where the entry's column is all that the star reads of the input and its values repeat within a batch, the solutions of each
 //! value are found once and given to all rows that have it.
 //!
-//! Output keeps the input's order. Memory: the solutions of one input batch; of its distinct values where they repeat. A batch with very
-//! many is joined in parts.
+//! Output keeps the input's order. Memory: the solutions of one input batch; of its distinct values where they repeat. A batch with
+//! many is joined in parts (`part_size.rs`).
 
 mod candidates;
 mod counted;
+mod part_size;
 
 use super::cells::CellPass;
 use super::changed::Home;
@@ -57,6 +58,14 @@ impl Entry {
             Self::Subject(column) | Self::Object { column, .. } => column,
         }
     }
+}
+
+/// What a batch leads to.
+enum Found {
+    /// Its solutions.
+    Matches(Matches),
+    /// More than are made at once; the batch is to be cut into so many parts.
+    TooMany { parts: usize },
 }
 
 /// The operator; see the [module documentation](self).
@@ -128,13 +137,13 @@ impl StarJoin {
         })
     }
 
-    /// The solutions of an inner join of some rows of a batch, in any order; `None` if they are too many to be made at once.
+    /// The solutions of an inner join of some rows of a batch, in any order, unless they are too many to be made at once.
     fn matches(
         &mut self,
         batch: &Batch,
         asked: Asked<'_>,
         cx: &Context,
-    ) -> Result<Option<Matches>, ExecError> {
+    ) -> Result<Found, ExecError> {
         self.held.release();
         let mut held = HeldMemory::default();
         if let Entry::Object { pattern_idx, .. } = self.entry {
@@ -142,9 +151,9 @@ impl StarJoin {
                 Counted::Matches(matches) => {
                     held.grow_to(matches.bytes(), "StarJoin", cx)?;
                     self.held = held;
-                    return Ok(Some(matches));
+                    return Ok(Found::Matches(matches));
                 }
-                Counted::TooMany => return Ok(None),
+                Counted::TooMany => return Ok(Found::TooMany { parts: 2 }),
                 Counted::No => {}
             }
         }
@@ -161,42 +170,64 @@ impl StarJoin {
                 Some(pattern_idx)
             }
         };
+        // Keys that rows share would be looked up by each part.
+        if asked.rows.is_none() && batch.rows() > 1 {
+            let parts = self.parts(&tables, satisfied, cx);
+            if parts > 1 {
+                return Ok(Found::TooMany { parts });
+            }
+        }
         let mut matches = Matches::new(self.star.new_slots.len());
-        for (table_idx, mut candidates) in tables.into_iter().enumerate() {
-            if !candidates.rows.is_empty() {
-                let count = candidates.rows.len();
-                let known = self
-                    .pattern_rows
-                    .test(&self.star, table_idx, count, satisfied, cx)?;
-                candidates.keep_with_value(known);
-                let kept = candidates.rows.len();
-                cx.profile().compared(current_node(), count - kept);
-                cx.profile().read(current_node(), kept);
-                let home = Home::Table(&cx.snapshot().tables()[table_idx]);
-                let pass = CellPass::new(
-                    &self.star,
-                    home,
-                    Some(batch),
-                    candidates.rows,
-                    candidates.origin,
-                )
-                .with_satisfied(satisfied)
-                .with_known(known);
-                let pass = match self.entry {
-                    Entry::Subject(_) => pass.by_subject(),
-                    Entry::Object { .. } => pass,
-                };
-                if !append_all(pass, &mut matches, batch, &mut held, cx)? {
-                    return Ok(None);
-                }
-                cx.check()?;
+        for table in tables.into_iter().enumerate() {
+            if !self.add_clean(table, satisfied, batch, &mut matches, &mut held, cx)? {
+                return Ok(Found::TooMany { parts: 2 });
             }
         }
         if !self.add_touched(touched, batch, &mut matches, &mut held, cx)? {
-            return Ok(None);
+            return Ok(Found::TooMany { parts: 2 });
         }
         self.held = held;
-        Ok(Some(matches))
+        Ok(Found::Matches(matches))
+    }
+
+    /// The solutions of candidates of a table of which cells tell all; false if they are too many, as [`append_all`] says.
+    fn add_clean(
+        &mut self,
+        (table_idx, mut candidates): (usize, Candidates),
+        satisfied: Option<usize>,
+        batch: &Batch,
+        matches: &mut Matches,
+        held: &mut HeldMemory,
+        cx: &Context,
+    ) -> Result<bool, ExecError> {
+        if candidates.rows.is_empty() {
+            return Ok(true);
+        }
+        let count = candidates.rows.len();
+        let known = self
+            .pattern_rows
+            .test(&self.star, table_idx, count, satisfied, cx)?;
+        candidates.keep_known(known);
+        let kept = candidates.rows.len();
+        cx.profile().compared(current_node(), count - kept);
+        cx.profile().read(current_node(), kept);
+        let home = Home::Table(&cx.snapshot().tables()[table_idx]);
+        let pass = CellPass::new(
+            &self.star,
+            home,
+            Some(batch),
+            candidates.rows,
+            candidates.origin,
+        )
+        .with_satisfied(satisfied)
+        .with_known(known);
+        let pass = match self.entry {
+            Entry::Subject(_) => pass.by_subject(),
+            Entry::Object { .. } => pass,
+        };
+        let has_room = append_all(pass, matches, batch, held, cx)?;
+        cx.check()?;
+        Ok(has_room)
     }
 
     /// The solutions of subjects that cells do not tell all of; false if they are too many, as [`append_all`] says.
@@ -235,7 +266,7 @@ impl StarJoin {
         Ok(true)
     }
 
-    /// As [`Self::matches`]; a batch with too many is cut in two, which come next.
+    /// As [`Self::matches`]; a batch with too many is cut into parts, which come next.
     fn matches_or_cut(
         &mut self,
         batch: &Batch,
@@ -243,16 +274,19 @@ impl StarJoin {
         cx: &Context,
     ) -> Result<Option<Matches>, ExecError> {
         let rows = batch.rows();
-        let found = match self.matches(batch, asked, cx) {
-            Err(ExecError::MemoryLimit { .. }) if rows > 1 => None,
-            found => found?,
+        let parts = match self.matches(batch, asked, cx) {
+            Err(ExecError::MemoryLimit { .. }) if rows > 1 => 2,
+            found => match found? {
+                Found::Matches(matches) => return Ok(Some(matches)),
+                Found::TooMany { parts } => parts,
+            },
         };
-        if found.is_none() {
-            let half = rows / 2;
-            self.waiting.push(batch.slice(half, rows - half));
-            self.waiting.push(batch.slice(0, half));
+        let part = rows.div_ceil(parts);
+        for start in (0..rows).step_by(part).rev() {
+            self.waiting
+                .push(batch.slice(start, part.min(rows - start)));
         }
-        Ok(found)
+        Ok(None)
     }
 
     /// Joins a batch: what comes out is then in `shared` or in `output`, if the batch was not cut.

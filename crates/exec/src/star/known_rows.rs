@@ -3,16 +3,17 @@
 //! A join that finds subjects row by row tests the same rows again and again: half a million offers, of a few
 //! thousand products, against one type. Once a join has tested so many candidates of a table that finding all rows with the
 //! constant costs less than going on, they are found, and are one bit for each row from then on: with an inverse that is soon, without
-//! one, where the column is searched, after as many candidates as the table has rows. That all rows have a constant, an inverse says
+//! one, where the packed values of the column are compared, after a sixteenth of them. That all rows have a constant, an inverse says
 //! before any is tested. The rows with a value in a column where most have none are found in the same way, so that of the many rows that
 //! have a popular object only these are read. Rows that are dirty are never asked for, nor are changed ones, so cells tell all.
 //!
 //! Memory: a bit for each row, constant and thread; 125 KB for a million rows.
 
 use super::compiled::{CompiledPattern, CompiledStar, Object};
-use super::entry_rows::is_sparse;
+use super::entry_rows::{COMPARED_FOR_TEST, is_sparse};
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::profile::current_node;
 use basalt_columns::RowBits;
 use basalt_rdf::TermId;
 use basalt_store::{Cells, Table};
@@ -33,6 +34,9 @@ pub enum KnownRows {
 const FOUND_PER_TEST: usize = 4;
 /// Rows whose bits are cleared in the time that one candidate takes to be tested.
 const CLEARED_PER_TEST: usize = 256;
+
+/// Candidates that are tested in the time that opening a column and making room for a bit for each row take.
+const SEARCH_START: usize = 64;
 
 /// What is known of one table.
 struct TableRows {
@@ -76,7 +80,7 @@ impl PatternRows {
             }
             let mut found = Vec::new();
             if let Some((cells, object)) = constant(pattern, table) {
-                cells.find(object, &mut found);
+                find_constant(cells, object, &mut found, cx)?;
                 *rows = KnownRows::These(RowBits::of(found, table.rows()));
             } else if let Some(cells) = sparse(pattern, table) {
                 for segment_idx in 0..cells.segment_count() {
@@ -115,6 +119,25 @@ impl TableRows {
     }
 }
 
+/// Appends the rows that have a constant.
+fn find_constant(
+    cells: Cells<'_>,
+    object: TermId,
+    found: &mut Vec<u32>,
+    cx: &Context,
+) -> Result<(), ExecError> {
+    if cells.has_inverse() {
+        cells.find(object, found);
+        return Ok(());
+    }
+    for segment_idx in 0..cells.segment_count() {
+        cx.check()?;
+        let compared = cells.rows_with_object(cells.segment_rows(segment_idx), object, found);
+        cx.profile().compared(current_node(), compared);
+    }
+    Ok(())
+}
+
 /// Candidates that take as long to be tested as finding `count` rows of so many with an inverse.
 fn found_after(count: usize, rows: usize) -> usize {
     count / FOUND_PER_TEST + rows / CLEARED_PER_TEST
@@ -124,8 +147,9 @@ fn found_after(count: usize, rows: usize) -> usize {
 /// there are where neither is done.
 fn searched_after(pattern: &CompiledPattern, table: &Table) -> usize {
     let rows = table.rows() as usize;
-    if constant(pattern, table).is_some() {
-        return rows;
+    if let Some((cells, _)) = constant(pattern, table) {
+        let compared = cells.statistics().values as usize / COMPARED_FOR_TEST as usize;
+        return SEARCH_START + compared + found_after(0, rows);
     }
     let Some(cells) = sparse(pattern, table) else {
         return usize::MAX;

@@ -14,7 +14,7 @@ use crate::physical::Star;
 use crate::planner::Planner;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Factors by set of units.
 #[derive(Default)]
@@ -50,11 +50,17 @@ impl Corrections {
             rows / divisors.product::<f64>()
         };
         let is_asked = |others: &Vec<Star>| others.iter().eq(stars.iter().map(|known| known.star));
-        let sampled = planner.sampled_sets.get(is_asked, || {
-            let sets = SampledSets::of(planner, &stars, &|mask| even(to_units(mask)));
-            let stars = stars.iter().map(|known| known.star.clone());
-            (stars.collect(), Rc::new(sets))
-        });
+        let all = || stars.iter().map(|known| known.star);
+        let sampled = planner.sampled_sets.get_kept(
+            planner.kept(all()).map(|known| &known.sampled_sets),
+            is_asked,
+            || all().cloned().collect(),
+            || {
+                Arc::new(SampledSets::of(planner, &stars, &|mask| {
+                    even(to_units(mask))
+                }))
+            },
+        );
         let factors = sampled.rows().map(|(mask, rows)| {
             let mask = to_units(mask);
             (mask, rows / even(mask).max(f64::MIN_POSITIVE))

@@ -22,7 +22,7 @@ use crate::physical::{Position, Slot, Star, StarPattern};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
 use basalt_rdf::TermId;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Solutions that are kept of a set of stars.
 pub(super) const WALKS: usize = 64;
@@ -83,14 +83,13 @@ impl JoinSample {
         known: KnownStar<'_>,
         kept: &SlotSet,
         seed: u64,
-    ) -> Option<Rc<Self>> {
+    ) -> Option<Arc<Self>> {
         let star = known.star;
-        planner.star_samples.get(
+        planner.star_samples.get_kept(
+            planner.kept([star]).map(|known| &known.samples),
             |(other, slots, drawn)| other == star && slots == kept && *drawn == seed,
-            || {
-                let sample = Self::sample_star(planner, known, kept, seed);
-                ((star.clone(), *kept, seed), sample.map(Rc::new))
-            },
+            || (star.clone(), *kept, seed),
+            || Self::sample_star(planner, known, kept, seed).map(Arc::new),
         )
     }
 

@@ -14,7 +14,7 @@ use crate::planner::Planner;
 use crate::slot_set::SlotSet;
 use basalt_rdf::TermId;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The values that drawn rows have; never empty.
 #[derive(Clone, Debug)]
@@ -32,14 +32,13 @@ struct DrawnValue {
 impl KeyShares {
     /// Those of an object of a star, worked out once for each query; `None` where its rows cannot be looked at, or how many have a value
     /// cannot be counted cheaply.
-    pub(super) fn of(planner: &Planner<'_>, known: KnownStar<'_>, slot: Slot) -> Option<Rc<Self>> {
+    pub(super) fn of(planner: &Planner<'_>, known: KnownStar<'_>, slot: Slot) -> Option<Arc<Self>> {
         let star = known.star;
-        planner.key_shares.get(
+        planner.key_shares.get_kept(
+            planner.kept([star]).map(|known| &known.key_shares),
             |(other, of)| other == star && *of == slot,
-            || {
-                let shares = Self::counted(planner, known, slot);
-                ((star.clone(), slot), shares.map(Rc::new))
-            },
+            || (star.clone(), slot),
+            || Self::counted(planner, known, slot).map(Arc::new),
         )
     }
 

@@ -16,7 +16,7 @@ use crate::physical::{Position, Slot, Star};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A star with so many rows makes sampling worth its time.
 pub(super) const WORTH_ROWS: f64 = 1_000.0;
@@ -48,7 +48,7 @@ struct Sampling<'a, 'p> {
     neighbours: Vec<u64>,
     /// Rows of a set by formulas.
     even: &'a dyn Fn(u64) -> f64,
-    samples: BTreeMap<u64, Option<Rc<JoinSample>>>,
+    samples: BTreeMap<u64, Option<Arc<JoinSample>>>,
     /// Samples that may still be made.
     left: usize,
 }
@@ -129,7 +129,7 @@ impl Sampling<'_, '_> {
                 if self.left == 0 {
                     return;
                 }
-                let sample = self.sample(*mask).map(Rc::new);
+                let sample = self.sample(*mask).map(Arc::new);
                 self.samples.insert(*mask, sample);
             }
             // A set grows from samples that have something left, so the others lead nowhere.

@@ -35,10 +35,10 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// Drops those that have no value of a pattern of which is known which rows have one.
-    pub(super) fn keep_with_value(&mut self, known: &[KnownRows]) {
+    /// Drops those that do not have the constant of a pattern, or no value of it, where is known which rows do.
+    pub(super) fn keep_known(&mut self, known: &[KnownRows]) {
         for pattern in known {
-            if let KnownRows::WithValue(rows) = pattern {
+            if let KnownRows::These(rows) | KnownRows::WithValue(rows) = pattern {
                 let positions = positions(&self.rows, |row| rows.contains(row));
                 keep(&mut self.rows, &positions);
                 keep(&mut self.origin, &positions);

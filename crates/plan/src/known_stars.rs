@@ -1,0 +1,87 @@
+//! `KnownStars`: what planning worked out about stars of one state of the data, for the queries that come after.
+//!
+//! Of a star that asks for no constant and has no filters, its profile, its samples and the shares of its keys depend on the data alone, and
+//! the queries of an application are made of the same stars, with slots of the same numbers where the texts differ in constants only. To look at 64
+//! rows again for each of them is half of the planning of a join.
+//!
+//! Invariant: an answer is that which the planner would work out on the same state, but for what lazily made inverses tell by then. Bound:
+//! [`ENTRIES_MAX`] answers of each kind, some kilobytes each; when there are as many, all go. Cost: a lock and up to so many comparisons,
+//! most of which end with the first field.
+
+use crate::estimate::star::StarProfile;
+use crate::join_order::{JoinSample, KeyShares, SampledSets};
+use crate::physical::{Graphs, Position, Slot, Star};
+use crate::slot_set::SlotSet;
+use basalt_rdf::TermId;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Answers of a kind.
+const ENTRIES_MAX: usize = 128;
+
+/// See the [module documentation](self).
+#[derive(Debug, Default)]
+pub struct KnownStars {
+    pub(crate) profiles: Kept<Star, StarProfile>,
+    pub(crate) samples: Kept<(Star, SlotSet, u64), Option<Arc<JoinSample>>>,
+    pub(crate) sampled_sets: Kept<Vec<Star>, Arc<SampledSets>>,
+    pub(crate) key_shares: Kept<(Star, Slot), Option<Arc<KeyShares>>>,
+}
+
+/// Answers by question, of several threads.
+#[derive(Debug)]
+pub(crate) struct Kept<Q, A>(Mutex<Vec<(Q, A)>>);
+
+impl<Q, A> Default for Kept<Q, A> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<Q: Clone, A: Clone> Kept<Q, A> {
+    /// The answer to a question that is known by `is_asked`.
+    pub(crate) fn find(&self, is_asked: impl Fn(&Q) -> bool) -> Option<A> {
+        // An entry is there as a whole or not at all.
+        let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = entries.iter();
+        entries
+            .find(|(question, _)| is_asked(question))
+            .map(|(_, answer)| answer.clone())
+    }
+
+    /// Keeps an answer; that two threads keep the same one does no harm.
+    pub(crate) fn tell(&self, question: &Q, answer: &A) {
+        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if entries.len() >= ENTRIES_MAX {
+            entries.clear();
+        }
+        entries.push((question.clone(), answer.clone()));
+    }
+}
+
+/// Whether what is worked out about a star depends on the data alone.
+pub(crate) fn is_of_data(star: &Star) -> bool {
+    let is_open = |position: Position| position.slot().is_some();
+    star.graphs == Graphs::One(TermId::DEFAULT_GRAPH)
+        && star.filters.is_empty()
+        && is_open(star.subject)
+        && star.patterns.iter().all(|pattern| is_open(pattern.object))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_kept_within_a_bound() {
+        let kept = Kept::<usize, String>::default();
+        for question in 0..ENTRIES_MAX + 1 {
+            assert_eq!(kept.find(|known| *known == question), None);
+            kept.tell(&question, &question.to_string());
+            assert_eq!(
+                kept.find(|known| *known == question),
+                Some(question.to_string())
+            );
+        }
+        assert_eq!(kept.find(|known| *known == 0), None, "all went");
+    }
+}
