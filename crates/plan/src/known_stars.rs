@@ -18,7 +18,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Answers of a kind.
 const ENTRIES_MAX: usize = 128;
 
-/// See the [module documentation](self).
+/// What planning worked out about stars that ask for no constant and have no filters; for one state of the data. An answer is kept until there are 128 of
+/// its kind.
 #[derive(Debug, Default)]
 pub struct KnownStars {
     pub(crate) profiles: Kept<Star, StarProfile>,
