@@ -14,7 +14,7 @@
 //! was made for. Cost: a hash of the text and a lock for some hundred nanoseconds.
 
 use crate::error::Error;
-use crate::query::{Prepared, QueryOptions, parse};
+use crate::query::{Prepared, QueryOptions};
 use crate::query_templates::QueryTemplates;
 use crate::two_generations::{Counted, TwoGenerations};
 use basalt_plan::physical::Plan;
@@ -141,10 +141,7 @@ impl PlanCache {
 
     /// The algebra of a text for which nothing was found.
     pub(crate) fn parse(&self, text: &str, options: &QueryOptions) -> Result<Query, Error> {
-        match options.base {
-            None => self.templates.parse(text),
-            Some(_) => parse(&options.parser()?, text),
-        }
+        self.templates.parse(text, options)
     }
 
     /// What queries on a state found out about stars so far.

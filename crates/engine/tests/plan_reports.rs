@@ -197,3 +197,25 @@ fn what_was_not_run_has_nothing_measured() {
     });
     assert!(!prepared.explain().to_text().contains("actual="));
 }
+
+#[test]
+fn plans_of_a_template_have_a_shape_for_each_magnitude_of_cost() {
+    let things = (0..9_000).map(|thing| {
+        let kind = match thing {
+            0..3 => "few",
+            3..7 => "some",
+            _ => "most",
+        };
+        format!("<http://e/{thing}> a <http://e/{kind}> ; <http://e/name> \"{thing}\" .\n")
+    });
+    let database = Database::in_memory();
+    database
+        .load_text(&things.collect::<String>(), GraphFormat::Turtle)
+        .expect("the data loads");
+    let shape = |kind: &str| {
+        let text = format!("SELECT ?n {{ ?x a <http://e/{kind}> ; <http://e/name> ?n }}");
+        prepared(&database, &text, &QueryOptions::default()).shape
+    };
+    assert_eq!(shape("few"), shape("some"));
+    assert_ne!(shape("few"), shape("most"));
+}

@@ -4,10 +4,10 @@ use crate::form::decode_form;
 use crate::in_place::{InPlace, try_in_place};
 use crate::negotiate::{Accept, Coding, GRAPH_OFFERS, SOLUTION_OFFERS};
 use crate::options::{ServerOptions, parse_duration};
-use crate::protocol::{Requested, Takes, read_request};
+use crate::protocol::{QueryRequest, Requested, Takes, read_request};
 use crate::state::AppState;
 use axum::body::Bytes;
-use axum::http::{HeaderMap, Method};
+use axum::http::{HeaderValue, Method, header};
 use basalt_engine::{Database, GraphFormat, QueryOptions};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -118,6 +118,39 @@ fn durations_have_units() {
     }
 }
 
+/// A request with a query, as clients send it.
+fn query_request(text: &str) -> QueryRequest {
+    let encoded: String = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let uri = format!("/query?query={encoded}").parse();
+    let headers = [(header::HOST, HeaderValue::from_static("localhost"))];
+    let requested = read_request(
+        Takes::Queries,
+        &Method::GET,
+        &uri.expect("an address"),
+        &headers.into_iter().collect(),
+        &Bytes::new(),
+    );
+    match requested {
+        Ok(Requested::Query(request)) => *request,
+        other => unreachable!("it is a query: {other:?}"),
+    }
+}
+
+#[test]
+fn texts_that_differ_in_constants_are_not_parsed() {
+    let state = AppState::new(
+        Arc::new(Database::in_memory()),
+        ServerOptions::default(),
+        None,
+    );
+    for number in 0..5 {
+        let text = format!("SELECT * {{ <http://e/{number}> <p> ?o FILTER(?o > {number}) }}");
+        let tried = try_in_place(&state, &query_request(&text), &Arc::default());
+        assert!(matches!(tried, InPlace::Ended(Ok(_))));
+    }
+    assert_eq!(state.database.plan_cache_status().by_template, 3);
+}
+
 #[test]
 fn a_slow_query_taken_for_quick_is_handed_over() {
     let database = Database::in_memory();
@@ -132,22 +165,7 @@ fn a_slow_query_taken_for_quick_is_handed_over() {
         .map(|i| format!("?x{i} <http://e/p> ?y{i} . "))
         .collect();
     let text = format!("SELECT (COUNT(*) AS ?n) {{ {stars} FILTER(?y0 + ?y3 + ?y6 < 0) }}");
-    let uri = format!(
-        "/query?query={}",
-        text.replace('+', "%2B").replace(' ', "+")
-    );
-    let uri = uri.replace('<', "%3C").replace('>', "%3E");
-    let uri = uri.replace('{', "%7B").replace('}', "%7D").parse();
-    let requested = read_request(
-        Takes::Queries,
-        &Method::GET,
-        &uri.expect("an address"),
-        &HeaderMap::new(),
-        &Bytes::new(),
-    );
-    let Ok(Requested::Query(request)) = requested else {
-        unreachable!("it is a query: {requested:?}");
-    };
+    let request = query_request(&text);
     let options = QueryOptions::default();
     let prepared = state.database.prepare(&text, &options).expect("a query");
     let shape = prepared.shape;

@@ -17,11 +17,11 @@ mod terms;
 mod tests;
 
 use crate::error::Error;
-use crate::query::parse;
-use crate::query_text::lift::{Lifted, lift};
+use crate::query::{QueryOptions, parse};
+use crate::query_text::lift::lift;
 use crate::query_text::nesting::is_usual;
 use crate::two_generations::{Counted, TwoGenerations};
-use spargebra::{Query, SparqlParser};
+use spargebra::Query;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,13 +35,16 @@ const TEXT_FACTOR: usize = 8;
 #[derive(Debug)]
 struct Entry {
     text: String,
+    /// What IRIs are relative to that are part of the template.
+    base: Option<String>,
     /// `None` where constants cannot be put into the algebra.
     template: Option<Arc<Template>>,
 }
 
 impl Counted for Entry {
     fn bytes(&self) -> usize {
-        size_of::<Self>() + size_of::<Template>() + self.text.len() * TEXT_FACTOR
+        let base = self.base.as_ref().map_or(0, String::len);
+        size_of::<Self>() + size_of::<Template>() + base + self.text.len() * TEXT_FACTOR
     }
 }
 
@@ -63,25 +66,39 @@ impl QueryTemplates {
         }
     }
 
-    /// The algebra of a text, which has no base beside it.
+    /// The algebra of a text.
     ///
     /// # Errors
     ///
-    /// What is wrong with the text.
-    pub fn parse(&self, text: &str) -> Result<Query, Error> {
-        let parser = SparqlParser::new();
+    /// What is wrong with the text, or with the base.
+    pub fn parse(&self, text: &str, options: &QueryOptions) -> Result<Query, Error> {
         let Some(lifted) = lift(text) else {
-            return parse(&parser, text);
+            return parse(&options.parser()?, text);
         };
-        let hash = self.hasher.hash_one(&lifted.template);
-        let (is_known, template) = self.find(hash, &lifted.template);
+        let asked = (lifted.template.as_str(), options.base.as_deref());
+        let hash = self.hasher.hash_one(asked);
+        let (is_known, template) = self.find(hash, asked);
         if let Some(query) = template.and_then(|template| template.with(&lifted.constants)) {
             self.hits.fetch_add(1, Ordering::Relaxed);
             return Ok(query);
         }
+        let parser = options.parser()?;
         let query = parse(&parser, text)?;
-        if !is_known {
-            self.tell(hash, lifted, text, &query);
+        if !is_known && self.lock().has_come(hash) {
+            // What is nested deep is neither copied nor walked on the stack of the caller.
+            let parse = |text: &str| parse(&parser, text).ok();
+            let template = is_usual(text)
+                .then(|| Template::new(&lifted, &query, parse))
+                .flatten();
+            let entry = Entry {
+                text: lifted.template,
+                base: options.base.clone(),
+                template: template.map(Arc::new),
+            };
+            let mut kept = self.lock();
+            let gone = kept.put(hash, entry);
+            drop(kept);
+            drop(gone);
         }
         Ok(query)
     }
@@ -92,10 +109,10 @@ impl QueryTemplates {
     }
 
     /// Whether a template is known, and its algebra.
-    fn find(&self, hash: u64, text: &str) -> (bool, Option<Arc<Template>>) {
+    fn find(&self, hash: u64, (text, base): (&str, Option<&str>)) -> (bool, Option<Arc<Template>>) {
         let mut kept = self.lock();
         let (found, gone) = kept.find(hash);
-        let found = found.filter(|entry| entry.text == text);
+        let found = found.filter(|entry| entry.text == text && entry.base.as_deref() == base);
         let known = (
             found.is_some(),
             found.and_then(|entry| entry.template.clone()),
@@ -103,26 +120,6 @@ impl QueryTemplates {
         drop(kept);
         drop(gone);
         known
-    }
-
-    /// Tells the algebra of a text, whose template is kept unless it has come for the first time.
-    fn tell(&self, hash: u64, lifted: Lifted<'_>, text: &str, parsed: &Query) {
-        if !self.lock().has_come(hash) {
-            return;
-        }
-        // What is nested deep is neither copied nor walked on the stack of the caller.
-        let parse = |text: &str| parse(&SparqlParser::new(), text).ok();
-        let template = is_usual(text)
-            .then(|| Template::new(&lifted, parsed, parse))
-            .flatten();
-        let entry = Entry {
-            text: lifted.template,
-            template: template.map(Arc::new),
-        };
-        let mut kept = self.lock();
-        let gone = kept.put(hash, entry);
-        drop(kept);
-        drop(gone);
     }
 
     fn lock(&self) -> MutexGuard<'_, TwoGenerations<Entry>> {

@@ -19,19 +19,28 @@ fn with_other_constants(text: &str) -> Option<String> {
 
 /// Asks for a text until its template is known, and then for it with other constants; the parser must agree. Gives how many of these were not parsed.
 fn check(templates: &QueryTemplates, text: &str) -> u64 {
-    let parser = SparqlParser::new();
+    check_with_base(templates, text, None)
+}
+
+/// As [`check`], with a base beside the text.
+fn check_with_base(templates: &QueryTemplates, text: &str, base: Option<&str>) -> u64 {
+    let options = QueryOptions {
+        base: base.map(str::to_owned),
+        ..QueryOptions::default()
+    };
+    let parser = options.parser().expect("the base is one");
     let Ok(expected) = parse(&parser, text) else {
-        assert!(templates.parse(text).is_err(), "{text}");
+        assert!(templates.parse(text, &options).is_err(), "{text}");
         return 0;
     };
     for _ in 0..2 {
-        let query = templates.parse(text).expect("a query");
+        let query = templates.parse(text, &options).expect("a query");
         assert!(is_same_query(&query, &expected), "{text}");
     }
     let before = templates.hits();
     let others = with_other_constants(text).unwrap_or_default();
     for text in [text, &others] {
-        match (templates.parse(text), parse(&parser, text)) {
+        match (templates.parse(text, &options), parse(&parser, text)) {
             (Ok(query), Ok(expected)) => assert!(is_same_query(&query, &expected), "{text}"),
             (Err(error), Err(expected)) => assert_eq!(error.to_string(), expected.to_string()),
             (query, expected) => unreachable!("{text}\n{query:?}\n{expected:?}"),
@@ -77,8 +86,23 @@ fn what_has_no_constants_or_depends_on_a_base_is_parsed() {
     }
     // A template by others, and an IRI that is none.
     check(&templates, "ASK { ?s <http://e/p> ?o }");
-    assert!(templates.parse("ASK { ?s <p> ?o }").is_err());
-    assert!(templates.parse("ASK { ?s <http://[e/p> ?o }").is_err());
+    let options = QueryOptions::default();
+    assert!(templates.parse("ASK { ?s <p> ?o }", &options).is_err());
+    assert!(
+        templates
+            .parse("ASK { ?s <http://[e/p> ?o }", &options)
+            .is_err()
+    );
+}
+
+#[test]
+fn a_base_is_part_of_the_template() {
+    let templates = QueryTemplates::new();
+    let text = "PREFIX : <q#> ASK { <http://e/../a> <p> <http://e/o> ; :r <x:y> }";
+    for base in [Some("http://e/a/b"), Some("http://f/"), Some("x:/z/"), None] {
+        let hits = check_with_base(&templates, text, base);
+        assert_eq!(hits, if base.is_some() { 2 } else { 0 }, "{base:?}");
+    }
 }
 
 #[test]
@@ -115,7 +139,8 @@ fn the_w3c_queries_are_put_together_as_they_were_parsed() {
     let texts = files
         .iter()
         .filter_map(|path| std::fs::read_to_string(path).ok());
-    let hits: u64 = texts.map(|text| check(&templates, &text)).sum();
+    let with_base = |text: String| check_with_base(&templates, &text, Some("http://e/x/y"));
+    let hits: u64 = texts.map(with_base).sum();
     assert!(
         hits > 100,
         "{hits} texts of {} files were not parsed",

@@ -5,8 +5,8 @@
 //! SELECT ?r { ?r :for ▢i0 ; :stars ?n FILTER(?n > ▢n1 && ?n != ▢n1) }      and http://e/p1, 3
 //! ```
 //!
-//! Lifted are IRIs in angle brackets, short strings without escapes, and numbers without sign and exponent after a comparison, from the
-//! first brace on. What stands before it (prefixes, datasets, the heads of queries) and all other numbers (of LIMIT, say) are part of
+//! Lifted are absolute IRIs in angle brackets without dot segments, which a base leaves as they are, short strings without escapes, and numbers
+//! without sign and exponent after a comparison, from the first brace on. What stands before it (prefixes, datasets, the heads of queries) and all other numbers (of LIMIT, say) are part of
 //! the template, and so are language tags and datatypes. Equal constants have the same mark, since a parser may treat two equal
 //! expressions as one.
 //!
@@ -126,7 +126,7 @@ impl<'a> Lifted<'a> {
     }
 }
 
-/// Takes a text apart; `None` if it has a base, escapes of codepoints, or too many constants, or none.
+/// Takes a text apart; `None` if it sets a base, has escapes of codepoints, or too many constants, or none.
 pub fn lift(text: &str) -> Option<Lifted<'_>> {
     if text.len() > BYTES_MAX || text.contains(MARK) || has_escape(text) {
         return None;
@@ -174,13 +174,24 @@ fn constant<'a>(kind: Kind, token: &'a str, before: &str) -> Option<Constant<'a>
     let first = token.as_bytes()[0];
     match first {
         // After `^` it is a datatype.
-        b'<' if kind == Kind::Iri && before != "^" && !may_be_comparisons(token) => {
+        b'<' if kind == Kind::Iri && before != "^" && is_plain_iri(token) => {
             inner(ConstantKind::Iri)
         }
         b'"' | b'\'' if is_short_string(token, first) => inner(ConstantKind::Text),
         b'0'..=b'9' if matches!(before, "<" | ">" | "=") => number(token),
         _ => None,
     }
+}
+
+/// Whether `<...>` is an absolute IRI that no base changes, and nothing else.
+fn is_plain_iri(token: &str) -> bool {
+    let scheme = token[1..].split_once(':').map_or("", |(scheme, _)| scheme);
+    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
+    let has_dot_segment = |pair: &[u8]| pair[1] == b'.' && matches!(pair[0], b'/' | b':');
+    is_scheme && !token.as_bytes().windows(2).any(has_dot_segment) && !may_be_comparisons(token)
 }
 
 /// Whether a string ends, has simple quotes and no escapes.
@@ -239,6 +250,11 @@ mod tests {
                 "{ SELECT (GROUP_CONCAT(?x ; separator = ', ') AS ?c) { ?x ?p ', ' } }",
                 "{ SELECT (GROUP_CONCAT(?x ; separator = ', ') AS ?c) { ?x ?p ▢t0 } }",
                 vec![", "],
+            ),
+            (
+                "{ ?s <p>, <a:b>, <http://e/a/../b>, <http://e/a.b>, </a:b>, <1:2>, <a:./b> ?o }",
+                "{ ?s <p>, ▢i0, <http://e/a/../b>, ▢i1, </a:b>, <1:2>, <a:./b> ?o }",
+                vec!["a:b", "http://e/a.b"],
             ),
             (
                 "{ FILTER(?a <b,c> ?d || ?a <http://e/(x)> ?d) }",
