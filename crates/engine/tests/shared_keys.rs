@@ -196,3 +196,45 @@ fn popular_keys_are_expected_to_repeat() {
         );
     }
 }
+
+#[test]
+fn a_batch_that_is_cut_keeps_no_later_batch_from_sharing() {
+    const BATCH: usize = 256;
+    const PARTNERS: usize = 200;
+    let mut text = String::new();
+    let mut line = |name: &str, number: usize, predicate: &str, key: usize| {
+        writeln!(
+            text,
+            "<{NS}{name}{number:05}> <{NS}{predicate}> <{NS}k{key}> ."
+        )
+        .expect("memory has room");
+    };
+    // A batch of keys that do not repeat, with too many solutions; fifteen batches are not tried then; the others repeat four keys.
+    for row in 0..BATCH * 25 {
+        let key = if row < BATCH { row } else { row % 4 };
+        line("x", row, "of", key);
+    }
+    for number in 0..BATCH * PARTNERS {
+        line("y", number, "like", number / PARTNERS);
+    }
+    let database = Database::in_memory();
+    database
+        .load_text(&text, GraphFormat::NTriples)
+        .expect("the data loads");
+    let mut options = QueryOptions::default();
+    options.exec.threads = 1;
+    options.exec.batch_rows = BATCH;
+    // The order of joins is that of the text.
+    options.force_join = Some(ForceJoin::Index);
+    let query = format!("SELECT * {{ ?x <{NS}of> ?k . ?y <{NS}like> ?k }}");
+    let prepared = database.prepare(&query, &options).expect("a query");
+    let report = prepared.profile(&options).expect("it runs");
+    let text = report.to_text();
+    assert!(text.contains("StarJoin by object"), "{text}");
+    let one_by_one = (BATCH * 16 * PARTNERS) as u64;
+    let read = read_rows(&report.root);
+    assert!(
+        (one_by_one..one_by_one + 30_000).contains(&read),
+        "{read}\n{text}"
+    );
+}

@@ -37,6 +37,7 @@ use basalt_plan::physical::{JoinKind, Slot, StarEntry};
 use basalt_rdf::TermId;
 use candidates::{Asked, Candidates};
 use counted::{Counted, CountedStar};
+use part_size::PartSize;
 use std::cell::OnceCell;
 
 /// Solutions of a batch from which on it is cut in two: so many take some dozen megabytes.
@@ -64,8 +65,25 @@ impl Entry {
 enum Found {
     /// Its solutions.
     Matches(Matches),
-    /// More than are made at once; the batch is to be cut into so many parts.
-    TooMany { parts: usize },
+    /// More than are made at once; the batch is to be cut into parts of so many rows.
+    TooMany { part_rows: usize },
+}
+
+/// A part of a batch.
+struct Part {
+    batch: Batch,
+    /// Whether the keys of the batch repeated; where they did not, those of a part do not either, and trying would only keep the join from trying batches
+    /// to come.
+    may_share: bool,
+}
+
+impl Found {
+    /// More than are made at once, of some rows.
+    fn in_halves(batch: &Batch) -> Self {
+        Self::TooMany {
+            part_rows: batch.rows().div_ceil(2),
+        }
+    }
 }
 
 /// The operator; see the [module documentation](self).
@@ -82,10 +100,11 @@ pub struct StarJoin {
     pattern_rows: PatternRows,
     touched_rows: TouchedRows,
     repeated_keys: RepeatedKeys,
+    part_size: PartSize,
     /// What is left to hand out of a batch whose keys repeat.
     shared: Option<SharedSolutions>,
     /// Parts of a batch that had too many solutions, the last first.
-    waiting: Vec<Batch>,
+    waiting: Vec<Part>,
     /// The memory of many solutions.
     held: HeldMemory,
     output: Output,
@@ -130,6 +149,7 @@ impl StarJoin {
             pattern_rows: PatternRows::default(),
             touched_rows: TouchedRows::default(),
             repeated_keys: RepeatedKeys::default(),
+            part_size: PartSize::default(),
             shared: None,
             waiting: Vec::new(),
             held: HeldMemory::default(),
@@ -153,7 +173,7 @@ impl StarJoin {
                     self.held = held;
                     return Ok(Found::Matches(matches));
                 }
-                Counted::TooMany => return Ok(Found::TooMany { parts: 2 }),
+                Counted::TooMany => return Ok(Found::in_halves(batch)),
                 Counted::No => {}
             }
         }
@@ -170,21 +190,23 @@ impl StarJoin {
                 Some(pattern_idx)
             }
         };
+        let expected = self.expected_solutions(&tables, satisfied, cx);
         // Keys that rows share would be looked up by each part.
-        if asked.rows.is_none() && batch.rows() > 1 {
-            let parts = self.parts(&tables, satisfied, cx);
-            if parts > 1 {
-                return Ok(Found::TooMany { parts });
-            }
+        if asked.rows.is_none()
+            && let Some(part_rows) = self.part_size.note(batch.rows(), expected)
+        {
+            return Ok(Found::TooMany { part_rows });
         }
-        let mut matches = Matches::new(self.star.new_slots.len());
+        let room = (expected as usize).min(BATCH_SOLUTIONS_MAX);
+        let room = if room > SOLUTIONS_MAX { room } else { 0 };
+        let mut matches = Matches::with_room(self.star.new_slots.len(), room);
         for table in tables.into_iter().enumerate() {
             if !self.add_clean(table, satisfied, batch, &mut matches, &mut held, cx)? {
-                return Ok(Found::TooMany { parts: 2 });
+                return Ok(Found::in_halves(batch));
             }
         }
         if !self.add_touched(touched, batch, &mut matches, &mut held, cx)? {
-            return Ok(Found::TooMany { parts: 2 });
+            return Ok(Found::in_halves(batch));
         }
         self.held = held;
         Ok(Found::Matches(matches))
@@ -274,29 +296,43 @@ impl StarJoin {
         cx: &Context,
     ) -> Result<Option<Matches>, ExecError> {
         let rows = batch.rows();
-        let parts = match self.matches(batch, asked, cx) {
-            Err(ExecError::MemoryLimit { .. }) if rows > 1 => 2,
-            found => match found? {
-                Found::Matches(matches) => return Ok(Some(matches)),
-                Found::TooMany { parts } => parts,
-            },
+        let found = match self.matches(batch, asked, cx) {
+            Err(ExecError::MemoryLimit { .. }) if rows > 1 => Found::in_halves(batch),
+            found => found?,
         };
-        let part = rows.div_ceil(parts);
-        for start in (0..rows).step_by(part).rev() {
-            self.waiting
-                .push(batch.slice(start, part.min(rows - start)));
+        match found {
+            Found::Matches(matches) => Ok(Some(matches)),
+            Found::TooMany { part_rows } => {
+                self.cut(batch, part_rows, asked.rows.is_some());
+                Ok(None)
+            }
         }
-        Ok(None)
+    }
+
+    /// Lets parts of a batch come next.
+    fn cut(&mut self, batch: &Batch, part_rows: usize, may_share: bool) {
+        let rows = batch.rows();
+        for start in (0..rows).step_by(part_rows).rev() {
+            self.waiting.push(Part {
+                batch: batch.slice(start, part_rows.min(rows - start)),
+                may_share,
+            });
+        }
     }
 
     /// Joins a batch: what comes out is then in `shared` or in `output`, if the batch was not cut.
-    fn join(&mut self, batch: Batch, cx: &Context) -> Result<(), ExecError> {
+    fn join(&mut self, part: Part, cx: &Context) -> Result<(), ExecError> {
+        let Part { batch, may_share } = part;
         let values = batch.ids(self.entry.column());
         let is_key_all = |columns: &Vec<usize>| *columns == [self.entry.column()];
-        let may_share = self.star.input_columns.as_ref().is_some_and(is_key_all);
+        let may_share = may_share && self.star.input_columns.as_ref().is_some_and(is_key_all);
         let by_object = matches!(self.entry, Entry::Object { .. });
         let keys_max = cx.options().shared_keys.values_max(values.len(), by_object);
         if !may_share || !self.repeated_keys.find(values, keys_max) {
+            if let Some(part_rows) = self.part_size.of_batch(batch.rows()) {
+                self.cut(&batch, part_rows, false);
+                return Ok(());
+            }
             let asked = Asked { values, rows: None };
             if let Some(matches) = self.matches_or_cut(&batch, asked, cx)? {
                 self.output.put(self.emit(&batch, matches));
@@ -373,14 +409,18 @@ impl Operator for StarJoin {
             if let Some(batch) = self.next_shared(cx) {
                 return Ok(Some(batch));
             }
-            let batch = match self.waiting.pop() {
-                None => self.input.next(cx)?,
+            let whole = |batch| Part {
+                batch,
+                may_share: true,
+            };
+            let part = match self.waiting.pop() {
+                None => self.input.next(cx)?.map(whole),
                 cut => cut,
             };
-            let Some(batch) = batch else {
+            let Some(part) = part else {
                 return Ok(None);
             };
-            self.join(batch, cx)?;
+            self.join(part, cx)?;
         }
     }
 }

@@ -28,6 +28,15 @@ impl Matches {
         }
     }
 
+    /// No solutions, with room for so many.
+    pub fn with_room(width: usize, solutions: usize) -> Self {
+        let columns = (0..width).map(|_| Vec::with_capacity(solutions));
+        Self {
+            origin: Vec::with_capacity(solutions),
+            columns: columns.collect(),
+        }
+    }
+
     /// Number of solutions.
     pub fn len(&self) -> usize {
         self.origin.len()
@@ -46,7 +55,7 @@ impl Matches {
 
     /// Appends all of `other`.
     pub fn append(&mut self, mut other: Self) {
-        if self.is_empty() {
+        if self.origin.capacity() == 0 {
             *self = other;
             return;
         }
