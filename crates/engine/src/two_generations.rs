@@ -96,13 +96,13 @@ impl<E: Counted> TwoGenerations<E> {
     /// Puts an entry into the younger generation, and only there; that becomes the older one before if it would have more than
     /// its half. An entry that takes more than half of that goes at once. Gives back what goes.
     pub fn put(&mut self, hash: u64, entry: E) -> Gone<E> {
-        let mut generation = None;
         if entry.bytes() > self.bytes_max / 4 {
             return Gone {
                 _entries: [None, Some(entry)],
-                _generation: generation,
+                _generation: None,
             };
         }
+        let mut generation = None;
         if self.young.bytes + entry.bytes() > self.bytes_max / 2 {
             let young = std::mem::take(&mut self.young);
             generation = Some(std::mem::replace(&mut self.old, young));

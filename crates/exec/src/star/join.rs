@@ -70,7 +70,7 @@ enum Found {
 }
 
 /// A part of a batch.
-struct Part {
+struct BatchPart {
     batch: Batch,
     /// Whether the keys of the batch repeated; where they did not, those of a part do not either, and trying would only keep the join from trying batches
     /// to come.
@@ -104,7 +104,7 @@ pub struct StarJoin {
     /// What is left to hand out of a batch whose keys repeat.
     shared: Option<SharedSolutions>,
     /// Parts of a batch that had too many solutions, the last first.
-    waiting: Vec<Part>,
+    waiting: Vec<BatchPart>,
     /// The memory of many solutions.
     held: HeldMemory,
     output: Output,
@@ -313,7 +313,7 @@ impl StarJoin {
     fn cut(&mut self, batch: &Batch, part_rows: usize, may_share: bool) {
         let rows = batch.rows();
         for start in (0..rows).step_by(part_rows).rev() {
-            self.waiting.push(Part {
+            self.waiting.push(BatchPart {
                 batch: batch.slice(start, part_rows.min(rows - start)),
                 may_share,
             });
@@ -321,8 +321,8 @@ impl StarJoin {
     }
 
     /// Joins a batch: what comes out is then in `shared` or in `output`, if the batch was not cut.
-    fn join(&mut self, part: Part, cx: &Context) -> Result<(), ExecError> {
-        let Part { batch, may_share } = part;
+    fn join(&mut self, part: BatchPart, cx: &Context) -> Result<(), ExecError> {
+        let BatchPart { batch, may_share } = part;
         let values = batch.ids(self.entry.column());
         let is_key_all = |columns: &Vec<usize>| *columns == [self.entry.column()];
         let may_share = may_share && self.star.input_columns.as_ref().is_some_and(is_key_all);
@@ -409,7 +409,7 @@ impl Operator for StarJoin {
             if let Some(batch) = self.next_shared(cx) {
                 return Ok(Some(batch));
             }
-            let whole = |batch| Part {
+            let whole = |batch| BatchPart {
                 batch,
                 may_share: true,
             };

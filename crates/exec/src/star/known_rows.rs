@@ -126,7 +126,8 @@ fn find_constant(
     found: &mut Vec<u32>,
     cx: &Context,
 ) -> Result<(), ExecError> {
-    if cells.has_inverse() {
+    // As `TableRows::new` expects: by the inverse of the column that takes the object, where that has one.
+    if cells.count_object(object).is_some() {
         cells.find(object, found);
         return Ok(());
     }

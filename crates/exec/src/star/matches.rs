@@ -22,10 +22,7 @@ pub struct Matches {
 impl Matches {
     /// No solutions, for `width` new columns.
     pub fn new(width: usize) -> Self {
-        Self {
-            origin: Vec::new(),
-            columns: vec![Vec::new(); width],
-        }
+        Self::with_room(width, 0)
     }
 
     /// No solutions, with room for so many.

@@ -233,8 +233,7 @@ impl StarJoin {
             return Ok(Counted::TooMany);
         }
         cx.check_room(solutions.saturating_mul(size_of::<u32>()), "StarJoin")?;
-        let mut matches = Matches::new(0);
-        matches.origin.reserve(solutions);
+        let mut matches = Matches::with_room(0, solutions);
         for (position, count) in counts.into_iter().enumerate() {
             let end = matches.origin.len() + count as usize;
             matches.origin.resize(end, objects.row(position));
