@@ -8,8 +8,9 @@
 //! Cost: a walk down the plan for each key; profiles of stars are known from planning them.
 
 use crate::join_order::{pattern_distinct, star_distinct};
-use crate::physical::{Node, Op, Slot, Star};
+use crate::physical::{Node, Op, Position, Slot, Star};
 use crate::planner::Planner;
+use crate::slot_set::SlotSet;
 
 /// Groups of rows of which nothing is known grow slower than the rows.
 const UNKNOWN_EXPONENT: f64 = 0.75;
@@ -50,7 +51,9 @@ pub(crate) fn distinct(planner: &Planner<'_>, node: &Node, slot: Slot) -> Option
             .reduce(f64::min)
     };
     let values = match &node.op {
-        Op::StarScan { star, .. } => of_star(planner, star, slot),
+        Op::StarScan { star, .. } => {
+            at_most(of_star(planner, star, slot), subjects(planner, star, slot))
+        }
         Op::StarJoin { star, .. } => at_most(of_star(planner, star, slot), below()),
         Op::PatternScan { pattern } => known(
             pattern_distinct(planner, pattern, node.estimated_rows),
@@ -79,6 +82,15 @@ pub(crate) fn of_star(planner: &Planner<'_>, star: &Star, slot: Slot) -> Option<
         star_distinct(planner, star, &planner.star_profile(star)),
         slot,
     )
+}
+
+/// If a slot is the subject of a star, how many its rows have.
+fn subjects(planner: &Planner<'_>, star: &Star, slot: Slot) -> Option<f64> {
+    let is_subject = star.subject == Position::Slot(slot);
+    is_subject.then(|| {
+        let profile = planner.star_profile(star);
+        profile.rows / profile.rows_alike(star, &SlotSet::default())
+    })
 }
 
 /// The number of a slot in a list of them.

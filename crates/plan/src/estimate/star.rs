@@ -11,8 +11,10 @@ use crate::cost_constants::{
 };
 use crate::estimate::condition::{self, SlotStatistics};
 use crate::estimate::star_rows;
+use crate::expression::slots_of_all;
 use crate::physical::{Expr, Graphs, Position, Slot, Star, StarAccess, StarPattern, TableIdx};
 use crate::planner::Planner;
+use crate::slot_set::SlotSet;
 use basalt_rdf::TermId;
 
 /// What is known of one pattern of a star over the star's tables.
@@ -66,6 +68,20 @@ pub(crate) struct StarProfile {
     pub(crate) cost: f64,
     /// The cheapest other way.
     pub(crate) alternative: Option<Alternative>,
+}
+
+impl StarProfile {
+    /// How many rows of the star differ in objects alone whose slots are not among these: they come one after the other.
+    pub(crate) fn rows_alike(&self, star: &Star, read: &SlotSet) -> f64 {
+        // Of objects that conditions drop nobody knows how many a subject has left.
+        let read = read.union(slots_of_all(&star.filters));
+        let patterns = star.patterns.iter().zip(&self.patterns);
+        let others = patterns.filter(|(pattern, _)| {
+            let object = pattern.object.slot();
+            object.is_some_and(|object| !read.contains(object))
+        });
+        others.map(|(_, known)| known.per_subject).product()
+    }
 }
 
 /// Sets the star's tables: those that can hold clean rows for it.

@@ -9,7 +9,6 @@ use crate::cost_constants::{PATTERN_PROBE, PATTERN_SCAN, START, THREAD_START};
 use crate::estimate::condition::{self, SlotStatistics};
 use crate::estimate::star::StarProfile;
 use crate::estimate::{path, pattern, star};
-use crate::expression::slots_of_all;
 use crate::logical::Triple;
 use crate::physical::{
     Expr, Graphs, Node, PathPattern, Pattern, Position, Slot, Star, StarPattern, TableIdx,
@@ -178,14 +177,7 @@ impl Unit {
         let Some((star, profile)) = self.star() else {
             return 1.0;
         };
-        // Of objects that conditions drop nobody knows how many a subject has left.
-        let read = read.union(slots_of_all(&star.filters));
-        let patterns = star.patterns.iter().zip(&profile.patterns);
-        let others = patterns.filter(|(pattern, _)| {
-            let object = pattern.object.slot();
-            object.is_some_and(|object| !read.contains(object))
-        });
-        others.map(|(_, known)| known.per_subject).product()
+        profile.rows_alike(star, read)
     }
 
     /// Distinct values of a slot before conditions.

@@ -239,16 +239,16 @@ fn through(
     let pairs = planner.lower(&Logical::Group(pairs), &alone)?;
     let all = planner.lower(&Logical::Group(rows.clone()), &alone)?;
     let keys = planner.project(pairs.clone(), via.to_vec());
-    let (found, cost) = (
-        keys.estimated_rows,
-        keys.estimated_cost + keys.estimated_rows * GROUP_ROW,
-    );
+    let rows_read = keys.estimated_rows;
+    let found = groups::combinations(planner, &keys, &keys.schema).unwrap_or(rows_read);
+    let cost = keys.estimated_cost + rows_read * GROUP_ROW;
     let seed = planner.pass(keys, found, cost, |input| Op::Distinct { input });
     let seeded = planner.join_group(&rows, &alone, Some(seed))?;
-    let rows = if seeded.estimated_cost < all.estimated_cost && planner.rule("seed_join") {
-        seeded
-    } else {
-        all
+    // Each row is put into a state.
+    let cost = |rows: &Node| rows.estimated_cost + rows.estimated_rows * (GROUP_ROW + EXPRESSION);
+    let rows = match cost(&seeded) < cost(&all) && planner.rule("seed_join") {
+        true => seeded,
+        false => all,
     };
     Ok(Some(Parts {
         rows,
