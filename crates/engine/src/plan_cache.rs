@@ -1,7 +1,7 @@
 //! The plan cache of a database: queries that come again, word by word, are neither parsed nor planned anew; those that differ from
 //! earlier ones in constants only are planned, but [not parsed](crate::query_templates).
 //!
-//! Planning itself begins with what queries before found out about [stars without constants](basalt_plan::KnownStars) on the same state.
+//! Planning itself begins with what queries before found out about [stars without constants, and the order of joins](basalt_plan::KnownStars) on the same state.
 //!
 //! An entry has the algebra of a text and its plan. The algebra holds for ever, the plan for one state of the data (a
 //! [`SnapshotMark`]); on another state the algebra is planned again. What decides a plan beside text and state is
@@ -54,6 +54,8 @@ pub struct PlanCacheStatus {
     pub misses: u64,
     /// Those of them that were not parsed, since they differed from others in constants only.
     pub by_template: u64,
+    /// Joins of a query that were ordered as those of others were.
+    pub known_orders: u64,
     /// Texts kept now.
     pub texts: usize,
     /// Bytes that they are counted with.
@@ -71,6 +73,8 @@ pub(crate) struct PlanCache {
     templates: QueryTemplates,
     /// What was found out about stars, and the state of the data that this is true of.
     known_stars: Mutex<Option<(SnapshotMark, Arc<KnownStars>)>>,
+    /// Joins that were ordered as others were on earlier states.
+    known_orders_before: AtomicU64,
 }
 
 /// What decides a plan beside the state of the data.
@@ -136,6 +140,7 @@ impl PlanCache {
             misses: AtomicU64::new(0),
             templates: QueryTemplates::new(),
             known_stars: Mutex::default(),
+            known_orders_before: AtomicU64::new(0),
         }
     }
 
@@ -146,15 +151,14 @@ impl PlanCache {
 
     /// What queries on a state found out about stars so far.
     pub(crate) fn known_stars(&self, snapshot: &Snapshot) -> Arc<KnownStars> {
-        let mut known = self
-            .known_stars
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known_stars_now();
         match &*known {
             Some((mark, stars)) if mark.is_of(snapshot) => Arc::clone(stars),
             _ => {
                 let stars = Arc::<KnownStars>::default();
-                *known = Some((snapshot.mark(), Arc::clone(&stars)));
+                let gone = known.replace((snapshot.mark(), Arc::clone(&stars)));
+                let taken = gone.map_or(0, |(_, stars)| stars.orders_taken());
+                self.known_orders_before.fetch_add(taken, Ordering::Relaxed);
                 stars
             }
         }
@@ -206,14 +210,22 @@ impl PlanCache {
         drop(gone);
     }
 
+    fn known_stars_now(&self) -> MutexGuard<'_, Option<(SnapshotMark, Arc<KnownStars>)>> {
+        let known = self.known_stars.lock();
+        known.unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// How it does.
     pub(crate) fn status(&self) -> PlanCacheStatus {
+        let now = self.known_stars_now();
+        let now = now.as_ref().map_or(0, |(_, stars)| stars.orders_taken());
         let kept = self.lock();
         PlanCacheStatus {
             hits: self.hits.load(Ordering::Relaxed),
             replanned: self.replanned.load(Ordering::Relaxed),
             misses: self.misses.load(Ordering::Relaxed),
             by_template: self.templates.hits(),
+            known_orders: now + self.known_orders_before.load(Ordering::Relaxed),
             texts: kept.len(),
             bytes: kept.bytes(),
         }

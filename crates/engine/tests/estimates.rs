@@ -51,7 +51,11 @@ fn plans_after_others_are_those_of_planning_alone() {
     let database = bsbm(PRODUCTS);
     let mut queries = bsbm_queries(PRODUCTS, 4);
     queries.extend(walked_queries(&database, 0..100));
-    let options = QueryOptions::default();
+    // Joins may be ordered as those of other constants were.
+    let options = QueryOptions {
+        disabled_rules: vec!["known_orders".into()],
+        ..QueryOptions::default()
+    };
     // The second time everything that is kept about stars is there.
     for _ in 0..2 {
         for text in &queries {

@@ -17,6 +17,7 @@ mod edges;
 mod join_keys;
 mod join_sample;
 mod key_shares;
+mod known_orders;
 mod sampled_sets;
 mod search;
 mod units;
@@ -33,8 +34,11 @@ pub(crate) use costs::hash_cost;
 pub use draw::OrderDraw;
 pub(crate) use join_sample::JoinSample;
 pub(crate) use key_shares::KeyShares;
+use known_orders::GroupShape;
+pub(crate) use known_orders::KnownOrders;
 pub(crate) use sampled_sets::SampledSets;
 pub(crate) use search::entry_way;
+use search::{Found, Search};
 pub(crate) use units::{Unit, UnitKind, pattern_distinct, star_distinct};
 
 /// Units up to which all orders are considered.
@@ -157,8 +161,32 @@ impl Planner<'_> {
         conditions: &[Condition],
     ) -> Result<Node, PlanError> {
         let problem = Problem { units, conditions };
-        let found = search::Search::new(self, &problem).run();
+        let found = self.search(&problem);
         build::build(self, &problem, &found)
+    }
+
+    /// The cheapest plan of a group, in the order of others of its shape if that is known.
+    fn search(&self, problem: &Problem<'_>) -> Found {
+        let orders = self.known_orders().filter(|_| problem.units.len() > 1);
+        let shape = orders.and_then(|orders| Some((orders, GroupShape::of(problem)?)));
+        let known = shape.and_then(|(orders, shape)| orders.find(shape));
+        if let Some(order) = known
+            && let Some(found) = Search::following(self, problem, &order)
+        {
+            return found;
+        }
+        let found = Search::new(self, problem).run();
+        if let Some((orders, shape)) = shape {
+            orders.tell(shape, &found);
+        }
+        found
+    }
+
+    /// The join orders of earlier queries, where nothing else is asked of this one.
+    fn known_orders(&self) -> Option<&KnownOrders> {
+        let is_plain = self.options.force_join.is_none() && self.options.order_draw.is_none();
+        let known = self.statistics.known_stars()?;
+        (is_plain && self.rule("known_orders")).then_some(&known.orders)
     }
 }
 

@@ -42,7 +42,7 @@ pub enum Position {
 }
 
 /// Which graphs a pattern reads.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Graphs {
     /// One graph; the default graph is [`TermId::DEFAULT_GRAPH`].
     One(TermId),
@@ -92,7 +92,7 @@ pub struct Star {
 }
 
 /// How a [`Op::StarScan`] finds its subjects.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum StarAccess {
     /// Read every row of the tables (zones skip segments).
     Rows,

@@ -82,6 +82,8 @@ pub(crate) struct Planner<'a> {
     star_profiles: Once<Star, StarProfile>,
     /// What samples tell of joins of stars.
     pub(crate) sampled_sets: Once<Vec<Star>, Arc<SampledSets>>,
+    /// The same, of some sets of them alone.
+    pub(crate) sampled_along: Once<(Vec<Star>, Vec<u64>), Arc<SampledSets>>,
     /// The samples that joins begin with: of a star, with the slots of which values are kept, by what decides what is drawn.
     pub(crate) star_samples: Once<(Star, SlotSet, u64), Option<Arc<JoinSample>>>,
     /// How often keys repeat: of a star, in a slot.
@@ -99,6 +101,7 @@ impl<'a> Planner<'a> {
             columns: RefCell::new(HashMap::new()),
             star_profiles: Once::default(),
             sampled_sets: Once::default(),
+            sampled_along: Once::default(),
             star_samples: Once::default(),
             key_shares: Once::default(),
         }

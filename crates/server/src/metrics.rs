@@ -219,6 +219,12 @@ impl Metrics {
                 lookups.to_vec(),
             ),
             (
+                "basalt_plan_known_orders_total",
+                "counter",
+                "Joins that were ordered as those of earlier queries, with other constants, were.",
+                one(plans.known_orders as f64),
+            ),
+            (
                 "basalt_plan_cache_texts",
                 "gauge",
                 "Query texts in the cache of plans.",

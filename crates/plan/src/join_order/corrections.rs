@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Factors by set of units.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Corrections {
     factors: BTreeMap<u64, f64>,
     /// For each unit the units that are sampled together with it.
@@ -27,6 +27,25 @@ pub(super) struct Corrections {
 impl Corrections {
     /// Samples the stars among some units, if that is worth its time.
     pub(super) fn of(planner: &Planner<'_>, units: &[Unit], edges: &[Edge]) -> Self {
+        Self::sampled(planner, units, edges, None)
+    }
+
+    /// As [`Self::of`], of these sets of units alone.
+    pub(super) fn along(
+        planner: &Planner<'_>,
+        units: &[Unit],
+        edges: &[Edge],
+        sets: &[u64],
+    ) -> Self {
+        Self::sampled(planner, units, edges, Some(sets))
+    }
+
+    fn sampled(
+        planner: &Planner<'_>,
+        units: &[Unit],
+        edges: &[Edge],
+        sets: Option<&[u64]>,
+    ) -> Self {
         let stars = units.iter().enumerate().filter_map(|(idx, unit)| {
             let UnitKind::Star(star) = &unit.kind else {
                 return None;
@@ -49,22 +68,37 @@ impl Corrections {
             let divisors = edges.iter().map(|edge| edge.divisor(units, mask));
             rows / divisors.product::<f64>()
         };
-        let is_asked = |others: &Vec<Star>| others.iter().eq(stars.iter().map(|known| known.star));
+        let even = |mask| even(to_units(mask));
         let all = || stars.iter().map(|known| known.star);
-        let sampled = planner.sampled_sets.get_kept(
-            planner.kept(all()).map(|known| &known.sampled_sets),
-            is_asked,
-            || all().cloned().collect(),
-            || {
-                Arc::new(SampledSets::of(planner, &stars, &|mask| {
-                    even(to_units(mask))
-                }))
-            },
-        );
-        let factors = sampled.rows().map(|(mask, rows)| {
-            let mask = to_units(mask);
-            (mask, rows / even(mask).max(f64::MIN_POSITIVE))
-        });
+        let is_asked = |others: &Vec<Star>| others.iter().eq(all());
+        let kept = planner.kept(all()).map(|known| &known.sampled_sets);
+        let sampled = match sets {
+            // What is kept of stars without constants is of all sets.
+            Some(sets) if kept.is_none() => {
+                let of_stars = |mask: &u64| {
+                    let stars = unit_of.iter().enumerate();
+                    let stars = stars.filter(|(_, unit_idx)| mask & (1 << **unit_idx) != 0);
+                    stars.fold(0, |all, (idx, _)| all | 1 << idx)
+                };
+                let sets: Vec<u64> = sets.iter().map(of_stars).collect();
+                planner.sampled_along.get(
+                    |(others, known)| *known == sets && is_asked(others),
+                    || {
+                        let sampled = SampledSets::along(planner, &stars, &even, &sets);
+                        ((all().cloned().collect(), sets.clone()), Arc::new(sampled))
+                    },
+                )
+            }
+            _ => planner.sampled_sets.get_kept(
+                kept,
+                is_asked,
+                || all().cloned().collect(),
+                || Arc::new(SampledSets::of(planner, &stars, &even)),
+            ),
+        };
+        let factors = sampled
+            .rows()
+            .map(|(mask, rows)| (to_units(mask), rows / even(mask).max(f64::MIN_POSITIVE)));
         let mut neighbours = vec![0; units.len()];
         for (idx, others) in sampled.neighbours().iter().enumerate() {
             neighbours[unit_of[idx]] = to_units(*others);

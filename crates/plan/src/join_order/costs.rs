@@ -9,13 +9,16 @@
 use crate::cost_constants::{
     ADDED_PROBE, BATCH_ROWS, COPIED_CELL, COPIED_ROW, EMIT_ROW, GATHER_CELL, HASH_BUILD,
     HASH_BUILD_MISS, HASH_PAIR, HASH_PROBE, HASH_PROBE_MISS, HASH_ROWS_CACHED, INVERSE_BUILD,
-    INVERSE_PROBE, INVERSE_ROW, INVERSE_TABLE, KEY_NUMBER, LONG_LIST, LONG_LIST_ROWS, POSITION,
+    INVERSE_PROBE, INVERSE_ROW, INVERSE_TABLE, KEY_NUMBER, LONG_LIST, LONG_LIST_ROWS,
+    PATTERN_PROBE, PATTERN_PROBE_CELL, PATTERN_PROBE_SUBJECT, PATTERN_PROBE_TABLE, POSITION,
     QUAD_PROBE, REPEATED_ROW, SEARCH_CELL, SEARCH_CELL_TOGETHER, SEARCHES_BEFORE_BUILD,
     SHARED_OBJECTS_MAX, SHARED_SOLUTION, SHARED_SOLUTION_CELL, SHARED_SUBJECTS_MAX, START, STRETCH,
     TABLE_COLUMN, TABLE_OUT_OF_RANGE,
 };
 use crate::estimate::star::{PatternProfile, StarProfile, sparse_cell};
-use crate::physical::{Star, StarEntry, StarPattern, TableIdx};
+use crate::physical::{Pattern, Position, Star, StarEntry, StarPattern, TableIdx};
+use crate::planner::Planner;
+use crate::slot_set::SlotSet;
 
 /// The rows that something is looked up for.
 #[derive(Clone, Copy, Debug)]
@@ -192,6 +195,22 @@ fn search_cost(known: &PatternProfile, look_ups: f64, batches: f64) -> f64 {
         .min(batches * SEARCH_CELL_TOGETHER)
         .min(SEARCHES_BEFORE_BUILD * SEARCH_CELL + INVERSE_BUILD);
     known.unindexed_rows * each_cell
+}
+
+/// The cost of looking a pattern up for one row that binds these slots.
+pub(super) fn pattern_probe_cost(
+    planner: &Planner<'_>,
+    pattern: &Pattern,
+    shared: &SlotSet,
+) -> f64 {
+    let bound = |position: Position| position.slot().is_none_or(|slot| shared.contains(slot));
+    match (bound(pattern.subject), bound(pattern.predicate)) {
+        (true, false) => return PATTERN_PROBE_SUBJECT,
+        (true, true) => return PATTERN_PROBE_CELL,
+        (false, true) => return PATTERN_PROBE,
+        (false, false) => {}
+    }
+    PATTERN_PROBE + planner.statistics.table_count() as f64 * PATTERN_PROBE_TABLE
 }
 
 #[cfg(test)]

@@ -192,7 +192,7 @@ impl JoinSample {
         let groups: Vec<(f64, f64)> = self.weights.iter().copied().zip(counts).collect();
         let drawn = draw(&groups, seed);
         let is_complete = self.is_complete && drawn.is_all;
-        let mut sample = if self.is_told_by(known.star, kept) {
+        let mut sample = if self.is_told_by(planner, known.star, pattern_idx, kept) {
             let weights = groups.iter().map(|(weight, count)| weight * count);
             let steps = Steps {
                 walks: (0..groups.len()).collect(),
@@ -228,12 +228,29 @@ impl JoinSample {
         }
     }
 
-    /// Whether a star asks nothing of its subjects but the object that they are found by, and nobody else asks for them.
-    fn is_told_by(&self, star: &Star, kept: &SlotSet) -> bool {
-        let is_open = |slot: Slot| !kept.contains(slot) && self.column(slot).is_none();
-        star.patterns.len() == 1
-            && star_rows::comparisons(star).is_empty()
-            && star.subject.slot().is_some_and(is_open)
+    /// Whether a star asks nothing of its subjects but the object that they are found by: its other patterns have one value each in all of them, and nobody
+    /// else asks for these or for the subjects.
+    fn is_told_by(
+        &self,
+        planner: &Planner<'_>,
+        star: &Star,
+        found_by: usize,
+        kept: &SlotSet,
+    ) -> bool {
+        let is_free = |slot: Slot| !kept.contains(slot) && self.column(slot).is_none();
+        let is_open = |position: Position| position.slot().is_some_and(is_free);
+        let statistics = planner.statistics;
+        // Subjects by irregular quads may have none of the other patterns.
+        let all_are_rows = || {
+            let found_by = star.patterns[found_by].predicate;
+            statistics.irregular(found_by).quads == 0
+        };
+        let mut others = star.patterns.iter().enumerate();
+        let is_sure = |(idx, pattern): (usize, &StarPattern)| {
+            let has_one = || star_rows::has_one(planner, star, pattern.predicate);
+            idx == found_by || is_open(pattern.object) && all_are_rows() && has_one()
+        };
+        star_rows::comparisons(star).is_empty() && is_open(star.subject) && others.all(is_sure)
     }
 
     /// Looks up the patterns of a star for subjects, but the one by which they were found.

@@ -69,33 +69,25 @@ impl SampledSets {
         stars: &[KnownStar<'_>],
         even: &dyn Fn(u64) -> f64,
     ) -> Self {
-        let slots: Vec<SlotSet> = stars.iter().map(|known| met_by(known.star)).collect();
-        let neighbours = slots.iter().enumerate().map(|(idx, own)| {
-            let others = slots.iter().enumerate();
-            let others = others.filter(|(other, slots)| *other != idx && !own.is_disjoint(slots));
-            others.fold(0, |mask, (other, _)| mask | 1 << other)
-        });
-        let neighbours: Vec<u64> = neighbours.collect();
-        let is_worth = stars.iter().any(|known| known.profile.rows >= WORTH_ROWS);
-        if !is_worth || neighbours.iter().all(|others| *others == 0) {
+        let Some(mut sampling) = Sampling::new(planner, stars, even) else {
             return Self::default();
-        }
-        let mut sampling = Sampling {
-            planner,
-            stars,
-            slots,
-            neighbours,
-            even,
-            samples: BTreeMap::new(),
-            left: EXTENSIONS_MAX,
         };
         sampling.run();
-        let samples = sampling.samples.into_iter();
-        let rows = samples.filter_map(|(mask, sample)| Some((mask, sample?.rows)));
-        Self {
-            rows: rows.filter(|(mask, _)| mask.count_ones() > 1).collect(),
-            neighbours: sampling.neighbours,
-        }
+        sampling.finish()
+    }
+
+    /// As [`Self::of`], of these sets alone, and what leads to them.
+    pub(super) fn along(
+        planner: &Planner<'_>,
+        stars: &[KnownStar<'_>],
+        even: &dyn Fn(u64) -> f64,
+        sets: &[u64],
+    ) -> Self {
+        let Some(mut sampling) = Sampling::new(planner, stars, even) else {
+            return Self::default();
+        };
+        sets.iter().for_each(|set| sampling.reach(*set));
+        sampling.finish()
     }
 
     /// The sampled sets with their rows.
@@ -116,14 +108,73 @@ pub(super) fn met_by(star: &Star) -> SlotSet {
     objects.chain(star.subject.slot()).collect()
 }
 
-impl Sampling<'_, '_> {
+impl<'a, 'p> Sampling<'a, 'p> {
+    /// `None` where sampling is not worth its time.
+    fn new(
+        planner: &'a Planner<'p>,
+        stars: &'a [KnownStar<'a>],
+        even: &'a dyn Fn(u64) -> f64,
+    ) -> Option<Self> {
+        let slots: Vec<SlotSet> = stars.iter().map(|known| met_by(known.star)).collect();
+        let neighbours = slots.iter().enumerate().map(|(idx, own)| {
+            let others = slots.iter().enumerate();
+            let others = others.filter(|(other, slots)| *other != idx && !own.is_disjoint(slots));
+            others.fold(0, |mask, (other, _)| mask | 1 << other)
+        });
+        let neighbours: Vec<u64> = neighbours.collect();
+        let is_worth = stars.iter().any(|known| known.profile.rows >= WORTH_ROWS);
+        let is_joined = neighbours.iter().any(|others| *others != 0);
+        (is_worth && is_joined).then_some(Self {
+            planner,
+            stars,
+            slots,
+            neighbours,
+            even,
+            samples: BTreeMap::new(),
+            left: EXTENSIONS_MAX,
+        })
+    }
+
+    fn finish(self) -> SampledSets {
+        let samples = self.samples.into_iter();
+        let rows = samples.filter_map(|(mask, sample)| Some((mask, sample?.rows)));
+        SampledSets {
+            rows: rows.filter(|(mask, _)| mask.count_ones() > 1).collect(),
+            neighbours: self.neighbours,
+        }
+    }
+
+    /// Samples a set, from the largest part of it that was sampled.
+    fn reach(&mut self, set: u64) {
+        let parts = self.samples.keys().filter(|part| *part & !set == 0);
+        let largest = parts.max_by_key(|part| part.count_ones()).copied();
+        let mut mask = largest.unwrap_or(set & set.wrapping_neg());
+        // Termination: the mask grows with each turn, within the set.
+        while mask != set && self.left > 0 {
+            let Some(next) = bits(self.around(mask) & set).next() else {
+                return;
+            };
+            mask |= 1 << next;
+            let sample = self.sample(mask).map(Arc::new);
+            let is_alive = sample.as_ref().is_some_and(|sample| sample.is_alive());
+            self.samples.insert(mask, sample);
+            if !is_alive {
+                return;
+            }
+        }
+    }
+
+    /// The stars that share slots with some of a set and are not among them.
+    fn around(&self, mask: u64) -> u64 {
+        bits(mask).fold(0, |all, idx| all | self.neighbours[idx]) & !mask
+    }
+
     fn run(&mut self) {
         let mut level: BTreeSet<u64> = (0..self.stars.len()).map(|idx| 1 << idx).collect();
         while !level.is_empty() {
-            let grown = level.iter().flat_map(|mask| {
-                let around = bits(*mask).fold(0, |all, idx| all | self.neighbours[idx]);
-                bits(around & !mask).map(move |idx| mask | 1 << idx)
-            });
+            let grown = level
+                .iter()
+                .flat_map(|mask| bits(self.around(*mask)).map(move |idx| mask | 1 << idx));
             let grown: BTreeSet<u64> = grown.collect();
             for mask in &grown {
                 if self.left == 0 {

@@ -4,24 +4,24 @@
 //! has a smaller one); greedy search grows one set from the unit with the fewest rows. Cross
 //! products are tried only for few units or where nothing connects.
 
+mod follow;
+
 use super::corrections::Corrections;
-use super::costs::{JoinInput, hash_cost, hash_pairs_cost, star_join_cost};
+use super::costs::{JoinInput, hash_cost, hash_pairs_cost, pattern_probe_cost, star_join_cost};
 use super::count_by_object::CountByObject;
 use super::edges::Edge;
 use super::join_keys::{JoinKeys, shared_slots};
 use super::join_sample::KnownStar;
 use super::{Condition, EXACT_UNITS_MAX, Problem, Unit, UnitKind};
 use crate::alternative::{Alternative, Way, keep_cheaper};
-use crate::cost_constants::{
-    EMIT_ROW, MERGE_ROW, PAIR, PATTERN_PROBE, PATTERN_PROBE_CELL, PATTERN_PROBE_SUBJECT,
-    PATTERN_PROBE_TABLE, START,
-};
+use crate::cost_constants::{EMIT_ROW, MERGE_ROW, PAIR, PATTERN_PROBE, START};
 use crate::estimate::star::StarProfile;
 use crate::estimate::{condition, path};
-use crate::physical::{Pattern, Position, Slot, Star, StarEntry};
+use crate::physical::{Slot, Star, StarEntry};
 use crate::planner::{ForceJoin, Planner};
 use crate::slot_set::SlotSet;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Units up to which cross products are always considered.
 const CROSS_UNITS_MAX: usize = 6;
@@ -59,18 +59,6 @@ pub(crate) enum Step {
         right: u64,
         key: Slot,
     },
-}
-
-/// The cost of looking a pattern up for one row that binds these slots.
-fn pattern_probe_cost(planner: &Planner<'_>, pattern: &Pattern, shared: &SlotSet) -> f64 {
-    let bound = |position: Position| position.slot().is_none_or(|slot| shared.contains(slot));
-    match (bound(pattern.subject), bound(pattern.predicate)) {
-        (true, false) => return PATTERN_PROBE_SUBJECT,
-        (true, true) => return PATTERN_PROBE_CELL,
-        (false, true) => return PATTERN_PROBE,
-        (false, false) => {}
-    }
-    PATTERN_PROBE + planner.statistics.table_count() as f64 * PATTERN_PROBE_TABLE
 }
 
 /// The cheapest way to one set.
@@ -116,6 +104,8 @@ pub(crate) fn entry_way(star: &Star, entry: StarEntry) -> Way {
 pub(crate) struct Found {
     pub(crate) best: HashMap<u64, Candidate>,
     pub(crate) full: u64,
+    /// What samples of joins said.
+    pub(super) corrections: Arc<Corrections>,
 }
 
 pub(crate) struct Search<'s> {
@@ -129,13 +119,23 @@ pub(crate) struct Search<'s> {
     /// Slots of more than one unit.
     edges: Vec<Edge>,
     /// What samples of joins say instead.
-    corrections: Corrections,
+    corrections: Arc<Corrections>,
     /// Distinct values of those slots.
     keys: JoinKeys<'s>,
 }
 
 impl<'s> Search<'s> {
     pub(crate) fn new(planner: &'s Planner<'_>, problem: &'s Problem<'s>) -> Self {
+        Self::with_corrections(planner, problem, |edges| {
+            Arc::new(Corrections::of(planner, problem.units, edges))
+        })
+    }
+
+    fn with_corrections(
+        planner: &'s Planner<'_>,
+        problem: &'s Problem<'s>,
+        corrections: impl FnOnce(&[Edge]) -> Arc<Corrections>,
+    ) -> Self {
         let units = problem.units;
         let neighbours = units.iter().enumerate().map(|(idx, unit)| {
             let others = units.iter().enumerate().filter(|(other, candidate)| {
@@ -151,7 +151,7 @@ impl<'s> Search<'s> {
             best: HashMap::new(),
             slots: HashMap::new(),
             neighbours: neighbours.collect(),
-            corrections: Corrections::of(planner, units, &edges),
+            corrections: corrections(&edges),
             edges,
             keys: JoinKeys::new(units, &shared),
         }
@@ -159,14 +159,7 @@ impl<'s> Search<'s> {
 
     pub(crate) fn run(mut self) -> Found {
         let count = self.problem.units.len();
-        let full = if count == 64 {
-            u64::MAX
-        } else {
-            (1 << count) - 1
-        };
-        for unit_idx in 0..count {
-            self.leaf(unit_idx);
-        }
+        let full = self.leaves();
         if count <= EXACT_UNITS_MAX {
             for mask in 1..=full {
                 if mask.count_ones() > 1 {
@@ -176,9 +169,24 @@ impl<'s> Search<'s> {
         } else {
             self.greedy(full);
         }
+        self.found(full)
+    }
+
+    fn found(self, full: u64) -> Found {
         Found {
             best: self.best,
             full,
+            corrections: self.corrections,
+        }
+    }
+
+    /// Begins with each unit alone, and returns the set of all.
+    fn leaves(&mut self) -> u64 {
+        let count = self.problem.units.len();
+        (0..count).for_each(|unit_idx| self.leaf(unit_idx));
+        match count {
+            64 => u64::MAX,
+            count => (1 << count) - 1,
         }
     }
 

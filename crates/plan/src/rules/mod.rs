@@ -2,7 +2,7 @@
 //!
 //! `hoist_left_join`, `fold_optional`, `push_down_filter`, `unbound_to_anti`, `resource_equality`,
 //! `rewrite_path`, `minus_to_anti`, `lateral_to_join` and `remove_distinct` rewrite the logical plan as the translator builds it;
-//! `distribute_union`, `count_scan`, `count_first`, `group_through`, `exists_to_join`, `seed_join`, `prune_tables` and `top_k` take effect in lowering; `share_states`, `hoist_expressions`, `prune_columns`, `keep_builds`, `share_subplans` and `reduce_scans` run over the physical plan.
+//! `distribute_union`, `count_scan`, `count_first`, `group_through`, `exists_to_join`, `seed_join`, `prune_tables`, `top_k` and `known_orders` take effect in lowering; `share_states`, `hoist_expressions`, `prune_columns`, `keep_builds`, `share_subplans` and `reduce_scans` run over the physical plan.
 
 pub(crate) mod count_first;
 pub(crate) mod count_scan;
@@ -42,6 +42,7 @@ pub const RULES: &[&str] = &[
     "seed_join",
     "prune_tables",
     "top_k",
+    "known_orders",
     "share_states",
     "hoist_expressions",
     "prune_columns",
