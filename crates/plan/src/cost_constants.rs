@@ -120,8 +120,9 @@ pub(crate) const EXISTS_START: f64 = 3_000.0;
 pub(crate) const SORT_COMPARE: f64 = 6.0;
 /// Keeping one value of a row and reading it again.
 pub(crate) const SPOOL_VALUE: f64 = 2.0;
-/// Grouping one row.
-pub(crate) const GROUP_ROW: f64 = 25.0;
+/// Grouping one row, or making it distinct (measured on BSBM with ten million triples: 5 ns for distinct keys, 9 for counts by 585 keys, 16 for means of
+/// prices by some hundred, their cast included; more where groups do not fit the cache).
+pub(crate) const GROUP_ROW: f64 = 12.0;
 /// Reading one key of an inverse, or one count of the statistics.
 pub(crate) const COUNT_KEY: f64 = 8.0;
 /// Counting the quads of one object by an inverse, for each row of an input (measured: 8.5 ns for 28,480 objects next to each other, 39 for each of

@@ -52,9 +52,14 @@ pub(crate) fn distinct(planner: &Planner<'_>, node: &Node, slot: Slot) -> Option
     };
     let values = match &node.op {
         Op::StarScan { star, .. } => {
-            at_most(of_star(planner, star, slot), subjects(planner, star, slot))
+            let subjects = subjects(planner, star, slot, node, &SlotSet::default());
+            at_most(of_star(planner, star, slot), subjects)
         }
-        Op::StarJoin { star, .. } => at_most(of_star(planner, star, slot), below()),
+        Op::StarJoin { star, input, .. } => {
+            let bound = SlotSet::of(&input.schema);
+            let subjects = subjects(planner, star, slot, node, &bound);
+            at_most(at_most(of_star(planner, star, slot), subjects), below())
+        }
         Op::PatternScan { pattern } => known(
             pattern_distinct(planner, pattern, node.estimated_rows),
             slot,
@@ -84,13 +89,17 @@ pub(crate) fn of_star(planner: &Planner<'_>, star: &Star, slot: Slot) -> Option<
     )
 }
 
-/// If a slot is the subject of a star, how many its rows have.
-fn subjects(planner: &Planner<'_>, star: &Star, slot: Slot) -> Option<f64> {
-    let is_subject = star.subject == Position::Slot(slot);
-    is_subject.then(|| {
-        let profile = planner.star_profile(star);
-        profile.rows / profile.rows_alike(star, &SlotSet::default())
-    })
+/// If a slot is the subject of a star that a node reads, and is not bound before, how many its rows have at most: rows of a subject differ in objects that
+/// are not bound before.
+fn subjects(
+    planner: &Planner<'_>,
+    star: &Star,
+    slot: Slot,
+    node: &Node,
+    bound: &SlotSet,
+) -> Option<f64> {
+    let is_new = star.subject == Position::Slot(slot) && !bound.contains(slot);
+    is_new.then(|| node.estimated_rows / planner.star_profile(star).rows_alike(star, bound))
 }
 
 /// The number of a slot in a list of them.

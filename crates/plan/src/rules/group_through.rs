@@ -3,7 +3,8 @@
 //!
 //! Two forms. *Through*: the aggregated patterns are stars that share slots (`via`) with patterns that
 //! hold the keys; the average price by feature needs one state per product and one addition per
-//! (feature, product), not a row for each offer of each. *Without*: distinct keys crossed with rows, less
+//! (feature, product), not a row for each offer of each. Stars that lead to the keys by way of the aggregated ones only are
+//! joined with these: reviewers of a country with the reviews that are counted by the type of their product. *Without*: distinct keys crossed with rows, less
 //! those for which a pattern exists; what is left is all rows minus those with a partner, so the cross
 //! product is never made (group join and eager aggregation: Yan and Larson, "Eager Aggregation and Lazy
 //! Aggregation", VLDB 1995).
@@ -200,13 +201,7 @@ fn through(
     if !simple || read.is_empty() || !group.filters.iter().all(is_pure) {
         return Ok(None);
     }
-    let star = |subject: Position| {
-        let triples = group.triples.iter().filter(move |t| t.subject == subject);
-        triples.fold(SlotSet::default(), |set, t| set.union(t.slots()))
-    };
-    let (rows, pairs): (Vec<_>, Vec<_>) = in_order(&group.triples)
-        .into_iter()
-        .partition(|triple| !star(triple.subject).is_disjoint(read));
+    let (rows, pairs) = split(in_order(&group.triples), keys, read);
     let mut rows = JoinGroup {
         triples: rows,
         ..JoinGroup::default()
@@ -257,6 +252,31 @@ fn through(
         without: None,
         with_pair: None,
     }))
+}
+
+/// The triples of the stars that hold the arguments, with all that leads to the keys by way of these only; and the others.
+fn split(triples: Vec<Triple>, keys: &[Slot], read: &SlotSet) -> (Vec<Triple>, Vec<Triple>) {
+    let slots_of = |of: &dyn Fn(&Triple) -> bool| {
+        let triples = triples.iter().filter(|triple| of(triple));
+        triples.fold(SlotSet::default(), |set, triple| set.union(triple.slots()))
+    };
+    let holds = |triple: &Triple| {
+        let star = slots_of(&|other| other.subject == triple.subject);
+        !star.is_disjoint(read)
+    };
+    // What is connected with the keys without them.
+    let mut pairs = SlotSet::of(keys);
+    // Termination: the set grows with each turn, up to all slots.
+    loop {
+        let is_joined = |triple: &Triple| !holds(triple) && !triple.slots().is_disjoint(&pairs);
+        let grown = pairs.union(slots_of(&is_joined));
+        if grown == pairs {
+            break;
+        }
+        pairs = grown;
+    }
+    let is_row = |triple: &Triple| holds(triple) || triple.slots().is_disjoint(&pairs);
+    triples.clone().into_iter().partition(is_row)
 }
 
 /// Triples in an order that does not depend on how they are written, which is not to tell groups apart.
