@@ -1,9 +1,9 @@
 //! Orders the joins of a group: units (stars, patterns, paths, finished sub-plans) to one node.
 //!
-//! Dynamic programming over sets of units up to [`EXACT_UNITS_MAX`], greedy beyond. Rows of a set
-//! depend on the set alone, costs on the way to it; ways are: a star or pattern joined to any plan
-//! (positional, adjacency, index look-up), hash join with either build side, merge join where both
-//! sides happen to be sorted. Cost: at most 3^n steps of some ten nanoseconds, n ≤ 10 and mostly ≤ 6.
+//! The order of other groups of the same shape, where that is known (`known_orders.rs`); else dynamic programming over sets
+//! of units up to [`EXACT_UNITS_MAX`], greedy beyond. Rows of a set depend on the set alone, costs on the way to it; ways are:
+//! a star or pattern joined to any plan (positional, adjacency, index look-up), hash join with either build side, merge join
+//! where both sides happen to be sorted. Cost: at most 3^n steps of some ten nanoseconds, n ≤ 10 and mostly ≤ 6.
 //!
 //! Invariants: index joins use slots that are certain on both sides only; a condition is applied at
 //! the first set of units that settles the value of each of its slots.

@@ -23,6 +23,10 @@ impl<'s> Search<'s> {
         };
         let mut search = Self::with_corrections(planner, problem, of_samples);
         let full = search.leaves();
+        // Shapes are compared by hash: a tree of another group may have more units.
+        if order.splits.last().is_none_or(|split| split.mask() != full) {
+            return None;
+        }
         for split in &order.splits {
             search.follow(*split);
         }
