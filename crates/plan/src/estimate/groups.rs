@@ -26,6 +26,11 @@ pub(crate) fn groups(planner: &Planner<'_>, input: &Node, keys: &[Slot]) -> f64 
 
 /// The different combinations of values of some slots; `None` if the values of some slot are not known.
 pub(crate) fn combinations(planner: &Planner<'_>, input: &Node, slots: &[Slot]) -> Option<f64> {
+    if let [slot] = slots
+        && has_all_subjects(input, *slot)
+    {
+        return distinct(planner, input, *slot);
+    }
     let values = slots.iter().map(|slot| distinct(planner, input, *slot));
     let values: Option<f64> = values.product();
     Some(met(values?, input.estimated_rows.max(1.0)))
@@ -87,6 +92,18 @@ pub(crate) fn of_star(planner: &Planner<'_>, star: &Star, slot: Slot) -> Option<
         star_distinct(planner, star, &planner.star_profile(star)),
         slot,
     )
+}
+
+/// Whether a slot is the subject of a star that rows are read of: they are of so many subjects, and do not meet some of more by chance.
+fn has_all_subjects(node: &Node, slot: Slot) -> bool {
+    match &node.op {
+        Op::Project { input } => has_all_subjects(input, slot),
+        Op::StarScan { star, .. } => star.subject == Position::Slot(slot),
+        Op::StarJoin { star, input, .. } => {
+            star.subject == Position::Slot(slot) && !input.schema.contains(&slot)
+        }
+        _ => false,
+    }
 }
 
 /// If a slot is the subject of a star that a node reads, and is not bound before, how many its rows have at most: rows of a subject differ in objects that

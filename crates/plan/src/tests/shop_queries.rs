@@ -2,6 +2,7 @@
 
 use super::{check_everywhere, explained, explained_with, has, has_not, plan_with};
 use crate::PlanOptions;
+use crate::physical::{Node, Op};
 use crate::testing::FakeStatistics;
 
 const QUERIES: &[&str] = &[
@@ -222,6 +223,45 @@ fn matches_of_triples_are_distinct_by_all_their_variables() {
     };
     let plan = explained_with(QUERIES[15], &options);
     assert_eq!(plan.matches("Distinct").count(), 1);
+}
+
+#[test]
+fn groups_by_a_scanned_subject_are_as_many_as_the_subjects() {
+    fn rows_of(node: &Node, is_wanted: &dyn Fn(&Op) -> bool) -> Option<f64> {
+        let own = is_wanted(&node.op).then_some(node.estimated_rows);
+        let below = || {
+            let mut children = node.op.children().into_iter();
+            children.find_map(|child| rows_of(child, is_wanted))
+        };
+        own.or_else(below)
+    }
+    let rows = |query: &str| {
+        let plan = plan_with(query, &FakeStatistics::shop(), &PlanOptions::default());
+        let root = plan.expect("the query plans").root;
+        let of = |is_wanted: &dyn Fn(&Op) -> bool| rows_of(&root, is_wanted);
+        (
+            of(&|op| matches!(op, Op::Group { .. })),
+            of(&|op| matches!(op, Op::StarScan { .. })),
+        )
+    };
+    // Twenty features each.
+    let (groups, read) =
+        rows("SELECT ?p (MIN(?f) AS ?n) { ?p :type :Type0 ; :feature ?f } GROUP BY ?p");
+    let (groups, read) = (groups.expect("a group"), read.expect("a scan"));
+    assert!(
+        (groups * 20.0 - read).abs() < read * 1e-6,
+        "{groups} of {read}"
+    );
+    // Of features that a condition drops nobody knows how many are left.
+    let (groups, read) = rows(
+        "SELECT ?p (MIN(?f) AS ?n) { ?p :type :Type0 ; :feature ?f FILTER(?f != :Feature0) } GROUP BY ?p",
+    );
+    let (groups, read) = (groups.expect("a group"), read.expect("a scan"));
+    assert!(groups * 20.0 > read * 1.5, "{groups} of {read}");
+    // A state for each product would be put into one group each.
+    let mean =
+        "SELECT ?p (AVG(?c) AS ?mean) { ?p :type :Type0 . ?o :product ?p ; :price ?c } GROUP BY ?p";
+    has_not(&explained(mean), "GroupThrough");
 }
 
 #[test]
