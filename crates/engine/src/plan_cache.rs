@@ -152,16 +152,18 @@ impl PlanCache {
     /// What queries on a state found out about stars so far.
     pub(crate) fn known_stars(&self, snapshot: &Snapshot) -> Arc<KnownStars> {
         let mut known = self.known_stars_now();
-        match &*known {
-            Some((mark, stars)) if mark.is_of(snapshot) => Arc::clone(stars),
-            _ => {
-                let stars = Arc::<KnownStars>::default();
-                let gone = known.replace((snapshot.mark(), Arc::clone(&stars)));
-                let taken = gone.map_or(0, |(_, stars)| stars.orders_taken());
-                self.known_orders_before.fetch_add(taken, Ordering::Relaxed);
-                stars
-            }
+        if let Some((mark, stars)) = &*known
+            && mark.is_of(snapshot)
+        {
+            return Arc::clone(stars);
         }
+        let stars = Arc::<KnownStars>::default();
+        let gone = known.replace((snapshot.mark(), Arc::clone(&stars)));
+        let taken = gone.as_ref().map_or(0, |(_, stars)| stars.orders_taken());
+        self.known_orders_before.fetch_add(taken, Ordering::Relaxed);
+        drop(known);
+        drop(gone);
+        stars
     }
 
     /// Looks for a text that is to be run on a state.
@@ -217,15 +219,17 @@ impl PlanCache {
 
     /// How it does.
     pub(crate) fn status(&self) -> PlanCacheStatus {
-        let now = self.known_stars_now();
-        let now = now.as_ref().map_or(0, |(_, stars)| stars.orders_taken());
+        let known = self.known_stars_now();
+        let taken = known.as_ref().map_or(0, |(_, stars)| stars.orders_taken());
+        let known_orders = taken + self.known_orders_before.load(Ordering::Relaxed);
+        drop(known);
         let kept = self.lock();
         PlanCacheStatus {
             hits: self.hits.load(Ordering::Relaxed),
             replanned: self.replanned.load(Ordering::Relaxed),
             misses: self.misses.load(Ordering::Relaxed),
             by_template: self.templates.hits(),
-            known_orders: now + self.known_orders_before.load(Ordering::Relaxed),
+            known_orders,
             texts: kept.len(),
             bytes: kept.bytes(),
         }

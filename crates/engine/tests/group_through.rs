@@ -1,9 +1,11 @@
 //! Groups that are made through pairs: what leads to the keys by way of the counted rows only is joined with these, and the answers are those of plain groups.
 
 mod estimate_errors;
+mod sorted_rows;
 
-use basalt_engine::{Answer, Database, QueryOptions};
+use basalt_engine::{Database, QueryOptions};
 use estimate_errors::bsbm;
+use sorted_rows::sorted_rows;
 
 /// Products in the data.
 const PRODUCTS: u64 = 400;
@@ -52,13 +54,8 @@ const QUERIES: [(&str, usize); 6] = [
 fn answer(database: &Database, text: &str, options: &QueryOptions) -> (Vec<String>, usize) {
     let text = format!("{PREFIXES}{text}");
     let prepared = database.prepare(&text, options).expect("it plans");
-    let Answer::Solutions(solutions) = prepared.run(options).expect("it runs") else {
-        unreachable!("the query is a SELECT");
-    };
-    let rows = solutions.into_rows().expect("it runs to its end");
-    let mut rows: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
-    rows.sort();
     let plan = prepared.explain().to_text();
+    let rows = sorted_rows(&prepared, options);
     (rows, plan.matches("GroupThrough").count())
 }
 

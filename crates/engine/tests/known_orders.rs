@@ -1,10 +1,12 @@
 //! Joins in the order that was found for other constants: the answers are those of plans made alone, and the plans hardly ever cost more.
 
 mod estimate_errors;
+mod sorted_rows;
 
 use basalt_engine::query::Prepared;
 use basalt_engine::{Answer, Database, QueryOptions};
 use estimate_errors::bsbm;
+use sorted_rows::sorted_rows;
 
 /// Products in the data.
 const PRODUCTS: u64 = 200;
@@ -34,17 +36,6 @@ const TEMPLATES: [(&str, &str); 4] = [
         "SELECT ?m (COUNT(?r) AS ?n) { ?p a {} ; bsbm:producer ?m . ?r bsbm:reviewFor ?p ; bsbm:rating1 ?x FILTER(?x > 5) } GROUP BY ?m",
     ),
 ];
-
-/// The rows of an answer as text, in order.
-fn rows(prepared: &Prepared, options: &QueryOptions) -> Vec<String> {
-    let Answer::Solutions(solutions) = prepared.run(options).expect("it runs") else {
-        unreachable!("the query is a SELECT");
-    };
-    let rows = solutions.into_rows().expect("it runs to its end");
-    let mut rows: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
-    rows.sort();
-    rows
-}
 
 /// The first value of each row, as it is written in a query.
 fn constants(database: &Database, text: &str) -> Vec<String> {
@@ -76,8 +67,8 @@ fn joins_in_the_order_of_others_have_the_same_answers() {
             let text = format!("{PREFIXES}{}", template.replace("{}", constant));
             let after = database.prepare(&text, &options).expect("a query");
             let alone = Prepared::new(database.snapshot(), &text, &options).expect("a query");
-            let found = rows(&after, &options);
-            assert_eq!(found, rows(&alone, &options), "{text}");
+            let found = sorted_rows(&after, &options);
+            assert_eq!(found, sorted_rows(&alone, &options), "{text}");
             asked += 1;
             not_empty += usize::from(!found.is_empty());
             let cost = |prepared: &Prepared| prepared.plan().root.estimated_cost;

@@ -217,13 +217,21 @@ pub(crate) fn outer_row(slots: SlotSet, outer: &Outer) -> Node {
 }
 
 impl Problem<'_> {
+    /// The set of all units.
+    fn all(&self) -> u64 {
+        match self.units.len() {
+            64 => u64::MAX,
+            count => (1 << count) - 1,
+        }
+    }
+
     /// Bits of the conditions that a set of units settles.
     fn covered(&self, mask: u64) -> u64 {
         let mut covered = 0;
         for (idx, condition) in self.conditions.iter().enumerate() {
             // A condition without slots is applied once, at the end.
             let settled = if condition.slots.is_empty() {
-                mask.count_ones() as usize == self.units.len()
+                mask == self.all()
             } else {
                 condition.slots.iter().all(|slot| self.settles(mask, slot))
             };

@@ -27,7 +27,7 @@ pub(crate) fn groups(planner: &Planner<'_>, input: &Node, keys: &[Slot]) -> f64 
 /// The different combinations of values of some slots; `None` if the values of some slot are not known.
 pub(crate) fn combinations(planner: &Planner<'_>, input: &Node, slots: &[Slot]) -> Option<f64> {
     if let [slot] = slots
-        && has_all_subjects(input, *slot)
+        && star_of_subject(input, *slot).is_some()
     {
         return distinct(planner, input, *slot);
     }
@@ -56,14 +56,9 @@ pub(crate) fn distinct(planner: &Planner<'_>, node: &Node, slot: Slot) -> Option
             .reduce(f64::min)
     };
     let values = match &node.op {
-        Op::StarScan { star, .. } => {
-            let subjects = subjects(planner, star, slot, node, &SlotSet::default());
-            at_most(of_star(planner, star, slot), subjects)
-        }
-        Op::StarJoin { star, input, .. } => {
-            let bound = SlotSet::of(&input.schema);
-            let subjects = subjects(planner, star, slot, node, &bound);
-            at_most(at_most(of_star(planner, star, slot), subjects), below())
+        Op::StarScan { star, .. } | Op::StarJoin { star, .. } => {
+            let of_rows = at_most(of_star(planner, star, slot), subjects(planner, node, slot));
+            at_most(of_rows, below())
         }
         Op::PatternScan { pattern } => known(
             pattern_distinct(planner, pattern, node.estimated_rows),
@@ -94,29 +89,23 @@ pub(crate) fn of_star(planner: &Planner<'_>, star: &Star, slot: Slot) -> Option<
     )
 }
 
-/// Whether a slot is the subject of a star that rows are read of: they are of so many subjects, and do not meet some of more by chance.
-fn has_all_subjects(node: &Node, slot: Slot) -> bool {
-    match &node.op {
-        Op::Project { input } => has_all_subjects(input, slot),
-        Op::StarScan { star, .. } => star.subject == Position::Slot(slot),
-        Op::StarJoin { star, input, .. } => {
-            star.subject == Position::Slot(slot) && !input.schema.contains(&slot)
-        }
-        _ => false,
-    }
+/// The star that a node reads and whose subject a slot is, if it is not bound before, with the slots that are. The rows are of so many subjects, and do not
+/// meet some of more by chance.
+fn star_of_subject(node: &Node, slot: Slot) -> Option<(&Star, SlotSet)> {
+    let (star, bound) = match &node.op {
+        Op::Project { input } => return star_of_subject(input, slot),
+        Op::StarScan { star, .. } => (star, SlotSet::default()),
+        Op::StarJoin { star, input, .. } => (star, SlotSet::of(&input.schema)),
+        _ => return None,
+    };
+    let is_new = star.subject == Position::Slot(slot) && !bound.contains(slot);
+    is_new.then_some((star, bound))
 }
 
-/// If a slot is the subject of a star that a node reads, and is not bound before, how many its rows have at most: rows of a subject differ in objects that
-/// are not bound before.
-fn subjects(
-    planner: &Planner<'_>,
-    star: &Star,
-    slot: Slot,
-    node: &Node,
-    bound: &SlotSet,
-) -> Option<f64> {
-    let is_new = star.subject == Position::Slot(slot) && !bound.contains(slot);
-    is_new.then(|| node.estimated_rows / planner.star_profile(star).rows_alike(star, bound))
+/// If a slot is the subject of a star that a node reads, how many its rows have at most: rows of a subject differ in objects that are not bound before.
+fn subjects(planner: &Planner<'_>, node: &Node, slot: Slot) -> Option<f64> {
+    let (star, bound) = star_of_subject(node, slot)?;
+    Some(node.estimated_rows / planner.star_profile(star).rows_alike(star, &bound))
 }
 
 /// The number of a slot in a list of them.

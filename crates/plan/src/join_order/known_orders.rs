@@ -3,7 +3,8 @@
 //! Texts of one template differ in constants, and mostly their joins are ordered alike: so the sampling and the search, which are most of the planning of
 //! a join, need not be done for each. A *group shape* is all that the search looks at but constants, and the magnitude of the rows and the cost of each unit,
 //! in powers of two. When several searches in a row, for different constants, came to the same tree of joins for a shape, the tree is taken for those
-//! that follow, and each join of it by the way that costs least with their own rows. What samples said of sets of units ([`Corrections`]) is taken with it, as factors.
+//! that follow, and each join of it by the way that costs least with their own rows. What samples said of sets of units ([`Corrections`]) is taken with it, as factors,
+//! while it is steady: the same within [`STEADY`] times for all constants so far. Else the sets of the tree are sampled for each group.
 //!
 //! Constants of the same magnitude may still be joined best in different orders, where columns depend on each other: so every
 //! [`AGAIN`]th group of a shape is searched all the same, and a shape whose tree was another one then must be the same twice as often before it is believed again.
@@ -15,7 +16,7 @@ use super::corrections::Corrections;
 use super::search::{Found, Step};
 use super::{Problem, Unit, UnitKind};
 use crate::expression::for_each_operand;
-use crate::physical::{Expr, Graphs, Pattern, Position, Star};
+use crate::physical::{Expr, Pattern, Position, Star};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem::discriminant;
@@ -251,7 +252,7 @@ impl Walk {
 
     fn star(&mut self, star: &Star) {
         self.position(star.subject);
-        self.graphs(&star.graphs);
+        star.graphs.hash(&mut self.shape);
         star.tables.hash(&mut self.shape);
         for pattern in &star.patterns {
             (pattern.predicate, pattern.optional).hash(&mut self.shape);
@@ -266,11 +267,7 @@ impl Walk {
         pattern.predicate.hash(&mut self.shape);
         self.position(pattern.subject);
         self.position(pattern.object);
-        self.graphs(&pattern.graphs);
-    }
-
-    fn graphs(&mut self, graphs: &Graphs) {
-        graphs.hash(&mut self.shape);
+        pattern.graphs.hash(&mut self.shape);
     }
 
     fn position(&mut self, position: Position) {
@@ -318,7 +315,7 @@ mod tests {
     use super::super::{Condition, Problem};
     use super::*;
     use crate::logical::Triple;
-    use crate::physical::Slot;
+    use crate::physical::{Graphs, Slot};
     use crate::planner::{PlanOptions, Planner};
     use crate::testing::FakeStatistics;
     use basalt_rdf::TermId;

@@ -158,9 +158,9 @@ impl<'s> Search<'s> {
     }
 
     pub(crate) fn run(mut self) -> Found {
-        let count = self.problem.units.len();
-        let full = self.leaves();
-        if count <= EXACT_UNITS_MAX {
+        self.leaves();
+        let full = self.problem.all();
+        if self.problem.units.len() <= EXACT_UNITS_MAX {
             for mask in 1..=full {
                 if mask.count_ones() > 1 {
                     self.exact(mask);
@@ -169,25 +169,20 @@ impl<'s> Search<'s> {
         } else {
             self.greedy(full);
         }
-        self.found(full)
+        self.found()
     }
 
-    fn found(self, full: u64) -> Found {
+    fn found(self) -> Found {
         Found {
             best: self.best,
-            full,
+            full: self.problem.all(),
             corrections: self.corrections,
         }
     }
 
-    /// Begins with each unit alone, and returns the set of all.
-    fn leaves(&mut self) -> u64 {
-        let count = self.problem.units.len();
-        (0..count).for_each(|unit_idx| self.leaf(unit_idx));
-        match count {
-            64 => u64::MAX,
-            count => (1 << count) - 1,
-        }
+    /// Begins with each unit alone.
+    fn leaves(&mut self) {
+        (0..self.problem.units.len()).for_each(|unit_idx| self.leaf(unit_idx));
     }
 
     fn leaf(&mut self, unit_idx: usize) {

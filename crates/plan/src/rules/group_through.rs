@@ -256,27 +256,25 @@ fn through(
 
 /// The triples of the stars that hold the arguments, with all that leads to the keys by way of these only; and the others.
 fn split(triples: Vec<Triple>, keys: &[Slot], read: &SlotSet) -> (Vec<Triple>, Vec<Triple>) {
-    let slots_of = |of: &dyn Fn(&Triple) -> bool| {
-        let triples = triples.iter().filter(|triple| of(triple));
-        triples.fold(SlotSet::default(), |set, triple| set.union(triple.slots()))
-    };
-    let holds = |triple: &Triple| {
-        let star = slots_of(&|other| other.subject == triple.subject);
-        !star.is_disjoint(read)
-    };
+    let holders = triples.iter().filter(|t| !t.slots().is_disjoint(read));
+    let holders: Vec<Position> = holders.map(|triple| triple.subject).collect();
+    let holds = |triple: &Triple| holders.contains(&triple.subject);
     // What is connected with the keys without them.
-    let mut pairs = SlotSet::of(keys);
+    let mut connected = SlotSet::of(keys);
+    let is_pair = |triple: &Triple, connected: &SlotSet| {
+        !holds(triple) && !triple.slots().is_disjoint(connected)
+    };
     // Termination: the set grows with each turn, up to all slots.
     loop {
-        let is_joined = |triple: &Triple| !holds(triple) && !triple.slots().is_disjoint(&pairs);
-        let grown = pairs.union(slots_of(&is_joined));
-        if grown == pairs {
+        let pairs = triples.iter().filter(|triple| is_pair(triple, &connected));
+        let grown = pairs.fold(connected, |all, pair| all.union(pair.slots()));
+        if grown == connected {
             break;
         }
-        pairs = grown;
+        connected = grown;
     }
-    let is_row = |triple: &Triple| holds(triple) || triple.slots().is_disjoint(&pairs);
-    triples.clone().into_iter().partition(is_row)
+    let is_row = |triple: &Triple| !is_pair(triple, &connected);
+    triples.into_iter().partition(is_row)
 }
 
 /// Triples in an order that does not depend on how they are written, which is not to tell groups apart.

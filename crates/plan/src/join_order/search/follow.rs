@@ -16,21 +16,24 @@ impl<'s> Search<'s> {
         problem: &'s Problem<'s>,
         order: &KnownOrder,
     ) -> Option<Found> {
-        let sets: Vec<u64> = order.splits.iter().map(|split| split.mask()).collect();
-        let of_samples = |edges: &[Edge]| match order.steady_corrections() {
-            Some(known) => Arc::clone(known),
-            None => Arc::new(Corrections::along(planner, problem.units, edges, &sets)),
-        };
-        let mut search = Self::with_corrections(planner, problem, of_samples);
-        let full = search.leaves();
+        let full = problem.all();
         // Shapes are compared by hash: a tree of another group may have more units.
         if order.splits.last().is_none_or(|split| split.mask() != full) {
             return None;
         }
+        let of_samples = |edges: &[Edge]| match order.steady_corrections() {
+            Some(known) => Arc::clone(known),
+            None => {
+                let sets: Vec<u64> = order.splits.iter().map(|split| split.mask()).collect();
+                Arc::new(Corrections::along(planner, problem.units, edges, &sets))
+            }
+        };
+        let mut search = Self::with_corrections(planner, problem, of_samples);
+        search.leaves();
         for split in &order.splits {
             search.follow(*split);
         }
-        search.best.contains_key(&full).then(|| search.found(full))
+        search.best.contains_key(&full).then(|| search.found())
     }
 
     /// Joins the parts of a set.
