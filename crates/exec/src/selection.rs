@@ -16,11 +16,13 @@ pub fn positions<T: Copy>(values: &[T], passes: impl Fn(T) -> bool) -> Vec<u32> 
 }
 
 /// Keeps the values that pass, in their order.
+#[inline]
 pub fn retain<T: Copy>(values: &mut Vec<T>, passes: impl Fn(T) -> bool) {
     let mut kept = 0;
-    for at in 0..values.len() {
-        let value = values[at];
-        values[kept] = value;
+    let all = values.as_mut_slice();
+    for at in 0..all.len() {
+        let value = all[at];
+        all[kept] = value;
         kept += usize::from(passes(value));
     }
     values.truncate(kept);

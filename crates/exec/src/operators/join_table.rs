@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
 use basalt_columns::prefetch;
+use std::ops::Range;
 
 /// Bits of a directory entry that hold the first row.
 const START_BITS: u32 = 48;
@@ -103,23 +104,28 @@ impl JoinTable {
         &self.columns[column]
     }
 
-    /// Asks for the line of the directory that [`Self::probe`] of this key looks at first.
+    /// Asks for the line of the directory that [`Self::stretch`] of this key looks at first.
     #[inline]
     pub fn expect(&self, key: &[u64]) {
         let bucket = bucket_of(hash_row(key), self.directory.len() - 1);
         prefetch(&self.directory, bucket);
     }
 
-    /// Appends the rows whose key equals `key`, in input order.
-    pub fn probe(&self, key: &[u64], out: &mut Vec<u32>) {
+    /// Where the rows with this key lie, with others if hashes agree.
+    #[inline]
+    pub fn stretch(&self, key: &[u64]) -> Range<usize> {
         let hash = hash_row(key);
         let bucket = bucket_of(hash, self.directory.len() - 1);
         let entry = self.directory[bucket];
         if entry & tag_bit(hash) == 0 {
-            return;
+            return 0..0;
         }
-        let rows =
-            (entry & START_MASK) as usize..(self.directory[bucket + 1] & START_MASK) as usize;
+        (entry & START_MASK) as usize..(self.directory[bucket + 1] & START_MASK) as usize
+    }
+
+    /// Appends those of these rows whose key equals `key`, in input order.
+    #[inline]
+    pub fn matching(&self, rows: Range<usize>, key: &[u64], out: &mut Vec<u32>) {
         if let [column] = self.key_columns.as_slice() {
             let keys = &self.columns[*column][rows.clone()];
             let equal = rows.zip(keys).filter(|(_, id)| **id == key[0]);

@@ -94,10 +94,11 @@ impl KeyFilter {
     pub fn retain<T: Copy>(&self, values: &mut Vec<T>, id_of: impl Fn(T) -> u64) {
         let (min, max) = (self.min, self.max);
         match &self.members {
-            Members::All => retain(values, |value| (min..=max).contains(&id_of(value))),
+            Members::All => retain(values, move |value| (min..=max).contains(&id_of(value))),
             Members::Bits(words) => {
+                let words = words.as_slice();
                 let (span, last) = (max - min, words.len() - 1);
-                retain(values, |value| {
+                retain(values, move |value| {
                     // What is less than the least key is beyond the last bit, too.
                     let at = id_of(value).wrapping_sub(min);
                     let word = words[((at / 64) as usize).min(last)];

@@ -29,6 +29,7 @@ pub mod merge_side;
 pub mod minus;
 pub mod order_by;
 pub mod output;
+pub mod pairing;
 pub mod path_join;
 pub mod pattern_join;
 pub mod pattern_scan;

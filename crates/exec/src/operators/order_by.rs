@@ -135,8 +135,10 @@ impl SortBuffer {
 
     /// Counts the rows held, or writes them if they are too many.
     fn hold(&mut self, cx: &Context) -> Result<(), ExecError> {
-        let ids = (self.rows.columns.len() + self.keys.len()) * size_of::<u64>();
-        let bytes = self.rows.rows * (ids + self.keys.len() * KEY_BYTES + ROW_BYTES);
+        let ids = self.rows.columns.iter().chain(&self.keys);
+        let ids: usize = ids.map(Vec::capacity).sum();
+        let sorting = self.rows.rows * (self.keys.len() * KEY_BYTES + ROW_BYTES);
+        let bytes = ids * size_of::<u64>() + sorting;
         if bytes > share_bytes(cx) && self.rows.rows >= RUN_ROWS_MIN {
             return self.spill(cx);
         }

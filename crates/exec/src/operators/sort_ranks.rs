@@ -10,8 +10,8 @@
 //!
 //! Invariant: two ranks compare as [`compare_for_order`] compares the terms; [`ranks_by_comparing`], the slow
 //! twin, takes over where the memory limit leaves no room for texts and fewer rows at a time are no way out
-//! ([`WithoutRoom`]). Memory: the texts of distinct terms and 40 bytes for each, 16 more for numbers and dates that are
-//! decoded, counted; what a row takes besides is [`ROW_BYTES`] and [`KEY_BYTES`], for the caller to count.
+//! ([`WithoutRoom`]). Memory: the texts of distinct terms and 72 bytes for each, for a number or date its decoded
+//! key and 24, counted; what a row takes besides is [`ROW_BYTES`] and [`KEY_BYTES`], for the caller to count.
 
 use crate::context::Context;
 use crate::error::ExecError;
@@ -26,6 +26,8 @@ use std::cmp::Ordering;
 /// Terms decoded between two looks at the limits.
 const CHECK_TERMS: usize = 4096;
 
+/// What sorting takes for a text: its place, and room to merge places.
+const SORTED_TEXT_BYTES: usize = 2 * size_of::<TextPlace>();
 /// What sorting takes for a number or date: its nearest double, its place, and room to merge places.
 const SORTED_VALUE_BYTES: usize = size_of::<f64>() + 2 * size_of::<u32>();
 
@@ -218,9 +220,11 @@ impl<'a> Places<'a> {
 
     fn account(&mut self) -> Result<(), ExecError> {
         self.cx.check()?;
+        let (texts, values) = (self.texts.capacity(), self.values.capacity());
         let bytes = self.arena.bytes()
-            + self.texts.capacity() * size_of::<TextPlace>()
-            + self.values.capacity() * (size_of::<(u32, Option<OrderKey>)>() + SORTED_VALUE_BYTES);
+            + texts * SORTED_TEXT_BYTES
+            + values * (size_of::<(u32, Option<OrderKey>)>() + SORTED_VALUE_BYTES)
+            + (texts + values) * size_of::<u64>();
         if bytes > self.reserved {
             self.cx.reserve(bytes - self.reserved, "OrderBy")?;
             self.reserved = bytes;

@@ -15,9 +15,10 @@
 
 use super::BoxOperator;
 use super::build_side::{SpilledSide, deal_out};
-use super::hash_join::{Pairing, Source};
+use super::hash_join::Source;
 use super::join_table::JoinTable;
 use super::late_rows::NumberedRows;
+use super::pairing::{Pairing, PieceStart};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
@@ -144,14 +145,13 @@ impl Joiner<'_> {
         held.release();
         let mut joined = RowWriter::create(self.pairing.sources.len(), 2, cx)?;
         self.read(&[pair.probe], self.probe_width + 1, &mut |batch| {
-            let mut start = 0;
-            while start < batch.rows() {
+            let mut start = PieceStart::default();
+            while start.row < batch.rows() {
                 cx.check()?;
-                let (rows, end) = self.pairing.piece(&batch, start, cx)?;
+                let rows = self.pairing.piece(&batch, &mut start, cx)?;
                 for row in 0..rows.rows() {
                     joined.push((0..rows.width()).map(|column| rows.ids(column)[row]))?;
                 }
-                start = end;
             }
             Ok(())
         })?;

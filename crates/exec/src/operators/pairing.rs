@@ -1,0 +1,410 @@
+//! `Pairing`: the pairs of a batch with a [`JoinTable`], piece by piece.
+//!
+//! A piece has a bounded number of candidates, also where one row has more: what it is made of needs no counting, and the query's
+//! flag and clock are looked at between pieces. A semi or anti join makes one piece of a batch.
+
+use super::hash_join::{JoinShape, Source};
+use super::join_table::JoinTable;
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::ExecError;
+use basalt_columns::PREFETCH_ROWS;
+use basalt_plan::physical::JoinKind;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Candidates of a piece at most, in full batches.
+const PIECE_BATCHES: usize = 8;
+
+/// Partners that a semi or anti join tries first with each row.
+const FIRST_RUN_ROWS: usize = 16;
+/// How much longer each following run is.
+const RUN_GROWTH: usize = 4;
+
+/// Finds the pairs of batches with a table.
+pub struct Pairing {
+    /// The build side, or a part of it.
+    pub table: Arc<JoinTable>,
+    /// Besides the inputs.
+    pub shape: Arc<JoinShape>,
+    /// The output columns.
+    pub sources: Vec<Source>,
+}
+
+/// Where a piece of a batch starts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PieceStart {
+    /// The row of the batch.
+    pub row: usize,
+    /// Build rows that earlier pieces compared it with.
+    compared: usize,
+    /// Whether one of these was a partner.
+    has_partner: bool,
+}
+
+impl PieceStart {
+    /// The start of a row.
+    fn of_row(row: usize) -> Self {
+        Self {
+            row,
+            ..Self::default()
+        }
+    }
+}
+
+/// Joined pairs: rows of the probe batch and of the build side.
+#[derive(Default)]
+struct Pairs {
+    probe: Vec<u32>,
+    build: Vec<u32>,
+}
+
+impl Pairing {
+    /// The probe columns by whose values build rows are found: keys, or that of the half key if the table is by one.
+    fn sought_columns(&self) -> Vec<usize> {
+        let JoinShape {
+            probe_keys,
+            compatible,
+            ..
+        } = &*self.shape;
+        if !probe_keys.is_empty() {
+            return probe_keys.clone();
+        }
+        let by = self.table.key_columns();
+        let half_key = compatible.iter().find(|(_, build)| by == [*build]);
+        half_key.iter().map(|(probe, _)| *probe).collect()
+    }
+
+    /// Appends the build rows that a row with these values in the columns sought by is compared with: of those where such rows
+    /// lie, only a run. Returns how many lie there.
+    fn partners(&self, key: &[u64], run: &Range<usize>, out: &mut Vec<u32>) -> usize {
+        let is_half = self.shape.probe_keys.is_empty();
+        if key.is_empty() || is_half && key == [0] {
+            let all = 0..self.table.rows();
+            out.extend(part(&all, run, 0).map(|row| row as u32));
+            return all.len();
+        }
+        let same = self.table.stretch(key);
+        if !same.is_empty() {
+            self.table.matching(part(&same, run, 0), key, out);
+        }
+        if !is_half {
+            return same.len();
+        }
+        let unbound = self.table.stretch(&[0]);
+        self.table
+            .matching(part(&unbound, run, same.len()), &[0], out);
+        same.len() + unbound.len()
+    }
+
+    /// Pairs of the next piece of the batch; returns where the following piece starts.
+    fn candidates(&self, batch: &Batch, mut at: PieceStart, cx: &Context) -> (Pairs, PieceStart) {
+        let mut pairs = Pairs::default();
+        let pairs_max = pairs_max(cx);
+        let pairs_expected = pairs_max.min(batch.rows() - at.row);
+        pairs.build.reserve(pairs_expected);
+        pairs.probe.reserve(pairs_expected);
+        let columns = self.sought_columns();
+        let mut key = Vec::with_capacity(columns.len());
+        let key_into = |key: &mut Vec<u64>, row: usize| {
+            key.clear();
+            key.extend(columns.iter().map(|&column| batch.ids(column)[row]));
+        };
+        while at.row < batch.rows() && pairs.build.len() < pairs_max {
+            if at.row + PREFETCH_ROWS < batch.rows() && !columns.is_empty() {
+                key_into(&mut key, at.row + PREFETCH_ROWS);
+                self.table.expect(&key);
+            }
+            key_into(&mut key, at.row);
+            let run = at.compared..at.compared + (pairs_max - pairs.build.len());
+            let rows = self.partners(&key, &run, &mut pairs.build);
+            pairs.probe.resize(pairs.build.len(), at.row as u32);
+            if run.end < rows {
+                at.compared = run.end;
+                break;
+            }
+            at = PieceStart::of_row(at.row + 1);
+        }
+        (pairs, at)
+    }
+
+    /// One pair for each row of the batch that has a partner, for semi and anti joins.
+    ///
+    /// Build rows are tried in growing runs, each only with the rows that have no partner yet: most
+    /// rows find theirs early, and comparing them with all others would be quadratic for nothing.
+    fn partnered(&self, batch: &Batch, cx: &Context) -> Result<Pairs, ExecError> {
+        let mut found = Pairs::default();
+        let mut pending: Vec<u32> = (0..batch.rows() as u32).collect();
+        let mut run = 0..FIRST_RUN_ROWS;
+        while !pending.is_empty() {
+            let mut matched = vec![false; batch.rows()];
+            let longer = self.try_run(batch, &pending, &run, &mut matched, cx)?;
+            let is_matched = |row: &u32| matched[*row as usize];
+            found
+                .probe
+                .extend(pending.iter().copied().filter(is_matched));
+            pending = longer.into_iter().filter(|row| !is_matched(row)).collect();
+            run = run.end..run.end + pairs_max(cx).min(run.len() * RUN_GROWTH);
+        }
+        Ok(found)
+    }
+
+    /// Compares each row with a run of the build rows with its key, and returns those that have more.
+    fn try_run(
+        &self,
+        batch: &Batch,
+        rows: &[u32],
+        run: &Range<usize>,
+        matched: &mut [bool],
+        cx: &Context,
+    ) -> Result<Vec<u32>, ExecError> {
+        let mut longer = Vec::new();
+        let mut pairs = Pairs::default();
+        let columns = self.sought_columns();
+        let mut key = Vec::with_capacity(columns.len());
+        for (position, &row) in rows.iter().enumerate() {
+            let ids = columns.iter().map(|&column| batch.ids(column));
+            key.clear();
+            key.extend(ids.map(|ids| ids[row as usize]));
+            let rows_there = self.partners(&key, run, &mut pairs.build);
+            pairs.probe.resize(pairs.build.len(), row);
+            if rows_there > run.end {
+                longer.push(row);
+            }
+            if pairs.build.len() >= pairs_max(cx) || position + 1 == rows.len() {
+                cx.check()?;
+                self.keep_compatible(batch, &mut pairs);
+                self.keep_true(batch, &mut pairs, cx)?;
+                let of = pairs.probe.iter();
+                of.for_each(|&row| matched[row as usize] = true);
+                pairs = Pairs::default();
+            }
+        }
+        Ok(longer)
+    }
+
+    fn keep_compatible(&self, batch: &Batch, pairs: &mut Pairs) {
+        for &(probe_column, build_column) in &self.shape.compatible {
+            let (left, right) = (batch.ids(probe_column), self.table.column(build_column));
+            let fits = |p: u32, b: u32| {
+                let (a, b) = (left[p as usize], right[b as usize]);
+                a == b || a == 0 || b == 0
+            };
+            let wanted: Vec<bool> = pairs
+                .probe
+                .iter()
+                .zip(&pairs.build)
+                .map(|(&p, &b)| fits(p, b))
+                .collect();
+            pairs.keep(&wanted);
+        }
+    }
+
+    fn keep_true(&self, batch: &Batch, pairs: &mut Pairs, cx: &Context) -> Result<(), ExecError> {
+        if let Some((condition, sources)) = &self.shape.filter
+            && !pairs.probe.is_empty()
+        {
+            let joined = self.joined(batch, pairs, sources);
+            let mut wanted = vec![false; pairs.probe.len()];
+            for position in condition.select(&joined, cx)? {
+                wanted[position as usize] = true;
+            }
+            pairs.keep(&wanted);
+        }
+        Ok(())
+    }
+
+    /// The joined rows; a build row of `u32::MAX` is the missing partner of an outer join.
+    fn joined(&self, batch: &Batch, pairs: &Pairs, sources: &[Source]) -> Batch {
+        let built = |column: usize, row: u32| {
+            if row == u32::MAX {
+                0
+            } else {
+                self.table.column(column)[row as usize]
+            }
+        };
+        let columns = sources
+            .iter()
+            .map(|source| match *source {
+                Source::Probe(column) => {
+                    let ids = batch.ids(column);
+                    pairs.probe.iter().map(|&row| ids[row as usize]).collect()
+                }
+                Source::Build(column) => {
+                    pairs.build.iter().map(|&row| built(column, row)).collect()
+                }
+                Source::Either(p, b) => {
+                    let ids = batch.ids(p);
+                    let either = |(&p_row, &b_row): (&u32, &u32)| match ids[p_row as usize] {
+                        0 => built(b, b_row),
+                        id => id,
+                    };
+                    pairs.probe.iter().zip(&pairs.build).map(either).collect()
+                }
+                Source::Nowhere => vec![0; pairs.probe.len()],
+            })
+            .collect();
+        Batch::from_vectors(columns, pairs.probe.len())
+    }
+
+    /// Joins the next piece of a batch; `start` becomes that of the following piece.
+    pub fn piece(
+        &self,
+        batch: &Batch,
+        start: &mut PieceStart,
+        cx: &Context,
+    ) -> Result<Batch, ExecError> {
+        let pairs = match self.shape.kind {
+            JoinKind::Semi | JoinKind::Anti => {
+                debug_assert_eq!(start.row, 0, "such a batch is joined in one piece");
+                let mut pairs = self.partnered(batch, cx)?;
+                pairs.reduce_to(batch.rows(), self.shape.kind == JoinKind::Semi);
+                *start = PieceStart::of_row(batch.rows());
+                pairs
+            }
+            JoinKind::Inner | JoinKind::LeftOuter => {
+                let (mut pairs, mut end) = self.candidates(batch, *start, cx);
+                self.keep_compatible(batch, &mut pairs);
+                self.keep_true(batch, &mut pairs, cx)?;
+                end.has_partner = end.row == start.row && start.has_partner
+                    || pairs.probe.last() == Some(&(end.row as u32));
+                if self.shape.kind == JoinKind::LeftOuter {
+                    pairs.add_unmatched(start, end.row);
+                }
+                *start = end;
+                pairs
+            }
+        };
+        Ok(self.joined(batch, &pairs, &self.sources))
+    }
+}
+
+/// Candidates of a piece at most.
+fn pairs_max(cx: &Context) -> usize {
+    PIECE_BATCHES * cx.options().batch_rows.max(1)
+}
+
+/// The part of a stretch that is in a run of several, of which those before it have `before` rows.
+fn part(stretch: &Range<usize>, run: &Range<usize>, before: usize) -> Range<usize> {
+    let place = |position: usize| {
+        let position = position.saturating_sub(before);
+        stretch.start + position.min(stretch.len())
+    };
+    place(run.start)..place(run.end)
+}
+
+impl Pairs {
+    fn keep(&mut self, wanted: &[bool]) {
+        let mut flags = wanted.iter();
+        self.probe
+            .retain(|_| *flags.next().expect("one flag per pair"));
+        let mut flags = wanted.iter();
+        self.build
+            .retain(|_| *flags.next().expect("one flag per pair"));
+    }
+
+    /// Adds a pair without partner for each row from the start of the piece to `end` that has none, in row order.
+    fn add_unmatched(&mut self, start: &PieceStart, end: usize) {
+        let mut all = Self::default();
+        let mut position = 0;
+        for row in start.row..end {
+            let before = position;
+            while self.probe.get(position) == Some(&(row as u32)) {
+                position += 1;
+            }
+            let is_matched = position > before || row == start.row && start.has_partner;
+            if !is_matched {
+                all.probe.push(row as u32);
+                all.build.push(u32::MAX);
+            }
+            all.probe.extend_from_slice(&self.probe[before..position]);
+            all.build.extend_from_slice(&self.build[before..position]);
+        }
+        // Of the row that goes on in the next piece.
+        all.probe.extend_from_slice(&self.probe[position..]);
+        all.build.extend_from_slice(&self.build[position..]);
+        *self = all;
+    }
+
+    /// One pair for each of the first `rows` rows that has a partner (or has none), the partner forgotten.
+    fn reduce_to(&mut self, rows: usize, wanted: bool) {
+        let mut matched = vec![false; rows];
+        let of = self.probe.iter();
+        of.for_each(|&row| matched[row as usize] = true);
+        let rows = (0..rows).filter(|row| matched[*row] == wanted);
+        self.probe = rows.map(|row| row as u32).collect();
+        self.build = vec![u32::MAX; self.probe.len()];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::ExecOptions;
+    use basalt_store::Snapshot;
+
+    /// Build rows of one key, several pieces of them.
+    const BUILD_ROWS: u64 = 5 * PIECE_BATCHES as u64;
+
+    fn context() -> Arc<Context> {
+        let options = ExecOptions {
+            batch_rows: 1,
+            ..ExecOptions::default()
+        };
+        Context::new(Snapshot::empty(), options, 0)
+    }
+
+    /// The second columns of the rows that three probe rows are joined to, piece by piece: all have the same key, and what each has in
+    /// the column to be compared is given.
+    fn pieces(kind: JoinKind, compared: [u64; 3]) -> Vec<Vec<u64>> {
+        let cx = context();
+        let keys = vec![7; BUILD_ROWS as usize];
+        let build =
+            Batch::from_vectors(vec![keys, (1..=BUILD_ROWS).collect()], BUILD_ROWS as usize);
+        let shape = JoinShape {
+            probe_keys: vec![0],
+            compatible: vec![(1, 1)],
+            kind,
+            filter: None,
+            sources: vec![Source::Build(1)],
+        };
+        let pairing = Pairing {
+            table: Arc::new(JoinTable::build(&[build], 2, vec![0], &cx).expect("there is room")),
+            sources: shape.sources.clone(),
+            shape: Arc::new(shape),
+        };
+        let batch = Batch::from_vectors(vec![vec![7; 3], compared.to_vec()], 3);
+        let mut start = PieceStart::default();
+        let mut pieces = Vec::new();
+        while start.row < batch.rows() {
+            let piece = pairing
+                .piece(&batch, &mut start, &cx)
+                .expect("it is joined");
+            pieces.push(piece.ids(0).to_vec());
+        }
+        pieces
+    }
+
+    #[test]
+    fn the_partners_of_one_row_are_in_several_pieces() {
+        let all: Vec<u64> = (1..=BUILD_ROWS).collect();
+        for kind in [JoinKind::Inner, JoinKind::LeftOuter] {
+            let pieces = pieces(kind, [0, 0, 0]);
+            assert!(pieces.iter().all(|piece| piece.len() <= PIECE_BATCHES));
+            assert_eq!(pieces.concat(), [all.as_slice(), &all, &all].concat());
+        }
+    }
+
+    #[test]
+    fn a_row_has_no_partner_only_if_no_piece_has_one() {
+        let compared = [1, BUILD_ROWS + 1, BUILD_ROWS];
+        assert_eq!(
+            pieces(JoinKind::LeftOuter, compared).concat(),
+            [1, 0, BUILD_ROWS]
+        );
+        assert_eq!(pieces(JoinKind::Inner, compared).concat(), [1, BUILD_ROWS]);
+        assert_eq!(pieces(JoinKind::Semi, compared).len(), 1);
+        assert_eq!(pieces(JoinKind::Semi, compared).concat().len(), 2);
+        assert_eq!(pieces(JoinKind::Anti, compared).concat().len(), 1);
+    }
+}
