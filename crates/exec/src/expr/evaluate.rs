@@ -247,12 +247,7 @@ fn is_in(
 }
 
 fn exists_rows(exists: &Exists, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Truth>, ExecError> {
-    let mut ids = Vec::new();
-    let mut keys = Vec::with_capacity(rows.len());
-    for row in 0..rows.len() {
-        rows.row_into(row, &mut ids);
-        keys.push(exists.key(|column| ids[column]));
-    }
-    let answers = exists.hold(keys, cx)?.into_iter();
+    let keys = exists.keys(rows.len(), |column| rows.column(column));
+    let answers = exists.hold(&keys, cx)?.into_iter();
     Ok(answers.map(|holds| Some(holds).into()).collect())
 }

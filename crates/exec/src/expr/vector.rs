@@ -103,12 +103,6 @@ impl<'a> Rows<'a> {
             Some(positions) => positions.iter().map(|&row| ids[row as usize]).collect(),
         }
     }
-
-    /// All ids of a row, into `out`.
-    pub fn row_into(&self, row: usize, out: &mut Vec<u64>) {
-        out.clear();
-        self.batch.row_into(self.position(row) as usize, out);
-    }
 }
 
 /// A value of one row that was computed.

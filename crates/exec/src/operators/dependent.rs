@@ -14,12 +14,12 @@
 use super::BoxOperator;
 use super::build::correlated::OuterRows;
 use super::build::{Build, Shared};
+use super::distinct::RowSet;
+use super::row_keys::RowKeys;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
 use basalt_plan::physical::{Node, Slot};
-use hashbrown::HashMap;
-use std::hash::RandomState;
 use std::sync::{Arc, Mutex};
 
 /// What the evaluations of one plan share through the whole query, on all threads.
@@ -34,10 +34,39 @@ pub struct Memo {
 /// Answers of an EXISTS that are remembered.
 #[derive(Default)]
 pub struct Answers {
-    /// The answers by key.
-    pub by_key: HashMap<Vec<u64>, bool, RandomState>,
-    /// The memory they take.
-    pub held: HeldMemory,
+    /// The keys; none before the first is put in.
+    keys: Option<RowSet>,
+    /// Their answers, in the same order.
+    answers: Vec<bool>,
+    held: HeldMemory,
+}
+
+impl Answers {
+    /// Number of answers.
+    pub fn count(&self) -> usize {
+        self.answers.len()
+    }
+
+    /// The answer for a key, if it is known.
+    pub fn of(&self, key: &[u64]) -> Option<bool> {
+        let place = self.keys.as_ref()?.find(key)?;
+        Some(self.answers[place])
+    }
+
+    /// Remembers the answer for a key that is not known.
+    pub fn insert(&mut self, key: &[u64], answer: bool) {
+        let keys = self.keys.get_or_insert_with(|| RowSet::new(key.len()));
+        if keys.insert(key) {
+            self.answers.push(answer);
+        }
+    }
+
+    /// Counts the memory of so many answers for keys of a width; false if there is no room for it.
+    pub fn hold(&mut self, count: usize, width: usize, cx: &Context) -> bool {
+        // Vectors and tables may be half empty.
+        let bytes = 2 * count * (RowSet::row_bytes(width) + size_of::<bool>());
+        self.held.grow_cache_to(bytes, "EXISTS", cx)
+    }
 }
 
 /// The plan; see the [module documentation](self).
@@ -79,6 +108,11 @@ impl Dependent {
         &self.memo
     }
 
+    /// The columns of a row whose values enter the plan.
+    pub fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
     /// The values that enter the plan, of a row given by column.
     pub fn key(&self, cell: impl Fn(usize) -> u64) -> Vec<u64> {
         self.columns.iter().map(|&column| cell(column)).collect()
@@ -86,15 +120,15 @@ impl Dependent {
 
     /// The operators for a key.
     pub fn operator(&self, key: &[u64], cx: &Context) -> Result<BoxOperator, ExecError> {
-        self.operator_of(&[key], cx)
+        let columns: Vec<&[u64]> = key.chunks(1).collect();
+        self.operator_of(&RowKeys::of_columns(&columns, 1), cx)
     }
 
     /// The operators for several keys at once, where [`Self::at_once`] allows it.
-    pub fn operator_of(&self, keys: &[&[u64]], cx: &Context) -> Result<BoxOperator, ExecError> {
-        let column = |column: usize| keys.iter().map(|key| key[column]).collect();
+    pub fn operator_of(&self, keys: &RowKeys, cx: &Context) -> Result<BoxOperator, ExecError> {
         let outer = Arc::new(OuterRows {
             slots: self.slots.clone(),
-            columns: (0..self.slots.len()).map(column).collect(),
+            columns: (0..self.slots.len()).map(|idx| keys.column(idx)).collect(),
             rows: keys.len(),
         });
         Build::for_outer_rows(cx.shared(), Arc::clone(&self.memo.kept), outer).operator(&self.node)

@@ -62,11 +62,15 @@ impl RowSet {
 
     /// Whether a row is there.
     pub fn contains(&self, row: &[u64]) -> bool {
+        self.find(row).is_some()
+    }
+
+    /// The number of a row, in the order in which they came.
+    pub fn find(&self, row: &[u64]) -> Option<usize> {
         let width = self.width;
         let stored = |idx: u32| &self.cells[idx as usize * width..(idx as usize + 1) * width];
-        self.table
-            .find(hash_row(row), |&idx| stored(idx) == row)
-            .is_some()
+        let found = self.table.find(hash_row(row), |&idx| stored(idx) == row);
+        found.map(|&idx| idx as usize)
     }
 
     /// The rows, in the order in which they came.
@@ -78,6 +82,11 @@ impl RowSet {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.cells.capacity() * size_of::<u64>() + self.table.capacity() * 2 * size_of::<u32>()
+    }
+
+    /// Bytes that a row of this width takes.
+    pub fn row_bytes(width: usize) -> usize {
+        width * size_of::<u64>() + 2 * size_of::<u32>()
     }
 }
 

@@ -7,10 +7,12 @@
 
 use super::dependent::{Answers, AtOnce, Dependent};
 use super::exists_many;
+use super::row_keys::{DistinctKeys, RowKeys};
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_plan::physical::{Node, Slot};
-use std::sync::MutexGuard;
+use std::borrow::Cow;
+use std::sync::{Arc, MutexGuard};
 
 /// Answers remembered by one EXISTS; a few MB.
 const KNOWN_MAX: usize = 1 << 16;
@@ -32,39 +34,34 @@ impl Exists {
         }
     }
 
-    /// The values of a row that enter the plan.
-    pub fn key(&self, cell: impl Fn(usize) -> u64) -> Vec<u64> {
-        self.plan.key(cell)
+    /// The values that enter the plan, of so many rows given by column.
+    pub fn keys<'a>(&self, rows: usize, column: impl Fn(usize) -> Cow<'a, [u64]>) -> RowKeys {
+        let columns = self.plan.columns().iter();
+        let columns: Vec<_> = columns.map(|&idx| column(idx)).collect();
+        RowKeys::of_columns(&columns, rows)
     }
 
     /// For each key, whether the plan has a row when its `Outer` leaves take the key.
-    pub fn hold(&self, keys: Vec<Vec<u64>>, cx: &Context) -> Result<Vec<bool>, ExecError> {
+    pub fn hold(&self, keys: &RowKeys, cx: &Context) -> Result<Vec<bool>, ExecError> {
         if !self.plan.is_repeatable() {
             return keys.iter().map(|key| self.evaluate(key, cx)).collect();
         }
-        let mut answers = self.known_of(&keys);
+        let mut answers = self.known_of(keys);
         if let Some(at_once) = &self.at_once {
             // A slot without a value is no certain one.
-            let is_asked =
-                |key: &[u64], answer: Option<bool>| answer.is_none() && !key.contains(&0);
-            let asked = keys.iter().zip(&answers);
-            let asked = asked.filter(|(key, answer)| is_asked(key, **answer));
-            let mut distinct: Vec<&[u64]> = asked.map(|(key, _)| key.as_slice()).collect();
-            distinct.sort_unstable();
-            distinct.dedup();
-            let holding = exists_many::hold(&self.plan, at_once, &distinct, cx)?;
-            for (key, answer) in keys.iter().zip(&mut answers) {
-                if is_asked(key, *answer)
-                    && let Ok(place) = distinct.binary_search(&key.as_slice())
-                {
-                    *answer = Some(holding[place]);
-                }
+            let is_asked = |row: &u32| {
+                answers[*row as usize].is_none() && !keys.key(*row as usize).contains(&0)
+            };
+            let distinct = keys.distinct((0..keys.len() as u32).filter(is_asked).collect());
+            let DistinctKeys { keys, numbers } = distinct;
+            let keys = Arc::new(keys);
+            let holding = exists_many::hold(&self.plan, at_once, &keys, cx)?;
+            for (row, number) in numbers {
+                answers[row as usize] = Some(holding[number as usize]);
             }
-            for (key, holds) in distinct.into_iter().zip(holding) {
-                self.remember(key, holds, cx);
-            }
+            self.remember(keys.iter().zip(holding), cx);
         }
-        let answer_one = |(key, known): (&Vec<u64>, Option<bool>)| match known {
+        let answer_one = |(key, known): (&[u64], Option<bool>)| match known {
             Some(answer) => Ok(answer),
             None => self.holds(key, cx),
         };
@@ -73,29 +70,31 @@ impl Exists {
 
     /// One key that may be known by now.
     fn holds(&self, key: &[u64], cx: &Context) -> Result<bool, ExecError> {
-        if let Some(&answer) = self.known().by_key.get(key) {
+        if let Some(answer) = self.known().of(key) {
             return Ok(answer);
         }
         let answer = self.evaluate(key, cx)?;
-        self.remember(key, answer, cx);
+        self.remember(std::iter::once((key, answer)), cx);
         Ok(answer)
     }
 
     /// What is known of some keys.
-    fn known_of(&self, keys: &[Vec<u64>]) -> Vec<Option<bool>> {
+    fn known_of(&self, keys: &RowKeys) -> Vec<Option<bool>> {
         let known = self.known();
-        keys.iter()
-            .map(|key| known.by_key.get(key).copied())
-            .collect()
+        keys.iter().map(|key| known.of(key)).collect()
     }
 
-    fn remember(&self, key: &[u64], answer: bool, cx: &Context) {
+    /// Remembers the answers for distinct keys that are not known, as far as there is room for all of them.
+    fn remember<'k>(
+        &self,
+        answers: impl ExactSizeIterator<Item = (&'k [u64], bool)>,
+        cx: &Context,
+    ) {
         let mut known = self.known();
-        let count = known.by_key.len() + 1;
-        let bytes = count * (2 * size_of::<(Vec<u64>, bool)>() + size_of_val(key));
+        let count = known.count() + answers.len();
         // Without memory for it the answer is computed again, which is slow but no fault.
-        if count <= KNOWN_MAX && known.held.grow_cache_to(bytes, "EXISTS", cx) {
-            known.by_key.insert(key.to_vec(), answer);
+        if count <= KNOWN_MAX && known.hold(count, self.plan.columns().len(), cx) {
+            answers.for_each(|(key, answer)| known.insert(key, answer));
         }
     }
 

@@ -11,6 +11,7 @@
 
 use super::dependent::{AtOnce, Dependent};
 use super::pipeline::on_threads;
+use super::row_keys::RowKeys;
 use crate::context::Context;
 use crate::error::ExecError;
 use std::sync::Arc;
@@ -23,43 +24,53 @@ const THREAD_PARTS: usize = 4;
 pub fn hold(
     plan: &Dependent,
     at_once: &AtOnce,
-    keys: &[&[u64]],
+    keys: &Arc<RowKeys>,
     cx: &Context,
 ) -> Result<Vec<bool>, ExecError> {
     let options = cx.options();
     let rows = at_once.rows_for_key * keys.len() as f64;
     let few = options.threads == 1 || keys.len() < 2 || rows < options.dealt_rows_min as f64;
-    if few {
-        let parts = keys.chunks(at_once.keys_max);
-        let parts = parts.map(|keys| part(plan, &at_once.columns, keys, cx));
-        return Ok(parts.collect::<Result<Vec<_>, _>>()?.concat());
-    }
-    let even = keys.len().div_ceil(options.threads * THREAD_PARTS);
+    let part_len = match few {
+        true => at_once.keys_max,
+        false => {
+            let even = keys.len().div_ceil(options.threads * THREAD_PARTS);
+            even.min(at_once.keys_max)
+        }
+    };
     let parts = Arc::new(Parts {
         plan: plan.clone(),
         columns: at_once.columns.clone(),
-        keys: keys.concat(),
-        part_len: even.min(at_once.keys_max),
+        keys: Arc::clone(keys),
+        part_len,
         next: AtomicUsize::new(0),
     });
-    let others = (1..options.threads).map(|_| {
-        let (parts, cx) = (Arc::clone(&parts), cx.shared());
-        move || parts.take(&cx)
-    });
-    let taken = on_threads(|| parts.take(cx), others.collect(), cx)?;
     let mut holding = vec![false; keys.len()];
-    for (start, part) in taken.into_iter().flatten() {
-        holding[start..start + part.len()].copy_from_slice(&part);
+    let mut put = |taken: Taken| {
+        for (start, part) in taken {
+            holding[start..start + part.len()].copy_from_slice(&part);
+        }
+    };
+    if few {
+        put(parts.take(cx)?);
+    } else {
+        let others = (1..options.threads).map(|_| {
+            let (parts, cx) = (Arc::clone(&parts), cx.shared());
+            move || parts.take(&cx)
+        });
+        let taken = on_threads(|| parts.take(cx), others.collect(), cx)?;
+        taken.into_iter().for_each(put);
     }
     Ok(holding)
 }
+
+/// The answers of some parts, each with its first key.
+type Taken = Vec<(usize, Vec<bool>)>;
 
 /// Keys that several threads take part by part.
 struct Parts {
     plan: Dependent,
     columns: Vec<usize>,
-    /// The values of all keys, one after the other.
-    keys: Vec<u64>,
+    keys: Arc<RowKeys>,
     /// Keys of a part.
     part_len: usize,
     /// The next part.
@@ -67,18 +78,17 @@ struct Parts {
 }
 
 impl Parts {
-    /// Takes parts while there are any: the first key of each, and the answers.
-    fn take(&self, cx: &Context) -> Result<Vec<(usize, Vec<bool>)>, ExecError> {
-        let width = self.columns.len();
+    /// Takes parts while there are any.
+    fn take(&self, cx: &Context) -> Result<Taken, ExecError> {
         let mut taken = Vec::new();
         loop {
             let start = self.next.fetch_add(1, Ordering::Relaxed) * self.part_len;
-            let keys = self.keys.chunks_exact(width).skip(start);
-            let keys: Vec<&[u64]> = keys.take(self.part_len).collect();
-            if keys.is_empty() {
+            if start >= self.keys.len() {
                 return Ok(taken);
             }
-            taken.push((start, part(&self.plan, &self.columns, &keys, cx)?));
+            let end = self.keys.len().min(start + self.part_len);
+            let part = part(&self.plan, &self.columns, &self.keys.part(start..end), cx)?;
+            taken.push((start, part));
         }
     }
 }
@@ -87,29 +97,26 @@ impl Parts {
 fn part(
     plan: &Dependent,
     columns: &[usize],
-    keys: &[&[u64]],
+    keys: &RowKeys,
     cx: &Context,
 ) -> Result<Vec<bool>, ExecError> {
     cx.check()?;
     let mut holding = vec![false; keys.len()];
-    let mut open = keys.len();
+    let (mut open, mut place) = (keys.len(), 0);
     let mut operator = plan.operator_of(keys, cx)?;
-    let (mut key, mut before) = (Vec::with_capacity(columns.len()), None);
     while open > 0
         && let Some(batch) = operator.next(cx)?
     {
         cx.check()?;
+        let columns: Vec<&[u64]> = columns.iter().map(|&column| batch.ids(column)).collect();
         for row in 0..batch.rows() {
-            key.clear();
-            key.extend(columns.iter().map(|&column| batch.ids(column)[row]));
-            // Rows of a key mostly follow each other.
-            if before.is_some_and(|place: usize| keys[place] == key) {
+            // Rows of a key mostly follow each other, and those of the next key follow them.
+            let key = columns.iter().map(|ids| ids[row]);
+            let Some(found) = keys.find(key, place) else {
                 continue;
-            }
-            before = keys.binary_search(&key.as_slice()).ok();
-            if let Some(place) = before
-                && !holding[place]
-            {
+            };
+            place = found;
+            if !holding[place] {
                 holding[place] = true;
                 open -= 1;
             }

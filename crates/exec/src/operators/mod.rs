@@ -36,6 +36,7 @@ pub mod pattern_scan;
 pub mod pipeline;
 pub mod profiled;
 pub mod project;
+mod row_keys;
 pub mod row_quads;
 pub mod rows;
 pub mod service;
