@@ -7,14 +7,17 @@
 //! ```
 //!
 //! Rows come out in pieces of a batch, each column of a piece in stretches: a value of the input row over and over, the
-//! solutions of its key one after the other. So what comes out stays in the caches, however many rows there are in all.
+//! solutions of its key one after the other. So what comes out stays in the caches, however many rows there are in all. Where no key
+//! has more than one solution the rows are selected without a branch for each.
 //! Order: the input's, and for each row that of its solutions.
 //! Memory: the solutions of the distinct keys of one batch, and one piece.
 
 use super::matches::Matches;
 use super::repeated_keys::RepeatedKeys;
 use crate::batch::Batch;
+use crate::selection::positions;
 use basalt_plan::physical::{JoinKind, Slot};
+use std::borrow::Cow;
 
 /// Stretches of fewer rows on average are copied row by row: a copy of a stretch costs some of them to start.
 const STRETCH_ROWS_MIN: usize = 4;
@@ -28,7 +31,9 @@ pub struct SharedSolutions {
     starts: Vec<u32>,
     /// The new columns of the solutions.
     columns: Vec<Vec<u64>>,
-    /// The row that comes next.
+    /// The rows that have a solution, if no key has more than one.
+    once: Option<Vec<u32>>,
+    /// The row that comes next; where no key has more than one solution, its place among those that have one.
     row: usize,
     /// How many of its solutions were handed out.
     handed_out: u32,
@@ -59,11 +64,17 @@ impl SharedSolutions {
         for number in 0..count {
             starts[number + 1] += starts[number];
         }
+        let counts = || starts.windows(2).map(|ends: &[u32]| ends[1] - ends[0]);
+        let once = counts().all(|count| count <= 1).then(|| {
+            let has_one: Vec<bool> = counts().map(|count| count == 1).collect();
+            positions(&numbers, |number| has_one[number as usize])
+        });
         Self {
             batch,
             numbers,
             starts,
             columns: matches.columns,
+            once,
             row: 0,
             handed_out: 0,
         }
@@ -71,7 +82,8 @@ impl SharedSolutions {
 
     /// Whether every row of the batch has one solution.
     pub fn is_every_row_once(&self) -> bool {
-        self.starts.windows(2).all(|ends| ends[1] - ends[0] == 1)
+        let rows = self.once.as_ref();
+        rows.is_some_and(|rows| rows.len() == self.numbers.len())
     }
 
     /// The rows.
@@ -87,12 +99,31 @@ impl SharedSolutions {
         (new_slots, input_schema): (&[Slot], &[Slot]),
         rows_max: usize,
     ) -> Option<Batch> {
-        let stretches = self.next_stretches(rows_max);
-        let rows: usize = stretches.iter().map(|s| s.count as usize).sum();
+        let stretches;
+        let (piece, rows) = match &self.once {
+            Some(with_one) => {
+                let end = with_one.len().min(self.row + rows_max);
+                let with_one = &with_one[self.row..end];
+                self.row = end;
+                let numbers = with_one.iter().map(|&row| self.numbers[row as usize]);
+                let solutions = match self.columns.is_empty() {
+                    true => Vec::new(),
+                    false => numbers.map(|n| self.starts[n as usize]).collect(),
+                };
+                (
+                    Piece::Rows(Cow::Borrowed(with_one), solutions),
+                    with_one.len(),
+                )
+            }
+            None => {
+                stretches = self.next_stretches(rows_max);
+                let rows = stretches.iter().map(|s| s.count as usize).sum();
+                (Piece::of(&stretches, rows), rows)
+            }
+        };
         if rows == 0 {
             return None;
         }
-        let piece = Piece::of(&stretches, rows);
         let column = |slot: &Slot| {
             if let Some(column) = new_slots.iter().position(|s| s == slot) {
                 return piece.of_solutions(&self.columns[column]);
@@ -139,7 +170,7 @@ enum Piece<'a> {
     /// Stretch by stretch.
     Stretches(&'a [Stretch], usize),
     /// Row by row: the input row and the solution of each.
-    Rows(Vec<u32>, Vec<u32>),
+    Rows(Cow<'a, [u32]>, Vec<u32>),
 }
 
 impl<'a> Piece<'a> {
@@ -154,7 +185,7 @@ impl<'a> Piece<'a> {
                 solutions.push(solution);
             }
         }
-        Self::Rows(of_rows, solutions)
+        Self::Rows(Cow::Owned(of_rows), solutions)
     }
 
     /// A column of the input.
