@@ -13,7 +13,7 @@ pub use shared::Shared;
 use sharing::chain_input;
 pub use sharing::{few_that_lead_to_many, shared_leaf};
 
-use super::build_side::{self, BuildRows, BuildSide};
+use super::build_side::{self, BuildRows, BuildSide, Purpose};
 use super::hash_join::{HashJoin, JoinShape};
 use super::merge_side::MergeSide;
 use super::minus::MinusRows;
@@ -414,7 +414,11 @@ impl Build {
         let (
             Some((_, side)),
             Op::HashJoin {
-                keys, compatible, ..
+                keys,
+                compatible,
+                kind,
+                filter,
+                ..
             },
         ) = (probe_and_build(node), &node.op)
         else {
@@ -429,11 +433,17 @@ impl Build {
         let width = side.schema.len();
         let make = || Ok(BuildRows::new(&key_columns, width));
         let rows = drain(side, build, &self.cx, make)?;
-        let table_columns = match key_columns.is_empty() {
-            true => &half_key,
-            false => &key_columns,
+        let purpose = Purpose {
+            key_columns: match key_columns.is_empty() {
+                true => &half_key,
+                false => &key_columns,
+            },
+            keys_alone: matches!(kind, JoinKind::Semi | JoinKind::Anti)
+                && keys.len() == 1
+                && compatible.is_empty()
+                && filter.is_none(),
         };
-        let built = build_side::finish(rows, table_columns, width, &self.cx)?;
+        let built = build_side::finish(rows, &purpose, width, &self.cx)?;
         self.make_key_filters(node, &side.schema, &built)?;
         finished
             .tables

@@ -7,6 +7,7 @@
 
 use super::distinct::hash_row;
 use super::join_table::JoinTable;
+use super::key_filter::KeyFilter;
 use super::pipeline::Sink;
 use crate::batch::Batch;
 use crate::context::Context;
@@ -20,6 +21,8 @@ use std::sync::Arc;
 pub enum BuildSide {
     /// All rows in memory.
     Table(Arc<JoinTable>),
+    /// The keys alone, of a join that asks for nothing else.
+    Keys(Arc<KeyFilter>),
     /// All rows in files.
     Spilled(Arc<SpilledSide>),
 }
@@ -114,11 +117,18 @@ pub fn deal_out(
     Ok(())
 }
 
-/// Makes a build side of what the threads have collected: files, or a table by these columns, which are the keys or, without
-/// any, a half key.
+/// What a build side is made for.
+pub struct Purpose<'a> {
+    /// The columns by which rows are looked up: the keys or, without any, a half key.
+    pub key_columns: &'a [usize],
+    /// Whether it is only asked which keys are there, of one column.
+    pub keys_alone: bool,
+}
+
+/// Makes a build side of what the threads have collected: files, the keys alone if they lie close together, or a table.
 pub fn finish(
     mut sides: Vec<BuildRows>,
-    key_columns: &[usize],
+    purpose: &Purpose<'_>,
     width: usize,
     cx: &Context,
 ) -> Result<BuildSide, ExecError> {
@@ -132,7 +142,7 @@ pub fn finish(
         }
         return Ok(BuildSide::Spilled(Arc::new(SpilledSide {
             partitions,
-            key_columns: key_columns.to_vec(),
+            key_columns: purpose.key_columns.to_vec(),
             width,
         })));
     }
@@ -140,7 +150,21 @@ pub fn finish(
         .iter_mut()
         .flat_map(|side| std::mem::take(&mut side.batches));
     let batches: Vec<Batch> = batches.collect();
-    let table = JoinTable::build(&batches, width, key_columns.to_vec(), cx)?;
+    let built = match (purpose.keys_alone, purpose.key_columns) {
+        (true, [column]) => {
+            let keys: Vec<&[u64]> = batches.iter().map(|batch| batch.ids(*column)).collect();
+            KeyFilter::exact(&keys, cx)?.map(|keys| BuildSide::Keys(Arc::new(keys)))
+        }
+        _ => None,
+    };
+    let built = match built {
+        Some(keys) => keys,
+        None => {
+            let key_columns = purpose.key_columns.to_vec();
+            let table = JoinTable::build(&batches, width, key_columns, cx)?;
+            BuildSide::Table(Arc::new(table))
+        }
+    };
     cx.release(sides.iter().map(|side| side.reserved).sum());
-    Ok(BuildSide::Table(Arc::new(table)))
+    Ok(built)
 }

@@ -4,7 +4,8 @@
 //! certain on both sides; other shared slots are checked for compatibility (equal, or unbound on
 //! a side) and merged. With no keys the table is by the first of those slots, the *half key*: a row that has a value there is compared with
 //! the build rows that have the same or none, another with all. With neither all pairs are compared. Pairs are made in pieces of bounded size;
-//! a semi or anti join does not look for many more partners of a row than the first. The condition is part of the join, as OPTIONAL asks for.
+//! a semi or anti join does not look for many more partners of a row than the first, and by one key alone it needs no
+//! table if the keys lie close together: a bit for each. The condition is part of the join, as OPTIONAL asks for.
 //!
 //! Output keeps the order of the streaming side. Memory: the build side, and one piece of pairs. A build side beyond its
 //! share of memory goes to files, if there are keys (see [`build_side`](super::build_side) and
@@ -12,6 +13,7 @@
 
 use super::build_side::BuildSide;
 use super::join_table::JoinTable;
+use super::key_filter::KeyFilter;
 use super::output::Output;
 use super::pairing::{Pairing, PieceStart};
 use super::spilled_join::SpilledJoin;
@@ -77,6 +79,8 @@ pub struct HashJoin {
     pairing: Pairing,
     /// What comes out, where the build side is in files.
     spilled: Option<SpilledJoin>,
+    /// The keys of the build side, where nothing else is asked for.
+    keys: Option<Arc<KeyFilter>>,
     output: Output,
     /// A probe batch that is being joined piece by piece, and where the next piece starts.
     current: Option<(Batch, PieceStart)>,
@@ -95,6 +99,7 @@ impl HashJoin {
             make_side: Some(make_side),
             pairing,
             spilled: None,
+            keys: None,
             output: Output::default(),
             current: None,
         }
@@ -106,6 +111,7 @@ impl Operator for HashJoin {
         if let Some(make_side) = self.make_side.take() {
             match make_side()? {
                 BuildSide::Table(table) => self.pairing.table = table,
+                BuildSide::Keys(keys) => self.keys = Some(keys),
                 BuildSide::Spilled(side) => {
                     let join = SpilledJoin::new(&mut self.probe, &side, &self.pairing, cx)?;
                     self.spilled = Some(join);
@@ -127,7 +133,10 @@ impl Operator for HashJoin {
                     None => return Ok(None),
                 },
             };
-            let joined = self.pairing.piece(&batch, &mut start, cx)?;
+            let joined = match &self.keys {
+                Some(keys) => self.pairing.kept_by(keys, &batch, &mut start),
+                None => self.pairing.piece(&batch, &mut start, cx)?,
+            };
             if start.row < batch.rows() {
                 self.current = Some((batch, start));
             }

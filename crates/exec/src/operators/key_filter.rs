@@ -6,7 +6,8 @@
 //! range:  the least and the greatest id alone                   where neither has room
 //! ```
 //!
-//! Invariant: an id that is a key passes; one that is none may pass too, since the join looks at every row again.
+//! Invariant: an id that is a key passes; one that is none may pass too, since the join looks at every row again. Bits alone are
+//! exact: a semi or anti join by one key needs nothing else ([`KeyFilter::exact`]).
 //! Cost: a pass over the keys, and one cache line for each id tested. Memory: at most a word a key, or a few KiB where keys are
 //! few, and never more than `BYTES_MAX`; counted as long as the filter lives.
 
@@ -25,6 +26,8 @@ const BYTES_MAX: usize = 8 << 20;
 const FREE_WORDS: usize = 1 << 10;
 /// Keys for each word of a bloom, sixteen bits a key.
 const WORD_KEYS: usize = 4;
+/// Words of an exact filter for each key, at most: no more than the directory of a table takes.
+const EXACT_WORDS: usize = 2;
 /// Words of bits looked at for a stretch of ids, at most: those of a segment's rows.
 const STRETCH_WORDS: u64 = 1 << 10;
 /// Keys put in between two looks at the clock.
@@ -37,7 +40,7 @@ pub struct KeyFilter {
     /// The greatest key.
     max: u64,
     members: Members,
-    _held: HeldMemory,
+    held: HeldMemory,
 }
 
 /// Which of the ids from the least to the greatest pass.
@@ -52,27 +55,18 @@ enum Members {
 impl KeyFilter {
     /// The filter of these keys, which may repeat.
     pub fn of(keys: &[u64], cx: &Context) -> Result<Self, ExecError> {
-        let mut filter = Self {
-            min: u64::MAX,
-            max: 0,
-            members: Members::All,
-            _held: HeldMemory::default(),
-        };
-        for &key in keys {
-            filter.min = filter.min.min(key);
-            filter.max = filter.max.max(key);
-        }
+        let mut filter = Self::range(&[keys]);
         if keys.is_empty() {
             return Ok(filter);
         }
-        let words = (filter.max - filter.min) / 64 + 1;
+        let words = filter.words();
         let is_dense = words <= keys.len().max(FREE_WORDS) as u64;
         let words = match is_dense {
             true => words as usize,
             false => keys.len().div_ceil(WORD_KEYS),
         };
         let bytes = words.saturating_mul(size_of::<u64>());
-        if bytes > BYTES_MAX || !filter._held.grow_cache_to(bytes, "HashJoin", cx) {
+        if bytes > BYTES_MAX || !filter.held.grow_cache_to(bytes, "HashJoin", cx) {
             return Ok(filter);
         }
         let mut members = vec![0u64; words];
@@ -88,6 +82,48 @@ impl KeyFilter {
             false => Members::Bloom(members),
         };
         Ok(filter)
+    }
+
+    /// The filter of the keys in all parts that lets nothing else pass; `None` where they lie too far apart.
+    pub fn exact(parts: &[&[u64]], cx: &Context) -> Result<Option<Self>, ExecError> {
+        let mut filter = Self::range(parts);
+        let keys: usize = parts.iter().map(|part| part.len()).sum();
+        let words = match keys {
+            0 => return Ok(Some(filter)),
+            _ => filter.words(),
+        };
+        if words > keys.saturating_mul(EXACT_WORDS).max(FREE_WORDS) as u64 {
+            return Ok(None);
+        }
+        let bytes = words as usize * size_of::<u64>();
+        filter.held.grow_to(bytes, "HashJoin", cx)?;
+        let mut members = vec![0u64; words as usize];
+        for chunk in parts.iter().flat_map(|part| part.chunks(CHECKED_KEYS)) {
+            cx.check()?;
+            put_bits(&mut members, filter.min, chunk);
+        }
+        filter.members = Members::Bits(members);
+        Ok(Some(filter))
+    }
+
+    /// The least and the greatest id alone.
+    fn range(parts: &[&[u64]]) -> Self {
+        let (mut min, mut max) = (u64::MAX, 0);
+        for &key in parts.iter().copied().flatten() {
+            min = min.min(key);
+            max = max.max(key);
+        }
+        Self {
+            min,
+            max,
+            members: Members::All,
+            held: HeldMemory::default(),
+        }
+    }
+
+    /// Words of a bit for each id from the least to the greatest, of which there are some.
+    fn words(&self) -> u64 {
+        (self.max - self.min) / 64 + 1
     }
 
     /// Keeps those values whose ids pass.
@@ -173,9 +209,9 @@ impl MadeFilters {
     }
 
     /// Adds the filter of a number.
-    pub fn put(&self, number: usize, filter: KeyFilter) {
+    pub fn put(&self, number: usize, filter: Arc<KeyFilter>) {
         let mut made = self.0.lock().expect("no holder panics");
-        made.insert(number, Arc::new(filter));
+        made.insert(number, filter);
     }
 }
 
@@ -194,6 +230,11 @@ mod tests {
         };
         let cx = Context::new(Snapshot::empty(), options, 0);
         KeyFilter::of(keys, &cx).expect("nothing cancels it")
+    }
+
+    fn exact_of(parts: &[&[u64]]) -> Option<KeyFilter> {
+        let cx = Context::new(Snapshot::empty(), ExecOptions::default(), 0);
+        KeyFilter::exact(parts, &cx).expect("nothing cancels it")
     }
 
     fn passes(filter: &KeyFilter, id: u64) -> bool {
@@ -217,6 +258,8 @@ mod tests {
                 let positions = filter.positions(&keys);
                 prop_assert_eq!(positions.len(), keys.len());
                 prop_assert!(keys.iter().all(|&key| filter.may_have(key, key)));
+                let (few, rest) = keys.split_at(keys.len() / 3);
+                let exact = exact_of(&[few, rest]);
                 // Bits and ranges are exact.
                 for &id in &others {
                     let is_key = keys.contains(&id);
@@ -227,6 +270,7 @@ mod tests {
                         Members::Bloom(_) => passes(&filter, id) || is_key,
                     };
                     prop_assert_eq!(passes(&filter, id), expected);
+                    prop_assert!(exact.as_ref().is_none_or(|exact| passes(exact, id) == is_key));
                 }
             }
         }

@@ -5,6 +5,7 @@
 
 use super::hash_join::{JoinShape, Source};
 use super::join_table::JoinTable;
+use super::key_filter::KeyFilter;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
@@ -245,6 +246,16 @@ impl Pairing {
             })
             .collect();
         Batch::from_vectors(columns, pairs.probe.len())
+    }
+
+    /// All rows of a batch that a semi or anti join keeps by these keys alone.
+    pub fn kept_by(&self, keys: &KeyFilter, batch: &Batch, start: &mut PieceStart) -> Batch {
+        *start = PieceStart::of_row(batch.rows());
+        let mut pairs = Pairs::default();
+        let ids = self.shape.probe_keys.first().map(|&key| batch.ids(key));
+        pairs.probe = ids.map(|ids| keys.positions(ids)).unwrap_or_default();
+        pairs.reduce_to(batch.rows(), self.shape.kind == JoinKind::Semi);
+        self.joined(batch, &pairs, &self.sources)
     }
 
     /// Joins the next piece of a batch; `start` becomes that of the following piece.

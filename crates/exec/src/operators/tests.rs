@@ -183,6 +183,32 @@ proptest! {
         }
     }
 
+    /// Keys close together are bits, others a table.
+    #[test]
+    fn semi_and_anti_joins_by_a_key_alone_keep_rows_by_it(
+        left in rows_strategy(), right in rows_strategy(), apart: bool, batch_rows in 1..4usize,
+    ) {
+        let spread = |rows: &[Row]| -> Vec<Row> {
+            let factor = if apart { 1 << 40 } else { 1 };
+            rows.iter().map(|row| vec![row[0] * factor, row[2]]).collect()
+        };
+        let (left, right) = (spread(&left), spread(&right));
+        for (kind, wanted) in [(JoinKind::Semi, true), (JoinKind::Anti, false)] {
+            let op = Op::HashJoin {
+                left: values(&left, &[0, 1]),
+                right: values(&right, &[0, 2]),
+                keys: vec![Slot(0)],
+                compatible: Vec::new(),
+                kind,
+                filter: None,
+                build_left: false,
+            };
+            let has_partner = |l: &Row| right.iter().any(|r| r[0] == l[0]);
+            let expected: Vec<Row> = left.iter().filter(|l| has_partner(l) == wanted).cloned().collect();
+            prop_assert_eq!(run(node(op, &[0, 1]), batch_rows), expected);
+        }
+    }
+
     #[test]
     fn merge_join_is_nested_loops(left in rows_strategy(), right in rows_strategy(), batch_rows in 1..4usize) {
         let narrow = |rows: &[Row]| rows.iter().map(|row| vec![row[0], row[2]]).collect::<Vec<_>>();
