@@ -71,6 +71,9 @@ pub(crate) const HASH_BUILD_MISS: f64 = 40.0;
 pub(crate) const HASH_PROBE: f64 = 15.0;
 /// What it takes more where each row is a miss: look-ups are asked for ahead, so less than when it is built.
 pub(crate) const HASH_PROBE_MISS: f64 = 15.0;
+/// Setting the bit of one key, or looking one up, in a semi or anti join by one key alone (measured with [`EMIT_ROW`]: 2 ns for 569,600
+/// rows and 13,772 keys; 4 ns for 1,000 rows and 26,794 keys, BSBM).
+pub(crate) const KEY_BIT: f64 = 2.0;
 /// Rows (not ns) of a table that no longer fits the caches at all, at some 50 bytes a row.
 pub(crate) const HASH_ROWS_CACHED: f64 = 1_000_000.0;
 /// Putting one pair of a hash join together, without [`EMIT_ROW`]: a gather from the build side for each of its columns (measured with

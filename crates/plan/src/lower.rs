@@ -190,15 +190,22 @@ impl Planner<'_> {
         Ok(result)
     }
 
-    /// As [`Self::apply_conditions`], where the input's estimate counts the conditions already.
+    /// As [`Self::apply_conditions`], where `rows` are those that the conditions leave.
     pub(crate) fn apply_conditions_at(
         &mut self,
-        input: Node,
+        mut input: Node,
         conditions: Vec<Expr>,
         rows: f64,
     ) -> Result<Node, PlanError> {
         if conditions.is_empty() {
             return Ok(input);
+        }
+        let kept = conditions.iter();
+        let kept: f64 = kept
+            .map(|expr| condition::selectivity(expr, &|_| None))
+            .product();
+        if kept > 0.0 {
+            input.estimated_rows = rows / kept;
         }
         let mut result = self.apply_conditions(input, conditions)?;
         result.estimated_rows = rows;

@@ -128,9 +128,31 @@ impl KeyFilter {
 
     /// Keeps those values whose ids pass.
     pub fn retain<T: Copy>(&self, values: &mut Vec<T>, id_of: impl Fn(T) -> u64) {
+        self.retain_where::<true, T>(values, id_of);
+    }
+
+    /// The positions of the ids that pass, or of those that do not.
+    pub fn positions(&self, ids: &[u64], wanted: bool) -> Vec<u32> {
+        let mut positions: Vec<u32> = (0..ids.len() as u32).collect();
+        let id_of = |position: u32| ids[position as usize];
+        match wanted {
+            true => self.retain_where::<true, u32>(&mut positions, id_of),
+            false => self.retain_where::<false, u32>(&mut positions, id_of),
+        }
+        positions
+    }
+
+    /// Keeps those values whose ids pass, or those whose ids do not.
+    fn retain_where<const WANTED: bool, T: Copy>(
+        &self,
+        values: &mut Vec<T>,
+        id_of: impl Fn(T) -> u64,
+    ) {
         let (min, max) = (self.min, self.max);
         match &self.members {
-            Members::All => retain(values, move |value| (min..=max).contains(&id_of(value))),
+            Members::All => retain(values, move |value| {
+                (min..=max).contains(&id_of(value)) == WANTED
+            }),
             Members::Bits(words) => {
                 let words = words.as_slice();
                 let (span, last) = (max - min, words.len() - 1);
@@ -138,21 +160,14 @@ impl KeyFilter {
                     // What is less than the least key is beyond the last bit, too.
                     let at = id_of(value).wrapping_sub(min);
                     let word = words[((at / 64) as usize).min(last)];
-                    (word >> (at % 64) & u64::from(at <= span)) & 1 == 1
+                    ((word >> (at % 64) & u64::from(at <= span)) & 1 == 1) == WANTED
                 });
             }
             Members::Bloom(words) => retain(values, |value| {
                 let (word, bits) = place(id_of(value), words.len());
-                words[word] & bits == bits
+                (words[word] & bits == bits) == WANTED
             }),
         }
-    }
-
-    /// The positions of the ids that pass.
-    pub fn positions(&self, ids: &[u64]) -> Vec<u32> {
-        let mut positions: Vec<u32> = (0..ids.len() as u32).collect();
-        self.retain(&mut positions, |position| ids[position as usize]);
-        positions
     }
 
     /// Whether some id from `first` to `last` may pass.
@@ -238,7 +253,7 @@ mod tests {
     }
 
     fn passes(filter: &KeyFilter, id: u64) -> bool {
-        filter.positions(&[id]) == [0]
+        filter.positions(&[id], true) == [0]
     }
 
     /// Ids of rows, and of values that are held in the id itself, whose tags spread them over all numbers.
@@ -255,7 +270,7 @@ mod tests {
         fn every_key_passes(keys in prop::collection::vec(id(), 0..600), others in prop::collection::vec(id(), 0..200)) {
             for memory_bytes_max in [1 << 30, 0] {
                 let filter = filter_of(&keys, memory_bytes_max);
-                let positions = filter.positions(&keys);
+                let positions = filter.positions(&keys, true);
                 prop_assert_eq!(positions.len(), keys.len());
                 prop_assert!(keys.iter().all(|&key| filter.may_have(key, key)));
                 let (few, rest) = keys.split_at(keys.len() / 3);
@@ -270,7 +285,8 @@ mod tests {
                         Members::Bloom(_) => passes(&filter, id) || is_key,
                     };
                     prop_assert_eq!(passes(&filter, id), expected);
-                    prop_assert!(exact.as_ref().is_none_or(|exact| passes(exact, id) == is_key));
+                    let places = exact.as_ref().map(|exact| exact.positions(&[id], is_key));
+                    prop_assert!(places.is_none_or(|places| places == [0]));
                 }
             }
         }
@@ -300,7 +316,7 @@ mod tests {
         assert!(matches!(bloom.members, Members::Bloom(_)));
         let others = (5_000..105_000u64).map(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let others: Vec<u64> = others.collect();
-        let too_many = bloom.positions(&others).len();
+        let too_many = bloom.positions(&others, true).len();
         assert!(too_many < others.len() / 50, "{too_many} pass");
         assert!(matches!(filter_of(&spread, 1 << 10).members, Members::All));
     }
@@ -308,7 +324,7 @@ mod tests {
     #[test]
     fn no_keys_let_nothing_pass() {
         let filter = filter_of(&[], 1 << 30);
-        assert_eq!(filter.positions(&[0, 1, u64::MAX]), [0u32; 0]);
+        assert_eq!(filter.positions(&[0, 1, u64::MAX], true), [0u32; 0]);
         assert!(!filter.may_have(0, u64::MAX));
     }
 

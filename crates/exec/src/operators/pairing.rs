@@ -251,10 +251,10 @@ impl Pairing {
     /// All rows of a batch that a semi or anti join keeps by these keys alone.
     pub fn kept_by(&self, keys: &KeyFilter, batch: &Batch, start: &mut PieceStart) -> Batch {
         *start = PieceStart::of_row(batch.rows());
-        let mut pairs = Pairs::default();
+        let wanted = self.shape.kind == JoinKind::Semi;
         let ids = self.shape.probe_keys.first().map(|&key| batch.ids(key));
-        pairs.probe = ids.map(|ids| keys.positions(ids)).unwrap_or_default();
-        pairs.reduce_to(batch.rows(), self.shape.kind == JoinKind::Semi);
+        let probe = ids.map(|ids| keys.positions(ids, wanted));
+        let pairs = Pairs::without_partners(probe.unwrap_or_default());
         self.joined(batch, &pairs, &self.sources)
     }
 
@@ -343,8 +343,15 @@ impl Pairs {
         let of = self.probe.iter();
         of.for_each(|&row| matched[row as usize] = true);
         let rows = (0..rows).filter(|row| matched[*row] == wanted);
-        self.probe = rows.map(|row| row as u32).collect();
-        self.build = vec![u32::MAX; self.probe.len()];
+        *self = Self::without_partners(rows.map(|row| row as u32).collect());
+    }
+
+    /// Rows of the probe batch alone.
+    fn without_partners(probe: Vec<u32>) -> Self {
+        Self {
+            build: vec![u32::MAX; probe.len()],
+            probe,
+        }
     }
 }
 

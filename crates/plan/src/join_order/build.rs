@@ -10,7 +10,7 @@ use super::units::star_certain;
 use super::{Problem, Unit, UnitKind};
 use crate::cost_constants::PATTERN_PROBE;
 use crate::expression::{conjunction, has_exists};
-use crate::physical::{Expr, JoinKind, Node, Op, Slot, Star, StarEntry};
+use crate::physical::{Expr, JoinKind, Node, Op, Position, Slot, Star, StarEntry};
 use crate::planner::{PlanError, Planner, node};
 use crate::slot_set::SlotSet;
 use std::sync::Arc;
@@ -269,7 +269,7 @@ pub(crate) fn hash_join(
     filter: Option<Expr>,
     build_left: bool,
 ) -> Node {
-    use crate::cost_constants::{EMIT_ROW, PAIR, START};
+    use crate::cost_constants::{EMIT_ROW, KEY_BIT, PAIR, START};
     let shared = SlotSet::of(&left.schema).intersect(SlotSet::of(&right.schema));
     let certain = SlotSet::of(&left.certain).intersect(SlotSet::of(&right.certain));
     let keys = shared.intersect(certain).to_vec();
@@ -277,7 +277,15 @@ pub(crate) fn hash_join(
     let (schema, all_certain) = joined(&left, &right.schema, SlotSet::of(&right.certain), kind);
     let (l, r) = (left.estimated_rows, right.estimated_rows);
     let mut cost = START + left.estimated_cost + right.estimated_cost;
-    cost += hash_cost(r, l) + l * EMIT_ROW;
+    let is_by_key = matches!(kind, JoinKind::Semi | JoinKind::Anti)
+        && compatible.is_empty()
+        && filter.is_none()
+        && matches!(keys.as_slice(), [key] if is_subject(&left, *key) || is_subject(&right, *key));
+    cost += l * EMIT_ROW;
+    cost += match is_by_key {
+        true => (l + r) * KEY_BIT,
+        false => hash_cost(r, l),
+    };
     if keys.is_empty() {
         cost += l * r * PAIR;
     }
@@ -295,4 +303,19 @@ pub(crate) fn hash_join(
         build_left,
     };
     node(op, schema, all_certain, l, cost)
+}
+
+/// Whether a slot is the subject of a pattern that a plan reads. Ids of subjects lie close together.
+fn is_subject(node: &Node, slot: Slot) -> bool {
+    let subject = match &node.op {
+        Op::StarScan { star, .. } | Op::StarJoin { star, .. } => Some(&star.subject),
+        Op::PatternScan { pattern } | Op::PatternJoin { pattern, .. } => Some(&pattern.subject),
+        _ => None,
+    };
+    subject == Some(&Position::Slot(slot))
+        || node
+            .op
+            .children()
+            .iter()
+            .any(|child| is_subject(child, slot))
 }
