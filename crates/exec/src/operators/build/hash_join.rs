@@ -1,0 +1,161 @@
+//! Hash joins and their build sides.
+
+use super::sharing::chain_input;
+use super::{Build, column_of};
+use crate::error::ExecError;
+use crate::expr::CompiledExpr;
+use crate::operators::BoxOperator;
+use crate::operators::build_side::{self, BuildRows, BuildSide, Purpose};
+use crate::operators::hash_join::{HashJoin, JoinShape};
+use crate::operators::pipeline::drain;
+use basalt_plan::physical::{JoinKind, Node, Op, Slot};
+use std::sync::Arc;
+
+/// The streaming side and the build side of a hash join.
+pub(super) fn probe_and_build(node: &Node) -> Option<(&Node, &Node)> {
+    let Op::HashJoin {
+        left,
+        right,
+        kind,
+        build_left,
+        ..
+    } = &node.op
+    else {
+        return None;
+    };
+    // Only an inner join may swap its sides: the others keep rows of the left one.
+    Some(if *build_left && *kind == JoinKind::Inner {
+        (right, left)
+    } else {
+        (left, right)
+    })
+}
+
+impl Build {
+    /// Builds the hash tables of the chain of streaming operators below a node.
+    pub fn prepare_tables(&self, node: &Node) -> Result<(), ExecError> {
+        if matches!(node.op, Op::HashJoin { .. }) {
+            self.build_side(node)?;
+        }
+        chain_input(node).map_or(Ok(()), |input| self.prepare_tables(input))
+    }
+
+    /// The build side of a hash join node, made by whoever asks first.
+    pub fn build_side(&self, node: &Node) -> Result<BuildSide, ExecError> {
+        let profile = self.cx.profile();
+        profile.within(node.id, || self.make_build_side(node))
+    }
+
+    fn make_build_side(&self, node: &Node) -> Result<BuildSide, ExecError> {
+        let kept = probe_and_build(node).and_then(|(_, side)| self.for_kept(side));
+        let build = kept.as_ref().unwrap_or(self);
+        let finished = if kept.is_some() {
+            &self.kept
+        } else {
+            &self.shared
+        };
+        let known = finished
+            .tables
+            .lock()
+            .expect("no holder panics")
+            .get(&node.id)
+            .cloned();
+        if let Some(side) = known {
+            return Ok(side);
+        }
+        let (
+            Some((_, side)),
+            Op::HashJoin {
+                keys,
+                compatible,
+                kind,
+                filter,
+                ..
+            },
+        ) = (probe_and_build(node), &node.op)
+        else {
+            return Err(ExecError::Internal("only a hash join has a table".into()));
+        };
+        let columns = |slots: &[Slot]| {
+            let columns = slots.iter().map(|&slot| column_of(&side.schema, slot));
+            columns.collect::<Result<Arc<[usize]>, _>>()
+        };
+        let key_columns = columns(keys)?;
+        let half_key = columns(compatible.get(..1).unwrap_or_default())?;
+        let width = side.schema.len();
+        let make = || Ok(BuildRows::new(&key_columns, width));
+        let rows = drain(side, build, &self.cx, make)?;
+        let purpose = Purpose {
+            key_columns: match key_columns.is_empty() {
+                true => &half_key,
+                false => &key_columns,
+            },
+            keys_alone: matches!(kind, JoinKind::Semi | JoinKind::Anti)
+                && keys.len() == 1
+                && compatible.is_empty()
+                && filter.is_none(),
+        };
+        let built = build_side::finish(rows, &purpose, width, &self.cx)?;
+        self.make_key_filters(node, &side.schema, &built)?;
+        finished
+            .tables
+            .lock()
+            .expect("no holder panics")
+            .insert(node.id, built.clone());
+        Ok(built)
+    }
+
+    pub(super) fn hash_join(&self, node: &Node) -> Result<BoxOperator, ExecError> {
+        let (
+            Some((probe, build)),
+            Op::HashJoin {
+                keys,
+                compatible,
+                kind,
+                filter,
+                ..
+            },
+        ) = (probe_and_build(node), &node.op)
+        else {
+            return Err(ExecError::Internal("not a hash join".into()));
+        };
+        let sources =
+            |schema: &[Slot]| JoinShape::sources(schema, &probe.schema, &build.schema, keys);
+        let joined: Vec<Slot> = {
+            let fresh = build
+                .schema
+                .iter()
+                .filter(|slot| !probe.schema.contains(slot));
+            probe.schema.iter().chain(fresh).copied().collect()
+        };
+        let filter = match filter {
+            Some(condition) => Some((
+                CompiledExpr::compile(condition, &joined, &self.cx)?,
+                sources(&joined),
+            )),
+            None => None,
+        };
+        let columns = |slot: &Slot| {
+            Ok((
+                column_of(&probe.schema, *slot)?,
+                column_of(&build.schema, *slot)?,
+            ))
+        };
+        let shape = JoinShape {
+            probe_keys: keys
+                .iter()
+                .map(|&key| column_of(&probe.schema, key))
+                .collect::<Result<_, _>>()?,
+            compatible: compatible
+                .iter()
+                .map(columns)
+                .collect::<Result<_, ExecError>>()?,
+            kind: *kind,
+            filter,
+            sources: sources(&node.schema),
+        };
+        let (own, shared_node) = (self.clone(), Arc::new(node.clone()));
+        let table = Box::new(move || own.build_side(&shared_node));
+        Ok(Box::new(HashJoin::new(self.operator(probe)?, table, shape)))
+    }
+}
