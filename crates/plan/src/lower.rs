@@ -172,25 +172,12 @@ impl Planner<'_> {
         input: Node,
         conditions: Vec<Expr>,
     ) -> Result<Node, PlanError> {
-        let mut plain = Vec::new();
-        let mut exists = Vec::new();
-        let available = SlotSet::of(&input.schema);
-        for mut expr in conditions {
-            resolve_missing(&mut expr, &available, self.statistics);
-            if has_exists(&expr) {
-                exists.push(expr)
-            } else {
-                plain.push(expr)
-            }
-        }
-        let mut result = self.filter(input, plain);
-        for expr in exists {
-            result = self.apply_exists(result, expr)?;
-        }
-        Ok(result)
+        let (exists, plain) = self.with_exists(conditions, &input);
+        let filtered = self.filter(input, plain);
+        self.apply_all_exists(filtered, exists)
     }
 
-    /// As [`Self::apply_conditions`], where `rows` are those that the conditions leave.
+    /// As [`Self::apply_conditions`], where `rows` are those that the conditions leave: more come to those with EXISTS.
     pub(crate) fn apply_conditions_at(
         &mut self,
         mut input: Node,
@@ -200,15 +187,35 @@ impl Planner<'_> {
         if conditions.is_empty() {
             return Ok(input);
         }
-        let kept = conditions.iter();
-        let kept: f64 = kept
-            .map(|expr| condition::selectivity(expr, &|_| None))
-            .product();
-        if kept > 0.0 {
-            input.estimated_rows = rows / kept;
-        }
-        let mut result = self.apply_conditions(input, conditions)?;
+        let (exists, plain) = self.with_exists(conditions, &input);
+        let kept = exists
+            .iter()
+            .map(|expr| condition::selectivity(expr, &|_| None));
+        let kept: f64 = kept.product();
+        let before = if kept > 0.0 { rows / kept } else { rows };
+        input.estimated_rows = before;
+        let mut filtered = self.filter(input, plain);
+        filtered.estimated_rows = before;
+        let mut result = self.apply_all_exists(filtered, exists)?;
         result.estimated_rows = rows;
+        Ok(result)
+    }
+
+    /// The conditions on rows of a node, those with EXISTS first.
+    fn with_exists(&self, conditions: Vec<Expr>, input: &Node) -> (Vec<Expr>, Vec<Expr>) {
+        let available = SlotSet::of(&input.schema);
+        let resolved = conditions.into_iter().map(|mut expr| {
+            resolve_missing(&mut expr, &available, self.statistics);
+            expr
+        });
+        resolved.partition(has_exists)
+    }
+
+    fn apply_all_exists(&mut self, input: Node, conditions: Vec<Expr>) -> Result<Node, PlanError> {
+        let mut result = input;
+        for expr in conditions {
+            result = self.apply_exists(result, expr)?;
+        }
         Ok(result)
     }
 
