@@ -34,6 +34,9 @@ const CUT_ROWS_MIN: usize = 1024;
 /// Rows of a run at least, whatever they take: a file with a few rows would cost more than they do.
 const RUN_ROWS_MIN: usize = 1024;
 
+/// Rows written between two looks at the limits.
+const CHECK_ROWS: usize = 4096;
+
 /// The keys and the limit, shared by all threads that collect rows.
 pub struct SortOrder {
     /// Expressions and whether they descend.
@@ -190,8 +193,11 @@ impl SortBuffer {
             .map(|column| &column[start..])
             .collect();
         let mut run = RowWriter::create(columns.len(), 1, cx)?;
-        for &position in positions {
-            run.push(columns.iter().map(|column| column[position as usize]))?;
+        for positions in positions.chunks(CHECK_ROWS) {
+            cx.check()?;
+            for &position in positions {
+                run.push(columns.iter().map(|column| column[position as usize]))?;
+            }
         }
         let run = run.finish()?;
         add_run(&mut self.runs, run, &SortRows::new(&self.order), cx)

@@ -51,7 +51,7 @@ pub fn ranks(ids: &[u64], without_room: WithoutRoom, cx: &Context) -> Result<Vec
     if are_own_ranks(ids) {
         return Ok(ids.to_vec());
     }
-    let (distinct, numbers) = distinct_ids(ids);
+    let (distinct, numbers) = distinct_ids(ids, cx)?;
     let of_distinct = match Places::collect(&distinct, cx) {
         Ok(places) => places.rank(&distinct, cx)?,
         Err(ExecError::MemoryLimit { .. }) if without_room == WithoutRoom::Compare => {
@@ -72,22 +72,25 @@ fn are_own_ranks(ids: &[u64]) -> bool {
 }
 
 /// The distinct ids, and for each row the index of its id there.
-fn distinct_ids(ids: &[u64]) -> (Vec<u64>, Vec<u32>) {
+fn distinct_ids(ids: &[u64], cx: &Context) -> Result<(Vec<u64>, Vec<u32>), ExecError> {
     let mut table: HashTable<u32> = HashTable::new();
     let mut distinct: Vec<u64> = Vec::new();
     let mut numbers = Vec::with_capacity(ids.len());
-    for &id in ids {
-        let hash = hash_row(&[id]);
-        let found = table.find(hash, |&number| distinct[number as usize] == id);
-        let number = found.copied().unwrap_or_else(|| {
-            let number = distinct.len() as u32;
-            distinct.push(id);
-            table.insert_unique(hash, number, |&n| hash_row(&[distinct[n as usize]]));
-            number
-        });
-        numbers.push(number);
+    for ids in ids.chunks(CHECK_TERMS) {
+        cx.check()?;
+        for &id in ids {
+            let hash = hash_row(&[id]);
+            let found = table.find(hash, |&number| distinct[number as usize] == id);
+            let number = found.copied().unwrap_or_else(|| {
+                let number = distinct.len() as u32;
+                distinct.push(id);
+                table.insert_unique(hash, number, |&n| hash_row(&[distinct[n as usize]]));
+                number
+            });
+            numbers.push(number);
+        }
     }
-    (distinct, numbers)
+    Ok((distinct, numbers))
 }
 
 /// Ranks of distinct ids through [`compare_for_order`] alone.
@@ -384,7 +387,7 @@ mod tests {
                     prop_assert_eq!(rank_a.cmp(rank_b), order, "{:#x} {:#x}", a, b);
                 }
             }
-            let (distinct, _) = distinct_ids(&ids);
+            let (distinct, _) = distinct_ids(&ids, &cx).expect("nothing ends it");
             let slow = ranks_by_comparing(&distinct, &cx).expect("terms decode");
             for (id, rank) in ids.iter().zip(&ranks) {
                 for (other, slow_rank) in distinct.iter().zip(&slow) {
