@@ -4,8 +4,8 @@
 //! One match for each question, so that a new operator is added in few places.
 
 use crate::physical::{
-    Aggregate, Endpoint, Expr, Graphs, Node, Op, PathPattern, Pattern, Position, ServicePattern,
-    Slot, Star,
+    Aggregate, Endpoint, Expr, Graphs, JoinKind, Node, Op, PathPattern, Pattern, Position,
+    ServicePattern, Slot, Star,
 };
 use std::sync::Arc;
 
@@ -45,6 +45,23 @@ impl Op {
                 .chain(&group.total)
                 .collect(),
             Self::Union { inputs } => inputs.iter().collect(),
+        }
+    }
+
+    /// The key of a semi or anti join by hash that asks for nothing but whether the other side has it.
+    pub fn sole_key(&self) -> Option<Slot> {
+        match self {
+            Self::HashJoin {
+                keys,
+                compatible,
+                kind: JoinKind::Semi | JoinKind::Anti,
+                filter: None,
+                ..
+            } if compatible.is_empty() => match keys.as_slice() {
+                [key] => Some(*key),
+                _ => None,
+            },
+            _ => None,
         }
     }
 

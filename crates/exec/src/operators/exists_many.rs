@@ -30,41 +30,28 @@ pub fn hold(
     let options = cx.options();
     let rows = at_once.rows_for_key * keys.len() as f64;
     let few = options.threads == 1 || keys.len() < 2 || rows < options.dealt_rows_min as f64;
-    let part_len = match few {
-        true => at_once.keys_max,
-        false => {
-            let even = keys.len().div_ceil(options.threads * THREAD_PARTS);
-            even.min(at_once.keys_max)
-        }
+    let (threads, parts_min) = match few {
+        true => (1, 1),
+        false => (options.threads, options.threads * THREAD_PARTS),
     };
     let parts = Arc::new(Parts {
         plan: plan.clone(),
         columns: at_once.columns.clone(),
         keys: Arc::clone(keys),
-        part_len,
+        part_len: keys.len().div_ceil(parts_min).min(at_once.keys_max),
         next: AtomicUsize::new(0),
     });
+    let others = (1..threads).map(|_| {
+        let (parts, cx) = (Arc::clone(&parts), cx.shared());
+        move || parts.take(&cx)
+    });
+    let taken = on_threads(|| parts.take(cx), others.collect(), cx)?;
     let mut holding = vec![false; keys.len()];
-    let mut put = |taken: Taken| {
-        for (start, part) in taken {
-            holding[start..start + part.len()].copy_from_slice(&part);
-        }
-    };
-    if few {
-        put(parts.take(cx)?);
-    } else {
-        let others = (1..options.threads).map(|_| {
-            let (parts, cx) = (Arc::clone(&parts), cx.shared());
-            move || parts.take(&cx)
-        });
-        let taken = on_threads(|| parts.take(cx), others.collect(), cx)?;
-        taken.into_iter().for_each(put);
+    for (start, part) in taken.into_iter().flatten() {
+        holding[start..start + part.len()].copy_from_slice(&part);
     }
     Ok(holding)
 }
-
-/// The answers of some parts, each with its first key.
-type Taken = Vec<(usize, Vec<bool>)>;
 
 /// Keys that several threads take part by part.
 struct Parts {
@@ -78,8 +65,8 @@ struct Parts {
 }
 
 impl Parts {
-    /// Takes parts while there are any.
-    fn take(&self, cx: &Context) -> Result<Taken, ExecError> {
+    /// Takes parts while there are any: the first key of each, and the answers.
+    fn take(&self, cx: &Context) -> Result<Vec<(usize, Vec<bool>)>, ExecError> {
         let mut taken = Vec::new();
         loop {
             let start = self.next.fetch_add(1, Ordering::Relaxed) * self.part_len;

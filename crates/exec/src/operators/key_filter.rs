@@ -8,8 +8,8 @@
 //!
 //! Invariant: an id that is a key passes; one that is none may pass too, since the join looks at every row again. Bits alone are
 //! exact: a semi or anti join by one key needs nothing else ([`KeyFilter::exact`]).
-//! Cost: a pass over the keys, and one cache line for each id tested. Memory: at most a word a key, or a few KiB where keys are
-//! few, and never more than `BYTES_MAX`; counted as long as the filter lives.
+//! Cost: two passes over the keys, and one cache line for each id tested. Memory: at most a word a key, or a few KiB where keys are
+//! few, and never more than `BYTES_MAX`; in an exact filter two words a key, whatever these are in all. Counted as long as the filter lives.
 
 use super::distinct::hash_row;
 use crate::context::Context;
@@ -69,17 +69,9 @@ impl KeyFilter {
         if bytes > BYTES_MAX || !filter.held.grow_cache_to(bytes, "HashJoin", cx) {
             return Ok(filter);
         }
-        let mut members = vec![0u64; words];
-        for chunk in keys.chunks(CHECKED_KEYS) {
-            cx.check()?;
-            match is_dense {
-                true => put_bits(&mut members, filter.min, chunk),
-                false => put_bloom(&mut members, chunk),
-            }
-        }
         filter.members = match is_dense {
-            true => Members::Bits(members),
-            false => Members::Bloom(members),
+            true => filter.bits(&[keys], words, cx)?,
+            false => bloom(keys, words, cx)?,
         };
         Ok(filter)
     }
@@ -97,12 +89,7 @@ impl KeyFilter {
         }
         let bytes = words as usize * size_of::<u64>();
         filter.held.grow_to(bytes, "HashJoin", cx)?;
-        let mut members = vec![0u64; words as usize];
-        for chunk in parts.iter().flat_map(|part| part.chunks(CHECKED_KEYS)) {
-            cx.check()?;
-            put_bits(&mut members, filter.min, chunk);
-        }
-        filter.members = Members::Bits(members);
+        filter.members = filter.bits(parts, words as usize, cx)?;
         Ok(Some(filter))
     }
 
@@ -119,6 +106,19 @@ impl KeyFilter {
             members: Members::All,
             held: HeldMemory::default(),
         }
+    }
+
+    /// A bit for each of the keys, in so many words.
+    fn bits(&self, parts: &[&[u64]], words: usize, cx: &Context) -> Result<Members, ExecError> {
+        let mut members = vec![0; words];
+        for chunk in parts.iter().flat_map(|part| part.chunks(CHECKED_KEYS)) {
+            cx.check()?;
+            for &key in chunk {
+                let at = key - self.min;
+                members[(at / 64) as usize] |= 1 << (at % 64);
+            }
+        }
+        Ok(Members::Bits(members))
     }
 
     /// Words of a bit for each id from the least to the greatest, of which there are some.
@@ -187,18 +187,17 @@ impl KeyFilter {
     }
 }
 
-fn put_bits(words: &mut [u64], min: u64, keys: &[u64]) {
-    for &key in keys {
-        let at = key - min;
-        words[(at / 64) as usize] |= 1 << (at % 64);
+/// Four bits for each of the keys, in so many words.
+fn bloom(keys: &[u64], words: usize, cx: &Context) -> Result<Members, ExecError> {
+    let mut members = vec![0; words];
+    for chunk in keys.chunks(CHECKED_KEYS) {
+        cx.check()?;
+        for &key in chunk {
+            let (word, bits) = place(key, words);
+            members[word] |= bits;
+        }
     }
-}
-
-fn put_bloom(words: &mut [u64], keys: &[u64]) {
-    for &key in keys {
-        let (word, bits) = place(key, words.len());
-        words[word] |= bits;
-    }
+    Ok(Members::Bloom(members))
 }
 
 /// The word of an id among so many, and its bits there (register-blocked Bloom filter: Lang et al., "Performance-optimal

@@ -277,15 +277,7 @@ pub(crate) fn hash_join(
     let (schema, all_certain) = joined(&left, &right.schema, SlotSet::of(&right.certain), kind);
     let (l, r) = (left.estimated_rows, right.estimated_rows);
     let mut cost = START + left.estimated_cost + right.estimated_cost;
-    let is_by_key = matches!(kind, JoinKind::Semi | JoinKind::Anti)
-        && compatible.is_empty()
-        && filter.is_none()
-        && matches!(keys.as_slice(), [key] if is_subject(&left, *key) || is_subject(&right, *key));
     cost += l * EMIT_ROW;
-    cost += match is_by_key {
-        true => (l + r) * KEY_BIT,
-        false => hash_cost(r, l),
-    };
     if keys.is_empty() {
         cost += l * r * PAIR;
     }
@@ -301,6 +293,11 @@ pub(crate) fn hash_join(
         kind,
         filter,
         build_left,
+    };
+    let is_bits = |key: Slot| op.children().iter().any(|side| is_subject(side, key));
+    cost += match op.sole_key().is_some_and(is_bits) {
+        true => (l + r) * KEY_BIT,
+        false => hash_cost(r, l),
     };
     node(op, schema, all_certain, l, cost)
 }

@@ -47,7 +47,16 @@ impl Build {
     }
 
     fn make_build_side(&self, node: &Node) -> Result<BuildSide, ExecError> {
-        let kept = probe_and_build(node).and_then(|(_, side)| self.for_kept(side));
+        let (
+            Some((_, side)),
+            Op::HashJoin {
+                keys, compatible, ..
+            },
+        ) = (probe_and_build(node), &node.op)
+        else {
+            return Err(ExecError::Internal("only a hash join has a table".into()));
+        };
+        let kept = self.for_kept(side);
         let build = kept.as_ref().unwrap_or(self);
         let finished = if kept.is_some() {
             &self.kept
@@ -63,19 +72,6 @@ impl Build {
         if let Some(side) = known {
             return Ok(side);
         }
-        let (
-            Some((_, side)),
-            Op::HashJoin {
-                keys,
-                compatible,
-                kind,
-                filter,
-                ..
-            },
-        ) = (probe_and_build(node), &node.op)
-        else {
-            return Err(ExecError::Internal("only a hash join has a table".into()));
-        };
         let columns = |slots: &[Slot]| {
             let columns = slots.iter().map(|&slot| column_of(&side.schema, slot));
             columns.collect::<Result<Arc<[usize]>, _>>()
@@ -90,10 +86,7 @@ impl Build {
                 true => &half_key,
                 false => &key_columns,
             },
-            keys_alone: matches!(kind, JoinKind::Semi | JoinKind::Anti)
-                && keys.len() == 1
-                && compatible.is_empty()
-                && filter.is_none(),
+            keys_alone: node.op.sole_key().is_some(),
         };
         let built = build_side::finish(rows, &purpose, width, &self.cx)?;
         self.make_key_filters(node, &side.schema, &built)?;
