@@ -10,6 +10,7 @@ mod give_back;
 mod interrupt;
 mod load_summary;
 mod memory;
+mod open_files;
 mod output;
 mod progress;
 mod text_table;
@@ -21,6 +22,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = commands::Arguments::parse();
+    open_files::raise_limit();
     match commands::run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,

@@ -14,8 +14,9 @@ use crate::star::SharedKeys;
 use crate::terms::{TermSpace, TermSpill};
 use crate::turns::Turns;
 use basalt_plan::physical::Slot;
-use basalt_rdf::TermId;
+use basalt_rdf::{TermBuf, TermId};
 use basalt_store::Snapshot;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -76,6 +77,14 @@ const CHANGED_COLUMNS_MIN: usize = 8;
 
 /// A search in the sets of changed rows takes 10 to 20 ns, and clearing bits for a million rows as long as a thousand of them.
 const SEARCHED_ROWS_MAX: usize = 1024;
+
+/// Terms read between two looks at whether the query goes on: of long literals, with a regular expression on each, a millisecond.
+const CHECKED_TERMS: u32 = 64;
+
+thread_local! {
+    /// Terms that this thread has read for queries.
+    static DECODED: Cell<u32> = const { Cell::new(0) };
+}
 
 impl Default for ExecOptions {
     fn default() -> Self {
@@ -242,6 +251,17 @@ impl Context {
     /// Terms to ids and back.
     pub fn terms(&self) -> &TermSpace {
         &self.terms
+    }
+
+    /// The term of an id, into a buffer that is used again and again. Looks now and then at whether the query goes on: terms are read one
+    /// after another, for microseconds each, by whoever compares, tests or computes texts.
+    pub fn decode(&self, id: TermId, out: &mut TermBuf) -> Result<(), ExecError> {
+        let decoded = DECODED.get().wrapping_add(1);
+        DECODED.set(decoded);
+        if decoded.is_multiple_of(CHECKED_TERMS) {
+            self.check()?;
+        }
+        self.terms.decode(id, out)
     }
 
     /// The data.

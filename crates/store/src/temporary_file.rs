@@ -3,7 +3,12 @@
 //! A file loses its name right after it was made, so its space is given back when it is dropped, whatever ends the process. Between the
 //! two calls a kill leaves an empty file. A system that keeps the names of open files has this one's removed when it is dropped.
 //!
+//! Giving space back takes 0.07 ms a mebibyte (ext4, in memory), so a query with gigabytes would not end for 100 ms. Larger files are
+//! closed by a thread that does nothing else ([`closing`]).
+//!
 //! Invariant: what was appended without an error is read as it was; an append that fails leaves what was appended before.
+
+mod closing;
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -38,7 +43,8 @@ pub struct TemporaryFile {
 
 #[derive(Debug)]
 struct State {
-    file: File,
+    /// The file; nothing while it is dropped.
+    file: Option<File>,
     /// Where the next bytes are appended.
     end: u64,
     /// Where the file stands; nothing if that is unknown.
@@ -75,7 +81,7 @@ impl TemporaryFile {
                 is_named: fs::remove_file(&path).is_err(),
                 path,
                 state: Mutex::new(State {
-                    file,
+                    file: Some(file),
                     end: 0,
                     position: Some(0),
                 }),
@@ -151,10 +157,11 @@ impl State {
         bytes: usize,
         act: impl FnOnce(&mut File) -> io::Result<()>,
     ) -> io::Result<()> {
+        let file = self.file.as_mut().expect("a file that is not dropped");
         if self.position.take() != Some(offset) {
-            self.file.seek(SeekFrom::Start(offset))?;
+            file.seek(SeekFrom::Start(offset))?;
         }
-        act(&mut self.file)?;
+        act(file)?;
         self.position = Some(offset + bytes as u64);
         Ok(())
     }
@@ -165,6 +172,11 @@ impl Drop for TemporaryFile {
         if self.is_named {
             // What cannot be removed now is removed with the leftovers, or by the system.
             let _ = fs::remove_file(&self.path);
+        }
+        let state = self.state.get_mut();
+        let state = state.unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = state.file.take() {
+            closing::close(file, state.end);
         }
     }
 }
@@ -227,6 +239,32 @@ mod tests {
         assert_eq!(all, [pieces.concat(), b"more".to_vec()].concat());
         drop(reader);
         assert_eq!(files(), 0);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn large_files_are_closed_soon() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let open = || {
+            let files = fs::read_dir("/proc/self/fd").expect("files of this process");
+            let names = files
+                .flatten()
+                .filter_map(|file| fs::read_link(file.path()).ok());
+            names.filter(|name| name.starts_with(folder.path())).count()
+        };
+        let create = |length: usize| {
+            let file = TemporaryFile::create(Some(folder.path()), "test").expect("created");
+            file.append(&vec![7; length]).expect("appended");
+            file
+        };
+        let files = [create(3 << 20), create(100), create(2 << 20)];
+        assert_eq!(open(), 3);
+        drop(files);
+        let begun = std::time::Instant::now();
+        while open() > 0 {
+            assert!(begun.elapsed().as_secs() < 60, "they stay open");
+            std::thread::yield_now();
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::spill::row_file::{RowFile, RowWriter};
 use crate::spill::share_bytes;
 use crate::value::{Reader, Value};
 
-/// Most bytes that the text of a group grows by between two looks at the query's memory.
+/// Texts are counted from these bytes on, and have room for as many before they take a value; what one takes more is counted with the next.
 const COUNTED_BYTES: usize = 64 << 10;
 /// Bytes that one batch of rows may always add to texts.
 const BATCH_BYTES_MIN: usize = 64 << 20;
@@ -128,14 +128,12 @@ impl ConcatStates {
         };
         let mut has_row = next(&mut row)?;
         let mut held = HeldMemory::default();
-        let uncounted = COUNTED_BYTES.min(share_bytes(cx) / 4);
+        let room_min = COUNTED_BYTES.min(share_bytes(cx) / 4);
         let mut ids = Vec::with_capacity(self.states.len());
         for (group, mut state) in (0_u64..).zip(self.states) {
             while has_row && row[0] == group {
+                state.make_room(room_min, &mut held, cx)?;
                 state.add(row[1], &self.separator, reader)?;
-                if state.text.capacity() > held.bytes() + uncounted {
-                    held.grow_to(state.text.capacity(), super::OPERATOR, cx)?;
-                }
                 has_row = next(&mut row)?;
             }
             ids.push(state.finish(cx));
@@ -222,6 +220,27 @@ impl Joined {
         }
         self.failed = true;
         Ok(0)
+    }
+
+    /// Makes room for this many bytes in a text of as many or more, counted before the text moves there: while it moves it is there twice.
+    fn make_room(
+        &mut self,
+        bytes_min: usize,
+        held: &mut HeldMemory,
+        cx: &Context,
+    ) -> Result<(), ExecError> {
+        let bytes = self.text.capacity();
+        if bytes < bytes_min {
+            return Ok(());
+        }
+        if bytes - self.text.len() >= bytes_min {
+            return held.grow_to(bytes, super::OPERATOR, cx);
+        }
+        let grown = bytes + bytes_min.max(bytes / 2);
+        held.grow_to(bytes + grown, super::OPERATOR, cx)?;
+        self.text.reserve_exact(grown - self.text.len());
+        held.release();
+        held.grow_to(grown, super::OPERATOR, cx)
     }
 
     fn push(&mut self, text: &str, separator: &str) -> usize {

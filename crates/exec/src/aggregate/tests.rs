@@ -3,6 +3,7 @@
 use super::Aggregator;
 use crate::batch::Batch;
 use crate::context::{Context, ExecOptions};
+use crate::error::ExecError;
 use basalt_plan::physical::{Aggregate, AggregateFunction, Expr, Slot};
 use basalt_rdf::{TermId, TermView};
 use basalt_store::Snapshot;
@@ -316,4 +317,58 @@ proptest! {
             prop_assert_eq!(parts.ids(column), whole.ids(column));
         }
     }
+}
+
+#[test]
+fn comparing_texts_stops_within_a_batch() {
+    let options = ExecOptions::default();
+    let cancel = Arc::clone(&options.cancel);
+    let cx = Context::new(Snapshot::empty(), options, 0);
+    let texts: Vec<u64> = (0..1000)
+        .map(|i| cx.terms().intern(TermView::simple(&format!("text {i}"))).0)
+        .collect();
+    let batch = Batch::from_vectors(vec![vec![1; texts.len()], texts], 1000);
+    let greatest = [aggregate(AggregateFunction::Max, false)];
+    let mut aggregator = Aggregator::new(&greatest, &[KEY], &[KEY, VALUE], &cx).expect("made");
+    aggregator.update(&batch, &cx).expect("goes on");
+    cancel.store(true, std::sync::atomic::Ordering::Relaxed);
+    let stopped = aggregator.update(&batch, &cx);
+    assert!(matches!(stopped, Err(ExecError::Cancelled)), "{stopped:?}");
+}
+
+#[test]
+fn long_texts_have_room_before_they_grow() {
+    let memory_bytes_max = 8 << 20;
+    let options = ExecOptions {
+        memory_bytes_max,
+        ..ExecOptions::default()
+    };
+    let cx = Context::new(Snapshot::empty(), options, 0);
+    let text = "x".repeat(1 << 10);
+    let id = cx.terms().intern(TermView::simple(&text)).0;
+    let batch = Batch::from_vectors(vec![vec![1; 1000], vec![id; 1000]], 1000);
+    let joined = |batches: usize| {
+        let mut aggregator =
+            Aggregator::new(&[aggregate(concat(), false)], &[KEY], &[KEY, VALUE], &cx)?;
+        aggregator.spill(&cx);
+        for _ in 0..batches {
+            aggregator.update(&batch, &cx)?;
+        }
+        let found = aggregator.finish(&cx)?;
+        let mut term = basalt_rdf::TermBuf::new();
+        cx.decode(TermId(found.ids(1)[0]), &mut term)?;
+        Ok(match term.view() {
+            TermView::Literal(literal) => literal.lexical.to_owned(),
+            _ => String::new(),
+        })
+    };
+    let all = |count: usize| vec![text.as_str(); count].join("|");
+    assert!(joined(2).expect("there is room") == all(2000));
+    // Five megabytes would have room, but not beside those that they move from.
+    let refused = joined(5).map(|text| text.len());
+    let limit = memory_bytes_max;
+    assert!(
+        matches!(refused, Err(ExecError::MemoryLimit { limit_bytes, .. }) if limit_bytes == limit),
+        "{refused:?}"
+    );
 }

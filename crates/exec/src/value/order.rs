@@ -49,7 +49,7 @@ fn are_numbers(a: u64, b: u64) -> bool {
 /// Two stored strings.
 fn compare_texts(a: u64, b: u64, cx: &Context) -> Result<Ordering, ExecError> {
     let mut first = TermBuf::new();
-    cx.terms().decode(TermId(a), &mut first)?;
+    cx.decode(TermId(a), &mut first)?;
     let mut reader = Reader::new(cx);
     Ok(match (first.view(), reader.term(b)?) {
         (TermView::Literal(a), TermView::Literal(b)) => a.lexical.cmp(b.lexical),

@@ -30,7 +30,7 @@ impl<'c> Reader<'c> {
 
     /// The term of a bound id.
     pub fn term(&mut self, id: u64) -> Result<TermView<'_>, ExecError> {
-        self.cx.terms().decode(TermId(id), &mut self.buffer)?;
+        self.cx.decode(TermId(id), &mut self.buffer)?;
         Ok(self.buffer.view())
     }
 
