@@ -16,6 +16,7 @@
 use basalt_columns::ColumnError;
 use basalt_columns::codec::{self, Sequence};
 use fsst::Compressor;
+use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bytes before everything else.
@@ -30,6 +31,9 @@ const ESCAPE: u8 = 255;
 const SYMBOL_LENGTH_MAX: usize = 8;
 /// Texts of fewer bytes in all are not worth a symbol table.
 const COMPRESSED_BYTES_MIN: usize = 2 * TABLE_BYTES;
+
+/// Codes of which all of a text has no more.
+pub(super) const ALL_CODES: usize = usize::MAX;
 
 /// The form word of a group.
 mod form {
@@ -157,11 +161,29 @@ impl RawGroup {
 
 /// An FSST symbol table in a mapped file.
 #[derive(Clone, Copy, Debug)]
-struct Symbols<'a> {
+pub(super) struct Symbols<'a> {
     /// Eight bytes per code, padded with zeros.
     symbols: &'a [u8; SYMBOL_BYTES],
     /// The length of each symbol.
     lengths: &'a [u8; 256],
+}
+
+impl<'a> Symbols<'a> {
+    /// Those at the beginning of some bytes, and the bytes behind them.
+    pub(super) fn open(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let (symbols, rest) = bytes.split_first_chunk::<SYMBOL_BYTES>()?;
+        let (lengths, rest) = rest.split_first_chunk::<256>()?;
+        Some((Self { symbols, lengths }, rest))
+    }
+
+    /// Writes a symbol, and zeros up to eight bytes, to the front of `out`; gives its length.
+    #[inline]
+    fn put(&self, code: u8, out: &mut [u8]) -> usize {
+        let at = usize::from(code) * SYMBOL_LENGTH_MAX;
+        let symbol = &self.symbols[at..at + SYMBOL_LENGTH_MAX];
+        out[..SYMBOL_LENGTH_MAX].copy_from_slice(symbol);
+        usize::from(self.lengths[usize::from(code)]).min(SYMBOL_LENGTH_MAX)
+    }
 }
 
 /// An open group.
@@ -191,11 +213,7 @@ impl<'a> LiteralGroup<'a> {
         }
         let mut symbols = None;
         if header[4..] == form::FSST.to_le_bytes() {
-            let table = rest.split_first_chunk::<SYMBOL_BYTES>();
-            let table = table.and_then(|(symbols, rest)| {
-                let (lengths, rest) = rest.split_first_chunk::<256>()?;
-                Some((Symbols { symbols, lengths }, rest))
-            });
+            let table = Symbols::open(rest);
             let (table, after) = table.ok_or_else(|| corrupt("its symbol table is cut off"))?;
             symbols = Some(table);
             rest = after;
@@ -228,60 +246,149 @@ impl<'a> LiteralGroup<'a> {
         self.kinds.get(i)
     }
 
-    /// Appends the beginning of the text of literal `i`: what its first `codes` codes stand for, or all
-    /// of it; `None`, with anything appended, if it is damaged.
-    pub(super) fn start_into(&self, i: usize, codes: usize, out: &mut Vec<u8>) -> Option<()> {
-        let (start, end) = self.offsets.get_pair(i);
-        let (start, end) = (usize::try_from(start).ok()?, usize::try_from(end).ok()?);
-        let bytes = self.texts.get(start..end)?;
-        match &self.symbols {
-            Some(symbols) if bytes.len() > codes => {
-                // An escape belongs to the byte after it.
-                let mut at = 0;
-                while at < codes {
-                    at += if bytes[at] == ESCAPE { 2 } else { 1 };
-                }
-                decompress(bytes.get(..at)?, symbols, out)
-            }
-            Some(symbols) => decompress(bytes, symbols, out),
-            None => {
-                out.extend_from_slice(bytes);
-                Some(())
-            }
-        }
+    /// Where the texts of some literals begin, from the start of [`Self::texts`], and the end of the last.
+    pub(super) fn ends(&self, literals: Range<usize>) -> Vec<u64> {
+        let mut ends = Vec::with_capacity(literals.len() + 1);
+        self.offsets
+            .decode(literals.start..literals.end + 1, &mut ends);
+        ends
     }
 
-    /// Appends the text of literal `i`; `None`, with anything appended, if it is damaged.
-    pub(super) fn text_into(&self, i: usize, out: &mut Vec<u8>) -> Option<()> {
+    /// Bytes of all texts, with which the group ends.
+    pub(super) fn text_bytes(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Where the symbol table begins, if the texts are compressed.
+    pub(super) fn symbols_start(&self) -> Option<usize> {
+        self.symbols.map(|_| HEADER_BYTES)
+    }
+
+    /// Appends the text of literal `i`, or its beginning: see [`decode`].
+    pub(super) fn text_into(&self, i: usize, codes: usize, out: &mut Vec<u8>) -> Option<()> {
         let (start, end) = self.offsets.get_pair(i);
         let (start, end) = (usize::try_from(start).ok()?, usize::try_from(end).ok()?);
-        let bytes = self.texts.get(start..end)?;
-        match &self.symbols {
-            Some(symbols) => decompress(bytes, symbols, out),
-            None => {
-                out.extend_from_slice(bytes);
-                Some(())
-            }
-        }
+        decode(self.texts.get(start..end)?, self.symbols, codes, out)
     }
 }
+
+/// Appends what the first `codes` codes of a text stand for, or all of it if it has no more or is not compressed; `None`, with anything
+/// appended, if it is damaged.
+#[inline]
+pub(super) fn decode(
+    mut bytes: &[u8],
+    symbols: Option<Symbols<'_>>,
+    codes: usize,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    let Some(symbols) = symbols else {
+        out.extend_from_slice(bytes);
+        return Some(());
+    };
+    if bytes.len() > codes {
+        // An escape belongs to the byte after it.
+        let mut at = 0;
+        while at < codes {
+            at += if bytes[at] == ESCAPE { 2 } else { 1 };
+        }
+        bytes = bytes.get(..at)?;
+    }
+    decompress(bytes, &symbols, out)
+}
+
+/// Codes that are decompressed at once where none of them is an escape.
+const CODES: usize = 8;
 
 /// Appends what the codes stand for; `None` if the last one is an escape without its byte.
 fn decompress(codes: &[u8], symbols: &Symbols<'_>, out: &mut Vec<u8>) -> Option<()> {
     let mut end = out.len();
+    // Invariant: a code moves `end` by at most eight bytes, so that there is room for the symbols of all codes left, and one more.
     out.resize(end + (codes.len() + 1) * SYMBOL_LENGTH_MAX, 0);
-    let mut codes = codes.iter();
-    // Invariant: each code moves `end` by at most eight bytes, so eight more always fit.
-    while let Some(&code) = codes.next() {
+    let mut rest = codes;
+    while let Some(some) = rest.first_chunk::<CODES>() {
+        let window = out[end..].first_chunk_mut::<{ CODES * SYMBOL_LENGTH_MAX }>()?;
+        let mut at = 0;
+        let plain = codes_before_escape(*some);
+        if plain == CODES {
+            for &code in some {
+                at += symbols.put(code, &mut window[at..]);
+            }
+            rest = &rest[CODES..];
+        } else {
+            for &code in &some[..plain] {
+                at += symbols.put(code, &mut window[at..]);
+            }
+            window[at] = *rest.get(plain + 1)?;
+            at += 1;
+            rest = &rest[plain + 2..];
+        }
+        end += at;
+    }
+    let mut rest = rest.iter();
+    while let Some(&code) = rest.next() {
         if code == ESCAPE {
-            out[end] = *codes.next()?;
+            out[end] = *rest.next()?;
             end += 1;
         } else {
-            let at = usize::from(code) * 8;
-            out[end..end + 8].copy_from_slice(&symbols.symbols[at..at + 8]);
-            end += usize::from(symbols.lengths[usize::from(code)]).min(SYMBOL_LENGTH_MAX);
+            end += symbols.put(code, &mut out[end..]);
         }
     }
     out.truncate(end);
     Some(())
+}
+
+/// How many codes come before the first escape.
+#[inline]
+fn codes_before_escape(codes: [u8; CODES]) -> usize {
+    const LOWEST: u64 = 0x0101_0101_0101_0101;
+    // An escape has all bits set. Of the bytes without a bit the first is marked for certain.
+    let others = !u64::from_le_bytes(codes);
+    let marks = others.wrapping_sub(LOWEST) & !others & (LOWEST << 7);
+    marks.trailing_zeros() as usize / 8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// One code after the other.
+    fn decompressed(codes: &[u8], symbols: &Symbols<'_>) -> Option<Vec<u8>> {
+        let mut text = Vec::new();
+        let mut codes = codes.iter();
+        while let Some(&code) = codes.next() {
+            if code == ESCAPE {
+                text.push(*codes.next()?);
+            } else {
+                let start = usize::from(code) * SYMBOL_LENGTH_MAX;
+                let length = usize::from(symbols.lengths[usize::from(code)]).min(8);
+                text.extend_from_slice(&symbols.symbols[start..start + length]);
+            }
+        }
+        Some(text)
+    }
+
+    proptest! {
+        #[test]
+        fn codes_become_what_they_stand_for(
+            codes in proptest::collection::vec(prop_oneof![3 => any::<u8>(), 1 => Just(ESCAPE)], 0..60),
+            lengths in proptest::collection::vec(0..10_u8, 256),
+            seed in any::<u64>(),
+        ) {
+            let mut symbols = [0; SYMBOL_BYTES];
+            for (i, byte) in symbols.iter_mut().enumerate() {
+                *byte = (seed.wrapping_mul(i as u64 + 1) >> 40) as u8;
+            }
+            let lengths: [u8; 256] = lengths.try_into().expect("one for each code");
+            let symbols = Symbols { symbols: &symbols, lengths: &lengths };
+            let mut text = b"kept ".to_vec();
+            let read = decompress(&codes, &symbols, &mut text);
+            let expected = decompressed(&codes, &symbols);
+            prop_assert_eq!(read.is_some(), expected.is_some());
+            if let Some(expected) = expected {
+                prop_assert_eq!(&text[..5], b"kept ");
+                prop_assert_eq!(&text[5..], expected);
+            }
+        }
+    }
 }

@@ -16,7 +16,10 @@ use std::collections::VecDeque;
 use std::num::NonZero;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
-use super::literal_group::{EncodedGroup, LiteralGroup, RawGroup, kind_word};
+use super::known_places::{self, Known, Part};
+use super::literal_group::{
+    ALL_CODES, EncodedGroup, LiteralGroup, RawGroup, Symbols, decode, kind_word,
+};
 use super::text_index::{ORDINALS_MAX, TextIndex, TextIndexWriter};
 use crate::byte_stream::{ByteReader, ByteWriter};
 use crate::error::StoreError;
@@ -286,6 +289,8 @@ pub(super) struct Literals {
     index: TextIndex,
     /// Number of literals.
     count: u64,
+    /// What tells the file from every other that is or was open.
+    number: u64,
 }
 
 impl Literals {
@@ -304,6 +309,7 @@ impl Literals {
                 groups,
                 index,
                 count,
+                number: known_places::next_file(),
             },
             qualifiers,
         ))
@@ -314,39 +320,75 @@ impl Literals {
         self.count
     }
 
+    /// Where the group of a literal lies.
+    fn place(&self, ordinal: u64) -> GroupPlace {
+        let after = self.groups.partition_point(|group| group.first <= ordinal);
+        // The first group begins at ordinal 0, so one lies before.
+        self.groups[after - 1]
+    }
+
     /// The group of a literal and its place there.
     fn locate(&self, ordinal: u64) -> Result<(LiteralGroup<'_>, usize, GroupPlace), StoreError> {
         if ordinal >= self.count {
             return Err(super::unknown_ordinal("literal", ordinal));
         }
-        let after = self.groups.partition_point(|group| group.first <= ordinal);
-        // The first group begins at ordinal 0, so one lies before.
-        let place = self.groups[after - 1];
+        let place = self.place(ordinal);
         let group = LiteralGroup::open(&self.texts.bytes()[place.start..place.end], place.count)
             .map_err(|error| self.texts.corrupt(place.start as u64, error.to_string()))?;
         Ok((group, (ordinal - place.first) as usize, place))
     }
 
-    /// Appends the lexical form of a literal.
-    pub(super) fn lexical_into(&self, ordinal: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
-        let (group, i, place) = self.locate(ordinal)?;
-        group.text_into(i, out).ok_or_else(|| {
-            let what = format!("the text of literal {ordinal} is damaged");
-            self.texts.corrupt(place.start as u64, what)
-        })
-    }
-
-    /// Appends the beginning of the lexical form of a literal, what this many codes stand for, or all.
-    pub(super) fn start_into(
+    /// Appends the lexical form of a literal, or its beginning: what this many codes stand for.
+    pub(super) fn lexical_into(
         &self,
         ordinal: u64,
         codes: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), StoreError> {
-        let (group, i, place) = self.locate(ordinal)?;
-        group.start_into(i, codes, out).ok_or_else(|| {
+        let read = match self.known_text(ordinal) {
+            Some((bytes, symbols)) => decode(bytes, symbols, codes, out),
+            None => {
+                let (group, i, _) = self.locate(ordinal)?;
+                group.text_into(i, codes, out)
+            }
+        };
+        read.ok_or_else(|| {
             let what = format!("the text of literal {ordinal} is damaged");
-            self.texts.corrupt(place.start as u64, what)
+            self.texts.corrupt(self.place(ordinal).start as u64, what)
+        })
+    }
+
+    /// The bytes of a text whose place this thread knows.
+    #[inline]
+    fn known_text(&self, ordinal: u64) -> Option<(&[u8], Option<Symbols<'_>>)> {
+        let mut known = known_places::find(self.number, ordinal);
+        if known == Known::Block {
+            known_places::learn(self.number, &self.part(ordinal).ok()?);
+            known = known_places::find(self.number, ordinal);
+        }
+        let Known::Place(place) = known else {
+            return None;
+        };
+        let texts = self.texts.bytes();
+        let symbols = match place.symbols {
+            Some(start) => Some(Symbols::open(texts.get(start..)?)?.0),
+            None => None,
+        };
+        Some((texts.get(place.bytes)?, symbols))
+    }
+
+    /// Where the texts lie that have the block of a literal, and its group.
+    fn part(&self, ordinal: u64) -> Result<Part, StoreError> {
+        let (group, _, place) = self.locate(ordinal)?;
+        let block = known_places::block_of(ordinal);
+        let first = block.start.max(place.first);
+        let end = block.end.min(place.first + place.count as u64);
+        let literals = (first - place.first) as usize..(end - place.first) as usize;
+        Ok(Part {
+            first,
+            texts: place.end - group.text_bytes(),
+            symbols: group.symbols_start().map(|start| place.start + start),
+            ends: group.ends(literals),
         })
     }
 
@@ -377,7 +419,7 @@ impl Literals {
                     return false;
                 };
                 group.kind(i) == kind
-                    && group.text_into(i, scratch).is_some()
+                    && group.text_into(i, ALL_CODES, scratch).is_some()
                     && scratch == lexical()
             })
         })

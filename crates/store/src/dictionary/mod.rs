@@ -17,6 +17,7 @@
 
 mod added_terms;
 mod front_coding;
+mod known_places;
 mod layers;
 mod literal_group;
 mod literals;
@@ -33,6 +34,7 @@ use roaring::RoaringTreemap;
 
 use self::added_terms::AddedTerms;
 use self::layers::Layers;
+use self::literal_group::ALL_CODES;
 use self::literals::Literals;
 use self::resources::Resources;
 use crate::error::StoreError;
@@ -286,7 +288,7 @@ impl Dictionary {
                 return Ok(());
             }
             let (layer, ordinal) = self.literals.locate(id.literal_ordinal());
-            return layer.lexical_into(ordinal, out);
+            return layer.lexical_into(ordinal, ALL_CODES, out);
         }
         if let Some(ordinal) = id.resource_ordinal() {
             if self.is_blank(id) {
@@ -319,7 +321,7 @@ impl Dictionary {
     ) -> Result<(), StoreError> {
         if id.is_dictionary_literal() && id.literal_ordinal() < self.literals.count() {
             let (layer, ordinal) = self.literals.locate(id.literal_ordinal());
-            return layer.start_into(ordinal, codes, out);
+            return layer.lexical_into(ordinal, codes, out);
         }
         self.lexical_into(id, out)
     }

@@ -237,7 +237,19 @@ fn a_hundred_thousand_terms() {
         .collect();
     let terms = distinct(resources, literals);
     let folder = terms.write();
-    terms.check(&open(&folder));
+    let dictionary = open(&folder);
+    terms.check(&dictionary);
+    // In any order, where a block is read from for the first time, the second, or again after others.
+    let mut text = Vec::new();
+    for _ in 0..100_000 {
+        let near = (random() % 1000 * 97) as usize;
+        for i in [near, near + 3, near + 1, random() as usize % 100_000] {
+            text.clear();
+            let read = dictionary.lexical_into(terms.id_of_literal(i), &mut text);
+            read.expect("it is there");
+            assert_eq!(text, terms.literals[i].2.as_bytes());
+        }
+    }
     let bytes: usize = folder
         .memory_files()
         .iter()
