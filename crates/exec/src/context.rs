@@ -83,7 +83,7 @@ const CHECKED_TERMS: u32 = 64;
 
 thread_local! {
     /// Terms that this thread has read for queries.
-    static DECODED: Cell<u32> = const { Cell::new(0) };
+    static TERMS_READ: Cell<u32> = const { Cell::new(0) };
 }
 
 impl Default for ExecOptions {
@@ -253,15 +253,21 @@ impl Context {
         &self.terms
     }
 
-    /// The term of an id, into a buffer that is used again and again. Looks now and then at whether the query goes on: terms are read one
-    /// after another, for microseconds each, by whoever compares, tests or computes texts.
+    /// The term of an id, into a buffer that is used again and again.
     pub fn decode(&self, id: TermId, out: &mut TermBuf) -> Result<(), ExecError> {
-        let decoded = DECODED.get().wrapping_add(1);
-        DECODED.set(decoded);
-        if decoded.is_multiple_of(CHECKED_TERMS) {
-            self.check()?;
-        }
+        self.check_for_term()?;
         self.terms.decode(id, out)
+    }
+
+    /// Looks now and then at whether the query goes on; call for each term that is read. They are read one after another, for microseconds
+    /// each, by whoever compares, tests or computes texts.
+    pub fn check_for_term(&self) -> Result<(), ExecError> {
+        let read = TERMS_READ.get().wrapping_add(1);
+        TERMS_READ.set(read);
+        match read.is_multiple_of(CHECKED_TERMS) {
+            true => self.check(),
+            false => Ok(()),
+        }
     }
 
     /// The data.

@@ -7,12 +7,9 @@
 
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::value::{OrderClass, compare_for_order};
+use crate::value::{CODES_FIRST, OrderClass, compare_for_order};
 use basalt_rdf::TermId;
 use std::cmp::Ordering;
-
-/// Codes of a compressed text that are read first: they tell most texts apart.
-const CODES_FIRST: usize = 16;
 
 /// The last row that is kept; see the [module documentation](self).
 pub struct CutOff {

@@ -24,7 +24,7 @@ pub use inline::{
     compare_floats, compare_inline, date_part, inline_float, nearest_f32, order_within, to_float,
 };
 pub use number::Number;
-pub use order::compare_for_order;
+pub use order::{CODES_FIRST, compare_for_order};
 pub use order_key::{OrderClass, OrderKey, ordered_as_ids};
 pub use reader::Reader;
 

@@ -8,11 +8,10 @@
 //! types are compared by one key, a date without a zone counts as UTC, a month of a duration
 //! has its average length. Cost: inline ids of one kind compare without decoding.
 
-use super::{Number, Reader, Value, compare_inline};
+use super::{Number, OrderClass, Reader, Value, compare_inline};
 use crate::context::Context;
 use crate::error::ExecError;
-use basalt_rdf::term_id::tag;
-use basalt_rdf::{TermBuf, TermId, TermView};
+use basalt_rdf::{TermId, TermView};
 use oxsdatatypes::{Double, Duration, TimezoneOffset};
 use std::cmp::Ordering;
 
@@ -23,6 +22,9 @@ const MONTHS_PER_YEAR: i64 = 12;
 const SECONDS_PER_DAY: f64 = 86_400.0;
 const SECONDS_PER_HOUR: f64 = 3_600.0;
 const SECONDS_PER_MINUTE: f64 = 60.0;
+
+/// Codes of a compressed text that are read first: they tell most texts apart.
+pub const CODES_FIRST: usize = 16;
 
 /// The order of two ids; 0 is unbound and comes first.
 pub fn compare_for_order(a: u64, b: u64, cx: &Context) -> Result<Ordering, ExecError> {
@@ -36,8 +38,17 @@ pub fn compare_for_order(a: u64, b: u64, cx: &Context) -> Result<Ordering, ExecE
     if both_doubtless && let Some(order) = compare_inline(a, b) {
         return Ok(order);
     }
-    if TermId(a).tag() == tag::STRING && TermId(b).tag() == tag::STRING {
-        return compare_texts(a, b, cx);
+    if let (Some(first), Some(second)) = (OrderClass::of(a, cx), OrderClass::of(b, cx)) {
+        if first != second {
+            return Ok(first.cmp(&second));
+        }
+        let order = match first.has_text() {
+            true => compare_texts(a, b, cx)?,
+            false => Ordering::Equal,
+        };
+        if order != Ordering::Equal {
+            return Ok(order);
+        }
     }
     Ok(Key::of(a, cx)?.compare(&Key::of(b, cx)?))
 }
@@ -46,15 +57,23 @@ fn are_numbers(a: u64, b: u64) -> bool {
     TermId(a).is_numeric() && TermId(b).is_numeric()
 }
 
-/// Two stored strings.
+/// Two stored terms by their texts; most differ in what their first codes stand for.
 fn compare_texts(a: u64, b: u64, cx: &Context) -> Result<Ordering, ExecError> {
-    let mut first = TermBuf::new();
-    cx.decode(TermId(a), &mut first)?;
-    let mut reader = Reader::new(cx);
-    Ok(match (first.view(), reader.term(b)?) {
-        (TermView::Literal(a), TermView::Literal(b)) => a.lexical.cmp(b.lexical),
-        _ => Ordering::Equal,
-    })
+    cx.check_for_term()?;
+    let dictionary = cx.snapshot().dictionary();
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    dictionary.lexical_start_into(TermId(a), CODES_FIRST, &mut first)?;
+    dictionary.lexical_start_into(TermId(b), CODES_FIRST, &mut second)?;
+    let both = first.len().min(second.len());
+    let order = first[..both].cmp(&second[..both]);
+    if order != Ordering::Equal {
+        return Ok(order);
+    }
+    first.clear();
+    second.clear();
+    dictionary.lexical_into(TermId(a), &mut first)?;
+    dictionary.lexical_into(TermId(b), &mut second)?;
+    Ok(first.cmp(&second))
 }
 
 /// A term as far as its place in the order goes.
