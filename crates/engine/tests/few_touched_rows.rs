@@ -199,3 +199,68 @@ fn of_rows_with_a_popular_object_those_with_a_rare_predicate_are_read() {
     assert_eq!(answer.len(), count / 100 * 2);
     assert_eq!(answer, sorted(&database, &slow));
 }
+
+/// Rows that a query reads, and its rows as text, in order.
+fn read_and_found(database: &Database, query: &str, options: &QueryOptions) -> (u64, Vec<String>) {
+    let query = format!("PREFIX : <{NS}> {query}");
+    let prepared = database.prepare(&query, options).expect("it plans");
+    let report = prepared.profile(options).expect("it runs");
+    let rows = match ask(database, &query, options).expect("it runs") {
+        Answer::Solutions { rows, .. } => rows,
+        _ => Vec::new(),
+    };
+    let mut rows: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
+    rows.sort();
+    (read_rows(&report.root), rows)
+}
+
+#[test]
+fn optional_groups_with_optional_parts_are_read_for_the_rows_before_them() {
+    let count = 40_000;
+    let database = machines(count);
+    let whole = QueryOptions {
+        disabled_rules: vec!["seed_join".into()],
+        ..QueryOptions::default()
+    };
+    for (inside, per_machine) in [
+        ("?m :hall ?h OPTIONAL { ?h :name ?n }", 1),
+        (
+            "?m :hall ?h OPTIONAL { ?h :name ?n } OPTIONAL { ?h :unknown ?u }",
+            1,
+        ),
+        (
+            "?m :hall ?h OPTIONAL { ?h a ?c OPTIONAL { ?h :name ?n FILTER(?h != :hall1) } }",
+            1,
+        ),
+        ("?m :part ?p OPTIONAL { ?x :hall ?m }", 2),
+    ] {
+        let query = format!("SELECT * {{ ?m :label \"machine 50\" OPTIONAL {{ {inside} }} }}");
+        let (read, found) = read_and_found(&database, &query, &QueryOptions::default());
+        let (_, expected) = read_and_found(&database, &query, &whole);
+        assert_eq!(found, expected, "{query}");
+        assert_eq!(found.len(), count / 1_000 * per_machine, "{query}");
+        assert!(read < count as u64 / 50, "{read}: {query}");
+    }
+}
+
+#[test]
+fn of_exists_by_a_condition_alone_some_first_rows_are_read() {
+    let count = 40_000;
+    let database = machines(count);
+    let options = QueryOptions::default();
+    for (condition, hold, is_read) in [
+        ("?l != ?n", 40, false),
+        // No machine has the name of a hall.
+        ("?l = ?n", 0, true),
+        ("?l = CONCAT(\"machine \", SUBSTR(?n, 6))", 40, false),
+        ("?l = CONCAT(\"machine 9\", SUBSTR(?n, 6))", 40, true),
+    ] {
+        for (exists, found) in [("EXISTS", hold), ("NOT EXISTS", 40 - hold)] {
+            let inside = format!("FILTER {exists} {{ ?m :label ?l FILTER({condition}) }}");
+            let query = format!("SELECT ?hall {{ ?hall :name ?n {inside} }}");
+            let (read, rows) = read_and_found(&database, &query, &options);
+            assert_eq!(rows.len(), found, "{query}");
+            assert_eq!(read > count as u64, is_read, "{read}: {query}");
+        }
+    }
+}

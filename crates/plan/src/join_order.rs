@@ -30,6 +30,7 @@ use crate::planner::{PlanError, Planner, node};
 use crate::repeatable::is_fixed;
 use crate::slot_set::SlotSet;
 pub(crate) use build::{hash_join, joined, star_join, star_join_entry};
+pub(crate) use costs::graph_probe_cost;
 pub(crate) use costs::hash_cost;
 pub use draw::OrderDraw;
 pub(crate) use join_sample::JoinSample;

@@ -5,7 +5,8 @@
 //! a side) and merged. With no keys the table is by the first of those slots, the *half key*: a row that has a value there is compared with
 //! the build rows that have the same or none, another with all. With neither all pairs are compared. Pairs are made in pieces of bounded size;
 //! a semi or anti join does not look for many more partners of a row than the first, and by one key alone it needs no
-//! table if the keys lie close together: a bit for each. The condition is part of the join, as OPTIONAL asks for.
+//! table if the keys lie close together: a bit for each. One without keys looks at some first rows of the other side before that is read,
+//! and reads it only if a row has no partner among them. The condition is part of the join, as OPTIONAL asks for.
 //!
 //! Output keeps the order of the streaming side. Memory: the build side, and one piece of pairs. A build side beyond its
 //! share of memory goes to files, if there are keys (see [`build_side`](super::build_side) and
@@ -71,11 +72,18 @@ impl JoinShape {
 /// Brings the finished build side.
 pub type MakeSide = Box<dyn FnOnce() -> Result<BuildSide, ExecError> + Send>;
 
+/// Rows of the build side that are looked at first where every row may have a partner.
+const FIRST_ROWS: u32 = 256;
+
 /// The operator; see the [module documentation](self).
 pub struct HashJoin {
     probe: BoxOperator,
-    /// Makes the build side at the first call of `next`.
+    /// Makes the build side at the first call of `next`, or when the first rows do not suffice.
     make_side: Option<MakeSide>,
+    /// Rows of the build side, of which the first ones may suffice.
+    first_rows: Option<BoxOperator>,
+    /// The first ones.
+    first: Option<Pairing>,
     pairing: Pairing,
     /// What comes out, where the build side is in files.
     spilled: Option<SpilledJoin>,
@@ -97,6 +105,8 @@ impl HashJoin {
         Self {
             probe,
             make_side: Some(make_side),
+            first_rows: None,
+            first: None,
             pairing,
             spilled: None,
             keys: None,
@@ -104,19 +114,53 @@ impl HashJoin {
             current: None,
         }
     }
+
+    /// The same for a semi or anti join without keys, whose build side gives its rows one after another: every row may have a partner among
+    /// the first ones.
+    pub fn with_first_rows(self, rows: Option<BoxOperator>) -> Self {
+        Self {
+            first_rows: rows,
+            ..self
+        }
+    }
+
+    /// Reads the first rows of the build side.
+    fn read_first(&mut self, cx: &Context) -> Result<(), ExecError> {
+        let Some(mut rows) = self.first_rows.take() else {
+            return Ok(());
+        };
+        if let Some(batch) = rows.next(cx)? {
+            let count = FIRST_ROWS.min(batch.rows() as u32);
+            let some = batch.keep(&(0..count).collect::<Vec<u32>>());
+            let table = JoinTable::build(&[some], batch.width(), Vec::new(), cx)?;
+            self.first = Some(self.pairing.with_table(Arc::new(table)));
+        }
+        Ok(())
+    }
+
+    /// Makes the build side if it is not there.
+    fn read_side(&mut self, cx: &Context) -> Result<(), ExecError> {
+        let Some(make_side) = self.make_side.take() else {
+            return Ok(());
+        };
+        self.first = None;
+        match make_side()? {
+            BuildSide::Table(table) => self.pairing.table = table,
+            BuildSide::Keys(keys) => self.keys = Some(keys),
+            BuildSide::Spilled(side) => {
+                let join = SpilledJoin::new(&mut self.probe, &side, &self.pairing, cx)?;
+                self.spilled = Some(join);
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Operator for HashJoin {
     fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
-        if let Some(make_side) = self.make_side.take() {
-            match make_side()? {
-                BuildSide::Table(table) => self.pairing.table = table,
-                BuildSide::Keys(keys) => self.keys = Some(keys),
-                BuildSide::Spilled(side) => {
-                    let join = SpilledJoin::new(&mut self.probe, &side, &self.pairing, cx)?;
-                    self.spilled = Some(join);
-                }
-            }
+        self.read_first(cx)?;
+        if self.first.is_none() {
+            self.read_side(cx)?;
         }
         if let Some(spilled) = &mut self.spilled {
             return spilled.next(cx);
@@ -133,6 +177,16 @@ impl Operator for HashJoin {
                     None => return Ok(None),
                 },
             };
+            if let Some(first) = &self.first {
+                if let Some(joined) = first.of_first_partners(&batch, cx)? {
+                    if joined.rows() > 0 {
+                        self.output.put(joined);
+                    }
+                    continue;
+                }
+                // Without keys it is no files, which would take the rows from the probe side.
+                self.read_side(cx)?;
+            }
             let joined = match &self.keys {
                 Some(keys) => self.pairing.kept_by(keys, &batch, &mut start),
                 None => self.pairing.piece(&batch, &mut start, cx)?,

@@ -258,6 +258,30 @@ impl Pairing {
         self.joined(batch, &pairs, &self.sources)
     }
 
+    /// The same with another table.
+    pub fn with_table(&self, table: Arc<JoinTable>) -> Self {
+        Self {
+            table,
+            shape: Arc::clone(&self.shape),
+            sources: self.sources.clone(),
+        }
+    }
+
+    /// What a semi or anti join gives for a batch of which every row has a partner in the table, which may be a part of the build side;
+    /// `None` if one has none.
+    pub fn of_first_partners(
+        &self,
+        batch: &Batch,
+        cx: &Context,
+    ) -> Result<Option<Batch>, ExecError> {
+        let mut pairs = self.partnered(batch, cx)?;
+        if pairs.probe.len() < batch.rows() {
+            return Ok(None);
+        }
+        pairs.reduce_to(batch.rows(), self.shape.kind == JoinKind::Semi);
+        Ok(Some(self.joined(batch, &pairs, &self.sources)))
+    }
+
     /// Joins the next piece of a batch; `start` becomes that of the following piece.
     pub fn piece(
         &self,

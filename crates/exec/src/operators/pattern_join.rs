@@ -2,7 +2,8 @@
 //!
 //! Memory: the matches of one input row beyond a bounded number, or those of a few hundred bound subjects, which are
 //! read column by column (see [`RowQuads`]). Output keeps the input's order. A
-//! semi or anti join without condition stops at a row's first match.
+//! semi or anti join stops at a row's first match; with a condition, which is asked for growing runs of matches, at the end of the run that has
+//! the first one for which it is true.
 
 use super::output::Output;
 use super::pattern_scan::CompiledPattern;
@@ -23,6 +24,9 @@ const INPUT_ROWS: usize = 256;
 /// Matches after which no further input row is joined, so that one batch of frequent terms cannot fill
 /// the memory.
 const MATCHES_MAX: usize = 1 << 16;
+
+/// Matches of a row for which the condition of a semi or anti join is asked first, how much longer each following run is, and the longest.
+const RUN_MATCHES: (usize, usize, usize) = (16, 4, 1 << 14);
 
 /// The operator; see the [module documentation](self).
 pub struct PatternJoin {
@@ -65,26 +69,28 @@ impl PatternJoin {
     fn join(&self, batch: &Batch, cx: &Context) -> Result<(Batch, usize), ExecError> {
         let mut matches = Matches::new(self.pattern.new_slots.len());
         let is_reducing = matches!(self.kind, JoinKind::Semi | JoinKind::Anti);
-        let one_is_enough = is_reducing && self.filter.is_none();
+        let mut filter = self.filter.as_ref();
         let mut rows = 0;
-        match &self.row_quads {
-            Some(row_quads) if !one_is_enough => {
+        match (&self.row_quads, is_reducing) {
+            (Some(row_quads), _) if !is_reducing || filter.is_some() => {
                 rows = batch.rows();
-                let column = |idx: usize| batch.ids(idx).to_vec();
-                let others = row_quads.join(&self.pattern, &column, rows, &mut matches, cx)?;
-                for origin in others {
-                    self.visit(batch, origin as usize, false, &mut matches, cx)?;
+                self.join_subjects(row_quads, batch, &mut matches, cx)?;
+            }
+            (_, true) => {
+                let condition = filter.take();
+                while rows < batch.rows() {
+                    self.visit_first(batch, rows, condition, &mut matches, cx)?;
+                    rows += 1;
                 }
-                matches.sort_by_origin();
             }
             _ => {
                 while rows < batch.rows() && matches.len() < MATCHES_MAX {
-                    self.visit(batch, rows, one_is_enough, &mut matches, cx)?;
+                    self.visit(batch, rows, &mut matches, cx)?;
                     rows += 1;
                 }
             }
         }
-        if let Some(filter) = &self.filter {
+        if let Some(filter) = filter {
             let positions = filter.select(&joined(batch, &matches), cx)?;
             matches.keep(&positions);
         }
@@ -93,21 +99,34 @@ impl PatternJoin {
         Ok((joined, rows))
     }
 
-    /// Adds the matches of one input row, or only the first.
+    /// Adds the matches of all rows, whose subjects are bound.
+    fn join_subjects(
+        &self,
+        row_quads: &RowQuads,
+        batch: &Batch,
+        matches: &mut Matches,
+        cx: &Context,
+    ) -> Result<(), ExecError> {
+        let column = |idx: usize| batch.ids(idx).to_vec();
+        let others = row_quads.join(&self.pattern, &column, batch.rows(), matches, cx)?;
+        for origin in others {
+            self.visit(batch, origin as usize, matches, cx)?;
+        }
+        matches.sort_by_origin();
+        Ok(())
+    }
+
+    /// Adds the matches of one input row.
     fn visit(
         &self,
         batch: &Batch,
         origin: usize,
-        one_is_enough: bool,
         matches: &mut Matches,
         cx: &Context,
     ) -> Result<(), ExecError> {
-        cx.check()?;
-        let mut row = Vec::with_capacity(batch.width());
-        batch.row_into(origin, &mut row);
         let mut held = HeldMemory::default();
         let (mut counted, mut refused) = (matches.len().max(MATCHES_MAX), Ok(()));
-        let read = self.pattern.visit(&row, cx, &mut |made| {
+        self.visit_each(batch, origin, cx, &mut |made| {
             if matches.len() >= counted {
                 counted *= 2;
                 // It grows to that before the next look.
@@ -116,20 +135,72 @@ impl PatternJoin {
                     return ControlFlow::Break(());
                 }
             }
-            matches.origin.push(origin as u32);
-            matches
-                .columns
-                .iter_mut()
-                .zip(made)
-                .for_each(|(column, &id)| column.push(id));
-            if one_is_enough {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            matches.push(origin as u32, made);
+            ControlFlow::Continue(())
         })?;
-        cx.profile().read(current_node(), read);
         refused
+    }
+
+    /// Adds one match of an input row for which the condition is true, if there is any.
+    fn visit_first(
+        &self,
+        batch: &Batch,
+        origin: usize,
+        condition: Option<&CompiledExpr>,
+        matches: &mut Matches,
+        cx: &Context,
+    ) -> Result<(), ExecError> {
+        let mut run = Matches::new(matches.columns.len());
+        let mut first: Result<Option<u32>, ExecError> = Ok(None);
+        let (mut run_matches, growth, longest) = match condition {
+            Some(_) => RUN_MATCHES,
+            None => (1, 1, 1),
+        };
+        let holds = |run: &Matches| match condition {
+            Some(condition) => {
+                cx.check()?;
+                let true_for = condition.select(&joined(batch, run), cx)?;
+                Ok(true_for.first().copied())
+            }
+            None => Ok((!run.is_empty()).then_some(0)),
+        };
+        self.visit_each(batch, origin, cx, &mut |made| {
+            run.push(origin as u32, made);
+            if run.len() < run_matches {
+                return ControlFlow::Continue(());
+            }
+            first = holds(&run);
+            if !matches!(first, Ok(None)) {
+                return ControlFlow::Break(());
+            }
+            run.keep(&[]);
+            run_matches = (run_matches * growth).min(longest);
+            ControlFlow::Continue(())
+        })?;
+        if matches!(first, Ok(None)) {
+            first = holds(&run);
+        }
+        if let Some(position) = first? {
+            run.keep(&[position]);
+            matches.append(run);
+        }
+        Ok(())
+    }
+
+    /// Visits the matches of one input row.
+    fn visit_each(
+        &self,
+        batch: &Batch,
+        origin: usize,
+        cx: &Context,
+        each: &mut dyn FnMut(&[u64]) -> ControlFlow<()>,
+    ) -> Result<(), ExecError> {
+        cx.check()?;
+        let mut row = Vec::with_capacity(batch.width());
+        batch.row_into(origin, &mut row);
+        let read = self.pattern.visit(&row, cx, each)?;
+        cx.profile().read(current_node(), read);
+        Ok(())
     }
 }
 

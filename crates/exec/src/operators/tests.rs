@@ -2,7 +2,7 @@
 
 use super::build::Build;
 use crate::context::{Context, ExecOptions};
-use basalt_plan::physical::{Constant, JoinKind, Node, Op, Slot};
+use basalt_plan::physical::{Constant, Expr, JoinKind, Node, Op, Slot};
 use basalt_rdf::TermId;
 use basalt_store::Snapshot;
 use oxrdf::NamedNode;
@@ -206,6 +206,28 @@ proptest! {
             let has_partner = |l: &Row| right.iter().any(|r| r[0] == l[0]);
             let expected: Vec<Row> = left.iter().filter(|l| has_partner(l) == wanted).cloned().collect();
             prop_assert_eq!(run(node(op, &[0, 1]), batch_rows), expected);
+        }
+    }
+
+    /// Every row may have a partner among the first rows on the right, or some may have one later, or none.
+    #[test]
+    fn semi_and_anti_joins_by_a_condition_alone_keep_rows_by_it(
+        left in rows_strategy(), right in rows_strategy(), differ: bool, batch_rows in 1..4usize,
+    ) {
+        for (kind, wanted) in [(JoinKind::Semi, true), (JoinKind::Anti, false)] {
+            let same = Expr::SameTerm(Box::new(Expr::Slot(Slot(0))), Box::new(Expr::Slot(Slot(3))));
+            let op = Op::HashJoin {
+                left: values(&left, &[0, 1, 2]),
+                right: values(&right, &[3, 4, 5]),
+                keys: Vec::new(),
+                compatible: Vec::new(),
+                kind,
+                filter: Some(if differ { Expr::Not(Box::new(same)) } else { same }),
+                build_left: false,
+            };
+            let has_partner = |l: &Row| right.iter().any(|r| (r[0] != l[0]) == differ);
+            let expected: Vec<Row> = left.iter().filter(|l| has_partner(l) == wanted).cloned().collect();
+            prop_assert_eq!(run(node(op, &[0, 1, 2]), batch_rows), expected);
         }
     }
 

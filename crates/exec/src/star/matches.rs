@@ -50,6 +50,14 @@ impl Matches {
         self.len() == rows && self.origin.iter().enumerate().all(in_order)
     }
 
+    /// Adds a solution of an input row.
+    #[inline]
+    pub fn push(&mut self, origin: u32, values: &[u64]) {
+        self.origin.push(origin);
+        let columns = self.columns.iter_mut().zip(values);
+        columns.for_each(|(column, &id)| column.push(id));
+    }
+
     /// Appends all of `other`.
     pub fn append(&mut self, mut other: Self) {
         if self.origin.capacity() == 0 {

@@ -64,7 +64,7 @@ impl Corrections {
         };
         let edges: Vec<&Edge> = edges.iter().filter(is_met).collect();
         let even = |mask: u64| {
-            let rows: f64 = bits(mask).map(|idx| units[idx].rows).product();
+            let rows: f64 = bits(mask).map(|idx| units[idx].some_rows()).product();
             let divisors = edges.iter().map(|edge| edge.divisor(units, mask));
             rows / divisors.product::<f64>()
         };

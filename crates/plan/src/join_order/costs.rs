@@ -10,8 +10,8 @@ use crate::cost_constants::{
     ADDED_PROBE, BATCH_ROWS, COPIED_CELL, COPIED_ROW, EMIT_ROW, GATHER_CELL, HASH_BUILD,
     HASH_BUILD_MISS, HASH_PAIR, HASH_PROBE, HASH_PROBE_MISS, HASH_ROWS_CACHED, INVERSE_BUILD,
     INVERSE_PROBE, INVERSE_ROW, INVERSE_TABLE, KEY_NUMBER, LONG_LIST, LONG_LIST_ROWS,
-    PATTERN_PROBE, PATTERN_PROBE_CELL, PATTERN_PROBE_SUBJECT, PATTERN_PROBE_TABLE, POSITION,
-    QUAD_PROBE, REPEATED_ROW, SEARCH_CELL, SEARCH_CELL_TOGETHER, SEARCHES_BEFORE_BUILD,
+    PATTERN_PROBE, PATTERN_PROBE_CELL, PATTERN_PROBE_SUBJECT, PATTERN_PROBE_TABLE, PATTERN_SCAN,
+    POSITION, QUAD_PROBE, REPEATED_ROW, SEARCH_CELL, SEARCH_CELL_TOGETHER, SEARCHES_BEFORE_BUILD,
     SHARED_OBJECTS_MAX, SHARED_SOLUTION, SHARED_SOLUTION_CELL, SHARED_SUBJECTS_MAX, START, STRETCH,
     TABLE_COLUMN, TABLE_OUT_OF_RANGE,
 };
@@ -197,12 +197,31 @@ fn search_cost(known: &PatternProfile, look_ups: f64, batches: f64) -> f64 {
     known.unindexed_rows * each_cell
 }
 
+/// The cost of looking a pattern up for one row of whose slots it has the graph alone, if that is so: what is in a graph is sought
+/// everywhere.
+pub(crate) fn graph_probe_cost(
+    planner: &Planner<'_>,
+    pattern: &Pattern,
+    shared: &SlotSet,
+) -> Option<f64> {
+    let is_free = |position: Position| position.slot().is_some_and(|slot| !shared.contains(slot));
+    let places = [pattern.subject, pattern.predicate, pattern.object];
+    let quads = planner.statistics.quad_count() as f64;
+    places
+        .into_iter()
+        .all(is_free)
+        .then_some(PATTERN_PROBE + quads * PATTERN_SCAN)
+}
+
 /// The cost of looking a pattern up for one row that binds these slots.
 pub(super) fn pattern_probe_cost(
     planner: &Planner<'_>,
     pattern: &Pattern,
     shared: &SlotSet,
 ) -> f64 {
+    if let Some(cost) = graph_probe_cost(planner, pattern, shared) {
+        return cost;
+    }
     let bound = |position: Position| position.slot().is_none_or(|slot| shared.contains(slot));
     match (bound(pattern.subject), bound(pattern.predicate)) {
         (true, false) => return PATTERN_PROBE_SUBJECT,

@@ -217,7 +217,7 @@ impl<'s> Search<'s> {
                 .filter(move |idx| mask & (1 << idx) != 0)
                 .map(|i| &units[i])
         };
-        let mut rows: f64 = inside().map(|unit| unit.rows).product();
+        let mut rows: f64 = inside().map(Unit::some_rows).product();
         for edge in &self.edges {
             rows /= edge.divisor(units, mask);
         }

@@ -73,7 +73,15 @@ pub(crate) fn star_certain(star: &Star) -> SlotSet {
         .collect()
 }
 
+/// Rows of a unit that is said to have none, where rows are multiplied and divided: a sample may find some.
+const ROWS_MIN: f64 = 1e-9;
+
 impl Unit {
+    /// The rows, for products and quotients.
+    pub(super) fn some_rows(&self) -> f64 {
+        self.rows.max(ROWS_MIN)
+    }
+
     pub(crate) fn new(planner: &Planner<'_>, mut kind: UnitKind, conditions: &[Condition]) -> Self {
         let (slots, certain) = (kind.slots(), kind.certain());
         let own = conditions

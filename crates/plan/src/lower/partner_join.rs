@@ -2,8 +2,8 @@
 //!
 //! The ways, chosen by cost: a star or pattern joined directly to the left rows; a hash join with
 //! the right side planned alone; the same with the right side seeded by the left's distinct shared
-//! slots (a semi-join reduction, evaluating the left side twice); for EXISTS the correlated plan
-//! per row, which is always possible.
+//! slots (a semi-join reduction, evaluating the left side twice), also where it is a group with OPTIONAL parts of its own: then its
+//! first group is; for EXISTS the correlated plan per row, which is always possible.
 //!
 //! Invariant: a way other than correlation is used only if the inside is plain patterns and
 //! conditions, and every slot it shares with the row is certain on both sides; then substitution
@@ -16,13 +16,19 @@ use crate::expression::{
     any, conjunction, for_each_operand_mut, has_exists, is_volatile, resolve_missing, slots_of,
     slots_of_all,
 };
-use crate::join_order::{Unit, UnitKind, entry_way, hash_join, star_join, star_join_entry};
+use crate::join_order::{
+    Unit, UnitKind, entry_way, graph_probe_cost, hash_join, star_join, star_join_entry,
+};
 use crate::logical::{JoinGroup, Logical};
 use crate::physical::{Expr, JoinKind, Node, Op, Pattern, Star, StarEntry};
 use crate::planner::{ForceJoin, PlanError, Planner};
 use crate::row_chain::RowChain;
 use crate::slot_set::SlotSet;
 use std::sync::Arc;
+
+/// A group with OPTIONAL parts within each other, so many deep, is also planned for what the rows before it need: each level plans those
+/// below it twice.
+const SEEDED_LEVELS_MAX: usize = 4;
 
 impl Planner<'_> {
     /// A left join or anti join of two plans.
@@ -35,6 +41,18 @@ impl Planner<'_> {
         outer: &Outer,
     ) -> Result<Node, PlanError> {
         let left = self.lower(left, outer)?;
+        self.partner_of(left, right, conditions, kind, outer)
+    }
+
+    /// The same of a finished left side.
+    fn partner_of(
+        &mut self,
+        left: Node,
+        right: &Logical,
+        conditions: &[Expr],
+        kind: JoinKind,
+        outer: &Outer,
+    ) -> Result<Node, PlanError> {
         let needed = right.mentioned().union(slots_of_all(conditions));
         let left = self.with_outer(left, needed, outer);
         if let Logical::Group(group) = right
@@ -49,8 +67,76 @@ impl Planner<'_> {
                 return Ok(joined);
             }
         }
-        let right = self.lower(right, outer)?;
-        self.hash_partner(left, right, conditions, kind)
+        let whole = self.lower(right, outer)?;
+        let join = self.hash_partner(left.clone(), whole, conditions, kind)?;
+        if self.options.force_join.is_some() || levels(right) > SEEDED_LEVELS_MAX {
+            return Ok(join);
+        }
+        let Some(seeded) = self.lower_seeded(&left, right, outer)? else {
+            return Ok(join);
+        };
+        let seeded = self.hash_partner(left, seeded, conditions, kind)?;
+        let options = vec![(Way::Hash, join.clone()), (Way::SeededHash, seeded)];
+        Ok(cheapest(options).unwrap_or(join))
+    }
+
+    /// What left rows need of a group with OPTIONAL parts: its first group is seeded by what they share with it. `None` if it is no such
+    /// group, or shares nothing that is certain.
+    ///
+    /// OPTIONAL keeps the rows of its left side, so those that are left out of the first group are those whose results are.
+    fn lower_seeded(
+        &mut self,
+        left: &Node,
+        right: &Logical,
+        outer: &Outer,
+    ) -> Result<Option<Node>, PlanError> {
+        let Logical::LeftJoin {
+            left: first,
+            right: partner,
+            conditions,
+        } = right
+        else {
+            return Ok(None);
+        };
+        let first = match &**first {
+            Logical::Group(group) => self.seeded_group(left, group, outer)?,
+            first => self.lower_seeded(left, first, outer)?,
+        };
+        let Some(first) = first else {
+            return Ok(None);
+        };
+        let kind = JoinKind::LeftOuter;
+        let joined = self.partner_of(first, partner, conditions, kind, outer)?;
+        Ok(Some(joined))
+    }
+
+    /// The first group of a seeded one.
+    fn seeded_group(
+        &mut self,
+        left: &Node,
+        group: &JoinGroup,
+        outer: &Outer,
+    ) -> Result<Option<Node>, PlanError> {
+        let shared = group.certain().intersect(SlotSet::of(&left.certain));
+        let is_plain = is_plain(group) && !group.filters.iter().any(has_exists);
+        if shared.is_empty() || !is_plain || !outer.slots.is_empty() {
+            return Ok(None);
+        }
+        match self.seed(left, &shared) {
+            Some(seed) => self.join_group(group, outer, Some(seed)).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The distinct values that left rows have in some slots, if to evaluate them twice gives the same.
+    fn seed(&self, left: &Node, shared: &SlotSet) -> Option<Node> {
+        if shared.is_empty() || !self.rule("seed_join") || !is_repeatable(left) {
+            return None;
+        }
+        let keys = self.project(left.clone(), shared.to_vec());
+        let rows = keys.estimated_rows;
+        let cost = keys.estimated_cost + rows * GROUP_ROW;
+        Some(self.pass(keys, rows, cost, |input| Op::Distinct { input }))
     }
 
     /// The general way: both sides alone, hashed on what is certain.
@@ -97,7 +183,7 @@ impl Planner<'_> {
         let certain =
             shared.is_subset(&SlotSet::of(&left.certain)) && shared.is_subset(&group.certain());
         let exists = conditions.iter().chain(&group.filters).any(has_exists);
-        if !certain || exists || !group.children.is_empty() || !group.paths.is_empty() {
+        if !certain || exists || !is_plain(group) {
             return Ok(None);
         }
         let forced = self.options.force_join;
@@ -111,12 +197,11 @@ impl Planner<'_> {
             let join = self.hash_partner(left.clone(), right, conditions, kind)?;
             options.push((way_of(&join), join));
         }
-        let seeds = !shared.is_empty() && self.rule("seed_join") && forced.is_none();
-        if seeds && is_repeatable(left) {
-            let keys = self.project(left.clone(), shared.to_vec());
-            let rows = keys.estimated_rows;
-            let cost = keys.estimated_cost + rows * GROUP_ROW;
-            let seed = self.pass(keys, rows, cost, |input| Op::Distinct { input });
+        let seed = match forced {
+            None => self.seed(left, &shared),
+            Some(_) => None,
+        };
+        if let Some(seed) = seed {
             let right = self.join_group(group, &Outer::default(), Some(seed))?;
             let join = self.hash_partner(left.clone(), right, conditions, kind)?;
             options.push((Way::SeededHash, join));
@@ -152,12 +237,12 @@ impl Planner<'_> {
                 star.filters.extend(filters);
                 Ok(self.join_star(left, star, kind, shared))
             }
-            Some(UnitKind::Pattern(pattern)) => Ok(Some(pattern_join(
-                left.clone(),
-                pattern,
-                kind,
-                conjunction(filters),
-            ))),
+            Some(UnitKind::Pattern(pattern)) => {
+                let probe = graph_probe_cost(self, &pattern, shared).unwrap_or(PATTERN_PROBE);
+                let filter = conjunction(filters);
+                let join = pattern_join(left.clone(), pattern, kind, filter, probe);
+                Ok(Some(join))
+            }
             _ => Ok(None),
         }
     }
@@ -303,7 +388,13 @@ fn cheapest(mut joins: Vec<(Way, Node)>) -> Option<Node> {
     Some(best)
 }
 
-fn pattern_join(left: Node, pattern: Pattern, kind: JoinKind, filter: Option<Expr>) -> Node {
+fn pattern_join(
+    left: Node,
+    pattern: Pattern,
+    kind: JoinKind,
+    filter: Option<Expr>,
+    probe_cost: f64,
+) -> Node {
     let slots = pattern.slots();
     let (schema, certain) = crate::join_order::joined(&left, &slots, SlotSet::default(), kind);
     let kept = if kind == JoinKind::LeftOuter {
@@ -312,7 +403,7 @@ fn pattern_join(left: Node, pattern: Pattern, kind: JoinKind, filter: Option<Exp
         SELECTIVITY_EXISTS
     };
     let rows = left.estimated_rows * kept;
-    let cost = left.estimated_cost + START + left.estimated_rows * PATTERN_PROBE;
+    let cost = left.estimated_cost + START + left.estimated_rows * probe_cost;
     let op = Op::PatternJoin {
         input: Arc::new(left),
         pattern,
@@ -320,6 +411,19 @@ fn pattern_join(left: Node, pattern: Pattern, kind: JoinKind, filter: Option<Exp
         filter,
     };
     crate::planner::node(op, schema, certain, rows, cost)
+}
+
+/// How many OPTIONAL parts of a plan are within each other.
+fn levels(plan: &Logical) -> usize {
+    match plan {
+        Logical::LeftJoin { left, right, .. } => levels(left).max(1 + levels(right)),
+        _ => 0,
+    }
+}
+
+/// Whether a group is patterns and conditions alone.
+fn is_plain(group: &JoinGroup) -> bool {
+    group.children.is_empty() && group.paths.is_empty()
 }
 
 /// Whether evaluating the plan twice gives the same rows.

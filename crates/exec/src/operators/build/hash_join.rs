@@ -149,6 +149,38 @@ impl Build {
         };
         let (own, shared_node) = (self.clone(), Arc::new(node.clone()));
         let table = Box::new(move || own.build_side(&shared_node));
-        Ok(Box::new(HashJoin::new(self.operator(probe)?, table, shape)))
+        let join = HashJoin::new(self.operator(probe)?, table, shape);
+        Ok(Box::new(join.with_first_rows(self.first_rows(node)?)))
+    }
+
+    /// The rows of the build side of a semi or anti join that has nothing but a condition, where the first ones cost little and are
+    /// always the same.
+    fn first_rows(&self, node: &Node) -> Result<Option<BoxOperator>, ExecError> {
+        let Op::HashJoin {
+            right,
+            keys,
+            compatible,
+            kind: JoinKind::Semi | JoinKind::Anti,
+            ..
+        } = &node.op
+        else {
+            return Ok(None);
+        };
+        let streams = keys.is_empty()
+            && compatible.is_empty()
+            && is_stream(right)
+            && basalt_plan::outer_slots(right).is_empty()
+            && !basalt_plan::is_volatile_plan(node);
+        let rows = streams.then(|| self.apart(&self.cx).operator(right));
+        rows.transpose()
+    }
+}
+
+/// Whether the first rows of a plan are there before it has read much.
+fn is_stream(node: &Node) -> bool {
+    match &node.op {
+        Op::StarScan { .. } | Op::PatternScan { .. } | Op::Values { .. } => true,
+        Op::HashJoin { .. } => false,
+        _ => chain_input(node).is_some_and(is_stream),
     }
 }
