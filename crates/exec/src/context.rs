@@ -78,12 +78,12 @@ const CHANGED_COLUMNS_MIN: usize = 8;
 /// A search in the sets of changed rows takes 10 to 20 ns, and clearing bits for a million rows as long as a thousand of them.
 const SEARCHED_ROWS_MAX: usize = 1024;
 
-/// Terms read between two looks at whether the query goes on: of long literals, with a regular expression on each, a millisecond.
+/// Terms read or computed between two looks at whether the query goes on: of long literals, with a regular expression on each, a millisecond.
 const CHECKED_TERMS: u32 = 64;
 
 thread_local! {
-    /// Terms that this thread has read for queries.
-    static TERMS_READ: Cell<u32> = const { Cell::new(0) };
+    /// Terms that this thread has read or computed for queries.
+    static TERMS: Cell<u32> = const { Cell::new(0) };
 }
 
 impl Default for ExecOptions {
@@ -259,12 +259,12 @@ impl Context {
         self.terms.decode(id, out)
     }
 
-    /// Looks now and then at whether the query goes on; call for each term that is read. They are read one after another, for microseconds
-    /// each, by whoever compares, tests or computes texts.
+    /// Looks now and then at whether the query goes on; call for each term that is read or computed. They come one after another, for
+    /// microseconds each, wherever texts are compared, tested or made.
     pub fn check_for_term(&self) -> Result<(), ExecError> {
-        let read = TERMS_READ.get().wrapping_add(1);
-        TERMS_READ.set(read);
-        match read.is_multiple_of(CHECKED_TERMS) {
+        let terms = TERMS.get().wrapping_add(1);
+        TERMS.set(terms);
+        match terms.is_multiple_of(CHECKED_TERMS) {
             true => self.check(),
             false => Ok(()),
         }

@@ -27,8 +27,6 @@ const SIGNIFICAND_BITS: u32 = 53;
 pub const UNCOUNTED_BYTES: usize = 1 << 20;
 /// What texts are counted for.
 const OPERATOR: &str = "computed texts";
-/// Rows between two looks at whether the query goes on.
-const CHECKED_ROWS: usize = 64;
 
 /// Why a call has no value.
 pub enum Fault {
@@ -183,9 +181,7 @@ pub fn column(
     let mut patterns = string_function::Patterns::default();
     let mut texts = MadeTexts::default();
     each_row(count, |row| {
-        if row % CHECKED_ROWS == CHECKED_ROWS - 1 {
-            cx.check()?;
-        }
+        cx.check_for_term()?;
         let mut arguments = Arguments {
             vectors,
             row,

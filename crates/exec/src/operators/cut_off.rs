@@ -102,6 +102,7 @@ impl CutKey {
         class: OrderClass,
         cx: &Context,
     ) -> Result<Ordering, ExecError> {
+        cx.check_for_term()?;
         let dictionary = cx.snapshot().dictionary();
         self.scratch.clear();
         dictionary.lexical_start_into(TermId(id), CODES_FIRST, &mut self.scratch)?;

@@ -133,7 +133,10 @@ impl HashJoin {
             let count = FIRST_ROWS.min(batch.rows() as u32);
             let some = batch.keep(&(0..count).collect::<Vec<u32>>());
             let table = JoinTable::build(&[some], batch.width(), Vec::new(), cx)?;
-            self.first = Some(self.pairing.with_table(Arc::new(table)));
+            self.first = Some(Pairing {
+                table: Arc::new(table),
+                ..self.pairing.clone()
+            });
         }
         Ok(())
     }
@@ -177,19 +180,20 @@ impl Operator for HashJoin {
                     None => return Ok(None),
                 },
             };
-            if let Some(first) = &self.first {
-                if let Some(joined) = first.of_first_partners(&batch, cx)? {
-                    if joined.rows() > 0 {
-                        self.output.put(joined);
+            let by_first = match &self.first {
+                Some(first) => first.of_first_partners(&batch, &mut start, cx)?,
+                None => None,
+            };
+            let joined = match by_first {
+                Some(joined) => joined,
+                None => {
+                    // Without keys it is no files, which would take the rows from the probe side.
+                    self.read_side(cx)?;
+                    match &self.keys {
+                        Some(keys) => self.pairing.kept_by(keys, &batch, &mut start),
+                        None => self.pairing.piece(&batch, &mut start, cx)?,
                     }
-                    continue;
                 }
-                // Without keys it is no files, which would take the rows from the probe side.
-                self.read_side(cx)?;
-            }
-            let joined = match &self.keys {
-                Some(keys) => self.pairing.kept_by(keys, &batch, &mut start),
-                None => self.pairing.piece(&batch, &mut start, cx)?,
             };
             if start.row < batch.rows() {
                 self.current = Some((batch, start));

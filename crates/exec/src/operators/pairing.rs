@@ -18,11 +18,12 @@ use std::sync::Arc;
 const PIECE_BATCHES: usize = 8;
 
 /// Partners that a semi or anti join tries first with each row.
-const FIRST_RUN_ROWS: usize = 16;
+pub const FIRST_RUN_ROWS: usize = 16;
 /// How much longer each following run is.
-const RUN_GROWTH: usize = 4;
+pub const RUN_GROWTH: usize = 4;
 
 /// Finds the pairs of batches with a table.
+#[derive(Clone)]
 pub struct Pairing {
     /// The build side, or a part of it.
     pub table: Arc<JoinTable>,
@@ -258,20 +259,12 @@ impl Pairing {
         self.joined(batch, &pairs, &self.sources)
     }
 
-    /// The same with another table.
-    pub fn with_table(&self, table: Arc<JoinTable>) -> Self {
-        Self {
-            table,
-            shape: Arc::clone(&self.shape),
-            sources: self.sources.clone(),
-        }
-    }
-
-    /// What a semi or anti join gives for a batch of which every row has a partner in the table, which may be a part of the build side;
-    /// `None` if one has none.
+    /// All rows of a batch that a semi or anti join keeps, if every row has a partner in the table, which may be a part of the build side;
+    /// else `None`.
     pub fn of_first_partners(
         &self,
         batch: &Batch,
+        start: &mut PieceStart,
         cx: &Context,
     ) -> Result<Option<Batch>, ExecError> {
         let mut pairs = self.partnered(batch, cx)?;
@@ -279,6 +272,7 @@ impl Pairing {
             return Ok(None);
         }
         pairs.reduce_to(batch.rows(), self.shape.kind == JoinKind::Semi);
+        *start = PieceStart::of_row(batch.rows());
         Ok(Some(self.joined(batch, &pairs, &self.sources)))
     }
 

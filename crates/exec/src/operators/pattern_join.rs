@@ -6,6 +6,7 @@
 //! the first one for which it is true.
 
 use super::output::Output;
+use super::pairing::{FIRST_RUN_ROWS, RUN_GROWTH};
 use super::pattern_scan::CompiledPattern;
 use super::row_quads::RowQuads;
 use super::{BoxOperator, Operator};
@@ -25,8 +26,8 @@ const INPUT_ROWS: usize = 256;
 /// the memory.
 const MATCHES_MAX: usize = 1 << 16;
 
-/// Matches of a row for which the condition of a semi or anti join is asked first, how much longer each following run is, and the longest.
-const RUN_MATCHES: (usize, usize, usize) = (16, 4, 1 << 14);
+/// Matches of one row for which the condition of a semi or anti join is asked at once, at most.
+const RUN_MATCHES_MAX: usize = 1 << 14;
 
 /// The operator; see the [module documentation](self).
 pub struct PatternJoin {
@@ -71,12 +72,12 @@ impl PatternJoin {
         let is_reducing = matches!(self.kind, JoinKind::Semi | JoinKind::Anti);
         let mut filter = self.filter.as_ref();
         let mut rows = 0;
-        match (&self.row_quads, is_reducing) {
-            (Some(row_quads), _) if !is_reducing || filter.is_some() => {
+        match &self.row_quads {
+            Some(row_quads) if !is_reducing || filter.is_some() => {
                 rows = batch.rows();
                 self.join_subjects(row_quads, batch, &mut matches, cx)?;
             }
-            (_, true) => {
+            _ if is_reducing => {
                 let condition = filter.take();
                 while rows < batch.rows() {
                     self.visit_first(batch, rows, condition, &mut matches, cx)?;
@@ -152,9 +153,10 @@ impl PatternJoin {
     ) -> Result<(), ExecError> {
         let mut run = Matches::new(matches.columns.len());
         let mut first: Result<Option<u32>, ExecError> = Ok(None);
-        let (mut run_matches, growth, longest) = match condition {
-            Some(_) => RUN_MATCHES,
-            None => (1, 1, 1),
+        let mut run_matches = if condition.is_some() {
+            FIRST_RUN_ROWS
+        } else {
+            1
         };
         let holds = |run: &Matches| match condition {
             Some(condition) => {
@@ -174,7 +176,7 @@ impl PatternJoin {
                 return ControlFlow::Break(());
             }
             run.keep(&[]);
-            run_matches = (run_matches * growth).min(longest);
+            run_matches = (run_matches * RUN_GROWTH).min(RUN_MATCHES_MAX);
             ControlFlow::Continue(())
         })?;
         if matches!(first, Ok(None)) {

@@ -79,9 +79,8 @@ impl SpilledJoin {
         let joiner = Joiner {
             side,
             pairing: Pairing {
-                table: Arc::clone(&pairing.table),
-                shape: Arc::clone(&pairing.shape),
                 sources,
+                ..pairing.clone()
             },
             probe_width,
             cx,

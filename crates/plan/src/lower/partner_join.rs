@@ -69,7 +69,7 @@ impl Planner<'_> {
         }
         let whole = self.lower(right, outer)?;
         let join = self.hash_partner(left.clone(), whole, conditions, kind)?;
-        if self.options.force_join.is_some() || levels(right) > SEEDED_LEVELS_MAX {
+        if levels(right) > SEEDED_LEVELS_MAX {
             return Ok(join);
         }
         let Some(seeded) = self.lower_seeded(&left, right, outer)? else {
@@ -118,8 +118,7 @@ impl Planner<'_> {
         outer: &Outer,
     ) -> Result<Option<Node>, PlanError> {
         let shared = group.certain().intersect(SlotSet::of(&left.certain));
-        let is_plain = is_plain(group) && !group.filters.iter().any(has_exists);
-        if shared.is_empty() || !is_plain || !outer.slots.is_empty() {
+        if !is_plain(group) || !outer.slots.is_empty() {
             return Ok(None);
         }
         match self.seed(left, &shared) {
@@ -128,9 +127,11 @@ impl Planner<'_> {
         }
     }
 
-    /// The distinct values that left rows have in some slots, if to evaluate them twice gives the same.
+    /// The distinct values that left rows have in some slots, if there are any, to evaluate them twice gives the same, and no other way is
+    /// forced.
     fn seed(&self, left: &Node, shared: &SlotSet) -> Option<Node> {
-        if shared.is_empty() || !self.rule("seed_join") || !is_repeatable(left) {
+        let is_wanted = self.rule("seed_join") && self.options.force_join.is_none();
+        if shared.is_empty() || !is_wanted || !is_repeatable(left) {
             return None;
         }
         let keys = self.project(left.clone(), shared.to_vec());
@@ -182,8 +183,7 @@ impl Planner<'_> {
         let shared = group.schema().intersect(SlotSet::of(&left.schema));
         let certain =
             shared.is_subset(&SlotSet::of(&left.certain)) && shared.is_subset(&group.certain());
-        let exists = conditions.iter().chain(&group.filters).any(has_exists);
-        if !certain || exists || !is_plain(group) {
+        if !certain || conditions.iter().any(has_exists) || !is_plain(group) {
             return Ok(None);
         }
         let forced = self.options.force_join;
@@ -197,11 +197,7 @@ impl Planner<'_> {
             let join = self.hash_partner(left.clone(), right, conditions, kind)?;
             options.push((way_of(&join), join));
         }
-        let seed = match forced {
-            None => self.seed(left, &shared),
-            Some(_) => None,
-        };
-        if let Some(seed) = seed {
+        if let Some(seed) = self.seed(left, &shared) {
             let right = self.join_group(group, &Outer::default(), Some(seed))?;
             let join = self.hash_partner(left.clone(), right, conditions, kind)?;
             options.push((Way::SeededHash, join));
@@ -421,9 +417,9 @@ fn levels(plan: &Logical) -> usize {
     }
 }
 
-/// Whether a group is patterns and conditions alone.
+/// Whether a group is patterns and conditions alone, without EXISTS.
 fn is_plain(group: &JoinGroup) -> bool {
-    group.children.is_empty() && group.paths.is_empty()
+    group.children.is_empty() && group.paths.is_empty() && !group.filters.iter().any(has_exists)
 }
 
 /// Whether evaluating the plan twice gives the same rows.

@@ -63,13 +63,7 @@ impl Build {
         } else {
             &self.shared
         };
-        let known = finished
-            .tables
-            .lock()
-            .expect("no holder panics")
-            .get(&node.id)
-            .cloned();
-        if let Some(side) = known {
+        if let Some(side) = finished.table(node) {
             return Ok(side);
         }
         let columns = |slots: &[Slot]| {
@@ -153,8 +147,8 @@ impl Build {
         Ok(Box::new(join.with_first_rows(self.first_rows(node)?)))
     }
 
-    /// The rows of the build side of a semi or anti join that has nothing but a condition, where the first ones cost little and are
-    /// always the same.
+    /// The rows of the build side of a semi or anti join that has nothing but a condition, where the first ones cost little, are
+    /// always the same, and may spare the others: one that is there, or is made once for many outer rows, is asked itself.
     fn first_rows(&self, node: &Node) -> Result<Option<BoxOperator>, ExecError> {
         let Op::HashJoin {
             right,
@@ -169,7 +163,8 @@ impl Build {
         let streams = keys.is_empty()
             && compatible.is_empty()
             && is_stream(right)
-            && basalt_plan::outer_slots(right).is_empty()
+            && self.outer.is_none()
+            && self.shared.table(node).is_none()
             && !basalt_plan::is_volatile_plan(node);
         let rows = streams.then(|| self.apart(&self.cx).operator(right));
         rows.transpose()

@@ -6,6 +6,7 @@ use crate::operators::key_filter::MadeFilters;
 use crate::operators::shared_rows::SharedRows;
 use crate::operators::spool;
 use crate::star::scan::SharedScan;
+use basalt_plan::physical::Node;
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -32,6 +33,12 @@ impl Shared {
             key_filters: Arc::clone(key_filters),
             ..Self::default()
         }
+    }
+
+    /// The build side of a hash join, once somebody has made it.
+    pub(super) fn table(&self, node: &Node) -> Option<BuildSide> {
+        let tables = self.tables.lock().expect("no holder panics");
+        tables.get(&node.id).cloned()
     }
 
     /// The rows of a spool.
