@@ -1,5 +1,6 @@
 //! What is done early, late or once, against the plans without it, in every layout: counts before joins, conditions
-//! computed below a join, EXISTS for many rows at once, sort keys of rows that have a chance.
+//! computed below a join, EXISTS for many rows at once, sort keys of rows that have a chance, repeats that nobody counts, rows that lack
+//! what others are joined by.
 //!
 //! The data are a shop with so many offers for each product that the planner takes these ways by cost. The second opinion
 //! is the same query with the rule off and, for EXISTS, with every way of joining; the naive oracle would take too long.
@@ -100,6 +101,81 @@ const QUERIES: &[(&str, &str, &str)] = &[
          ORDER BY DESC(?n) ?name DESC(?p) LIMIT 7",
         "top_k",
         "first 7",
+    ),
+    (
+        "SELECT DISTINCT ?c { ?o :of ?p ; :by ?v . ?v :in ?c . ?p :feature ?f }",
+        "early_distinct",
+        "PartialDistinct",
+    ),
+    (
+        "SELECT DISTINCT ?p { ?p :type ?t ; :feature ?f . ?o :of ?p }",
+        "early_distinct",
+        " semi ",
+    ),
+    (
+        "SELECT DISTINCT ?t { ?p :type ?t ; :feature ?f ; :feature ?g OPTIONAL { ?p :rare ?r } OPTIONAL { ?o :of ?p ; :extra ?e } }",
+        "early_distinct",
+        "any <http://example.org/feature>",
+    ),
+    (
+        "SELECT ?v (COUNT(DISTINCT ?t) AS ?n) (MIN(?size) AS ?m) { ?o :by ?v ; :of ?p . ?p :type ?t ; :size ?size ; :feature ?f } GROUP BY ?v",
+        "early_distinct",
+        "any ",
+    ),
+    (
+        "SELECT ?v (COUNT(?t) AS ?n) (COUNT(DISTINCT ?f) AS ?m) { ?o :by ?v ; :of ?p . ?p :type ?t ; :feature ?f } GROUP BY ?v",
+        "early_distinct",
+        "",
+    ),
+    (
+        "SELECT ?v { ?v :in ?c FILTER NOT EXISTS { ?o :by ?v ; :of ?p ; :price ?x . ?p :feature ?f FILTER(?x > 88) } }",
+        "early_distinct",
+        "any ",
+    ),
+    (
+        "SELECT ?n { ?v :name ?n MINUS { ?o :by ?v ; :of ?p . ?p :rare ?r ; :feature ?f } }",
+        "early_distinct",
+        "",
+    ),
+    (
+        "SELECT DISTINCT ?c { { ?o :by ?v . ?v :in ?c } UNION { ?p :type ?c ; :feature ?f } ?q :size ?s }",
+        "early_distinct",
+        "any ",
+    ),
+    (
+        "SELECT (COUNT(*) AS ?n) { { SELECT DISTINCT ?a ?b { ?o :of ?a ; :by ?v . ?q :of ?b ; :by ?v } } }",
+        "early_distinct",
+        "",
+    ),
+    (
+        "SELECT DISTINCT ?c { ?o :of ?p ; :by ?v . ?v :in ?c . ?p :type ?t FILTER(?t = :T1 || RAND() < 2) }",
+        "early_distinct",
+        "",
+    ),
+    (
+        "SELECT ?p ?r ?e { ?p :name 'name 9' OPTIONAL { ?p :rare ?r } OPTIONAL { ?q :size ?r ; :name ?e } }",
+        "split_unbound",
+        "",
+    ),
+    (
+        "SELECT ?o ?c ?n { :o7 :of ?p OPTIONAL { ?o :of ?p ; :price 0 ; :by ?v } OPTIONAL { ?v :in ?c } OPTIONAL { ?v :name ?n } }",
+        "split_unbound",
+        "",
+    ),
+    (
+        "SELECT ?x ?c { VALUES ?x { :v1 :o3 :p2 } OPTIONAL { ?x :by ?v } FILTER EXISTS { ?v :in ?c } OPTIONAL { ?x :in ?c } }",
+        "split_unbound",
+        "",
+    ),
+    (
+        "SELECT ?p ?x ?n { :o7 :of ?p BIND(IRI(STR(?p)) AS ?x) ?x :name ?n }",
+        "split_unbound",
+        "",
+    ),
+    (
+        "SELECT ?v ?c ?n { VALUES (?v ?c) { (:v1 UNDEF) (UNDEF :C2) (:v3 :C1) (:v3 :C3) (UNDEF UNDEF) } ?v :in ?c ; :name ?n }",
+        "split_unbound",
+        "",
     ),
 ];
 

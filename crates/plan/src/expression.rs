@@ -112,6 +112,17 @@ pub(crate) fn is_pure(expr: &Expr) -> bool {
     !has_exists(expr) && !is_volatile(expr)
 }
 
+/// The slots that are bound in every row for which the condition is true, as far as it says so itself.
+pub(crate) fn bound_by(condition: &Expr) -> SlotSet {
+    match condition {
+        Expr::Bound(slot) => SlotSet::of(&[*slot]),
+        Expr::And(conditions) => conditions
+            .iter()
+            .fold(SlotSet::default(), |set, one| set.union(bound_by(one))),
+        _ => SlotSet::default(),
+    }
+}
+
 /// All slots of several expressions.
 pub(crate) fn slots_of_all(exprs: &[Expr]) -> SlotSet {
     exprs

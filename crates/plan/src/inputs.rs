@@ -30,6 +30,7 @@ impl Op {
             | Self::Extend { input, .. }
             | Self::Project { input }
             | Self::Distinct { input }
+            | Self::PartialDistinct { input }
             | Self::OrderBy { input, .. }
             | Self::Slice { input, .. }
             | Self::SlicePer { input, .. }
@@ -85,6 +86,7 @@ impl Op {
             | Self::Extend { input, .. }
             | Self::Project { input }
             | Self::Distinct { input }
+            | Self::PartialDistinct { input }
             | Self::OrderBy { input, .. }
             | Self::Slice { input, .. }
             | Self::SlicePer { input, .. }

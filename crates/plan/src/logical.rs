@@ -6,7 +6,7 @@
 //! Invariant: in `GRAPH ?g` every sub-plan carries the graph's slot in its schema, so that joins
 //! compare the graph. A slot that a subselect does not project occurs nowhere outside it.
 
-use crate::expression::{slots_of, slots_of_all};
+use crate::expression::{bound_by, slots_of, slots_of_all};
 use crate::physical::{
     Aggregate, AggregateFunction, Constant, Expr, Graphs, PathPattern, Position, ServicePattern,
     Slot, SortKey,
@@ -246,10 +246,14 @@ impl Logical {
             | Self::Minus { left, .. } => left.certain(),
             Self::Lateral { left, right } => left.certain().union(right.certain()),
             Self::GraphNames { slot, .. } => SlotSet::of(&[*slot]),
-            Self::Filter { input, .. }
-            | Self::Distinct { input }
-            | Self::OrderBy { input, .. }
-            | Self::Slice { input, .. } => input.certain(),
+            Self::Filter { input, conditions } => {
+                let bound = conditions.iter().map(bound_by);
+                let bound = bound.fold(SlotSet::default(), SlotSet::union);
+                input.certain().union(bound.intersect(input.schema()))
+            }
+            Self::Distinct { input } | Self::OrderBy { input, .. } | Self::Slice { input, .. } => {
+                input.certain()
+            }
             Self::Extend { input, slot, expr } => {
                 let mut set = input.certain();
                 if is_certain(expr, &set) {

@@ -8,10 +8,13 @@
 mod lateral;
 mod partner_join;
 mod service;
+mod unbound_parts;
 
 use crate::cost_constants::{EMIT_ROW, EXPRESSION, GROUP_ROW, SORT_COMPARE};
 use crate::estimate::{condition, groups};
-use crate::expression::{conjunction, has_exists, resolve_missing, slots_of, slots_of_all};
+use crate::expression::{
+    bound_by, conjunction, has_exists, resolve_missing, slots_of, slots_of_all,
+};
 use crate::join_order::{hash_cost, hash_join, outer_row};
 use crate::logical::{JoinGroup, Logical, certain_values, is_certain};
 use crate::physical::{
@@ -107,24 +110,36 @@ impl Planner<'_> {
         }
     }
 
-    /// A join group, its alternative paths made unions and its union distributed where that is cheaper.
+    /// A join group: as one, its alternative paths made unions, its union distributed, or rows that lack a slot joined apart, whatever is
+    /// cheaper.
     fn group(&mut self, group: &JoinGroup, outer: &Outer) -> Result<Node, PlanError> {
         let joined = self.join_group(group, outer, None)?;
         // Without a bound, nested unions would be planned exponentially often.
         if self.alternatives == 0 {
             return Ok(joined);
         }
-        if let Some(rewritten) = rewrite_path::as_union(self, group)? {
-            self.alternatives -= 1;
-            let union = self.group(&rewritten, outer)?;
-            let union_is_cheaper = union.estimated_cost < joined.estimated_cost;
-            return Ok(if union_is_cheaper { union } else { joined });
+        let joined = self.group_as_union(group, outer, joined)?;
+        if self.alternatives == 0 {
+            return Ok(joined);
         }
-        let Some(branches) = distribute_union::branches(self, outer.slots, group) else {
+        self.group_in_parts(group, outer, joined)
+    }
+
+    fn group_as_union(
+        &mut self,
+        group: &JoinGroup,
+        outer: &Outer,
+        joined: Node,
+    ) -> Result<Node, PlanError> {
+        let union = if let Some(rewritten) = rewrite_path::as_union(self, group)? {
+            self.alternatives -= 1;
+            self.group(&rewritten, outer)?
+        } else if let Some(branches) = distribute_union::branches(self, outer.slots, group) {
+            self.alternatives -= 1;
+            self.union(&branches, outer)?
+        } else {
             return Ok(joined);
         };
-        self.alternatives -= 1;
-        let union = self.union(&branches, outer)?;
         let union_is_cheaper = union.estimated_cost < joined.estimated_cost;
         Ok(if union_is_cheaper { union } else { joined })
     }
@@ -226,7 +241,12 @@ impl Planner<'_> {
         let rows = input.estimated_rows;
         let cost = input.estimated_cost + rows * condition::cost(&condition);
         let rows = rows * condition::selectivity(&condition, &|_| None);
-        self.pass(input, rows, cost, |input| Op::Filter { input, condition })
+        let bound = bound_by(&condition);
+        let mut filtered = self.pass(input, rows, cost, |input| Op::Filter { input, condition });
+        let certain = bound.union(SlotSet::of(&filtered.certain));
+        let schema = filtered.schema.iter().copied();
+        filtered.certain = schema.filter(|slot| certain.contains(*slot)).collect();
+        filtered
     }
 
     /// An operator that keeps the columns and the order of its input.
@@ -416,6 +436,11 @@ impl Planner<'_> {
                 nodes.push(lowered);
             }
         }
+        Ok(self.union_of(nodes))
+    }
+
+    /// All rows of some plans.
+    fn union_of(&self, nodes: Vec<Node>) -> Node {
         let mut schema: Vec<Slot> = Vec::new();
         for input in &nodes {
             schema.extend(
@@ -433,13 +458,13 @@ impl Planner<'_> {
             .reduce(SlotSet::intersect);
         let rows = nodes.iter().map(|n| n.estimated_rows).sum();
         let cost = nodes.iter().map(|n| n.estimated_cost).sum();
-        Ok(node(
+        node(
             Op::Union { inputs: nodes },
             schema,
             certain.unwrap_or_default(),
             rows,
             cost,
-        ))
+        )
     }
 
     /// MINUS where no shared slot is certain, or the rule that makes it an anti join is off.

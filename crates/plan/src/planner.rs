@@ -228,6 +228,10 @@ pub fn plan(
     rules::share_states::apply(&mut root, &planner);
     rules::hoist_expressions::apply(&mut root, &mut planner);
     rules::prune_columns::apply(&mut root, &SlotSet::of(&required), &planner);
+    if rules::early_distinct::apply(&mut root, &planner) {
+        // Semi joins need fewer columns.
+        rules::prune_columns::apply(&mut root, &SlotSet::of(&required), &planner);
+    }
     rules::keep_builds::apply(&mut root, &planner);
     rules::share_subplans::apply(&mut root, &planner);
     rules::reduce_scans::apply(&mut root, &planner);

@@ -72,6 +72,7 @@ fn operator_slots(op: &mut Op, visit: &mut dyn FnMut(&mut Slot)) {
         | Op::Filter { .. }
         | Op::Project { .. }
         | Op::Distinct { .. }
+        | Op::PartialDistinct { .. }
         | Op::OrderBy { .. }
         | Op::Slice { .. }
         | Op::Spool { .. }
@@ -87,10 +88,8 @@ fn operator_slots(op: &mut Op, visit: &mut dyn FnMut(&mut Slot)) {
         }
         Op::Service { service, send, .. } => {
             endpoint_slot(&mut service.endpoint, visit);
-            service
-                .variables
-                .iter_mut()
-                .for_each(|(slot, _)| visit(slot));
+            let variables = service.variables.iter_mut();
+            variables.for_each(|(slot, _)| visit(slot));
             service.certain.iter_mut().chain(send).for_each(visit);
         }
         Op::HashJoin {

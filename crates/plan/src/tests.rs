@@ -46,6 +46,16 @@ fn explained_with(query: &str, options: &PlanOptions) -> String {
     explain(&plan, &statistics, &|id| statistics.name(id), None).to_text()
 }
 
+/// The EXPLAIN text of a query with a rule off.
+fn explained_without(rule: &str, query: &str) -> String {
+    let disabled_rules = vec![rule.to_owned()];
+    let options = PlanOptions {
+        disabled_rules,
+        ..PlanOptions::default()
+    };
+    explained_with(query, &options)
+}
+
 /// Plans a query under all options and checks every plan.
 fn check_everywhere(query: &str) {
     let statistics = FakeStatistics::shop();
@@ -191,7 +201,10 @@ fn optional_folds_only_where_the_object_is_fresh() {
     let shared = "SELECT * { ?p :label ?l ; :num1 ?n OPTIONAL { ?p :num4 ?n } }";
     has(&explained(shared), "left outer");
     let later = "SELECT * { ?p :label ?l OPTIONAL { ?p :num4 ?n } ?q :num1 ?n }";
-    has(&explained(later), "compatible ?n");
+    let text = explained(later);
+    has(&text, "Filter BOUND(?n)");
+    has(&text, "Filter !BOUND(?n)");
+    has(&explained_without("split_unbound", later), "compatible ?n");
 }
 
 #[test]
@@ -207,12 +220,28 @@ fn absence_becomes_an_anti_join() {
 }
 
 #[test]
-fn exists_over_uncertain_slots_stays_correlated() {
-    let text = explained(
-        "SELECT * { ?p :label ?l OPTIONAL { ?p :num4 ?n } FILTER EXISTS { ?q :num1 ?n } }",
-    );
+fn exists_over_uncertain_slots_is_correlated_or_of_parts() {
+    let query = "SELECT * { ?p :label ?l OPTIONAL { ?p :num4 ?n } FILTER EXISTS { ?q :num1 ?n } }";
+    let text = explained_without("split_unbound", query);
     has(&text, "exists:");
     has(&text, "Outer  [?n]");
+    let text = explained(query);
+    has(&text, "semi on ?n");
+    has(&text, "Filter BOUND(?n)");
+    has(&text, "Filter !BOUND(?n)");
+}
+
+#[test]
+fn rows_that_lack_a_slot_are_joined_apart() {
+    let query = "SELECT * { :Product1 :producer ?m OPTIONAL { ?m :country ?c } OPTIONAL { ?c :label ?l } OPTIONAL { ?c :comment ?t } }";
+    let text = explained(query);
+    assert_eq!(text.matches("Filter BOUND(?c)").count(), 1, "{text}");
+    assert_eq!(text.matches("Filter !BOUND(?c)").count(), 1, "{text}");
+    let query = "SELECT * { :Product1 :producer ?m BIND(IRI(STR(?m)) AS ?x) ?x :label ?l }";
+    has(&explained(query), "StarJoin by subject ?x");
+    let query =
+        "SELECT * { VALUES (?x ?m) { (:Product1 UNDEF) (:Product2 UNDEF) } ?x :producer ?m }";
+    has(&explained(query), "StarJoin by subject ?x");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! Cost: linear in the plan.
 
-use crate::expression::{any, for_each_operand, slots_of};
+use crate::expression::{any, bound_by, for_each_operand, slots_of};
 use crate::physical::{
     Expr, GroupThrough, JoinKind, Node, Op, Pattern, Plan, Position, QuadCount, ServicePattern,
     Slot, Star, StarAccess, StarEntry, group_slots,
@@ -180,14 +180,8 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
             let slots = SlotSet::of(&pattern.slots());
             joined(input, slots, slots, kind)
         }
-        Op::CountJoin { input, count, .. } => {
-            let slots = SlotSet::of(&[*count]);
-            joined(input, slots, slots, &JoinKind::Inner)
-        }
-        Op::PathJoin { input, pattern } => {
-            let slots = SlotSet::of(&pattern.slots());
-            joined(input, slots, slots, &JoinKind::Inner)
-        }
+        Op::CountJoin { input, count, .. } => extended(input, &[*count]),
+        Op::PathJoin { input, pattern } => extended(input, &pattern.slots()),
         Op::Service {
             input,
             service,
@@ -203,9 +197,13 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
         Op::MergeJoin { left, right, .. } | Op::LateralJoin { left, right } => {
             joined(left, schema(right), certain(right), &JoinKind::Inner)
         }
-        Op::Filter { input, .. }
-        | Op::Minus { left: input, .. }
+        Op::Filter { input, condition } => {
+            let bound = bound_by(condition).intersect(schema(input));
+            (schema(input), certain(input).union(bound))
+        }
+        Op::Minus { left: input, .. }
         | Op::Distinct { input }
+        | Op::PartialDistinct { input }
         | Op::OrderBy { input, .. }
         | Op::Slice { input, .. }
         | Op::SlicePer { input, .. }
@@ -227,6 +225,12 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
             (all.unwrap_or_default(), both.unwrap_or_default())
         }
     }
+}
+
+/// The slots of rows that each of these is bound in as well, and the certain ones.
+fn extended(input: &Node, slots: &[Slot]) -> (SlotSet, SlotSet) {
+    let slots = SlotSet::of(slots);
+    joined(input, slots, slots, &JoinKind::Inner)
 }
 
 /// Slots that are in the schema and certain.
@@ -286,6 +290,7 @@ fn check_shape(node: &Node) -> Result<(), String> {
     match &node.op {
         Op::Filter { input, .. }
         | Op::Distinct { input }
+        | Op::PartialDistinct { input }
         | Op::OrderBy { input, .. }
         | Op::Slice { input, .. }
         | Op::Spool { input, .. }

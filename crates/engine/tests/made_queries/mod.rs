@@ -6,6 +6,7 @@
 //! same query for ever over the same quads. Blank nodes are never written as constants. Sums are made
 //! only over integers and decimals, since the sum of doubles depends on their order.
 
+mod joined_parts;
 mod shapes_of_queries;
 
 use basalt_testkit::split_mix::SplitMix;
@@ -160,6 +161,14 @@ impl<'a> Maker<'a> {
         };
         let idx = idx.expect("there are quads");
         self.graph = self.quad(idx)[3].clone();
+        idx
+    }
+
+    /// Any quad, while the query stays about the graph that it is about.
+    fn any_quad_kept(&mut self) -> usize {
+        let graph = self.graph.clone();
+        let idx = self.any_quad();
+        self.graph = graph;
         idx
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Each returns text, or nothing where the data drawn does not suit; then another kind gets its turn.
 
+use super::joined_parts::joined_parts;
 use super::{
     Maker, TYPE, is_blank, is_exact_number, is_iri, is_literal, is_ordered_value, xsd_type,
 };
@@ -37,10 +38,18 @@ const KINDS: [Kind; 25] = [
     other_forms,
 ];
 
+/// How many of a hundred queries are put together of parts.
+const PARTS_PERCENT: usize = 25;
+
 impl Maker<'_> {
     /// The text of the query.
     pub(super) fn text(&mut self) -> String {
         loop {
+            if self.random.chance(PARTS_PERCENT)
+                && let Some(text) = joined_parts(self)
+            {
+                return text;
+            }
             let kind = self.random.below(KINDS.len());
             if let Some(text) = KINDS[kind](self) {
                 return text;

@@ -21,8 +21,8 @@ use super::profiled::Profiled;
 use super::shared_rows::SharedReader;
 use super::{
     BoxOperator, count_join, count_scan, distinct, extend, filter, group, lateral_join, merge_join,
-    minus, order_by, path_join, pattern_join, pattern_scan, project, rows, service, slice,
-    slice_per, spool, union,
+    minus, order_by, partial_distinct, path_join, pattern_join, pattern_scan, project, rows,
+    service, slice, slice_per, spool, union,
 };
 use crate::batch::Batch;
 use crate::context::Context;
@@ -250,10 +250,17 @@ impl Build {
                 let columns = columns_of(&node.schema, &input.schema);
                 Box::new(project::Project::new(self.operator(input)?, columns))
             }
-            Op::Distinct { input } => Box::new(distinct::Distinct::new(
-                self.operator(input)?,
-                input.schema.len(),
-            )),
+            Op::Distinct { input } => {
+                let width = input.schema.len();
+                Box::new(distinct::Distinct::new(self.operator(input)?, width))
+            }
+            Op::PartialDistinct { input } => {
+                let (width, expected) = (input.schema.len(), node.estimated_rows);
+                let input = self.operator(input)?;
+                Box::new(partial_distinct::PartialDistinct::new(
+                    input, width, expected,
+                ))
+            }
             Op::OrderBy { input, keys, limit } => self.order_by(input, keys, *limit)?,
             Op::Slice {
                 input,
@@ -271,6 +278,18 @@ impl Build {
                 *offset,
                 *limit,
             )),
+            Op::Group { .. } | Op::GroupThrough(_) => self.group(node)?,
+            Op::Union { inputs } => self.union(inputs, &node.schema)?,
+            Op::Spool { input, spool } => {
+                let rows = self.shared.spooled_rows(*spool);
+                Box::new(spool::Spool::new(Arc::clone(input), self.clone(), rows))
+            }
+            other => return Err(ExecError::Internal(format!("no operator for {other:?}"))),
+        })
+    }
+
+    fn group(&self, node: &Node) -> Result<BoxOperator, ExecError> {
+        Ok(match &node.op {
             Op::Group {
                 input,
                 keys,
@@ -292,12 +311,7 @@ impl Build {
                     Box::new(move |cx| build.groups_through(&node, &through, cx));
                 Box::new(group::Group::new(collect, columns))
             }
-            Op::Union { inputs } => self.union(inputs, &node.schema)?,
-            Op::Spool { input, spool } => {
-                let rows = self.shared.spooled_rows(*spool);
-                Box::new(spool::Spool::new(Arc::clone(input), self.clone(), rows))
-            }
-            other => return Err(ExecError::Internal(format!("no operator for {other:?}"))),
+            other => return Err(ExecError::Internal(format!("no group: {other:?}"))),
         })
     }
 

@@ -8,6 +8,9 @@
 //! table if the keys lie close together: a bit for each. One without keys looks at some first rows of the other side before that is read,
 //! and reads it only if a row has no partner among them. The condition is part of the join, as OPTIONAL asks for.
 //!
+//! Where the streaming side is the cheaper one, a row of it is looked for before the build side is made, and without one nothing is
+//! made; where rows need a partner and the build side has none, the streaming side is not read.
+//!
 //! Output keeps the order of the streaming side. Memory: the build side, and one piece of pairs. A build side beyond its
 //! share of memory goes to files, if there are keys (see [`build_side`](super::build_side) and
 //! [`spilled_join`](super::spilled_join)).
@@ -17,6 +20,7 @@ use super::join_table::JoinTable;
 use super::key_filter::KeyFilter;
 use super::output::Output;
 use super::pairing::{Pairing, PieceStart};
+use super::peeked::Peeked;
 use super::spilled_join::SpilledJoin;
 use super::{BoxOperator, Operator};
 use crate::batch::Batch;
@@ -77,7 +81,11 @@ const FIRST_ROWS: u32 = 256;
 
 /// The operator; see the [module documentation](self).
 pub struct HashJoin {
-    probe: BoxOperator,
+    probe: Peeked,
+    /// Whether to look for rows of the streaming side before the build side is made.
+    probe_first: bool,
+    /// Whether nothing comes out, whatever the streaming side has.
+    is_over: bool,
     /// Makes the build side at the first call of `next`, or when the first rows do not suffice.
     make_side: Option<MakeSide>,
     /// Rows of the build side, of which the first ones may suffice.
@@ -103,7 +111,9 @@ impl HashJoin {
             shape: Arc::new(shape),
         };
         Self {
-            probe,
+            probe: Peeked::new(probe),
+            probe_first: false,
+            is_over: false,
             make_side: Some(make_side),
             first_rows: None,
             first: None,
@@ -120,6 +130,14 @@ impl HashJoin {
     pub fn with_first_rows(self, rows: Option<BoxOperator>) -> Self {
         Self {
             first_rows: rows,
+            ..self
+        }
+    }
+
+    /// The same with the build side made only if the streaming side has rows.
+    pub fn with_probe_first(self, probe_first: bool) -> Self {
+        Self {
+            probe_first,
             ..self
         }
     }
@@ -148,7 +166,12 @@ impl HashJoin {
         };
         self.first = None;
         match make_side()? {
-            BuildSide::Table(table) => self.pairing.table = table,
+            BuildSide::Table(table) => {
+                let needs_partner =
+                    matches!(self.pairing.shape.kind, JoinKind::Inner | JoinKind::Semi);
+                self.is_over = needs_partner && table.rows() == 0;
+                self.pairing.table = table;
+            }
             BuildSide::Keys(keys) => self.keys = Some(keys),
             BuildSide::Spilled(side) => {
                 let join = SpilledJoin::new(&mut self.probe, &side, &self.pairing, cx)?;
@@ -161,6 +184,12 @@ impl HashJoin {
 
 impl Operator for HashJoin {
     fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
+        if std::mem::take(&mut self.probe_first) && !self.probe.has_rows(cx)? {
+            self.is_over = true;
+        }
+        if self.is_over {
+            return Ok(None);
+        }
         self.read_first(cx)?;
         if self.first.is_none() {
             self.read_side(cx)?;
@@ -171,6 +200,9 @@ impl Operator for HashJoin {
         loop {
             if let Some(batch) = self.output.take(cx) {
                 return Ok(Some(batch));
+            }
+            if self.is_over {
+                return Ok(None);
             }
             cx.check()?;
             let (batch, mut start) = match self.current.take() {

@@ -13,7 +13,7 @@
 //! Cost: 16 bytes of file traffic for each cell of either side and of the joined rows; nothing comes out before all is
 //! joined.
 
-use super::BoxOperator;
+use super::Operator;
 use super::build_side::{SpilledSide, deal_out};
 use super::hash_join::Source;
 use super::join_table::JoinTable;
@@ -52,7 +52,7 @@ struct Joiner<'a> {
 impl SpilledJoin {
     /// Joins all rows of `probe`.
     pub fn new(
-        probe: &mut BoxOperator,
+        probe: &mut dyn Operator,
         side: &SpilledSide,
         pairing: &Pairing,
         cx: &Context,

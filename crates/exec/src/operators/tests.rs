@@ -64,6 +64,7 @@ fn number(node: &mut Node, next: &mut usize) {
             number(Arc::make_mut(right), next);
         }
         Op::Distinct { input }
+        | Op::PartialDistinct { input }
         | Op::Group { input, .. }
         | Op::OrderBy { input, .. }
         | Op::Slice { input, .. }
@@ -161,8 +162,13 @@ proptest! {
     #[test]
     fn hash_join_is_nested_loops(
         left in rows_strategy(), right in rows_strategy(), by_key: bool, build_left: bool,
-        half_key_may_be_unbound: bool, batch_rows in 1..4usize,
+        half_key_may_be_unbound: bool, probe_first: bool, batch_rows in 1..4usize,
     ) {
+        let mut cheap = rows_node(&left, &[0, 1, 2]);
+        if probe_first {
+            cheap.estimated_cost = 0.5;
+        }
+        let cheap = Arc::new(cheap);
         for kind in [JoinKind::Inner, JoinKind::LeftOuter, JoinKind::Semi, JoinKind::Anti] {
             let (keys, shared) = match (by_key, half_key_may_be_unbound) {
                 (true, _) => (vec![Slot(0)], vec![Slot(1)]),
@@ -170,7 +176,7 @@ proptest! {
                 (false, true) => (vec![], vec![Slot(1), Slot(0)]),
             };
             let op = Op::HashJoin {
-                left: values(&left, &[0, 1, 2]),
+                left: Arc::clone(&cheap),
                 right: values(&right, &[0, 1, 3]),
                 keys,
                 compatible: shared,
@@ -269,6 +275,27 @@ proptest! {
     }
 
     #[test]
+    fn partial_distinct_keeps_first_appearances_and_maybe_others(
+        rows in rows_strategy(), batch_rows in 1..4usize, has_room: bool, columns in 0..4usize,
+    ) {
+        let schema: Vec<u16> = (0..columns as u16).collect();
+        let rows: Vec<Row> = rows.iter().map(|row| row[..columns].to_vec()).collect();
+        let op = Op::PartialDistinct { input: values(&rows, &schema) };
+        let memory = if has_room { 1 << 20 } else { 0 };
+        let kept = run_within(node(op, &schema), batch_rows, memory);
+        let mut distinct: Vec<Row> = Vec::new();
+        let mut rest = rows.iter();
+        for row in &kept {
+            prop_assert!(rest.any(|other| other == row), "in the order of the input");
+            if !distinct.contains(row) {
+                distinct.push(row.clone());
+            }
+        }
+        prop_assert!(rows.iter().all(|row| distinct.contains(row)));
+        prop_assert!(!has_room || kept == distinct);
+    }
+
+    #[test]
     fn slice_is_skip_and_take(rows in rows_strategy(), offset in 0..9usize, limit in 0..9usize, batch_rows in 1..4usize) {
         let op = Op::Slice { input: values(&rows, &[0, 1, 2]), offset, limit: Some(limit) };
         let expected: Vec<Row> = rows.iter().skip(offset).take(limit).cloned().collect();
@@ -349,5 +376,28 @@ proptest! {
         let mut expected: Vec<Row> = left.iter().map(|l| vec![l[0], l[2], 0]).collect();
         expected.extend(right.iter().map(|r| vec![0, r[0], r[2]]));
         prop_assert_eq!(run(node(Op::Union { inputs }, &[0, 2, 3]), 3), expected);
+    }
+}
+
+/// Where far more rows differ than were expected, the rows before are forgotten; where few do, or so many were expected, they are not.
+#[test]
+fn rows_that_hardly_repeat_are_forgotten() {
+    let rows_of = |different: u64| -> Vec<Row> {
+        let first = (0..60_000).map(|n| vec![1 + n % different]);
+        first
+            .chain((0..1_000).map(|n| vec![1 + n % different]))
+            .collect()
+    };
+    for (different, expected, kept) in [
+        (60_000, 10.0, 61_000),
+        (60_000, 60_000.0, 60_000),
+        (10, 1.0, 10),
+    ] {
+        let op = Op::PartialDistinct {
+            input: values(&rows_of(different), &[0]),
+        };
+        let mut root = node(op, &[0]);
+        root.estimated_rows = expected;
+        assert_eq!(run(root, 2_048).len(), kept, "{different} {expected}");
     }
 }

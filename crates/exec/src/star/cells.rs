@@ -370,6 +370,11 @@ impl<'a> CellPass<'a> {
         if !changed.is_empty() {
             (counts, values) = changed.put_over_lists(&counts, &values);
         }
+        if pattern.any_value && pattern.object == Object::Any {
+            let positions = self.positions(|_, position| counts[position] > 0);
+            self.keep(&positions);
+            return;
+        }
         if let Object::New(_) | Object::Any = pattern.object {
             let mut part = Part {
                 rows: std::mem::take(&mut self.rows),

@@ -39,6 +39,8 @@ pub struct CompiledPattern {
     pub object: Object,
     /// Whether rows without a value stay.
     pub optional: bool,
+    /// Whether a row with several values gives no more than one.
+    pub any_value: bool,
 }
 
 /// The graph position of the star.
@@ -145,6 +147,7 @@ impl CompiledStar {
                 predicate: pattern.predicate,
                 object: names.object(pattern.object),
                 optional: pattern.optional,
+                any_value: pattern.any_value,
             })
             .collect();
         let new_slots = names.made;

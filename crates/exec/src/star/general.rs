@@ -340,6 +340,10 @@ impl<'a> GeneralPass<'a> {
                 self.row[column] = object.0;
             }
             self.search(pattern_idx + 1, next, cx)?;
+            // Other values may be in other graphs, as long as the graph is not settled.
+            if pattern.any_value && pattern.object == Object::Any && state.graph.is_some() {
+                break;
+            }
         }
         if !found && pattern.optional {
             if let Object::New(column) = pattern.object {

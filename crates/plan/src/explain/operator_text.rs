@@ -109,6 +109,7 @@ impl Names<'_> {
                 ..
             } => self.count_join(pattern, *key, *count),
             Op::Distinct { .. } => "Distinct".to_owned(),
+            Op::PartialDistinct { .. } => "PartialDistinct".to_owned(),
             Op::OrderBy { keys, limit, .. } => {
                 let keys = keys.iter().map(|key| {
                     let order = if key.descending { " desc" } else { "" };
@@ -200,9 +201,13 @@ impl Names<'_> {
             .map(|table| self.statistics.table_name(*table));
         let tables: Vec<String> = tables.collect();
         let patterns = star.patterns.iter().map(|pattern| {
-            let optional = if pattern.optional { "optional " } else { "" };
+            let how = match (pattern.optional, pattern.any_value) {
+                (true, _) => "optional ",
+                (false, true) => "any ",
+                (false, false) => "",
+            };
             let predicate = (self.term)(pattern.predicate);
-            format!("{optional}{predicate} {}", self.position(pattern.object))
+            format!("{how}{predicate} {}", self.position(pattern.object))
         });
         let patterns: Vec<String> = patterns.collect();
         let mut text = format!(

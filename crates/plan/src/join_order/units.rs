@@ -290,6 +290,7 @@ impl Planner<'_> {
                 predicate,
                 object,
                 optional: triple.optional,
+                any_value: false,
             };
             match stars.iter_mut().find(same) {
                 Some(star) => {

@@ -13,8 +13,8 @@ use super::Outer;
 use crate::alternative::{Alternative, Way, keep_cheaper};
 use crate::cost_constants::{EXISTS_START, GROUP_ROW, PATTERN_PROBE, SELECTIVITY_EXISTS, START};
 use crate::expression::{
-    any, conjunction, for_each_operand_mut, has_exists, is_volatile, resolve_missing, slots_of,
-    slots_of_all,
+    any, conjunction, for_each_operand, for_each_operand_mut, has_exists, is_volatile,
+    resolve_missing, slots_of, slots_of_all,
 };
 use crate::join_order::{
     Unit, UnitKind, entry_way, graph_probe_cost, hash_join, star_join, star_join_entry,
@@ -55,6 +55,22 @@ impl Planner<'_> {
     ) -> Result<Node, PlanError> {
         let needed = right.mentioned().union(slots_of_all(conditions));
         let left = self.with_outer(left, needed, outer);
+        let together = self.partner_together(left.clone(), right, conditions, kind, outer)?;
+        let bound_right = right.schema().intersect(right.certain());
+        self.in_parts(&left, bound_right, together, &mut |planner, part| {
+            planner.partner_of(part, right, conditions, kind, outer)
+        })
+    }
+
+    /// The same of all rows at once.
+    fn partner_together(
+        &mut self,
+        left: Node,
+        right: &Logical,
+        conditions: &[Expr],
+        kind: JoinKind,
+        outer: &Outer,
+    ) -> Result<Node, PlanError> {
         if let Logical::Group(group) = right
             && slots_of_all(&group.filters)
                 .intersect(outer.slots)
@@ -270,6 +286,29 @@ impl Planner<'_> {
 
     /// Restricts a node by a condition that contains EXISTS.
     pub(super) fn apply_exists(&mut self, input: Node, expr: Expr) -> Result<Node, PlanError> {
+        let inside = self.slots_inside(&expr);
+        let together = self.apply_exists_together(input.clone(), expr.clone())?;
+        self.in_parts(&input, inside, together, &mut |planner, part| {
+            let mut expr = expr.clone();
+            resolve_missing(&mut expr, &SlotSet::of(&part.schema), planner.statistics);
+            planner.apply_exists(part, expr)
+        })
+    }
+
+    /// The slots that the inner patterns of EXISTS would take from a row.
+    fn slots_inside(&self, expr: &Expr) -> SlotSet {
+        if let Expr::Exists(inside) = expr {
+            return self.exists[inside.id].mentioned();
+        }
+        let mut set = SlotSet::default();
+        for_each_operand(expr, &mut |operand| {
+            set = set.union(self.slots_inside(operand));
+        });
+        set
+    }
+
+    /// The same of all rows at once.
+    fn apply_exists_together(&mut self, input: Node, expr: Expr) -> Result<Node, PlanError> {
         let correlated = self.filter_correlated(&input, expr.clone())?;
         let (inside, kind) = match &expr {
             Expr::Exists(inside) => (inside, JoinKind::Semi),
@@ -318,7 +357,8 @@ impl Planner<'_> {
             certain: SlotSet::of(&input.certain),
         };
         let each = self.lower_exists(&mut condition, &row, input.estimated_rows)?;
-        let cost = input.estimated_cost + input.estimated_rows * each;
+        // Less than a row is an estimate that may be wrong, and each evaluation may cost much.
+        let cost = input.estimated_cost + input.estimated_rows.max(1.0) * each;
         let rows = input.estimated_rows * SELECTIVITY_EXISTS;
         Ok(self.pass(input.clone(), rows, cost, |input| Op::Filter {
             input,
@@ -423,7 +463,7 @@ fn is_plain(group: &JoinGroup) -> bool {
 }
 
 /// Whether evaluating the plan twice gives the same rows.
-fn is_repeatable(plan: &Node) -> bool {
+pub(super) fn is_repeatable(plan: &Node) -> bool {
     let limited = matches!(
         plan.op,
         Op::Slice { .. }

@@ -229,6 +229,7 @@ fn set_schema(node: &mut Node, required: &SlotSet) {
         | Op::Project { .. } => keep(&node.schema, required),
         Op::Filter { input, .. }
         | Op::Distinct { input }
+        | Op::PartialDistinct { input }
         | Op::OrderBy { input, .. }
         | Op::Slice { input, .. }
         | Op::Spool { input, .. }

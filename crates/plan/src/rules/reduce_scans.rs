@@ -115,6 +115,7 @@ impl Passed<'_, '_> {
             | Op::Extend { input, .. }
             | Op::Project { input }
             | Op::Distinct { input }
+            | Op::PartialDistinct { input }
             | Op::OrderBy {
                 input, limit: None, ..
             }

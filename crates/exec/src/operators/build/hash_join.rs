@@ -144,6 +144,10 @@ impl Build {
         let (own, shared_node) = (self.clone(), Arc::new(node.clone()));
         let table = Box::new(move || own.build_side(&shared_node));
         let join = HashJoin::new(self.operator(probe)?, table, shape);
+        // A key filter is for scans of the streaming side, so it is made before they begin.
+        let probe_first =
+            probe.estimated_cost < build.estimated_cost && node.key_filters.is_empty();
+        let join = join.with_probe_first(probe_first);
         Ok(Box::new(join.with_first_rows(self.first_rows(node)?)))
     }
 

@@ -26,6 +26,7 @@ pub(super) fn chain_input(node: &Node) -> Option<&Node> {
         | Op::PathJoin { input, .. }
         | Op::Filter { input, .. }
         | Op::Extend { input, .. }
+        | Op::PartialDistinct { input }
         | Op::Project { input } => Some(input),
         Op::HashJoin { .. } => probe_and_build(node).map(|(probe, _)| probe),
         _ => None,

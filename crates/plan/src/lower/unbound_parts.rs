@@ -1,0 +1,184 @@
+//! Rows that may lack a slot which a join wants: those that have it and those that lack it are joined apart.
+//!
+//! After `OPTIONAL { ?s :knows ?f }` the next `OPTIONAL { ?f :name ?n }` means two things: a look-up where `?f` is bound, and every
+//! name there is where it is not. One join for both compares each row with all names. So
+//!
+//! ```text
+//! L ⟕ R  =  (L if BOUND(?f)) ⟕ R   ∪   (L if !BOUND(?f), without ?f) ⟕ R
+//! ```
+//!
+//! and the same for joins and EXISTS. In the first part `?f` is certain, so that every way to join is open to it; the second reads R whole,
+//! but not before it has a row. The rows before are made twice. Where some row lacks the slot the result has R once for it, as one join for
+//! both has it; so the ways are compared as if none did.
+
+use super::Outer;
+use super::partner_join::is_repeatable;
+use crate::alternative::{Way, keep_cheaper};
+use crate::cost_constants::{EXPRESSION, START};
+use crate::logical::{JoinGroup, Logical};
+use crate::physical::{Expr, Node, Op, Slot};
+use crate::planner::{PlanError, Planner};
+use crate::repeatable;
+use crate::slot_set::SlotSet;
+
+/// Branches of a union that are joined one by one.
+const BRANCHES_MAX: usize = 8;
+/// Share of the rows that are taken to lack a slot which they may lack.
+const UNBOUND_SHARE: f64 = 0.1;
+
+impl Planner<'_> {
+    /// The way that joins parts of the rows, if it is cheaper than that which joins them together. `slots` may be unbound in some rows,
+    /// and `join` joins a part.
+    pub(super) fn in_parts(
+        &mut self,
+        rows: &Node,
+        slots: SlotSet,
+        together: Node,
+        join: &mut dyn FnMut(&mut Self, Node) -> Result<Node, PlanError>,
+    ) -> Result<Node, PlanError> {
+        let maybe = slots
+            .intersect(SlotSet::of(&rows.schema))
+            .minus(SlotSet::of(&rows.certain));
+        let is_wanted = self.rule("split_unbound") && self.options.force_join.is_none();
+        let (true, Some(slot)) = (is_wanted, maybe.iter().next()) else {
+            return Ok(together);
+        };
+        let mut parts = Vec::new();
+        let mut cost = 0.0;
+        match &rows.op {
+            Op::Union { inputs } if inputs.len() <= BRANCHES_MAX => {
+                for input in inputs {
+                    let joined = join(self, input.clone())?;
+                    let joined = match lacks_slot(input) {
+                        true => hardly_any(joined, input, input.estimated_cost),
+                        false => joined,
+                    };
+                    cost += joined.estimated_cost;
+                    parts.push(joined);
+                }
+            }
+            _ if is_repeatable(rows) && !lacks_slot(rows) && self.alternatives > 0 => {
+                self.alternatives -= 1;
+                let (bound, unbound) = self.by_boundness(rows, slot);
+                let bound = join(self, bound)?;
+                cost = bound.estimated_cost + rows.estimated_cost + START;
+                if cost >= together.estimated_cost {
+                    return Ok(together);
+                }
+                let unbound = join(self, unbound)?;
+                let unbound = hardly_any(unbound, &bound, rows.estimated_cost);
+                parts.extend([bound, unbound]);
+            }
+            _ => return Ok(together),
+        }
+        if cost >= together.estimated_cost {
+            return Ok(together);
+        }
+        let mut union = self.union_of(parts);
+        union.estimated_cost = cost;
+        keep_cheaper(&mut union.alternative, Way::Hash, together.estimated_cost);
+        Ok(union)
+    }
+
+    /// The rows that have a slot, and those that lack it, which have no column for it.
+    fn by_boundness(&mut self, rows: &Node, slot: Slot) -> (Node, Node) {
+        let cost = rows.estimated_cost + rows.estimated_rows * EXPRESSION;
+        let part = |share: f64, condition: Expr| {
+            let rows_kept = rows.estimated_rows * share;
+            self.pass(rows.clone(), rows_kept, cost, |input| Op::Filter {
+                input,
+                condition,
+            })
+        };
+        let mut bound = part(1.0 - UNBOUND_SHARE, Expr::Bound(slot));
+        let is_certain = |other: &Slot| *other == slot || rows.certain.contains(other);
+        bound.certain = rows.schema.iter().copied().filter(is_certain).collect();
+        let unbound = part(UNBOUND_SHARE, not_bound(slot));
+        let others = rows.schema.iter().copied().filter(|other| *other != slot);
+        let others = others.collect();
+        (bound, self.project(unbound, others))
+    }
+
+    /// A group with a child that may lack a slot of other parts, as two: for its rows that have the slot, and for those that lack it.
+    pub(super) fn group_in_parts(
+        &mut self,
+        group: &JoinGroup,
+        outer: &Outer,
+        together: Node,
+    ) -> Result<Node, PlanError> {
+        if !self.rule("split_unbound") || self.options.force_join.is_some() {
+            return Ok(together);
+        }
+        let Some((bound, unbound)) = parts_of_group(self, group) else {
+            return Ok(together);
+        };
+        self.alternatives -= 1;
+        let bound = self.group(&bound, outer)?;
+        // The child is part of the first way, so that counts it once too often.
+        let cost = 2.0 * bound.estimated_cost;
+        if cost >= together.estimated_cost {
+            return Ok(together);
+        }
+        let unbound = self.group(&unbound, outer)?;
+        let unbound = hardly_any(unbound, &bound, bound.estimated_cost);
+        let mut union = self.union_of(vec![bound, unbound]);
+        union.estimated_cost = cost;
+        keep_cheaper(&mut union.alternative, Way::Hash, together.estimated_cost);
+        Ok(union)
+    }
+}
+
+/// The join of rows that lack a slot, which are taken to be none or few: as to cost what makes the rows, which is not more than this.
+fn hardly_any(mut unbound: Node, bound: &Node, rows_cost: f64) -> Node {
+    unbound.estimated_rows = unbound.estimated_rows.min(bound.estimated_rows);
+    unbound.estimated_cost = unbound.estimated_cost.min(rows_cost);
+    unbound
+}
+
+fn not_bound(slot: Slot) -> Expr {
+    Expr::Not(Box::new(Expr::Bound(slot)))
+}
+
+/// Whether the rows are those that lack a slot: to join them takes nothing where there are none, so they are not parted again.
+fn lacks_slot(rows: &Node) -> bool {
+    let is_lack = |condition: &Expr| matches!(condition, Expr::Not(inner) if matches!(**inner, Expr::Bound(_)));
+    match &rows.op {
+        Op::Filter { condition, .. } if is_lack(condition) => true,
+        Op::Union { .. } => false,
+        op => op.children().first().is_some_and(|input| lacks_slot(input)),
+    }
+}
+
+/// The group for the rows of a child that have a slot, and for those that lack it; `None` if no child may lack one that others bind.
+fn parts_of_group(planner: &Planner<'_>, group: &JoinGroup) -> Option<(JoinGroup, JoinGroup)> {
+    let others_bind = |at: usize| {
+        let others = group.children.iter().enumerate();
+        let others = others.filter(|(other, _)| *other != at);
+        others.fold(group.pattern_slots(), |set, (_, other)| {
+            set.union(other.certain())
+        })
+    };
+    let lacking = group.children.iter().enumerate().find_map(|(at, child)| {
+        let maybe = child.schema().minus(child.certain());
+        let slot = maybe.intersect(others_bind(at)).iter().next()?;
+        repeatable::is_repeatable(planner, child, false).then_some((at, slot))
+    });
+    let (at, slot) = lacking?;
+    let child = &group.children[at];
+    let with = |child: Logical| {
+        let mut group = group.clone();
+        group.children[at] = child;
+        group
+    };
+    let filtered = |condition: Expr| Logical::Filter {
+        input: Box::new(child.clone()),
+        conditions: vec![condition],
+    };
+    let mut others = child.schema();
+    others.remove(slot);
+    let unbound = Logical::Project {
+        input: Box::new(filtered(not_bound(slot))),
+        slots: others.to_vec(),
+    };
+    Some((with(filtered(Expr::Bound(slot))), with(unbound)))
+}
