@@ -208,6 +208,19 @@ fn optional_folds_only_where_the_object_is_fresh() {
 }
 
 #[test]
+fn conditions_come_to_the_patterns_that_they_are_about() {
+    // The OPTIONAL part binds what comes after it, so it stays where it is.
+    let query = "SELECT * { ?p :label ?l OPTIONAL { ?p :num1 ?n . ?q :num1 ?n } ?q :producer ?m FILTER(STRLEN(?l) > 3) }";
+    let text = explained(query);
+    has(&text, "Feature, Type if (");
+    has_not(&text, "Filter (\"3\"");
+    let text = explained_without("push_down_filter", query);
+    has(&text, "Filter (\"3\"");
+    let grouped = "SELECT * { { SELECT ?p (COUNT(?o) AS ?n) { ?o :product ?p ; :num1 ?x } GROUP BY ?p } ?p :label ?l FILTER(?n > 1) }";
+    has(&explained(grouped), "Filter (\"1\"");
+}
+
+#[test]
 fn absence_becomes_an_anti_join() {
     let text = explained(
         "SELECT ?p { ?p :num1 1 OPTIONAL { ?p :feature :Feature0 ; :label ?l } FILTER(!bound(?l)) }",

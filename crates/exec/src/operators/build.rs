@@ -12,7 +12,7 @@ mod through;
 
 use hash_join::probe_and_build;
 pub use shared::Shared;
-pub use sharing::{few_that_lead_to_many, shared_leaf};
+pub use sharing::{cheap_beside_build, few_that_lead_to_many, shared_leaf};
 
 use super::merge_side::MergeSide;
 use super::minus::MinusRows;
@@ -226,7 +226,7 @@ impl Build {
             graphs: self.narrowed(&pattern.graphs).into_owned(),
             ..pattern.clone()
         };
-        let path = path_join::CompiledPath::new(node.id, pattern, &input.schema, &self.cx);
+        let path = path_join::CompiledPath::new(node.id, pattern, input, &self.cx);
         let new_slots = path.new_slots.iter();
         let joined: Vec<Slot> = input.schema.iter().chain(new_slots).copied().collect();
         let columns = columns_of(&node.schema, &joined);

@@ -19,7 +19,8 @@ use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
 use crate::path::{AllPairs, Ends, PathEvaluator, PathGraph, PathGraphs};
 use crate::star::Matches;
-use basalt_plan::physical::{Endpoint, Graphs, PathPattern, Slot};
+use basalt_plan::is_graph_node;
+use basalt_plan::physical::{Endpoint, Graphs, Node, PathPattern, Slot};
 use basalt_rdf::TermId;
 use basalt_store::Direction;
 use hashbrown::{HashMap, HashSet};
@@ -42,11 +43,19 @@ pub struct CompiledPath {
     evaluator: Arc<PathEvaluator>,
     /// The slots of the new columns.
     pub new_slots: Vec<Slot>,
+    /// Whether an end that the input binds is a node of the graph in every row.
+    ends_at_node: bool,
 }
 
 impl CompiledPath {
-    /// Prepares the path of a node for input rows with this schema.
-    pub fn new(node_id: usize, pattern: &PathPattern, input: &[Slot], cx: &Context) -> Self {
+    /// Prepares the path of a node for rows of an input.
+    pub fn new(node_id: usize, pattern: &PathPattern, input: &Node, cx: &Context) -> Self {
+        let is_node = |end: &Endpoint| match end {
+            Endpoint::Slot(slot) => is_graph_node(input, *slot, &pattern.graphs),
+            Endpoint::Constant(_) => false,
+        };
+        let ends_at_node = is_node(&pattern.subject) || is_node(&pattern.object);
+        let input = &input.schema;
         let mut new_slots: Vec<Slot> = Vec::new();
         let mut slot_place = |slot: Slot| {
             if let Some(column) = input.iter().position(|&s| s == slot) {
@@ -82,6 +91,7 @@ impl CompiledPath {
             graph,
             evaluator,
             new_slots,
+            ends_at_node,
         }
     }
 
@@ -116,7 +126,7 @@ impl CompiledPath {
         let ends = [self.subject, self.object];
         let is_given = ends.iter().any(|end| matches!(end, Place::Id(_)));
         let is_bound = ends.iter().any(|end| matches!(end, Place::Input(_)));
-        is_bound && !is_given && self.evaluator.matches_zero()
+        is_bound && !is_given && !self.ends_at_node && self.evaluator.matches_zero()
     }
 }
 

@@ -4,11 +4,12 @@
 //! star scan with several morsels, or in rows of another breaker that are several batches
 //! ([`shared_rows`](super::shared_rows)), each thread builds the chain for itself over the shared morsels and
 //! fills a sink of its own; hash tables in the chain are built before, once. If it begins with few rows that are expected to
-//! lead to many, the calling thread makes the few, and all share those. Otherwise the calling
+//! lead to many, or with rows that cost little beside the build side that they are joined with, the calling thread makes those, and all
+//! share them. Otherwise the calling
 //! thread reads the input alone. A lookup therefore never hands over to another thread.
 
-use super::build::{Build, few_that_lead_to_many, shared_leaf};
-use super::shared_rows::is_made_whole;
+use super::build::{Build, cheap_beside_build, few_that_lead_to_many, shared_leaf};
+use super::shared_rows::{SharedRows, is_made_whole};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
@@ -89,6 +90,9 @@ pub fn drain<S: Sink>(
         if is_made_whole(leaf) {
             return drain_shared(node, leaf, build, 1, make_sink);
         }
+        if let Some(cheap) = cheap_beside_build(node) {
+            return drain_cheap(node, cheap, build, make_sink);
+        }
         let morsels = build.shared_scan(leaf)?.morsels.len();
         if morsels > 1 {
             build.prepare_tables(node)?;
@@ -123,15 +127,44 @@ fn drain_shared<S: Sink>(
 ) -> Result<Vec<S>, ExecError> {
     // Tables first: their keys may say which of the rows are wanted.
     build.prepare_tables(node)?;
-    let drained = build.share_rows(shared, parts).and_then(|rows| {
-        let threads = build.context().options().threads;
-        match rows.has_several_batches() {
-            true => drain_parallel(node, build, threads, make_sink),
-            false => drain_alone(node, build, make_sink),
-        }
-    });
+    let drained = build
+        .share_rows(shared, parts)
+        .and_then(|rows| drain_rows(node, &rows, build, make_sink));
     build.unshare_rows(shared);
     drained
+}
+
+/// The same of rows that cost little beside the tables, which are only made if there are such rows.
+fn drain_cheap<S: Sink>(
+    node: &Node,
+    cheap: &Node,
+    build: &Build,
+    make_sink: impl Fn() -> Result<S, ExecError>,
+) -> Result<Vec<S>, ExecError> {
+    let parts = build.context().options().threads * THREAD_PARTS;
+    let drained = build.share_rows(cheap, parts).and_then(|rows| {
+        if rows.is_empty() {
+            return Ok(vec![make_sink()?]);
+        }
+        build.prepare_tables(node)?;
+        drain_rows(node, &rows, build, make_sink)
+    });
+    build.unshare_rows(cheap);
+    drained
+}
+
+/// With these rows shared, if they are more than a batch.
+fn drain_rows<S: Sink>(
+    node: &Node,
+    rows: &SharedRows,
+    build: &Build,
+    make_sink: impl Fn() -> Result<S, ExecError>,
+) -> Result<Vec<S>, ExecError> {
+    let threads = build.context().options().threads;
+    match rows.has_several_batches() {
+        true => drain_parallel(node, build, threads, make_sink),
+        false => drain_alone(node, build, make_sink),
+    }
 }
 
 fn fill<S: Sink>(node: &Node, build: &Build, sink: &mut S) -> Result<(), ExecError> {

@@ -7,7 +7,8 @@
 //!
 //! What makes rows whole has done its work when the first batch comes; then a batch costs a slice. So a lock around the
 //! operator deals out as well as a counter of morsels, and what comes by and by (groups from files) needs no
-//! list. Few rows, each of which leads to many in the chain above, are all read at once and cut into small batches.
+//! list. Few rows, each of which leads to many in the chain above, are all read at once and cut into small batches; so are rows that cost
+//! little beside what they are joined with.
 //!
 //! Invariants: the first batches are read before threads share the rows, so that no thread waits at the lock while rows
 //! are made, unless there are more than was expected; after an error or the end nothing more comes. Memory: two batches. Order: none across threads.
@@ -63,6 +64,11 @@ impl SharedRows {
     /// Whether there is work for more than one thread.
     pub fn has_several_batches(&self) -> bool {
         self.0.lock().expect("no holder panics").read.len() > 1
+    }
+
+    /// Whether there are none at all.
+    pub fn is_empty(&self) -> bool {
+        self.0.lock().expect("no holder panics").read.is_empty()
     }
 
     fn next(&self, cx: &Context) -> Result<Option<Batch>, ExecError> {

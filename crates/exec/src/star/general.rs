@@ -17,6 +17,7 @@ use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
 use basalt_rdf::TermId;
 use basalt_store::{Direction, Snapshot};
+use std::borrow::Cow;
 
 /// Every value of one pattern for one subject: (object, graph).
 type Values = Vec<(TermId, TermId)>;
@@ -109,6 +110,7 @@ impl<'a> GeneralPass<'a> {
     pub fn subjects(&mut self, found: &[(u32, TermId)], cx: &Context) -> Result<(), ExecError> {
         for chunk in found.chunks(SUBJECTS_AT_ONCE) {
             cx.check()?;
+            let chunk = &self.passing(chunk, cx)?[..];
             if chunk.len() < SUBJECTS_TOGETHER_MIN {
                 for &(origin, subject) in chunk {
                     self.subject(subject, origin, Source::Store, cx)?;
@@ -128,6 +130,28 @@ impl<'a> GeneralPass<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The subjects that pass the filters that read nothing else: the values of others would be multiplied for nothing.
+    fn passing<'f>(
+        &self,
+        found: &'f [(u32, TermId)],
+        cx: &Context,
+    ) -> Result<Cow<'f, [(u32, TermId)]>, ExecError> {
+        let mut kept = Cow::Borrowed(found);
+        let Object::New(column) = self.star.subject else {
+            return Ok(kept);
+        };
+        // A volatile filter is asked once for each solution, at the end.
+        let is_repeatable = self.star.input_columns.is_some();
+        for (filtered, filter) in &self.star.column_filters {
+            if *filtered == column && is_repeatable {
+                let ids = kept.iter().map(|(_, subject)| subject.0).collect();
+                let positions = filter.passing(ids, cx)?;
+                keep(kept.to_mut(), &positions);
+            }
+        }
+        Ok(kept)
     }
 
     /// Errors if the query is not to go on, asked each some values.

@@ -40,13 +40,15 @@ impl Planner<'_> {
             .intersect(SlotSet::of(&rows.schema))
             .minus(SlotSet::of(&rows.certain));
         let is_wanted = self.rule("split_unbound") && self.options.force_join.is_none();
-        let (true, Some(slot)) = (is_wanted, maybe.iter().next()) else {
+        // Without a bound, joins within each other would be planned exponentially often.
+        let (true, Some(slot)) = (is_wanted && self.alternatives > 0, maybe.iter().next()) else {
             return Ok(together);
         };
         let mut parts = Vec::new();
         let mut cost = 0.0;
         match &rows.op {
             Op::Union { inputs } if inputs.len() <= BRANCHES_MAX => {
+                self.alternatives -= 1;
                 for input in inputs {
                     let joined = join(self, input.clone())?;
                     let joined = match lacks_slot(input) {
@@ -57,7 +59,7 @@ impl Planner<'_> {
                     parts.push(joined);
                 }
             }
-            _ if is_repeatable(rows) && !lacks_slot(rows) && self.alternatives > 0 => {
+            _ if is_repeatable(rows) && !lacks_slot(rows) => {
                 self.alternatives -= 1;
                 let (bound, unbound) = self.by_boundness(rows, slot);
                 let bound = join(self, bound)?;

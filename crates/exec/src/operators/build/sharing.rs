@@ -3,6 +3,8 @@
 //! ```text
 //! drain ─ joins, filters ─ StarJoin ─ StarScan          many morsels: dealt out at the scan
 //! drain ─ joins, filters ─ StarJoin ─ [StarJoin ─ StarScan]   few rows that lead to many: dealt out above them
+//! drain ─ joins ─ HashJoin ─ [StarScan]                      rows that cost little beside the build side: the same, and it is not made
+//!                                                            if there are none
 //! ```
 
 use super::{Build, probe_and_build};
@@ -16,6 +18,8 @@ use std::sync::Arc;
 const THREAD_ROWS: f64 = 16.0;
 /// To how many rows each of the few must lead at least: less is no reason to make them on one thread.
 const FAN_OUT_MIN: f64 = 4.0;
+/// How many times as much as the streaming side a build side must cost for one thread to look for rows of the former first.
+const CHEAP_FACTOR: f64 = 8.0;
 
 /// The operator below one of a chain of streaming operators.
 pub(super) fn chain_input(node: &Node) -> Option<&Node> {
@@ -60,6 +64,23 @@ pub fn few_that_lead_to_many<'n>(node: &'n Node, options: &ExecOptions) -> Optio
         }
         most = most.max(below.estimated_rows);
         next = chain_input(below);
+    }
+    found
+}
+
+/// The streaming side of the lowest hash join of the chain below a node of which the build side is expected to cost many times as much:
+/// without a row there nothing else need be made. Key filters are made before the scans that they are for.
+pub fn cheap_beside_build(node: &Node) -> Option<&Node> {
+    let mut found = None;
+    let mut next = Some(node);
+    while let Some(node) = next {
+        if let Some((probe, build)) = probe_and_build(node)
+            && probe.estimated_cost * CHEAP_FACTOR <= build.estimated_cost
+            && node.key_filters.is_empty()
+        {
+            found = Some(probe);
+        }
+        next = chain_input(node);
     }
     found
 }
