@@ -290,6 +290,25 @@ impl Logical {
         }
     }
 
+    /// Whether some row may bind a slot: GROUP BY and subselects may name one that nothing inside binds.
+    pub(crate) fn may_bind(&self, slot: Slot) -> bool {
+        match self {
+            Self::Aggregate {
+                input,
+                keys,
+                aggregates,
+            } => {
+                let is_made = aggregates.iter().any(|aggregate| aggregate.slot == slot);
+                is_made || keys.contains(&slot) && input.may_bind(slot)
+            }
+            Self::Project { input, slots } => slots.contains(&slot) && input.may_bind(slot),
+            Self::Extend {
+                input, slot: made, ..
+            } => *made == slot || input.may_bind(slot),
+            other => other.schema().contains(slot),
+        }
+    }
+
     /// Every slot that the plan mentions where an enclosing row could provide it.
     pub(crate) fn mentioned(&self) -> SlotSet {
         let set = self.schema();

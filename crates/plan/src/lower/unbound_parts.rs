@@ -162,7 +162,8 @@ fn parts_of_group(planner: &Planner<'_>, group: &JoinGroup) -> Option<(JoinGroup
     };
     let lacking = group.children.iter().enumerate().find_map(|(at, child)| {
         let maybe = child.schema().minus(child.certain());
-        let slot = maybe.intersect(others_bind(at)).iter().next()?;
+        let mut shared = maybe.intersect(others_bind(at)).to_vec().into_iter();
+        let slot = shared.find(|slot| child.may_bind(*slot))?;
         repeatable::is_repeatable(planner, child, false).then_some((at, slot))
     });
     let (at, slot) = lacking?;
