@@ -14,7 +14,7 @@
 use super::Outer;
 use super::partner_join::is_repeatable;
 use crate::alternative::{Way, keep_cheaper};
-use crate::cost_constants::{EXPRESSION, START};
+use crate::cost_constants::{EXPRESSION, PAIR, START};
 use crate::logical::{JoinGroup, Logical};
 use crate::physical::{Expr, Node, Op, Slot};
 use crate::planner::{PlanError, Planner};
@@ -44,6 +44,7 @@ impl Planner<'_> {
         let (true, Some(slot)) = (is_wanted && self.alternatives > 0, maybe.iter().next()) else {
             return Ok(together);
         };
+        let cost_together = cost_of_bound(&together);
         let mut parts = Vec::new();
         let mut cost = 0.0;
         match &rows.op {
@@ -64,7 +65,7 @@ impl Planner<'_> {
                 let (bound, unbound) = self.by_boundness(rows, slot);
                 let bound = join(self, bound)?;
                 cost = bound.estimated_cost + rows.estimated_cost + START;
-                if cost >= together.estimated_cost {
+                if cost >= cost_together {
                     return Ok(together);
                 }
                 let unbound = join(self, unbound)?;
@@ -73,7 +74,7 @@ impl Planner<'_> {
             }
             _ => return Ok(together),
         }
-        if cost >= together.estimated_cost {
+        if cost >= cost_together {
             return Ok(together);
         }
         let mut union = self.union_of(parts);
@@ -118,7 +119,7 @@ impl Planner<'_> {
         let bound = self.group(&bound, outer)?;
         // The child is part of the first way, so that counts it once too often.
         let cost = 2.0 * bound.estimated_cost;
-        if cost >= together.estimated_cost {
+        if cost >= cost_of_bound(&together) {
             return Ok(together);
         }
         let unbound = self.group(&unbound, outer)?;
@@ -128,6 +129,28 @@ impl Planner<'_> {
         keep_cheaper(&mut union.alternative, Way::Hash, together.estimated_cost);
         Ok(union)
     }
+}
+
+/// What a plan costs if no row lacks a slot: joins by one alone that may be unbound are charged for all pairs, but look values up by it.
+fn cost_of_bound(plan: &Node) -> f64 {
+    plan.estimated_cost - pairs_cost(plan)
+}
+
+fn pairs_cost(plan: &Node) -> f64 {
+    let own = match &plan.op {
+        Op::HashJoin {
+            left,
+            right,
+            keys,
+            compatible,
+            ..
+        } if keys.is_empty() && !compatible.is_empty() => {
+            left.estimated_rows * right.estimated_rows * PAIR
+        }
+        _ => 0.0,
+    };
+    let inputs = plan.op.children().into_iter();
+    own + inputs.map(pairs_cost).sum::<f64>()
 }
 
 /// The join of rows that lack a slot, which are taken to be none or few: as to cost what makes the rows, which is not more than this.
