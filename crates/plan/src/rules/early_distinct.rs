@@ -88,6 +88,7 @@ impl EarlyDistinct<'_, '_> {
         let rows_before: Vec<f64> = rows_of_inputs(node);
         self.visit_inputs(&mut node.op, repeats, own);
         if self.changes > changes {
+            project_once(node);
             estimate_again(node, own, &rows_before);
         }
     }
@@ -379,6 +380,18 @@ fn ignores_repeats(aggregate: &Aggregate) -> bool {
     use AggregateFunction::{Max, Min};
     let is_drawn = aggregate.argument.as_ref().is_some_and(is_volatile);
     !is_drawn && (aggregate.distinct || matches!(aggregate.function, Min | Max))
+}
+
+/// Takes a projection out that stands below another one.
+fn project_once(node: &mut Node) {
+    let Op::Project { input } = &mut node.op else {
+        return;
+    };
+    if let Op::Project { input: below } = &input.op
+        && node.schema.iter().all(|slot| input.schema.contains(slot))
+    {
+        *input = Arc::clone(below);
+    }
 }
 
 /// The cost of an operator without its inputs.
