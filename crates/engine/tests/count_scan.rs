@@ -6,11 +6,10 @@
 mod support;
 
 use basalt_engine::ForceJoin;
-use basalt_testkit::bag::{self, Numbers};
 use basalt_testkit::random_data::{DataOptions, random_dataset};
 use basalt_testkit::{Answer, Dataset, naive};
 use spargebra::SparqlParser;
-use support::{Configuration, LAYOUTS, Loaded, ask, load, query_options};
+use support::{Configuration, LAYOUTS, Loaded, ask, load, query_options, same_answers};
 
 /// Questions that statistics answer, at least in some datasets.
 const QUERIES: &[&str] = &[
@@ -72,9 +71,7 @@ fn texts(query: &str) -> Vec<String> {
 }
 
 fn same(expected: &Answer, actual: &Answer, text: &str, how: &str) {
-    if let Err(mismatch) = bag::compare(expected, actual, Numbers::ByValue) {
-        assert_eq!(mismatch.to_string(), "", "{how}\n{text}");
-    }
+    same_answers(expected, actual, &format!("{how}\n{text}"));
 }
 
 /// Asks everything with the rule and without, and of the oracle.

@@ -4,9 +4,8 @@
 mod support;
 
 use basalt_engine::Layout;
-use basalt_testkit::bag::{self, Numbers};
 use std::fmt::Write;
-use support::{Configuration, LAYOUTS, ask, load_nquads, query_options, read_rows};
+use support::{Configuration, LAYOUTS, ask, load_nquads, query_options, read_rows, same_answers};
 
 const NS: &str = "http://example.org/";
 const PEOPLE: usize = 1_500;
@@ -122,13 +121,8 @@ fn answers_are_the_same_in_one_join() {
                 }
                 let answer = ask(&loaded.database, &text, &with).expect("it runs");
                 let expected = ask(&loaded.database, &text, &without).expect("it runs");
-                if let Err(mismatch) = bag::compare(&expected, &answer, Numbers::ByValue) {
-                    assert_eq!(
-                        mismatch.to_string(),
-                        "",
-                        "{configuration:?}\n{text}\n{plan}"
-                    );
-                }
+                let what = format!("{configuration:?}\n{text}\n{plan}");
+                same_answers(&expected, &answer, &what);
             }
         }
     }

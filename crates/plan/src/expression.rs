@@ -112,6 +112,22 @@ pub(crate) fn is_pure(expr: &Expr) -> bool {
     !has_exists(expr) && !is_volatile(expr)
 }
 
+/// `!BOUND(?v)`.
+pub(crate) fn not_bound(slot: Slot) -> Expr {
+    Expr::Not(Box::new(Expr::Bound(slot)))
+}
+
+/// The slot that a condition says is not bound, if it is [`not_bound`] of one.
+pub(crate) fn unbound_by(condition: &Expr) -> Option<Slot> {
+    match condition {
+        Expr::Not(inner) => match **inner {
+            Expr::Bound(slot) => Some(slot),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// The slots that are bound in every row for which the condition is true, as far as it says so itself.
 pub(crate) fn bound_by(condition: &Expr) -> SlotSet {
     match condition {

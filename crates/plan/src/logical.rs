@@ -164,6 +164,13 @@ impl JoinGroup {
         set
     }
 
+    /// The slots of triples and paths, and some of those of every child but one.
+    pub(crate) fn slots_beside(&self, at: usize, of: impl Fn(&Logical) -> SlotSet) -> SlotSet {
+        let others = self.children.iter().enumerate();
+        let others = others.filter(|(other, _)| *other != at);
+        others.fold(self.pattern_slots(), |set, (_, other)| set.union(of(other)))
+    }
+
     /// Whether another part that has these slots may be joined into this group without moving
     /// what a filter or a folded OPTIONAL sees.
     pub(crate) fn can_merge(&self, other: &SlotSet) -> bool {

@@ -13,7 +13,7 @@ mod unbound_parts;
 use crate::cost_constants::{EMIT_ROW, EXPRESSION, GROUP_ROW, SORT_COMPARE};
 use crate::estimate::{condition, groups};
 use crate::expression::{
-    bound_by, conjunction, has_exists, resolve_missing, slots_of, slots_of_all,
+    bound_by, conjunction, has_exists, not_bound, resolve_missing, slots_of, slots_of_all,
 };
 use crate::join_order::{hash_cost, hash_join, outer_row};
 use crate::logical::{JoinGroup, Logical, certain_values, is_certain};
@@ -506,9 +506,8 @@ impl Planner<'_> {
             let copy = self.fresh_slot("minus")?;
             right = self.extend(right, copy, Expr::Slot(slot))?;
             kept.push(copy);
-            let unbound = |slot| Expr::Not(Box::new(Expr::Bound(slot)));
             let same = Expr::SameTerm(Box::new(Expr::Slot(slot)), Box::new(Expr::Slot(copy)));
-            all.push(Expr::Or(vec![unbound(slot), unbound(copy), same]));
+            all.push(Expr::Or(vec![not_bound(slot), not_bound(copy), same]));
             some.push(Expr::And(vec![Expr::Bound(slot), Expr::Bound(copy)]));
         }
         if some.is_empty() {

@@ -267,6 +267,14 @@ fn number_exists(expr: &mut Expr, next: &mut usize) {
     }
 }
 
+/// A node out of a place that is written next, or is gone.
+pub(crate) fn take_node(place: &mut Node) -> Node {
+    std::mem::replace(
+        place,
+        node(Op::Empty, Vec::new(), SlotSet::default(), 0.0, 0.0),
+    )
+}
+
 /// A node that is not yet numbered.
 pub(crate) fn node(op: Op, schema: Vec<Slot>, certain: SlotSet, rows: f64, cost: f64) -> Node {
     let certain = schema

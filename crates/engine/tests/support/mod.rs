@@ -9,6 +9,7 @@ use basalt_engine::{
     Addition, Answer, Database, ExplainedNode, ForceJoin, GraphFormat, Input, Layout, LoadOptions,
     MergeWatcher, NoProgress, OrderDraw, QueryOptions, SharedKeys, UpdateOptions, WriteOptions,
 };
+use basalt_testkit::bag::{self, Numbers};
 use basalt_testkit::{Answer as OracleAnswer, Dataset};
 use std::io::Cursor;
 use std::sync::Arc;
@@ -287,6 +288,13 @@ pub fn query_options(configuration: &Configuration) -> QueryOptions {
         _ => SharedKeys::Always,
     };
     options
+}
+
+/// Whether two answers are the same, whatever the order of rows; `what` says of what they are.
+pub fn same_answers(expected: &OracleAnswer, actual: &OracleAnswer, what: &str) {
+    if let Err(mismatch) = bag::compare(expected, actual, Numbers::ByValue) {
+        assert_eq!(mismatch.to_string(), "", "{what}");
+    }
 }
 
 /// Runs a query and collects its answer in the form of the oracles.

@@ -187,12 +187,11 @@ impl Operator for HashJoin {
         if std::mem::take(&mut self.probe_first) && !self.probe.has_rows(cx)? {
             self.is_over = true;
         }
-        if self.is_over {
-            return Ok(None);
-        }
-        self.read_first(cx)?;
-        if self.first.is_none() {
-            self.read_side(cx)?;
+        if !self.is_over {
+            self.read_first(cx)?;
+            if self.first.is_none() {
+                self.read_side(cx)?;
+            }
         }
         if let Some(spilled) = &mut self.spilled {
             return spilled.next(cx);

@@ -43,22 +43,16 @@ pub struct CompiledPath {
     evaluator: Arc<PathEvaluator>,
     /// The slots of the new columns.
     pub new_slots: Vec<Slot>,
-    /// Whether an end that the input binds is a node of the graph in every row.
-    ends_at_node: bool,
+    /// Whether a pair of a term with itself is to be looked up: two variables, one bound already, by what may be no node of the graph.
+    needs_node: bool,
 }
 
 impl CompiledPath {
     /// Prepares the path of a node for rows of an input.
     pub fn new(node_id: usize, pattern: &PathPattern, input: &Node, cx: &Context) -> Self {
-        let is_node = |end: &Endpoint| match end {
-            Endpoint::Slot(slot) => is_graph_node(input, *slot, &pattern.graphs),
-            Endpoint::Constant(_) => false,
-        };
-        let ends_at_node = is_node(&pattern.subject) || is_node(&pattern.object);
-        let input = &input.schema;
         let mut new_slots: Vec<Slot> = Vec::new();
         let mut slot_place = |slot: Slot| {
-            if let Some(column) = input.iter().position(|&s| s == slot) {
+            if let Some(column) = input.schema.iter().position(|&s| s == slot) {
                 return Place::Input(column);
             }
             let known = new_slots.iter().position(|&s| s == slot);
@@ -85,13 +79,15 @@ impl CompiledPath {
         let evaluator = cx.path((node_id, among), || {
             PathEvaluator::new(&pattern.path, PathGraphs::new(&pattern.graphs), cx)
         });
+        let ends = [&pattern.subject, &pattern.object];
+        let needs_node = evaluator.matches_zero() && may_be_no_node(ends, input, &pattern.graphs);
         Self {
             subject,
             object,
             graph,
             evaluator,
             new_slots,
-            ends_at_node,
+            needs_node,
         }
     }
 
@@ -120,14 +116,23 @@ impl CompiledPath {
     fn loops_only(&self) -> bool {
         matches!((self.subject, self.object), (Place::New(a), Place::New(b)) if a == b)
     }
+}
 
-    /// Two variables, one bound already: a path of length zero needs a node of the graph.
-    fn needs_node(&self) -> bool {
-        let ends = [self.subject, self.object];
-        let is_given = ends.iter().any(|end| matches!(end, Place::Id(_)));
-        let is_bound = ends.iter().any(|end| matches!(end, Place::Input(_)));
-        is_bound && !is_given && !self.ends_at_node && self.evaluator.matches_zero()
+/// Whether the ends of a path are variables, and the input binds some, but none by a node of these graphs for certain.
+fn may_be_no_node(ends: [&Endpoint; 2], input: &Node, graphs: &Graphs) -> bool {
+    let mut is_bound = false;
+    for end in ends {
+        let Endpoint::Slot(slot) = end else {
+            return false;
+        };
+        if input.schema.contains(slot) {
+            is_bound = true;
+            if is_graph_node(input, *slot, graphs) {
+                return false;
+            }
+        }
     }
+    is_bound
 }
 
 /// A place's id in a row, if it is known before the path is walked.
@@ -415,7 +420,6 @@ impl PathJoin {
         cx: &Context,
     ) -> Result<(), ExecError> {
         let (name, graph) = &current.graphs[current.graph - 1];
-        let needs_node = self.path.needs_node();
         let places = [
             Some(self.path.subject),
             Some(self.path.object),
@@ -424,7 +428,7 @@ impl PathJoin {
         let name = name.map_or(0, |name| name.0);
         let mut row = vec![0; self.path.new_slots.len()];
         for &(subject, object) in pairs {
-            if needs_node && subject == object && !self.is_node(graph, subject, cx)? {
+            if self.path.needs_node && subject == object && !self.is_node(graph, subject, cx)? {
                 continue;
             }
             row.fill(0);

@@ -9,7 +9,7 @@
 //! thread reads the input alone. A lookup therefore never hands over to another thread.
 
 use super::build::{Build, cheap_beside_build, few_that_lead_to_many, shared_leaf};
-use super::shared_rows::{SharedRows, is_made_whole};
+use super::shared_rows::is_made_whole;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
@@ -88,10 +88,12 @@ pub fn drain<S: Sink>(
         && let Some(leaf) = shared_leaf(node)
     {
         if is_made_whole(leaf) {
+            build.prepare_tables(node)?;
             return drain_shared(node, leaf, build, 1, make_sink);
         }
+        let parts = threads * THREAD_PARTS;
         if let Some(cheap) = cheap_beside_build(node) {
-            return drain_cheap(node, cheap, build, make_sink);
+            return drain_shared(node, cheap, build, parts, make_sink);
         }
         let morsels = build.shared_scan(leaf)?.morsels.len();
         if morsels > 1 {
@@ -101,7 +103,8 @@ pub fn drain<S: Sink>(
         if morsels == 1
             && let Some(few) = few_that_lead_to_many(node, cx.options())
         {
-            return drain_shared(node, few, build, threads * THREAD_PARTS, make_sink);
+            build.prepare_tables(node)?;
+            return drain_shared(node, few, build, parts, make_sink);
         }
     }
     drain_alone(node, build, make_sink)
@@ -117,7 +120,8 @@ fn drain_alone<S: Sink>(
     Ok(vec![sink])
 }
 
-/// With the rows of an operator of the chain shared among the threads; if they are few, in so many parts.
+/// With the rows of an operator of the chain shared among the threads; if they are few, in so many parts. Tables that are made before may
+/// say which of the rows are wanted; others are made if there are rows.
 fn drain_shared<S: Sink>(
     node: &Node,
     shared: &Node,
@@ -125,46 +129,19 @@ fn drain_shared<S: Sink>(
     parts: usize,
     make_sink: impl Fn() -> Result<S, ExecError>,
 ) -> Result<Vec<S>, ExecError> {
-    // Tables first: their keys may say which of the rows are wanted.
-    build.prepare_tables(node)?;
-    let drained = build
-        .share_rows(shared, parts)
-        .and_then(|rows| drain_rows(node, &rows, build, make_sink));
-    build.unshare_rows(shared);
-    drained
-}
-
-/// The same of rows that cost little beside the tables, which are only made if there are such rows.
-fn drain_cheap<S: Sink>(
-    node: &Node,
-    cheap: &Node,
-    build: &Build,
-    make_sink: impl Fn() -> Result<S, ExecError>,
-) -> Result<Vec<S>, ExecError> {
-    let parts = build.context().options().threads * THREAD_PARTS;
-    let drained = build.share_rows(cheap, parts).and_then(|rows| {
+    let threads = build.context().options().threads;
+    let drained = build.share_rows(shared, parts).and_then(|rows| {
         if rows.is_empty() {
             return Ok(vec![make_sink()?]);
         }
         build.prepare_tables(node)?;
-        drain_rows(node, &rows, build, make_sink)
+        match rows.has_several_batches() {
+            true => drain_parallel(node, build, threads, make_sink),
+            false => drain_alone(node, build, make_sink),
+        }
     });
-    build.unshare_rows(cheap);
+    build.unshare_rows(shared);
     drained
-}
-
-/// With these rows shared, if they are more than a batch.
-fn drain_rows<S: Sink>(
-    node: &Node,
-    rows: &SharedRows,
-    build: &Build,
-    make_sink: impl Fn() -> Result<S, ExecError>,
-) -> Result<Vec<S>, ExecError> {
-    let threads = build.context().options().threads;
-    match rows.has_several_batches() {
-        true => drain_parallel(node, build, threads, make_sink),
-        false => drain_alone(node, build, make_sink),
-    }
 }
 
 fn fill<S: Sink>(node: &Node, build: &Build, sink: &mut S) -> Result<(), ExecError> {

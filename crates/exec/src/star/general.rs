@@ -8,7 +8,7 @@
 //! Cost: one index lookup per pattern and subject; for several subjects a step along the index where they lie
 //! close together. Memory: the values of a thousand subjects.
 
-use super::compiled::{CompiledGraphs, CompiledStar, Object};
+use super::compiled::{CompiledFilter, CompiledGraphs, CompiledStar, Object};
 use super::matches::{Matches, keep};
 use super::parts::SOLUTIONS_MAX;
 use crate::batch::Batch;
@@ -142,14 +142,10 @@ impl<'a> GeneralPass<'a> {
         let Object::New(column) = self.star.subject else {
             return Ok(kept);
         };
-        // A volatile filter is asked once for each solution, at the end.
-        let is_repeatable = self.star.input_columns.is_some();
-        for (filtered, filter) in &self.star.column_filters {
-            if *filtered == column && is_repeatable {
-                let ids = kept.iter().map(|(_, subject)| subject.0).collect();
-                let positions = filter.passing(ids, cx)?;
-                keep(kept.to_mut(), &positions);
-            }
+        for filter in early_filters(self.star, column) {
+            let ids = kept.iter().map(|(_, subject)| subject.0).collect();
+            let positions = filter.passing(ids, cx)?;
+            keep(kept.to_mut(), &positions);
         }
         Ok(kept)
     }
@@ -249,16 +245,12 @@ impl<'a> GeneralPass<'a> {
         if let Some(id) = expected {
             values.retain(|(object, _)| object.0 == id);
         }
-        // A volatile filter is asked once for each solution, at the end.
-        let is_repeatable = star.input_columns.is_some();
         let Object::New(column) = pattern.object else {
             return Ok(());
         };
-        for (filtered, filter) in &star.column_filters {
-            if *filtered == column && is_repeatable {
-                let ids: Vec<u64> = values.iter().map(|(object, _)| object.0).collect();
-                keep(values, &filter.passing(ids, cx)?);
-            }
+        for filter in early_filters(star, column) {
+            let ids: Vec<u64> = values.iter().map(|(object, _)| object.0).collect();
+            keep(values, &filter.passing(ids, cx)?);
         }
         Ok(())
     }
@@ -377,4 +369,14 @@ impl<'a> GeneralPass<'a> {
         }
         Ok(())
     }
+}
+
+/// The filters that read this column alone, if they may be asked of values before there are solutions: a volatile filter is asked once for each
+/// solution, at the end.
+fn early_filters(star: &CompiledStar, column: usize) -> impl Iterator<Item = &CompiledFilter> {
+    let is_repeatable = star.input_columns.is_some();
+    let filters = star.column_filters.iter();
+    filters
+        .filter(move |(filtered, _)| is_repeatable && *filtered == column)
+        .map(|(_, filter)| filter)
 }

@@ -14,7 +14,8 @@
 use super::Outer;
 use super::partner_join::is_repeatable;
 use crate::alternative::{Way, keep_cheaper};
-use crate::cost_constants::{EXPRESSION, PAIR, START};
+use crate::cost_constants::{PAIR, START};
+use crate::expression::{not_bound, unbound_by};
 use crate::logical::{JoinGroup, Logical};
 use crate::physical::{Expr, Node, Op, Slot};
 use crate::planner::{PlanError, Planner};
@@ -23,8 +24,6 @@ use crate::slot_set::SlotSet;
 
 /// Branches of a union that are joined one by one.
 const BRANCHES_MAX: usize = 8;
-/// Share of the rows that are taken to lack a slot which they may lack.
-const UNBOUND_SHARE: f64 = 0.1;
 
 impl Planner<'_> {
     /// The way that joins parts of the rows, if it is cheaper than that which joins them together. `slots` may be unbound in some rows,
@@ -39,64 +38,60 @@ impl Planner<'_> {
         let maybe = slots
             .intersect(SlotSet::of(&rows.schema))
             .minus(SlotSet::of(&rows.certain));
-        let is_wanted = self.rule("split_unbound") && self.options.force_join.is_none();
-        // Without a bound, joins within each other would be planned exponentially often.
-        let (true, Some(slot)) = (is_wanted && self.alternatives > 0, maybe.iter().next()) else {
+        let Some(slot) = maybe.iter().next().filter(|_| self.tries_parts()) else {
             return Ok(together);
         };
-        let cost_together = cost_of_bound(&together);
-        let mut parts = Vec::new();
-        let mut cost = 0.0;
         match &rows.op {
             Op::Union { inputs } if inputs.len() <= BRANCHES_MAX => {
                 self.alternatives -= 1;
+                let mut parts = Vec::new();
                 for input in inputs {
                     let joined = join(self, input.clone())?;
-                    let joined = match lacks_slot(input) {
-                        true => hardly_any(joined, input, input.estimated_cost),
+                    parts.push(match lacks_slot(input) {
+                        true => hardly_any(joined, input.estimated_rows, input.estimated_cost),
                         false => joined,
-                    };
-                    cost += joined.estimated_cost;
-                    parts.push(joined);
+                    });
                 }
+                let cost = parts.iter().map(|part| part.estimated_cost).sum();
+                Ok(self.cheaper_parts(parts, cost, together))
             }
             _ if is_repeatable(rows) && !lacks_slot(rows) => {
                 self.alternatives -= 1;
                 let (bound, unbound) = self.by_boundness(rows, slot);
                 let bound = join(self, bound)?;
-                cost = bound.estimated_cost + rows.estimated_cost + START;
-                if cost >= cost_together {
+                let cost = bound.estimated_cost + rows.estimated_cost + START;
+                if cost >= cost_of_bound(&together) {
                     return Ok(together);
                 }
                 let unbound = join(self, unbound)?;
-                let unbound = hardly_any(unbound, &bound, rows.estimated_cost);
-                parts.extend([bound, unbound]);
+                let unbound = hardly_any(unbound, bound.estimated_rows, rows.estimated_cost);
+                Ok(self.cheaper_parts(vec![bound, unbound], cost, together))
             }
-            _ => return Ok(together),
+            _ => Ok(together),
         }
-        if cost >= cost_together {
-            return Ok(together);
+    }
+
+    /// Whether to plan parts. Without a bound, joins within each other would be planned exponentially often.
+    fn tries_parts(&self) -> bool {
+        self.rule("split_unbound") && self.options.force_join.is_none() && self.alternatives > 0
+    }
+
+    /// All rows of some parts, which take so long, or the plan that makes them together, if that is cheaper.
+    fn cheaper_parts(&self, parts: Vec<Node>, cost: f64, together: Node) -> Node {
+        if cost >= cost_of_bound(&together) {
+            return together;
         }
         let mut union = self.union_of(parts);
         union.estimated_cost = cost;
         keep_cheaper(&mut union.alternative, Way::Hash, together.estimated_cost);
-        Ok(union)
+        union
     }
 
     /// The rows that have a slot, and those that lack it, which have no column for it.
     fn by_boundness(&mut self, rows: &Node, slot: Slot) -> (Node, Node) {
-        let cost = rows.estimated_cost + rows.estimated_rows * EXPRESSION;
-        let part = |share: f64, condition: Expr| {
-            let rows_kept = rows.estimated_rows * share;
-            self.pass(rows.clone(), rows_kept, cost, |input| Op::Filter {
-                input,
-                condition,
-            })
-        };
-        let mut bound = part(1.0 - UNBOUND_SHARE, Expr::Bound(slot));
-        let is_certain = |other: &Slot| *other == slot || rows.certain.contains(other);
-        bound.certain = rows.schema.iter().copied().filter(is_certain).collect();
-        let unbound = part(UNBOUND_SHARE, not_bound(slot));
+        let bound = self.filter(rows.clone(), vec![Expr::Bound(slot)]);
+        let mut unbound = self.filter(rows.clone(), vec![not_bound(slot)]);
+        unbound.estimated_rows = rows.estimated_rows - bound.estimated_rows;
         let others = rows.schema.iter().copied().filter(|other| *other != slot);
         let others = others.collect();
         (bound, self.project(unbound, others))
@@ -109,7 +104,7 @@ impl Planner<'_> {
         outer: &Outer,
         together: Node,
     ) -> Result<Node, PlanError> {
-        if !self.rule("split_unbound") || self.options.force_join.is_some() {
+        if !self.tries_parts() {
             return Ok(together);
         }
         let Some((bound, unbound)) = parts_of_group(self, group) else {
@@ -123,11 +118,8 @@ impl Planner<'_> {
             return Ok(together);
         }
         let unbound = self.group(&unbound, outer)?;
-        let unbound = hardly_any(unbound, &bound, bound.estimated_cost);
-        let mut union = self.union_of(vec![bound, unbound]);
-        union.estimated_cost = cost;
-        keep_cheaper(&mut union.alternative, Way::Hash, together.estimated_cost);
-        Ok(union)
+        let unbound = hardly_any(unbound, bound.estimated_rows, bound.estimated_cost);
+        Ok(self.cheaper_parts(vec![bound, unbound], cost, together))
     }
 }
 
@@ -154,21 +146,16 @@ fn pairs_cost(plan: &Node) -> f64 {
 }
 
 /// The join of rows that lack a slot, which are taken to be none or few: as to cost what makes the rows, which is not more than this.
-fn hardly_any(mut unbound: Node, bound: &Node, rows_cost: f64) -> Node {
-    unbound.estimated_rows = unbound.estimated_rows.min(bound.estimated_rows);
+fn hardly_any(mut unbound: Node, rows_max: f64, rows_cost: f64) -> Node {
+    unbound.estimated_rows = unbound.estimated_rows.min(rows_max);
     unbound.estimated_cost = unbound.estimated_cost.min(rows_cost);
     unbound
 }
 
-fn not_bound(slot: Slot) -> Expr {
-    Expr::Not(Box::new(Expr::Bound(slot)))
-}
-
 /// Whether the rows are those that lack a slot: to join them takes nothing where there are none, so they are not parted again.
 fn lacks_slot(rows: &Node) -> bool {
-    let is_lack = |condition: &Expr| matches!(condition, Expr::Not(inner) if matches!(**inner, Expr::Bound(_)));
     match &rows.op {
-        Op::Filter { condition, .. } if is_lack(condition) => true,
+        Op::Filter { condition, .. } if unbound_by(condition).is_some() => true,
         Op::Union { .. } => false,
         op => op.children().first().is_some_and(|input| lacks_slot(input)),
     }
@@ -176,17 +163,10 @@ fn lacks_slot(rows: &Node) -> bool {
 
 /// The group for the rows of a child that have a slot, and for those that lack it; `None` if no child may lack one that others bind.
 fn parts_of_group(planner: &Planner<'_>, group: &JoinGroup) -> Option<(JoinGroup, JoinGroup)> {
-    let others_bind = |at: usize| {
-        let others = group.children.iter().enumerate();
-        let others = others.filter(|(other, _)| *other != at);
-        others.fold(group.pattern_slots(), |set, (_, other)| {
-            set.union(other.certain())
-        })
-    };
     let lacking = group.children.iter().enumerate().find_map(|(at, child)| {
         let maybe = child.schema().minus(child.certain());
-        let mut shared = maybe.intersect(others_bind(at)).to_vec().into_iter();
-        let slot = shared.find(|slot| child.may_bind(*slot))?;
+        let shared = maybe.intersect(group.slots_beside(at, Logical::certain));
+        let slot = shared.iter().find(|slot| child.may_bind(*slot))?;
         repeatable::is_repeatable(planner, child, false).then_some((at, slot))
     });
     let (at, slot) = lacking?;

@@ -21,7 +21,7 @@ use crate::expression::{has_exists, is_volatile, is_volatile_plan, slots_of_all}
 use crate::physical::{
     Aggregate, AggregateFunction, JoinKind, Node, Op, Slot, Star, StarAccess, StarEntry,
 };
-use crate::planner::{Planner, node as new_node};
+use crate::planner::{Planner, take_node};
 use crate::slot_set::SlotSet;
 use std::sync::Arc;
 
@@ -193,7 +193,7 @@ impl EarlyDistinct<'_, '_> {
             return;
         }
         let cost = node.estimated_cost + looked_up;
-        let input = take(node);
+        let input = take_node(node);
         *node = self
             .planner
             .pass(input, different, cost, |input| Op::PartialDistinct {
@@ -262,7 +262,7 @@ impl EarlyDistinct<'_, '_> {
         let before = std::mem::replace(&mut node.schema, columns);
         node.certain = certain;
         if before != node.schema {
-            let semi = take(node);
+            let semi = take_node(node);
             *node = self.planner.project(semi, before);
         }
     }
@@ -272,7 +272,11 @@ impl EarlyDistinct<'_, '_> {
         let mut read = SlotSet::of(&node.schema);
         let (star, place) = match &mut node.op {
             Op::StarScan { star, access } if matches!(repeats, Repeats::Idle { .. }) => {
-                (star, Place::of_scan(access))
+                let place = match access {
+                    StarAccess::Object { pattern_idx } => Some(pattern_idx),
+                    StarAccess::Rows | StarAccess::Subject => None,
+                };
+                (star, place)
             }
             Op::StarJoin {
                 input,
@@ -285,7 +289,11 @@ impl EarlyDistinct<'_, '_> {
                     return;
                 }
                 read = read.union(SlotSet::of(&input.schema));
-                (star, Place::of_join(entry))
+                let place = match entry {
+                    StarEntry::Object { pattern_idx } => Some(pattern_idx),
+                    StarEntry::Subject => None,
+                };
+                (star, place)
             }
             _ => return,
         };
@@ -294,27 +302,9 @@ impl EarlyDistinct<'_, '_> {
     }
 }
 
-/// Where a scan or a join begins: the number of a pattern in its star.
-struct Place<'n>(Option<&'n mut usize>);
-
-impl<'n> Place<'n> {
-    fn of_scan(access: &'n mut StarAccess) -> Self {
-        Self(match access {
-            StarAccess::Object { pattern_idx } => Some(pattern_idx),
-            StarAccess::Rows | StarAccess::Subject => None,
-        })
-    }
-
-    fn of_join(entry: &'n mut StarEntry) -> Self {
-        Self(match entry {
-            StarEntry::Object { pattern_idx } => Some(pattern_idx),
-            StarEntry::Subject => None,
-        })
-    }
-}
-
-/// Marks the patterns of a star whose objects are not read, and takes out those that are optional; whether there were any.
-fn any_values(star: &mut Star, read: SlotSet, place: Place<'_>) -> bool {
+/// Marks the patterns of a star whose objects are not read, and takes out those that are optional; whether there were any. The scan or join
+/// begins at the pattern with the number in `place`.
+fn any_values(star: &mut Star, read: SlotSet, place: Option<&mut usize>) -> bool {
     if star.filters.iter().any(has_exists) {
         return false;
     }
@@ -324,26 +314,20 @@ fn any_values(star: &mut Star, read: SlotSet, place: Place<'_>) -> bool {
         let times = slots.iter().filter(|other| **other == slot).count();
         times == 1 && !read.contains(slot)
     };
-    let mut found = false;
-    let mut kept = Vec::with_capacity(star.patterns.len());
-    let mut begin = place.0;
-    let first = begin.as_deref().copied();
-    for (idx, mut pattern) in std::mem::take(&mut star.patterns).into_iter().enumerate() {
+    let first = place.as_deref().copied();
+    let (mut found, mut idx, mut taken_before) = (false, 0, 0);
+    star.patterns.retain_mut(|pattern| {
         let is_unread = pattern.object.slot().is_some_and(is_unread) && first != Some(idx);
-        if is_unread && pattern.optional {
-            found = true;
-            continue;
-        }
-        if first == Some(idx)
-            && let Some(begin) = &mut begin
-        {
-            **begin = kept.len();
-        }
+        let is_taken = is_unread && pattern.optional;
+        taken_before += usize::from(is_taken && first.is_some_and(|first| idx < first));
+        idx += 1;
         found |= is_unread && !pattern.any_value;
         pattern.any_value |= is_unread;
-        kept.push(pattern);
+        !is_taken
+    });
+    if let Some(place) = place {
+        *place -= taken_before;
     }
-    star.patterns = kept;
     found
 }
 
@@ -372,7 +356,7 @@ fn kept_side(node: &mut Node) -> Option<Node> {
     let kept = Arc::make_mut(kept);
     schema
         .is_subset(&SlotSet::of(&kept.schema))
-        .then(|| take(kept))
+        .then(|| take_node(kept))
 }
 
 /// Whether an aggregate is the same whatever rows repeat.
@@ -427,10 +411,4 @@ fn estimate_again(node: &mut Node, own: f64, before: &[f64]) {
         | Op::MergeJoin { .. } => rows * share(0) * share(1),
         _ => rows * share(0),
     };
-}
-
-/// The node, out of a place that is written next.
-fn take(node: &mut Node) -> Node {
-    let empty = new_node(Op::Empty, Vec::new(), SlotSet::default(), 0.0, 0.0);
-    std::mem::replace(node, empty)
 }

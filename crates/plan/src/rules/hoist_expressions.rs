@@ -10,7 +10,7 @@
 use crate::estimate::condition;
 use crate::expression::{for_each_operand_mut, has_exists, is_volatile, slots_of};
 use crate::physical::{Expr, Node, Op, Slot, StarEntry};
-use crate::planner::{Planner, node};
+use crate::planner::{Planner, node, take_node};
 use crate::slot_set::SlotSet;
 use std::sync::Arc;
 
@@ -88,10 +88,8 @@ fn extend(input: &mut Node, slot: Slot, expr: Expr) {
     let rows = input.estimated_rows;
     let cost = input.estimated_cost + rows * condition::cost(&expr);
     let certain = SlotSet::of(&input.certain);
-    let shell = node(Op::Unit, Vec::new(), SlotSet::default(), 1.0, 0.0);
-    let below = Arc::new(std::mem::replace(input, shell));
     let op = Op::Extend {
-        input: below,
+        input: Arc::new(take_node(input)),
         slot,
         expr,
     };

@@ -9,7 +9,7 @@ use crate::physical::{
     Aggregate, AggregateFunction, Expr, GroupThrough, JoinKind, Node, Op, ServicePattern, Slot,
     group_slots,
 };
-use crate::planner::Planner;
+use crate::planner::{Planner, take_node};
 use crate::row_chain::RowChain;
 use crate::slot_set::SlotSet;
 use std::sync::Arc;
@@ -30,14 +30,7 @@ fn prune(node: &mut Node, required: &SlotSet) {
     if let Op::Extend { input, slot, .. } = &mut node.op
         && !required.contains(*slot)
     {
-        let below = std::mem::replace(
-            Arc::make_mut(input),
-            Node {
-                op: Op::Unit,
-                ..node_shell()
-            },
-        );
-        *node = below;
+        *node = take_node(Arc::make_mut(input));
         prune(node, required);
         return;
     }
@@ -251,8 +244,4 @@ fn set_schema(node: &mut Node, required: &SlotSet) {
     let is_kept = |slot: &&Slot| node.schema.contains(slot);
     let kept = node.sorted_by.iter().take_while(is_kept).count();
     node.sorted_by.truncate(kept);
-}
-
-fn node_shell() -> Node {
-    crate::planner::node(Op::Unit, Vec::new(), SlotSet::default(), 1.0, 0.0)
 }

@@ -5,7 +5,7 @@
 //! (rule `unbound_to_anti`). Of a group a condition that no triples could test goes into the child that it is about, if it comes to
 //! patterns there.
 
-use crate::expression::{has_exists, is_volatile, slots_of};
+use crate::expression::{has_exists, is_volatile, slots_of, unbound_by};
 use crate::logical::{JoinGroup, Logical};
 use crate::physical::Expr;
 use crate::planner::Planner;
@@ -35,12 +35,18 @@ pub(crate) fn filter(
             }
             Logical::Group(group)
         }
-        join @ (Logical::LeftJoin { .. } | Logical::AntiJoin { .. } | Logical::Minus { .. }) => {
-            filter_join(planner, outer, join, condition, pushes)
-        }
-        Logical::Union(inputs) if pushes => {
-            let push = |input| filter(planner, outer, input, condition.clone());
-            Logical::Union(inputs.into_iter().map(push).collect())
+        Logical::LeftJoin {
+            left,
+            right,
+            conditions,
+        } if planner.rule("unbound_to_anti")
+            && tests_absence(&condition, &left, &right, &outer) =>
+        {
+            Logical::AntiJoin {
+                left,
+                right,
+                conditions,
+            }
         }
         Logical::Filter {
             input,
@@ -49,61 +55,75 @@ pub(crate) fn filter(
             conditions.push(condition);
             Logical::Filter { input, conditions }
         }
-        other if pushes => filter_unary(planner, outer, other, condition),
-        other => above(other, condition),
-    }
-}
-
-/// A condition that goes no further down.
-fn above(input: Logical, condition: Expr) -> Logical {
-    Logical::Filter {
-        input: Box::new(input),
-        conditions: vec![condition],
-    }
-}
-
-/// As [`filter`], for what has one input, where conditions may pass.
-fn filter_unary(planner: &Planner<'_>, outer: SlotSet, input: Logical, condition: Expr) -> Logical {
-    let slots = slots_of(&condition);
-    match input {
-        Logical::Extend { input, slot, expr } if !slots.contains(slot) => {
-            let input = Box::new(filter(planner, outer, *input, condition));
-            Logical::Extend { input, slot, expr }
+        mut plan if pushes && passes(&plan, &condition, &outer) => {
+            for input in filtered_inputs_mut(&mut plan) {
+                let below = std::mem::replace(input, Logical::Empty);
+                *input = filter(planner, outer, below, condition.clone());
+            }
+            plan
         }
-        Logical::Distinct { input } => Logical::Distinct {
-            input: Box::new(filter(planner, outer, *input, condition)),
+        other => Logical::Filter {
+            input: Box::new(other),
+            conditions: vec![condition],
         },
-        Logical::OrderBy { input, keys } => {
-            let input = Box::new(filter(planner, outer, *input, condition));
-            Logical::OrderBy { input, keys }
+    }
+}
+
+/// Whether a condition above a plan may be one on its [inputs](filtered_inputs).
+fn passes(plan: &Logical, condition: &Expr, outer: &SlotSet) -> bool {
+    let slots = slots_of(condition);
+    match plan {
+        Logical::LeftJoin { left, right, .. } => {
+            slots.is_disjoint(&right.schema().minus(left.certain()))
         }
-        // Other conditions take less on groups than on all that is grouped.
-        Logical::Aggregate {
-            input,
-            keys,
-            aggregates,
-        } if names_values(&condition)
-            && slots.is_disjoint(&outer)
-            && slots.is_subset(&SlotSet::of(&keys)) =>
-        {
-            let input = Box::new(filter(planner, outer, *input, condition));
-            Logical::Aggregate {
-                input,
-                keys,
-                aggregates,
-            }
-        }
+        Logical::Extend { slot, .. } => !slots.contains(*slot),
         Logical::Project {
-            input,
-            slots: projected,
-        } if slots.is_subset(&SlotSet::of(&projected)) => {
-            let input = Box::new(filter(planner, outer, *input, condition));
-            Logical::Project {
-                input,
-                slots: projected,
-            }
+            slots: projected, ..
+        } => slots.is_subset(&SlotSet::of(projected)),
+        // Other conditions take less on groups than on all that is grouped.
+        Logical::Aggregate { keys, .. } => {
+            names_values(condition)
+                && slots.is_disjoint(outer)
+                && slots.is_subset(&SlotSet::of(keys))
         }
-        other => above(other, condition),
+        Logical::AntiJoin { .. }
+        | Logical::Minus { .. }
+        | Logical::Distinct { .. }
+        | Logical::OrderBy { .. }
+        | Logical::Union(_) => true,
+        _ => false,
+    }
+}
+
+/// The inputs that have the rows which conditions are about.
+fn filtered_inputs(plan: &Logical) -> Vec<&Logical> {
+    match plan {
+        Logical::LeftJoin { left: input, .. }
+        | Logical::AntiJoin { left: input, .. }
+        | Logical::Minus { left: input, .. }
+        | Logical::Extend { input, .. }
+        | Logical::Project { input, .. }
+        | Logical::Aggregate { input, .. }
+        | Logical::Distinct { input }
+        | Logical::OrderBy { input, .. } => vec![input],
+        Logical::Union(inputs) => inputs.iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The same, mutably.
+fn filtered_inputs_mut(plan: &mut Logical) -> Vec<&mut Logical> {
+    match plan {
+        Logical::LeftJoin { left: input, .. }
+        | Logical::AntiJoin { left: input, .. }
+        | Logical::Minus { left: input, .. }
+        | Logical::Extend { input, .. }
+        | Logical::Project { input, .. }
+        | Logical::Aggregate { input, .. }
+        | Logical::Distinct { input }
+        | Logical::OrderBy { input, .. } => vec![input],
+        Logical::Union(inputs) => inputs.iter_mut().collect(),
+        _ => Vec::new(),
     }
 }
 
@@ -134,11 +154,7 @@ fn child_of<'g>(
     }
     let is_home = |at: usize| {
         let child = &group.children[at];
-        let others = group.children.iter().enumerate();
-        let others = others.filter(|(other, _)| *other != at);
-        let others = others.fold(group.pattern_slots(), |set, (_, other)| {
-            set.union(other.schema())
-        });
+        let others = group.slots_beside(at, Logical::schema);
         let own = child.schema().minus(others);
         sinks(child, condition, &outer) && slots.is_subset(&child.certain().union(own))
     };
@@ -148,90 +164,19 @@ fn child_of<'g>(
 
 /// Whether a condition above the plan comes to a group below it, or makes an anti join.
 fn sinks(plan: &Logical, condition: &Expr, outer: &SlotSet) -> bool {
-    let slots = slots_of(condition);
-    let below =
+    if let Logical::LeftJoin { left, right, .. } = plan
+        && tests_absence(condition, left, right, outer)
+    {
+        return true;
+    }
+    let arrives =
         |input: &Logical| matches!(input, Logical::Group(_)) || sinks(input, condition, outer);
-    match plan {
-        Logical::LeftJoin { left, right, .. } => {
-            let is_of_left = slots.is_disjoint(&right.schema().minus(left.certain()));
-            is_of_left && below(left) || tests_absence(condition, left, right, outer)
-        }
-        Logical::AntiJoin { left, .. } | Logical::Minus { left, .. } => below(left),
-        Logical::Extend { input, slot, .. } => !slots.contains(*slot) && below(input),
-        Logical::Project {
-            input,
-            slots: projected,
-        } => slots.is_subset(&SlotSet::of(projected)) && below(input),
-        Logical::Aggregate { input, keys, .. } => {
-            names_values(condition) && slots.is_subset(&SlotSet::of(keys)) && below(input)
-        }
-        Logical::Distinct { input } => below(input),
-        Logical::Union(inputs) => inputs.iter().all(below),
-        _ => false,
-    }
-}
-
-/// As [`filter`], for the joins that keep their left side.
-fn filter_join(
-    planner: &Planner<'_>,
-    outer: SlotSet,
-    input: Logical,
-    condition: Expr,
-    pushes: bool,
-) -> Logical {
-    let slots = slots_of(&condition);
-    match input {
-        Logical::LeftJoin {
-            left,
-            right,
-            conditions,
-        } if planner.rule("unbound_to_anti")
-            && tests_absence(&condition, &left, &right, &outer) =>
-        {
-            Logical::AntiJoin {
-                left,
-                right,
-                conditions,
-            }
-        }
-        Logical::LeftJoin {
-            left,
-            right,
-            conditions,
-        } if pushes && slots.is_disjoint(&right.schema().minus(left.certain())) => {
-            let left = Box::new(filter(planner, outer, *left, condition));
-            Logical::LeftJoin {
-                left,
-                right,
-                conditions,
-            }
-        }
-        Logical::AntiJoin {
-            left,
-            right,
-            conditions,
-        } if pushes => {
-            let left = Box::new(filter(planner, outer, *left, condition));
-            Logical::AntiJoin {
-                left,
-                right,
-                conditions,
-            }
-        }
-        Logical::Minus { left, right, graph } if pushes => {
-            let left = Box::new(filter(planner, outer, *left, condition));
-            Logical::Minus { left, right, graph }
-        }
-        other => above(other, condition),
-    }
+    passes(plan, condition, outer) && filtered_inputs(plan).into_iter().all(arrives)
 }
 
 /// Whether the condition is `!bound(?v)` for a slot that only partners bind, and always.
 fn tests_absence(condition: &Expr, left: &Logical, right: &Logical, outer: &SlotSet) -> bool {
-    let Expr::Not(inner) = condition else {
-        return false;
-    };
-    let Expr::Bound(slot) = **inner else {
+    let Some(slot) = unbound_by(condition) else {
         return false;
     };
     right.certain().contains(slot) && !left.schema().contains(slot) && !outer.contains(slot)

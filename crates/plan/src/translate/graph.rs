@@ -6,6 +6,7 @@
 //! same as that of evaluating graph by graph, without starting the inside for each of many graphs.
 
 use super::{Scope, Translation};
+use crate::expression::not_bound;
 use crate::logical::Logical;
 use crate::physical::{Aggregate, AggregateFunction, Constant, Expr, Graphs, Slot};
 use crate::planner::PlanError;
@@ -116,8 +117,7 @@ impl Translation<'_, '_> {
             return Ok(logical);
         }
         let same = Expr::SameTerm(Box::new(Expr::Slot(inside)), Box::new(Expr::Slot(slot)));
-        let free = Expr::Not(Box::new(Expr::Bound(inside)));
-        let condition = Expr::Or(vec![free, same]);
+        let condition = Expr::Or(vec![not_bound(inside), same]);
         let outer = self.outer;
         Ok(rules::push_down_filter::filter(
             self.planner,

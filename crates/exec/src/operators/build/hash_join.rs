@@ -31,6 +31,14 @@ pub(super) fn probe_and_build(node: &Node) -> Option<(&Node, &Node)> {
     })
 }
 
+/// The streaming side of a hash join, if the build side is expected to cost more than so many times as much: then a row is looked for there
+/// before the build side is made. A key filter is for scans of the streaming side, so it is made before they begin.
+pub(super) fn cheap_probe(node: &Node, factor: f64) -> Option<&Node> {
+    let (probe, build) = probe_and_build(node)?;
+    let is_cheap = probe.estimated_cost * factor < build.estimated_cost;
+    (is_cheap && node.key_filters.is_empty()).then_some(probe)
+}
+
 impl Build {
     /// Builds the hash tables of the chain of streaming operators below a node.
     pub fn prepare_tables(&self, node: &Node) -> Result<(), ExecError> {
@@ -144,10 +152,7 @@ impl Build {
         let (own, shared_node) = (self.clone(), Arc::new(node.clone()));
         let table = Box::new(move || own.build_side(&shared_node));
         let join = HashJoin::new(self.operator(probe)?, table, shape);
-        // A key filter is for scans of the streaming side, so it is made before they begin.
-        let probe_first =
-            probe.estimated_cost < build.estimated_cost && node.key_filters.is_empty();
-        let join = join.with_probe_first(probe_first);
+        let join = join.with_probe_first(cheap_probe(node, 1.0).is_some());
         Ok(Box::new(join.with_first_rows(self.first_rows(node)?)))
     }
 

@@ -7,6 +7,7 @@
 //!                                                            if there are none
 //! ```
 
+use super::hash_join::cheap_probe;
 use super::{Build, probe_and_build};
 use crate::context::ExecOptions;
 use crate::error::ExecError;
@@ -69,20 +70,12 @@ pub fn few_that_lead_to_many<'n>(node: &'n Node, options: &ExecOptions) -> Optio
 }
 
 /// The streaming side of the lowest hash join of the chain below a node of which the build side is expected to cost many times as much:
-/// without a row there nothing else need be made. Key filters are made before the scans that they are for.
+/// without a row there nothing else need be made.
 pub fn cheap_beside_build(node: &Node) -> Option<&Node> {
-    let mut found = None;
-    let mut next = Some(node);
-    while let Some(node) = next {
-        if let Some((probe, build)) = probe_and_build(node)
-            && probe.estimated_cost * CHEAP_FACTOR <= build.estimated_cost
-            && node.key_filters.is_empty()
-        {
-            found = Some(probe);
-        }
-        next = chain_input(node);
-    }
-    found
+    let chain = std::iter::successors(Some(node), |node| chain_input(node));
+    chain
+        .filter_map(|join| cheap_probe(join, CHEAP_FACTOR))
+        .last()
 }
 
 impl Build {
