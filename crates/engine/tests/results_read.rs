@@ -102,6 +102,19 @@ fn what_was_written_is_read() {
     }
 }
 
+/// Values that come again in the same column, in others, in the next row and much later, in answers of several buffers.
+#[test]
+fn values_that_come_again_are_written_as_before() {
+    let database = database();
+    let query = "SELECT ?a ?b ?none ?c { ?s ?p ?a . ?t ?q ?b . ?u ?r ?c FILTER(?q = ?r) }";
+    for format in [ResultsFormat::Json, ResultsFormat::Xml, ResultsFormat::Tsv] {
+        let (_, rows, bytes) = written(&database, query, format);
+        assert!(bytes.len() > 1 << 20, "{format:?}: {} bytes", bytes.len());
+        let (_, read_rows) = read_all(format, &bytes).expect("our own results");
+        assert_eq!(relabel(read_rows), relabel(rows), "{format:?}");
+    }
+}
+
 #[test]
 fn csv_gives_the_texts() {
     let database = database();

@@ -1,6 +1,7 @@
 //! SPARQL 1.1 Query Results CSV Format: values without their kind, lines ended by CR LF.
 
-use super::RowFormat;
+use super::escaped::{first_special, push_escaped};
+use super::rows::RowFormat;
 use basalt_rdf::TermView;
 
 /// The format.
@@ -14,8 +15,15 @@ impl RowFormat for Csv {
 
     fn begin_row(&self, _: &mut Vec<u8>, _: bool) {}
 
-    fn value(&self, out: &mut Vec<u8>, position: usize, _: usize, _: &str, term: TermView<'_>) {
+    fn opening(&self, _: &str) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn begin_value(&self, out: &mut Vec<u8>, position: usize, _: usize) {
         self.unbound(out, position);
+    }
+
+    fn value(&self, out: &mut Vec<u8>, term: TermView<'_>) {
         match term {
             TermView::Iri(iri) => field(out, iri),
             TermView::Blank(label) => {
@@ -44,19 +52,21 @@ impl RowFormat for Csv {
 }
 
 fn field(out: &mut Vec<u8>, text: &str) {
-    if !text
-        .bytes()
-        .any(|byte| matches!(byte, b'"' | b',' | b'\n' | b'\r'))
-    {
-        out.extend_from_slice(text.as_bytes());
+    let bytes = text.as_bytes();
+    let is_special = |byte: u8| matches!(byte, b'"' | b',' | b'\n' | b'\r');
+    if first_special(bytes, &is_special).is_none() {
+        out.extend_from_slice(bytes);
         return;
     }
     out.push(b'"');
-    for byte in text.bytes() {
-        if byte == b'"' {
-            out.push(b'"');
-        }
-        out.push(byte);
-    }
+    push_escaped(
+        out,
+        bytes,
+        |byte| byte == b'"',
+        |out, _| {
+            out.extend_from_slice(b"\"\"");
+            1
+        },
+    );
     out.push(b'"');
 }

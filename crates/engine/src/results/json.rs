@@ -1,6 +1,7 @@
 //! SPARQL 1.1 Query Results JSON Format.
 
-use super::RowFormat;
+use super::escaped::push_escaped;
+use super::rows::RowFormat;
 use basalt_rdf::{LiteralKind, TermView};
 
 /// The format.
@@ -22,24 +23,26 @@ impl RowFormat for Json {
         out.extend_from_slice(if first { b"\n{" } else { b",\n{" });
     }
 
-    fn value(
-        &self,
-        out: &mut Vec<u8>,
-        _: usize,
-        bound_before: usize,
-        variable: &str,
-        term: TermView<'_>,
-    ) {
+    fn opening(&self, variable: &str) -> Vec<u8> {
+        let mut opening = Vec::new();
+        string(&mut opening, variable);
+        opening.push(b':');
+        opening
+    }
+
+    fn begin_value(&self, out: &mut Vec<u8>, _: usize, bound_before: usize) {
         if bound_before > 0 {
             out.push(b',');
         }
-        string(out, variable);
+    }
+
+    fn value(&self, out: &mut Vec<u8>, term: TermView<'_>) {
         let (kind, text): (&[u8], &str) = match term {
             TermView::Iri(iri) => (b"uri", iri),
             TermView::Blank(label) => (b"bnode", label),
             TermView::Literal(literal) => (b"literal", literal.lexical),
         };
-        out.extend_from_slice(b":{\"type\":\"");
+        out.extend_from_slice(b"{\"type\":\"");
         out.extend_from_slice(kind);
         out.extend_from_slice(b"\",\"value\":");
         string(out, text);
@@ -74,26 +77,20 @@ impl RowFormat for Json {
     }
 }
 
-/// A JSON string; copies the stretches between characters that need an escape.
+/// A JSON string.
 fn string(out: &mut Vec<u8>, text: &str) {
+    let is_special = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
     out.push(b'"');
-    let bytes = text.as_bytes();
-    let mut start = 0;
-    for (position, &byte) in bytes.iter().enumerate() {
-        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
-            continue;
-        }
-        out.extend_from_slice(&bytes[start..position]);
-        start = position + 1;
-        match byte {
+    push_escaped(out, text.as_bytes(), is_special, |out, rest| {
+        match rest[0] {
             b'"' => out.extend_from_slice(b"\\\""),
             b'\\' => out.extend_from_slice(b"\\\\"),
             b'\n' => out.extend_from_slice(b"\\n"),
             b'\r' => out.extend_from_slice(b"\\r"),
             b'\t' => out.extend_from_slice(b"\\t"),
-            _ => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+            byte => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
         }
-    }
-    out.extend_from_slice(&bytes[start..]);
+        1
+    });
     out.push(b'"');
 }

@@ -1,28 +1,27 @@
 //! Result formats: SPARQL JSON, XML, CSV and TSV, and Arrow IPC, streamed.
 //!
-//! `arrow` has typed columns and a module of its own; the others are texts written row by row: a writer gets the head, then batches, then the end; it decodes a term straight from the
-//! dictionary into its output. The rules are those of the W3C recommendations (SPARQL 1.1 Query
+//! `arrow` has typed columns and a module of its own; the others are texts written row by row, as `rows` says. The rules are those of the W3C recommendations (SPARQL 1.1 Query
 //! Results JSON Format; XML Format; CSV and TSV Formats). Memory: one output buffer.
 
 mod arrow;
 mod csv;
+mod escaped;
 mod json;
 pub mod read;
 mod read_csv;
 mod read_xml;
+mod rows;
 mod tsv;
+mod written_values;
 mod xml;
 mod xml_text;
 
 use crate::answer::{GraphAnswer, Solutions};
 use crate::error::Error;
-use basalt_exec::Batch;
 use basalt_rdf::writer::QuadWriter;
-use basalt_rdf::{GraphFormat, QuadView, TermBuf, TermId, TermView};
+use basalt_rdf::{GraphFormat, QuadView, TermView};
+use rows::{RowFormat, write_rows};
 use std::io::Write;
-
-/// Bytes gathered before they are written on.
-const BUFFER_BYTES: usize = 64 * 1024;
 
 /// A format for solutions and booleans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,103 +78,19 @@ impl ResultsFormat {
     }
 }
 
-/// What the formats of text differ in.
-trait RowFormat {
-    /// Before the first row.
-    fn head(&self, out: &mut Vec<u8>, variables: &[String]);
-    /// Before a row; `first` is true for the first one.
-    fn begin_row(&self, out: &mut Vec<u8>, first: bool);
-    /// One value; `position` is its column and `bound_before` the number of values before it in the row.
-    fn value(
-        &self,
-        out: &mut Vec<u8>,
-        position: usize,
-        bound_before: usize,
-        variable: &str,
-        term: TermView<'_>,
-    );
-    /// A column without value.
-    fn unbound(&self, out: &mut Vec<u8>, position: usize);
-    /// After a row.
-    fn end_row(&self, out: &mut Vec<u8>);
-    /// After the last row.
-    fn tail(&self, out: &mut Vec<u8>);
-    /// A boolean answer, whole.
-    fn boolean(&self, out: &mut Vec<u8>, value: bool);
-}
-
-/// The writer of a format of text; Arrow is none.
-fn row_format(format: ResultsFormat) -> Option<&'static dyn RowFormat> {
-    match format {
-        ResultsFormat::Json => Some(&json::Json),
-        ResultsFormat::Xml => Some(&xml::Xml),
-        ResultsFormat::Csv => Some(&csv::Csv),
-        ResultsFormat::Tsv => Some(&tsv::Tsv),
-        ResultsFormat::Arrow => None,
-    }
-}
-
 /// Writes all solutions and returns how many there were.
 pub fn write_solutions(
     solutions: &mut Solutions,
     format: ResultsFormat,
     target: &mut dyn Write,
 ) -> Result<u64, Error> {
-    let Some(rows) = row_format(format) else {
-        return arrow::write_solutions(solutions, target);
-    };
-    let variables = solutions.variables().to_vec();
-    let mut out = Vec::with_capacity(BUFFER_BYTES + BUFFER_BYTES / 4);
-    let mut count = 0;
-    let mut buffer = TermBuf::new();
-    rows.head(&mut out, &variables);
-    while let Some(batch) = solutions.next_batch()? {
-        for row in 0..batch.rows() {
-            rows.begin_row(&mut out, count == 0);
-            write_row(
-                rows,
-                solutions,
-                &batch,
-                row,
-                &variables,
-                &mut buffer,
-                &mut out,
-            )?;
-            rows.end_row(&mut out);
-            count += 1;
-            if out.len() >= BUFFER_BYTES {
-                target.write_all(&out)?;
-                out.clear();
-            }
-        }
+    match format {
+        ResultsFormat::Json => write_rows(&json::Json, solutions, target),
+        ResultsFormat::Xml => write_rows(&xml::Xml, solutions, target),
+        ResultsFormat::Csv => write_rows(&csv::Csv, solutions, target),
+        ResultsFormat::Tsv => write_rows(&tsv::Tsv, solutions, target),
+        ResultsFormat::Arrow => arrow::write_solutions(solutions, target),
     }
-    rows.tail(&mut out);
-    target.write_all(&out)?;
-    target.flush()?;
-    Ok(count)
-}
-
-fn write_row(
-    rows: &dyn RowFormat,
-    solutions: &Solutions,
-    batch: &Batch,
-    row: usize,
-    variables: &[String],
-    buffer: &mut TermBuf,
-    out: &mut Vec<u8>,
-) -> Result<(), Error> {
-    let mut bound = 0;
-    for (position, variable) in variables.iter().enumerate() {
-        match TermId(batch.ids(position)[row]) {
-            TermId::UNBOUND => rows.unbound(out, position),
-            id => {
-                solutions.terms().decode(id, buffer)?;
-                rows.value(out, position, bound, variable, buffer.view());
-                bound += 1;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Writes a boolean answer.
@@ -184,11 +99,14 @@ pub fn write_boolean(
     format: ResultsFormat,
     target: &mut dyn Write,
 ) -> Result<(), Error> {
-    let Some(rows) = row_format(format) else {
-        return arrow::write_boolean(value, target);
-    };
     let mut out = Vec::new();
-    rows.boolean(&mut out, value);
+    match format {
+        ResultsFormat::Json => json::Json.boolean(&mut out, value),
+        ResultsFormat::Xml => xml::Xml.boolean(&mut out, value),
+        ResultsFormat::Csv => csv::Csv.boolean(&mut out, value),
+        ResultsFormat::Tsv => tsv::Tsv.boolean(&mut out, value),
+        ResultsFormat::Arrow => return arrow::write_boolean(value, target),
+    }
     target.write_all(&out)?;
     target.flush()?;
     Ok(())

@@ -1,6 +1,7 @@
 //! SPARQL 1.1 Query Results TSV Format: terms in their N-Triples form, tabs between them.
 
-use super::RowFormat;
+use super::escaped::push_escaped;
+use super::rows::RowFormat;
 use basalt_rdf::{LiteralKind, LiteralView, TermView};
 
 /// The format.
@@ -18,8 +19,15 @@ impl RowFormat for Tsv {
 
     fn begin_row(&self, _: &mut Vec<u8>, _: bool) {}
 
-    fn value(&self, out: &mut Vec<u8>, position: usize, _: usize, _: &str, term: TermView<'_>) {
+    fn opening(&self, _: &str) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn begin_value(&self, out: &mut Vec<u8>, position: usize, _: usize) {
         self.unbound(out, position);
+    }
+
+    fn value(&self, out: &mut Vec<u8>, term: TermView<'_>) {
         match term {
             TermView::Iri(iri) => iri_into(out, iri),
             TermView::Blank(label) => {
@@ -55,16 +63,17 @@ fn iri_into(out: &mut Vec<u8>, iri: &str) {
 
 fn literal_into(out: &mut Vec<u8>, literal: LiteralView<'_>) {
     out.push(b'"');
-    for byte in literal.lexical.bytes() {
-        match byte {
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            _ => out.push(byte),
-        }
-    }
+    let is_special = |byte: u8| matches!(byte, b'"' | b'\\' | b'\n' | b'\r' | b'\t');
+    push_escaped(out, literal.lexical.as_bytes(), is_special, |out, rest| {
+        out.extend_from_slice(match rest[0] {
+            b'"' => b"\\\"",
+            b'\\' => b"\\\\",
+            b'\n' => b"\\n",
+            b'\r' => b"\\r",
+            _ => b"\\t",
+        });
+        1
+    });
     out.push(b'"');
     match literal.kind {
         LiteralKind::Simple => {}

@@ -1,6 +1,7 @@
 //! SPARQL Query Results XML Format.
 
-use super::RowFormat;
+use super::escaped::push_escaped;
+use super::rows::RowFormat;
 use basalt_rdf::{LiteralKind, TermView};
 
 /// The format.
@@ -24,10 +25,16 @@ impl RowFormat for Xml {
         out.extend_from_slice(b"\n<result>");
     }
 
-    fn value(&self, out: &mut Vec<u8>, _: usize, _: usize, variable: &str, term: TermView<'_>) {
-        out.extend_from_slice(b"<binding name=\"");
-        escape(out, variable, true);
-        out.extend_from_slice(b"\">");
+    fn opening(&self, variable: &str) -> Vec<u8> {
+        let mut opening = b"<binding name=\"".to_vec();
+        escape(&mut opening, variable, true);
+        opening.extend_from_slice(b"\">");
+        opening
+    }
+
+    fn begin_value(&self, _: &mut Vec<u8>, _: usize, _: usize) {}
+
+    fn value(&self, out: &mut Vec<u8>, term: TermView<'_>) {
         match term {
             TermView::Iri(iri) => element(out, b"uri", iri),
             TermView::Blank(label) => element(out, b"bnode", label),
@@ -83,30 +90,40 @@ fn element(out: &mut Vec<u8>, name: &[u8], text: &str) {
 /// other control characters, U+FFFE and U+FFFF at all: they are written as U+FFFD.
 fn escape(out: &mut Vec<u8>, text: &str, attribute: bool) {
     let bytes = text.as_bytes();
-    let mut start = 0;
-    for (position, &byte) in bytes.iter().enumerate() {
-        let mut replaced = 1;
-        let replacement: &[u8] = match byte {
-            b'<' => b"&lt;",
-            b'>' => b"&gt;",
-            b'&' => b"&amp;",
-            b'"' if attribute => b"&quot;",
-            b'\r' => b"&#xD;",
-            b'\n' if attribute => b"&#xA;",
-            b'\t' if attribute => b"&#x9;",
-            b'\n' | b'\t' => continue,
-            0..0x20 => "\u{FFFD}".as_bytes(),
-            0xEF if matches!(bytes[position..], [_, 0xBF, 0xBE | 0xBF, ..]) => {
-                replaced = 3;
-                "\u{FFFD}".as_bytes()
-            }
-            _ => continue,
-        };
-        out.extend_from_slice(&bytes[start..position]);
-        out.extend_from_slice(replacement);
-        start = position + replaced;
+    match attribute {
+        true => push_escaped(out, bytes, is_special_in_attribute, replace),
+        false => push_escaped(out, bytes, is_special, replace),
     }
-    out.extend_from_slice(&bytes[start..]);
+}
+
+/// What must be replaced in text, or may have to be: 0xEF begins U+FFFE, and others.
+fn is_special(byte: u8) -> bool {
+    matches!(byte, b'<' | b'>' | b'&' | 0xEF) || (byte < 0x20 && byte != b'\n' && byte != b'\t')
+}
+
+fn is_special_in_attribute(byte: u8) -> bool {
+    matches!(byte, b'<' | b'>' | b'&' | b'"' | 0xEF) || byte < 0x20
+}
+
+fn replace(out: &mut Vec<u8>, rest: &[u8]) -> usize {
+    let mut replaced = 1;
+    let replacement: &[u8] = match rest[0] {
+        b'<' => b"&lt;",
+        b'>' => b"&gt;",
+        b'&' => b"&amp;",
+        b'"' => b"&quot;",
+        b'\r' => b"&#xD;",
+        b'\n' => b"&#xA;",
+        b'\t' => b"&#x9;",
+        0xEF if !matches!(rest, [_, 0xBF, 0xBE | 0xBF, ..]) => &rest[..1],
+        0xEF => {
+            replaced = 3;
+            "\u{FFFD}".as_bytes()
+        }
+        _ => "\u{FFFD}".as_bytes(),
+    };
+    out.extend_from_slice(replacement);
+    replaced
 }
 
 #[cfg(test)]
