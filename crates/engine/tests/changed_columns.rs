@@ -201,6 +201,7 @@ fn ways(batch_rows: usize, threads: usize) -> [QueryOptions; 3] {
     let mut options = query_options(&Configuration::default());
     options.exec.batch_rows = batch_rows;
     options.exec.threads = threads;
+    options.exec.alone_for = std::time::Duration::ZERO;
     [1, 8, usize::MAX].map(|least| {
         let mut options = options.clone();
         options.exec.changed_columns_min = least;

@@ -251,6 +251,7 @@ fn rows_are_turned_away_before_they_are_read() {
             ..QueryOptions::default()
         };
         options.exec.threads = threads;
+        options.exec.alone_for = Duration::ZERO;
         let mut without = options.clone();
         without.disabled_rules.push("reduce_scans".to_owned());
         // Of a subject: only the last offers have reviews.

@@ -90,6 +90,7 @@ fn json_is_read_back_and_tells_the_rows_of_the_answer() {
     for threads in [1, 2] {
         let mut options = QueryOptions::default();
         options.exec.threads = threads;
+        options.exec.alone_for = std::time::Duration::ZERO;
         for query in QUERIES {
             let rows = rows_of(&database, query, &options);
             let report = prepared(&database, query, &options).profile(&options);
@@ -155,6 +156,7 @@ fn memory_and_spilled_bytes_are_those_of_the_operator() {
     for threads in [1, 2] {
         let mut options = QueryOptions::default();
         options.exec.threads = threads;
+        options.exec.alone_for = std::time::Duration::ZERO;
         let measured = |options: &QueryOptions| {
             let report = prepared(&database, QUERIES[2], options).profile(options);
             report.expect("the query runs").to_json()

@@ -118,6 +118,7 @@ fn options(batch_rows: usize, threads: usize, rules_off: &[&str]) -> QueryOption
     let mut options = query_options(&Configuration::default());
     options.exec.batch_rows = batch_rows;
     options.exec.threads = threads;
+    options.exec.alone_for = std::time::Duration::ZERO;
     options.disabled_rules = rules_off.iter().map(|&rule| rule.to_owned()).collect();
     options
 }

@@ -25,6 +25,7 @@ fn options_of(megabytes: usize, threads: usize) -> QueryOptions {
     let mut options = default_options();
     options.exec.memory_bytes_max = megabytes << 20;
     options.exec.threads = threads;
+    options.exec.alone_for = Duration::ZERO;
     options
 }
 

@@ -63,6 +63,9 @@ pub struct ExecOptions {
     /// Rows expected of an operator for which a few rows that lead to them are dealt out to all threads; 0 deals out
     /// any. Answers do not depend on it.
     pub dealt_rows_min: usize,
+    /// How long the thread of a pipeline works on it alone before others join in, unless it is expected to take some times as long.
+    /// Answers do not depend on it.
+    pub alone_for: Duration,
     /// When star joins find the solutions of a key once for all rows of a batch that have it. Answers, and the order of their rows, do not
     /// depend on it.
     pub shared_keys: SharedKeys,
@@ -71,6 +74,9 @@ pub struct ExecOptions {
 /// Some tenths of a millisecond of work, for which waking a thread pays (a fourth of it was tried: the small batches that each thread gets
 /// cost as much as the second one saves).
 const DEALT_ROWS_MIN: usize = 16_384;
+
+/// To wake a thread, to start its operators and to put together what two have found takes about as long.
+const ALONE_FOR: Duration = Duration::from_micros(150);
 
 /// Looking up a subject takes as long as starting a pass for some of them, and one that is looked up needs no others of its chunk.
 const CHANGED_COLUMNS_MIN: usize = 8;
@@ -105,6 +111,7 @@ impl Default for ExecOptions {
             searched_rows_max: SEARCHED_ROWS_MAX,
             counted_solutions: true,
             dealt_rows_min: DEALT_ROWS_MIN,
+            alone_for: ALONE_FOR,
             shared_keys: SharedKeys::WhereItPays,
         }
     }

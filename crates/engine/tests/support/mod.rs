@@ -280,6 +280,7 @@ pub fn query_options(configuration: &Configuration) -> QueryOptions {
     // What can be dealt out to threads is dealt out.
     if configuration.batch_rows != 1 {
         options.exec.dealt_rows_min = 0;
+        options.exec.alone_for = std::time::Duration::ZERO;
     }
     // Rows with the same key share their solutions whenever that can be, or if that pays, or never.
     options.exec.shared_keys = match configuration.batch_rows {

@@ -28,6 +28,9 @@ const PAIRS_FROM: usize = if cfg!(test) { 1024 } else { 8192 };
 /// Groups that there is room for from the first on that is hashed: some hundred bytes.
 const GROUPS_FIRST: usize = 56;
 
+/// Keys of one id that are looked up together.
+const CHUNK: usize = 64;
+
 /// Multiplier of the hash (the golden ratio in 64 bits).
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 
@@ -110,6 +113,49 @@ impl GroupTable {
             self.hash_all();
         }
         self.group_by_hash(&[id])
+    }
+
+    /// Appends the numbers of the groups of keys of one id, new ones where keys are new.
+    pub fn groups_of_ones(&mut self, ids: &[u64], numbers: &mut Vec<u32>) {
+        for ids in ids.chunks(CHUNK) {
+            let mut rest = self.after_places(ids, numbers);
+            while let [id, others @ ..] = rest {
+                numbers.push(self.group_of_one(*id));
+                // Where one has no place the next ones will have none, but for those of its page.
+                rest = match TermId(*id).is_resource() {
+                    true => self.after_places(others, numbers),
+                    false => others,
+                };
+            }
+        }
+    }
+
+    /// Appends the numbers of the groups of the first ids, as far as they have places by ordinal; the other ids. Whether a key is new is
+    /// as good as random, so there is no branch on it: each is written behind the last one, and stays there if it is new.
+    fn after_places<'a>(&mut self, ids: &'a [u64], numbers: &mut Vec<u32>) -> &'a [u64] {
+        let Some(ordinals) = &mut self.ordinals else {
+            return ids;
+        };
+        let before = numbers.len();
+        self.keys.resize(self.count + ids.len(), 0);
+        for &id in ids {
+            let place = TermId(id).resource_ordinal();
+            let Some(place) = place.and_then(|ordinal| ordinals.place(ordinal)) else {
+                break;
+            };
+            self.keys[self.count] = id;
+            let is_new = u32::from(*place == 0);
+            *place += is_new * number_of(self.count + 1);
+            self.count += is_new as usize;
+            numbers.push(*place - 1);
+        }
+        self.keys.truncate(self.count);
+        let (placed, others) = ids.split_at(numbers.len() - before);
+        if let (Some(&id), Some(&group)) = (placed.last(), numbers.last()) {
+            self.last_key[0] = id;
+            self.last = group;
+        }
+        others
     }
 
     /// The number of the group of a key of two ids, a new one if the key is new.
@@ -287,11 +333,20 @@ mod tests {
         #[test]
         fn groups_are_numbered_by_first_sight(ids in prop::collection::vec(id(), 0..400)) {
             let (mut table, mut oracle) = (GroupTable::new(1), HashMap::new());
+            let (mut at_once, mut numbers) = (GroupTable::new(1), Vec::new());
             for (row, &id) in ids.iter().enumerate() {
                 let new = oracle.len() as u32;
                 prop_assert_eq!(table.find(&[id]), oracle.get(&id).copied());
-                prop_assert_eq!(table.group_of(&[id]), *oracle.entry(id).or_insert(new), "{}", row);
+                let number = *oracle.entry(id).or_insert(new);
+                prop_assert_eq!(table.group_of(&[id]), number, "{}", row);
+                numbers.push(number);
             }
+            let mut found = Vec::new();
+            for ids in ids.chunks(150) {
+                at_once.groups_of_ones(ids, &mut found);
+            }
+            prop_assert_eq!(found, numbers);
+            prop_assert_eq!(at_once.keys, &table.keys[..]);
             prop_assert_eq!(table.count(), oracle.len());
             for (&id, &group) in &oracle {
                 prop_assert_eq!(table.find(&[id]), Some(group));

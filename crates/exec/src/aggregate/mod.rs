@@ -218,9 +218,8 @@ impl Aggregator {
         match self.keys.as_slice() {
             [] => self.group_numbers.resize(batch.rows(), 0),
             [Some(column)] => {
-                for &id in batch.ids(*column) {
-                    self.group_numbers.push(self.groups.group_of_one(id));
-                }
+                let ids = batch.ids(*column);
+                self.groups.groups_of_ones(ids, &mut self.group_numbers);
             }
             [Some(first), Some(second)] => {
                 for (&first, &second) in batch.ids(*first).iter().zip(batch.ids(*second)) {

@@ -18,6 +18,7 @@ use super::merge_side::MergeSide;
 use super::minus::MinusRows;
 use super::pipeline::drain;
 use super::profiled::Profiled;
+use super::reserve::Reserve;
 use super::shared_rows::SharedReader;
 use super::{
     BoxOperator, count_join, count_scan, distinct, extend, filter, group, lateral_join, merge_join,
@@ -366,6 +367,7 @@ impl Build {
         let made = &self.shared.key_filters;
         let scan = Arc::new(SharedScan {
             morsels: Morsels::new(&compiled, access, object, &self.cx)?,
+            reserve: Reserve::default(),
             reducers: Reducers::new(&compiled, &node.key_filters, made),
             star: compiled,
         });

@@ -38,6 +38,7 @@ pub mod peeked;
 pub mod pipeline;
 pub mod profiled;
 pub mod project;
+pub(crate) mod reserve;
 mod row_keys;
 pub mod row_quads;
 pub mod rows;

@@ -6,20 +6,26 @@
 //! fills a sink of its own; hash tables in the chain are built before, once. If it begins with few rows that are expected to
 //! lead to many, or with rows that cost little beside the build side that they are joined with, the calling thread makes those, and all
 //! share them. Otherwise the calling
-//! thread reads the input alone. A lookup therefore never hands over to another thread.
+//! thread reads the input alone. Unless much work is expected the calling thread begins, and the others join in when it has worked
+//! [for a while](Reserve). A lookup therefore never hands over to another thread.
 
 use super::build::{Build, cheap_beside_build, few_that_lead_to_many, shared_leaf};
+use super::reserve::Reserve;
 use super::shared_rows::is_made_whole;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::pool;
+use crate::pool::{self, Job};
 use crate::profile;
 use basalt_plan::physical::Node;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Parts of few rows for each thread, so that the last ones end about together.
 const THREAD_PARTS: usize = 8;
+
+/// How many times as long as a thread works alone a pipeline must be expected to take for others to be called at once.
+const MUCH: f64 = 4.0;
 
 /// Takes the rows of a pipeline.
 pub trait Sink: Send + 'static {
@@ -95,10 +101,12 @@ pub fn drain<S: Sink>(
         if let Some(cheap) = cheap_beside_build(node) {
             return drain_shared(node, cheap, build, parts, make_sink);
         }
-        let morsels = build.shared_scan(leaf)?.morsels.len();
+        let scan = build.shared_scan(leaf)?;
+        let morsels = scan.morsels.len();
         if morsels > 1 {
             build.prepare_tables(node)?;
-            return drain_parallel(node, build, threads.min(morsels), make_sink);
+            let threads = threads.min(morsels);
+            return drain_parallel(node, build, threads, &scan.reserve, make_sink);
         }
         if morsels == 1
             && let Some(few) = few_that_lead_to_many(node, cx.options())
@@ -136,7 +144,7 @@ fn drain_shared<S: Sink>(
         }
         build.prepare_tables(node)?;
         match rows.has_several_batches() {
-            true => drain_parallel(node, build, threads, make_sink),
+            true => drain_parallel(node, build, threads, &rows.reserve, make_sink),
             false => drain_alone(node, build, make_sink),
         }
     });
@@ -145,18 +153,31 @@ fn drain_shared<S: Sink>(
 }
 
 fn fill<S: Sink>(node: &Node, build: &Build, sink: &mut S) -> Result<(), ExecError> {
+    fill_and(node, build, sink, || {})
+}
+
+/// `between` is done after each batch.
+fn fill_and<S: Sink>(
+    node: &Node,
+    build: &Build,
+    sink: &mut S,
+    between: impl Fn(),
+) -> Result<(), ExecError> {
     let cx = build.context();
     let mut operator = build.operator(node)?;
     while let Some(batch) = operator.next(cx)? {
         sink.push(&batch, cx)?;
+        between();
     }
     Ok(())
 }
 
+/// On this thread, and on others when these are called: whoever takes a share of what is shared looks whether it is time.
 fn drain_parallel<S: Sink>(
     node: &Node,
     build: &Build,
     threads: usize,
+    reserve: &Reserve,
     make_sink: impl Fn() -> Result<S, ExecError>,
 ) -> Result<Vec<S>, ExecError> {
     let shared_node = Arc::new(node.clone());
@@ -170,12 +191,41 @@ fn drain_parallel<S: Sink>(
             })
         })
         .collect::<Result<Vec<_>, ExecError>>()?;
+    let cx = build.context();
+    let jobs = Arc::new(Mutex::new(Vec::new()));
+    let called = (Arc::clone(&jobs), spawning(cx));
+    reserve.wait(alone_for(node, cx), move || {
+        let (jobs, spawn) = called;
+        let mut jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        jobs.extend(others.into_iter().map(spawn));
+    });
+    let waiting = DismissOnDrop(reserve);
     let mut sink = make_sink()?;
-    let own = || {
-        fill(node, build, &mut sink)?;
-        Ok(sink)
-    };
-    on_threads(own, others, build.context())
+    let own = fill_and(node, build, &mut sink, || reserve.call_if_due()).map(|()| sink);
+    drop(waiting);
+    let jobs = std::mem::take(&mut *jobs.lock().unwrap_or_else(PoisonError::into_inner));
+    put_together(own, jobs)
+}
+
+/// How long a thread works on a pipeline alone; not at all where much work is expected, since that may come in few shares.
+fn alone_for(node: &Node, cx: &Context) -> Duration {
+    let alone_for = cx.options().alone_for;
+    let made_whole = shared_leaf(node).filter(|leaf| is_made_whole(leaf));
+    let before = made_whole.map_or(0.0, |leaf| leaf.estimated_cost);
+    let expected = node.estimated_cost - before;
+    match expected > MUCH * alone_for.as_nanos() as f64 {
+        true => Duration::ZERO,
+        false => alone_for,
+    }
+}
+
+/// Whoever fails or panics calls nobody later, and keeps nothing alive.
+struct DismissOnDrop<'a>(&'a Reserve);
+
+impl Drop for DismissOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.dismiss();
+    }
 }
 
 /// Does shares of one piece of work: one on this thread, the others on threads of the pool as far as these begin before it is done. Returns what
@@ -185,13 +235,25 @@ pub fn on_threads<T: Send + 'static>(
     others: Vec<impl FnOnce() -> Result<T, ExecError> + Send + 'static>,
     cx: &Context,
 ) -> Result<Vec<T>, ExecError> {
-    let node = profile::current_node();
-    let spawn = |work| {
-        let cx = cx.shared();
+    let jobs = others.into_iter().map(spawning(cx)).collect();
+    put_together(own(), jobs)
+}
+
+/// Gives work to the pool, for the node that is at work now.
+fn spawning<T, W>(cx: &Context) -> impl Fn(W) -> Job<T> + Send + 'static
+where
+    T: Send + 'static,
+    W: FnOnce() -> Result<T, ExecError> + Send + 'static,
+{
+    let (cx, node) = (cx.shared(), profile::current_node());
+    move |work| {
+        let cx = Arc::clone(&cx);
         pool::spawn(move || cx.profile().resume(node, work))
-    };
-    let jobs: Vec<_> = others.into_iter().map(spawn).collect();
-    let mut done = vec![own()];
+    }
+}
+
+fn put_together<T>(own: Result<T, ExecError>, jobs: Vec<Job<T>>) -> Result<Vec<T>, ExecError> {
+    let mut done = vec![own];
     done.extend(
         jobs.into_iter()
             .filter_map(|job| profile::waiting(|| job.finish())),

@@ -13,6 +13,7 @@
 //! Invariants: the first batches are read before threads share the rows, so that no thread waits at the lock while rows
 //! are made, unless there are more than was expected; after an error or the end nothing more comes. Memory: two batches. Order: none across threads.
 
+use super::reserve::Reserve;
 use super::{BoxOperator, Operator};
 use crate::batch::Batch;
 use crate::context::Context;
@@ -20,13 +21,17 @@ use crate::error::ExecError;
 use crate::profile;
 use basalt_plan::physical::{Node, Op};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Batches that are read before threads share the rest: more than one must be there to share.
 const BATCHES_READ: usize = 2;
 
 /// Rows for several threads; see the [module documentation](self).
-pub struct SharedRows(Mutex<State>);
+pub struct SharedRows {
+    /// Threads that are called to take their share.
+    pub reserve: Reserve,
+    state: Mutex<State>,
+}
 
 struct State {
     read: VecDeque<Batch>,
@@ -58,22 +63,30 @@ impl SharedRows {
         if state.read.len() < BATCHES_READ {
             state.cut(parts);
         }
-        Ok(Self(Mutex::new(state)))
+        Ok(Self {
+            reserve: Reserve::default(),
+            state: Mutex::new(state),
+        })
     }
 
     /// Whether there is work for more than one thread.
     pub fn has_several_batches(&self) -> bool {
-        self.0.lock().expect("no holder panics").read.len() > 1
+        self.lock().read.len() > 1
     }
 
     /// Whether there are none at all.
     pub fn is_empty(&self) -> bool {
-        self.0.lock().expect("no holder panics").read.is_empty()
+        self.lock().read.is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder panics")
     }
 
     fn next(&self, cx: &Context) -> Result<Option<Batch>, ExecError> {
         cx.check()?;
-        let mut state = profile::waiting(|| self.0.lock().expect("no holder panics"));
+        self.reserve.call_if_due();
+        let mut state = profile::waiting(|| self.lock());
         match state.read.pop_front() {
             Some(batch) => Ok(Some(batch)),
             None => state.pull(cx),

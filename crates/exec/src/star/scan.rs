@@ -21,6 +21,7 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::Operator;
 use crate::operators::output::Output;
+use crate::operators::reserve::Reserve;
 use crate::profile::current_node;
 use basalt_plan::physical::Slot;
 use basalt_rdf::TermId;
@@ -33,6 +34,8 @@ pub struct SharedScan {
     pub star: CompiledStar,
     /// The work.
     pub morsels: Morsels,
+    /// Threads that are called to do their share of it.
+    pub reserve: Reserve,
     /// The key filters.
     pub reducers: Reducers,
 }
@@ -280,6 +283,7 @@ impl Operator for StarScan {
             }
             cx.check()?;
             let shared = Arc::clone(&self.shared);
+            shared.reserve.call_if_due();
             let matches = if let Some(waiting) = self.waiting.take() {
                 self.next_waiting(waiting, cx)?
             } else if let Some(morsel) = shared.morsels.take() {

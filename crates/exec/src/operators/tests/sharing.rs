@@ -146,6 +146,7 @@ fn all_rows_of_a_chain_arrive_however_they_are_dealt_out() {
         let rows = &rows[..count];
         let options = ExecOptions {
             threads: 3,
+            alone_for: Duration::ZERO,
             ..ExecOptions::default()
         };
         let input = values(rows, &[0, 1]);
@@ -190,6 +191,7 @@ fn shared_rows_that_are_not_read_to_the_end_keep_nothing_alive() {
         let options = ExecOptions {
             batch_rows: 8,
             threads,
+            alone_for: Duration::ZERO,
             ..ExecOptions::default()
         };
         let cx = Context::new(Snapshot::empty(), options, 0);

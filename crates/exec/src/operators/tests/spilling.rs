@@ -58,6 +58,7 @@ fn run(
         batch_rows,
         memory_bytes_max,
         threads: 2,
+        alone_for: std::time::Duration::ZERO,
         temp: Some(folder.path().to_owned()),
         profile: true,
         ..ExecOptions::default()
