@@ -206,6 +206,25 @@ impl Statistics for SnapshotStatistics<'_> {
         self.table(table).constant_graph()
     }
 
+    fn graph_share(&self, table: TableIdx, graph: TermId) -> f64 {
+        let table = self.table(table);
+        if let Some(home) = table.constant_graph() {
+            return f64::from(u8::from(home == graph));
+        }
+        let all: u64 = table.all_cells().map(|c| c.statistics().values).sum();
+        table.quads_in_graph(graph) as f64 / all.max(1) as f64
+    }
+
+    fn graph_quads(&self, graph: TermId) -> Option<u64> {
+        // Those of the default graph are not counted by themselves, and graphs may be very many.
+        if graph == TermId::DEFAULT_GRAPH {
+            return None;
+        }
+        let named = self.snapshot.named_graphs();
+        let found = named.binary_search_by_key(&graph, |(graph, _)| *graph);
+        Some(found.map_or(0, |idx| named[idx].1))
+    }
+
     fn column(&self, table: TableIdx, predicate: TermId) -> Option<ColumnStatistics> {
         let table_idx = table.0 as usize;
         let cells = self.table(table).cells(predicate)?;
@@ -247,6 +266,11 @@ impl Statistics for SnapshotStatistics<'_> {
             subjects: known.subjects,
             objects: self.irregular_objects(predicate, known),
         }
+    }
+
+    fn irregular_quad_count(&self) -> u64 {
+        let predicates = self.snapshot.quad_table().predicates();
+        predicates.map(|(_, known)| known.quads).sum()
     }
 
     fn irregular_in_files(&self, predicate: TermId) -> u64 {

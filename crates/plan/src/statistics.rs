@@ -114,12 +114,24 @@ pub trait Statistics {
     fn table_rows(&self, table: TableIdx) -> u64;
     /// If all rows of the table have the same home graph, that graph.
     fn table_graph(&self, table: TableIdx) -> Option<TermId>;
+    /// The share of the quads in the cells of a table that are in this graph.
+    fn graph_share(&self, _table: TableIdx, _graph: TermId) -> f64 {
+        1.0
+    }
+    /// Quads of a graph, wherever they are; `None` where they are not counted.
+    fn graph_quads(&self, _graph: TermId) -> Option<u64> {
+        None
+    }
     /// Statistics of a predicate's cells in a table; `None` if the table has no column for it.
     fn column(&self, table: TableIdx, predicate: TermId) -> Option<ColumnStatistics>;
     /// Exact number of cell values equal to `object`, where an inverse can tell it cheaply.
     fn object_count(&self, table: TableIdx, predicate: TermId, object: TermId) -> Option<u64>;
     /// Irregular quads of a predicate; zeros if none.
     fn irregular(&self, predicate: TermId) -> IrregularStatistics;
+    /// Irregular quads of all predicates.
+    fn irregular_quad_count(&self) -> u64 {
+        0
+    }
     /// Irregular quads of a predicate that are no changes in memory. If there are none, values of the predicate are
     /// in cells, or are objects of added quads.
     fn irregular_in_files(&self, predicate: TermId) -> u64 {

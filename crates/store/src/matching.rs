@@ -56,6 +56,12 @@ pub(crate) type VisitQuad<'v> = &'v mut dyn FnMut(QuadIds) -> ControlFlow<()>;
 /// Whether to go on, or an error.
 type Step = Result<ControlFlow<()>, StoreError>;
 
+/// Rows of a graph are read one by one where at most one row of a segment in so many is in it: others are decoded in order.
+const ROWS_FOR_GRAPH: usize = 4;
+
+/// Graphs whose rows are sought one after the other: each time the graph of every row is looked at.
+const FEW_GRAPHS: usize = 8;
+
 const GO_ON: Step = Ok(ControlFlow::Continue(()));
 
 /// Stops the caller if the step says so.
@@ -237,17 +243,25 @@ fn scan(
     visit: VisitQuad<'_>,
 ) -> Step {
     let wanted = |graph| graphs.is_none_or(|graphs| graphs.takes(graph));
+    let few = few_graphs(pattern, graphs);
     for table in &version.tables {
         let elsewhere = table.constant_graph().is_some_and(|graph| !wanted(graph));
         if elsewhere || in_other_graph(table, pattern) {
             continue;
         }
+        if let Some(few) = &few
+            && table.constant_graph().is_none()
+        {
+            for &graph in few {
+                let step = scan_graph(table, graph, pattern, visit);
+                go_on!(Ok::<_, StoreError>(step));
+            }
+            continue;
+        }
         for cells in cells_of(table, pattern) {
             for segment_idx in 0..table.segment_count() {
-                if cells.zone(segment_idx).values > 0 {
-                    let step = scan_segment(table, cells, segment_idx, pattern, visit);
-                    go_on!(Ok::<_, StoreError>(step));
-                }
+                let step = scan_segment(table, cells, segment_idx, pattern, visit);
+                go_on!(Ok::<_, StoreError>(step));
             }
         }
     }
@@ -274,6 +288,69 @@ fn scan(
     GO_ON
 }
 
+/// The graphs that all quads must be in, each once, if they are few.
+fn few_graphs(pattern: &QuadPattern, graphs: Option<&GraphSet>) -> Option<Vec<TermId>> {
+    if let Some(graph) = pattern.graph {
+        return Some(vec![graph]);
+    }
+    let set = graphs?;
+    let mut few = match set {
+        GraphSet::One(graph) => vec![*graph],
+        GraphSet::Named(among) | GraphSet::Any(among) => among.clone()?,
+    };
+    few.retain(|graph| set.takes(*graph));
+    few.sort_unstable();
+    few.dedup();
+    (few.len() <= FEW_GRAPHS).then_some(few)
+}
+
+/// Visits the quads of the rows that are in a graph, of a table whose rows are in several: where the rows of a segment are few, no
+/// cells of others are read.
+fn scan_graph(
+    table: &Table,
+    graph: TermId,
+    pattern: &QuadPattern,
+    visit: VisitQuad<'_>,
+) -> ControlFlow<()> {
+    if !table.has_graph(graph) {
+        return ControlFlow::Continue(());
+    }
+    let pattern = &QuadPattern {
+        graph: Some(graph),
+        ..*pattern
+    };
+    let (mut rows, mut counts, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for segment_idx in 0..table.segment_count() {
+        let segment = table.rows_of_segment(segment_idx);
+        rows.clear();
+        table.rows_in_graph(segment.clone(), graph, &mut rows);
+        if rows.is_empty() {
+            continue;
+        }
+        for cells in cells_of(table, pattern) {
+            if rows.len() * ROWS_FOR_GRAPH > segment.len() {
+                scan_segment(table, cells, segment_idx, pattern, visit)?;
+                continue;
+            }
+            counts.clear();
+            values.clear();
+            cells.gather_lists(&rows, &mut counts, &mut values);
+            let mut values = values.iter();
+            for (&row, &count) in rows.iter().zip(&counts) {
+                for &value in values.by_ref().take(count as usize) {
+                    visit(QuadIds {
+                        subject: table.subject(row),
+                        predicate: cells.predicate(),
+                        object: TermId(value),
+                        graph,
+                    })?;
+                }
+            }
+        }
+    }
+    ControlFlow::Continue(())
+}
+
 fn scan_segment(
     table: &Table,
     cells: Cells<'_>,
@@ -281,6 +358,9 @@ fn scan_segment(
     pattern: &QuadPattern,
     visit: VisitQuad<'_>,
 ) -> ControlFlow<()> {
+    if cells.zone(segment_idx).values == 0 {
+        return ControlFlow::Continue(());
+    }
     let rows = cells.segment_rows(segment_idx);
     let (mut counts, mut values) = (Vec::new(), Vec::new());
     cells.scan_lists(rows.clone(), &mut counts, &mut values);

@@ -7,7 +7,7 @@
 //! lead to many, or with rows that cost little beside the build side that they are joined with, the calling thread makes those, and all
 //! share them. Otherwise the calling
 //! thread reads the input alone. Unless much work is expected the calling thread begins, and the others join in when it has worked
-//! [for a while](Reserve). A lookup therefore never hands over to another thread.
+//! for a while (`reserve.rs`). A lookup therefore never hands over to another thread.
 
 use super::build::{Build, cheap_beside_build, few_that_lead_to_many, shared_leaf};
 use super::reserve::Reserve;

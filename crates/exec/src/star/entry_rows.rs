@@ -1,12 +1,13 @@
 //! Where a scan of consecutive rows begins: with the rows that one pattern leaves, if they are known without reading the others.
 //!
 //! A constant is searched among the encoded cells of its column, and a column in which most rows have no value tells which have one.
-//! Of several such patterns the cheapest is taken; the others are tested on the rows that are left.
+//! Of several such patterns the cheapest is taken; the others are tested on the rows that are left. So is the graph, where it is one that few
+//! rows of the table are in.
 //!
 //! Invariant: all rows of the run that the star has solutions of are among the entry rows. Cost: a look at the summary of one
 //! segment for each pattern, and a comparison of packed values or a word for 64 rows.
 
-use super::compiled::{CompiledPattern, CompiledStar, Object};
+use super::compiled::{CompiledGraphs, CompiledPattern, CompiledStar, Object};
 use super::row_run::RowRun;
 use basalt_columns::SEGMENT_ROWS;
 use basalt_rdf::TermId;
@@ -55,8 +56,17 @@ impl EntryRows {
         let costs = ways
             .iter()
             .filter_map(|way| Some((way.cost(table, tests)?, way)));
-        let (_, way) = costs.min_by_key(|(cost, way)| (*cost, way.pattern_idx))?;
+        let cheapest = costs.min_by_key(|(cost, way)| (*cost, way.pattern_idx));
         let mut entry = Self::default();
+        if let Some(graph) = RareGraph::of(star, table) {
+            let cost = graph.cost(run, tests);
+            if cheapest.as_ref().is_none_or(|(other, _)| cost < *other) {
+                entry.rows = graph.rows_of(table, run);
+                entry.compared_rows = run.rows.len();
+                return Some(entry);
+            }
+        }
+        let (_, way) = cheapest?;
         if let Some(object) = way.constant {
             let rows = run.rows.clone();
             let values = way.cells.rows_with_object(rows, object, &mut entry.rows);
@@ -68,6 +78,50 @@ impl EntryRows {
         run.retain(&mut entry.rows);
         Some(entry)
     }
+}
+
+/// The graph that a star reads, where it is one that few rows of a table are in.
+struct RareGraph {
+    graph: TermId,
+    /// Quads of the table in it, and in all graphs.
+    quads: u64,
+    all: u64,
+}
+
+impl RareGraph {
+    fn of(star: &CompiledStar, table: &Table) -> Option<Self> {
+        let CompiledGraphs::One(graph) = star.graphs else {
+            return None;
+        };
+        if table.constant_graph().is_some() {
+            return None;
+        }
+        let graph = TermId(graph);
+        let quads = table.quads_in_graph(graph);
+        let all = table.all_cells().map(|cells| cells.statistics().values);
+        let all = all.sum();
+        is_sparse(quads, all).then_some(Self { graph, quads, all })
+    }
+
+    /// What finding its rows in a run costs, and testing each with `tests`, in comparisons of packed values.
+    fn cost(&self, run: &RowRun, tests: u64) -> u64 {
+        let rows = run.rows.len() as u64;
+        let here = rows * self.quads / self.all.max(1);
+        rows + here * (COMPARED_FOR_ROW + tests)
+    }
+
+    fn rows_of(&self, table: &Table, run: &RowRun) -> Vec<u32> {
+        let mut rows = Vec::new();
+        table.rows_in_graph(run.rows.clone(), self.graph, &mut rows);
+        run.retain(&mut rows);
+        rows
+    }
+}
+
+/// Those of the rows of a run that may be in the graph that a star reads, if few are; `None` where that is not known without reading all.
+pub fn rows_in_graph(star: &CompiledStar, table: &Table, run: &RowRun) -> Option<Vec<u32>> {
+    let graph = RareGraph::of(star, table)?;
+    Some(graph.rows_of(table, run))
 }
 
 /// To begin with a required pattern, in the segment of a run. Costs are those of the whole segment, in comparisons of packed values.

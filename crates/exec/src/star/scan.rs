@@ -8,7 +8,7 @@
 use super::cells::CellPass;
 use super::changed::{Home, rows_of_range};
 use super::compiled::CompiledStar;
-use super::entry_rows::EntryRows;
+use super::entry_rows::{EntryRows, rows_in_graph};
 use super::general::GeneralPass;
 use super::large::{one_after_the_other, take_out_large};
 use super::matches::Matches;
@@ -111,7 +111,11 @@ impl StarScan {
                 }
                 let (run, is_changed) = rows_of_range(star, *table_idx, rows.clone(), cx)?;
                 if is_changed {
-                    return self.changed(place, (run.to_rows(), Some(run)), cx);
+                    let candidates = match rows_in_graph(star, table, &run) {
+                        Some(rows) => (rows, None),
+                        None => (run.to_rows(), Some(run)),
+                    };
+                    return self.changed(place, candidates, cx);
                 }
                 match reducers.may_have_cells(star, table, rows, cx) {
                     true => self.unchanged_run(place, table, run, cx),

@@ -5,6 +5,7 @@
 //! number of distinct values *before* conditions, so that a filtered dimension filters the facts.
 
 pub(crate) mod condition;
+pub(crate) mod graph;
 pub(crate) mod groups;
 pub(crate) mod path;
 pub(crate) mod pattern;

@@ -1,8 +1,15 @@
 //! Rows of single patterns, from predicate totals.
 
+use crate::estimate::graph;
 use crate::physical::{Pattern, Position};
 use crate::planner::Planner;
+use crate::slot_set::SlotSet;
 use basalt_rdf::TermId;
+
+/// Passing over a quad of a row in another graph, of which the graph alone is looked at, in the time of reading one.
+const GRAPH_LOOK: f64 = 0.01;
+/// Passing over an irregular quad in another graph, besides.
+const IRREGULAR_LOOK: f64 = 0.1;
 
 /// Quads that match a pattern.
 pub(crate) fn rows(planner: &Planner<'_>, pattern: &Pattern) -> f64 {
@@ -15,13 +22,15 @@ pub(crate) fn rows(planner: &Planner<'_>, pattern: &Pattern) -> f64 {
             if s == o {
                 loops(planner, p)
             } else {
-                statistics.predicate_quads(p) as f64
+                statistics.predicate_quads(p) as f64 * graph::share_of_pattern(planner, pattern)
             }
         }
         (Position::Id(_), Position::Id(p), _) => {
             (statistics.predicate_quads(p) as f64 / subjects).max(1.0)
         }
-        (Position::Slot(_), Position::Slot(_), Position::Slot(_)) => statistics.quad_count() as f64,
+        (Position::Slot(_), Position::Slot(_), Position::Slot(_)) => {
+            statistics.quad_count() as f64 * graph::share_of_pattern(planner, pattern)
+        }
         (Position::Id(subject), Position::Slot(_), _) => statistics
             .quads_around(subject)
             .map_or(per_subject, |(out, _)| out.max(1.0)),
@@ -43,8 +52,33 @@ pub(crate) fn read(planner: &Planner<'_>, pattern: &Pattern, rows: f64) -> f64 {
     };
     match repeats(0, 1) || repeats(0, 2) || repeats(1, 2) {
         true => rows.max(all as f64),
-        false => rows,
+        false => rows + passed_over(planner, pattern, all as f64 - rows),
     }
+}
+
+/// The same where the subject and the object are free and the graph is one, also of a slot that each row binds.
+pub(crate) fn read_in_graph(planner: &Planner<'_>, pattern: &Pattern, bound: &SlotSet) -> f64 {
+    let statistics = planner.statistics;
+    let all = match pattern.predicate {
+        Position::Id(p) => statistics.predicate_quads(p),
+        Position::Slot(_) => statistics.quad_count(),
+    };
+    let share = match pattern.graphs.slot() {
+        Some(slot) if bound.contains(slot) => 1.0 / statistics.named_graph_count().max(1) as f64,
+        _ => graph::share_of_pattern(planner, pattern),
+    };
+    let rows = all as f64 * share;
+    rows + passed_over(planner, pattern, all as f64 - rows)
+}
+
+/// What passing over so many quads costs that are in other graphs, in the time of reading one.
+fn passed_over(planner: &Planner<'_>, pattern: &Pattern, others: f64) -> f64 {
+    let irregular = match pattern.predicate {
+        Position::Id(p) => planner.statistics.irregular(p).quads,
+        Position::Slot(_) => planner.statistics.irregular_quad_count(),
+    };
+    let others = others.max(0.0);
+    others * GRAPH_LOOK + others.min(irregular as f64) * IRREGULAR_LOOK
 }
 
 /// Subjects of a table, and of the irregular quads, that are looked at for whether they have themselves as objects.

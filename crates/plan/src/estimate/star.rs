@@ -10,7 +10,7 @@ use crate::cost_constants::{
     ROWS_FOR_VALUE, SCAN_CELL, SEARCH_CELL, START,
 };
 use crate::estimate::condition::{self, SlotStatistics};
-use crate::estimate::star_rows;
+use crate::estimate::{graph, star_rows};
 use crate::expression::slots_of_all;
 use crate::physical::{Expr, Graphs, Position, Slot, Star, StarAccess, StarPattern, TableIdx};
 use crate::planner::Planner;
@@ -62,6 +62,8 @@ pub(crate) struct StarProfile {
     pub(crate) table_rows: f64,
     /// The share of rows that conditions keep which are no comparisons.
     pub(crate) unlooked: f64,
+    /// The share of the subjects that are in the graph that the star reads, if it is one.
+    pub(crate) graph_share: f64,
     pub(crate) patterns: Vec<PatternProfile>,
     /// Cheapest way to read it alone, and its cost.
     pub(crate) access: StarAccess,
@@ -152,6 +154,11 @@ pub(crate) fn profile(planner: &Planner<'_>, star: &Star) -> StarProfile {
         ),
         None => (regular_rows(planner, star) + irregular, 1.0),
     };
+    let graph_share = match star.subject {
+        Position::Slot(_) => graph::share(planner, star),
+        Position::Id(_) => 1.0,
+    };
+    rows *= graph_share;
     if rows == 0.0 {
         // Nothing known matches; dirty rows still may.
         rows = 0.5;
@@ -176,10 +183,11 @@ pub(crate) fn profile(planner: &Planner<'_>, star: &Star) -> StarProfile {
     }
     let mut profile = StarProfile {
         rows,
-        subjects,
+        subjects: (subjects * graph_share).max(1.0),
         irregular_subjects: irregular,
         table_rows,
         unlooked,
+        graph_share,
         patterns,
         access: StarAccess::Rows,
         cost: 0.0,
@@ -363,6 +371,11 @@ fn entry(planner: &Planner<'_>, star: &Star) -> Entry {
                 least = with_value;
                 cost = offsets * SCAN_CELL + with_value * FOUND_ROW;
             }
+        }
+        let in_graph = rows * graph::share_of_table(planner, star, *table);
+        if in_graph < least && in_graph * ROWS_FOR_VALUE <= rows {
+            least = in_graph;
+            cost = rows * SEARCH_CELL + in_graph * FOUND_ROW;
         }
         all.rows += least;
         all.cost += cost;

@@ -15,6 +15,7 @@ use crate::cost_constants::{
     SHARED_OBJECTS_MAX, SHARED_SOLUTION, SHARED_SOLUTION_CELL, SHARED_SUBJECTS_MAX, START, STRETCH,
     TABLE_COLUMN, TABLE_OUT_OF_RANGE,
 };
+use crate::estimate::pattern;
 use crate::estimate::star::{PatternProfile, StarProfile, sparse_cell};
 use crate::physical::{Pattern, Position, Star, StarEntry, StarPattern, TableIdx};
 use crate::planner::Planner;
@@ -197,8 +198,8 @@ fn search_cost(known: &PatternProfile, look_ups: f64, batches: f64) -> f64 {
     known.unindexed_rows * each_cell
 }
 
-/// The cost of looking a pattern up for one row of whose slots it has the graph alone, if that is so: what is in a graph is sought
-/// everywhere.
+/// The cost of looking a pattern up for one row of whose slots it has the graph alone, if that is so: of all rows of tables the graph is
+/// looked at, and irregular quads are passed over.
 pub(crate) fn graph_probe_cost(
     planner: &Planner<'_>,
     pattern: &Pattern,
@@ -206,11 +207,10 @@ pub(crate) fn graph_probe_cost(
 ) -> Option<f64> {
     let is_free = |position: Position| position.slot().is_some_and(|slot| !shared.contains(slot));
     let places = [pattern.subject, pattern.predicate, pattern.object];
-    let quads = planner.statistics.quad_count() as f64;
-    places
-        .into_iter()
-        .all(is_free)
-        .then_some(PATTERN_PROBE + quads * PATTERN_SCAN)
+    places.into_iter().all(is_free).then(|| {
+        let read = pattern::read_in_graph(planner, pattern, shared);
+        PATTERN_PROBE + read * PATTERN_SCAN
+    })
 }
 
 /// The cost of looking a pattern up for one row that binds these slots.

@@ -232,9 +232,14 @@ pub(crate) fn star_distinct(
     }
     for pattern in &star.patterns {
         if let Some(slot) = pattern.object.slot()
-            && let Some(statistics) = star::slot_statistics(star, &profile.patterns, slot)
+            && let Some(known) = star::slot_statistics(star, &profile.patterns, slot)
         {
-            distinct.push((slot, statistics));
+            let in_graph = (known.distinct * profile.graph_share).max(1.0);
+            let distinct_here = SlotStatistics {
+                distinct: in_graph,
+                ..known
+            };
+            distinct.push((slot, distinct_here));
         }
     }
     distinct

@@ -11,6 +11,7 @@ use crate::section_file::{FileKind, SectionFile};
 use basalt_columns::SEGMENT_ROWS;
 use basalt_rdf::TermId;
 use roaring::RoaringBitmap;
+use std::ops::Range;
 
 /// The columns of one predicate, and what is known of them together.
 #[derive(Debug)]
@@ -146,16 +147,19 @@ impl Table {
         }
     }
 
-    /// Appends the rows of one segment whose home graph is this.
-    pub fn rows_in_graph(&self, segment_idx: usize, graph: TermId, out: &mut Vec<u32>) {
+    /// The rows of one segment.
+    pub fn rows_of_segment(&self, segment_idx: usize) -> Range<u32> {
+        let first = super::column::first_row(segment_idx);
+        first..self.rows().min(first + SEGMENT_ROWS as u32)
+    }
+
+    /// Appends those of consecutive rows whose home graph is this.
+    pub fn rows_in_graph(&self, rows: Range<u32>, graph: TermId, out: &mut Vec<u32>) {
         match &self.graphs {
             Some(graphs) => {
-                graphs.find_in_rows(graphs.rows_of_segment(segment_idx), graph.0, out);
+                graphs.find_in_rows(rows, graph.0, out);
             }
-            None if self.constant_graph() == Some(graph) => {
-                let first = super::column::first_row(segment_idx);
-                out.extend(first..self.rows().min(first + SEGMENT_ROWS as u32));
-            }
+            None if self.constant_graph() == Some(graph) => out.extend(rows),
             None => {}
         }
     }
@@ -169,6 +173,18 @@ impl Table {
         let rows = graphs.rows_of_segment(segment_idx).len();
         let same = zone.min == zone.max && zone.values as usize == rows;
         same.then_some(TermId(zone.min))
+    }
+
+    /// Whether some quad in cells is in this graph.
+    pub fn has_graph(&self, graph: TermId) -> bool {
+        self.quads_in_graph(graph) > 0
+    }
+
+    /// Quads in cells whose rows have this home graph.
+    pub fn quads_in_graph(&self, graph: TermId) -> u64 {
+        let totals = &self.graph_totals;
+        let found = totals.binary_search_by_key(&graph, |(graph, _)| *graph);
+        found.map_or(0, |idx| totals[idx].1)
     }
 
     /// Quads in cells by home graph, ascending by graph.

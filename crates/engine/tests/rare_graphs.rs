@@ -1,0 +1,163 @@
+//! What is asked of one graph of many reads the rows in that graph, whatever else their tables hold; answers are those of a store that has no
+//! tables, in every layout and beside changes.
+
+mod support;
+
+use basalt_engine::{Database, Layout, QueryOptions};
+use std::fmt::Write;
+use support::{Configuration, LAYOUTS, ask, load_nquads, query_options, read_rows, same_answers};
+
+const NS: &str = "http://example.org/";
+const DOCUMENTS: usize = 400;
+const THINGS: usize = 5;
+
+/// Documents, each in a graph of its own that tells of five things; every tenth repeats a quad of the one before.
+fn documents(count: usize) -> String {
+    let mut text = String::new();
+    for document in 0..count {
+        let mut quad = |subject: String, predicate: &str, object: String| {
+            let graph = format!("<{NS}document{document}>");
+            writeln!(text, "<{NS}{subject}> <{NS}{predicate}> {object} {graph} .")
+                .expect("text takes all");
+        };
+        for thing in 0..THINGS {
+            let subject = || format!("thing{document}-{thing}");
+            quad(subject(), "kind", format!("<{NS}Kind{}>", thing % 2));
+            quad(subject(), "label", format!("\"thing {thing}\""));
+            quad(subject(), "size", format!("\"{}\"", document * 7 % 100));
+            let next = format!("<{NS}thing{document}-{}>", (thing + 1) % THINGS);
+            quad(subject(), "next", next);
+            if thing % 2 == 0 {
+                let other = format!("<{NS}thing{}-{thing}>", document * 31 % count);
+                quad(subject(), "see", other);
+            }
+        }
+        quad(
+            format!("document{document}"),
+            "date",
+            format!("\"day {}\"", document % 30),
+        );
+        if document % 10 == 0 {
+            let before = (document + count - 1) % count;
+            quad(
+                format!("thing{before}-0"),
+                "label",
+                "\"thing 0\"".to_owned(),
+            );
+        }
+    }
+    text
+}
+
+/// Rows that each of the queries may read: those of some documents, and the subjects that are in two graphs, which are forty.
+const READ_MAX: u64 = 150;
+
+const QUERIES: &[&str] = &[
+    "SELECT * { GRAPH :document0 { ?s ?p ?o } }",
+    "SELECT * { GRAPH :document1 { ?s :kind :Kind0 ; :label ?l } }",
+    "SELECT * { GRAPH :document1 { ?s :next ?t . ?t :label ?l } }",
+    "SELECT * { GRAPH :document1 { ?s :see ?t } GRAPH ?g { ?t :size ?n } }",
+    "SELECT * { GRAPH :document1 { ?s :label ?l OPTIONAL { ?s :see ?t } FILTER NOT EXISTS { ?s :size '5' } } }",
+    "SELECT ?k (COUNT(*) AS ?n) { GRAPH :document1 { ?s :kind ?k ; :size ?z } GRAPH ?g { ?o :see ?s } } GROUP BY ?k",
+    "SELECT * FROM :document0 FROM :document1 { ?s ?p ?o }",
+    "SELECT * FROM NAMED :document0 FROM NAMED :document2 { GRAPH ?g { ?s ?p ?o } }",
+    "SELECT * { VALUES ?g { :document0 :document2 } GRAPH ?g { ?s ?p ?o } }",
+    "SELECT * { GRAPH ?g { :thing1-1 :next ?t } GRAPH ?g { ?s ?p ?o } }",
+    "SELECT * { GRAPH :document0 { ?s ?p ?o FILTER(ISIRI(?o)) } }",
+    "SELECT ?p (COUNT(*) AS ?n) { GRAPH :document0 { ?s ?p ?o } } GROUP BY ?p",
+    "SELECT * { GRAPH :nothing { ?s ?p ?o } }",
+    "SELECT * { GRAPH :nothing { ?s :label ?l ; :size ?z } }",
+];
+
+fn text_of(query: &str) -> String {
+    format!("PREFIX : <{NS}> {query}")
+}
+
+/// Rows that a query reads.
+fn read(database: &Database, query: &str) -> u64 {
+    let options = QueryOptions::default();
+    let prepared = database
+        .prepare(&text_of(query), &options)
+        .expect("it plans");
+    read_rows(&prepared.profile(&options).expect("it runs").root)
+}
+
+#[test]
+fn rows_of_other_graphs_are_not_read() {
+    let loaded = load_nquads(documents(DOCUMENTS), &Configuration::default());
+    for query in QUERIES {
+        let read = read(&loaded.database, query);
+        assert!(read <= READ_MAX, "{query}: {read} rows");
+    }
+    // Of what is in every graph all is read.
+    assert!(
+        read(
+            &loaded.database,
+            "SELECT * { GRAPH ?g { ?s :label ?l ; :size ?z } }"
+        ) > 1_000
+    );
+}
+
+#[test]
+fn answers_are_those_of_a_store_without_tables() {
+    // Where documents are few, each is a good part of what is scanned.
+    for count in [3, DOCUMENTS] {
+        answers_of_documents(count);
+    }
+}
+
+fn answers_of_documents(count: usize) {
+    let without = Configuration {
+        layout: Layout::AllIrregular,
+        threads: 1,
+        ..Configuration::default()
+    };
+    let oracle = load_nquads(documents(count), &without);
+    for (number, layout) in LAYOUTS.into_iter().chain(LAYOUTS).enumerate() {
+        let configuration = Configuration {
+            layout,
+            threads: 1 + number % 2,
+            batch_rows: [2048, 3, 7][number % 3],
+            is_changed: number >= LAYOUTS.len(),
+            ..Configuration::default()
+        };
+        let loaded = load_nquads(documents(count), &configuration);
+        for query in QUERIES {
+            let text = text_of(query);
+            let expected = ask(&oracle.database, &text, &query_options(&without));
+            let found = ask(&loaded.database, &text, &query_options(&configuration));
+            let (expected, found) = (expected.expect("it runs"), found.expect("it runs"));
+            same_answers(&expected, &found, &format!("{query}\n{configuration:?}"));
+        }
+    }
+}
+
+/// Updates of one graph: what is in it goes, and nothing else.
+#[test]
+fn a_graph_is_emptied_alone() {
+    let updates = [
+        "DELETE WHERE { GRAPH :document1 { ?s ?p ?o } }",
+        "DROP GRAPH :document1",
+        "DELETE { GRAPH :document1 { ?s ?p ?o } } WHERE { GRAPH :document1 { ?s ?p ?o } }",
+    ];
+    for update in updates {
+        let loaded = load_nquads(documents(DOCUMENTS), &Configuration::default());
+        let count = |graph: &str| {
+            let query = text_of(&format!("SELECT * {{ GRAPH {graph} {{ ?s ?p ?o }} }}"));
+            let found = ask(&loaded.database, &query, &QueryOptions::default());
+            match found.expect("it runs") {
+                basalt_testkit::Answer::Solutions { rows, .. } => rows.len(),
+                _ => 0,
+            }
+        };
+        let before = [":document0", ":document1", ":document2", "?g"].map(count);
+        let outcome = loaded
+            .database
+            .update(&text_of(update), &Default::default());
+        outcome.expect("the graph goes");
+        let after = [":document0", ":document1", ":document2", "?g"].map(count);
+        assert_eq!(after[..1], before[..1], "{update}");
+        assert_eq!(after[1..3], [0, before[2]], "{update}");
+        assert_eq!(after[3], before[3] - before[1], "{update}");
+    }
+}
