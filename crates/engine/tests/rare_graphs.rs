@@ -132,6 +132,35 @@ fn answers_of_documents(count: usize) {
     }
 }
 
+/// A scan that is joined by its graph turns away rows of other graphs.
+#[test]
+fn graphs_of_a_join_are_tested_by_scans() {
+    let query =
+        text_of("SELECT * { GRAPH ?g { :thing1-1 :next ?t } GRAPH ?g { ?x :kind ?k ; :size ?z } }");
+    let options = QueryOptions::default();
+    for is_changed in [false, true] {
+        let configuration = Configuration {
+            is_changed,
+            ..Configuration::default()
+        };
+        let loaded = load_nquads(documents(DOCUMENTS), &configuration);
+        let prepared = loaded.database.prepare(&query, &options).expect("it plans");
+        let report = prepared.profile(&options).expect("it runs");
+        let plan = report.to_text();
+        assert!(plan.contains("reduced by ?g"), "{plan}");
+        assert_eq!(
+            report.run.map(|run| run.rows),
+            Some(THINGS as u64),
+            "{plan}"
+        );
+        let mut without = QueryOptions::default();
+        without.disabled_rules.push("reduce_scans".to_owned());
+        let [expected, found] = [&without, &options]
+            .map(|options| ask(&loaded.database, &query, options).expect("it runs"));
+        same_answers(&expected, &found, &plan);
+    }
+}
+
 /// Updates of one graph: what is in it goes, and nothing else.
 #[test]
 fn a_graph_is_emptied_alone() {

@@ -2,7 +2,7 @@
 //!
 //! The filters are looked for when the scan takes its first morsel: the joins above have read their build sides by
 //! then, and a filter that is not made (its side went to files) is left out. A filter of the subject is tested on row numbers,
-//! before any cell is read; one of an object when its column is gathered, before other columns.
+//! before any cell is read; one of an object when its column is gathered, before other columns, and one of the graph before those.
 //!
 //! A filter that lets nearly all of a piece through *rests*: the next pieces go untested. Then it is tried again, since ids lie in the
 //! order of rows and one end of a table may have all partners. What zones and row numbers of a whole morsel tell is always
@@ -11,7 +11,7 @@
 //! Invariant: the join tests each row again, so that any candidate may be left in.
 
 use super::changed::Home;
-use super::compiled::{CompiledStar, Object};
+use super::compiled::{CompiledGraphs, CompiledStar, Object};
 use super::matches::Matches;
 use crate::context::Context;
 use crate::operators::key_filter::{KeyFilter, MadeFilters};
@@ -125,7 +125,7 @@ impl Reducers {
         })
     }
 
-    /// The filters of objects.
+    /// The filters of objects and graphs.
     pub fn objects(&self, star: &CompiledStar) -> &[Reducer] {
         &self.found(star).objects
     }
@@ -147,7 +147,7 @@ impl Reducers {
         counted(may_have, rows, cx)
     }
 
-    /// Whether cells of the segment with these rows may pass by their zones; counts the rows if none does.
+    /// Whether cells and graphs of the segment with these rows may pass by their zones; counts the rows if none does.
     pub fn may_have_cells(
         &self,
         star: &CompiledStar,
@@ -158,6 +158,10 @@ impl Reducers {
         let segment_idx = rows.start as usize / SEGMENT_ROWS;
         let may_have = self.found(star).objects.iter().all(|reducer| {
             let object = Object::New(reducer.column);
+            if matches!(star.graphs, CompiledGraphs::New(column, _) if column == reducer.column) {
+                let zone = table.graph_zone(segment_idx);
+                return zone.is_none_or(|(least, most)| reducer.filter.may_have(least.0, most.0));
+            }
             let pattern = star.patterns.iter().find(|p| p.object == object);
             let cells = pattern.and_then(|pattern| table.cells(pattern.predicate));
             cells.is_none_or(|cells| {

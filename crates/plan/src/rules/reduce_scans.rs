@@ -196,8 +196,9 @@ impl Passed<'_, '_> {
     }
 }
 
-/// Whether a star binds the slot as its subject, or as an object that it must have.
+/// Whether a star binds the slot as its subject, as its graph, or as an object that it must have.
 fn makes_always(star: &Star, slot: Slot) -> bool {
     let mut required = star.patterns.iter().filter(|pattern| !pattern.optional);
-    star.subject.slot() == Some(slot) || required.any(|pattern| pattern.object.slot() == Some(slot))
+    [star.subject.slot(), star.graphs.slot()].contains(&Some(slot))
+        || required.any(|pattern| pattern.object.slot() == Some(slot))
 }

@@ -164,6 +164,12 @@ impl Table {
         }
     }
 
+    /// The least and the greatest home graph of the rows of a segment, if rows of the table have several.
+    pub fn graph_zone(&self, segment_idx: usize) -> Option<(TermId, TermId)> {
+        let zone = &self.graphs.as_ref()?.segments[segment_idx].zone;
+        Some((TermId(zone.min), TermId(zone.max)))
+    }
+
     /// The home graph of all rows of a segment, if they have the same.
     pub(crate) fn graph_of_segment(&self, segment_idx: usize) -> Option<TermId> {
         let Some(graphs) = &self.graphs else {
