@@ -211,8 +211,7 @@ impl Statistics for SnapshotStatistics<'_> {
         if let Some(home) = table.constant_graph() {
             return f64::from(u8::from(home == graph));
         }
-        let all: u64 = table.all_cells().map(|c| c.statistics().values).sum();
-        table.quads_in_graph(graph) as f64 / all.max(1) as f64
+        table.quads_in_graph(graph) as f64 / table.quads_in_cells().max(1) as f64
     }
 
     fn graph_quads(&self, graph: TermId) -> Option<u64> {

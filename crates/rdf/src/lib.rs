@@ -3,6 +3,7 @@
 //! The way in: [`reader`] cuts and parses files into [`QuadView`]s, [`inline`] and [`Qualifiers`] turn
 //! literals into [`TermId`]s. The way out: [`inline::decode`] fills a [`TermBuf`], [`writer`] writes.
 
+pub mod escaped;
 pub mod inline;
 pub mod qualifiers;
 pub mod reader;

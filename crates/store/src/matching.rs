@@ -312,7 +312,7 @@ fn scan_graph(
     pattern: &QuadPattern,
     visit: VisitQuad<'_>,
 ) -> ControlFlow<()> {
-    if !table.has_graph(graph) {
+    if table.quads_in_graph(graph) == 0 {
         return ControlFlow::Continue(());
     }
     let pattern = &QuadPattern {
@@ -335,17 +335,9 @@ fn scan_graph(
             counts.clear();
             values.clear();
             cells.gather_lists(&rows, &mut counts, &mut values);
-            let mut values = values.iter();
-            for (&row, &count) in rows.iter().zip(&counts) {
-                for &value in values.by_ref().take(count as usize) {
-                    visit(QuadIds {
-                        subject: table.subject(row),
-                        predicate: cells.predicate(),
-                        object: TermId(value),
-                        graph,
-                    })?;
-                }
-            }
+            let counts = rows.iter().copied().zip(counts.iter().copied());
+            let rows = counts.map(|(row, count)| (row, count, graph));
+            visit_lists((table, cells), pattern, rows, &values, visit)?;
         }
     }
     ControlFlow::Continue(())
@@ -367,19 +359,32 @@ fn scan_segment(
     let mut graphs = Vec::new();
     let row_numbers: Vec<u32> = rows.clone().collect();
     table.gather_graphs(&row_numbers, &mut graphs);
-    let mut values = values.into_iter();
-    for ((row, count), graph) in rows.zip(counts).zip(graphs) {
+    let rows = rows.zip(counts).zip(graphs);
+    let rows = rows.map(|((row, count), graph)| (row, count, TermId(graph)));
+    visit_lists((table, cells), pattern, rows, &values, visit)
+}
+
+/// Visits the quads of rows, each given with how many of the values are its own and its graph.
+fn visit_lists(
+    (table, cells): (&Table, Cells<'_>),
+    pattern: &QuadPattern,
+    rows: impl Iterator<Item = (u32, u32, TermId)>,
+    values: &[u64],
+    visit: VisitQuad<'_>,
+) -> ControlFlow<()> {
+    let mut values = values.iter();
+    for (row, count, graph) in rows {
         let of_row = values.by_ref().take(count as usize);
-        if pattern.graph.is_some_and(|wanted| wanted.0 != graph) {
+        if pattern.graph.is_some_and(|wanted| wanted != graph) {
             of_row.for_each(drop);
             continue;
         }
-        for value in of_row {
+        for &value in of_row {
             visit(QuadIds {
                 subject: table.subject(row),
                 predicate: cells.predicate(),
                 object: TermId(value),
-                graph: TermId(graph),
+                graph,
             })?;
         }
     }

@@ -1,8 +1,8 @@
 //! SPARQL 1.1 Query Results CSV Format: values without their kind, lines ended by CR LF.
 
-use super::escaped::{first_special, push_escaped};
 use super::rows::RowFormat;
 use basalt_rdf::TermView;
+use basalt_rdf::escaped::{first_special, push_escaped};
 
 /// The format.
 pub struct Csv;

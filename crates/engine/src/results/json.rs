@@ -1,7 +1,7 @@
 //! SPARQL 1.1 Query Results JSON Format.
 
-use super::escaped::push_escaped;
 use super::rows::RowFormat;
+use basalt_rdf::escaped::push_json_string;
 use basalt_rdf::{LiteralKind, TermView};
 
 /// The format.
@@ -14,7 +14,7 @@ impl RowFormat for Json {
             if position > 0 {
                 out.push(b',');
             }
-            string(out, variable);
+            push_json_string(out, variable);
         }
         out.extend_from_slice(b"]},\"results\":{\"bindings\":[");
     }
@@ -25,7 +25,7 @@ impl RowFormat for Json {
 
     fn opening(&self, variable: &str) -> Vec<u8> {
         let mut opening = Vec::new();
-        string(&mut opening, variable);
+        push_json_string(&mut opening, variable);
         opening.push(b':');
         opening
     }
@@ -45,17 +45,17 @@ impl RowFormat for Json {
         out.extend_from_slice(b"{\"type\":\"");
         out.extend_from_slice(kind);
         out.extend_from_slice(b"\",\"value\":");
-        string(out, text);
+        push_json_string(out, text);
         if let TermView::Literal(literal) = term {
             match literal.kind {
                 LiteralKind::Simple => {}
                 LiteralKind::Language(language) => {
                     out.extend_from_slice(b",\"xml:lang\":");
-                    string(out, language);
+                    push_json_string(out, language);
                 }
                 LiteralKind::Typed(datatype) => {
                     out.extend_from_slice(b",\"datatype\":");
-                    string(out, datatype);
+                    push_json_string(out, datatype);
                 }
             }
         }
@@ -75,22 +75,4 @@ impl RowFormat for Json {
     fn boolean(&self, out: &mut Vec<u8>, value: bool) {
         out.extend_from_slice(format!("{{\"head\":{{}},\"boolean\":{value}}}\n").as_bytes());
     }
-}
-
-/// A JSON string.
-fn string(out: &mut Vec<u8>, text: &str) {
-    let is_special = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
-    out.push(b'"');
-    push_escaped(out, text.as_bytes(), is_special, |out, rest| {
-        match rest[0] {
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            byte => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
-        }
-        1
-    });
-    out.push(b'"');
 }

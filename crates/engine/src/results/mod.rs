@@ -5,7 +5,6 @@
 
 mod arrow;
 mod csv;
-mod escaped;
 mod json;
 pub mod read;
 mod read_csv;

@@ -1,7 +1,7 @@
 //! SPARQL 1.1 Query Results TSV Format: terms in their N-Triples form, tabs between them.
 
-use super::escaped::push_escaped;
 use super::rows::RowFormat;
+use basalt_rdf::escaped::push_escaped;
 use basalt_rdf::{LiteralKind, LiteralView, TermView};
 
 /// The format.

@@ -1,7 +1,7 @@
 //! SPARQL Query Results XML Format.
 
-use super::escaped::push_escaped;
 use super::rows::RowFormat;
+use basalt_rdf::escaped::push_escaped;
 use basalt_rdf::{LiteralKind, TermView};
 
 /// The format.
@@ -102,7 +102,7 @@ fn is_special(byte: u8) -> bool {
 }
 
 fn is_special_in_attribute(byte: u8) -> bool {
-    matches!(byte, b'<' | b'>' | b'&' | b'"' | 0xEF) || byte < 0x20
+    is_special(byte) || matches!(byte, b'"' | b'\n' | b'\t')
 }
 
 fn replace(out: &mut Vec<u8>, rest: &[u8]) -> usize {

@@ -42,7 +42,7 @@ pub struct EntryRows {
 }
 
 impl EntryRows {
-    /// The rows of a run, within one segment, that a star can have solutions of by one of its patterns; `None` where no pattern
+    /// The rows of a run, within one segment, that a star can have solutions of by one of its patterns, or by its graph; `None` where neither
     /// tells without reading all. Cells must tell all of the rows.
     pub fn of(star: &CompiledStar, table: &Table, run: &RowRun) -> Option<Self> {
         let patterns = star.patterns.iter().enumerate();
@@ -98,8 +98,7 @@ impl RareGraph {
         }
         let graph = TermId(graph);
         let quads = table.quads_in_graph(graph);
-        let all = table.all_cells().map(|cells| cells.statistics().values);
-        let all = all.sum();
+        let all = table.quads_in_cells();
         is_sparse(quads, all).then_some(Self { graph, quads, all })
     }
 

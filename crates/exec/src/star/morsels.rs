@@ -345,10 +345,6 @@ fn table_morsels(
     cx: &Context,
 ) -> Result<(), ExecError> {
     let table = &cx.snapshot().tables()[table_idx];
-    let rows_of = |segment_idx: usize| {
-        let start = (segment_idx * SEGMENT_ROWS) as u32;
-        start..(start + SEGMENT_ROWS as u32).min(table.rows())
-    };
     let mut wanted = Vec::new();
     for segment_idx in 0..table.segment_count() {
         match refused_by(star, table, segment_idx) {
@@ -356,7 +352,7 @@ fn table_morsels(
             Some(predicate) => {
                 // Cells cannot match, what was added to them can.
                 cx.check()?;
-                let rows = rows_of(segment_idx);
+                let rows = table.rows_of_segment(segment_idx);
                 let rows = changed_with_value(star, table_idx, predicate, rows, cx)?;
                 push_changed(list, table_idx, &rows, cx);
             }
@@ -364,7 +360,7 @@ fn table_morsels(
     }
     let rows_max = morsel_rows(wanted.len() * SEGMENT_ROWS, cx);
     for segment_idx in wanted {
-        let rows = rows_of(segment_idx);
+        let rows = table.rows_of_segment(segment_idx);
         let parts = rows.clone().step_by(rows_max);
         list.extend(parts.map(|from| Morsel::Range {
             table_idx,

@@ -42,42 +42,50 @@ pub(crate) fn rows(planner: &Planner<'_>, pattern: &Pattern) -> f64 {
 
 /// Quads that a scan for a pattern reads: a slot that occurs twice is no help in finding them.
 pub(crate) fn read(planner: &Planner<'_>, pattern: &Pattern, rows: f64) -> f64 {
-    let statistics = planner.statistics;
     let slots = [pattern.subject, pattern.predicate, pattern.object].map(Position::slot);
     let repeats = |a: usize, b: usize| slots[a].is_some() && slots[a] == slots[b];
-    let all = match (pattern.subject, pattern.predicate, pattern.object) {
-        (Position::Slot(_), Position::Id(p), Position::Slot(_)) => statistics.predicate_quads(p),
-        (Position::Slot(_), Position::Slot(_), Position::Slot(_)) => statistics.quad_count(),
-        _ => 0,
-    };
+    let is_scan = slots[0].is_some() && slots[2].is_some();
+    if !is_scan {
+        return rows;
+    }
+    let all = all_quads(planner, pattern);
     match repeats(0, 1) || repeats(0, 2) || repeats(1, 2) {
-        true => rows.max(all as f64),
-        false => rows + passed_over(planner, pattern, all as f64 - rows),
+        true => rows.max(all),
+        false => rows + passed_over(planner, pattern, all - rows),
     }
 }
 
 /// The same where the subject and the object are free and the graph is one, also of a slot that each row binds.
 pub(crate) fn read_in_graph(planner: &Planner<'_>, pattern: &Pattern, bound: &SlotSet) -> f64 {
-    let statistics = planner.statistics;
-    let all = match pattern.predicate {
-        Position::Id(p) => statistics.predicate_quads(p),
-        Position::Slot(_) => statistics.quad_count(),
-    };
     let share = match pattern.graphs.slot() {
-        Some(slot) if bound.contains(slot) => 1.0 / statistics.named_graph_count().max(1) as f64,
+        Some(slot) if bound.contains(slot) => {
+            1.0 / planner.statistics.named_graph_count().max(1) as f64
+        }
         _ => graph::share_of_pattern(planner, pattern),
     };
-    let rows = all as f64 * share;
-    rows + passed_over(planner, pattern, all as f64 - rows)
+    let all = all_quads(planner, pattern);
+    let rows = all * share;
+    rows + passed_over(planner, pattern, all - rows)
+}
+
+/// Quads with the predicate of a pattern.
+fn all_quads(planner: &Planner<'_>, pattern: &Pattern) -> f64 {
+    let quads = match pattern.predicate {
+        Position::Id(p) => planner.statistics.predicate_quads(p),
+        Position::Slot(_) => planner.statistics.quad_count(),
+    };
+    quads as f64
 }
 
 /// What passing over so many quads costs that are in other graphs, in the time of reading one.
 fn passed_over(planner: &Planner<'_>, pattern: &Pattern, others: f64) -> f64 {
+    if others <= 0.0 {
+        return 0.0;
+    }
     let irregular = match pattern.predicate {
         Position::Id(p) => planner.statistics.irregular(p).quads,
         Position::Slot(_) => planner.statistics.irregular_quad_count(),
     };
-    let others = others.max(0.0);
     others * GRAPH_LOOK + others.min(irregular as f64) * IRREGULAR_LOOK
 }
 

@@ -15,6 +15,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::escaped::push_json_string;
 use crate::term_view::{LiteralKind, QuadView, TermBuf, TermView};
 
 const RDF_TYPE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
@@ -65,14 +66,14 @@ impl JsonLd {
                 self.push_node_begin(text, quad);
             }
             text.push(b',');
-            push_string(text, key);
+            push_json_string(text, key);
             text.extend_from_slice(b":[");
             self.keys.push(hash);
             self.predicate.0.fill(quad.predicate);
             self.predicate.1 = class.is_some();
         }
         match class {
-            Some(class) => push_string(text, class),
+            Some(class) => push_json_string(text, class),
             None => push_object(text, quad.object),
         }
     }
@@ -112,8 +113,8 @@ impl JsonLd {
 fn push_id(text: &mut Vec<u8>, node: TermView<'_>) {
     text.extend_from_slice(b"{\"@id\":");
     match node {
-        TermView::Blank(label) => push_string(text, &format!("_:{label}")),
-        TermView::Iri(iri) => push_string(text, iri),
+        TermView::Blank(label) => push_json_string(text, &format!("_:{label}")),
+        TermView::Iri(iri) => push_json_string(text, iri),
         TermView::Literal(_) => unreachable!("subjects and graphs are checked"),
     }
 }
@@ -128,38 +129,16 @@ fn push_object(text: &mut Vec<u8>, object: TermView<'_>) {
         LiteralKind::Simple => {}
         LiteralKind::Language(tag) => {
             text.extend_from_slice(b"\"@language\":");
-            push_string(text, tag);
+            push_json_string(text, tag);
             text.push(b',');
         }
         LiteralKind::Typed(datatype) => {
             text.extend_from_slice(b"\"@type\":");
-            push_string(text, datatype);
+            push_json_string(text, datatype);
             text.push(b',');
         }
     }
     text.extend_from_slice(b"\"@value\":");
-    push_string(text, literal.lexical);
+    push_json_string(text, literal.lexical);
     text.push(b'}');
-}
-
-/// Appends a JSON string.
-fn push_string(text: &mut Vec<u8>, value: &str) {
-    text.push(b'"');
-    let mut rest = value.as_bytes();
-    let is_special = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
-    // Termination: `rest` shrinks with each turn.
-    while let Some(at) = rest.iter().position(is_special) {
-        text.extend_from_slice(&rest[..at]);
-        match rest[at] {
-            b'"' => text.extend_from_slice(b"\\\""),
-            b'\\' => text.extend_from_slice(b"\\\\"),
-            b'\n' => text.extend_from_slice(b"\\n"),
-            b'\r' => text.extend_from_slice(b"\\r"),
-            b'\t' => text.extend_from_slice(b"\\t"),
-            byte => text.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
-        }
-        rest = &rest[at + 1..];
-    }
-    text.extend_from_slice(rest);
-    text.push(b'"');
 }

@@ -14,6 +14,7 @@
 
 use std::io;
 
+use crate::escaped::push_escaped;
 use crate::term_view::{LiteralKind, QuadView, RDF, TermBuf, TermView};
 
 /// Names of the RDF namespace that are syntax and no predicates.
@@ -108,7 +109,7 @@ impl RdfXml {
             LiteralKind::Typed(datatype) => push_attribute(text, b" rdf:datatype=\"", datatype),
         }
         text.push(b'>');
-        push_escaped(text, literal.lexical);
+        push_text(text, literal.lexical);
         text.extend_from_slice(b"</");
         text.extend_from_within(name);
         text.extend_from_slice(b">\n");
@@ -213,27 +214,23 @@ fn push_node(text: &mut Vec<u8>, node: TermView<'_>, iri_attribute: &[u8]) {
 /// Appends an attribute, given with its opening quote.
 fn push_attribute(text: &mut Vec<u8>, opening: &[u8], value: &str) {
     text.extend_from_slice(opening);
-    push_escaped(text, value);
+    push_text(text, value);
     text.push(b'"');
 }
 
 /// Appends text with the characters replaced that XML reserves or its readers change.
-fn push_escaped(text: &mut Vec<u8>, value: &str) {
-    let mut rest = value.as_bytes();
-    let is_special = |byte: &u8| matches!(byte, b'<' | b'>' | b'&' | b'"' | b'\r');
-    // Termination: `rest` shrinks with each turn.
-    while let Some(at) = rest.iter().position(is_special) {
-        text.extend_from_slice(&rest[..at]);
-        text.extend_from_slice(match rest[at] {
+fn push_text(text: &mut Vec<u8>, value: &str) {
+    let is_special = |byte: u8| matches!(byte, b'<' | b'>' | b'&' | b'"' | b'\r');
+    push_escaped(text, value.as_bytes(), is_special, |text, rest| {
+        text.extend_from_slice(match rest[0] {
             b'<' => b"&lt;",
             b'>' => b"&gt;",
             b'&' => b"&amp;",
             b'"' => b"&quot;",
             _ => b"&#xD;",
         });
-        rest = &rest[at + 1..];
-    }
-    text.extend_from_slice(rest);
+        1
+    });
 }
 
 /// A label as an XML name: as it is, or encoded behind `x_` if it is no name or could be such a code.

@@ -48,6 +48,12 @@ pub(crate) const fn first_row(segment_idx: usize) -> u32 {
     (segment_idx * SEGMENT_ROWS) as u32
 }
 
+/// The rows of a segment, where there are so many in all.
+pub(crate) fn rows_of_segment(segment_idx: usize, rows: u32) -> Range<u32> {
+    let first = first_row(segment_idx);
+    first..rows.min(first + SEGMENT_ROWS as u32)
+}
+
 impl Column {
     /// Checks that every segment opens and has the rows it must have.
     pub(crate) fn check_segments(&self) -> Result<(), StoreError> {
@@ -77,8 +83,7 @@ impl Column {
 
     /// The rows of a segment.
     pub(crate) fn rows_of_segment(&self, segment_idx: usize) -> Range<u32> {
-        let first = first_row(segment_idx);
-        first..self.rows.min(first + SEGMENT_ROWS as u32)
+        rows_of_segment(segment_idx, self.rows)
     }
 
     /// A segment.

@@ -1,7 +1,7 @@
 //! A table opened for reading.
 
 use super::cells::Cells;
-use super::column::Column;
+use super::column::{Column, rows_of_segment};
 use super::definition::{CellStatistics, ColumnDefinition, ColumnKind, HomeGraph, TypeClass};
 use super::{TableDefinition, file_name, format};
 use crate::error::StoreError;
@@ -149,8 +149,7 @@ impl Table {
 
     /// The rows of one segment.
     pub fn rows_of_segment(&self, segment_idx: usize) -> Range<u32> {
-        let first = super::column::first_row(segment_idx);
-        first..self.rows().min(first + SEGMENT_ROWS as u32)
+        rows_of_segment(segment_idx, self.rows())
     }
 
     /// Appends those of consecutive rows whose home graph is this.
@@ -181,9 +180,11 @@ impl Table {
         same.then_some(TermId(zone.min))
     }
 
-    /// Whether some quad in cells is in this graph.
-    pub fn has_graph(&self, graph: TermId) -> bool {
-        self.quads_in_graph(graph) > 0
+    /// Quads in cells.
+    pub fn quads_in_cells(&self) -> u64 {
+        self.all_cells()
+            .map(|cells| cells.statistics().values)
+            .sum()
     }
 
     /// Quads in cells whose rows have this home graph.

@@ -1,4 +1,4 @@
-//! Text whose special bytes are replaced, copied in stretches.
+//! Text whose special bytes are replaced, copied in stretches: for writers of statements and of results.
 
 /// Bytes that are looked at together: without a branch inside, vectors do it.
 const STRETCH: usize = 32;
@@ -37,6 +37,24 @@ pub fn first_special(text: &[u8], is_special: &impl Fn(u8) -> bool) -> Option<us
         start += stretch.len();
     }
     None
+}
+
+/// Appends a JSON string.
+pub fn push_json_string(out: &mut Vec<u8>, text: &str) {
+    let is_special = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    out.push(b'"');
+    push_escaped(out, text.as_bytes(), is_special, |out, rest| {
+        match rest[0] {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            byte => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+        }
+        1
+    });
+    out.push(b'"');
 }
 
 #[cfg(test)]
