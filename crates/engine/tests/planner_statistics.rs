@@ -79,6 +79,48 @@ fn the_file_gives_the_plans_of_the_store() {
     assert!(!text.contains("/Reviewer"), "subjects are not told");
 }
 
+/// What one graph of several is asked for is planned by what is in it, from the file too.
+#[test]
+fn the_file_gives_the_plans_of_graphs() {
+    let mut text = String::new();
+    for thing in 0..3_000 {
+        let graph = if thing % 100 == 0 { "rare" } else { "common" };
+        text += &format!(
+            "<http://e/t{thing}> <http://e/size> \"{}\" <http://e/{graph}> .\n",
+            thing % 7
+        );
+        text += &format!(
+            "<http://e/t{thing}> <http://e/next> <http://e/t{}> <http://e/{graph}> .\n",
+            thing / 2
+        );
+    }
+    text += "<http://e/t7> <http://e/size> \"odd\" <http://e/rare> .\n";
+    let configuration = Configuration::default();
+    let loaded = load_nquads(text, &configuration);
+    let options = query_options(&configuration);
+    let queries = [
+        "SELECT * { GRAPH <http://e/rare> { ?s ?p ?o } }",
+        "SELECT * { GRAPH <http://e/rare> { ?s <http://e/size> ?o ; <http://e/next> ?n . ?n <http://e/next> ?m } }",
+        "SELECT * { VALUES ?g { <http://e/rare> } GRAPH ?g { ?s ?p ?o } }",
+        "SELECT * { GRAPH <http://e/rare> { ?s ?p ?o . ?o ?q ?x } }",
+    ]
+    .map(str::to_owned);
+    let statistics = PlannerStatistics::of(&loaded.database.snapshot(), &queries, &options);
+    let text = statistics.and_then(|known| known.to_json()).expect("JSON");
+    let imported = PlannerStatistics::parse(&text).expect("what was written is read");
+    for query in &queries {
+        let [here, there] = [
+            loaded
+                .database
+                .prepare(query, &options)
+                .map(|prepared| prepared.explain()),
+            imported.explain(query, &options),
+        ]
+        .map(|report| report.expect("it can be planned").to_text());
+        assert_eq!(there, here, "{query}");
+    }
+}
+
 #[test]
 fn other_queries_are_planned_by_counts() {
     let options = query_options(&Configuration::default());

@@ -167,6 +167,15 @@ impl Statistics for Imported<'_> {
         Some(self.of.tables.get(table.0 as usize)?.graph?.0)
     }
 
+    fn graph_share(&self, table: TableIdx, graph: TermId) -> f64 {
+        let known = self.answer(&recorded::graph_share(table, graph));
+        known.unwrap_or(1.0)
+    }
+
+    fn graph_quads(&self, graph: TermId) -> Option<u64> {
+        self.answer(&recorded::graph_quads(graph))?
+    }
+
     fn column(&self, table: TableIdx, predicate: TermId) -> Option<ColumnStatistics> {
         self.column_of(table, predicate).map(Column::statistics)
     }
@@ -243,6 +252,14 @@ impl Statistics for Imported<'_> {
 
     fn quads_around(&self, resource: TermId) -> Option<(f64, f64)> {
         self.answer(&recorded::around(resource))?
+    }
+
+    fn irregular_quad_count(&self) -> u64 {
+        let known = self.answer(&recorded::irregular_quads());
+        known.unwrap_or_else(|| {
+            let predicates = self.of.predicates.iter();
+            predicates.map(|known| known.irregular().quads).sum()
+        })
     }
 
     fn irregular_in_files(&self, predicate: TermId) -> u64 {

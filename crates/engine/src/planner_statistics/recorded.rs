@@ -161,7 +161,9 @@ pub(super) fn check(question: &str, answers: &[Value], tables: usize) -> Result<
         "sample" => all::<Option<Sampled>>(answers),
         "around" => all::<Option<(f64, f64)>>(answers),
         "partners" => all::<Option<f64>>(answers),
-        "in-files" | "looked-up" => all::<u64>(answers),
+        "in-files" | "looked-up" | "irregular-quads" => all::<u64>(answers),
+        "graph-share" => all::<f64>(answers),
+        "graph-quads" => all::<Option<u64>>(answers),
         "added-links" => answers.iter().all(|answer| {
             let links = Vec::<(TableIdx, u64)>::of_json(answer);
             links.is_some_and(|links| links.iter().all(|(idx, _)| (idx.0 as usize) < tables))
@@ -268,6 +270,21 @@ pub(super) fn in_files(predicate: TermId) -> String {
 /// Quads of a predicate that are looked up one by one.
 pub(super) fn looked_up(predicate: TermId) -> String {
     format!("looked-up {}", id(predicate))
+}
+
+/// Irregular quads of all predicates.
+pub(super) fn irregular_quads() -> String {
+    "irregular-quads".to_owned()
+}
+
+/// The share of a table's quads that are in a graph.
+pub(super) fn graph_share(table: TableIdx, graph: TermId) -> String {
+    format!("graph-share table={} {}", table.0, id(graph))
+}
+
+/// Quads of a graph.
+pub(super) fn graph_quads(graph: TermId) -> String {
+    format!("graph-quads {}", id(graph))
 }
 
 /// Links of a predicate that were added.

@@ -93,6 +93,15 @@ impl Statistics for Recording<'_> {
         self.of.table_graph(table)
     }
 
+    fn graph_share(&self, table: TableIdx, graph: TermId) -> f64 {
+        let share = self.of.graph_share(table, graph);
+        self.note(recorded::graph_share(table, graph), share)
+    }
+
+    fn graph_quads(&self, graph: TermId) -> Option<u64> {
+        self.note(recorded::graph_quads(graph), self.of.graph_quads(graph))
+    }
+
     fn column(&self, table: TableIdx, predicate: TermId) -> Option<ColumnStatistics> {
         self.of.column(table, predicate)
     }
@@ -147,6 +156,11 @@ impl Statistics for Recording<'_> {
 
     fn quads_around(&self, resource: TermId) -> Option<(f64, f64)> {
         self.note(recorded::around(resource), self.of.quads_around(resource))
+    }
+
+    fn irregular_quad_count(&self) -> u64 {
+        let quads = self.of.irregular_quad_count();
+        self.note(recorded::irregular_quads(), quads)
     }
 
     fn irregular_in_files(&self, predicate: TermId) -> u64 {
