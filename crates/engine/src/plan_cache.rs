@@ -1,12 +1,12 @@
 //! The plan cache of a database: queries that come again, word by word, are neither parsed nor planned anew; those that differ from
-//! earlier ones in constants only are planned, but [not parsed](crate::query_templates).
+//! earlier ones in constants only are [not parsed](crate::query_templates), and take the plan of those where it holds.
 //!
-//! Planning itself begins with what queries before found out about [stars without constants, and the order of joins](basalt_plan::KnownStars) on the same state.
+//! Planning itself begins with what queries before found out about [stars without constants, the order of joins, and plans](basalt_plan::KnownStars) on the same state.
 //!
 //! An entry has the algebra of a text and its plan. The algebra holds for ever, the plan for one state of the data (a
 //! [`SnapshotMark`]); on another state the algebra is planned again. What decides a plan beside text and state is
-//! part of the key: base, graphs given beside the query, options of planning. Constants are part of the text: see
-//! `docs/decisions/0012-answering-in-place.md` for why plans are not shared between constants.
+//! part of the key: base, graphs given beside the query, options of planning. Constants are part of the text here: see
+//! `docs/decisions/0029-plans-by-template.md` for how plans are shared between them.
 //!
 //! Admission: a text is kept when it comes the second time. Eviction: [two generations](crate::two_generations).
 //!
@@ -18,7 +18,7 @@ use crate::query::{Prepared, QueryOptions};
 use crate::query_templates::QueryTemplates;
 use crate::two_generations::{Counted, TwoGenerations};
 use basalt_plan::physical::Plan;
-use basalt_plan::{KnownStars, PlanOptions, PlanShape};
+use basalt_plan::{KnownStars, PlanOptions, PlanShape, TemplateInstance};
 use basalt_store::{Snapshot, SnapshotMark};
 use spargebra::Query;
 use std::hash::{BuildHasher, RandomState};
@@ -56,6 +56,8 @@ pub struct PlanCacheStatus {
     pub by_template: u64,
     /// Joins of a query that were ordered as those of others were.
     pub known_orders: u64,
+    /// Queries that took the plan of others, which differed from them in constants only.
+    pub known_plans: u64,
     /// Texts kept now.
     pub texts: usize,
     /// Bytes that they are counted with.
@@ -75,6 +77,8 @@ pub(crate) struct PlanCache {
     known_stars: Mutex<Option<(SnapshotMark, Arc<KnownStars>)>>,
     /// Joins that were ordered as others were on earlier states.
     known_orders_before: AtomicU64,
+    /// Queries that took the plan of others on earlier states.
+    known_plans_before: AtomicU64,
 }
 
 /// What decides a plan beside the state of the data.
@@ -141,11 +145,16 @@ impl PlanCache {
             templates: QueryTemplates::new(),
             known_stars: Mutex::default(),
             known_orders_before: AtomicU64::new(0),
+            known_plans_before: AtomicU64::new(0),
         }
     }
 
-    /// The algebra of a text for which nothing was found.
-    pub(crate) fn parse(&self, text: &str, options: &QueryOptions) -> Result<Query, Error> {
+    /// The algebra of a text for which nothing was found; and if its template is known, what a plan may be shared with.
+    pub(crate) fn parse(
+        &self,
+        text: &str,
+        options: &QueryOptions,
+    ) -> Result<(Query, Option<TemplateInstance>), Error> {
         self.templates.parse(text, options)
     }
 
@@ -159,8 +168,12 @@ impl PlanCache {
         }
         let stars = Arc::<KnownStars>::default();
         let gone = known.replace((snapshot.mark(), Arc::clone(&stars)));
-        let taken = gone.as_ref().map_or(0, |(_, stars)| stars.orders_taken());
-        self.known_orders_before.fetch_add(taken, Ordering::Relaxed);
+        if let Some((_, stars)) = &gone {
+            let (orders, plans) = (stars.orders_taken(), stars.plans_taken());
+            self.known_orders_before
+                .fetch_add(orders, Ordering::Relaxed);
+            self.known_plans_before.fetch_add(plans, Ordering::Relaxed);
+        }
         drop(known);
         drop(gone);
         stars
@@ -220,8 +233,11 @@ impl PlanCache {
     /// How it does.
     pub(crate) fn status(&self) -> PlanCacheStatus {
         let known = self.known_stars_now();
-        let taken = known.as_ref().map_or(0, |(_, stars)| stars.orders_taken());
-        let known_orders = taken + self.known_orders_before.load(Ordering::Relaxed);
+        let taken = known.as_ref().map_or((0, 0), |(_, stars)| {
+            (stars.orders_taken(), stars.plans_taken())
+        });
+        let known_orders = taken.0 + self.known_orders_before.load(Ordering::Relaxed);
+        let known_plans = taken.1 + self.known_plans_before.load(Ordering::Relaxed);
         drop(known);
         let kept = self.lock();
         PlanCacheStatus {
@@ -230,6 +246,7 @@ impl PlanCache {
             misses: self.misses.load(Ordering::Relaxed),
             by_template: self.templates.hits(),
             known_orders,
+            known_plans,
             texts: kept.len(),
             bytes: kept.bytes(),
         }

@@ -18,6 +18,8 @@ pub struct PlanReport {
     pub plan_time: Duration,
     /// Whether the plan was that of an earlier query with the same text.
     pub is_cached: bool,
+    /// Whether the plan was that of earlier queries which differ from this one in constants only: its estimates are those of one of them.
+    pub is_of_template: bool,
     /// What running it took, if it was run.
     pub run: Option<RunReport>,
 }
@@ -44,7 +46,11 @@ impl PlanReport {
     /// How long the plan took to make, on a line.
     pub fn times_text(&self) -> String {
         let (parse, plan) = (ms(self.parse_time), ms(self.plan_time));
-        let cached = if self.is_cached { "yes" } else { "no" };
+        let cached = match (self.is_cached, self.is_of_template) {
+            (true, _) => "yes",
+            (false, true) => "of its template",
+            (false, false) => "no",
+        };
         format!("parse {parse:.3} ms, plan {plan:.3} ms, cached: {cached}\n")
     }
 
@@ -54,6 +60,7 @@ impl PlanReport {
             "parse_ms": ms(self.parse_time),
             "plan_ms": ms(self.plan_time),
             "cached": self.is_cached,
+            "of_template": self.is_of_template,
             "plan": node(&self.root),
         });
         if let Some(run) = &self.run {

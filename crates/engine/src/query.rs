@@ -13,7 +13,9 @@ use basalt_exec::results::{Construct, Describe};
 use basalt_exec::{ExecOptions, execute};
 use basalt_plan::physical::{Form, Plan};
 use basalt_plan::statistics::Statistics;
-use basalt_plan::{ForceJoin, NodeProfile, OrderDraw, PlanOptions, PlanShape, explain, plan};
+use basalt_plan::{
+    ForceJoin, NodeProfile, OrderDraw, PlanOptions, PlanShape, explain, plan, plan_instance,
+};
 use basalt_rdf::{TermBuf, TermId};
 use basalt_store::Snapshot;
 use oxrdf::NamedNode;
@@ -44,6 +46,8 @@ pub struct QueryOptions {
     pub disabled_rules: Vec<String>,
     /// Whether key filters are passed down wherever that changes no answer, whether it pays or not; for tests.
     pub reduce_always: bool,
+    /// Whether plans of a template are taken wherever they are right, whether they are likely to be good or not; for tests.
+    pub known_plans_always: bool,
     /// The endpoints that SERVICE may ask over HTTP. Who embeds Basalt and has a client of its own sets
     /// `exec.services` instead, and then this does not count.
     pub services: ServicePolicy,
@@ -70,6 +74,7 @@ impl QueryOptions {
             disabled_rules: self.disabled_rules.clone(),
             union_default_graph: self.union_default_graph,
             reduce_always: self.reduce_always,
+            known_plans_always: self.known_plans_always,
         }
     }
 
@@ -99,6 +104,8 @@ pub struct Prepared {
     pub plan_time: Duration,
     /// Whether the plan is that of an earlier query with the same text; `parse_time` is the time to find it then.
     pub is_cached: bool,
+    /// Whether the plan is that of earlier queries which differ from this one in constants only; its estimates are those of one of them.
+    pub is_of_template: bool,
 }
 
 impl Prepared {
@@ -110,7 +117,7 @@ impl Prepared {
         options: &QueryOptions,
     ) -> Result<Self, Error> {
         let start = Instant::now();
-        let query = match cache.find(text, options, &snapshot) {
+        let (query, instance) = match cache.find(text, options, &snapshot) {
             Known::Plan(query, plan, shape) => {
                 return Ok(Self {
                     snapshot,
@@ -120,16 +127,34 @@ impl Prepared {
                     parse_time: start.elapsed(),
                     plan_time: Duration::ZERO,
                     is_cached: true,
+                    is_of_template: false,
                 });
             }
-            Known::Algebra(query) => query,
-            Known::Nothing => Arc::new(cache.parse(text, options)?),
+            Known::Algebra(query) => (query, None),
+            Known::Nothing => {
+                let (query, instance) = cache.parse(text, options)?;
+                (Arc::new(query), instance)
+            }
         };
         let parse_time = start.elapsed();
         let known_stars = cache.known_stars(&snapshot);
         let statistics = SnapshotStatistics::with_known_stars(&snapshot, &known_stars);
-        let (plan, plan_time) = make_plan(&query, options, &statistics)?;
-        let prepared = Self::with_plan(snapshot, query, parse_time, plan, plan_time);
+        let prepared = match instance {
+            None => {
+                let (plan, plan_time) = make_plan(&query, options, &statistics)?;
+                Self::with_plan(snapshot, query, parse_time, plan, plan_time)
+            }
+            Some(instance) => {
+                let (dataset, plan_options) = (dataset_override(options)?, options.plan_options());
+                let dataset = dataset.as_ref();
+                let made = plan_instance(&query, &instance, dataset, &statistics, &plan_options)?;
+                let plan_time = start.elapsed() - parse_time;
+                Self {
+                    is_of_template: made.is_of_others,
+                    ..Self::with_plan(snapshot, query, parse_time, made.plan, plan_time)
+                }
+            }
+        };
         cache.tell(text, options, &prepared);
         Ok(prepared)
     }
@@ -172,6 +197,7 @@ impl Prepared {
             parse_time,
             plan_time,
             is_cached: false,
+            is_of_template: false,
         }
     }
 
@@ -266,6 +292,7 @@ impl Prepared {
             parse_time: self.parse_time,
             plan_time: self.plan_time,
             is_cached: self.is_cached,
+            is_of_template: self.is_of_template,
             run,
         }
     }

@@ -1,10 +1,11 @@
-//! `KnownStars`: what planning worked out about stars of one state of the data, and the orders in which it joined them, for the queries that come after.
+//! `KnownStars`: what planning worked out about stars of one state of the data, the orders in which it joined them, and its plans, for the queries that come after.
 //!
 //! Of a star that asks for no constant and has no filters, its profile, its samples and the shares of its keys depend on the data alone, and
 //! the queries of an application are made of the same stars, with slots of the same numbers where the texts differ in constants only. To look at 64
 //! rows again for each of them is half of the planning of a join.
 //!
-//! The orders of joins are told from groups with constants too, and are no answers but suggestions (`join_order/known_orders.rs`).
+//! The orders of joins are told from groups with constants too, and are no answers but suggestions (`join_order/known_orders.rs`); so are whole plans of templates
+//! (`known_plans.rs`).
 //!
 //! Invariant: an answer is that which the planner would work out on the same state, but for what lazily made inverses tell by then. Bound:
 //! [`ENTRIES_MAX`] answers of each kind, some kilobytes each; when there are as many, all go. Cost: a lock and up to so many comparisons,
@@ -12,6 +13,7 @@
 
 use crate::estimate::star::StarProfile;
 use crate::join_order::{JoinSample, KeyShares, KnownOrders, SampledSets};
+use crate::known_plans::KnownPlans;
 use crate::physical::{Graphs, Position, Slot, Star};
 use crate::slot_set::SlotSet;
 use basalt_rdf::TermId;
@@ -20,8 +22,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Answers of a kind.
 const ENTRIES_MAX: usize = 128;
 
-/// What planning worked out about stars that ask for no constant and have no filters, and the order of joins of groups of the same shape; for one state of
-/// the data. An answer is kept until there are 128 of its kind, an order until there are 1,024.
+/// What planning worked out about stars that ask for no constant and have no filters, the order of joins of groups of the same shape, and the plans of templates; for one state of
+/// the data. An answer is kept until there are 128 of its kind, an order until there are 1,024, a plan until there are 16,384 operators.
 #[derive(Debug, Default)]
 pub struct KnownStars {
     pub(crate) profiles: Kept<Star, StarProfile>,
@@ -29,12 +31,18 @@ pub struct KnownStars {
     pub(crate) sampled_sets: Kept<Vec<Star>, Arc<SampledSets>>,
     pub(crate) key_shares: Kept<(Star, Slot), Option<Arc<KeyShares>>>,
     pub(crate) orders: KnownOrders,
+    pub(crate) plans: KnownPlans,
 }
 
 impl KnownStars {
     /// How many groups of stars were joined in the order of others.
     pub fn orders_taken(&self) -> u64 {
         self.orders.taken()
+    }
+
+    /// How many queries took the plan that others of their template came to.
+    pub fn plans_taken(&self) -> u64 {
+        self.plans.taken()
     }
 }
 

@@ -5,6 +5,7 @@
 //! ids, joins are flattened into groups, rules rewrite) → stars and other units, ordered by dynamic
 //! programming → [`physical::Plan`] (columns pruned, nodes numbered) → the executor or [`explain()`].
 
+mod agreement;
 mod alternative;
 mod cost_constants;
 mod estimate;
@@ -13,11 +14,13 @@ mod expression;
 mod graph_nodes;
 mod inputs;
 mod join_order;
+mod known_plans;
 mod known_stars;
 mod logical;
 mod lower;
 mod once;
 pub mod physical;
+mod plan_template;
 mod planner;
 mod rename_slots;
 mod repeatable;
@@ -40,6 +43,7 @@ pub use explain::{ExplainedNode, NodeProfile, explain};
 pub use expression::{for_each_operand, is_volatile, is_volatile_plan, outer_slots};
 pub use graph_nodes::is_graph_node;
 pub use join_order::OrderDraw;
+pub use known_plans::{InstancePlan, TemplateInstance, is_made_by_planner, plan_instance};
 pub use known_stars::KnownStars;
 pub use planner::{ForceJoin, PlanError, PlanOptions, plan};
 pub use row_chain::{ManyOuterRows, many_outer_rows};

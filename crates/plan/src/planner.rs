@@ -11,6 +11,7 @@ use crate::logical::Logical;
 use crate::lower::Outer;
 use crate::once::Once;
 use crate::physical::{Expr, Form, Node, Op, Plan, Slot, Star, TableIdx};
+use crate::plan_template::Trace;
 use crate::rules;
 use crate::slot_set::{SLOTS_MAX, SlotSet};
 use crate::statistics::{ColumnStatistics, Statistics};
@@ -18,7 +19,7 @@ use crate::translate::{Scope, Translation};
 use basalt_rdf::TermId;
 use spargebra::Query;
 use spargebra::algebra::QueryDataset;
-use spargebra::term::{NamedNodePattern, TermPattern};
+use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -63,6 +64,8 @@ pub struct PlanOptions {
     pub union_default_graph: bool,
     /// Whether key filters are passed down wherever that changes no answer, whether it pays or not; for tests.
     pub reduce_always: bool,
+    /// Whether plans of a template are taken wherever they are right, whether they are likely to be good or not; for tests.
+    pub known_plans_always: bool,
 }
 
 /// The columns of one predicate over all tables.
@@ -88,6 +91,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) star_samples: Once<(Star, SlotSet, u64), Option<Arc<JoinSample>>>,
     /// How often keys repeat: of a star, in a slot.
     pub(crate) key_shares: Once<(Star, Slot), Option<Arc<KeyShares>>>,
+    /// Where units with constants are noted, if anywhere.
+    pub(crate) trace: Option<&'a Trace>,
 }
 
 impl<'a> Planner<'a> {
@@ -104,6 +109,7 @@ impl<'a> Planner<'a> {
             sampled_along: Once::default(),
             star_samples: Once::default(),
             key_shares: Once::default(),
+            trace: None,
         }
     }
 
@@ -153,7 +159,12 @@ impl<'a> Planner<'a> {
     pub(crate) fn star_profile(&self, star: &Star) -> StarProfile {
         let kept = self.kept([star]).map(|known| &known.profiles);
         let is_asked = |other: &Star| other == star;
-        let answer = || star::profile(self, star);
+        let answer = || {
+            if let Some(trace) = self.trace {
+                trace.comparisons(star);
+            }
+            star::profile(self, star)
+        };
         self.star_profiles
             .get_kept(kept, is_asked, || star.clone(), answer)
     }
@@ -183,11 +194,25 @@ pub fn plan(
     statistics: &dyn Statistics,
     options: &PlanOptions,
 ) -> Result<Plan, PlanError> {
+    plan_traced(query, dataset, statistics, options, None)
+}
+
+/// As [`plan`], and notes what is asked of constants.
+pub(crate) fn plan_traced(
+    query: &Query,
+    dataset: Option<&QueryDataset>,
+    statistics: &dyn Statistics,
+    options: &PlanOptions,
+    trace: Option<&Trace>,
+) -> Result<Plan, PlanError> {
     let (Query::Select { pattern, .. }
     | Query::Construct { pattern, .. }
     | Query::Describe { pattern, .. }
     | Query::Ask { pattern, .. }) = query;
-    let mut planner = Planner::new(statistics, options);
+    let mut planner = Planner {
+        trace,
+        ..Planner::new(statistics, options)
+    };
     let mut scope = Scope::default();
     let mut translation = Translation::new(&mut planner, dataset.or(query.dataset()));
     let (logical, projected) = translation.translate_root(pattern, &mut scope)?;
@@ -199,24 +224,7 @@ pub fn plan(
     };
     let required = match (&form, query) {
         (Form::Ask, _) => Vec::new(),
-        (_, Query::Construct { template, .. }) => {
-            let mut slots = Vec::new();
-            for triple in template {
-                let predicate = match &triple.predicate {
-                    NamedNodePattern::Variable(variable) => Some(variable),
-                    NamedNodePattern::NamedNode(_) => None,
-                };
-                let ends = [&triple.subject, &triple.object];
-                let ends = ends.into_iter().filter_map(|position| match position {
-                    TermPattern::Variable(variable) => Some(variable),
-                    _ => None,
-                });
-                for variable in ends.chain(predicate) {
-                    slots.extend(scope.get(variable.as_str()).filter(|s| !slots.contains(s)));
-                }
-            }
-            slots
-        }
+        (_, Query::Construct { template, .. }) => slots_of_template(template, &scope),
         _ => projected,
     };
     let mut root = planner.lower(&logical, &Outer::default())?;
@@ -245,6 +253,26 @@ pub fn plan(
     };
     debug_assert_eq!(crate::validate(&plan), Ok(()));
     Ok(plan)
+}
+
+/// The slots of the variables of a template, as far as the pattern has them.
+fn slots_of_template(template: &[TriplePattern], scope: &Scope) -> Vec<Slot> {
+    let mut slots = Vec::new();
+    for triple in template {
+        let predicate = match &triple.predicate {
+            NamedNodePattern::Variable(variable) => Some(variable),
+            NamedNodePattern::NamedNode(_) => None,
+        };
+        let ends = [&triple.subject, &triple.object];
+        let ends = ends.into_iter().filter_map(|position| match position {
+            TermPattern::Variable(variable) => Some(variable),
+            _ => None,
+        });
+        for variable in ends.chain(predicate) {
+            slots.extend(scope.get(variable.as_str()).filter(|s| !slots.contains(s)));
+        }
+    }
+    slots
 }
 
 /// Gives nodes their numbers: parents before children, plans inside EXISTS after the node's inputs.

@@ -3,6 +3,7 @@
 //! Terms are numbered in the order they are first declared; resources of a table are dense, so
 //! `table_of` is a range check. Nothing is irregular unless a test says so.
 
+use crate::known_stars::KnownStars;
 use crate::physical::TableIdx;
 use crate::statistics::{ColumnStatistics, IrregularStatistics, StarEstimate, Statistics};
 use basalt_rdf::TermId;
@@ -27,6 +28,8 @@ pub(crate) struct FakeStatistics {
     names: HashMap<TermId, String>,
     /// Irregular quads by predicate.
     pub(crate) irregular: HashMap<TermId, IrregularStatistics>,
+    /// What queries before worked out, if that is to be kept.
+    pub(crate) known_stars: Option<KnownStars>,
 }
 
 /// Objects of a column: a table with one inverse, or literals.
@@ -62,6 +65,7 @@ impl FakeStatistics {
             terms: HashMap::new(),
             names: HashMap::new(),
             irregular: HashMap::new(),
+            known_stars: None,
         };
         fake.fill();
         fake
@@ -199,6 +203,10 @@ impl Statistics for FakeStatistics {
             }
             _ => None,
         }
+    }
+
+    fn known_stars(&self) -> Option<&KnownStars> {
+        self.known_stars.as_ref()
     }
 
     fn table_count(&self) -> usize {

@@ -4,6 +4,7 @@
 mod dependent;
 mod generated;
 mod key_filters;
+mod known_plans;
 mod shop_queries;
 
 use crate::physical::Plan;

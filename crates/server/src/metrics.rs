@@ -186,11 +186,7 @@ impl Metrics {
             by("found", "plan", plans.hits as f64),
             by("found", "algebra", plans.replanned as f64),
             by("found", "template", plans.by_template as f64),
-            by(
-                "found",
-                "nothing",
-                plans.misses.saturating_sub(plans.by_template) as f64,
-            ),
+            by("found", "nothing", found_nothing(plans)),
         ];
         let one = |value: f64| vec![(String::new(), value)];
         let families = [
@@ -223,6 +219,12 @@ impl Metrics {
                 "counter",
                 "Joins that were ordered as those of earlier queries, with other constants, were.",
                 one(plans.known_orders as f64),
+            ),
+            (
+                "basalt_plan_known_plans_total",
+                "counter",
+                "Queries that took the plan of earlier ones, which differ from them in constants only.",
+                one(plans.known_plans as f64),
             ),
             (
                 "basalt_plan_cache_texts",
@@ -301,6 +303,11 @@ fn family(out: &mut String, name: &str, kind: &str, help: &str, samples: &[(Stri
     for (labels, value) in samples {
         let _ = writeln!(out, "{name}{labels} {value}");
     }
+}
+
+/// Queries that were parsed and planned.
+fn found_nothing(plans: &PlanCacheStatus) -> f64 {
+    plans.misses.saturating_sub(plans.by_template) as f64
 }
 
 fn by_outcome(counts: &BTreeMap<Outcome, u64>) -> Vec<(String, f64)> {

@@ -73,6 +73,7 @@ impl PlannerStatistics {
             parse_time,
             plan_time,
             is_cached: false,
+            is_of_template: false,
             run: None,
         })
     }

@@ -21,6 +21,7 @@ use crate::query::{QueryOptions, parse};
 use crate::query_text::lift::lift;
 use crate::query_text::nesting::is_usual;
 use crate::two_generations::{Counted, TwoGenerations};
+use basalt_plan::TemplateInstance;
 use spargebra::Query;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -66,21 +67,26 @@ impl QueryTemplates {
         }
     }
 
-    /// The algebra of a text.
+    /// The algebra of a text; and if the template is known, what a plan may be shared with.
     ///
     /// # Errors
     ///
     /// What is wrong with the text, or with the base.
-    pub fn parse(&self, text: &str, options: &QueryOptions) -> Result<Query, Error> {
+    pub fn parse(
+        &self,
+        text: &str,
+        options: &QueryOptions,
+    ) -> Result<(Query, Option<TemplateInstance>), Error> {
         let Some(lifted) = lift(text) else {
-            return parse(&options.parser()?, text);
+            return Ok((parse(&options.parser()?, text)?, None));
         };
         let asked = (lifted.template.as_str(), options.base.as_deref());
         let hash = self.hasher.hash_one(asked);
         let (is_known, template) = self.find(hash, asked);
-        if let Some(query) = template.and_then(|template| template.with(&lifted.constants)) {
+        let found = template.and_then(|template| template.with(&lifted.constants));
+        if let Some((query, instance)) = found {
             self.hits.fetch_add(1, Ordering::Relaxed);
-            return Ok(query);
+            return Ok((query, Some(instance)));
         }
         let parser = options.parser()?;
         let query = parse(&parser, text)?;
@@ -100,7 +106,7 @@ impl QueryTemplates {
             drop(kept);
             drop(gone);
         }
-        Ok(query)
+        Ok((query, None))
     }
 
     /// Texts that were not parsed.

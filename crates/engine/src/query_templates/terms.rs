@@ -16,8 +16,19 @@ pub enum TermMut<'a> {
     Literal(&'a mut Literal),
 }
 
+/// Where a term is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The subject or the object of a triple, also of one that CONSTRUCT makes.
+    End,
+    /// A value in an expression.
+    Value,
+    /// A predicate, a graph, a part or an end of a path, a function, a cell of VALUES, anything in SERVICE.
+    Other,
+}
+
 /// Visits the terms of a query; those of its dataset and its base are none of them.
-pub fn visit_terms(query: &mut Query, visit: &mut impl FnMut(TermMut<'_>)) {
+pub fn visit_terms(query: &mut Query, visit: &mut dyn FnMut(TermMut<'_>, Role)) {
     match query {
         Query::Select { pattern, .. }
         | Query::Describe { pattern, .. }
@@ -31,7 +42,7 @@ pub fn visit_terms(query: &mut Query, visit: &mut impl FnMut(TermMut<'_>)) {
     }
 }
 
-fn of_pattern(pattern: &mut GraphPattern, visit: &mut impl FnMut(TermMut<'_>)) {
+fn of_pattern(pattern: &mut GraphPattern, visit: &mut dyn FnMut(TermMut<'_>, Role)) {
     match pattern {
         GraphPattern::Bgp { patterns } => of_triples(patterns, visit),
         GraphPattern::Path {
@@ -39,9 +50,9 @@ fn of_pattern(pattern: &mut GraphPattern, visit: &mut impl FnMut(TermMut<'_>)) {
             path,
             object,
         } => {
-            of_term(subject, visit);
+            of_term(subject, Role::Other, visit);
             of_path(path, visit);
-            of_term(object, visit);
+            of_term(object, Role::Other, visit);
         }
         GraphPattern::Join { left, right }
         | GraphPattern::Lateral { left, right }
@@ -57,17 +68,19 @@ fn of_pattern(pattern: &mut GraphPattern, visit: &mut impl FnMut(TermMut<'_>)) {
         } => {
             of_pattern(left, visit);
             of_pattern(right, visit);
-            if let Some(expression) = expression {
-                of_expression(expression, visit);
-            }
+            expression.iter_mut().for_each(|e| of_expression(e, visit));
         }
         GraphPattern::Filter { expr, inner } => {
             of_expression(expr, visit);
             of_pattern(inner, visit);
         }
-        GraphPattern::Graph { name, inner } | GraphPattern::Service { name, inner, .. } => {
+        GraphPattern::Graph { name, inner } => {
             of_name(name, visit);
             of_pattern(inner, visit);
+        }
+        GraphPattern::Service { name, inner, .. } => {
+            of_name(name, visit);
+            of_pattern(inner, &mut |term, _| visit(term, Role::Other));
         }
         GraphPattern::Extend {
             inner, expression, ..
@@ -99,41 +112,41 @@ fn of_pattern(pattern: &mut GraphPattern, visit: &mut impl FnMut(TermMut<'_>)) {
     }
 }
 
-fn of_triples(triples: &mut [TriplePattern], visit: &mut impl FnMut(TermMut<'_>)) {
+fn of_triples(triples: &mut [TriplePattern], visit: &mut dyn FnMut(TermMut<'_>, Role)) {
     for triple in triples {
-        of_term(&mut triple.subject, visit);
+        of_term(&mut triple.subject, Role::End, visit);
         of_name(&mut triple.predicate, visit);
-        of_term(&mut triple.object, visit);
+        of_term(&mut triple.object, Role::End, visit);
     }
 }
 
-fn of_bindings(rows: &mut [Vec<Option<GroundTerm>>], visit: &mut impl FnMut(TermMut<'_>)) {
+fn of_bindings(rows: &mut [Vec<Option<GroundTerm>>], visit: &mut dyn FnMut(TermMut<'_>, Role)) {
     for term in rows.iter_mut().flatten().flatten() {
         match term {
-            GroundTerm::NamedNode(iri) => visit(TermMut::Iri(iri)),
-            GroundTerm::Literal(literal) => visit(TermMut::Literal(literal)),
+            GroundTerm::NamedNode(iri) => visit(TermMut::Iri(iri), Role::Other),
+            GroundTerm::Literal(literal) => visit(TermMut::Literal(literal), Role::Other),
         }
     }
 }
 
-fn of_term(term: &mut TermPattern, visit: &mut impl FnMut(TermMut<'_>)) {
+fn of_term(term: &mut TermPattern, role: Role, visit: &mut dyn FnMut(TermMut<'_>, Role)) {
     match term {
-        TermPattern::NamedNode(iri) => visit(TermMut::Iri(iri)),
-        TermPattern::Literal(literal) => visit(TermMut::Literal(literal)),
+        TermPattern::NamedNode(iri) => visit(TermMut::Iri(iri), role),
+        TermPattern::Literal(literal) => visit(TermMut::Literal(literal), role),
         TermPattern::BlankNode(_) | TermPattern::Variable(_) => {}
     }
 }
 
-fn of_name(name: &mut NamedNodePattern, visit: &mut impl FnMut(TermMut<'_>)) {
+fn of_name(name: &mut NamedNodePattern, visit: &mut dyn FnMut(TermMut<'_>, Role)) {
     if let NamedNodePattern::NamedNode(iri) = name {
-        visit(TermMut::Iri(iri));
+        visit(TermMut::Iri(iri), Role::Other);
     }
 }
 
-fn of_path(path: &mut PropertyPathExpression, visit: &mut impl FnMut(TermMut<'_>)) {
+fn of_path(path: &mut PropertyPathExpression, visit: &mut dyn FnMut(TermMut<'_>, Role)) {
     use PropertyPathExpression as Path;
     match path {
-        Path::NamedNode(iri) => visit(TermMut::Iri(iri)),
+        Path::NamedNode(iri) => visit(TermMut::Iri(iri), Role::Other),
         Path::Reverse(inner)
         | Path::ZeroOrMore(inner)
         | Path::OneOrMore(inner)
@@ -144,16 +157,16 @@ fn of_path(path: &mut PropertyPathExpression, visit: &mut impl FnMut(TermMut<'_>
         }
         Path::NegatedPropertySet(iris) => {
             for iri in iris {
-                visit(TermMut::Iri(iri));
+                visit(TermMut::Iri(iri), Role::Other);
             }
         }
     }
 }
 
-fn of_expression(expression: &mut Expression, visit: &mut impl FnMut(TermMut<'_>)) {
+fn of_expression(expression: &mut Expression, visit: &mut dyn FnMut(TermMut<'_>, Role)) {
     match expression {
-        Expression::NamedNode(iri) => visit(TermMut::Iri(iri)),
-        Expression::Literal(literal) => visit(TermMut::Literal(literal)),
+        Expression::NamedNode(iri) => visit(TermMut::Iri(iri), Role::Value),
+        Expression::Literal(literal) => visit(TermMut::Literal(literal), Role::Value),
         Expression::Variable(_) | Expression::Bound(_) => {}
         Expression::Or(left, right)
         | Expression::And(left, right)
@@ -186,14 +199,14 @@ fn of_expression(expression: &mut Expression, visit: &mut impl FnMut(TermMut<'_>
         Expression::Coalesce(inner) => of_all(inner, visit),
         Expression::FunctionCall(function, arguments) => {
             if let Function::Custom(iri) = function {
-                visit(TermMut::Iri(iri));
+                visit(TermMut::Iri(iri), Role::Other);
             }
             of_all(arguments, visit);
         }
     }
 }
 
-fn of_all(expressions: &mut [Expression], visit: &mut impl FnMut(TermMut<'_>)) {
+fn of_all(expressions: &mut [Expression], visit: &mut dyn FnMut(TermMut<'_>, Role)) {
     for expression in expressions {
         of_expression(expression, visit);
     }

@@ -34,14 +34,14 @@ fn check_with_base(templates: &QueryTemplates, text: &str, base: Option<&str>) -
         return 0;
     };
     for _ in 0..2 {
-        let query = templates.parse(text, &options).expect("a query");
+        let (query, _) = templates.parse(text, &options).expect("a query");
         assert!(is_same_query(&query, &expected), "{text}");
     }
     let before = templates.hits();
     let others = with_other_constants(text).unwrap_or_default();
     for text in [text, &others] {
         match (templates.parse(text, &options), parse(&parser, text)) {
-            (Ok(query), Ok(expected)) => assert!(is_same_query(&query, &expected), "{text}"),
+            (Ok((query, _)), Ok(expected)) => assert!(is_same_query(&query, &expected), "{text}"),
             (Err(error), Err(expected)) => assert_eq!(error.to_string(), expected.to_string()),
             (query, expected) => unreachable!("{text}\n{query:?}\n{expected:?}"),
         }
@@ -146,4 +146,87 @@ fn the_w3c_queries_are_put_together_as_they_were_parsed() {
         "{hits} texts of {} files were not parsed",
         files.len()
     );
+}
+
+/// The constants of a text in places where plans may be shared between others, as they are written in a query.
+fn open_constants(text: &str) -> Vec<String> {
+    let (templates, options) = (QueryTemplates::new(), QueryOptions::default());
+    let instances: Vec<Option<TemplateInstance>> = (0..3)
+        .map(|_| templates.parse(text, &options).expect("a query").1)
+        .collect();
+    assert_eq!(
+        instances[..2],
+        [None, None],
+        "it is known from the second time on"
+    );
+    let instance = instances[2].as_ref().expect("the template is known");
+    let constants = instance.constants.iter().map(ToString::to_string);
+    let constants: Vec<String> = constants.collect();
+    let lifted = lift(text).expect("it has constants");
+    assert_eq!(
+        constants.len() + instance.fixed.len(),
+        lifted.constants.len(),
+        "{text}"
+    );
+    constants
+}
+
+#[test]
+fn plans_are_shared_between_iris_of_triples_and_constants_of_conditions() {
+    const INTEGER: &str = "^^<http://www.w3.org/2001/XMLSchema#integer>";
+    let (three, four) = (format!("\"3\"{INTEGER}"), format!("\"4\"{INTEGER}"));
+    let cases: [(&str, &[&str]); 12] = [
+        (
+            "PREFIX : <http://e/> SELECT * { <http://e/s> :p <http://e/o> FILTER(?x > 3) }",
+            &["<http://e/s>", "<http://e/o>", &three],
+        ),
+        (
+            "PREFIX : <http://e/> CONSTRUCT { <http://e/s> :p 'a' } { <http://e/s> :q ?x FILTER(?x < 4) }",
+            &["<http://e/s>", &four],
+        ),
+        (
+            "PREFIX : <http://e/> SELECT * { ?s :p 'text'@en ; <http://e/p> <http://e/o> }",
+            &["<http://e/o>"],
+        ),
+        (
+            "SELECT * { GRAPH <http://e/g> { ?s ?p <http://e/o> } }",
+            &["<http://e/o>"],
+        ),
+        (
+            "SELECT * { <http://e/s> <http://e/p>+ ?o . ?o ?q <http://e/o> }",
+            &["<http://e/o>"],
+        ),
+        (
+            "SELECT * { VALUES ?s { <http://e/s> } ?s ?p <http://e/o> }",
+            &["<http://e/o>"],
+        ),
+        (
+            "SELECT * { SERVICE <http://e/x> { ?s ?p <http://e/s> FILTER(?p > 3) } ?s ?p <http://e/o> }",
+            &["<http://e/o>"],
+        ),
+        (
+            "SELECT * { ?s ?p <http://e/o> FILTER(<http://e/f>(?s, 'a', ?p = 'b')) }",
+            &["<http://e/o>", "\"a\"", "\"b\""],
+        ),
+        // Where it stands elsewhere too, one place could not be told from the other.
+        (
+            "PREFIX : <http://e/> SELECT * { ?s :p <http://e/p> . ?s ?q <http://e/o> }",
+            &["<http://e/o>"],
+        ),
+        (
+            "SELECT * { ?s ?p <http://e/o> . ?o <http://e/o> ?x FILTER(?x = <http://e/v>) }",
+            &["<http://e/v>"],
+        ),
+        (
+            "SELECT * { ?s ?p <http://e/o> FILTER(?x = 'a' || ?x = 'a'@en) }",
+            &["<http://e/o>"],
+        ),
+        (
+            "SELECT * { ?s ?p <http://e/o> FILTER(?x > 0 && ?y > 3) }",
+            &["<http://e/o>", &three],
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(open_constants(text), expected, "{text}");
+    }
 }

@@ -30,6 +30,8 @@ pub struct Configuration {
     pub order_draw: Option<OrderDraw>,
     /// Whether key filters are used wherever that changes no answer.
     pub reduce_always: bool,
+    /// Whether plans of a template are taken wherever they are right.
+    pub known_plans_always: bool,
     /// Whether the store is on disk and opened anew.
     pub is_reopened: bool,
     /// A planner rule that is off.
@@ -49,6 +51,7 @@ impl Default for Configuration {
             force_join: None,
             order_draw: None,
             reduce_always: false,
+            known_plans_always: false,
             is_reopened: false,
             rule_off: None,
             loads: 1,
@@ -84,6 +87,7 @@ pub fn matrix() -> Vec<Configuration> {
                 force_join,
                 order_draw: None,
                 reduce_always: force_join == Some(ForceJoin::Hash),
+                known_plans_always: false,
                 batch_rows: batches[number % batches.len()],
                 threads: 1 + number % 2,
                 is_reopened: number % 5 == 4,
@@ -256,6 +260,7 @@ pub fn query_options(configuration: &Configuration) -> QueryOptions {
         force_join: configuration.force_join,
         order_draw: configuration.order_draw,
         reduce_always: configuration.reduce_always,
+        known_plans_always: configuration.known_plans_always,
         disabled_rules: configuration
             .rule_off
             .iter()

@@ -75,14 +75,7 @@ fn equality(a: &Expr, b: &Expr, lookup: Lookup<'_>) -> f64 {
 }
 
 fn inequality(a: &Expr, b: &Expr, lookup: Lookup<'_>) -> f64 {
-    let share = |slot: Slot, bound: Option<TermId>| -> Option<f64> {
-        let (low, high) = lookup(slot)?.range?;
-        let (low, high, bound) = (number(low)?, number(high)?, number(bound?)?);
-        if high <= low {
-            return Some(if bound >= low { 1.0 } else { 0.0 });
-        }
-        Some(((bound - low) / (high - low)).clamp(0.0, 1.0))
-    };
+    let share = |slot: Slot, bound: Option<TermId>| share_below(lookup(slot)?.range, bound);
     // Never quite none or all: ranges know nothing of what lies between.
     let clamp = |share: f64| share.clamp(0.001, 1.0);
     match (a, b) {
@@ -94,6 +87,16 @@ fn inequality(a: &Expr, b: &Expr, lookup: Lookup<'_>) -> f64 {
         }
         _ => SELECTIVITY_DEFAULT,
     }
+}
+
+/// The share of a range that is below a bound, if all are numbers or dates.
+pub(crate) fn share_below(range: Option<(TermId, TermId)>, bound: Option<TermId>) -> Option<f64> {
+    let (low, high) = range?;
+    let (low, high, bound) = (number(low)?, number(high)?, number(bound?)?);
+    if high <= low {
+        return Some(if bound >= low { 1.0 } else { 0.0 });
+    }
+    Some(((bound - low) / (high - low)).clamp(0.0, 1.0))
 }
 
 /// The value of an inline id on the scale of its kind: a number, or the time of a date.

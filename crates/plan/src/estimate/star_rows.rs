@@ -20,6 +20,7 @@ use crate::planner::Planner;
 use crate::statistics::{ColumnStatistics, RowTest, SampleOf, Sampled, StarEstimate};
 use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
+use std::cmp::Ordering;
 
 /// Rows sampled of one star, over all its tables.
 const SAMPLE_ROWS: usize = 128;
@@ -45,9 +46,9 @@ pub(super) struct StarRows {
 pub(crate) struct Comparison<'a> {
     /// The object.
     pub(crate) slot: Slot,
-    predicate: TermId,
+    pub(crate) predicate: TermId,
     expr: &'a Expr,
-    constant: TermId,
+    pub(crate) constant: TermId,
 }
 
 /// Whether the condition is one that [`estimate`] counts.
@@ -181,6 +182,17 @@ fn comparison<'a>(star: &Star, expr: &'a Expr) -> Option<Comparison<'a>> {
 }
 
 impl Comparison<'_> {
+    /// How values that pass compare to the constant, leaving aside whether it passes itself.
+    pub(crate) fn order(&self) -> Ordering {
+        match self.expr {
+            Expr::Less(a, _) | Expr::LessOrEqual(a, _) if matches!(**a, Expr::Constant(_)) => {
+                Ordering::Greater
+            }
+            Expr::Less(..) | Expr::LessOrEqual(..) => Ordering::Less,
+            _ => Ordering::Equal,
+        }
+    }
+
     /// How likely a value passes, 0 or 1 where its id tells.
     pub(crate) fn passes(&self, value: TermId) -> f64 {
         let of_one_kind =
@@ -195,10 +207,8 @@ impl Comparison<'_> {
             let may_pass = value.tag() == tag::TYPED && !matches!(self.expr, Expr::Equal(..));
             return if may_pass { SELECTIVITY_DEFAULT } else { 0.0 };
         };
-        let (left, right) = match self.expr {
-            Expr::Less(a, _) | Expr::LessOrEqual(a, _) if matches!(**a, Expr::Constant(_)) => {
-                (bound, number)
-            }
+        let (left, right) = match self.order() {
+            Ordering::Greater => (bound, number),
             _ => (number, bound),
         };
         let is_true = match self.expr {

@@ -6,8 +6,8 @@
 //! that follow, and each join of it by the way that costs least with their own rows. What samples said of sets of units ([`Corrections`]) is taken with it, as factors,
 //! while it is steady: the same within [`STEADY`] times for all constants so far. Else the sets of the tree are sampled for each group.
 //!
-//! Constants of the same magnitude may still be joined best in different orders, where columns depend on each other: so every
-//! [`AGAIN`]th group of a shape is searched all the same, and a shape whose tree was another one then must be the same twice as often before it is believed again.
+//! Constants of the same magnitude may still be joined best in different orders, where columns depend on each other: [`Agreement`] says how often a tree must have been found
+//! for others, and has some groups searched all the same.
 //!
 //! Invariant: a tree says in which order units are joined and nothing else; whatever it says, the plan has the right answer. So shapes are compared by hash
 //! alone. Bound: [`SHAPES_MAX`] shapes, some hundred bytes each; when there are as many, all go. Cost: a hash of the group, 1 µs, and a lock.
@@ -15,6 +15,7 @@
 use super::corrections::Corrections;
 use super::search::{Found, Step};
 use super::{Problem, Unit, UnitKind};
+use crate::agreement::{Agreement, magnitude};
 use crate::expression::for_each_operand;
 use crate::physical::{Expr, Pattern, Position, Star};
 use std::collections::HashMap;
@@ -25,12 +26,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Shapes that are kept.
 const SHAPES_MAX: usize = 1024;
-/// Searches for other constants that must come to the tree that was found before, until it is believed.
-const ALIKE_MIN: u32 = 4;
-/// The most of them that are asked for after searches that did not.
-const ALIKE_MAX: u32 = 1 << 10;
-/// Of so many groups of a shape one is searched although its tree is believed.
-const AGAIN: u32 = 16;
 /// What samples say of a set of units is steady if it differs by no more than so many times between constants.
 const STEADY: f64 = 1.5;
 
@@ -108,14 +103,7 @@ pub(crate) struct KnownOrders {
 #[derive(Debug)]
 struct Kept {
     order: Arc<KnownOrder>,
-    /// The constants that it was found for last.
-    constants: u64,
-    /// Searches in a row, for other constants each, that found it again.
-    alike: u32,
-    /// How many there must be.
-    wanted: u32,
-    /// Groups that asked.
-    asked: u32,
+    agreement: Agreement,
 }
 
 impl KnownOrders {
@@ -123,8 +111,7 @@ impl KnownOrders {
     pub(super) fn find(&self, shape: GroupShape) -> Option<Arc<KnownOrder>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kept.get_mut(&shape.hash)?;
-        known.asked = known.asked.wrapping_add(1);
-        if known.alike < known.wanted || known.asked % AGAIN == 0 {
+        if !known.agreement.is_reached() {
             return None;
         }
         self.taken.fetch_add(1, Ordering::Relaxed);
@@ -135,30 +122,23 @@ impl KnownOrders {
     pub(super) fn tell(&self, shape: GroupShape, found: &Found) {
         let order = KnownOrder::of(found);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let wanted = if shape.has_constants { ALIKE_MIN } else { 0 };
         let Some(known) = kept.get_mut(&shape.hash) else {
             if kept.len() >= SHAPES_MAX {
                 kept.clear();
             }
             let known = Kept {
                 order: Arc::new(order),
-                constants: shape.constants,
-                alike: 0,
-                wanted,
-                asked: 0,
+                agreement: Agreement::new(shape.has_constants.then_some(shape.constants)),
             };
             kept.insert(shape.hash, known);
             return;
         };
         if known.order.splits != order.splits {
-            known.alike = 0;
-            known.wanted = (known.wanted * 2).clamp(wanted, ALIKE_MAX);
+            known.agreement.ends(shape.constants);
             known.order = Arc::new(order);
-        } else if known.constants != shape.constants {
-            known.alike = known.alike.saturating_add(1);
+        } else if known.agreement.goes_on(shape.constants) {
             Arc::make_mut(&mut known.order).join(order);
         }
-        known.constants = shape.constants;
     }
 
     /// How many groups took the order of others.
@@ -304,16 +284,12 @@ impl Walk {
     }
 }
 
-/// Rows or a cost in powers of two.
-fn magnitude(value: f64) -> i32 {
-    value.max(f64::MIN_POSITIVE).log2().round() as i32
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::search::Search;
     use super::super::{Condition, Problem};
     use super::*;
+    use crate::agreement::{AGAIN, ALIKE_MIN};
     use crate::logical::Triple;
     use crate::physical::{Graphs, Slot};
     use crate::planner::{PlanOptions, Planner};

@@ -321,6 +321,14 @@ impl Planner<'_> {
         for star in &mut stars {
             star::choose_tables(self, star);
         }
+        if let Some(trace) = self.trace {
+            stars.iter().for_each(|star| trace.star(star));
+            let patterns = patterns.iter().filter_map(|unit| match unit {
+                UnitKind::Pattern(pattern) => Some(pattern),
+                _ => None,
+            });
+            patterns.for_each(|pattern| trace.pattern(pattern));
+        }
         if self.rule("prune_tables") {
             self.prune_linked_tables(&mut stars);
         }
