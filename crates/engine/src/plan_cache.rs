@@ -75,10 +75,6 @@ pub(crate) struct PlanCache {
     templates: QueryTemplates,
     /// What was found out about stars, and the state of the data that this is true of.
     known_stars: Mutex<Option<(SnapshotMark, Arc<KnownStars>)>>,
-    /// Joins that were ordered as others were on earlier states.
-    known_orders_before: AtomicU64,
-    /// Queries that took the plan of others on earlier states.
-    known_plans_before: AtomicU64,
 }
 
 /// What decides a plan beside the state of the data.
@@ -144,8 +140,6 @@ impl PlanCache {
             misses: AtomicU64::new(0),
             templates: QueryTemplates::new(),
             known_stars: Mutex::default(),
-            known_orders_before: AtomicU64::new(0),
-            known_plans_before: AtomicU64::new(0),
         }
     }
 
@@ -166,14 +160,9 @@ impl PlanCache {
         {
             return Arc::clone(stars);
         }
-        let stars = Arc::<KnownStars>::default();
+        let before = known.as_ref().map(|(_, stars)| stars.for_next_state());
+        let stars = Arc::new(before.unwrap_or_default());
         let gone = known.replace((snapshot.mark(), Arc::clone(&stars)));
-        if let Some((_, stars)) = &gone {
-            let (orders, plans) = (stars.orders_taken(), stars.plans_taken());
-            self.known_orders_before
-                .fetch_add(orders, Ordering::Relaxed);
-            self.known_plans_before.fetch_add(plans, Ordering::Relaxed);
-        }
         drop(known);
         drop(gone);
         stars
@@ -233,11 +222,10 @@ impl PlanCache {
     /// How it does.
     pub(crate) fn status(&self) -> PlanCacheStatus {
         let known = self.known_stars_now();
-        let taken = known.as_ref().map_or((0, 0), |(_, stars)| {
-            (stars.orders_taken(), stars.plans_taken())
-        });
-        let known_orders = taken.0 + self.known_orders_before.load(Ordering::Relaxed);
-        let known_plans = taken.1 + self.known_plans_before.load(Ordering::Relaxed);
+        let taken =
+            |count: fn(&KnownStars) -> u64| known.as_ref().map_or(0, |(_, stars)| count(stars));
+        let known_orders = taken(KnownStars::orders_taken);
+        let known_plans = taken(KnownStars::plans_taken);
         drop(known);
         let kept = self.lock();
         PlanCacheStatus {

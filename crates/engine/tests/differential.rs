@@ -19,20 +19,13 @@ use basalt_testkit::shrink::Case;
 use duel::{Fault, Outcome, duel, duel_of_case, expected, has_rows, parsed, report};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use support::{Configuration, load, matrix};
+use support::{Configuration, load, matrix, number_from_env};
 
 /// Queries asked of one dataset.
 const QUERIES_PER_DATASET: u64 = 10;
 
 /// So many differences are shrunk and told before a run ends.
 const FAILURES_MAX: usize = 3;
-
-fn number_from_env(name: &str, default: u64) -> u64 {
-    std::env::var(name)
-        .ok()
-        .and_then(|value| value.parse().ok())
-        .unwrap_or(default)
-}
 
 /// Every other dataset has literals at the edges of their types.
 fn data_options(seed: u64) -> DataOptions {

@@ -17,19 +17,12 @@ use basalt_testkit::random_query::{QueryOptions as Grammar, random_query};
 use duel::{Outcome, duel, expected, parsed};
 use estimate_errors::bsbm;
 use sorted_rows::sorted_rows;
-use support::{Configuration, LAYOUTS, Loaded, load};
+use support::{Configuration, LAYOUTS, Loaded, load, number_from_env};
 
 /// Templates asked of one dataset.
 const TEMPLATES_PER_DATASET: u64 = 8;
 /// Texts of a template.
 const TEXTS: usize = 12;
-
-fn number_from_env(name: &str, default: u64) -> u64 {
-    let value = std::env::var(name).ok();
-    value
-        .and_then(|value| value.parse().ok())
-        .unwrap_or(default)
-}
 
 /// An IRI of the data in place of another, of the same kind more often than not; predicates stay.
 fn other_iri(name: &str, shift: u64, random: &mut Choices) -> String {

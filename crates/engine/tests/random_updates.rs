@@ -24,19 +24,12 @@ use basalt_testkit::random_query::{QueryOptions as Grammar, random_query};
 use basalt_testkit::split_mix::SplitMix;
 use duel::{Outcome, duel, expected, parsed};
 use merge_pauses::Stages;
-use support::{Configuration, Loaded, load, matrix};
+use support::{Configuration, Loaded, load, matrix, number_from_env};
 use update_crashes::CrashingStore;
 use updates::{compare_data, data_of, update_options};
 
 /// Requests to one store.
 const REQUESTS_PER_STORE: u64 = 12;
-
-fn number_from_env(name: &str, default: u64) -> u64 {
-    std::env::var(name)
-        .ok()
-        .and_then(|value| value.parse().ok())
-        .unwrap_or(default)
-}
 
 /// The first request at a stage of a merge: others than those between merges.
 const STEPS_OF_MERGES: u64 = 1 << 32;

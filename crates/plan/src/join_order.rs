@@ -185,9 +185,9 @@ impl Planner<'_> {
 
     /// The join orders of earlier queries, where nothing else is asked of this one.
     fn known_orders(&self) -> Option<&KnownOrders> {
-        let is_plain = self.options.force_join.is_none() && self.options.order_draw.is_none();
         let known = self.statistics.known_stars()?;
-        (is_plain && self.rule("known_orders")).then_some(&known.orders)
+        let are_taken = self.options.takes_known("known_orders");
+        are_taken.then_some(&known.orders)
     }
 }
 

@@ -104,23 +104,13 @@ struct Question<'a> {
 impl<'a> Question<'a> {
     /// The plans that are kept, unless plans are to be made anew.
     fn plans(&self) -> Option<&'a KnownPlans> {
-        let rule_is_on = !self
-            .options
-            .disabled_rules
-            .iter()
-            .any(|r| r == "known_plans");
-        let is_plain = self.options.force_join.is_none() && self.options.order_draw.is_none();
         let known = self.statistics.known_stars()?;
-        (rule_is_on && is_plain && !self.instance.constants.is_empty()).then_some(&known.plans)
+        let are_taken = self.options.takes_known("known_plans");
+        (are_taken && !self.instance.constants.is_empty()).then_some(&known.plans)
     }
 
     fn hash(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        let TemplateInstance {
-            template, fixed, ..
-        } = self.instance;
-        (template, fixed, self.dataset).hash(&mut hasher);
-        hasher.finish()
+        hash_of((self.instance.template, &self.instance.fixed, self.dataset))
     }
 
     fn is_of(&self, key: &Key) -> bool {
@@ -155,6 +145,12 @@ impl<'a> Question<'a> {
     fn circumstances(&self, asked: &Asked, constants: &[Constant]) -> Circumstances {
         asked.circumstances(&Planner::new(self.statistics, self.options), constants)
     }
+}
+
+fn hash_of(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// A plan for a query that is one of a template.
@@ -239,12 +235,6 @@ struct Told<'a> {
 }
 
 impl Told<'_> {
-    fn constants_hash(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.constants.hash(&mut hasher);
-        hasher.finish()
-    }
-
     fn template(self) -> Arc<PlanTemplate> {
         Arc::new(PlanTemplate::new(self.planned, self.constants))
     }
@@ -272,7 +262,7 @@ impl Kept {
         } else if let Some(group) = self.groups.get_mut(&hash) {
             group.plans.push(KnownPlan {
                 circumstances: told.circumstances.clone(),
-                agreement: Agreement::new(Some(told.constants_hash())),
+                agreement: Agreement::new(Some(hash_of(&told.constants))),
                 template: told.template(),
             });
         }
@@ -343,7 +333,7 @@ impl KnownPlans {
         drop(kept);
         // Plans are compared while nobody waits.
         let is_same = told.is_of(&before);
-        let constants_hash = told.constants_hash();
+        let constants_hash = hash_of(&told.constants);
         let mut kept = self.lock();
         let group = kept.groups.get_mut(&hash);
         let known = group.and_then(|group| group.known(&told.circumstances));
@@ -358,7 +348,15 @@ impl KnownPlans {
         }
     }
 
-    /// How many queries took the plan of others.
+    /// None yet, for the next state of the data; what was taken goes on being counted.
+    pub(crate) fn for_next_state(&self) -> Self {
+        Self {
+            taken: AtomicU64::new(self.taken()),
+            ..Self::default()
+        }
+    }
+
+    /// How many queries took the plan of others, on this state and those before.
     pub(crate) fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }

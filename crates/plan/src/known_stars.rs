@@ -35,12 +35,21 @@ pub struct KnownStars {
 }
 
 impl KnownStars {
-    /// How many groups of stars were joined in the order of others.
+    /// Nothing yet, for the next state of the data; what was taken goes on being counted.
+    pub fn for_next_state(&self) -> Self {
+        Self {
+            orders: self.orders.for_next_state(),
+            plans: self.plans.for_next_state(),
+            ..Self::default()
+        }
+    }
+
+    /// How many groups of stars were joined in the order of others, on this state and those before.
     pub fn orders_taken(&self) -> u64 {
         self.orders.taken()
     }
 
-    /// How many queries took the plan that others of their template came to.
+    /// How many queries took the plan that others of their template came to, on this state and those before.
     pub fn plans_taken(&self) -> u64 {
         self.plans.taken()
     }

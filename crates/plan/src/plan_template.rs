@@ -10,6 +10,7 @@
 use crate::agreement::magnitude;
 use crate::estimate::{condition, pattern, star, star_rows};
 use crate::expression::for_each_operand_mut;
+use crate::join_order::UnitKind;
 use crate::physical::{Constant, Expr, Form, Node, Op, Pattern, Plan, Position, Star};
 use crate::planner::Planner;
 use basalt_rdf::TermId;
@@ -19,18 +20,16 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// The least share of values by which circumstances differ.
-const SHARE_MIN: f64 = 0.001;
 /// Stands in [`Circumstances`] before what is known of a unit.
 const NEXT_UNIT: i32 = i32::MIN;
 
 /// The units with constants that planning met.
 #[derive(Debug, Default)]
-pub(crate) struct Trace(RefCell<Vec<Unit>>);
+pub(crate) struct Trace(RefCell<Vec<TracedUnit>>);
 
 /// A star or a pattern with constants, or what values of a predicate are compared with.
 #[derive(Clone, Debug, PartialEq)]
-enum Unit {
+enum TracedUnit {
     Star(Star),
     Pattern(Pattern),
     Compared {
@@ -41,25 +40,30 @@ enum Unit {
 }
 
 impl Trace {
-    /// Notes a star, of which the tables were chosen.
-    pub(crate) fn star(&self, star: &Star) {
-        let objects = star.patterns.iter().map(|pattern| pattern.object);
-        if objects.chain([star.subject]).any(is_constant) {
-            self.note(Unit::Star(star.clone()));
-        }
-    }
-
-    /// Notes a pattern.
-    pub(crate) fn pattern(&self, pattern: &Pattern) {
-        if is_constant(pattern.subject) || is_constant(pattern.object) {
-            self.note(Unit::Pattern(pattern.clone()));
+    /// Notes a star, whatever its tables are, or a pattern.
+    pub(crate) fn unit(&self, unit: &UnitKind) {
+        match unit {
+            UnitKind::Star(star) => {
+                let objects = star.patterns.iter().map(|pattern| pattern.object);
+                if objects.chain([star.subject]).any(is_constant) {
+                    let mut star = star.clone();
+                    star.tables.clear();
+                    self.note(TracedUnit::Star(star));
+                }
+            }
+            UnitKind::Pattern(pattern) => {
+                if is_constant(pattern.subject) || is_constant(pattern.object) {
+                    self.note(TracedUnit::Pattern(pattern.clone()));
+                }
+            }
+            UnitKind::Path(_) | UnitKind::Plan(_) => {}
         }
     }
 
     /// Notes the constants that values of a star are compared with.
     pub(crate) fn comparisons(&self, star: &Star) {
         for compared in star_rows::comparisons(star) {
-            self.note(Unit::Compared {
+            self.note(TracedUnit::Compared {
                 predicate: compared.predicate,
                 order: compared.order(),
                 constant: compared.constant,
@@ -67,7 +71,7 @@ impl Trace {
         }
     }
 
-    fn note(&self, unit: Unit) {
+    fn note(&self, unit: TracedUnit) {
         let mut units = self.0.borrow_mut();
         if !units.contains(&unit) {
             units.push(unit);
@@ -86,7 +90,7 @@ pub(crate) struct Asked(Vec<AskedUnit>);
 #[derive(Debug, PartialEq)]
 struct AskedUnit {
     /// With [`TermId::DEFAULT_GRAPH`] in place of constants.
-    unit: Unit,
+    unit: TracedUnit,
     /// Where they are in the unit, and which of them.
     places: Vec<(usize, usize)>,
 }
@@ -99,9 +103,6 @@ impl Asked {
     /// What was asked of these constants.
     pub(crate) fn of(trace: Trace, constants: &[Constant]) -> Self {
         let units = trace.0.into_inner().into_iter().filter_map(|mut unit| {
-            if let Unit::Star(star) = &mut unit {
-                star.tables.clear();
-            }
             let mut places = Vec::new();
             let mut place = 0;
             unit.for_each_id(&mut |id| {
@@ -127,8 +128,12 @@ impl Asked {
         let mut answers: Vec<i32> = constants.iter().map(tag).collect();
         for asked in &self.0 {
             answers.push(NEXT_UNIT);
-            let unit = asked.with(constants);
-            answers.extend(tables(planner, &unit));
+            let mut unit = asked.with(constants);
+            if let TracedUnit::Star(star) = &mut unit {
+                // Plans for other tables than these are wrong.
+                star::choose_tables(planner, star);
+                answers.extend(star.tables.iter().map(|table| table.0 as i32));
+            }
             if !planner.options.known_plans_always {
                 answers.extend(magnitudes(planner, &unit, constants));
             }
@@ -139,7 +144,7 @@ impl Asked {
 
 impl AskedUnit {
     /// The unit with these constants.
-    fn with(&self, constants: &[Constant]) -> Unit {
+    fn with(&self, constants: &[Constant]) -> TracedUnit {
         let mut unit = self.unit.clone();
         let mut places = self.places.iter().peekable();
         let mut place = 0;
@@ -153,21 +158,11 @@ impl AskedUnit {
     }
 }
 
-/// The tables of a star: plans for others than these are wrong.
-fn tables(planner: &Planner<'_>, unit: &Unit) -> Vec<i32> {
-    let Unit::Star(star) = unit else {
-        return Vec::new();
-    };
-    let mut star = star.clone();
-    star::choose_tables(planner, &mut star);
-    star.tables.iter().map(|table| table.0 as i32).collect()
-}
-
 /// How many rows there are, roughly: plans for others than these may be slow.
-fn magnitudes(planner: &Planner<'_>, unit: &Unit, constants: &[Constant]) -> Vec<i32> {
+fn magnitudes(planner: &Planner<'_>, unit: &TracedUnit, constants: &[Constant]) -> Vec<i32> {
     let quads = |predicate, object| roughly(pattern::object_quads(planner, predicate, object));
     match unit {
-        Unit::Star(star) => {
+        TracedUnit::Star(star) => {
             let objects = star.patterns.iter().filter_map(|pattern| {
                 let (Position::Id(object), predicate) = (pattern.object, pattern.predicate) else {
                     return None;
@@ -177,8 +172,8 @@ fn magnitudes(planner: &Planner<'_>, unit: &Unit, constants: &[Constant]) -> Vec
             });
             objects.collect()
         }
-        Unit::Pattern(pattern) => vec![roughly(pattern::rows(planner, pattern))],
-        Unit::Compared {
+        TracedUnit::Pattern(pattern) => vec![roughly(pattern::rows(planner, pattern))],
+        TracedUnit::Compared {
             predicate,
             order,
             constant,
@@ -190,7 +185,7 @@ fn magnitudes(planner: &Planner<'_>, unit: &Unit, constants: &[Constant]) -> Vec
             };
             vec![match order {
                 Ordering::Equal => quads(*predicate, *constant),
-                _ => roughly(passes().clamp(SHARE_MIN, 1.0)),
+                _ => roughly(condition::never_none(passes())),
             }]
         }
     }
@@ -201,7 +196,7 @@ fn roughly(number: f64) -> i32 {
     magnitude(number.sqrt())
 }
 
-impl Unit {
+impl TracedUnit {
     /// Visits the ids that a constant of a query may be, always in the same order.
     fn for_each_id(&mut self, visit: &mut dyn FnMut(&mut TermId)) {
         match self {

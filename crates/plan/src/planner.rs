@@ -68,6 +68,19 @@ pub struct PlanOptions {
     pub known_plans_always: bool,
 }
 
+impl PlanOptions {
+    /// Whether a rule is on.
+    pub(crate) fn rule(&self, name: &str) -> bool {
+        debug_assert!(rules::RULES.contains(&name));
+        !self.disabled_rules.iter().any(|disabled| disabled == name)
+    }
+
+    /// Whether what queries before came to may be taken, by a rule that says so.
+    pub(crate) fn takes_known(&self, rule: &str) -> bool {
+        self.force_join.is_none() && self.order_draw.is_none() && self.rule(rule)
+    }
+}
+
 /// The columns of one predicate over all tables.
 pub(crate) type PredicateColumns = Rc<Vec<(TableIdx, ColumnStatistics)>>;
 
@@ -115,12 +128,7 @@ impl<'a> Planner<'a> {
 
     /// Whether a rule is on.
     pub(crate) fn rule(&self, name: &str) -> bool {
-        debug_assert!(rules::RULES.contains(&name));
-        !self
-            .options
-            .disabled_rules
-            .iter()
-            .any(|disabled| disabled == name)
+        self.options.rule(name)
     }
 
     /// A new slot; `name` is that of a variable, or a hint for one of the planner's own.

@@ -60,6 +60,14 @@ impl Default for Configuration {
     }
 }
 
+/// A number that the environment sets, or the one given.
+pub fn number_from_env(name: &str, default: u64) -> u64 {
+    let value = std::env::var(name).ok();
+    value
+        .and_then(|value| value.parse().ok())
+        .unwrap_or(default)
+}
+
 /// Every layout.
 pub const LAYOUTS: [Layout; 4] = [
     Layout::Discover,

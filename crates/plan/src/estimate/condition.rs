@@ -76,17 +76,20 @@ fn equality(a: &Expr, b: &Expr, lookup: Lookup<'_>) -> f64 {
 
 fn inequality(a: &Expr, b: &Expr, lookup: Lookup<'_>) -> f64 {
     let share = |slot: Slot, bound: Option<TermId>| share_below(lookup(slot)?.range, bound);
-    // Never quite none or all: ranges know nothing of what lies between.
-    let clamp = |share: f64| share.clamp(0.001, 1.0);
     match (a, b) {
         (Expr::Slot(slot), Expr::Constant(constant)) => {
-            share(*slot, constant.id).map_or(SELECTIVITY_DEFAULT, clamp)
+            share(*slot, constant.id).map_or(SELECTIVITY_DEFAULT, never_none)
         }
         (Expr::Constant(constant), Expr::Slot(slot)) => {
-            share(*slot, constant.id).map_or(SELECTIVITY_DEFAULT, |share| clamp(1.0 - share))
+            share(*slot, constant.id).map_or(SELECTIVITY_DEFAULT, |share| never_none(1.0 - share))
         }
         _ => SELECTIVITY_DEFAULT,
     }
+}
+
+/// A share that is never quite none: ranges know nothing of what lies between.
+pub(crate) fn never_none(share: f64) -> f64 {
+    share.clamp(0.001, 1.0)
 }
 
 /// The share of a range that is below a bound, if all are numbers or dates.

@@ -141,7 +141,15 @@ impl KnownOrders {
         }
     }
 
-    /// How many groups took the order of others.
+    /// None yet, for the next state of the data; what was taken goes on being counted.
+    pub(crate) fn for_next_state(&self) -> Self {
+        Self {
+            taken: AtomicU64::new(self.taken()),
+            ..Self::default()
+        }
+    }
+
+    /// How many groups took the order of others, on this state and those before.
     pub(crate) fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }

@@ -321,22 +321,15 @@ impl Planner<'_> {
         for star in &mut stars {
             star::choose_tables(self, star);
         }
-        if let Some(trace) = self.trace {
-            stars.iter().for_each(|star| trace.star(star));
-            let patterns = patterns.iter().filter_map(|unit| match unit {
-                UnitKind::Pattern(pattern) => Some(pattern),
-                _ => None,
-            });
-            patterns.for_each(|pattern| trace.pattern(pattern));
-        }
         if self.rule("prune_tables") {
             self.prune_linked_tables(&mut stars);
         }
-        Ok(stars
-            .into_iter()
-            .map(UnitKind::Star)
-            .chain(patterns)
-            .collect())
+        let stars = stars.into_iter().map(UnitKind::Star);
+        let units: Vec<UnitKind> = stars.chain(patterns).collect();
+        if let Some(trace) = self.trace {
+            units.iter().for_each(|unit| trace.unit(unit));
+        }
+        Ok(units)
     }
 
     /// A star whose subject is another star's object has clean rows only in the tables that the
