@@ -39,7 +39,7 @@ pub use basalt_exec::attempt::thread_time;
 pub use basalt_exec::context::core_count;
 pub use basalt_exec::path::PathAccess;
 pub use basalt_exec::pool::STACK_BYTES;
-pub use basalt_exec::star::SharedKeys;
+pub use basalt_exec::star::{SharedKeys, Waves};
 pub use basalt_exec::{ServiceClient, ServiceError, ServiceRequest, ServiceRows};
 pub use basalt_loader::{
     Addition, Input, InputSource, Layout, LoadCounters, LoadError, LoadOptions, LoadReport,

@@ -10,7 +10,7 @@ use crate::path::{PathAccess, PathEvaluator};
 use crate::profile::{self, Profile};
 use crate::service::ServiceClient;
 use crate::spill::term_bytes_max;
-use crate::star::SharedKeys;
+use crate::star::{SharedKeys, Waves};
 use crate::terms::{TermSpace, TermSpill};
 use crate::turns::Turns;
 use basalt_plan::physical::Slot;
@@ -60,6 +60,8 @@ pub struct ExecOptions {
     pub searched_rows_max: usize,
     /// Whether the solutions of a star join of which nothing is read are counted by inverses where that can be. Answers do not depend on it.
     pub counted_solutions: bool,
+    /// How many partners of each object a join looks at first, where one solution is enough. Answers do not depend on it.
+    pub waves: Waves,
     /// Rows expected of an operator for which a few rows that lead to them are dealt out to all threads; 0 deals out
     /// any. Answers do not depend on it.
     pub dealt_rows_min: usize,
@@ -110,6 +112,7 @@ impl Default for ExecOptions {
             changed_columns_min: CHANGED_COLUMNS_MIN,
             searched_rows_max: SEARCHED_ROWS_MAX,
             counted_solutions: true,
+            waves: Waves::default(),
             dealt_rows_min: DEALT_ROWS_MIN,
             alone_for: ALONE_FOR,
             shared_keys: SharedKeys::WhereItPays,

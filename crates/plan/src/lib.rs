@@ -46,7 +46,7 @@ pub use join_order::OrderDraw;
 pub use known_plans::{InstancePlan, TemplateInstance, is_made_by_planner, plan_instance};
 pub use known_stars::KnownStars;
 pub use planner::{ForceJoin, PlanError, PlanOptions, plan};
-pub use row_chain::{ManyOuterRows, many_outer_rows};
+pub use row_chain::{FIRST_PARTNERS, ManyOuterRows, WAVE_GROWTH, many_outer_rows};
 pub use rules::RULES;
 pub use shape::PlanShape;
 pub use validate::validate;

@@ -7,7 +7,8 @@ mod changes;
 use self::changes::Changed;
 use basalt_engine::{
     Addition, Answer, Database, ExplainedNode, ForceJoin, GraphFormat, Input, Layout, LoadOptions,
-    MergeWatcher, NoProgress, OrderDraw, QueryOptions, SharedKeys, UpdateOptions, WriteOptions,
+    MergeWatcher, NoProgress, OrderDraw, QueryOptions, SharedKeys, UpdateOptions, Waves,
+    WriteOptions,
 };
 use basalt_testkit::bag::{self, Numbers};
 use basalt_testkit::{Answer as OracleAnswer, Dataset};
@@ -300,6 +301,15 @@ pub fn query_options(configuration: &Configuration) -> QueryOptions {
         1 => SharedKeys::Never,
         7 => SharedKeys::WhereItPays,
         _ => SharedKeys::Always,
+    };
+    // Where one solution is enough partners come one by one at first, or as it pays, or all at once.
+    options.exec.waves = match configuration.batch_rows {
+        1 => Waves::NONE,
+        7 => Waves::default(),
+        _ => Waves {
+            first: 1,
+            partners_min: 1,
+        },
     };
     options
 }

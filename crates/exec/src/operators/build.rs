@@ -128,14 +128,8 @@ impl Build {
                     CompiledStar::new(star, (&input.schema, &node.schema), &[], &self.cx)?;
                 let entry_pattern = entry_pattern(star, *entry);
                 let input = self.operator(input)?;
-                Box::new(StarJoin::new(
-                    input,
-                    compiled,
-                    *entry,
-                    entry_pattern,
-                    *kind,
-                    schema(),
-                )?)
+                let join = StarJoin::new(input, compiled, *entry, entry_pattern, *kind, schema())?;
+                Box::new(self.for_first_rows(join))
             }
             Op::PatternScan { pattern } => Box::new(pattern_scan::PatternScan::new(
                 &Pattern {

@@ -12,6 +12,7 @@
 //! once and pay the making once ([`Dependent::at_once`]).
 
 use super::BoxOperator;
+use super::answered::Answered;
 use super::build::correlated::OuterRows;
 use super::build::{Build, Shared};
 use super::distinct::RowSet;
@@ -113,6 +114,11 @@ impl Dependent {
         &self.columns
     }
 
+    /// The slots of these columns.
+    pub fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
     /// The values that enter the plan, of a row given by column.
     pub fn key(&self, cell: impl Fn(usize) -> u64) -> Vec<u64> {
         self.columns.iter().map(|&column| cell(column)).collect()
@@ -121,15 +127,30 @@ impl Dependent {
     /// The operators for a key.
     pub fn operator(&self, key: &[u64], cx: &Context) -> Result<BoxOperator, ExecError> {
         let columns: Vec<&[u64]> = key.chunks(1).collect();
-        self.operator_of(&RowKeys::of_columns(&columns, 1), cx)
+        self.operator_for(&RowKeys::of_columns(&columns, 1), None, cx)
     }
 
-    /// The operators for several keys at once, where [`Self::at_once`] allows it.
-    pub fn operator_of(&self, keys: &RowKeys, cx: &Context) -> Result<BoxOperator, ExecError> {
+    /// The operators for several keys at once, where [`Self::at_once`] allows it; of keys that have been answered they need not give more
+    /// rows.
+    pub fn operator_of(
+        &self,
+        answered: &Arc<Answered>,
+        cx: &Context,
+    ) -> Result<BoxOperator, ExecError> {
+        self.operator_for(answered.keys(), Some(Arc::clone(answered)), cx)
+    }
+
+    fn operator_for(
+        &self,
+        keys: &RowKeys,
+        answered: Option<Arc<Answered>>,
+        cx: &Context,
+    ) -> Result<BoxOperator, ExecError> {
         let outer = Arc::new(OuterRows {
             slots: self.slots.clone(),
             columns: (0..self.slots.len()).map(|idx| keys.column(idx)).collect(),
             rows: keys.len(),
+            answered,
         });
         Build::for_outer_rows(cx.shared(), Arc::clone(&self.memo.kept), outer).operator(&self.node)
     }
@@ -140,7 +161,7 @@ impl Dependent {
             return None;
         }
         let many = basalt_plan::many_outer_rows(&self.node)?;
-        let all = many.slots.len() == self.slots.len() && many.count_max > 1;
+        let all = many.slots.len() == self.slots.len();
         let column = |slot: &Slot| self.node.schema.iter().position(|s| s == slot);
         let columns: Option<Vec<usize>> = self.slots.iter().map(column).collect();
         columns.filter(|_| all).map(|columns| AtOnce {

@@ -5,10 +5,11 @@
 //!                                                        └─► thread 2: the same
 //! ```
 //!
-//! A part ends when each of its keys has a row. Keys are dealt out where all of them together are expected to lead to so many rows that
+//! A part ends when each of its keys has a row; joins by object look at no more partners of those that have one. Keys are dealt out where all of them together are expected to lead to so many rows that
 //! waking a thread pays ([`ExecOptions::dealt_rows_min`](crate::ExecOptions::dealt_rows_min)), in several parts for each thread, so that the last
 //! ones end about together. Memory: the keys, twice.
 
+use super::answered::Answered;
 use super::dependent::{AtOnce, Dependent};
 use super::pipeline::on_threads;
 use super::row_keys::RowKeys;
@@ -74,7 +75,7 @@ impl Parts {
                 return Ok(taken);
             }
             let end = self.keys.len().min(start + self.part_len);
-            let part = part(&self.plan, &self.columns, &self.keys.part(start..end), cx)?;
+            let part = part(&self.plan, &self.columns, self.keys.part(start..end), cx)?;
             taken.push((start, part));
         }
     }
@@ -84,30 +85,19 @@ impl Parts {
 fn part(
     plan: &Dependent,
     columns: &[usize],
-    keys: &RowKeys,
+    keys: RowKeys,
     cx: &Context,
 ) -> Result<Vec<bool>, ExecError> {
     cx.check()?;
-    let mut holding = vec![false; keys.len()];
-    let (mut open, mut place) = (keys.len(), 0);
-    let mut operator = plan.operator_of(keys, cx)?;
+    let mut open = keys.len();
+    let answered = Arc::new(Answered::new(keys, plan.slots().to_vec()));
+    let mut operator = plan.operator_of(&answered, cx)?;
     while open > 0
         && let Some(batch) = operator.next(cx)?
     {
         cx.check()?;
         let columns: Vec<&[u64]> = columns.iter().map(|&column| batch.ids(column)).collect();
-        for row in 0..batch.rows() {
-            // Rows of a key mostly follow each other, and those of the next key follow them.
-            let key = columns.iter().map(|ids| ids[row]);
-            let Some(found) = keys.find(key, place) else {
-                continue;
-            };
-            place = found;
-            if !holding[place] {
-                holding[place] = true;
-                open -= 1;
-            }
-        }
+        open -= answered.note(&columns, batch.rows());
     }
-    Ok(holding)
+    Ok(answered.to_vec())
 }

@@ -5,6 +5,7 @@
 //! [`HashJoin`](hash_join)) read their input through [`pipeline::drain`], which runs it on several
 //! threads where that pays.
 
+pub mod answered;
 pub mod build;
 pub mod build_side;
 pub mod count_join;

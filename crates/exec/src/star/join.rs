@@ -9,11 +9,13 @@
 //! value are found once and given to all rows that have it.
 //!
 //! Output keeps the input's order. Memory: the solutions of one input batch; of its distinct values where they repeat. A batch with
-//! many is joined in parts (`part_size.rs`).
+//! many is joined in parts (`part_size.rs`). Where one solution of a row is enough, the subjects of an object are looked at
+//! in waves (`waves.rs`).
 
 mod candidates;
 mod counted;
 mod part_size;
+mod waves;
 
 use super::cells::CellPass;
 use super::changed::Home;
@@ -39,6 +41,8 @@ use candidates::{Asked, Candidates};
 use counted::{Counted, CountedStar};
 use part_size::PartSize;
 use std::cell::OnceCell;
+pub use waves::Waves;
+use waves::{Awaited, Partners, Wave};
 
 /// Solutions of a batch from which on it is cut in two: so many take some dozen megabytes.
 const BATCH_SOLUTIONS_MAX: usize = 1 << 20;
@@ -75,6 +79,8 @@ struct BatchPart {
     /// Whether the keys of the batch repeated; where they did not, those of a part do not either, and trying would only keep the join from trying batches
     /// to come.
     may_share: bool,
+    /// The last of the waves of partners that its rows have had, if any.
+    after: Option<Wave>,
 }
 
 impl Found {
@@ -101,6 +107,8 @@ pub struct StarJoin {
     touched_rows: TouchedRows,
     repeated_keys: RepeatedKeys,
     part_size: PartSize,
+    /// Whose first rows are enough, where only those are wanted.
+    awaited: Option<Awaited>,
     /// What is left to hand out of a batch whose keys repeat.
     shared: Option<SharedSolutions>,
     /// Parts of a batch that had too many solutions, the last first.
@@ -150,6 +158,7 @@ impl StarJoin {
             touched_rows: TouchedRows::default(),
             repeated_keys: RepeatedKeys::default(),
             part_size: PartSize::default(),
+            awaited: None,
             shared: None,
             waiting: Vec::new(),
             held: HeldMemory::default(),
@@ -157,11 +166,12 @@ impl StarJoin {
         })
     }
 
-    /// The solutions of an inner join of some rows of a batch, in any order, unless they are too many to be made at once.
+    /// The solutions of an inner join of some rows of a batch with these partners, in any order, unless they are too many to be made at
+    /// once.
     fn matches(
         &mut self,
         batch: &Batch,
-        asked: Asked<'_>,
+        (asked, partners): (Asked<'_>, &mut Partners),
         cx: &Context,
     ) -> Result<Found, ExecError> {
         self.held.release();
@@ -186,7 +196,12 @@ impl StarJoin {
                 None
             }
             Entry::Object { pattern_idx, .. } => {
-                self.by_object(pattern_idx, asked, &mut tables, &mut touched, cx)?;
+                self.by_object(
+                    pattern_idx,
+                    (asked, partners),
+                    (&mut tables, &mut touched),
+                    cx,
+                )?;
                 Some(pattern_idx)
             }
         };
@@ -292,37 +307,46 @@ impl StarJoin {
     fn matches_or_cut(
         &mut self,
         batch: &Batch,
-        asked: Asked<'_>,
+        (asked, partners): (Asked<'_>, &mut Partners),
         cx: &Context,
     ) -> Result<Option<Matches>, ExecError> {
         let rows = batch.rows();
-        let found = match self.matches(batch, asked, cx) {
+        let after = partners.after();
+        let found = match self.matches(batch, (asked, partners), cx) {
             Err(ExecError::MemoryLimit { .. }) if rows > 1 => Found::in_halves(batch),
             found => found?,
         };
         match found {
             Found::Matches(matches) => Ok(Some(matches)),
             Found::TooMany { part_rows } => {
-                self.cut(batch, part_rows, asked.rows.is_some());
+                self.cut(batch, part_rows, (asked.rows.is_some(), after));
                 Ok(None)
             }
         }
     }
 
     /// Lets parts of a batch come next.
-    fn cut(&mut self, batch: &Batch, part_rows: usize, may_share: bool) {
+    fn cut(&mut self, batch: &Batch, part_rows: usize, (may_share, after): (bool, Option<Wave>)) {
         let rows = batch.rows();
         for start in (0..rows).step_by(part_rows).rev() {
             self.waiting.push(BatchPart {
                 batch: batch.slice(start, part_rows.min(rows - start)),
                 may_share,
+                after,
             });
         }
     }
 
     /// Joins a batch: what comes out is then in `shared` or in `output`, if the batch was not cut.
     fn join(&mut self, part: BatchPart, cx: &Context) -> Result<(), ExecError> {
-        let BatchPart { batch, may_share } = part;
+        if self.awaited.is_some() {
+            return self.join_wave(part, cx);
+        }
+        let BatchPart {
+            batch,
+            may_share,
+            after,
+        } = part;
         let values = batch.ids(self.entry.column());
         let is_key_all = |columns: &Vec<usize>| *columns == [self.entry.column()];
         let may_share = may_share && self.star.input_columns.as_ref().is_some_and(is_key_all);
@@ -330,11 +354,11 @@ impl StarJoin {
         let keys_max = cx.options().shared_keys.values_max(values.len(), by_object);
         if !may_share || !self.repeated_keys.find(values, keys_max) {
             if let Some(part_rows) = self.part_size.of_batch(batch.rows()) {
-                self.cut(&batch, part_rows, false);
+                self.cut(&batch, part_rows, (false, after));
                 return Ok(());
             }
             let asked = Asked { values, rows: None };
-            if let Some(matches) = self.matches_or_cut(&batch, asked, cx)? {
+            if let Some(matches) = self.wanted_matches(&batch, asked, cx)? {
                 self.output.put(self.emit(&batch, matches));
             }
             return Ok(());
@@ -344,7 +368,7 @@ impl StarJoin {
             values: keys.values(),
             rows: Some(keys.first_rows()),
         };
-        let found = self.matches_or_cut(&batch, asked, cx);
+        let found = self.wanted_matches(&batch, asked, cx);
         let shared = found.map(|found| {
             found.map(|mut matches| {
                 matches.sort_by_origin();
@@ -412,6 +436,7 @@ impl Operator for StarJoin {
             let whole = |batch| BatchPart {
                 batch,
                 may_share: true,
+                after: None,
             };
             let part = match self.waiting.pop() {
                 None => self.input.next(cx)?.map(whole),

@@ -29,5 +29,6 @@ pub mod shared_solutions;
 pub mod touched;
 
 pub use compiled::CompiledStar;
+pub use join::Waves;
 pub use matches::Matches;
 pub use repeated_keys::SharedKeys;

@@ -393,14 +393,15 @@ impl Planner<'_> {
     }
 }
 
-/// The cost of an EXISTS for one of so many rows: many share the start of a plan that takes them at once.
+/// The cost of an EXISTS for one of so many rows: many share the start of a plan that takes them at once, and look at some of their partners.
 fn exists_cost(plan: &Node, rows: f64) -> f64 {
-    let (mut starts, mut sharing) = (0.0, 1.0);
+    let (mut starts, mut sharing, mut share) = (0.0, 1.0, 1.0);
     if let Some(chain) = RowChain::of_many(plan) {
         starts = (chain.joins as f64 * START).min(plan.estimated_cost);
         sharing = chain.outer_rows_max().min(rows).max(1.0);
+        share = chain.looked_share;
     }
-    (EXISTS_START + starts) / sharing + plan.estimated_cost - starts
+    (EXISTS_START + starts) / sharing + (plan.estimated_cost - starts) * share
 }
 
 /// The way of a join that was planned.

@@ -4,7 +4,7 @@
 //! ascending order: compressed sparse rows, built by one counting sort.
 
 use super::chunked_sequence::{self, ChunkedSequence, Cursor};
-use super::{nth_row, push_rows};
+use super::{nth_row, part_of, push_rows};
 use crate::byte_stream::{ByteReader, ByteWriter};
 use crate::error::StoreError;
 use crate::section_file::SectionSlice;
@@ -101,12 +101,14 @@ impl Adjacency {
     pub(super) fn find_many(
         &self,
         values: &[u64],
-        rows_max: u32,
+        (part, rows_max): (&Range<usize>, u32),
         counts: &mut Vec<u32>,
         out: &mut Vec<u32>,
     ) {
         let (mut offsets, mut rows) = (self.offsets.cursor(), self.rows.cursor());
-        let ranges = values.iter().map(|&value| self.range(&mut offsets, value));
+        let ranges = values
+            .iter()
+            .map(|&value| part_of(self.range(&mut offsets, value), part));
         let ranges: Vec<Range<usize>> = ranges.collect();
         // Damaged offsets may say more than there are.
         let rows_all = self.rows.len();

@@ -2,13 +2,14 @@
 //!
 //! Values and counts are in memory; a bitmap is read from the map at its first use and kept.
 
+use super::part_of;
 use crate::byte_stream::{ByteReader, ByteWriter};
 use crate::error::StoreError;
 use crate::section_file::SectionSlice;
 use basalt_columns::bitmap;
 use basalt_rdf::TermId;
 use roaring::RoaringBitmap;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::OnceLock;
 
 #[derive(Debug)]
@@ -93,15 +94,20 @@ impl Bitmaps {
     pub(super) fn find_many(
         &self,
         values: &[u64],
-        rows_max: u32,
+        (part, rows_max): (&Range<usize>, u32),
         counts: &mut Vec<u32>,
         out: &mut Vec<u32>,
     ) {
         for &value in values {
             let start = out.len();
             if let Some(rows) = self.rows(value) {
-                out.reserve(rows.len() as usize);
-                out.extend(rows.iter().take_while(|&row| row < rows_max));
+                let part = part_of(0..rows.len() as usize, part);
+                let first = rows.select(part.start as u32).filter(|_| !part.is_empty());
+                if let Some(first) = first {
+                    out.reserve(part.len());
+                    let of_part = rows.range(first..).take(part.len());
+                    out.extend(of_part.take_while(|&row| row < rows_max));
+                }
             }
             counts.push((out.len() - start) as u32);
         }

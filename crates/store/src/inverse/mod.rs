@@ -35,6 +35,9 @@ const ADJACENCY: u8 = 1;
 const BITMAPS: u8 = 2;
 const PERMUTATION: u8 = 3;
 
+/// The numbers of all rows of a value.
+pub(crate) const ALL_ROWS: Range<usize> = 0..usize::MAX;
+
 /// An inverse of one column.
 #[derive(Debug)]
 pub enum Inverse {
@@ -89,22 +92,22 @@ impl Inverse {
 
     /// Appends the rows of a value, ascending.
     pub(crate) fn find(&self, value: u64, rows_max: u32, out: &mut Vec<u32>) {
-        self.find_many(&[value], rows_max, &mut Vec::new(), out);
+        self.find_many(&[value], (&ALL_ROWS, rows_max), &mut Vec::new(), out);
     }
 
-    /// For each value appends the number of its rows, and the rows. Rows from `rows_max` on
-    /// (there are none in an intact file) are passed over.
+    /// For each value takes the part of its rows with these numbers, from 0: appends how many there are, and the rows. Rows from
+    /// `rows_max` on (there are none in an intact file) are passed over.
     pub(crate) fn find_many(
         &self,
         values: &[u64],
-        rows_max: u32,
+        (part, rows_max): (&Range<usize>, u32),
         counts: &mut Vec<u32>,
         out: &mut Vec<u32>,
     ) {
         match self {
-            Self::Adjacency(inverse) => inverse.find_many(values, rows_max, counts, out),
-            Self::Bitmaps(inverse) => inverse.find_many(values, rows_max, counts, out),
-            Self::Permutation(inverse) => inverse.find_many(values, rows_max, counts, out),
+            Self::Adjacency(inverse) => inverse.find_many(values, (part, rows_max), counts, out),
+            Self::Bitmaps(inverse) => inverse.find_many(values, (part, rows_max), counts, out),
+            Self::Permutation(inverse) => inverse.find_many(values, (part, rows_max), counts, out),
         }
     }
 
@@ -155,6 +158,12 @@ impl Inverse {
             Self::Permutation(inverse) => inverse.visit_keys(visit),
         }
     }
+}
+
+/// The entries with these numbers of a range.
+fn part_of(range: Range<usize>, part: &Range<usize>) -> Range<usize> {
+    let end = range.end.min(range.start.saturating_add(part.end));
+    range.start.saturating_add(part.start).min(end)..end
 }
 
 /// The row with this number in a part of a sequence of rows.

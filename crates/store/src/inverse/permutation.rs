@@ -4,12 +4,12 @@
 //! the encoded keys.
 
 use super::chunked_sequence::{self, ChunkedSequence};
-use super::{nth_row, push_rows};
+use super::{nth_row, part_of, push_rows};
 use crate::byte_stream::{ByteReader, ByteWriter};
 use crate::error::StoreError;
 use crate::section_file::SectionSlice;
 use basalt_rdf::TermId;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 /// Rows by sorted value.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Permutation {
     pub(super) fn find_many(
         &self,
         values: &[u64],
-        rows_max: u32,
+        (part, rows_max): (&Range<usize>, u32),
         counts: &mut Vec<u32>,
         out: &mut Vec<u32>,
     ) {
@@ -71,7 +71,7 @@ impl Permutation {
             if key < self.keys.len() && keys.get(key) == value {
                 let range = offsets.get(key) as usize..offsets.get(key + 1) as usize;
                 numbers.clear();
-                rows.decode(range, &mut numbers);
+                rows.decode(part_of(range, part), &mut numbers);
                 push_rows(&numbers, rows_max, out);
             }
             counts.push((out.len() - start) as u32);

@@ -9,7 +9,7 @@ use super::column::{Column, segment_of};
 use super::definition::{CellStatistics, ColumnKind};
 use super::reader::{PredicateColumns, Table};
 use super::value_search::{TOGETHER_SEARCHES, ValueSearch};
-use crate::inverse::Inverse;
+use crate::inverse::{ALL_ROWS, Inverse};
 use basalt_columns::segment::Zone;
 use basalt_rdf::TermId;
 use std::ops::{ControlFlow, Range};
@@ -254,7 +254,8 @@ impl<'a> Cells<'a> {
         if self.columns.column_idxs.len() == 1
             && let Some(inverse) = &self.first().inverse
         {
-            inverse.find_many(objects, self.table.rows(), counts, rows);
+            let all = (&ALL_ROWS, self.table.rows());
+            inverse.find_many(objects, all, counts, rows);
             return;
         }
         if objects.len() >= TOGETHER_SEARCHES as usize && !self.has_inverse() {
@@ -268,6 +269,31 @@ impl<'a> Cells<'a> {
             let start = rows.len();
             self.find(TermId(object), rows);
             counts.push((rows.len() - start) as u32);
+        }
+    }
+
+    /// The same of those rows of each object that have these numbers, from 0, among all of its rows. Quick where cells have an inverse.
+    pub fn find_part(
+        self,
+        objects: &[u64],
+        part: &Range<usize>,
+        counts: &mut Vec<u32>,
+        rows: &mut Vec<u32>,
+    ) {
+        if self.columns.column_idxs.len() == 1
+            && let Some(inverse) = &self.first().inverse
+        {
+            inverse.find_many(objects, (part, self.table.rows()), counts, rows);
+            return;
+        }
+        let mut of_object = Vec::new();
+        for &object in objects {
+            of_object.clear();
+            self.find(TermId(object), &mut of_object);
+            let end = of_object.len().min(part.end);
+            let found = &of_object[part.start.min(end)..end];
+            rows.extend_from_slice(found);
+            counts.push(found.len() as u32);
         }
     }
 

@@ -5,7 +5,7 @@ use crate::{Cells, CheckDepth, QuadIds, QuadPattern, Snapshot, Storage};
 use basalt_rdf::TermId;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 pub(super) fn object() -> impl Strategy<Value = TermId> {
     prop_oneof![
@@ -92,6 +92,31 @@ fn are_added(cells: Cells<'_>, objects: &[u64], counts: &[u32]) -> bool {
     added.iter().zip(counts).all(of_count)
 }
 
+/// Whether rows of some objects sought by their numbers are those cut out of all.
+fn are_parts_of_all(cells: Cells<'_>, objects: &[u64]) -> bool {
+    let mut parts = [0..0, 0..1, 0..3, 1..2, 2..9, 9..1000].iter();
+    parts.all(|part| {
+        let (sought, cut) = parts_of(cells, objects, part);
+        sought == cut
+    })
+}
+
+/// The rows of some objects with these numbers: sought, and cut out of all their rows.
+fn parts_of(cells: Cells<'_>, objects: &[u64], part: &Range<usize>) -> (Found, Found) {
+    let (mut sought, mut cut) = (Found::default(), Found::default());
+    cells.find_part(objects, part, &mut sought.0, &mut sought.1);
+    let (_, alone) = rows_of(cells, objects);
+    let mut rows = alone.1.into_iter();
+    for count in alone.0 {
+        let of_object: Vec<u32> = rows.by_ref().take(count as usize).collect();
+        let wanted = of_object.iter().skip(part.start).take(part.len());
+        let before = cut.1.len();
+        cut.1.extend(wanted);
+        cut.0.push((cut.1.len() - before) as u32);
+    }
+    (sought, cut)
+}
+
 fn rows_of(cells: Cells<'_>, objects: &[u64]) -> (Found, Found) {
     let (mut together, mut alone) = (Found::default(), Found::default());
     cells.find_many(objects, &mut together.0, &mut together.1);
@@ -175,6 +200,7 @@ proptest! {
                 let many: Vec<u64> = values.iter().chain(&objects).cycle().take(40).copied().collect();
                 let (together, alone) = rows_of(cells, &many);
                 prop_assert_eq!(together, alone, "many are searched together");
+                prop_assert!(are_parts_of_all(cells, &many));
                 let rows = table.rows() / 4..table.rows() - table.rows() / 8;
                 let mut present = Vec::new();
                 cells.rows_with_value(rows.clone(), &mut present);

@@ -5,6 +5,8 @@ use super::{Build, Shared};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::operators::answered::Answered;
+use crate::star::join::StarJoin;
 use basalt_plan::physical::{Graphs, Node, Slot, Star};
 use basalt_rdf::TermId;
 use std::borrow::Cow;
@@ -18,6 +20,8 @@ pub struct OuterRows {
     pub columns: Vec<Vec<u64>>,
     /// How many there are.
     pub rows: usize,
+    /// Which of them have a row by now, where one is enough.
+    pub answered: Option<Arc<Answered>>,
 }
 
 impl OuterRows {
@@ -58,6 +62,15 @@ impl Build {
             kept: Arc::clone(&self.kept),
             outer: None,
         })
+    }
+
+    /// A join, which need not go on with outer rows that have a row where one is enough.
+    pub(super) fn for_first_rows(&self, join: StarJoin) -> StarJoin {
+        let outer = self.outer.as_ref();
+        match outer.and_then(|outer| outer.answered.as_ref()) {
+            Some(answered) => join.for_first_rows(answered),
+            None => join,
+        }
     }
 
     pub(super) fn outer_rows(&self, schema: &[Slot]) -> Result<Batch, ExecError> {

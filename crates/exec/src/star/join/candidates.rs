@@ -4,6 +4,7 @@ use super::super::known_rows::KnownRows;
 use super::super::matches::keep;
 use super::super::touched::Touched;
 use super::StarJoin;
+use super::waves::Partners;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::selection::positions;
@@ -99,13 +100,12 @@ impl StarJoin {
         Ok(())
     }
 
-    /// Candidates that have these objects of a pattern.
+    /// Candidates that have these objects of a pattern, as far as they are among the partners that are wanted.
     pub(super) fn by_object(
         &mut self,
         pattern_idx: usize,
-        objects: Asked<'_>,
-        tables: &mut [Candidates],
-        touched: &mut Touched,
+        (objects, partners): (Asked<'_>, &mut Partners),
+        (tables, touched): (&mut [Candidates], &mut Touched),
         cx: &Context,
     ) -> Result<(), ExecError> {
         let predicate = self.star.patterns[pattern_idx].predicate;
@@ -123,7 +123,9 @@ impl StarJoin {
             }
             counts.clear();
             rows.clear();
-            cells.find_many(objects.values, &mut counts, &mut rows);
+            if !partners.find(cells, objects.values, &mut counts, &mut rows) {
+                continue;
+            }
             self.touched_rows
                 .count(rows.len(), Some(predicate), &self.star, cx)?;
             let mut left = &rows[..];
@@ -151,7 +153,7 @@ impl StarJoin {
                 tables[table_idx] = Candidates::default();
             }
         }
-        if snapshot.quad_table().predicate(predicate).is_some() {
+        if partners.are_first() && snapshot.quad_table().predicate(predicate).is_some() {
             self.by_irregular_object(predicate, objects, touched, snapshot)?;
         }
         Ok(())

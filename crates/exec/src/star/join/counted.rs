@@ -225,7 +225,7 @@ impl StarJoin {
             return Ok(Counted::No);
         };
         cx.profile().read(current_node(), counts.len());
-        if matches!(self.kind, JoinKind::Semi | JoinKind::Anti) {
+        if self.is_one_enough() || matches!(self.kind, JoinKind::Semi | JoinKind::Anti) {
             counts.iter_mut().for_each(|count| *count = (*count).min(1));
         }
         let solutions = counts.iter().sum::<u64>() as usize;
