@@ -5,6 +5,7 @@
 //! every group (or expression) that mentions one of them joins an [`Op::Outer`] row there. So outer
 //! values reach exactly the places where the variable is in scope.
 
+mod any_exists;
 mod lateral;
 mod partner_join;
 mod service;

@@ -248,7 +248,16 @@ impl Growing<'_, '_> {
             return false;
         };
         let word = ["EXISTS", "NOT EXISTS"][self.maker.random.below(2)];
-        self.parts.push(format!("FILTER {word} {{ {body} }}"));
+        let other = match self.maker.random.chance(30) {
+            true => self.inner(from),
+            false => None,
+        };
+        let filter = match (other, self.maker.random.chance(50)) {
+            (Some(other), true) => format!("{word} {{ {{ {body} }} UNION {{ {other} }} }}"),
+            (Some(other), false) => format!("({word} {{ {body} }} || EXISTS {{ {other} }})"),
+            (None, _) => format!("{word} {{ {body} }}"),
+        };
+        self.parts.push(format!("FILTER {filter}"));
         true
     }
 

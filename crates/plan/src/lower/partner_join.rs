@@ -157,7 +157,7 @@ impl Planner<'_> {
     }
 
     /// The general way: both sides alone, hashed on what is certain.
-    fn hash_partner(
+    pub(super) fn hash_partner(
         &mut self,
         left: Node,
         right: Node,
@@ -316,6 +316,7 @@ impl Planner<'_> {
                 Expr::Exists(inside) => (inside, JoinKind::Anti),
                 _ => return Ok(correlated),
             },
+            Expr::Or(parts) => return self.apply_any_exists(input, parts, correlated),
             _ => return Ok(correlated),
         };
         let Logical::Group(mut group) = self.exists[inside.id].clone() else {
@@ -459,7 +460,7 @@ fn levels(plan: &Logical) -> usize {
 }
 
 /// Whether a group is patterns and conditions alone, without EXISTS.
-fn is_plain(group: &JoinGroup) -> bool {
+pub(super) fn is_plain(group: &JoinGroup) -> bool {
     group.children.is_empty() && group.paths.is_empty() && !group.filters.iter().any(has_exists)
 }
 

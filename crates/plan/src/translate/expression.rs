@@ -6,6 +6,7 @@ use super::{Scope, Translation};
 use crate::logical::Logical;
 use crate::physical::{Aggregate, AggregateFunction, Expr, Graphs, Op, Slot};
 use crate::planner::{PlanError, node};
+use crate::rules::split_exists;
 use crate::slot_set::SlotSet;
 use crate::statistics::constant;
 use spargebra::algebra::{
@@ -73,7 +74,9 @@ impl Translation<'_, '_> {
             Expression::UnaryMinus(a) => {
                 Expr::UnaryMinus(Box::new(self.expression(a, graphs, scope, visible)?))
             }
-            Expression::Not(a) => Expr::Not(Box::new(self.expression(a, graphs, scope, visible)?)),
+            Expression::Not(a) => {
+                split_exists::negation(self.expression(a, graphs, scope, visible)?)
+            }
             Expression::Exists(pattern) => self.exists(pattern, graphs, scope, visible)?,
             Expression::If(a, b, c) => {
                 let a = Box::new(self.expression(a, graphs, scope, visible)?);
@@ -124,7 +127,7 @@ impl Translation<'_, '_> {
             .collect()
     }
 
-    /// A placeholder for EXISTS (see `crate::expression`); its pattern waits in the planner's list.
+    /// EXISTS, with placeholders (see `crate::expression`) for what may exist.
     fn exists(
         &mut self,
         pattern: &GraphPattern,
@@ -140,11 +143,26 @@ impl Translation<'_, '_> {
         if inside == Logical::Empty {
             return Ok(self.planner.constant_false());
         }
+        let mut parts: Vec<Expr> = split_exists::parts(self.planner, inside)
+            .into_iter()
+            .map(|part| self.placeholder(part))
+            .collect();
+        Ok(match parts.pop() {
+            Some(only) if parts.is_empty() => only,
+            last => {
+                parts.extend(last);
+                Expr::Or(parts)
+            }
+        })
+    }
+
+    /// A placeholder for an EXISTS, whose pattern waits in the planner's list.
+    fn placeholder(&mut self, inside: Logical) -> Expr {
         let mentioned = inside.mentioned().to_vec();
         let mut placeholder = node(Op::Outer, mentioned, SlotSet::default(), 1.0, 0.0);
         placeholder.id = self.planner.exists.len();
         self.planner.exists.push(inside);
-        Ok(Expr::Exists(Arc::new(placeholder)))
+        Expr::Exists(Arc::new(placeholder))
     }
 
     pub(super) fn aggregate(

@@ -1,0 +1,36 @@
+//! `EXISTS { A ∪ B }` is `EXISTS { A } || EXISTS { B }`, and `NOT EXISTS { A ∪ B }` is that neither exists.
+//!
+//! A row has a solution inside if one of the branches has one for it. Alone a branch is mostly plain patterns, which become a semi or anti
+//! join, or run for many rows at once; a union runs for each row, with operators made anew.
+
+use crate::logical::Logical;
+use crate::physical::Expr;
+use crate::planner::Planner;
+
+/// More branches stay together: each is planned and asked by itself.
+const BRANCHES_MAX: usize = 8;
+
+/// The plans of which one must have a row where this one must.
+pub(crate) fn parts(planner: &Planner<'_>, inside: Logical) -> Vec<Logical> {
+    match inside {
+        Logical::Union(branches)
+            if branches.len() <= BRANCHES_MAX && planner.rule("split_exists") =>
+        {
+            let parts = branches.into_iter().map(|branch| parts(planner, branch));
+            parts.flatten().collect()
+        }
+        inside => vec![inside],
+    }
+}
+
+/// The negation of a condition: of several EXISTS one by one, so that each may become an anti join.
+pub(crate) fn negation(condition: Expr) -> Expr {
+    let is_exists = |part: &Expr| matches!(part, Expr::Exists(_));
+    match condition {
+        Expr::Or(parts) if parts.iter().all(is_exists) => {
+            let parts = parts.into_iter().map(|part| Expr::Not(Box::new(part)));
+            Expr::And(parts.collect())
+        }
+        condition => Expr::Not(Box::new(condition)),
+    }
+}
