@@ -8,7 +8,7 @@ use super::Condition;
 use crate::cost_constants::{PATTERN_PROBE, PATTERN_SCAN, START, THREAD_START};
 use crate::estimate::condition::{self, SlotStatistics};
 use crate::estimate::star::StarProfile;
-use crate::estimate::{path, pattern, star};
+use crate::estimate::{groups, path, pattern, star};
 use crate::logical::Triple;
 use crate::physical::{
     Expr, Graphs, Node, PathPattern, Pattern, Position, Slot, Star, StarPattern, TableIdx,
@@ -135,7 +135,7 @@ impl Unit {
             }
             UnitKind::Plan(node) => {
                 let (rows, cost) = (node.estimated_rows, node.estimated_cost);
-                let distinct = even_distinct(slots, rows.max(1.0));
+                let distinct = plan_distinct(planner, node, &slots);
                 Self {
                     kind,
                     slots,
@@ -211,8 +211,18 @@ fn plain(distinct: f64) -> SlotStatistics {
     }
 }
 
-fn even_distinct(slots: SlotSet, distinct: f64) -> Vec<(Slot, SlotStatistics)> {
-    slots.iter().map(|slot| (slot, plain(distinct))).collect()
+/// What is known of the columns of a finished plan: values of which nothing is known are all different.
+fn plan_distinct(
+    planner: &Planner<'_>,
+    node: &Node,
+    slots: &SlotSet,
+) -> Vec<(Slot, SlotStatistics)> {
+    let rows = node.estimated_rows.max(1.0);
+    let distinct = |slot| groups::distinct(planner, node, slot).unwrap_or(rows);
+    slots
+        .iter()
+        .map(|slot| (slot, plain(distinct(slot))))
+        .collect()
 }
 
 /// What is known of the slots of a star before conditions.

@@ -396,13 +396,13 @@ impl Planner<'_> {
 
 /// The cost of an EXISTS for one of so many rows: many share the start of a plan that takes them at once, and look at some of their partners.
 fn exists_cost(plan: &Node, rows: f64) -> f64 {
-    let (mut starts, mut sharing, mut share) = (0.0, 1.0, 1.0);
+    let (mut starts, mut sharing, mut cost) = (0.0, 1.0, plan.estimated_cost);
     if let Some(chain) = RowChain::of_many(plan) {
-        starts = (chain.joins as f64 * START).min(plan.estimated_cost);
+        starts = chain.starts.min(plan.estimated_cost);
+        cost = chain.looked_at.cost;
         sharing = chain.outer_rows_max().min(rows).max(1.0);
-        share = chain.looked_share;
     }
-    (EXISTS_START + starts) / sharing + (plan.estimated_cost - starts) * share
+    (EXISTS_START + starts) / sharing + cost
 }
 
 /// The way of a join that was planned.
