@@ -119,6 +119,8 @@ pub(crate) const EXPRESSION: f64 = 8.0;
 pub(crate) const TEXT_EXPRESSION: f64 = 150.0;
 /// Starting the inner plan of an EXISTS for one row.
 pub(crate) const EXISTS_START: f64 = 3_000.0;
+/// Numbering, sorting and remembering the key of one row of an EXISTS that runs for many (measured: 55 to 82 ns for 48,981 rows, BSBM).
+pub(crate) const EXISTS_KEY: f64 = 60.0;
 /// Sorting one row, per doubling of the row count.
 pub(crate) const SORT_COMPARE: f64 = 6.0;
 /// Keeping one value of a row and reading it again.

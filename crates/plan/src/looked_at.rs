@@ -76,6 +76,18 @@ impl LookedAt {
     }
 }
 
+/// The share of so many partners that a row with so many solutions among them looks at, where one is enough.
+pub(crate) fn looked_share(partners: f64, solutions: f64) -> f64 {
+    let partners = partners.max(ROWS_MIN);
+    let mut levels = [Level {
+        fan_out: partners,
+        kept: solutions / partners,
+        looked: 0.0,
+    }];
+    look(&mut levels, 1.0, &mut 0.0);
+    (levels[0].looked / partners).min(1.0)
+}
+
 /// Whether a join gives the partners of a row in waves.
 fn is_in_waves(node: &Node) -> bool {
     let by_object = StarEntry::Object { pattern_idx: 0 };

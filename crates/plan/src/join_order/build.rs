@@ -10,6 +10,7 @@ use super::units::star_certain;
 use super::{Problem, Unit, UnitKind};
 use crate::cost_constants::PATTERN_PROBE;
 use crate::expression::{conjunction, has_exists};
+use crate::looked_at::looked_share;
 use crate::physical::{Expr, JoinKind, Node, Op, Position, Slot, Star, StarEntry};
 use crate::planner::{PlanError, Planner, node};
 use crate::slot_set::SlotSet;
@@ -244,17 +245,29 @@ pub(crate) fn star_join(
     node(op, schema, certain, rows, cost)
 }
 
-/// The cheapest entry into a star for rows with these shared slots.
+/// The cheapest entry into a star for rows with these shared slots; `is_one_enough` where one solution of a row is.
 pub(crate) fn star_join_entry(
     unit: &Unit,
     shared: &SlotSet,
     rows: f64,
+    is_one_enough: bool,
 ) -> Option<(StarEntry, f64)> {
     let (star, profile) = unit.star()?;
+    let looked = |entry| match entry {
+        StarEntry::Object { pattern_idx } if is_one_enough => {
+            let known = &profile.patterns[pattern_idx];
+            let of_each = |all: f64| all / known.distinct.max(1.0);
+            looked_share(of_each(known.matches), of_each(profile.rows))
+        }
+        _ => 1.0,
+    };
     entries(star, shared)
         .into_iter()
         .map(|entry| {
-            let input = JoinInput::plain(rows);
+            let input = JoinInput {
+                looked_share: looked(entry),
+                ..JoinInput::plain(rows)
+            };
             (entry, star_join_cost(star, profile, entry, input))
         })
         .min_by(|a, b| a.1.total_cmp(&b.1))

@@ -32,6 +32,8 @@ pub(crate) struct JoinInput<'p> {
     pub(crate) joined: f64,
     /// The pattern whose objects the star's subjects are, if one is known.
     pub(crate) source: Option<&'p PatternProfile>,
+    /// The share of the partners of a key that is looked at; less than 1 where one solution is enough.
+    pub(crate) looked_share: f64,
 }
 
 impl JoinInput<'_> {
@@ -42,6 +44,7 @@ impl JoinInput<'_> {
             keys_per_row: 1.0,
             joined: rows,
             source: None,
+            looked_share: 1.0,
         }
     }
 
@@ -166,6 +169,7 @@ pub(crate) fn star_join_cost(
                 true => look_ups * (list * popular).sqrt(),
                 false => look_ups * popular,
             };
+            let found = found * input.looked_share;
             let cell = sparse_cell(found / input.batches(), profile.table_rows);
             let near = (LONG_LIST_ROWS / list.max(1.0)).clamp(LONG_LIST, 1.0);
             let each_row = (INVERSE_ROW + others * cell) * near + one_by_one;

@@ -451,6 +451,7 @@ impl<'s> Search<'s> {
             },
             joined,
             source: source.and_then(|slot| self.keys.source(rest, slot)),
+            looked_share: 1.0,
         };
         let of_entry = |entry: StarEntry| {
             let step = Step::Star {

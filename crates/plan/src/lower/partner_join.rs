@@ -11,7 +11,9 @@
 
 use super::Outer;
 use crate::alternative::{Alternative, Way, keep_cheaper};
-use crate::cost_constants::{EXISTS_START, GROUP_ROW, PATTERN_PROBE, SELECTIVITY_EXISTS, START};
+use crate::cost_constants::{
+    EXISTS_KEY, EXISTS_START, GROUP_ROW, PATTERN_PROBE, SELECTIVITY_EXISTS, START,
+};
 use crate::expression::{
     any, conjunction, for_each_operand, for_each_operand_mut, has_exists, is_volatile,
     resolve_missing, slots_of, slots_of_all,
@@ -261,7 +263,8 @@ impl Planner<'_> {
 
     fn join_star(&self, left: &Node, star: Star, kind: JoinKind, shared: &SlotSet) -> Option<Node> {
         let unit = Unit::new(self, UnitKind::Star(star), &[]);
-        let (entry, cost) = star_join_entry(&unit, shared, left.estimated_rows)?;
+        let is_one_enough = matches!(kind, JoinKind::Semi | JoinKind::Anti);
+        let (entry, cost) = star_join_entry(&unit, shared, left.estimated_rows, is_one_enough)?;
         let (UnitKind::Star(star), Some(profile)) = (unit.kind, unit.profile) else {
             return None;
         };
@@ -399,7 +402,7 @@ fn exists_cost(plan: &Node, rows: f64) -> f64 {
     let (mut starts, mut sharing, mut cost) = (0.0, 1.0, plan.estimated_cost);
     if let Some(chain) = RowChain::of_many(plan) {
         starts = chain.starts.min(plan.estimated_cost);
-        cost = chain.looked_at.cost;
+        cost = chain.looked_at.cost + EXISTS_KEY;
         sharing = chain.outer_rows_max().min(rows).max(1.0);
     }
     (EXISTS_START + starts) / sharing + cost

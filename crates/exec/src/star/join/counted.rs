@@ -25,7 +25,7 @@ use super::{BATCH_SOLUTIONS_MAX, StarJoin};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::profile::current_node;
-use basalt_plan::physical::{JoinKind, Slot};
+use basalt_plan::physical::Slot;
 use basalt_rdf::TermId;
 use basalt_store::{ObjectDifferences, Snapshot, Table};
 use std::cell::OnceCell;
@@ -225,7 +225,7 @@ impl StarJoin {
             return Ok(Counted::No);
         };
         cx.profile().read(current_node(), counts.len());
-        if self.is_one_enough() || matches!(self.kind, JoinKind::Semi | JoinKind::Anti) {
+        if self.is_one_enough() {
             counts.iter_mut().for_each(|count| *count = (*count).min(1));
         }
         let solutions = counts.iter().sum::<u64>() as usize;
