@@ -5,10 +5,10 @@
 //!          4 reviews of a person      their products     4 offers of each product
 //! ```
 //!
-//! Joins by object give the partners of a row in waves, and those above go through theirs before the next wave is asked for. With `x` rows
-//! expected at the end of what has been looked at, an outer row is taken to be without an answer as often as `1 / (1 + x)`:
-//! as if the rows of each outer row were exponentially distributed around what is expected, since outer rows differ. Every wave counts by
-//! the share of outer rows that still need it.
+//! Joins by object give the partners of a row in waves, and those above go through theirs before the next wave is asked for. Where a
+//! partner of the last join has a row at the end with a chance of `q`, and `x` rows are expected of what has been looked at, an outer row is taken to be
+//! without an answer as often as `(1 - q) / (1 - q + x)`: outer rows differ, as if the chance of each had been drawn from a Beta distribution
+//! with the mean `q` and a first parameter of 1. Every wave counts by the share of outer rows that still need it.
 
 use crate::cost_constants::START;
 use crate::physical::{JoinKind, Node, Op, StarEntry};
@@ -61,7 +61,7 @@ impl LookedAt {
             })
             .collect();
         let first = joins.first().map_or(last, |first| first - 1);
-        look(&mut levels, rows(first), &mut 0.0);
+        Look::at(&mut levels, rows(first));
         let mut whole = Self {
             cost: (up[first].estimated_cost - starts(&up[..=first])).max(0.0),
             rows: most_rows(&up[..=first], 1.0),
@@ -84,7 +84,7 @@ pub(crate) fn looked_share(partners: f64, solutions: f64) -> f64 {
         kept: solutions / partners,
         looked: 0.0,
     }];
-    look(&mut levels, 1.0, &mut 0.0);
+    Look::at(&mut levels, 1.0);
     (levels[0].looked / partners).min(1.0)
 }
 
@@ -115,20 +115,47 @@ fn most_rows(nodes: &[&Node], share: f64) -> f64 {
     rows.fold(1.0, f64::max)
 }
 
-/// Adds what the levels look at for so many rows that come to the first of them; `seen` are the rows at the end so far.
-fn look(levels: &mut [Level], rows: f64, seen: &mut f64) {
-    let Some((level, above)) = levels.split_first_mut() else {
-        return;
-    };
-    let (mut from, mut to) = (0.0, FIRST_PARTNERS as f64);
-    while from < level.fan_out {
-        let wave = rows * (level.fan_out.min(to) - from);
-        level.looked += wave / (1.0 + *seen);
-        match above.is_empty() {
-            true => *seen += wave * level.kept,
-            false => look(above, wave * level.kept, seen),
+/// Going through the waves of one outer row.
+struct Look {
+    /// How often a partner of the last join has no row at the end.
+    without: f64,
+    /// Rows expected at the end of what has been looked at.
+    seen: f64,
+}
+
+impl Look {
+    /// Adds what the levels look at for so many rows that come to the first of them.
+    fn at(levels: &mut [Level], rows: f64) {
+        let last = levels.last().map_or(0.0, |level| level.kept);
+        let mut look = Self {
+            without: 1.0 - last.min(1.0),
+            seen: 0.0,
+        };
+        look.through(levels, rows);
+    }
+
+    /// How often there is no answer yet.
+    fn open(&self) -> f64 {
+        match self.seen > 0.0 {
+            true => self.without / (self.without + self.seen),
+            false => 1.0,
         }
-        (from, to) = (to, to * WAVE_GROWTH as f64);
+    }
+
+    fn through(&mut self, levels: &mut [Level], rows: f64) {
+        let Some((level, above)) = levels.split_first_mut() else {
+            return;
+        };
+        let (mut from, mut to) = (0.0, FIRST_PARTNERS as f64);
+        while from < level.fan_out {
+            let wave = rows * (level.fan_out.min(to) - from);
+            level.looked += wave * self.open();
+            match above.is_empty() {
+                true => self.seen += wave * level.kept,
+                false => self.through(above, wave * level.kept),
+            }
+            (from, to) = (to, to * WAVE_GROWTH as f64);
+        }
     }
 }
 
@@ -145,7 +172,7 @@ mod tests {
     }
 
     fn looked(mut levels: Vec<Level>, rows: f64) -> Vec<f64> {
-        look(&mut levels, rows, &mut 0.0);
+        Look::at(&mut levels, rows);
         levels.iter().map(|level| level.looked).collect()
     }
 
@@ -159,12 +186,13 @@ mod tests {
 
     #[test]
     fn partners_that_tell_save_those_after_them() {
-        // Four, twelve for a third of the outer rows, four for a ninth.
+        // Four, twelve for a fifth of the outer rows, four for a seventeenth.
         let some = looked(vec![level(20.0, 0.5)], 1.0);
-        assert!(
-            (some[0] - (4.0 + 12.0 / 3.0 + 4.0 / 9.0)).abs() < 1e-6,
-            "{some:?}"
-        );
+        let expected = 4.0 + 12.0 / 5.0 + 4.0 / 17.0;
+        assert!((some[0] - expected).abs() < 1e-6, "{some:?}");
+        // Each partner tells.
+        let first = looked(vec![level(20.0, 1.0)], 1.0);
+        assert!((first[0] - 4.0).abs() < 1e-6, "{first:?}");
     }
 
     #[test]

@@ -254,6 +254,8 @@ pub(crate) fn star_join_entry(
 ) -> Option<(StarEntry, f64)> {
     let (star, profile) = unit.star()?;
     let looked = |entry| match entry {
+        // The inverse tells how many there are, and nothing is read of them.
+        StarEntry::Object { .. } if is_one_enough && is_pattern_alone(star) => 0.0,
         StarEntry::Object { pattern_idx } if is_one_enough => {
             let known = &profile.patterns[pattern_idx];
             let of_each = |all: f64| all / known.distinct.max(1.0);
@@ -271,6 +273,11 @@ pub(crate) fn star_join_entry(
             (entry, star_join_cost(star, profile, entry, input))
         })
         .min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// Whether a star is one pattern without conditions.
+fn is_pattern_alone(star: &Star) -> bool {
+    star.patterns.len() == 1 && star.filters.is_empty()
 }
 
 /// A hash join with the keys and compatibility checks that the sides ask for; estimates are those
