@@ -6,9 +6,9 @@ mod support;
 use SharedKeys::{Always, WhereItPays};
 use basalt_engine::{Database, ForceJoin, GraphFormat, QueryOptions, SharedKeys};
 use std::fmt::Write;
+use support::triples::{NS, Triples, iri, number};
 use support::{Configuration, ask, plain_and_changed, query_options, read_rows};
 
-const NS: &str = "http://example.org/";
 const OFFERS: usize = 400;
 const PRODUCTS: usize = 20;
 
@@ -35,34 +35,29 @@ const UNSHARED: &[&str] = &[
 ];
 
 fn shop() -> String {
-    let mut text = String::new();
-    let mut line = |subject: &str, predicate: &str, object: &str| {
-        writeln!(text, "<{NS}{subject}> <{NS}{predicate}> {object} .").expect("memory has room");
-    };
-    let iri = |name: &str, number: usize| format!("<{NS}{name}{number}>");
-    let number = |n: usize| format!("\"{n}\"^^<http://www.w3.org/2001/XMLSchema#integer>");
+    let mut triples = Triples::default();
     for p in 0..PRODUCTS {
         let name = format!("p{p}");
-        line(&name, "type", &iri("T", p % 3));
-        line(&name, "size", &number(p % 7));
-        line(&name, "title", &format!("\"a title of {}\"", p % 2));
+        triples.add(&name, "type", &iri("T", p % 3));
+        triples.add(&name, "size", &number(p % 7, "integer"));
+        triples.add(&name, "title", &format!("\"a title of {}\"", p % 2));
         for n in 0..p % 4 {
-            line(&name, "name", &format!("\"name {n} of {p}\""));
+            triples.add(&name, "name", &format!("\"name {n} of {p}\""));
         }
         for q in 0..1 + p % 3 {
-            line(&name, "like", &iri("p", (p + q * 5) % PRODUCTS));
+            triples.add(&name, "like", &iri("p", (p + q * 5) % PRODUCTS));
         }
         if p % 3 == 1 {
-            line(&name, "note", &format!("\"note {p}\""));
+            triples.add(&name, "note", &format!("\"note {p}\""));
         }
     }
     for o in 0..OFFERS {
         let name = format!("o{o}");
-        line(&name, "of", &iri("p", (o * o + o / 7) % PRODUCTS));
-        line(&name, "days", &number(o % 9));
-        line(&name, "label", &format!("\"a title of {}\"", o % 6));
+        triples.add(&name, "of", &iri("p", (o * o + o / 7) % PRODUCTS));
+        triples.add(&name, "days", &number(o % 9, "integer"));
+        triples.add(&name, "label", &format!("\"a title of {}\"", o % 6));
     }
-    text
+    triples.0
 }
 
 /// Products that get and lose values, one of them with a value in another graph, and a new one.
@@ -141,10 +136,7 @@ fn repeated_keys_are_looked_up_once() {
 fn sales(is_popular: bool) -> String {
     const SALES: usize = 20_000;
     const SOLD: usize = 3_000;
-    let mut text = String::new();
-    let mut line = |subject: String, predicate: &str, object: String| {
-        writeln!(text, "<{NS}{subject}> <{NS}{predicate}> {object} .").expect("memory has room");
-    };
+    let mut triples = Triples::default();
     for sale in 0..SALES {
         // Batches are to be like each other.
         let at = (sale * 7_919 % SALES) as f64 / SALES as f64;
@@ -153,22 +145,15 @@ fn sales(is_popular: bool) -> String {
             false => at * SOLD as f64,
         };
         let product = rank as usize * 1_237 % SOLD;
-        line(
-            format!("sale{sale}"),
-            "of",
-            format!("<{NS}product{product}>"),
-        );
+        triples.add(&format!("sale{sale}"), "of", &iri("product", product));
     }
     for product in 0..SOLD {
         for name in 0..12 {
-            line(
-                format!("product{product}"),
-                "name",
-                format!("\"{name} of {product}\""),
-            );
+            let text = format!("\"{name} of {product}\"");
+            triples.add(&format!("product{product}"), "name", &text);
         }
     }
-    text
+    triples.0
 }
 
 /// Popular products are met often in a batch of sales; of others the names, a dozen rows each, are joined with the sales.

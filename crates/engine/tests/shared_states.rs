@@ -5,10 +5,9 @@ mod support;
 
 use basalt_engine::{Database, ExplainedNode, QueryOptions};
 use basalt_testkit::bag::{self, Numbers};
-use std::fmt::Write;
+use support::triples::{NS, Triples, iri, number};
 use support::{Configuration, ask, plain_and_changed, query_options, read_rows};
 
-const NS: &str = "http://example.org/";
 const OFFERS: usize = 700;
 const PRODUCTS: usize = 60;
 
@@ -74,34 +73,29 @@ fn unshared() -> Vec<String> {
 }
 
 fn shop() -> String {
-    let mut text = String::new();
-    let mut line = |subject: &str, predicate: &str, object: &str| {
-        writeln!(text, "<{NS}{subject}> <{NS}{predicate}> {object} .").expect("memory has room");
-    };
-    let iri = |name: &str, number: usize| format!("<{NS}{name}{number}>");
-    let number = |n: usize, of: &str| format!("\"{n}\"^^<http://www.w3.org/2001/XMLSchema#{of}>");
+    let mut triples = Triples::default();
     for p in 0..PRODUCTS {
         let name = format!("p{p}");
         for of_type in 0..=p % 3 {
-            line(&name, "type", &iri("T", of_type));
+            triples.add(&name, "type", &iri("T", of_type));
         }
         for f in 0..p % 9 {
-            line(&name, "feature", &iri("F", (p * 7 + f * 3) % 11));
+            triples.add(&name, "feature", &iri("F", (p * 7 + f * 3) % 11));
         }
-        line(&name, "like", &iri("p", (p * p + 1) % PRODUCTS));
-        line(&name, "like", &iri("p", (p + 5) % PRODUCTS));
+        triples.add(&name, "like", &iri("p", (p * p + 1) % PRODUCTS));
+        triples.add(&name, "like", &iri("p", (p + 5) % PRODUCTS));
     }
     for o in 0..OFFERS {
         let name = format!("o{o}");
-        line(&name, "of", &iri("p", (o * o + o / 7) % PRODUCTS));
+        triples.add(&name, "of", &iri("p", (o * o + o / 7) % PRODUCTS));
         let datatype = ["integer", "decimal", "double"][o % 3];
-        line(&name, "price", &number(o * 31 % 997, datatype));
+        triples.add(&name, "price", &number(o * 31 % 997, datatype));
         if o.is_multiple_of(50) {
-            line(&name, "price", &number(o, "double"));
+            triples.add(&name, "price", &number(o, "double"));
         }
-        line(&name, "days", &number(o % 9, "integer"));
+        triples.add(&name, "days", &number(o % 9, "integer"));
     }
-    text
+    triples.0
 }
 
 /// Offers of two products, products and features that come and go; a price that cannot be added.

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test program uses its own part")]
 
 mod changes;
+pub mod triples;
 
 use self::changes::Changed;
 use basalt_engine::{
