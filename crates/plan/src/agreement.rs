@@ -4,12 +4,35 @@
 //! columns depend on each other: so every [`AGAIN`]th time it is worked out all the same, and after another result twice as many must be
 //! the same before it is taken again.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 /// Results for other constants that must be the one that was found before, until it is taken.
 pub(crate) const ALIKE_MIN: u32 = 4;
 /// The most of them that are asked for after results that were not.
 const ALIKE_MAX: u32 = 1 << 10;
 /// Of so many times a result could be taken, it is worked out once.
 pub(crate) const AGAIN: u32 = 16;
+
+/// How often results of others were taken, on this state of the data and those before.
+#[derive(Debug, Default)]
+pub(crate) struct Taken(AtomicU64);
+
+impl Taken {
+    /// Counts one more.
+    pub(crate) fn note(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many there were.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// As many, to go on from.
+    pub(crate) fn for_next_state(&self) -> Self {
+        Self(AtomicU64::new(self.count()))
+    }
+}
 
 /// See the [module documentation](self).
 #[derive(Debug)]

@@ -7,7 +7,7 @@
 //! would have come to the very same plan is a matter of time alone. Bound: [`NODES_MAX`] nodes of plans, about a kilobyte each; when there are as many, all go. Cost: a
 //! lock, a few questions for each unit with constants, a copy of the part of the plan that has some.
 
-use crate::agreement::Agreement;
+use crate::agreement::{Agreement, Taken};
 use crate::physical::{Constant, Plan};
 use crate::plan_template::{Asked, Circumstances, PlanTemplate, Trace};
 use crate::planner::{PlanError, PlanOptions, Planner, plan, plan_traced};
@@ -18,7 +18,6 @@ use spargebra::Query;
 use spargebra::algebra::QueryDataset;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Nodes of all plans that are kept; fewer in tests of the bound.
@@ -47,7 +46,8 @@ pub fn is_made_by_planner(text: &str) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct KnownPlans {
     kept: Mutex<Kept>,
-    taken: AtomicU64,
+    /// How many queries took the plan of others.
+    pub(crate) taken: Taken,
 }
 
 #[derive(Debug)]
@@ -305,7 +305,7 @@ impl KnownPlans {
         if !always && !known.agreement.is_reached() {
             return None;
         }
-        self.taken.fetch_add(1, Ordering::Relaxed);
+        self.taken.note();
         Some(Arc::clone(&known.template))
     }
 
@@ -351,14 +351,9 @@ impl KnownPlans {
     /// None yet, for the next state of the data; what was taken goes on being counted.
     pub(crate) fn for_next_state(&self) -> Self {
         Self {
-            taken: AtomicU64::new(self.taken()),
+            taken: self.taken.for_next_state(),
             ..Self::default()
         }
-    }
-
-    /// How many queries took the plan of others, on this state and those before.
-    pub(crate) fn taken(&self) -> u64 {
-        self.taken.load(Ordering::Relaxed)
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {

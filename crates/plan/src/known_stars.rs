@@ -46,12 +46,12 @@ impl KnownStars {
 
     /// How many groups of stars were joined in the order of others, on this state and those before.
     pub fn orders_taken(&self) -> u64 {
-        self.orders.taken()
+        self.orders.taken.count()
     }
 
     /// How many queries took the plan that others of their template came to, on this state and those before.
     pub fn plans_taken(&self) -> u64 {
-        self.plans.taken()
+        self.plans.taken.count()
     }
 }
 

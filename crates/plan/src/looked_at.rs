@@ -90,9 +90,14 @@ pub(crate) fn looked_share(partners: f64, solutions: f64) -> f64 {
 
 /// Whether a join gives the partners of a row in waves.
 fn is_in_waves(node: &Node) -> bool {
-    let by_object = StarEntry::Object { pattern_idx: 0 };
-    matches!(&node.op, Op::StarJoin { entry, kind: JoinKind::Inner, .. }
-        if std::mem::discriminant(entry) == std::mem::discriminant(&by_object))
+    matches!(
+        node.op,
+        Op::StarJoin {
+            entry: StarEntry::Object { .. },
+            kind: JoinKind::Inner,
+            ..
+        }
+    )
 }
 
 /// The cost of starting the joins among some operators.

@@ -5,9 +5,10 @@
 //!                                                        └─► thread 2: the same
 //! ```
 //!
-//! A part ends when each of its keys has a row; joins by object look at no more partners of those that have one. Keys are dealt out where all of them together are expected to lead to so many rows that
-//! waking a thread pays ([`ExecOptions::dealt_rows_min`](crate::ExecOptions::dealt_rows_min)), in several parts for each thread, so that the last
-//! ones end about together. Memory: the keys, twice.
+//! A part ends when each of its keys has a row; joins by object look at no more partners of those that have one. Keys are dealt out
+//! where all of them together are expected to lead to so many rows that waking a thread pays
+//! ([`ExecOptions::dealt_rows_min`](crate::ExecOptions::dealt_rows_min)), in several parts for each thread, so that the last ones end about together.
+//! Memory: the keys, twice.
 
 use super::answered::Answered;
 use super::dependent::{AtOnce, Dependent};

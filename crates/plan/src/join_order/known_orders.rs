@@ -15,13 +15,12 @@
 use super::corrections::Corrections;
 use super::search::{Found, Step};
 use super::{Problem, Unit, UnitKind};
-use crate::agreement::{Agreement, magnitude};
+use crate::agreement::{Agreement, Taken, magnitude};
 use crate::expression::for_each_operand;
 use crate::physical::{Expr, Pattern, Position, Star};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem::discriminant;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Shapes that are kept.
@@ -97,7 +96,8 @@ impl KnownOrder {
 #[derive(Debug, Default)]
 pub(crate) struct KnownOrders {
     kept: Mutex<HashMap<u64, Kept>>,
-    taken: AtomicU64,
+    /// How many groups took the order of others.
+    pub(crate) taken: Taken,
 }
 
 #[derive(Debug)]
@@ -114,7 +114,7 @@ impl KnownOrders {
         if !known.agreement.is_reached() {
             return None;
         }
-        self.taken.fetch_add(1, Ordering::Relaxed);
+        self.taken.note();
         Some(Arc::clone(&known.order))
     }
 
@@ -144,14 +144,9 @@ impl KnownOrders {
     /// None yet, for the next state of the data; what was taken goes on being counted.
     pub(crate) fn for_next_state(&self) -> Self {
         Self {
-            taken: AtomicU64::new(self.taken()),
+            taken: self.taken.for_next_state(),
             ..Self::default()
         }
-    }
-
-    /// How many groups took the order of others, on this state and those before.
-    pub(crate) fn taken(&self) -> u64 {
-        self.taken.load(Ordering::Relaxed)
     }
 }
 
@@ -397,7 +392,7 @@ mod tests {
         let found: Vec<bool> = (5..5 + u64::from(AGAIN)).map(search).collect();
         let searched = found.iter().filter(|known| !**known).count();
         assert_eq!(searched, 1, "{found:?}");
-        assert_eq!(orders.taken(), found.len() as u64 - 1);
+        assert_eq!(orders.taken.count(), found.len() as u64 - 1);
     }
 
     #[test]

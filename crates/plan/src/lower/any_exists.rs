@@ -7,9 +7,7 @@
 //! substitution and joining are the same.
 
 use super::Outer;
-use super::partner_join::is_plain;
-use crate::alternative::{Alternative, Way, keep_cheaper};
-use crate::expression::slots_of;
+use super::partner_join::{is_own, shared_by_plain};
 use crate::logical::{JoinGroup, Logical};
 use crate::physical::{Expr, JoinKind, Node};
 use crate::planner::{ForceJoin, PlanError, Planner};
@@ -21,7 +19,7 @@ impl Planner<'_> {
         &mut self,
         input: Node,
         parts: &[Expr],
-        mut correlated: Node,
+        correlated: Node,
     ) -> Result<Node, PlanError> {
         let is_open = self.options.force_join != Some(ForceJoin::Index);
         let groups = match self.rule("exists_to_join") && is_open {
@@ -36,23 +34,14 @@ impl Planner<'_> {
             let right = self.join_group(group, &Outer::default(), None)?;
             rights.push(self.project(right, shared.to_vec()));
         }
-        let rows = correlated.estimated_rows;
         let right = self.union_of(rights);
         let mut joined = self.hash_partner(input, right, &[], JoinKind::Semi)?;
-        joined.estimated_rows = rows;
-        let (cost, per_row_cost) = (joined.estimated_cost, correlated.estimated_cost);
-        if self.options.force_join.is_some() || cost <= per_row_cost {
-            keep_cheaper(&mut joined.alternative, Way::PerRow, per_row_cost);
-            return Ok(joined);
-        }
-        let way = Way::Hash;
-        correlated.alternative = Some(Alternative { way, cost });
-        Ok(correlated)
+        joined.estimated_rows = correlated.estimated_rows;
+        Ok(self.joined_or_correlated(joined, correlated))
     }
 
     /// The groups of EXISTS which are plain and share the same certain slots with a row, and these.
     fn plain_parts(&self, input: &Node, parts: &[Expr]) -> Option<(Vec<JoinGroup>, SlotSet)> {
-        let visible = SlotSet::of(&input.schema);
         let mut groups = Vec::new();
         let mut shared: Option<SlotSet> = None;
         for part in parts {
@@ -62,16 +51,12 @@ impl Planner<'_> {
             let Logical::Group(group) = &self.exists[inside.id] else {
                 return None;
             };
-            let schema = group.schema();
-            let of_row = schema.intersect(visible);
-            let is_own = |filter: &Expr| slots_of(filter).intersect(visible).is_subset(&schema);
-            let is_certain = of_row.is_subset(&SlotSet::of(&input.certain))
-                && of_row.is_subset(&group.certain());
-            let fits = shared.is_none_or(|shared| shared == of_row) && !of_row.is_empty();
-            if !is_plain(group) || !is_certain || !fits || !group.filters.iter().all(is_own) {
+            let of_part = shared_by_plain(input, group).filter(|slots| !slots.is_empty())?;
+            let is_own = |filter: &Expr| is_own(filter, group, input);
+            if shared.is_some_and(|shared| shared != of_part) || !group.filters.iter().all(is_own) {
                 return None;
             }
-            shared = Some(of_row);
+            shared = Some(of_part);
             groups.push(group.clone());
         }
         Some((groups, shared?))

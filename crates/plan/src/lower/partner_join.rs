@@ -198,10 +198,10 @@ impl Planner<'_> {
         conditions: &[Expr],
         kind: JoinKind,
     ) -> Result<Option<Node>, PlanError> {
-        let shared = group.schema().intersect(SlotSet::of(&left.schema));
-        let certain =
-            shared.is_subset(&SlotSet::of(&left.certain)) && shared.is_subset(&group.certain());
-        if !certain || conditions.iter().any(has_exists) || !is_plain(group) {
+        let Some(shared) = shared_by_plain(left, group) else {
+            return Ok(None);
+        };
+        if conditions.iter().any(has_exists) {
             return Ok(None);
         }
         let forced = self.options.force_join;
@@ -328,29 +328,30 @@ impl Planner<'_> {
         if !self.rule("exists_to_join") {
             return Ok(correlated);
         }
-        let schema = group.schema();
-        let visible = SlotSet::of(&input.schema);
         let (own, across): (Vec<Expr>, Vec<Expr>) = std::mem::take(&mut group.filters)
             .into_iter()
-            .partition(|filter| slots_of(filter).intersect(visible).is_subset(&schema));
+            .partition(|filter| is_own(filter, &group, &input));
         group.filters = own;
         let joined = match self.exists_service(&input, &group, &across, kind)? {
             Some(joined) => Some(joined),
             None => self.join_plain(&input, &group, &across, kind)?,
         };
-        let Some(mut joined) = joined else {
-            return Ok(correlated);
-        };
-        let forced = self.options.force_join.is_some();
+        Ok(match joined {
+            Some(joined) => self.joined_or_correlated(joined, correlated),
+            None => correlated,
+        })
+    }
+
+    /// A join in place of an EXISTS, or the EXISTS asked for each row if that costs less and no way is forced.
+    pub(super) fn joined_or_correlated(&self, mut joined: Node, mut correlated: Node) -> Node {
         let (cost, per_row_cost) = (joined.estimated_cost, correlated.estimated_cost);
-        if forced || cost <= per_row_cost {
+        if self.options.force_join.is_some() || cost <= per_row_cost {
             keep_cheaper(&mut joined.alternative, Way::PerRow, per_row_cost);
-            return Ok(joined);
+            return joined;
         }
-        let mut correlated = correlated;
         let way = way_of(&joined);
         correlated.alternative = Some(Alternative { way, cost });
-        Ok(correlated)
+        correlated
     }
 
     /// A filter that runs the inner plan for each row.
@@ -463,8 +464,22 @@ fn levels(plan: &Logical) -> usize {
 }
 
 /// Whether a group is patterns and conditions alone, without EXISTS.
-pub(super) fn is_plain(group: &JoinGroup) -> bool {
+fn is_plain(group: &JoinGroup) -> bool {
     group.children.is_empty() && group.paths.is_empty() && !group.filters.iter().any(has_exists)
+}
+
+/// The slots that a plain group shares with rows, all of them certain on both sides; `None` if that is not so.
+pub(super) fn shared_by_plain(rows: &Node, group: &JoinGroup) -> Option<SlotSet> {
+    let shared = group.schema().intersect(SlotSet::of(&rows.schema));
+    let certain =
+        shared.is_subset(&SlotSet::of(&rows.certain)) && shared.is_subset(&group.certain());
+    (certain && is_plain(group)).then_some(shared)
+}
+
+/// Whether a condition of a group inside an EXISTS uses nothing of the row around but what the group has too.
+pub(super) fn is_own(filter: &Expr, group: &JoinGroup, row: &Node) -> bool {
+    let of_row = slots_of(filter).intersect(SlotSet::of(&row.schema));
+    of_row.is_subset(&group.schema())
 }
 
 /// Whether evaluating the plan twice gives the same rows.

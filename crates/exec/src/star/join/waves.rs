@@ -260,19 +260,17 @@ impl StarJoin {
             return Ok(Some(matches));
         }
         let mut values = asked.values.to_vec();
-        let mut rows: Vec<u32> = (0..values.len())
-            .map(|position| asked.row(position))
-            .collect();
+        let positions = 0..values.len();
+        let mut rows: Vec<u32> = positions.map(|position| asked.row(position)).collect();
         let mut matched = vec![false; batch.rows()];
-        let mut seen = 0;
-        while !more.is_empty() {
-            let found = &matches.origin[seen..];
-            found.iter().for_each(|&row| matched[row as usize] = true);
-            seen = matches.len();
+        let mut found = 0..matches.len();
+        loop {
+            let of_wave = matches.origin[found].iter();
+            of_wave.for_each(|&row| matched[row as usize] = true);
             let full = more.len();
             more.retain(|&position| !matched[rows[position as usize] as usize]);
             if more.is_empty() {
-                break;
+                return Ok(Some(matches));
             }
             wave = waves.next_of(wave, full, more.len());
             values = more.iter().map(|&at| values[at as usize]).collect();
@@ -285,10 +283,10 @@ impl StarJoin {
             let Some(others) = self.matches_or_cut(batch, (asked, &mut partners), cx)? else {
                 return Ok(None);
             };
+            found = matches.len()..matches.len() + others.len();
             matches.append(others);
             more = partners.take_more();
         }
-        Ok(Some(matches))
     }
 }
 
