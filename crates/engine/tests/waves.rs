@@ -1,5 +1,5 @@
-//! Joins by object look at partners in waves where one solution is enough: the same answers as with all at once, in every layout and beside
-//! changes, with fewer rows read where the first partners tell, and few more where none does.
+//! Joins by object look at partners in waves where one solution is enough: the same answers as with all at once, planned in three ways and beside
+//! changes, with fewer rows read where the first partners tell, and no more where none does.
 
 mod support;
 

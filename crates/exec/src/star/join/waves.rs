@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The subjects of an object may be many, and the first of them may tell. To look at all takes as long as they are many; rows
-//! that have an answer after a few need no more. Every wave is some times as large as all before it, so that rows that never get an answer
+//! that have an answer after a few need no more. After every wave some times as many have been looked at as before, so that rows that never get an answer
 //! cost a few lookups in the inverse more than if all subjects were taken at once.
 //!
 //! Invariant: waves take the rows of a column's inverse by their numbers, so each is looked at once; subjects without cells come in the
