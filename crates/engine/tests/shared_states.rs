@@ -22,6 +22,9 @@ const WITHOUT: &str = "SELECT ?f (AVG(?z) AS ?without) {
     { SELECT DISTINCT ?f { ?any :type :T1 ; :feature ?f } }
     ?r :type :T1 . ?s :of ?r ; :price ?z FILTER NOT EXISTS { ?r :feature ?f } } GROUP BY ?f";
 
+/// Features of whatever has some.
+const DOMAIN_OF_ALL: &str = "{ SELECT DISTINCT ?f { ?any :feature ?f } }";
+
 /// Queries in which states are shared.
 fn shared() -> Vec<String> {
     let mut queries: Vec<String> = WITH
@@ -41,7 +44,7 @@ fn shared() -> Vec<String> {
     let with = format!(
         "SELECT ?f {aggregates} {{ {rows} . ?p :feature ?f FILTER(?f != :F3) }} GROUP BY ?f"
     );
-    let domain = "{ SELECT DISTINCT ?f { ?any :feature ?f } }";
+    let domain = DOMAIN_OF_ALL;
     let without = format!(
         "SELECT ?f {aggregates} {{ {domain} {rows} FILTER NOT EXISTS {{ ?p :feature ?f FILTER(?f != :F3) }} }} GROUP BY ?f"
     );
@@ -53,7 +56,31 @@ fn shared() -> Vec<String> {
         "SELECT ?f ?n ?m2 {{ {{ {with} }} {{ {without} }} }}"
     ));
     queries.push(format!("SELECT * {{ {{ {without} }} {{ {with} }} }}"));
+    // Nothing but what is aggregated and the partners; a partner of several patterns; two values shared with the partners.
+    let of_all = of_other(&[
+        ("?p :type :T1 ; :feature", "?p :feature"),
+        ("?r :type :T1 . ", ""),
+    ]);
+    let of_made = of_other(&[
+        (":feature ?f . ?o", ":feature ?f ; :made :M0 . ?o"),
+        ("?r :feature ?f }", "?r :feature ?f ; :made :M0 }"),
+    ]);
+    let of_days = of_other(&[
+        (":price ?x", ":price ?x ; :days ?d . ?p :size ?d"),
+        (":price ?z", ":price ?z ; :days ?e"),
+        ("?r :feature ?f }", "?r :feature ?f ; :size ?e }"),
+    ]);
+    queries.extend([of_all, of_made, of_days]);
     queries
+}
+
+/// The prices with and without a feature, with some text in both exchanged.
+fn of_other(exchanged: &[(&str, &str)]) -> String {
+    let both = format!("SELECT * {{ {{ {} }} {{ {WITHOUT} }} }}", WITH[0]);
+    exchanged.iter().fold(both, |query, (from, to)| {
+        assert!(query.contains(from), "{from}");
+        query.replace(from, to)
+    })
 }
 
 /// Queries in which groups differ: by a constant, an aggregate, a condition, what partners tell.
@@ -84,6 +111,12 @@ fn shop() -> String {
         }
         triples.add(&name, "like", &iri("p", (p * p + 1) % PRODUCTS));
         triples.add(&name, "like", &iri("p", (p + 5) % PRODUCTS));
+        triples.add(&name, "made", &iri("M", p % 10 / 9));
+        triples.add(&name, "size", &number(p % 7, "integer"));
+    }
+    // Without an offer, as its feature is.
+    for (predicate, object) in [("type", "T1"), ("feature", "F50"), ("feature", "F2")] {
+        triples.add("unsold", predicate, &format!("<{NS}{object}>"));
     }
     for o in 0..OFFERS {
         let name = format!("o{o}");
@@ -143,26 +176,40 @@ fn answers_are_those_without_shared_states() {
     }
 }
 
-/// How many groups of a plan share states.
-fn sharing(node: &ExplainedNode) -> usize {
-    let own = node.text.starts_with("GroupThrough") && node.text.contains(" shared 0");
-    usize::from(own) + node.below().map(sharing).sum::<usize>()
+/// How many groups of a plan share states in this way.
+fn sharing(node: &ExplainedNode, way: &str) -> usize {
+    let own = node.text.starts_with("GroupThrough") && node.text.contains(way);
+    let below = node.below().map(|below| sharing(below, way));
+    usize::from(own) + below.sum::<usize>()
 }
 
 #[test]
 fn states_are_shared_where_groups_are_the_same() {
     let options = QueryOptions::default();
     for database in databases() {
-        let count = |query: &String| {
+        let count = |query: &String, way: &str| {
             let text = format!("PREFIX : <{NS}> {query}");
             let prepared = database.prepare(&text, &options).expect("it plans");
-            sharing(&prepared.explain().root)
+            sharing(&prepared.explain().root, way)
         };
         for query in shared() {
-            assert_eq!(count(&query), 2, "{query}");
+            assert_eq!(count(&query, " shared 0"), 2, "{query}");
         }
         for query in unshared() {
-            assert_eq!(count(&query), 0, "{query}");
+            assert_eq!(count(&query, " shared 0"), 0, "{query}");
+        }
+        let ways = [
+            (":type :T1", "with its parts and keys:", 1),
+            (DOMAIN_OF_ALL, "with its parts:", 1),
+            ("    ?s :of", "with its parts", 1),
+            // Not all rows are of a product that is told by the same.
+            (":made", "parts", 0),
+            (":size", "parts", 0),
+        ];
+        for (part, way, groups) in ways {
+            let query = shared().into_iter().find(|query| query.contains(part));
+            let query = query.expect("there is one");
+            assert_eq!(count(&query, way), groups, "{query}");
         }
     }
 }

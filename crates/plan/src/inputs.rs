@@ -4,8 +4,8 @@
 //! One match for each question, so that a new operator is added in few places.
 
 use crate::physical::{
-    Aggregate, Endpoint, Expr, Graphs, JoinKind, Node, Op, PathPattern, Pattern, Position,
-    ServicePattern, Slot, Star,
+    Aggregate, Domain, Endpoint, Expr, Graphs, JoinKind, Node, Op, PathPattern, Pattern, Position,
+    ServicePattern, Slot, Star, Total,
 };
 use std::sync::Arc;
 
@@ -42,8 +42,8 @@ impl Op {
             | Self::Minus { left, right, .. } => vec![left, right],
             Self::GroupThrough(group) => [&group.rows, &group.pairs]
                 .into_iter()
-                .chain(&group.without)
-                .chain(&group.total)
+                .chain(group.without.as_ref().and_then(Domain::node))
+                .chain(group.total.as_ref().and_then(Total::node))
                 .collect(),
             Self::Union { inputs } => inputs.iter().collect(),
         }
@@ -98,8 +98,8 @@ impl Op {
             | Self::Minus { left, right, .. } => vec![Arc::make_mut(left), Arc::make_mut(right)],
             Self::GroupThrough(group) => [&mut group.rows, &mut group.pairs]
                 .into_iter()
-                .chain(&mut group.without)
-                .chain(&mut group.total)
+                .chain(group.without.as_mut().and_then(Domain::node_mut))
+                .chain(group.total.as_mut().and_then(Total::node_mut))
                 .collect(),
             Self::Union { inputs } => inputs.iter_mut().collect(),
         }

@@ -394,13 +394,77 @@ pub struct GroupThrough {
     pub aggregates: Vec<Aggregate>,
     /// If given, distinct rows of the keys: each of them gets the aggregates of all rows but those
     /// that it has a pair with (the pairs are distinct then), unless none is left.
-    pub without: Option<Node>,
+    pub without: Option<Domain>,
     /// The number of the states of rows with a pair, which groups of the same number make once.
     pub shared: Option<usize>,
     /// All rows, where such states are taken away: `rows` has only those with a pair for certain then.
-    pub total: Option<Node>,
+    pub total: Option<Total>,
     /// With `without`: the group whose states could be taken away, until it is known whether the plan has it.
-    pub with_pair: Option<Arc<Node>>,
+    pub with_pair: Option<Arc<WithPair>>,
+}
+
+/// Distinct rows of the keys of a group.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Domain {
+    /// These.
+    Rows(Box<Node>),
+    /// Those of the pairs that another group has read for its states, which are shared.
+    Pairs,
+}
+
+impl Domain {
+    /// What is read for it.
+    pub fn node(&self) -> Option<&Node> {
+        match self {
+            Self::Rows(node) => Some(node),
+            Self::Pairs => None,
+        }
+    }
+
+    /// What is read for it, mutably.
+    pub fn node_mut(&mut self) -> Option<&mut Node> {
+        match self {
+            Self::Rows(node) => Some(node),
+            Self::Pairs => None,
+        }
+    }
+}
+
+/// All rows of a group that takes the states of another away from theirs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Total {
+    /// The rows.
+    Rows(Node),
+    /// Rows of `via`: for each of them the other's state of its `via`, if there is one, has what is to be added up. Without, each such
+    /// state once.
+    Parts(Option<Node>),
+}
+
+impl Total {
+    /// What is read for it.
+    pub fn node(&self) -> Option<&Node> {
+        match self {
+            Self::Rows(node) => Some(node),
+            Self::Parts(node) => node.as_ref(),
+        }
+    }
+
+    /// What is read for it, mutably.
+    pub fn node_mut(&mut self) -> Option<&mut Node> {
+        match self {
+            Self::Rows(node) => Some(node),
+            Self::Parts(node) => node.as_mut(),
+        }
+    }
+}
+
+/// A group whose states could be taken away.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WithPair {
+    /// The group.
+    pub group: Node,
+    /// All rows by its states, if these tell them.
+    pub total: Option<Total>,
 }
 
 /// What a group makes: its keys, then its aggregates.

@@ -4,8 +4,8 @@
 
 use crate::expression::{any, bound_by, for_each_operand, slots_of};
 use crate::physical::{
-    Expr, GroupThrough, JoinKind, Node, Op, Pattern, Plan, Position, QuadCount, ServicePattern,
-    Slot, Star, StarAccess, StarEntry, group_slots,
+    Domain, Expr, GroupThrough, JoinKind, Node, Op, Pattern, Plan, Position, QuadCount,
+    ServicePattern, Slot, Star, StarAccess, StarEntry, Total, group_slots,
 };
 use crate::slot_set::SlotSet;
 
@@ -271,12 +271,21 @@ fn check_group_through(node: &Node, group: &GroupThrough) -> Result<(), String> 
         "a total goes with shared states that are taken away",
     )?;
     let has = |input: &Node, slots: &[Slot]| slots.iter().all(|s| input.certain.contains(s));
+    let told = match total {
+        Some(Total::Parts(Some(values))) => has(values, via),
+        _ => true,
+    };
     ensure(
-        has(rows, via) && has(pairs, via),
+        has(rows, via) && has(pairs, via) && told,
         node,
         "a via may be unbound",
     )?;
-    let domain = without.as_ref();
+    ensure(
+        !matches!(without, Some(Domain::Pairs)) || shared.is_some(),
+        node,
+        "a domain is another's, but no states",
+    )?;
+    let domain = without.as_ref().and_then(Domain::node);
     let paired = keys.iter().all(|key| pairs.schema.contains(key));
     ensure(
         paired && domain.is_none_or(|domain| has(domain, keys)),

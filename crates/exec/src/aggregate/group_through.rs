@@ -6,21 +6,24 @@
 //! ```
 //!
 //! Every group is the sum of the states of its pairs, as often as the pair occurs: what aggregating the
-//! join of pairs and rows gives. With a domain (`finish_without`) a group is what is left of all rows when those of its
+//! join of pairs and rows gives. With a domain ([`Aggregator::finish_without`]) a group is what is left of all rows when those of its
 //! pairs are taken away: what aggregating the rows without a pair gives, for each row of the domain.
 //!
-//! What is taken away may have been made for another group of the plan, and all rows are then one group of their own
-//! ([`Through::into_states`], [`finish_of_total`]).
+//! What is taken away may have been made for another group of the plan, and all rows are then a group of their own, or the sum of the
+//! states by via of those that all rows have.
 //!
 //! Invariant: the last aggregate is a count of rows, which tells whether a group has any.
 //! Cost: one probe and one addition of states per pair, instead of one update per joined row.
 
-use super::Aggregator;
 use super::accumulator::Accumulator;
+use super::group_table::GroupTable;
+use super::{Aggregator, Column};
 use crate::batch::{Batch, columns_with_room};
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::held_memory::HeldMemory;
 use crate::operators::pipeline::Sink;
+use std::iter::repeat;
 use std::sync::Arc;
 
 /// Groups through pairs.
@@ -31,13 +34,28 @@ pub struct Through {
     groups: Aggregator,
     /// Columns of the pairs that hold the via.
     via: Vec<usize>,
+    /// Whether keys of pairs whose via has no state are groups too, without rows.
+    all_keys: bool,
 }
 
 impl Through {
     /// No pairs yet. `groups` has seen nothing and aggregates like `parts`; its keys are columns of the
     /// pairs.
     pub fn new(parts: Arc<Aggregator>, groups: Aggregator, via: Vec<usize>) -> Self {
-        Self { parts, groups, via }
+        Self {
+            parts,
+            groups,
+            via,
+            all_keys: false,
+        }
+    }
+
+    /// The same, with groups without rows for keys of pairs whose via has no state.
+    pub fn with_all_keys(self) -> Self {
+        Self {
+            all_keys: true,
+            ..self
+        }
     }
 
     /// Adds what another thread has grouped through the same parts.
@@ -51,56 +69,51 @@ impl Through {
         self.groups.finish(cx)
     }
 
+    /// The states by via.
+    pub fn parts(&self) -> &Arc<Aggregator> {
+        &self.parts
+    }
+
     /// The states by group.
-    pub fn into_states(self) -> Aggregator {
+    pub fn groups(&self) -> &Aggregator {
+        &self.groups
+    }
+
+    /// The states by group, alone.
+    pub fn into_groups(self) -> Aggregator {
         self.groups
     }
-
-    /// One row for each of the domain's rows that any row is left for: its ids, then the aggregates of
-    /// all rows but those of its pairs. The domain's columns are the keys in order.
-    pub fn finish_without(self, domain: &[Batch], cx: &Context) -> Result<Batch, ExecError> {
-        let Self { parts, groups, .. } = self;
-        let moves: Vec<(u32, u32)> = (0..parts.groups.count())
-            .map(|part| (part as u32, 0))
-            .collect();
-        let mut total = Vec::with_capacity(parts.columns.len());
-        for part in &parts.columns {
-            let mut state = part.accumulator.empty();
-            state.resize(1);
-            state.add_states(&part.accumulator, &moves, cx)?;
-            total.push(state);
-        }
-        groups.left_of_all(&total.iter().collect::<Vec<_>>(), domain, cx)
-    }
-}
-
-/// As [`Through::finish_without`], of all rows as one group and the states of those with a pair.
-pub fn finish_of_total(
-    total: &Aggregator,
-    states: &Aggregator,
-    domain: &[Batch],
-    cx: &Context,
-) -> Result<Batch, ExecError> {
-    let total = total.columns.iter().map(|column| &column.accumulator);
-    states.left_of_all(&total.collect::<Vec<_>>(), domain, cx)
 }
 
 impl Aggregator {
-    /// One row per group, as [`Self::finish`] gives them; the states stay.
+    /// The keys of all groups.
+    pub fn group_keys(&self) -> Batch {
+        let count = self.groups.count();
+        let mut columns = columns_with_room(self.keys.len(), count);
+        for group in 0..count {
+            for (column, &id) in columns.iter_mut().zip(self.groups.key(group)) {
+                column.push(id);
+            }
+        }
+        Batch::from_vectors(columns, count)
+    }
+
+    /// One row for each group that has rows, as [`Self::finish`] gives them; the states stay.
     pub fn read(&self, cx: &Context) -> Result<Batch, ExecError> {
-        let (count, width) = (self.groups.count(), self.keys.len());
+        let rows = self.columns.last().map(|rows| rows.accumulator.counts());
+        let with_rows = (0_u32..).zip(rows.unwrap_or_default());
+        let with_rows = with_rows.filter_map(|(group, &rows)| (rows > 0).then_some(group));
+        let with_rows: Vec<u32> = with_rows.collect();
+        let (count, width) = (with_rows.len(), self.keys.len());
         let mut columns = columns_with_room(width + self.columns.len(), count);
-        let step = cx.options().batch_rows.max(1);
-        for start in (0..count).step_by(step) {
+        for groups in with_rows.chunks(cx.options().batch_rows.max(1)) {
             cx.check()?;
-            let groups = start..count.min(start + step);
-            for group in groups.clone() {
-                for (column, &id) in columns.iter_mut().zip(self.groups.key(group)) {
+            for &group in groups {
+                for (column, &id) in columns.iter_mut().zip(self.groups.key(group as usize)) {
                     column.push(id);
                 }
             }
-            let moves: Vec<(u32, u32)> =
-                (groups.start as u32..groups.end as u32).zip(0..).collect();
+            let moves: Vec<(u32, u32)> = groups.iter().copied().zip(0..).collect();
             for (ids, column) in columns[width..].iter_mut().zip(&self.columns) {
                 let mut states = column.accumulator.empty();
                 states.resize(moves.len());
@@ -111,20 +124,49 @@ impl Aggregator {
         Ok(Batch::from_vectors(columns, count))
     }
 
-    /// What is left of `total` for each row of the domain.
-    fn left_of_all(
+    /// All groups as one, without keys.
+    pub fn total(&self, cx: &Context) -> Result<Self, ExecError> {
+        let moves: Vec<(u32, u32)> = (0..self.groups.count() as u32).zip(repeat(0)).collect();
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for column in &self.columns {
+            let mut accumulator = column.accumulator.empty();
+            accumulator.resize(1);
+            accumulator.add_states(&column.accumulator, &moves, cx)?;
+            columns.push(Column {
+                argument: None,
+                accumulator,
+                distinct: None,
+            });
+        }
+        let mut groups = GroupTable::new(0);
+        groups.group_of(&[]);
+        Ok(Self {
+            keys: Vec::new(),
+            groups,
+            columns,
+            held: HeldMemory::default(),
+            uncounted: 0,
+            group_numbers: Vec::new(),
+        })
+    }
+
+    /// One row for each of the domain's rows that any row is left for: its ids, then the aggregates of
+    /// all rows, which `total` has as one group, but those of its group. The domain's columns are the keys in order.
+    pub fn finish_without(
         &self,
-        total: &[&Accumulator],
+        total: &Self,
         domain: &[Batch],
         cx: &Context,
     ) -> Result<Batch, ExecError> {
+        let total = total.columns.iter().map(|column| &column.accumulator);
+        let total: Vec<&Accumulator> = total.collect();
         let mut columns = vec![Vec::new(); self.keys.len() + total.len()];
         for batch in domain {
             let step = cx.options().batch_rows.max(1);
             for start in (0..batch.rows()).step_by(step) {
                 cx.check()?;
                 let rows = batch.slice(start, step.min(batch.rows() - start));
-                let left = self.left_of(total, &rows, cx)?;
+                let left = self.left_of(&total, &rows, cx)?;
                 for (column, ids) in columns.iter_mut().zip(left) {
                     column.extend(ids);
                 }
@@ -174,7 +216,7 @@ impl Sink for Through {
     /// Adds pairs.
     fn push(&mut self, pairs: &Batch, cx: &Context) -> Result<(), ExecError> {
         let mut part_of_row = Vec::with_capacity(pairs.rows());
-        let mut rows = Vec::with_capacity(pairs.rows());
+        let mut rows: Vec<u32> = Vec::with_capacity(pairs.rows());
         let parts = &self.parts.groups;
         let mut found = |row: usize, part: Option<u32>| {
             if let Some(part) = part {
@@ -200,14 +242,23 @@ impl Sink for Through {
                 found(row, parts.find(&key));
             }
         }
-        let pairs = match rows.len() == pairs.rows() {
+        let all_found = rows.len() == pairs.rows();
+        let pairs = match all_found || self.all_keys {
             true => pairs.clone(),
             false => pairs.take(&rows),
         };
         self.groups.find_groups(&pairs);
         self.groups.grow();
-        let numbers = self.groups.group_numbers.iter().copied();
-        let moves: Vec<(u32, u32)> = part_of_row.into_iter().zip(numbers).collect();
+        let numbers = &self.groups.group_numbers;
+        let moves: Vec<(u32, u32)> = if all_found || !self.all_keys {
+            part_of_row
+                .into_iter()
+                .zip(numbers.iter().copied())
+                .collect()
+        } else {
+            let numbers = rows.iter().map(|&row| numbers[row as usize]);
+            part_of_row.into_iter().zip(numbers).collect()
+        };
         for (group, part) in self.groups.columns.iter_mut().zip(&self.parts.columns) {
             group
                 .accumulator

@@ -33,7 +33,7 @@ use basalt_plan::physical::{Aggregate, AggregateFunction, Slot};
 use distinct::DistinctRows;
 use group_table::GroupTable;
 
-pub use group_through::{Through, finish_of_total};
+pub use group_through::Through;
 pub use spilling::{Grouping, Groups, SpillingAggregator};
 
 /// The name that memory errors give.

@@ -5,9 +5,9 @@
 
 use crate::alternative::Way;
 use crate::physical::{
-    Aggregate, Constant, Endpoint, Expr, Graphs, GroupThrough, JoinKind, Node, Op, PathPattern,
-    Pattern, Plan, Position, QuadCount, ServicePattern, Slot, Star, StarAccess, StarEntry,
-    TableIdx,
+    Aggregate, Constant, Domain, Endpoint, Expr, Graphs, GroupThrough, JoinKind, Node, Op,
+    PathPattern, Pattern, Plan, Position, QuadCount, ServicePattern, Slot, Star, StarAccess,
+    StarEntry, TableIdx, Total,
 };
 use crate::statistics::Statistics;
 use basalt_rdf::TermId;
@@ -154,8 +154,17 @@ impl Names<'_> {
         };
         let (keys, via) = (self.slots(&group.keys), self.slots(&group.via));
         let aggregates = self.aggregates(&group.aggregates);
-        let shared = group.shared;
-        let shared = shared.map_or(String::new(), |number| format!(" shared {number}"));
+        let parts = match group.total {
+            Some(Total::Parts(_)) => " with its parts",
+            _ => "",
+        };
+        let keys_too = match group.without {
+            Some(Domain::Pairs) => " and keys",
+            _ => "",
+        };
+        let shared = group.shared.map_or(String::new(), |number| {
+            format!(" shared {number}{parts}{keys_too}")
+        });
         format!("GroupThrough by {keys} {less} {via}{shared}: {aggregates}")
     }
 

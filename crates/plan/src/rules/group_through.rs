@@ -22,7 +22,10 @@ use crate::estimate::groups;
 use crate::expression::{is_pure, resolve_missing, slots_of, slots_of_all};
 use crate::logical::{JoinGroup, Logical, Triple};
 use crate::lower::Outer;
-use crate::physical::{Aggregate, AggregateFunction, Expr, GroupThrough, Node, Op, Position, Slot};
+use crate::physical::{
+    Aggregate, AggregateFunction, Domain, Expr, GroupThrough, Node, Op, Position, Slot, Total,
+    WithPair,
+};
 use crate::planner::{PlanError, Planner, node};
 use crate::rules::remove_distinct::{distinct, is_distinct};
 use crate::slot_set::SlotSet;
@@ -35,8 +38,15 @@ struct Parts {
     pairs: Node,
     via: SlotSet,
     without: Option<Node>,
-    /// The same aggregates of the rows with a partner, in the first form.
-    with_pair: Option<Box<Self>>,
+    /// The same aggregates of the rows with a partner.
+    with_pair: Option<Box<Partnered>>,
+}
+
+/// The aggregates of the rows with a partner, in the first form.
+struct Partnered {
+    parts: Parts,
+    /// How all rows come from its states.
+    total: Option<Total>,
 }
 
 /// The group, if its aggregates can be taken before the join.
@@ -61,7 +71,7 @@ pub(crate) fn aggregate(
     let read = slots_of_all(&arguments);
     let parts = match without(planner, group, keys, aggregates, &read)? {
         Some(parts) => Some(parts),
-        None => through(planner, group, keys, &read)?,
+        None => through(planner, group, keys, &read)?.map(|(parts, ..)| parts),
     };
     Ok(parts.map(|parts| parts.into_node(planner, keys, aggregates)))
 }
@@ -133,7 +143,9 @@ fn without(
     };
     let pairs = planner.lower(&distinct(planner, pairs), &alone)?;
     let pairs = match &with_pair {
-        Some(joined) if is_narrower(&joined.pairs, &pairs, &shared) => joined.pairs.clone(),
+        Some(joined) if is_narrower(&joined.parts.pairs, &pairs, &shared) => {
+            joined.parts.pairs.clone()
+        }
         _ => pairs,
     };
     Ok(Some(Parts {
@@ -152,7 +164,7 @@ fn with_partners(
     partners: &JoinGroup,
     keys: &[Slot],
     read: &SlotSet,
-) -> Result<Option<Box<Parts>>, PlanError> {
+) -> Result<Option<Box<Partnered>>, PlanError> {
     if !rows.children.is_empty() || !rows.paths.is_empty() {
         return Ok(None);
     }
@@ -161,7 +173,11 @@ fn with_partners(
         filters: [&rows.filters[..], &partners.filters].concat(),
         ..JoinGroup::default()
     };
-    Ok(through(planner, &joined, keys, read)?.map(Box::new))
+    let Some((parts, sides, told_by)) = through(planner, &joined, keys, read)? else {
+        return Ok(None);
+    };
+    let total = total(planner, rows, &sides, &told_by)?;
+    Ok(Some(Box::new(Partnered { parts, total })))
 }
 
 /// Whether pairs of the slots that are told, of which conditions on rows leave some, cost less than all of them. Other slots would make
@@ -190,26 +206,53 @@ fn split_not_exists(planner: &Planner<'_>, filters: &[Expr]) -> Option<(JoinGrou
     (own && plain && pure).then(|| (partners.clone(), others))
 }
 
-/// Stars that hold the arguments, and patterns that hold the keys.
+/// The two sides of a group of the first form.
+struct Sides {
+    /// Stars that hold the arguments.
+    rows: JoinGroup,
+    /// Patterns that hold the keys.
+    pairs: JoinGroup,
+    /// The slots that both have.
+    via: SlotSet,
+}
+
+/// The rows of a group of the first form.
+struct Rows {
+    node: Node,
+    /// The patterns that tell the values of `via` for which there are rows; none where all rows are read.
+    told_by: JoinGroup,
+}
+
+/// A group of the first form, if it is one.
 fn through(
     planner: &mut Planner<'_>,
     group: &JoinGroup,
     keys: &[Slot],
     read: &SlotSet,
-) -> Result<Option<Parts>, PlanError> {
+) -> Result<Option<(Parts, Sides, JoinGroup)>, PlanError> {
+    let Some(sides) = sides(group, keys, read) else {
+        return Ok(None);
+    };
+    let pairs = planner.lower(&Logical::Group(sides.pairs.clone()), &Outer::default())?;
+    let rows = rows(planner, &sides, &pairs, keys)?;
+    let parts = Parts {
+        rows: rows.node,
+        pairs,
+        via: sides.via,
+        without: None,
+        with_pair: None,
+    };
+    Ok(Some((parts, sides, rows.told_by)))
+}
+
+/// Stars that hold the arguments, and patterns that hold the keys.
+fn sides(group: &JoinGroup, keys: &[Slot], read: &SlotSet) -> Option<Sides> {
     let simple = group.children.is_empty() && group.paths.is_empty();
     if !simple || read.is_empty() || !group.filters.iter().all(is_pure) {
-        return Ok(None);
+        return None;
     }
     let (rows, pairs) = split(in_order(&group.triples), keys, read);
-    let mut rows = JoinGroup {
-        triples: rows,
-        ..JoinGroup::default()
-    };
-    let mut pairs = JoinGroup {
-        triples: pairs,
-        ..JoinGroup::default()
-    };
+    let (mut rows, mut pairs) = (group_of(rows), group_of(pairs));
     let (row_slots, pair_slots) = (rows.schema(), pairs.schema());
     for filter in &group.filters {
         let slots = slots_of(filter);
@@ -218,7 +261,7 @@ fn through(
         } else if slots.is_subset(&row_slots) {
             rows.filters.push(filter.clone());
         } else {
-            return Ok(None);
+            return None;
         }
     }
     let via = row_slots.intersect(pair_slots);
@@ -227,31 +270,122 @@ fn through(
         && via.is_subset(&certain)
         && read.is_subset(&row_slots)
         && SlotSet::of(keys).is_subset(&pair_slots);
-    if !fits {
-        return Ok(None);
+    fits.then_some(Sides { rows, pairs, via })
+}
+
+fn group_of(triples: Vec<Triple>) -> JoinGroup {
+    JoinGroup {
+        triples,
+        ..JoinGroup::default()
     }
+}
+
+/// The rows in the cheapest way: all, those with a pair, or those with what pairs have apart from keys.
+fn rows(
+    planner: &mut Planner<'_>,
+    sides: &Sides,
+    pairs: &Node,
+    keys: &[Slot],
+) -> Result<Rows, PlanError> {
     let alone = Outer::default();
-    let pairs = planner.lower(&Logical::Group(pairs), &alone)?;
-    let all = planner.lower(&Logical::Group(rows.clone()), &alone)?;
+    let mut ways = vec![Rows {
+        node: planner.lower(&Logical::Group(sides.rows.clone()), &alone)?,
+        told_by: JoinGroup::default(),
+    }];
+    let mut seeds = vec![(seed_of_pairs(planner, pairs, &sides.via), &sides.pairs)];
+    let apart = apart_from_keys(sides, keys);
+    if let Some(apart) = &apart {
+        let values = Logical::Project {
+            input: Box::new(Logical::Group(apart.clone())),
+            slots: sides.via.to_vec(),
+        };
+        let values = distinct(planner, values);
+        seeds.push((planner.lower(&values, &alone)?, apart));
+    }
+    if planner.rule("seed_join") {
+        for (seed, told_by) in seeds {
+            ways.push(Rows {
+                node: planner.join_group(&sides.rows, &alone, Some(seed))?,
+                told_by: told_by.clone(),
+            });
+        }
+    }
+    // Each row is put into a state.
+    let cost = |rows: &Node| rows.estimated_cost + rows.estimated_rows * (GROUP_ROW + EXPRESSION);
+    let cheapest = ways
+        .into_iter()
+        .min_by(|a, b| cost(&a.node).total_cmp(&cost(&b.node)));
+    Ok(cheapest.expect("all rows are a way"))
+}
+
+/// The values of `via` that pairs have, each once.
+fn seed_of_pairs(planner: &Planner<'_>, pairs: &Node, via: &SlotSet) -> Node {
     let keys = planner.project(pairs.clone(), via.to_vec());
     let rows_read = keys.estimated_rows;
     let found = groups::combinations(planner, &keys, &keys.schema).unwrap_or(rows_read);
     let cost = keys.estimated_cost + rows_read * GROUP_ROW;
-    let seed = planner.pass(keys, found, cost, |input| Op::Distinct { input });
-    let seeded = planner.join_group(&rows, &alone, Some(seed))?;
-    // Each row is put into a state.
-    let cost = |rows: &Node| rows.estimated_cost + rows.estimated_rows * (GROUP_ROW + EXPRESSION);
-    let rows = match cost(&seeded) < cost(&all) && planner.rule("seed_join") {
-        true => seeded,
-        false => all,
+    planner.pass(keys, found, cost, |input| Op::Distinct { input })
+}
+
+/// The patterns of the pairs without those of keys, if they tell values of `via`: more of them, for less.
+fn apart_from_keys(sides: &Sides, keys: &[Slot]) -> Option<JoinGroup> {
+    let keys = SlotSet::of(keys).minus(sides.via);
+    let triples = sides.pairs.triples.iter();
+    let apart = triples.filter(|triple| triple.slots().is_disjoint(&keys));
+    let mut apart = group_of(apart.cloned().collect());
+    let slots = apart.schema();
+    let filters = sides.pairs.filters.iter();
+    let filters = filters.filter(|filter| slots_of(filter).is_subset(&slots));
+    apart.filters = filters.cloned().collect();
+    let is_less = apart.triples.len() < sides.pairs.triples.len();
+    (is_less && sides.via.is_subset(&apart.certain())).then_some(apart)
+}
+
+/// How the states of rows by `via` add up to all rows, if what tells the values of `via` is no more than what all rows have.
+fn total(
+    planner: &mut Planner<'_>,
+    all: &JoinGroup,
+    sides: &Sides,
+    told_by: &JoinGroup,
+) -> Result<Option<Total>, PlanError> {
+    let Sides { rows, via, .. } = sides;
+    if !is_within(rows, all) {
+        return Ok(None);
+    }
+    let mut rest = group_of(without_those(&all.triples, &rows.triples));
+    rest.filters = without_those(&all.filters, &rows.filters);
+    if !is_within(told_by, &rest) {
+        return Ok(None);
+    }
+    if rest.triples.is_empty() {
+        return Ok(rest.filters.is_empty().then_some(Total::Parts(None)));
+    }
+    if !via.is_subset(&rest.certain()) {
+        return Ok(None);
+    }
+    let values = Logical::Project {
+        input: Box::new(Logical::Group(rest)),
+        slots: via.to_vec(),
     };
-    Ok(Some(Parts {
-        rows,
-        pairs,
-        via,
-        without: None,
-        with_pair: None,
-    }))
+    let values = planner.lower(&values, &Outer::default())?;
+    Ok(Some(Total::Parts(Some(values))))
+}
+
+/// Whether all patterns and conditions of a group are some of another's.
+fn is_within(group: &JoinGroup, other: &JoinGroup) -> bool {
+    group
+        .triples
+        .iter()
+        .all(|triple| other.triples.contains(triple))
+        && group
+            .filters
+            .iter()
+            .all(|filter| other.filters.contains(filter))
+}
+
+fn without_those<T: Clone + PartialEq>(all: &[T], those: &[T]) -> Vec<T> {
+    let others = all.iter().filter(|item| !those.contains(item));
+    others.cloned().collect()
 }
 
 /// The triples of the stars that hold the arguments, with all that leads to the keys by way of these only; and the others.
@@ -301,7 +435,11 @@ impl Parts {
             without,
             with_pair,
         } = self;
-        let with_pair = with_pair.map(|parts| Arc::new(parts.into_node(planner, keys, aggregates)));
+        let with_pair = with_pair.map(|with_pair| {
+            let Partnered { parts, total } = *with_pair;
+            let group = parts.into_node(planner, keys, aggregates);
+            Arc::new(WithPair { group, total })
+        });
         let mut aggregates = aggregates.to_vec();
         let available = SlotSet::of(&rows.schema);
         let mut schema = keys.to_vec();
@@ -334,7 +472,7 @@ impl Parts {
             via: via.to_vec(),
             keys: keys.to_vec(),
             aggregates,
-            without,
+            without: without.map(|domain| Domain::Rows(Box::new(domain))),
             total: None,
             shared: None,
             with_pair,

@@ -6,8 +6,8 @@
 
 use crate::expression::{for_each_operand_mut, outer_slots, slots_of};
 use crate::physical::{
-    Aggregate, AggregateFunction, Expr, GroupThrough, JoinKind, Node, Op, ServicePattern, Slot,
-    group_slots,
+    Aggregate, AggregateFunction, Domain, Expr, GroupThrough, JoinKind, Node, Op, ServicePattern,
+    Slot, Total, group_slots,
 };
 use crate::planner::{Planner, take_node};
 use crate::row_chain::RowChain;
@@ -139,11 +139,13 @@ fn prune_group_through(group: &mut GroupThrough) {
     let (keys, via) = (SlotSet::of(&group.keys), SlotSet::of(&group.via));
     prune_group_input(&mut group.rows, &group.via, &group.aggregates);
     prune(&mut group.pairs, &keys.union(via));
-    if let Some(domain) = &mut group.without {
+    if let Some(Domain::Rows(domain)) = &mut group.without {
         prune(domain, &keys);
     }
-    if let Some(total) = &mut group.total {
-        prune_group_input(total, &[], &group.aggregates);
+    match &mut group.total {
+        Some(Total::Rows(rows)) => prune_group_input(rows, &[], &group.aggregates),
+        Some(Total::Parts(Some(values))) => prune(values, &via),
+        Some(Total::Parts(None)) | None => {}
     }
 }
 

@@ -1,6 +1,6 @@
 //! `Shared`: what all threads of a query, or all evaluations for an outer row, have together.
 
-use crate::aggregate::Aggregator;
+use crate::aggregate::Through;
 use crate::operators::build_side::BuildSide;
 use crate::operators::key_filter::MadeFilters;
 use crate::operators::shared_rows::SharedRows;
@@ -23,8 +23,8 @@ pub struct Shared {
     states: Mutex<HashMap<usize, Arc<SharedStates>, std::hash::RandomState>>,
 }
 
-/// Aggregates by key, once somebody has made them.
-pub type SharedStates = Mutex<Option<Arc<Aggregator>>>;
+/// Aggregates by key with those that they were added up from, once somebody has made them.
+pub type SharedStates = Mutex<Option<Arc<Through>>>;
 
 impl Shared {
     /// Nothing but these key filters.

@@ -5,14 +5,16 @@
 //! waiting for.
 
 use super::{Build, Shared, column_of, columns_of};
-use crate::aggregate::{Aggregator, OPERATOR, Through, finish_of_total};
+use crate::aggregate::{Aggregator, OPERATOR, Through};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::group::{self, Made};
 use crate::operators::pipeline::drain;
 use crate::profile;
-use basalt_plan::physical::{Aggregate, AggregateFunction, GroupThrough, JoinKind, Node, Op, Slot};
+use basalt_plan::physical::{
+    Aggregate, AggregateFunction, Domain, GroupThrough, JoinKind, Node, Op, Slot, Total,
+};
 use std::sync::Arc;
 
 impl Build {
@@ -63,21 +65,33 @@ impl Build {
         };
         let Some(domain) = &group.without else {
             return match states {
-                Some(states) => states.read(cx),
+                Some(states) => states.groups().read(cx),
                 None => self.through(group, &aggregates, cx)?.finish(cx),
             };
         };
-        let batches = self.rows_of_domain(domain, &group.keys, cx)?;
-        let groups = match (&group.total, states) {
-            (Some(total), Some(states)) => {
-                let total = group::aggregate(total, &[], &aggregates, self, cx)?;
-                finish_of_total(&total, &states, &batches, cx)?
-            }
-            _ => {
-                let through = self.through(group, &aggregates, cx)?;
-                through.finish_without(&batches, cx)?
+        let states = match states {
+            Some(states) => states,
+            None => Arc::new(self.through(group, &aggregates, cx)?),
+        };
+        let batches = match domain {
+            Domain::Rows(rows) => self.rows_of_domain(rows, &group.keys, cx)?,
+            Domain::Pairs => {
+                let keys = states.groups().group_keys();
+                cx.reserve(keys.bytes(), "GroupThrough")?;
+                vec![keys]
             }
         };
+        let total = match &group.total {
+            Some(Total::Rows(rows)) => group::aggregate(rows, &[], &aggregates, self, cx)?,
+            Some(Total::Parts(Some(values))) => {
+                let side = (values, &group.via[..], &[][..]);
+                let parts = Arc::clone(states.parts());
+                let sum = self.add_up(parts, side, (&aggregates, group), cx)?;
+                sum.into_groups()
+            }
+            Some(Total::Parts(None)) | None => states.parts().total(cx)?,
+        };
+        let groups = states.groups().finish_without(&total, &batches, cx)?;
         cx.release(batches.iter().map(|batch| batch.bytes()).sum());
         Ok(groups)
     }
@@ -97,12 +111,28 @@ impl Build {
             ..
         } = group;
         let parts = Arc::new(group::aggregate(rows, via, aggregates, self, cx)?);
+        self.add_up(parts, (pairs, via, keys), (aggregates, group), cx)
+    }
+
+    /// The aggregates of rows, which are there by `via`, added up by `keys` for each of the pairs.
+    fn add_up(
+        &self,
+        parts: Arc<Aggregator>,
+        (pairs, via, keys): (&Node, &[Slot], &[Slot]),
+        (aggregates, group): (&[Aggregate], &GroupThrough),
+        cx: &Context,
+    ) -> Result<Through, ExecError> {
         let columns = via.iter().map(|slot| column_of(&pairs.schema, *slot));
         let columns: Vec<usize> = columns.collect::<Result<_, _>>()?;
         let make = || {
-            let groups = Aggregator::new(aggregates, keys, &rows.schema, cx)?;
+            let groups = Aggregator::new(aggregates, keys, &group.rows.schema, cx)?;
             let groups = groups.with_keys_of(keys, &pairs.schema);
-            Ok(Through::new(Arc::clone(&parts), groups, columns.clone()))
+            let through = Through::new(Arc::clone(&parts), groups, columns.clone());
+            // Others may have use for the keys.
+            Ok(match group.shared {
+                Some(_) => through.with_all_keys(),
+                None => through,
+            })
         };
         let mut sinks = drain(pairs, self, cx, make)?.into_iter();
         let mut through = sinks.next().map_or_else(make, Ok)?;
@@ -117,14 +147,14 @@ impl Build {
         aggregates: &[Aggregate],
         (number, shared): (usize, &Shared),
         cx: &Context,
-    ) -> Result<Arc<Aggregator>, ExecError> {
+    ) -> Result<Arc<Through>, ExecError> {
         let slot = shared.states(number);
         // Whoever makes them reads none of the same number.
         let mut made = profile::waiting(|| slot.lock().expect("no holder panics"));
         if let Some(states) = &*made {
             return Ok(Arc::clone(states));
         }
-        let states = Arc::new(self.through(group, aggregates, cx)?.into_states());
+        let states = Arc::new(self.through(group, aggregates, cx)?);
         *made = Some(Arc::clone(&states));
         Ok(states)
     }
