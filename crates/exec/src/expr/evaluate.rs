@@ -7,7 +7,7 @@ use super::annotation::Annotation;
 use super::comparison::{CompareOp, compare_column, compare_columns};
 use super::kernel::Kernel;
 use super::vector::{Argument, Item, Rows, Truth, Vector, each_row};
-use super::{arithmetic, call, pattern};
+use super::{arithmetic, call, date_function, pattern};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::exists::Exists;
@@ -42,8 +42,13 @@ pub fn evaluate<'a>(
                 .iter()
                 .map(|argument| evaluate(argument, rows, cx))
                 .collect::<Result<Vec<_>, _>>()?;
-            match (Annotation::of(function), vectors.as_slice()) {
-                (Some(annotation), [terms]) => {
+            let dates = match vectors.as_slice() {
+                [Vector::Ids(ids)] => date_function::parts(function, ids),
+                _ => None,
+            };
+            match (Annotation::of(function), vectors.as_slice(), dates) {
+                (_, _, Some(parts)) => Vector::Ids(parts.into()),
+                (Some(annotation), [terms], None) => {
                     Vector::Ids(annotation.column(terms, count, reader)?.into())
                 }
                 _ => Vector::Items(call::column(function, &vectors, count, cx)?),

@@ -7,8 +7,7 @@
 
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::value::{CODES_FIRST, OrderClass, compare_for_order};
-use basalt_rdf::TermId;
+use crate::value::{OrderClass, compare_for_order, order_inline, text_into, text_start_into};
 use std::cmp::Ordering;
 
 /// The last row that is kept; see the [module documentation](self).
@@ -34,8 +33,7 @@ impl CutOff {
             let class = OrderClass::of(id, cx);
             let mut text = Vec::new();
             if class.is_some_and(OrderClass::has_text) {
-                let dictionary = cx.snapshot().dictionary();
-                dictionary.lexical_into(TermId(id), &mut text)?;
+                text_into(id, &mut text, cx)?;
             }
             Ok(CutKey {
                 id,
@@ -89,6 +87,9 @@ impl CutKey {
         if id == self.id {
             return Ok(Ordering::Equal);
         }
+        if let Some(order) = order_inline(id, self.id) {
+            return Ok(order);
+        }
         match (OrderClass::of(id, cx), self.class) {
             (Some(class), Some(of_cut)) if class != of_cut => Ok(class.cmp(&of_cut)),
             (Some(class), Some(_)) if class.has_text() => self.compare_text(id, class, cx),
@@ -103,16 +104,15 @@ impl CutKey {
         cx: &Context,
     ) -> Result<Ordering, ExecError> {
         cx.check_for_term()?;
-        let dictionary = cx.snapshot().dictionary();
         self.scratch.clear();
-        dictionary.lexical_start_into(TermId(id), CODES_FIRST, &mut self.scratch)?;
+        text_start_into(id, &mut self.scratch, cx)?;
         let both = self.scratch.len().min(self.text.len());
         let order = self.scratch[..both].cmp(&self.text[..both]);
         if order != Ordering::Equal {
             return Ok(order);
         }
         self.scratch.clear();
-        dictionary.lexical_into(TermId(id), &mut self.scratch)?;
+        text_into(id, &mut self.scratch, cx)?;
         match self.scratch.cmp(&self.text) {
             // Datatype and language decide.
             Ordering::Equal if class == OrderClass::Text => compare_for_order(id, self.id, cx),

@@ -18,8 +18,7 @@ use crate::error::ExecError;
 use crate::operators::distinct::hash_row;
 use crate::operators::fallible_sort::{sort_fallibly, sort_totally};
 use crate::operators::text_arena::{TextArena, TextAt};
-use crate::value::{OrderClass, OrderKey, compare_for_order, ordered_as_ids};
-use basalt_rdf::TermId;
+use crate::value::{OrderClass, OrderKey, compare_for_order, ordered_as_ids, text_into};
 use hashbrown::HashTable;
 use std::cmp::Ordering;
 
@@ -188,10 +187,8 @@ impl<'a> Places<'a> {
         match OrderClass::of(id, self.cx) {
             Some(OrderClass::Unbound) => self.unbound = Some(member),
             Some(class) if class.has_text() => {
-                let dictionary = self.cx.snapshot().dictionary();
-                let at = self
-                    .arena
-                    .add(|slab| dictionary.lexical_into(TermId(id), slab))?;
+                let cx = self.cx;
+                let at = self.arena.add(|slab| text_into(id, slab, cx))?;
                 self.add_text(class, at, member);
             }
             Some(_) if values_by_id => self.values.push((member, None)),

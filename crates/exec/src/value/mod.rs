@@ -1,18 +1,20 @@
 //! Typed values of terms, what SPARQL's operators say of two of them, and the order of ORDER BY.
 //!
 //! Expressions and aggregates come here when an id alone does not answer. [`Reader`] turns an id into
-//! a [`Value`]: inline numbers straight from the payload, everything else through its lexical form.
+//! a [`Value`]: inline numbers and dates straight from the payload, everything else through its lexical form.
 //! A value does not remember how it was written; whoever needs the text of a term asks for the
 //! text ([`Reader::text`]).
 //!
 //! Invariants: a literal of a datatype that is unknown here is [`Value::Unknown`], one whose lexical form
 //! is not in its datatype [`Value::IllTyped`] or `Unknown`; none of them takes part in arithmetic. Cost: an
-//! inline number some nanoseconds; a dictionary literal one decoding and one parse.
+//! inline number or date some nanoseconds; a dictionary literal one decoding and one parse.
 
 mod compare;
 mod exact;
 mod inline;
+mod inline_date;
 mod inline_id;
+mod inline_order;
 mod number;
 mod order;
 mod order_key;
@@ -23,8 +25,9 @@ pub use exact::{Exact, Rounding};
 pub use inline::{
     compare_floats, compare_inline, date_part, inline_float, nearest_f32, order_within, to_float,
 };
+pub use inline_order::order_inline;
 pub use number::Number;
-pub use order::{CODES_FIRST, compare_for_order};
+pub use order::{compare_for_order, text_into, text_start_into};
 pub use order_key::{OrderClass, OrderKey, ordered_as_ids};
 pub use reader::Reader;
 

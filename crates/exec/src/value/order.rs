@@ -8,7 +8,8 @@
 //! types are compared by one key, a date without a zone counts as UTC, a month of a duration
 //! has its average length. Cost: inline ids of one kind compare without decoding.
 
-use super::{Number, OrderClass, Reader, Value, compare_inline};
+use super::inline_order::{is_text, order_inline, written};
+use super::{Number, OrderClass, Reader, Value};
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_rdf::{TermId, TermView};
@@ -24,7 +25,7 @@ const SECONDS_PER_HOUR: f64 = 3_600.0;
 const SECONDS_PER_MINUTE: f64 = 60.0;
 
 /// Codes of a compressed text that are read first: they tell most texts apart.
-pub const CODES_FIRST: usize = 16;
+const CODES_FIRST: usize = 16;
 
 /// The order of two ids; 0 is unbound and comes first.
 pub fn compare_for_order(a: u64, b: u64, cx: &Context) -> Result<Ordering, ExecError> {
@@ -34,8 +35,7 @@ pub fn compare_for_order(a: u64, b: u64, cx: &Context) -> Result<Ordering, ExecE
     if a == 0 || b == 0 {
         return Ok(a.cmp(&b));
     }
-    let both_doubtless = TermId(a).tag() == TermId(b).tag() || are_numbers(a, b);
-    if both_doubtless && let Some(order) = compare_inline(a, b) {
+    if let Some(order) = order_inline(a, b) {
         return Ok(order);
     }
     if let (Some(first), Some(second)) = (OrderClass::of(a, cx), OrderClass::of(b, cx)) {
@@ -53,17 +53,31 @@ pub fn compare_for_order(a: u64, b: u64, cx: &Context) -> Result<Ordering, ExecE
     Ok(Key::of(a, cx)?.compare(&Key::of(b, cx)?))
 }
 
-fn are_numbers(a: u64, b: u64) -> bool {
-    TermId(a).is_numeric() && TermId(b).is_numeric()
+/// Appends the text of an id of a class that has one ([`OrderClass::has_text`]).
+pub fn text_into(id: u64, text: &mut Vec<u8>, cx: &Context) -> Result<(), ExecError> {
+    let id = TermId(id);
+    if is_text(id) {
+        text.extend_from_slice(written(id).as_bytes());
+        return Ok(());
+    }
+    Ok(cx.snapshot().dictionary().lexical_into(id, text)?)
 }
 
-/// Two stored terms by their texts; most differ in what their first codes stand for.
+/// Appends the beginning of that text, which tells most texts apart, or all of it.
+pub fn text_start_into(id: u64, text: &mut Vec<u8>, cx: &Context) -> Result<(), ExecError> {
+    if is_text(TermId(id)) {
+        return text_into(id, text, cx);
+    }
+    let dictionary = cx.snapshot().dictionary();
+    Ok(dictionary.lexical_start_into(TermId(id), CODES_FIRST, text)?)
+}
+
+/// Two terms by their texts; most differ in what their first codes stand for.
 fn compare_texts(a: u64, b: u64, cx: &Context) -> Result<Ordering, ExecError> {
     cx.check_for_term()?;
-    let dictionary = cx.snapshot().dictionary();
     let (mut first, mut second) = (Vec::new(), Vec::new());
-    dictionary.lexical_start_into(TermId(a), CODES_FIRST, &mut first)?;
-    dictionary.lexical_start_into(TermId(b), CODES_FIRST, &mut second)?;
+    text_start_into(a, &mut first, cx)?;
+    text_start_into(b, &mut second, cx)?;
     let both = first.len().min(second.len());
     let order = first[..both].cmp(&second[..both]);
     if order != Ordering::Equal {
@@ -71,8 +85,8 @@ fn compare_texts(a: u64, b: u64, cx: &Context) -> Result<Ordering, ExecError> {
     }
     first.clear();
     second.clear();
-    dictionary.lexical_into(TermId(a), &mut first)?;
-    dictionary.lexical_into(TermId(b), &mut second)?;
+    text_into(a, &mut first, cx)?;
+    text_into(b, &mut second, cx)?;
     Ok(first.cmp(&second))
 }
 
@@ -91,10 +105,12 @@ impl Key {
     pub(super) fn of(id: u64, cx: &Context) -> Result<Self, ExecError> {
         let mut reader = Reader::new(cx);
         let value = reader.value(id)?;
+        if let Some(Value::Number(number)) = value {
+            return Ok(Self::Number(number));
+        }
         Ok(match (value, reader.term(id)?) {
             (_, TermView::Blank(label)) => Self::Blank(label.to_owned()),
             (_, TermView::Iri(iri)) => Self::Iri(iri.to_owned()),
-            (Some(Value::Number(number)), _) => Self::Number(number),
             (Some(Value::Boolean(value)), TermView::Literal(literal)) => {
                 Self::Text(value.to_string(), literal.datatype().to_owned(), None)
             }

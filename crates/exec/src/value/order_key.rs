@@ -4,11 +4,11 @@
 //! Invariant: both agree with [`compare_for_order`], of which they are parts.
 
 use super::inline::order_within;
+use super::inline_order::is_text;
 use super::order::Key;
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_rdf::TermId;
-use basalt_rdf::qualifiers::CUSTOM_NUMERIC_FIRST;
 use basalt_rdf::term_id::tag;
 use std::cmp::Ordering;
 
@@ -40,9 +40,8 @@ impl OrderClass {
             tag::RESOURCE => Some(Self::Iri),
             tag::STRING | tag::LANGUAGE => Some(Self::Text),
             tag::DATE..=tag::G_YEAR_MONTH => Some(Self::Calendar),
-            _ if id.is_numeric() && id.numeric_datatype() < CUSTOM_NUMERIC_FIRST => {
-                Some(Self::Number)
-            }
+            _ if is_text(id) => Some(Self::Text),
+            _ if id.is_numeric() => Some(Self::Number),
             _ => None,
         }
     }

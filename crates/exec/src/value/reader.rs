@@ -2,6 +2,7 @@
 //!
 //! Made per batch and thread; it owns the buffer that dictionary terms are decoded into.
 
+use super::inline_date::date_value;
 use super::{Number, Value, inline};
 use crate::context::Context;
 use crate::error::ExecError;
@@ -39,6 +40,9 @@ impl<'c> Reader<'c> {
         let id = TermId(id);
         if let Some(number) = inline::number(id) {
             return Ok(Some(Value::Number(number)));
+        }
+        if let Some(date) = date_value(id) {
+            return Ok(Some(date));
         }
         Ok(match id.tag() {
             tag::UNBOUND => None,

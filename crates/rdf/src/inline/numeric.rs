@@ -91,26 +91,49 @@ pub fn to_f64(mantissa: i64, scale: u8) -> f64 {
     }
 }
 
+/// `mantissa / 10^scale` in plain decimal notation, with trailing zeros.
+#[derive(Clone, Copy, Debug)]
+pub struct DecimalText {
+    /// Nineteen digits of a 64-bit number, or as many as the scale and one, with point and sign; filled from the end.
+    bytes: [u8; 24],
+    start: u8,
+}
+
+impl DecimalText {
+    /// The text of a number.
+    pub fn new(mantissa: i64, scale: u8) -> Self {
+        let scale = usize::from(scale.min(SCALE_MAX));
+        let mut bytes = [0_u8; 24];
+        let mut at = bytes.len();
+        let mut rest = mantissa.unsigned_abs();
+        let mut written = 0;
+        while rest > 0 || written <= scale {
+            if written == scale && scale > 0 {
+                at -= 1;
+                bytes[at] = b'.';
+            }
+            at -= 1;
+            bytes[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            written += 1;
+        }
+        if mantissa < 0 {
+            at -= 1;
+            bytes[at] = b'-';
+        }
+        let start = at as u8;
+        Self { bytes, start }
+    }
+
+    /// The characters, which are ASCII.
+    #[inline]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[usize::from(self.start)..]
+    }
+}
+
 /// Appends `mantissa / 10^scale` in plain decimal notation, keeping trailing zeros.
 pub fn write_decimal(mantissa: i64, scale: u8, text: &mut String) {
-    let scale = usize::from(scale.min(SCALE_MAX));
-    // Twenty digits of a 64-bit number and the point, filled from the end.
-    let mut buf = [0_u8; 24];
-    let mut at = buf.len();
-    let mut rest = mantissa.unsigned_abs();
-    let mut written = 0;
-    while rest > 0 || written <= scale {
-        if written == scale && scale > 0 {
-            at -= 1;
-            buf[at] = b'.';
-        }
-        at -= 1;
-        buf[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        written += 1;
-    }
-    if mantissa < 0 {
-        text.push('-');
-    }
-    text.extend(buf[at..].iter().map(|&byte| char::from(byte)));
+    let number = DecimalText::new(mantissa, scale);
+    text.extend(number.as_bytes().iter().map(|&byte| char::from(byte)));
 }
