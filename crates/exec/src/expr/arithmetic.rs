@@ -1,10 +1,11 @@
 //! `+ - * /` on vectors of numbers, with type promotion; an exact division by zero is an error.
 //!
-//! Cost: two decoded numbers and one operation per row; no strings for inline operands.
+//! Cost: two decoded numbers and one operation per row; no strings for inline operands, and of integers ids alone.
 
 use super::vector::{Argument, Item, Vector, each_row};
 use crate::error::ExecError;
-use crate::value::{Number, Reader, Value};
+use crate::value::{Number, Reader, Value, inline_integer};
+use basalt_rdf::inline::encode_integer;
 
 /// A binary operator on numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +32,35 @@ impl Operator {
 }
 
 fn number(argument: Argument<'_>, reader: &mut Reader<'_>) -> Result<Option<Number>, ExecError> {
-    Ok(argument.value(reader)?.and_then(|value| value.number()))
+    Ok(match argument {
+        Argument::Id(id) => reader.number(id)?,
+        Argument::Constant(constant) => constant.value.number(),
+        Argument::Value(value) => value.number(),
+        Argument::Error | Argument::Boolean(_) => None,
+    })
+}
+
+/// The ids of `+`, `-` or `*` in each of `count` rows where both sides are inline integers and so is the result; `None` where some row has
+/// others.
+pub fn integers(
+    operator: Operator,
+    a: &Vector<'_>,
+    b: &Vector<'_>,
+    count: usize,
+) -> Option<Vec<u64>> {
+    let of = match operator {
+        Operator::Add => i64::checked_add,
+        Operator::Subtract => i64::checked_sub,
+        Operator::Multiply => i64::checked_mul,
+        Operator::Divide => return None,
+    };
+    let mut results = Vec::with_capacity(count);
+    for row in 0..count {
+        let a = inline_integer(a.get(row).known_id())?;
+        let b = inline_integer(b.get(row).known_id())?;
+        results.push(encode_integer(of(a, b)?)?.0);
+    }
+    Some(results)
 }
 
 fn item(number: Option<Number>) -> Item {

@@ -8,8 +8,8 @@ use super::vector::{Argument, Truth};
 use crate::error::ExecError;
 use crate::selection::positions;
 use crate::value::{
-    Comparison, Reader, Value, compare, compare_floats, compare_inline, equal, inline_float,
-    order_within,
+    Comparison, Number, Reader, Value, compare, compare_floats, compare_inline, equal,
+    inline_float, inline_number, order_within,
 };
 use basalt_rdf::TermId;
 use basalt_rdf::qualifiers::CUSTOM_NUMERIC_FIRST;
@@ -60,6 +60,11 @@ impl CompareOp {
         }
     }
 
+    /// The operator between two numbers; one with NaN is false.
+    fn between_numbers(self, a: &Number, b: &Number) -> Truth {
+        Some(a.compare(b).is_some_and(|order| self.accepts(order))).into()
+    }
+
     /// The operator between two values.
     fn between(self, a: &Value, b: &Value, same_term: bool) -> Truth {
         if self == Self::Equal {
@@ -86,6 +91,11 @@ impl CompareOp {
         }
         if self == Self::Equal && ids_tell(a, b) {
             return Ok(Some(id_a == id_b).into());
+        }
+        if let (Some(x), Argument::Constant(constant)) = (inline_number(TermId(id_a)), b)
+            && let Value::Number(y) = &constant.value
+        {
+            return Ok(self.between_numbers(&x, y));
         }
         let (Some(value_a), Some(value_b)) = (a.value(reader)?, b.value(reader)?) else {
             return Ok(Truth::Error);

@@ -6,6 +6,7 @@ use super::comparison::CompareOp;
 use super::kernel::{Constant, Kernel};
 use super::language_test::LanguageTest;
 use super::numeric_cast::{CastOf, NumericCast};
+use super::text_test::TextTest;
 use super::vector::Rows;
 use super::{call, evaluate, pattern};
 use crate::batch::Batch;
@@ -80,7 +81,7 @@ fn fold(kernel: Kernel, cx: &Context) -> Result<Kernel, ExecError> {
     let is_foldable = match &kernel {
         Kernel::Or(list) | Kernel::And(list) | Kernel::Coalesce(list) => all(list),
         Kernel::In(needle, list) => needle.is_constant() && all(list),
-        Kernel::Not(a) | Kernel::Sign { argument: a, .. } | Kernel::Regex { text: a, .. } => {
+        Kernel::Not(a) | Kernel::Sign { argument: a, .. } | Kernel::Text { text: a, .. } => {
             a.is_constant()
         }
         Kernel::SameTerm(a, b) | Kernel::Compare(_, a, b) | Kernel::Arithmetic(_, a, b) => {
@@ -184,7 +185,14 @@ fn function_call(function: &Function, mut arguments: Vec<Kernel>) -> Kernel {
                 let Some(regex) = pattern::compile(pattern, flags) else {
                     return Kernel::Error;
                 };
-                return regex_kernel(arguments.swap_remove(0), regex);
+                return text_kernel(arguments.swap_remove(0), TextTest::Pattern(regex));
+            }
+        }
+        (_, [_, Kernel::Constant(part)]) => {
+            if let Value::String(part) = &part.value
+                && let Some(test) = TextTest::of(function, part)
+            {
+                return text_kernel(arguments.swap_remove(0), test);
             }
         }
         _ => {}
@@ -215,17 +223,17 @@ fn text_of(function: &Function) -> Option<CastOf> {
     }
 }
 
-fn regex_kernel(text: Kernel, regex: regex::Regex) -> Kernel {
+fn text_kernel(text: Kernel, test: TextTest) -> Kernel {
     match text {
-        Kernel::Call(Function::Str, mut list) if list.len() == 1 => Kernel::Regex {
+        Kernel::Call(Function::Str, mut list) if list.len() == 1 => Kernel::Text {
             text: Box::new(list.swap_remove(0)),
             of_str: true,
-            regex,
+            test,
         },
-        text => Kernel::Regex {
+        text => Kernel::Text {
             text: Box::new(text),
             of_str: false,
-            regex,
+            test,
         },
     }
 }

@@ -7,7 +7,7 @@ use super::annotation::Annotation;
 use super::comparison::{CompareOp, compare_column, compare_columns};
 use super::kernel::Kernel;
 use super::vector::{Argument, Item, Rows, Truth, Vector, each_row};
-use super::{arithmetic, call, date_function, pattern};
+use super::{arithmetic, call, date_function};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::exists::Exists;
@@ -27,7 +27,10 @@ pub fn evaluate<'a>(
         Kernel::Constant(constant) => Vector::Constant(constant),
         Kernel::Arithmetic(operator, a, b) => {
             let (a, b) = (evaluate(a, rows, cx)?, evaluate(b, rows, cx)?);
-            Vector::Items(arithmetic::binary(*operator, &a, &b, count, reader)?)
+            match arithmetic::integers(*operator, &a, &b, count) {
+                Some(ids) => Vector::Ids(ids.into()),
+                None => Vector::Items(arithmetic::binary(*operator, &a, &b, count, reader)?),
+            }
         }
         Kernel::Sign { negate, argument } => {
             let argument = evaluate(argument, rows, cx)?;
@@ -58,6 +61,10 @@ pub fn evaluate<'a>(
             let labels = evaluate(label, rows, cx)?;
             Vector::Items(call::labelled_blanks(&labels, rows, reader)?)
         }
+        Kernel::ByValue(by_value) => match by_value.ids(rows, cx)? {
+            Some(ids) => Vector::Ids(ids.into()),
+            None => return evaluate(by_value.kernel(), rows, cx),
+        },
         Kernel::CastNumber { column, cast, of } => {
             let ids = rows.column(*column);
             match cast.short_column(&ids, *of) {
@@ -106,14 +113,14 @@ pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Trut
             constant,
         } => compare_column(&rows.column(*column), *op, constant, reader),
         Kernel::Language { column, test } => test.column(&rows.column(*column), reader),
-        Kernel::Regex {
-            text,
-            of_str,
-            regex,
-        } => {
+        Kernel::Text { text, of_str, test } => {
             let text = evaluate(text, rows, cx)?;
-            pattern::matches(regex, *of_str, &text, count, reader)
+            test.column(*of_str, &text, count, reader)
         }
+        Kernel::ByValue(by_value) => match by_value.ids(rows, cx)? {
+            Some(ids) => Vector::Ids(ids.into()).into_truths(count, cx),
+            None => truths(by_value.kernel(), rows, cx),
+        },
         // The kernels that give values; `evaluate` knows each of them.
         Kernel::Error
         | Kernel::Column(_)

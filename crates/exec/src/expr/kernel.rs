@@ -1,12 +1,13 @@
 //! `Kernel`: the compiled form of an expression, a tree that evaluation walks once per batch.
 
 use super::arithmetic::Operator;
+use super::by_value::ByValue;
 use super::comparison::CompareOp;
 use super::language_test::LanguageTest;
 use super::numeric_cast::{CastOf, NumericCast};
+use super::text_test::TextTest;
 use crate::operators::exists::Exists;
 use crate::value::Value;
-use regex::Regex;
 use spargebra::algebra::Function;
 
 /// A constant and what it denotes.
@@ -84,14 +85,16 @@ pub enum Kernel {
         /// What is cast.
         of: CastOf,
     },
-    /// `REGEX` with a constant pattern; an invalid pattern is folded to an error.
-    Regex {
+    /// A kernel of one column, evaluated once for each value.
+    ByValue(ByValue),
+    /// A test of a text with a constant; an invalid pattern is folded to an error.
+    Text {
         /// The text.
         text: Box<Kernel>,
         /// Whether `STR` is taken of the text first.
         of_str: bool,
-        /// The pattern.
-        regex: Regex,
+        /// What is asked.
+        test: TextTest,
     },
 }
 
@@ -103,29 +106,64 @@ impl Kernel {
 
     /// Whether the rows need numbers that say which solution they are.
     pub fn needs_solutions(&self) -> bool {
-        let any = |list: &[Kernel]| list.iter().any(Self::needs_solutions);
+        matches!(self, Self::LabelledBlank(_))
+            || self.operands().into_iter().any(Self::needs_solutions)
+    }
+
+    /// The kernels below; none of one that is evaluated by value.
+    pub fn operands(&self) -> Vec<&Self> {
         match self {
-            Self::LabelledBlank(_) => true,
             Self::Or(list) | Self::And(list) | Self::Coalesce(list) | Self::Call(_, list) => {
-                any(list)
+                list.iter().collect()
             }
-            Self::In(needle, list) => needle.needs_solutions() || any(list),
-            Self::Not(a) | Self::Sign { argument: a, .. } | Self::Regex { text: a, .. } => {
-                a.needs_solutions()
-            }
+            Self::In(needle, list) => std::iter::once(&**needle).chain(list).collect(),
+            Self::Not(a)
+            | Self::Sign { argument: a, .. }
+            | Self::Text { text: a, .. }
+            | Self::LabelledBlank(a) => vec![a],
             Self::SameTerm(a, b) | Self::Compare(_, a, b) | Self::Arithmetic(_, a, b) => {
-                a.needs_solutions() || b.needs_solutions()
+                vec![a, b]
             }
-            Self::If(a, b, c) => [a, b, c].iter().any(|part| part.needs_solutions()),
+            Self::If(a, b, c) => vec![a, b, c],
             Self::Error
             | Self::Column(_)
             | Self::Constant(_)
             | Self::Bound(_)
             | Self::Exists(..)
+            | Self::ByValue(_)
             | Self::CompareConstant { .. }
             | Self::Language { .. }
-            | Self::CastNumber { .. } => false,
+            | Self::CastNumber { .. } => Vec::new(),
         }
+    }
+
+    /// The same kernel over other operands.
+    pub fn map_operands(mut self, change: impl Fn(Self) -> Self) -> Self {
+        let put = |operand: &mut Self| *operand = change(std::mem::replace(operand, Self::Error));
+        match &mut self {
+            Self::Or(list) | Self::And(list) | Self::Coalesce(list) | Self::Call(_, list) => {
+                list.iter_mut().for_each(put);
+            }
+            Self::In(needle, list) => std::iter::once(&mut **needle).chain(list).for_each(put),
+            Self::Not(a)
+            | Self::Sign { argument: a, .. }
+            | Self::Text { text: a, .. }
+            | Self::LabelledBlank(a) => put(a),
+            Self::SameTerm(a, b) | Self::Compare(_, a, b) | Self::Arithmetic(_, a, b) => {
+                [a, b].into_iter().for_each(|operand| put(operand));
+            }
+            Self::If(a, b, c) => [a, b, c].into_iter().for_each(|operand| put(operand)),
+            Self::Error
+            | Self::Column(_)
+            | Self::Constant(_)
+            | Self::Bound(_)
+            | Self::Exists(..)
+            | Self::ByValue(_)
+            | Self::CompareConstant { .. }
+            | Self::Language { .. }
+            | Self::CastNumber { .. } => {}
+        }
+        self
     }
 
     /// See [`CompiledExpr::zone_may_match`](super::CompiledExpr::zone_may_match).

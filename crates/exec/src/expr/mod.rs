@@ -9,10 +9,11 @@
 //! kernel answers exactly as the general one. A compiled expression is shared between threads.
 //!
 //! Cost: a comparison with a constant is one integer comparison per row where tag and scale agree;
-//! functions on text decode it once per row.
+//! functions on text decode it once per row, functions of one column once per value where values repeat (`by_value.rs`).
 
 mod annotation;
 mod arithmetic;
+mod by_value;
 mod call;
 mod cast;
 mod comparison;
@@ -24,6 +25,7 @@ mod language_test;
 mod numeric_cast;
 mod pattern;
 mod string_function;
+mod text_test;
 mod vector;
 
 pub use comparison::CompareOp;
@@ -54,7 +56,7 @@ impl CompiledExpr {
     ///
     /// A slot outside the schema is unbound. An unknown function is an error here, not a value.
     pub fn compile(expr: &Expr, schema: &[Slot], cx: &Context) -> Result<Self, ExecError> {
-        let root = compile::compile(expr, schema, cx)?;
+        let root = by_value::by_value(compile::compile(expr, schema, cx)?);
         Ok(Self {
             needs_solutions: root.needs_solutions(),
             root,

@@ -1,9 +1,5 @@
 //! `REGEX` and `REPLACE`: patterns and flags, compiled once where they are constant.
 
-use super::vector::{Argument, Truth, Vector, each_row};
-use crate::error::ExecError;
-use crate::value::{Reader, Value};
-use basalt_rdf::{LiteralKind, TermView};
 use regex::{Regex, RegexBuilder};
 use std::borrow::Cow;
 
@@ -85,42 +81,6 @@ pub fn replacement(text: &str, flags: &str, regex: &Regex) -> Option<String> {
         }
     }
     Some(out)
-}
-
-/// Whether the pattern matches in each of `count` rows; with `of_str` the text is `STR` of the rows.
-pub fn matches(
-    regex: &Regex,
-    of_str: bool,
-    text: &Vector<'_>,
-    count: usize,
-    reader: &mut Reader<'_>,
-) -> Result<Vec<Truth>, ExecError> {
-    each_row(count, |row| {
-        Ok(matches_one(regex, of_str, text.get(row), reader)?.into())
-    })
-}
-
-fn matches_one(
-    regex: &Regex,
-    of_str: bool,
-    text: Argument<'_>,
-    reader: &mut Reader<'_>,
-) -> Result<Option<bool>, ExecError> {
-    Ok(match text {
-        Argument::Error => None,
-        Argument::Value(Value::String(text)) => Some(regex.is_match(text)),
-        Argument::Value(Value::LangString(tagged)) => Some(regex.is_match(&tagged.0)),
-        Argument::Value(value) if of_str => value.to_text().map(|text| regex.is_match(&text)),
-        Argument::Value(_) => None,
-        other => match reader.term(other.known_id())? {
-            TermView::Literal(literal) => {
-                let is_string = !matches!(literal.kind, LiteralKind::Typed(_));
-                (is_string || of_str).then(|| regex.is_match(literal.lexical))
-            }
-            TermView::Iri(iri) if of_str => Some(regex.is_match(iri)),
-            _ => None,
-        },
-    })
 }
 
 #[cfg(test)]

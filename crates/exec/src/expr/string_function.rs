@@ -8,10 +8,11 @@ use super::call::{
 };
 use super::language_test::lang_matches;
 use super::pattern;
-use super::vector::Item;
+use super::vector::{Argument, Item};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::value::{Number, Rounding, Value};
+use basalt_rdf::{LiteralKind, TermView};
 use oxrdf::Literal;
 use regex::Regex;
 use spargebra::algebra::Function;
@@ -40,22 +41,29 @@ impl Patterns {
 }
 
 /// A string and its language tag.
-struct Tagged<'a>(Cow<'a, Value>);
+struct Tagged<'a> {
+    text: Cow<'a, str>,
+    language: Option<Cow<'a, str>>,
+}
 
-impl Tagged<'_> {
+impl<'a> Tagged<'a> {
+    /// Of a value, if it is a string.
+    fn of(value: &'a Value) -> Option<Self> {
+        let (text, language) = match value {
+            Value::String(text) => (text, None),
+            Value::LangString(tagged) => (&tagged.0, Some(Cow::Borrowed(tagged.1.as_str()))),
+            _ => return None,
+        };
+        let text = Cow::Borrowed(text.as_str());
+        Some(Self { text, language })
+    }
+
     fn text(&self) -> &str {
-        match self.0.as_ref() {
-            Value::String(text) => text,
-            Value::LangString(tagged) => &tagged.0,
-            _ => "",
-        }
+        &self.text
     }
 
     fn language(&self) -> Option<&str> {
-        match self.0.as_ref() {
-            Value::LangString(tagged) => Some(&tagged.1),
-            _ => None,
-        }
+        self.language.as_deref()
     }
 
     /// Whether both have the same language tag, whose case means nothing, or none.
@@ -81,11 +89,25 @@ fn tagged(text: String, language: Option<&str>) -> Item {
 
 /// A string argument.
 fn string<'a>(arguments: &mut Arguments<'a, '_>, idx: usize) -> Result<Tagged<'a>, Fault> {
-    let value = arguments.value(idx)?;
-    match value.as_ref() {
-        Value::String(_) | Value::LangString(_) => Ok(Tagged(value)),
-        _ => Err(Fault::Error),
-    }
+    or_error(match arguments.get(idx)? {
+        Argument::Constant(constant) => Tagged::of(&constant.value),
+        Argument::Value(value) => Tagged::of(value),
+        Argument::Error | Argument::Boolean(_) => None,
+        Argument::Id(id) => match arguments.reader.term(id)? {
+            TermView::Literal(literal) => {
+                let language = match literal.kind {
+                    LiteralKind::Simple => Some(None),
+                    LiteralKind::Language(tag) => Some(Some(Cow::Owned(tag.to_owned()))),
+                    LiteralKind::Typed(_) => None,
+                };
+                language.map(|language| Tagged {
+                    text: Cow::Owned(literal.lexical.to_owned()),
+                    language,
+                })
+            }
+            _ => None,
+        },
+    })
 }
 
 /// Calls a string function.
@@ -272,9 +294,19 @@ fn substring(arguments: &mut Arguments<'_, '_>) -> Outcome {
     } else {
         i128::MAX
     };
-    let characters = text.text().chars().zip(1_i128..);
-    let kept = characters.filter(|(_, position)| start <= *position && *position < end);
-    Ok(text.with_text(kept.map(|(character, _)| character).collect::<String>()))
+    let first = start.max(1);
+    let rest = after_characters(text.text(), first - 1);
+    let kept = rest.len() - after_characters(rest, end.saturating_sub(first)).len();
+    Ok(text.with_text(&rest[..kept]))
+}
+
+/// What is left of a text after so many characters.
+fn after_characters(text: &str, count: i128) -> &str {
+    let Ok(count) = usize::try_from(count.max(0)) else {
+        return "";
+    };
+    let at = text.char_indices().nth(count).map(|(at, _)| at);
+    &text[at.unwrap_or(text.len())..]
 }
 
 /// The functions that look for one string in another (argument compatibility: section 17.4.3.1.2).

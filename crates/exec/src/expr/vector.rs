@@ -257,7 +257,16 @@ impl Vector<'_> {
             return Ok(truths);
         }
         let mut reader = Reader::new(cx);
+        let (no, yes) = (encode_boolean(false).0, encode_boolean(true).0);
         each_row(count, |row| {
+            if let Self::Ids(ids) = &self {
+                match ids[row] {
+                    0 => return Ok(Truth::Error),
+                    id if id == yes => return Ok(Truth::True),
+                    id if id == no => return Ok(Truth::False),
+                    _ => {}
+                }
+            }
             let value = self.get(row).value(&mut reader)?;
             Ok(value.and_then(|value| value.effective_boolean()).into())
         })

@@ -117,6 +117,15 @@ pub fn compare_floats(a: u64, b: u64) -> Option<Ordering> {
     inline_float(a)?.partial_cmp(&inline_float(b)?)
 }
 
+/// The value of an inline integer, of any type derived from `xsd:integer`.
+#[inline]
+pub fn inline_integer(id: u64) -> Option<i64> {
+    let id = TermId(id);
+    let code = id.numeric_datatype();
+    let is_integer = id.is_numeric() && code < CUSTOM_NUMERIC_FIRST;
+    (is_integer && !(DECIMAL..=FLOAT).contains(&code)).then(|| id.mantissa())
+}
+
 /// The value of an inline float.
 #[inline]
 pub fn inline_float(id: u64) -> Option<f32> {

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 const OPERATORS: [&str; 6] = ["=", "!=", "<", "<=", ">", ">="];
 
 /// Numbers close together in many datatypes and scales, dates in several zones, and odd ones.
-fn literal() -> impl Strategy<Value = String> {
+pub fn literal() -> impl Strategy<Value = String> {
     let number = (
         prop::sample::select(vec![
             "integer", "decimal", "double", "float", "int", "short",

@@ -1,0 +1,111 @@
+//! Expressions over whole columns against the same row by row: by value, tests of texts, integers, and parts of texts.
+
+use super::{context, evaluate, fast_paths, id_of, parse};
+use crate::batch::Batch;
+use crate::expr::CompiledExpr;
+use basalt_plan::physical::Slot;
+use basalt_rdf::TermId;
+use proptest::prelude::*;
+
+/// Expressions of one column, and of two with parts of one.
+const EXPRESSIONS: [&str; 18] = [
+    "YEAR(?a)",
+    "?a + 1",
+    "?a * 2 - ?a",
+    "-?a",
+    "?a / 3",
+    "IF(?a < 4, 1, ?a)",
+    "COALESCE(?a / 3, \"x\")",
+    "?a IN (1, 2.0, \"a\")",
+    "CONCAT(STR(?a), \"x\")",
+    "CONTAINS(STR(?a), \"1\")",
+    "STRSTARTS(?a, \"a\")",
+    "REGEX(STR(?a), \"[13]$\")",
+    "SUBSTR(STR(?a), 2, 1)",
+    "LCASE(?a)",
+    "(?a / 3) + ?b",
+    "CONCAT(STR(?a + 1), STR(?b))",
+    "!(?a + ?b > 3 || YEAR(?a) = 2000)",
+    "IF(BOUND(?a), ?b, ?a + 2)",
+];
+
+/// Rows that are more than a batch needs for tables, of few values or of many.
+fn columns() -> impl Strategy<Value = (Vec<String>, Vec<usize>, Vec<usize>)> {
+    let values = prop::collection::vec(fast_paths::literal(), 1..40);
+    let rows = || prop::collection::vec(0_usize..1000, 300);
+    (values, rows(), rows())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn columns_have_what_their_rows_have((values, a, b) in columns()) {
+        let cx = context();
+        let mut ids: Vec<u64> = values.iter().map(|text| id_of(text, &cx)).collect();
+        // And what is unbound.
+        ids.push(0);
+        let [a, b] = [a, b].map(|rows| rows.iter().map(|row| ids[row % ids.len()]).collect::<Vec<u64>>());
+        for text in EXPRESSIONS {
+            let compiled = CompiledExpr::compile(&parse(text), &[Slot(0), Slot(1)], &cx).expect("compiles");
+            let batch = |a: &[u64], b: &[u64]| Batch::from_vectors(vec![a.to_vec(), b.to_vec()], a.len());
+            let rows = a.iter().zip(&b).map(|(&a, &b)| {
+                compiled.evaluate(&batch(&[a], &[b]), &cx).expect("evaluates")[0]
+            });
+            let expected: Vec<u64> = rows.collect();
+            // The second time values are known, and the third they come in another order.
+            for _ in 0..2 {
+                prop_assert_eq!(&compiled.evaluate(&batch(&a, &b), &cx).expect("evaluates"), &expected, "{}", text);
+            }
+            let [a, b, expected] = [&a, &b, &expected].map(|ids| ids.iter().rev().copied().collect::<Vec<u64>>());
+            prop_assert_eq!(compiled.evaluate(&batch(&a, &b), &cx).expect("evaluates"), expected, "{}", text);
+            let selected = compiled.select(&batch(&a, &b), &cx).expect("selects");
+            let by_row = (0..a.len()).filter(|&row| {
+                !compiled.select(&batch(&a[row..=row], &b[row..=row]), &cx).expect("selects").is_empty()
+            });
+            prop_assert_eq!(selected, by_row.map(|row| row as u32).collect::<Vec<u32>>(), "{}", text);
+        }
+    }
+
+    #[test]
+    fn tests_of_texts_are_calls(text in fast_paths::literal(), part in "[ab1é]{0,2}") {
+        let cx = context();
+        let column = vec![id_of(&text, &cx)];
+        let quoted = format!("\"{part}\"");
+        let parts = vec![id_of(&quoted, &cx)];
+        for name in ["CONTAINS", "STRSTARTS", "STRENDS"] {
+            for of in ["?a", "STR(?a)"] {
+                let tested = evaluate(&format!("{name}({of}, {quoted})"), vec![column.clone()], &cx);
+                let called = evaluate(&format!("{name}({of}, ?b)"), vec![column.clone(), parts.clone()], &cx);
+                prop_assert_eq!(tested, called, "{}({} of {}, {})", name, of, text, part);
+            }
+        }
+    }
+
+    #[test]
+    fn integers_are_exact(a in -(1_i64 << 51) + 1..1 << 51, b in -(1_i64 << 51) + 1..1 << 51, shift in 0..50) {
+        let cx = context();
+        let (a, b) = (a, b >> shift);
+        let column = |value| vec![TermId::numeric(0, value, 0).expect("fits").0];
+        let (x, y) = (i128::from(a), i128::from(b));
+        for (operator, result) in [("+", x + y), ("-", x - y), ("*", x * y)] {
+            let given = evaluate(&format!("?a {operator} ?b"), vec![column(a), column(b)], &cx);
+            let expected = id_of(&format!("\"{result}\"^^xsd:integer"), &cx);
+            prop_assert_eq!(given[0], expected, "{} {} {}", a, operator, b);
+        }
+    }
+
+    #[test]
+    fn parts_of_texts_are_counted_in_characters(text in "[aé漢]{0,6}", start in -3_i64..9, length in -2_i64..9) {
+        let cx = context();
+        let of = |kept: &dyn Fn(i64) -> bool| {
+            let characters = text.chars().zip(1..).filter(|(_, at)| kept(*at));
+            id_of(&format!("\"{}\"", characters.map(|(c, _)| c).collect::<String>()), &cx)
+        };
+        let column = vec![id_of(&format!("\"{text}\""), &cx)];
+        let rest = evaluate(&format!("SUBSTR(?a, {start})"), vec![column.clone()], &cx);
+        prop_assert_eq!(rest[0], of(&|at| at >= start));
+        let part = evaluate(&format!("SUBSTR(?a, {start}, {length})"), vec![column], &cx);
+        prop_assert_eq!(part[0], of(&|at| at >= start && at < start + length));
+    }
+}
