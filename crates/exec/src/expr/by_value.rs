@@ -200,6 +200,10 @@ fn is_long(kernel: &Kernel) -> bool {
     match kernel {
         // Evaluated by language and datatype already.
         Kernel::Call(function, _) => !matches!(function, Function::Lang | Function::Datatype),
+        // A look-up of its own.
+        Kernel::InConstants(needle, set) => {
+            !matches!(**needle, Kernel::Column(_)) || !set.is_quick()
+        }
         Kernel::Compare(..)
         | Kernel::In(..)
         | Kernel::Arithmetic(..)

@@ -9,7 +9,7 @@ use crate::error::ExecError;
 use crate::selection::positions;
 use crate::value::{
     Comparison, Number, Reader, Value, compare, compare_floats, compare_inline, equal,
-    inline_float, inline_number, order_within,
+    inline_float, inline_kind, inline_number, order_within,
 };
 use basalt_rdf::TermId;
 use basalt_rdf::qualifiers::CUSTOM_NUMERIC_FIRST;
@@ -91,6 +91,14 @@ impl CompareOp {
         }
         if self == Self::Equal && ids_tell(a, b) {
             return Ok(Some(id_a == id_b).into());
+        }
+        if let (Some(kind), Some(other)) = (inline_kind(id_a), inline_kind(id_b))
+            && kind != other
+        {
+            return Ok(match self {
+                Self::Equal => Truth::False,
+                _ => Truth::Error,
+            });
         }
         if let (Some(x), Argument::Constant(constant)) = (inline_number(TermId(id_a)), b)
             && let Value::Number(y) = &constant.value

@@ -3,6 +3,7 @@
 
 use super::arithmetic::Operator;
 use super::comparison::CompareOp;
+use super::constant_set::ConstantSet;
 use super::kernel::{Constant, Kernel};
 use super::language_test::LanguageTest;
 use super::numeric_cast::{CastOf, NumericCast};
@@ -142,9 +143,19 @@ fn membership(needle: Kernel, list: Vec<Kernel>) -> Kernel {
     let tests = list.iter().map(|item| language_equality(&needle, item));
     match tests.collect::<Option<Vec<_>>>() {
         // Of an empty list the needle alone tells whether it is an error.
-        Some(tests) if !tests.is_empty() => Kernel::Or(tests),
-        _ => Kernel::In(Box::new(needle), list),
+        Some(tests) if !tests.is_empty() => return Kernel::Or(tests),
+        _ => {}
     }
+    let is_constant = |item: &Kernel| matches!(item, Kernel::Constant(_));
+    if needle.is_constant() || !list.iter().all(is_constant) {
+        return Kernel::In(Box::new(needle), list);
+    }
+    let constants = list.into_iter().filter_map(|item| match item {
+        Kernel::Constant(constant) => Some(constant),
+        _ => None,
+    });
+    let set = ConstantSet::new(constants.collect());
+    Kernel::InConstants(Box::new(needle), set)
 }
 
 /// A call, or the fast form of it.

@@ -102,6 +102,10 @@ pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Trut
             each_row(count, |row| op.apply(a.get(row), b.get(row), reader))
         }
         Kernel::In(needle, list) => is_in(needle, list, rows, cx),
+        Kernel::InConstants(needle, set) => {
+            let needles = evaluate(needle, rows, cx)?;
+            set.column(&needles, count, reader)
+        }
         Kernel::Bound(column) => {
             let ids = rows.column(*column);
             Ok(ids.iter().map(|&id| Some(id != 0).into()).collect())

@@ -3,6 +3,7 @@
 use super::arithmetic::Operator;
 use super::by_value::ByValue;
 use super::comparison::CompareOp;
+use super::constant_set::ConstantSet;
 use super::language_test::LanguageTest;
 use super::numeric_cast::{CastOf, NumericCast};
 use super::text_test::TextTest;
@@ -39,6 +40,8 @@ pub enum Kernel {
     Compare(CompareOp, Box<Kernel>, Box<Kernel>),
     /// `a IN (...)`
     In(Box<Kernel>, Vec<Kernel>),
+    /// `a IN (...)` of constants.
+    InConstants(Box<Kernel>, ConstantSet),
     /// Arithmetic on two numbers.
     Arithmetic(Operator, Box<Kernel>, Box<Kernel>),
     /// `+a`, and `-a` if the flag is set.
@@ -118,6 +121,7 @@ impl Kernel {
             }
             Self::In(needle, list) => std::iter::once(&**needle).chain(list).collect(),
             Self::Not(a)
+            | Self::InConstants(a, _)
             | Self::Sign { argument: a, .. }
             | Self::Text { text: a, .. }
             | Self::LabelledBlank(a) => vec![a],
@@ -146,6 +150,7 @@ impl Kernel {
             }
             Self::In(needle, list) => std::iter::once(&mut **needle).chain(list).for_each(put),
             Self::Not(a)
+            | Self::InConstants(a, _)
             | Self::Sign { argument: a, .. }
             | Self::Text { text: a, .. }
             | Self::LabelledBlank(a) => put(a),

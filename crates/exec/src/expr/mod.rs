@@ -18,6 +18,7 @@ mod call;
 mod cast;
 mod comparison;
 mod compile;
+mod constant_set;
 mod date_function;
 mod evaluate;
 mod kernel;

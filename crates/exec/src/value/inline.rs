@@ -117,6 +117,28 @@ pub fn compare_floats(a: u64, b: u64) -> Option<Ordering> {
     inline_float(a)?.partial_cmp(&inline_float(b)?)
 }
 
+/// Kinds of inline values; no operator compares values of two of them, which are different.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InlineKind {
+    /// Any numeric type of XML Schema.
+    Number,
+    /// The type of this tag: booleans and dates.
+    Of(u8),
+}
+
+/// The kind of an id, if it is inline and its value is known.
+#[inline]
+pub fn inline_kind(id: u64) -> Option<InlineKind> {
+    let id = TermId(id);
+    match id.tag() {
+        tag @ tag::BOOLEAN..=tag::G_YEAR_MONTH => Some(InlineKind::Of(tag)),
+        _ if id.is_numeric() && id.numeric_datatype() < CUSTOM_NUMERIC_FIRST => {
+            Some(InlineKind::Number)
+        }
+        _ => None,
+    }
+}
+
 /// The value of an inline integer, of any type derived from `xsd:integer`.
 #[inline]
 pub fn inline_integer(id: u64) -> Option<i64> {

@@ -23,8 +23,8 @@ mod reader;
 pub use compare::{Comparison, compare, equal};
 pub use exact::{Exact, Rounding};
 pub use inline::{
-    compare_floats, compare_inline, date_part, inline_float, inline_integer, nearest_f32,
-    number as inline_number, order_within, to_float,
+    InlineKind, compare_floats, compare_inline, date_part, inline_float, inline_integer,
+    inline_kind, nearest_f32, number as inline_number, order_within, to_float,
 };
 pub use inline_order::order_inline;
 pub use number::Number;

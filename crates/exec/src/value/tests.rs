@@ -3,7 +3,9 @@
 mod exact;
 
 use super::order::Key;
-use super::{Number, Reader, Value, compare_for_order, order_inline};
+use super::{
+    Comparison, Number, Reader, Value, compare, compare_for_order, equal, inline_kind, order_inline,
+};
 use crate::context::{Context, ExecOptions};
 use basalt_rdf::inline::numeric;
 use basalt_rdf::qualifiers::CUSTOM_NUMERIC_FIRST;
@@ -161,6 +163,23 @@ proptest! {
         let expected = text(a).cmp(&text(b));
         // The same text of another datatype is decided by that.
         prop_assert_eq!(known, (expected != Ordering::Equal).then_some(expected));
+    }
+
+    #[test]
+    fn values_of_two_kinds_are_different_and_in_no_order(a in inline(), b in inline()) {
+        let cx = context();
+        let mut reader = Reader::new(&cx);
+        let mut value = |id| reader.value(id).expect("decodes").expect("a value");
+        let truth = literal("true", "boolean", &cx);
+        for (a, b) in [(a, b), (a, truth), (truth, b)] {
+            let kinds = (inline_kind(a), inline_kind(b));
+            prop_assert!(kinds.0.is_some() && kinds.1.is_some());
+            if kinds.0 != kinds.1 {
+                let (a, b) = (value(a), value(b));
+                prop_assert_eq!(compare(&a, &b), Comparison::TypeError);
+                prop_assert_eq!(equal(&a, &b, false), Some(false));
+            }
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Expressions over whole columns against the same row by row: by value, tests of texts, integers, and parts of texts.
+//! Expressions over whole columns against the same row by row: by value, tests of texts, lists, integers, and parts of texts.
 
 use super::{context, evaluate, fast_paths, id_of, parse};
 use crate::batch::Batch;
@@ -79,6 +79,27 @@ proptest! {
                 let called = evaluate(&format!("{name}({of}, ?b)"), vec![column.clone(), parts.clone()], &cx);
                 prop_assert_eq!(tested, called, "{}({} of {}, {})", name, of, text, part);
             }
+        }
+    }
+
+    #[test]
+    fn in_a_list_is_equal_to_one_of_it(
+        rows in prop::collection::vec(fast_paths::literal(), 1..8),
+        list in prop::collection::vec(fast_paths::literal(), 1..7),
+    ) {
+        let cx = context();
+        let mut column: Vec<u64> = rows.iter().map(|text| id_of(text, &cx)).collect();
+        column.push(0);
+        let in_list = format!("IN ({})", list.join(", "));
+        let equal = |of: &str| {
+            let tests = list.iter().map(|constant| format!("{of} = {constant}"));
+            tests.collect::<Vec<String>>().join(" || ")
+        };
+        // Of a column, and of what is computed.
+        for of in ["?a", "(?a / 2)", "STR(?a)"] {
+            let given = evaluate(&format!("{of} {in_list}"), vec![column.clone()], &cx);
+            let expected = evaluate(&equal(of), vec![column.clone()], &cx);
+            prop_assert_eq!(given, expected, "{} of {:?} {}", of, rows, in_list);
         }
     }
 
