@@ -15,13 +15,11 @@
 //! Invariant: the last aggregate is a count of rows, which tells whether a group has any.
 //! Cost: one probe and one addition of states per pair, instead of one update per joined row.
 
+use super::Aggregator;
 use super::accumulator::Accumulator;
-use super::group_table::GroupTable;
-use super::{Aggregator, Column};
 use crate::batch::{Batch, columns_with_room};
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::held_memory::HeldMemory;
 use crate::operators::pipeline::Sink;
 use std::iter::repeat;
 use std::sync::Arc;
@@ -90,12 +88,15 @@ impl Aggregator {
     pub fn group_keys(&self) -> Batch {
         let count = self.groups.count();
         let mut columns = columns_with_room(self.keys.len(), count);
-        for group in 0..count {
-            for (column, &id) in columns.iter_mut().zip(self.groups.key(group)) {
-                column.push(id);
-            }
-        }
+        (0..count).for_each(|group| self.push_key(group, &mut columns));
         Batch::from_vectors(columns, count)
+    }
+
+    /// Appends the key of a group, to the first columns.
+    fn push_key(&self, group: usize, columns: &mut [Vec<u64>]) {
+        for (column, &id) in columns.iter_mut().zip(self.groups.key(group)) {
+            column.push(id);
+        }
     }
 
     /// One row for each group that has rows, as [`Self::finish`] gives them; the states stay.
@@ -109,9 +110,7 @@ impl Aggregator {
         for groups in with_rows.chunks(cx.options().batch_rows.max(1)) {
             cx.check()?;
             for &group in groups {
-                for (column, &id) in columns.iter_mut().zip(self.groups.key(group as usize)) {
-                    column.push(id);
-                }
+                self.push_key(group as usize, &mut columns);
             }
             let moves: Vec<(u32, u32)> = groups.iter().copied().zip(0..).collect();
             for (ids, column) in columns[width..].iter_mut().zip(&self.columns) {
@@ -124,30 +123,15 @@ impl Aggregator {
         Ok(Batch::from_vectors(columns, count))
     }
 
-    /// All groups as one, without keys.
-    pub fn total(&self, cx: &Context) -> Result<Self, ExecError> {
-        let moves: Vec<(u32, u32)> = (0..self.groups.count() as u32).zip(repeat(0)).collect();
-        let mut columns = Vec::with_capacity(self.columns.len());
-        for column in &self.columns {
-            let mut accumulator = column.accumulator.empty();
-            accumulator.resize(1);
-            accumulator.add_states(&column.accumulator, &moves, cx)?;
-            columns.push(Column {
-                argument: None,
-                accumulator,
-                distinct: None,
-            });
+    /// Adds all groups of another, which stays as it is, to the only one here, which has no key.
+    pub fn add_total(&mut self, other: &Self, cx: &Context) -> Result<(), ExecError> {
+        let moves: Vec<(u32, u32)> = (0..other.groups.count() as u32).zip(repeat(0)).collect();
+        for (column, more) in self.columns.iter_mut().zip(&other.columns) {
+            column
+                .accumulator
+                .add_states(&more.accumulator, &moves, cx)?;
         }
-        let mut groups = GroupTable::new(0);
-        groups.group_of(&[]);
-        Ok(Self {
-            keys: Vec::new(),
-            groups,
-            columns,
-            held: HeldMemory::default(),
-            uncounted: 0,
-            group_numbers: Vec::new(),
-        })
+        Ok(())
     }
 
     /// One row for each of the domain's rows that any row is left for: its ids, then the aggregates of

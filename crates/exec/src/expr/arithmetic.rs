@@ -32,6 +32,7 @@ impl Operator {
 }
 
 fn number(argument: Argument<'_>, reader: &mut Reader<'_>) -> Result<Option<Number>, ExecError> {
+    // Values of ids are not made for their numbers.
     Ok(match argument {
         Argument::Id(id) => reader.number(id)?,
         Argument::Constant(constant) => constant.value.number(),

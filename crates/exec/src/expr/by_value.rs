@@ -36,7 +36,7 @@ const ROWS_TRIED: usize = 1 << 13;
 /// The rows for each evaluated one, below which it is of none.
 const ROWS_PER_VALUE_MIN: usize = 4;
 /// The id of a place that is free; no term has it.
-const FREE: u64 = u64::MAX;
+pub const FREE: u64 = u64::MAX;
 
 /// A kernel of one column with tables of its values; see the [module documentation](self).
 pub struct ByValue {
@@ -135,7 +135,7 @@ impl Table {
         // Rows whose results are evaluated now: the first of each value, and all.
         let (mut fresh, mut waiting) = (Vec::new(), Vec::new());
         for (row, &id) in ids.iter().enumerate() {
-            let place = &mut self.places[place_of(id)];
+            let place = &mut self.places[place_among(PLACES, id)];
             if place.id != id {
                 let result = fresh.len() as u64;
                 let batch = self.batch;
@@ -157,7 +157,7 @@ impl Table {
             results[row] = evaluated[number];
         }
         for (number, row) in fresh.into_iter().enumerate() {
-            let place = &mut self.places[place_of(ids[row])];
+            let place = &mut self.places[place_among(PLACES, ids[row])];
             // Another value may have taken the place since.
             if place.id == ids[row] && place.batch == self.batch && place.result == number as u64 {
                 (place.result, place.batch) = (evaluated[number], 0);
@@ -167,10 +167,10 @@ impl Table {
     }
 }
 
-/// The place of an id: the upper bits of its product with 2^64 over the golden ratio.
+/// The place of an id among so many, a power of two and more than one: the upper bits of its product with 2^64 over the golden ratio.
 #[inline]
-fn place_of(id: u64) -> usize {
-    (id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACES.trailing_zeros())) as usize
+pub fn place_among(places: usize, id: u64) -> usize {
+    (id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - places.trailing_zeros())) as usize
 }
 
 /// The kernel with its parts of one column, as large as they are, evaluated by value.
@@ -178,7 +178,7 @@ pub fn by_value(kernel: Kernel) -> Kernel {
     part_by_value(kernel, false)
 }
 
-fn part_by_value(kernel: Kernel, is_operand: bool) -> Kernel {
+fn part_by_value(mut kernel: Kernel, is_operand: bool) -> Kernel {
     if let (true, Some(Some(column))) = (is_long(&kernel), sole_column(&kernel)) {
         return Kernel::ByValue(ByValue {
             column,
@@ -188,7 +188,10 @@ fn part_by_value(kernel: Kernel, is_operand: bool) -> Kernel {
             is_given_up: AtomicBool::new(false),
         });
     }
-    kernel.map_operands(|operand| part_by_value(operand, true))
+    for operand in kernel.operands_mut() {
+        *operand = part_by_value(std::mem::replace(operand, Kernel::Error), true);
+    }
+    kernel
 }
 
 fn is_number(item: &Item) -> bool {

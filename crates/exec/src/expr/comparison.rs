@@ -8,11 +8,10 @@ use super::vector::{Argument, Truth};
 use crate::error::ExecError;
 use crate::selection::positions;
 use crate::value::{
-    Comparison, Number, Reader, Value, compare, compare_floats, compare_inline, equal,
-    inline_float, inline_kind, inline_number, order_within,
+    Comparison, Reader, Value, compare, compare_floats, compare_inline, equal, inline_float,
+    inline_kind, order_within,
 };
 use basalt_rdf::TermId;
-use basalt_rdf::qualifiers::CUSTOM_NUMERIC_FIRST;
 use basalt_rdf::term_id::tag;
 use std::cmp::Ordering;
 
@@ -60,11 +59,6 @@ impl CompareOp {
         }
     }
 
-    /// The operator between two numbers; one with NaN is false.
-    fn between_numbers(self, a: &Number, b: &Number) -> Truth {
-        Some(a.compare(b).is_some_and(|order| self.accepts(order))).into()
-    }
-
     /// The operator between two values.
     fn between(self, a: &Value, b: &Value, same_term: bool) -> Truth {
         if self == Self::Equal {
@@ -99,11 +93,6 @@ impl CompareOp {
                 Self::Equal => Truth::False,
                 _ => Truth::Error,
             });
-        }
-        if let (Some(x), Argument::Constant(constant)) = (inline_number(TermId(id_a)), b)
-            && let Value::Number(y) = &constant.value
-        {
-            return Ok(self.between_numbers(&x, y));
         }
         let (Some(value_a), Some(value_b)) = (a.value(reader)?, b.value(reader)?) else {
             return Ok(Truth::Error);
@@ -257,14 +246,11 @@ fn compare_one(
     }
     if op == CompareOp::Equal && matches!(constant.value, Value::String(_)) {
         let row_id = TermId(id);
-        let is_xsd_number = row_id.is_numeric() && row_id.numeric_datatype() < CUSTOM_NUMERIC_FIRST;
         match row_id.tag() {
             _ if id == constant.id => return Ok(Truth::True),
             // Stored strings with different ids are different strings.
-            tag::STRING | tag::LANGUAGE | tag::BOOLEAN..=tag::G_YEAR_MONTH | tag::RESOURCE => {
-                return Ok(Truth::False);
-            }
-            _ if is_xsd_number => return Ok(Truth::False),
+            tag::STRING | tag::LANGUAGE | tag::RESOURCE => return Ok(Truth::False),
+            _ if inline_kind(id).is_some() => return Ok(Truth::False),
             _ => {}
         }
     }

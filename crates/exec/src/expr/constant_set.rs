@@ -10,16 +10,15 @@
 //! Invariant: what comparing with each constant gives: true if some `=` is true, else an error if some `=` is an error, else false.
 //! Cost: one probe of a hash table for each row.
 
+use super::by_value::{FREE, place_among};
 use super::comparison::CompareOp;
 use super::kernel::Constant;
 use super::vector::{Argument, Truth, Vector, each_row};
 use crate::error::ExecError;
-use crate::value::{InlineKind, Reader, Value, inline_kind, order_within};
+use crate::value::{InlineKind, Reader, Value, inline_kind, ordered_as_ids};
 use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
 
-/// A place without an id; no term has it.
-const FREE: u64 = u64::MAX;
 /// Kinds of inline values: numbers, booleans and four of dates.
 const KINDS: usize = 6;
 
@@ -51,7 +50,7 @@ impl ConstantSet {
     /// The set of a list.
     pub fn new(constants: Vec<Constant>) -> Self {
         let mut set = Self {
-            places: vec![FREE; (constants.len() * 4).next_power_of_two()],
+            places: vec![FREE; (constants.len() * 4).next_power_of_two().max(2)],
             literals: Vec::new(),
             tagged: Vec::new(),
             has_unknown: false,
@@ -81,8 +80,8 @@ impl ConstantSet {
         self.has_unknown |= value.is_unknown();
         if let Some(kind) = place_of_value(value) {
             self.kinds[kind] = match self.kinds[kind] {
-                OfKind::None if is_alike(id, id) => OfKind::Alike(id),
-                OfKind::Alike(first) if is_alike(first, id) => OfKind::Alike(first),
+                OfKind::None if ordered_as_ids(id, id) => OfKind::Alike(id),
+                OfKind::Alike(first) if ordered_as_ids(first, id) => OfKind::Alike(first),
                 _ => OfKind::Mixed,
             };
         }
@@ -96,10 +95,10 @@ impl ConstantSet {
     /// Where an id is or would be. Most places are free.
     #[inline]
     fn place(&self, id: u64) -> usize {
-        let mask = self.places.len() - 1;
-        let mut place = mixed(id) & mask;
+        let count = self.places.len();
+        let mut place = place_among(count, id);
         while self.places[place] != id && self.places[place] != FREE {
-            place = (place + 1) & mask;
+            place = (place + 1) & (count - 1);
         }
         place
     }
@@ -116,25 +115,34 @@ impl ConstantSet {
         };
         each_row(count, |row| match ids[row] {
             0 => Ok(Truth::Error),
-            id if self.places[self.place(id)] == id => Ok(Truth::True),
-            id => self.of_no_id(id, Argument::Id(id), reader),
+            id => self.holds_id(id, Argument::Id(id), reader),
         })
     }
 
     /// Whether a value is one of them.
     fn holds(&self, value: Argument<'_>, reader: &mut Reader<'_>) -> Result<Truth, ExecError> {
-        let id = match value {
-            Argument::Error => return Ok(Truth::Error),
-            value => value.known_id(),
-        };
-        if id != 0 && self.places[self.place(id)] == id {
-            return Ok(Truth::True);
+        match value {
+            Argument::Error => Ok(Truth::Error),
+            value => self.holds_id(value.known_id(), value, reader),
         }
-        self.of_no_id(id, value, reader)
     }
 
-    /// Whether a value, with an id that is none of theirs, is one of them.
-    fn of_no_id(
+    /// The same of a value with this id, 0 if it has none yet.
+    #[inline]
+    fn holds_id(
+        &self,
+        id: u64,
+        value: Argument<'_>,
+        reader: &mut Reader<'_>,
+    ) -> Result<Truth, ExecError> {
+        match self.places[self.place(id)] == id {
+            true => Ok(Truth::True),
+            false => self.holds_other(id, value, reader),
+        }
+    }
+
+    /// The same where the id is none of theirs.
+    fn holds_other(
         &self,
         id: u64,
         value: Argument<'_>,
@@ -153,7 +161,7 @@ impl ConstantSet {
         let of_kind = inline_kind(id).map(|kind| self.kinds[place_of(kind)]);
         match of_kind {
             Some(OfKind::None) => Ok(none),
-            Some(OfKind::Alike(first)) if is_alike(first, id) => Ok(none),
+            Some(OfKind::Alike(first)) if ordered_as_ids(first, id) => Ok(none),
             _ => self.compare(&self.literals, value, reader),
         }
     }
@@ -165,6 +173,8 @@ impl ConstantSet {
         value: Argument<'_>,
         reader: &mut Reader<'_>,
     ) -> Result<Truth, ExecError> {
+        // To compare with a long list takes as long as reading some terms.
+        reader.context().check_for_term()?;
         let mut result = Truth::False;
         for &idx in places {
             let constant = Argument::Constant(&self.constants[idx]);
@@ -176,17 +186,6 @@ impl ConstantSet {
         }
         Ok(result)
     }
-}
-
-/// Bits that depend on all bits of an id: the upper half of its product with 2^64 over the golden ratio.
-#[inline]
-fn mixed(id: u64) -> usize {
-    (id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
-}
-
-/// Whether two inline ids are equal exactly if their values are.
-fn is_alike(first: u64, other: u64) -> bool {
-    order_within(TermId(first)).is_some_and(|shared| (first ^ other) & shared == 0)
 }
 
 /// The place of a kind.

@@ -45,13 +45,13 @@ pub fn evaluate<'a>(
                 .iter()
                 .map(|argument| evaluate(argument, rows, cx))
                 .collect::<Result<Vec<_>, _>>()?;
-            let dates = match vectors.as_slice() {
-                [Vector::Ids(ids)] => date_function::parts(function, ids),
-                _ => None,
-            };
-            match (Annotation::of(function), vectors.as_slice(), dates) {
-                (_, _, Some(parts)) => Vector::Ids(parts.into()),
-                (Some(annotation), [terms], None) => {
+            if let [Vector::Ids(ids)] = vectors.as_slice()
+                && let Some(parts) = date_function::parts(function, ids)
+            {
+                return Ok(Vector::Ids(parts.into()));
+            }
+            match (Annotation::of(function), vectors.as_slice()) {
+                (Some(annotation), [terms]) => {
                     Vector::Ids(annotation.column(terms, count, reader)?.into())
                 }
                 _ => Vector::Items(call::column(function, &vectors, count, cx)?),

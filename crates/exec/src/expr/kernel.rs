@@ -141,23 +141,22 @@ impl Kernel {
         }
     }
 
-    /// The same kernel over other operands.
-    pub fn map_operands(mut self, change: impl Fn(Self) -> Self) -> Self {
-        let put = |operand: &mut Self| *operand = change(std::mem::replace(operand, Self::Error));
-        match &mut self {
+    /// The same, mutably.
+    pub fn operands_mut(&mut self) -> Vec<&mut Self> {
+        match self {
             Self::Or(list) | Self::And(list) | Self::Coalesce(list) | Self::Call(_, list) => {
-                list.iter_mut().for_each(put);
+                list.iter_mut().collect()
             }
-            Self::In(needle, list) => std::iter::once(&mut **needle).chain(list).for_each(put),
+            Self::In(needle, list) => std::iter::once(&mut **needle).chain(list).collect(),
             Self::Not(a)
             | Self::InConstants(a, _)
             | Self::Sign { argument: a, .. }
             | Self::Text { text: a, .. }
-            | Self::LabelledBlank(a) => put(a),
+            | Self::LabelledBlank(a) => vec![a],
             Self::SameTerm(a, b) | Self::Compare(_, a, b) | Self::Arithmetic(_, a, b) => {
-                [a, b].into_iter().for_each(|operand| put(operand));
+                vec![a, b]
             }
-            Self::If(a, b, c) => [a, b, c].into_iter().for_each(|operand| put(operand)),
+            Self::If(a, b, c) => vec![a, b, c],
             Self::Error
             | Self::Column(_)
             | Self::Constant(_)
@@ -166,9 +165,8 @@ impl Kernel {
             | Self::ByValue(_)
             | Self::CompareConstant { .. }
             | Self::Language { .. }
-            | Self::CastNumber { .. } => {}
+            | Self::CastNumber { .. } => Vec::new(),
         }
-        self
     }
 
     /// See [`CompiledExpr::zone_may_match`](super::CompiledExpr::zone_may_match).

@@ -58,6 +58,13 @@ impl<'a> Tagged<'a> {
         Some(Self { text, language })
     }
 
+    fn copied(text: &str, language: Option<&str>) -> Self {
+        Self {
+            text: Cow::Owned(text.to_owned()),
+            language: language.map(|tag| Cow::Owned(tag.to_owned())),
+        }
+    }
+
     fn text(&self) -> &str {
         &self.text
     }
@@ -94,17 +101,11 @@ fn string<'a>(arguments: &mut Arguments<'a, '_>, idx: usize) -> Result<Tagged<'a
         Argument::Value(value) => Tagged::of(value),
         Argument::Error | Argument::Boolean(_) => None,
         Argument::Id(id) => match arguments.reader.term(id)? {
-            TermView::Literal(literal) => {
-                let language = match literal.kind {
-                    LiteralKind::Simple => Some(None),
-                    LiteralKind::Language(tag) => Some(Some(Cow::Owned(tag.to_owned()))),
-                    LiteralKind::Typed(_) => None,
-                };
-                language.map(|language| Tagged {
-                    text: Cow::Owned(literal.lexical.to_owned()),
-                    language,
-                })
-            }
+            TermView::Literal(literal) => match literal.kind {
+                LiteralKind::Simple => Some(Tagged::copied(literal.lexical, None)),
+                LiteralKind::Language(tag) => Some(Tagged::copied(literal.lexical, Some(tag))),
+                LiteralKind::Typed(_) => None,
+            },
             _ => None,
         },
     })

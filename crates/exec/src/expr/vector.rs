@@ -43,6 +43,12 @@ impl Truth {
         }
     }
 
+    /// What [`Self::to_id`] has made an id of; `None` of other ids.
+    pub fn of_id(id: u64) -> Option<Self> {
+        let known = [Self::False, Self::True, Self::Error];
+        known.into_iter().find(|truth| truth.to_id() == id)
+    }
+
     /// The negation; an error stays one.
     pub fn negated(self) -> Self {
         match self {
@@ -257,15 +263,11 @@ impl Vector<'_> {
             return Ok(truths);
         }
         let mut reader = Reader::new(cx);
-        let (no, yes) = (encode_boolean(false).0, encode_boolean(true).0);
         each_row(count, |row| {
-            if let Self::Ids(ids) = &self {
-                match ids[row] {
-                    0 => return Ok(Truth::Error),
-                    id if id == yes => return Ok(Truth::True),
-                    id if id == no => return Ok(Truth::False),
-                    _ => {}
-                }
+            if let Self::Ids(ids) = &self
+                && let Some(truth) = Truth::of_id(ids[row])
+            {
+                return Ok(truth);
             }
             let value = self.get(row).value(&mut reader)?;
             Ok(value.and_then(|value| value.effective_boolean()).into())

@@ -15,7 +15,7 @@ use std::cmp::Ordering;
 pub fn order_inline(a: u64, b: u64) -> Option<Ordering> {
     let (x, y) = (TermId(a), TermId(b));
     if x.is_numeric() && y.is_numeric() {
-        return match (is_text(x), is_text(y)) {
+        return match (is_custom_number(x), is_custom_number(y)) {
             (false, false) => compare_inline(a, b).or_else(|| compare_floats(a, b)),
             (true, true) => compare_written(x, y),
             _ => None,
@@ -29,7 +29,7 @@ pub fn order_inline(a: u64, b: u64) -> Option<Ordering> {
 
 /// Whether it is an inline number of a datatype that is none to SPARQL: it is ordered by its text.
 #[inline]
-pub fn is_text(id: TermId) -> bool {
+pub fn is_custom_number(id: TermId) -> bool {
     id.is_numeric() && id.numeric_datatype() >= CUSTOM_NUMERIC_FIRST
 }
 

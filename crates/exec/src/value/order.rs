@@ -8,7 +8,7 @@
 //! types are compared by one key, a date without a zone counts as UTC, a month of a duration
 //! has its average length. Cost: inline ids of one kind compare without decoding.
 
-use super::inline_order::{is_text, order_inline, written};
+use super::inline_order::{is_custom_number, order_inline, written};
 use super::{Number, OrderClass, Reader, Value};
 use crate::context::Context;
 use crate::error::ExecError;
@@ -56,7 +56,7 @@ pub fn compare_for_order(a: u64, b: u64, cx: &Context) -> Result<Ordering, ExecE
 /// Appends the text of an id of a class that has one ([`OrderClass::has_text`]).
 pub fn text_into(id: u64, text: &mut Vec<u8>, cx: &Context) -> Result<(), ExecError> {
     let id = TermId(id);
-    if is_text(id) {
+    if is_custom_number(id) {
         text.extend_from_slice(written(id).as_bytes());
         return Ok(());
     }
@@ -65,7 +65,7 @@ pub fn text_into(id: u64, text: &mut Vec<u8>, cx: &Context) -> Result<(), ExecEr
 
 /// Appends the beginning of that text, which tells most texts apart, or all of it.
 pub fn text_start_into(id: u64, text: &mut Vec<u8>, cx: &Context) -> Result<(), ExecError> {
-    if is_text(TermId(id)) {
+    if is_custom_number(TermId(id)) {
         return text_into(id, text, cx);
     }
     let dictionary = cx.snapshot().dictionary();

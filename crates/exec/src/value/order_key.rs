@@ -4,7 +4,7 @@
 //! Invariant: both agree with [`compare_for_order`], of which they are parts.
 
 use super::inline::order_within;
-use super::inline_order::is_text;
+use super::inline_order::is_custom_number;
 use super::order::Key;
 use crate::context::Context;
 use crate::error::ExecError;
@@ -40,7 +40,7 @@ impl OrderClass {
             tag::RESOURCE => Some(Self::Iri),
             tag::STRING | tag::LANGUAGE => Some(Self::Text),
             tag::DATE..=tag::G_YEAR_MONTH => Some(Self::Calendar),
-            _ if is_text(id) => Some(Self::Text),
+            _ if is_custom_number(id) => Some(Self::Text),
             _ if id.is_numeric() => Some(Self::Number),
             _ => None,
         }

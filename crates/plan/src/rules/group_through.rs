@@ -137,11 +137,8 @@ fn without(
         true => with_partners(planner, &rows, &partners, keys, read)?,
         false => None,
     };
-    let pairs = Logical::Project {
-        input: Box::new(Logical::Group(partners)),
-        slots: shared.to_vec(),
-    };
-    let pairs = planner.lower(&distinct(planner, pairs), &alone)?;
+    let pairs = distinct(planner, values_of(&shared, partners));
+    let pairs = planner.lower(&pairs, &alone)?;
     let pairs = match &with_pair {
         Some(joined) if is_narrower(&joined.parts.pairs, &pairs, &shared) => {
             joined.parts.pairs.clone()
@@ -292,22 +289,18 @@ fn rows(
         node: planner.lower(&Logical::Group(sides.rows.clone()), &alone)?,
         told_by: JoinGroup::default(),
     }];
-    let mut seeds = vec![(seed_of_pairs(planner, pairs, &sides.via), &sides.pairs)];
-    let apart = apart_from_keys(sides, keys);
-    if let Some(apart) = &apart {
-        let values = Logical::Project {
-            input: Box::new(Logical::Group(apart.clone())),
-            slots: sides.via.to_vec(),
-        };
-        let values = distinct(planner, values);
-        seeds.push((planner.lower(&values, &alone)?, apart));
-    }
     if planner.rule("seed_join") {
+        let mut seeds = vec![(
+            seed_of_pairs(planner, pairs, &sides.via),
+            sides.pairs.clone(),
+        )];
+        if let Some(apart) = apart_from_keys(sides, keys) {
+            let values = distinct(planner, values_of(&sides.via, apart.clone()));
+            seeds.push((planner.lower(&values, &alone)?, apart));
+        }
         for (seed, told_by) in seeds {
-            ways.push(Rows {
-                node: planner.join_group(&sides.rows, &alone, Some(seed))?,
-                told_by: told_by.clone(),
-            });
+            let node = planner.join_group(&sides.rows, &alone, Some(seed))?;
+            ways.push(Rows { node, told_by });
         }
     }
     // Each row is put into a state.
@@ -363,24 +356,22 @@ fn total(
     if !via.is_subset(&rest.certain()) {
         return Ok(None);
     }
-    let values = Logical::Project {
-        input: Box::new(Logical::Group(rest)),
-        slots: via.to_vec(),
-    };
-    let values = planner.lower(&values, &Outer::default())?;
+    let values = planner.lower(&values_of(via, rest), &Outer::default())?;
     Ok(Some(Total::Parts(Some(values))))
+}
+
+/// The values of some slots in the rows of a group.
+fn values_of(slots: &SlotSet, group: JoinGroup) -> Logical {
+    Logical::Project {
+        input: Box::new(Logical::Group(group)),
+        slots: slots.to_vec(),
+    }
 }
 
 /// Whether all patterns and conditions of a group are some of another's.
 fn is_within(group: &JoinGroup, other: &JoinGroup) -> bool {
-    group
-        .triples
-        .iter()
-        .all(|triple| other.triples.contains(triple))
-        && group
-            .filters
-            .iter()
-            .all(|filter| other.filters.contains(filter))
+    without_those(&group.triples, &other.triples).is_empty()
+        && without_those(&group.filters, &other.filters).is_empty()
 }
 
 fn without_those<T: Clone + PartialEq>(all: &[T], those: &[T]) -> Vec<T> {

@@ -89,7 +89,11 @@ impl Build {
                 let sum = self.add_up(parts, side, (&aggregates, group), cx)?;
                 sum.into_groups()
             }
-            Some(Total::Parts(None)) | None => states.parts().total(cx)?,
+            Some(Total::Parts(None)) | None => {
+                let mut total = Aggregator::new(&aggregates, &[], &group.rows.schema, cx)?;
+                total.add_total(states.parts(), cx)?;
+                total
+            }
         };
         let groups = states.groups().finish_without(&total, &batches, cx)?;
         cx.release(batches.iter().map(|batch| batch.bytes()).sum());
