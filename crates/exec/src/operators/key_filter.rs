@@ -15,7 +15,7 @@ use super::distinct::hash_row;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
-use crate::selection::retain;
+use crate::selection::{positions, retain};
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -128,43 +128,34 @@ impl KeyFilter {
 
     /// Keeps those values whose ids pass.
     pub fn retain<T: Copy>(&self, values: &mut Vec<T>, id_of: impl Fn(T) -> u64) {
-        self.retain_where::<true, T>(values, id_of);
+        self.select::<true>(Retain { values, id_of });
     }
 
     /// The positions of the ids that pass, or of those that do not.
     pub fn positions(&self, ids: &[u64], wanted: bool) -> Vec<u32> {
-        let mut positions: Vec<u32> = (0..ids.len() as u32).collect();
-        let id_of = |position: u32| ids[position as usize];
         match wanted {
-            true => self.retain_where::<true, u32>(&mut positions, id_of),
-            false => self.retain_where::<false, u32>(&mut positions, id_of),
+            true => self.select::<true>(Positions { ids }),
+            false => self.select::<false>(Positions { ids }),
         }
-        positions
     }
 
-    /// Keeps those values whose ids pass, or those whose ids do not.
-    fn retain_where<const WANTED: bool, T: Copy>(
-        &self,
-        values: &mut Vec<T>,
-        id_of: impl Fn(T) -> u64,
-    ) {
+    /// Selects by the ids that pass, or by those that do not.
+    fn select<const WANTED: bool>(&self, by: impl Select) -> Vec<u32> {
         let (min, max) = (self.min, self.max);
         match &self.members {
-            Members::All => retain(values, move |value| {
-                (min..=max).contains(&id_of(value)) == WANTED
-            }),
+            Members::All => by.select(|id| (min..=max).contains(&id) == WANTED),
             Members::Bits(words) => {
                 let words = words.as_slice();
                 let (span, last) = (max - min, words.len() - 1);
-                retain(values, move |value| {
+                by.select(|id| {
                     // What is less than the least key is beyond the last bit, too.
-                    let at = id_of(value).wrapping_sub(min);
+                    let at = id.wrapping_sub(min);
                     let word = words[((at / 64) as usize).min(last)];
                     ((word >> (at % 64) & u64::from(at <= span)) & 1 == 1) == WANTED
-                });
+                })
             }
-            Members::Bloom(words) => retain(values, |value| {
-                let (word, bits) = place(id_of(value), words.len());
+            Members::Bloom(words) => by.select(|id| {
+                let (word, bits) = place(id, words.len());
                 (words[word] & bits == bits) == WANTED
             }),
         }
@@ -184,6 +175,36 @@ impl KeyFilter {
             || words[first as usize..=last as usize]
                 .iter()
                 .any(|w| *w != 0)
+    }
+}
+
+/// What is selected by a test of ids: each kind of set has a loop of its own for each.
+trait Select {
+    /// Selects; gives positions if they are asked for.
+    fn select(self, passes: impl Fn(u64) -> bool) -> Vec<u32>;
+}
+
+/// Values with ids, which stay where these pass.
+struct Retain<'a, T, F> {
+    values: &'a mut Vec<T>,
+    id_of: F,
+}
+
+impl<T: Copy, F: Fn(T) -> u64> Select for Retain<'_, T, F> {
+    fn select(self, passes: impl Fn(u64) -> bool) -> Vec<u32> {
+        retain(self.values, |value| passes((self.id_of)(value)));
+        Vec::new()
+    }
+}
+
+/// Ids, of which positions are asked for.
+struct Positions<'a> {
+    ids: &'a [u64],
+}
+
+impl Select for Positions<'_> {
+    fn select(self, passes: impl Fn(u64) -> bool) -> Vec<u32> {
+        positions(self.ids, passes)
     }
 }
 

@@ -52,27 +52,39 @@ impl Reducer {
 
     /// Keeps the candidates whose ids pass, or all if the filter rests; says how many are gone.
     fn retain<T: Copy>(&self, candidates: &mut Vec<T>, id_of: impl Fn(T) -> u64) -> usize {
-        let less = |left: usize| left.checked_sub(1);
-        let rests = self
-            .resting
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-        if rests.is_ok() {
+        if self.rests() {
             return 0;
         }
         let before = candidates.len();
         self.filter.retain(candidates, id_of);
-        let gone = before - candidates.len();
-        if before >= JUDGED_IDS && gone * TURNED_AWAY_ONE_OF < before {
-            self.resting.store(RESTING_PIECES, Ordering::Relaxed);
-        }
-        gone
+        self.judge(before, candidates.len())
     }
 
     /// The positions of ids that pass; `None` if that is all, or the filter rests.
     pub fn positions(&self, ids: &[u64]) -> Option<Vec<u32>> {
-        let mut positions: Vec<u32> = (0..ids.len() as u32).collect();
-        let gone = self.retain(&mut positions, |position| ids[position as usize]);
-        (gone > 0).then_some(positions)
+        if self.rests() {
+            return None;
+        }
+        let positions = self.filter.positions(ids, true);
+        (self.judge(ids.len(), positions.len()) > 0).then_some(positions)
+    }
+
+    /// Whether the filter rests, of which one piece is over then.
+    fn rests(&self) -> bool {
+        let less = |left: usize| left.checked_sub(1);
+        let resting = &self.resting;
+        resting
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+            .is_ok()
+    }
+
+    /// Lets the filter rest if it turned little away of a piece; says how many are gone.
+    fn judge(&self, before: usize, left: usize) -> usize {
+        let gone = before - left;
+        if before >= JUDGED_IDS && gone * TURNED_AWAY_ONE_OF < before {
+            self.resting.store(RESTING_PIECES, Ordering::Relaxed);
+        }
+        gone
     }
 }
 
