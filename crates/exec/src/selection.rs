@@ -28,6 +28,14 @@ pub fn retain<T: Copy>(values: &mut Vec<T>, passes: impl Fn(T) -> bool) {
     values.truncate(kept);
 }
 
+/// Keeps the values at these ascending positions, in place.
+pub fn keep<T: Copy>(values: &mut Vec<T>, positions: &[u32]) {
+    for (to, &from) in positions.iter().enumerate() {
+        values[to] = values[from as usize];
+    }
+    values.truncate(positions.len());
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -77,9 +77,9 @@ impl RankedRows {
     }
 
     fn keep(&mut self, kept: &[u32]) {
-        crate::star::matches::keep(&mut self.positions, kept);
+        crate::selection::keep(&mut self.positions, kept);
         for ranks in &mut self.ranks {
-            crate::star::matches::keep(ranks, kept);
+            crate::selection::keep(ranks, kept);
         }
     }
 }

@@ -1,37 +1,27 @@
 //! `JoinTable`: the build side of a hash join.
 //!
-//! ```text
-//! directory: one u64 per bucket and one more   [ tags: 16 bits, one set per key | first row of the bucket ]
-//! columns:   the build rows, column by column, bucket after bucket
-//! ```
-//!
-//! The rows of a bucket lie side by side in input order, so that a key with many partners reads them in
-//! one stretch; a probe that finds its tag bit unset ends after one cache line. Built once, read by all
-//! threads, counted against the query's memory as long as it lives.
-//! Memory: 8 bytes per cell, 16 to 32 per row for the directory; while it is built 4 more per row.
+//! The build rows, column by column, those of a key side by side in input order, so that a key with many partners reads them in
+//! one stretch; where they lie a [`JoinDirectory`] tells. Built once, read by all threads, counted against the query's memory as long
+//! as it lives.
+//! Memory: 8 bytes per cell and those of the directory; while it is built 4 more per row.
 
-use super::distinct::hash_row;
+use super::join_directory::{DirectoryShape, JoinDirectory, KEYS_TOGETHER};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
-use basalt_columns::prefetch;
 use std::ops::Range;
 
-/// Bits of a directory entry that hold the first row.
-const START_BITS: u32 = 48;
-const START_MASK: u64 = (1 << START_BITS) - 1;
 /// Rows that a table can have: twice as many buckets still have 32-bit numbers.
 const ROWS_MAX: usize = 1 << 31;
 
 /// The build side; see the [module documentation](self).
 pub struct JoinTable {
-    /// The rows, in the order of their buckets.
+    /// The rows, in the order of the directory.
     columns: Vec<Vec<u64>>,
     rows: usize,
     key_columns: Vec<usize>,
-    /// Tags and first row by bucket, and the number of rows at the end.
-    directory: Vec<u64>,
+    directory: JoinDirectory,
     _held: HeldMemory,
 }
 
@@ -42,7 +32,7 @@ impl JoinTable {
             columns: Vec::new(),
             rows: 0,
             key_columns: Vec::new(),
-            directory: vec![0; 2],
+            directory: JoinDirectory::empty(),
             _held: HeldMemory::default(),
         }
     }
@@ -61,12 +51,11 @@ impl JoinTable {
                 operator: "HashJoin",
             });
         }
-        let buckets = (rows * 2).next_power_of_two();
-        let cells = rows * width;
+        let shape = DirectoryShape::of(batches, &key_columns);
+        let cells = rows * width * size_of::<u64>();
         let mut held = HeldMemory::default();
-        held.grow_to((cells + buckets) * size_of::<u64>(), "HashJoin", cx)?;
-        let mut directory = vec![0; buckets + 1];
-        let places = places(batches, &key_columns, &mut directory, cx)?;
+        held.grow_to(cells + shape.bytes(), "HashJoin", cx)?;
+        let (directory, places) = JoinDirectory::build(shape, batches, &key_columns, cx)?;
         let columns = (0..width)
             .map(|column| {
                 let mut values = vec![0; rows];
@@ -104,23 +93,9 @@ impl JoinTable {
         &self.columns[column]
     }
 
-    /// Asks for the line of the directory that [`Self::stretch`] of this key looks at first.
-    #[inline]
-    pub fn expect(&self, key: &[u64]) {
-        let bucket = bucket_of(hash_row(key), self.directory.len() - 1);
-        prefetch(&self.directory, bucket);
-    }
-
-    /// Where the rows with this key lie, with others if hashes agree.
-    #[inline]
-    pub fn stretch(&self, key: &[u64]) -> Range<usize> {
-        let hash = hash_row(key);
-        let bucket = bucket_of(hash, self.directory.len() - 1);
-        let entry = self.directory[bucket];
-        if entry & tag_bit(hash) == 0 {
-            return 0..0;
-        }
-        (entry & START_MASK) as usize..(self.directory[bucket + 1] & START_MASK) as usize
+    /// Where the rows of a key lie.
+    pub fn directory(&self) -> &JoinDirectory {
+        &self.directory
     }
 
     /// Appends those of these rows whose key equals `key`, in input order.
@@ -138,49 +113,133 @@ impl JoinTable {
             out.extend(rows.filter(is_equal).map(|row| row as u32));
         }
     }
+
+    /// Appends all pairs of the first of these keys of one column with their rows: the position of the key, from `first` on, and the row. Ends
+    /// before the key with which there might be more than `pairs_max` pairs in `probe`; says how many keys are done.
+    pub fn pair_ones(
+        &self,
+        ids: &[u64],
+        first: u32,
+        pairs_max: usize,
+        (probe, build): (&mut Vec<u32>, &mut Vec<u32>),
+    ) -> usize {
+        let &[column] = self.key_columns.as_slice() else {
+            return 0;
+        };
+        let keys = self.columns.get(column).map_or(&[][..], Vec::as_slice);
+        let is_exact = self.directory.is_exact();
+        let mut stretches = [const { 0..0 }; KEYS_TOGETHER];
+        for (chunk, together) in ids.chunks(KEYS_TOGETHER).enumerate() {
+            self.directory.stretches(together, &mut stretches);
+            let done = chunk * KEYS_TOGETHER;
+            for (at, (id, stretch)) in together.iter().zip(&stretches).enumerate() {
+                if stretch.is_empty() {
+                    continue;
+                }
+                if probe.len() + stretch.len() > pairs_max {
+                    return done + at;
+                }
+                let row = first + (done + at) as u32;
+                for place in stretch.clone() {
+                    if is_exact || keys[place] == *id {
+                        probe.push(row);
+                        build.push(place as u32);
+                    }
+                }
+            }
+        }
+        ids.len()
+    }
 }
 
-/// Fills the directory, and says for each row in input order where it goes.
-fn places(
-    batches: &[Batch],
-    key_columns: &[usize],
-    directory: &mut [u64],
-    cx: &Context,
-) -> Result<Vec<u32>, ExecError> {
-    let buckets = directory.len() - 1;
-    let mut places = Vec::with_capacity(batches.iter().map(Batch::rows).sum());
-    let mut key = Vec::with_capacity(key_columns.len());
-    for batch in batches {
-        cx.check()?;
-        for row in 0..batch.rows() {
-            key.clear();
-            key.extend(key_columns.iter().map(|&column| batch.ids(column)[row]));
-            let hash = hash_row(&key);
-            let bucket = bucket_of(hash, buckets);
-            directory[bucket] = (directory[bucket] | tag_bit(hash)) + 1;
-            places.push(bucket as u32);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::ExecOptions;
+    use basalt_rdf::TermId;
+    use basalt_store::Snapshot;
+    use proptest::prelude::*;
+
+    /// Keys near each other, anywhere, and values that are held in the id.
+    fn keys() -> impl Strategy<Value = Vec<u64>> {
+        let number = |n| TermId::numeric(0, n, 0).expect("fits").0;
+        let key = |near: u64| {
+            prop_oneof![
+                8 => (7..near).prop_map(|ordinal| TermId::resource(ordinal).0),
+                1 => (0..6_i64).prop_map(number),
+                1 => any::<u64>(),
+            ]
+        };
+        prop_oneof![
+            prop::collection::vec((7..60_u64).prop_map(|o| TermId::resource(o).0), 0..300),
+            prop::collection::vec((7..60_000_u64).prop_map(|o| TermId::resource(o).0), 0..300),
+            prop::collection::vec(key(90), 0..300),
+        ]
+    }
+
+    /// The table of these keys, in batches; the second column numbers the rows.
+    fn table_of(keys: &[u64]) -> JoinTable {
+        let cx = Context::new(Snapshot::empty(), ExecOptions::default(), 0);
+        let mut first = 0;
+        let batches = keys.chunks(100).map(|keys| {
+            let numbers = (first..).take(keys.len()).collect();
+            first += keys.len() as u64;
+            Batch::from_vectors(vec![keys.to_vec(), numbers], keys.len())
+        });
+        let batches: Vec<Batch> = batches.collect();
+        JoinTable::build(&batches, 2, vec![0], &cx).expect("there is room")
+    }
+
+    proptest! {
+        #[test]
+        fn pairs_are_those_of_comparing_all_rows(build in keys(), probe in keys(), pairs_max in 1..500_usize) {
+            let table = table_of(&build);
+            let rows_of = |id: u64| {
+                let numbered = (0_u64..).zip(&build);
+                numbered.filter(move |(_, key)| **key == id).map(|(number, _)| number)
+            };
+            let (mut rows, mut places) = (Vec::new(), Vec::new());
+            let out = (&mut rows, &mut places);
+            let done = table.pair_ones(&probe, 5, pairs_max, out);
+            let expected: Vec<(u32, u64)> = (5..)
+                .zip(&probe[..done])
+                .flat_map(|(row, &id)| rows_of(id).map(move |number| (row, number)))
+                .collect();
+            let numbers = places.iter().map(|&place| table.column(1)[place as usize]);
+            let found: Vec<(u32, u64)> = rows.iter().copied().zip(numbers).collect();
+            prop_assert_eq!(&found, &expected);
+            prop_assert!(found.len() <= pairs_max);
+            if let Some(&next) = probe.get(done) {
+                let stretch = table.directory().stretch(&[next]);
+                prop_assert!(found.len() + stretch.len() > pairs_max, "it ends too early");
+            }
+            for &id in probe.iter().chain(&build) {
+                let mut places = Vec::new();
+                table.matching(table.directory().stretch(&[id]), &[id], &mut places);
+                let numbers = places.iter().map(|&place| table.column(1)[place as usize]);
+                prop_assert!(numbers.eq(rows_of(id)));
+            }
         }
     }
-    // From the number of rows in each bucket to its end, then back to its start row by row.
-    let mut end = 0;
-    for entry in directory.iter_mut() {
-        end += *entry & START_MASK;
-        *entry = *entry & !START_MASK | end;
-    }
-    for place in places.iter_mut().rev() {
-        let entry = &mut directory[*place as usize];
-        *entry -= 1;
-        *place = (*entry & START_MASK) as u32;
-    }
-    Ok(places)
-}
 
-fn bucket_of(hash: u64, buckets: usize) -> usize {
-    debug_assert!(buckets.is_power_of_two());
-    hash as usize & (buckets - 1)
-}
-
-/// One of sixteen bits, chosen by hash bits that do not choose the bucket.
-fn tag_bit(hash: u64) -> u64 {
-    1 << (u64::from(START_BITS) + (hash >> 60))
+    #[test]
+    fn keys_near_each_other_go_by_id() {
+        let resource = |ordinal| TermId::resource(ordinal).0;
+        let near: Vec<u64> = (0..10_000).map(|i| resource(i * 7_919 % 20_000)).collect();
+        assert!(table_of(&near).directory().is_exact());
+        let far: Vec<u64> = (0..10_000).map(|i| resource(i * 5)).collect();
+        assert!(!table_of(&far).directory().is_exact());
+        assert!(
+            table_of(&[resource(1), resource(2_000)])
+                .directory()
+                .is_exact()
+        );
+        assert!(
+            !table_of(&[resource(1), resource(3_000)])
+                .directory()
+                .is_exact()
+        );
+        assert!(table_of(&[u64::MAX, u64::MAX - 1]).directory().is_exact());
+        assert!(table_of(&[]).directory().stretch(&[0]).is_empty());
+    }
 }

@@ -21,6 +21,7 @@ pub mod filter;
 pub mod first_rows;
 pub mod group;
 pub mod hash_join;
+pub mod join_directory;
 pub mod join_table;
 pub mod key_filter;
 pub mod late_rows;

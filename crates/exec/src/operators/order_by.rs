@@ -234,7 +234,7 @@ impl SortBuffer {
             return Ok(None);
         }
         keys.iter_mut()
-            .for_each(|column| crate::star::matches::keep(column, &positions));
+            .for_each(|column| crate::selection::keep(column, &positions));
         Ok(Some((batch.take(&positions), keys)))
     }
 }

@@ -9,6 +9,7 @@ use super::key_filter::KeyFilter;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::selection::keep;
 use basalt_columns::PREFETCH_ROWS;
 use basalt_plan::physical::JoinKind;
 use std::ops::Range;
@@ -86,14 +87,14 @@ impl Pairing {
             out.extend(part(&all, run, 0).map(|row| row as u32));
             return all.len();
         }
-        let same = self.table.stretch(key);
+        let same = self.table.directory().stretch(key);
         if !same.is_empty() {
             self.table.matching(part(&same, run, 0), key, out);
         }
         if !is_half {
             return same.len();
         }
-        let unbound = self.table.stretch(&[0]);
+        let unbound = self.table.directory().stretch(&[0]);
         self.table
             .matching(part(&unbound, run, same.len()), &[0], out);
         same.len() + unbound.len()
@@ -107,6 +108,20 @@ impl Pairing {
         pairs.build.reserve(pairs_expected);
         pairs.probe.reserve(pairs_expected);
         let columns = self.sought_columns();
+        if let [column] = self.shape.probe_keys.as_slice()
+            && at.compared == 0
+        {
+            let ids = &batch.ids(*column)[at.row..];
+            let out = (&mut pairs.probe, &mut pairs.build);
+            let done = self.table.pair_ones(ids, at.row as u32, pairs_max, out);
+            at = match done {
+                0 => at,
+                _ => PieceStart::of_row(at.row + done),
+            };
+            if at.row == batch.rows() || !pairs.probe.is_empty() {
+                return (pairs, at);
+            }
+        }
         let mut key = Vec::with_capacity(columns.len());
         let key_into = |key: &mut Vec<u64>, row: usize| {
             key.clear();
@@ -115,7 +130,7 @@ impl Pairing {
         while at.row < batch.rows() && pairs.build.len() < pairs_max {
             if at.row + PREFETCH_ROWS < batch.rows() && !columns.is_empty() {
                 key_into(&mut key, at.row + PREFETCH_ROWS);
-                self.table.expect(&key);
+                self.table.directory().expect(&key);
             }
             key_into(&mut key, at.row);
             let run = at.compared..at.compared + (pairs_max - pairs.build.len());
@@ -192,13 +207,10 @@ impl Pairing {
                 let (a, b) = (left[p as usize], right[b as usize]);
                 a == b || a == 0 || b == 0
             };
-            let wanted: Vec<bool> = pairs
-                .probe
-                .iter()
-                .zip(&pairs.build)
-                .map(|(&p, &b)| fits(p, b))
-                .collect();
-            pairs.keep(&wanted);
+            let both = pairs.probe.iter().zip(&pairs.build);
+            let wanted = (0_u32..).zip(both);
+            let wanted = wanted.filter_map(|(at, (&p, &b))| fits(p, b).then_some(at));
+            pairs.keep(&wanted.collect::<Vec<u32>>());
         }
     }
 
@@ -207,11 +219,7 @@ impl Pairing {
             && !pairs.probe.is_empty()
         {
             let joined = self.joined(batch, pairs, sources);
-            let mut wanted = vec![false; pairs.probe.len()];
-            for position in condition.select(&joined, cx)? {
-                wanted[position as usize] = true;
-            }
-            pairs.keep(&wanted);
+            pairs.keep(&condition.select(&joined, cx)?);
         }
         Ok(())
     }
@@ -323,13 +331,12 @@ fn part(stretch: &Range<usize>, run: &Range<usize>, before: usize) -> Range<usiz
 }
 
 impl Pairs {
-    fn keep(&mut self, wanted: &[bool]) {
-        let mut flags = wanted.iter();
-        self.probe
-            .retain(|_| *flags.next().expect("one flag per pair"));
-        let mut flags = wanted.iter();
-        self.build
-            .retain(|_| *flags.next().expect("one flag per pair"));
+    /// Keeps the pairs at these positions, which ascend.
+    fn keep(&mut self, positions: &[u32]) {
+        if positions.len() < self.probe.len() {
+            keep(&mut self.probe, positions);
+            keep(&mut self.build, positions);
+        }
     }
 
     /// Adds a pair without partner for each row from the start of the piece to `end` that has none, in row order.

@@ -142,9 +142,9 @@ impl RowQuads {
                 asked.is_none_or(|asked| asked[origin] == graphs[i as usize])
             })
             .collect();
-        crate::star::matches::keep(&mut candidates.rows, &kept);
-        crate::star::matches::keep(&mut candidates.origins, &kept);
-        crate::star::matches::keep(&mut graphs, &kept);
+        crate::selection::keep(&mut candidates.rows, &kept);
+        crate::selection::keep(&mut candidates.origins, &kept);
+        crate::selection::keep(&mut graphs, &kept);
         if candidates.rows.is_empty() {
             return;
         }

@@ -12,14 +12,14 @@
 use super::changed::{ChangedCells, Home};
 use super::compiled::{CompiledFilter, CompiledGraphs, CompiledPattern, CompiledStar, Object};
 use super::known_rows::KnownRows;
-use super::matches::{Matches, keep};
+use super::matches::Matches;
 use super::parts::{Lists, Part, SOLUTIONS_MAX};
 use super::reducer::{Reducer, turned_away};
 use super::row_run::RowRun;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::selection::positions;
+use crate::selection::{keep, positions};
 use basalt_rdf::TermId;
 use basalt_store::Cells;
 use std::ops::Range;

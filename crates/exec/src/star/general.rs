@@ -9,12 +9,13 @@
 //! close together. Memory: the values of a thousand subjects.
 
 use super::compiled::{CompiledFilter, CompiledGraphs, CompiledStar, Object};
-use super::matches::{Matches, keep};
+use super::matches::Matches;
 use super::parts::SOLUTIONS_MAX;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
+use crate::selection::keep;
 use basalt_rdf::TermId;
 use basalt_store::{Direction, Snapshot};
 use std::borrow::Cow;

@@ -4,6 +4,7 @@
 //! the star's new slots. Both ways of evaluation append to it.
 
 use crate::batch::Batch;
+use crate::selection::keep;
 use basalt_columns::gallop;
 use basalt_plan::physical::{JoinKind, Slot};
 
@@ -267,14 +268,6 @@ fn order_of(numbers: &[u32], mut next: Vec<u32>) -> Vec<u32> {
         *place += 1;
     }
     order
-}
-
-/// Keeps the values at these ascending positions, in place.
-pub fn keep<T: Copy>(values: &mut Vec<T>, positions: &[u32]) {
-    for (to, &from) in positions.iter().enumerate() {
-        values[to] = values[from as usize];
-    }
-    values.truncate(positions.len());
 }
 
 #[cfg(test)]

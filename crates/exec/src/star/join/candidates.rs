@@ -1,12 +1,12 @@
 //! Which rows of tables, and which other subjects, the keys of a join lead to.
 
 use super::super::known_rows::KnownRows;
-use super::super::matches::keep;
 use super::super::touched::Touched;
 use super::StarJoin;
 use super::waves::Partners;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::selection::keep;
 use crate::selection::positions;
 use basalt_rdf::TermId;
 use basalt_store::{Snapshot, Table};
