@@ -483,7 +483,7 @@ impl Planner<'_> {
         let columns = SlotSet::of(&left.schema).intersect(SlotSet::of(&right.schema));
         let shared = columns.intersect(bound_by_both);
         let rows = left.estimated_rows;
-        let hashed = hash_cost(right.estimated_rows, rows);
+        let hashed = hash_cost(right.estimated_rows, rows, false);
         let cost = left.estimated_cost + right.estimated_cost + hashed;
         let Some(graph) = graph.filter(|graph| shared.contains(*graph)) else {
             if shared.is_empty() {

@@ -448,7 +448,7 @@ fn choose_access(star: &Star, profile: &mut StarProfile, rows: f64, table_rows: 
         open: cells - constant_count,
     };
     let by_rows = reading.by_rows(star, &profile.patterns, &entry);
-    let by_rows = by_rows.unwrap_or(entry.cost + profile.rows * cells * SCAN_CELL * 2.0);
+    let by_rows = by_rows.unwrap_or(entry.cost + profile.rows * cells * SCAN_CELL);
     let filtered = star.filters.len() as f64 * reading.passing * SCAN_CELL;
     let irregular: f64 = profile.patterns.iter().map(|p| p.irregular).sum();
     profile.cost = START + by_rows + filtered + irregular * QUAD_SCAN + finish;

@@ -317,7 +317,7 @@ pub(crate) fn hash_join(
     let is_bits = |key: Slot| op.children().iter().any(|side| is_subject(side, key));
     cost += match op.sole_key().is_some_and(is_bits) {
         true => (l + r) * KEY_BIT,
-        false => hash_cost(r, l),
+        false => hash_cost(r, l, false),
     };
     node(op, schema, all_certain, l, cost)
 }

@@ -7,13 +7,13 @@
 //! by the caller for all others.
 
 use crate::cost_constants::{
-    ADDED_PROBE, BATCH_ROWS, COPIED_CELL, COPIED_ROW, EMIT_ROW, GATHER_CELL, HASH_BUILD,
-    HASH_BUILD_MISS, HASH_PAIR, HASH_PROBE, HASH_PROBE_MISS, HASH_ROWS_CACHED, INVERSE_BUILD,
-    INVERSE_PROBE, INVERSE_ROW, INVERSE_TABLE, KEY_NUMBER, LONG_LIST, LONG_LIST_ROWS,
-    PATTERN_PROBE, PATTERN_PROBE_CELL, PATTERN_PROBE_SUBJECT, PATTERN_PROBE_TABLE, PATTERN_SCAN,
-    POSITION, QUAD_PROBE, REPEATED_ROW, SEARCH_CELL, SEARCH_CELL_TOGETHER, SEARCHES_BEFORE_BUILD,
-    SHARED_OBJECTS_MAX, SHARED_SOLUTION, SHARED_SOLUTION_CELL, SHARED_SUBJECTS_MAX, START, STRETCH,
-    TABLE_COLUMN, TABLE_OUT_OF_RANGE,
+    ADDED_PROBE, BATCH_ROWS, COPIED_CELL, COPIED_ROW, EMIT_ROW, FOUND_ROW, GATHER_CELL, HASH_BUILD,
+    HASH_BUILD_MISS, HASH_PAIR, HASH_PROBE, HASH_PROBE_BY_ID, HASH_PROBE_MISS, HASH_ROWS_CACHED,
+    INVERSE_BUILD, INVERSE_PROBE, INVERSE_ROW, INVERSE_TABLE, KEY_NUMBER, LONG_LIST,
+    LONG_LIST_ROWS, PATTERN_PROBE, PATTERN_PROBE_CELL, PATTERN_PROBE_SUBJECT, PATTERN_PROBE_TABLE,
+    PATTERN_SCAN, POSITION, QUAD_PROBE, REPEATED_ROW, ROW_BIT, SEARCH_CELL, SEARCH_CELL_TOGETHER,
+    SEARCHES_BEFORE_BUILD, SHARED_OBJECTS_MAX, SHARED_SOLUTION, SHARED_SOLUTION_CELL,
+    SHARED_SUBJECTS_MAX, START, STRETCH, TABLE_COLUMN, TABLE_OUT_OF_RANGE,
 };
 use crate::estimate::pattern;
 use crate::estimate::star::{PatternProfile, StarProfile, sparse_cell};
@@ -113,11 +113,16 @@ pub(super) fn keys_per_row(rows: f64, values: f64) -> f64 {
     (values * (1.0 - (-rows / values).exp()) / rows).min(1.0)
 }
 
-/// Building a hash table and looking rows up in it. A table that does not fit the caches costs a miss for each row.
-pub(crate) fn hash_cost(build_rows: f64, probe_rows: f64) -> f64 {
+/// Building a hash table and looking rows up in it, by id where keys are near each other. A table that does not fit the caches costs a miss for
+/// each row.
+pub(crate) fn hash_cost(build_rows: f64, probe_rows: f64, are_near: bool) -> f64 {
     let missed = (build_rows / HASH_ROWS_CACHED).min(1.0);
+    let probe = match are_near {
+        true => HASH_PROBE_BY_ID,
+        false => HASH_PROBE,
+    };
     build_rows * (HASH_BUILD + missed * HASH_BUILD_MISS)
-        + probe_rows * (HASH_PROBE + missed * HASH_PROBE_MISS)
+        + probe_rows * (probe + missed * HASH_PROBE_MISS)
 }
 
 /// Putting the pairs of a hash join together.
@@ -146,7 +151,8 @@ pub(crate) fn star_join_cost(
             // What comes out beyond a row for each that comes in repeats what was found: for each key, or for each row.
             let further = (input.joined / input.rows.max(1.0) - 1.0).max(0.0);
             let repeated = look_ups * further * repeating(open, is_shared);
-            let each = POSITION + cells * GATHER_CELL + one_by_one;
+            let (tests, left) = constant_tests(star, profile, None, look_ups, GATHER_CELL);
+            let each = POSITION + left * open * GATHER_CELL + one_by_one;
             let tables = match input.source {
                 Some(known) if !known.links.is_empty() => (&known.links[..], known.cell_values),
                 _ => {
@@ -155,11 +161,10 @@ pub(crate) fn star_join_cost(
                 }
             };
             let passes = input.passes(star, tables, look_ups) * cells * TABLE_COLUMN;
-            START + passes + writing + look_ups * each + repeated
+            START + passes + writing + tests + look_ups * each + repeated
         }
         StarEntry::Object { pattern_idx } => {
             let known = &profile.patterns[pattern_idx];
-            // The object itself is known.
             let others = cells - 1.0;
             let list = known.matches / known.distinct.max(1.0);
             // Popular values have more rows than others, and come in more often: as often as the rows that come out tell, of which each
@@ -172,14 +177,47 @@ pub(crate) fn star_join_cost(
             let found = found * input.looked_share;
             let cell = sparse_cell(found / input.batches(), profile.table_rows);
             let near = (LONG_LIST_ROWS / list.max(1.0)).clamp(LONG_LIST, 1.0);
-            let each_row = (INVERSE_ROW + others * cell) * near + one_by_one;
+            let cell = cell * near;
+            let (tests, left) = constant_tests(star, profile, Some(pattern_idx), found, cell);
+            // The object that is looked up is known.
+            let made = (open - 1.0).max(0.0) * left * cell;
+            let each_row = INVERSE_ROW * near + made + one_by_one;
             let probes = look_ups * object_probe_cost(star, known);
             let searches = search_cost(known, look_ups, input.batches());
             let tables = (&known.table_values[..], known.cell_values);
             let passes = input.passes(star, tables, found) * others * TABLE_COLUMN;
-            START + passes + writing + searches + probes + found * each_row
+            START + passes + writing + searches + probes + tests + found * each_row
         }
     }
+}
+
+/// Testing the constants of a star, but for the entry's pattern, for some rows of its tables of which a cell costs so much; and the share of the
+/// rows that have them. Rows are tested cell by cell until all that have the constant could have been found in that time; then they
+/// are found, and each row more is a bit (`known_rows.rs` of the executor).
+fn constant_tests(
+    star: &Star,
+    profile: &StarProfile,
+    entry: Option<usize>,
+    rows: f64,
+    cell: f64,
+) -> (f64, f64) {
+    let (mut cost, mut share) = (0.0, 1.0_f64);
+    for (pattern_idx, known) in profile.patterns.iter().enumerate() {
+        let is_open = star.patterns[pattern_idx].object.slot().is_some();
+        if is_open || entry == Some(pattern_idx) {
+            continue;
+        }
+        let has_constant = (known.matches / profile.table_rows.max(1.0)).min(1.0);
+        share = share.min(has_constant);
+        let finding = match known.unindexed_rows > 0.0 {
+            true => known.cell_values * SEARCH_CELL,
+            // Of all rows an inverse tells it by their number.
+            false if has_constant >= 1.0 => continue,
+            false => known.matches * FOUND_ROW,
+        };
+        cost += (rows * cell).min(2.0 * finding + rows * ROW_BIT);
+    }
+    (cost, share)
 }
 
 /// Asking the inverses of all tables, and the irregular quads, for one object.
@@ -254,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_table_beyond_the_caches_costs_more_for_each_row() {
-        let each = |rows: f64| hash_cost(rows, 0.0) / rows;
+        let each = |rows: f64| hash_cost(rows, 0.0, false) / rows;
         assert!(each(1_000.0) < each(HASH_ROWS_CACHED));
         assert!(
             (each(1e9) - each(HASH_ROWS_CACHED)).abs() < 1e-6,
@@ -265,7 +303,11 @@ mod tests {
     #[test]
     fn the_smaller_side_is_built() {
         for (few, many) in [(10.0, 11.0), (1e4, 1e5), (1e6, 2e6), (1e7, 1e9)] {
-            assert!(hash_cost(few, many) < hash_cost(many, few), "{few} {many}");
+            for are_near in [false, true] {
+                let few_built = hash_cost(few, many, are_near);
+                let many_built = hash_cost(many, few, are_near);
+                assert!(few_built < many_built, "{few} {many}");
+            }
         }
     }
 }

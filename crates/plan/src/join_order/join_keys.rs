@@ -7,6 +7,8 @@
 //! A batch has no more keys for each row than the rows have runs, and no more than draws from those values give.
 //! Where that leaves more than a few, popular values are drawn and counted ([`KeyShares`]).
 //!
+//! A hash join finds keys by id where they are near each other ([`are_near`]).
+//!
 //! Cost: for each set of units a minimum for each of its units and shared slots; a walk down the best plan for each star join.
 
 use super::Unit;
@@ -15,6 +17,7 @@ use super::join_sample::KnownStar;
 use super::key_shares::KeyShares;
 use super::sampled_sets::WORTH_ROWS;
 use super::search::{Candidate, Step, bits};
+use crate::cost_constants::IDS_FOR_ROW;
 use crate::estimate::star::PatternProfile;
 use crate::physical::{Position, Slot, StarPattern};
 use crate::planner::Planner;
@@ -159,6 +162,24 @@ impl<'u> JoinKeys<'u> {
     pub(super) fn source(&self, mask: u64, slot: Slot) -> Option<&'u PatternProfile> {
         bits(mask).find_map(|idx| object_pattern(&self.units[idx], slot))
     }
+}
+
+/// Whether the keys of so many build rows are one slot whose values are subjects of one table, so near each other that a hash join of these units
+/// finds them by id.
+pub(super) fn are_near<'u>(
+    units: impl Iterator<Item = &'u Unit>,
+    keys: &SlotSet,
+    build_rows: f64,
+) -> bool {
+    let [key] = keys.to_vec()[..] else {
+        return false;
+    };
+    let mut stars = units.filter_map(Unit::star);
+    stars.any(|(star, profile)| {
+        let is_subject = star.subject.slot() == Some(key);
+        let is_near = profile.table_rows <= build_rows * IDS_FOR_ROW;
+        is_subject && star.tables.len() == 1 && is_near
+    })
 }
 
 /// The slots that several units have.

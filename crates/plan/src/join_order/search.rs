@@ -10,7 +10,7 @@ use super::corrections::Corrections;
 use super::costs::{JoinInput, hash_cost, hash_pairs_cost, pattern_probe_cost, star_join_cost};
 use super::count_by_object::CountByObject;
 use super::edges::Edge;
-use super::join_keys::{JoinKeys, shared_slots};
+use super::join_keys::{JoinKeys, are_near, shared_slots};
 use super::join_sample::KnownStar;
 use super::{Condition, EXACT_UNITS_MAX, Problem, Unit, UnitKind};
 use crate::alternative::{Alternative, Way, keep_cheaper};
@@ -497,7 +497,9 @@ impl<'s> Search<'s> {
         let mask = left | right;
         for build_left in [false, true] {
             let (build, probe) = if build_left { (&a, &b) } else { (&b, &a) };
-            let mut cost = START + a.cost + b.cost + hash_cost(build.rows, probe.rows);
+            let inside = || bits(mask).map(|idx| &self.problem.units[idx]);
+            let are_near = are_near(inside(), &keys, build.rows);
+            let mut cost = START + a.cost + b.cost + hash_cost(build.rows, probe.rows, are_near);
             cost += hash_pairs_cost(rows);
             if keys.is_empty() {
                 cost += a.rows * b.rows * PAIR;
