@@ -47,8 +47,8 @@ pub enum JoinDirectory {
 pub enum DirectoryShape {
     /// So many buckets.
     Hashed(usize),
-    /// So many ids from the least key on.
-    ById { min: u64, ids: usize },
+    /// So many ids of a column, from the least key on.
+    ById { column: usize, min: u64, ids: usize },
 }
 
 impl DirectoryShape {
@@ -64,10 +64,11 @@ impl DirectoryShape {
             min = min.min(id);
             max = max.max(id);
         }
-        let most = rows.saturating_mul(IDS_FOR_ROW).max(FREE_IDS) as u64;
-        let most = most.min(u32::MAX.into());
+        let most = rows.saturating_mul(IDS_FOR_ROW).max(FREE_IDS);
+        let most = most.min(u32::MAX as usize) as u64;
         match max.checked_sub(min) {
             Some(span) if span < most => Self::ById {
+                column,
                 min,
                 ids: span as usize + 1,
             },
@@ -97,16 +98,13 @@ impl JoinDirectory {
         key_columns: &[usize],
         cx: &Context,
     ) -> Result<(Self, Vec<u32>), ExecError> {
-        match (shape, key_columns) {
-            (DirectoryShape::ById { min, ids }, &[column]) => {
+        match shape {
+            DirectoryShape::ById { column, min, ids } => {
                 let mut starts = vec![0; ids + 1];
                 let places = places_by_id(batches, (column, min), &mut starts, cx)?;
                 Ok((Self::ById { min, starts }, places))
             }
-            (DirectoryShape::ById { .. }, _) => {
-                Err(ExecError::Internal("ids of several columns".into()))
-            }
-            (DirectoryShape::Hashed(buckets), _) => {
+            DirectoryShape::Hashed(buckets) => {
                 let mut directory = vec![0; buckets + 1];
                 let places = places_hashed(batches, key_columns, &mut directory, cx)?;
                 Ok((Self::Hashed(directory), places))

@@ -126,7 +126,7 @@ impl JoinTable {
         let &[column] = self.key_columns.as_slice() else {
             return 0;
         };
-        let keys = self.columns.get(column).map_or(&[][..], Vec::as_slice);
+        let keys = &self.columns[column];
         let is_exact = self.directory.is_exact();
         let mut stretches = [const { 0..0 }; KEYS_TOGETHER];
         for (chunk, together) in ids.chunks(KEYS_TOGETHER).enumerate() {

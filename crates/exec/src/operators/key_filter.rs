@@ -128,19 +128,19 @@ impl KeyFilter {
 
     /// Keeps those values whose ids pass.
     pub fn retain<T: Copy>(&self, values: &mut Vec<T>, id_of: impl Fn(T) -> u64) {
-        self.select::<true>(Retain { values, id_of });
+        self.select::<true, _>(Retain { values, id_of });
     }
 
     /// The positions of the ids that pass, or of those that do not.
     pub fn positions(&self, ids: &[u64], wanted: bool) -> Vec<u32> {
         match wanted {
-            true => self.select::<true>(Positions { ids }),
-            false => self.select::<false>(Positions { ids }),
+            true => self.select::<true, _>(Positions { ids }),
+            false => self.select::<false, _>(Positions { ids }),
         }
     }
 
     /// Selects by the ids that pass, or by those that do not.
-    fn select<const WANTED: bool>(&self, by: impl Select) -> Vec<u32> {
+    fn select<const WANTED: bool, S: Select>(&self, by: S) -> S::Selected {
         let (min, max) = (self.min, self.max);
         match &self.members {
             Members::All => by.select(|id| (min..=max).contains(&id) == WANTED),
@@ -180,8 +180,11 @@ impl KeyFilter {
 
 /// What is selected by a test of ids: each kind of set has a loop of its own for each.
 trait Select {
-    /// Selects; gives positions if they are asked for.
-    fn select(self, passes: impl Fn(u64) -> bool) -> Vec<u32>;
+    /// What comes of it.
+    type Selected;
+
+    /// Selects by the test.
+    fn select(self, passes: impl Fn(u64) -> bool) -> Self::Selected;
 }
 
 /// Values with ids, which stay where these pass.
@@ -191,9 +194,10 @@ struct Retain<'a, T, F> {
 }
 
 impl<T: Copy, F: Fn(T) -> u64> Select for Retain<'_, T, F> {
-    fn select(self, passes: impl Fn(u64) -> bool) -> Vec<u32> {
+    type Selected = ();
+
+    fn select(self, passes: impl Fn(u64) -> bool) {
         retain(self.values, |value| passes((self.id_of)(value)));
-        Vec::new()
     }
 }
 
@@ -203,6 +207,8 @@ struct Positions<'a> {
 }
 
 impl Select for Positions<'_> {
+    type Selected = Vec<u32>;
+
     fn select(self, passes: impl Fn(u64) -> bool) -> Vec<u32> {
         positions(self.ids, passes)
     }

@@ -107,21 +107,19 @@ impl Pairing {
         let pairs_expected = pairs_max.min(batch.rows() - at.row);
         pairs.build.reserve(pairs_expected);
         pairs.probe.reserve(pairs_expected);
-        let columns = self.sought_columns();
         if let [column] = self.shape.probe_keys.as_slice()
             && at.compared == 0
         {
             let ids = &batch.ids(*column)[at.row..];
             let out = (&mut pairs.probe, &mut pairs.build);
             let done = self.table.pair_ones(ids, at.row as u32, pairs_max, out);
-            at = match done {
-                0 => at,
-                _ => PieceStart::of_row(at.row + done),
-            };
+            at = PieceStart::of_row(at.row + done);
+            // A row with more partners than a piece has pairs is looked at run by run.
             if at.row == batch.rows() || !pairs.probe.is_empty() {
                 return (pairs, at);
             }
         }
+        let columns = self.sought_columns();
         let mut key = Vec::with_capacity(columns.len());
         let key_into = |key: &mut Vec<u64>, row: usize| {
             key.clear();

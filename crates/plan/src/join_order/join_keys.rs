@@ -7,7 +7,7 @@
 //! A batch has no more keys for each row than the rows have runs, and no more than draws from those values give.
 //! Where that leaves more than a few, popular values are drawn and counted ([`KeyShares`]).
 //!
-//! A hash join finds keys by id where they are near each other ([`are_near`]).
+//! A hash join finds keys by id where they are near each other ([`near_from`]).
 //!
 //! Cost: for each set of units a minimum for each of its units and shared slots; a walk down the best plan for each star join.
 
@@ -164,22 +164,17 @@ impl<'u> JoinKeys<'u> {
     }
 }
 
-/// Whether the keys of so many build rows are one slot whose values are subjects of one table, so near each other that a hash join of these units
-/// finds them by id.
-pub(super) fn are_near<'u>(
-    units: impl Iterator<Item = &'u Unit>,
-    keys: &SlotSet,
-    build_rows: f64,
-) -> bool {
+/// Rows of the build side from which on a hash join of these units finds keys by id: where they are one slot whose values are subjects of one table,
+/// so many that they are near each other. Infinitely many elsewhere.
+pub(super) fn near_from<'u>(units: impl Iterator<Item = &'u Unit>, keys: &SlotSet) -> f64 {
     let [key] = keys.to_vec()[..] else {
-        return false;
+        return f64::INFINITY;
     };
-    let mut stars = units.filter_map(Unit::star);
-    stars.any(|(star, profile)| {
-        let is_subject = star.subject.slot() == Some(key);
-        let is_near = profile.table_rows <= build_rows * IDS_FOR_ROW;
-        is_subject && star.tables.len() == 1 && is_near
-    })
+    let of_key = units
+        .filter_map(Unit::star)
+        .filter(|(star, _)| star.subject.slot() == Some(key) && star.tables.len() == 1);
+    let rows = of_key.map(|(_, profile)| profile.table_rows / IDS_FOR_ROW);
+    rows.fold(f64::INFINITY, f64::min)
 }
 
 /// The slots that several units have.

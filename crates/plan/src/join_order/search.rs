@@ -10,7 +10,7 @@ use super::corrections::Corrections;
 use super::costs::{JoinInput, hash_cost, hash_pairs_cost, pattern_probe_cost, star_join_cost};
 use super::count_by_object::CountByObject;
 use super::edges::Edge;
-use super::join_keys::{JoinKeys, are_near, shared_slots};
+use super::join_keys::{JoinKeys, near_from, shared_slots};
 use super::join_sample::KnownStar;
 use super::{Condition, EXACT_UNITS_MAX, Problem, Unit, UnitKind};
 use crate::alternative::{Alternative, Way, keep_cheaper};
@@ -495,10 +495,10 @@ impl<'s> Search<'s> {
         let shared = a_slots.intersect(b_slots);
         let keys = shared.intersect(a_certain).intersect(b_certain);
         let mask = left | right;
+        let near_from = near_from(bits(mask).map(|idx| &self.problem.units[idx]), &keys);
         for build_left in [false, true] {
             let (build, probe) = if build_left { (&a, &b) } else { (&b, &a) };
-            let inside = || bits(mask).map(|idx| &self.problem.units[idx]);
-            let are_near = are_near(inside(), &keys, build.rows);
+            let are_near = build.rows >= near_from;
             let mut cost = START + a.cost + b.cost + hash_cost(build.rows, probe.rows, are_near);
             cost += hash_pairs_cost(rows);
             if keys.is_empty() {

@@ -6,8 +6,7 @@ use super::StarJoin;
 use super::waves::Partners;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::selection::keep;
-use crate::selection::positions;
+use crate::selection::{keep, positions};
 use basalt_rdf::TermId;
 use basalt_store::{Snapshot, Table};
 
