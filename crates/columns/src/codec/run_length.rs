@@ -8,7 +8,7 @@
 //! Ends are exclusive and ascending; the last is the length. Cost: `get` is a binary search over
 //! the ends; decoding and filtering cost per run. Where ends are few, gathering steps from run to run if positions ascend, and compares
 //! each with all ends if they do not. Else it decodes all between positions that are near each other, steps where they ascend, and where they
-//! do not makes an index of the runs (`run_index`) for many of them, or searches for each.
+//! do not makes an index of the runs (`run_index`) for many of them, or searches for some at a time.
 
 use std::ops::Range;
 
@@ -22,6 +22,9 @@ use crate::packing::{Packed, load_u32, partition_point};
 /// Values for each position that is asked for up to which all between them are decoded: half of what finding a position's run takes, some
 /// 20 to 40 ns (measured: 500,000 rows of 1,400 runs).
 const DECODED_FOR_POSITION: usize = 16;
+
+/// Positions searched for at a time: the steps of one search wait for each other, those of several do not.
+const SEARCHED_AT_ONCE: usize = 8;
 
 /// Runs up to which a position in no order is compared with all their ends, which is no branch to be guessed (measured: 1.9 to 2.4 ns a
 /// position, where a search takes 6 ns of two runs and 11 of sixteen, and where stepping through positions in order takes 0.6 to 0.8).
@@ -145,8 +148,31 @@ impl<'a> RunLength<'a> {
                 .map(|&position| index.run_of(position) as u32);
             self.values.gather(&runs.collect::<Vec<_>>(), out);
         } else {
-            self.gather_by(positions, out, |position| self.run_of(position as usize));
+            self.gather_searched(positions, out);
         }
+    }
+
+    /// Appends the values at some positions, each found by a search of its own, of which some go on at the same time.
+    fn gather_searched(&self, positions: &[u32], out: &mut Vec<u64>) {
+        let chunks = positions.chunks_exact(SEARCHED_AT_ONCE);
+        let rest = chunks.remainder();
+        for chunk in chunks {
+            // Invariant: a position lies in one of the `count` runs from its `from` on.
+            let mut from = [0_usize; SEARCHED_AT_ONCE];
+            let mut count = self.ends.len();
+            // Termination: at least one run fewer each time.
+            while count > 1 {
+                let half = count / 2;
+                for (from, &position) in from.iter_mut().zip(chunk) {
+                    let is_behind = self.ends.get(*from + half - 1) <= u64::from(position);
+                    *from += if is_behind { half } else { 0 };
+                }
+                count -= half;
+            }
+            out.extend(from.iter().map(|&run| self.values.get(run)));
+        }
+        let value = |&position: &u32| self.get(position as usize);
+        out.extend(rest.iter().map(value));
     }
 
     /// Appends the values at some positions of few runs.
