@@ -61,6 +61,11 @@ impl Batch {
         self.columns[column_idx].values()
     }
 
+    /// The ids of all columns.
+    pub fn slices(&self) -> Vec<&[u64]> {
+        (0..self.width()).map(|column| self.ids(column)).collect()
+    }
+
     /// The ids of one row, appended to `out`.
     pub fn row_into(&self, row: usize, out: &mut Vec<u64>) {
         out.extend((0..self.width()).map(|column| self.ids(column)[row]));

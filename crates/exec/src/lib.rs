@@ -16,6 +16,7 @@ pub mod path;
 pub mod pool;
 pub mod profile;
 pub mod results;
+pub(crate) mod row_numbers;
 pub(crate) mod selection;
 pub mod service;
 pub(crate) mod spill;

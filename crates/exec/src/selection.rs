@@ -4,7 +4,7 @@
 //! Cost: a test and a write for each value, whether it passes or not.
 
 /// The positions of the values that pass.
-pub fn positions<T: Copy>(values: &[T], passes: impl Fn(T) -> bool) -> Vec<u32> {
+pub fn positions<T: Copy>(values: &[T], mut passes: impl FnMut(T) -> bool) -> Vec<u32> {
     let mut found = vec![0; values.len()];
     let mut count = 0;
     for (position, &value) in (0_u32..).zip(values) {

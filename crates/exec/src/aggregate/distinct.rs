@@ -14,19 +14,19 @@
 //! many files open as there are partitions.
 
 use super::CHECK_GROUPS;
-use super::group_table::GroupTable;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::late_rows::{NumberedRows, PutOffRows};
+use crate::row_numbers::RowNumbers;
 use crate::spill::row_file::RowWriter;
 
 /// Distinct rows by group, in order of first sight; see the [module documentation](self).
 pub struct DistinctRows {
     /// Ids of a row, without its group.
     width: usize,
-    /// Keys are the number of the group and the ids of the row.
-    seen: GroupTable,
+    /// Of rows that are the number of the group and the ids.
+    seen: RowNumbers,
     /// Whether it takes nothing more.
     is_full: bool,
     /// Rows that found no room, if there are any.
@@ -38,7 +38,7 @@ impl DistinctRows {
     pub fn new(width: usize) -> Self {
         Self {
             width,
-            seen: GroupTable::new(width + 1),
+            seen: RowNumbers::new(width + 1),
             is_full: false,
             late: None,
         }
@@ -46,15 +46,32 @@ impl DistinctRows {
 
     /// Adds a row behind its group; true if it is to be aggregated now.
     fn insert(&mut self, key: &[u64], cx: &Context) -> Result<bool, ExecError> {
-        if self.is_full {
-            if self.seen.find(key).is_none() {
-                self.write(key, cx)?;
-            }
-            return Ok(false);
+        if !self.is_full {
+            return Ok(self.seen.insert(key));
         }
-        let count = self.seen.count();
-        self.seen.group_of(key);
-        Ok(self.seen.count() > count)
+        if !self.seen.contains(key) {
+            self.write(key, cx)?;
+        }
+        Ok(false)
+    }
+
+    /// Adds rows by column, the numbers of their groups first; gives back which of them are to be aggregated now, ascending.
+    fn insert_all(
+        &mut self,
+        columns: &[&[u64]],
+        rows: usize,
+        cx: &Context,
+    ) -> Result<Vec<u32>, ExecError> {
+        if !self.is_full {
+            return Ok(self.seen.insert_all(columns, rows));
+        }
+        let mut key = Vec::with_capacity(self.width + 1);
+        for row in 0..rows {
+            key.clear();
+            key.extend(columns.iter().map(|column| column[row]));
+            self.insert(&key, cx)?;
+        }
+        Ok(Vec::new())
     }
 
     fn write(&mut self, key: &[u64], cx: &Context) -> Result<(), ExecError> {
@@ -74,14 +91,10 @@ impl DistinctRows {
         cx: &Context,
     ) -> Result<(Vec<u32>, Vec<u64>), ExecError> {
         debug_assert_eq!(self.width, 1);
-        let (mut new_groups, mut new_ids) = (Vec::new(), Vec::new());
-        for (&group, &id) in groups.iter().zip(ids) {
-            if self.insert(&[u64::from(group), id], cx)? {
-                new_groups.push(group);
-                new_ids.push(id);
-            }
-        }
-        Ok((new_groups, new_ids))
+        let numbers = ids_of(groups);
+        let fresh = self.insert_all(&[&numbers, ids], ids.len(), cx)?;
+        let new = |row: &u32| (groups[*row as usize], ids[*row as usize]);
+        Ok(fresh.iter().map(new).unzip())
     }
 
     /// Adds rows; gives back the groups of those to be counted now.
@@ -91,17 +104,11 @@ impl DistinctRows {
         groups: &[u32],
         cx: &Context,
     ) -> Result<Vec<u32>, ExecError> {
-        let mut key = Vec::with_capacity(self.width + 1);
-        let mut new_groups = Vec::new();
-        for (row, &group) in groups.iter().enumerate() {
-            key.clear();
-            key.push(u64::from(group));
-            batch.row_into(row, &mut key);
-            if self.insert(&key, cx)? {
-                new_groups.push(group);
-            }
-        }
-        Ok(new_groups)
+        let numbers = ids_of(groups);
+        let columns = (0..batch.width()).map(|column| batch.ids(column));
+        let columns: Vec<&[u64]> = std::iter::once(&*numbers).chain(columns).collect();
+        let fresh = self.insert_all(&columns, groups.len(), cx)?;
+        Ok(fresh.iter().map(|&row| groups[row as usize]).collect())
     }
 
     /// Adds another's rows, whose group `g` is `numbers[g]` here; gives back those to be aggregated now, as groups and first
@@ -114,25 +121,23 @@ impl DistinctRows {
         cx: &Context,
     ) -> Result<(Vec<u32>, Vec<u64>), ExecError> {
         let (mut new_groups, mut new_ids) = (Vec::new(), Vec::new());
-        let mut add = |own: &mut Self, key: &[u64]| {
-            if own.insert(key, cx)? {
-                new_groups.push(key[0] as u32);
-                new_ids.push(key.get(1).copied().unwrap_or_default());
+        let count = other.seen.count();
+        for start in (0..count).step_by(CHECK_GROUPS) {
+            cx.check()?;
+            if self.seen.bytes() > bytes_max {
+                self.spill();
             }
-            Ok::<(), ExecError>(())
-        };
-        let mut key = Vec::with_capacity(self.width + 1);
-        for row in 0..other.seen.count() {
-            if row % CHECK_GROUPS == 0 {
-                cx.check()?;
-                if self.seen.bytes() > bytes_max {
-                    self.spill();
-                }
+            let mut columns = other
+                .seen
+                .columns_of(start..count.min(start + CHECK_GROUPS));
+            for group in &mut columns[0] {
+                *group = u64::from(numbers[*group as usize]);
             }
-            key.clear();
-            key.extend_from_slice(other.seen.key(row));
-            key[0] = u64::from(numbers[key[0] as usize]);
-            add(self, &key)?;
+            let slices: Vec<&[u64]> = columns.iter().map(Vec::as_slice).collect();
+            for row in self.insert_all(&slices, columns[0].len(), cx)? {
+                new_groups.push(columns[0][row as usize] as u32);
+                new_ids.push(columns.get(1).map_or(0, |ids| ids[row as usize]));
+            }
         }
         drop(other.seen);
         if other.is_full {
@@ -142,11 +147,15 @@ impl DistinctRows {
         if let Some(late) = other.late {
             let mut rows = late.finish()?.reader(1, cx);
             let mut until_check = CHECK_GROUPS;
+            let mut key = Vec::with_capacity(self.width + 1);
             while let Some(row) = rows.next_row()? {
                 key.clear();
                 key.extend_from_slice(row);
                 key[0] = u64::from(numbers[key[0] as usize]);
-                add(self, &key)?;
+                if self.insert(&key, cx)? {
+                    new_groups.push(key[0] as u32);
+                    new_ids.push(key.get(1).copied().unwrap_or_default());
+                }
                 until_check -= 1;
                 if until_check == 0 {
                     until_check = CHECK_GROUPS;
@@ -165,7 +174,7 @@ impl DistinctRows {
     /// The distinct ones of the late rows, each behind its group: what is left to be aggregated. Nothing can be added after
     /// this.
     pub fn finish(&mut self, cx: &Context) -> Result<Option<NumberedRows>, ExecError> {
-        self.seen = GroupTable::new(self.width + 1);
+        self.seen = RowNumbers::new(self.width + 1);
         let Some(late) = self.late.take() else {
             return Ok(None);
         };
@@ -187,4 +196,9 @@ impl DistinctRows {
     pub fn bytes(&self) -> usize {
         self.seen.bytes()
     }
+}
+
+/// The numbers of groups as the first column of rows.
+fn ids_of(groups: &[u32]) -> Vec<u64> {
+    groups.iter().map(|&group| u64::from(group)).collect()
 }

@@ -1,7 +1,7 @@
 //! `Aggregator`: GROUP BY and aggregates by hashing, for one thread; partial results merge.
 //!
 //! ```text
-//! batch -> group keys -> GroupTable -> group number of each row
+//! batch -> group keys -> RowNumbers -> group number of each row
 //!       -> argument of each aggregate -> one state vector per aggregate, indexed by group number
 //! ```
 //!
@@ -15,10 +15,7 @@ mod accumulator;
 mod concat;
 mod distinct;
 mod float_sum;
-mod group_table;
 mod group_through;
-mod ordinal_groups;
-mod pair_groups;
 mod spilling;
 mod sum;
 
@@ -27,11 +24,11 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
 use crate::held_memory::HeldMemory;
+use crate::row_numbers::RowNumbers;
 use crate::spill::share_bytes;
 use accumulator::Accumulator;
 use basalt_plan::physical::{Aggregate, AggregateFunction, Slot};
 use distinct::DistinctRows;
-use group_table::GroupTable;
 
 pub use group_through::Through;
 pub use spilling::{Grouping, Groups, SpillingAggregator};
@@ -56,7 +53,7 @@ struct Column {
 pub struct Aggregator {
     /// Column of the input for each key; `None` is a slot that the input lacks.
     keys: Vec<Option<usize>>,
-    groups: GroupTable,
+    groups: RowNumbers,
     columns: Vec<Column>,
     /// Bytes counted against the limit.
     held: HeldMemory,
@@ -83,7 +80,7 @@ impl Aggregator {
             .map(|key| schema.iter().position(|slot| slot == key))
             .collect();
         let mut aggregator = Self {
-            groups: GroupTable::new(keys.len()),
+            groups: RowNumbers::new(keys.len()),
             keys,
             columns,
             held: HeldMemory::default(),
@@ -91,7 +88,7 @@ impl Aggregator {
             group_numbers: Vec::new(),
         };
         if aggregator.keys.is_empty() {
-            aggregator.groups.group_of(&[]);
+            aggregator.groups.number_of(&[]);
             aggregator.grow();
         }
         Ok(aggregator)
@@ -179,12 +176,13 @@ impl Aggregator {
 
     /// Adds what another has seen without counting what is held then.
     fn add_all(&mut self, other: Self, cx: &Context) -> Result<(), ExecError> {
-        let mut numbers: Vec<u32> = Vec::with_capacity(other.groups.count());
-        for group in 0..other.groups.count() {
-            if group % CHECK_GROUPS == 0 {
-                cx.check()?;
-            }
-            numbers.push(self.groups.group_of(other.groups.key(group)));
+        let count = other.groups.count();
+        let mut numbers: Vec<u32> = Vec::with_capacity(count);
+        for start in (0..count).step_by(CHECK_GROUPS) {
+            cx.check()?;
+            let groups = start..count.min(start + CHECK_GROUPS);
+            self.groups
+                .numbers_of_others(&other.groups, groups, &mut numbers);
         }
         self.grow();
         let mut bytes = self.bytes();
@@ -214,29 +212,17 @@ impl Aggregator {
     /// Puts the group number of each row into `group_numbers`.
     fn find_groups(&mut self, batch: &Batch) {
         self.group_numbers.clear();
-        self.group_numbers.reserve(batch.rows());
-        match self.keys.as_slice() {
-            [] => self.group_numbers.resize(batch.rows(), 0),
-            [Some(column)] => {
-                let ids = batch.ids(*column);
-                self.groups.groups_of_ones(ids, &mut self.group_numbers);
-            }
-            [Some(first), Some(second)] => {
-                for (&first, &second) in batch.ids(*first).iter().zip(batch.ids(*second)) {
-                    self.group_numbers
-                        .push(self.groups.group_of_two([first, second]));
-                }
-            }
-            keys => {
-                let mut key = vec![0; keys.len()];
-                for row in 0..batch.rows() {
-                    for (part, column) in key.iter_mut().zip(keys) {
-                        *part = column.map_or(0, |column| batch.ids(column)[row]);
-                    }
-                    self.group_numbers.push(self.groups.group_of(&key));
-                }
-            }
+        if self.keys.is_empty() {
+            self.group_numbers.resize(batch.rows(), 0);
+            return;
         }
+        // What the input lacks is unbound.
+        let is_lacking = self.keys.contains(&None);
+        let unbound = vec![0; if is_lacking { batch.rows() } else { 0 }];
+        let column = |column: &Option<usize>| column.map_or(&*unbound, |idx| batch.ids(idx));
+        let columns: Vec<&[u64]> = self.keys.iter().map(column).collect();
+        self.groups
+            .numbers_of(&columns, batch.rows(), &mut self.group_numbers);
     }
 
     /// Gives every group a state.

@@ -15,10 +15,10 @@
 //! of partitions (one level for up to 32 times the memory).
 
 use super::Aggregator;
-use super::group_table::hash_ids;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::row_numbers::hash_row;
 use crate::spill::partitions::{LEVELS, Partition, Partitions};
 use crate::spill::share_bytes;
 use arrow_array::UInt64Array;
@@ -129,7 +129,7 @@ impl SpillingAggregator {
             self.groups.key_into(batch, row, &mut key);
             let solution = batch.solutions().map_or(0, |numbers| numbers[row]);
             let ids = batch.columns().iter().map(|column| column.value(row));
-            partitions.push(hash_ids(&key), ids.chain([solution]), cx)?;
+            partitions.push(hash_row(&key), ids.chain([solution]), cx)?;
         }
         Ok(())
     }

@@ -5,13 +5,13 @@
 //!
 //! Invariant: one row beyond the share puts all rows of all threads into partitions, so a key is in one place.
 
-use super::distinct::hash_row;
 use super::join_table::JoinTable;
 use super::key_filter::KeyFilter;
 use super::pipeline::Sink;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::row_numbers::hash_row;
 use crate::spill::partitions::{Partition, Partitions};
 use crate::spill::share_bytes;
 use std::sync::Arc;

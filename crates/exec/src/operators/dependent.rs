@@ -15,11 +15,11 @@ use super::BoxOperator;
 use super::answered::Answered;
 use super::build::correlated::OuterRows;
 use super::build::{Build, Shared};
-use super::distinct::RowSet;
 use super::row_keys::RowKeys;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
+use crate::row_numbers::RowNumbers;
 use basalt_plan::physical::{Node, Slot};
 use std::sync::{Arc, Mutex};
 
@@ -36,7 +36,7 @@ pub struct Memo {
 #[derive(Default)]
 pub struct Answers {
     /// The keys; none before the first is put in.
-    keys: Option<RowSet>,
+    keys: Option<RowNumbers>,
     /// Their answers, in the same order.
     answers: Vec<bool>,
     held: HeldMemory,
@@ -51,12 +51,12 @@ impl Answers {
     /// The answer for a key, if it is known.
     pub fn of(&self, key: &[u64]) -> Option<bool> {
         let place = self.keys.as_ref()?.find(key)?;
-        Some(self.answers[place])
+        Some(self.answers[place as usize])
     }
 
     /// Remembers the answer for a key that is not known.
     pub fn insert(&mut self, key: &[u64], answer: bool) {
-        let keys = self.keys.get_or_insert_with(|| RowSet::new(key.len()));
+        let keys = self.keys.get_or_insert_with(|| RowNumbers::new(key.len()));
         if keys.insert(key) {
             self.answers.push(answer);
         }
@@ -65,7 +65,7 @@ impl Answers {
     /// Counts the memory of so many answers for keys of a width; false if there is no room for it.
     pub fn hold(&mut self, count: usize, width: usize, cx: &Context) -> bool {
         // Vectors and tables may be half empty.
-        let bytes = 2 * count * (RowSet::row_bytes(width) + size_of::<bool>());
+        let bytes = 2 * count * (RowNumbers::row_bytes(width) + size_of::<bool>());
         self.held.grow_cache_to(bytes, "EXISTS", cx)
     }
 }

@@ -12,10 +12,10 @@
 //! Invariant: rows of one key lie side by side in input order.
 //! Memory: 16 to 32 bytes per row hashed; by id 4 for each id, at most 16 per row or a few KiB.
 
-use super::distinct::hash_row;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::row_numbers::hash_row;
 use basalt_columns::prefetch;
 use std::ops::Range;
 

@@ -11,10 +11,10 @@
 //! Cost: two passes over the keys, and one cache line for each id tested. Memory: at most a word a key, or a few KiB where keys are
 //! few, and never more than `BYTES_MAX`; in an exact filter two words a key, whatever these are in all. Counted as long as the filter lives.
 
-use super::distinct::hash_row;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
+use crate::row_numbers::hash_row;
 use crate::selection::{positions, retain};
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex};

@@ -12,11 +12,11 @@
 //! Cost: 16 bytes of file traffic for each cell that found no room and 16 for each distinct one; again for each level of
 //! partitions.
 
-use super::distinct::{RowSet, hash_row};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
+use crate::row_numbers::{RowNumbers, hash_row};
 use crate::spill::merge::{ByNumber, Merge};
 use crate::spill::partitions::{LEVELS, Partition, Partitions};
 use crate::spill::row_file::{RowFile, RowWriter};
@@ -72,7 +72,7 @@ fn distinct_of(
     cx: &Context,
 ) -> Result<(RowFile, Vec<Partition>), ExecError> {
     let before = (partition.level, partition.number);
-    let mut seen = RowSet::new(width);
+    let mut seen = RowNumbers::new(width);
     let mut held = HeldMemory::default();
     let mut distinct = RowWriter::create(width + 1, 2, cx)?;
     let mut more: Option<Partitions> = None;

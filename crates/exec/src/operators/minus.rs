@@ -4,13 +4,13 @@
 //! throughout with one probe; any other pair is compared slot by slot. Memory: the distinct shared slots of the right side,
 //! counted; they stay in memory or end the query.
 
-use super::distinct::RowSet;
 use super::pipeline::Sink;
 use super::{BoxOperator, Operator};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
+use crate::row_numbers::RowNumbers;
 
 /// Rows compared between two looks at whether the query goes on.
 const COMPARED_MAX: usize = 1 << 17;
@@ -20,9 +20,9 @@ pub struct MinusRows {
     /// Columns of the shared slots in the right rows.
     columns: Vec<usize>,
     /// Rows with all shared slots bound.
-    complete: RowSet,
+    complete: RowNumbers,
     /// Rows with some shared slot unbound and some bound.
-    partial: RowSet,
+    partial: RowNumbers,
     held: HeldMemory,
 }
 
@@ -40,8 +40,8 @@ impl MinusRows {
     pub fn new(columns: &[usize]) -> Self {
         Self {
             columns: columns.to_vec(),
-            complete: RowSet::new(columns.len()),
-            partial: RowSet::new(columns.len()),
+            complete: RowNumbers::new(columns.len()),
+            partial: RowNumbers::new(columns.len()),
             held: HeldMemory::default(),
         }
     }
@@ -70,11 +70,11 @@ impl MinusRows {
     /// Rows that a row is compared with, at most.
     fn compared(&self, row: &[u64]) -> usize {
         let complete = if row.contains(&0) {
-            self.complete.len()
+            self.complete.count()
         } else {
             1
         };
-        complete + self.partial.len()
+        complete + self.partial.count()
     }
 
     fn exclude(&self, row: &[u64]) -> bool {

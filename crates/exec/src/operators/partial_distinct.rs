@@ -4,14 +4,14 @@
 //! twice: each thread remembers its own, no more are remembered once they hold their share of memory, and where there are far more
 //! different rows than expected and hardly one repeats, they are forgotten and all pass.
 //!
-//! Order: that of the input. Cost: a look-up for each row. Memory: as a [`RowSet`], of which the query's limit is asked but never exceeded.
+//! Order: that of the input. Cost: a look-up for each row. Memory: that of `RowNumbers`, of which the query's limit is asked but never exceeded.
 
-use super::distinct::RowSet;
 use super::{BoxOperator, Operator};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
+use crate::row_numbers::RowNumbers;
 use crate::spill::share_bytes;
 
 /// Rows after which it is asked whether they repeat.
@@ -27,7 +27,7 @@ const SHARE_PARTS: usize = 4;
 pub struct PartialDistinct {
     input: BoxOperator,
     /// The rows that have come; `None` once they are forgotten.
-    seen: Option<RowSet>,
+    seen: Option<RowNumbers>,
     /// Whether no more are remembered.
     is_full: bool,
     /// Different rows that are expected.
@@ -43,7 +43,7 @@ impl PartialDistinct {
     pub fn new(input: BoxOperator, width: usize, expected: f64) -> Self {
         Self {
             input,
-            seen: Some(RowSet::new(width)),
+            seen: Some(RowNumbers::new(width)),
             is_full: false,
             // Casts of floats saturate.
             expected: expected as usize,
@@ -55,25 +55,16 @@ impl PartialDistinct {
 
     /// Whether every row that may come has come: a row without columns.
     fn is_over(&self) -> bool {
-        self.width == 0 && self.seen.as_ref().is_some_and(|seen| !seen.is_empty())
+        self.width == 0 && self.seen.as_ref().is_some_and(|seen| seen.count() > 0)
     }
 
     /// The positions of rows that are not known to have come before.
     fn fresh(&mut self, batch: &Batch) -> Option<Vec<u32>> {
         let seen = self.seen.as_mut()?;
-        let mut fresh = Vec::new();
-        let mut row = Vec::with_capacity(self.width);
-        for position in 0..batch.rows() {
-            row.clear();
-            batch.row_into(position, &mut row);
-            let is_new = match self.is_full {
-                true => !seen.contains(&row),
-                false => seen.insert(&row),
-            };
-            if is_new {
-                fresh.push(position as u32);
-            }
-        }
+        let fresh = match self.is_full {
+            true => new_rows(seen, batch),
+            false => seen.insert_all(&batch.slices(), batch.rows()),
+        };
         self.window.0 += batch.rows();
         self.window.1 += fresh.len();
         Some(fresh)
@@ -95,7 +86,7 @@ impl PartialDistinct {
         if rows < WINDOW_ROWS {
             return Ok(());
         }
-        let are_many = seen.len() > self.expected.saturating_mul(EXPECTED_FACTOR) || self.is_full;
+        let are_many = seen.count() > self.expected.saturating_mul(EXPECTED_FACTOR) || self.is_full;
         if are_many && 4 * new > NEW_OF_FOUR_MAX * rows {
             self.seen = None;
             self.held.release();
@@ -103,6 +94,17 @@ impl PartialDistinct {
         self.window = (0, 0);
         Ok(())
     }
+}
+
+/// The positions of rows that are not among those seen.
+fn new_rows(seen: &RowNumbers, batch: &Batch) -> Vec<u32> {
+    let mut row = Vec::with_capacity(batch.width());
+    let is_new = |position: &u32| {
+        row.clear();
+        batch.row_into(*position as usize, &mut row);
+        !seen.contains(&row)
+    };
+    (0..batch.rows() as u32).filter(is_new).collect()
 }
 
 impl Operator for PartialDistinct {

@@ -15,11 +15,10 @@
 
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::operators::distinct::hash_row;
 use crate::operators::fallible_sort::{sort_fallibly, sort_totally};
 use crate::operators::text_arena::{TextArena, TextAt};
+use crate::row_numbers::RowNumbers;
 use crate::value::{OrderClass, OrderKey, compare_for_order, ordered_as_ids, text_into};
-use hashbrown::HashTable;
 use std::cmp::Ordering;
 
 /// Terms decoded between two looks at the limits.
@@ -72,24 +71,13 @@ fn are_own_ranks(ids: &[u64]) -> bool {
 
 /// The distinct ids, and for each row the index of its id there.
 fn distinct_ids(ids: &[u64], cx: &Context) -> Result<(Vec<u64>, Vec<u32>), ExecError> {
-    let mut table: HashTable<u32> = HashTable::new();
-    let mut distinct: Vec<u64> = Vec::new();
+    let mut distinct = RowNumbers::new(1);
     let mut numbers = Vec::with_capacity(ids.len());
     for ids in ids.chunks(CHECK_TERMS) {
         cx.check()?;
-        for &id in ids {
-            let hash = hash_row(&[id]);
-            let found = table.find(hash, |&number| distinct[number as usize] == id);
-            let number = found.copied().unwrap_or_else(|| {
-                let number = distinct.len() as u32;
-                distinct.push(id);
-                table.insert_unique(hash, number, |&n| hash_row(&[distinct[n as usize]]));
-                number
-            });
-            numbers.push(number);
-        }
+        distinct.numbers_of(&[ids], ids.len(), &mut numbers);
     }
-    Ok((distinct, numbers))
+    Ok((distinct.into_rows(), numbers))
 }
 
 /// Ranks of distinct ids through [`compare_for_order`] alone.

@@ -7,7 +7,7 @@
 //! Cost: a step in a small hash table for each row. A batch in which values hardly repeat is given up when there are too many, and the batches
 //! after it are not tried for some time. Memory: 12 bytes for each row of a batch and 20 for each value.
 
-use crate::operators::distinct::hash_row;
+use crate::row_numbers::hash_row;
 
 /// When rows with the same key share their solutions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

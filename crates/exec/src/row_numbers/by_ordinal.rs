@@ -1,21 +1,21 @@
-//! `OrdinalGroups`: from ordinals of resources to group numbers, without hashing.
+//! `ByOrdinal`: from ordinals of resources to numbers, without hashing.
 //!
 //! ```text
 //! directory   [ page | none | page | ... ]      from the first page used to the last
-//! page        group number + 1 of 256 neighbouring ordinals, 0 for none
+//! page        number + 1 of 256 neighbouring ordinals, 0 for none
 //! ```
 //!
-//! Rows of one table have neighbouring ordinals, so the keys of most groups lie in few pages. Ordinals that lie too
+//! Rows of one table have neighbouring ordinals, so most of them lie in few pages. Ordinals that lie too
 //! far apart are refused, and the caller hashes them.
 //!
 //! Invariant: what is held stays within the caller's limit. Cost: two dependent reads.
 
-/// Ordinals in a page: a few groups that lie far apart should not have to clear much (a KiB each), and the directory be small beside the pages.
+/// Ordinals in a page: a few that lie far apart should not have to clear much (a KiB each), and the directory be small beside the pages.
 const PAGE: usize = 256;
 
-/// Group numbers by ordinal; see the [module documentation](self).
+/// Numbers by ordinal; see the [module documentation](self).
 #[derive(Default)]
-pub struct OrdinalGroups {
+pub struct ByOrdinal {
     /// The number of the first page of the directory.
     first: usize,
     directory: Vec<Option<Box<[u32; PAGE]>>>,
@@ -23,8 +23,8 @@ pub struct OrdinalGroups {
     pages: usize,
 }
 
-impl OrdinalGroups {
-    /// The group of an ordinal, if it has one.
+impl ByOrdinal {
+    /// The number of an ordinal, if it has one.
     #[inline]
     pub fn find(&self, ordinal: u64) -> Option<u32> {
         let page = (ordinal as usize / PAGE).checked_sub(self.first)?;
@@ -32,7 +32,7 @@ impl OrdinalGroups {
         page[ordinal as usize % PAGE].checked_sub(1)
     }
 
-    /// Where the group of an ordinal is noted, plus one; 0 if it has none. `None` if its page is not there.
+    /// Where the number of an ordinal is noted, plus one; 0 if it has none. `None` if its page is not there.
     #[inline]
     pub fn place(&mut self, ordinal: u64) -> Option<&mut u32> {
         let page = (ordinal as usize / PAGE).checked_sub(self.first)?;

@@ -1,45 +1,45 @@
-//! `PairGroups`: from pairs of ids to group numbers without hashing both.
+//! `ByPair`: from pairs of ids to numbers without hashing both.
 //!
 //! ```text
 //! outer      id -> code          the one with few different values: a country
-//! by code    ordinals -> group   of the other, which are resources near each other: products
+//! by code    ordinals -> number   of the other, which are resources near each other: products
 //! ```
 //!
-//! Which is which is seen from the first groups ([`PairGroups::of`]). Where the second lie too far apart, or nearly every pair
-//! of codes and pages has few groups, places are refused, and the caller hashes pairs.
+//! Which is which is seen from the first rows ([`ByPair::of`]). Where the second lie too far apart, or nearly every pair
+//! of codes and pages has few rows, places are refused, and the caller hashes pairs.
 //!
-//! Invariant: what is held stays within [`FREE_BYTES`] and [`GROUP_BYTES`] for each group. Cost: a look-up of the outer id, none where it
+//! Invariant: what is held stays within [`FREE_BYTES`] and [`PAIR_BYTES`] for each pair. Cost: a look-up of the outer id, none where it
 //! repeats, and two dependent reads.
 
-use super::group_table::GroupTable;
-use super::ordinal_groups::OrdinalGroups;
+use super::RowNumbers;
+use super::by_ordinal::ByOrdinal;
 use basalt_rdf::TermId;
 use std::collections::HashSet;
 
-/// Bytes that may be held whatever the number of groups: a million pairs.
+/// Bytes that may be held whatever the number of rows: a million pairs.
 const FREE_BYTES: usize = 4 << 20;
-/// Bytes that may be held for each group more: about what hashing it takes.
-const GROUP_BYTES: usize = 32;
-/// Groups that are looked at to choose the outer id, or somewhat more.
-const SEEN_GROUPS: usize = 1024;
+/// Bytes that may be held for each pair more: about what hashing it takes.
+const PAIR_BYTES: usize = 32;
+/// Pairs that are looked at to choose the outer id, or somewhat more.
+const SEEN_PAIRS: usize = 1024;
 /// For each value of the outer id that many of them have to be there.
-const GROUPS_PER_CODE: usize = 8;
+const PAIRS_PER_CODE: usize = 8;
 
-/// Group numbers by pair; see the [module documentation](self).
-pub struct PairGroups {
+/// Numbers by pair; see the [module documentation](self).
+pub struct ByPair {
     /// Which id of the pair is the outer one.
     outer: usize,
-    codes: GroupTable,
-    by_code: Vec<OrdinalGroups>,
+    codes: RowNumbers,
+    by_code: Vec<ByOrdinal>,
     /// Bytes of `by_code`.
     bytes: usize,
 }
 
-impl PairGroups {
+impl ByPair {
     /// For pairs like these, if one id has few values beside the other, which are resources.
     pub fn of(keys: &[u64]) -> Option<Self> {
         let pairs = keys.len() / 2;
-        let seen = || keys.chunks_exact(2).step_by((pairs / SEEN_GROUPS).max(1));
+        let seen = || keys.chunks_exact(2).step_by((pairs / SEEN_PAIRS).max(1));
         let distinct = |at: usize| {
             let ids: HashSet<u64> = seen().map(|pair| pair[at]).collect();
             ids.len()
@@ -47,11 +47,11 @@ impl PairGroups {
         let (first, second) = (distinct(0), distinct(1));
         let outer = usize::from(second < first);
         let mut inner = keys.chunks_exact(2).map(|pair| pair[1 - outer]);
-        let is_few = first.min(second) * GROUPS_PER_CODE <= seen().count();
+        let is_few = first.min(second) * PAIRS_PER_CODE <= seen().count();
         let is_resources = inner.all(|id| TermId(id).is_resource());
         (is_few && is_resources).then(|| Self {
             outer,
-            codes: GroupTable::new(1),
+            codes: RowNumbers::new(1),
             by_code: Vec::new(),
             bytes: 0,
         })
@@ -63,34 +63,34 @@ impl PairGroups {
         TermId(pair[1 - self.outer]).resource_ordinal()
     }
 
-    /// The group of a pair with this ordinal, if it has one.
+    /// The number of a pair with this ordinal, if it has one.
     pub fn find(&self, pair: [u64; 2], ordinal: u64) -> Option<u32> {
         let code = self.codes.find(&[pair[self.outer]])?;
         self.by_code[code as usize].find(ordinal)
     }
 
-    /// Where the group of a pair with this ordinal is noted, plus one; 0 if it has none. `None` if there would be too much to hold for this number of
-    /// groups.
+    /// Where the number of a pair with this ordinal is noted, plus one; 0 if it has none. `None` if there would be too much to hold for this
+    /// count of pairs.
     #[inline]
-    pub fn place(&mut self, pair: [u64; 2], ordinal: u64, groups: usize) -> Option<&mut u32> {
-        let code = self.codes.group_of_one(pair[self.outer]) as usize;
+    pub fn place(&mut self, pair: [u64; 2], ordinal: u64, count: usize) -> Option<&mut u32> {
+        let code = self.codes.number_of_one(pair[self.outer]) as usize;
         let is_there = self
             .by_code
             .get_mut(code)
             .is_some_and(|ordinals| ordinals.place(ordinal).is_some());
         if !is_there {
-            self.add_page(code, ordinal, groups)?;
+            self.add_page(code, ordinal, count)?;
         }
         self.by_code[code].place(ordinal)
     }
 
-    fn add_page(&mut self, code: usize, ordinal: u64, groups: usize) -> Option<()> {
+    fn add_page(&mut self, code: usize, ordinal: u64, count: usize) -> Option<()> {
         if code == self.by_code.len() {
-            self.by_code.push(OrdinalGroups::default());
+            self.by_code.push(ByOrdinal::default());
         }
         let ordinals = &mut self.by_code[code];
         let others = self.bytes - ordinals.bytes();
-        let bytes_max = FREE_BYTES + groups * GROUP_BYTES;
+        let bytes_max = FREE_BYTES + count * PAIR_BYTES;
         ordinals.add_page(ordinal, bytes_max.checked_sub(others)?)?;
         self.bytes = others + ordinals.bytes();
         Some(())
@@ -98,6 +98,6 @@ impl PairGroups {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.codes.bytes() + self.bytes + self.by_code.capacity() * size_of::<OrdinalGroups>()
+        self.codes.bytes() + self.bytes + self.by_code.capacity() * size_of::<ByOrdinal>()
     }
 }
