@@ -13,6 +13,7 @@ use super::concat::ConcatStates;
 use super::sum::SumStates;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::expr::FloatingCast;
 use crate::value::{Number, Reader, compare_for_order};
 use basalt_plan::physical::AggregateFunction;
 use std::cmp::Ordering;
@@ -117,6 +118,17 @@ impl Accumulator {
             Self::Concat(states) => states.update(groups, ids, cx)?,
         }
         Ok(())
+    }
+
+    /// Adds the casts of the first rows, for SUM and AVG, up to one that its id does not tell; how many those are.
+    pub fn update_casts(&mut self, groups: &[u32], ids: &[u64], cast: FloatingCast) -> usize {
+        match self {
+            Self::Sum(states) | Self::Avg(states) => {
+                let groups = groups.iter().map(|&group| group as usize);
+                states.update_casts(groups.zip(ids.iter().copied()), cast)
+            }
+            _ => 0,
+        }
     }
 
     /// Adds another's states, whose group `g` is `numbers[g]` here.

@@ -281,6 +281,17 @@ impl Column {
             }
             return Ok(());
         };
+        if self.distinct.is_none()
+            && let Some(cast) = argument.floating_cast()
+        {
+            let ids = batch.ids(cast.column);
+            let done = self.accumulator.update_casts(groups, ids, cast);
+            if done == groups.len() {
+                return Ok(());
+            }
+            let ids = argument.evaluate(batch, cx)?;
+            return self.accumulator.update(&groups[done..], &ids[done..], cx);
+        }
         let ids = argument.evaluate(batch, cx)?;
         match &mut self.distinct {
             None => self.accumulator.update(groups, &ids, cx),

@@ -9,6 +9,7 @@
 
 use super::float_sum::FloatSum;
 use crate::error::ExecError;
+use crate::expr::FloatingCast;
 use crate::value::{Exact, Number, Reader, to_float};
 use basalt_columns::{PREFETCH_ROWS, prefetch};
 use basalt_rdf::TermId;
@@ -66,6 +67,15 @@ pub struct SumState {
 const _: () = assert!(size_of::<SumState>() <= 64);
 
 impl SumState {
+    /// Adds a float or a double.
+    #[inline]
+    fn add_value(&mut self, value: f64, is_float: bool) {
+        self.count += 1;
+        self.float_count += u64::from(is_float);
+        self.double_count += u64::from(!is_float);
+        self.add_floating(value);
+    }
+
     /// Adds the value of an id; 0 is an error.
     #[inline]
     fn add(&mut self, id: u64, reader: &mut Reader<'_>) -> Result<(), ExecError> {
@@ -284,6 +294,29 @@ impl SumStates {
             self.any_rare |= state.rare.is_some();
         }
         Ok(())
+    }
+
+    /// Adds the casts of the first rows, (group, id), up to one that its id does not tell; how many those are.
+    pub fn update_casts(
+        &mut self,
+        rows: impl Iterator<Item = (usize, u64)> + Clone,
+        cast: FloatingCast,
+    ) -> usize {
+        let mut ahead = rows.clone().skip(PREFETCH_ROWS);
+        let mut done = 0;
+        for (group, id) in rows {
+            if let Some((group, _)) = ahead.next() {
+                prefetch(&self.states, group);
+            }
+            let Some(value) = cast.value(id) else {
+                break;
+            };
+            let state = &mut self.states[group];
+            state.add_value(value, cast.is_float);
+            self.any_rare |= state.rare.is_some();
+            done += 1;
+        }
+        done
     }
 
     /// Adds states of others: state `from` to group `to`, for each pair.

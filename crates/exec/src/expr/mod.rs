@@ -31,6 +31,7 @@ mod vector;
 
 pub use comparison::CompareOp;
 use comparison::select_column;
+pub use numeric_cast::FloatingCast;
 pub use vector::Truth;
 
 use crate::batch::Batch;
@@ -117,6 +118,14 @@ impl CompiledExpr {
     pub fn zone_may_match(&self, slot: Slot, min: u64, max: u64) -> bool {
         let column = self.schema.iter().position(|s| *s == slot);
         column.is_none_or(|column| self.root.zone_may_match(column, min, max))
+    }
+
+    /// The cast, if the whole expression is one of a column to floats or doubles.
+    pub fn floating_cast(&self) -> Option<FloatingCast> {
+        match self.root {
+            Kernel::CastNumber { column, cast, of } => FloatingCast::new(column, cast, of),
+            _ => None,
+        }
     }
 
     /// The slot, operator and constant, if the whole condition is `slot operator constant`.

@@ -41,6 +41,40 @@ pub enum NumericCast {
     Double,
 }
 
+/// A cast of a column to floats or doubles, whose values are wanted and not their ids.
+#[derive(Clone, Copy, Debug)]
+pub struct FloatingCast {
+    /// The column.
+    pub column: usize,
+    /// Whether the type is float, else it is double.
+    pub is_float: bool,
+    cast: NumericCast,
+    of: CastOf,
+}
+
+impl FloatingCast {
+    /// The cast of a column, if it is to one of these types.
+    pub fn new(column: usize, cast: NumericCast, of: CastOf) -> Option<Self> {
+        let is_float = match cast {
+            NumericCast::Float => true,
+            NumericCast::Double => false,
+            NumericCast::Integer | NumericCast::Decimal => return None,
+        };
+        Some(Self {
+            column,
+            is_float,
+            cast,
+            of,
+        })
+    }
+
+    /// The value of an id, if that tells it.
+    #[inline]
+    pub fn value(self, id: u64) -> Option<f64> {
+        self.cast.inline_floating(TermId(id), self.of)
+    }
+}
+
 impl NumericCast {
     /// The cast with this local name in the XML Schema namespace.
     pub fn named(name: &str) -> Option<Self> {
@@ -116,6 +150,21 @@ impl NumericCast {
         // Canonical text drops digits after the point: all of floats' beyond their precision, and
         // zeros, after which a decimal may be an integer.
         !FLOATING.contains(&code) && (code != DECIMAL || self != Self::Integer)
+    }
+
+    /// The cast of an inline number, or of its text, as the nearest float or double, if mantissa and scale say what it is.
+    #[inline]
+    fn inline_floating(self, id: TermId, of: CastOf) -> Option<f64> {
+        let from = id.numeric_datatype();
+        let is_number = from < CUSTOM_NUMERIC_FIRST || of != CastOf::Value;
+        if !id.is_numeric() || !is_number || FLOATING.contains(&from) {
+            return None;
+        }
+        match self {
+            Self::Float => Some(to_float(id.mantissa(), id.scale()).into()),
+            Self::Double => Some(numeric::to_f64(id.mantissa(), id.scale())),
+            Self::Integer | Self::Decimal => None,
+        }
     }
 
     /// The ids of the casts in a column of inline numbers with few digits; `None` if it has others.
