@@ -12,6 +12,7 @@ pub mod count_join;
 pub mod count_scan;
 pub mod cut_off;
 pub mod dependent;
+mod digit_sort;
 pub mod distinct;
 pub mod exists;
 mod exists_many;
@@ -54,6 +55,7 @@ pub mod spilled_join;
 pub mod spilled_merge;
 pub mod spool;
 mod text_arena;
+mod text_sort;
 pub mod union;
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //! room; runs are merged (see [`sort_runs`](super::sort_runs)).
 
 use super::cut_off::CutOff;
+use super::digit_sort::order_by_digits;
 use super::fallible_sort::sort_totally;
 use super::first_rows::{RankedRows, first_rows};
 use super::output::Output;
@@ -100,21 +101,11 @@ impl SortBuffer {
         let limit = self.order.limit;
         let RankedRows { positions, ranks } =
             first_rows(keys, rows.len(), limit, without_room, cx)?;
-        let mut positions: Vec<u32> = match ranks.as_slice() {
-            [ranks] => {
-                let mut pairs: Vec<(u64, u32)> = ranks.iter().copied().zip(positions).collect();
-                sort_totally(&mut pairs, cx, Ord::cmp)?;
-                pairs.into_iter().map(|(_, position)| position).collect()
-            }
-            _ => {
-                let mut order: Vec<u32> = (0..positions.len() as u32).collect();
-                let ranks = |row: u32| ranks.iter().map(move |column| column[row as usize]);
-                sort_totally(&mut order, cx, |&a, &b| {
-                    ranks(a).cmp(ranks(b)).then(a.cmp(&b))
-                })?;
-                order.iter().map(|&row| positions[row as usize]).collect()
-            }
+        let order = match order_by_digits(&ranks, positions.len(), cx)? {
+            Some(order) => order,
+            None => order_by_comparing(&ranks, positions.len(), cx)?,
         };
+        let mut positions: Vec<u32> = order.iter().map(|&row| positions[row as usize]).collect();
         positions.truncate(self.order.limit.unwrap_or(usize::MAX));
         Ok(positions)
     }
@@ -124,7 +115,11 @@ impl SortBuffer {
         let positions = self.sorted(0..self.rows.rows, without_room, cx)?;
         self.rows.take(&positions);
         for column in &mut self.keys {
-            *column = positions.iter().map(|&p| column[p as usize]).collect();
+            // Rows that are all there are not compared again.
+            *column = match self.order.limit {
+                Some(_) => positions.iter().map(|&p| column[p as usize]).collect(),
+                None => Vec::new(),
+            };
         }
         if let Some(last) = self.rows.rows.checked_sub(1)
             && self.order.limit == Some(self.rows.rows)
@@ -262,6 +257,20 @@ impl Sink for SortBuffer {
         }
         self.hold(cx)
     }
+}
+
+/// The order of rows by their ranks, a column for each key, whatever they are.
+fn order_by_comparing(
+    ranks: &[Vec<u64>],
+    rows: usize,
+    cx: &Context,
+) -> Result<Vec<u32>, ExecError> {
+    let mut order: Vec<u32> = (0..rows as u32).collect();
+    let ranks = |row: u32| ranks.iter().map(move |column| column[row as usize]);
+    sort_totally(&mut order, cx, |&a, &b| {
+        ranks(a).cmp(ranks(b)).then(a.cmp(&b))
+    })?;
+    Ok(order)
 }
 
 /// What an `OrderBy` reads its rows from, once.

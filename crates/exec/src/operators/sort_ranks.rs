@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Every distinct term is decoded once, not once a comparison; rows are then sorted by integers. Ids whose
-//! order is that of their terms (numbers of one type and scale, dates of one zone) are their own ranks.
+//! order is that of their terms (numbers of one type and scale, dates of one zone) are their own ranks; numbers of one datatype that is none to
+//! SPARQL have their texts, of up to sixteen characters, as ranks.
 //!
 //! Invariant: two ranks compare as [`compare_for_order`] compares the terms; [`ranks_by_comparing`], the slow
 //! twin, takes over where the memory limit leaves no room for texts and fewer rows at a time are no way out
@@ -17,8 +18,11 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::fallible_sort::{sort_fallibly, sort_totally};
 use crate::operators::text_arena::{TextArena, TextAt};
+use crate::operators::text_sort::{TextPlace, sort_texts};
 use crate::row_numbers::RowNumbers;
-use crate::value::{OrderClass, OrderKey, compare_for_order, ordered_as_ids, text_into};
+use crate::value::{
+    OrderClass, OrderKey, compare_for_order, ordered_as_ids, text_into, written_ranks,
+};
 use std::cmp::Ordering;
 
 /// Terms decoded between two looks at the limits.
@@ -29,8 +33,8 @@ const SORTED_TEXT_BYTES: usize = 2 * size_of::<TextPlace>();
 /// What sorting takes for a number or date: its nearest double, its place, and room to merge places.
 const SORTED_VALUE_BYTES: usize = size_of::<f64>() + 2 * size_of::<u32>();
 
-/// What sorting takes for each row: its position, and its pair with the rank of a single key.
-pub const ROW_BYTES: usize = size_of::<u32>() + size_of::<(u64, u32)>();
+/// What sorting takes for each row: its position before and after, and two words of ranks and position.
+pub const ROW_BYTES: usize = 2 * size_of::<u32>() + 2 * size_of::<u64>();
 /// What sorting takes for each row and key: its rank, and while that is made its distinct id, the place of that in a table
 /// and its number.
 pub const KEY_BYTES: usize = 2 * size_of::<u64>() + 3 * size_of::<u32>();
@@ -48,6 +52,9 @@ pub enum WithoutRoom {
 pub fn ranks(ids: &[u64], without_room: WithoutRoom, cx: &Context) -> Result<Vec<u64>, ExecError> {
     if are_own_ranks(ids) {
         return Ok(ids.to_vec());
+    }
+    if let Some(ranks) = written_ranks(ids) {
+        return Ok(ranks);
     }
     let (distinct, numbers) = distinct_ids(ids, cx)?;
     let of_distinct = match Places::collect(&distinct, cx) {
@@ -109,17 +116,6 @@ fn number(
     Ok(ranks)
 }
 
-/// A term that is ordered by its text first.
-#[derive(Clone, Copy)]
-struct TextPlace {
-    class: OrderClass,
-    /// The first bytes in which texts of the class differ, as a number.
-    prefix: u64,
-    at: TextAt,
-    /// Index among the distinct ids.
-    member: u32,
-}
-
 /// The places of distinct terms, decoded.
 struct Places<'a> {
     cx: &'a Context,
@@ -167,7 +163,6 @@ impl<'a> Places<'a> {
             places.add(member as u32, id, by_id)?;
         }
         places.account()?;
-        places.set_prefixes();
         Ok(places)
     }
 
@@ -198,12 +193,7 @@ impl<'a> Places<'a> {
     }
 
     fn add_text(&mut self, class: OrderClass, at: TextAt, member: u32) {
-        self.texts.push(TextPlace {
-            class,
-            prefix: 0,
-            at,
-            member,
-        });
+        self.texts.push(TextPlace::new(class, at, member));
     }
 
     fn account(&mut self) -> Result<(), ExecError> {
@@ -224,49 +214,25 @@ impl<'a> Places<'a> {
         self.arena.text(place.at)
     }
 
-    /// Texts of a class often begin alike; the bytes after that tell most of them apart.
-    fn set_prefixes(&mut self) {
-        for class in [OrderClass::Blank, OrderClass::Iri, OrderClass::Text] {
-            let mut shared: Option<&[u8]> = None;
-            for place in self.texts.iter().filter(|place| place.class == class) {
-                let text = self.text(place);
-                let known = shared.unwrap_or(text);
-                let same = known.iter().zip(text).take_while(|(a, b)| a == b).count();
-                shared = Some(&known[..same]);
-            }
-            let skipped = shared.map_or(0, <[u8]>::len);
-            let arena = &self.arena;
-            for place in self.texts.iter_mut().filter(|place| place.class == class) {
-                let text = arena.text(place.at);
-                let mut bytes = [0; 8];
-                for (to, from) in bytes.iter_mut().zip(&text[skipped..]) {
-                    *to = *from;
-                }
-                place.prefix = u64::from_be_bytes(bytes);
-            }
-        }
+    /// The order of members whose texts are equal: of literals datatype and language decide.
+    fn order_of_equal(&self, a: u32, b: u32, ids: &[u64]) -> Result<Ordering, ExecError> {
+        compare_for_order(ids[a as usize], ids[b as usize], self.cx)
     }
 
-    fn compare_texts(
-        &self,
-        a: &TextPlace,
-        b: &TextPlace,
-        ids: &[u64],
-    ) -> Result<Ordering, ExecError> {
-        let order = (a.class, a.prefix)
-            .cmp(&(b.class, b.prefix))
-            .then_with(|| self.text(a).cmp(self.text(b)));
-        if order == Ordering::Equal && a.class == OrderClass::Text {
-            // Datatype and language decide.
-            return compare_for_order(ids[a.member as usize], ids[b.member as usize], self.cx);
+    /// Whether two texts that come one after the other have the same rank.
+    fn are_equal(&self, a: &TextPlace, b: &TextPlace, ids: &[u64]) -> Result<bool, ExecError> {
+        if !b.may_repeat || a.class != b.class || self.text(a) != self.text(b) {
+            return Ok(false);
         }
-        Ok(order)
+        Ok(self.order_of_equal(a.member, b.member, ids)? == Ordering::Equal)
     }
 
     /// The rank of each distinct id.
     fn rank(mut self, ids: &[u64], cx: &Context) -> Result<Vec<u64>, ExecError> {
         let mut texts = std::mem::take(&mut self.texts);
-        sort_fallibly(&mut texts, cx, |a, b| self.compare_texts(&a, &b, ids))?;
+        sort_texts(&mut texts, &self.arena, cx, |a, b| {
+            self.order_of_equal(a, b, ids)
+        })?;
         cx.check()?;
         let values = std::mem::take(&mut self.values);
         // Doubles tell most numbers apart; of many scales they would be computed at each comparison.
@@ -314,7 +280,7 @@ impl<'a> Places<'a> {
         ranks: &mut [u64],
     ) -> Result<(), ExecError> {
         for (idx, place) in texts.iter().enumerate() {
-            if idx > 0 && self.compare_texts(&texts[idx - 1], place, ids)? != Ordering::Equal {
+            if idx > 0 && !self.are_equal(&texts[idx - 1], place, ids)? {
                 *next += 1;
             }
             ranks[place.member as usize] = *next;

@@ -4,7 +4,8 @@ mod exact;
 
 use super::order::Key;
 use super::{
-    Comparison, Number, Reader, Value, compare, compare_for_order, equal, inline_kind, order_inline,
+    Comparison, Number, Reader, Value, compare, compare_for_order, equal, inline_kind,
+    order_inline, written_ranks,
 };
 use crate::context::{Context, ExecOptions};
 use basalt_rdf::inline::numeric;
@@ -163,6 +164,16 @@ proptest! {
         let expected = text(a).cmp(&text(b));
         // The same text of another datatype is decided by that.
         prop_assert_eq!(known, (expected != Ordering::Equal).then_some(expected));
+        let id = |number| id(number, CUSTOM_NUMERIC_FIRST);
+        let ranks = written_ranks(&[id(a), 0, id(b)]);
+        prop_assert_eq!(ranks.is_some(), text(a).len().max(text(b).len()) <= 16);
+        if let Some(ranks) = ranks {
+            prop_assert_eq!(ranks[0].cmp(&ranks[2]), expected);
+            prop_assert_eq!(ranks[1], 0);
+            prop_assert!(ranks[0] > 0);
+        }
+        let other = TermId::numeric(CUSTOM_NUMERIC_FIRST + 1, 1, 0).expect("fits").0;
+        prop_assert_eq!(written_ranks(&[id(a), other]), None);
     }
 
     #[test]
