@@ -265,6 +265,11 @@ fn order_by_comparing(
     rows: usize,
     cx: &Context,
 ) -> Result<Vec<u32>, ExecError> {
+    if let [ranks] = ranks {
+        let mut pairs: Vec<(u64, u32)> = ranks.iter().copied().zip(0..).collect();
+        sort_totally(&mut pairs, cx, Ord::cmp)?;
+        return Ok(pairs.into_iter().map(|(_, row)| row).collect());
+    }
     let mut order: Vec<u32> = (0..rows as u32).collect();
     let ranks = |row: u32| ranks.iter().map(move |column| column[row as usize]);
     sort_totally(&mut order, cx, |&a, &b| {

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Every distinct term is decoded once, not once a comparison; rows are then sorted by integers. Ids whose
-//! order is that of their terms (numbers of one type and scale, dates of one zone) are their own ranks; numbers of one datatype that is none to
-//! SPARQL have their texts, of up to sixteen characters, as ranks.
+//! order is that of their terms (numbers of one type and scale, dates of one zone) are their own ranks, and other inline ids of one kind have ranks
+//! that are computed ([`inline_ranks`]).
 //!
 //! Invariant: two ranks compare as [`compare_for_order`] compares the terms; [`ranks_by_comparing`], the slow
 //! twin, takes over where the memory limit leaves no room for texts and fewer rows at a time are no way out
@@ -21,7 +21,7 @@ use crate::operators::text_arena::{TextArena, TextAt};
 use crate::operators::text_sort::{TextPlace, sort_texts};
 use crate::row_numbers::RowNumbers;
 use crate::value::{
-    OrderClass, OrderKey, compare_for_order, ordered_as_ids, text_into, written_ranks,
+    OrderClass, OrderKey, compare_for_order, inline_ranks, ordered_as_ids, text_into,
 };
 use std::cmp::Ordering;
 
@@ -53,7 +53,7 @@ pub fn ranks(ids: &[u64], without_room: WithoutRoom, cx: &Context) -> Result<Vec
     if are_own_ranks(ids) {
         return Ok(ids.to_vec());
     }
-    if let Some(ranks) = written_ranks(ids) {
+    if let Some(ranks) = inline_ranks(ids) {
         return Ok(ranks);
     }
     let (distinct, numbers) = distinct_ids(ids, cx)?;

@@ -39,44 +39,6 @@ pub fn written(id: TermId) -> DecimalText {
     DecimalText::new(id.mantissa(), id.scale())
 }
 
-/// Numbers that are ordered as the texts of inline numbers of one datatype, which is none to SPARQL; `None` if there is another term among them,
-/// or a long text. Unbound comes first.
-///
-/// A text has its characters in four bits each, from the highest on: up to sixteen.
-pub fn written_ranks(ids: &[u64]) -> Option<Vec<u64>> {
-    let first = TermId(*ids.iter().find(|&&id| id != 0)?);
-    if !is_custom_number(first) {
-        return None;
-    }
-    let rank = |&id: &u64| {
-        let id = TermId(id);
-        match id.0 {
-            0 => Some(0),
-            _ => (id.tag() == first.tag()).then(|| written_rank(id))?,
-        }
-    };
-    ids.iter().map(rank).collect()
-}
-
-/// The text of an inline number as a number; `None` if it is long.
-#[inline]
-fn written_rank(id: TermId) -> Option<u64> {
-    const BITS: u32 = 4;
-    let text = written(id);
-    let mut rank = 0;
-    for &byte in text.as_bytes() {
-        // As they are ordered: the end, minus, point, digits.
-        let code = match byte {
-            b'-' => 1,
-            b'.' => 2,
-            digit => u64::from(digit - b'0') + 3,
-        };
-        rank = rank << BITS | code;
-    }
-    let free = u64::BITS.checked_sub(text.as_bytes().len() as u32 * BITS)?;
-    rank.checked_shl(free)
-}
-
 /// Two numbers by their texts; of equal ones the datatypes decide.
 fn compare_written(a: TermId, b: TermId) -> Option<Ordering> {
     let digits = |id: TermId| u64::try_from(id.mantissa()).ok()?.checked_ilog10();
@@ -90,7 +52,7 @@ fn compare_written(a: TermId, b: TermId) -> Option<Ordering> {
 
 /// The place of the kinds of inline dates among dates, times and durations.
 #[inline]
-fn calendar_rank(id: TermId) -> Option<u8> {
+pub fn calendar_rank(id: TermId) -> Option<u8> {
     Some(match id.tag() {
         tag::DATE_TIME => 0,
         tag::DATE => 1,

@@ -15,6 +15,7 @@ mod inline;
 mod inline_date;
 mod inline_id;
 mod inline_order;
+mod inline_ranks;
 mod number;
 mod order;
 mod order_key;
@@ -26,7 +27,8 @@ pub use inline::{
     InlineKind, compare_floats, compare_inline, date_part, inline_float, inline_integer,
     inline_kind, nearest_f32, order_within, to_float,
 };
-pub use inline_order::{order_inline, written_ranks};
+pub use inline_order::order_inline;
+pub use inline_ranks::inline_ranks;
 pub use number::Number;
 pub use order::{compare_for_order, text_into, text_start_into};
 pub use order_key::{OrderClass, OrderKey, ordered_as_ids};
