@@ -4,8 +4,11 @@
 //! their tree where the query drills down. For each query and level: the rows touched (what all operators read from the store
 //! and what they gave, those inside EXISTS too), the time with one thread and with all, and the time per row touched with each.
 //! Where its largest is many times its least, some draw falls off a cliff: another plan or another path, not more work. What a
-//! query costs however few its rows are is in it. Times are the least of several runs from the plan to the last row, without a profile, in
-//! this process. Without a store it makes the data of a million triples.
+//! query costs however few its rows are is in it. A plan may touch more rows than must be touched, if each takes less time: those that must be are the
+//! least that this plan or some with joins in another order touch, and the last columns have the time for each of them.
+//!
+//! Times are the least of several runs from the plan to the last row, without a profile, in this process. Without a store it makes the data of a
+//! million triples.
 
 #[path = "../../cli/src/allocator.rs"]
 mod allocator;
@@ -13,12 +16,12 @@ mod allocator;
 mod estimate_errors;
 
 use basalt_bsbm::{Draw, GenerateOptions, ParameterPool, UseCase, query_text};
-use basalt_engine::{Answer, Database, ExplainedNode, QueryOptions};
+use basalt_engine::{Answer, Database, ExplainedNode, OrderDraw, QueryOptions};
 use estimate_errors::bsbm;
 use std::error::Error;
 use std::io::{self, Write};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Products of the data that is made where no store is given.
 const PRODUCTS: u64 = 2_848;
@@ -26,10 +29,19 @@ const PRODUCTS: u64 = 2_848;
 const DRAWS: i64 = 5;
 /// Runs of each query on each number of threads, after one that counts rows.
 const RUNS: usize = 3;
+/// Plans with joins in another order that are asked how many rows they touch: half of them near the chosen one.
+const OTHER_PLANS: u64 = 12;
+/// Costs of those that are near differ by up to so many times.
+const COST_SPREAD: f64 = 8.0;
+/// How many times as long as the chosen plan another one may take.
+const TIME_FACTOR: f64 = 20.0;
 
 /// One draw of a query.
 struct Measured {
+    /// Rows that the plan touches.
     rows: u64,
+    /// Rows that must be touched.
+    must: u64,
     one_ms: f64,
     all_ms: f64,
 }
@@ -38,6 +50,11 @@ impl Measured {
     /// Nanoseconds for each row touched, of a time in milliseconds.
     fn row_ns(&self, ms: f64) -> f64 {
         ms * 1e6 / self.rows.max(1) as f64
+    }
+
+    /// Nanoseconds of one thread for each row that must be touched.
+    fn must_ns(&self) -> f64 {
+        self.one_ms * 1e6 / self.must.max(1) as f64
     }
 }
 
@@ -68,6 +85,24 @@ fn run(database: &Database, text: &str, threads: usize) -> Result<(u64, f64), Bo
     Ok((rows, least))
 }
 
+/// The least number of rows that plans with joins in another order touch, of those that do not take far longer than `ms`.
+fn least_rows(database: &Database, text: &str, ms: f64) -> Result<u64, Box<dyn Error>> {
+    let mut least = u64::MAX;
+    for seed in 0..OTHER_PLANS {
+        let mut options = QueryOptions::default();
+        options.exec.threads = 1;
+        options.exec.timeout = Some(Duration::from_secs_f64(ms * TIME_FACTOR / 1e3 + 1e-3));
+        let spread = (seed % 2 == 0).then_some(COST_SPREAD);
+        options.order_draw = Some(OrderDraw { seed, spread });
+        match database.prepare(text, &options)?.profile(&options) {
+            Ok(report) => least = least.min(rows_of(&report.root)),
+            Err(basalt_engine::Error::Timeout { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(least)
+}
+
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or_default()
@@ -85,7 +120,7 @@ fn line(out: &mut impl Write, name: &str, measured: &[Measured]) -> io::Result<(
     let of = |value: &dyn Fn(&Measured) -> f64| measured.iter().map(value).collect::<Vec<f64>>();
     writeln!(
         out,
-        "| {name} | {} | {:.0} | {:.3} | {:.3} | {:.2} | {} | {} |",
+        "| {name} | {} | {:.0} | {:.3} | {:.3} | {:.2} | {} | {} | {:.0} | {} |",
         measured.len(),
         median(of(&|m| m.rows as f64)),
         median(of(&|m| m.one_ms)),
@@ -93,6 +128,8 @@ fn line(out: &mut impl Write, name: &str, measured: &[Measured]) -> io::Result<(
         median(of(&|m| m.one_ms / m.all_ms)),
         spread(&of(&|m| m.row_ns(m.one_ms))),
         spread(&of(&|m| m.row_ns(m.all_ms))),
+        median(of(&|m| m.must as f64)),
+        spread(&of(&Measured::must_ns)),
     )
 }
 
@@ -128,8 +165,10 @@ impl Bench {
             let text = text.ok_or("a query has no parameters")?;
             let (rows, one_ms) = run(&self.database, &text, 1)?;
             let (_, all_ms) = run(&self.database, &text, self.threads)?;
+            let must = rows.min(least_rows(&self.database, &text, one_ms)?);
             measured.push(Measured {
                 rows,
+                must,
                 one_ms,
                 all_ms,
             });
@@ -141,14 +180,14 @@ impl Bench {
     fn table(&self, out: &mut impl Write, use_case: UseCase) -> Result<(), Box<dyn Error>> {
         writeln!(
             out,
-            "| {}, level | draws | rows touched | ms, 1 thread | ms, {} threads | times | ns a row, 1 thread | times | {} threads | times |",
+            "| {}, level | draws | rows touched | ms, 1 thread | ms, {} threads | times | ns a row, 1 thread | times | {} threads | times | rows that must be | ns for each, 1 thread | times |",
             use_case.name(),
             self.threads,
             self.threads
         )?;
         writeln!(
             out,
-            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
         )?;
         for number in 1..=use_case.queries() {
             let levels = match use_case.can_drill_down(number) {
