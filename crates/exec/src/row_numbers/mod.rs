@@ -36,6 +36,9 @@ const PAIRS_FROM: usize = if cfg!(test) { 1024 } else { 8192 };
 /// Rows that are looked up together.
 const CHUNK: usize = 64;
 
+/// Bytes of table and rows up to which rows of two ids are looked up one by one.
+const NEAR_BYTES: usize = 1 << 18;
+
 /// Bytes that a hashed number takes: four for a slot, half or so of which are taken.
 const HASHED_BYTES: usize = 8;
 
@@ -144,16 +147,28 @@ impl RowNumbers {
     fn numbers_of_twos(&mut self, firsts: &[u64], seconds: &[u64], numbers: &mut Vec<u32>) {
         for start in (0..firsts.len()).step_by(PAIRS_FROM) {
             let rows = start..firsts.len().min(start + PAIRS_FROM);
-            if self.pairs.is_none() {
+            if self.pairs.is_none() && !self.is_near() {
                 let before = self.count;
                 self.numbers_of_wide(&[firsts, seconds], rows, numbers);
                 self.look_at_pairs(before);
                 continue;
             }
+            let mut last = None;
             for (&first, &second) in firsts[rows.clone()].iter().zip(&seconds[rows]) {
-                numbers.push(self.number_of_two([first, second]));
+                let row = [first, second];
+                let number = match last {
+                    Some((same, number)) if same == row => number,
+                    _ => self.number_of_two(row),
+                };
+                last = Some((row, number));
+                numbers.push(number);
             }
         }
+    }
+
+    /// Whether what hashed rows are looked up in lies in the nearer caches, so that there is nothing to wait for.
+    fn is_near(&self) -> bool {
+        self.table.bytes() + self.rows.len() * size_of::<u64>() <= NEAR_BYTES
     }
 
     /// Appends the numbers here of some rows of another.
@@ -261,11 +276,8 @@ impl RowNumbers {
 
     /// The number of a row of two ids, a new one if the row is new.
     #[inline]
-    pub fn number_of_two(&mut self, row: [u64; 2]) -> u32 {
+    fn number_of_two(&mut self, row: [u64; 2]) -> u32 {
         debug_assert_eq!(self.width, 2);
-        if self.is_last(&row) {
-            return self.last;
-        }
         if let Some(pairs) = &mut self.pairs
             && let Some(ordinal) = pairs.ordinal(row)
         {
