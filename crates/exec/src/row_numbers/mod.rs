@@ -267,11 +267,11 @@ impl RowNumbers {
             numbers.push(*place - 1);
         }
         self.rows.truncate(self.count);
-        let (placed, others) = ids.split_at(numbers.len() - before);
-        if let (Some(_), Some(&number)) = (placed.last(), numbers.last()) {
+        let placed = &numbers[before..];
+        if let Some(&number) = placed.last() {
             self.last = number;
         }
-        others
+        &ids[placed.len()..]
     }
 
     /// The number of a row of two ids, a new one if the row is new.
