@@ -34,20 +34,27 @@ struct Codes<'r> {
 }
 
 impl<'r> Codes<'r> {
-    fn of(ranks: &'r [u64]) -> Self {
-        let others = || ranks.iter().filter(|&&rank| rank != 0 && rank != u64::MAX);
-        let first = others().min().copied().unwrap_or_default();
-        let last = others().max().copied().unwrap_or_default();
-        let differing = others().fold(0, |bits, rank| bits | (rank - first));
-        let same_bits = differing.trailing_zeros() % u64::BITS;
+    fn of(ranks: &'r [u64], cx: &Context) -> Result<Self, ExecError> {
+        let (mut first, mut last, mut any, mut all) = (u64::MAX, 0, 0, u64::MAX);
+        for ranks in ranks.chunks(CHECK_WORDS) {
+            cx.check()?;
+            for &rank in ranks.iter().filter(|&&rank| rank != 0 && rank != u64::MAX) {
+                first = first.min(rank);
+                last = last.max(rank);
+                any |= rank;
+                all &= rank;
+            }
+        }
+        // Lower bits that are set in all or in none.
+        let same_bits = (any ^ all).trailing_zeros() % u64::BITS;
         // One code before all, one behind.
-        let greatest = ((last - first) >> same_bits).saturating_add(2);
-        Self {
+        let greatest = (last.saturating_sub(first) >> same_bits).saturating_add(2);
+        Ok(Self {
             ranks,
             first,
             same_bits,
             bits: u64::BITS - greatest.leading_zeros(),
-        }
+        })
     }
 
     fn code(&self, row: usize) -> u64 {
@@ -69,22 +76,23 @@ pub fn order_by_digits(
     let mut columns = Vec::with_capacity(ranks.len());
     let mut bits = position_bits;
     for ranks in ranks {
-        let codes = Codes::of(ranks);
+        let codes = Codes::of(ranks, cx)?;
         bits += codes.bits;
         if bits > u64::BITS {
             return Ok(None);
         }
         columns.push(codes);
     }
-    let mut words: Vec<u64> = vec![0; rows];
-    for codes in &columns {
+    let word = |row: usize| {
+        let keys = columns
+            .iter()
+            .fold(0, |word, codes| word << codes.bits | codes.code(row));
+        keys << position_bits | row as u64
+    };
+    let mut words: Vec<u64> = Vec::with_capacity(rows);
+    for start in (0..rows).step_by(CHECK_WORDS) {
         cx.check()?;
-        for (row, word) in words.iter_mut().enumerate() {
-            *word = *word << codes.bits | codes.code(row);
-        }
-    }
-    for (position, word) in (0_u64..).zip(&mut words) {
-        *word = *word << position_bits | position;
+        words.extend((start..rows.min(start + CHECK_WORDS)).map(word));
     }
     sort_words(&mut words, position_bits..bits, cx)?;
     let position = |word: &u64| (word & ((1 << position_bits) - 1)) as u32;

@@ -53,7 +53,7 @@ pub fn ranks(ids: &[u64], without_room: WithoutRoom, cx: &Context) -> Result<Vec
     if are_own_ranks(ids) {
         return Ok(ids.to_vec());
     }
-    if let Some(ranks) = inline_ranks(ids) {
+    if let Some(ranks) = inline_ranks(ids, cx)? {
         return Ok(ranks);
     }
     let (distinct, numbers) = distinct_ids(ids, cx)?;

@@ -22,6 +22,8 @@ use std::ops::Range;
 const STEP: usize = size_of::<u64>();
 /// Texts that are compared whole: making numbers of fewer takes longer.
 const FEW_TEXTS: usize = 16;
+/// Texts read between two looks at the query's flag and clock.
+const CHECK_TEXTS: usize = 4096;
 
 /// A term that is ordered by its text first.
 #[derive(Clone, Copy)]
@@ -67,8 +69,8 @@ pub fn sort_texts(
     }
     // Termination: what is put back is shorter, or skips more of its texts.
     while let Some((range, skipped)) = left.pop() {
+        cx.check()?;
         let part = &mut texts[range.clone()];
-        part.iter_mut().for_each(|place| place.may_repeat = true);
         if part.len() <= FEW_TEXTS {
             sort_fallibly(part, cx, |a, b| {
                 let rest = |place: TextPlace| &arena.text(place.at)[skipped..];
@@ -77,13 +79,19 @@ pub fn sort_texts(
                     order => Ok(order),
                 }
             })?;
-            // What stands before the part is of another class, or had other bytes.
-            part[0].may_repeat = false;
+            for (idx, place) in part.iter_mut().enumerate() {
+                // What stands before the part is of another class, or had other bytes.
+                place.may_repeat = idx > 0;
+            }
             continue;
         }
-        let skipped = skipped + shared_bytes(part, arena, skipped);
-        for place in &mut *part {
-            place.bytes = bytes_of(&arena.text(place.at)[skipped..]);
+        let skipped = skipped + shared_bytes(part, arena, skipped, cx)?;
+        for places in part.chunks_mut(CHECK_TEXTS) {
+            cx.check()?;
+            for place in places {
+                place.may_repeat = true;
+                place.bytes = bytes_of(&arena.text(place.at)[skipped..]);
+            }
         }
         // Of texts that go on alike, those that end come first, by what is left of them.
         let key = |place: &TextPlace| {
@@ -115,20 +123,25 @@ pub fn sort_texts(
 }
 
 /// In how many bytes from `skipped` on all texts are the same.
-fn shared_bytes(texts: &[TextPlace], arena: &TextArena, skipped: usize) -> usize {
+fn shared_bytes(
+    texts: &[TextPlace],
+    arena: &TextArena,
+    skipped: usize,
+    cx: &Context,
+) -> Result<usize, ExecError> {
     let rest = |place: &TextPlace| &arena.text(place.at)[skipped..];
-    let Some((first, others)) = texts.split_first() else {
-        return 0;
-    };
-    let mut shared = rest(first);
-    for place in others {
-        let same = shared.iter().zip(rest(place)).take_while(|(a, b)| a == b);
-        shared = &shared[..same.count()];
+    let mut shared = texts.first().map_or(&[][..], rest);
+    for places in texts.chunks(CHECK_TEXTS) {
+        cx.check()?;
+        for place in places {
+            let same = shared.iter().zip(rest(place)).take_while(|(a, b)| a == b);
+            shared = &shared[..same.count()];
+        }
         if shared.is_empty() {
             break;
         }
     }
-    shared.len()
+    Ok(shared.len())
 }
 
 /// The first eight bytes of a text, which end in zeros if it is shorter.

@@ -5,42 +5,64 @@
 
 use super::inline::to_float;
 use super::inline_order::{calendar_rank, is_custom_number, written};
+use crate::context::Context;
+use crate::error::ExecError;
 use basalt_rdf::TermId;
 use basalt_rdf::inline::numeric;
 use basalt_rdf::qualifiers::{DOUBLE, FLOAT};
 
+/// Ids between two looks at the query's flag and clock.
+const CHECK_IDS: usize = 1 << 14;
+
 /// The ranks; `None` if ids are of several kinds, or of one whose ranks are not numbers of this size.
-pub fn inline_ranks(ids: &[u64]) -> Option<Vec<u64>> {
-    let first = TermId(*ids.iter().find(|&&id| id != 0)?);
+pub fn inline_ranks(ids: &[u64], cx: &Context) -> Result<Option<Vec<u64>>, ExecError> {
+    let Some(first) = ids.iter().find(|&&id| id != 0).map(|&id| TermId(id)) else {
+        return Ok(None);
+    };
     if is_custom_number(first) {
-        return of_kind(ids, first, written_rank);
+        return of_kind(ids, first, written_rank, cx);
     }
     if first.is_numeric() {
+        let float = |id: TermId| float_rank(to_float(id.mantissa(), id.scale()).into());
+        let double = |id: TermId| float_rank(numeric::to_f64(id.mantissa(), id.scale()));
         return match first.numeric_datatype() {
-            FLOAT => of_kind(ids, first, |id| {
-                Some(float_rank(to_float(id.mantissa(), id.scale()).into()))
-            }),
-            DOUBLE => of_kind(ids, first, |id| {
-                Some(float_rank(numeric::to_f64(id.mantissa(), id.scale())))
-            }),
-            _ => None,
+            FLOAT => of_kind(ids, first, |id| Some(float(id)), cx),
+            DOUBLE => of_kind(ids, first, |id| Some(double(id)), cx),
+            _ => Ok(None),
         };
     }
-    calendar_rank(first)?;
-    all(ids, date_rank)
+    match calendar_rank(first) {
+        Some(_) => all(ids, date_rank, cx),
+        None => Ok(None),
+    }
 }
 
 /// The ranks of ids, all of which have the tag of the first.
-fn of_kind(ids: &[u64], first: TermId, rank: impl Fn(TermId) -> Option<u64>) -> Option<Vec<u64>> {
-    all(ids, |id| (id.tag() == first.tag()).then(|| rank(id))?)
+fn of_kind(
+    ids: &[u64],
+    first: TermId,
+    rank: impl Fn(TermId) -> Option<u64>,
+    cx: &Context,
+) -> Result<Option<Vec<u64>>, ExecError> {
+    all(ids, |id| (id.tag() == first.tag()).then(|| rank(id))?, cx)
 }
 
-fn all(ids: &[u64], rank: impl Fn(TermId) -> Option<u64>) -> Option<Vec<u64>> {
-    let rank = |&id: &u64| match id {
-        0 => Some(0),
-        id => rank(TermId(id)),
-    };
-    ids.iter().map(rank).collect()
+fn all(
+    ids: &[u64],
+    rank: impl Fn(TermId) -> Option<u64>,
+    cx: &Context,
+) -> Result<Option<Vec<u64>>, ExecError> {
+    let mut ranks = Vec::with_capacity(ids.len());
+    for ids in ids.chunks(CHECK_IDS) {
+        cx.check()?;
+        for &id in ids {
+            match if id == 0 { Some(0) } else { rank(TermId(id)) } {
+                Some(rank) => ranks.push(rank),
+                None => return Ok(None),
+            }
+        }
+    }
+    Ok(Some(ranks))
 }
 
 /// The text of an inline number, its characters in four bits each from the highest on; `None` if it has more than sixteen.

@@ -162,7 +162,7 @@ proptest! {
         };
         let of_kind: Vec<u64> = ids.iter().copied().filter(|&id| is_kind(TermId(id))).collect();
         let with_unbound = [of_kind.as_slice(), &[0]].concat();
-        let ranks = inline_ranks(&with_unbound);
+        let ranks = inline_ranks(&with_unbound, &cx).expect("nothing ends it");
         prop_assert_eq!(ranks.is_some(), !of_kind.is_empty());
         for (a, rank_a) in with_unbound.iter().zip(ranks.iter().flatten()) {
             for (b, rank_b) in with_unbound.iter().zip(ranks.iter().flatten()) {
@@ -171,7 +171,7 @@ proptest! {
             }
         }
         if of_kind.len() < ids.len() && !of_kind.is_empty() {
-            prop_assert_eq!(inline_ranks(&ids), None);
+            prop_assert_eq!(inline_ranks(&ids, &cx).expect("nothing ends it"), None);
         }
     }
 
@@ -187,7 +187,8 @@ proptest! {
         let expected = text(a).cmp(&text(b));
         // The same text of another datatype is decided by that.
         prop_assert_eq!(known, (expected != Ordering::Equal).then_some(expected));
-        let ranks = inline_ranks(&[id(a, CUSTOM_NUMERIC_FIRST), id(b, CUSTOM_NUMERIC_FIRST + currency)]);
+        let ids = [id(a, CUSTOM_NUMERIC_FIRST), id(b, CUSTOM_NUMERIC_FIRST + currency)];
+        let ranks = inline_ranks(&ids, &context()).expect("nothing ends it");
         prop_assert_eq!(ranks.is_some(), currency == 0 && text(a).len().max(text(b).len()) <= 16);
         if let Some(ranks) = ranks {
             prop_assert_eq!(ranks[0].cmp(&ranks[1]), expected);
