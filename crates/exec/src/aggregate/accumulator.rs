@@ -121,13 +121,18 @@ impl Accumulator {
     }
 
     /// Adds the casts of the first rows, for SUM and AVG, up to one that its id does not tell; how many those are.
-    pub fn update_casts(&mut self, groups: &[u32], ids: &[u64], cast: FloatingCast) -> usize {
+    pub fn update_casts(
+        &mut self,
+        groups: &[u32],
+        ids: &[u64],
+        cast: FloatingCast,
+    ) -> Result<usize, ExecError> {
         match self {
             Self::Sum(states) | Self::Avg(states) => {
                 let groups = groups.iter().map(|&group| group as usize);
                 states.update_casts(groups.zip(ids.iter().copied()), cast)
             }
-            _ => 0,
+            _ => Ok(0),
         }
     }
 

@@ -105,8 +105,7 @@ impl DistinctRows {
         cx: &Context,
     ) -> Result<Vec<u32>, ExecError> {
         let numbers = ids_of(groups);
-        let columns = (0..batch.width()).map(|column| batch.ids(column));
-        let columns: Vec<&[u64]> = std::iter::once(&*numbers).chain(columns).collect();
+        let columns: Vec<&[u64]> = std::iter::once(&*numbers).chain(batch.slices()).collect();
         let fresh = self.insert_all(&columns, groups.len(), cx)?;
         Ok(fresh.iter().map(|&row| groups[row as usize]).collect())
     }

@@ -281,20 +281,19 @@ impl Column {
             }
             return Ok(());
         };
-        if self.distinct.is_none()
-            && let Some(cast) = argument.floating_cast()
-        {
-            let ids = batch.ids(cast.column);
-            let done = self.accumulator.update_casts(groups, ids, cast);
-            if done == groups.len() {
-                return Ok(());
+        let done = match argument.floating_cast() {
+            Some(cast) if self.distinct.is_none() => {
+                let ids = batch.ids(cast.column);
+                self.accumulator.update_casts(groups, ids, cast)?
             }
-            let ids = argument.evaluate(batch, cx)?;
-            return self.accumulator.update(&groups[done..], &ids[done..], cx);
+            _ => 0,
+        };
+        if done == groups.len() {
+            return Ok(());
         }
         let ids = argument.evaluate(batch, cx)?;
         match &mut self.distinct {
-            None => self.accumulator.update(groups, &ids, cx),
+            None => self.accumulator.update(&groups[done..], &ids[done..], cx),
             Some(values) => {
                 let (groups, ids) = values.insert_values(groups, &ids, cx)?;
                 self.accumulator.update(&groups, &ids, cx)

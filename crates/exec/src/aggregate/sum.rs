@@ -284,15 +284,7 @@ impl SumStates {
         rows: impl Iterator<Item = (usize, u64)> + Clone,
         reader: &mut Reader<'_>,
     ) -> Result<(), ExecError> {
-        let mut ahead = rows.clone().skip(PREFETCH_ROWS);
-        for (group, id) in rows {
-            if let Some((group, _)) = ahead.next() {
-                prefetch(&self.states, group);
-            }
-            let state = &mut self.states[group];
-            state.add(id, reader)?;
-            self.any_rare |= state.rare.is_some();
-        }
+        self.add_while(rows, |state, id| state.add(id, reader).map(|()| true))?;
         Ok(())
     }
 
@@ -301,22 +293,37 @@ impl SumStates {
         &mut self,
         rows: impl Iterator<Item = (usize, u64)> + Clone,
         cast: FloatingCast,
-    ) -> usize {
+    ) -> Result<usize, ExecError> {
+        self.add_while(rows, |state, id| {
+            let value = cast.value(id);
+            if let Some(value) = value {
+                state.add_value(value, cast.is_float());
+            }
+            Ok(value.is_some())
+        })
+    }
+
+    /// Adds rows to the states of their groups, some of which are asked for ahead, as long as `add` does; how many those are.
+    #[inline]
+    fn add_while(
+        &mut self,
+        rows: impl Iterator<Item = (usize, u64)> + Clone,
+        mut add: impl FnMut(&mut SumState, u64) -> Result<bool, ExecError>,
+    ) -> Result<usize, ExecError> {
         let mut ahead = rows.clone().skip(PREFETCH_ROWS);
         let mut done = 0;
         for (group, id) in rows {
             if let Some((group, _)) = ahead.next() {
                 prefetch(&self.states, group);
             }
-            let Some(value) = cast.value(id) else {
-                break;
-            };
             let state = &mut self.states[group];
-            state.add_value(value, cast.is_float);
+            if !add(state, id)? {
+                break;
+            }
             self.any_rare |= state.rare.is_some();
             done += 1;
         }
-        done
+        Ok(done)
     }
 
     /// Adds states of others: state `from` to group `to`, for each pair.

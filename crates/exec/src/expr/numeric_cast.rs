@@ -28,6 +28,17 @@ pub enum CastOf {
     Canonical,
 }
 
+impl CastOf {
+    /// Whether what is cast is the decimal number that an inline id says.
+    #[inline]
+    fn is_decimal(self, id: TermId) -> bool {
+        let from = id.numeric_datatype();
+        // To SPARQL numbers of other datatypes are none.
+        let is_number = from < CUSTOM_NUMERIC_FIRST || self != Self::Value;
+        id.is_numeric() && is_number && !FLOATING.contains(&from)
+    }
+}
+
 /// The type that is cast to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumericCast {
@@ -46,8 +57,6 @@ pub enum NumericCast {
 pub struct FloatingCast {
     /// The column.
     pub column: usize,
-    /// Whether the type is float, else it is double.
-    pub is_float: bool,
     cast: NumericCast,
     of: CastOf,
 }
@@ -55,17 +64,14 @@ pub struct FloatingCast {
 impl FloatingCast {
     /// The cast of a column, if it is to one of these types.
     pub fn new(column: usize, cast: NumericCast, of: CastOf) -> Option<Self> {
-        let is_float = match cast {
-            NumericCast::Float => true,
-            NumericCast::Double => false,
-            NumericCast::Integer | NumericCast::Decimal => return None,
-        };
-        Some(Self {
-            column,
-            is_float,
-            cast,
-            of,
-        })
+        let is_floating = matches!(cast, NumericCast::Float | NumericCast::Double);
+        is_floating.then_some(Self { column, cast, of })
+    }
+
+    /// Whether the type is float, else it is double.
+    #[inline]
+    pub fn is_float(self) -> bool {
+        self.cast == NumericCast::Float
     }
 
     /// The value of an id, if that tells it.
@@ -124,10 +130,7 @@ impl NumericCast {
             Self::Double => (DOUBLE, 1_000_000_000_000_000),
             Self::Integer | Self::Decimal => return None,
         };
-        let from = id.numeric_datatype();
-        // To SPARQL numbers of other datatypes are none.
-        let is_number = from < CUSTOM_NUMERIC_FIRST || of != CastOf::Value;
-        if !id.is_numeric() || !is_number || FLOATING.contains(&from) {
+        if !of.is_decimal(id) {
             return None;
         }
         let (mut mantissa, mut scale) = (id.mantissa(), id.scale());
@@ -155,9 +158,7 @@ impl NumericCast {
     /// The cast of an inline number, or of its text, as the nearest float or double, if mantissa and scale say what it is.
     #[inline]
     fn inline_floating(self, id: TermId, of: CastOf) -> Option<f64> {
-        let from = id.numeric_datatype();
-        let is_number = from < CUSTOM_NUMERIC_FIRST || of != CastOf::Value;
-        if !id.is_numeric() || !is_number || FLOATING.contains(&from) {
+        if !of.is_decimal(id) {
             return None;
         }
         match self {

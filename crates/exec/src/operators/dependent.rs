@@ -56,7 +56,9 @@ impl Answers {
 
     /// Remembers the answer for a key that is not known.
     pub fn insert(&mut self, key: &[u64], answer: bool) {
-        let keys = self.keys.get_or_insert_with(|| RowNumbers::new(key.len()));
+        let keys = self
+            .keys
+            .get_or_insert_with(|| RowNumbers::hashed(key.len()));
         if keys.insert(key) {
             self.answers.push(answer);
         }

@@ -78,7 +78,7 @@ fn are_own_ranks(ids: &[u64]) -> bool {
 
 /// The distinct ids, and for each row the index of its id there.
 fn distinct_ids(ids: &[u64], cx: &Context) -> Result<(Vec<u64>, Vec<u32>), ExecError> {
-    let mut distinct = RowNumbers::new(1);
+    let mut distinct = RowNumbers::hashed(1);
     let mut numbers = Vec::with_capacity(ids.len());
     for ids in ids.chunks(CHECK_TERMS) {
         cx.check()?;

@@ -61,6 +61,8 @@ pub struct RowNumbers {
     ordinals: Option<ByOrdinal>,
     /// Rows of two ids; `None` where that does not pay.
     pairs: Option<Box<ByPair>>,
+    /// Whether rows are looked at for pairs once there are enough.
+    tries_pairs: bool,
     table: NumberTable,
     /// The number that was asked for last.
     last: u32,
@@ -75,8 +77,18 @@ impl RowNumbers {
             rows: Vec::new(),
             ordinals: (width == 1).then(ByOrdinal::default),
             pairs: None,
+            tries_pairs: width == 2,
             table: NumberTable::default(),
             last: 0,
+        }
+    }
+
+    /// The same with all rows hashed: for whoever counts bytes by [`Self::row_bytes`].
+    pub fn hashed(width: usize) -> Self {
+        Self {
+            ordinals: None,
+            tries_pairs: false,
+            ..Self::new(width)
         }
     }
 
@@ -139,7 +151,7 @@ impl RowNumbers {
             [] => numbers.extend((0..rows).map(|_| self.number_of(&[]))),
             [ids] => self.numbers_of_ones(ids, numbers),
             [firsts, seconds] => self.numbers_of_twos(firsts, seconds, numbers),
-            _ => self.numbers_of_wide(columns, 0..rows, numbers),
+            _ => self.numbers_of_hashed(columns, 0..rows, numbers),
         }
     }
 
@@ -149,7 +161,7 @@ impl RowNumbers {
             let rows = start..firsts.len().min(start + PAIRS_FROM);
             if self.pairs.is_none() && !self.is_near() {
                 let before = self.count;
-                self.numbers_of_wide(&[firsts, seconds], rows, numbers);
+                self.numbers_of_hashed(&[firsts, seconds], rows, numbers);
                 self.look_at_pairs(before);
                 continue;
             }
@@ -174,18 +186,27 @@ impl RowNumbers {
     /// Appends the numbers here of some rows of another.
     pub fn numbers_of_others(&mut self, other: &Self, rows: Range<usize>, numbers: &mut Vec<u32>) {
         debug_assert_eq!(other.width, self.width);
-        if self.width < 2 || self.pairs.is_some() {
-            numbers.extend(rows.map(|row| self.number_of(other.row(row))));
-            return;
+        let ids = &other.rows[rows.start * self.width..rows.end * self.width];
+        match self.width {
+            1 => self.numbers_of_ones(ids, numbers),
+            _ if self.width == 0 || self.pairs.is_some() => {
+                numbers.extend(rows.map(|row| self.number_of(other.row(row))));
+            }
+            _ => {
+                let before = self.count;
+                self.numbers_by_hash(ids, numbers);
+                self.look_at_pairs(before);
+            }
         }
-        let before = self.count;
-        let rows = rows.start * self.width..rows.end * self.width;
-        self.numbers_by_hash(&other.rows[rows], numbers);
-        self.look_at_pairs(before);
     }
 
     /// Appends the numbers of some rows that have no other places than by hash.
-    fn numbers_of_wide(&mut self, columns: &[&[u64]], rows: Range<usize>, numbers: &mut Vec<u32>) {
+    fn numbers_of_hashed(
+        &mut self,
+        columns: &[&[u64]],
+        rows: Range<usize>,
+        numbers: &mut Vec<u32>,
+    ) {
         let mut flat = Vec::with_capacity(CHUNK.min(rows.len()) * self.width);
         for start in rows.clone().step_by(CHUNK) {
             flat.clear();
@@ -344,37 +365,41 @@ impl RowNumbers {
         }
     }
 
-    /// Makes a table that has room for so many more, at least twice as large.
+    /// Makes the table larger, so that it has room for so many more.
     #[cold]
     fn grow(&mut self, more: usize) {
-        let mut larger = self.table.doubled();
-        // Termination: it doubles.
-        while !larger.has_room(self.table.count() + more, self.count + more) {
-            larger = larger.doubled();
-        }
-        if self.table.count() == self.count {
-            self.put_into(&mut larger, 0..as_number(self.count));
-        } else {
-            self.put_into(&mut larger, self.table.numbers());
-        }
-        self.table = larger;
+        let count = self.table.count();
+        self.table = match count == self.count {
+            true => self.larger_table(0..as_number(count), count, more),
+            false => self.larger_table(self.table.numbers(), count, more),
+        };
     }
 
-    /// Puts numbers of rows into a table that has none of them, and has room.
-    fn put_into(&self, table: &mut NumberTable, mut numbers: impl Iterator<Item = u32>) {
+    /// A table of the rows with these numbers, of which there are so many, and with room for more: at least twice as large as the one there is.
+    fn larger_table(
+        &self,
+        mut numbers: impl Iterator<Item = u32>,
+        count: usize,
+        more: usize,
+    ) -> NumberTable {
+        let mut table = self.table.doubled();
+        // Termination: it doubles.
+        while !table.has_room(count + more, self.count + more) {
+            table = table.doubled();
+        }
         let mut hashed = [(0, 0); CHUNK];
         loop {
-            let mut count = 0;
+            let mut taken = 0;
             for (place, number) in hashed.iter_mut().zip(&mut numbers) {
                 *place = (hash_row(self.row(number as usize)), number);
                 table.prefetch(place.0);
-                count += 1;
+                taken += 1;
             }
-            for &(hash, number) in &hashed[..count] {
+            for &(hash, number) in &hashed[..taken] {
                 table.find_or_insert(hash, number, |_| false);
             }
-            if count < CHUNK {
-                return;
+            if taken < CHUNK {
+                return table;
             }
         }
     }
@@ -394,7 +419,7 @@ impl RowNumbers {
 
     /// Looks whether rows of two ids had better go by pair, once there are enough.
     fn look_at_pairs(&mut self, before: usize) {
-        if self.width == 2 && before < PAIRS_FROM && self.count >= PAIRS_FROM {
+        if self.tries_pairs && before < PAIRS_FROM && self.count >= PAIRS_FROM {
             self.try_pairs();
         }
     }
@@ -422,13 +447,7 @@ impl RowNumbers {
     fn hash_all(&mut self) {
         self.ordinals = None;
         self.pairs = None;
-        let mut table = NumberTable::default().doubled();
-        // Termination: it doubles.
-        while !table.has_room(self.count, self.count) {
-            table = table.doubled();
-        }
-        self.put_into(&mut table, 0..as_number(self.count));
-        self.table = table;
+        self.table = self.larger_table(0..as_number(self.count), self.count, 0);
     }
 
     /// The number of a row, if it is there.
@@ -484,7 +503,7 @@ impl RowNumbers {
         rows + self.table.bytes() + ordinals + pairs
     }
 
-    /// Bytes that a row of this width takes, about.
+    /// Bytes that a row of this width takes that is [hashed](Self::hashed), about.
     pub fn row_bytes(width: usize) -> usize {
         width * size_of::<u64>() + HASHED_BYTES
     }
@@ -501,182 +520,4 @@ fn as_number(count: usize) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::HashMap;
-
-    /// Resources near each other and far apart, and ids that are no resources.
-    fn id() -> impl Strategy<Value = u64> {
-        let resource = |range: std::ops::Range<u64>| range.prop_map(|o| TermId::resource(o).0);
-        prop_oneof![
-            4 => resource(5_000..9_000_u64),
-            2 => resource(0..3_000_000_u64),
-            1 => resource(0..1 << 40),
-            1 => 0..5_u64,
-            1 => Just(TermId::numeric(0, 7, 0).expect("fits").0),
-        ]
-    }
-
-    proptest! {
-        #[test]
-        fn ones_are_numbered_by_first_sight(ids in prop::collection::vec(id(), 0..400)) {
-            let (mut table, mut oracle) = (RowNumbers::new(1), HashMap::new());
-            let (mut at_once, mut numbers) = (RowNumbers::new(1), Vec::new());
-            for (row, &id) in ids.iter().enumerate() {
-                let new = oracle.len() as u32;
-                prop_assert_eq!(table.find(&[id]), oracle.get(&id).copied());
-                let number = *oracle.entry(id).or_insert(new);
-                prop_assert_eq!(table.number_of(&[id]), number, "{}", row);
-                numbers.push(number);
-            }
-            let mut found = Vec::new();
-            for ids in ids.chunks(150) {
-                at_once.numbers_of(&[ids], ids.len(), &mut found);
-            }
-            prop_assert_eq!(found, numbers);
-            prop_assert_eq!(at_once.rows, &table.rows[..]);
-            prop_assert_eq!(table.count(), oracle.len());
-            for (&id, &group) in &oracle {
-                prop_assert_eq!(table.find(&[id]), Some(group));
-                prop_assert_eq!(table.row(group as usize), &[id]);
-            }
-        }
-
-        /// Some at a time, and those of another: as one by one.
-        #[test]
-        fn rows_at_once_are_numbered_as_one_by_one(
-            few in prop::collection::vec(id(), 1..9),
-            step in 1..3_u64,
-            width in 2..4_usize,
-            at_once in 1..3_000_usize,
-            others in 0..3_000_usize,
-        ) {
-            let column = |at: usize| -> Vec<u64> {
-                let id = |i: u64| match at {
-                    0 => few[i as usize * 7 % few.len()],
-                    1 => TermId::resource(i * 61_837 % 900 * step).0,
-                    _ => i / 5 % 2,
-                };
-                (0..6_000).map(id).collect()
-            };
-            let columns: Vec<Vec<u64>> = (0..width).map(column).collect();
-            let row = |i: usize| -> Vec<u64> { columns.iter().map(|column| column[i]).collect() };
-            let mut one_by_one = RowNumbers::new(width);
-            let expected: Vec<u32> = (0..6_000).map(|i| one_by_one.number_of(&row(i))).collect();
-            let (mut table, mut numbers) = (RowNumbers::new(width), Vec::new());
-            for start in (0..6_000).step_by(at_once) {
-                let rows = start..6_000.min(start + at_once);
-                let slices: Vec<&[u64]> = columns.iter().map(|column| &column[rows.clone()]).collect();
-                table.numbers_of(&slices, rows.len(), &mut numbers);
-            }
-            prop_assert_eq!(&numbers, &expected);
-            prop_assert_eq!(&table.rows, &one_by_one.rows);
-            // Another that has some of them.
-            let mut other = RowNumbers::new(width);
-            (0..others).for_each(|i| _ = other.number_of(&row(i * 2)));
-            let mut merged = Vec::new();
-            let middle = table.count() / 2;
-            other.numbers_of_others(&table, 0..middle, &mut merged);
-            other.numbers_of_others(&table, middle..table.count(), &mut merged);
-            for (row, number) in table.iter().zip(merged) {
-                prop_assert_eq!(other.row(number as usize), row);
-                prop_assert_eq!(other.find(row), Some(number));
-            }
-            let distinct: std::collections::HashSet<&[u64]> = other.iter().collect();
-            prop_assert_eq!(distinct.len(), other.count());
-        }
-
-        #[test]
-        fn wide_rows_are_numbered_by_first_sight(rows in prop::collection::vec((id(), id(), 0..2_u64), 0..100)) {
-            let (mut table, mut oracle) = (RowNumbers::new(3), HashMap::new());
-            for (a, b, c) in rows {
-                let new = oracle.len() as u32;
-                prop_assert_eq!(table.number_of(&[a, b, c]), *oracle.entry((a, b, c)).or_insert(new));
-            }
-        }
-
-        /// Enough pairs that they may go by ordinal, of which one id has few values, or not; some are no resources.
-        #[test]
-        fn pairs_are_numbered_by_first_sight(
-            few in prop::collection::vec(id(), 1..40),
-            step in 1..5_000_u64,
-            is_first in any::<bool>(),
-            others in prop::collection::vec((0..6_000_usize, id(), id()), 0..30),
-        ) {
-            let (mut table, mut oracle) = (RowNumbers::new(2), HashMap::new());
-            let mut check = |a: u64, b: u64| {
-                let new = oracle.len() as u32;
-                let expected = oracle.get(&(a, b)).copied();
-                prop_assert_eq!(table.find(&[a, b]), expected);
-                let group = *oracle.entry((a, b)).or_insert(new);
-                prop_assert_eq!(table.number_of(&[a, b]), group);
-                prop_assert_eq!(table.row(group as usize), &[a, b]);
-                prop_assert_eq!(table.count(), oracle.len());
-                Ok(())
-            };
-            for i in 0..6_000 {
-                for (_, a, b) in others.iter().filter(|(at, ..)| *at == i) {
-                    check(*a, *b)?;
-                }
-                let one = few[i * 7 % few.len()];
-                let other = TermId::resource(i as u64 % 900 * step).0;
-                match is_first {
-                    true => check(one, other)?,
-                    false => check(other, one)?,
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn pairs_of_few_and_neighbours_are_not_hashed_and_strangers_are() {
-        for is_first in [true, false] {
-            let mut table = RowNumbers::new(2);
-            let pair = |few: u64, many: u64| match is_first {
-                true => [few, TermId::resource(many).0],
-                false => [TermId::resource(many).0, few],
-            };
-            for i in 0..60_000_u64 {
-                table.number_of(&pair(i % 10, 5_000 + i * 61_837 % 20_000));
-            }
-            assert!(table.pairs.is_some() && table.table.count() == 0);
-            let count = table.count();
-            for far in 1..2_000_u64 {
-                table.number_of(&pair(3, far << 32));
-            }
-            assert!(table.pairs.is_none());
-            assert_eq!(table.table.count(), count + 1_999);
-        }
-        // Where both have many values.
-        let mut table = RowNumbers::new(2);
-        for i in 0..5_000 {
-            table.number_of(&[TermId::resource(i).0, TermId::resource(i + 1).0]);
-        }
-        assert!(table.pairs.is_none() && table.table.count() == 5_000);
-    }
-
-    #[test]
-    fn neighbours_are_not_hashed_and_strangers_are() {
-        let mut table = RowNumbers::new(1);
-        for ordinal in (1_000_000..1_030_000).rev() {
-            table.number_of(&[TermId::resource(ordinal).0]);
-        }
-        assert!(table.ordinals.is_some() && table.table.count() == 0);
-        for far in 1..1_000_u64 {
-            table.number_of(&[TermId::resource(far << 32).0]);
-        }
-        assert!(table.ordinals.is_none());
-        assert_eq!(table.table.count(), 30_999);
-        assert!(table.bytes() < 30_999 * 40);
-    }
-
-    #[test]
-    fn neighbours_may_come_in_any_order() {
-        let mut table = RowNumbers::new(1);
-        for i in 0..100_000_u64 {
-            table.number_of(&[TermId::resource(i * 61_837 % 100_000 + 77).0]);
-        }
-        assert!(table.ordinals.is_some() && table.count() == 100_000);
-    }
-}
+mod tests;
