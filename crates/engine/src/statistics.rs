@@ -10,8 +10,8 @@ use basalt_plan::statistics::{
 use basalt_rdf::{TermId, TermView};
 use basalt_store::{CellReader, Cells, CharacteristicSet, PredicateQuads, Snapshot, Table};
 use samples::{
-    Finding, SAMPLED_FROM_MAX, Tests, Together, equal_pairs, sampled_cells, sampled_rows,
-    spread_irregular,
+    Finding, SAMPLED_FROM_MAX, Tested, equal_pairs, sampled_cells, sampled_rows, spread_irregular,
+    test_rows, together,
 };
 
 /// Characteristic sets looked at for one estimate; more would cost more than a better plan saves.
@@ -345,27 +345,15 @@ impl Statistics for SnapshotStatistics<'_> {
         let table = self.table(wanted.table);
         let (rows, population) =
             sampled_rows(table, wanted.having, wanted.rows_max, Finding::Inverse)?;
-        let tests = Tests::of(table, wanted.tests);
+        let tested = rows.len();
+        let Tested { rows, passed } = test_rows(table, wanted.tests, rows);
         let counted = wanted.counted.iter();
-        let counted: Vec<Cells<'_>> = counted.filter_map(|p| table.cells(*p)).collect();
-        let mut together = Together::new(counted.len());
-        let mut passed = vec![0.0; wanted.tests.len()];
-        let mut values = Vec::new();
-        for &row in &rows {
-            let share = tests.share(row, &mut values, |idx, share| passed[idx] += share);
-            if share > 0.0 && counted.len() > 1 {
-                together.add(counted.iter().map(|cells| {
-                    values.clear();
-                    cells.values_into(row, &mut values);
-                    values.len().max(1) as f64
-                }));
-            }
-        }
+        let counted = counted.filter_map(|p| table.cells(*p)).collect();
         Some(Sampled {
             population: population as f64,
-            tested: rows.len(),
+            tested,
             passed,
-            together: together.ratio(),
+            together: together(counted, &rows),
         })
     }
 

@@ -30,39 +30,57 @@ const PARTNERS_READ: usize = 64;
 /// Pairs of equal values that two samples must have for their share to be believed.
 const PAIRS_MIN: usize = 4;
 
-/// The tests of a star on the cells of one table.
-pub(super) struct Tests<'a>(Vec<(Option<Cells<'a>>, &'a RowTest<'a>)>);
+/// How rows of a table did in the tests of a star.
+pub(super) struct Tested {
+    /// Those that may pass all of them.
+    pub(super) rows: Vec<u32>,
+    /// How many passed the tests up to each of them.
+    pub(super) passed: Vec<f64>,
+}
 
-impl<'a> Tests<'a> {
-    /// Finds the cells that are tested.
-    pub(super) fn of(table: &'a Table, tests: &'a [RowTest<'a>]) -> Self {
-        let with_cells = |test: &'a RowTest<'a>| (table.cells(test.predicate), test);
-        Self(tests.iter().map(with_cells).collect())
-    }
-
-    /// The share of a row that passes all tests; `each` is told the share that passes up to each test, while it is more than
-    /// nothing. `values` is a buffer.
-    pub(super) fn share(
-        &self,
-        row: u32,
-        values: &mut Vec<u64>,
-        mut each: impl FnMut(usize, f64),
-    ) -> f64 {
-        let mut share = 1.0;
-        for (idx, (cells, test)) in self.0.iter().enumerate() {
-            values.clear();
-            if let Some(cells) = cells {
-                cells.values_into(row, values);
-            }
-            let best = values.iter().map(|value| (test.passes)(TermId(*value)));
-            share *= best.fold(0.0, f64::max);
-            if share == 0.0 {
-                break;
-            }
-            each(idx, share);
+/// Tests rows, all of them in one test after the other, so that each test reads the cells of its predicate at once; a row that fails one is not
+/// looked at again.
+pub(super) fn test_rows(table: &Table, tests: &[RowTest<'_>], mut rows: Vec<u32>) -> Tested {
+    let mut shares = vec![1.0; rows.len()];
+    let (mut counts, mut values) = (Vec::new(), Vec::new());
+    let mut test_all = |test: &RowTest<'_>| {
+        counts.clear();
+        values.clear();
+        match table.cells(test.predicate) {
+            Some(cells) => cells.gather_lists(&rows, &mut counts, &mut values),
+            None => counts.resize(rows.len(), 0),
         }
-        share
+        let (mut kept, mut sum, mut read) = (0, 0.0, 0);
+        for (idx, &count) in counts.iter().enumerate() {
+            let of_row = &values[read..read + count as usize];
+            read += count as usize;
+            let best = of_row.iter().map(|value| (test.passes)(TermId(*value)));
+            let share = shares[idx] * best.fold(0.0, f64::max);
+            if share > 0.0 {
+                sum += share;
+                (rows[kept], shares[kept]) = (rows[idx], share);
+                kept += 1;
+            }
+        }
+        rows.truncate(kept);
+        shares.truncate(kept);
+        sum
+    };
+    let passed = tests.iter().map(&mut test_all).collect();
+    Tested { rows, passed }
+}
+
+/// Whether the numbers of values that rows have of some predicates go up and down together; see [`Together::ratio`].
+pub(super) fn together(counted: Vec<Cells<'_>>, rows: &[u32]) -> f64 {
+    let mut together = Together::new(counted.len());
+    if counted.len() > 1 {
+        let mut readers: Vec<_> = counted.into_iter().map(Cells::reader).collect();
+        for &row in rows {
+            let counts = readers.iter_mut().map(|cells| cells.value_count(row));
+            together.add(counts.map(|count| count.max(1) as f64));
+        }
     }
+    together.ratio()
 }
 
 /// The rows to look at, and how many they were taken from.
@@ -136,14 +154,14 @@ fn evenly(places: usize, count_max: usize) -> impl Iterator<Item = usize> {
 }
 
 /// Whether numbers of values go up and down together.
-pub(super) struct Together {
+struct Together {
     rows: f64,
     sums: Vec<f64>,
     products: f64,
 }
 
 impl Together {
-    pub(super) fn new(columns: usize) -> Self {
+    fn new(columns: usize) -> Self {
         Self {
             rows: 0.0,
             sums: vec![0.0; columns],
@@ -151,7 +169,7 @@ impl Together {
         }
     }
 
-    pub(super) fn add(&mut self, counts: impl Iterator<Item = f64>) {
+    fn add(&mut self, counts: impl Iterator<Item = f64>) {
         let mut product = 1.0;
         for (sum, count) in self.sums.iter_mut().zip(counts) {
             *sum += count;
@@ -162,7 +180,7 @@ impl Together {
     }
 
     /// The mean product divided by the product of the means; 1 where too few rows were seen to tell.
-    pub(super) fn ratio(&self) -> f64 {
+    fn ratio(&self) -> f64 {
         if self.sums.len() < 2 || self.rows < 4.0 {
             return 1.0;
         }

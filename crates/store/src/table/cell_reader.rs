@@ -44,6 +44,15 @@ impl<'a> CellReader<'a> {
         }
     }
 
+    /// The number of values of a row, as [`Cells::value_count`](super::Cells::value_count) tells it.
+    pub fn value_count(&mut self, row: u32) -> usize {
+        let local = (row - first_row(segment_of(row))) as usize;
+        let columns = self.columns.iter_mut();
+        columns
+            .map(|open| open.segment(segment_of(row)).value_count(local))
+            .sum()
+    }
+
     /// The exact number of cells with this value, as [`Cells::count_object`](super::Cells::count_object) tells it.
     pub fn count_object(&mut self, object: TermId) -> Option<u64> {
         let mut count = 0;

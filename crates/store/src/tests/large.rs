@@ -135,6 +135,7 @@ fn cells_of_many_segments_are_read_and_found() {
             let mut read = Vec::new();
             reader.values_into(row, &mut read);
             let expected = Some(value(column_idx, row).0).filter(|v| *v != 0);
+            assert_eq!(reader.value_count(row), usize::from(expected.is_some()));
             assert!(
                 read.into_iter().eq(expected),
                 "column {column_idx} row {row}"
