@@ -81,6 +81,12 @@ impl Agreement {
         are_others
     }
 
+    /// Takes in that there are different results, so that none is to be taken any more.
+    pub(crate) fn refute(&mut self) {
+        self.wanted = u32::MAX;
+        self.alike = 0;
+    }
+
     /// Takes in that the result was another one.
     pub(crate) fn ends(&mut self, constants: u64) {
         self.alike = 0;
@@ -125,6 +131,16 @@ mod tests {
         let mut agreement = Agreement::new(Some(1));
         for _ in 0..100 {
             assert!(!agreement.goes_on(1));
+        }
+        assert!(!agreement.is_reached());
+    }
+
+    #[test]
+    fn what_is_refuted_is_not_reached() {
+        let mut agreement = Agreement::new(Some(0));
+        agreement.refute();
+        for constants in 1..1000 {
+            agreement.goes_on(constants);
         }
         assert!(!agreement.is_reached());
     }

@@ -2,6 +2,7 @@
 //!
 //! When several queries of a template in a row, for other constants each but in the same [`Circumstances`], came to the same plan, it is taken
 //! for those that follow, with their constants in place ([`PlanTemplate`]). [`Agreement`] says how many they must be, and has some planned all the same.
+//! Circumstances are compared in two [grains](GRAINS): where constants have many magnitudes, few are met often enough in the finer one, and most plans hold for more than that.
 //!
 //! Invariant: a plan that is taken gives the right answer, since what planning decided by constants was asked anew and answered alike; whether planning
 //! would have come to the very same plan is a matter of time alone. Bound: [`NODES_MAX`] nodes of plans, about a kilobyte each; when there are as many, all go. Cost: a
@@ -16,12 +17,17 @@ use crate::statistics::{Statistics, constant};
 use oxrdf::Term;
 use spargebra::Query;
 use spargebra::algebra::QueryDataset;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Nodes of all plans that are kept; fewer in tests of the bound.
 const NODES_MAX: usize = if cfg!(test) { 1 << 10 } else { 1 << 14 };
+/// Fine, with magnitudes in powers of four, and rough, in powers of sixteen. The finer one goes before where it has enough plans that agree;
+/// where two plans were found in the same rough circumstances, only the finer one is asked.
+const GRAINS: usize = 2;
+const ROUGH: usize = GRAINS - 1;
 /// What is planned that came once and is remembered.
 const SEEN_MAX: usize = 1 << 10;
 
@@ -73,7 +79,8 @@ impl Default for Kept {
 struct Group {
     key: Key,
     asked: Arc<Asked>,
-    plans: Vec<KnownPlan>,
+    /// By grain.
+    plans: [Vec<KnownPlan>; GRAINS],
 }
 
 /// What is planned, but for constants.
@@ -194,7 +201,7 @@ pub fn plan_instance(
         Known::Asked(asked) => Some((question.circumstances(&asked, &constants), asked)),
     };
     if let Some((circumstances, asked)) = &known
-        && let Some(template) = plans.find(hash, asked, circumstances)
+        && let Some(template) = plans.find(hash, asked, &in_grains(circumstances))
     {
         return Ok(InstancePlan {
             plan: template.with(&constants),
@@ -209,9 +216,10 @@ pub fn plan_instance(
         _ => question.circumstances(&asked, &constants),
     };
     let told = Told {
-        circumstances,
+        circumstances: in_grains(&circumstances),
         planned: &planned,
         constants,
+        template: OnceCell::new(),
     };
     plans.tell(hash, &question, asked, told);
     Ok(made(planned))
@@ -229,14 +237,16 @@ enum Known {
 
 /// A plan that was made.
 struct Told<'a> {
-    circumstances: Circumstances,
+    circumstances: [Circumstances; GRAINS],
     planned: &'a Plan,
     constants: Vec<Constant>,
+    template: OnceCell<Arc<PlanTemplate>>,
 }
 
 impl Told<'_> {
-    fn template(self) -> Arc<PlanTemplate> {
-        Arc::new(PlanTemplate::new(self.planned, self.constants))
+    fn template(&self) -> Arc<PlanTemplate> {
+        let make = || Arc::new(PlanTemplate::new(self.planned, self.constants.clone()));
+        Arc::clone(self.template.get_or_init(make))
     }
 
     /// Whether others came to the same plan.
@@ -244,28 +254,60 @@ impl Told<'_> {
         let expected = template.with(&self.constants);
         canonical(&expected.root) == canonical(&self.planned.root)
     }
-}
 
-impl Group {
-    fn known(&mut self, circumstances: &Circumstances) -> Option<&mut KnownPlan> {
-        let mut plans = self.plans.iter_mut();
-        plans.find(|known| known.circumstances == *circumstances)
+    /// The same of the plans of each grain, which mostly are one.
+    fn is_of_each(&self, templates: &[Option<Arc<PlanTemplate>>; GRAINS]) -> [bool; GRAINS] {
+        match templates {
+            [Some(fine), Some(rough)] if Arc::ptr_eq(fine, rough) => [self.is_of(fine); GRAINS],
+            _ => templates.each_ref().map(|template| {
+                let template = template.as_ref();
+                template.is_some_and(|template| self.is_of(template))
+            }),
+        }
     }
 }
 
-impl Kept {
-    /// Keeps the first plan of a group for some circumstances.
-    fn add(&mut self, hash: u64, told: Told<'_>) {
-        self.nodes += told.planned.node_count;
-        if self.nodes > NODES_MAX {
-            *self = Self::default();
-        } else if let Some(group) = self.groups.get_mut(&hash) {
-            group.plans.push(KnownPlan {
-                circumstances: told.circumstances.clone(),
+fn in_grains(circumstances: &Circumstances) -> [Circumstances; GRAINS] {
+    [circumstances.clone(), circumstances.roughly()]
+}
+
+impl Group {
+    /// The plan for some circumstances in one grain.
+    fn known(&mut self, grain: usize, circumstances: &Circumstances) -> Option<&mut KnownPlan> {
+        let mut plans = self.plans[grain].iter_mut();
+        plans.find(|known| known.circumstances == *circumstances)
+    }
+
+    /// The plan that is looked at for some circumstances: of the finer grain if enough agreed there.
+    fn best(&mut self, circumstances: &[Circumstances; GRAINS]) -> Option<&mut KnownPlan> {
+        let always = self.key.options.known_plans_always;
+        let holds = |known: &KnownPlan| always || known.agreement.holds();
+        let grain = (0..GRAINS).find(|&grain| {
+            self.known(grain, &circumstances[grain])
+                .is_some_and(|k| holds(k))
+        })?;
+        self.known(grain, &circumstances[grain])
+    }
+
+    /// The plans that are kept for the circumstances of one that was made; it is kept itself in the grains that have none.
+    fn known_or_add(
+        &mut self,
+        told: &Told<'_>,
+        nodes: &mut usize,
+    ) -> [Option<Arc<PlanTemplate>>; GRAINS] {
+        std::array::from_fn(|grain| {
+            let circumstances = &told.circumstances[grain];
+            if let Some(known) = self.known(grain, circumstances) {
+                return Some(Arc::clone(&known.template));
+            }
+            *nodes += told.planned.node_count;
+            self.plans[grain].push(KnownPlan {
+                circumstances: circumstances.clone(),
                 agreement: Agreement::new(Some(hash_of(&told.constants))),
                 template: told.template(),
             });
-        }
+            None
+        })
     }
 }
 
@@ -292,7 +334,7 @@ impl KnownPlans {
         &self,
         hash: u64,
         asked: &Arc<Asked>,
-        circumstances: &Circumstances,
+        circumstances: &[Circumstances; GRAINS],
     ) -> Option<Arc<PlanTemplate>> {
         let mut kept = self.lock();
         let group = kept.groups.get_mut(&hash)?;
@@ -301,7 +343,7 @@ impl KnownPlans {
             return None;
         }
         let always = group.key.options.known_plans_always;
-        let known = group.known(circumstances)?;
+        let known = group.best(circumstances)?;
         if !always && !known.agreement.is_reached() {
             return None;
         }
@@ -312,39 +354,52 @@ impl KnownPlans {
     /// Keeps a plan that was made.
     fn tell(&self, hash: u64, question: &Question<'_>, asked: Asked, told: Told<'_>) {
         let mut kept = self.lock();
+        let Kept { groups, nodes, .. } = &mut *kept;
         let is_right = |group: &Group| question.is_of(&group.key) && *group.asked == asked;
-        let before = match kept.groups.get_mut(&hash) {
-            Some(group) if is_right(group) => group.known(&told.circumstances),
+        let holds = |group: &Group| group.plans.iter().flatten().any(|k| k.agreement.holds());
+        match groups.get(&hash) {
+            Some(group) if is_right(group) => {}
             // Other units may be met with other constants: what was found once with one of them is kept no longer than that.
-            Some(group) if group.plans.iter().any(|known| known.agreement.holds()) => return,
+            Some(group) if holds(group) => return,
             _ => {
                 let group = Group {
                     key: question.key(),
                     asked: Arc::new(asked),
-                    plans: Vec::new(),
+                    plans: Default::default(),
                 };
-                kept.groups.insert(hash, group);
-                None
+                groups.insert(hash, group);
             }
-        };
-        let Some(before) = before.map(|known| Arc::clone(&known.template)) else {
-            return kept.add(hash, told);
-        };
-        drop(kept);
-        // Plans are compared while nobody waits.
-        let is_same = told.is_of(&before);
-        let constants_hash = hash_of(&told.constants);
-        let mut kept = self.lock();
-        let group = kept.groups.get_mut(&hash);
-        let known = group.and_then(|group| group.known(&told.circumstances));
-        let Some(known) = known.filter(|known| Arc::ptr_eq(&known.template, &before)) else {
+        }
+        let Some(group) = groups.get_mut(&hash) else {
             return;
         };
-        if is_same {
-            known.agreement.goes_on(constants_hash);
-        } else {
-            known.agreement.ends(constants_hash);
-            known.template = told.template();
+        let known = group.known_or_add(&told, nodes);
+        if *nodes > NODES_MAX {
+            *kept = Kept::default();
+            return;
+        }
+        drop(kept);
+        // Plans are compared while nobody waits.
+        let is_same = told.is_of_each(&known);
+        let constants_hash = hash_of(&told.constants);
+        let mut kept = self.lock();
+        let Some(group) = kept.groups.get_mut(&hash) else {
+            return;
+        };
+        for (grain, before) in known.iter().enumerate() {
+            let Some(before) = before else { continue };
+            let known = group.known(grain, &told.circumstances[grain]);
+            let Some(known) = known.filter(|known| Arc::ptr_eq(&known.template, before)) else {
+                continue;
+            };
+            if is_same[grain] {
+                known.agreement.goes_on(constants_hash);
+            } else if grain == ROUGH {
+                known.agreement.refute();
+            } else {
+                known.agreement.ends(constants_hash);
+                known.template = told.template();
+            }
         }
     }
 

@@ -20,7 +20,7 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// Stands in [`Circumstances`] before what is known of a unit.
+/// Stands in [`Circumstances`] before what must be the same of a unit.
 const NEXT_UNIT: i32 = i32::MIN;
 
 /// The units with constants that planning met.
@@ -95,9 +95,25 @@ struct AskedUnit {
     places: Vec<(usize, usize)>,
 }
 
-/// What the statistics answered for some constants: tables, and magnitudes.
+/// What the statistics answered for some constants.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Circumstances(Vec<i32>);
+pub(crate) struct Circumstances {
+    /// Kinds of ids and tables, without which a plan is wrong; and which constant of a star is the rarest.
+    same: Vec<i32>,
+    /// How many rows there are, in powers of four.
+    magnitudes: Vec<i32>,
+}
+
+impl Circumstances {
+    /// With magnitudes in powers of sixteen.
+    pub(crate) fn roughly(&self) -> Self {
+        let magnitudes = self.magnitudes.iter();
+        Self {
+            same: self.same.clone(),
+            magnitudes: magnitudes.map(|in_fours| in_fours.div_euclid(2)).collect(),
+        }
+    }
+}
 
 impl Asked {
     /// What was asked of these constants.
@@ -125,20 +141,26 @@ impl Asked {
         constants: &[Constant],
     ) -> Circumstances {
         let tag = |constant: &Constant| constant.id.map_or(-1, |id| i32::from(id.tag()));
-        let mut answers: Vec<i32> = constants.iter().map(tag).collect();
+        let mut answers = Circumstances {
+            same: constants.iter().map(tag).collect(),
+            magnitudes: Vec::new(),
+        };
         for asked in &self.0 {
-            answers.push(NEXT_UNIT);
+            answers.same.push(NEXT_UNIT);
             let mut unit = asked.with(constants);
             if let TracedUnit::Star(star) = &mut unit {
                 // Plans for other tables than these are wrong.
                 star::choose_tables(planner, star);
-                answers.extend(star.tables.iter().map(|table| table.0 as i32));
+                let tables = star.tables.iter().map(|table| table.0 as i32);
+                answers.same.extend(tables);
             }
             if !planner.options.known_plans_always {
-                answers.extend(magnitudes(planner, &unit, constants));
+                let rows = expected_rows(planner, &unit, constants);
+                answers.same.extend(least(&rows));
+                answers.magnitudes.extend(rows.into_iter().map(roughly));
             }
         }
-        Circumstances(answers)
+        answers
     }
 }
 
@@ -158,9 +180,9 @@ impl AskedUnit {
     }
 }
 
-/// How many rows there are, roughly: plans for others than these may be slow.
-fn magnitudes(planner: &Planner<'_>, unit: &TracedUnit, constants: &[Constant]) -> Vec<i32> {
-    let quads = |predicate, object| roughly(pattern::object_quads(planner, predicate, object));
+/// How many rows there are of each constant, or which share passes: plans for others than these may be slow.
+fn expected_rows(planner: &Planner<'_>, unit: &TracedUnit, constants: &[Constant]) -> Vec<f64> {
+    let quads = |predicate, object| pattern::object_quads(planner, predicate, object);
     match unit {
         TracedUnit::Star(star) => {
             let objects = star.patterns.iter().filter_map(|pattern| {
@@ -172,7 +194,7 @@ fn magnitudes(planner: &Planner<'_>, unit: &TracedUnit, constants: &[Constant]) 
             });
             objects.collect()
         }
-        TracedUnit::Pattern(pattern) => vec![roughly(pattern::rows(planner, pattern))],
+        TracedUnit::Pattern(pattern) => vec![pattern::rows(planner, pattern)],
         TracedUnit::Compared {
             predicate,
             order,
@@ -185,10 +207,16 @@ fn magnitudes(planner: &Planner<'_>, unit: &TracedUnit, constants: &[Constant]) 
             };
             vec![match order {
                 Ordering::Equal => quads(*predicate, *constant),
-                _ => roughly(condition::never_none(passes())),
+                _ => condition::never_none(passes()),
             }]
         }
     }
+}
+
+/// Which number of several is the least: a star is mostly entered by its rarest constant.
+fn least(rows: &[f64]) -> Option<i32> {
+    let least = (0..rows.len()).min_by(|a, b| rows[*a].total_cmp(&rows[*b]))?;
+    (rows.len() > 1).then_some(least as i32)
 }
 
 /// A number in powers of four.

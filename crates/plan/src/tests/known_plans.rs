@@ -201,6 +201,24 @@ fn plans_are_taken_when_enough_agree() {
 }
 
 #[test]
+fn plans_are_taken_when_enough_agree_in_rougher_circumstances() {
+    let statistics = known_shop();
+    let template = "SELECT * { ?p :num1 ?n FILTER(?n < $0) }";
+    // Values are between 1 and 2,000: a quarter passes, and a sixteenth.
+    let of = |number: i64| instance(11, vec![Literal::from(number).into()]);
+    let takes =
+        |number: i64| takes_known(&statistics, template, &of(number), &PlanOptions::default());
+    let mut planned = 0;
+    while !takes([500, 125][planned % 2] + planned as i64) {
+        planned += 1;
+        assert!(planned < 20);
+    }
+    assert_eq!(planned, 2 + ALIKE_MIN as usize);
+    assert!(takes(500));
+    assert!(!takes(1999), "another magnitude, however rough");
+}
+
+#[test]
 fn constants_of_other_tables_or_unknown_ones_are_planned_alone() {
     let statistics = known_shop();
     let options = PlanOptions {
