@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Nodes of all plans that are kept; fewer in tests of the bound.
+/// Nodes of all plans that are kept, a plan counted in each grain that keeps it; fewer in tests of the bound.
 const NODES_MAX: usize = if cfg!(test) { 1 << 10 } else { 1 << 14 };
 /// Fine, with magnitudes in powers of four, and rough, in powers of sixteen. The finer one goes before where it has enough plans that agree;
 /// where two plans were found in the same rough circumstances, only the finer one is asked.
@@ -149,8 +149,12 @@ impl<'a> Question<'a> {
         known.iter().enumerate().all(can_be_told).then_some(known)
     }
 
-    fn circumstances(&self, asked: &Asked, constants: &[Constant]) -> Circumstances {
-        asked.circumstances(&Planner::new(self.statistics, self.options), constants)
+    /// The circumstances of some constants, by grain.
+    fn circumstances(&self, asked: &Asked, constants: &[Constant]) -> [Circumstances; GRAINS] {
+        let planner = Planner::new(self.statistics, self.options);
+        let fine = asked.circumstances(&planner, constants);
+        let rough = fine.roughly();
+        [fine, rough]
     }
 }
 
@@ -201,7 +205,7 @@ pub fn plan_instance(
         Known::Asked(asked) => Some((question.circumstances(&asked, &constants), asked)),
     };
     if let Some((circumstances, asked)) = &known
-        && let Some(template) = plans.find(hash, asked, &in_grains(circumstances))
+        && let Some(template) = plans.find(hash, asked, circumstances)
     {
         return Ok(InstancePlan {
             plan: template.with(&constants),
@@ -216,7 +220,7 @@ pub fn plan_instance(
         _ => question.circumstances(&asked, &constants),
     };
     let told = Told {
-        circumstances: in_grains(&circumstances),
+        circumstances,
         planned: &planned,
         constants,
         template: OnceCell::new(),
@@ -265,10 +269,6 @@ impl Told<'_> {
             }),
         }
     }
-}
-
-fn in_grains(circumstances: &Circumstances) -> [Circumstances; GRAINS] {
-    [circumstances.clone(), circumstances.roughly()]
 }
 
 impl Group {

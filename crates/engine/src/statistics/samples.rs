@@ -209,9 +209,10 @@ pub(super) fn sampled_cells(columns: &[(TableIdx, u32, Cells<'_>)], phase: usize
     for (table, rows, cells) in columns {
         let share = values(cells) as f64 / population.max(1) as f64;
         let rows_max = (share * PARTNERS_READ as f64).ceil() as usize + phase;
+        let mut reader = cells.reader();
         for row in evenly(*rows as usize, rows_max) {
             of_row.clear();
-            cells.values_into(row as u32, &mut of_row);
+            reader.values_into(row as u32, &mut of_row);
             let place = (*table, row as u32);
             out.values
                 .extend(of_row.iter().map(|value| (place, *value)));
