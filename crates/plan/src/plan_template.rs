@@ -37,9 +37,16 @@ enum TracedUnit {
         order: Ordering,
         constant: TermId,
     },
+    /// A constant that decides what is read in another way; plans are for it alone.
+    Fixed(TermId),
 }
 
 impl Trace {
+    /// Notes a constant for which no other may stand.
+    pub(crate) fn fixed(&self, constant: TermId) {
+        self.note(TracedUnit::Fixed(constant));
+    }
+
     /// Notes a star, whatever its tables are, or a pattern.
     pub(crate) fn unit(&self, unit: &UnitKind) {
         match unit {
@@ -148,11 +155,17 @@ impl Asked {
         for asked in &self.0 {
             answers.same.push(NEXT_UNIT);
             let mut unit = asked.with(constants);
-            if let TracedUnit::Star(star) = &mut unit {
-                // Plans for other tables than these are wrong.
-                star::choose_tables(planner, star);
-                let tables = star.tables.iter().map(|table| table.0 as i32);
-                answers.same.extend(tables);
+            match &mut unit {
+                TracedUnit::Star(star) => {
+                    // Plans for other tables than these are wrong.
+                    star::choose_tables(planner, star);
+                    let tables = star.tables.iter().map(|table| table.0 as i32);
+                    answers.same.extend(tables);
+                }
+                TracedUnit::Fixed(id) => {
+                    answers.same.extend([(id.0 >> 32) as i32, id.0 as i32]);
+                }
+                TracedUnit::Pattern(_) | TracedUnit::Compared { .. } => {}
             }
             if !planner.options.known_plans_always {
                 let rows = expected_rows(planner, &unit, constants);
@@ -210,6 +223,7 @@ fn expected_rows(planner: &Planner<'_>, unit: &TracedUnit, constants: &[Constant
                 _ => condition::never_none(passes()),
             }]
         }
+        TracedUnit::Fixed(_) => Vec::new(),
     }
 }
 
@@ -230,7 +244,7 @@ impl TracedUnit {
         match self {
             Self::Star(star) => for_each_star_id(star, visit),
             Self::Pattern(pattern) => for_each_pattern_id(pattern, visit),
-            Self::Compared { constant, .. } => visit(constant),
+            Self::Compared { constant, .. } | Self::Fixed(constant) => visit(constant),
         }
     }
 }

@@ -235,7 +235,9 @@ pub(crate) fn plan_traced(
         (_, Query::Construct { template, .. }) => slots_of_template(template, &scope),
         _ => projected,
     };
-    let mut root = planner.lower(&logical, &Outer::default())?;
+    let (needed, outer) = (SlotSet::of(&required), Outer::default());
+    let logical = rules::constant_equality::apply(&planner, logical, needed, outer.slots);
+    let mut root = planner.lower(&logical, &outer)?;
     if form == Form::Ask {
         root = planner.slice(root, 0, Some(1));
     } else if root.schema != required && !matches!(query, Query::Construct { .. }) {

@@ -1,9 +1,10 @@
 //! The rewriting rules, one per file; each can be switched off by its name and the plan stays right.
 //!
 //! `hoist_left_join`, `fold_optional`, `push_down_filter`, `unbound_to_anti`, `resource_equality`,
-//! `rewrite_path`, `minus_to_anti`, `lateral_to_join`, `split_exists` and `remove_distinct` rewrite the logical plan as the translator builds it;
+//! `rewrite_path`, `minus_to_anti`, `lateral_to_join`, `split_exists` and `remove_distinct` rewrite the logical plan as the translator builds it, and `constant_equality` when it is whole;
 //! `distribute_union`, `count_scan`, `count_first`, `group_through`, `exists_to_join`, `seed_join`, `split_unbound`, `prune_tables`, `top_k` and `known_orders` take effect in lowering, `known_plans` before all others; `share_states`, `hoist_expressions`, `prune_columns`, `early_distinct`, `keep_builds`, `share_subplans` and `reduce_scans` run over the physical plan.
 
+pub(crate) mod constant_equality;
 pub(crate) mod count_first;
 pub(crate) mod count_scan;
 pub(crate) mod distribute_union;
@@ -37,6 +38,7 @@ pub const RULES: &[&str] = &[
     "lateral_to_join",
     "split_exists",
     "remove_distinct",
+    "constant_equality",
     "distribute_union",
     "count_scan",
     "count_first",

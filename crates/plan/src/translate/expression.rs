@@ -6,7 +6,7 @@ use super::{Scope, Translation};
 use crate::logical::Logical;
 use crate::physical::{Aggregate, AggregateFunction, Expr, Graphs, Op, Slot};
 use crate::planner::{PlanError, node};
-use crate::rules::split_exists;
+use crate::rules::{constant_equality, split_exists};
 use crate::slot_set::SlotSet;
 use crate::statistics::constant;
 use spargebra::algebra::{
@@ -136,10 +136,11 @@ impl Translation<'_, '_> {
         visible: SlotSet,
     ) -> Result<Expr, PlanError> {
         let outer = self.outer;
-        self.outer = outer.union(visible);
+        let around = outer.union(visible);
+        self.outer = around;
         let inside = self.translate(pattern, graphs, scope);
         self.outer = outer;
-        let inside = inside?;
+        let inside = constant_equality::apply(self.planner, inside?, around, around);
         if inside == Logical::Empty {
             return Ok(self.planner.constant_false());
         }

@@ -71,7 +71,8 @@ impl Generator {
             Kind::Predicate => {
                 let properties = CLASSES[self.class_idx()].properties;
                 let property = properties[self.random.below(properties.len())];
-                leaf(format!("({name} != {})", iri(property.name)))
+                let operator = OPERATORS[self.random.below(2)];
+                leaf(format!("({name} {operator} {})", iri(property.name)))
             }
             Kind::Graph => {
                 let operator = OPERATORS[self.random.below(2)];
@@ -96,7 +97,11 @@ impl Generator {
         let constant = self.constant(Range::Link(class_idx));
         let others = scope.of_kind(|kind| matches!(kind, Kind::Resource(_)));
         leaf(match self.random.below(8) {
-            0 if self.random.chance(40) => format!("({name} = {constant})"),
+            0 => match self.random.below(3) {
+                0 => format!("sameTerm({constant}, {name})"),
+                1 => format!("({name} IN ({constant}))"),
+                _ => format!("({name} = {constant})"),
+            },
             1 | 2 => format!("({name} != {constant})"),
             3 => {
                 let second = self.constant(Range::Link(class_idx));
