@@ -136,6 +136,29 @@ pub(super) fn write(values: &[u64], out: &mut Vec<u8>) -> [u8; 3] {
     widths
 }
 
+/// One block: its first value, and how each of the others follows.
+struct Steps<'a> {
+    first: u64,
+    least: u64,
+    bytes: &'a [u8],
+    width: u32,
+}
+
+impl Steps<'_> {
+    /// The value at a place in the block.
+    fn value(&self, within: usize) -> u64 {
+        self.first
+            .wrapping_add(self.least.wrapping_mul(within as u64))
+            .wrapping_add(sum(self.bytes, self.width, within))
+    }
+
+    /// By how much the value after it is greater.
+    fn step(&self, within: usize) -> u64 {
+        self.least
+            .wrapping_add(unpack_one(self.bytes, self.width, within))
+    }
+}
+
 /// A view of blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delta<'a> {
@@ -226,15 +249,10 @@ impl<'a> Delta<'a> {
 
     pub(super) fn get(&self, i: usize) -> u64 {
         let (block, within) = (i / BLOCK, i % BLOCK);
-        let first = self.firsts.get(block);
-        if within == 0 {
-            return first;
+        match within {
+            0 => self.firsts.get(block),
+            _ => self.steps_of(block).value(within),
         }
-        let (bytes, width) = self.block(block);
-        let least = unzigzag(self.steps.get(block));
-        first
-            .wrapping_add(least.wrapping_mul(within as u64))
-            .wrapping_add(sum(bytes, width, within))
     }
 
     /// Values `i` and `i + 1`, where one block has both at the cost of one.
@@ -243,10 +261,19 @@ impl<'a> Delta<'a> {
         if within == BLOCK - 1 {
             return (self.get(i), self.get(i + 1));
         }
-        let value = self.get(i);
+        let steps = self.steps_of(block);
+        let value = steps.value(within);
+        (value, value.wrapping_add(steps.step(within)))
+    }
+
+    fn steps_of(&self, block: usize) -> Steps<'a> {
         let (bytes, width) = self.block(block);
-        let step = unzigzag(self.steps.get(block)).wrapping_add(unpack_one(bytes, width, within));
-        (value, value.wrapping_add(step))
+        Steps {
+            first: self.firsts.get(block),
+            least: unzigzag(self.steps.get(block)),
+            bytes,
+            width,
+        }
     }
 
     pub(super) fn decode(&self, range: Range<usize>, out: &mut Vec<u64>) {

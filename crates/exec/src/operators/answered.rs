@@ -71,15 +71,31 @@ impl Answered {
     }
 
     /// Visits rows with the places of their keys.
-    fn visit(&self, columns: &[&[u64]], rows: usize, mut each: impl FnMut(usize, usize)) {
-        let mut place = 0;
-        for row in 0..rows {
-            // Rows of a key mostly follow each other, and those of the next key follow them.
-            let key = columns.iter().map(|ids| ids[row]);
-            if let Some(found) = self.keys.find(key, place) {
-                place = found;
-                each(row, place);
+    fn visit(&self, columns: &[&[u64]], rows: usize, each: impl FnMut(usize, usize)) {
+        match columns {
+            [ids] => visit_places(rows, |row, near| self.keys.find_one(ids[row], near), each),
+            _ => {
+                let place = |row: usize, near| {
+                    let key = columns.iter().map(|ids| ids[row]);
+                    self.keys.find(key, near)
+                };
+                visit_places(rows, place, each);
             }
+        }
+    }
+}
+
+/// Visits rows with their places. Rows of a key mostly follow each other, and those of the next key follow them.
+fn visit_places(
+    rows: usize,
+    place_near: impl Fn(usize, usize) -> Option<usize>,
+    mut each: impl FnMut(usize, usize),
+) {
+    let mut near = 0;
+    for row in 0..rows {
+        if let Some(place) = place_near(row, near) {
+            near = place;
+            each(row, place);
         }
     }
 }

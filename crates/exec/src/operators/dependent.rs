@@ -35,7 +35,9 @@ pub struct Memo {
 /// Answers of an EXISTS that are remembered.
 #[derive(Default)]
 pub struct Answers {
-    /// The keys; none before the first is put in.
+    /// Those for the keys that were asked for last, which are among the others once somebody asks again: mostly nobody does.
+    last: Option<(Arc<RowKeys>, Vec<bool>)>,
+    /// The keys of the others; none before the first is put in.
     keys: Option<RowNumbers>,
     /// Their answers, in the same order.
     answers: Vec<bool>,
@@ -45,23 +47,58 @@ pub struct Answers {
 impl Answers {
     /// Number of answers.
     pub fn count(&self) -> usize {
-        self.answers.len()
+        let last = self.last.as_ref();
+        self.answers.len() + last.map_or(0, |(keys, _)| keys.len())
+    }
+
+    /// The answers for some keys, where they are known.
+    pub fn of(&mut self, keys: &RowKeys) -> Vec<Option<bool>> {
+        self.settle();
+        keys.iter().map(|key| self.of_one(key)).collect()
     }
 
     /// The answer for a key, if it is known.
-    pub fn of(&self, key: &[u64]) -> Option<bool> {
+    pub fn of_key(&mut self, key: &[u64]) -> Option<bool> {
+        self.settle();
+        self.of_one(key)
+    }
+
+    fn of_one(&self, key: &[u64]) -> Option<bool> {
         let place = self.keys.as_ref()?.find(key)?;
         Some(self.answers[place as usize])
     }
 
-    /// Remembers the answer for a key that is not known.
-    pub fn insert(&mut self, key: &[u64], answer: bool) {
+    /// Remembers the answer for a key.
+    pub fn remember_one(&mut self, key: &[u64], answer: bool) {
+        self.settle();
         let keys = self
             .keys
             .get_or_insert_with(|| RowNumbers::hashed(key.len()));
         if keys.insert(key) {
             self.answers.push(answer);
         }
+    }
+
+    /// Remembers the answers for distinct keys.
+    pub fn remember(&mut self, keys: Arc<RowKeys>, answers: Vec<bool>) {
+        debug_assert_eq!(keys.len(), answers.len());
+        self.settle();
+        self.last = Some((keys, answers));
+    }
+
+    /// Puts the last ones among the others. What another thread has put there stays.
+    fn settle(&mut self) {
+        let Some((last, answers)) = self.last.take() else {
+            return;
+        };
+        let columns = last.columns();
+        let columns: Vec<&[u64]> = columns.iter().map(Vec::as_slice).collect();
+        let keys = self
+            .keys
+            .get_or_insert_with(|| RowNumbers::hashed(columns.len()));
+        let new = keys.insert_all(&columns, last.len());
+        self.answers
+            .extend(new.into_iter().map(|place| answers[place as usize]));
     }
 
     /// Counts the memory of so many answers for keys of a width; false if there is no room for it.

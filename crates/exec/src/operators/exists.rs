@@ -46,20 +46,20 @@ impl Exists {
         if !self.plan.is_repeatable() {
             return keys.iter().map(|key| self.evaluate(key, cx)).collect();
         }
-        let mut answers = self.known_of(keys);
+        let mut answers = self.known().of(keys);
         if let Some(at_once) = &self.at_once {
             // A slot without a value is no certain one.
             let is_asked = |row: &u32| {
                 answers[*row as usize].is_none() && !keys.key(*row as usize).contains(&0)
             };
-            let distinct = keys.distinct((0..keys.len() as u32).filter(is_asked).collect());
-            let DistinctKeys { keys, numbers } = distinct;
+            let asked = (0..keys.len() as u32).filter(is_asked).collect();
+            let DistinctKeys { keys, numbers } = keys.distinct(asked, cx)?;
             let keys = Arc::new(keys);
             let holding = exists_many::hold(&self.plan, at_once, &keys, cx)?;
             for (row, number) in numbers {
                 answers[row as usize] = Some(holding[number as usize]);
             }
-            self.remember(keys.iter().zip(holding), cx);
+            self.remember(keys.len(), cx, |known| known.remember(keys, holding));
         }
         let answer_one = |(key, known): (&[u64], Option<bool>)| match known {
             Some(answer) => Ok(answer),
@@ -70,31 +70,21 @@ impl Exists {
 
     /// One key that may be known by now.
     fn holds(&self, key: &[u64], cx: &Context) -> Result<bool, ExecError> {
-        if let Some(answer) = self.known().of(key) {
+        if let Some(answer) = self.known().of_key(key) {
             return Ok(answer);
         }
         let answer = self.evaluate(key, cx)?;
-        self.remember(std::iter::once((key, answer)), cx);
+        self.remember(1, cx, |known| known.remember_one(key, answer));
         Ok(answer)
     }
 
-    /// What is known of some keys.
-    fn known_of(&self, keys: &RowKeys) -> Vec<Option<bool>> {
-        let known = self.known();
-        keys.iter().map(|key| known.of(key)).collect()
-    }
-
-    /// Remembers the answers for distinct keys that are not known, as far as there is room for all of them.
-    fn remember<'k>(
-        &self,
-        answers: impl ExactSizeIterator<Item = (&'k [u64], bool)>,
-        cx: &Context,
-    ) {
+    /// Remembers so many more answers, if there is room for all of them.
+    fn remember(&self, more: usize, cx: &Context, put: impl FnOnce(&mut Answers)) {
         let mut known = self.known();
-        let count = known.count() + answers.len();
+        let count = known.count() + more;
         // Without memory for it the answer is computed again, which is slow but no fault.
         if count <= KNOWN_MAX && known.hold(count, self.plan.columns().len(), cx) {
-            answers.for_each(|(key, answer)| known.insert(key, answer));
+            put(&mut known);
         }
     }
 

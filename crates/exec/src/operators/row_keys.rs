@@ -2,10 +2,11 @@
 //!
 //! Invariant: all keys have one width, which may be 0. Memory: 8 bytes for each value.
 
+use super::digit_sort::order_by_digits;
+use crate::context::Context;
+use crate::error::ExecError;
+use std::cmp::Ordering;
 use std::ops::Range;
-
-/// Keys looked at one by one before all are searched.
-const NEAR_KEYS: usize = 4;
 
 /// The keys; see the [module documentation](self).
 pub struct RowKeys {
@@ -25,6 +26,13 @@ pub struct DistinctKeys {
 impl RowKeys {
     /// The keys of so many rows, whose values are in these columns.
     pub fn of_columns(columns: &[impl AsRef<[u64]>], rows: usize) -> Self {
+        if let [ids] = columns {
+            return Self {
+                width: 1,
+                rows,
+                ids: ids.as_ref().to_vec(),
+            };
+        }
         let mut keys = Self::with_room(columns.len(), rows);
         for row in 0..rows {
             keys.push(columns.iter().map(|ids| ids.as_ref()[row]));
@@ -65,12 +73,15 @@ impl RowKeys {
 
     /// One value of each key.
     pub fn column(&self, idx: usize) -> Vec<u64> {
-        self.ids
-            .iter()
-            .skip(idx)
-            .step_by(self.width)
-            .copied()
-            .collect()
+        match self.width {
+            1 => self.ids.clone(),
+            width => self.ids.chunks(width).map(|key| key[idx]).collect(),
+        }
+    }
+
+    /// The values of the keys by column, as many as a key has.
+    pub fn columns(&self) -> Vec<Vec<u64>> {
+        (0..self.width).map(|idx| self.column(idx)).collect()
     }
 
     /// The keys of some rows.
@@ -83,11 +94,8 @@ impl RowKeys {
     }
 
     /// The distinct keys of these rows.
-    pub fn distinct(&self, mut rows: Vec<u32>) -> DistinctKeys {
-        match self.width {
-            1 => rows.sort_unstable_by_key(|&row| self.ids[row as usize]),
-            _ => rows.sort_unstable_by_key(|&row| self.key(row as usize)),
-        }
+    pub fn distinct(&self, rows: Vec<u32>, cx: &Context) -> Result<DistinctKeys, ExecError> {
+        let rows = self.ascending(rows, cx)?;
         let mut keys = Self::with_room(self.width, rows.len());
         let numbered = rows.into_iter().map(|row| {
             let key = self.key(row as usize);
@@ -97,31 +105,82 @@ impl RowKeys {
             (row, keys.rows as u32 - 1)
         });
         let numbers = numbered.collect();
-        DistinctKeys { keys, numbers }
+        Ok(DistinctKeys { keys, numbers })
+    }
+
+    /// These rows by their keys.
+    fn ascending(&self, mut rows: Vec<u32>, cx: &Context) -> Result<Vec<u32>, ExecError> {
+        let key = |row: &u32| self.key(*row as usize);
+        if rows.is_sorted_by_key(key) {
+            return Ok(rows);
+        }
+        let column = |idx| rows.iter().map(|row| key(row)[idx]).collect();
+        let columns: Vec<Vec<u64>> = (0..self.width).map(column).collect();
+        match order_by_digits(&columns, rows.len(), cx)? {
+            Some(order) => Ok(order.into_iter().map(|at| rows[at as usize]).collect()),
+            None => {
+                rows.sort_unstable_by(|a, b| key(a).cmp(key(b)));
+                Ok(rows)
+            }
+        }
     }
 
     /// The place of a key among keys that ascend, which is likely at `near` or soon after it.
     #[inline]
     pub fn find(&self, key: impl Iterator<Item = u64> + Clone, near: usize) -> Option<usize> {
-        let is_it = |place: usize| self.key(place).iter().copied().eq(key.clone());
-        let mut close = near..self.rows.min(near + NEAR_KEYS);
-        close.find(|place| is_it(*place)).or_else(|| {
-            let (mut low, mut high) = (0, self.rows);
-            while low < high {
-                let middle = low.midpoint(high);
-                match self.key(middle).iter().copied().lt(key.clone()) {
-                    true => low = middle + 1,
-                    false => high = middle,
-                }
+        let compared = |place: usize| self.key(place).iter().copied().cmp(key.clone());
+        if near < self.rows && compared(near) == Ordering::Equal {
+            return Some(near);
+        }
+        self.find_far(compared, near)
+    }
+
+    /// The same of keys of one value.
+    #[inline]
+    pub fn find_one(&self, id: u64, near: usize) -> Option<usize> {
+        debug_assert_eq!(self.width, 1);
+        if self.ids.get(near) == Some(&id) {
+            return Some(near);
+        }
+        self.find_far(|place| self.ids[place].cmp(&id), near)
+    }
+
+    /// A place by how its key compares with the one that is looked for: in steps that double from `near` on, and then between the last two; from the first
+    /// if it lies before.
+    fn find_far(&self, compared: impl Fn(usize) -> Ordering, near: usize) -> Option<usize> {
+        let is_before = |place: usize| compared(place) == Ordering::Less;
+        let (mut low, mut high) = (0, self.rows.min(near));
+        if near < self.rows && is_before(near) {
+            let mut step = 1;
+            low = near + 1;
+            // Invariant: all below `low` are before. Termination: `low` grows by `step`.
+            while low + step < self.rows && is_before(low + step) {
+                low += step + 1;
+                step *= 2;
             }
-            Some(low).filter(|place| *place < self.rows && is_it(*place))
-        })
+            high = self.rows.min(low + step);
+        }
+        while low < high {
+            let middle = low.midpoint(high);
+            match is_before(middle) {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        Some(low).filter(|place| *place < self.rows && compared(*place) == Ordering::Equal)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::ExecOptions;
+    use basalt_store::Snapshot;
+
+    fn distinct(keys: &RowKeys, rows: Vec<u32>) -> DistinctKeys {
+        let cx = Context::new(Snapshot::empty(), ExecOptions::default(), 0);
+        keys.distinct(rows, &cx).expect("nothing ends it")
+    }
 
     fn keys(width: usize, ids: &[u64]) -> RowKeys {
         let mut keys = RowKeys::with_room(width, 0);
@@ -136,7 +195,7 @@ mod tests {
             let ids: Vec<u64> = (0..60).map(|n| n * 7 % 10 / width).collect();
             let all = keys(width as usize, &ids);
             let asked: Vec<u32> = (0..all.len() as u32).filter(|row| row % 5 != 1).collect();
-            let DistinctKeys { keys, numbers } = all.distinct(asked.clone());
+            let DistinctKeys { keys, numbers } = distinct(&all, asked.clone());
             assert!(keys.iter().collect::<Vec<_>>().is_sorted_by(|a, b| a < b));
             let mut rows: Vec<u32> = numbers.iter().map(|(row, _)| *row).collect();
             rows.sort_unstable();
@@ -144,9 +203,12 @@ mod tests {
             for (row, number) in numbers {
                 let key = all.key(row as usize);
                 assert_eq!(keys.key(number as usize), key);
-                for near in 0..keys.len() {
+                for near in 0..keys.len() + 2 {
                     let place = keys.find(key.iter().copied(), near);
                     assert_eq!(place, Some(number as usize));
+                    if let [id] = *key {
+                        assert_eq!(keys.find_one(id, near), place);
+                    }
                 }
             }
             assert_eq!(keys.find(std::iter::repeat_n(99, width as usize), 0), None);
@@ -154,9 +216,35 @@ mod tests {
     }
 
     #[test]
+    fn keys_that_are_not_there_have_no_place() {
+        let some = keys(1, &(0..50).map(|n| n * n + 1).collect::<Vec<u64>>());
+        for id in 0..2_600 {
+            let expected = some.iter().position(|key| *key == [id]);
+            for near in 0..some.len() + 1 {
+                assert_eq!(some.find_one(id, near), expected, "{id} from {near}");
+            }
+        }
+    }
+
+    #[test]
+    fn keys_far_apart_are_distinct_too() {
+        let ids: Vec<u64> = (0..40).map(|n| ((n * 13 % 20) << 58) | (n % 4)).collect();
+        for width in [1, 2] {
+            let all = keys(width, &ids);
+            let rows = (0..all.len() as u32).rev().collect();
+            let DistinctKeys { keys, numbers } = distinct(&all, rows);
+            assert!(keys.iter().is_sorted_by(|a, b| a < b));
+            assert_eq!(numbers.len(), all.len());
+            for (row, number) in numbers {
+                assert_eq!(keys.key(number as usize), all.key(row as usize));
+            }
+        }
+    }
+
+    #[test]
     fn keys_may_have_no_values() {
         let keys = RowKeys::of_columns(&[[0_u64; 0]; 0], 3);
-        let DistinctKeys { keys, numbers } = keys.distinct(vec![0, 2]);
+        let DistinctKeys { keys, numbers } = distinct(&keys, vec![0, 2]);
         assert_eq!((keys.len(), numbers), (1, vec![(0, 0), (2, 0)]));
         assert_eq!(keys.find(std::iter::empty(), 0), Some(0));
     }

@@ -9,12 +9,13 @@
 //! value are found once and given to all rows that have it.
 //!
 //! Output keeps the input's order. Memory: the solutions of one input batch; of its distinct values where they repeat. A batch with
-//! many is joined in parts (`part_size.rs`). Where one solution of a row is enough, the subjects of an object are looked at
+//! many is joined in parts (`part_size.rs`). A star that only tests its subjects for constants is a bit for each row where that is known (`tested.rs`). Where one solution of a row is enough, the subjects of an object are looked at
 //! in waves (`waves.rs`).
 
 mod candidates;
 mod counted;
 mod part_size;
+mod tested;
 mod waves;
 
 use super::cells::CellPass;
@@ -99,6 +100,8 @@ pub struct StarJoin {
     entry: Entry,
     kind: JoinKind,
     schema: Vec<Slot>,
+    /// Whether it adds nothing to a row, which passes or does not.
+    is_test: bool,
     /// By table whether its clean rows can match; empty until it is known.
     clean_matters: Vec<bool>,
     /// Whether and how solutions are counted, once somebody has asked.
@@ -148,6 +151,7 @@ impl StarJoin {
         };
         Ok(Self {
             input,
+            is_test: tested::is_test(&star, entry, kind),
             star,
             entry,
             kind,
@@ -347,6 +351,14 @@ impl StarJoin {
             may_share,
             after,
         } = part;
+        if let Some(rows) = self.tested_rows(&batch, cx)? {
+            let joined = self.columns_of(&batch);
+            self.output.put(match rows.len() == joined.rows() {
+                true => joined,
+                false => joined.take(&rows),
+            });
+            return Ok(());
+        }
         let values = batch.ids(self.entry.column());
         let is_key_all = |columns: &Vec<usize>| *columns == [self.entry.column()];
         let may_share = may_share && self.star.input_columns.as_ref().is_some_and(is_key_all);
