@@ -413,16 +413,14 @@ impl Statistics for SnapshotStatistics<'_> {
         subjects: &[TermId],
         visit: &mut dyn FnMut(&[TermId]),
     ) -> bool {
-        let (mut quads, mut objects, mut read) = (Vec::new(), Vec::new(), 0);
+        let (mut objects, mut read) = (Vec::new(), 0);
         let mut reader = self.snapshot.object_reader(predicate);
         for subject in subjects {
-            quads.clear();
             objects.clear();
             // An unreadable block costs a good plan, not the answer, as above.
-            if reader.read(*subject, &mut quads).is_err() {
+            if reader.read(*subject, &mut objects).is_err() {
                 return false;
             }
-            objects.extend(quads.iter().map(|(object, _)| *object));
             read += objects.len();
             if read > OBJECTS_READ_MAX {
                 return false;

@@ -6,8 +6,8 @@
 
 use crate::alternative::{Alternative, Way, keep_cheaper};
 use crate::cost_constants::{
-    EMIT_ROW, FOUND_ROW, GATHER_CELL, INVERSE_BUILD, INVERSE_PROBE, QUAD_PROBE, QUAD_SCAN,
-    ROWS_FOR_VALUE, SCAN_CELL, SEARCH_CELL, START,
+    COMPARE_CELL, EMIT_ROW, FOUND_ROW, GATHER_CELL, INVERSE_BUILD, INVERSE_PROBE, QUAD_PROBE,
+    QUAD_SCAN, ROWS_FOR_VALUE, SCAN_CELL, SEARCH_CELL, START,
 };
 use crate::estimate::condition::{self, SlotStatistics};
 use crate::estimate::{graph, star_rows};
@@ -176,13 +176,13 @@ pub(crate) fn profile(planner: &Planner<'_>, star: &Star) -> StarProfile {
         wanted.map(|f| condition::selectivity(f, &lookup)).product()
     };
     let unlooked = share(&|f| !star_rows::is_comparison(star, f));
-    let unfiltered = rows;
-    rows *= compared * unlooked;
-    if estimated.is_none() {
-        rows *= share(&|f| star_rows::is_comparison(star, f));
-    }
+    let compared = match estimated {
+        Some(_) => compared,
+        None => share(&|f| star_rows::is_comparison(star, f)),
+    };
+    let after_comparisons = rows * compared;
     let mut profile = StarProfile {
-        rows,
+        rows: after_comparisons * unlooked,
         subjects: (subjects * graph_share).max(1.0),
         irregular_subjects: irregular,
         table_rows,
@@ -194,7 +194,7 @@ pub(crate) fn profile(planner: &Planner<'_>, star: &Star) -> StarProfile {
         alternative: None,
     };
     let entry = entry(planner, star);
-    choose_access(star, &mut profile, unfiltered, table_rows, entry);
+    choose_access(star, &mut profile, (after_comparisons, compared), entry);
     profile
 }
 
@@ -398,9 +398,12 @@ struct Reading {
     /// Rows that have the constants, however they were found.
     passing: f64,
     table_rows: f64,
-    /// Patterns with a constant, and without.
+    /// Patterns with a constant; without one those whose values are compared, and the others.
     constants: f64,
+    compared: f64,
     open: f64,
+    /// The share of rows whose values pass.
+    left: f64,
 }
 
 impl Reading {
@@ -409,9 +412,14 @@ impl Reading {
         rows * cells * sparse_cell(rows, self.table_rows)
     }
 
+    /// Time to read the values of so many rows that have the constants: first those that are compared.
+    fn values(&self, rows: f64) -> f64 {
+        self.cells(rows, self.compared) + self.cells(rows * self.left, self.open)
+    }
+
     /// Of the rows that are known to have one constant, by an index or by comparing encoded cells.
     fn of_having(&self, known: &PatternProfile) -> f64 {
-        self.cells(known.matches, self.constants - 1.0) + self.cells(self.passing, self.open)
+        self.cells(known.matches, self.constants - 1.0) + self.values(self.passing)
     }
 
     /// Of a scan: of the rows that it begins with, or of those found by comparing the encoded cells of the constant with the fewest.
@@ -423,17 +431,38 @@ impl Reading {
         let tested: f64 = constants(star, patterns)
             .map(|known| known.per_subject)
             .sum();
-        let read = self.cells(self.passing.min(entry.rows), self.open);
+        let read = self.values(self.passing.min(entry.rows));
         let from_rows = entry.cost + self.cells(entry.rows, tested) + read;
         let compared = searched.cell_values * SEARCH_CELL + self.of_having(searched);
         Some(from_rows.min(compared))
     }
 }
 
-fn choose_access(star: &Star, profile: &mut StarProfile, rows: f64, table_rows: f64, entry: Entry) {
-    let filters: f64 = star.filters.iter().map(condition::cost).sum();
+/// How many values of a row comparisons look at.
+fn values_compared(star: &Star, profile: &StarProfile) -> f64 {
+    let values = |compared: star_rows::Comparison<'_>| {
+        let mut patterns = profile.patterns.iter();
+        let known = patterns.find(|known| known.predicate == compared.predicate);
+        known.map_or(1.0, |known| known.per_subject)
+    };
+    star_rows::comparisons(star).into_iter().map(values).sum()
+}
+
+fn choose_access(
+    star: &Star,
+    profile: &mut StarProfile,
+    (after_comparisons, left): (f64, f64),
+    entry: Entry,
+) {
+    let table_rows = profile.table_rows;
+    let (comparisons, others): (Vec<&Expr>, Vec<&Expr>) = star
+        .filters
+        .iter()
+        .partition(|filter| star_rows::is_comparison(star, filter));
+    let others: f64 = others.into_iter().map(condition::cost).sum();
+    let compared = comparisons.len() as f64;
     let cells = star.patterns.len() as f64;
-    let finish = rows * (filters + EMIT_ROW);
+    let finish = after_comparisons * others + profile.rows * EMIT_ROW;
     if matches!(star.subject, Position::Id(_)) {
         profile.access = StarAccess::Subject;
         profile.cost = START + cells * (GATHER_CELL + QUAD_PROBE) + finish;
@@ -445,10 +474,13 @@ fn choose_access(star: &Star, profile: &mut StarProfile, rows: f64, table_rows: 
         passing: matches.fold(table_rows, f64::min),
         table_rows,
         constants: constant_count,
-        open: cells - constant_count,
+        compared,
+        open: (cells - constant_count - compared).max(0.0),
+        left,
     };
+    let finish = finish + values_compared(star, profile) * reading.passing * COMPARE_CELL;
     let by_rows = reading.by_rows(star, &profile.patterns, &entry);
-    let by_rows = by_rows.unwrap_or(entry.cost + profile.rows * cells * SCAN_CELL);
+    let by_rows = by_rows.unwrap_or_else(|| entry.cost + reading.cells(profile.rows, cells));
     let filtered = star.filters.len() as f64 * reading.passing * SCAN_CELL;
     let irregular: f64 = profile.patterns.iter().map(|p| p.irregular).sum();
     profile.cost = START + by_rows + filtered + irregular * QUAD_SCAN + finish;
@@ -457,38 +489,47 @@ fn choose_access(star: &Star, profile: &mut StarProfile, rows: f64, table_rows: 
             continue;
         }
         let known = &profile.patterns[pattern_idx];
-        let cost = START
-            + INVERSE_PROBE * star.tables.len() as f64
-            + known.unindexed_rows * (SCAN_CELL + INVERSE_BUILD * 0.1)
-            + known.matches * FOUND_ROW
-            + reading.of_having(known)
-            + if known.irregular > 0.0 {
-                QUAD_PROBE
-            } else {
-                0.0
-            }
-            + finish;
-        let better = match profile.access {
-            StarAccess::Object {
-                pattern_idx: chosen,
-            } => {
-                cost < profile.cost
-                    || known.matches < profile.patterns[chosen].matches && cost <= profile.cost
-            }
-            _ => cost < profile.cost,
-        };
-        if better {
-            // What was the cheapest is cheaper than its own alternative.
-            profile.alternative = Some(Alternative {
-                way: access_way(star, &profile.access),
-                cost: profile.cost,
-            });
-            profile.access = StarAccess::Object { pattern_idx };
-            profile.cost = cost;
-        } else {
-            let way = Way::ScanObject(pattern.predicate);
-            keep_cheaper(&mut profile.alternative, way, cost);
+        let cost = START + by_object(star, known) + reading.of_having(known) + finish;
+        offer_object(star, profile, pattern_idx, cost);
+    }
+}
+
+/// Time to find the rows that have one constant by its inverse.
+fn by_object(star: &Star, known: &PatternProfile) -> f64 {
+    let irregular = if known.irregular > 0.0 {
+        QUAD_PROBE
+    } else {
+        0.0
+    };
+    INVERSE_PROBE * star.tables.len() as f64
+        + known.unindexed_rows * (SCAN_CELL + INVERSE_BUILD * 0.1)
+        + known.matches * FOUND_ROW
+        + irregular
+}
+
+/// Takes the access by a constant if it is cheaper than what is chosen so far, or as cheap and by a rarer one; else it may be the alternative.
+fn offer_object(star: &Star, profile: &mut StarProfile, pattern_idx: usize, cost: f64) {
+    let matches = profile.patterns[pattern_idx].matches;
+    let better = match profile.access {
+        StarAccess::Object {
+            pattern_idx: chosen,
+        } => {
+            let is_rarer = matches < profile.patterns[chosen].matches;
+            cost < profile.cost || is_rarer && cost <= profile.cost
         }
+        _ => cost < profile.cost,
+    };
+    if better {
+        // What was the cheapest is cheaper than its own alternative.
+        profile.alternative = Some(Alternative {
+            way: access_way(star, &profile.access),
+            cost: profile.cost,
+        });
+        profile.access = StarAccess::Object { pattern_idx };
+        profile.cost = cost;
+    } else {
+        let way = Way::ScanObject(star.patterns[pattern_idx].predicate);
+        keep_cheaper(&mut profile.alternative, way, cost);
     }
 }
 
