@@ -11,6 +11,7 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::profile::current_node;
+use crate::selection::positions;
 use basalt_columns::RowBits;
 use basalt_plan::physical::JoinKind;
 use basalt_rdf::TermId;
@@ -46,24 +47,32 @@ impl StarJoin {
         let snapshot = cx.snapshot();
         let subjects = batch.ids(self.entry.column());
         let mut near = 0;
-        let mut subjects_row = |id: u64| snapshot.row_of_near(TermId(id), &mut near);
-        let Some((table_idx, _)) = subjects.iter().find_map(|&id| subjects_row(id)) else {
+        let mut homes = subjects
+            .iter()
+            .filter_map(|id| snapshot.row_of_near(TermId(*id), &mut near));
+        let Some((table_idx, _)) = homes.next() else {
             return Ok(None);
         };
         let keeps = self.kind != JoinKind::Anti;
         let Some(tests) = self.tests(table_idx, cx)? else {
             return Ok(None);
         };
-        let mut staying = Vec::with_capacity(subjects.len());
-        for (position, &id) in (0..).zip(subjects) {
-            let passes = match subjects_row(id) {
-                Some((idx, row)) if idx == table_idx => tests.iter().all(|bits| bits.contains(row)),
-                None if !TermId(id).is_resource() => false,
-                _ => return Ok(None),
-            };
-            if passes == keeps {
-                staying.push(position);
+        // The subjects of a table have ids one after the other.
+        let table = &snapshot.tables()[table_idx];
+        let (first, rows) = (table.subject(0).0, u64::from(table.rows()));
+        let mut are_told = true;
+        let staying = positions(subjects, |id| {
+            let row = id.wrapping_sub(first);
+            if row < rows {
+                let passes = tests.iter().all(|bits| bits.contains(row as u32));
+                return passes == keeps;
             }
+            // Literals and what is unbound are no subjects.
+            are_told &= !TermId(id).is_resource();
+            !keeps
+        });
+        if !are_told {
+            return Ok(None);
         }
         cx.profile().compared(current_node(), subjects.len());
         Ok(Some(staying))
