@@ -261,14 +261,13 @@ fn put(planner: &Planner<'_>, group: &mut JoinGroup, fixed: &Fixed, id: TermId) 
         }
     }
     // Repeated patterns say nothing new.
-    let mut seen: Vec<Triple> = Vec::with_capacity(group.triples.len());
-    group.triples.retain(|triple| {
-        let is_new = !seen.contains(triple);
-        if is_new {
-            seen.push(triple.clone());
+    let mut distinct: Vec<Triple> = Vec::with_capacity(group.triples.len());
+    for triple in group.triples.drain(..) {
+        if !distinct.contains(&triple) {
+            distinct.push(triple);
         }
-        is_new
-    });
+    }
+    group.triples = distinct;
     for path in &mut group.paths {
         for end in [&mut path.subject, &mut path.object] {
             if *end == Endpoint::Slot(slot) {
