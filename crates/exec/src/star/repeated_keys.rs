@@ -16,7 +16,7 @@ pub enum SharedKeys {
     Always,
     /// If a batch has few enough distinct keys for its rows.
     WhereItPays,
-    /// Every row is looked up.
+    /// Every row is looked up, and its cells are read: nor are subjects tested by bits.
     Never,
 }
 
