@@ -45,6 +45,8 @@ pub(crate) const FOUND_ROW: f64 = 2.0;
 pub(crate) const ROW_BIT: f64 = 1.0;
 /// Rows of a table for each with a value (not ns) from which on a scan begins with those that have one; the executor's limit.
 pub(crate) const ROWS_FOR_VALUE: f64 = 3.0;
+/// Rows of a table for each whose values pass comparisons (not ns) from which on a scan finds these among encoded cells; the executor's limit.
+pub(crate) const VALUES_FOR_PASSING: f64 = 5.0;
 /// Decoding one cell of a column without inverse and looking it up among all values of a batch.
 pub(crate) const SEARCH_CELL_TOGETHER: f64 = 5.0;
 /// Searches (not ns) of a large column after which the store makes its inverse; as in the store.

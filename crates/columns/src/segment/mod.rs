@@ -318,11 +318,6 @@ impl<'a> Segment<'a> {
         }
     }
 
-    /// Appends those of the rows `within` that have `value`, ascending, none twice. Tells how many values were compared.
-    pub fn find_equal(&self, within: Range<usize>, value: u64, out: &mut Vec<u32>) -> usize {
-        self.find_in_range(within, value, value, out)
-    }
-
     /// Appends those of the rows `within` that have a value in `low..=high`, ascending, none twice. Tells how many values were
     /// compared.
     pub fn find_in_range(

@@ -4,13 +4,14 @@
 //! thousand products, against one type. Once a join has tested so many candidates of a table that finding all rows with the
 //! constant costs less than going on, they are found, and are one bit for each row from then on: with an inverse that is soon, without
 //! one, where the packed values of the column are compared, after a sixteenth of them. That all rows have a constant, an inverse says
-//! before any is tested. The rows with a value in a column where most have none are found in the same way, so that of the many rows that
-//! have a popular object only these are read. Rows that are dirty are never asked for, nor are changed ones, so cells tell all.
+//! before any is tested. The rows with a value in a column where most have none are found in the same way, and those whose values can pass
+//! comparisons, where few can ([`interval`](super::interval)), so that of the many rows that have a popular object only these are read. Rows that are dirty are never asked for, nor are changed ones, so cells tell all.
 //!
 //! Memory: a bit for each row, constant and thread; 125 KB for a million rows.
 
 use super::compiled::{CompiledPattern, CompiledStar, Object};
 use super::entry_rows::{COMPARED_FOR_TEST, is_sparse};
+use super::interval::{Interval, SAMPLED_ROWS};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::profile::current_node;
@@ -26,7 +27,7 @@ pub enum KnownRows {
     All,
     /// Some of them.
     These(RowBits),
-    /// The pattern may hold for these, which have a value of its predicate, and no other.
+    /// The pattern may hold for these, which have a value of its predicate that may pass its comparisons, and no other.
     WithValue(RowBits),
 }
 
@@ -72,7 +73,7 @@ impl PatternRows {
         let known = self.tables[table_idx].get_or_insert_with(|| TableRows::new(star, table));
         known.tested += candidates;
         let patterns = known.patterns.iter_mut().zip(&star.patterns);
-        let patterns = patterns.zip(&known.found_after).enumerate();
+        let patterns = patterns.zip(&mut known.found_after).enumerate();
         for (pattern_idx, ((rows, pattern), found_after)) in patterns {
             let is_known = entry == Some(pattern_idx) || !matches!(rows, KnownRows::Unknown);
             if is_known || known.tested <= *found_after {
@@ -82,12 +83,23 @@ impl PatternRows {
             if let Some((cells, object)) = constant(pattern, table) {
                 find_constant(cells, object, &mut found, cx)?;
                 *rows = KnownRows::These(RowBits::of(found, table.rows()));
+            } else if let Some((cells, Interval { low, high })) = few_passing(star, pattern, table)
+            {
+                for segment_idx in 0..cells.segment_count() {
+                    cx.check()?;
+                    let segment = cells.segment_rows(segment_idx);
+                    let compared = cells.rows_between(segment, (low, high), &mut found);
+                    cx.profile().compared(current_node(), compared);
+                }
+                *rows = KnownRows::WithValue(RowBits::of(found, table.rows()));
             } else if let Some(cells) = sparse(pattern, table) {
                 for segment_idx in 0..cells.segment_count() {
                     cx.check()?;
                     cells.rows_with_value(cells.segment_rows(segment_idx), &mut found);
                 }
                 *rows = KnownRows::WithValue(RowBits::of(found, table.rows()));
+            } else {
+                *found_after = usize::MAX;
             }
         }
         Ok(&known.patterns)
@@ -110,7 +122,7 @@ impl TableRows {
             let (known, found_after) = match count {
                 Some(count) if count == rows as u64 => (KnownRows::All, rows),
                 Some(count) => (KnownRows::Unknown, found_after(count as usize, rows)),
-                None => (KnownRows::Unknown, searched_after(pattern, table)),
+                None => (KnownRows::Unknown, searched_after(star, pattern, table)),
             };
             new.patterns.push(known);
             new.found_after.push(found_after);
@@ -144,11 +156,13 @@ fn found_after(count: usize, rows: usize) -> usize {
     count / FOUND_PER_TEST + rows / CLEARED_PER_TEST
 }
 
-/// Candidates that take as long to be tested as searching a column for a constant, or finding the rows that have a value in it; more than
-/// there are where neither is done.
-fn searched_after(pattern: &CompiledPattern, table: &Table) -> usize {
+/// Candidates that take as long to be tested as searching a column for a constant or for values that pass comparisons, or finding the rows
+/// that have a value in it; more than there are where neither is done.
+fn searched_after(star: &CompiledStar, pattern: &CompiledPattern, table: &Table) -> usize {
     let rows = table.rows() as usize;
-    if let Some((cells, _)) = constant(pattern, table) {
+    let searched = constant(pattern, table).map(|(cells, _)| cells);
+    let searched = searched.or_else(|| compared(star, pattern, table).map(|(cells, _)| cells));
+    if let Some(cells) = searched {
         let compared = cells.statistics().values as usize / COMPARED_FOR_TEST as usize;
         return SEARCH_START + compared + found_after(0, rows);
     }
@@ -159,6 +173,33 @@ fn searched_after(pattern: &CompiledPattern, table: &Table) -> usize {
     let offsets = if cells.multi_valued() { rows } else { 0 };
     let with_value = cells.statistics().rows_with_value as usize;
     found_after(with_value + offsets, rows)
+}
+
+/// The cells of a pattern that must hold, and its new column, if filters read that alone.
+fn compared<'t>(
+    star: &CompiledStar,
+    pattern: &CompiledPattern,
+    table: &'t Table,
+) -> Option<(Cells<'t>, usize)> {
+    let Object::New(column) = pattern.object else {
+        return None;
+    };
+    let mut filters = star.column_filters.iter();
+    let is_filtered = !pattern.optional && filters.any(|(filtered, _)| *filtered == column);
+    let cells = table.cells(pattern.predicate).filter(|_| is_filtered)?;
+    Some((cells, column))
+}
+
+/// The cells of a pattern and the interval of values that pass its filters, if few rows have one.
+fn few_passing<'t>(
+    star: &CompiledStar,
+    pattern: &CompiledPattern,
+    table: &'t Table,
+) -> Option<(Cells<'t>, Interval)> {
+    let (cells, column) = compared(star, pattern, table)?;
+    let interval = Interval::of(star, column, cells.statistics().range?)?;
+    let passing = interval.sample(cells, &(0..table.rows()));
+    is_sparse(passing, SAMPLED_ROWS).then_some((cells, interval))
 }
 
 /// The cells of a pattern that must hold and asks for no constant, if few rows have a value.

@@ -15,6 +15,7 @@ pub mod changed;
 pub mod compiled;
 pub mod entry_rows;
 pub mod general;
+pub mod interval;
 pub mod join;
 pub mod known_rows;
 pub mod large;

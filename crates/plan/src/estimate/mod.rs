@@ -10,4 +10,5 @@ pub(crate) mod groups;
 pub(crate) mod path;
 pub(crate) mod pattern;
 pub(crate) mod star;
+pub(crate) mod star_access;
 pub(crate) mod star_rows;

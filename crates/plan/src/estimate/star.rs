@@ -1,16 +1,12 @@
-//! Rows of a star, its tables and its access path.
+//! Rows of a star, and its tables. Its access path is chosen in [`star_access`].
 //!
 //! Rows come from characteristic sets and samples ([`star_rows`]). Where no sets are kept they are, per table,
 //! `rows × Π values/rows over unbound objects × MIN share over constant objects` (the minimum, because constants
 //! of one star are usually correlated), and the irregular part. Other conditions multiply.
 
-use crate::alternative::{Alternative, Way, keep_cheaper};
-use crate::cost_constants::{
-    COMPARE_CELL, EMIT_ROW, FOUND_ROW, GATHER_CELL, INVERSE_BUILD, INVERSE_PROBE, QUAD_PROBE,
-    QUAD_SCAN, ROWS_FOR_VALUE, SCAN_CELL, SEARCH_CELL, START,
-};
+use crate::alternative::Alternative;
 use crate::estimate::condition::{self, SlotStatistics};
-use crate::estimate::{graph, star_rows};
+use crate::estimate::{graph, star_access, star_rows};
 use crate::expression::slots_of_all;
 use crate::physical::{Expr, Graphs, Position, Slot, Star, StarAccess, StarPattern, TableIdx};
 use crate::planner::Planner;
@@ -193,8 +189,7 @@ pub(crate) fn profile(planner: &Planner<'_>, star: &Star) -> StarProfile {
         cost: 0.0,
         alternative: None,
     };
-    let entry = entry(planner, star);
-    choose_access(star, &mut profile, (after_comparisons, compared), entry);
+    star_access::choose(planner, star, &mut profile, (after_comparisons, compared));
     profile
 }
 
@@ -341,210 +336,5 @@ fn irregular_rows(star: &Star, patterns: &[PatternProfile]) -> f64 {
         0.0
     } else {
         mixed * 0.1
-    }
-}
-
-/// What a scan by rows begins with.
-struct Entry {
-    /// Rows that are left.
-    rows: f64,
-    /// Time to find them.
-    cost: f64,
-}
-
-/// How a scan begins without a constant, over all tables: with the rows that have a value in a column in which most have none, else with all.
-fn entry(planner: &Planner<'_>, star: &Star) -> Entry {
-    let mut all = Entry {
-        rows: 0.0,
-        cost: 0.0,
-    };
-    for table in &star.tables {
-        let rows = planner.statistics.table_rows(*table) as f64;
-        let (mut least, mut cost) = (rows, rows * SCAN_CELL);
-        for pattern in star.patterns.iter().filter(|pattern| !pattern.optional) {
-            let columns = planner.columns(pattern.predicate);
-            let column = columns.iter().find(|(idx, _)| idx == table);
-            let Some((_, column)) = column else { continue };
-            let with_value = column.rows_with_value as f64;
-            if with_value < least && with_value * ROWS_FOR_VALUE <= rows {
-                let offsets = if column.multi_valued { rows } else { 0.0 };
-                least = with_value;
-                cost = offsets * SCAN_CELL + with_value * FOUND_ROW;
-            }
-        }
-        let in_graph = rows * graph::share_of_table(planner, star, *table);
-        if in_graph < least && in_graph * ROWS_FOR_VALUE <= rows {
-            least = in_graph;
-            cost = rows * SEARCH_CELL + in_graph * FOUND_ROW;
-        }
-        all.rows += least;
-        all.cost += cost;
-    }
-    all
-}
-
-/// The patterns that ask for a constant. They are tested first, and of a row with several values all are read.
-fn constants<'a>(
-    star: &Star,
-    patterns: &'a [PatternProfile],
-) -> impl Iterator<Item = &'a PatternProfile> {
-    let patterns = star.patterns.iter().zip(patterns);
-    let constants = patterns.filter(|(pattern, _)| pattern.object.slot().is_none());
-    constants.map(|(_, known)| known)
-}
-
-/// What is read of the rows of a star with constants.
-struct Reading {
-    /// Rows that have the constants, however they were found.
-    passing: f64,
-    table_rows: f64,
-    /// Patterns with a constant; without one those whose values are compared, and the others.
-    constants: f64,
-    compared: f64,
-    open: f64,
-    /// The share of rows whose values pass.
-    left: f64,
-}
-
-impl Reading {
-    /// Time to read so many cells of each of some rows.
-    fn cells(&self, rows: f64, cells: f64) -> f64 {
-        rows * cells * sparse_cell(rows, self.table_rows)
-    }
-
-    /// Time to read the values of so many rows that have the constants: first those that are compared.
-    fn values(&self, rows: f64) -> f64 {
-        self.cells(rows, self.compared) + self.cells(rows * self.left, self.open)
-    }
-
-    /// Of the rows that are known to have one constant, by an index or by comparing encoded cells.
-    fn of_having(&self, known: &PatternProfile) -> f64 {
-        self.cells(known.matches, self.constants - 1.0) + self.values(self.passing)
-    }
-
-    /// Of a scan: of the rows that it begins with, or of those found by comparing the encoded cells of the constant with the fewest.
-    /// `None` without constants.
-    fn by_rows(&self, star: &Star, patterns: &[PatternProfile], entry: &Entry) -> Option<f64> {
-        let fewest =
-            |a: &&PatternProfile, b: &&PatternProfile| a.cell_values.total_cmp(&b.cell_values);
-        let searched = constants(star, patterns).min_by(fewest)?;
-        let tested: f64 = constants(star, patterns)
-            .map(|known| known.per_subject)
-            .sum();
-        let read = self.values(self.passing.min(entry.rows));
-        let from_rows = entry.cost + self.cells(entry.rows, tested) + read;
-        let compared = searched.cell_values * SEARCH_CELL + self.of_having(searched);
-        Some(from_rows.min(compared))
-    }
-}
-
-/// How many values of a row comparisons look at.
-fn values_compared(star: &Star, profile: &StarProfile) -> f64 {
-    let values = |compared: star_rows::Comparison<'_>| {
-        let mut patterns = profile.patterns.iter();
-        let known = patterns.find(|known| known.predicate == compared.predicate);
-        known.map_or(1.0, |known| known.per_subject)
-    };
-    star_rows::comparisons(star).into_iter().map(values).sum()
-}
-
-fn choose_access(
-    star: &Star,
-    profile: &mut StarProfile,
-    (after_comparisons, left): (f64, f64),
-    entry: Entry,
-) {
-    let table_rows = profile.table_rows;
-    let (comparisons, others): (Vec<&Expr>, Vec<&Expr>) = star
-        .filters
-        .iter()
-        .partition(|filter| star_rows::is_comparison(star, filter));
-    let others: f64 = others.into_iter().map(condition::cost).sum();
-    let compared = comparisons.len() as f64;
-    let cells = star.patterns.len() as f64;
-    let finish = after_comparisons * others + profile.rows * EMIT_ROW;
-    if matches!(star.subject, Position::Id(_)) {
-        profile.access = StarAccess::Subject;
-        profile.cost = START + cells * (GATHER_CELL + QUAD_PROBE) + finish;
-        return;
-    }
-    let matches = constants(star, &profile.patterns).map(|known| known.matches);
-    let constant_count = constants(star, &profile.patterns).count() as f64;
-    let reading = Reading {
-        passing: matches.fold(table_rows, f64::min),
-        table_rows,
-        constants: constant_count,
-        compared,
-        open: (cells - constant_count - compared).max(0.0),
-        left,
-    };
-    let finish = finish + values_compared(star, profile) * reading.passing * COMPARE_CELL;
-    let by_rows = reading.by_rows(star, &profile.patterns, &entry);
-    let by_rows = by_rows.unwrap_or_else(|| entry.cost + reading.cells(profile.rows, cells));
-    let filtered = star.filters.len() as f64 * reading.passing * SCAN_CELL;
-    let irregular: f64 = profile.patterns.iter().map(|p| p.irregular).sum();
-    profile.cost = START + by_rows + filtered + irregular * QUAD_SCAN + finish;
-    for (pattern_idx, pattern) in star.patterns.iter().enumerate() {
-        if pattern.object.slot().is_some() {
-            continue;
-        }
-        let known = &profile.patterns[pattern_idx];
-        let cost = START + by_object(star, known) + reading.of_having(known) + finish;
-        offer_object(star, profile, pattern_idx, cost);
-    }
-}
-
-/// Time to find the rows that have one constant by its inverse.
-fn by_object(star: &Star, known: &PatternProfile) -> f64 {
-    let irregular = if known.irregular > 0.0 {
-        QUAD_PROBE
-    } else {
-        0.0
-    };
-    INVERSE_PROBE * star.tables.len() as f64
-        + known.unindexed_rows * (SCAN_CELL + INVERSE_BUILD * 0.1)
-        + known.matches * FOUND_ROW
-        + irregular
-}
-
-/// Takes the access by a constant if it is cheaper than what is chosen so far, or as cheap and by a rarer one; else it may be the alternative.
-fn offer_object(star: &Star, profile: &mut StarProfile, pattern_idx: usize, cost: f64) {
-    let matches = profile.patterns[pattern_idx].matches;
-    let better = match profile.access {
-        StarAccess::Object {
-            pattern_idx: chosen,
-        } => {
-            let is_rarer = matches < profile.patterns[chosen].matches;
-            cost < profile.cost || is_rarer && cost <= profile.cost
-        }
-        _ => cost < profile.cost,
-    };
-    if better {
-        // What was the cheapest is cheaper than its own alternative.
-        profile.alternative = Some(Alternative {
-            way: access_way(star, &profile.access),
-            cost: profile.cost,
-        });
-        profile.access = StarAccess::Object { pattern_idx };
-        profile.cost = cost;
-    } else {
-        let way = Way::ScanObject(star.patterns[pattern_idx].predicate);
-        keep_cheaper(&mut profile.alternative, way, cost);
-    }
-}
-
-/// The cost of reading a cell of some rows out of those of the tables: the nearer they are to each other, the more of a cache
-/// line is of use.
-pub(crate) fn sparse_cell(rows: f64, table_rows: f64) -> f64 {
-    (SCAN_CELL * table_rows / rows.max(1.0)).clamp(SCAN_CELL, GATHER_CELL)
-}
-
-/// The way of an access to a star whose subject is not known.
-fn access_way(star: &Star, access: &StarAccess) -> Way {
-    match access {
-        StarAccess::Object { pattern_idx } => {
-            Way::ScanObject(star.patterns[*pattern_idx].predicate)
-        }
-        StarAccess::Rows | StarAccess::Subject => Way::ScanRows,
     }
 }

@@ -47,7 +47,7 @@ pub(crate) struct Comparison<'a> {
     /// The object.
     pub(crate) slot: Slot,
     pub(crate) predicate: TermId,
-    expr: &'a Expr,
+    pub(crate) expr: &'a Expr,
     pub(crate) constant: TermId,
 }
 

@@ -16,7 +16,8 @@ use crate::cost_constants::{
     SHARED_SUBJECTS_MAX, START, STRETCH, TABLE_COLUMN, TABLE_OUT_OF_RANGE,
 };
 use crate::estimate::pattern;
-use crate::estimate::star::{PatternProfile, StarProfile, sparse_cell};
+use crate::estimate::star::{PatternProfile, StarProfile};
+use crate::estimate::star_access::sparse_cell;
 use crate::physical::{Pattern, Position, Star, StarEntry, StarPattern, TableIdx};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;

@@ -180,6 +180,28 @@ impl<'a> Cells<'a> {
         for column in self.columns() {
             column.present_rows_into(rows.clone(), out);
         }
+        self.merge_columns(start, out);
+    }
+
+    /// Appends those of consecutive rows that have a value whose id is from `low` to `high`, ascending and without repeats, by looking
+    /// at the encoded cells of segments whose zone allows it. Tells at how many.
+    pub fn rows_between(
+        self,
+        rows: Range<u32>,
+        (low, high): (TermId, TermId),
+        out: &mut Vec<u32>,
+    ) -> usize {
+        let start = out.len();
+        let mut compared = 0;
+        for column in self.columns() {
+            compared += column.find_in_rows(rows.clone(), (low.0, high.0), out);
+        }
+        self.merge_columns(start, out);
+        compared
+    }
+
+    /// Puts the rows from `start` on, which came column by column, in order and drops repeats.
+    fn merge_columns(self, start: usize, out: &mut Vec<u32>) {
         if self.columns.column_idxs.len() > 1 {
             let mut rows = out.split_off(start);
             rows.sort_unstable();
@@ -194,7 +216,9 @@ impl<'a> Cells<'a> {
         // Type classes do not overlap, so at most one column takes the value.
         let takes = |column: &&Column| column.definition.type_class.takes(object);
         let column = self.columns().find(takes);
-        column.map_or(0, |column| column.find_in_rows(rows, object.0, out))
+        column.map_or(0, |column| {
+            column.find_in_rows(rows, (object.0, object.0), out)
+        })
     }
 
     /// Whether a row has this value.

@@ -169,11 +169,16 @@ impl Column {
         });
     }
 
-    /// Appends those of consecutive rows that have the value, by looking at encoded cells. Tells at how many.
-    pub(crate) fn find_in_rows(&self, rows: Range<u32>, value: u64, out: &mut Vec<u32>) -> usize {
+    /// Appends those of consecutive rows that have a value from the first to the second, by looking at encoded cells. Tells at how many.
+    pub(crate) fn find_in_rows(
+        &self,
+        rows: Range<u32>,
+        (low, high): (u64, u64),
+        out: &mut Vec<u32>,
+    ) -> usize {
         let mut compared = 0;
-        self.find_in_parts(rows, (value, value), out, |segment, local, out| {
-            compared += segment.find_equal(local, value, out);
+        self.find_in_parts(rows, (low, high), out, |segment, local, out| {
+            compared += segment.find_in_range(local, low, high, out);
         });
         compared
     }
@@ -213,7 +218,7 @@ impl Column {
         } else if let Some(lazy) = self.lazy.get_or_count(self, 1) {
             lazy.find(object.0, out);
         } else {
-            self.find_in_rows(0..self.rows, object.0, out);
+            self.find_in_rows(0..self.rows, (object.0, object.0), out);
         }
     }
 

@@ -156,7 +156,7 @@ impl Table {
     pub fn rows_in_graph(&self, rows: Range<u32>, graph: TermId, out: &mut Vec<u32>) {
         match &self.graphs {
             Some(graphs) => {
-                graphs.find_in_rows(rows, graph.0, out);
+                graphs.find_in_rows(rows, (graph.0, graph.0), out);
             }
             None if self.constant_graph() == Some(graph) => out.extend(rows),
             None => {}

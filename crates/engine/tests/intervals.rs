@@ -1,0 +1,248 @@
+//! Rows whose values pass comparisons are found among packed values: the answers are those of conditions that hide the comparison, where every
+//! value is read, for numbers of one type and scale and of several, dates with zones, lists, rare values, changed rows and joins; and rows that
+//! do not pass are not read.
+
+mod support;
+
+use basalt_engine::{Database, ForceJoin, QueryOptions};
+use support::triples::{NS, Triples, iri, number};
+use support::{
+    Configuration, ask, compared_rows, plain_and_changed, query_options, read_rows, same_answers,
+};
+
+const PARTS: usize = 2_600;
+const SHELVES: usize = 30;
+
+/// Conditions on a value of a predicate.
+const CONDITIONS: &[(&str, &[&str])] = &[
+    (
+        "size",
+        &[
+            "?v < 40",
+            "?v <= 0",
+            "?v > 998",
+            "?v = 77",
+            "?v != 77",
+            "?v >= 100 && ?v < 130",
+            "?v < 3 || ?v > 990",
+        ],
+    ),
+    (
+        "size",
+        &[
+            "20 > ?v",
+            "?v < 20.5",
+            "?v > 9.8e2",
+            "?v = 77.0",
+            "?v < -1",
+            "?v > 5000",
+            "?v = <http://example.org/p1>",
+        ],
+    ),
+    (
+        "size",
+        &[
+            "?v < 900",
+            "?v < \"a\"",
+            "!(?v > 30)",
+            "?v IN (1, 2, 3)",
+            "?v > 5 && ?v < 5",
+        ],
+    ),
+    (
+        "price",
+        &[
+            "?v < 3",
+            "?v <= 2.5",
+            "?v = 2.50",
+            "?v > 1.2e3",
+            "?v >= 1000 && ?v <= 1000.99",
+        ],
+    ),
+    (
+        "mixed",
+        &[
+            "?v < 40",
+            "?v > 2500",
+            "?v = 78",
+            "?v = 81.0",
+            "?v >= \"size 999\"",
+        ],
+    ),
+    (
+        "day",
+        &[
+            "?v < \"2001-02-01\"^^xsd:date",
+            "?v >= \"2008-01-20Z\"^^xsd:date",
+            "?v = \"2003-03-03\"^^xsd:date",
+        ],
+    ),
+    (
+        "when",
+        &[
+            "?v < \"2001-02-01T00:00:00\"^^xsd:dateTime",
+            "?v >= \"2008-01-20T00:00:00Z\"^^xsd:dateTime",
+        ],
+    ),
+    (
+        "when",
+        &[
+            "?v > \"2001-01-02T10:00:00+14:00\"^^xsd:dateTime && ?v < \"2001-01-09T10:00:00-14:00\"^^xsd:dateTime",
+        ],
+    ),
+    (
+        "mark",
+        &[
+            "?v < 3",
+            "?v = 50",
+            "?v > 97 || ?v = 4",
+            "?v >= 10 && ?v <= 11",
+        ],
+    ),
+    ("rare", &["?v < 30", "?v >= 2500", "?v > 100"]),
+];
+
+/// Parts that are found one by one, however few pass.
+const NAMED_PARTS: &str =
+    "SELECT ?u ?p ?v { { SELECT ?u ?p { ?u :uses ?p } LIMIT 9000 } ?p :P ?v FILTER(C) }";
+
+/// What surrounds them.
+const QUERIES: &[&str] = &[
+    "SELECT ?p ?v { ?p :P ?v FILTER(C) }",
+    "SELECT ?p ?n { ?p :P ?v ; :number ?n FILTER(C) }",
+    "SELECT ?p ?n { ?p :on :s3 ; :P ?v ; :number ?n FILTER(C) }",
+    "SELECT ?p ?s { ?p :P ?v ; :size ?s FILTER(C) FILTER(?s > 500) }",
+    "SELECT ?p ?n { ?p :number ?n OPTIONAL { ?p :P ?v FILTER(C) } FILTER(?n < 90) }",
+    "SELECT ?t ?p ?v { ?t :name ?n . ?p :on ?t ; :P ?v FILTER(C) }",
+    "SELECT ?u ?p ?v { ?u :uses ?p . ?p :P ?v FILTER(C) }",
+    "SELECT ?u ?p ?v { ?u :uses ?p OPTIONAL { ?p :P ?v FILTER(C) } }",
+    NAMED_PARTS,
+    "SELECT ?g ?p { GRAPH ?g { ?p :P ?v } FILTER(C) }",
+    "SELECT ?u { ?u :uses ?p FILTER EXISTS { ?p :P ?v FILTER(C) } }",
+];
+
+fn store() -> String {
+    let mut triples = Triples::default();
+    for s in 0..SHELVES {
+        triples.add(&format!("s{s}"), "name", &format!("\"shelf {s}\""));
+    }
+    let xsd = "http://www.w3.org/2001/XMLSchema#";
+    for p in 0..PARTS {
+        let name = format!("p{p}");
+        // No order of parts is that of their values.
+        let spread = p * 1_009 % PARTS;
+        triples.add(&name, "number", &number(p, "integer"));
+        triples.add(&name, "size", &number(spread % 1_000, "integer"));
+        triples.add(&name, "on", &iri("s", p % SHELVES));
+        let price = format!("\"{}.{:02}\"^^<{xsd}decimal>", spread / 2, spread % 2 * 50);
+        triples.add(&name, "price", &price);
+        let mixed = match p % 5 {
+            0 => number(spread, "integer"),
+            1 => format!("\"{spread}.5\"^^<{xsd}decimal>"),
+            2 => format!("\"{spread}\"^^<{xsd}double>"),
+            3 => format!("\"size {spread}\""),
+            _ => number(spread, "short"),
+        };
+        triples.add(&name, "mixed", &mixed);
+        let (year, month, day) = (2_001 + spread / 325, 1 + spread / 27 % 12, 1 + spread % 27);
+        let date = format!("{year}-{month:02}-{day:02}");
+        triples.add(&name, "day", &format!("\"{date}\"^^<{xsd}date>"));
+        let zone = ["", "Z", "+14:00", "-14:00", "+05:30"][p % 5];
+        let when = format!("\"{date}T{:02}:00:00{zone}\"^^<{xsd}dateTime>", p % 24);
+        triples.add(&name, "when", &when);
+        for mark in 0..p % 4 {
+            triples.add(
+                &name,
+                "mark",
+                &number((spread + mark * 37) % 100, "integer"),
+            );
+        }
+        if p % 8 == 0 {
+            triples.add(&name, "rare", &number(spread, "integer"));
+        }
+        let user = format!("u{p}");
+        triples.add(&user, "uses", &iri("p", p * 7 % PARTS));
+        triples.add(&user, "title", &format!("\"user {p}\""));
+    }
+    triples.0
+}
+
+/// Parts that get other values, other kinds of them or a second one, and new parts.
+const CHANGES: &str = r#"PREFIX : <http://example.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+    DELETE { ?p :size ?v } INSERT { ?p :size 7 , "large" } WHERE { ?p :size ?v ; :on :s3 } ;
+    DELETE { ?p :price ?v } WHERE { ?p :price ?v ; :on :s4 } ;
+    INSERT { ?p :day "2001-01-01+05:00"^^xsd:date ; :mark 2 ; :rare 4 } WHERE { ?p :on :s5 } ;
+    INSERT DATA { :new :size 3 ; :price 2.50 ; :mixed 3 ; :number 1 ; :on :s3 ; :mark 1, 2 . :u9 :uses :new }"#;
+
+fn text(query: &str, predicate: &str, condition: &str) -> String {
+    let query = query.replace(":P ", &format!(":{predicate} "));
+    let query = query.replace("(C)", &format!("({condition})"));
+    format!("PREFIX : <{NS}> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> {query}")
+}
+
+fn options(join: ForceJoin) -> QueryOptions {
+    let mut options = query_options(&Configuration::default());
+    options.force_join = Some(join);
+    options.exec.threads = 1;
+    options
+}
+
+fn databases() -> [Database; 2] {
+    plain_and_changed(&store(), CHANGES)
+}
+
+#[test]
+fn answers_are_those_of_reading_every_value() {
+    for database in databases() {
+        for (predicate, conditions) in CONDITIONS {
+            for (condition, query) in conditions
+                .iter()
+                .flat_map(|condition| QUERIES.iter().map(move |query| (condition, query)))
+            {
+                let hidden = format!("IF({condition}, true, false)");
+                let answer = |condition: &str, join| {
+                    let text = text(query, predicate, condition);
+                    ask(&database, &text, &options(join)).expect("the query runs")
+                };
+                let expected = answer(&hidden, ForceJoin::Hash);
+                for join in [ForceJoin::Hash, ForceJoin::Index] {
+                    let what = text(query, predicate, condition);
+                    same_answers(&expected, &answer(condition, join), &what);
+                }
+            }
+        }
+    }
+}
+
+/// Rows read and rows compared by a query with a condition.
+fn looked_at(database: &Database, query: &str, predicate: &str, condition: &str) -> (u64, u64) {
+    let options = options(ForceJoin::Index);
+    let prepared = database.prepare(&text(query, predicate, condition), &options);
+    let report = prepared.expect("it plans").profile(&options);
+    let root = report.expect("it runs").root;
+    (read_rows(&root), compared_rows(&root))
+}
+
+#[test]
+fn rows_that_do_not_pass_are_not_read() {
+    let [database, _] = databases();
+    let parts = PARTS as u64;
+    for (predicate, condition) in [
+        ("size", "?v < 40"),
+        ("price", "?v < 30"),
+        ("day", "?v < \"2001-02-01\"^^xsd:date"),
+        ("when", "?v < \"2001-02-01T00:00:00\"^^xsd:dateTime"),
+        ("mark", "?v >= 10 && ?v <= 11"),
+    ] {
+        let (read, compared) = looked_at(&database, QUERIES[0], predicate, condition);
+        assert!(read < parts / 5, "{predicate}: {read} read");
+        assert!(compared >= parts / 2, "{predicate}: {compared} compared");
+        // Of each part that a user names, a bit is looked at.
+        let (read, _) = looked_at(&database, NAMED_PARTS, predicate, condition);
+        let (all, _) = looked_at(&database, NAMED_PARTS, predicate, "true");
+        assert!(read + parts / 2 < all, "{predicate}: {read} and {all} read");
+    }
+    // Where many pass, all are read in order and nothing is looked for.
+    let (read, compared) = looked_at(&database, QUERIES[0], "size", "?v < 900");
+    assert_eq!((read, compared), (parts, 0));
+}
