@@ -438,8 +438,9 @@ impl<'a> CellPass<'a> {
                 self.keep(&positions);
             }
         }
-        for (filtered, filter) in &self.star.column_filters {
-            if *filtered == column && !self.rows.is_empty() {
+        let star = self.star;
+        for filter in star.filters_of(column) {
+            if !self.rows.is_empty() {
                 let values = self.matches.columns[column].clone();
                 let positions = filter.passing(values, cx)?;
                 self.keep(&positions);

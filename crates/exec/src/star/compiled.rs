@@ -174,6 +174,20 @@ impl CompiledStar {
         })
     }
 
+    /// The filters that read this new column alone.
+    pub fn filters_of(&self, column: usize) -> impl Iterator<Item = &CompiledFilter> + Clone {
+        let filters = self.column_filters.iter();
+        let filters = filters.filter(move |(filtered, _)| *filtered == column);
+        filters.map(|(_, filter)| filter)
+    }
+
+    /// Whether a value of this new column with an id from `low` to `high` can pass the filters that read it alone; `false` is a proof
+    /// that none can.
+    pub fn may_pass(&self, column: usize, low: u64, high: u64) -> bool {
+        self.filters_of(column)
+            .all(|filter| filter.expr.zone_may_match(filter.slots[0], low, high))
+    }
+
     /// Whether the clean rows of a table can match: it must have a column for each required predicate.
     pub fn table_can_match(&self, table: &basalt_store::Table) -> bool {
         self.patterns

@@ -1,7 +1,8 @@
 //! Where a scan of consecutive rows begins: with the rows that one pattern leaves, if they are known without reading the others.
 //!
 //! A constant is searched among the encoded cells of its column, values that pass comparisons are by the interval of their ids
-//! ([`interval`](super::interval)), and a column in which most rows have no value tells which have one. Of several such patterns the cheapest is taken; the others are tested on the rows that are left. So is the graph, where it is one that few
+//! ([`interval`](super::interval)), and a column in which most rows have no value tells which have one. Of several
+//! such patterns the cheapest is taken; the others are tested on the rows that are left. So is the graph, where it is one that few
 //! rows of the table are in.
 //!
 //! Invariant: all rows of the run that the star has solutions of are among the entry rows. Cost: a look at the summary of one

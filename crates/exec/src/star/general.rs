@@ -376,8 +376,5 @@ impl<'a> GeneralPass<'a> {
 /// solution, at the end.
 fn early_filters(star: &CompiledStar, column: usize) -> impl Iterator<Item = &CompiledFilter> {
     let is_repeatable = star.input_columns.is_some();
-    let filters = star.column_filters.iter();
-    filters
-        .filter(move |(filtered, _)| is_repeatable && *filtered == column)
-        .map(|(_, filter)| filter)
+    star.filters_of(column).filter(move |_| is_repeatable)
 }

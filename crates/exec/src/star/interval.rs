@@ -24,16 +24,10 @@ pub struct Interval {
 impl Interval {
     /// Of values from `min` to `max` that may pass the filters of a new column alone; `None` if these leave nothing out.
     pub fn of(star: &CompiledStar, column: usize, (min, max): (TermId, TermId)) -> Option<Self> {
-        let filters = star.column_filters.iter();
-        let filters = filters.filter(|(filtered, _)| *filtered == column);
-        let filters: Vec<_> = filters.map(|(_, filter)| filter).collect();
-        if filters.is_empty() || min > max {
+        if star.filters_of(column).next().is_none() || min > max {
             return None;
         }
-        Self::by_proof(min.0, max.0, |low, high| {
-            let mut filters = filters.iter();
-            filters.all(|filter| filter.expr.zone_may_match(filter.slots[0], low, high))
-        })
+        Self::by_proof(min.0, max.0, |low, high| star.may_pass(column, low, high))
     }
 
     /// Of ids from `min` to `max`, where `may_match` says of two ids whether one between them may pass.

@@ -5,7 +5,8 @@
 //! constant costs less than going on, they are found, and are one bit for each row from then on: with an inverse that is soon, without
 //! one, where the packed values of the column are compared, after a sixteenth of them. That all rows have a constant, an inverse says
 //! before any is tested. The rows with a value in a column where most have none are found in the same way, and those whose values can pass
-//! comparisons, where few can ([`interval`](super::interval)), so that of the many rows that have a popular object only these are read. Rows that are dirty are never asked for, nor are changed ones, so cells tell all.
+//! comparisons, where few can ([`interval`](super::interval)), so that of the many rows that have a popular object only these are read.
+//! Rows that are dirty are never asked for, nor are changed ones, so cells tell all.
 //!
 //! Memory: a bit for each row, constant and thread; 125 KB for a million rows.
 
@@ -18,6 +19,7 @@ use crate::profile::current_node;
 use basalt_columns::RowBits;
 use basalt_rdf::TermId;
 use basalt_store::{Cells, Table};
+use std::ops::Range;
 
 /// The rows of a table that a pattern holds for.
 pub enum KnownRows {
@@ -79,25 +81,19 @@ impl PatternRows {
             if is_known || known.tested <= *found_after {
                 continue;
             }
-            let mut found = Vec::new();
+            let bits = |found| RowBits::of(found, table.rows());
             if let Some((cells, object)) = constant(pattern, table) {
-                find_constant(cells, object, &mut found, cx)?;
-                *rows = KnownRows::These(RowBits::of(found, table.rows()));
+                *rows = KnownRows::These(bits(having(cells, object, cx)?));
             } else if let Some((cells, Interval { low, high })) = few_passing(star, pattern, table)
             {
-                for segment_idx in 0..cells.segment_count() {
-                    cx.check()?;
-                    let segment = cells.segment_rows(segment_idx);
-                    let compared = cells.rows_between(segment, (low, high), &mut found);
-                    cx.profile().compared(current_node(), compared);
-                }
-                *rows = KnownRows::WithValue(RowBits::of(found, table.rows()));
+                let find = |rows, found: &mut _| cells.rows_between(rows, (low, high), found);
+                *rows = KnownRows::WithValue(bits(by_segment(cells, cx, find)?));
             } else if let Some(cells) = sparse(pattern, table) {
-                for segment_idx in 0..cells.segment_count() {
-                    cx.check()?;
-                    cells.rows_with_value(cells.segment_rows(segment_idx), &mut found);
-                }
-                *rows = KnownRows::WithValue(RowBits::of(found, table.rows()));
+                let find = |rows, found: &mut _| {
+                    cells.rows_with_value(rows, found);
+                    0
+                };
+                *rows = KnownRows::WithValue(bits(by_segment(cells, cx, find)?));
             } else {
                 *found_after = usize::MAX;
             }
@@ -131,24 +127,32 @@ impl TableRows {
     }
 }
 
-/// Appends the rows that have a constant.
-fn find_constant(
-    cells: Cells<'_>,
-    object: TermId,
-    found: &mut Vec<u32>,
-    cx: &Context,
-) -> Result<(), ExecError> {
+/// The rows that have a constant.
+fn having(cells: Cells<'_>, object: TermId, cx: &Context) -> Result<Vec<u32>, ExecError> {
     // As `TableRows::new` expects: by the inverse of the column that takes the object, where that has one.
     if cells.count_object(object).is_some() {
-        cells.find(object, found);
-        return Ok(());
+        let mut found = Vec::new();
+        cells.find(object, &mut found);
+        return Ok(found);
     }
+    by_segment(cells, cx, |rows, found| {
+        cells.rows_with_object(rows, object, found)
+    })
+}
+
+/// What `find` appends of the rows of each segment; it tells of how many it compared a value.
+fn by_segment(
+    cells: Cells<'_>,
+    cx: &Context,
+    find: impl Fn(Range<u32>, &mut Vec<u32>) -> usize,
+) -> Result<Vec<u32>, ExecError> {
+    let mut found = Vec::new();
     for segment_idx in 0..cells.segment_count() {
         cx.check()?;
-        let compared = cells.rows_with_object(cells.segment_rows(segment_idx), object, found);
+        let compared = find(cells.segment_rows(segment_idx), &mut found);
         cx.profile().compared(current_node(), compared);
     }
-    Ok(())
+    Ok(found)
 }
 
 /// Candidates that take as long to be tested as finding `count` rows of so many with an inverse.
@@ -184,8 +188,7 @@ fn compared<'t>(
     let Object::New(column) = pattern.object else {
         return None;
     };
-    let mut filters = star.column_filters.iter();
-    let is_filtered = !pattern.optional && filters.any(|(filtered, _)| *filtered == column);
+    let is_filtered = !pattern.optional && star.filters_of(column).next().is_some();
     let cells = table.cells(pattern.predicate).filter(|_| is_filtered)?;
     Some((cells, column))
 }

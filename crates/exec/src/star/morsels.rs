@@ -413,15 +413,7 @@ fn cells_may_match(
     }
     match pattern.object {
         Object::Constant(id) => zone.min <= id && id <= zone.max,
-        Object::New(column) => star
-            .column_filters
-            .iter()
-            .filter(|(filtered, _)| *filtered == column)
-            .all(|(_, filter)| {
-                filter
-                    .expr
-                    .zone_may_match(filter.slots[0], zone.min, zone.max)
-            }),
+        Object::New(column) => star.may_pass(column, zone.min, zone.max),
         _ => true,
     }
 }

@@ -109,15 +109,15 @@ impl Reading {
         Some(from_rows.min(compared))
     }
 
-    /// Of a scan that begins with that share of rows whose values are in an interval of ids, found by comparing so many encoded cells, with
-    /// its comparisons; `None` where too many are. A row has `tested` values tested for constants, and filters take `filtered`.
-    fn in_interval(&self, (values, left): (f64, f64), tested: f64, filtered: f64) -> Option<f64> {
-        if left * VALUES_FOR_PASSING > 1.0 {
+    /// Of a scan that begins with the rows whose values of a column are in an interval of ids, with its comparisons; `None` where too many
+    /// are. A row has `tested` values tested for constants, and filters take `filtered`.
+    fn in_interval(&self, column: &FoundColumn, tested: f64, filtered: f64) -> Option<f64> {
+        if column.share * VALUES_FOR_PASSING > 1.0 {
             return None;
         }
-        let found = self.table_rows * left;
-        let passing = self.passing * left;
-        let find = values * SEARCH_CELL + found * FOUND_ROW + self.cells(found, tested);
+        let found = self.table_rows * column.share;
+        let passing = self.passing * column.share;
+        let find = column.values * SEARCH_CELL + found * FOUND_ROW + self.cells(found, tested);
         let read = self.cells(passing, self.compared);
         let read = read + self.cells(self.passing * self.left, self.open);
         Some(find + read + passing * (self.tested + filtered))
@@ -137,8 +137,16 @@ struct Compared {
     row: f64,
     /// Columns that are read for it.
     columns: f64,
-    /// The columns whose values are found by their ids: the values in cells, and the share that passes.
-    found: Vec<(f64, f64)>,
+    /// The columns whose values are found by their ids.
+    found: Vec<FoundColumn>,
+}
+
+/// A column whose values are found among encoded cells.
+struct FoundColumn {
+    /// Its values in cells.
+    values: f64,
+    /// The share of rows whose values pass.
+    share: f64,
 }
 
 impl Compared {
@@ -165,20 +173,31 @@ impl Compared {
             let numbers = of_column.filter(|other| condition::number(other.constant).is_some());
             let shares = numbers.map(|other| condition::selectivity(other.expr, &lookup));
             if let Some(share) = shares.reduce(|a, b| a * b) {
-                compared.found.push((known.cell_values, share));
+                compared.found.push(FoundColumn {
+                    values: known.cell_values,
+                    // Its logarithm is taken.
+                    share: share.max(f64::MIN_POSITIVE),
+                });
             }
         }
         compared
     }
 
-    /// Values in cells of the column by which fewest rows are left, and the share that is, if such a share of rows is after all comparisons.
-    fn strongest(&self, left: f64) -> Option<(f64, f64)> {
-        let fewest = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
-        let (values, share) = *self.found.iter().min_by(fewest)?;
-        let all: f64 = self.found.iter().map(|(_, share)| share.ln()).sum();
+    /// The column that leaves fewest rows, if such a share is left after all comparisons.
+    fn strongest(&self, left: f64) -> Option<FoundColumn> {
+        let fewest = |a: &&FoundColumn, b: &&FoundColumn| a.share.total_cmp(&b.share);
+        let column = self.found.iter().min_by(fewest)?;
+        let all: f64 = self.found.iter().map(|column| column.share.ln()).sum();
         // Each column has its part of what is known of them together.
-        let part = if all < 0.0 { share.ln() / all } else { 1.0 };
-        Some((values, left.powf(part)))
+        let part = if all < 0.0 {
+            column.share.ln() / all
+        } else {
+            1.0
+        };
+        Some(FoundColumn {
+            values: column.values,
+            share: left.powf(part),
+        })
     }
 }
 
@@ -219,7 +238,7 @@ pub(super) fn choose(
     let by_rows = by_rows + reading.passing * (reading.tested + filtered);
     let in_interval = compared.strongest(left).and_then(|strongest| {
         let tested = tested_values(star, &profile.patterns);
-        reading.in_interval(strongest, tested, filtered)
+        reading.in_interval(&strongest, tested, filtered)
     });
     let by_rows = by_rows.min(in_interval.unwrap_or(f64::INFINITY));
     let irregular: f64 = profile.patterns.iter().map(|p| p.irregular).sum();
