@@ -11,6 +11,7 @@ pub mod error;
 pub mod execution;
 pub mod expr;
 pub mod held_memory;
+pub(crate) mod number_table;
 pub mod operators;
 pub mod path;
 pub mod pool;

@@ -5,6 +5,7 @@
 //! counts as the term it would be. Anything but a literal is an error, here id 0.
 
 use super::vector::Vector;
+use crate::context::Context;
 use crate::error::ExecError;
 use crate::value::Reader;
 use basalt_rdf::term_id::{LITERAL_ORDINAL_BITS, tag};
@@ -43,7 +44,12 @@ impl Annotation {
         let mut last = None;
         let mut answers = Vec::with_capacity(count);
         for row in 0..count {
-            let id = terms.get(row).id(reader.context());
+            let term = terms.get(row);
+            if let Some(string) = term.known_string() {
+                answers.push(self.of_kind(string.kind, reader.context()));
+                continue;
+            }
+            let id = term.id(reader.context());
             let Some(group) = group(TermId(id)) else {
                 answers.push(self.one(id, reader)?);
                 continue;
@@ -67,16 +73,19 @@ impl Annotation {
 
     /// The id of the answer for any term.
     fn one(self, id: u64, reader: &mut Reader<'_>) -> Result<u64, ExecError> {
-        let terms = reader.context().terms();
-        let Some(kind) = reader.literal_kind(id)? else {
-            return Ok(0);
-        };
+        let cx = reader.context();
+        let kind = reader.literal_kind(id)?;
+        Ok(kind.map_or(0, |kind| self.of_kind(kind, cx)))
+    }
+
+    /// The id of the answer for a literal with this language or datatype.
+    fn of_kind(self, kind: LiteralKind<'_>, cx: &Context) -> u64 {
         let answer = match (self, kind) {
             (Self::Language, LiteralKind::Language(language)) => TermView::simple(language),
             (Self::Language, _) => TermView::simple(""),
             (Self::Datatype, kind) => TermView::Iri(LiteralView { lexical: "", kind }.datatype()),
         };
-        Ok(terms.intern(answer).0)
+        cx.terms().intern(answer).0
     }
 }
 

@@ -37,7 +37,7 @@ fn number(argument: Argument<'_>, reader: &mut Reader<'_>) -> Result<Option<Numb
         Argument::Id(id) => reader.number(id)?,
         Argument::Constant(constant) => constant.value.number(),
         Argument::Value(value) => value.number(),
-        Argument::Error | Argument::Boolean(_) => None,
+        Argument::Error | Argument::Text(_) | Argument::Boolean(_) => None,
     })
 }
 

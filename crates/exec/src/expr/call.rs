@@ -3,6 +3,7 @@
 //!
 //! `LANG` and `DATATYPE` are in [`annotation`](super::annotation), functions on strings in [`string_function`], on dates in [`date_function`], casts in [`cast`].
 
+use super::texts::Texts;
 use super::vector::{Argument, Item, Rows, Vector, each_row};
 use super::{cast, date_function, string_function};
 use crate::context::Context;
@@ -11,7 +12,7 @@ use crate::held_memory::HeldMemory;
 use crate::value::{Number, Reader, Rounding, Value};
 use basalt_rdf::term_id::tag;
 use basalt_rdf::term_view::XSD;
-use basalt_rdf::{TermId, TermView};
+use basalt_rdf::{LiteralKind, LiteralView, TermId, TermView};
 use md5::Md5;
 use oxiri::Iri;
 use sha1::Sha1;
@@ -71,6 +72,8 @@ pub struct Arguments<'a, 'c> {
     row: usize,
     /// Reads values of ids.
     pub reader: &'a mut Reader<'c>,
+    /// Reads the second of two strings.
+    pub other: &'a mut Reader<'c>,
 }
 
 impl<'a, 'c> Arguments<'a, 'c> {
@@ -94,11 +97,35 @@ impl<'a, 'c> Arguments<'a, 'c> {
 
     /// A plain string argument.
     pub fn plain(&mut self, idx: usize) -> Result<Cow<'a, str>, Fault> {
-        match self.value(idx)? {
-            Cow::Borrowed(Value::String(text)) => Ok(Cow::Borrowed(text)),
-            Cow::Owned(Value::String(text)) => Ok(Cow::Owned(text)),
-            _ => Err(Fault::Error),
+        let argument = self.get(idx)?;
+        if let Some(string) = argument.known_string() {
+            return plain_text(string).map(Cow::Borrowed);
         }
+        let string = or_error(argument.string(self.reader)?)?;
+        plain_text(string).map(|text| Cow::Owned(text.to_owned()))
+    }
+
+    /// A string argument, with or without a language.
+    #[inline]
+    pub fn string(&mut self, idx: usize) -> Result<LiteralView<'_>, Fault> {
+        or_error(self.get(idx)?.string(self.reader)?)
+    }
+
+    /// The same, or a beginning of it with at least so many characters.
+    pub fn string_start(&mut self, idx: usize, characters: i128) -> Result<LiteralView<'_>, Fault> {
+        let characters = usize::try_from(characters).unwrap_or(usize::MAX);
+        or_error(match self.get(idx)? {
+            Argument::Id(id) => self.reader.string_start(id, characters)?,
+            other => other.string(self.reader)?,
+        })
+    }
+
+    /// The first two arguments, both strings.
+    pub fn two_strings(&mut self) -> Result<(LiteralView<'_>, LiteralView<'_>), Fault> {
+        let (first, second) = (self.get(0)?, self.get(1)?);
+        let first = or_error(first.string(self.reader)?)?;
+        let second = or_error(second.string(self.other)?)?;
+        Ok((first, second))
     }
 
     /// A number.
@@ -122,6 +149,14 @@ impl<'a, 'c> Arguments<'a, 'c> {
     }
 }
 
+/// The text of a string without a language.
+pub fn plain_text(string: LiteralView<'_>) -> Result<&str, Fault> {
+    match string.kind {
+        LiteralKind::Simple => Ok(string.lexical),
+        _ => Err(Fault::Error),
+    }
+}
+
 /// Refuses functions that are not there, by name.
 pub fn check_supported(function: &Function) -> Result<(), ExecError> {
     match function {
@@ -141,27 +176,6 @@ pub fn is_deterministic(function: &Function) -> bool {
     )
 }
 
-/// The texts that calls have made for the rows of one batch: of few bytes mostly, but of any number.
-#[derive(Default)]
-struct MadeTexts {
-    bytes: usize,
-    held: HeldMemory,
-}
-
-impl MadeTexts {
-    fn add(&mut self, item: &Item, cx: &Context) -> Result<(), ExecError> {
-        self.bytes += match item {
-            Item::Value(Value::String(text)) => text.len(),
-            Item::Value(Value::LangString(tagged)) => tagged.0.len(),
-            _ => 0,
-        };
-        if self.bytes > self.held.bytes() + UNCOUNTED_BYTES {
-            self.held.grow_to(self.bytes, OPERATOR, cx)?;
-        }
-        Ok(())
-    }
-}
-
 /// Errors if there is no room for a text of so many bytes, before it is made.
 pub fn check_text(bytes: usize, cx: &Context) -> Result<(), ExecError> {
     match bytes > UNCOUNTED_BYTES {
@@ -176,26 +190,53 @@ pub fn column(
     vectors: &[Vector<'_>],
     count: usize,
     cx: &Context,
-) -> Result<Vec<Item>, ExecError> {
-    let mut reader = Reader::new(cx);
+) -> Result<Vector<'static>, ExecError> {
+    let (mut reader, mut other) = (Reader::new(cx), Reader::new(cx));
     let mut patterns = string_function::Patterns::default();
-    let mut texts = MadeTexts::default();
-    each_row(count, |row| {
+    let mut arguments = Arguments {
+        vectors,
+        row: 0,
+        reader: &mut reader,
+        other: &mut other,
+    };
+    if string_function::makes_texts(function) {
+        let texts = texts(function, &mut arguments, &mut patterns, count)?;
+        return Ok(Vector::Texts(texts));
+    }
+    let items = each_row(count, |row| {
         cx.check_for_term()?;
-        let mut arguments = Arguments {
-            vectors,
-            row,
-            reader: &mut reader,
-        };
+        arguments.row = row;
         match call(function, &mut arguments, &mut patterns) {
-            Ok(item) => {
-                texts.add(&item, cx)?;
-                Ok(item)
-            }
+            Ok(item) => Ok(item),
             Err(Fault::Error) => Ok(Item::Error),
             Err(Fault::Stop(error)) => Err(error),
         }
-    })
+    })?;
+    Ok(Vector::Items(items))
+}
+
+/// A call that makes a string, in each of `count` rows: of few bytes mostly, but of any number.
+fn texts(
+    function: &Function,
+    arguments: &mut Arguments<'_, '_>,
+    patterns: &mut string_function::Patterns,
+    count: usize,
+) -> Result<Texts, ExecError> {
+    let cx = arguments.context();
+    let (mut texts, mut held) = (Texts::for_rows(count), HeldMemory::default());
+    for row in 0..count {
+        cx.check_for_term()?;
+        arguments.row = row;
+        match string_function::write(function, arguments, patterns, &mut texts) {
+            Ok(()) => {}
+            Err(Fault::Error) => texts.fail(),
+            Err(Fault::Stop(error)) => return Err(error),
+        }
+        if texts.bytes() > held.bytes() + UNCOUNTED_BYTES {
+            held.grow_to(texts.bytes(), OPERATOR, cx)?;
+        }
+    }
+    Ok(texts)
 }
 
 fn call(
@@ -204,10 +245,6 @@ fn call(
     patterns: &mut string_function::Patterns,
 ) -> Outcome {
     match function {
-        Function::Str => {
-            let argument = arguments.get(0)?;
-            or_error(argument.text(arguments.reader)?).map(simple)
-        }
         Function::Iri => iri(arguments),
         // With a label it is a kernel of its own.
         Function::BNode => Ok(blank_node(arguments.context())),

@@ -38,7 +38,7 @@ pub fn cast(name: &str, arguments: &mut Arguments<'_, '_>) -> Outcome {
             return Ok(simple(text));
         }
         let argument = arguments.get(0)?;
-        return or_error(argument.text(arguments.reader)?).map(simple);
+        return or_error(argument.text(arguments.reader)?).map(|text| simple(text.into_owned()));
     }
     match name {
         "boolean" => match value {

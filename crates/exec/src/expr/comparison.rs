@@ -11,8 +11,8 @@ use crate::value::{
     Comparison, Reader, Value, compare, compare_floats, compare_inline, equal, inline_float,
     inline_kind, order_within,
 };
-use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
+use basalt_rdf::{LiteralKind, LiteralView, TermId};
 use std::cmp::Ordering;
 
 /// Bits below the tag and scale of an inline number.
@@ -71,6 +71,12 @@ impl CompareOp {
         }
     }
 
+    /// The operator between two strings without a language; `None` of others.
+    fn between_strings(self, a: LiteralView<'_>, b: LiteralView<'_>) -> Option<Truth> {
+        let are_simple = a.kind == LiteralKind::Simple && b.kind == LiteralKind::Simple;
+        are_simple.then(|| Some(self.accepts(a.lexical.cmp(b.lexical))).into())
+    }
+
     /// The operator between two arguments of any kind.
     pub fn apply(
         self,
@@ -93,6 +99,11 @@ impl CompareOp {
                 Self::Equal => Truth::False,
                 _ => Truth::Error,
             });
+        }
+        if let (Some(a), Some(b)) = (a.known_string(), b.known_string())
+            && let Some(truth) = self.between_strings(a, b)
+        {
+            return Ok(truth);
         }
         let (Some(value_a), Some(value_b)) = (a.value(reader)?, b.value(reader)?) else {
             return Ok(Truth::Error);

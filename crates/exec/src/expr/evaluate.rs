@@ -7,11 +7,12 @@ use super::annotation::Annotation;
 use super::comparison::{CompareOp, compare_column, compare_columns};
 use super::kernel::Kernel;
 use super::vector::{Argument, Item, Rows, Truth, Vector, each_row};
-use super::{arithmetic, call, date_function};
+use super::{arithmetic, call, date_function, string_function};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::exists::Exists;
 use crate::value::Reader;
+use spargebra::algebra::Function;
 
 /// The values of a kernel, one for each row.
 pub fn evaluate<'a>(
@@ -50,11 +51,16 @@ pub fn evaluate<'a>(
             {
                 return Ok(Vector::Ids(parts.into()));
             }
+            if let (Function::StrLen, [strings]) = (function, vectors.as_slice()) {
+                return Ok(Vector::Ids(
+                    string_function::lengths(strings, count, reader)?.into(),
+                ));
+            }
             match (Annotation::of(function), vectors.as_slice()) {
                 (Some(annotation), [terms]) => {
                     Vector::Ids(annotation.column(terms, count, reader)?.into())
                 }
-                _ => Vector::Items(call::column(function, &vectors, count, cx)?),
+                _ => call::column(function, &vectors, count, cx)?,
             }
         }
         Kernel::LabelledBlank(label) => {

@@ -6,6 +6,7 @@ use super::comparison::CompareOp;
 use super::constant_set::ConstantSet;
 use super::language_test::LanguageTest;
 use super::numeric_cast::{CastOf, NumericCast};
+use super::string_function::makes_texts;
 use super::text_test::TextTest;
 use crate::operators::exists::Exists;
 use crate::value::Value;
@@ -111,6 +112,15 @@ impl Kernel {
     pub fn needs_solutions(&self) -> bool {
         matches!(self, Self::LabelledBlank(_))
             || self.operands().into_iter().any(Self::needs_solutions)
+    }
+
+    /// Whether strings are made for rows.
+    pub fn makes_texts(&self) -> bool {
+        match self {
+            Self::Call(function, _) if makes_texts(function) => true,
+            Self::ByValue(by_value) => by_value.kernel().makes_texts(),
+            other => other.operands().into_iter().any(Self::makes_texts),
+        }
     }
 
     /// The kernels below; none of one that is evaluated by value.

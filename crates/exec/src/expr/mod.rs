@@ -27,6 +27,7 @@ mod numeric_cast;
 mod pattern;
 mod string_function;
 mod text_test;
+mod texts;
 mod vector;
 
 pub use comparison::CompareOp;
@@ -44,11 +45,16 @@ use kernel::Kernel;
 use std::borrow::Cow;
 use vector::Rows;
 
+/// Rows whose strings are made at a time: those of most texts stay in the nearer caches until they are looked at.
+const SLICE_ROWS: usize = 512;
+
 /// An expression ready to run over batches of one schema; see the [module documentation](self).
 pub struct CompiledExpr {
     root: Kernel,
     /// Whether rows must say which solution they are.
     needs_solutions: bool,
+    /// Whether strings are made on the way.
+    makes_texts: bool,
     /// The slots of the batches, in column order.
     schema: Vec<Slot>,
 }
@@ -61,6 +67,7 @@ impl CompiledExpr {
         let root = by_value::by_value(compile::compile(expr, schema, cx)?);
         Ok(Self {
             needs_solutions: root.needs_solutions(),
+            makes_texts: root.makes_texts(),
             root,
             schema: schema.to_vec(),
         })
@@ -89,9 +96,27 @@ impl CompiledExpr {
     /// The value in each row, 0 for an error.
     pub fn evaluate(&self, batch: &Batch, cx: &Context) -> Result<Vec<u64>, ExecError> {
         let batch = self.numbered(batch, cx);
-        let rows = Rows::all(&batch);
-        let vector = evaluate::evaluate(&self.root, &rows, cx)?;
-        Ok(vector.into_ids(rows.len(), cx))
+        self.in_slices(Rows::all(&batch), |rows| {
+            let vector = evaluate::evaluate(&self.root, rows, cx)?;
+            Ok(vector.into_ids(rows.len(), cx))
+        })
+    }
+
+    /// What `of` gives for rows, some of them at a time where strings are made.
+    fn in_slices<T>(
+        &self,
+        rows: Rows<'_>,
+        of: impl Fn(&Rows<'_>) -> Result<Vec<T>, ExecError>,
+    ) -> Result<Vec<T>, ExecError> {
+        if !self.makes_texts || rows.len() <= SLICE_ROWS {
+            return of(&rows);
+        }
+        let mut all = Vec::with_capacity(rows.len());
+        let positions: Vec<u32> = (0..rows.len() as u32).collect();
+        for slice in positions.chunks(SLICE_ROWS) {
+            all.extend(of(&rows.at(slice))?);
+        }
+        Ok(all)
     }
 
     /// The rows in which the effective boolean value is true, ascending.
@@ -106,8 +131,9 @@ impl CompiledExpr {
             return Ok(selected);
         }
         let batch = self.numbered(batch, cx);
-        let rows = Rows::all(&batch);
-        let truths = evaluate::truths(&self.root, &rows, cx)?;
+        let truths = self.in_slices(Rows::all(&batch), |rows| {
+            evaluate::truths(&self.root, rows, cx)
+        })?;
         Ok(positions(&truths, |truth| truth == Truth::True))
     }
 

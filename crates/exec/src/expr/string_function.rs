@@ -4,28 +4,33 @@
 //! count Unicode code points from one.
 
 use super::call::{
-    Arguments, Fault, Outcome, UNCOUNTED_BYTES, boolean, check_text, integer, or_error, simple,
+    Arguments, Fault, Outcome, UNCOUNTED_BYTES, boolean, check_text, or_error, plain_text,
 };
 use super::language_test::lang_matches;
 use super::pattern;
-use super::vector::{Argument, Item};
+use super::texts::Texts;
+use super::vector::{Vector, each_row};
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::value::{Number, Rounding, Value};
-use basalt_rdf::{LiteralKind, TermView};
+use crate::value::{Number, Reader, Rounding, inline_integer};
+use basalt_rdf::inline::encode_integer;
+use basalt_rdf::{LiteralKind, LiteralView};
+use memchr::memmem::Finder;
 use oxrdf::Literal;
 use regex::Regex;
 use spargebra::algebra::Function;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The pattern compiled last, for calls whose pattern is not a constant.
+/// What is looked for, prepared once as long as it stays the same.
 #[derive(Default)]
 pub struct Patterns {
     last: Option<(String, String, Option<Regex>)>,
+    part: Option<Finder<'static>>,
 }
 
 impl Patterns {
+    /// A pattern; compiled anew for calls whose pattern is not a constant.
     fn get(&mut self, pattern: &str, flags: &str, cx: &Context) -> Result<&Regex, Fault> {
         if !matches!(&self.last, Some((p, f, _)) if p == pattern && f == flags) {
             // To compile a pattern may take as long as many rows.
@@ -38,153 +43,184 @@ impl Patterns {
             _ => Err(Fault::Error),
         }
     }
-}
 
-/// A string and its language tag.
-struct Tagged<'a> {
-    text: Cow<'a, str>,
-    language: Option<Cow<'a, str>>,
-}
-
-impl<'a> Tagged<'a> {
-    /// Of a value, if it is a string.
-    fn of(value: &'a Value) -> Option<Self> {
-        let (text, language) = match value {
-            Value::String(text) => (text, None),
-            Value::LangString(tagged) => (&tagged.0, Some(Cow::Borrowed(tagged.1.as_str()))),
-            _ => return None,
-        };
-        let text = Cow::Borrowed(text.as_str());
-        Some(Self { text, language })
-    }
-
-    fn copied(text: &str, language: Option<&str>) -> Self {
-        Self {
-            text: Cow::Owned(text.to_owned()),
-            language: language.map(|tag| Cow::Owned(tag.to_owned())),
-        }
-    }
-
-    fn text(&self) -> &str {
-        &self.text
-    }
-
-    fn language(&self) -> Option<&str> {
-        self.language.as_deref()
-    }
-
-    /// Whether both have the same language tag, whose case means nothing, or none.
-    fn is_in_language_of(&self, other: &Self) -> bool {
-        match (self.language(), other.language()) {
-            (Some(a), Some(b)) => a.eq_ignore_ascii_case(b),
-            (a, b) => a == b,
-        }
-    }
-
-    /// Another text in the same language.
-    fn with_text(&self, text: impl Into<String>) -> Item {
-        tagged(text.into(), self.language())
+    /// Where a part begins in a text.
+    fn find(&mut self, text: &str, part: &str) -> Option<usize> {
+        let known = self.part.take();
+        let known = known.filter(|finder| finder.needle() == part.as_bytes());
+        let finder = known.unwrap_or_else(|| Finder::new(part).into_owned());
+        self.part.insert(finder).find(text.as_bytes())
     }
 }
 
-fn tagged(text: String, language: Option<&str>) -> Item {
-    Item::Value(match language {
-        Some(language) => Value::LangString(Box::new((text, language.to_owned()))),
-        None => Value::String(text),
+/// Whether two strings have the same language tag, whose case means nothing, or none.
+fn are_in_one_language(a: LiteralView<'_>, b: LiteralView<'_>) -> bool {
+    match (a.kind, b.kind) {
+        (LiteralKind::Language(a), LiteralKind::Language(b)) => a.eq_ignore_ascii_case(b),
+        (a, b) => a == b,
+    }
+}
+
+/// `STRLEN` of `count` strings as ids, 0 for an error.
+pub fn lengths(
+    strings: &Vector<'_>,
+    count: usize,
+    reader: &mut Reader<'_>,
+) -> Result<Vec<u64>, ExecError> {
+    each_row(count, |row| {
+        reader.context().check_for_term()?;
+        let string = strings.get(row).string(reader)?;
+        let length = string.map(|string| string.lexical.chars().count() as i64);
+        Ok(length.and_then(encode_integer).map_or(0, |id| id.0))
     })
 }
 
-/// A string argument.
-fn string<'a>(arguments: &mut Arguments<'a, '_>, idx: usize) -> Result<Tagged<'a>, Fault> {
-    or_error(match arguments.get(idx)? {
-        Argument::Constant(constant) => Tagged::of(&constant.value),
-        Argument::Value(value) => Tagged::of(value),
-        Argument::Error | Argument::Boolean(_) => None,
-        Argument::Id(id) => match arguments.reader.term(id)? {
-            TermView::Literal(literal) => match literal.kind {
-                LiteralKind::Simple => Some(Tagged::copied(literal.lexical, None)),
-                LiteralKind::Language(tag) => Some(Tagged::copied(literal.lexical, Some(tag))),
-                LiteralKind::Typed(_) => None,
-            },
-            _ => None,
-        },
-    })
+/// Whether a function makes strings, which [`write()`] does.
+pub fn makes_texts(function: &Function) -> bool {
+    matches!(
+        function,
+        Function::Str
+            | Function::UCase
+            | Function::LCase
+            | Function::EncodeForUri
+            | Function::SubStr
+            | Function::StrBefore
+            | Function::StrAfter
+            | Function::StrLang
+            | Function::Concat
+            | Function::Replace
+    )
 }
 
-/// Calls a string function.
+/// Calls a string function that gives something else; `STRLEN` is [`lengths`].
 pub fn call(
     function: &Function,
     arguments: &mut Arguments<'_, '_>,
     patterns: &mut Patterns,
 ) -> Outcome {
     match function {
-        Function::Concat => concat(arguments),
-        Function::StrLen => {
-            let count = string(arguments, 0)?.text().chars().count();
-            Ok(integer(or_error(i64::try_from(count).ok())?))
+        Function::Contains | Function::StrStarts | Function::StrEnds => {
+            let (text, part) = text_and_part(arguments)?;
+            let (text, part) = (text.lexical, part.lexical);
+            Ok(boolean(match function {
+                Function::StrStarts => text.starts_with(part),
+                Function::StrEnds => text.ends_with(part),
+                _ => patterns.find(text, part).is_some(),
+            }))
         }
-        Function::UCase => {
-            let text = string(arguments, 0)?;
-            Ok(text.with_text(text.text().to_uppercase()))
-        }
-        Function::LCase => {
-            let text = string(arguments, 0)?;
-            Ok(text.with_text(text.text().to_lowercase()))
-        }
-        Function::EncodeForUri => {
-            let text = string(arguments, 0)?;
-            check_text(text.text().len() * 3, arguments.context())?;
-            Ok(simple(percent_encoded(text.text())))
-        }
-        Function::SubStr => substring(arguments),
-        Function::Contains
-        | Function::StrStarts
-        | Function::StrEnds
-        | Function::StrBefore
-        | Function::StrAfter => search(function, arguments),
         Function::LangMatches => {
-            let (tag, range) = (arguments.plain(0)?, arguments.plain(1)?);
-            Ok(boolean(lang_matches(&tag, &range)))
-        }
-        Function::StrLang => {
-            let (text, language) = (arguments.plain(0)?, arguments.plain(1)?);
-            let literal = Literal::new_language_tagged_literal(text.as_ref(), language.as_ref());
-            let literal = or_error(literal.ok())?;
-            Ok(tagged(text.into_owned(), literal.language()))
+            let (tag, range) = arguments.two_strings()?;
+            Ok(boolean(lang_matches(plain_text(tag)?, plain_text(range)?)))
         }
         Function::Regex => {
-            let text = string(arguments, 0)?;
-            let flags = flags(arguments, 2)?;
-            let pattern = arguments.plain(1)?;
-            Ok(boolean(
-                patterns
-                    .get(&pattern, &flags, arguments.context())?
-                    .is_match(text.text()),
-            ))
-        }
-        Function::Replace => {
-            let text = string(arguments, 0)?;
-            let flags = flags(arguments, 3)?;
-            let pattern = arguments.plain(1)?;
-            let replacement = arguments.plain(2)?;
-            let regex = patterns.get(&pattern, &flags, arguments.context())?;
-            if regex.is_match("") {
-                // FORX0003: what it would put between all characters is nothing that was matched.
-                return Err(Fault::Error);
-            }
-            let replacement = or_error(pattern::replacement(&replacement, &flags, regex))?;
-            let replaced = replaced(regex, text.text(), &replacement, arguments.context())?;
-            Ok(text.with_text(replaced))
+            let (flags, pattern) = (flags(arguments, 2)?, arguments.plain(1)?);
+            let regex = patterns.get(&pattern, &flags, arguments.context());
+            // An argument that is no string is an error like a pattern that is none.
+            Ok(boolean(regex?.is_match(arguments.string(0)?.lexical)))
         }
         _ => Err(Fault::Error),
     }
+}
+
+/// Calls a function that [makes strings](makes_texts): the string is the next row of `out`. After an error a part of it may be
+/// there.
+pub fn write(
+    function: &Function,
+    arguments: &mut Arguments<'_, '_>,
+    patterns: &mut Patterns,
+    out: &mut Texts,
+) -> Result<(), Fault> {
+    match function {
+        Function::Str => {
+            let text = arguments.get(0)?.text(arguments.reader)?;
+            out.push(&or_error(text)?, LiteralKind::Simple);
+        }
+        Function::UCase | Function::LCase => {
+            let string = arguments.string(0)?;
+            let is_upper = *function == Function::UCase;
+            push_in_case(string.lexical, is_upper, out.buffer());
+            out.end(string.kind);
+        }
+        Function::EncodeForUri => {
+            let cx = arguments.context();
+            let text = arguments.string(0)?.lexical;
+            check_text(text.len() * 3, cx)?;
+            percent_encoded(text, out.buffer());
+            out.end(LiteralKind::Simple);
+        }
+        Function::SubStr => return substring(arguments, out),
+        Function::StrBefore | Function::StrAfter => {
+            let (text, part) = text_and_part(arguments)?;
+            let text_bytes = text.lexical;
+            match patterns.find(text_bytes, part.lexical) {
+                None => out.end(LiteralKind::Simple),
+                Some(at) if *function == Function::StrBefore => {
+                    out.push(&text_bytes[..at], text.kind);
+                }
+                Some(at) => out.push(&text_bytes[at + part.lexical.len()..], text.kind),
+            }
+        }
+        Function::StrLang => {
+            let (text, language) = arguments.two_strings()?;
+            let (text, language) = (plain_text(text)?, plain_text(language)?);
+            let literal = Literal::new_language_tagged_literal("", language);
+            let literal = or_error(literal.ok())?;
+            let language = or_error(literal.language())?;
+            out.push(text, LiteralKind::Language(language));
+        }
+        Function::Concat => return concat(arguments, out),
+        Function::Replace => return replace(arguments, patterns, out),
+        _ => return Err(Fault::Error),
+    }
+    Ok(())
+}
+
+/// Appends a text in upper or lower case.
+fn push_in_case(text: &str, is_upper: bool, out: &mut String) {
+    let start = out.len();
+    match (text.is_ascii(), is_upper) {
+        (true, true) => {
+            out.push_str(text);
+            out[start..].make_ascii_uppercase();
+        }
+        (true, false) => {
+            out.push_str(text);
+            out[start..].make_ascii_lowercase();
+        }
+        // Some characters depend on those around them.
+        (false, true) => out.push_str(&text.to_uppercase()),
+        (false, false) => out.push_str(&text.to_lowercase()),
+    }
+}
+
+/// `REPLACE`.
+fn replace(
+    arguments: &mut Arguments<'_, '_>,
+    patterns: &mut Patterns,
+    out: &mut Texts,
+) -> Result<(), Fault> {
+    let (flags, pattern) = (flags(arguments, 3)?, arguments.plain(1)?);
+    let replacement = arguments.plain(2)?;
+    let cx = arguments.context();
+    let regex = patterns.get(&pattern, &flags, cx)?;
+    if regex.is_match("") {
+        // FORX0003: what it would put between all characters is nothing that was matched.
+        return Err(Fault::Error);
+    }
+    let replacement = or_error(pattern::replacement(&replacement, &flags, regex))?;
+    let string = arguments.string(0)?;
+    replaced(regex, string.lexical, &replacement, out.buffer(), cx)?;
+    out.end(string.kind);
+    Ok(())
 }
 
 /// A text on its way to another with matches replaced. A replacement may stand for a text of any length, so its memory and time are
 /// looked at meanwhile.
 struct Replaced<'a> {
     text: &'a str,
-    out: String,
+    out: &'a mut String,
+    /// Bytes of `out` before it.
+    start: usize,
     /// The end of the last match.
     end: usize,
     /// Bytes that there is room for.
@@ -195,7 +231,7 @@ impl Replaced<'_> {
     /// Puts a text in the place of the next match.
     fn put(&mut self, found: Range<usize>, other: &str, cx: &Context) -> Result<(), ExecError> {
         let kept = &self.text[self.end..found.start];
-        let bytes = self.out.len() + kept.len() + other.len();
+        let bytes = self.out.len() - self.start + kept.len() + other.len();
         if bytes > self.checked {
             self.checked = bytes * 2;
             cx.check()?;
@@ -209,16 +245,18 @@ impl Replaced<'_> {
     }
 }
 
-/// The text with each match replaced.
+/// Appends the text with each match replaced.
 fn replaced(
     regex: &Regex,
     text: &str,
     replacement: &str,
+    out: &mut String,
     cx: &Context,
-) -> Result<String, ExecError> {
+) -> Result<(), ExecError> {
     let mut replaced = Replaced {
         text,
-        out: String::with_capacity(text.len()),
+        start: out.len(),
+        out,
         end: 0,
         checked: UNCOUNTED_BYTES,
     };
@@ -235,9 +273,9 @@ fn replaced(
             replaced.put(found.range(), replacement, cx)?;
         }
     }
-    let Replaced { mut out, end, .. } = replaced;
+    let end = replaced.end;
     out.push_str(&text[end..]);
-    Ok(out)
+    Ok(())
 }
 
 fn flags<'a>(arguments: &mut Arguments<'a, '_>, idx: usize) -> Result<Cow<'a, str>, Fault> {
@@ -249,25 +287,36 @@ fn flags<'a>(arguments: &mut Arguments<'a, '_>, idx: usize) -> Result<Cow<'a, st
 }
 
 /// `CONCAT`: keeps a language tag that all arguments have.
-fn concat(arguments: &mut Arguments<'_, '_>) -> Outcome {
-    let parts = (0..arguments.count())
-        .map(|idx| string(arguments, idx))
-        .collect::<Result<Vec<_>, _>>()?;
-    let bytes = parts.iter().map(|part| part.text().len()).sum();
-    check_text(bytes, arguments.context())?;
-    let mut text = String::with_capacity(bytes);
-    parts.iter().for_each(|part| text.push_str(part.text()));
-    let language = match parts.split_first() {
-        Some((first, rest)) if rest.iter().all(|part| part.is_in_language_of(first)) => {
-            first.language()
+fn concat(arguments: &mut Arguments<'_, '_>, out: &mut Texts) -> Result<(), Fault> {
+    let cx = arguments.context();
+    let mut language: Option<String> = None;
+    let mut bytes = 0;
+    for idx in 0..arguments.count() {
+        let part = arguments.string(idx)?;
+        bytes += part.lexical.len();
+        check_text(bytes, cx)?;
+        out.buffer().push_str(part.lexical);
+        match part.kind {
+            LiteralKind::Language(name) if idx == 0 => language = Some(name.to_owned()),
+            LiteralKind::Language(name)
+                if language
+                    .as_ref()
+                    .is_some_and(|first| first.eq_ignore_ascii_case(name)) => {}
+            _ => language = None,
         }
-        _ => None,
-    };
-    Ok(tagged(text, language))
+    }
+    out.end(match &language {
+        Some(name) => LiteralKind::Language(name),
+        None => LiteralKind::Simple,
+    });
+    Ok(())
 }
 
 /// A position among characters: the nearest integer, and the end of the range beyond it; `None` is NaN.
 fn position(arguments: &mut Arguments<'_, '_>, idx: usize) -> Result<Option<i128>, Fault> {
+    if let Some(position) = inline_integer(arguments.get(idx)?.known_id()) {
+        return Ok(Some(position.into()));
+    }
     let number = arguments.number(idx)?;
     if let Number::Integer(n) = number {
         return Ok(Some(i64::from(n).into()));
@@ -279,26 +328,28 @@ fn position(arguments: &mut Arguments<'_, '_>, idx: usize) -> Result<Option<i128
 
 /// `SUBSTR`: the characters at the positions from the start to before start plus length (`fn:substring`),
 /// none if one of them is not a number.
-fn substring(arguments: &mut Arguments<'_, '_>) -> Outcome {
-    let text = string(arguments, 0)?;
+fn substring(arguments: &mut Arguments<'_, '_>, out: &mut Texts) -> Result<(), Fault> {
+    let has_length = arguments.count() > 2;
     let start = position(arguments, 1)?;
-    let length = if arguments.count() > 2 {
-        position(arguments, 2)?
-    } else {
-        Some(i128::MAX)
+    let length = match has_length {
+        true => position(arguments, 2)?,
+        false => Some(i128::MAX),
     };
     let (Some(start), Some(length)) = (start, length) else {
-        return Ok(text.with_text(""));
+        let kind = arguments.string(0)?.kind;
+        out.push("", kind);
+        return Ok(());
     };
-    let end = if arguments.count() > 2 {
-        start.saturating_add(length)
-    } else {
-        i128::MAX
+    let end = match has_length {
+        true => start.saturating_add(length),
+        false => i128::MAX,
     };
-    let first = start.max(1);
-    let rest = after_characters(text.text(), first - 1);
+    let (first, end) = (start.max(1) - 1, end.max(1) - 1);
+    let string = arguments.string_start(0, end)?;
+    let rest = after_characters(string.lexical, first);
     let kept = rest.len() - after_characters(rest, end.saturating_sub(first)).len();
-    Ok(text.with_text(&rest[..kept]))
+    out.push(&rest[..kept], string.kind);
+    Ok(())
 }
 
 /// What is left of a text after so many characters.
@@ -310,29 +361,20 @@ fn after_characters(text: &str, count: i128) -> &str {
     &text[at.unwrap_or(text.len())..]
 }
 
-/// The functions that look for one string in another (argument compatibility: section 17.4.3.1.2).
-fn search(function: &Function, arguments: &mut Arguments<'_, '_>) -> Outcome {
-    let whole = string(arguments, 0)?;
-    let part = string(arguments, 1)?;
-    if part.language().is_some() && !part.is_in_language_of(&whole) {
-        return Err(Fault::Error);
+/// A string and another that is looked for in it (argument compatibility: section 17.4.3.1.2).
+fn text_and_part<'a>(
+    arguments: &'a mut Arguments<'_, '_>,
+) -> Result<(LiteralView<'a>, LiteralView<'a>), Fault> {
+    let (text, part) = arguments.two_strings()?;
+    match part.kind != LiteralKind::Simple && !are_in_one_language(text, part) {
+        true => Err(Fault::Error),
+        false => Ok((text, part)),
     }
-    let (text, part) = (whole.text(), part.text());
-    Ok(match function {
-        Function::Contains => boolean(text.contains(part)),
-        Function::StrStarts => boolean(text.starts_with(part)),
-        Function::StrEnds => boolean(text.ends_with(part)),
-        _ => match text.find(part) {
-            None => simple(""),
-            Some(at) if *function == Function::StrBefore => whole.with_text(&text[..at]),
-            Some(at) => whole.with_text(&text[at + part.len()..]),
-        },
-    })
 }
 
-fn percent_encoded(text: &str) -> String {
+/// Appends a text with all but unreserved characters as percents and digits.
+fn percent_encoded(text: &str, encoded: &mut String) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
             encoded.push(char::from(byte));
@@ -342,5 +384,4 @@ fn percent_encoded(text: &str) -> String {
             encoded.push(char::from(DIGITS[usize::from(byte & 15)]));
         }
     }
-    encoded
 }

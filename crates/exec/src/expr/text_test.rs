@@ -4,8 +4,7 @@
 
 use super::vector::{Argument, Truth, Vector, each_row};
 use crate::error::ExecError;
-use crate::value::{Reader, Value};
-use basalt_rdf::{LiteralKind, TermView};
+use crate::value::Reader;
 use memchr::memmem::Finder;
 use regex::Regex;
 use spargebra::algebra::Function;
@@ -17,7 +16,12 @@ pub enum TextTest {
     /// Whether it has this part.
     Contains(Box<Finder<'static>>),
     /// Whether it begins so.
-    Starts(String),
+    Starts {
+        /// How.
+        part: String,
+        /// Its characters.
+        characters: usize,
+    },
     /// Whether it ends so.
     Ends(String),
 }
@@ -27,7 +31,10 @@ impl TextTest {
     pub fn of(function: &Function, part: &str) -> Option<Self> {
         Some(match function {
             Function::Contains => Self::Contains(Box::new(Finder::new(part).into_owned())),
-            Function::StrStarts => Self::Starts(part.to_owned()),
+            Function::StrStarts => Self::Starts {
+                part: part.to_owned(),
+                characters: part.chars().count(),
+            },
             Function::StrEnds => Self::Ends(part.to_owned()),
             _ => return None,
         })
@@ -38,7 +45,7 @@ impl TextTest {
         match self {
             Self::Pattern(regex) => regex.is_match(text),
             Self::Contains(finder) => finder.find(text.as_bytes()).is_some(),
-            Self::Starts(part) => text.starts_with(part.as_str()),
+            Self::Starts { part, .. } => text.starts_with(part.as_str()),
             Self::Ends(part) => text.ends_with(part.as_str()),
         }
     }
@@ -62,20 +69,13 @@ impl TextTest {
         text: Argument<'_>,
         reader: &mut Reader<'_>,
     ) -> Result<Option<bool>, ExecError> {
-        Ok(match text {
-            Argument::Error => None,
-            Argument::Value(Value::String(text)) => Some(self.holds(text)),
-            Argument::Value(Value::LangString(tagged)) => Some(self.holds(&tagged.0)),
-            Argument::Value(value) if of_str => value.to_text().map(|text| self.holds(&text)),
-            Argument::Value(_) => None,
-            other => match reader.term(other.known_id())? {
-                TermView::Literal(literal) => {
-                    let is_string = !matches!(literal.kind, LiteralKind::Typed(_));
-                    (is_string || of_str).then(|| self.holds(literal.lexical))
-                }
-                TermView::Iri(iri) if of_str => Some(self.holds(iri)),
-                _ => None,
-            },
+        if let (Self::Starts { characters, .. }, Argument::Id(id), false) = (self, text, of_str) {
+            let start = reader.string_start(id, *characters)?;
+            return Ok(start.map(|start| self.holds(start.lexical)));
+        }
+        Ok(match of_str {
+            true => text.text(reader)?.map(|text| self.holds(&text)),
+            false => text.string(reader)?.map(|text| self.holds(text.lexical)),
         })
     }
 }

@@ -5,11 +5,13 @@
 //! arguments instead of copying columns.
 
 use super::kernel::Constant;
+use super::texts::Texts;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::value::{Reader, Value};
 use basalt_rdf::inline::encode_boolean;
+use basalt_rdf::{LiteralKind, LiteralView, TermView};
 use std::borrow::Cow;
 
 /// A truth value of SPARQL's three-valued logic.
@@ -144,6 +146,8 @@ pub enum Argument<'a> {
     Constant(&'a Constant),
     /// A computed value.
     Value(&'a Value),
+    /// A computed string, with or without a language.
+    Text(LiteralView<'a>),
     /// A computed boolean.
     Boolean(bool),
 }
@@ -156,6 +160,7 @@ impl<'a> Argument<'a> {
             Self::Id(id) => reader.value(id)?.map(Cow::Owned),
             Self::Constant(constant) => Some(Cow::Borrowed(&constant.value)),
             Self::Value(value) => Some(Cow::Borrowed(value)),
+            Self::Text(string) => Some(Cow::Owned(Value::of_literal(string))),
             Self::Boolean(value) => Some(Cow::Owned(Value::Boolean(value))),
         })
     }
@@ -166,7 +171,7 @@ impl<'a> Argument<'a> {
             Self::Id(id) => id,
             Self::Constant(constant) => constant.id,
             Self::Boolean(value) => encode_boolean(value).0,
-            Self::Error | Self::Value(_) => 0,
+            Self::Error | Self::Value(_) | Self::Text(_) => 0,
         }
     }
 
@@ -174,16 +179,52 @@ impl<'a> Argument<'a> {
     pub fn id(self, cx: &Context) -> u64 {
         match self {
             Self::Value(value) => value.to_id(cx),
+            Self::Text(string) => cx.terms().intern(TermView::Literal(string)).0,
             other => other.known_id(),
         }
     }
 
+    /// The string, if it is one; read by `reader` if it has to be.
+    #[inline]
+    pub fn string<'r>(
+        self,
+        reader: &'r mut Reader<'_>,
+    ) -> Result<Option<LiteralView<'r>>, ExecError>
+    where
+        'a: 'r,
+    {
+        match self {
+            Self::Text(string) => Ok(Some(string)),
+            Self::Id(id) => reader.string(id),
+            Self::Constant(constant) => Ok(constant.value.as_string()),
+            Self::Value(value) => Ok(value.as_string()),
+            Self::Error | Self::Boolean(_) => Ok(None),
+        }
+    }
+
+    /// The string, if it is one that need not be read.
+    pub fn known_string(self) -> Option<LiteralView<'a>> {
+        match self {
+            Self::Text(string) => Some(string),
+            Self::Constant(constant) => constant.value.as_string(),
+            Self::Value(value) => value.as_string(),
+            Self::Error | Self::Boolean(_) | Self::Id(_) => None,
+        }
+    }
+
     /// What `STR` gives; `None` for an error or a blank node.
-    pub fn text(self, reader: &mut Reader<'_>) -> Result<Option<String>, ExecError> {
+    pub fn text<'r>(self, reader: &'r mut Reader<'_>) -> Result<Option<Cow<'r, str>>, ExecError>
+    where
+        'a: 'r,
+    {
         Ok(match self {
-            Self::Value(value) => value.to_text(),
-            Self::Boolean(value) => Some(value.to_string()),
-            other => reader.text(other.known_id())?.map(str::to_owned),
+            Self::Text(string) => Some(Cow::Borrowed(string.lexical)),
+            Self::Value(value) => match value.as_string() {
+                Some(string) => Some(Cow::Borrowed(string.lexical)),
+                None => value.to_text().map(Cow::Owned),
+            },
+            Self::Boolean(value) => Some(Cow::Borrowed(if value { "true" } else { "false" })),
+            other => reader.text(other.known_id())?.map(Cow::Borrowed),
         })
     }
 
@@ -192,6 +233,7 @@ impl<'a> Argument<'a> {
         match self {
             Self::Error => Item::Error,
             Self::Value(value) => Item::Value(value.clone()),
+            Self::Text(string) => Item::Value(Value::of_literal(string)),
             other => match other.known_id() {
                 0 => Item::Error,
                 id => Item::Id(id),
@@ -206,7 +248,9 @@ pub enum Vector<'a> {
     Ids(Cow<'a, [u64]>),
     /// Truth values.
     Truths(Vec<Truth>),
-    /// Computed values.
+    /// Computed strings.
+    Texts(Texts),
+    /// Other computed values.
     Items(Vec<Item>),
     /// The same constant in every row.
     Constant(&'a Constant),
@@ -236,6 +280,7 @@ impl Vector<'_> {
                 Truth::Error => Argument::Error,
                 truth => Argument::Boolean(truth == Truth::True),
             },
+            Self::Texts(texts) => texts.get(row).map_or(Argument::Error, Argument::Text),
             Self::Items(items) => match &items[row] {
                 Item::Error | Item::Id(0) => Argument::Error,
                 Item::Id(id) => Argument::Id(*id),
@@ -251,6 +296,7 @@ impl Vector<'_> {
         match self {
             Self::Ids(ids) => ids.into_owned(),
             Self::Truths(truths) => truths.into_iter().map(Truth::to_id).collect(),
+            Self::Texts(texts) => texts.ids(cx),
             Self::Items(items) => items.into_iter().map(|item| item.into_id(cx)).collect(),
             Self::Constant(constant) => vec![constant.id; count],
             Self::Error => vec![0; count],
@@ -269,7 +315,13 @@ impl Vector<'_> {
             {
                 return Ok(truth);
             }
-            let value = self.get(row).value(&mut reader)?;
+            let argument = self.get(row);
+            if let Some(string) = argument.known_string() {
+                // Only of one without a language there is such a value.
+                let is_simple = string.kind == LiteralKind::Simple;
+                return Ok(is_simple.then_some(!string.lexical.is_empty()).into());
+            }
+            let value = argument.value(&mut reader)?;
             Ok(value.and_then(|value| value.effective_boolean()).into())
         })
     }

@@ -13,14 +13,13 @@
 
 mod by_ordinal;
 mod by_pair;
-mod number_table;
 
+use crate::number_table::NumberTable;
 use crate::selection;
 use basalt_columns::prefetch;
 use basalt_rdf::TermId;
 use by_ordinal::ByOrdinal;
 use by_pair::ByPair;
-use number_table::NumberTable;
 use std::ops::Range;
 
 /// Bytes that [`ByOrdinal`] may take whatever the number of rows: a quarter of a million neighbours may come in any

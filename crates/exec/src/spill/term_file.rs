@@ -1,24 +1,19 @@
 //! `TermFile`: terms that a query computed and cannot hold, in a temporary file.
 //!
-//! ```text
-//! kind (1 byte) | bytes of the tag or datatype (4, little-endian) | tag or datatype | text
-//! ```
-//!
-//! Terms follow each other; who appends one keeps where it begins and how long it is. Those at the end are in a buffer until
+//! [Records](crate::terms::record) follow each other; who appends one keeps where it begins and how long it is. Those at the end are in a buffer until
 //! that is full. Like all temporary files this one has no name once it is open. Cost: one read for each term looked at.
 
 use super::PURPOSE;
 use crate::context::SpillCount;
 use crate::error::ExecError;
-use basalt_rdf::{LiteralKind, LiteralView, TermView};
+use crate::terms::record;
+use basalt_rdf::TermView;
 use basalt_store::TemporaryFile;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
 /// Bytes of the buffer; more would save nothing.
 const BUFFER_BYTES: usize = 64 << 10;
-/// Bytes before the tag or datatype.
-const HEAD_BYTES: usize = 1 + size_of::<u32>();
 
 /// Where a term is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,22 +44,9 @@ impl TermFile {
 
     /// Appends a term that is no blank node. After an error it is not there, and nothing else is lost.
     pub fn push(&mut self, term: TermView<'_>) -> Result<TermPlace, ExecError> {
-        let (kind, extra, text) = match term {
-            TermView::Iri(iri) => (0, "", iri),
-            TermView::Blank(label) => (1, "", label),
-            TermView::Literal(LiteralView { lexical, kind }) => match kind {
-                LiteralKind::Simple => (2, "", lexical),
-                LiteralKind::Language(tag) => (3, tag, lexical),
-                LiteralKind::Typed(datatype) => (4, datatype, lexical),
-            },
-        };
         let before = self.buffer.len();
         let offset = self.written + before as u64;
-        self.buffer.push(kind);
-        self.buffer
-            .extend_from_slice(&(extra.len() as u32).to_le_bytes());
-        self.buffer.extend_from_slice(extra.as_bytes());
-        self.buffer.extend_from_slice(text.as_bytes());
+        record::write(term, &mut self.buffer);
         let bytes = (self.buffer.len() - before) as u64;
         if self.buffer.len() >= BUFFER_BYTES
             && let Err(error) = self.flush()
@@ -101,27 +83,12 @@ impl TermFile {
     }
 
     fn parse<R>(&self, bytes: &[u8], look: impl FnOnce(TermView<'_>) -> R) -> Result<R, ExecError> {
-        let Some(term) = parse(bytes) else {
+        let Some(term) = record::read(bytes) else {
             let source = io::Error::new(ErrorKind::InvalidData, "what was written is not there");
             return Err(self.to.error("read", source).into());
         };
         Ok(look(term))
     }
-}
-
-fn parse(bytes: &[u8]) -> Option<TermView<'_>> {
-    let (head, rest) = bytes.split_at_checked(HEAD_BYTES)?;
-    let extra_bytes = u32::from_le_bytes(head[1..].try_into().ok()?) as usize;
-    let (extra, text) = rest.split_at_checked(extra_bytes)?;
-    let (extra, text) = (str::from_utf8(extra).ok()?, str::from_utf8(text).ok()?);
-    Some(match head[0] {
-        0 => TermView::Iri(text),
-        1 => TermView::Blank(text),
-        2 => TermView::simple(text),
-        3 => TermView::language(text, extra),
-        4 => TermView::typed(text, extra),
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

@@ -142,6 +142,16 @@ impl Value {
         !matches!(self, Self::Iri | Self::Blank)
     }
 
+    /// The string, with or without a language, if it is one.
+    #[inline]
+    pub fn as_string(&self) -> Option<LiteralView<'_>> {
+        match self {
+            Self::String(text) => Some(LiteralView::simple(text)),
+            Self::LangString(tagged) => Some(LiteralView::language(&tagged.0, &tagged.1)),
+            _ => None,
+        }
+    }
+
     /// The number, if it is one.
     pub fn number(&self) -> Option<Number> {
         match self {

@@ -1,18 +1,23 @@
-//! `Reader`: from ids to values and texts, with one buffer for everything.
+//! `Reader`: from ids to values and texts, with buffers that are used again and again.
 //!
-//! Made per batch and thread; it owns the buffer that dictionary terms are decoded into.
+//! Made per batch and thread; it owns the buffers that dictionary terms are decoded into. A text that is read on its own is decoded
+//! where it is looked at.
 
 use super::inline_date::date_value;
 use super::{Number, Value, inline};
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_rdf::term_id::tag;
-use basalt_rdf::{LiteralKind, TermBuf, TermId, TermView};
+use basalt_rdf::{LiteralKind, LiteralView, TermBuf, TermId, TermView};
+
+/// Characters that are worth reading without the rest of a text.
+const START_CHARACTERS_MAX: usize = 256;
 
 /// Reads values and texts of ids.
 pub struct Reader<'c> {
     cx: &'c Context,
     buffer: TermBuf,
+    text: Vec<u8>,
 }
 
 impl<'c> Reader<'c> {
@@ -21,6 +26,7 @@ impl<'c> Reader<'c> {
         Self {
             cx,
             buffer: TermBuf::new(),
+            text: Vec::new(),
         }
     }
 
@@ -87,12 +93,55 @@ impl<'c> Reader<'c> {
         })
     }
 
+    /// The string of an id, with or without a language; `None` of any other term and of unbound.
+    #[inline]
+    pub fn string(&mut self, id: u64) -> Result<Option<LiteralView<'_>>, ExecError> {
+        self.string_start(id, usize::MAX)
+    }
+
+    /// The same, or a beginning of it with at least so many characters.
+    #[inline]
+    pub fn string_start(
+        &mut self,
+        id: u64,
+        characters: usize,
+    ) -> Result<Option<LiteralView<'_>>, ExecError> {
+        let (id, cx) = (TermId(id), self.cx);
+        let dictionary = cx.snapshot().dictionary();
+        let kind = match id.tag() {
+            tag::STRING => Some(LiteralKind::Simple),
+            tag::LANGUAGE => dictionary
+                .qualifiers()
+                .language(id.qualifier())
+                .map(LiteralKind::Language),
+            tag::LOCAL => None,
+            _ => return Ok(None),
+        };
+        if let Some(kind) = kind {
+            let lexical = match characters <= START_CHARACTERS_MAX {
+                true => dictionary.text_start(id, characters, &mut self.text)?,
+                false => dictionary.text(id, &mut self.text)?,
+            };
+            return Ok(Some(LiteralView { lexical, kind }));
+        }
+        Ok(match self.term(id.0)? {
+            TermView::Literal(literal) if !matches!(literal.kind, LiteralKind::Typed(_)) => {
+                Some(literal)
+            }
+            _ => None,
+        })
+    }
+
     /// What `STR` gives for an id: the IRI or the lexical form; `None` for blank nodes and unbound.
     pub fn text(&mut self, id: u64) -> Result<Option<&str>, ExecError> {
-        if id == 0 {
-            return Ok(None);
+        let (id, cx) = (TermId(id), self.cx);
+        match id.tag() {
+            tag::UNBOUND => return Ok(None),
+            tag::LOCAL => {}
+            tag::RESOURCE if cx.terms().is_blank(id) => return Ok(None),
+            _ => return Ok(Some(cx.snapshot().dictionary().text(id, &mut self.text)?)),
         }
-        Ok(match self.term(id)? {
+        Ok(match self.term(id.0)? {
             TermView::Iri(iri) => Some(iri),
             TermView::Blank(_) => None,
             TermView::Literal(literal) => Some(literal.lexical),

@@ -405,6 +405,11 @@ impl Literals {
         }
     }
 
+    /// Asks for where [`Self::find`] begins.
+    pub(super) fn prefetch(&self, hash: u64) {
+        self.index.prefetch(hash);
+    }
+
     /// The ordinal of the literal with this hash, tag and qualifier, and lexical form.
     pub(super) fn find<'t>(
         &self,

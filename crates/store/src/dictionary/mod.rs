@@ -16,6 +16,7 @@
 //! (see `known_places`); finding costs one index slot and one decoding.
 
 mod added_terms;
+mod find_together;
 mod front_coding;
 mod known_places;
 mod layers;
@@ -115,57 +116,6 @@ impl Dictionary {
         }
     }
 
-    /// The ordinals of many IRIs of the layers, in their order. Each layer is asked in the order of its index, so that
-    /// finding takes a few cache misses for each IRI fewer than one by one; what is in the order of the IRIs is touched for
-    /// those alone whose hash a layer has.
-    pub fn find_iris<'t>(&self, iris: impl Iterator<Item = &'t [u8]>) -> Vec<Option<u64>> {
-        // A text is hashed when it is come upon: it may be far from the one before.
-        let (mut wanted, mut texts) = (Vec::new(), Vec::new());
-        for iri in iris {
-            wanted.push((resources::hash_iri(iri), texts.len()));
-            texts.push(iri);
-        }
-        wanted.sort_unstable();
-        let mut found = vec![None; texts.len()];
-        for (first, layer) in self.resources.youngest_first() {
-            wanted.retain(|&(hash, at)| {
-                let ordinal = layer.find_iri(hash, || texts[at]);
-                if let Some(ordinal) = ordinal {
-                    found[at] = Some(first + ordinal);
-                }
-                ordinal.is_none()
-            });
-        }
-        found
-    }
-
-    /// As [`Self::find_iris`], the ordinals of dictionary literals of the layers with these tags, codes of datatype or
-    /// language, and lexical forms.
-    pub fn find_dictionary_literals<'t>(
-        &self,
-        literals: impl Iterator<Item = (u8, u16, &'t [u8])>,
-    ) -> Vec<Option<u64>> {
-        let (mut wanted, mut texts) = (Vec::new(), Vec::new());
-        for (id_tag, qualifier, lexical) in literals {
-            let kind = literal_group::kind_word(id_tag, qualifier);
-            let hash = literal_group::hash_literal(kind, lexical);
-            wanted.push((hash, kind, texts.len()));
-            texts.push(lexical);
-        }
-        wanted.sort_unstable();
-        let mut found = vec![None; texts.len()];
-        for (first, layer) in self.literals.youngest_first() {
-            wanted.retain(|&(hash, kind, at)| {
-                let ordinal = layer.find(hash, kind, || texts[at]);
-                if let Some(ordinal) = ordinal {
-                    found[at] = Some(first + ordinal);
-                }
-                ordinal.is_none()
-            });
-        }
-        found
-    }
-
     fn find_iri(&self, iri: &str) -> Option<TermId> {
         let hash = resources::hash_iri(iri.as_bytes());
         let mut layers = self.resources.youngest_first();
@@ -198,6 +148,18 @@ impl Dictionary {
     ) -> Option<TermId> {
         let kind = literal_group::kind_word(id_tag, qualifier);
         let hash = literal_group::hash_literal(kind, lexical.as_bytes());
+        self.find_hashed_literal(hash, id_tag, qualifier, lexical)
+    }
+
+    /// The same where the hash is known.
+    fn find_hashed_literal(
+        &self,
+        hash: u64,
+        id_tag: u8,
+        qualifier: u16,
+        lexical: &str,
+    ) -> Option<TermId> {
+        let kind = literal_group::kind_word(id_tag, qualifier);
         let mut layers = self.literals.youngest_first();
         let found = layers.find_map(|(first, layer)| {
             let ordinal = layer.find(hash, kind, || lexical.as_bytes())?;
@@ -258,9 +220,7 @@ impl Dictionary {
             };
         }
         with_scratch(|scratch| {
-            scratch.clear();
-            self.lexical_into(id, scratch)?;
-            let text = std::str::from_utf8(scratch).map_err(|_| self.not_utf8(id))?;
+            let text = self.text(id, scratch)?;
             match id.tag() {
                 tag::RESOURCE if self.is_blank(id) => out.fill_blank(text),
                 tag::RESOURCE => out.fill_iri(text),
@@ -278,6 +238,33 @@ impl Dictionary {
         let mut buf = TermBuf::new();
         self.decode(id, &mut buf)?;
         Ok(buf)
+    }
+
+    /// The text of an id, read into a buffer whose contents go: an IRI, the label of a blank node, or a lexical form.
+    pub fn text<'b>(&self, id: TermId, buffer: &'b mut Vec<u8>) -> Result<&'b str, StoreError> {
+        buffer.clear();
+        self.lexical_into(id, buffer)?;
+        std::str::from_utf8(buffer).map_err(|_| self.not_utf8(id))
+    }
+
+    /// The same, or a beginning of it with at least so many characters: the rest need not be decompressed.
+    pub fn text_start<'b>(
+        &self,
+        id: TermId,
+        characters: usize,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<&'b str, StoreError> {
+        buffer.clear();
+        // A code stands for a character or more, but for an escape, or characters of some bytes.
+        self.lexical_start_into(id, characters, buffer)?;
+        if let Err(error) = std::str::from_utf8(buffer) {
+            buffer.truncate(error.valid_up_to());
+        }
+        let start = std::str::from_utf8(buffer);
+        if !start.is_ok_and(|start| start.chars().count() >= characters) {
+            return self.text(id, buffer);
+        }
+        std::str::from_utf8(buffer).map_err(|_| self.not_utf8(id))
     }
 
     /// Appends the text of an id: an IRI, the label of a blank node, or a lexical form.

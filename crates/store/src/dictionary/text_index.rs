@@ -13,6 +13,7 @@
 //! Building: pushed entries (12 bytes each) lie in memory by partition, partitions are filled
 //! independently (each in cache, several threads) and written in order: no random I/O.
 
+use basalt_columns::prefetch;
 use std::num::NonZero;
 
 use crate::error::StoreError;
@@ -191,6 +192,13 @@ impl TextIndex {
             partitions: partitions.into(),
             bytes: slice,
         })
+    }
+
+    /// Asks for the slot where [`Self::find`] begins.
+    pub(super) fn prefetch(&self, hash: u64) {
+        let Partition { offset, slots } = self.partitions[(hash >> 56) as usize];
+        let at = offset + home(hash, slots as u64) as usize * size_of::<u64>();
+        prefetch(self.bytes.bytes(), at);
     }
 
     /// The ordinal of the text with this hash that `is_it` confirms.
