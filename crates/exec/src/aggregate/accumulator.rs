@@ -10,21 +10,14 @@
 //! of any type and of IRIs; a blank node, which has no text, is an error.
 
 use super::concat::ConcatStates;
+use super::extremes::Extremes;
 use super::sum::SumStates;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::FloatingCast;
-use crate::value::{Number, Reader, compare_for_order};
+use crate::value::{Number, Reader};
 use basalt_plan::physical::AggregateFunction;
 use std::cmp::Ordering;
-
-/// The least or greatest value of a group.
-#[derive(Clone, Copy, Default)]
-pub struct Extreme {
-    /// The value; 0 if there is none.
-    id: u64,
-    failed: bool,
-}
 
 /// The states; see the [module documentation](self).
 pub enum Accumulator {
@@ -34,8 +27,8 @@ pub enum Accumulator {
     Sum(SumStates),
     /// AVG.
     Avg(SumStates),
-    /// MIN (`Less`) or MAX (`Greater`): the order in which a new value replaces the old.
-    Extreme(Ordering, Vec<Extreme>),
+    /// MIN or MAX.
+    Extreme(Extremes),
     /// SAMPLE: the first value; 0 if there is none.
     Sample(Vec<u64>),
     /// GROUP_CONCAT.
@@ -49,8 +42,8 @@ impl Accumulator {
             AggregateFunction::Count => Self::Count(Vec::new()),
             AggregateFunction::Sum => Self::Sum(SumStates::default()),
             AggregateFunction::Avg => Self::Avg(SumStates::default()),
-            AggregateFunction::Min => Self::Extreme(Ordering::Less, Vec::new()),
-            AggregateFunction::Max => Self::Extreme(Ordering::Greater, Vec::new()),
+            AggregateFunction::Min => Self::Extreme(Extremes::new(Ordering::Less)),
+            AggregateFunction::Max => Self::Extreme(Extremes::new(Ordering::Greater)),
             AggregateFunction::Sample => Self::Sample(Vec::new()),
             AggregateFunction::GroupConcat { separator } => {
                 Self::Concat(ConcatStates::new(separator))
@@ -64,7 +57,7 @@ impl Accumulator {
             Self::Count(_) => Self::Count(Vec::new()),
             Self::Sum(_) => Self::Sum(SumStates::default()),
             Self::Avg(_) => Self::Avg(SumStates::default()),
-            Self::Extreme(wanted, _) => Self::Extreme(*wanted, Vec::new()),
+            Self::Extreme(states) => Self::Extreme(states.empty()),
             Self::Sample(_) => Self::Sample(Vec::new()),
             Self::Concat(states) => Self::Concat(states.empty()),
         }
@@ -75,7 +68,7 @@ impl Accumulator {
         match self {
             Self::Count(states) | Self::Sample(states) => states.resize(count, 0),
             Self::Sum(states) | Self::Avg(states) => states.resize(count),
-            Self::Extreme(_, states) => states.resize(count, Extreme::default()),
+            Self::Extreme(states) => states.resize(count),
             Self::Concat(states) => states.resize(count),
         }
     }
@@ -110,11 +103,7 @@ impl Accumulator {
                 }
             }
             Self::Sum(states) | Self::Avg(states) => states.update(rows, reader)?,
-            Self::Extreme(wanted, states) => {
-                for (group, id) in rows {
-                    states[group].add(id, *wanted, cx)?;
-                }
-            }
+            Self::Extreme(states) => states.update(rows, reader)?,
             Self::Concat(states) => states.update(groups, ids, cx)?,
         }
         Ok(())
@@ -154,10 +143,8 @@ impl Accumulator {
             (Self::Sum(states), Self::Sum(more)) | (Self::Avg(states), Self::Avg(more)) => {
                 states.merge(&more, at.enumerate());
             }
-            (Self::Extreme(wanted, states), Self::Extreme(_, more)) => {
-                for (group, state) in at.zip(&more) {
-                    states[group].merge(state, *wanted, cx)?;
-                }
+            (Self::Extreme(states), Self::Extreme(more)) => {
+                states.merge(&more, at.enumerate(), cx)?;
             }
             (Self::Concat(states), Self::Concat(more)) => states.merge(more, numbers, cx)?,
             _ => return Err(no_states()),
@@ -180,11 +167,7 @@ impl Accumulator {
             (Self::Sum(states), Self::Sum(more)) | (Self::Avg(states), Self::Avg(more)) => {
                 states.merge(more, pairs);
             }
-            (Self::Extreme(wanted, states), Self::Extreme(_, more)) => {
-                for (from, to) in pairs {
-                    states[to].merge(&more[from], *wanted, cx)?;
-                }
-            }
+            (Self::Extreme(states), Self::Extreme(more)) => states.merge(more, pairs, cx)?,
             _ => return Err(no_states()),
         }
         Ok(())
@@ -245,10 +228,7 @@ impl Accumulator {
                 .into_iter()
                 .map(|state| number(state.average()))
                 .collect(),
-            Self::Extreme(_, states) => states
-                .iter()
-                .map(|state| if state.failed { 0 } else { state.id })
-                .collect(),
+            Self::Extreme(states) => states.finish(),
             Self::Sample(samples) => samples,
             Self::Concat(states) => states.finish(cx)?,
         })
@@ -271,7 +251,7 @@ impl Accumulator {
         match self {
             Self::Count(states) | Self::Sample(states) => states.capacity() * size_of::<u64>(),
             Self::Sum(states) | Self::Avg(states) => states.bytes(),
-            Self::Extreme(_, states) => states.capacity() * size_of::<Extreme>(),
+            Self::Extreme(states) => states.bytes(),
             Self::Concat(states) => states.bytes(),
         }
     }
@@ -279,24 +259,4 @@ impl Accumulator {
 
 fn no_states() -> ExecError {
     ExecError::Internal("partial aggregates that do not go together".to_owned())
-}
-
-impl Extreme {
-    fn merge(&mut self, other: &Self, wanted: Ordering, cx: &Context) -> Result<(), ExecError> {
-        match other {
-            Self { failed: true, .. } => self.add(0, wanted, cx),
-            Self { id: 0, .. } => Ok(()),
-            Self { id, .. } => self.add(*id, wanted, cx),
-        }
-    }
-
-    /// Of equal values the first stays.
-    fn add(&mut self, id: u64, wanted: Ordering, cx: &Context) -> Result<(), ExecError> {
-        if id == 0 {
-            self.failed = true;
-        } else if !self.failed && (self.id == 0 || compare_for_order(id, self.id, cx)? == wanted) {
-            self.id = id;
-        }
-        Ok(())
-    }
 }

@@ -14,6 +14,7 @@
 mod accumulator;
 mod concat;
 mod distinct;
+mod extremes;
 mod float_sum;
 mod group_through;
 mod spilling;
