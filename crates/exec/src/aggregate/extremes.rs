@@ -1,16 +1,16 @@
 //! `Extremes`: the least or greatest values of MIN or MAX, by group.
 //!
 //! ```text
-//! states   [ id ]...                            by group
-//! starts   [ first 16 bytes of its text ]...    by group, once there are strings
+//! states   [ id ]...       by group
+//! hints    [ hint ]...     by group, once there are strings, or numbers that are no inline ones
 //! ```
 //!
-//! A string is compared by the start of its text first, which is all that is read of most; that of the value a group has is
-//! kept. Invariant: of equal values the first stays. Memory: 16 bytes for a group, with strings 48.
+//! A string is compared by the start of its text first, which is all that is read of most, a number by the nearest double; that of the
+//! value a group has is kept. Invariant: of equal values the first stays. Memory: 16 bytes for a group, with hints 64.
 
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::value::{Reader, compare_for_order};
+use crate::value::{OrderKey, Reader, compare_for_order};
 use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
 use std::cmp::Ordering;
@@ -31,8 +31,51 @@ pub struct Extremes {
     /// The order in which a new value replaces the old: `Less` for MIN, `Greater` for MAX.
     wanted: Ordering,
     states: Vec<Extreme>,
-    /// What is known of the texts of the first groups.
-    starts: Vec<Option<u128>>,
+    /// What is known of the values of the first groups.
+    hints: Vec<Option<Hint>>,
+}
+
+/// What tells the order of most values of a kind.
+#[derive(Clone, Copy)]
+enum Hint {
+    /// The first bytes of the text of a string, as a number that is ordered as texts are.
+    Start(u128),
+    /// The double nearest to a number, which is not NaN.
+    Double(f64),
+}
+
+impl Hint {
+    /// The hint of a value; `None` of those that have none, and of those whose ids tell their order.
+    #[inline]
+    fn of(id: u64, reader: &mut Reader<'_>) -> Result<Option<Self>, ExecError> {
+        let id = TermId(id);
+        if !matches!(
+            id.tag(),
+            tag::STRING | tag::LANGUAGE | tag::TYPED | tag::LOCAL
+        ) {
+            return Ok(None);
+        }
+        reader.context().check_for_term()?;
+        if let Some(string) = reader.string_start(id.0, START_BYTES)? {
+            let text = string.lexical.as_bytes();
+            let mut start = [0; START_BYTES];
+            let length = text.len().min(START_BYTES);
+            start[..length].copy_from_slice(&text[..length]);
+            return Ok(Some(Self::Start(u128::from_be_bytes(start))));
+        }
+        let double = OrderKey::of(id.0, reader.context())?.nearest_double();
+        Ok(double.map(Self::Double))
+    }
+
+    /// The order of two values, if it tells.
+    fn order(self, other: Self) -> Option<Ordering> {
+        let order = match (self, other) {
+            (Self::Start(a), Self::Start(b)) => a.cmp(&b),
+            (Self::Double(a), Self::Double(b)) => a.partial_cmp(&b)?,
+            _ => return None,
+        };
+        order.is_ne().then_some(order)
+    }
 }
 
 impl Extremes {
@@ -41,7 +84,7 @@ impl Extremes {
         Self {
             wanted,
             states: Vec::new(),
-            starts: Vec::new(),
+            hints: Vec::new(),
         }
     }
 
@@ -96,7 +139,7 @@ impl Extremes {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.states.capacity() * size_of::<Extreme>()
-            + self.starts.capacity() * size_of::<Option<u128>>()
+            + self.hints.capacity() * size_of::<Option<Hint>>()
     }
 
     #[inline]
@@ -107,8 +150,8 @@ impl Extremes {
             _ if state.failed || state.id == id => {}
             _ if state.id == 0 => {
                 state.id = id;
-                if let Some(start) = self.starts.get_mut(group) {
-                    *start = None;
+                if let Some(hint) = self.hints.get_mut(group) {
+                    *hint = None;
                 }
             }
             _ => return self.replace(group, id, reader),
@@ -119,55 +162,40 @@ impl Extremes {
     /// Puts another value in the place of the one that a group has, if it comes before it.
     fn replace(&mut self, group: usize, id: u64, reader: &mut Reader<'_>) -> Result<(), ExecError> {
         let known = self.states[group].id;
-        let start = start_of(id, reader)?;
-        let known_start = match start {
-            Some(_) => self.start_of_group(group, reader)?,
+        let hint = Hint::of(id, reader)?;
+        let told = match hint {
+            Some(hint) => self
+                .hint_of_group(group, reader)?
+                .and_then(|other| hint.order(other)),
             None => None,
         };
-        let order = match (start, known_start) {
-            (Some(start), Some(other)) if start != other => start.cmp(&other),
-            _ => compare_for_order(id, known, reader.context())?,
+        let order = match told {
+            Some(order) => order,
+            None => compare_for_order(id, known, reader.context())?,
         };
         if order == self.wanted {
             self.states[group].id = id;
-            if let Some(known) = self.starts.get_mut(group) {
-                *known = start;
+            if let Some(known) = self.hints.get_mut(group) {
+                *known = hint;
             }
         }
         Ok(())
     }
 
-    /// The start of the text of the value that a group has.
-    fn start_of_group(
+    /// The hint of the value that a group has.
+    fn hint_of_group(
         &mut self,
         group: usize,
         reader: &mut Reader<'_>,
-    ) -> Result<Option<u128>, ExecError> {
-        if self.starts.len() <= group {
-            self.starts.resize(self.states.len(), None);
+    ) -> Result<Option<Hint>, ExecError> {
+        if self.hints.len() <= group {
+            self.hints.resize(self.states.len(), None);
         }
-        if self.starts[group].is_none() {
-            self.starts[group] = start_of(self.states[group].id, reader)?;
+        if self.hints[group].is_none() {
+            self.hints[group] = Hint::of(self.states[group].id, reader)?;
         }
-        Ok(self.starts[group])
+        Ok(self.hints[group])
     }
-}
-
-/// The start of the text of a string, as a number that is ordered as texts are; `None` of other terms.
-#[inline]
-fn start_of(id: u64, reader: &mut Reader<'_>) -> Result<Option<u128>, ExecError> {
-    if !matches!(TermId(id).tag(), tag::STRING | tag::LANGUAGE | tag::LOCAL) {
-        return Ok(None);
-    }
-    reader.context().check_for_term()?;
-    let string = reader.string_start(id, START_BYTES)?;
-    Ok(string.map(|string| {
-        let text = string.lexical.as_bytes();
-        let mut start = [0; START_BYTES];
-        let length = text.len().min(START_BYTES);
-        start[..length].copy_from_slice(&text[..length]);
-        u128::from_be_bytes(start)
-    }))
 }
 
 #[cfg(test)]
@@ -190,7 +218,7 @@ mod tests {
     proptest! {
         #[test]
         fn they_are_what_comparing_all_gives(
-            rows in prop::collection::vec((0..3_usize, 0..5_u8, 0..40_usize), 1..80),
+            rows in prop::collection::vec((0..3_usize, 0..7_u8, 0..40_usize), 1..80),
             wanted in prop::sample::select(vec![Ordering::Less, Ordering::Greater]),
             split in 0..80_usize,
         ) {
@@ -198,6 +226,8 @@ mod tests {
             let id = |kind: u8, number: usize| match kind {
                 0 => cx.terms().intern(TermView::typed(&number.to_string(), "http://www.w3.org/2001/XMLSchema#integer")).0,
                 1 => cx.terms().intern(TermView::language(&term(number, true), "en")).0,
+                5 => cx.terms().intern(TermView::typed(&format!("{}.5e0", number / 2), "http://www.w3.org/2001/XMLSchema#double")).0,
+                6 => cx.terms().intern(TermView::typed(&format!("{number}e"), "http://www.w3.org/2001/XMLSchema#double")).0,
                 2 => cx.terms().intern(TermView::Iri(&term(number, true))).0,
                 _ => cx.terms().intern(TermView::simple(&term(number, kind == 3))).0,
             };

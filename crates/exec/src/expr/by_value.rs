@@ -1,4 +1,4 @@
-//! `ByValue`: an expression of one column, evaluated once for each of its values.
+//! `ByValue`: an expression of one column, or of its languages or datatypes, evaluated once for each of its values.
 //!
 //! ```text
 //! column  a b a a c b     table  a -> 7, b -> 0      evaluated for c, the first row that has it
@@ -14,16 +14,18 @@
 //! id holds, whose texts would be parsed for each row. Cost: a look-up per row, some 3 ns; 96 KiB for each
 //! thread that evaluates, from the first batch of some rows on.
 
+use super::annotation::Annotation;
 use super::call::is_deterministic;
 use super::evaluate;
 use super::kernel::Kernel;
 use super::vector::{Item, Rows, Vector};
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::value::Value;
+use crate::value::{Reader, Value};
 use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
 use spargebra::algebra::Function;
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -35,12 +37,15 @@ const ROWS_MIN: usize = 128;
 const ROWS_TRIED: usize = 1 << 13;
 /// The rows for each evaluated one, below which it is of none.
 const ROWS_PER_VALUE_MIN: usize = 4;
+/// Rows after which it is of none if fewer than a sixteenth were found: values that come in any order are then
+/// several times as many as there are places.
+const ROWS_TRIED_FIRST: usize = 1 << 11;
 /// The id of a place that is free; no term has it.
 pub const FREE: u64 = u64::MAX;
 
 /// A kernel of one column with tables of its values; see the [module documentation](self).
 pub struct ByValue {
-    column: usize,
+    key: Key,
     kernel: Box<Kernel>,
     /// Whether another kernel reads the results.
     is_operand: bool,
@@ -48,6 +53,29 @@ pub struct ByValue {
     tables: Mutex<Vec<Table>>,
     /// Whether values hardly repeat.
     is_given_up: AtomicBool,
+}
+
+/// What a kernel depends on.
+#[derive(Clone, Copy, PartialEq)]
+enum Key {
+    /// A column.
+    Column(usize),
+    /// `LANG` or `DATATYPE` of a column.
+    Annotation(Annotation, usize),
+}
+
+impl Key {
+    /// Its values.
+    fn ids<'a>(self, rows: &Rows<'a>, cx: &Context) -> Result<Cow<'a, [u64]>, ExecError> {
+        match self {
+            Self::Column(column) => Ok(rows.column(column)),
+            Self::Annotation(annotation, column) => {
+                let terms = Vector::Ids(rows.column(column));
+                let answers = annotation.column(&terms, rows.len(), &mut Reader::new(cx))?;
+                Ok(answers.into())
+            }
+        }
+    }
 }
 
 /// Values that were met.
@@ -83,7 +111,7 @@ impl ByValue {
         let table = self.lock().pop();
         let mut table = table.unwrap_or_else(Table::new);
         let mut is_given_up = false;
-        let ids = table.results(&rows.column(self.column), |fresh| {
+        let ids = table.results(&self.key.ids(rows, cx)?, |fresh| {
             let positions: Vec<u32> = fresh.iter().map(|&row| rows.position(row)).collect();
             let rows = rows.at(&positions);
             let results = evaluate::evaluate(&self.kernel, &rows, cx)?;
@@ -94,8 +122,7 @@ impl ByValue {
             is_given_up = self.is_operand && are_numbers && ids.iter().any(is_computed);
             Ok(ids)
         })?;
-        is_given_up |=
-            table.rows >= ROWS_TRIED && table.evaluated * ROWS_PER_VALUE_MIN > table.rows;
+        is_given_up |= table.is_of_no_use();
         if is_given_up {
             self.is_given_up.store(true, Ordering::Relaxed);
         }
@@ -122,6 +149,13 @@ impl Table {
             rows: 0,
             evaluated: 0,
         }
+    }
+
+    /// Whether values hardly repeat.
+    fn is_of_no_use(&self) -> bool {
+        let (rows, evaluated) = (self.rows, self.evaluated);
+        rows >= ROWS_TRIED_FIRST && evaluated * 16 > rows * 15
+            || rows >= ROWS_TRIED && evaluated * ROWS_PER_VALUE_MIN > rows
     }
 
     /// The results of ids; `evaluate` gives those of the rows at the positions that it is given.
@@ -179,9 +213,9 @@ pub fn by_value(kernel: Kernel) -> Kernel {
 }
 
 fn part_by_value(mut kernel: Kernel, is_operand: bool) -> Kernel {
-    if let (true, Some(Some(column))) = (is_long(&kernel), sole_column(&kernel)) {
+    if let (true, Some(key)) = (is_long(&kernel), key_of(&kernel)) {
         return Kernel::ByValue(ByValue {
-            column,
+            key,
             kernel: Box::new(kernel),
             is_operand,
             tables: Mutex::default(),
@@ -192,6 +226,21 @@ fn part_by_value(mut kernel: Kernel, is_operand: bool) -> Kernel {
         *operand = part_by_value(std::mem::replace(operand, Kernel::Error), true);
     }
     kernel
+}
+
+/// What the value of a kernel depends on, if that is one column or its languages or datatypes.
+fn key_of(kernel: &Kernel) -> Option<Key> {
+    let annotation = |kernel: &Kernel| match kernel {
+        Kernel::Call(function, list) => match (Annotation::of(function), list.as_slice()) {
+            (Some(annotation), [Kernel::Column(column)]) => {
+                Some(Key::Annotation(annotation, *column))
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    let key = sole_key(kernel, &annotation).or_else(|| sole_key(kernel, &|_| None));
+    key.flatten()
 }
 
 fn is_number(item: &Item) -> bool {
@@ -218,9 +267,12 @@ fn is_long(kernel: &Kernel) -> bool {
     }
 }
 
-/// The only column that a kernel reads, `None` inside if it reads none; `None` if there are several, or the same value may have
-/// different results.
-fn sole_column(kernel: &Kernel) -> Option<Option<usize>> {
+/// The only key that a kernel reads, `None` inside if it reads none; `None` if there are several, or the same value may have
+/// different results. `part` tells which kernels are read as a whole.
+fn sole_key(kernel: &Kernel, part: &impl Fn(&Kernel) -> Option<Key>) -> Option<Option<Key>> {
+    if let Some(key) = part(kernel) {
+        return Some(Some(key));
+    }
     let own = match kernel {
         Kernel::LabelledBlank(_) | Kernel::Exists(_) => return None,
         Kernel::Call(function, _) if !is_deterministic(function) => return None,
@@ -228,15 +280,17 @@ fn sole_column(kernel: &Kernel) -> Option<Option<usize>> {
         | Kernel::Bound(column)
         | Kernel::CompareConstant { column, .. }
         | Kernel::Language { column, .. }
-        | Kernel::CastNumber { column, .. } => Some(*column),
+        | Kernel::CastNumber { column, .. } => Some(Key::Column(*column)),
         _ => None,
     };
     kernel
         .operands()
         .into_iter()
-        .try_fold(own, |known, operand| match (known, sole_column(operand)?) {
-            (Some(a), Some(b)) if a != b => None,
-            (a, b) => Some(a.or(b)),
+        .try_fold(own, |known, operand| {
+            match (known, sole_key(operand, part)?) {
+                (Some(a), Some(b)) if a != b => None,
+                (a, b) => Some(a.or(b)),
+            }
         })
 }
 

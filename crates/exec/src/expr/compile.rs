@@ -33,8 +33,8 @@ pub fn compile(expr: &Expr, schema: &[Slot], cx: &Context) -> Result<Kernel, Exe
                 .unwrap_or_else(|| cx.terms().intern_term(&constant.term));
             self::constant(id.0, cx)?
         }
-        Expr::Or(list) => Kernel::Or(many(list)?),
-        Expr::And(list) => Kernel::And(many(list)?),
+        Expr::Or(list) => Kernel::Or(lightest_first(many(list)?)),
+        Expr::And(list) => Kernel::And(lightest_first(many(list)?)),
         Expr::Not(inner) => Kernel::Not(boxed(inner)?),
         Expr::Equal(a, b) => comparison(CompareOp::Equal, one(a)?, one(b)?),
         Expr::Less(a, b) => comparison(CompareOp::Less, one(a)?, one(b)?),
@@ -66,6 +66,13 @@ pub fn compile(expr: &Expr, schema: &[Slot], cx: &Context) -> Result<Kernel, Exe
         Expr::Exists(node) => Kernel::Exists(Box::new(Exists::new(node, schema, cx))),
     };
     fold(kernel, cx)
+}
+
+/// Operands of `||` or `&&` in the order in which they are evaluated: what they give together does not depend on it, errors included
+/// (SPARQL 1.1, section 17.2), and a later one is evaluated for the rows that are not decided yet.
+fn lightest_first(mut list: Vec<Kernel>) -> Vec<Kernel> {
+    list.sort_by_key(Kernel::weight);
+    list
 }
 
 /// The kernel of a constant.
@@ -193,7 +200,7 @@ fn function_call(function: &Function, mut arguments: Vec<Kernel>) -> Kernel {
                 _ => None,
             };
             if let (Value::String(pattern), Some(flags)) = (&pattern.value, flags) {
-                let Some(regex) = pattern::compile(pattern, flags) else {
+                let Some(regex) = pattern::compile_for_bytes(pattern, flags) else {
                     return Kernel::Error;
                 };
                 return text_kernel(arguments.swap_remove(0), TextTest::Pattern(regex));

@@ -114,6 +114,24 @@ impl Kernel {
             || self.operands().into_iter().any(Self::needs_solutions)
     }
 
+    /// About how long a row takes beside others: what weighs less goes first where the order is free.
+    pub fn weight(&self) -> u8 {
+        let own = match self {
+            Self::Exists(_) => 4,
+            Self::Text { .. } | Self::Call(..) | Self::LabelledBlank(_) => 3,
+            Self::Compare(..)
+            | Self::In(..)
+            | Self::Arithmetic(..)
+            | Self::Sign { .. }
+            | Self::CastNumber { .. } => 2,
+            Self::CompareConstant { .. } | Self::InConstants(..) => 1,
+            Self::ByValue(by_value) => by_value.kernel().weight(),
+            _ => 0,
+        };
+        let operands = self.operands().into_iter().map(Self::weight);
+        operands.fold(own, u8::max)
+    }
+
     /// Whether strings are made for rows.
     pub fn makes_texts(&self) -> bool {
         match self {

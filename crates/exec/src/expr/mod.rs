@@ -73,6 +73,11 @@ impl CompiledExpr {
         })
     }
 
+    /// About how long a row takes beside others; conditions of which all must hold are asked the lightest first.
+    pub fn weight(&self) -> u8 {
+        self.root.weight()
+    }
+
     /// The batch, with numbers that say which solution each row is if the expression needs them and
     /// there are none. An operator that hands the rows on evaluates over what this gives, so that the
     /// next expression over the same solution finds the same number.

@@ -1,10 +1,35 @@
 //! `REGEX` and `REPLACE`: patterns and flags, compiled once where they are constant.
 
-use regex::{Regex, RegexBuilder};
+use regex::{Regex, RegexBuilder, bytes};
 use std::borrow::Cow;
 
 /// Compiles a pattern; `None` if the pattern or a flag is invalid.
 pub fn compile(pattern: &str, flags: &str) -> Option<Regex> {
+    let (pattern, modes) = translated(pattern, flags)?;
+    let mut builder = RegexBuilder::new(&pattern);
+    builder
+        .dot_matches_new_line(modes.contains('s'))
+        .multi_line(modes.contains('m'))
+        .case_insensitive(modes.contains('i'));
+    builder.build().ok()
+}
+
+/// The same for the bytes of texts, of which nobody need know that they are characters.
+pub fn compile_for_bytes(pattern: &str, flags: &str) -> Option<bytes::Regex> {
+    let (pattern, modes) = translated(pattern, flags)?;
+    let mut builder = bytes::RegexBuilder::new(&pattern);
+    builder
+        .dot_matches_new_line(modes.contains('s'))
+        .multi_line(modes.contains('m'))
+        .case_insensitive(modes.contains('i'));
+    builder.build().ok()
+}
+
+/// A pattern in the syntax of the `regex` crate and the flags; `None` if one of them is none.
+fn translated<'a>(pattern: &'a str, flags: &'a str) -> Option<(Cow<'a, str>, &'a str)> {
+    if !flags.chars().all(|flag| "smixq".contains(flag)) {
+        return None;
+    }
     let pattern = if flags.contains('q') {
         Cow::Owned(regex::escape(pattern))
     } else if flags.contains('x') {
@@ -12,17 +37,7 @@ pub fn compile(pattern: &str, flags: &str) -> Option<Regex> {
     } else {
         Cow::Borrowed(pattern)
     };
-    let mut builder = RegexBuilder::new(&pattern);
-    for flag in flags.chars() {
-        match flag {
-            's' => builder.dot_matches_new_line(true),
-            'm' => builder.multi_line(true),
-            'i' => builder.case_insensitive(true),
-            'x' | 'q' => &mut builder,
-            _ => return None,
-        };
-    }
-    builder.build().ok()
+    Some((pattern, flags))
 }
 
 /// The flag `x` of XPath: a pattern without its white space, but for that in character classes. (The mode of

@@ -1,12 +1,12 @@
 //! Tests of a text with a constant: `REGEX`, `CONTAINS`, `STRSTARTS` and `STRENDS`, a column at a time.
 //!
-//! A text is read where it is decoded to, and not copied. What is looked for is prepared once.
+//! A text is read where it is decoded to, as bytes, and not copied. What is looked for is prepared once.
 
 use super::vector::{Argument, Truth, Vector, each_row};
 use crate::error::ExecError;
 use crate::value::Reader;
 use memchr::memmem::Finder;
-use regex::Regex;
+use regex::bytes::Regex;
 use spargebra::algebra::Function;
 
 /// What a text is asked.
@@ -41,12 +41,20 @@ impl TextTest {
     }
 
     #[inline]
-    fn holds(&self, text: &str) -> bool {
+    fn holds(&self, text: &[u8]) -> bool {
         match self {
             Self::Pattern(regex) => regex.is_match(text),
-            Self::Contains(finder) => finder.find(text.as_bytes()).is_some(),
-            Self::Starts { part, .. } => text.starts_with(part.as_str()),
-            Self::Ends(part) => text.ends_with(part.as_str()),
+            Self::Contains(finder) => finder.find(text).is_some(),
+            Self::Starts { part, .. } => text.starts_with(part.as_bytes()),
+            Self::Ends(part) => text.ends_with(part.as_bytes()),
+        }
+    }
+
+    /// As many characters as tell whether a text passes.
+    fn characters(&self) -> usize {
+        match self {
+            Self::Starts { characters, .. } => *characters,
+            _ => usize::MAX,
         }
     }
 
@@ -69,13 +77,17 @@ impl TextTest {
         text: Argument<'_>,
         reader: &mut Reader<'_>,
     ) -> Result<Option<bool>, ExecError> {
-        if let (Self::Starts { characters, .. }, Argument::Id(id), false) = (self, text, of_str) {
-            let start = reader.string_start(id, *characters)?;
-            return Ok(start.map(|start| self.holds(start.lexical)));
-        }
-        Ok(match of_str {
-            true => text.text(reader)?.map(|text| self.holds(&text)),
-            false => text.string(reader)?.map(|text| self.holds(text.lexical)),
+        Ok(match (text, of_str) {
+            (Argument::Id(id), false) => {
+                let text = reader.string_bytes(id, self.characters())?;
+                text.map(|text| self.holds(text))
+            }
+            (Argument::Id(id), true) => reader.text_bytes(id)?.map(|text| self.holds(text)),
+            (other, false) => {
+                let string = other.string(reader)?;
+                string.map(|string| self.holds(string.lexical.as_bytes()))
+            }
+            (other, true) => other.text(reader)?.map(|text| self.holds(text.as_bytes())),
         })
     }
 }

@@ -132,6 +132,35 @@ impl<'c> Reader<'c> {
         })
     }
 
+    /// The bytes of a string, as [`Self::string_start`] gives it, of which nobody has made sure that they are UTF-8; of damaged ones they
+    /// may be anything.
+    #[inline]
+    pub fn string_bytes(&mut self, id: u64, characters: usize) -> Result<Option<&[u8]>, ExecError> {
+        let term = TermId(id);
+        if !matches!(term.tag(), tag::STRING | tag::LANGUAGE) || characters <= START_CHARACTERS_MAX
+        {
+            let string = self.string_start(id, characters)?;
+            return Ok(string.map(|string| string.lexical.as_bytes()));
+        }
+        self.text_bytes(id)
+    }
+
+    /// The bytes of [`Self::text`], likewise.
+    #[inline]
+    pub fn text_bytes(&mut self, id: u64) -> Result<Option<&[u8]>, ExecError> {
+        let (id, cx) = (TermId(id), self.cx);
+        match id.tag() {
+            tag::UNBOUND => return Ok(None),
+            tag::LOCAL => return Ok(self.text(id.0)?.map(str::as_bytes)),
+            tag::RESOURCE if cx.terms().is_blank(id) => return Ok(None),
+            _ => {}
+        }
+        self.text.clear();
+        let dictionary = cx.snapshot().dictionary();
+        dictionary.lexical_into(id, &mut self.text)?;
+        Ok(Some(&self.text))
+    }
+
     /// What `STR` gives for an id: the IRI or the lexical form; `None` for blank nodes and unbound.
     pub fn text(&mut self, id: u64) -> Result<Option<&str>, ExecError> {
         let (id, cx) = (TermId(id), self.cx);
