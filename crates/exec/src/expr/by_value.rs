@@ -18,13 +18,13 @@ use super::annotation::Annotation;
 use super::call::is_deterministic;
 use super::evaluate;
 use super::kernel::Kernel;
+use super::kind_test::KindTest;
 use super::vector::{Item, Rows, Vector};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::value::{Reader, Value};
 use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
-use spargebra::algebra::Function;
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -250,8 +250,10 @@ fn is_number(item: &Item) -> bool {
 /// Whether a kernel takes longer than a look-up.
 fn is_long(kernel: &Kernel) -> bool {
     match kernel {
-        // Evaluated by language and datatype already.
-        Kernel::Call(function, _) => !matches!(function, Function::Lang | Function::Datatype),
+        // Evaluated by language and datatype already, or by the tag of an id.
+        Kernel::Call(function, _) => {
+            Annotation::of(function).is_none() && KindTest::of(function).is_none()
+        }
         // A look-up of its own.
         Kernel::InConstants(needle, set) => {
             !matches!(**needle, Kernel::Column(_)) || !set.is_quick()

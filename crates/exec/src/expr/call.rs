@@ -1,7 +1,7 @@
 //! Function calls, row by row over evaluated arguments: dispatch, and the functions on terms and numbers
 //! (SPARQL 1.1, sections 17.4.2, 17.4.4 and 17.4.6).
 //!
-//! `LANG` and `DATATYPE` are in [`annotation`](super::annotation), functions on strings in [`string_function`], on dates in [`date_function`], casts in [`cast`].
+//! `LANG` and `DATATYPE` are in [`annotation`](super::annotation), `isIRI` and the like in [`kind_test`](super::kind_test), functions on strings in [`string_function`], on dates in [`date_function`], casts in [`cast`].
 
 use super::texts::Texts;
 use super::vector::{Argument, Item, Rows, Vector, each_row};
@@ -257,16 +257,6 @@ fn call(
             let datatype = or_error(arguments.reader.text(datatype)?)?.to_owned();
             Ok(arguments.literal(&text, &datatype))
         }
-        Function::IsIri => {
-            let id = arguments.get(0)?.known_id();
-            Ok(boolean(is_iri(id, arguments)))
-        }
-        Function::IsBlank => {
-            let id = TermId(arguments.get(0)?.known_id());
-            Ok(boolean(arguments.context().terms().is_blank(id)))
-        }
-        Function::IsLiteral => Ok(boolean(is_literal(arguments)?)),
-        Function::IsNumeric => Ok(boolean(is_numeric(arguments)?)),
         Function::Abs | Function::Ceil | Function::Floor | Function::Round => {
             let number = or_error(rounded(function, &arguments.number(0)?))?;
             Ok(Item::Value(Value::Number(number)))
@@ -309,25 +299,6 @@ fn is_iri(id: u64, arguments: &mut Arguments<'_, '_>) -> bool {
         tag::RESOURCE => !terms.is_blank(id),
         tag::LOCAL => matches!(arguments.reader.term(id.0), Ok(TermView::Iri(_))),
         _ => false,
-    }
-}
-
-fn is_literal(arguments: &mut Arguments<'_, '_>) -> Result<bool, Fault> {
-    let id = TermId(arguments.get(0)?.known_id());
-    Ok(match id.tag() {
-        tag::RESOURCE => false,
-        tag::LOCAL => matches!(arguments.reader.term(id.0)?, TermView::Literal(_)),
-        // A computed value that has no id yet is a literal.
-        _ => true,
-    })
-}
-
-fn is_numeric(arguments: &mut Arguments<'_, '_>) -> Result<bool, Fault> {
-    let id = TermId(arguments.get(0)?.known_id());
-    match id.tag() {
-        // Strings are none whatever their texts.
-        tag::STRING | tag::LANGUAGE => Ok(false),
-        _ => Ok(arguments.value(0)?.number().is_some()),
     }
 }
 

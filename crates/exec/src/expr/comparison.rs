@@ -5,6 +5,7 @@
 
 use super::kernel::Constant;
 use super::vector::{Argument, Truth};
+use crate::context::Context;
 use crate::error::ExecError;
 use crate::selection::positions;
 use crate::value::{
@@ -75,6 +76,46 @@ impl CompareOp {
     fn between_strings(self, a: LiteralView<'_>, b: LiteralView<'_>) -> Option<Truth> {
         let are_simple = a.kind == LiteralKind::Simple && b.kind == LiteralKind::Simple;
         are_simple.then(|| Some(self.accepts(a.lexical.cmp(b.lexical))).into())
+    }
+
+    /// The operator between columns of strings that the query has made, where both of a row are such; nothing of a column without.
+    pub fn between_made(self, a: &[u64], b: &[u64], cx: &Context) -> Vec<Option<Truth>> {
+        let is_made = |ids: &[u64]| {
+            ids.first()
+                .is_some_and(|&id| TermId(id).tag() == tag::LOCAL)
+        };
+        if !is_made(a) || !is_made(b) {
+            return Vec::new();
+        }
+        let made = cx.terms().made();
+        let order = |a: u64, b: u64| Some(made.simple(a)?.cmp(made.simple(b)?));
+        let rows = a.iter().zip(b);
+        rows.map(|(&a, &b)| order(a, b).map(|order| Some(self.accepts(order)).into()))
+            .collect()
+    }
+
+    /// The operator between two arguments of any kind, with a reader for each of two strings.
+    pub fn apply_read(
+        self,
+        a: Argument<'_>,
+        b: Argument<'_>,
+        reader: &mut Reader<'_>,
+        other: &mut Reader<'_>,
+    ) -> Result<Truth, ExecError> {
+        let may_be_simple = |argument: Argument<'_>| match argument {
+            Argument::Id(id) => matches!(TermId(id).tag(), tag::STRING | tag::LOCAL),
+            other => other.known_string().is_some(),
+        };
+        let is_decided = self == Self::Equal && ids_tell(a, b);
+        if !is_decided
+            && may_be_simple(a)
+            && may_be_simple(b)
+            && let (Some(a), Some(b)) = (a.string(reader)?, b.string(other)?)
+            && let Some(truth) = self.between_strings(a, b)
+        {
+            return Ok(truth);
+        }
+        self.apply(a, b, reader)
     }
 
     /// The operator between two arguments of any kind.

@@ -6,6 +6,7 @@
 use super::annotation::Annotation;
 use super::comparison::{CompareOp, compare_column, compare_columns};
 use super::kernel::Kernel;
+use super::kind_test::KindTest;
 use super::vector::{Argument, Item, Rows, Truth, Vector, each_row};
 use super::{arithmetic, call, date_function, string_function};
 use crate::context::Context;
@@ -42,26 +43,7 @@ pub fn evaluate<'a>(
         }
         Kernel::Coalesce(list) => Vector::Items(coalesce(list, rows, cx)?),
         Kernel::Call(function, arguments) => {
-            let vectors = arguments
-                .iter()
-                .map(|argument| evaluate(argument, rows, cx))
-                .collect::<Result<Vec<_>, _>>()?;
-            if let [Vector::Ids(ids)] = vectors.as_slice()
-                && let Some(parts) = date_function::parts(function, ids)
-            {
-                return Ok(Vector::Ids(parts.into()));
-            }
-            if let (Function::StrLen, [strings]) = (function, vectors.as_slice()) {
-                return Ok(Vector::Ids(
-                    string_function::lengths(strings, count, reader)?.into(),
-                ));
-            }
-            match (Annotation::of(function), vectors.as_slice()) {
-                (Some(annotation), [terms]) => {
-                    Vector::Ids(annotation.column(terms, count, reader)?.into())
-                }
-                _ => call::column(function, &vectors, count, cx)?,
-            }
+            return called(function, arguments, rows, cx);
         }
         Kernel::LabelledBlank(label) => {
             let labels = evaluate(label, rows, cx)?;
@@ -82,6 +64,40 @@ pub fn evaluate<'a>(
     })
 }
 
+/// The values of a function or cast of evaluated arguments.
+fn called<'a>(
+    function: &Function,
+    arguments: &'a [Kernel],
+    rows: &Rows<'a>,
+    cx: &Context,
+) -> Result<Vector<'a>, ExecError> {
+    let (count, reader) = (rows.len(), &mut Reader::new(cx));
+    let vectors = arguments
+        .iter()
+        .map(|argument| evaluate(argument, rows, cx))
+        .collect::<Result<Vec<_>, _>>()?;
+    let [only] = vectors.as_slice() else {
+        return call::column(function, &vectors, count, cx);
+    };
+    if let Vector::Ids(ids) = only
+        && let Some(parts) = date_function::parts(function, ids)
+    {
+        return Ok(Vector::Ids(parts.into()));
+    }
+    if let Some(annotation) = Annotation::of(function) {
+        return Ok(Vector::Ids(annotation.column(only, count, reader)?.into()));
+    }
+    if let Some(test) = KindTest::of(function) {
+        return Ok(Vector::Truths(test.column(only, count, reader)?));
+    }
+    if *function == Function::StrLen {
+        return Ok(Vector::Ids(
+            string_function::lengths(only, count, reader)?.into(),
+        ));
+    }
+    call::column(function, &vectors, count, cx)
+}
+
 /// The effective boolean values of a kernel, one for each row.
 pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Truth>, ExecError> {
     let count = rows.len();
@@ -100,12 +116,7 @@ pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Trut
         }
         Kernel::Compare(op, a, b) => {
             let (a, b) = (evaluate(a, rows, cx)?, evaluate(b, rows, cx)?);
-            if let (Vector::Ids(a), Vector::Ids(b)) = (&a, &b)
-                && let Some(truths) = compare_columns(a, b, *op)
-            {
-                return Ok(truths);
-            }
-            each_row(count, |row| op.apply(a.get(row), b.get(row), reader))
+            compare(*op, &a, &b, count, reader)
         }
         Kernel::In(needle, list) => is_in(needle, list, rows, cx),
         Kernel::InConstants(needle, set) => {
@@ -143,6 +154,29 @@ pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Trut
         | Kernel::LabelledBlank(_)
         | Kernel::CastNumber { .. } => evaluate(kernel, rows, cx)?.into_truths(count, cx),
     }
+}
+
+/// Two vectors compared row by row.
+fn compare(
+    op: CompareOp,
+    a: &Vector<'_>,
+    b: &Vector<'_>,
+    count: usize,
+    reader: &mut Reader<'_>,
+) -> Result<Vec<Truth>, ExecError> {
+    let cx = reader.context();
+    let mut known = Vec::new();
+    if let (Vector::Ids(a), Vector::Ids(b)) = (a, b) {
+        if let Some(truths) = compare_columns(a, b, op) {
+            return Ok(truths);
+        }
+        known = op.between_made(a, b, cx);
+    }
+    let other = &mut Reader::new(cx);
+    each_row(count, |row| match known.get(row) {
+        Some(Some(truth)) => Ok(*truth),
+        _ => op.apply_read(a.get(row), b.get(row), reader, other),
+    })
 }
 
 fn same_term(a: u64, b: u64) -> Truth {

@@ -4,6 +4,7 @@ use super::arithmetic::Operator;
 use super::by_value::ByValue;
 use super::comparison::CompareOp;
 use super::constant_set::ConstantSet;
+use super::kind_test::KindTest;
 use super::language_test::LanguageTest;
 use super::numeric_cast::{CastOf, NumericCast};
 use super::string_function::makes_texts;
@@ -118,6 +119,7 @@ impl Kernel {
     pub fn weight(&self) -> u8 {
         let own = match self {
             Self::Exists(_) => 4,
+            Self::Call(function, _) if KindTest::of(function).is_some() => 1,
             Self::Text { .. } | Self::Call(..) | Self::LabelledBlank(_) => 3,
             Self::Compare(..)
             | Self::In(..)

@@ -22,6 +22,7 @@ mod constant_set;
 mod date_function;
 mod evaluate;
 mod kernel;
+mod kind_test;
 mod language_test;
 mod numeric_cast;
 mod pattern;
@@ -45,8 +46,9 @@ use kernel::Kernel;
 use std::borrow::Cow;
 use vector::Rows;
 
-/// Rows whose strings are made at a time: those of most texts stay in the nearer caches until they are looked at.
-const SLICE_ROWS: usize = 512;
+/// Rows whose strings are made at a time: those of most texts stay in the nearer caches until they are looked at. Tests
+/// have fewer rows.
+const SLICE_ROWS: usize = if cfg!(test) { 64 } else { 512 };
 
 /// An expression ready to run over batches of one schema; see the [module documentation](self).
 pub struct CompiledExpr {

@@ -14,7 +14,8 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::value::{Number, Reader, Rounding, inline_integer};
 use basalt_rdf::inline::encode_integer;
-use basalt_rdf::{LiteralKind, LiteralView};
+use basalt_rdf::term_id::tag;
+use basalt_rdf::{LiteralKind, LiteralView, TermId};
 use memchr::memmem::Finder;
 use oxrdf::Literal;
 use regex::Regex;
@@ -132,14 +133,19 @@ pub fn write(
 ) -> Result<(), Fault> {
     match function {
         Function::Str => {
-            let text = arguments.get(0)?.text(arguments.reader)?;
-            out.push(&or_error(text)?, LiteralKind::Simple);
+            let argument = arguments.get(0)?;
+            out.buffer()
+                .push_str(&or_error(argument.text(arguments.reader)?)?);
+            let id = TermId(argument.known_id());
+            let same = if id.tag() == tag::STRING { id.0 } else { 0 };
+            out.end_as(LiteralKind::Simple, same);
         }
         Function::UCase | Function::LCase => {
+            let id = arguments.get(0)?.known_id();
             let string = arguments.string(0)?;
             let is_upper = *function == Function::UCase;
-            push_in_case(string.lexical, is_upper, out.buffer());
-            out.end(string.kind);
+            let is_same = push_in_case(string.lexical, is_upper, out.buffer());
+            out.end_as(string.kind, if is_same { id } else { 0 });
         }
         Function::EncodeForUri => {
             let cx = arguments.context();
@@ -175,8 +181,8 @@ pub fn write(
     Ok(())
 }
 
-/// Appends a text in upper or lower case.
-fn push_in_case(text: &str, is_upper: bool, out: &mut String) {
+/// Appends a text in upper or lower case; whether it is the same text.
+fn push_in_case(text: &str, is_upper: bool, out: &mut String) -> bool {
     let start = out.len();
     match (text.is_ascii(), is_upper) {
         (true, true) => {
@@ -191,6 +197,7 @@ fn push_in_case(text: &str, is_upper: bool, out: &mut String) {
         (false, true) => out.push_str(&text.to_uppercase()),
         (false, false) => out.push_str(&text.to_lowercase()),
     }
+    out[start..] == *text
 }
 
 /// `REPLACE`.
@@ -208,9 +215,10 @@ fn replace(
         return Err(Fault::Error);
     }
     let replacement = or_error(pattern::replacement(&replacement, &flags, regex))?;
+    let id = arguments.get(0)?.known_id();
     let string = arguments.string(0)?;
-    replaced(regex, string.lexical, &replacement, out.buffer(), cx)?;
-    out.end(string.kind);
+    let has_any = replaced(regex, string.lexical, &replacement, out.buffer(), cx)?;
+    out.end_as(string.kind, if has_any { 0 } else { id });
     Ok(())
 }
 
@@ -245,14 +253,14 @@ impl Replaced<'_> {
     }
 }
 
-/// Appends the text with each match replaced.
+/// Appends the text with each match replaced; whether there is one.
 fn replaced(
     regex: &Regex,
     text: &str,
     replacement: &str,
     out: &mut String,
     cx: &Context,
-) -> Result<(), ExecError> {
+) -> Result<bool, ExecError> {
     let mut replaced = Replaced {
         text,
         start: out.len(),
@@ -275,7 +283,7 @@ fn replaced(
     }
     let end = replaced.end;
     out.push_str(&text[end..]);
-    Ok(())
+    Ok(end > 0)
 }
 
 fn flags<'a>(arguments: &mut Arguments<'a, '_>, idx: usize) -> Result<Cow<'a, str>, Fault> {

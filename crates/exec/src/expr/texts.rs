@@ -38,6 +38,8 @@ pub struct Texts {
     ends: Vec<usize>,
     marks: Vec<u32>,
     languages: Vec<String>,
+    /// The ids of the first rows, 0 where they are not known yet.
+    known: Vec<u64>,
 }
 
 impl Texts {
@@ -48,6 +50,7 @@ impl Texts {
             ends: Vec::with_capacity(count),
             marks: Vec::with_capacity(count),
             languages: Vec::new(),
+            known: Vec::new(),
         }
     }
 
@@ -75,6 +78,21 @@ impl Texts {
         };
         self.marks.push(mark);
         self.ends.push(self.buffer.len());
+    }
+
+    /// The same of a row that is a term with this id, 0 if that is not known.
+    #[inline]
+    pub fn end_as(&mut self, kind: LiteralKind<'_>, id: u64) {
+        if id != 0 {
+            self.known.resize(self.ends.len(), 0);
+            self.known.push(id);
+        }
+        self.end(kind);
+    }
+
+    /// The id of a row, 0 if it is not known yet.
+    fn known_id(&self, row: usize) -> u64 {
+        self.known.get(row).copied().unwrap_or_default()
     }
 
     /// The next row is this string.
@@ -136,14 +154,18 @@ impl Texts {
         for first in (0..rows).step_by(CHUNK) {
             let chunk = first..rows.min(first + CHUNK);
             strings.clear();
-            strings.extend(chunk.clone().filter_map(|row| self.get(row)));
+            let unknown = chunk.clone().filter(|&row| self.known_id(row) == 0);
+            strings.extend(unknown.filter_map(|row| self.get(row)));
             interned.clear();
             cx.terms().intern_strings(&strings, &mut interned);
             let mut interned = interned.iter();
-            ids.extend(chunk.map(|row| match self.marks[row] {
-                ERROR => 0,
-                _ => interned.next().copied().unwrap_or_default(),
-            }));
+            ids.extend(
+                chunk.map(|row| match (self.marks[row], self.known_id(row)) {
+                    (ERROR, _) => 0,
+                    (_, 0) => interned.next().copied().unwrap_or_default(),
+                    (_, known) => known,
+                }),
+            );
         }
         ids
     }
@@ -193,6 +215,12 @@ mod tests {
             let mut texts = Texts::for_rows(rows.len());
             for row in &rows {
                 match view(row) {
+                    Some((text, kind)) if text.starts_with('c') => {
+                        let literal = LiteralView { lexical: &text, kind };
+                        let id = cx.terms().intern(TermView::Literal(literal)).0;
+                        texts.buffer().push_str(&text);
+                        texts.end_as(kind, id);
+                    }
                     Some((text, kind)) => texts.push(&text, kind),
                     None => {
                         texts.buffer().push_str(&row.0);

@@ -134,6 +134,12 @@ impl LocalTerms {
         record::is_blank(self.in_memory(&self.terms[ordinal as usize].at))
     }
 
+    /// The text of the term with an ordinal, if it is an `xsd:string` and in memory.
+    #[inline]
+    pub fn simple(&self, ordinal: u64) -> Option<&[u8]> {
+        record::simple(self.in_memory(&self.terms[ordinal as usize].at))
+    }
+
     /// Why terms could not be written, if that failed; once.
     pub fn take_spill_error(&mut self) -> Option<ExecError> {
         self.spill_error.take()

@@ -38,6 +38,21 @@ pub struct TermSpace {
     failure: Mutex<Option<ExecError>>,
 }
 
+/// See [`TermSpace::made`].
+pub struct MadeTerms<'a>(RwLockReadGuard<'a, LocalTerms>);
+
+impl MadeTerms<'_> {
+    /// The text of an `xsd:string` in memory that the query has made; `None` of all else.
+    #[inline]
+    pub fn simple(&self, id: u64) -> Option<&[u8]> {
+        let id = TermId(id);
+        match id.tag() {
+            tag::LOCAL => self.0.simple(id.payload()),
+            _ => None,
+        }
+    }
+}
+
 /// Where terms go that find no room.
 pub struct TermSpill {
     /// The folder; `None` is the system's.
@@ -143,6 +158,11 @@ impl TermSpace {
         let (ordinal, bytes) = locals.add(hash, term, has_room);
         self.local_bytes.fetch_add(bytes, Ordering::Relaxed);
         ordinal
+    }
+
+    /// The terms that the query has made, to look at many. Nobody makes one meanwhile, so who looks must not either.
+    pub fn made(&self) -> MadeTerms<'_> {
+        MadeTerms(self.read())
     }
 
     /// The id of a term of the `oxrdf` crate.

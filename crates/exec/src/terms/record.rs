@@ -12,6 +12,8 @@ use basalt_rdf::{LiteralKind, LiteralView, TermView};
 const HEAD_BYTES: usize = 1 + size_of::<u32>();
 /// The kind of a blank node.
 const BLANK: u8 = 1;
+/// That of an `xsd:string`.
+const SIMPLE: u8 = 2;
 
 /// Kind, tag or datatype, and text of a term.
 fn parts(term: TermView<'_>) -> (u8, &str, &str) {
@@ -19,7 +21,7 @@ fn parts(term: TermView<'_>) -> (u8, &str, &str) {
         TermView::Iri(iri) => (0, "", iri),
         TermView::Blank(label) => (BLANK, "", label),
         TermView::Literal(LiteralView { lexical, kind }) => match kind {
-            LiteralKind::Simple => (2, "", lexical),
+            LiteralKind::Simple => (SIMPLE, "", lexical),
             LiteralKind::Language(tag) => (3, tag, lexical),
             LiteralKind::Typed(datatype) => (4, datatype, lexical),
         },
@@ -50,7 +52,7 @@ pub fn read(record: &[u8]) -> Option<TermView<'_>> {
     Some(match head[0] {
         0 => TermView::Iri(text),
         BLANK => TermView::Blank(text),
-        2 => TermView::simple(text),
+        SIMPLE => TermView::simple(text),
         3 => TermView::language(text, extra),
         4 => TermView::typed(text, extra),
         _ => return None,
@@ -74,6 +76,15 @@ pub fn is_of(record: &[u8], term: TermView<'_>) -> bool {
 /// Whether a record is that of a blank node.
 pub fn is_blank(record: &[u8]) -> bool {
     record.first() == Some(&BLANK)
+}
+
+/// The text of a record, if it is that of an `xsd:string`.
+#[inline]
+pub fn simple(record: &[u8]) -> Option<&[u8]> {
+    match record.split_at_checked(HEAD_BYTES) {
+        Some((head, text)) if head[0] == SIMPLE => Some(text),
+        _ => None,
+    }
 }
 
 /// The hash of a term, with a seed that others do not know.
@@ -110,6 +121,12 @@ mod tests {
             assert_eq!(record.len(), length(a));
             assert_eq!(read(&record), Some(a));
             assert_eq!(is_blank(&record), matches!(a, TermView::Blank(_)));
+            let text = simple(&record).and_then(|text| str::from_utf8(text).ok());
+            let is_simple = text.is_some_and(|text| a == TermView::simple(text));
+            assert_eq!(
+                is_simple,
+                matches!(a, TermView::Literal(l) if l.kind == LiteralKind::Simple)
+            );
             for b in terms {
                 assert_eq!(is_of(&record, b), a == b, "{a} {b}");
                 assert_eq!(hash(a, 7) == hash(b, 7), a == b, "{a} {b}");

@@ -8,7 +8,7 @@ use basalt_rdf::TermId;
 use proptest::prelude::*;
 
 /// Expressions of one column, and of two with parts of one.
-const EXPRESSIONS: [&str; 18] = [
+const EXPRESSIONS: [&str; 33] = [
     "YEAR(?a)",
     "?a + 1",
     "?a * 2 - ?a",
@@ -27,6 +27,21 @@ const EXPRESSIONS: [&str; 18] = [
     "CONCAT(STR(?a + 1), STR(?b))",
     "!(?a + ?b > 3 || YEAR(?a) = 2000)",
     "IF(BOUND(?a), ?b, ?a + 2)",
+    "LCASE(LANG(?a))",
+    "CONCAT(LANG(?a), STR(DATATYPE(?a)))",
+    "CONCAT(UCASE(LANG(?a)), ?a)",
+    "STRLEN(STR(DATATYPE(?a)))",
+    "STR(?a) < STR(?b)",
+    "UCASE(STR(?a)) = STR(?b)",
+    "STR(?a) >= ?b",
+    "STRBEFORE(STR(?a), SUBSTR(STR(?b), 1, 1))",
+    "STRAFTER(?a, ?b)",
+    "REPLACE(STR(?a), \"[ab]\", STR(?b))",
+    "CONCAT(?a, ?b, ?a)",
+    "REGEX(STR(?a), \"1\") && isNUMERIC(?a)",
+    "isIRI(?a) || isLITERAL(?b) && LANG(?a) != \"en\"",
+    "IF(isBLANK(?a), STRLEN(STR(?b)), ENCODE_FOR_URI(STR(?a)))",
+    "STRLANG(STR(?a), \"de\") = STRLANG(STR(?b), \"DE\")",
 ];
 
 /// Rows that are more than a batch needs for tables, of few values or of many.
