@@ -194,6 +194,35 @@ fn equality_of_resources_becomes_a_join() {
 }
 
 #[test]
+fn equality_of_strings_becomes_a_join_of_parts_that_share_nothing() {
+    let query = |condition: &str| {
+        format!(
+            "SELECT * {{ ?o :vendor ?v . ?p :label ?l ; :num1 ?n FILTER({condition} && ?n > 3) }}"
+        )
+    };
+    let text = explained(&query("STR(?v) = LCASE(STR(?l))"));
+    has(&text, "HashJoin on ?text");
+    has_not(&text, "(STR(?v) = ");
+    // Of the slot of a part that is a key as it is nothing is computed.
+    let text = explained(&query("STR(?v) = ?l"));
+    has(&text, "?l := STR(?v)");
+    has_not(&text, "= ?l)");
+    // Strings that may have languages are compared again.
+    let text = explained(&query("LCASE(?v) = UCASE(?l)"));
+    has(&text, "HashJoin on ?text");
+    has(&text, "(LCASE(?v) = UCASE(?l))");
+    // What may be a number is no string, and parts that share a slot are joined by it.
+    has_not(&explained(&query("ABS(?v) = ABS(?l)")), "?text");
+    has_not(&explained(&query("STR(?p) = STR(?l)")), "?text");
+    has_not(
+        &explained(
+            "SELECT * { ?p :label ?l OPTIONAL { ?p :num4 ?x } ?o :vendor ?v FILTER(STR(?x) = STR(?v)) }",
+        ),
+        "?text",
+    );
+}
+
+#[test]
 fn optional_folds_only_where_the_object_is_fresh() {
     has(
         &explained("SELECT * { ?p :label ?l OPTIONAL { ?p :num4 ?n } }"),

@@ -55,7 +55,6 @@ impl Hint {
         ) {
             return Ok(None);
         }
-        reader.context().check_for_term()?;
         if let Some(string) = reader.string_start(id.0, START_BYTES)? {
             let text = string.lexical.as_bytes();
             let mut start = [0; START_BYTES];

@@ -69,7 +69,6 @@ pub fn lengths(
     reader: &mut Reader<'_>,
 ) -> Result<Vec<u64>, ExecError> {
     each_row(count, |row| {
-        reader.context().check_for_term()?;
         let string = strings.get(row).string(reader)?;
         let length = string.map(|string| string.lexical.chars().count() as i64);
         Ok(length.and_then(encode_integer).map_or(0, |id| id.0))
@@ -157,13 +156,13 @@ pub fn write(
         Function::SubStr => return substring(arguments, out),
         Function::StrBefore | Function::StrAfter => {
             let (text, part) = text_and_part(arguments)?;
-            let text_bytes = text.lexical;
-            match patterns.find(text_bytes, part.lexical) {
+            let whole = text.lexical;
+            match patterns.find(whole, part.lexical) {
                 None => out.end(LiteralKind::Simple),
                 Some(at) if *function == Function::StrBefore => {
-                    out.push(&text_bytes[..at], text.kind);
+                    out.push(&whole[..at], text.kind);
                 }
-                Some(at) => out.push(&text_bytes[at + part.lexical.len()..], text.kind),
+                Some(at) => out.push(&whole[at + part.lexical.len()..], text.kind),
             }
         }
         Function::StrLang => {

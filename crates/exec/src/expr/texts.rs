@@ -24,7 +24,7 @@ const CHUNK: usize = 64;
 /// Buffers that a thread keeps: as many functions are mostly called one of the other.
 const SPARE_BUFFERS: usize = 3;
 /// Bytes of a buffer that is kept.
-const SPARE_BYTES_MAX: usize = 4 << 20;
+const SPARE_BYTES_MAX: usize = 2 << 20;
 
 thread_local! {
     /// Empty buffers.

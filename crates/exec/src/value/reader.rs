@@ -1,7 +1,7 @@
 //! `Reader`: from ids to values and texts, with buffers that are used again and again.
 //!
 //! Made per batch and thread; it owns the buffers that dictionary terms are decoded into. A text that is read on its own is decoded
-//! where it is looked at.
+//! where it is looked at. With each term that is read the query may end.
 
 use super::inline_date::date_value;
 use super::{Number, Value, inline};
@@ -118,6 +118,7 @@ impl<'c> Reader<'c> {
             _ => return Ok(None),
         };
         if let Some(kind) = kind {
+            cx.check_for_term()?;
             let lexical = match characters <= START_CHARACTERS_MAX {
                 true => dictionary.text_start(id, characters, &mut self.text)?,
                 false => dictionary.text(id, &mut self.text)?,
@@ -155,6 +156,7 @@ impl<'c> Reader<'c> {
             tag::RESOURCE if cx.terms().is_blank(id) => return Ok(None),
             _ => {}
         }
+        cx.check_for_term()?;
         self.text.clear();
         let dictionary = cx.snapshot().dictionary();
         dictionary.lexical_into(id, &mut self.text)?;
@@ -168,7 +170,10 @@ impl<'c> Reader<'c> {
             tag::UNBOUND => return Ok(None),
             tag::LOCAL => {}
             tag::RESOURCE if cx.terms().is_blank(id) => return Ok(None),
-            _ => return Ok(Some(cx.snapshot().dictionary().text(id, &mut self.text)?)),
+            _ => {
+                cx.check_for_term()?;
+                return Ok(Some(cx.snapshot().dictionary().text(id, &mut self.text)?));
+            }
         }
         Ok(match self.term(id.0)? {
             TermView::Iri(iri) => Some(iri),

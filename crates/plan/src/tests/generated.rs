@@ -27,6 +27,7 @@ fn triple() -> impl Strategy<Value = String> {
 fn condition() -> impl Strategy<Value = String> {
     prop_oneof![
         (0..6, 0..6).prop_map(|(a, b)| format!("?v{a} = ?v{b}")),
+        (0..6, 0..6).prop_map(|(a, b)| format!("STR(?v{a}) = LCASE(?v{b})")),
         (0..6).prop_map(|a| format!("!bound(?v{a})")),
         (0..6, 1..9).prop_map(|(a, n)| format!("?v{a} > {n} && ?v{a} < {n}0")),
         (triple(), 0..6).prop_map(|(t, a)| format!("NOT EXISTS {{ {t} FILTER(?v{a} > 3) }}")),

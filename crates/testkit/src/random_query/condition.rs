@@ -111,6 +111,7 @@ impl Generator {
             4 => format!("isIRI({name})"),
             5 => format!("isBlank({name})"),
             _ => match self.random.pick(&others) {
+                Some(other) if self.random.chance(25) => format!("(STR({name}) = STR({other}))"),
                 Some(other) => format!("({name} != {other})"),
                 None => format!("(!sameTerm({name}, {constant}))"),
             },
@@ -133,7 +134,11 @@ impl Generator {
                     _ => format!("({name} {operator} {constant})"),
                 }
             }
-            Range::Text => match self.random.below(6) {
+            Range::Text => match self.random.below(7) {
+                6 => match self.random.pick(&scope.of_kind(is_text)) {
+                    Some(other) => format!("(LCASE({name}) = LCASE(STR({other})))"),
+                    None => format!("(UCASE({name}) {operator} {constant})"),
+                },
                 0 => format!("REGEX({name}, \"^a\", \"i\")"),
                 1 => format!("CONTAINS({name}, \"b\")"),
                 2 => format!("STRSTARTS(LCASE({name}), \"a\")"),
@@ -255,4 +260,8 @@ impl Generator {
         let test = tests[self.random.below(tests.len())];
         shape(test, vec![self.text(scope, depth)])
     }
+}
+
+fn is_text(kind: Kind) -> bool {
+    matches!(kind, Kind::Text | Kind::Value(Range::Text))
 }
