@@ -7,7 +7,8 @@
 //! `=` compares values, but an `xsd:string` equals nothing but itself: where one side of it can be nothing else, both are equal if
 //! they are the same term. Where both are strings that may have languages, they are equal only if `STR` of them is the same, and the
 //! condition is asked again. What makes a key an error makes the condition none that is true, so rows without a key go. Parts that
-//! are connected stay as they are: a join by what they share is better than one by what is computed.
+//! are connected stay as they are: a join by what they share is better than one by what is computed. So do parts of a few rows: to
+//! compare each row of the other side with those makes no strings into terms.
 
 use crate::expression::{has_exists, is_volatile, slots_of};
 use crate::logical::{JoinGroup, Logical};
@@ -16,6 +17,9 @@ use crate::planner::Planner;
 use crate::slot_set::SlotSet;
 use basalt_rdf::term_view::XSD_STRING;
 use spargebra::algebra::Function;
+
+/// Rows of VALUES, or up to a LIMIT, that are few.
+const FEW_ROWS: usize = 8;
 
 /// The plan with every such equality of its group made a join.
 pub(crate) fn apply(planner: &mut Planner<'_>, outer: SlotSet, plan: Logical) -> Logical {
@@ -124,6 +128,9 @@ fn find(group: &JoinGroup, outer: &SlotSet) -> Option<Equality> {
             };
             let sides = [side(a)?, side(b)?];
             let is_apart = sides[0].slots.is_disjoint(&sides[1].slots);
+            if sides.iter().any(|side| is_few(group, &side.slots)) {
+                return None;
+            }
             is_apart.then_some(Equality {
                 filter_idx,
                 sides,
@@ -147,6 +154,30 @@ fn connected(group: &JoinGroup, slots: SlotSet, outer: &SlotSet) -> Option<SlotS
             return all.is_disjoint(outer).then_some(all);
         }
         all = more;
+    }
+}
+
+/// Whether the parts of a group with these slots have a few rows, as far as that is plain: one speaks of a constant subject, or is a
+/// few rows by itself.
+fn is_few(group: &JoinGroup, slots: &SlotSet) -> bool {
+    let is_part = |of: SlotSet| !of.is_disjoint(slots);
+    let mut triples = group.triples.iter();
+    let mut children = group.children.iter();
+    triples.any(|triple| is_part(triple.slots()) && triple.subject.slot().is_none())
+        || children.any(|child| is_part(child.mentioned()) && has_few_rows(child))
+}
+
+fn has_few_rows(plan: &Logical) -> bool {
+    match plan {
+        Logical::Values { rows, .. } => rows.len() <= FEW_ROWS,
+        Logical::Slice { limit, .. } => limit.is_some_and(|limit| limit <= FEW_ROWS),
+        Logical::Aggregate { keys, .. } => keys.is_empty(),
+        Logical::Extend { input, .. }
+        | Logical::Filter { input, .. }
+        | Logical::Project { input, .. }
+        | Logical::Distinct { input } => has_few_rows(input),
+        Logical::Group(group) => *group == JoinGroup::default(),
+        _ => false,
     }
 }
 
