@@ -168,6 +168,27 @@ proptest! {
         prop_assert_eq!(dictionary.find(TermView::typed(&text, "http://example.org/no")), None);
     }
 
+    #[test]
+    fn strings_are_found_together_as_one_by_one(
+        terms in any_terms(),
+        more in proptest::collection::vec("[a-e]{0,3}", 0..80),
+    ) {
+        let dictionary = open(&terms.write());
+        let texts = terms.literals.iter().map(|(_, _, lexical)| lexical).chain(&more);
+        let kinds = [
+            LiteralKind::Simple,
+            LiteralKind::Language("en"),
+            LiteralKind::Language("De"),
+            LiteralKind::Language("fr"),
+        ];
+        let strings: Vec<LiteralView<'_>> = texts
+            .flat_map(|lexical| kinds.map(|kind| LiteralView { lexical, kind }))
+            .collect();
+        let find = |string: &LiteralView<'_>| dictionary.find(TermView::Literal(*string));
+        let one_by_one: Vec<Option<TermId>> = strings.iter().map(find).collect();
+        prop_assert_eq!(dictionary.find_strings(&strings), one_by_one);
+    }
+
     /// Whatever happens to the bytes: an error or some answer, and the deep check notices.
     #[test]
     fn damage_is_noticed_and_never_panics(
@@ -257,6 +278,30 @@ fn a_hundred_thousand_terms() {
         .sum();
     // Two indexes of ten bytes per term included; the texts alone have about 8 MB.
     assert!(bytes < 6_000_000, "{bytes} bytes");
+}
+
+#[test]
+fn starts_of_texts_have_the_characters_that_were_asked_for() {
+    let text = |i: usize| format!("ä{i} {} ende", "wörter ohne Sinn, ß ".repeat(i % 7));
+    // As many as are compressed.
+    let literals = (0..600).map(|i| (tag::STRING, 0, text(i))).collect();
+    let terms = Terms {
+        literals,
+        ..Terms::default()
+    };
+    let dictionary = open(&terms.write());
+    let mut buffer = Vec::new();
+    let mut shorter = 0;
+    for (i, (_, _, lexical)) in terms.literals.iter().enumerate() {
+        let characters = i % 40;
+        let start = dictionary.text_start(terms.id_of_literal(i), characters, &mut buffer);
+        let start = start.expect("an intact text");
+        assert!(lexical.starts_with(start), "{start:?} of {lexical:?}");
+        let is_whole = start == lexical;
+        assert!(is_whole || start.chars().count() >= characters, "{start:?}");
+        shorter += usize::from(!is_whole);
+    }
+    assert!(shorter > 100, "{shorter}");
 }
 
 #[test]
