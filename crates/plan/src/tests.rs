@@ -219,6 +219,11 @@ fn equality_of_strings_becomes_a_join_of_parts_that_share_nothing() {
     has_not(&explained(few), "?text");
     let one = "SELECT * { :Product0 :label ?v . ?p :label ?l FILTER(STR(?v) = STR(?l)) }";
     has_not(&explained(one), "?text");
+    let rare = "SELECT * { ?q :num1 7 ; :text1 ?v . ?p :label ?l FILTER(STR(?v) = STR(?l)) }";
+    has_not(&explained(rare), "?text");
+    let common =
+        "SELECT * { ?q :producer :Producer0 ; :text1 ?v . ?p :label ?l FILTER(STR(?v) = STR(?l)) }";
+    has(&explained(common), "HashJoin on ?text");
     has_not(
         &explained(
             "SELECT * { ?p :label ?l OPTIONAL { ?p :num4 ?x } ?o :vendor ?v FILTER(STR(?x) = STR(?v)) }",

@@ -11,14 +11,14 @@
 //! compare each row of the other side with those makes no strings into terms.
 
 use crate::expression::{has_exists, is_volatile, slots_of};
-use crate::logical::{JoinGroup, Logical};
-use crate::physical::{Expr, Slot};
+use crate::logical::{JoinGroup, Logical, Triple};
+use crate::physical::{Expr, Position, Slot};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
 use basalt_rdf::term_view::XSD_STRING;
 use spargebra::algebra::Function;
 
-/// Rows of VALUES, or up to a LIMIT, that are few.
+/// Rows of VALUES, or up to a LIMIT, that are few, and so are the subjects that an object has on the average.
 const FEW_ROWS: usize = 8;
 
 /// The plan with every such equality of its group made a join.
@@ -29,7 +29,7 @@ pub(crate) fn apply(planner: &mut Planner<'_>, outer: SlotSet, plan: Logical) ->
     let Logical::Group(mut group) = plan else {
         return plan;
     };
-    while let Some(equality) = find(&group, &outer) {
+    while let Some(equality) = find(planner, &group, &outer) {
         let Some(key) = equality.key(planner) else {
             break;
         };
@@ -105,7 +105,7 @@ struct Equality {
 }
 
 /// The first usable equality.
-fn find(group: &JoinGroup, outer: &SlotSet) -> Option<Equality> {
+fn find(planner: &Planner<'_>, group: &JoinGroup, outer: &SlotSet) -> Option<Equality> {
     let equalities = group.filters.iter().enumerate();
     equalities
         .filter(|(_, filter)| !has_exists(filter) && !is_volatile(filter))
@@ -128,7 +128,7 @@ fn find(group: &JoinGroup, outer: &SlotSet) -> Option<Equality> {
             };
             let sides = [side(a)?, side(b)?];
             let is_apart = sides[0].slots.is_disjoint(&sides[1].slots);
-            if sides.iter().any(|side| is_few(group, &side.slots)) {
+            if sides.iter().any(|side| is_few(planner, group, &side.slots)) {
                 return None;
             }
             is_apart.then_some(Equality {
@@ -157,14 +157,32 @@ fn connected(group: &JoinGroup, slots: SlotSet, outer: &SlotSet) -> Option<SlotS
     }
 }
 
-/// Whether the parts of a group with these slots have a few rows, as far as that is plain: one speaks of a constant subject, or is a
-/// few rows by itself.
-fn is_few(group: &JoinGroup, slots: &SlotSet) -> bool {
+/// Whether the parts of a group with these slots have a few rows, as far as that is plain: one speaks of a constant subject, or of a
+/// constant object such as few have, or is a few rows by itself.
+fn is_few(planner: &Planner<'_>, group: &JoinGroup, slots: &SlotSet) -> bool {
     let is_part = |of: SlotSet| !of.is_disjoint(slots);
     let mut triples = group.triples.iter();
     let mut children = group.children.iter();
-    triples.any(|triple| is_part(triple.slots()) && triple.subject.slot().is_none())
+    triples.any(|triple| is_part(triple.slots()) && has_few_solutions(planner, triple))
         || children.any(|child| is_part(child.mentioned()) && has_few_rows(child))
+}
+
+fn has_few_solutions(planner: &Planner<'_>, triple: &Triple) -> bool {
+    match (triple.subject, triple.predicate, triple.object) {
+        (Position::Id(_), ..) => true,
+        (_, Position::Id(predicate), Position::Id(_)) => {
+            let irregular = planner.statistics.irregular(predicate);
+            let columns = planner.columns(predicate);
+            let all = columns
+                .iter()
+                .fold((irregular.quads, irregular.objects), |all, (_, column)| {
+                    (all.0 + column.values, all.1 + column.distinct)
+                });
+            let (values, objects) = all;
+            values <= objects.saturating_mul(FEW_ROWS as u64)
+        }
+        _ => false,
+    }
 }
 
 fn has_few_rows(plan: &Logical) -> bool {
