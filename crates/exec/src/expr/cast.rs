@@ -1,6 +1,6 @@
 //! The constructor functions of the XML Schema types (SPARQL 1.1, section 17.5).
 
-use super::call::{Arguments, Fault, Outcome, boolean, or_error, simple};
+use super::call::{Arguments, Fault, Outcome, boolean, or_error};
 use super::vector::Item;
 use crate::value::{Number, Value};
 use basalt_rdf::term_view::XSD;
@@ -30,16 +30,9 @@ pub fn is_supported(name: &str) -> bool {
     )
 }
 
-/// Casts the first argument to the type with this local name.
+/// Casts the first argument to the type with this local name, which is not `string`: see [`string_function`](super::string_function).
 pub fn cast(name: &str, arguments: &mut Arguments<'_, '_>) -> Outcome {
     let value = arguments.value(0)?.into_owned();
-    if name == "string" {
-        if let Some(text) = canonical_text(&value) {
-            return Ok(simple(text));
-        }
-        let argument = arguments.get(0)?;
-        return or_error(argument.text(arguments.reader)?).map(|text| simple(text.into_owned()));
-    }
     match name {
         "boolean" => match value {
             Value::String(text) => {

@@ -6,6 +6,7 @@
 use super::call::{
     Arguments, Fault, Outcome, UNCOUNTED_BYTES, boolean, check_text, or_error, plain_text,
 };
+use super::cast::canonical_text;
 use super::language_test::lang_matches;
 use super::pattern;
 use super::texts::Texts;
@@ -15,6 +16,7 @@ use crate::error::ExecError;
 use crate::value::{Number, Reader, Rounding, inline_integer};
 use basalt_rdf::inline::encode_integer;
 use basalt_rdf::term_id::tag;
+use basalt_rdf::term_view::XSD_STRING;
 use basalt_rdf::{LiteralKind, LiteralView, TermId};
 use memchr::memmem::Finder;
 use oxrdf::Literal;
@@ -89,7 +91,7 @@ pub fn makes_texts(function: &Function) -> bool {
             | Function::StrLang
             | Function::Concat
             | Function::Replace
-    )
+    ) || matches!(function, Function::Custom(name) if name.as_str() == XSD_STRING)
 }
 
 /// Calls a string function that gives something else; `STRLEN` is [`lengths`].
@@ -131,13 +133,16 @@ pub fn write(
     out: &mut Texts,
 ) -> Result<(), Fault> {
     match function {
-        Function::Str => {
-            let argument = arguments.get(0)?;
-            out.buffer()
-                .push_str(&or_error(argument.text(arguments.reader)?)?);
-            let id = TermId(argument.known_id());
-            let same = if id.tag() == tag::STRING { id.0 } else { 0 };
-            out.end_as(LiteralKind::Simple, same);
+        Function::Str => return text_of(arguments, out),
+        Function::Custom(_) => {
+            let of_value = match arguments.get(0)?.known_id() {
+                id if matches!(TermId(id).tag(), tag::STRING | tag::LANGUAGE) => None,
+                _ => canonical_text(arguments.value(0)?.as_ref()),
+            };
+            match of_value {
+                Some(text) => out.push(&text, LiteralKind::Simple),
+                None => return text_of(arguments, out),
+            }
         }
         Function::UCase | Function::LCase => {
             let id = arguments.get(0)?.known_id();
@@ -177,6 +182,17 @@ pub fn write(
         Function::Replace => return replace(arguments, patterns, out),
         _ => return Err(Fault::Error),
     }
+    Ok(())
+}
+
+/// `STR`, and the cast to `xsd:string` of all but booleans and numbers.
+fn text_of(arguments: &mut Arguments<'_, '_>, out: &mut Texts) -> Result<(), Fault> {
+    let argument = arguments.get(0)?;
+    let text = or_error(argument.text(arguments.reader)?)?;
+    out.buffer().push_str(&text);
+    let id = TermId(argument.known_id());
+    let same = if id.tag() == tag::STRING { id.0 } else { 0 };
+    out.end_as(LiteralKind::Simple, same);
     Ok(())
 }
 

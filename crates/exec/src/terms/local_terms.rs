@@ -201,7 +201,10 @@ impl LocalTerms {
     fn keep(&mut self, term: TermView<'_>) -> (TermAt, usize) {
         let bytes = record::length(term);
         let last = self.chunks.last();
-        let has_room = last.is_some_and(|chunk| chunk.capacity() - chunk.len() >= bytes);
+        // Of a chunk of one longer record nothing more is used: records begin at places of 32 bits.
+        let has_room = last.is_some_and(|chunk| {
+            chunk.len() <= CHUNK_BYTES_MAX && chunk.capacity() - chunk.len() >= bytes
+        });
         let mut grown = 0;
         if !has_room {
             let capacity = last.map_or(0, |chunk| 2 * chunk.capacity());

@@ -8,7 +8,7 @@ use basalt_rdf::TermId;
 use proptest::prelude::*;
 
 /// Expressions of one column, and of two with parts of one.
-const EXPRESSIONS: [&str; 33] = [
+const EXPRESSIONS: [&str; 34] = [
     "YEAR(?a)",
     "?a + 1",
     "?a * 2 - ?a",
@@ -28,6 +28,7 @@ const EXPRESSIONS: [&str; 33] = [
     "!(?a + ?b > 3 || YEAR(?a) = 2000)",
     "IF(BOUND(?a), ?b, ?a + 2)",
     "LCASE(LANG(?a))",
+    "CONCAT(xsd:string(?a), xsd:string(?b))",
     "CONCAT(LANG(?a), STR(DATATYPE(?a)))",
     "CONCAT(UCASE(LANG(?a)), ?a)",
     "STRLEN(STR(DATATYPE(?a)))",
