@@ -10,7 +10,7 @@
 
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::value::{OrderKey, Reader, compare_for_order};
+use crate::value::{OrderKey, Reader, compare_for_order, first_bytes};
 use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
 use std::cmp::Ordering;
@@ -56,10 +56,7 @@ impl Hint {
             return Ok(None);
         }
         if let Some(string) = reader.string_start(id.0, START_BYTES)? {
-            let text = string.lexical.as_bytes();
-            let mut start = [0; START_BYTES];
-            let length = text.len().min(START_BYTES);
-            start[..length].copy_from_slice(&text[..length]);
+            let start = first_bytes(string.lexical.as_bytes());
             return Ok(Some(Self::Start(u128::from_be_bytes(start))));
         }
         let double = OrderKey::of(id.0, reader.context())?.nearest_double();

@@ -3,6 +3,7 @@
 //!
 //! `LANG` and `DATATYPE` are in [`annotation`](super::annotation), `isIRI` and the like in [`kind_test`](super::kind_test), functions on strings in [`string_function`], on dates in [`date_function`], casts in [`cast`].
 
+use super::kind_test::KindTest;
 use super::texts::Texts;
 use super::vector::{Argument, Item, Rows, Vector, each_row};
 use super::{cast, date_function, string_function};
@@ -10,9 +11,8 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
 use crate::value::{Number, Reader, Rounding, Value};
-use basalt_rdf::term_id::tag;
 use basalt_rdf::term_view::XSD;
-use basalt_rdf::{LiteralKind, LiteralView, TermId, TermView};
+use basalt_rdf::{LiteralKind, LiteralView, TermView};
 use md5::Md5;
 use oxiri::Iri;
 use sha1::Sha1;
@@ -116,7 +116,7 @@ impl<'a, 'c> Arguments<'a, 'c> {
         let characters = usize::try_from(characters).unwrap_or(usize::MAX);
         or_error(match self.get(idx)? {
             Argument::Id(id) => self.reader.string_start(id, characters)?,
-            other => other.string(self.reader)?,
+            other => other.known_string(),
         })
     }
 
@@ -250,11 +250,11 @@ fn call(
         Function::BNode => Ok(blank_node(arguments.context())),
         Function::StrDt => {
             let text = arguments.plain(0)?;
-            let datatype = arguments.get(1)?.known_id();
-            if !is_iri(datatype, arguments) {
+            let datatype = arguments.get(1)?;
+            if !KindTest::Iri.holds(datatype, arguments.reader)? {
                 return Err(Fault::Error);
             }
-            let datatype = or_error(arguments.reader.text(datatype)?)?.to_owned();
+            let datatype = or_error(arguments.reader.text(datatype.known_id())?)?.to_owned();
             Ok(arguments.literal(&text, &datatype))
         }
         Function::Abs | Function::Ceil | Function::Floor | Function::Round => {
@@ -292,22 +292,12 @@ fn call(
     }
 }
 
-fn is_iri(id: u64, arguments: &mut Arguments<'_, '_>) -> bool {
-    let id = TermId(id);
-    let terms = arguments.context().terms();
-    match id.tag() {
-        tag::RESOURCE => !terms.is_blank(id),
-        tag::LOCAL => matches!(arguments.reader.term(id.0), Ok(TermView::Iri(_))),
-        _ => false,
-    }
-}
-
 /// `IRI` and `URI`: a string is resolved against the base of the query, and must be an absolute IRI
 /// if there is none.
 fn iri(arguments: &mut Arguments<'_, '_>) -> Outcome {
-    let id = arguments.get(0)?.known_id();
-    if is_iri(id, arguments) {
-        return Ok(Item::Id(id));
+    let argument = arguments.get(0)?;
+    if KindTest::Iri.holds(argument, arguments.reader)? {
+        return Ok(Item::Id(argument.known_id()));
     }
     let text = arguments.plain(0)?;
     let cx = arguments.context();

@@ -48,8 +48,9 @@ impl KindTest {
         })
     }
 
+    /// Whether a term that is no error is of the kind.
     #[inline]
-    fn holds(self, argument: Argument<'_>, reader: &mut Reader<'_>) -> Result<bool, ExecError> {
+    pub fn holds(self, argument: Argument<'_>, reader: &mut Reader<'_>) -> Result<bool, ExecError> {
         let id = TermId(argument.known_id());
         Ok(match id.tag() {
             tag::RESOURCE => match self {

@@ -103,18 +103,19 @@ impl CompiledExpr {
     /// The value in each row, 0 for an error.
     pub fn evaluate(&self, batch: &Batch, cx: &Context) -> Result<Vec<u64>, ExecError> {
         let batch = self.numbered(batch, cx);
-        self.in_slices(Rows::all(&batch), |rows| {
+        self.in_slices(&batch, |rows| {
             let vector = evaluate::evaluate(&self.root, rows, cx)?;
             Ok(vector.into_ids(rows.len(), cx))
         })
     }
 
-    /// What `of` gives for rows, some of them at a time where strings are made.
+    /// What `of` gives for the rows of a batch, some of them at a time where strings are made.
     fn in_slices<T>(
         &self,
-        rows: Rows<'_>,
+        batch: &Batch,
         of: impl Fn(&Rows<'_>) -> Result<Vec<T>, ExecError>,
     ) -> Result<Vec<T>, ExecError> {
+        let rows = Rows::all(batch);
         if !self.makes_texts || rows.len() <= SLICE_ROWS {
             return of(&rows);
         }
@@ -138,9 +139,7 @@ impl CompiledExpr {
             return Ok(selected);
         }
         let batch = self.numbered(batch, cx);
-        let truths = self.in_slices(Rows::all(&batch), |rows| {
-            evaluate::truths(&self.root, rows, cx)
-        })?;
+        let truths = self.in_slices(&batch, |rows| evaluate::truths(&self.root, rows, cx))?;
         Ok(positions(&truths, |truth| truth == Truth::True))
     }
 

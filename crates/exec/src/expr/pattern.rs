@@ -1,32 +1,20 @@
 //! `REGEX` and `REPLACE`: patterns and flags, compiled once where they are constant.
 
-use regex::{Regex, RegexBuilder, bytes};
+use regex::{Regex, bytes};
 use std::borrow::Cow;
 
 /// Compiles a pattern; `None` if the pattern or a flag is invalid.
 pub fn compile(pattern: &str, flags: &str) -> Option<Regex> {
-    let (pattern, modes) = translated(pattern, flags)?;
-    let mut builder = RegexBuilder::new(&pattern);
-    builder
-        .dot_matches_new_line(modes.contains('s'))
-        .multi_line(modes.contains('m'))
-        .case_insensitive(modes.contains('i'));
-    builder.build().ok()
+    Regex::new(&translated(pattern, flags)?).ok()
 }
 
 /// The same for the bytes of texts, of which nobody need know that they are characters.
 pub fn compile_for_bytes(pattern: &str, flags: &str) -> Option<bytes::Regex> {
-    let (pattern, modes) = translated(pattern, flags)?;
-    let mut builder = bytes::RegexBuilder::new(&pattern);
-    builder
-        .dot_matches_new_line(modes.contains('s'))
-        .multi_line(modes.contains('m'))
-        .case_insensitive(modes.contains('i'));
-    builder.build().ok()
+    bytes::Regex::new(&translated(pattern, flags)?).ok()
 }
 
-/// A pattern in the syntax of the `regex` crate and the flags; `None` if one of them is none.
-fn translated<'a>(pattern: &'a str, flags: &'a str) -> Option<(Cow<'a, str>, &'a str)> {
+/// A pattern with its flags in the syntax of the `regex` crate; `None` if a flag is invalid.
+fn translated(pattern: &str, flags: &str) -> Option<String> {
     if !flags.chars().all(|flag| "smixq".contains(flag)) {
         return None;
     }
@@ -37,7 +25,12 @@ fn translated<'a>(pattern: &'a str, flags: &'a str) -> Option<(Cow<'a, str>, &'a
     } else {
         Cow::Borrowed(pattern)
     };
-    Some((pattern, flags))
+    // A flag may stand there twice.
+    let modes: String = "smi".chars().filter(|&mode| flags.contains(mode)).collect();
+    Some(match modes.as_str() {
+        "" => pattern.into_owned(),
+        modes => format!("(?{modes}){pattern}"),
+    })
 }
 
 /// The flag `x` of XPath: a pattern without its white space, but for that in character classes. (The mode of

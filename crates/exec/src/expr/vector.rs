@@ -194,11 +194,8 @@ impl<'a> Argument<'a> {
         'a: 'r,
     {
         match self {
-            Self::Text(string) => Ok(Some(string)),
             Self::Id(id) => reader.string(id),
-            Self::Constant(constant) => Ok(constant.value.as_string()),
-            Self::Value(value) => Ok(value.as_string()),
-            Self::Error | Self::Boolean(_) => Ok(None),
+            other => Ok(other.known_string()),
         }
     }
 
@@ -217,12 +214,11 @@ impl<'a> Argument<'a> {
     where
         'a: 'r,
     {
+        if let Some(string) = self.known_string() {
+            return Ok(Some(Cow::Borrowed(string.lexical)));
+        }
         Ok(match self {
-            Self::Text(string) => Some(Cow::Borrowed(string.lexical)),
-            Self::Value(value) => match value.as_string() {
-                Some(string) => Some(Cow::Borrowed(string.lexical)),
-                None => value.to_text().map(Cow::Owned),
-            },
+            Self::Value(value) => value.to_text().map(Cow::Owned),
             Self::Boolean(value) => Some(Cow::Borrowed(if value { "true" } else { "false" })),
             other => reader.text(other.known_id())?.map(Cow::Borrowed),
         })

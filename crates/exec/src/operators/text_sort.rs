@@ -14,7 +14,7 @@ use super::fallible_sort::{sort_fallibly, sort_totally};
 use super::text_arena::{TextArena, TextAt};
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::value::OrderClass;
+use crate::value::{OrderClass, first_bytes};
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -90,7 +90,7 @@ pub fn sort_texts(
             cx.check()?;
             for place in places {
                 place.may_repeat = true;
-                place.bytes = bytes_of(&arena.text(place.at)[skipped..]);
+                place.bytes = u64::from_be_bytes(first_bytes(&arena.text(place.at)[skipped..]));
             }
         }
         // Of texts that go on alike, those that end come first, by what is left of them.
@@ -142,18 +142,6 @@ fn shared_bytes(
         }
     }
     Ok(shared.len())
-}
-
-/// The first eight bytes of a text, which end in zeros if it is shorter.
-fn bytes_of(text: &[u8]) -> u64 {
-    match text.first_chunk::<STEP>() {
-        Some(bytes) => u64::from_be_bytes(*bytes),
-        None => {
-            let mut bytes = [0; STEP];
-            bytes[..text.len()].copy_from_slice(text);
-            u64::from_be_bytes(bytes)
-        }
-    }
 }
 
 #[cfg(test)]

@@ -359,8 +359,9 @@ fn compile_filters(
         let expr = CompiledExpr::compile(filter, &slots, cx)?;
         row_filters.push((ready, CompiledFilter { expr, slots }));
     }
-    column_filters.sort_by_key(|(_, filter): &(usize, CompiledFilter)| filter.expr.weight());
-    row_filters.sort_by_key(|(_, filter): &(usize, CompiledFilter)| filter.expr.weight());
+    let weight = |(_, filter): &(usize, CompiledFilter)| filter.expr.weight();
+    column_filters.sort_by_key(weight);
+    row_filters.sort_by_key(weight);
     Ok((column_filters, row_filters))
 }
 

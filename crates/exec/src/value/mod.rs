@@ -31,7 +31,7 @@ pub use inline_order::order_inline;
 pub use inline_ranks::inline_ranks;
 pub use number::Number;
 pub use order::{compare_for_order, text_into, text_start_into};
-pub use order_key::{OrderClass, OrderKey, ordered_as_ids};
+pub use order_key::{OrderClass, OrderKey, first_bytes, ordered_as_ids};
 pub use reader::Reader;
 
 use crate::context::Context;

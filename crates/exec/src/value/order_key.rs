@@ -58,6 +58,20 @@ pub fn ordered_as_ids(a: u64, b: u64) -> bool {
     order_within(TermId(a)).is_some_and(|shared| (a ^ b) & shared == 0)
 }
 
+/// The first bytes of a text, with zeros behind a shorter one: as numbers with the highest byte first they are ordered as texts are, but
+/// for those that are equal.
+#[inline]
+pub fn first_bytes<const BYTES: usize>(text: &[u8]) -> [u8; BYTES] {
+    match text.first_chunk() {
+        Some(bytes) => *bytes,
+        None => {
+            let mut bytes = [0; BYTES];
+            bytes[..text.len()].copy_from_slice(text);
+            bytes
+        }
+    }
+}
+
 /// The place of one term in the order.
 pub struct OrderKey(Key);
 

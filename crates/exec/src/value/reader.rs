@@ -149,36 +149,41 @@ impl<'c> Reader<'c> {
     /// The bytes of [`Self::text`], likewise.
     #[inline]
     pub fn text_bytes(&mut self, id: u64) -> Result<Option<&[u8]>, ExecError> {
-        let (id, cx) = (TermId(id), self.cx);
-        match id.tag() {
-            tag::UNBOUND => return Ok(None),
-            tag::LOCAL => return Ok(self.text(id.0)?.map(str::as_bytes)),
-            tag::RESOURCE if cx.terms().is_blank(id) => return Ok(None),
-            _ => {}
+        if !self.has_stored_text(id) {
+            return Ok(self.text(id)?.map(str::as_bytes));
         }
-        cx.check_for_term()?;
+        self.cx.check_for_term()?;
         self.text.clear();
-        let dictionary = cx.snapshot().dictionary();
-        dictionary.lexical_into(id, &mut self.text)?;
+        let dictionary = self.cx.snapshot().dictionary();
+        dictionary.lexical_into(TermId(id), &mut self.text)?;
         Ok(Some(&self.text))
     }
 
     /// What `STR` gives for an id: the IRI or the lexical form; `None` for blank nodes and unbound.
     pub fn text(&mut self, id: u64) -> Result<Option<&str>, ExecError> {
-        let (id, cx) = (TermId(id), self.cx);
-        match id.tag() {
-            tag::UNBOUND => return Ok(None),
-            tag::LOCAL => {}
-            tag::RESOURCE if cx.terms().is_blank(id) => return Ok(None),
-            _ => {
-                cx.check_for_term()?;
-                return Ok(Some(cx.snapshot().dictionary().text(id, &mut self.text)?));
-            }
+        if self.has_stored_text(id) {
+            self.cx.check_for_term()?;
+            let dictionary = self.cx.snapshot().dictionary();
+            return Ok(Some(dictionary.text(TermId(id), &mut self.text)?));
         }
-        Ok(match self.term(id.0)? {
+        if TermId(id).tag() != tag::LOCAL {
+            return Ok(None);
+        }
+        Ok(match self.term(id)? {
             TermView::Iri(iri) => Some(iri),
             TermView::Blank(_) => None,
             TermView::Literal(literal) => Some(literal.lexical),
         })
+    }
+
+    /// Whether `STR` of an id is what the dictionary has, or the id itself.
+    #[inline]
+    fn has_stored_text(&self, id: u64) -> bool {
+        let id = TermId(id);
+        match id.tag() {
+            tag::UNBOUND | tag::LOCAL => false,
+            tag::RESOURCE => !self.cx.terms().is_blank(id),
+            _ => true,
+        }
     }
 }

@@ -124,7 +124,7 @@ fn loops(planner: &Planner<'_>, predicate: TermId) -> f64 {
 }
 
 /// Distinct objects of a predicate.
-fn objects(planner: &Planner<'_>, predicate: TermId) -> f64 {
+pub(crate) fn objects(planner: &Planner<'_>, predicate: TermId) -> f64 {
     let columns = planner.columns(predicate);
     let in_cells: u64 = columns.iter().map(|(_, column)| column.distinct).sum();
     let irregular = planner.statistics.irregular(predicate).objects;

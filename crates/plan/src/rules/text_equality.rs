@@ -10,6 +10,7 @@
 //! are connected stay as they are: a join by what they share is better than one by what is computed. So do parts of a few rows: to
 //! compare each row of the other side with those makes no strings into terms.
 
+use crate::estimate::pattern;
 use crate::expression::{has_exists, is_volatile, slots_of};
 use crate::logical::{JoinGroup, Logical, Triple};
 use crate::physical::{Expr, Position, Slot};
@@ -171,15 +172,8 @@ fn has_few_solutions(planner: &Planner<'_>, triple: &Triple) -> bool {
     match (triple.subject, triple.predicate, triple.object) {
         (Position::Id(_), ..) => true,
         (_, Position::Id(predicate), Position::Id(_)) => {
-            let irregular = planner.statistics.irregular(predicate);
-            let columns = planner.columns(predicate);
-            let all = columns
-                .iter()
-                .fold((irregular.quads, irregular.objects), |all, (_, column)| {
-                    (all.0 + column.values, all.1 + column.distinct)
-                });
-            let (values, objects) = all;
-            values <= objects.saturating_mul(FEW_ROWS as u64)
+            let quads = planner.statistics.predicate_quads(predicate) as f64;
+            quads <= FEW_ROWS as f64 * pattern::objects(planner, predicate)
         }
         _ => false,
     }
