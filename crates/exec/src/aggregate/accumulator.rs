@@ -14,7 +14,7 @@ use super::extremes::Extremes;
 use super::sum::SumStates;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::expr::FloatingCast;
+use crate::expr::{FloatingCast, Numbers};
 use crate::value::{Number, Reader};
 use basalt_plan::physical::AggregateFunction;
 use std::cmp::Ordering;
@@ -122,6 +122,32 @@ impl Accumulator {
                 states.update_casts(groups.zip(ids.iter().copied()), cast)
             }
             _ => Ok(0),
+        }
+    }
+
+    /// Whether it reads numbers, and makes ids of few.
+    pub fn reads_numbers(&self) -> bool {
+        matches!(self, Self::Sum(_) | Self::Avg(_) | Self::Extreme(_))
+    }
+
+    /// Adds computed numbers, those of the first `done` rows left out.
+    pub fn update_numbers(
+        &mut self,
+        groups: &[u32],
+        numbers: &Numbers,
+        done: usize,
+        cx: &Context,
+    ) -> Result<(), ExecError> {
+        match self {
+            Self::Sum(states) | Self::Avg(states) => {
+                let rows = (done..groups.len()).map(|row| (groups[row] as usize, row as u64));
+                states.update_numbers(rows, numbers)
+            }
+            Self::Extreme(states) => {
+                let rows = (done..groups.len()).map(|row| (groups[row] as usize, row));
+                states.update_numbers(rows, numbers, &mut Reader::new(cx))
+            }
+            _ => self.update(&groups[done..], &numbers.ids(cx)[done..], cx),
         }
     }
 

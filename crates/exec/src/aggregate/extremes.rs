@@ -10,7 +10,8 @@
 
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::value::{OrderKey, Reader, compare_for_order, first_bytes};
+use crate::expr::Numbers;
+use crate::value::{OrderKey, Reader, ShortNumber, compare_for_order, first_bytes, ordered_as_ids};
 use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
 use std::cmp::Ordering;
@@ -74,6 +75,12 @@ impl Hint {
     }
 }
 
+/// The double nearest to an inline number.
+#[inline]
+fn inline_double(id: u64) -> Option<f64> {
+    ShortNumber::of_id(id)?.nearest_double()
+}
+
 impl Extremes {
     /// No groups.
     pub fn new(wanted: Ordering) -> Self {
@@ -104,6 +111,49 @@ impl Extremes {
             self.add(group, id, reader)?;
         }
         Ok(())
+    }
+
+    /// Adds computed numbers: (group, row). Most are no more than compared with the double nearest to what their group has.
+    pub fn update_numbers(
+        &mut self,
+        rows: impl Iterator<Item = (usize, usize)>,
+        numbers: &Numbers,
+        reader: &mut Reader<'_>,
+    ) -> Result<(), ExecError> {
+        let cx = reader.context();
+        for (group, row) in rows {
+            let Some(number) = numbers.get(row) else {
+                self.add(group, 0, reader)?;
+                continue;
+            };
+            if let ShortNumber::Floating { value, .. } = number
+                && let Some(known) = self.known_double(group, reader)?
+                && let Some(order) = value.partial_cmp(&known)
+                && order == self.wanted.reverse()
+            {
+                continue;
+            }
+            self.add(group, number.to_id(cx), reader)?;
+        }
+        Ok(())
+    }
+
+    /// The double nearest to the number that a group has, if it has one.
+    #[inline]
+    fn known_double(
+        &mut self,
+        group: usize,
+        reader: &mut Reader<'_>,
+    ) -> Result<Option<f64>, ExecError> {
+        let known = self.states[group].id;
+        match inline_double(known) {
+            Some(double) => Ok(Some(double)),
+            None if known == 0 => Ok(None),
+            None => Ok(match self.hint_of_group(group, reader)? {
+                Some(Hint::Double(double)) => Some(double),
+                _ => None,
+            }),
+        }
     }
 
     /// Adds values of another: of group `from` to group `to`, for each pair.
@@ -144,6 +194,11 @@ impl Extremes {
         match id {
             0 => state.failed = true,
             _ if state.failed || state.id == id => {}
+            _ if ordered_as_ids(state.id, id) => {
+                if id.cmp(&state.id) == self.wanted {
+                    state.id = id;
+                }
+            }
             _ if state.id == 0 => {
                 state.id = id;
                 if let Some(hint) = self.hints.get_mut(group) {
@@ -158,6 +213,11 @@ impl Extremes {
     /// Puts another value in the place of the one that a group has, if it comes before it.
     fn replace(&mut self, group: usize, id: u64, reader: &mut Reader<'_>) -> Result<(), ExecError> {
         let known = self.states[group].id;
+        if let (Some(new), Some(old)) = (inline_double(id), inline_double(known))
+            && new.partial_cmp(&old) == Some(self.wanted.reverse())
+        {
+            return Ok(());
+        }
         let hint = Hint::of(id, reader)?;
         let told = match hint {
             Some(hint) => self

@@ -23,7 +23,7 @@ mod sum;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::expr::CompiledExpr;
+use crate::expr::{CompiledExpr, Evaluated};
 use crate::held_memory::HeldMemory;
 use crate::row_numbers::RowNumbers;
 use crate::spill::share_bytes;
@@ -292,7 +292,16 @@ impl Column {
         if done == groups.len() {
             return Ok(());
         }
-        let ids = argument.evaluate(batch, cx)?;
+        let ids = if self.distinct.is_none() && self.accumulator.reads_numbers() {
+            match argument.evaluate_numbers(batch, cx)? {
+                Evaluated::Ids(ids) => ids,
+                Evaluated::Numbers(numbers) => {
+                    return self.accumulator.update_numbers(groups, &numbers, done, cx);
+                }
+            }
+        } else {
+            argument.evaluate(batch, cx)?
+        };
         match &mut self.distinct {
             None => self.accumulator.update(&groups[done..], &ids[done..], cx),
             Some(values) => {

@@ -9,21 +9,18 @@
 
 use super::float_sum::FloatSum;
 use crate::error::ExecError;
-use crate::expr::FloatingCast;
-use crate::value::{Exact, Number, Reader, to_float};
+use crate::expr::{FloatingCast, Numbers, Values};
+use crate::value::{Exact, Number, Reader, ShortNumber, decimal, inline_integer};
 use basalt_columns::{PREFETCH_ROWS, prefetch};
-use basalt_rdf::TermId;
-use basalt_rdf::qualifiers::{CUSTOM_NUMERIC_FIRST, DECIMAL, FLOAT};
-use oxsdatatypes::{Double, Float};
-
-/// Numeric codes of decimal, double and float; every other code below the custom ones is an integer.
-const NOT_INTEGER: std::ops::RangeInclusive<u8> = DECIMAL..=FLOAT;
+use oxsdatatypes::{Decimal, Double, Float};
 
 /// What few groups have: made with the first such value.
 #[derive(Clone)]
 struct Rare {
-    /// Sum of integers that do not fit and of decimals; `None` when it has too many digits.
+    /// Sum of integers and decimals that do not fit elsewhere; `None` when it has too many digits.
     decimals: Option<Number>,
+    /// Sum of decimals, in units of 10^-18.
+    units: i128,
     /// Number of decimals.
     decimal_count: u64,
     /// Number of errors, and of values that are no numbers.
@@ -37,6 +34,7 @@ impl Default for Rare {
     fn default() -> Self {
         Self {
             decimals: Some(Number::zero()),
+            units: 0,
             decimal_count: 0,
             errors: 0,
             nans: 0,
@@ -67,44 +65,82 @@ pub struct SumState {
 const _: () = assert!(size_of::<SumState>() <= 64);
 
 impl SumState {
-    /// Adds a float or a double.
+    /// Adds a number.
     #[inline]
-    fn add_value(&mut self, value: f64, is_float: bool) {
+    fn add_number(&mut self, number: ShortNumber) {
         self.count += 1;
-        self.float_count += u64::from(is_float);
-        self.double_count += u64::from(!is_float);
-        self.add_floating(value);
+        match number {
+            ShortNumber::Floating { value, is_float } => {
+                self.float_count += u64::from(is_float);
+                self.double_count += u64::from(!is_float);
+                self.add_floating(value);
+            }
+            ShortNumber::Exact {
+                mantissa,
+                is_decimal: false,
+                ..
+            } => self.add_integer(mantissa),
+            ShortNumber::Exact {
+                mantissa, scale, ..
+            } => self.add_decimals(decimal(mantissa, scale), 1),
+        }
+    }
+
+    /// Adds integers or decimals without an error among them; `None`, and nothing, if there are others or their sum is too long.
+    fn add_all(&mut self, numbers: &Numbers) -> Option<()> {
+        let Values::Exact {
+            mantissas,
+            scale,
+            is_decimal,
+        } = numbers.values()
+        else {
+            return None;
+        };
+        if !numbers.errors().is_empty() {
+            return None;
+        }
+        let sum: i128 = mantissas.iter().copied().map(i128::from).sum();
+        let sum = i64::try_from(sum).ok()?;
+        let count = mantissas.len() as u64;
+        self.count += count;
+        match is_decimal {
+            true => self.add_decimals(decimal(sum, *scale), count),
+            false => self.add_integer(sum),
+        }
+        Some(())
+    }
+
+    /// Adds what is no number.
+    fn add_error(&mut self) {
+        self.count += 1;
+        self.rare().errors += 1;
     }
 
     /// Adds the value of an id; 0 is an error.
     #[inline]
     fn add(&mut self, id: u64, reader: &mut Reader<'_>) -> Result<(), ExecError> {
-        self.count += 1;
-        let term_id = TermId(id);
-        let code = term_id.numeric_datatype();
-        if term_id.is_numeric() && code < CUSTOM_NUMERIC_FIRST {
-            if !NOT_INTEGER.contains(&code) {
-                self.add_integer(term_id.mantissa());
-                return Ok(());
-            }
-            if code == FLOAT {
-                self.float_count += 1;
-                let value = to_float(term_id.mantissa(), term_id.scale());
-                self.add_floating(f64::from(value));
-                return Ok(());
-            }
+        if let Some(integer) = inline_integer(id) {
+            self.count += 1;
+            self.add_integer(integer);
+            return Ok(());
         }
-        match reader.number(id)? {
-            None => self.rare().errors += 1,
-            Some(Number::Double(value)) => {
-                self.double_count += 1;
-                self.add_floating(value.into());
-            }
-            Some(Number::Float(value)) => {
-                self.float_count += 1;
-                self.add_floating(f64::from(f32::from(value)));
-            }
-            Some(number) => {
+        match ShortNumber::of_id(id) {
+            Some(number) => self.add_number(number),
+            None => self.add_other(id, reader)?,
+        }
+        Ok(())
+    }
+
+    /// Adds the value of an id that is no inline number.
+    fn add_other(&mut self, id: u64, reader: &mut Reader<'_>) -> Result<(), ExecError> {
+        let Some(number) = reader.number(id)? else {
+            self.add_error();
+            return Ok(());
+        };
+        match ShortNumber::of(&number) {
+            Some(number) => self.add_number(number),
+            None => {
+                self.count += 1;
                 self.rare().decimal_count += u64::from(number.is_decimal());
                 self.add_decimal(&number);
             }
@@ -129,6 +165,21 @@ impl SumState {
             }
         } else if self.floating.add(value).is_none() {
             self.rare().decimals = None;
+        }
+    }
+
+    /// Adds the sum of so many decimals.
+    #[inline]
+    fn add_decimals(&mut self, sum: Decimal, count: u64) {
+        let rare = self.rare();
+        rare.decimal_count += count;
+        let units = i128::from_be_bytes(sum.to_be_bytes());
+        match rare.units.checked_add(units) {
+            Some(units) => rare.units = units,
+            None => {
+                let full = std::mem::replace(&mut rare.units, units);
+                self.add_decimal(&in_units(full));
+            }
         }
     }
 
@@ -169,6 +220,7 @@ impl SumState {
             Some(sum) => self.add_decimal(sum),
             None => self.rare().decimals = None,
         }
+        self.add_decimals(Decimal::from_be_bytes(more.units.to_be_bytes()), 0);
         let rare = self.rare();
         rare.decimal_count += more.decimal_count;
         rare.errors += more.errors;
@@ -195,8 +247,14 @@ impl SumState {
         self.double_count -= part.double_count;
         if let Some(less) = &part.rare {
             let rare = self.rare();
+            let less_units = less.units;
             let sum = rare.decimals.take().zip(less.decimals.as_ref());
-            rare.decimals = sum.and_then(|(sum, less)| sum.checked_subtract(less));
+            rare.decimals = sum.and_then(|(sum, less)| {
+                sum.checked_add(&in_units(rare.units))?
+                    .checked_subtract(less)?
+                    .checked_subtract(&in_units(less_units))
+            });
+            rare.units = 0;
             rare.decimal_count -= less.decimal_count;
             rare.errors -= less.errors;
             rare.nans -= less.nans;
@@ -213,7 +271,11 @@ impl SumState {
         }
         let mut decimals = Number::Integer(self.integers.into());
         if let Some(rare) = rare {
-            decimals = rare.decimals.as_ref()?.checked_add(&decimals)?;
+            let whole = rare.decimals.as_ref()?.checked_add(&decimals)?;
+            decimals = match rare.units {
+                0 => whole,
+                units => whole.checked_add(&in_units(units))?,
+            };
         }
         if self.float_count + self.double_count == 0 {
             return match rare.map_or(0, |rare| rare.decimal_count) {
@@ -264,6 +326,11 @@ impl SumState {
     }
 }
 
+/// A decimal of so many units of 10^-18.
+fn in_units(units: i128) -> Number {
+    Number::Decimal(Decimal::from_be_bytes(units.to_be_bytes()))
+}
+
 /// The states of SUM or AVG of all groups.
 #[derive(Clone, Default)]
 pub struct SumStates {
@@ -295,12 +362,35 @@ impl SumStates {
         cast: FloatingCast,
     ) -> Result<usize, ExecError> {
         self.add_while(rows, |state, id| {
-            let value = cast.value(id);
-            if let Some(value) = value {
-                state.add_value(value, cast.is_float());
+            let number = cast.value(id);
+            if let Some(number) = number {
+                state.add_number(number);
             }
-            Ok(value.is_some())
+            Ok(number.is_some())
         })
+    }
+
+    /// Adds computed numbers: (group, row).
+    pub fn update_numbers(
+        &mut self,
+        rows: impl Iterator<Item = (usize, u64)> + Clone,
+        numbers: &Numbers,
+    ) -> Result<(), ExecError> {
+        if let [only] = self.states.as_mut_slice()
+            && rows.size_hint() == (numbers.rows(), Some(numbers.rows()))
+            && only.add_all(numbers).is_some()
+        {
+            self.any_rare |= only.rare.is_some();
+            return Ok(());
+        }
+        self.add_while(rows, |state, row| {
+            match numbers.get(row as usize) {
+                Some(number) => state.add_number(number),
+                None => state.add_error(),
+            }
+            Ok(true)
+        })?;
+        Ok(())
     }
 
     /// Adds rows to the states of their groups, some of which are asked for ahead, as long as `add` does; how many those are.

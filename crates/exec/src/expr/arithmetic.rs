@@ -1,11 +1,13 @@
 //! `+ - * /` on vectors of numbers, with type promotion; an exact division by zero is an error.
 //!
-//! Cost: two decoded numbers and one operation per row; no strings for inline operands, and of integers ids alone.
+//! Columns of numbers are computed as such ([`number_operators`]), anything else row by row: two decoded numbers and one operation, no
+//! strings for inline operands.
 
+use super::number_operators;
+use super::numbers::Operand;
 use super::vector::{Argument, Item, Vector, each_row};
 use crate::error::ExecError;
-use crate::value::{Number, Reader, Value, inline_integer};
-use basalt_rdf::inline::encode_integer;
+use crate::value::{Number, Reader, Value};
 
 /// A binary operator on numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,39 +39,34 @@ fn number(argument: Argument<'_>, reader: &mut Reader<'_>) -> Result<Option<Numb
         Argument::Id(id) => reader.number(id)?,
         Argument::Constant(constant) => constant.value.number(),
         Argument::Value(value) => value.number(),
+        Argument::Number(number) => Some(number.to_number()),
         Argument::Error | Argument::Text(_) | Argument::Boolean(_) => None,
     })
-}
-
-/// The ids of `+`, `-` or `*` in each of `count` rows where both sides are inline integers and so is the result; `None` where some row has
-/// others.
-pub fn integers(
-    operator: Operator,
-    a: &Vector<'_>,
-    b: &Vector<'_>,
-    count: usize,
-) -> Option<Vec<u64>> {
-    let of = match operator {
-        Operator::Add => i64::checked_add,
-        Operator::Subtract => i64::checked_sub,
-        Operator::Multiply => i64::checked_mul,
-        Operator::Divide => return None,
-    };
-    let mut results = Vec::with_capacity(count);
-    for row in 0..count {
-        let a = inline_integer(a.get(row).known_id())?;
-        let b = inline_integer(b.get(row).known_id())?;
-        results.push(encode_integer(of(a, b)?)?.0);
-    }
-    Some(results)
 }
 
 fn item(number: Option<Number>) -> Item {
     number.map_or(Item::Error, |number| Item::Value(Value::Number(number)))
 }
 
+/// The operator in each of `count` rows, as a column of numbers if these are such.
+pub fn binary<'v>(
+    operator: Operator,
+    a: &Vector<'_>,
+    b: &Vector<'_>,
+    count: usize,
+    reader: &mut Reader<'_>,
+) -> Result<Vector<'v>, ExecError> {
+    let numbers = Operand::of(a)
+        .zip(Operand::of(b))
+        .and_then(|(a, b)| number_operators::binary(operator, &a, &b));
+    Ok(match numbers {
+        Some(numbers) => Vector::Numbers(numbers),
+        None => Vector::Items(binary_rows(operator, a, b, count, reader)?),
+    })
+}
+
 /// The operator in each of `count` rows.
-pub fn binary(
+pub fn binary_rows(
     operator: Operator,
     a: &Vector<'_>,
     b: &Vector<'_>,
@@ -86,18 +83,27 @@ pub fn binary(
 }
 
 /// `+a`, or `-a` with `negate`, in each of `count` rows.
-pub fn sign(
+pub fn sign<'v>(
     negate: bool,
     a: &Vector<'_>,
     count: usize,
     reader: &mut Reader<'_>,
-) -> Result<Vec<Item>, ExecError> {
-    each_row(count, |row| {
+) -> Result<Vector<'v>, ExecError> {
+    let column = match Operand::of(a) {
+        Some(Operand::Column(numbers)) if !negate => Some(numbers.into_owned()),
+        Some(operand) => number_operators::negated(&operand),
+        None => None,
+    };
+    if let Some(numbers) = column {
+        return Ok(Vector::Numbers(numbers));
+    }
+    let items = each_row(count, |row| {
         let number = number(a.get(row), reader)?;
         Ok(item(if negate {
             number.and_then(|number| number.negate())
         } else {
             number
         }))
-    })
+    })?;
+    Ok(Vector::Items(items))
 }

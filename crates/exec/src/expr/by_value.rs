@@ -115,8 +115,11 @@ impl ByValue {
             let positions: Vec<u32> = fresh.iter().map(|&row| rows.position(row)).collect();
             let rows = rows.at(&positions);
             let results = evaluate::evaluate(&self.kernel, &rows, cx)?;
-            let are_numbers =
-                matches!(&results, Vector::Items(items) if items.iter().any(is_number));
+            let are_numbers = match &results {
+                Vector::Numbers(_) => true,
+                Vector::Items(items) => items.iter().any(is_number),
+                _ => false,
+            };
             let ids = results.into_ids(rows.len(), cx);
             let is_computed = |id: &u64| TermId(*id).tag() == tag::LOCAL;
             is_given_up = self.is_operand && are_numbers && ids.iter().any(is_computed);

@@ -4,16 +4,19 @@
 //! common case compares the ids themselves. Everything else falls back to values row by row.
 
 use super::kernel::Constant;
+use super::number_operators;
+use super::numbers::{Numbers, Operand};
 use super::vector::{Argument, Truth};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::selection::positions;
 use crate::value::{
-    Comparison, Reader, Value, compare, compare_floats, compare_inline, equal, inline_float,
-    inline_kind, order_within,
+    Comparison, Reader, ShortNumber, Value, compare, compare_floats, compare_inline, equal,
+    inline_float, inline_kind, order_within,
 };
 use basalt_rdf::term_id::tag;
 use basalt_rdf::{LiteralKind, LiteralView, TermId};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 /// Bits below the tag and scale of an inline number.
@@ -268,6 +271,12 @@ pub fn compare_column(
     reader: &mut Reader<'_>,
 ) -> Result<Vec<Truth>, ExecError> {
     if let Some(mask) = order_within(TermId(constant.id)) {
+        let differing = ids.iter().fold(0, |bits, id| bits | (id ^ constant.id));
+        if differing & mask != 0
+            && let Some(truths) = compare_numbers(ids, op, constant)
+        {
+            return Ok(truths);
+        }
         return ids
             .iter()
             .map(|&row_id| match (row_id ^ constant.id) & mask {
@@ -285,6 +294,17 @@ pub fn compare_column(
     }
     let compare_row = |&row_id: &u64| compare_one(row_id, op, constant, reader);
     ids.iter().map(compare_row).collect()
+}
+
+/// A column of inline numbers, some rows of it unbound, compared with a number; `None` of others.
+fn compare_numbers(ids: &[u64], op: CompareOp, constant: &Constant) -> Option<Vec<Truth>> {
+    let number = ShortNumber::of_id(constant.id)?;
+    let are_numbers = |&id: &u64| id == 0 || ShortNumber::of_id(id).is_some();
+    if !ids.iter().all(are_numbers) {
+        return None;
+    }
+    let column = Operand::Column(Cow::Owned(Numbers::of_ids(ids)?));
+    number_operators::compare(op, &column, &Operand::Constant(number))
 }
 
 fn compare_one(

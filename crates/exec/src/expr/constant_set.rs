@@ -18,6 +18,7 @@ use crate::error::ExecError;
 use crate::value::{InlineKind, Reader, Value, inline_kind, ordered_as_ids};
 use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
+use std::borrow::Cow;
 
 /// Kinds of inline values: numbers, booleans and four of dates.
 const KINDS: usize = 6;
@@ -110,8 +111,10 @@ impl ConstantSet {
         count: usize,
         reader: &mut Reader<'_>,
     ) -> Result<Vec<Truth>, ExecError> {
-        let Vector::Ids(ids) = values else {
-            return each_row(count, |row| self.holds(values.get(row), reader));
+        let ids = match values {
+            Vector::Ids(ids) => Cow::Borrowed(&**ids),
+            Vector::Numbers(numbers) => Cow::Owned(numbers.ids(reader.context())),
+            _ => return each_row(count, |row| self.holds(values.get(row), reader)),
         };
         each_row(count, |row| match ids[row] {
             0 => Ok(Truth::Error),

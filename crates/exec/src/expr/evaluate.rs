@@ -4,15 +4,17 @@
 //! their laziness in SPARQL means and saves work.
 
 use super::annotation::Annotation;
+use super::chosen::Chosen;
 use super::comparison::{CompareOp, compare_column, compare_columns};
 use super::kernel::Kernel;
 use super::kind_test::KindTest;
-use super::vector::{Argument, Item, Rows, Truth, Vector, each_row};
-use super::{arithmetic, call, date_function, string_function};
+use super::numbers::Operand;
+use super::vector::{Argument, Rows, Truth, Vector, each_row};
+use super::{arithmetic, call, date_function, number_operators, string_function};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::exists::Exists;
-use crate::value::Reader;
+use crate::value::{Reader, Value};
 use spargebra::algebra::Function;
 
 /// The values of a kernel, one for each row.
@@ -28,20 +30,17 @@ pub fn evaluate<'a>(
         Kernel::Column(column) => Vector::Ids(rows.column(*column)),
         Kernel::Constant(constant) => Vector::Constant(constant),
         Kernel::Arithmetic(operator, a, b) => {
-            let (a, b) = (evaluate(a, rows, cx)?, evaluate(b, rows, cx)?);
-            match arithmetic::integers(*operator, &a, &b, count) {
-                Some(ids) => Vector::Ids(ids.into()),
-                None => Vector::Items(arithmetic::binary(*operator, &a, &b, count, reader)?),
-            }
+            let (a, b) = (operand(a, rows, cx)?, operand(b, rows, cx)?);
+            return arithmetic::binary(*operator, &a, &b, count, reader);
         }
         Kernel::Sign { negate, argument } => {
-            let argument = evaluate(argument, rows, cx)?;
-            Vector::Items(arithmetic::sign(*negate, &argument, count, reader)?)
+            let argument = operand(argument, rows, cx)?;
+            return arithmetic::sign(*negate, &argument, count, reader);
         }
         Kernel::If(condition, then, otherwise) => {
-            Vector::Items(choose(condition, then, otherwise, rows, cx)?)
+            return choose(condition, then, otherwise, rows, cx);
         }
-        Kernel::Coalesce(list) => Vector::Items(coalesce(list, rows, cx)?),
+        Kernel::Coalesce(list) => return coalesce(list, rows, cx),
         Kernel::Call(function, arguments) => {
             return called(function, arguments, rows, cx);
         }
@@ -55,13 +54,30 @@ pub fn evaluate<'a>(
         },
         Kernel::CastNumber { column, cast, of } => {
             let ids = rows.column(*column);
-            match cast.short_column(&ids, *of) {
-                Some(casts) => Vector::Ids(casts.into()),
+            if let Some(casts) = cast.short_column(&ids, *of) {
+                return Ok(Vector::Ids(casts.into()));
+            }
+            match cast.numbers(&ids, *of) {
+                Some(numbers) => Vector::Numbers(numbers),
                 None => Vector::Items(cast.column(&ids, *of, reader)?),
             }
         }
         _ => Vector::Truths(truths(kernel, rows, cx)?),
     })
+}
+
+/// The same for whoever reads numbers: those of casts are not made ids first.
+pub fn operand<'a>(
+    kernel: &'a Kernel,
+    rows: &Rows<'a>,
+    cx: &Context,
+) -> Result<Vector<'a>, ExecError> {
+    if let Kernel::CastNumber { column, cast, of } = kernel
+        && let Some(numbers) = cast.numbers(&rows.column(*column), *of)
+    {
+        return Ok(Vector::Numbers(numbers));
+    }
+    evaluate(kernel, rows, cx)
 }
 
 /// The values of a function or cast of evaluated arguments.
@@ -74,7 +90,10 @@ fn called<'a>(
     let (count, reader) = (rows.len(), &mut Reader::new(cx));
     let vectors = arguments
         .iter()
-        .map(|argument| evaluate(argument, rows, cx))
+        .map(|argument| match number_operators::change(function) {
+            Some(_) => operand(argument, rows, cx),
+            None => evaluate(argument, rows, cx),
+        })
         .collect::<Result<Vec<_>, _>>()?;
     let [only] = vectors.as_slice() else {
         return call::column(function, &vectors, count, cx);
@@ -89,6 +108,12 @@ fn called<'a>(
     }
     if let Some(test) = KindTest::of(function) {
         return Ok(Vector::Truths(test.column(only, count, reader)?));
+    }
+    if let Some(change) = number_operators::change(function)
+        && let Some(numbers) =
+            Operand::of(only).and_then(|operand| number_operators::changed(&operand, change))
+    {
+        return Ok(Vector::Numbers(numbers));
     }
     if *function == Function::StrLen {
         return Ok(Vector::Ids(
@@ -115,7 +140,7 @@ pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Trut
             Ok(a.iter().zip(&b).map(|(&a, &b)| same_term(a, b)).collect())
         }
         Kernel::Compare(op, a, b) => {
-            let (a, b) = (evaluate(a, rows, cx)?, evaluate(b, rows, cx)?);
+            let (a, b) = (operand(a, rows, cx)?, operand(b, rows, cx)?);
             compare(*op, &a, &b, count, reader)
         }
         Kernel::In(needle, list) => is_in(needle, list, rows, cx),
@@ -165,6 +190,9 @@ fn compare(
     reader: &mut Reader<'_>,
 ) -> Result<Vec<Truth>, ExecError> {
     let cx = reader.context();
+    if let Some(truths) = compare_numbers(op, a, b) {
+        return Ok(truths);
+    }
     let mut known = Vec::new();
     if let (Vector::Ids(a), Vector::Ids(b)) = (a, b) {
         if let Some(truths) = compare_columns(a, b, op) {
@@ -177,6 +205,27 @@ fn compare(
         Some(Some(truth)) => Ok(*truth),
         _ => op.apply_read(a.get(row), b.get(row), reader, other),
     })
+}
+
+/// Two vectors compared as columns of numbers, if one of them is such already, or a number.
+fn compare_numbers(op: CompareOp, a: &Vector<'_>, b: &Vector<'_>) -> Option<Vec<Truth>> {
+    let are_numbers = |vector: &Vector<'_>| match vector {
+        Vector::Numbers(_) => true,
+        Vector::Constant(constant) => matches!(constant.value, Value::Number(_)),
+        _ => false,
+    };
+    if !are_numbers(a) && !are_numbers(b) {
+        return None;
+    }
+    // A term that is no number is an error to arithmetic, but it may well be unequal.
+    let has_others = |vector: &Vector<'_>, operand: &Operand<'_>| {
+        !are_numbers(vector) && !operand.errors().is_empty()
+    };
+    let (left, right) = (Operand::of(a)?, Operand::of(b)?);
+    if op == CompareOp::Equal && (has_others(a, &left) || has_others(b, &right)) {
+        return None;
+    }
+    number_operators::compare(op, &left, &right)
 }
 
 fn same_term(a: u64, b: u64) -> Truth {
@@ -229,44 +278,38 @@ fn connective(
 }
 
 /// `IF`: each branch only for the rows that take it.
-fn choose(
+fn choose<'v>(
     condition: &Kernel,
     then: &Kernel,
     otherwise: &Kernel,
     rows: &Rows<'_>,
     cx: &Context,
-) -> Result<Vec<Item>, ExecError> {
+) -> Result<Vector<'v>, ExecError> {
     let truths = truths(condition, rows, cx)?;
-    let mut result = vec![Item::Error; rows.len()];
+    let mut result = Chosen::errors(rows.len());
     for (branch, taken) in [(then, Truth::True), (otherwise, Truth::False)] {
         let open = Open::new(rows, |row| truths[row] == taken);
         if open.rows.is_empty() {
             continue;
         }
         let narrowed = rows.at(&open.positions);
-        let values = evaluate(branch, &narrowed, cx)?;
-        for (i, row) in open.rows.into_iter().enumerate() {
-            result[row] = values.get(i).to_item();
-        }
+        result.put(&open.rows, &evaluate(branch, &narrowed, cx)?);
     }
-    Ok(result)
+    Ok(result.into_vector())
 }
 
 /// `COALESCE`: the first argument that is not an error.
-fn coalesce(list: &[Kernel], rows: &Rows<'_>, cx: &Context) -> Result<Vec<Item>, ExecError> {
-    let mut result = vec![Item::Error; rows.len()];
+fn coalesce<'v>(list: &[Kernel], rows: &Rows<'_>, cx: &Context) -> Result<Vector<'v>, ExecError> {
+    let mut result = Chosen::errors(rows.len());
     for kernel in list {
-        let open = Open::new(rows, |row| matches!(result[row], Item::Error));
+        let open = Open::new(rows, |row| result.is_error(row));
         if open.rows.is_empty() {
             break;
         }
         let narrowed = rows.at(&open.positions);
-        let values = evaluate(kernel, &narrowed, cx)?;
-        for (i, row) in open.rows.into_iter().enumerate() {
-            result[row] = values.get(i).to_item();
-        }
+        result.put(&open.rows, &evaluate(kernel, &narrowed, cx)?);
     }
-    Ok(result)
+    Ok(result.into_vector())
 }
 
 /// `IN`: true if some `=` is true, else an error if some `=` is an error, else false.

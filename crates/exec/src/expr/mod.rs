@@ -16,6 +16,7 @@ mod arithmetic;
 mod by_value;
 mod call;
 mod cast;
+mod chosen;
 mod comparison;
 mod compile;
 mod constant_set;
@@ -24,6 +25,8 @@ mod evaluate;
 mod kernel;
 mod kind_test;
 mod language_test;
+mod number_operators;
+mod numbers;
 mod numeric_cast;
 mod pattern;
 mod string_function;
@@ -33,6 +36,7 @@ mod vector;
 
 pub use comparison::CompareOp;
 use comparison::select_column;
+pub use numbers::{Numbers, Values};
 pub use numeric_cast::FloatingCast;
 pub use vector::Truth;
 
@@ -44,11 +48,19 @@ use basalt_plan::physical::{Expr, Slot};
 use basalt_rdf::TermId;
 use kernel::Kernel;
 use std::borrow::Cow;
-use vector::Rows;
+use vector::{Rows, Vector};
 
 /// Rows whose strings are made at a time: those of most texts stay in the nearer caches until they are looked at. Tests
 /// have fewer rows.
 const SLICE_ROWS: usize = if cfg!(test) { 64 } else { 512 };
+
+/// The values of an expression, one for each row.
+pub enum Evaluated {
+    /// Ids, 0 for an error.
+    Ids(Vec<u64>),
+    /// Computed numbers.
+    Numbers(Numbers),
+}
 
 /// An expression ready to run over batches of one schema; see the [module documentation](self).
 pub struct CompiledExpr {
@@ -106,6 +118,19 @@ impl CompiledExpr {
         self.in_slices(&batch, |rows| {
             let vector = evaluate::evaluate(&self.root, rows, cx)?;
             Ok(vector.into_ids(rows.len(), cx))
+        })
+    }
+
+    /// The same, of computed numbers as such.
+    pub fn evaluate_numbers(&self, batch: &Batch, cx: &Context) -> Result<Evaluated, ExecError> {
+        if self.makes_texts && batch.rows() > SLICE_ROWS {
+            return self.evaluate(batch, cx).map(Evaluated::Ids);
+        }
+        let batch = self.numbered(batch, cx);
+        let rows = Rows::all(&batch);
+        Ok(match evaluate::operand(&self.root, &rows, cx)? {
+            Vector::Numbers(numbers) => Evaluated::Numbers(numbers),
+            other => Evaluated::Ids(other.into_ids(rows.len(), cx)),
         })
     }
 

@@ -6,11 +6,12 @@
 //! result is the same as if it were.
 
 use super::cast::{canonical_text, collapsed, to_number};
+use super::numbers::Numbers;
 use super::vector::{Item, each_row};
 use crate::error::ExecError;
-use crate::value::{Number, Reader, Value, to_float};
+use crate::value::{Number, Reader, ShortNumber, Value, decimal_id, to_float};
 use basalt_rdf::TermId;
-use basalt_rdf::inline::numeric;
+use basalt_rdf::inline::{encode_integer, numeric};
 use basalt_rdf::qualifiers::{CUSTOM_NUMERIC_FIRST, DECIMAL, DOUBLE, FLOAT};
 use oxsdatatypes::Decimal;
 
@@ -68,16 +69,12 @@ impl FloatingCast {
         is_floating.then_some(Self { column, cast, of })
     }
 
-    /// Whether the type is float, else it is double.
+    /// The cast of an id, if that tells it.
     #[inline]
-    pub fn is_float(self) -> bool {
-        self.cast == NumericCast::Float
-    }
-
-    /// The value of an id, if that tells it.
-    #[inline]
-    pub fn value(self, id: u64) -> Option<f64> {
-        self.cast.inline_floating(TermId(id), self.of)
+    pub fn value(self, id: u64) -> Option<ShortNumber> {
+        let value = self.cast.inline_floating(TermId(id), self.of)?;
+        let is_float = self.cast == NumericCast::Float;
+        Some(ShortNumber::Floating { value, is_float })
     }
 }
 
@@ -121,19 +118,21 @@ impl NumericCast {
         }
     }
 
-    /// The id of the cast of an inline number, or of its text, with so few digits that the shortest text of
-    /// the nearest float or double has the same ones (6 and 15: `FLT_DIG` and `DBL_DIG` of C).
+    /// The id of the cast of an inline number, or of its text; to floats and doubles of one with so few digits that the shortest text of
+    /// the nearest one has the same (6 and 15: `FLT_DIG` and `DBL_DIG` of C).
     #[inline]
     fn short_inline(self, id: TermId, of: CastOf) -> Option<TermId> {
-        let (code, limit) = match self {
-            Self::Float => (FLOAT, 1_000_000),
-            Self::Double => (DOUBLE, 1_000_000_000_000_000),
-            Self::Integer | Self::Decimal => return None,
-        };
         if !of.is_decimal(id) {
             return None;
         }
         let (mut mantissa, mut scale) = (id.mantissa(), id.scale());
+        let (code, limit) = match self {
+            Self::Float => (FLOAT, 1_000_000),
+            Self::Double => (DOUBLE, 1_000_000_000_000_000),
+            Self::Decimal => return decimal_id(mantissa, scale),
+            Self::Integer if scale == 0 => return encode_integer(mantissa),
+            Self::Integer => return None,
+        };
         while scale > 0 && mantissa % 10 == 0 {
             mantissa /= 10;
             scale -= 1;
@@ -172,9 +171,28 @@ impl NumericCast {
     pub fn short_column(self, ids: &[u64], of: CastOf) -> Option<Vec<u64>> {
         let mut casts = Vec::with_capacity(ids.len());
         for &id in ids {
-            casts.push(self.short_inline(TermId(id), of)?.0);
+            casts.push(match id {
+                0 => 0,
+                id => self.short_inline(TermId(id), of)?.0,
+            });
         }
         Some(casts)
+    }
+
+    /// The casts in a column of inline numbers with any digits, as numbers; `None` if it has others.
+    pub fn numbers(self, ids: &[u64], of: CastOf) -> Option<Numbers> {
+        let mut ids_bound = ids.iter().map(|&id| TermId(id)).filter(|id| id.is_bound());
+        let is_told = |id: TermId| of.is_decimal(id) && (self != Self::Integer || id.scale() == 0);
+        if !ids_bound.all(is_told) {
+            return None;
+        }
+        match self {
+            Self::Integer | Self::Decimal => Numbers::exact(ids, self == Self::Decimal),
+            Self::Float | Self::Double => {
+                let value = |id| self.inline_floating(TermId(id), of).unwrap_or_default();
+                Some(Numbers::floating(ids, self == Self::Float, value))
+            }
+        }
     }
 
     /// The cast in each row of a column.

@@ -5,11 +5,12 @@
 //! arguments instead of copying columns.
 
 use super::kernel::Constant;
+use super::numbers::Numbers;
 use super::texts::Texts;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::value::{Reader, Value};
+use crate::value::{Reader, ShortNumber, Value};
 use basalt_rdf::inline::encode_boolean;
 use basalt_rdf::{LiteralKind, LiteralView, TermView};
 use std::borrow::Cow;
@@ -150,6 +151,8 @@ pub enum Argument<'a> {
     Text(LiteralView<'a>),
     /// A computed boolean.
     Boolean(bool),
+    /// A computed number.
+    Number(ShortNumber),
 }
 
 impl<'a> Argument<'a> {
@@ -162,6 +165,7 @@ impl<'a> Argument<'a> {
             Self::Value(value) => Some(Cow::Borrowed(value)),
             Self::Text(string) => Some(Cow::Owned(Value::of_literal(string))),
             Self::Boolean(value) => Some(Cow::Owned(Value::Boolean(value))),
+            Self::Number(number) => Some(Cow::Owned(Value::Number(number.to_number()))),
         })
     }
 
@@ -171,7 +175,7 @@ impl<'a> Argument<'a> {
             Self::Id(id) => id,
             Self::Constant(constant) => constant.id,
             Self::Boolean(value) => encode_boolean(value).0,
-            Self::Error | Self::Value(_) | Self::Text(_) => 0,
+            Self::Error | Self::Value(_) | Self::Text(_) | Self::Number(_) => 0,
         }
     }
 
@@ -179,6 +183,7 @@ impl<'a> Argument<'a> {
     pub fn id(self, cx: &Context) -> u64 {
         match self {
             Self::Value(value) => value.to_id(cx),
+            Self::Number(number) => number.to_id(cx),
             Self::Text(string) => cx.terms().intern(TermView::Literal(string)).0,
             other => other.known_id(),
         }
@@ -205,7 +210,7 @@ impl<'a> Argument<'a> {
             Self::Text(string) => Some(string),
             Self::Constant(constant) => constant.value.as_string(),
             Self::Value(value) => value.as_string(),
-            Self::Error | Self::Boolean(_) | Self::Id(_) => None,
+            Self::Error | Self::Boolean(_) | Self::Number(_) | Self::Id(_) => None,
         }
     }
 
@@ -219,6 +224,7 @@ impl<'a> Argument<'a> {
         }
         Ok(match self {
             Self::Value(value) => value.to_text().map(Cow::Owned),
+            Self::Number(number) => Some(Cow::Owned(number.to_number().to_text().0)),
             Self::Boolean(value) => Some(Cow::Borrowed(if value { "true" } else { "false" })),
             other => reader.text(other.known_id())?.map(Cow::Borrowed),
         })
@@ -230,6 +236,7 @@ impl<'a> Argument<'a> {
             Self::Error => Item::Error,
             Self::Value(value) => Item::Value(value.clone()),
             Self::Text(string) => Item::Value(Value::of_literal(string)),
+            Self::Number(number) => Item::Value(Value::Number(number.to_number())),
             other => match other.known_id() {
                 0 => Item::Error,
                 id => Item::Id(id),
@@ -246,6 +253,8 @@ pub enum Vector<'a> {
     Truths(Vec<Truth>),
     /// Computed strings.
     Texts(Texts),
+    /// Computed numbers.
+    Numbers(Numbers),
     /// Other computed values.
     Items(Vec<Item>),
     /// The same constant in every row.
@@ -277,6 +286,7 @@ impl Vector<'_> {
                 truth => Argument::Boolean(truth == Truth::True),
             },
             Self::Texts(texts) => texts.get(row).map_or(Argument::Error, Argument::Text),
+            Self::Numbers(numbers) => numbers.get(row).map_or(Argument::Error, Argument::Number),
             Self::Items(items) => match &items[row] {
                 Item::Error | Item::Id(0) => Argument::Error,
                 Item::Id(id) => Argument::Id(*id),
@@ -293,6 +303,7 @@ impl Vector<'_> {
             Self::Ids(ids) => ids.into_owned(),
             Self::Truths(truths) => truths.into_iter().map(Truth::to_id).collect(),
             Self::Texts(texts) => texts.ids(cx),
+            Self::Numbers(numbers) => numbers.ids(cx),
             Self::Items(items) => items.into_iter().map(|item| item.into_id(cx)).collect(),
             Self::Constant(constant) => vec![constant.id; count],
             Self::Error => vec![0; count],
@@ -312,6 +323,9 @@ impl Vector<'_> {
                 return Ok(truth);
             }
             let argument = self.get(row);
+            if let Argument::Number(number) = argument {
+                return Ok(Some(number.to_boolean()).into());
+            }
             if let Some(string) = argument.known_string() {
                 // Only of one without a language there is such a value.
                 let is_simple = string.kind == LiteralKind::Simple;

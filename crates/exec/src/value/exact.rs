@@ -117,6 +117,15 @@ impl Exact {
         Self::new(mantissa, scale)
     }
 
+    /// The order beside `units / 10^scale`, if words hold both with as many digits after the point.
+    pub fn compare_units(&self, units: i128, scale: u32) -> Option<Ordering> {
+        let of_ten = |digits: u32| 10_i128.checked_pow(digits);
+        let own = i128::try_from(&self.mantissa).ok()?;
+        let longest = self.scale.max(scale);
+        let own = own.checked_mul(of_ten(longest - self.scale)?)?;
+        Some(own.cmp(&units.checked_mul(of_ten(longest - scale)?)?))
+    }
+
     /// `mantissa` divided by two to the power of `fraction_bits`; `None` beyond the limit.
     pub fn from_binary(mantissa: i128, fraction_bits: u32) -> Option<Self> {
         if mantissa == 0 {

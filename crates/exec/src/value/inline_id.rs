@@ -11,6 +11,8 @@ use std::fmt::{Display, Write};
 
 /// Digits that tell every float, at most.
 const FLOAT_DIGITS_MAX: u8 = 9;
+/// Digits that a decimal number may have to be the only one of so many with its nearest double.
+const DOUBLE_DIGITS: u8 = 15;
 /// Digits that most floats with a fraction need.
 const FLOAT_DIGITS: u8 = 7;
 /// Floats from the one to below the other are found by arithmetic.
@@ -78,15 +80,48 @@ fn denoting(size: f64, scale: u8) -> Option<Option<i64>> {
 const POWERS: [f64; FLOAT_DIGITS_MAX as usize + 1] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 
-/// The inline id of a double without a fraction, which is written as an integer is.
-pub fn whole_double(value: f64) -> Option<TermId> {
+/// The inline id of a double that is the nearest one to a decimal number of few digits, which are those of its text then; `None` leaves
+/// it to [`short_text`].
+///
+/// No two numbers of so many digits have the same nearest double (`DBL_DIG` of C), so the text, which has as few digits as any that
+/// denotes the double, has those of the only such number. Multiplying is off by less than half of its last digit, and the division
+/// is of integers that doubles hold, rounded once.
+pub fn short_double(value: f64) -> Option<TermId> {
     const LIMIT: f64 = 1e15;
+    let size = value.abs();
     let is_negative_zero = value == 0.0 && value.is_sign_negative();
-    if value.fract() == 0.0 && value.abs() < LIMIT && !is_negative_zero {
-        TermId::numeric(DOUBLE, value as i64, 0)
-    } else {
-        None
+    if !(0.0..LIMIT).contains(&size) || is_negative_zero {
+        return None;
     }
+    if value.fract() == 0.0 {
+        return TermId::numeric(DOUBLE, value as i64, 0);
+    }
+    let mut scale = DOUBLE_DIGITS;
+    let mut whole = size;
+    while whole >= 1.0 && scale > 0 {
+        whole /= 10.0;
+        scale -= 1;
+    }
+    let power = ten_to(scale);
+    let multiple = (size * power).round();
+    if multiple >= LIMIT || multiple / power != size {
+        return None;
+    }
+    let mut mantissa = multiple as i64;
+    while scale > 0 && mantissa % 10 == 0 {
+        mantissa /= 10;
+        scale -= 1;
+    }
+    TermId::numeric(
+        DOUBLE,
+        if value < 0.0 { -mantissa } else { mantissa },
+        scale,
+    )
+}
+
+/// Ten to a power of few digits, exactly.
+fn ten_to(power: u8) -> f64 {
+    super::short_number::POWERS[usize::from(power)] as f64
 }
 
 /// The inline id of a number by its canonical text, if that is short and in plain notation.
@@ -117,7 +152,8 @@ impl Write for ShortText {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oxsdatatypes::Float;
+    use oxsdatatypes::{Double, Float};
+    use proptest::prelude::*;
 
     fn check(value: f32) {
         let text = short_text(FLOAT, &Float::from(value));
@@ -139,6 +175,35 @@ mod tests {
                 check(value);
                 check(f32::from_bits(value.to_bits() + 1));
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn doubles_have_the_ids_of_their_texts(
+            mantissa in -(1_i64 << 53)..1 << 53,
+            shift in 0..53_u32,
+            scale in 0..20_i32,
+            ulps in -1..2_i64,
+            any: f64,
+        ) {
+            let short = (mantissa >> shift) as f64 / 10_f64.powi(scale);
+            let near = f64::from_bits(short.to_bits().saturating_add_signed(ulps));
+            for value in [short, near, any, any.trunc(), f64::from(any as f32)] {
+                let id = short_double(value);
+                let text = short_text(DOUBLE, &Double::from(value));
+                prop_assert!(id.is_none() || id == text, "{value}: {id:?} {text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn short_doubles_need_no_text() {
+        for cents in (1..10_000_000_i64).step_by(37) {
+            assert!(short_double(cents as f64 / 100.0).is_some(), "{cents}");
+        }
+        for value in [-0.0, f64::NAN, f64::INFINITY, 1e15, 1.0 / 3.0] {
+            assert_eq!(short_double(value), None, "{value}");
         }
     }
 

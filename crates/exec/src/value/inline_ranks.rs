@@ -5,6 +5,7 @@
 
 use super::inline::to_float;
 use super::inline_order::{calendar_rank, is_custom_number, written};
+use super::short_number::{POWERS, ShortNumber};
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_rdf::TermId;
@@ -28,7 +29,7 @@ pub fn inline_ranks(ids: &[u64], cx: &Context) -> Result<Option<Vec<u64>>, ExecE
         return match first.numeric_datatype() {
             FLOAT => of_kind(ids, first, |id| Some(float(id)), cx),
             DOUBLE => of_kind(ids, first, |id| Some(double(id)), cx),
-            _ => Ok(None),
+            _ => exact_ranks(ids, cx),
         };
     }
     match calendar_rank(first) {
@@ -63,6 +64,25 @@ fn all(
         }
     }
     Ok(Some(ranks))
+}
+
+/// Integers and decimals without their points, all with as many digits after them; `None` if one has too many, or is another term.
+fn exact_ranks(ids: &[u64], cx: &Context) -> Result<Option<Vec<u64>>, ExecError> {
+    let exact = |id: TermId| match ShortNumber::of_id(id.0)? {
+        ShortNumber::Exact {
+            mantissa, scale, ..
+        } => Some((mantissa, scale)),
+        ShortNumber::Floating { .. } => None,
+    };
+    let scales = ids.iter().filter_map(|&id| Some(exact(TermId(id))?.1));
+    let scale_max = scales.max().unwrap_or_default();
+    let rank = |id: TermId| {
+        let (mantissa, scale) = exact(id)?;
+        let mantissa = mantissa.checked_mul(POWERS[usize::from(scale_max - scale)])?;
+        // More than that of unbound, since no mantissa is the least number of all.
+        Some(mantissa as u64 ^ 1 << 63)
+    };
+    all(ids, rank, cx)
 }
 
 /// The text of an inline number, its characters in four bits each from the highest on; `None` if it has more than sixteen.

@@ -10,6 +10,7 @@
 //! inline number or date some nanoseconds; a dictionary literal one decoding and one parse.
 
 mod compare;
+mod decimal_text;
 mod exact;
 mod inline;
 mod inline_date;
@@ -20,6 +21,7 @@ mod number;
 mod order;
 mod order_key;
 mod reader;
+mod short_number;
 
 pub use compare::{Comparison, compare, equal};
 pub use exact::{Exact, Rounding};
@@ -29,10 +31,11 @@ pub use inline::{
 };
 pub use inline_order::order_inline;
 pub use inline_ranks::inline_ranks;
-pub use number::Number;
+pub use number::{Number, Rank};
 pub use order::{compare_for_order, text_into, text_start_into};
 pub use order_key::{OrderClass, OrderKey, first_bytes, ordered_as_ids};
 pub use reader::Reader;
+pub use short_number::{POWERS, SCALE_MAX, ShortNumber, decimal, decimal_id, nearest};
 
 use crate::context::Context;
 use basalt_rdf::inline::encode_boolean;

@@ -7,13 +7,15 @@
 //! Invariant: a number has one form. `LongInteger` and `LongDecimal` hold only what `Integer` (64 bits) and
 //! `Decimal` (128 bits, 18 digits after the point) cannot. Cost: no allocation but for long numbers.
 
+use super::decimal_text::{decimal_text, parse_decimal};
 use super::exact::{Exact, Rounding};
 use super::inline::nearest_f32;
-use super::inline_id::{short_float, short_text, whole_double};
+use super::inline_id::{short_double, short_float, short_text};
+use super::short_number::{self, POWERS, SCALE_MAX, decimal_id, stripped};
 use crate::context::Context;
 use basalt_rdf::TermView;
 use basalt_rdf::inline::encode_integer;
-use basalt_rdf::qualifiers::{DECIMAL, DOUBLE, FLOAT};
+use basalt_rdf::qualifiers::{DOUBLE, FLOAT};
 use basalt_rdf::term_view::XSD;
 use oxsdatatypes::{Boolean, Decimal, Double, Float, Integer};
 use std::borrow::Cow;
@@ -38,16 +40,40 @@ pub enum Number {
     LongDecimal(Arc<Exact>),
 }
 
+/// The datatype of most computed numbers that have no inline ids.
+const XSD_DECIMAL: &str = "http://www.w3.org/2001/XMLSchema#decimal";
 /// Doubles nearer to zero than this are `i64`s without their fraction.
 const I64_LIMIT: f64 = 9_223_372_036_854_775_808.0;
 
-/// Place in the promotion order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+/// A numeric type, as a place in the promotion order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rank {
+    /// `xsd:integer` and everything derived from it.
     Integer,
+    /// `xsd:decimal`.
     Decimal,
+    /// `xsd:float`.
     Float,
+    /// `xsd:double`.
     Double,
+}
+
+impl Rank {
+    /// Decimal or integer.
+    pub fn exact(is_decimal: bool) -> Self {
+        match is_decimal {
+            true => Self::Decimal,
+            false => Self::Integer,
+        }
+    }
+
+    /// Float or double.
+    pub fn floating(is_float: bool) -> Self {
+        match is_float {
+            true => Self::Float,
+            false => Self::Double,
+        }
+    }
 }
 
 /// One operator on each type.
@@ -81,7 +107,7 @@ const SUBTRACT: Operation = Operation {
 
 const MULTIPLY: Operation = Operation {
     integers: |a, b| a.checked_mul(b).map(Number::Integer),
-    decimals: |a, b| a.checked_mul(b),
+    decimals: multiply_decimals,
     exact: Exact::checked_multiply,
     floats: |a, b| a * b,
     doubles: |a, b| a * b,
@@ -89,8 +115,8 @@ const MULTIPLY: Operation = Operation {
 };
 
 const DIVIDE: Operation = Operation {
-    integers: |a, b| Decimal::from(a).checked_div(b).map(Number::Decimal),
-    decimals: |a, b| a.checked_div(b),
+    integers: |a, b| divide_integers(a.into(), b.into()).map(Number::Decimal),
+    decimals: divide_decimals,
     exact: Exact::checked_divide,
     floats: |a, b| a / b,
     doubles: |a, b| a / b,
@@ -107,9 +133,9 @@ impl Number {
     pub fn parse(name: &str, text: &str) -> Option<Self> {
         match name {
             "integer" => parse_integer(text),
-            "decimal" => match text.parse() {
-                Ok(small) => Some(Self::Decimal(small)),
-                Err(_) => Exact::parse(text, true).map(Self::from_decimal),
+            "decimal" => match parse_decimal(text).map_or_else(|| text.parse().ok(), Some) {
+                Some(small) => Some(Self::Decimal(small)),
+                None => Exact::parse(text, true).map(Self::from_decimal),
             },
             "float" => floating(text)?.parse().ok().map(Self::Float),
             "double" => floating(text)?.parse().ok().map(Self::Double),
@@ -156,7 +182,7 @@ impl Number {
     }
 
     /// An integer or decimal of the fast path as a decimal.
-    fn small_decimal(&self) -> Option<Decimal> {
+    pub(super) fn small_decimal(&self) -> Option<Decimal> {
         match self {
             Self::Integer(n) => Some((*n).into()),
             Self::Decimal(n) => Some(*n),
@@ -303,9 +329,18 @@ impl Number {
             Rank::Double => self.to_double().partial_cmp(&other.to_double()),
             Rank::Integer | Rank::Decimal => match (self.small_decimal(), other.small_decimal()) {
                 (Some(a), Some(b)) => Some(a.cmp(&b)),
-                _ => Some(self.exact()?.as_ref().cmp(other.exact()?.as_ref())),
+                (Some(a), None) => Some(other.compare_long(a)?.reverse()),
+                (None, Some(b)) => self.compare_long(b),
+                (None, None) => Some(self.exact()?.as_ref().cmp(other.exact()?.as_ref())),
             },
         }
+    }
+
+    /// A long number against a decimal.
+    fn compare_long(&self, other: Decimal) -> Option<Ordering> {
+        let exact = self.exact()?;
+        let quick = exact.compare_units(units_of(other), SCALE_MAX.into());
+        Some(quick.unwrap_or_else(|| exact.as_ref().cmp(&Exact::from(other))))
     }
 
     #[inline]
@@ -418,7 +453,7 @@ impl Number {
     pub fn to_text(&self) -> (String, &'static str) {
         match self {
             Self::Integer(n) => (n.to_string(), "integer"),
-            Self::Decimal(n) => (n.to_string(), "decimal"),
+            Self::Decimal(n) => (decimal_text(*n), "decimal"),
             Self::Float(n) => (n.to_string(), "float"),
             Self::Double(n) => (n.to_string(), "double"),
             Self::LongInteger(n) => (n.to_string(), "integer"),
@@ -430,18 +465,62 @@ impl Number {
     pub fn to_id(&self, cx: &Context) -> u64 {
         let inline = match self {
             Self::Integer(n) => encode_integer((*n).into()),
-            Self::Double(n) => whole_double((*n).into()).or_else(|| short_text(DOUBLE, n)),
+            Self::Double(n) => short_double((*n).into()).or_else(|| short_text(DOUBLE, n)),
             Self::Float(n) => short_float((*n).into()).or_else(|| short_text(FLOAT, n)),
-            Self::Decimal(n) => short_text(DECIMAL, n),
+            Self::Decimal(n) => {
+                stripped(*n).and_then(|(mantissa, scale)| decimal_id(mantissa, scale))
+            }
             _ => None,
         };
         if let Some(id) = inline {
             return id.0;
         }
         let (text, name) = self.to_text();
-        let datatype = format!("{XSD}{name}");
+        let datatype = match self {
+            Self::Decimal(_) => Cow::Borrowed(XSD_DECIMAL),
+            _ => Cow::Owned(format!("{XSD}{name}")),
+        };
         cx.terms().intern(TermView::typed(&text, &datatype)).0
     }
+}
+
+/// `a / b` with 18 digits after the point, cut off there; `None` for a division by zero.
+fn divide_integers(a: i64, b: i64) -> Option<Decimal> {
+    let units = units_of(short_number::decimal(a, 0)).checked_div(b.into())?;
+    Some(of_units(units))
+}
+
+/// The same of decimals; `None` also of what has too many digits on the way.
+fn divide_decimals(a: Decimal, b: Decimal) -> Option<Decimal> {
+    let quick = stripped(b).and_then(|(mantissa, scale)| {
+        let power = i128::from(POWERS[usize::from(scale)]);
+        let units = units_of(a)
+            .checked_mul(power)?
+            .checked_div(mantissa.into())?;
+        Some(of_units(units))
+    });
+    quick.or_else(|| a.checked_div(b))
+}
+
+/// `a * b`; `None` if the product has more than 18 digits after the point, or too many before it.
+fn multiply_decimals(a: Decimal, b: Decimal) -> Option<Decimal> {
+    let quick = stripped(a).zip(stripped(b)).and_then(|(x, y)| {
+        let missing = SCALE_MAX.checked_sub(x.1 + y.1)?;
+        let product = i128::from(x.0) * i128::from(y.0);
+        Some(of_units(
+            product.checked_mul(POWERS[usize::from(missing)].into())?,
+        ))
+    });
+    quick.or_else(|| a.checked_mul(b))
+}
+
+/// The number of units of 10^-18 that a decimal is.
+fn units_of(value: Decimal) -> i128 {
+    i128::from_be_bytes(value.to_be_bytes())
+}
+
+fn of_units(units: i128) -> Decimal {
+    Decimal::from_be_bytes(units.to_be_bytes())
 }
 
 fn parse_integer(text: &str) -> Option<Number> {
@@ -488,22 +567,22 @@ fn floating(text: &str) -> Option<&str> {
 
 /// The nearest double.
 fn decimal_to_f64(value: Decimal) -> f64 {
-    const SCALE: u32 = 18;
-    /// Integers up to here are doubles, and so are the powers of ten up to the scale, which makes the
-    /// one division correctly rounded.
-    const EXACT_MAX: u128 = 1 << 53;
-    /// Any number of zeros up to the scale is a sum of some of these, the larger ones first.
-    const ZEROS: [u32; 5] = [16, 8, 4, 2, 1];
-    let (mut mantissa, mut scale) = (i128::from_be_bytes(value.to_be_bytes()), SCALE);
-    for zeros in ZEROS {
-        let power = 10_i128.pow(zeros);
-        if zeros <= scale && mantissa % power == 0 {
-            mantissa /= power;
-            scale -= zeros;
-        }
+    const UNIT: f64 = 1e18;
+    /// Many times the share of the rest that rounding may add to it or take away.
+    const SLACK: f64 = 1e-9;
+    let units = units_of(value);
+    // The quotient of two doubles, and what is left over, which is less than a unit of its last place.
+    let high = units as f64;
+    let low = (units - high as i128) as f64;
+    let quotient = high / UNIT;
+    let rest = ((-quotient).mul_add(UNIT, high) + low) / UNIT;
+    let (less, more) = (
+        quotient + rest * (1.0 - SLACK),
+        quotient + rest * (1.0 + SLACK),
+    );
+    match less == more {
+        true => less,
+        // So near to the middle between two doubles that it takes all digits to tell on which side.
+        false => Exact::from(value).to_f64(),
     }
-    if mantissa.unsigned_abs() <= EXACT_MAX {
-        return mantissa as f64 / 10_i64.pow(scale) as f64;
-    }
-    Exact::from(value).to_f64()
 }

@@ -167,6 +167,9 @@ impl Key {
 
 /// Numbers by the nearest double, then exactly: the two zeros equal, infinities at the ends, NaN last.
 fn compare_numbers(a: &Number, b: &Number) -> Ordering {
+    if let (Some(a), Some(b)) = (a.small_decimal(), b.small_decimal()) {
+        return a.cmp(&b);
+    }
     let (x, y) = (f64::from(a.to_double()), f64::from(b.to_double()));
     let by_double = x
         .partial_cmp(&y)

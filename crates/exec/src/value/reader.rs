@@ -18,6 +18,8 @@ pub struct Reader<'c> {
     cx: &'c Context,
     buffer: TermBuf,
     text: Vec<u8>,
+    /// The number that was read last, and its id: those of groups come several times.
+    last: Option<(u64, Number)>,
 }
 
 impl<'c> Reader<'c> {
@@ -27,6 +29,7 @@ impl<'c> Reader<'c> {
             cx,
             buffer: TermBuf::new(),
             text: Vec::new(),
+            last: None,
         }
     }
 
@@ -57,7 +60,18 @@ impl<'c> Reader<'c> {
             tag::RESOURCE => Some(Value::Iri),
             // A number of a datatype that is not XML Schema's.
             _ if id.is_numeric() => Some(Value::Unknown),
-            _ => Some(Value::of(self.term(id.0)?)),
+            _ => {
+                if let Some((last, number)) = &self.last
+                    && *last == id.0
+                {
+                    return Ok(Some(Value::Number(number.clone())));
+                }
+                let value = Value::of(self.term(id.0)?);
+                if let Value::Number(number) = &value {
+                    self.last = Some((id.0, number.clone()));
+                }
+                Some(value)
+            }
         })
     }
 

@@ -153,17 +153,20 @@ proptest! {
     }
 
     #[test]
-    fn ranks_of_one_kind_are_in_the_order_of_their_keys(ids in prop::collection::vec(inline(), 1..8), kind in 0_usize..3) {
+    fn ranks_of_one_kind_are_in_the_order_of_their_keys(ids in prop::collection::vec(inline(), 1..8), kind in 0_usize..4) {
         let cx = context();
         let is_kind = |id: TermId| match kind {
             0 => id.is_numeric() && id.numeric_datatype() == FLOAT,
             1 => id.is_numeric() && id.numeric_datatype() == DOUBLE,
-            _ => !id.is_numeric(),
+            2 => !id.is_numeric(),
+            _ => id.is_numeric() && !matches!(id.numeric_datatype(), FLOAT | DOUBLE),
         };
         let of_kind: Vec<u64> = ids.iter().copied().filter(|&id| is_kind(TermId(id))).collect();
         let with_unbound = [of_kind.as_slice(), &[0]].concat();
         let ranks = inline_ranks(&with_unbound, &cx).expect("nothing ends it");
-        prop_assert_eq!(ranks.is_some(), !of_kind.is_empty());
+        // Decimals of many digits beside those with many after the point have none.
+        let may_be_long = kind == 3 && of_kind.len() > 1;
+        prop_assert!(ranks.is_some() != of_kind.is_empty() || may_be_long);
         for (a, rank_a) in with_unbound.iter().zip(ranks.iter().flatten()) {
             for (b, rank_b) in with_unbound.iter().zip(ranks.iter().flatten()) {
                 let order = compare_for_order(*a, *b, &cx).expect("decodes");

@@ -272,3 +272,44 @@ proptest! {
         }
     }
 }
+
+fn of_units(units: i128) -> Decimal {
+    Decimal::from_be_bytes(units.to_be_bytes())
+}
+
+/// Units of decimals of any length, with zeros at the end or none.
+fn units() -> impl Strategy<Value = i128> {
+    (any::<i128>(), 0..127_u32, 0..37_u32).prop_map(|(units, shift, zeros)| {
+        let units = units >> shift;
+        units - units % 10_i128.pow(zeros)
+    })
+}
+
+proptest! {
+    #[test]
+    fn decimals_are_computed_as_long_numbers_are(a in units(), b in units()) {
+        let (x, y) = (Number::Decimal(of_units(a)), Number::Decimal(of_units(b)));
+        let (long_x, long_y) = (Exact::from(of_units(a)), Exact::from(of_units(b)));
+        let long = |exact: Option<Exact>| exact.map_or_else(|| "error".to_owned(), |exact| exact.to_string());
+        prop_assert_eq!(text(x.checked_multiply(&y)), long(long_x.checked_multiply(&long_y)));
+        prop_assert_eq!(text(x.checked_divide(&y)), long(long_x.checked_divide(&long_y)));
+        prop_assert_eq!(f64::from(x.to_double()), long_x.to_f64());
+        prop_assert_eq!(x.compare(&y), Some(long_x.cmp(&long_y)));
+        if let Some(product) = x.checked_multiply(&y) {
+            let long_product = long_x.checked_multiply(&long_y).expect("it has a text");
+            prop_assert_eq!(product.compare(&y), Some(long_product.cmp(&long_y)));
+            prop_assert_eq!(y.compare(&product), Some(long_y.cmp(&long_product)));
+        }
+    }
+
+    #[test]
+    fn decimals_between_two_doubles_are_the_nearer_one(mantissa in 1_i64 << 52..1 << 53, shift in 0..40_u32, off in -2..3_i128) {
+        // The middle between two doubles that are whole numbers, and decimals next to it.
+        let middle = (2 * i128::from(mantissa) + 1) << shift >> 1;
+        let Some(units) = middle.checked_mul(10_i128.pow(18)).and_then(|units| units.checked_add(off)) else {
+            return Ok(());
+        };
+        let number = Number::Decimal(of_units(units));
+        prop_assert_eq!(f64::from(number.to_double()), Exact::from(of_units(units)).to_f64());
+    }
+}

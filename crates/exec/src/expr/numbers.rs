@@ -1,0 +1,423 @@
+//! `Numbers`: the computed numbers of some rows, as a column of machine words.
+//!
+//! ```text
+//! 12.50 7.1 -> mantissas 1250 710, scale 2, decimals       1.5e0 -> doubles 1.5
+//! ```
+//!
+//! Invariants: all rows have one type; a row that is an error has the mantissa 0 or the value 0. What has no such column (numbers of
+//! several types, or of more digits than a word has) is computed row by row, with the same results. Cost: eight bytes and some
+//! nanoseconds a row; no id is looked for and no text made in between.
+
+use super::vector::{Item, Vector};
+use crate::context::Context;
+use crate::value::{POWERS, Rank, ShortNumber, Value, nearest};
+use basalt_rdf::TermId;
+use basalt_rdf::term_id::{MANTISSA_MASK, tag};
+use std::borrow::Cow;
+
+/// The numbers; see the head of this module.
+#[derive(Clone, Debug)]
+pub struct Numbers {
+    values: Values,
+    /// Whether each row is an error; empty if none is.
+    errors: Vec<bool>,
+}
+
+/// The values of [`Numbers`], with anything in rows that are errors.
+#[derive(Clone, Debug)]
+pub enum Values {
+    /// `mantissa / 10^scale`, decimals or, with scale 0, integers.
+    Exact {
+        /// The numbers without their points.
+        mantissas: Vec<i64>,
+        /// Digits after each point.
+        scale: u8,
+        /// Whether they are decimals.
+        is_decimal: bool,
+    },
+    /// Doubles, or floats as the doubles that they are.
+    Floating {
+        /// The values.
+        values: Vec<f64>,
+        /// Whether they are floats.
+        is_float: bool,
+    },
+}
+
+impl Numbers {
+    /// These values, of which some are errors.
+    pub fn new(values: Values, errors: Vec<bool>) -> Self {
+        Self { values, errors }
+    }
+
+    /// The numbers of ids, other terms and 0 being errors; `None` where they have no column.
+    pub fn of_ids(ids: &[u64]) -> Option<Self> {
+        if let Some(numbers) = Self::of_one_datatype(ids) {
+            return Some(numbers);
+        }
+        let mut builder = Builder::default();
+        for &id in ids {
+            match ShortNumber::of_id(id) {
+                Some(number) => builder.push(number)?,
+                // One of these may be a long number.
+                None if matches!(TermId(id).tag(), tag::TYPED | tag::LOCAL) => return None,
+                None => builder.fail(),
+            }
+        }
+        Some(builder.finish())
+    }
+
+    /// The numbers of inline ids that all have one datatype, or are unbound.
+    fn of_one_datatype(ids: &[u64]) -> Option<Self> {
+        let first = *ids.iter().find(|&&id| id != 0)?;
+        let is_alike = |&id: &u64| id == 0 || TermId(id).tag() == TermId(first).tag();
+        if !are_alike(ids) && !ids.iter().all(is_alike) {
+            return None;
+        }
+        let of = |id| ShortNumber::of_id(id);
+        match of(first)? {
+            ShortNumber::Exact { is_decimal, .. } => Self::exact(ids, is_decimal),
+            ShortNumber::Floating { is_float, .. } => {
+                let value = |id| match of(id) {
+                    Some(ShortNumber::Floating { value, .. }) => value,
+                    _ => 0.0,
+                };
+                Some(Self::floating(ids, is_float, value))
+            }
+        }
+    }
+
+    /// What the mantissas and scales of inline numbers say, whatever their datatypes; `None` if one is too long. Unbound is an error.
+    pub fn exact(ids: &[u64], is_decimal: bool) -> Option<Self> {
+        if are_alike(ids) {
+            let mantissas = ids.iter().map(|&id| TermId(id).mantissa()).collect();
+            let scale = ids.first().map_or(0, |&id| TermId(id).scale());
+            let values = Values::Exact {
+                mantissas,
+                scale,
+                is_decimal,
+            };
+            return Some(Self::new(values, Vec::new()));
+        }
+        let scales = ids.iter().map(|&id| TermId(id).scale());
+        let scale = scales.max().unwrap_or_default();
+        let mut overflowed = false;
+        let mantissa = |&id: &u64| {
+            let id = TermId(id);
+            let power = POWERS[usize::from(scale - id.scale())];
+            let (mantissa, over) = id.mantissa().overflowing_mul(power);
+            overflowed |= over && id.is_bound();
+            if id.is_bound() { mantissa } else { 0 }
+        };
+        let values = Values::Exact {
+            mantissas: ids.iter().map(mantissa).collect(),
+            scale,
+            is_decimal,
+        };
+        (!overflowed).then(|| Self::new(values, unbound(ids)))
+    }
+
+    /// The value of each id as a float or double, unbound being an error.
+    pub fn floating(ids: &[u64], is_float: bool, value: impl Fn(u64) -> f64) -> Self {
+        let values = ids.iter().map(|&id| match id {
+            0 => 0.0,
+            id => value(id),
+        });
+        let values = Values::Floating {
+            values: values.collect(),
+            is_float,
+        };
+        Self::new(values, unbound(ids))
+    }
+
+    /// The numbers of items, likewise.
+    fn of_items(items: &[Item]) -> Option<Self> {
+        let mut builder = Builder::default();
+        for item in items {
+            let number = match item {
+                Item::Error => None,
+                Item::Id(id) => match ShortNumber::of_id(*id) {
+                    None if matches!(TermId(*id).tag(), tag::TYPED | tag::LOCAL) => return None,
+                    number => number,
+                },
+                Item::Value(Value::Number(number)) => Some(ShortNumber::of(number)?),
+                Item::Value(_) => None,
+            };
+            match number {
+                Some(number) => builder.push(number)?,
+                None => builder.fail(),
+            }
+        }
+        Some(builder.finish())
+    }
+
+    /// The ids of all rows, 0 for an error.
+    pub fn ids(&self, cx: &Context) -> Vec<u64> {
+        let number = |row| self.get(row).map_or(0, |number| number.to_id(cx));
+        (0..self.rows()).map(number).collect()
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        match &self.values {
+            Values::Exact { mantissas, .. } => mantissas.len(),
+            Values::Floating { values, .. } => values.len(),
+        }
+    }
+
+    /// The values.
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// Whether each row is an error; empty if none is.
+    pub fn errors(&self) -> &[bool] {
+        &self.errors
+    }
+
+    /// Whether a row is an error.
+    #[inline]
+    pub fn is_error(&self, row: usize) -> bool {
+        self.errors.get(row).is_some_and(|&is_error| is_error)
+    }
+
+    /// The number of a row; `None` for an error.
+    #[inline]
+    pub fn get(&self, row: usize) -> Option<ShortNumber> {
+        (!self.is_error(row)).then(|| match &self.values {
+            Values::Exact {
+                mantissas,
+                scale,
+                is_decimal,
+            } => ShortNumber::Exact {
+                mantissa: mantissas[row],
+                scale: *scale,
+                is_decimal: *is_decimal,
+            },
+            Values::Floating { values, is_float } => ShortNumber::Floating {
+                value: values[row],
+                is_float: *is_float,
+            },
+        })
+    }
+}
+
+/// Whether ids are bound and differ in their mantissas alone.
+fn are_alike(ids: &[u64]) -> bool {
+    ids.first().is_none_or(|&first| {
+        let differing = ids.iter().fold(0, |bits, id| bits | (id ^ first));
+        first != 0 && differing & !MANTISSA_MASK == 0
+    })
+}
+
+/// Which ids are unbound; empty if none is.
+fn unbound(ids: &[u64]) -> Vec<bool> {
+    match ids.contains(&0) {
+        true => ids.iter().map(|&id| id == 0).collect(),
+        false => Vec::new(),
+    }
+}
+
+/// Puts numbers of one type together.
+#[derive(Default)]
+struct Builder {
+    rank: Option<Rank>,
+    scale: u8,
+    mantissas: Vec<i64>,
+    values: Vec<f64>,
+    /// Rows that are errors.
+    failed: Vec<usize>,
+}
+
+impl Builder {
+    /// Adds a number; `None` if it does not go with the others.
+    #[inline]
+    fn push(&mut self, number: ShortNumber) -> Option<()> {
+        if *self.rank.get_or_insert(number.rank()) != number.rank() {
+            return None;
+        }
+        match number {
+            ShortNumber::Exact {
+                mantissa, scale, ..
+            } => {
+                let mantissa = if scale <= self.scale {
+                    mantissa.checked_mul(POWERS[usize::from(self.scale - scale)])?
+                } else {
+                    self.rescale(scale)?;
+                    mantissa
+                };
+                self.mantissas.push(mantissa);
+            }
+            ShortNumber::Floating { value, .. } => self.values.push(value),
+        }
+        Some(())
+    }
+
+    /// Gives those that are there more digits after the point.
+    fn rescale(&mut self, scale: u8) -> Option<()> {
+        let power = POWERS[usize::from(scale - self.scale)];
+        for mantissa in &mut self.mantissas {
+            *mantissa = mantissa.checked_mul(power)?;
+        }
+        self.scale = scale;
+        Some(())
+    }
+
+    /// Adds an error.
+    fn fail(&mut self) {
+        // Which of the two is not known before there is a number; the other stays empty.
+        match self.rank {
+            Some(Rank::Float | Rank::Double) => {
+                self.failed.push(self.values.len());
+                self.values.push(0.0);
+            }
+            _ => {
+                self.failed.push(self.mantissas.len());
+                self.mantissas.push(0);
+            }
+        }
+    }
+
+    fn finish(mut self) -> Numbers {
+        let is_float = self.rank == Some(Rank::Float);
+        let values = match self.rank {
+            Some(Rank::Float | Rank::Double) => {
+                // Errors that came before the first number.
+                let early = self.mantissas.len();
+                if early > 0 {
+                    self.values.splice(0..0, std::iter::repeat_n(0.0, early));
+                    let later = self.failed.iter_mut().skip(early);
+                    later.for_each(|row| *row += early);
+                }
+                Values::Floating {
+                    values: self.values,
+                    is_float,
+                }
+            }
+            rank => Values::Exact {
+                mantissas: self.mantissas,
+                scale: self.scale,
+                is_decimal: rank == Some(Rank::Decimal),
+            },
+        };
+        let mut numbers = Numbers::new(values, Vec::new());
+        if !self.failed.is_empty() {
+            numbers.errors = vec![false; numbers.rows()];
+            for row in self.failed {
+                numbers.errors[row] = true;
+            }
+        }
+        numbers
+    }
+}
+
+/// An operand: a column, or a number that is the same in every row.
+pub enum Operand<'v> {
+    /// A column.
+    Column(Cow<'v, Numbers>),
+    /// The same number.
+    Constant(ShortNumber),
+}
+
+/// Values of each row, or the same in every row.
+#[derive(Clone)]
+pub enum Lane<'v, T: Clone> {
+    /// Of each row.
+    Each(Cow<'v, [T]>),
+    /// The same.
+    Same(T),
+}
+
+impl<'v> Operand<'v> {
+    /// The numbers of a vector; `None` where they have no column.
+    pub fn of(vector: &'v Vector<'_>) -> Option<Self> {
+        Some(match vector {
+            Vector::Numbers(numbers) => Self::Column(Cow::Borrowed(numbers)),
+            Vector::Ids(ids) => Self::Column(Cow::Owned(Numbers::of_ids(ids)?)),
+            Vector::Items(items) => Self::Column(Cow::Owned(Numbers::of_items(items)?)),
+            Vector::Constant(constant) => {
+                Self::Constant(ShortNumber::of(&constant.value.number()?)?)
+            }
+            Vector::Truths(_) | Vector::Texts(_) | Vector::Error => return None,
+        })
+    }
+
+    /// The type.
+    pub fn rank(&self) -> Rank {
+        match self {
+            Self::Constant(number) => number.rank(),
+            Self::Column(numbers) => match numbers.values {
+                Values::Exact { is_decimal, .. } => Rank::exact(is_decimal),
+                Values::Floating { is_float, .. } => Rank::floating(is_float),
+            },
+        }
+    }
+
+    /// Whether each row is an error; empty if none is.
+    pub fn errors(&self) -> &[bool] {
+        match self {
+            Self::Column(numbers) => &numbers.errors,
+            Self::Constant(_) => &[],
+        }
+    }
+
+    /// Mantissas and scale of integers or decimals.
+    pub fn exact(&self) -> Option<(Lane<'_, i64>, u8)> {
+        match self {
+            Self::Constant(ShortNumber::Exact {
+                mantissa, scale, ..
+            }) => Some((Lane::Same(*mantissa), *scale)),
+            Self::Column(numbers) => match &numbers.values {
+                Values::Exact {
+                    mantissas, scale, ..
+                } => Some((Lane::Each(Cow::Borrowed(mantissas)), *scale)),
+                Values::Floating { .. } => None,
+            },
+            Self::Constant(ShortNumber::Floating { .. }) => None,
+        }
+    }
+
+    /// All of them as doubles or, with `to_float`, as the doubles that the nearest floats are; `None` where one is not found quickly.
+    pub fn floating(&self, to_float: bool) -> Option<Lane<'_, f64>> {
+        if let Some((mantissas, scale)) = self.exact() {
+            return Some(match mantissas {
+                Lane::Same(mantissa) => Lane::Same(nearest(mantissa, scale, to_float)?),
+                Lane::Each(mantissas) => {
+                    let mut values = Vec::with_capacity(mantissas.len());
+                    for &mantissa in mantissas.iter() {
+                        values.push(nearest(mantissa, scale, to_float)?);
+                    }
+                    Lane::Each(values.into())
+                }
+            });
+        }
+        // A float stays the double that it is; a double never becomes a float, which comes before it in the promotion order.
+        match self {
+            Self::Constant(ShortNumber::Floating { value, .. }) => Some(Lane::Same(*value)),
+            Self::Column(numbers) => match &numbers.values {
+                Values::Floating { values, .. } => Some(Lane::Each(Cow::Borrowed(values))),
+                Values::Exact { .. } => None,
+            },
+            Self::Constant(ShortNumber::Exact { .. }) => None,
+        }
+    }
+}
+
+/// What `of` gives for the values of each row; at least one lane has a value for each.
+#[inline]
+pub fn zip<T: Copy, R>(a: &Lane<'_, T>, b: &Lane<'_, T>, mut of: impl FnMut(T, T) -> R) -> Vec<R> {
+    match (a, b) {
+        (Lane::Each(a), Lane::Each(b)) => a.iter().zip(b.iter()).map(|(&a, &b)| of(a, b)).collect(),
+        (Lane::Each(a), Lane::Same(b)) => a.iter().map(|&a| of(a, *b)).collect(),
+        (Lane::Same(a), Lane::Each(b)) => b.iter().map(|&b| of(*a, b)).collect(),
+        (Lane::Same(a), Lane::Same(b)) => vec![of(*a, *b)],
+    }
+}
+
+/// Rows that are errors on one of two sides; empty if none is.
+pub fn either(a: &[bool], b: &[bool]) -> Vec<bool> {
+    match (a, b) {
+        ([], other) | (other, []) => other.to_vec(),
+        (a, b) => a.iter().zip(b).map(|(&a, &b)| a || b).collect(),
+    }
+}

@@ -1,0 +1,191 @@
+//! Columns of computed numbers against the same row by row: operators, comparisons, functions, and what follows on them.
+
+use super::super::arithmetic::{Operator, binary_rows};
+use super::super::comparison::CompareOp;
+use super::super::number_operators::{self, Change};
+use super::super::numbers::{Numbers, Operand};
+use super::super::vector::{Argument, Item, Truth, Vector};
+use super::{context, id_of};
+use crate::context::Context;
+use crate::value::{Number, Reader, Rounding, Value};
+use proptest::prelude::*;
+
+const OPERATORS: [Operator; 4] = [
+    Operator::Add,
+    Operator::Subtract,
+    Operator::Multiply,
+    Operator::Divide,
+];
+const COMPARISONS: [CompareOp; 5] = [
+    CompareOp::Equal,
+    CompareOp::Less,
+    CompareOp::LessOrEqual,
+    CompareOp::Greater,
+    CompareOp::GreaterOrEqual,
+];
+const CHANGES: [Change; 4] = [
+    Change::Absolute,
+    Change::Round(Rounding::Floor),
+    Change::Round(Rounding::Ceiling),
+    Change::Round(Rounding::HalfUp),
+];
+/// Types, and words that are numbers of some.
+const TYPES: [&str; 4] = ["integer", "decimal", "float", "double"];
+
+/// A term: of these types one, or none at all.
+fn term(datatype: &'static str, is_long: bool) -> impl Strategy<Value = String> {
+    let digits = match is_long {
+        true => 1..1_i64 << 50,
+        false => -5000..5000,
+    };
+    let number = (digits, 0..6_u32, any::<bool>()).prop_map(move |(digits, scale, is_negative)| {
+        let sign = if is_negative && digits > 0 { "-" } else { "" };
+        let text = match datatype {
+            "integer" => digits.to_string(),
+            _ => {
+                let power = 10_i64.pow(scale);
+                let rest = digits.unsigned_abs() % power.unsigned_abs();
+                let point = if scale > 0 { "." } else { "" };
+                let rest = format!("{rest:0width$}", width = scale as usize);
+                let rest = if scale > 0 { rest } else { String::new() };
+                format!("{}{point}{rest}", digits / power)
+            }
+        };
+        format!("\"{sign}{text}\"^^<http://www.w3.org/2001/XMLSchema#{datatype}>")
+    });
+    prop_oneof![
+        40 => number,
+        1 => Just("\"word\"".to_owned()),
+        1 => Just("<http://example.org/iri>".to_owned()),
+        1 => Just(String::new()),
+    ]
+}
+
+/// A column of one type or, rarely, of two.
+fn column() -> impl Strategy<Value = Vec<String>> {
+    let kinds = (prop::sample::select(&TYPES[..]), any::<bool>(), 0..8_u8);
+    kinds.prop_flat_map(|(datatype, is_long, other)| {
+        let other = if other == 0 { "integer" } else { datatype };
+        let one = prop_oneof![30 => term(datatype, is_long), 1 => term(other, false)];
+        prop::collection::vec(one, 24)
+    })
+}
+
+fn ids(column: &[String], cx: &Context) -> Vec<u64> {
+    let id = |text: &String| if text.is_empty() { 0 } else { id_of(text, cx) };
+    column.iter().map(id).collect()
+}
+
+fn number(argument: Argument<'_>, reader: &mut Reader<'_>) -> Option<Number> {
+    let value = argument.value(reader).expect("terms can be read");
+    value.and_then(|value| value.number())
+}
+
+/// The operators on two vectors, as columns and row by row; what the columns are.
+fn assert_alike(a: &Vector<'_>, b: &Vector<'_>, count: usize) -> Vec<Numbers> {
+    let cx = context();
+    let (reader, other) = (&mut Reader::new(&cx), &mut Reader::new(&cx));
+    let (Some(left), Some(right)) = (Operand::of(a), Operand::of(b)) else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    for operator in OPERATORS {
+        let items = binary_rows(operator, a, b, count, reader).expect("terms can be read");
+        let expected = Vector::Items(items).into_ids(count, &cx);
+        if let Some(numbers) = number_operators::binary(operator, &left, &right) {
+            assert_eq!(numbers.ids(&cx), expected, "{operator:?}");
+            all.push(numbers);
+        }
+    }
+    for op in COMPARISONS {
+        let Some(truths) = number_operators::compare(op, &left, &right) else {
+            continue;
+        };
+        for (row, truth) in truths.into_iter().enumerate() {
+            let (a, b) = (a.get(row), b.get(row));
+            let are_numbers = number(a, reader).is_some() && number(b, reader).is_some();
+            let expected = match are_numbers {
+                true => op.apply(a, b, reader).expect("terms can be read"),
+                false => Truth::Error,
+            };
+            assert_eq!(truth, expected, "{op:?} of {a:?} and {b:?}");
+        }
+    }
+    for change in CHANGES {
+        let Some(numbers) = number_operators::changed(&left, change) else {
+            continue;
+        };
+        let expected: Vec<u64> = (0..count)
+            .map(|row| {
+                let number = number(a.get(row), other).and_then(|number| match change {
+                    Change::Absolute => number.abs(),
+                    Change::Round(rounding) => number.rounded(rounding),
+                });
+                number.map_or(0, |number| number.to_id(&cx))
+            })
+            .collect();
+        assert_eq!(numbers.ids(&cx), expected, "{change:?}");
+    }
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn columns_are_what_their_rows_are(a in column(), b in column()) {
+        let cx = context();
+        let (a, b) = (ids(&a, &cx), ids(&b, &cx));
+        let (a, b) = (Vector::Ids(a.into()), Vector::Ids(b.into()));
+        for results in [assert_alike(&a, &b, 24), assert_alike(&b, &a, 24)] {
+            for result in results {
+                let computed = Vector::Numbers(result);
+                for more in assert_alike(&computed, &b, 24) {
+                    assert_alike(&Vector::Numbers(more), &computed, 24);
+                }
+                // The same as values one by one.
+                let items = (0..24).map(|row| computed.get(row).to_item()).collect();
+                assert_alike(&Vector::Items(items), &a, 24);
+                assert_alike(&computed, &a, 24);
+            }
+        }
+    }
+}
+
+#[test]
+fn numbers_of_one_type_have_columns() {
+    let cx = context();
+    for datatype in TYPES {
+        let column: Vec<String> = (0..24)
+            .map(|n| format!("\"{n}\"^^<http://www.w3.org/2001/XMLSchema#{datatype}>"))
+            .collect();
+        let a = Vector::Ids(ids(&column, &cx).into());
+        let found = assert_alike(&a, &a, 24).len();
+        // Quotients of exact numbers have none.
+        let expected = if matches!(datatype, "float" | "double") {
+            4
+        } else {
+            3
+        };
+        assert_eq!(found, expected, "{datatype}");
+    }
+}
+
+#[test]
+fn what_no_word_holds_has_no_column() {
+    let cx = context();
+    let long = format!(
+        "\"{}\"^^<http://www.w3.org/2001/XMLSchema#integer>",
+        "9".repeat(30)
+    );
+    let a = Vector::Ids(ids(&[long], &cx).into());
+    assert!(Operand::of(&a).is_none());
+    let most = Vector::Items(vec![Item::Value(Value::Number(Number::Integer(
+        i64::MAX.into(),
+    )))]);
+    let operand = Operand::of(&most).expect("it fits a word");
+    for operator in [Operator::Add, Operator::Multiply] {
+        assert!(number_operators::binary(operator, &operand, &operand).is_none());
+    }
+    assert_alike(&most, &most, 1);
+}
