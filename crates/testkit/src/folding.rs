@@ -246,18 +246,6 @@ pub fn without_ill_typed(literal: &Literal) -> Literal {
     }
 }
 
-/// Dates, times and durations as literals of a datatype that nobody knows.
-pub fn without_times(literal: &Literal) -> Literal {
-    let name = literal.datatype().as_str().strip_prefix(XSD);
-    let is_time =
-        |name: &str| name.starts_with("date") || name == "time" || name.ends_with("uration");
-    if name.is_some_and(is_time) {
-        unknown(literal)
-    } else {
-        literal.clone()
-    }
-}
-
 /// Every literal as a string.
 pub fn as_text(literal: &Literal) -> Literal {
     Literal::new_simple_literal(literal.value())
@@ -402,9 +390,7 @@ fn in_expression(expression: &mut Expression, rewrite: Rewrite) {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        Question, as_text, canonical, without_ill_typed, without_long_numbers, without_times,
-    };
+    use super::{Question, as_text, canonical, without_ill_typed, without_long_numbers};
     use crate::dataset::Dataset;
     use oxrdf::{GraphName, Literal, NamedNode, Quad};
     use spargebra::SparqlParser;
@@ -465,19 +451,18 @@ mod tests {
     #[test]
     fn foldings_take_out_what_they_say_and_no_more() {
         let is_unknown = |literal: Literal| literal.datatype().as_str() == super::UNKNOWN;
-        for (text, name, is_ill, is_time) in [
-            ("many", "integer", true, false),
-            ("yes", "boolean", true, false),
-            ("1", "boolean", false, false),
-            ("7", "byte", false, false),
-            ("2020-02-30", "date", false, true),
-            ("P1Y", "yearMonthDuration", false, true),
-            ("PT1H", "duration", false, true),
-            ("many", "string", false, false),
+        for (text, name, is_ill) in [
+            ("many", "integer", true),
+            ("yes", "boolean", true),
+            ("1", "boolean", false),
+            ("7", "byte", false),
+            ("2020-02-30", "date", false),
+            ("P1Y", "yearMonthDuration", false),
+            ("PT1H", "duration", false),
+            ("many", "string", false),
         ] {
             let literal = typed(text, name);
             assert_eq!(is_unknown(without_ill_typed(&literal)), is_ill, "{literal}");
-            assert_eq!(is_unknown(without_times(&literal)), is_time, "{literal}");
             assert_eq!(as_text(&literal), Literal::from(text));
         }
     }

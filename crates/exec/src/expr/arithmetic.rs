@@ -1,13 +1,14 @@
-//! `+ - * /` on vectors of numbers, with type promotion; an exact division by zero is an error.
+//! `+ - * /` on vectors of numbers, with type promotion; an exact division by zero is an error. Rows of dates and durations: [`date_arithmetic`].
 //!
 //! Columns of numbers are computed as such ([`number_operators`]), anything else row by row: two decoded numbers and one operation, no
 //! strings for inline operands.
 
-use super::number_operators;
-use super::numbers::Operand;
+use super::numbers::{Operand, is_date, may_have_any_value};
 use super::vector::{Argument, Item, Vector, each_row};
+use super::{date_arithmetic, number_operators};
 use crate::error::ExecError;
 use crate::value::{Number, Reader, Value};
+use basalt_rdf::TermId;
 
 /// A binary operator on numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,12 +75,35 @@ pub fn binary_rows(
     reader: &mut Reader<'_>,
 ) -> Result<Vec<Item>, ExecError> {
     each_row(count, |row| {
-        let pair = (number(a.get(row), reader)?, number(b.get(row), reader)?);
-        Ok(item(match pair {
-            (Some(a), Some(b)) => operator.apply(a, b),
-            _ => None,
-        }))
+        let (a, b) = (a.get(row), b.get(row));
+        match (number(a, reader)?, number(b, reader)?) {
+            (Some(a), Some(b)) => Ok(item(operator.apply(a, b))),
+            (None, None) if may_be_date(a) && may_be_date(b) => dates(operator, a, b, reader),
+            _ => Ok(Item::Error),
+        }
     })
+}
+
+/// Whether it may be a date, a time or a duration.
+fn may_be_date(argument: Argument<'_>) -> bool {
+    match argument {
+        Argument::Id(id) => is_date(TermId(id)) || may_have_any_value(TermId(id)),
+        Argument::Constant(_) | Argument::Value(_) => true,
+        Argument::Error | Argument::Text(_) | Argument::Boolean(_) | Argument::Number(_) => false,
+    }
+}
+
+fn dates(
+    operator: Operator,
+    a: Argument<'_>,
+    b: Argument<'_>,
+    reader: &mut Reader<'_>,
+) -> Result<Item, ExecError> {
+    let (Some(a), Some(b)) = (a.value(reader)?, b.value(reader)?) else {
+        return Ok(Item::Error);
+    };
+    let result = date_arithmetic::apply(operator, &a, &b);
+    Ok(result.map_or(Item::Error, Item::Value))
 }
 
 /// `+a`, or `-a` with `negate`, in each of `count` rows.
@@ -98,11 +122,19 @@ pub fn sign<'v>(
         return Ok(Vector::Numbers(numbers));
     }
     let items = each_row(count, |row| {
-        let number = number(a.get(row), reader)?;
+        let argument = a.get(row);
+        let Some(number) = number(argument, reader)? else {
+            let value = match may_be_date(argument) {
+                true => argument.value(reader)?,
+                false => None,
+            };
+            let signed = value.and_then(|value| date_arithmetic::signed(&value, negate));
+            return Ok(signed.map_or(Item::Error, Item::Value));
+        };
         Ok(item(if negate {
-            number.and_then(|number| number.negate())
+            number.negate()
         } else {
-            number
+            Some(number)
         }))
     })?;
     Ok(Vector::Items(items))

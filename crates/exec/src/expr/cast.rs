@@ -88,13 +88,13 @@ pub fn to_number(name: &str, value: &Value) -> Option<Number> {
 /// The canonical text of a duration of the type called `name`.
 fn to_duration(name: &str, value: &Value) -> Option<String> {
     match (name, value) {
-        ("yearMonthDuration", Value::Duration(v)) => {
+        ("yearMonthDuration", Value::Duration(v, _)) => {
             YearMonthDuration::try_from(*v).ok().map(|v| v.to_string())
         }
-        ("dayTimeDuration", Value::Duration(v)) => {
+        ("dayTimeDuration", Value::Duration(v, _)) => {
             DayTimeDuration::try_from(*v).ok().map(|v| v.to_string())
         }
-        (_, Value::Duration(v)) => Some(v.to_string()),
+        (_, Value::Duration(v, _)) => Some(v.to_string()),
         (_, Value::String(text)) => {
             let text = collapsed(text);
             match name {

@@ -103,7 +103,7 @@ fn zone(function: &Function, value: &Value, arguments: &Arguments<'_, '_>) -> Ou
 /// ADJUST to an offset, or to none with the empty string.
 fn adjust(value: &Value, arguments: &mut Arguments<'_, '_>) -> Outcome {
     let offset = match arguments.value(1)?.as_ref() {
-        Value::Duration(duration) => Some(or_error(TimezoneOffset::try_from(*duration).ok())?),
+        Value::Duration(duration, _) => Some(or_error(TimezoneOffset::try_from(*duration).ok())?),
         Value::String(text) if text.is_empty() => None,
         _ => return Err(Fault::Error),
     };

@@ -20,6 +20,7 @@ mod chosen;
 mod comparison;
 mod compile;
 mod constant_set;
+mod date_arithmetic;
 mod date_function;
 mod evaluate;
 mod kernel;

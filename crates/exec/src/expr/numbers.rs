@@ -59,8 +59,7 @@ impl Numbers {
         for &id in ids {
             match ShortNumber::of_id(id) {
                 Some(number) => builder.push(number)?,
-                // One of these may be a long number.
-                None if matches!(TermId(id).tag(), tag::TYPED | tag::LOCAL) => return None,
+                None if is_other(id) => return None,
                 None => builder.fail(),
             }
         }
@@ -137,10 +136,13 @@ impl Numbers {
             let number = match item {
                 Item::Error => None,
                 Item::Id(id) => match ShortNumber::of_id(*id) {
-                    None if matches!(TermId(*id).tag(), tag::TYPED | tag::LOCAL) => return None,
+                    None if is_other(*id) => return None,
                     number => number,
                 },
                 Item::Value(Value::Number(number)) => Some(ShortNumber::of(number)?),
+                Item::Value(
+                    Value::DateTime(_) | Value::Date(_) | Value::Time(_) | Value::Duration(..),
+                ) => return None,
                 Item::Value(_) => None,
             };
             match number {
@@ -200,6 +202,21 @@ impl Numbers {
             },
         })
     }
+}
+
+/// Whether arithmetic may know another term than an inline number.
+fn is_other(id: u64) -> bool {
+    is_date(TermId(id)) || may_have_any_value(TermId(id))
+}
+
+/// Whether it is an inline date.
+pub fn is_date(id: TermId) -> bool {
+    matches!(id.tag(), tag::DATE..=tag::G_YEAR_MONTH)
+}
+
+/// Whether the id does not tell what it may be: a number, a duration, or a computed term.
+pub fn may_have_any_value(id: TermId) -> bool {
+    matches!(id.tag(), tag::TYPED | tag::LOCAL)
 }
 
 /// Whether ids are bound and differ in their mantissas alone.

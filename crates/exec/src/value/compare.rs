@@ -26,7 +26,7 @@ pub fn equal(a: &Value, b: &Value, same_term: bool) -> Option<bool> {
         (Value::Month(x), Value::Month(y)) => Some(x == y),
         (Value::MonthDay(x), Value::MonthDay(y)) => Some(x == y),
         (Value::Day(x), Value::Day(y)) => Some(x == y),
-        (Value::Duration(x), Value::Duration(y)) => Some(x == y),
+        (Value::Duration(x, _), Value::Duration(y, _)) => Some(x == y),
         _ if same_term => Some(true),
         (Value::LangString(_), _) | (_, Value::LangString(_)) => Some(false),
         (unknown, other) | (other, unknown) if unknown.is_unknown() && other.is_literal() => None,
@@ -63,7 +63,7 @@ pub fn compare(a: &Value, b: &Value) -> Comparison {
         (Value::Month(x), Value::Month(y)) => x.partial_cmp(y),
         (Value::MonthDay(x), Value::MonthDay(y)) => x.partial_cmp(y),
         (Value::Day(x), Value::Day(y)) => x.partial_cmp(y),
-        (Value::Duration(x), Value::Duration(y)) => x.partial_cmp(y),
+        (Value::Duration(x, _), Value::Duration(y, _)) => x.partial_cmp(y),
         _ => None,
     };
     order.map_or(Comparison::TypeError, Comparison::Ordered)

@@ -46,6 +46,42 @@ use oxsdatatypes::{
     Time, YearMonthDuration,
 };
 
+/// The types of durations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DurationType {
+    /// `xsd:duration`
+    Any,
+    /// `xsd:yearMonthDuration`
+    YearMonth,
+    /// `xsd:dayTimeDuration`
+    DayTime,
+}
+
+impl DurationType {
+    /// The local name of the type.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Any => "duration",
+            Self::YearMonth => "yearMonthDuration",
+            Self::DayTime => "dayTimeDuration",
+        }
+    }
+
+    /// The canonical text of a duration of this type.
+    fn text(self, duration: Duration) -> String {
+        let own = match self {
+            Self::Any => None,
+            Self::YearMonth => YearMonthDuration::try_from(duration)
+                .ok()
+                .map(|v| v.to_string()),
+            Self::DayTime => DayTimeDuration::try_from(duration)
+                .ok()
+                .map(|v| v.to_string()),
+        };
+        own.unwrap_or_else(|| duration.to_string())
+    }
+}
+
 /// What a term denotes, as far as operators care.
 #[derive(Clone, Debug)]
 pub enum Value {
@@ -78,7 +114,7 @@ pub enum Value {
     /// `xsd:gDay`.
     Day(GDay),
     /// `xsd:duration` and its two subtypes.
-    Duration(Duration),
+    Duration(Duration, DurationType),
     /// An ill-typed literal of `xsd:boolean` or a numeric type, which is as [`Value::Unknown`] but has
     /// an effective boolean value.
     IllTyped,
@@ -127,14 +163,17 @@ impl Value {
             "gMonth" => text.parse().ok().map(Self::Month),
             "gMonthDay" => text.parse().ok().map(Self::MonthDay),
             "gDay" => text.parse().ok().map(Self::Day),
-            "duration" => text.parse().ok().map(Self::Duration),
+            "duration" => {
+                let duration = text.parse().ok()?;
+                Some(Self::Duration(duration, DurationType::Any))
+            }
             "yearMonthDuration" => {
                 let months: YearMonthDuration = text.parse().ok()?;
-                Some(Self::Duration(months.into()))
+                Some(Self::Duration(months.into(), DurationType::YearMonth))
             }
             "dayTimeDuration" => {
                 let seconds: DayTimeDuration = text.parse().ok()?;
-                Some(Self::Duration(seconds.into()))
+                Some(Self::Duration(seconds.into(), DurationType::DayTime))
             }
             other => Number::parse(other, text).map(Self::Number),
         }
@@ -194,7 +233,7 @@ impl Value {
             Self::Month(v) => (v.to_string(), "gMonth"),
             Self::MonthDay(v) => (v.to_string(), "gMonthDay"),
             Self::Day(v) => (v.to_string(), "gDay"),
-            Self::Duration(v) => (v.to_string(), "duration"),
+            Self::Duration(v, of_type) => (of_type.text(*v), of_type.name()),
             Self::String(_)
             | Self::LangString(_)
             | Self::Iri

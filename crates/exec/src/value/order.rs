@@ -226,7 +226,7 @@ fn compare_calendar(a: &Value, b: &Value) -> Ordering {
         (Value::Month(a), Value::Month(b)) => in_utc!(a, b),
         (Value::MonthDay(a), Value::MonthDay(b)) => in_utc!(a, b),
         (Value::Day(a), Value::Day(b)) => in_utc!(a, b),
-        (Value::Duration(a), Value::Duration(b)) => {
+        (Value::Duration(a, _), Value::Duration(b, _)) => {
             duration_seconds(*a).total_cmp(&duration_seconds(*b))
         }
         (a, b) => calendar_rank(a).cmp(&calendar_rank(b)),

@@ -7,7 +7,7 @@
 use super::number::{Number, Operator};
 use super::pattern::Scope;
 use super::value::{Comparison, Value, compare, equal, is_number_or_boolean_by_name, number};
-use super::{NaiveError, Solution, function};
+use super::{NaiveError, Solution, dates, function};
 use oxrdf::{Literal, Term};
 use spargebra::algebra::{Expression, GraphPattern};
 use std::cmp::Ordering;
@@ -148,12 +148,29 @@ impl Scope<'_> {
             Expression::GreaterOrEqual(a, b) => ordered(a, b, Ordering::is_ge),
             Expression::Less(a, b) => ordered(a, b, Ordering::is_lt),
             Expression::LessOrEqual(a, b) => ordered(a, b, Ordering::is_le),
-            Expression::Add(a, b) => computed(Operator::Add, a, b),
-            Expression::Subtract(a, b) => computed(Operator::Subtract, a, b),
+            Expression::Add(a, b) => match computed(Operator::Add, a, b) {
+                Err(Fault::Error) => {
+                    or_error(dates::sum(&self.value(a, row)?, &self.value(b, row)?))
+                }
+                outcome => outcome,
+            },
+            Expression::Subtract(a, b) => match computed(Operator::Subtract, a, b) {
+                Err(Fault::Error) => or_error(dates::difference(
+                    &self.value(a, row)?,
+                    &self.value(b, row)?,
+                )),
+                outcome => outcome,
+            },
             Expression::Multiply(a, b) => computed(Operator::Multiply, a, b),
             Expression::Divide(a, b) => computed(Operator::Divide, a, b),
-            Expression::UnaryPlus(a) => operand(a).map(Term::from),
-            Expression::UnaryMinus(a) => Ok(operand(a)?.negated().into()),
+            Expression::UnaryPlus(a) => match operand(a) {
+                Err(Fault::Error) => or_error(dates::signed(&self.value(a, row)?, false)),
+                outcome => outcome.map(Term::from),
+            },
+            Expression::UnaryMinus(a) => match operand(a) {
+                Err(Fault::Error) => or_error(dates::signed(&self.value(a, row)?, true)),
+                outcome => outcome.map(|number| number.negated().into()),
+            },
             other => Err(Fault::Stop(NaiveError::Unsupported(format!("{other}")))),
         }
     }

@@ -12,6 +12,7 @@
 //! sizes of whatever is joined, which is why the data of random tests stays small.
 
 mod aggregate;
+mod dates;
 mod expression;
 mod function;
 mod number;

@@ -8,7 +8,7 @@ use basalt_rdf::TermId;
 use proptest::prelude::*;
 
 /// Expressions of one column, and of two with parts of one.
-const EXPRESSIONS: [&str; 34] = [
+const EXPRESSIONS: [&str; 36] = [
     "YEAR(?a)",
     "?a + 1",
     "?a * 2 - ?a",
@@ -42,6 +42,8 @@ const EXPRESSIONS: [&str; 34] = [
     "REGEX(STR(?a), \"1\") && isNUMERIC(?a)",
     "isIRI(?a) || isLITERAL(?b) && LANG(?a) != \"en\"",
     "IF(isBLANK(?a), STRLEN(STR(?b)), ENCODE_FOR_URI(STR(?a)))",
+    "?a - ?b",
+    "?a + xsd:dayTimeDuration(\"P1D\") < ?b",
     "STRLANG(STR(?a), \"de\") = STRLANG(STR(?b), \"DE\")",
 ];
 

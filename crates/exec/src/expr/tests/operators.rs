@@ -220,3 +220,87 @@ fn the_case_of_a_language_tag_is_none_of_its_value() {
     );
     assert_eq!(results("STRSTARTS(?b, ?a)"), [TRUE, TRUE, "error", TRUE]);
 }
+
+#[test]
+fn dates_times_and_durations_are_added_and_subtracted() {
+    let typed = |text: &str, name: &str| format!("\"{text}\"^^<xsd:{name}>");
+    assert_results(&[
+        (
+            "xsd:dateTime(\"2000-10-30T06:12:00-05:00\") - xsd:dateTime(\"1999-11-28T09:00:00Z\")",
+            &typed("P337DT2H12M", "dayTimeDuration"),
+        ),
+        (
+            "xsd:date(\"2000-10-30\") - xsd:date(\"1999-11-28\")",
+            &typed("P337D", "dayTimeDuration"),
+        ),
+        (
+            "xsd:time(\"11:12:00Z\") - xsd:time(\"04:00:00Z\")",
+            &typed("PT7H12M", "dayTimeDuration"),
+        ),
+        (
+            "xsd:dateTime(\"2000-10-30T11:12:00\") + xsd:yearMonthDuration(\"P1Y2M\")",
+            &typed("2001-12-30T11:12:00", "dateTime"),
+        ),
+        (
+            "xsd:dateTime(\"2000-10-30T11:12:00\") - xsd:dayTimeDuration(\"P3DT1H15M\")",
+            &typed("2000-10-27T09:57:00", "dateTime"),
+        ),
+        (
+            "xsd:date(\"2004-10-30Z\") + xsd:dayTimeDuration(\"P2DT2H30M0S\")",
+            &typed("2004-11-01Z", "date"),
+        ),
+        (
+            "xsd:time(\"23:12:00+03:00\") + xsd:dayTimeDuration(\"P1DT3H15M\")",
+            &typed("02:27:00+03:00", "time"),
+        ),
+        (
+            "xsd:yearMonthDuration(\"P2Y11M\") - xsd:yearMonthDuration(\"P3Y3M\")",
+            &typed("-P4M", "yearMonthDuration"),
+        ),
+        (
+            "xsd:dayTimeDuration(\"P2DT12H5M\") + xsd:dayTimeDuration(\"P5DT12H\")",
+            &typed("P8DT5M", "dayTimeDuration"),
+        ),
+        (
+            "xsd:yearMonthDuration(\"P1Y\") + xsd:dayTimeDuration(\"P1D\")",
+            &typed("P1Y1D", "duration"),
+        ),
+        (
+            "xsd:date(\"2000-03-01\") - xsd:date(\"2000-02-01\") = xsd:dayTimeDuration(\"P29D\")",
+            "\"true\"^^<xsd:boolean>",
+        ),
+        (
+            "-xsd:dayTimeDuration(\"P1DT2H\")",
+            &typed("-P1DT2H", "dayTimeDuration"),
+        ),
+        (
+            "+xsd:yearMonthDuration(\"P13M\")",
+            &typed("P1Y1M", "yearMonthDuration"),
+        ),
+    ]);
+}
+
+#[test]
+fn other_sums_of_dates_are_errors() {
+    assert_results(&[
+        ("-xsd:date(\"2000-10-30\")", "error"),
+        (
+            "xsd:time(\"23:12:00\") + xsd:yearMonthDuration(\"P1Y\")",
+            "error",
+        ),
+        (
+            "xsd:date(\"2000-10-30\") - xsd:dateTime(\"2000-10-30T00:00:00\")",
+            "error",
+        ),
+        (
+            "xsd:date(\"2000-10-30\") + xsd:date(\"2000-10-30\")",
+            "error",
+        ),
+        ("xsd:date(\"2000-10-30\") + 1", "error"),
+        ("\"P1D\" + xsd:dayTimeDuration(\"P1D\")", "error"),
+        (
+            "xsd:dayTimeDuration(\"P1D\") * xsd:dayTimeDuration(\"P1D\")",
+            "error",
+        ),
+    ]);
+}
