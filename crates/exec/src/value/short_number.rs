@@ -147,6 +147,24 @@ impl ShortNumber {
         inline.map_or_else(|| self.to_number().to_id(cx), |id| id.0)
     }
 
+    /// Mantissa and scale of an integer or decimal; 0 for others.
+    pub fn exact(self) -> (i64, u8) {
+        match self {
+            Self::Exact {
+                mantissa, scale, ..
+            } => (mantissa, scale),
+            Self::Floating { .. } => (0, 0),
+        }
+    }
+
+    /// The value of a float or double; 0 for others.
+    pub fn floating(self) -> f64 {
+        match self {
+            Self::Floating { value, .. } => value,
+            Self::Exact { .. } => 0.0,
+        }
+    }
+
     /// The nearest double, if it is found quickly.
     #[inline]
     pub fn nearest_double(self) -> Option<f64> {
