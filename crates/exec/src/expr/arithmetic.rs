@@ -76,6 +76,11 @@ pub fn binary_rows(
 ) -> Result<Vec<Item>, ExecError> {
     each_row(count, |row| {
         let (a, b) = (a.get(row), b.get(row));
+        if let (Operator::Subtract, Argument::Id(a), Argument::Id(b)) = (operator, a, b)
+            && let Some(between) = date_arithmetic::between_inline(TermId(a), TermId(b))
+        {
+            return Ok(Item::Value(between));
+        }
         match (number(a, reader)?, number(b, reader)?) {
             (Some(a), Some(b)) => Ok(item(operator.apply(a, b))),
             (None, None) if may_be_date(a) && may_be_date(b) => dates(operator, a, b, reader),

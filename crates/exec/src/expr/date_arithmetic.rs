@@ -3,6 +3,8 @@
 
 use super::arithmetic::Operator;
 use crate::value::{DurationType, Value};
+use basalt_rdf::TermId;
+use basalt_rdf::term_id::tag;
 use oxsdatatypes::{DayTimeDuration, Duration};
 
 /// The result of the operator; `None` is an error.
@@ -12,6 +14,19 @@ pub fn apply(operator: Operator, a: &Value, b: &Value) -> Option<Value> {
         Operator::Subtract => subtract(a, b),
         Operator::Multiply | Operator::Divide => None,
     }
+}
+
+/// The difference of two inline dates of one type, both with a zone or both without; `None` leaves it to their values.
+pub fn between_inline(a: TermId, b: TermId) -> Option<Value> {
+    let is_known = a.tag() == b.tag()
+        && matches!(a.tag(), tag::DATE | tag::DATE_TIME)
+        && a.zone_minutes().is_some() == b.zone_minutes().is_some();
+    if !is_known {
+        return None;
+    }
+    let seconds = a.utc_seconds()?.checked_sub(b.utc_seconds()?)?;
+    let between = DayTimeDuration::new(seconds);
+    Some(Value::Duration(between.into(), DurationType::DayTime))
 }
 
 /// `+a`, or `-a` with `negate`, of a duration; `None` is an error.

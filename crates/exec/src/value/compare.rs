@@ -2,6 +2,7 @@
 //! section allows, to the date and duration types of XML Schema.
 
 use super::Value;
+use oxsdatatypes::{DayTimeDuration, Duration, YearMonthDuration};
 use std::cmp::Ordering;
 
 /// The operator `=` between values; `None` is a type error.
@@ -63,8 +64,22 @@ pub fn compare(a: &Value, b: &Value) -> Comparison {
         (Value::Month(x), Value::Month(y)) => x.partial_cmp(y),
         (Value::MonthDay(x), Value::MonthDay(y)) => x.partial_cmp(y),
         (Value::Day(x), Value::Day(y)) => x.partial_cmp(y),
-        (Value::Duration(x, _), Value::Duration(y, _)) => x.partial_cmp(y),
+        (Value::Duration(x, _), Value::Duration(y, _)) => compare_durations(*x, *y),
         _ => None,
     };
     order.map_or(Comparison::TypeError, Comparison::Ordered)
+}
+
+/// Two durations. Seconds alone are compared as such, and months; months beside seconds are added to some dates, which takes long.
+fn compare_durations(a: Duration, b: Duration) -> Option<Ordering> {
+    if let (Ok(a), Ok(b)) = (DayTimeDuration::try_from(a), DayTimeDuration::try_from(b)) {
+        return Some(a.cmp(&b));
+    }
+    if let (Ok(a), Ok(b)) = (
+        YearMonthDuration::try_from(a),
+        YearMonthDuration::try_from(b),
+    ) {
+        return Some(a.cmp(&b));
+    }
+    a.partial_cmp(&b)
 }

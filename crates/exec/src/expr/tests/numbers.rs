@@ -189,3 +189,34 @@ fn what_no_word_holds_has_no_column() {
     }
     assert_alike(&most, &most, 1);
 }
+
+proptest! {
+    #[test]
+    fn differences_of_inline_dates_are_those_of_their_values(
+        dates in prop::collection::vec((1_i32..3000, 1..13_u8, 1..29_u8, 0..24_u8, 0..5_usize, 0..3_u8), 24),
+    ) {
+        let cx = context();
+        let dates = dates.into_iter().map(|(year, month, day, hour, zone, kind)| {
+            let zone = ["", "", "Z", "+14:00", "-05:30"][zone];
+            let (time, name) = match kind {
+                0 => (String::new(), "date"),
+                _ => (format!("T{hour:02}:59:07"), "dateTime"),
+            };
+            format!("\"{year:04}-{month:02}-{day:02}{time}{zone}\"^^<http://www.w3.org/2001/XMLSchema#{name}>")
+        });
+        let a = ids(&dates.collect::<Vec<_>>(), &cx);
+        let b: Vec<u64> = a.iter().rev().copied().collect();
+        let mut reader = Reader::new(&cx);
+        let values = |ids: &[u64], reader: &mut Reader<'_>| {
+            let value = |&id: &u64| reader.value(id).expect("it is read").expect("it is bound");
+            Vector::Items(ids.iter().map(value).map(Item::Value).collect())
+        };
+        let slow = [values(&a, &mut reader), values(&b, &mut reader)];
+        let fast = [Vector::Ids(a.into()), Vector::Ids(b.into())];
+        let results = [slow, fast].map(|[a, b]| {
+            let items = binary_rows(Operator::Subtract, &a, &b, 24, &mut reader).expect("terms can be read");
+            Vector::Items(items).into_ids(24, &cx)
+        });
+        prop_assert_eq!(&results[0], &results[1]);
+    }
+}
