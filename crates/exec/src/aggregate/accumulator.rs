@@ -138,15 +138,10 @@ impl Accumulator {
         done: usize,
         cx: &Context,
     ) -> Result<(), ExecError> {
+        let rows = (done..groups.len()).map(|row| (groups[row] as usize, row));
         match self {
-            Self::Sum(states) | Self::Avg(states) => {
-                let rows = (done..groups.len()).map(|row| (groups[row] as usize, row as u64));
-                states.update_numbers(rows, numbers)
-            }
-            Self::Extreme(states) => {
-                let rows = (done..groups.len()).map(|row| (groups[row] as usize, row));
-                states.update_numbers(rows, numbers, &mut Reader::new(cx))
-            }
+            Self::Sum(states) | Self::Avg(states) => states.update_numbers(rows, numbers),
+            Self::Extreme(states) => states.update_numbers(rows, numbers, &mut Reader::new(cx)),
             _ => self.update(&groups[done..], &numbers.ids(cx)[done..], cx),
         }
     }

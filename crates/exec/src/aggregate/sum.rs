@@ -10,9 +10,9 @@
 use super::float_sum::FloatSum;
 use crate::error::ExecError;
 use crate::expr::{FloatingCast, Numbers, Values};
-use crate::value::{Exact, Number, Reader, ShortNumber, decimal, inline_integer};
+use crate::value::{Exact, Number, Reader, ShortNumber, inline_integer, of_units, units};
 use basalt_columns::{PREFETCH_ROWS, prefetch};
-use oxsdatatypes::{Decimal, Double, Float};
+use oxsdatatypes::{Double, Float};
 
 /// What few groups have: made with the first such value.
 #[derive(Clone)]
@@ -82,7 +82,7 @@ impl SumState {
             } => self.add_integer(mantissa),
             ShortNumber::Exact {
                 mantissa, scale, ..
-            } => self.add_decimals(decimal(mantissa, scale), 1),
+            } => self.add_units(units(mantissa, scale), 1),
         }
     }
 
@@ -104,7 +104,7 @@ impl SumState {
         let count = mantissas.len() as u64;
         self.count += count;
         match is_decimal {
-            true => self.add_decimals(decimal(sum, *scale), count),
+            true => self.add_units(units(sum, *scale), count),
             false => self.add_integer(sum),
         }
         Some(())
@@ -168,17 +168,16 @@ impl SumState {
         }
     }
 
-    /// Adds the sum of so many decimals.
+    /// Adds the sum of so many decimals, in units of 10^-18.
     #[inline]
-    fn add_decimals(&mut self, sum: Decimal, count: u64) {
+    fn add_units(&mut self, units: i128, count: u64) {
         let rare = self.rare();
         rare.decimal_count += count;
-        let units = i128::from_be_bytes(sum.to_be_bytes());
         match rare.units.checked_add(units) {
             Some(units) => rare.units = units,
             None => {
                 let full = std::mem::replace(&mut rare.units, units);
-                self.add_decimal(&in_units(full));
+                self.add_decimal(&Number::Decimal(of_units(full)));
             }
         }
     }
@@ -220,7 +219,7 @@ impl SumState {
             Some(sum) => self.add_decimal(sum),
             None => self.rare().decimals = None,
         }
-        self.add_decimals(Decimal::from_be_bytes(more.units.to_be_bytes()), 0);
+        self.add_units(more.units, 0);
         let rare = self.rare();
         rare.decimal_count += more.decimal_count;
         rare.errors += more.errors;
@@ -247,13 +246,8 @@ impl SumState {
         self.double_count -= part.double_count;
         if let Some(less) = &part.rare {
             let rare = self.rare();
-            let less_units = less.units;
-            let sum = rare.decimals.take().zip(less.decimals.as_ref());
-            rare.decimals = sum.and_then(|(sum, less)| {
-                sum.checked_add(&in_units(rare.units))?
-                    .checked_subtract(less)?
-                    .checked_subtract(&in_units(less_units))
-            });
+            let sums = rare.sum().zip(less.sum());
+            rare.decimals = sums.and_then(|(sum, less)| sum.checked_subtract(&less));
             rare.units = 0;
             rare.decimal_count -= less.decimal_count;
             rare.errors -= less.errors;
@@ -271,11 +265,7 @@ impl SumState {
         }
         let mut decimals = Number::Integer(self.integers.into());
         if let Some(rare) = rare {
-            let whole = rare.decimals.as_ref()?.checked_add(&decimals)?;
-            decimals = match rare.units {
-                0 => whole,
-                units => whole.checked_add(&in_units(units))?,
-            };
+            decimals = rare.sum()?.checked_add(&decimals)?;
         }
         if self.float_count + self.double_count == 0 {
             return match rare.map_or(0, |rare| rare.decimal_count) {
@@ -326,11 +316,6 @@ impl SumState {
     }
 }
 
-/// A decimal of so many units of 10^-18.
-fn in_units(units: i128) -> Number {
-    Number::Decimal(Decimal::from_be_bytes(units.to_be_bytes()))
-}
-
 /// The states of SUM or AVG of all groups.
 #[derive(Clone, Default)]
 pub struct SumStates {
@@ -373,7 +358,7 @@ impl SumStates {
     /// Adds computed numbers: (group, row).
     pub fn update_numbers(
         &mut self,
-        rows: impl Iterator<Item = (usize, u64)> + Clone,
+        rows: impl Iterator<Item = (usize, usize)> + Clone,
         numbers: &Numbers,
     ) -> Result<(), ExecError> {
         if let [only] = self.states.as_mut_slice()
@@ -384,7 +369,7 @@ impl SumStates {
             return Ok(());
         }
         self.add_while(rows, |state, row| {
-            match numbers.get(row as usize) {
+            match numbers.get(row) {
                 Some(number) => state.add_number(number),
                 None => state.add_error(),
             }
@@ -395,19 +380,19 @@ impl SumStates {
 
     /// Adds rows to the states of their groups, some of which are asked for ahead, as long as `add` does; how many those are.
     #[inline]
-    fn add_while(
+    fn add_while<T>(
         &mut self,
-        rows: impl Iterator<Item = (usize, u64)> + Clone,
-        mut add: impl FnMut(&mut SumState, u64) -> Result<bool, ExecError>,
+        rows: impl Iterator<Item = (usize, T)> + Clone,
+        mut add: impl FnMut(&mut SumState, T) -> Result<bool, ExecError>,
     ) -> Result<usize, ExecError> {
         let mut ahead = rows.clone().skip(PREFETCH_ROWS);
         let mut done = 0;
-        for (group, id) in rows {
+        for (group, value) in rows {
             if let Some((group, _)) = ahead.next() {
                 prefetch(&self.states, group);
             }
             let state = &mut self.states[group];
-            if !add(state, id)? {
+            if !add(state, value)? {
                 break;
             }
             self.any_rare |= state.rare.is_some();
@@ -459,6 +444,15 @@ impl SumStates {
 }
 
 impl Rare {
+    /// The sum of its integers and decimals; `None` when it has too many digits.
+    fn sum(&self) -> Option<Number> {
+        let decimals = self.decimals.as_ref()?;
+        match self.units {
+            0 => Some(decimals.clone()),
+            units => decimals.checked_add(&Number::Decimal(of_units(units))),
+        }
+    }
+
     /// What the values without a finite value sum up to with any finite ones, if there are any.
     fn sum_of_odd(&self) -> Option<f64> {
         let both = self.infinities > 0 && self.negative_infinities > 0;

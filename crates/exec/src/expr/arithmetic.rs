@@ -3,7 +3,8 @@
 //! Columns of numbers are computed as such ([`number_operators`]), anything else row by row: two decoded numbers and one operation, no
 //! strings for inline operands.
 
-use super::numbers::{Operand, is_date, may_have_any_value};
+use super::number_operators::Change;
+use super::numbers::{Operand, may_be_known};
 use super::vector::{Argument, Item, Vector, each_row};
 use super::{date_arithmetic, number_operators};
 use crate::error::ExecError;
@@ -92,7 +93,7 @@ pub fn binary_rows(
 /// Whether it may be a date, a time or a duration.
 fn may_be_date(argument: Argument<'_>) -> bool {
     match argument {
-        Argument::Id(id) => is_date(TermId(id)) || may_have_any_value(TermId(id)),
+        Argument::Id(id) => may_be_known(TermId(id)),
         Argument::Constant(_) | Argument::Value(_) => true,
         Argument::Error | Argument::Text(_) | Argument::Boolean(_) | Argument::Number(_) => false,
     }
@@ -120,7 +121,7 @@ pub fn sign<'v>(
 ) -> Result<Vector<'v>, ExecError> {
     let column = match Operand::of(a) {
         Some(Operand::Column(numbers)) if !negate => Some(numbers.into_owned()),
-        Some(operand) => number_operators::negated(&operand),
+        Some(operand) => number_operators::changed(&operand, Change::Negate),
         None => None,
     };
     if let Some(numbers) = column {

@@ -4,13 +4,14 @@
 //! `LANG` and `DATATYPE` are in [`annotation`](super::annotation), `isIRI` and the like in [`kind_test`](super::kind_test), functions on strings in [`string_function`], on dates in [`date_function`], casts in [`cast`].
 
 use super::kind_test::KindTest;
+use super::number_operators::Change;
 use super::texts::Texts;
 use super::vector::{Argument, Item, Rows, Vector, each_row};
 use super::{cast, date_function, string_function};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
-use crate::value::{Number, Reader, Rounding, Value};
+use crate::value::{Number, Reader, Value};
 use basalt_rdf::term_view::XSD;
 use basalt_rdf::{LiteralKind, LiteralView, TermView};
 use md5::Md5;
@@ -258,8 +259,9 @@ fn call(
             Ok(arguments.literal(&text, &datatype))
         }
         Function::Abs | Function::Ceil | Function::Floor | Function::Round => {
-            let number = or_error(rounded(function, &arguments.number(0)?))?;
-            Ok(Item::Value(Value::Number(number)))
+            let number = arguments.number(0)?;
+            let changed = Change::of(function).and_then(|change| change.apply(&number));
+            Ok(Item::Value(Value::Number(or_error(changed)?)))
         }
         Function::Rand => Ok(Item::Value(Value::Number(Number::Double(random().into())))),
         Function::Uuid => {
@@ -339,15 +341,6 @@ pub fn labelled_blanks(
         let terms = reader.context().terms();
         Ok(Item::Id(terms.intern(TermView::Blank(&name)).0))
     })
-}
-
-fn rounded(function: &Function, number: &Number) -> Option<Number> {
-    match function {
-        Function::Abs => number.abs(),
-        Function::Ceil => number.rounded(Rounding::Ceiling),
-        Function::Floor => number.rounded(Rounding::Floor),
-        _ => number.rounded(Rounding::HalfUp),
-    }
 }
 
 /// A random double in [0, 1).

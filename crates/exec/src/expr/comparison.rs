@@ -5,18 +5,16 @@
 
 use super::kernel::Constant;
 use super::number_operators;
-use super::numbers::{Numbers, Operand};
-use super::vector::{Argument, Truth};
+use super::vector::{Argument, Truth, Vector};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::selection::positions;
 use crate::value::{
-    Comparison, Reader, ShortNumber, Value, compare, compare_floats, compare_inline, equal,
-    inline_float, inline_kind, order_within,
+    Comparison, Reader, Value, compare, compare_floats, compare_inline, equal, inline_float,
+    inline_kind, order_within,
 };
 use basalt_rdf::term_id::tag;
 use basalt_rdf::{LiteralKind, LiteralView, TermId};
-use std::borrow::Cow;
 use std::cmp::Ordering;
 
 /// Bits below the tag and scale of an inline number.
@@ -273,7 +271,11 @@ pub fn compare_column(
     if let Some(mask) = order_within(TermId(constant.id)) {
         let differing = ids.iter().fold(0, |bits, id| bits | (id ^ constant.id));
         if differing & mask != 0
-            && let Some(truths) = compare_numbers(ids, op, constant)
+            && let Some(truths) = number_operators::compare_vectors(
+                op,
+                &Vector::Ids(ids.into()),
+                &Vector::Constant(constant),
+            )
         {
             return Ok(truths);
         }
@@ -294,17 +296,6 @@ pub fn compare_column(
     }
     let compare_row = |&row_id: &u64| compare_one(row_id, op, constant, reader);
     ids.iter().map(compare_row).collect()
-}
-
-/// A column of inline numbers, some rows of it unbound, compared with a number; `None` of others.
-fn compare_numbers(ids: &[u64], op: CompareOp, constant: &Constant) -> Option<Vec<Truth>> {
-    let number = ShortNumber::of_id(constant.id)?;
-    let are_numbers = |&id: &u64| id == 0 || ShortNumber::of_id(id).is_some();
-    if !ids.iter().all(are_numbers) {
-        return None;
-    }
-    let column = Operand::Column(Cow::Owned(Numbers::of_ids(ids)?));
-    number_operators::compare(op, &column, &Operand::Constant(number))
 }
 
 fn compare_one(

@@ -8,13 +8,14 @@ use super::chosen::Chosen;
 use super::comparison::{CompareOp, compare_column, compare_columns};
 use super::kernel::Kernel;
 use super::kind_test::KindTest;
+use super::number_operators::Change;
 use super::numbers::Operand;
 use super::vector::{Argument, Rows, Truth, Vector, each_row};
 use super::{arithmetic, call, date_function, number_operators, string_function};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::exists::Exists;
-use crate::value::{Reader, Value};
+use crate::value::Reader;
 use spargebra::algebra::Function;
 
 /// The values of a kernel, one for each row.
@@ -54,12 +55,9 @@ pub fn evaluate<'a>(
         },
         Kernel::CastNumber { column, cast, of } => {
             let ids = rows.column(*column);
-            if let Some(casts) = cast.short_column(&ids, *of) {
-                return Ok(Vector::Ids(casts.into()));
-            }
-            match cast.numbers(&ids, *of) {
-                Some(numbers) => Vector::Numbers(numbers),
-                None => Vector::Items(cast.column(&ids, *of, reader)?),
+            match cast.short_column(&ids, *of) {
+                Some(casts) => Vector::Ids(casts.into()),
+                None => return operand(kernel, rows, cx),
             }
         }
         _ => Vector::Truths(truths(kernel, rows, cx)?),
@@ -72,12 +70,14 @@ pub fn operand<'a>(
     rows: &Rows<'a>,
     cx: &Context,
 ) -> Result<Vector<'a>, ExecError> {
-    if let Kernel::CastNumber { column, cast, of } = kernel
-        && let Some(numbers) = cast.numbers(&rows.column(*column), *of)
-    {
-        return Ok(Vector::Numbers(numbers));
-    }
-    evaluate(kernel, rows, cx)
+    let Kernel::CastNumber { column, cast, of } = kernel else {
+        return evaluate(kernel, rows, cx);
+    };
+    let ids = rows.column(*column);
+    Ok(match cast.numbers(&ids, *of) {
+        Some(numbers) => Vector::Numbers(numbers),
+        None => Vector::Items(cast.column(&ids, *of, &mut Reader::new(cx))?),
+    })
 }
 
 /// The values of a function or cast of evaluated arguments.
@@ -88,9 +88,10 @@ fn called<'a>(
     cx: &Context,
 ) -> Result<Vector<'a>, ExecError> {
     let (count, reader) = (rows.len(), &mut Reader::new(cx));
+    let change = Change::of(function);
     let vectors = arguments
         .iter()
-        .map(|argument| match number_operators::change(function) {
+        .map(|argument| match change {
             Some(_) => operand(argument, rows, cx),
             None => evaluate(argument, rows, cx),
         })
@@ -109,7 +110,7 @@ fn called<'a>(
     if let Some(test) = KindTest::of(function) {
         return Ok(Vector::Truths(test.column(only, count, reader)?));
     }
-    if let Some(change) = number_operators::change(function)
+    if let Some(change) = change
         && let Some(numbers) =
             Operand::of(only).and_then(|operand| number_operators::changed(&operand, change))
     {
@@ -190,7 +191,7 @@ fn compare(
     reader: &mut Reader<'_>,
 ) -> Result<Vec<Truth>, ExecError> {
     let cx = reader.context();
-    if let Some(truths) = compare_numbers(op, a, b) {
+    if let Some(truths) = number_operators::compare_vectors(op, a, b) {
         return Ok(truths);
     }
     let mut known = Vec::new();
@@ -205,27 +206,6 @@ fn compare(
         Some(Some(truth)) => Ok(*truth),
         _ => op.apply_read(a.get(row), b.get(row), reader, other),
     })
-}
-
-/// Two vectors compared as columns of numbers, if one of them is such already, or a number.
-fn compare_numbers(op: CompareOp, a: &Vector<'_>, b: &Vector<'_>) -> Option<Vec<Truth>> {
-    let are_numbers = |vector: &Vector<'_>| match vector {
-        Vector::Numbers(_) => true,
-        Vector::Constant(constant) => matches!(constant.value, Value::Number(_)),
-        _ => false,
-    };
-    if !are_numbers(a) && !are_numbers(b) {
-        return None;
-    }
-    // A term that is no number is an error to arithmetic, but it may well be unequal.
-    let has_others = |vector: &Vector<'_>, operand: &Operand<'_>| {
-        !are_numbers(vector) && !operand.errors().is_empty()
-    };
-    let (left, right) = (Operand::of(a)?, Operand::of(b)?);
-    if op == CompareOp::Equal && (has_others(a, &left) || has_others(b, &right)) {
-        return None;
-    }
-    number_operators::compare(op, &left, &right)
 }
 
 fn same_term(a: u64, b: u64) -> Truth {

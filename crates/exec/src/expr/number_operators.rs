@@ -1,14 +1,13 @@
 //! Arithmetic, comparisons and rounding of [`Numbers`].
 //!
-//! Each gives what [`Number`](crate::value::Number) gives row by row, or `None` where some row needs more than a machine word: then the
+//! Each gives what [`Number`] gives row by row, or `None` where some row needs more than a machine word: then the
 //! rows are computed one by one.
 
 use super::arithmetic::Operator;
 use super::comparison::CompareOp;
 use super::numbers::{Lane, Numbers, Operand, Values, either, zip};
-use super::vector::Truth;
-use crate::value::{POWERS, Rank, Rounding, SCALE_MAX};
-use oxsdatatypes::{Double, Float};
+use super::vector::{Truth, Vector};
+use crate::value::{Number, POWERS, Rank, Rounding, SCALE_MAX, Value, round_floating};
 use spargebra::algebra::Function;
 
 /// The operator on two operands of which one is a column.
@@ -106,53 +105,59 @@ fn multiplied(
     (!overflowed).then_some((mantissas, scale))
 }
 
-/// The numbers with their signs changed.
-pub fn negated(operand: &Operand<'_>) -> Option<Numbers> {
-    let Operand::Column(numbers) = operand else {
-        return None;
-    };
-    let values = match numbers.values() {
-        Values::Exact {
-            mantissas,
-            scale,
-            is_decimal,
-        } => {
-            let mut negated = Vec::with_capacity(mantissas.len());
-            for mantissa in mantissas {
-                negated.push(mantissa.checked_neg()?);
-            }
-            Values::Exact {
-                mantissas: negated,
-                scale: *scale,
-                is_decimal: *is_decimal,
-            }
-        }
-        Values::Floating { values, is_float } => Values::Floating {
-            values: values.iter().map(|value| -value).collect(),
-            is_float: *is_float,
-        },
-    };
-    Some(Numbers::new(values, numbers.errors().to_vec()))
-}
-
 /// How a number becomes another of its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
+    /// `-a`
+    Negate,
     /// `ABS`
     Absolute,
     /// `FLOOR`, `CEIL` and `ROUND`
     Round(Rounding),
 }
 
-/// How a function changes numbers, if that is what it does.
-pub fn change(function: &Function) -> Option<Change> {
-    Some(match function {
-        Function::Abs => Change::Absolute,
-        Function::Floor => Change::Round(Rounding::Floor),
-        Function::Ceil => Change::Round(Rounding::Ceiling),
-        Function::Round => Change::Round(Rounding::HalfUp),
-        _ => return None,
-    })
+impl Change {
+    /// What a function does with a number, if it is such a one.
+    pub fn of(function: &Function) -> Option<Self> {
+        Some(match function {
+            Function::Abs => Self::Absolute,
+            Function::Floor => Self::Round(Rounding::Floor),
+            Function::Ceil => Self::Round(Rounding::Ceiling),
+            Function::Round => Self::Round(Rounding::HalfUp),
+            _ => return None,
+        })
+    }
+
+    /// The number, changed so.
+    pub fn apply(self, number: &Number) -> Option<Number> {
+        match self {
+            Self::Negate => number.negate(),
+            Self::Absolute => number.abs(),
+            Self::Round(rounding) => number.rounded(rounding),
+        }
+    }
+
+    /// The same of a double or, as the double that it is, a float.
+    fn apply_floating(self, value: f64) -> f64 {
+        match self {
+            Self::Negate => -value,
+            Self::Absolute => value.abs(),
+            Self::Round(rounding) => round_floating(value, rounding),
+        }
+    }
+
+    /// The same of `mantissa`, of whose digits those below `power` are after the point; rounded to the digits before it.
+    fn apply_exact(self, mantissa: i64, power: i64) -> Option<i64> {
+        let (whole, rest) = (mantissa.div_euclid(power), mantissa.rem_euclid(power));
+        match self {
+            Self::Negate => mantissa.checked_neg(),
+            Self::Absolute => mantissa.checked_abs(),
+            Self::Round(Rounding::Truncate) => Some(mantissa / power),
+            Self::Round(Rounding::Floor) => Some(whole),
+            Self::Round(Rounding::Ceiling) => Some(whole + i64::from(rest > 0)),
+            Self::Round(Rounding::HalfUp) => Some(whole + i64::from(rest > (power - 1) / 2)),
+        }
+    }
 }
 
 /// The numbers, changed so.
@@ -169,31 +174,19 @@ pub fn changed(operand: &Operand<'_>, change: Change) -> Option<Numbers> {
             let power = POWERS[usize::from(*scale)];
             let mut changed = Vec::with_capacity(mantissas.len());
             for &mantissa in mantissas {
-                let (whole, rest) = (mantissa.div_euclid(power), mantissa.rem_euclid(power));
-                changed.push(match change {
-                    Change::Absolute => mantissa.checked_abs()?,
-                    Change::Round(Rounding::Floor) => whole,
-                    Change::Round(Rounding::Ceiling) => whole + i64::from(rest > 0),
-                    Change::Round(Rounding::HalfUp) => whole + i64::from(rest > (power - 1) / 2),
-                    Change::Round(Rounding::Truncate) => mantissa / power,
-                });
+                changed.push(change.apply_exact(mantissa, power)?);
             }
+            let is_whole = matches!(change, Change::Round(_));
             Values::Exact {
                 mantissas: changed,
-                scale: match change {
-                    Change::Absolute => *scale,
-                    Change::Round(_) => 0,
-                },
+                scale: if is_whole { 0 } else { *scale },
                 is_decimal: *is_decimal,
             }
         }
         Values::Floating { values, is_float } => Values::Floating {
             values: values
                 .iter()
-                .map(|&value| match is_float {
-                    true => f32::from(changed_float((value as f32).into(), change)).into(),
-                    false => changed_double(value.into(), change).into(),
-                })
+                .map(|&value| change.apply_floating(value))
                 .collect(),
             is_float: *is_float,
         },
@@ -201,24 +194,25 @@ pub fn changed(operand: &Operand<'_>, change: Change) -> Option<Numbers> {
     Some(Numbers::new(values, numbers.errors().to_vec()))
 }
 
-fn changed_float(value: Float, change: Change) -> Float {
-    match change {
-        Change::Absolute => value.abs(),
-        Change::Round(Rounding::Floor) => value.floor(),
-        Change::Round(Rounding::Ceiling) => value.ceil(),
-        Change::Round(Rounding::HalfUp) => value.round(),
-        Change::Round(Rounding::Truncate) => f32::from(value).trunc().into(),
+/// Two vectors compared as columns of numbers, if one of them is such already, or a number.
+pub fn compare_vectors(op: CompareOp, a: &Vector<'_>, b: &Vector<'_>) -> Option<Vec<Truth>> {
+    let are_numbers = |vector: &Vector<'_>| match vector {
+        Vector::Numbers(_) => true,
+        Vector::Constant(constant) => matches!(constant.value, Value::Number(_)),
+        _ => false,
+    };
+    if !are_numbers(a) && !are_numbers(b) {
+        return None;
     }
-}
-
-fn changed_double(value: Double, change: Change) -> Double {
-    match change {
-        Change::Absolute => value.abs(),
-        Change::Round(Rounding::Floor) => value.floor(),
-        Change::Round(Rounding::Ceiling) => value.ceil(),
-        Change::Round(Rounding::HalfUp) => value.round(),
-        Change::Round(Rounding::Truncate) => f64::from(value).trunc().into(),
+    // A term that is no number is an error to arithmetic, but it may well be unequal.
+    let has_others = |vector: &Vector<'_>, operand: &Operand<'_>| {
+        !are_numbers(vector) && !operand.errors().is_empty()
+    };
+    let (left, right) = (Operand::of(a)?, Operand::of(b)?);
+    if op == CompareOp::Equal && (has_others(a, &left) || has_others(b, &right)) {
+        return None;
     }
+    compare(op, &left, &right)
 }
 
 /// The operator between two operands of which one is a column.

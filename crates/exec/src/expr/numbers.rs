@@ -61,15 +61,15 @@ impl Numbers {
     /// The numbers of inline ids that all have one datatype, or are unbound.
     fn of_one_datatype(ids: &[u64]) -> Option<Self> {
         let first = *ids.iter().find(|&&id| id != 0)?;
+        let number = ShortNumber::of_id(first)?;
         let is_alike = |&id: &u64| id == 0 || TermId(id).tag() == TermId(first).tag();
         if !are_alike(ids) && !ids.iter().all(is_alike) {
             return None;
         }
-        let of = |id| ShortNumber::of_id(id);
-        match of(first)? {
+        match number {
             ShortNumber::Exact { is_decimal, .. } => Self::exact(ids, is_decimal),
             ShortNumber::Floating { is_float, .. } => {
-                let value = |id| of(id).map_or(0.0, ShortNumber::floating);
+                let value = |id| ShortNumber::of_id(id).map_or(0.0, ShortNumber::floating);
                 Some(Self::floating(ids, is_float, value))
             }
         }
@@ -229,18 +229,15 @@ impl Numbers {
 /// The number of an id, `Some(None)` if arithmetic knows none; `None` if it may be a long number or a date.
 fn known_number(id: u64) -> Option<Option<ShortNumber>> {
     let number = ShortNumber::of_id(id);
-    let is_other = is_date(TermId(id)) || may_have_any_value(TermId(id));
-    (number.is_some() || !is_other).then_some(number)
+    (number.is_some() || !may_be_known(TermId(id))).then_some(number)
 }
 
-/// Whether it is an inline date.
-pub fn is_date(id: TermId) -> bool {
-    matches!(id.tag(), tag::DATE..=tag::G_YEAR_MONTH)
-}
-
-/// Whether the id does not tell what it may be: a number, a duration, or a computed term.
-pub fn may_have_any_value(id: TermId) -> bool {
-    matches!(id.tag(), tag::TYPED | tag::LOCAL)
+/// Whether arithmetic may know the value of a term that is no inline number: a date, or a number or duration that its id does not tell.
+pub fn may_be_known(id: TermId) -> bool {
+    matches!(
+        id.tag(),
+        tag::DATE..=tag::G_YEAR_MONTH | tag::TYPED | tag::LOCAL
+    )
 }
 
 /// Whether ids are bound and differ in their mantissas alone.

@@ -1,6 +1,6 @@
 //! Texts of decimals: the canonical one, and back, without a division of 128 bits for each digit.
 
-use super::short_number::{POWERS, SCALE_MAX};
+use super::short_number::{POWERS, SCALE_MAX, of_units, units_of};
 use oxsdatatypes::Decimal;
 
 /// Units of 10^-18 in one.
@@ -10,7 +10,7 @@ const WORD_DIGITS: usize = 19;
 
 /// The canonical text: no zeros at either end, and no point without digits behind it.
 pub fn decimal_text(value: Decimal) -> String {
-    let units = i128::from_be_bytes(value.to_be_bytes());
+    let units = units_of(value);
     let (size, sign) = (units.unsigned_abs(), if units < 0 { "-" } else { "" });
     let (whole, mut fraction) = (size / UNIT, (size % UNIT) as u64);
     if fraction == 0 {
@@ -21,10 +21,7 @@ pub fn decimal_text(value: Decimal) -> String {
         fraction /= 10;
         digits -= 1;
     }
-    match u64::try_from(whole) {
-        Ok(whole) => format!("{sign}{whole}.{fraction:0digits$}"),
-        Err(_) => format!("{sign}{whole}.{fraction:0digits$}"),
-    }
+    format!("{sign}{whole}.{fraction:0digits$}")
 }
 
 /// The decimal of a text of digits with a point among them or none, and of few enough; `None` leaves it to the general parser.
@@ -42,7 +39,7 @@ pub fn parse_decimal(text: &str) -> Option<Decimal> {
     // 10^19 * 10^18 is less than 2^127.
     let size = (u128::from(word(whole)?) * UNIT + fraction) as i128;
     let units = if is_negative { -size } else { size };
-    Some(Decimal::from_be_bytes(units.to_be_bytes()))
+    Some(of_units(units))
 }
 
 /// The number of some digits, at most [`WORD_DIGITS`].
@@ -61,19 +58,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn decimal(units: i128) -> Decimal {
-        Decimal::from_be_bytes(units.to_be_bytes())
-    }
-
     proptest! {
         #[test]
         fn texts_are_those_of_the_library(units: i128, shift in 0..127_u32, zeros in 0..37_u32) {
             let units = units >> shift;
             let units = units - units % 10_i128.pow(zeros);
-            let text = decimal_text(decimal(units));
-            prop_assert_eq!(&text, &decimal(units).to_string());
+            let text = decimal_text(of_units(units));
+            prop_assert_eq!(&text, &of_units(units).to_string());
             let parsed = parse_decimal(&text);
-            prop_assert!(parsed.is_none_or(|parsed| parsed == decimal(units)));
+            prop_assert!(parsed.is_none_or(|parsed| parsed == of_units(units)));
             prop_assert!(parsed.is_some() || text.len() > WORD_DIGITS);
         }
 

@@ -12,6 +12,7 @@
 //! allocates; quotients and conversions to text are quadratic in the digits, about a millisecond at the limit,
 //! which keeps a whole batch of such numbers within the time that a cancelled query may still take.
 
+use super::short_number::units_of;
 use num_bigint::{BigInt, Sign};
 use oxsdatatypes::Decimal;
 use std::cmp::Ordering;
@@ -291,7 +292,7 @@ impl From<i64> for Exact {
 impl From<Decimal> for Exact {
     fn from(value: Decimal) -> Self {
         let number = Self {
-            mantissa: i128::from_be_bytes(value.to_be_bytes()).into(),
+            mantissa: units_of(value).into(),
             scale: SMALL_SCALE,
         };
         number.stripped()

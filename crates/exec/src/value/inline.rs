@@ -5,32 +5,18 @@
 //!
 //! Cost: a few integer operations; nothing is allocated.
 
-use super::Number;
+use super::{Number, ShortNumber};
 use basalt_rdf::TermId;
 use basalt_rdf::inline::{dates, numeric};
 use basalt_rdf::qualifiers::{CUSTOM_NUMERIC_FIRST, DECIMAL, DOUBLE, FLOAT};
 use basalt_rdf::term_id::{MANTISSA_MASK, PAYLOAD_MASK, tag};
-use oxsdatatypes::Decimal;
 use spargebra::algebra::Function;
 use std::cmp::Ordering;
 
 /// The number of an inline numeric id of an XML Schema type.
 #[inline]
 pub fn number(id: TermId) -> Option<Number> {
-    if !id.is_numeric() {
-        return None;
-    }
-    match id.numeric_datatype() {
-        DECIMAL => Decimal::new(i128::from(id.mantissa()), u32::from(id.scale()))
-            .ok()
-            .map(Number::Decimal),
-        DOUBLE => Some(Number::Double(
-            numeric::to_f64(id.mantissa(), id.scale()).into(),
-        )),
-        FLOAT => Some(Number::Float(to_float(id.mantissa(), id.scale()).into())),
-        code if code < CUSTOM_NUMERIC_FIRST => Some(Number::Integer(id.mantissa().into())),
-        _ => None,
-    }
+    ShortNumber::of_id(id.0).map(ShortNumber::to_number)
 }
 
 /// The `f32` nearest to `mantissa / 10^scale`, as parsing the decimal text gives it.

@@ -11,7 +11,7 @@ use super::decimal_text::{decimal_text, parse_decimal};
 use super::exact::{Exact, Rounding};
 use super::inline::nearest_f32;
 use super::inline_id::{short_double, short_float, short_text};
-use super::short_number::{self, POWERS, SCALE_MAX, decimal_id, stripped};
+use super::short_number::{POWERS, SCALE_MAX, decimal_id, of_units, stripped, units, units_of};
 use crate::context::Context;
 use basalt_rdf::TermView;
 use basalt_rdf::inline::encode_integer;
@@ -434,18 +434,14 @@ impl Number {
                 })
             }
             Self::LongDecimal(n) => Some(Self::from_decimal(n.rounded(rounding))),
-            Self::Float(n) => Some(Self::Float(match rounding {
-                Rounding::Truncate => f32::from(*n).trunc().into(),
-                Rounding::Floor => n.floor(),
-                Rounding::Ceiling => n.ceil(),
-                Rounding::HalfUp => n.round(),
-            })),
-            Self::Double(n) => Some(Self::Double(match rounding {
-                Rounding::Truncate => f64::from(*n).trunc().into(),
-                Rounding::Floor => n.floor(),
-                Rounding::Ceiling => n.ceil(),
-                Rounding::HalfUp => n.round(),
-            })),
+            Self::Float(n) => {
+                let rounded = round_floating(f32::from(*n).into(), rounding) as f32;
+                Some(Self::Float(rounded.into()))
+            }
+            Self::Double(n) => {
+                let rounded = round_floating((*n).into(), rounding);
+                Some(Self::Double(rounded.into()))
+            }
         }
     }
 
@@ -484,9 +480,19 @@ impl Number {
     }
 }
 
+/// A double or, as the double that it is, a float rounded to a whole number, which is again one.
+pub fn round_floating(value: f64, rounding: Rounding) -> f64 {
+    match rounding {
+        Rounding::Truncate => value.trunc(),
+        Rounding::Floor => value.floor(),
+        Rounding::Ceiling => value.ceil(),
+        Rounding::HalfUp => Double::from(value).round().into(),
+    }
+}
+
 /// `a / b` with 18 digits after the point, cut off there; `None` for a division by zero.
 fn divide_integers(a: i64, b: i64) -> Option<Decimal> {
-    let units = units_of(short_number::decimal(a, 0)).checked_div(b.into())?;
+    let units = units(a, 0).checked_div(b.into())?;
     Some(of_units(units))
 }
 
@@ -512,15 +518,6 @@ fn multiply_decimals(a: Decimal, b: Decimal) -> Option<Decimal> {
         ))
     });
     quick.or_else(|| a.checked_mul(b))
-}
-
-/// The number of units of 10^-18 that a decimal is.
-fn units_of(value: Decimal) -> i128 {
-    i128::from_be_bytes(value.to_be_bytes())
-}
-
-fn of_units(units: i128) -> Decimal {
-    Decimal::from_be_bytes(units.to_be_bytes())
 }
 
 fn parse_integer(text: &str) -> Option<Number> {

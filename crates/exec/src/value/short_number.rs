@@ -14,15 +14,7 @@ use oxsdatatypes::Decimal;
 pub const SCALE_MAX: u8 = 18;
 
 /// Ten to the power of each scale.
-pub const POWERS: [i64; SCALE_MAX as usize + 1] = {
-    let mut powers = [1; SCALE_MAX as usize + 1];
-    let mut i = 1;
-    while i < powers.len() {
-        powers[i] = powers[i - 1] * 10;
-        i += 1;
-    }
-    powers
-};
+pub const POWERS: [i64; SCALE_MAX as usize + 1] = numeric::powers_of_ten();
 
 /// Integers up to here are doubles, as all powers of ten above are, which makes one division correctly rounded.
 const EXACT_MAX: u64 = 1 << f64::MANTISSA_DIGITS;
@@ -121,7 +113,7 @@ impl ShortNumber {
             } => Number::Integer(mantissa.into()),
             Self::Exact {
                 mantissa, scale, ..
-            } => Number::Decimal(decimal(mantissa, scale)),
+            } => Number::Decimal(of_units(units(mantissa, scale))),
             Self::Floating {
                 value,
                 is_float: true,
@@ -185,18 +177,31 @@ impl ShortNumber {
     }
 }
 
-/// `mantissa / 10^scale`, with a scale up to [`SCALE_MAX`].
-pub fn decimal(mantissa: i64, scale: u8) -> Decimal {
+/// `mantissa / 10^scale` in units of 10^-[`SCALE_MAX`], with a scale up to that.
+#[inline]
+pub fn units(mantissa: i64, scale: u8) -> i128 {
     let power = POWERS[usize::from(SCALE_MAX - scale)];
     // 2^63 * 10^18 is less than 2^127.
-    Decimal::from_be_bytes((i128::from(mantissa) * i128::from(power)).to_be_bytes())
+    i128::from(mantissa) * i128::from(power)
+}
+
+/// The units that a decimal is.
+#[inline]
+pub fn units_of(value: Decimal) -> i128 {
+    i128::from_be_bytes(value.to_be_bytes())
+}
+
+/// The decimal of so many units.
+#[inline]
+pub fn of_units(units: i128) -> Decimal {
+    Decimal::from_be_bytes(units.to_be_bytes())
 }
 
 /// Mantissa and scale of a decimal with as few digits after the point as it has; `None` if they do not fit.
 pub fn stripped(value: Decimal) -> Option<(i64, u8)> {
     /// Digits that one division takes off.
     const HALF: u8 = SCALE_MAX / 2;
-    let (mut units, mut scale) = (i128::from_be_bytes(value.to_be_bytes()), SCALE_MAX);
+    let (mut units, mut scale) = (units_of(value), SCALE_MAX);
     let power = i128::from(POWERS[usize::from(HALF)]);
     while scale > 0 && i64::try_from(units).is_err() {
         let (divisor, digits) = match units % power {
@@ -252,10 +257,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of_units(units: i128) -> Decimal {
-        Decimal::from_be_bytes(units.to_be_bytes())
-    }
-
     proptest! {
         #[test]
         fn decimals_have_the_ids_of_their_texts(units: i128, shift in 0..127_u32, zeros in 0..37_u32) {
@@ -264,7 +265,7 @@ mod tests {
             let text = short_text(DECIMAL, &value);
             match stripped(value) {
                 Some((mantissa, scale)) => {
-                    prop_assert_eq!(decimal(mantissa, scale), value);
+                    prop_assert_eq!(of_units(super::units(mantissa, scale)), value);
                     prop_assert!(scale == 0 || mantissa % 10 != 0);
                     prop_assert_eq!(decimal_id(mantissa, scale), text);
                 }

@@ -10,15 +10,18 @@ use crate::term_id::MANTISSA_BIAS;
 pub const SCALE_MAX: u8 = 15;
 
 /// Ten to the power of each scale.
-const POWERS: [u64; SCALE_MAX as usize + 1] = {
-    let mut powers = [1; SCALE_MAX as usize + 1];
+const POWERS: [i64; SCALE_MAX as usize + 1] = powers_of_ten();
+
+/// The first powers of ten.
+pub const fn powers_of_ten<const COUNT: usize>() -> [i64; COUNT] {
+    let mut powers = [1; COUNT];
     let mut i = 1;
-    while i < powers.len() {
+    while i < COUNT {
         powers[i] = powers[i - 1] * 10;
         i += 1;
     }
     powers
-};
+}
 
 /// Numeric codes of the datatypes that have no digits after the point, with their bounds.
 const INTEGER_BOUNDS: [Option<(i64, i64)>; 16] = [

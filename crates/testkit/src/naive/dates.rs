@@ -1,21 +1,18 @@
 //! Sums and differences of dates, times and durations, by the names of their types.
 
+use super::value::xsd_name;
 use oxrdf::vocab::xsd;
 use oxrdf::{Literal, Term};
 use oxsdatatypes::{Date, DateTime, DayTimeDuration, Duration, Time, YearMonthDuration};
-
-const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
 
 /// A literal's text and the XSD name of its type.
 fn parts(term: &Term) -> Option<(&str, &str)> {
     let Term::Literal(literal) = term else {
         return None;
     };
-    let name = literal.datatype().as_str().strip_prefix(XSD)?;
-    let name = if name == "dateTimeStamp" {
-        "dateTime"
-    } else {
-        name
+    let name = match xsd_name(literal)? {
+        "dateTimeStamp" => "dateTime",
+        other => other,
     };
     Some((literal.value(), name))
 }
@@ -33,17 +30,17 @@ fn duration(text: &str, name: &str) -> Option<Duration> {
 /// `a + b`
 pub(crate) fn sum(a: &Term, b: &Term) -> Option<Term> {
     let ((a, type_a), (b, type_b)) = (parts(a)?, parts(b)?);
-    let later = duration(b, type_b)?;
+    later(a, type_a, duration(b, type_b)?, type_b)
+}
+
+/// What is a duration of the second type later than `a`, or the sum of two durations.
+fn later(a: &str, type_a: &str, by: Duration, type_b: &str) -> Option<Term> {
     let result: Literal = match (type_a, type_b) {
-        ("dateTime", _) => a
-            .parse::<DateTime>()
-            .ok()?
-            .checked_add_duration(later)?
-            .into(),
-        ("date", _) => a.parse::<Date>().ok()?.checked_add_duration(later)?.into(),
+        ("dateTime", _) => a.parse::<DateTime>().ok()?.checked_add_duration(by)?.into(),
+        ("date", _) => a.parse::<Date>().ok()?.checked_add_duration(by)?.into(),
         ("time", "yearMonthDuration") => return None,
-        ("time", _) => a.parse::<Time>().ok()?.checked_add_duration(later)?.into(),
-        _ => typed(duration(a, type_a)?.checked_add(later)?, type_a, type_b)?,
+        ("time", _) => a.parse::<Time>().ok()?.checked_add_duration(by)?.into(),
+        _ => typed(duration(a, type_a)?.checked_add(by)?, type_a, type_b)?,
     };
     Some(result.into())
 }
@@ -68,27 +65,7 @@ pub(crate) fn difference(a: &Term, b: &Term) -> Option<Term> {
         };
         return Some(Literal::from(between).into());
     }
-    let earlier = duration(b, type_b)?;
-    let result: Literal = match (type_a, type_b) {
-        ("dateTime", _) => a
-            .parse::<DateTime>()
-            .ok()?
-            .checked_sub_duration(earlier)?
-            .into(),
-        ("date", _) => a
-            .parse::<Date>()
-            .ok()?
-            .checked_sub_duration(earlier)?
-            .into(),
-        ("time", "yearMonthDuration") => return None,
-        ("time", _) => a
-            .parse::<Time>()
-            .ok()?
-            .checked_sub_duration(earlier)?
-            .into(),
-        _ => typed(duration(a, type_a)?.checked_sub(earlier)?, type_a, type_b)?,
-    };
-    Some(result.into())
+    later(a, type_a, duration(b, type_b)?.checked_neg()?, type_b)
 }
 
 /// `-a`, or `+a`, of a duration.

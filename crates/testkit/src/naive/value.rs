@@ -52,7 +52,7 @@ pub(crate) enum Value {
 const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
 
 /// The XSD name of a literal's datatype, or nothing for another namespace.
-fn xsd_name(literal: &Literal) -> Option<&str> {
+pub(crate) fn xsd_name(literal: &Literal) -> Option<&str> {
     literal.datatype().as_str().strip_prefix(XSD)
 }
 

@@ -23,7 +23,8 @@ const COMPARISONS: [CompareOp; 5] = [
     CompareOp::Greater,
     CompareOp::GreaterOrEqual,
 ];
-const CHANGES: [Change; 4] = [
+const CHANGES: [Change; 5] = [
+    Change::Negate,
     Change::Absolute,
     Change::Round(Rounding::Floor),
     Change::Round(Rounding::Ceiling),
@@ -118,6 +119,7 @@ fn assert_alike(a: &Vector<'_>, b: &Vector<'_>, count: usize) -> Vec<Numbers> {
         let expected: Vec<u64> = (0..count)
             .map(|row| {
                 let number = number(a.get(row), other).and_then(|number| match change {
+                    Change::Negate => number.negate(),
                     Change::Absolute => number.abs(),
                     Change::Round(rounding) => number.rounded(rounding),
                 });

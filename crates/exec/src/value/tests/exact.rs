@@ -1,7 +1,7 @@
 //! Tests of long numbers: against machine words where those suffice, against laws of arithmetic beyond, and
 //! against the standard library's exact texts of doubles.
 
-use crate::value::{Exact, Number, Rounding};
+use crate::value::{Exact, Number, Rounding, of_units};
 use num_bigint::BigInt;
 use oxsdatatypes::Decimal;
 use proptest::prelude::*;
@@ -271,10 +271,6 @@ proptest! {
             prop_assert_eq!(short.compare(&minus), Some(Ordering::Greater));
         }
     }
-}
-
-fn of_units(units: i128) -> Decimal {
-    Decimal::from_be_bytes(units.to_be_bytes())
 }
 
 /// Units of decimals of any length, with zeros at the end or none.
