@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Open addressing with linear probing. Rows with another tag are not looked at. A slot does not tell where its search began, so whoever has the rows
-//! makes a larger table of them. Invariant: a quarter of the slots is free, and a number has room in `b` bits, also where the table has few of many
-//! rows. Cost: mostly one line of the caches for
-//! a look-up, and one where the row is compared; 5 to 11 bytes for a number.
+//! makes a larger table of them. Invariant: a quarter of the slots is free, of few slots three quarters, and a number has room in `b` bits, also
+//! where the table has few of many rows. Cost: mostly one line of the caches for a look-up, and one where the row is compared; 5 to 11 bytes for
+//! a number, 16 or more where there are few.
 
 use basalt_columns::prefetch;
 
@@ -19,6 +19,11 @@ const BITS_MAX: u32 = u32::BITS;
 /// Multiplier that spreads all bits of a hash over the highest (the golden ratio in 64 bits): rows that were dealt out by some of them
 /// share those.
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// A number that is none: there are always fewer.
+pub const NO_NUMBER: u32 = u32::MAX;
+/// Slots up to which a quarter of them is taken at most, so that nearly all rows are in the first slot that is looked at: 16 KiB.
+const SPARSE_SLOTS: usize = 1 << 12;
 
 /// Numbers by hash; see the [module documentation](self).
 #[derive(Default)]
@@ -55,7 +60,11 @@ impl NumberTable {
     /// Whether so many more may be put in, all of them below a number.
     #[inline]
     pub fn has_room(&self, more: usize, below: usize) -> bool {
-        4 * (self.count + more) <= 3 * self.slots.len() && below < self.slots.len()
+        let taken_max = match self.slots.len() {
+            slots @ ..=SPARSE_SLOTS => slots / 4,
+            slots => slots / 4 * 3,
+        };
+        self.count + more <= taken_max && below < self.slots.len()
     }
 
     /// The numbers, in any order.
@@ -78,10 +87,10 @@ impl NumberTable {
         }
     }
 
-    /// The number in a slot that is not free.
+    /// The number in a slot; [`NO_NUMBER`] in a free one.
     #[inline]
     fn number_in(&self, slot: u32) -> u32 {
-        (u64::from(slot) & ((1 << self.bits) - 1)) as u32 - 1
+        ((u64::from(slot) & ((1 << self.bits) - 1)) as u32).wrapping_sub(1)
     }
 
     #[inline]
@@ -95,12 +104,15 @@ impl NumberTable {
         prefetch(&self.slots, self.search(hash).place);
     }
 
-    /// The number in the first slot for this hash, if it has the same tag: mostly the one that is looked for.
+    /// The number in the first slot for this hash, if it has the same tag: mostly the one that is looked for. Else one that no row has.
     #[inline]
-    pub fn first_guess(&self, hash: u64) -> Option<u32> {
+    pub fn first_guess(&self, hash: u64) -> u32 {
         let Search { place, tag } = self.search(hash);
-        let slot = *self.slots.get(place)?;
-        (slot != 0 && self.has_tag(slot, tag)).then(|| self.number_in(slot))
+        match self.slots.get(place) {
+            // A free slot's number is none either.
+            Some(&slot) if self.has_tag(slot, tag) => self.number_in(slot),
+            _ => NO_NUMBER,
+        }
     }
 
     /// The number with this hash of which `is_same` is true.
@@ -174,7 +186,8 @@ mod tests {
                 let before = seen.iter().position(|&other| other == row);
                 let number = table.find(row.0, |number| seen[number as usize] == row);
                 prop_assert_eq!(number, before.map(|number| number as u32));
-                prop_assert!(table.first_guess(row.0).is_none_or(|guess| (guess as usize) < seen.len()));
+                let guess = table.first_guess(row.0);
+                prop_assert!(guess == NO_NUMBER || (guess as usize) < seen.len());
                 match number {
                     Some(number) => {
                         let new = seen.len() as u32;

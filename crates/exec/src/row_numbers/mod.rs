@@ -8,11 +8,12 @@
 //! ```
 //!
 //! Cost: one look-up per row, none where a row repeats the one before. Resources that lie too far apart for
-//! [`ByOrdinal`] or [`ByPair`] are hashed, those known until then as well. Rows that are hashed are looked up some at a time, so
-//! that their waits for memory overlap.
+//! [`ByOrdinal`] or [`ByPair`] are hashed, those known until then as well. Rows that are hashed are looked up some at a time ([`keys`]), so
+//! that their waits for memory overlap, and most of them without a branch: 3 to 5 ns a row while there are few.
 
 mod by_ordinal;
 mod by_pair;
+mod keys;
 
 use crate::number_table::NumberTable;
 use crate::selection;
@@ -20,6 +21,7 @@ use basalt_columns::prefetch;
 use basalt_rdf::TermId;
 use by_ordinal::ByOrdinal;
 use by_pair::ByPair;
+use keys::{Flat, Keys, Ones, Twos};
 use std::ops::Range;
 
 /// Bytes that [`ByOrdinal`] may take whatever the number of rows: a quarter of a million neighbours may come in any
@@ -34,9 +36,6 @@ const PAIRS_FROM: usize = if cfg!(test) { 1024 } else { 8192 };
 
 /// Rows that are looked up together.
 const CHUNK: usize = 64;
-
-/// Bytes of table and rows up to which rows of two ids are looked up one by one.
-const NEAR_BYTES: usize = 1 << 18;
 
 /// Bytes that a hashed number takes: four for a slot, half or so of which are taken.
 const HASHED_BYTES: usize = 8;
@@ -158,9 +157,10 @@ impl RowNumbers {
     fn numbers_of_twos(&mut self, firsts: &[u64], seconds: &[u64], numbers: &mut Vec<u32>) {
         for start in (0..firsts.len()).step_by(PAIRS_FROM) {
             let rows = start..firsts.len().min(start + PAIRS_FROM);
-            if self.pairs.is_none() && !self.is_near() {
+            if self.pairs.is_none() {
                 let before = self.count;
-                self.numbers_of_hashed(&[firsts, seconds], rows, numbers);
+                let keys = Twos(&firsts[rows.clone()], &seconds[rows.clone()]);
+                self.numbers_by_hash(&keys, rows.len(), numbers);
                 self.look_at_pairs(before);
                 continue;
             }
@@ -177,11 +177,6 @@ impl RowNumbers {
         }
     }
 
-    /// Whether what hashed rows are looked up in lies in the nearer caches, so that there is nothing to wait for.
-    fn is_near(&self) -> bool {
-        self.table.bytes() + self.rows.len() * size_of::<u64>() <= NEAR_BYTES
-    }
-
     /// Appends the numbers here of some rows of another.
     pub fn numbers_of_others(&mut self, other: &Self, rows: Range<usize>, numbers: &mut Vec<u32>) {
         debug_assert_eq!(other.width, self.width);
@@ -193,7 +188,7 @@ impl RowNumbers {
             }
             _ => {
                 let before = self.count;
-                self.numbers_by_hash(ids, numbers);
+                self.numbers_by_hash(&Flat(ids, self.width), rows.len(), numbers);
                 self.look_at_pairs(before);
             }
         }
@@ -212,7 +207,8 @@ impl RowNumbers {
             for row in start..rows.end.min(start + CHUNK) {
                 flat.extend(columns.iter().map(|column| column[row]));
             }
-            self.numbers_by_hash(&flat, numbers);
+            let rows = flat.len() / self.width;
+            self.numbers_by_hash(&Flat(&flat, self.width), rows, numbers);
         }
     }
 
@@ -261,7 +257,7 @@ impl RowNumbers {
                     Some(_) => rest.iter().take_while(|id| !by_ordinal(id)).count(),
                 };
                 let (hashed, others) = rest.split_at(hashed);
-                self.numbers_by_hash(hashed, numbers);
+                self.numbers_by_hash(&Ones(hashed), hashed.len(), numbers);
                 rest = self.after_places(others, numbers);
             }
         }
@@ -325,34 +321,40 @@ impl RowNumbers {
     fn number_by_hash(&mut self, row: &[u64]) -> u32 {
         let before = self.count;
         self.make_room(1);
-        self.last = self.find_or_insert(hash_row(row), row);
+        self.last = self.find_or_insert(hash_row(row), &Flat(row, row.len()), 0);
         self.look_at_pairs(before);
         self.last
     }
 
-    /// Appends the numbers of some rows that have no other place, which come one after the other, new ones where rows are new.
-    fn numbers_by_hash(&mut self, rows: &[u64], numbers: &mut Vec<u32>) {
-        let mut hashes = [0; CHUNK];
-        let width = self.width;
-        for rows in rows.chunks(CHUNK * width) {
-            let each = || rows.chunks_exact(width);
-            for (hash, row) in hashes.iter_mut().zip(each()) {
-                *hash = hash_row(row);
+    /// Appends the numbers of so many rows that have no other place, new ones where rows are new. Most rows are in the first slot that
+    /// their hash leads to: those are found without a branch that cannot be foreseen, then the others one by one.
+    fn numbers_by_hash(&mut self, keys: &impl Keys, rows: usize, numbers: &mut Vec<u32>) {
+        let (mut hashes, mut guesses) = ([0; CHUNK], [0; CHUNK]);
+        for start in (0..rows).step_by(CHUNK) {
+            let count = CHUNK.min(rows - start);
+            let (hashes, guesses) = (&mut hashes[..count], &mut guesses[..count]);
+            self.make_room(count);
+            for (row, hash) in hashes.iter_mut().enumerate() {
+                *hash = keys.hash(start + row);
                 self.table.prefetch(*hash);
             }
-            let hashes = &hashes[..rows.len() / width];
-            self.make_room(hashes.len());
-            for &hash in hashes {
-                if let Some(number) = self.table.first_guess(hash) {
-                    prefetch(&self.rows, number as usize * width);
-                }
+            for (hash, guess) in hashes.iter().zip(guesses.iter_mut()) {
+                *guess = self.table.first_guess(*hash);
+                prefetch(&self.rows, *guess as usize * self.width);
             }
-            for (row, &hash) in each().zip(hashes) {
-                if !self.is_last(row) {
-                    self.last = self.find_or_insert(hash, row);
-                }
-                numbers.push(self.last);
+            let mut others = 0_u64;
+            for (row, &guess) in guesses.iter().enumerate() {
+                let is_other = !keys.is_at(start + row, &self.rows, guess);
+                others |= u64::from(is_other) << row;
             }
+            // In the order of the rows: of two alike that are new, the second finds the first.
+            while others != 0 {
+                let row = others.trailing_zeros() as usize;
+                others &= others - 1;
+                guesses[row] = self.find_or_insert(hashes[row], keys, start + row);
+            }
+            numbers.extend_from_slice(guesses);
+            self.last = guesses[count - 1];
         }
     }
 
@@ -403,14 +405,16 @@ impl RowNumbers {
         }
     }
 
+    /// The number of one of some rows, a new one if the row is new; there is room for it.
     #[inline]
-    fn find_or_insert(&mut self, hash: u64, row: &[u64]) -> u32 {
-        let (rows, width) = (&self.rows, self.width);
-        let is_same = |number: u32| is_same(&rows[number as usize * width..], row);
+    fn find_or_insert(&mut self, hash: u64, keys: &impl Keys, row: usize) -> u32 {
+        let rows = &self.rows;
         let new = as_number(self.count);
-        let number = self.table.find_or_insert(hash, new, is_same);
+        let number = self
+            .table
+            .find_or_insert(hash, new, |number| keys.is_at(row, rows, number));
         if number == new {
-            self.rows.extend_from_slice(row);
+            keys.push(row, &mut self.rows);
             self.count += 1;
         }
         number

@@ -82,11 +82,11 @@ impl LocalTerms {
         for &hash in hashes {
             self.table.prefetch(hash);
         }
-        let guess = |hash: u64| self.table.first_guess(hash).map(|guess| guess as usize);
-        for at in hashes.iter().filter_map(|&hash| guess(hash)) {
+        let guess = |&hash: &u64| self.table.first_guess(hash) as usize;
+        for at in hashes.iter().map(guess) {
             prefetch(&self.terms, at);
         }
-        for at in hashes.iter().filter_map(|&hash| guess(hash)) {
+        for at in hashes.iter().map(guess) {
             if let Some(TermAt::Chunk { chunk, start, .. }) =
                 self.terms.get(at).map(|term| &term.at)
             {

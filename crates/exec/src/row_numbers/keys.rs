@@ -1,0 +1,87 @@
+//! `Keys`: rows of one, two or more ids that are looked up by hash, some at a time.
+//!
+//! One loop for all widths: rows of one and of two ids come as their columns and are hashed and compared without a loop over the ids,
+//! wider ones one after the other.
+
+use super::hash_row;
+
+/// Rows of ids; see the head of this module.
+pub trait Keys {
+    /// The hash of a row, that of [`hash_row`].
+    fn hash(&self, row: usize) -> u64;
+    /// Whether a row is the one with a number of those that lie one after the other in `rows`.
+    fn is_at(&self, row: usize, rows: &[u64], number: u32) -> bool;
+    /// Appends a row.
+    fn push(&self, row: usize, rows: &mut Vec<u64>);
+}
+
+/// Rows of one id.
+pub struct Ones<'a>(pub &'a [u64]);
+
+impl Keys for Ones<'_> {
+    #[inline]
+    fn hash(&self, row: usize) -> u64 {
+        hash_row(&[self.0[row]])
+    }
+
+    #[inline]
+    fn is_at(&self, row: usize, rows: &[u64], number: u32) -> bool {
+        rows.get(number as usize) == Some(&self.0[row])
+    }
+
+    #[inline]
+    fn push(&self, row: usize, rows: &mut Vec<u64>) {
+        rows.push(self.0[row]);
+    }
+}
+
+/// Rows of two ids, by column.
+pub struct Twos<'a>(pub &'a [u64], pub &'a [u64]);
+
+impl Keys for Twos<'_> {
+    #[inline]
+    fn hash(&self, row: usize) -> u64 {
+        hash_row(&[self.0[row], self.1[row]])
+    }
+
+    #[inline]
+    fn is_at(&self, row: usize, rows: &[u64], number: u32) -> bool {
+        let known = rows
+            .get(number as usize * 2..)
+            .and_then(<[u64]>::first_chunk);
+        known.is_some_and(|&[first, second]| (first ^ self.0[row]) | (second ^ self.1[row]) == 0)
+    }
+
+    #[inline]
+    fn push(&self, row: usize, rows: &mut Vec<u64>) {
+        rows.extend([self.0[row], self.1[row]]);
+    }
+}
+
+/// Rows of so many ids, at least one, one after the other.
+pub struct Flat<'a>(pub &'a [u64], pub usize);
+
+impl Flat<'_> {
+    #[inline]
+    fn row(&self, row: usize) -> &[u64] {
+        &self.0[row * self.1..][..self.1]
+    }
+}
+
+impl Keys for Flat<'_> {
+    #[inline]
+    fn hash(&self, row: usize) -> u64 {
+        hash_row(self.row(row))
+    }
+
+    #[inline]
+    fn is_at(&self, row: usize, rows: &[u64], number: u32) -> bool {
+        let known = rows.get(number as usize * self.1..);
+        known.is_some_and(|known| known.len() >= self.1 && super::is_same(known, self.row(row)))
+    }
+
+    #[inline]
+    fn push(&self, row: usize, rows: &mut Vec<u64>) {
+        rows.extend_from_slice(self.row(row));
+    }
+}
