@@ -9,12 +9,12 @@
 //! it out, the others become errors themselves (unbound). GROUP_CONCAT joins what STR gives, of literals
 //! of any type and of IRIs; a blank node, which has no text, is an error.
 
+use super::argument::Values;
 use super::concat::ConcatStates;
 use super::extremes::Extremes;
 use super::sum::SumStates;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::expr::{FloatingCast, Numbers};
 use crate::value::{Number, Reader};
 use basalt_plan::physical::AggregateFunction;
 use std::cmp::Ordering;
@@ -23,10 +23,8 @@ use std::cmp::Ordering;
 pub enum Accumulator {
     /// COUNT.
     Count(Vec<u64>),
-    /// SUM.
+    /// SUM and AVG.
     Sum(SumStates),
-    /// AVG.
-    Avg(SumStates),
     /// MIN or MAX.
     Extreme(Extremes),
     /// SAMPLE: the first value; 0 if there is none.
@@ -40,8 +38,7 @@ impl Accumulator {
     pub fn new(function: &AggregateFunction) -> Self {
         match function {
             AggregateFunction::Count => Self::Count(Vec::new()),
-            AggregateFunction::Sum => Self::Sum(SumStates::default()),
-            AggregateFunction::Avg => Self::Avg(SumStates::default()),
+            AggregateFunction::Sum | AggregateFunction::Avg => Self::Sum(SumStates::default()),
             AggregateFunction::Min => Self::Extreme(Extremes::new(Ordering::Less)),
             AggregateFunction::Max => Self::Extreme(Extremes::new(Ordering::Greater)),
             AggregateFunction::Sample => Self::Sample(Vec::new()),
@@ -56,7 +53,6 @@ impl Accumulator {
         match self {
             Self::Count(_) => Self::Count(Vec::new()),
             Self::Sum(_) => Self::Sum(SumStates::default()),
-            Self::Avg(_) => Self::Avg(SumStates::default()),
             Self::Extreme(states) => Self::Extreme(states.empty()),
             Self::Sample(_) => Self::Sample(Vec::new()),
             Self::Concat(states) => Self::Concat(states.empty()),
@@ -67,7 +63,7 @@ impl Accumulator {
     pub fn resize(&mut self, count: usize) {
         match self {
             Self::Count(states) | Self::Sample(states) => states.resize(count, 0),
-            Self::Sum(states) | Self::Avg(states) => states.resize(count),
+            Self::Sum(states) => states.resize(count),
             Self::Extreme(states) => states.resize(count),
             Self::Concat(states) => states.resize(count),
         }
@@ -102,48 +98,41 @@ impl Accumulator {
                     }
                 }
             }
-            Self::Sum(states) | Self::Avg(states) => states.update(rows, reader)?,
+            Self::Sum(states) => states.update(groups, ids, reader)?,
             Self::Extreme(states) => states.update(rows, reader)?,
             Self::Concat(states) => states.update(groups, ids, cx)?,
         }
         Ok(())
     }
 
-    /// Adds the casts of the first rows, for SUM and AVG, up to one that its id does not tell; how many those are.
-    pub fn update_casts(
-        &mut self,
-        groups: &[u32],
-        ids: &[u64],
-        cast: FloatingCast,
-    ) -> Result<usize, ExecError> {
-        match self {
-            Self::Sum(states) | Self::Avg(states) => {
-                let groups = groups.iter().map(|&group| group as usize);
-                states.update_casts(groups.zip(ids.iter().copied()), cast)
-            }
-            _ => Ok(0),
-        }
-    }
-
     /// Whether it reads numbers, and makes ids of few.
     pub fn reads_numbers(&self) -> bool {
-        matches!(self, Self::Sum(_) | Self::Avg(_) | Self::Extreme(_))
+        matches!(self, Self::Sum(_) | Self::Extreme(_))
     }
 
-    /// Adds computed numbers, those of the first `done` rows left out.
-    pub fn update_numbers(
+    /// Adds the values of an argument.
+    pub fn update_values(
         &mut self,
         groups: &[u32],
-        numbers: &Numbers,
-        done: usize,
+        values: &Values<'_>,
         cx: &Context,
     ) -> Result<(), ExecError> {
-        let rows = (done..groups.len()).map(|row| (groups[row] as usize, row));
         match self {
-            Self::Sum(states) | Self::Avg(states) => states.update_numbers(rows, numbers),
-            Self::Extreme(states) => states.update_numbers(rows, numbers, &mut Reader::new(cx)),
-            _ => self.update(&groups[done..], &numbers.ids(cx)[done..], cx),
+            Self::Sum(states) => {
+                if let Some(numbers) = values.numbers() {
+                    states.update_numbers(groups, numbers);
+                    return Ok(());
+                }
+            }
+            Self::Extreme(states) => {
+                if let (Some(numbers), Some(nearest)) = (values.numbers(), values.nearest()) {
+                    let ids = values.known_ids();
+                    return states.update_numbers(groups, numbers, nearest, ids, cx);
+                }
+            }
+            _ => {}
         }
+        self.update(groups, values.ids(cx), cx)
     }
 
     /// Adds another's states, whose group `g` is `numbers[g]` here.
@@ -161,7 +150,7 @@ impl Accumulator {
                     }
                 }
             }
-            (Self::Sum(states), Self::Sum(more)) | (Self::Avg(states), Self::Avg(more)) => {
+            (Self::Sum(states), Self::Sum(more)) => {
                 states.merge(&more, at.enumerate());
             }
             (Self::Extreme(states), Self::Extreme(more)) => {
@@ -185,7 +174,7 @@ impl Accumulator {
             (Self::Count(counts), Self::Count(more)) => {
                 pairs.for_each(|(from, to)| counts[to] += more[from]);
             }
-            (Self::Sum(states), Self::Sum(more)) | (Self::Avg(states), Self::Avg(more)) => {
+            (Self::Sum(states), Self::Sum(more)) => {
                 states.merge(more, pairs);
             }
             (Self::Extreme(states), Self::Extreme(more)) => states.merge(more, pairs, cx)?,
@@ -202,7 +191,6 @@ impl Accumulator {
                 count
             ])),
             Self::Sum(states) => Ok(Self::Sum(states.repeated(count))),
-            Self::Avg(states) => Ok(Self::Avg(states.repeated(count))),
             _ => Err(no_states()),
         }
     }
@@ -215,7 +203,7 @@ impl Accumulator {
             (Self::Count(counts), Self::Count(less)) => {
                 pairs.for_each(|(from, to)| counts[to] -= less[from]);
             }
-            (Self::Sum(states), Self::Sum(less)) | (Self::Avg(states), Self::Avg(less)) => {
+            (Self::Sum(states), Self::Sum(less)) => {
                 states.subtract(less, pairs);
             }
             _ => return Err(no_states()),
@@ -231,7 +219,7 @@ impl Accumulator {
         }
     }
 
-    /// The results by group, 0 for unbound.
+    /// The results by group, 0 for unbound; of sums, these.
     pub fn finish(self, cx: &Context) -> Result<Vec<u64>, ExecError> {
         let number = |number: Option<Number>| number.map_or(0, |number| number.to_id(cx));
         Ok(match self {
@@ -239,16 +227,7 @@ impl Accumulator {
                 .into_iter()
                 .map(|count| number(i64::try_from(count).ok().map(|n| Number::Integer(n.into()))))
                 .collect(),
-            Self::Sum(states) => states
-                .into_states()
-                .into_iter()
-                .map(|state| number(state.sum()))
-                .collect(),
-            Self::Avg(states) => states
-                .into_states()
-                .into_iter()
-                .map(|state| number(state.average()))
-                .collect(),
+            Self::Sum(states) => states.results(&AggregateFunction::Sum, cx),
             Self::Extreme(states) => states.finish(),
             Self::Sample(samples) => samples,
             Self::Concat(states) => states.finish(cx)?,
@@ -271,7 +250,7 @@ impl Accumulator {
     pub fn bytes(&self) -> usize {
         match self {
             Self::Count(states) | Self::Sample(states) => states.capacity() * size_of::<u64>(),
-            Self::Sum(states) | Self::Avg(states) => states.bytes(),
+            Self::Sum(states) => states.bytes(),
             Self::Extreme(states) => states.bytes(),
             Self::Concat(states) => states.bytes(),
         }

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A string is compared by the start of its text first, which is all that is read of most, a number by the nearest double; that of the
-//! value a group has is kept. Invariant: of equal values the first stays. Memory: 16 bytes for a group, with hints 64.
+//! value a group has is kept. Invariant: of equal values the first stays. Memory: 16 bytes for a group, 24 of numbers, with hints 64.
 
 use crate::context::Context;
 use crate::error::ExecError;
@@ -34,6 +34,8 @@ pub struct Extremes {
     states: Vec<Extreme>,
     /// What is known of the values of the first groups.
     hints: Vec<Option<Hint>>,
+    /// The doubles nearest to the values of the first groups; NaN where that is not known.
+    doubles: Vec<f64>,
 }
 
 /// What tells the order of most values of a kind.
@@ -88,6 +90,7 @@ impl Extremes {
             wanted,
             states: Vec::new(),
             hints: Vec::new(),
+            doubles: Vec::new(),
         }
     }
 
@@ -113,27 +116,40 @@ impl Extremes {
         Ok(())
     }
 
-    /// Adds computed numbers: (group, row). Most are no more than compared with the double nearest to what their group has.
+    /// Adds numbers with the doubles nearest to them and, where they are known, their ids. Most are no more than compared with the
+    /// double of what their group has.
     pub fn update_numbers(
         &mut self,
-        rows: impl Iterator<Item = (usize, usize)>,
+        groups: &[u32],
         numbers: &Numbers,
-        reader: &mut Reader<'_>,
+        nearest: &[f64],
+        ids: Option<&[u64]>,
+        cx: &Context,
     ) -> Result<(), ExecError> {
-        let cx = reader.context();
-        for (group, row) in rows {
-            let Some(number) = numbers.get(row) else {
-                self.add(group, 0, reader)?;
-                continue;
-            };
-            if let ShortNumber::Floating { value, .. } = number
-                && let Some(known) = self.known_double(group, reader)?
-                && let Some(order) = value.partial_cmp(&known)
-                && order == self.wanted.reverse()
-            {
+        let reader = &mut Reader::new(cx);
+        if self.doubles.len() < self.states.len() {
+            self.doubles.resize(self.states.len(), f64::NAN);
+        }
+        // What comes first is least then.
+        let sign = match self.wanted {
+            Ordering::Greater => -1.0,
+            _ => 1.0,
+        };
+        for (row, (&group, &double)) in groups.iter().zip(nearest).enumerate() {
+            let group = group as usize;
+            let is_error = numbers.is_error(row);
+            if sign * double > sign * self.doubles[group] && !is_error {
                 continue;
             }
-            self.add(group, number.to_id(cx), reader)?;
+            let id = match (ids, numbers.get(row)) {
+                _ if is_error => 0,
+                (Some(ids), _) => ids[row],
+                (None, number) => number.map_or(0, |number| number.to_id(cx)),
+            };
+            self.add(group, id, reader)?;
+            if self.doubles[group].is_nan() {
+                self.doubles[group] = self.known_double(group, reader)?.unwrap_or(f64::NAN);
+            }
         }
         Ok(())
     }
@@ -186,6 +202,7 @@ impl Extremes {
     pub fn bytes(&self) -> usize {
         self.states.capacity() * size_of::<Extreme>()
             + self.hints.capacity() * size_of::<Option<Hint>>()
+            + self.doubles.capacity() * size_of::<f64>()
     }
 
     #[inline]
@@ -196,15 +213,10 @@ impl Extremes {
             _ if state.failed || state.id == id => {}
             _ if ordered_as_ids(state.id, id) => {
                 if id.cmp(&state.id) == self.wanted {
-                    state.id = id;
+                    self.set(group, id, None);
                 }
             }
-            _ if state.id == 0 => {
-                state.id = id;
-                if let Some(hint) = self.hints.get_mut(group) {
-                    *hint = None;
-                }
-            }
+            _ if state.id == 0 => self.set(group, id, None),
             _ => return self.replace(group, id, reader),
         }
         Ok(())
@@ -230,12 +242,20 @@ impl Extremes {
             None => compare_for_order(id, known, reader.context())?,
         };
         if order == self.wanted {
-            self.states[group].id = id;
-            if let Some(known) = self.hints.get_mut(group) {
-                *known = hint;
-            }
+            self.set(group, id, hint);
         }
         Ok(())
+    }
+
+    /// Makes a value that of a group, and its hint that of the value.
+    fn set(&mut self, group: usize, id: u64, hint: Option<Hint>) {
+        self.states[group].id = id;
+        if let Some(known) = self.hints.get_mut(group) {
+            *known = hint;
+        }
+        if let Some(double) = self.doubles.get_mut(group) {
+            *double = f64::NAN;
+        }
     }
 
     /// The hint of the value that a group has.

@@ -14,8 +14,8 @@ use crate::value::Exact;
 const UNIT_BITS: i32 = 64;
 /// Bits of the significand of a double, the hidden one included.
 const SIGNIFICAND_BITS: i32 = 53;
-/// Values from here on go to the rest: 2^62, so that a sum of two is still in range.
-const UNITS_LIMIT: f64 = 4_611_686_018_427_387_904.0;
+/// Values of this exponent and larger ones, which is added to 1023 in a double, go to the rest: from 2^62 on, so that a sum of two is still in range.
+const UNITS_LIMIT_EXPONENT: i32 = 1023 + 62;
 
 /// The exact sum of finite values.
 #[derive(Clone, Default)]
@@ -36,15 +36,35 @@ impl FloatSum {
         self.units = [units as u64, (units >> u64::BITS) as u64];
     }
 
-    /// Adds a finite value; `None` if the sum has too many digits.
-    #[inline]
-    pub fn add(&mut self, value: f64) -> Option<()> {
-        match to_units(value).and_then(|units| self.units().checked_add(units)) {
-            Some(sum) => {
-                self.set_units(sum);
-                Some(())
+    /// The sum of all values that are a whole number of units while it is one, and the others.
+    pub fn of(values: &[f64]) -> (Self, Vec<f64>) {
+        let (mut units, mut others) = (0_i128, Vec::new());
+        for &value in values {
+            match to_units(value).and_then(|more| units.checked_add(more)) {
+                Some(sum) => units = sum,
+                None => others.push(value),
             }
-            None => self.add_rest(&Exact::from_f64(value)?),
+        }
+        let mut sum = Self::default();
+        sum.set_units(units);
+        (sum, others)
+    }
+
+    /// Adds a value if it is a whole number of units and the sum is in range; false, and nothing, otherwise.
+    #[inline]
+    pub fn add_units(&mut self, value: f64) -> bool {
+        let sum = to_units(value).and_then(|units| self.units().checked_add(units));
+        if let Some(sum) = sum {
+            self.set_units(sum);
+        }
+        sum.is_some()
+    }
+
+    /// Adds a finite value; `None` if the sum has too many digits.
+    pub fn add(&mut self, value: f64) -> Option<()> {
+        match self.add_units(value) {
+            true => Some(()),
+            false => self.add_rest(&Exact::from_f64(value)?),
         }
     }
 
@@ -110,12 +130,13 @@ impl FloatSum {
 /// The value in units, if it is a whole number of them and in range.
 #[inline]
 fn to_units(value: f64) -> Option<i128> {
-    if value.abs() >= UNITS_LIMIT {
-        return None;
-    }
     let bits = value.to_bits();
     let exponent = (bits >> (SIGNIFICAND_BITS - 1) & 0x7FF) as i32;
     let fraction = bits & ((1 << (SIGNIFICAND_BITS - 1)) - 1);
+    // Those of NaN and the infinities are the largest.
+    if exponent >= UNITS_LIMIT_EXPONENT {
+        return None;
+    }
     if exponent == 0 {
         // Zeros; the subnormal ones are far below a unit.
         return (fraction == 0).then_some(0);

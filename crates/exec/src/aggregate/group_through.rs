@@ -17,6 +17,7 @@
 
 use super::Aggregator;
 use super::accumulator::Accumulator;
+use super::column::Column;
 use crate::batch::{Batch, columns_with_room};
 use crate::context::Context;
 use crate::error::ExecError;
@@ -101,23 +102,25 @@ impl Aggregator {
 
     /// One row for each group that has rows, as [`Self::finish`] gives them; the states stay.
     pub fn read(&self, cx: &Context) -> Result<Batch, ExecError> {
-        let rows = self.columns.last().map(|rows| rows.accumulator.counts());
-        let with_rows = (0_u32..).zip(rows.unwrap_or_default());
+        let rows = self.rows_of_groups();
+        let with_rows = (0_u32..).zip(rows);
         let with_rows = with_rows.filter_map(|(group, &rows)| (rows > 0).then_some(group));
         let with_rows: Vec<u32> = with_rows.collect();
         let (count, width) = (with_rows.len(), self.keys.len());
-        let mut columns = columns_with_room(width + self.columns.len(), count);
+        let mut columns = columns_with_room(width + self.width, count);
         for groups in with_rows.chunks(cx.options().batch_rows.max(1)) {
             cx.check()?;
             for &group in groups {
                 self.push_key(group as usize, &mut columns);
             }
             let moves: Vec<(u32, u32)> = groups.iter().copied().zip(0..).collect();
-            for (ids, column) in columns[width..].iter_mut().zip(&self.columns) {
+            for column in &self.columns {
                 let mut states = column.accumulator.empty();
                 states.resize(moves.len());
                 states.add_states(&column.accumulator, &moves, cx)?;
-                ids.extend(states.finish(cx)?);
+                for (place, ids) in column.results(states, cx)? {
+                    columns[width + place].extend(ids);
+                }
             }
         }
         Ok(Batch::from_vectors(columns, count))
@@ -144,7 +147,7 @@ impl Aggregator {
     ) -> Result<Batch, ExecError> {
         let total = total.columns.iter().map(|column| &column.accumulator);
         let total: Vec<&Accumulator> = total.collect();
-        let mut columns = vec![Vec::new(); self.keys.len() + total.len()];
+        let mut columns = vec![Vec::new(); self.keys.len() + self.width];
         for batch in domain {
             let step = cx.options().batch_rows.max(1);
             for start in (0..batch.rows()).step_by(step) {
@@ -180,19 +183,36 @@ impl Aggregator {
             states.subtract_states(&column.accumulator, &known)?;
             left.push(states);
         }
-        // The last aggregate counts rows.
-        let counts = left.last().map(Accumulator::counts).unwrap_or_default();
+        let rows = self.rows_column().and_then(|column| left.get(column));
+        let counts = rows.map(Accumulator::counts).unwrap_or_default();
         let rows: Vec<u32> = (0_u32..)
             .zip(counts)
             .filter_map(|(row, &count)| (count > 0).then_some(row))
             .collect();
-        let keys = domain.columns().iter().map(|column| &**column.values());
+        let keys = domain.slices().into_iter();
         let chosen = |ids: &[u64]| rows.iter().map(|&row| ids[row as usize]).collect();
         let mut columns: Vec<Vec<u64>> = keys.map(chosen).collect();
-        for states in left {
-            columns.push(chosen(&states.finish(cx)?));
+        let first = columns.len();
+        columns.resize(first + self.width, Vec::new());
+        for (states, column) in left.into_iter().zip(&self.columns) {
+            for (place, ids) in column.results(states, cx)? {
+                columns[first + place] = chosen(&ids);
+            }
         }
         Ok(columns)
+    }
+
+    /// The place of the states of the last aggregate, which counts rows.
+    fn rows_column(&self) -> Option<usize> {
+        let last = self.width.checked_sub(1)?;
+        let is_last = |column: &Column| column.places().any(|place| place == last);
+        self.columns.iter().position(is_last)
+    }
+
+    /// The number of rows of each group.
+    fn rows_of_groups(&self) -> &[u64] {
+        let column = self.rows_column().map(|column| &self.columns[column]);
+        column.map_or(&[], |column| column.accumulator.counts())
     }
 }
 

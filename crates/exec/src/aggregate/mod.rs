@@ -12,6 +12,8 @@
 //! DISTINCT, counted through [`Context::reserve`]; what grows without new groups, distinct values and texts, can go to files.
 
 mod accumulator;
+mod argument;
+mod column;
 mod concat;
 mod distinct;
 mod extremes;
@@ -23,13 +25,12 @@ mod sum;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::expr::{CompiledExpr, Evaluated};
 use crate::held_memory::HeldMemory;
 use crate::row_numbers::RowNumbers;
 use crate::spill::share_bytes;
-use accumulator::Accumulator;
-use basalt_plan::physical::{Aggregate, AggregateFunction, Slot};
-use distinct::DistinctRows;
+use argument::Argument;
+use basalt_plan::physical::{Aggregate, Slot};
+use column::Column;
 
 pub use group_through::Through;
 pub use spilling::{Grouping, Groups, SpillingAggregator};
@@ -40,22 +41,16 @@ pub const OPERATOR: &str = "Group";
 /// Groups merged between two looks at the query's flag and clock: some milliseconds where each misses the caches.
 const CHECK_GROUPS: usize = 1 << 16;
 
-/// One aggregate of the query and its states.
-struct Column {
-    /// The argument; `None` for `COUNT(*)`.
-    argument: Option<CompiledExpr>,
-    /// The states by group.
-    accumulator: Accumulator,
-    /// For DISTINCT the values seen; for `COUNT(DISTINCT *)` the rows.
-    distinct: Option<DistinctRows>,
-}
-
 /// Hash aggregation; see the [module documentation](self).
 pub struct Aggregator {
     /// Column of the input for each key; `None` is a slot that the input lacks.
     keys: Vec<Option<usize>>,
     groups: RowNumbers,
+    /// What the aggregates read of each row.
+    arguments: Vec<Argument>,
     columns: Vec<Column>,
+    /// Number of aggregates.
+    width: usize,
     /// Bytes counted against the limit.
     held: HeldMemory,
     /// Bytes held when there was no more room, which are not counted.
@@ -72,10 +67,7 @@ impl Aggregator {
         schema: &[Slot],
         cx: &Context,
     ) -> Result<Self, ExecError> {
-        let columns = aggregates
-            .iter()
-            .map(|aggregate| Column::new(aggregate, schema, cx))
-            .collect::<Result<Vec<_>, _>>()?;
+        let (columns, arguments) = Column::of_all(aggregates, schema, cx)?;
         let keys: Vec<_> = keys
             .iter()
             .map(|key| schema.iter().position(|slot| slot == key))
@@ -83,7 +75,9 @@ impl Aggregator {
         let mut aggregator = Self {
             groups: RowNumbers::new(keys.len()),
             keys,
+            arguments,
             columns,
+            width: aggregates.len(),
             held: HeldMemory::default(),
             uncounted: 0,
             group_numbers: Vec::new(),
@@ -114,8 +108,17 @@ impl Aggregator {
     fn add(&mut self, batch: &Batch, cx: &Context) -> Result<(), ExecError> {
         self.find_groups(batch);
         self.grow();
+        self.update_states(batch, cx)
+    }
+
+    /// Adds the rows of a batch to the states of their groups.
+    fn update_states(&mut self, batch: &Batch, cx: &Context) -> Result<(), ExecError> {
+        let mut values = Vec::with_capacity(self.arguments.len());
+        for argument in &self.arguments {
+            values.push(argument.values(batch, cx)?);
+        }
         for column in &mut self.columns {
-            column.update(batch, &self.group_numbers, cx)?;
+            column.update(batch, &self.group_numbers, &values, cx)?;
         }
         Ok(())
     }
@@ -137,9 +140,7 @@ impl Aggregator {
         }
         if !known.is_empty() {
             let rows = batch.keep(&known);
-            for column in &mut self.columns {
-                column.update(&rows, &self.group_numbers, cx)?;
-            }
+            self.update_states(&rows, cx)?;
             self.account(cx)?;
         }
         Ok(others)
@@ -203,9 +204,13 @@ impl Aggregator {
     pub fn finish(self, cx: &Context) -> Result<Batch, ExecError> {
         let count = self.groups.count();
         let mut columns = self.groups.into_columns();
+        let first = columns.len();
+        columns.resize(first + self.width, Vec::new());
         for column in self.columns {
             cx.check()?;
-            columns.push(column.finish(cx)?);
+            for (place, ids) in column.finish(cx)? {
+                columns[first + place] = ids;
+            }
         }
         Ok(Batch::from_vectors(columns, count))
     }
@@ -242,130 +247,6 @@ impl Aggregator {
     /// Leaves what is held now as it is, though there was no room for some of it: only what comes more counts.
     fn leave_uncounted(&mut self) {
         self.uncounted = self.bytes().saturating_sub(self.held.bytes());
-    }
-}
-
-impl Column {
-    fn new(aggregate: &Aggregate, schema: &[Slot], cx: &Context) -> Result<Self, ExecError> {
-        let argument = aggregate
-            .argument
-            .as_ref()
-            .map(|argument| CompiledExpr::compile(argument, schema, cx))
-            .transpose()?;
-        if argument.is_none() && aggregate.function != AggregateFunction::Count {
-            return Err(ExecError::Unsupported(
-                "an aggregate other than COUNT over *".to_owned(),
-            ));
-        }
-        // Repeats change neither the least, nor the greatest, nor the first value.
-        let is_distinct = aggregate.distinct
-            && !matches!(
-                aggregate.function,
-                AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::Sample
-            );
-        let width = if argument.is_some() { 1 } else { schema.len() };
-        Ok(Self {
-            accumulator: Accumulator::new(&aggregate.function),
-            distinct: is_distinct.then(|| DistinctRows::new(width)),
-            argument,
-        })
-    }
-
-    fn update(&mut self, batch: &Batch, groups: &[u32], cx: &Context) -> Result<(), ExecError> {
-        let Some(argument) = &self.argument else {
-            match &mut self.distinct {
-                None => self.accumulator.count_rows(groups),
-                Some(rows) => {
-                    let groups = rows.insert_rows(batch, groups, cx)?;
-                    self.accumulator.count_rows(&groups);
-                }
-            }
-            return Ok(());
-        };
-        let done = match argument.floating_cast() {
-            Some(cast) if self.distinct.is_none() => {
-                let ids = batch.ids(cast.column);
-                self.accumulator.update_casts(groups, ids, cast)?
-            }
-            _ => 0,
-        };
-        if done == groups.len() {
-            return Ok(());
-        }
-        let ids = if self.distinct.is_none() && self.accumulator.reads_numbers() {
-            match argument.evaluate_numbers(batch, cx)? {
-                Evaluated::Ids(ids) => ids,
-                Evaluated::Numbers(numbers) => {
-                    return self.accumulator.update_numbers(groups, &numbers, done, cx);
-                }
-            }
-        } else {
-            argument.evaluate(batch, cx)?
-        };
-        match &mut self.distinct {
-            None => self.accumulator.update(&groups[done..], &ids[done..], cx),
-            Some(values) => {
-                let (groups, ids) = values.insert_values(groups, &ids, cx)?;
-                self.accumulator.update(&groups, &ids, cx)
-            }
-        }
-    }
-
-    /// Adds distinct values, or rows.
-    fn add_distinct(&mut self, groups: &[u32], ids: &[u64], cx: &Context) -> Result<(), ExecError> {
-        if self.argument.is_some() {
-            return self.accumulator.update(groups, ids, cx);
-        }
-        self.accumulator.count_rows(groups);
-        Ok(())
-    }
-
-    /// Adds another's states, whose group `g` is `numbers[g]` here; distinct values stay below some bytes in memory.
-    fn merge(
-        &mut self,
-        other: Self,
-        numbers: &[u32],
-        bytes_max: usize,
-        cx: &Context,
-    ) -> Result<(), ExecError> {
-        if let (Some(rows), Some(more)) = (&mut self.distinct, other.distinct) {
-            // What both have seen may count once only: what is new is added again.
-            let (groups, ids) = rows.merge(more, numbers, bytes_max, cx)?;
-            return self.add_distinct(&groups, &ids, cx);
-        }
-        self.accumulator.merge(other.accumulator, numbers, cx)
-    }
-
-    fn may_spill(&self) -> bool {
-        self.distinct.is_some() || self.accumulator.may_spill()
-    }
-
-    fn spill(&mut self, cx: &Context) {
-        if let Some(distinct) = &mut self.distinct {
-            distinct.spill();
-        }
-        self.accumulator.spill(cx);
-    }
-
-    /// The results by group.
-    fn finish(mut self, cx: &Context) -> Result<Vec<u64>, ExecError> {
-        let late = match &mut self.distinct {
-            Some(distinct) => distinct.finish(cx)?,
-            None => None,
-        };
-        if let Some(mut late) = late {
-            while let Some(rows) = late.next(cx)? {
-                cx.check()?;
-                let groups: Vec<u32> = rows.ids(0).iter().map(|&group| group as u32).collect();
-                let ids = if rows.width() > 1 { rows.ids(1) } else { &[] };
-                self.add_distinct(&groups, ids, cx)?;
-            }
-        }
-        self.accumulator.finish(cx)
-    }
-
-    fn bytes(&self) -> usize {
-        self.accumulator.bytes() + self.distinct.as_ref().map_or(0, DistinctRows::bytes)
     }
 }
 

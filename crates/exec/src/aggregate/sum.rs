@@ -8,10 +8,12 @@
 //! A part of the values can be taken away again ([`SumStates::subtract`]).
 
 use super::float_sum::FloatSum;
+use crate::context::Context;
 use crate::error::ExecError;
-use crate::expr::{FloatingCast, Numbers, Values};
+use crate::expr::{Numbers, Values};
 use crate::value::{Exact, Number, Reader, ShortNumber, inline_integer, of_units, units};
 use basalt_columns::{PREFETCH_ROWS, prefetch};
+use basalt_plan::physical::AggregateFunction;
 use oxsdatatypes::{Double, Float};
 
 /// What few groups have: made with the first such value.
@@ -51,15 +53,18 @@ pub struct SumState {
     floating: FloatSum,
     /// Sum of the inline integers, apart so that adding one is an addition of two words.
     integers: i64,
-    /// Number of values.
-    count: u64,
-    /// Of these, floats.
+    /// Number of integers.
+    integer_count: u64,
+    /// Number of floats.
     float_count: u64,
-    /// Of these, doubles.
+    /// Number of doubles.
     double_count: u64,
     /// The rest.
     rare: Option<Box<Rare>>,
 }
+
+/// States that lie in the nearer caches, where there is nothing to wait for.
+const NEAR_STATES: usize = 1 << 11;
 
 // Sums of many groups are read in any order: a state is one line of the caches.
 const _: () = assert!(size_of::<SumState>() <= 64);
@@ -68,51 +73,53 @@ impl SumState {
     /// Adds a number.
     #[inline]
     fn add_number(&mut self, number: ShortNumber) {
-        self.count += 1;
         match number {
-            ShortNumber::Floating { value, is_float } => {
-                self.float_count += u64::from(is_float);
-                self.double_count += u64::from(!is_float);
-                self.add_floating(value);
-            }
+            ShortNumber::Floating { value, is_float } => self.add_floating(value, is_float),
             ShortNumber::Exact {
                 mantissa,
                 is_decimal: false,
                 ..
-            } => self.add_integer(mantissa),
+            } => self.add_integers(mantissa, 1),
             ShortNumber::Exact {
                 mantissa, scale, ..
             } => self.add_units(units(mantissa, scale), 1),
         }
     }
 
-    /// Adds integers or decimals without an error among them; `None`, and nothing, if there are others or their sum is too long.
-    fn add_all(&mut self, numbers: &Numbers) -> Option<()> {
-        let Values::Exact {
-            mantissas,
-            scale,
-            is_decimal,
-        } = numbers.values()
-        else {
-            return None;
-        };
-        if !numbers.errors().is_empty() {
-            return None;
+    /// Adds numbers without an error among them; false, and nothing, if their sum is too long.
+    fn add_all(&mut self, numbers: &Numbers) -> bool {
+        match numbers.values() {
+            Values::Exact {
+                mantissas,
+                scale,
+                is_decimal,
+            } => {
+                let sum: i128 = mantissas.iter().copied().map(i128::from).sum();
+                let Ok(sum) = i64::try_from(sum) else {
+                    return false;
+                };
+                let count = mantissas.len() as u64;
+                match is_decimal {
+                    true => self.add_units(units(sum, *scale), count),
+                    false => self.add_integers(sum, count),
+                }
+            }
+            Values::Floating { values, is_float } => {
+                let (sum, others) = FloatSum::of(values);
+                if self.floating.merge(&sum).is_none() {
+                    self.rare().decimals = None;
+                }
+                self.count_floating((values.len() - others.len()) as u64, *is_float);
+                for value in others {
+                    self.add_floating(value, *is_float);
+                }
+            }
         }
-        let sum: i128 = mantissas.iter().copied().map(i128::from).sum();
-        let sum = i64::try_from(sum).ok()?;
-        let count = mantissas.len() as u64;
-        self.count += count;
-        match is_decimal {
-            true => self.add_units(units(sum, *scale), count),
-            false => self.add_integer(sum),
-        }
-        Some(())
+        true
     }
 
     /// Adds what is no number.
     fn add_error(&mut self) {
-        self.count += 1;
         self.rare().errors += 1;
     }
 
@@ -120,8 +127,7 @@ impl SumState {
     #[inline]
     fn add(&mut self, id: u64, reader: &mut Reader<'_>) -> Result<(), ExecError> {
         if let Some(integer) = inline_integer(id) {
-            self.count += 1;
-            self.add_integer(integer);
+            self.add_integers(integer, 1);
             return Ok(());
         }
         match ShortNumber::of_id(id) {
@@ -140,8 +146,10 @@ impl SumState {
         match ShortNumber::of(&number) {
             Some(number) => self.add_number(number),
             None => {
-                self.count += 1;
-                self.rare().decimal_count += u64::from(number.is_decimal());
+                match number.is_decimal() {
+                    true => self.rare().decimal_count += 1,
+                    false => self.integer_count += 1,
+                }
                 self.add_decimal(&number);
             }
         }
@@ -152,17 +160,32 @@ impl SumState {
         self.rare.get_or_insert_default()
     }
 
+    /// Adds a double or, as the double that it is, a float.
     #[inline]
-    fn add_floating(&mut self, value: f64) {
-        if !value.is_finite() {
-            let rare = self.rare();
-            if value.is_nan() {
-                rare.nans += 1;
-            } else if value > 0.0 {
-                rare.infinities += 1;
-            } else {
-                rare.negative_infinities += 1;
-            }
+    fn add_floating(&mut self, value: f64, is_float: bool) {
+        self.count_floating(1, is_float);
+        if !self.floating.add_units(value) {
+            self.add_odd(value);
+        }
+    }
+
+    #[inline]
+    fn count_floating(&mut self, count: u64, is_float: bool) {
+        match is_float {
+            true => self.float_count += count,
+            false => self.double_count += count,
+        }
+    }
+
+    /// Adds a double that is not finite, or not a whole number of units.
+    #[cold]
+    fn add_odd(&mut self, value: f64) {
+        if value.is_nan() {
+            self.rare().nans += 1;
+        } else if value == f64::INFINITY {
+            self.rare().infinities += 1;
+        } else if value == f64::NEG_INFINITY {
+            self.rare().negative_infinities += 1;
         } else if self.floating.add(value).is_none() {
             self.rare().decimals = None;
         }
@@ -187,26 +210,33 @@ impl SumState {
         *sum = sum.take().and_then(|sum| sum.checked_add(number));
     }
 
-    /// Adds a small integer; a sum that outgrows its word moves to the decimals.
+    /// Adds the sum of so many integers; a sum that outgrows its word moves to the decimals.
     #[inline]
-    fn add_integer(&mut self, integer: i64) {
-        match self.integers.checked_add(integer) {
+    fn add_integers(&mut self, sum: i64, count: u64) {
+        self.integer_count += count;
+        match self.integers.checked_add(sum) {
             Some(sum) => self.integers = sum,
             None => {
-                let full = Number::Integer(std::mem::replace(&mut self.integers, integer).into());
+                let full = Number::Integer(std::mem::replace(&mut self.integers, sum).into());
                 self.add_decimal(&full);
             }
         }
     }
 
+    /// Number of values.
+    fn count(&self) -> u64 {
+        let rare = self.rare.as_deref();
+        let others = rare.map_or(0, |rare| rare.decimal_count + rare.errors);
+        self.integer_count + self.float_count + self.double_count + others
+    }
+
     /// Adds another part of the same group.
     #[inline]
     fn merge(&mut self, other: &Self) {
-        self.add_integer(other.integers);
+        self.add_integers(other.integers, other.integer_count);
         if self.floating.merge(&other.floating).is_none() {
             self.rare().decimals = None;
         }
-        self.count += other.count;
         self.float_count += other.float_count;
         self.double_count += other.double_count;
         if let Some(more) = &other.rare {
@@ -241,7 +271,7 @@ impl SumState {
         if self.floating.subtract(&part.floating).is_none() {
             self.rare().decimals = None;
         }
-        self.count -= part.count;
+        self.integer_count -= part.integer_count;
         self.float_count -= part.float_count;
         self.double_count -= part.double_count;
         if let Some(less) = &part.rare {
@@ -258,7 +288,7 @@ impl SumState {
     }
 
     /// The sum; `None` is an error.
-    pub fn sum(self) -> Option<Number> {
+    pub fn sum(&self) -> Option<Number> {
         let rare = self.rare.as_deref();
         if rare.is_some_and(|rare| rare.errors > 0) {
             return None;
@@ -307,11 +337,11 @@ impl SumState {
     }
 
     /// The average; of nothing it is the integer zero.
-    pub fn average(self) -> Option<Number> {
-        if self.count == 0 {
+    pub fn average(&self) -> Option<Number> {
+        if self.count() == 0 {
             return Some(Number::zero());
         }
-        let count = i64::try_from(self.count).ok()?;
+        let count = i64::try_from(self.count()).ok()?;
         self.sum()?.checked_divide(&Number::Integer(count.into()))
     }
 }
@@ -330,75 +360,99 @@ impl SumStates {
         self.states.resize(count, SumState::default());
     }
 
-    /// Adds the values of rows: (group, id).
+    /// Adds the values of rows: an id for each.
     pub fn update(
         &mut self,
-        rows: impl Iterator<Item = (usize, u64)> + Clone,
+        groups: &[u32],
+        ids: &[u64],
         reader: &mut Reader<'_>,
     ) -> Result<(), ExecError> {
-        self.add_while(rows, |state, id| state.add(id, reader).map(|()| true))?;
-        Ok(())
-    }
-
-    /// Adds the casts of the first rows, (group, id), up to one that its id does not tell; how many those are.
-    pub fn update_casts(
-        &mut self,
-        rows: impl Iterator<Item = (usize, u64)> + Clone,
-        cast: FloatingCast,
-    ) -> Result<usize, ExecError> {
-        self.add_while(rows, |state, id| {
-            let number = cast.value(id);
-            if let Some(number) = number {
-                state.add_number(number);
+        let mut failed = Ok(());
+        self.each(groups, ids, |state, id| {
+            if failed.is_ok() {
+                failed = state.add(id, reader);
             }
-            Ok(number.is_some())
-        })
+        });
+        failed
     }
 
-    /// Adds computed numbers: (group, row).
-    pub fn update_numbers(
-        &mut self,
-        rows: impl Iterator<Item = (usize, usize)> + Clone,
-        numbers: &Numbers,
-    ) -> Result<(), ExecError> {
+    /// Adds numbers, one for each row.
+    pub fn update_numbers(&mut self, groups: &[u32], numbers: &Numbers) {
+        let has_errors = !numbers.errors().is_empty();
         if let [only] = self.states.as_mut_slice()
-            && rows.size_hint() == (numbers.rows(), Some(numbers.rows()))
-            && only.add_all(numbers).is_some()
+            && !has_errors
+            && only.add_all(numbers)
         {
             self.any_rare |= only.rare.is_some();
-            return Ok(());
+            return;
         }
-        self.add_while(rows, |state, row| {
-            match numbers.get(row) {
-                Some(number) => state.add_number(number),
-                None => state.add_error(),
+        match numbers.values() {
+            _ if has_errors => {
+                let rows: Vec<usize> = (0..groups.len()).collect();
+                self.each(groups, &rows, |state, row| match numbers.get(row) {
+                    Some(number) => state.add_number(number),
+                    None => state.add_error(),
+                });
             }
-            Ok(true)
-        })?;
-        Ok(())
+            Values::Exact {
+                mantissas,
+                is_decimal: false,
+                ..
+            } => self.each(groups, mantissas, |state, integer| {
+                state.add_integers(integer, 1)
+            }),
+            Values::Exact {
+                mantissas, scale, ..
+            } => self.each(groups, mantissas, |state, mantissa| {
+                state.add_units(units(mantissa, *scale), 1);
+            }),
+            Values::Floating { values, is_float } => {
+                self.each(groups, values, |state, value| {
+                    state.add_floating(value, *is_float)
+                });
+            }
+        }
     }
 
-    /// Adds rows to the states of their groups, some of which are asked for ahead, as long as `add` does; how many those are.
+    /// Adds a value of each row to the state of its group; where there are many states, they are asked for ahead.
     #[inline]
-    fn add_while<T>(
+    fn each<T: Copy>(
         &mut self,
-        rows: impl Iterator<Item = (usize, T)> + Clone,
-        mut add: impl FnMut(&mut SumState, T) -> Result<bool, ExecError>,
-    ) -> Result<usize, ExecError> {
-        let mut ahead = rows.clone().skip(PREFETCH_ROWS);
-        let mut done = 0;
-        for (group, value) in rows {
-            if let Some((group, _)) = ahead.next() {
-                prefetch(&self.states, group);
+        groups: &[u32],
+        values: &[T],
+        mut add: impl FnMut(&mut SumState, T),
+    ) {
+        let mut any_rare = false;
+        let mut add = |state: &mut SumState, value| {
+            add(state, value);
+            any_rare |= state.rare.is_some();
+        };
+        if self.states.len() <= NEAR_STATES {
+            for (&group, &value) in groups.iter().zip(values) {
+                add(&mut self.states[group as usize], value);
             }
-            let state = &mut self.states[group];
-            if !add(state, value)? {
-                break;
+        } else {
+            let mut ahead = groups.iter().skip(PREFETCH_ROWS);
+            for (&group, &value) in groups.iter().zip(values) {
+                if let Some(&group) = ahead.next() {
+                    prefetch(&self.states, group as usize);
+                }
+                add(&mut self.states[group as usize], value);
             }
-            self.any_rare |= state.rare.is_some();
-            done += 1;
         }
-        Ok(done)
+        self.any_rare |= any_rare;
+    }
+
+    /// SUM or AVG by group, 0 for unbound.
+    pub fn results(&self, function: &AggregateFunction, cx: &Context) -> Vec<u64> {
+        let result = |state: &SumState| match function {
+            AggregateFunction::Avg => state.average(),
+            _ => state.sum(),
+        };
+        let states = self.states.iter();
+        states
+            .map(|state| result(state).map_or(0, |number| number.to_id(cx)))
+            .collect()
     }
 
     /// Adds states of others: state `from` to group `to`, for each pair.
@@ -429,11 +483,6 @@ impl SumStates {
         for (from, to) in pairs {
             self.states[to].subtract(&other.states[from]);
         }
-    }
-
-    /// The states, by group.
-    pub fn into_states(self) -> Vec<SumState> {
-        self.states
     }
 
     /// Bytes held; if some state has a [`Rare`], as if all had.

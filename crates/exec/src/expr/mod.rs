@@ -38,7 +38,6 @@ mod vector;
 pub use comparison::CompareOp;
 use comparison::select_column;
 pub use numbers::{Numbers, Values};
-pub use numeric_cast::FloatingCast;
 pub use vector::Truth;
 
 use crate::batch::Batch;
@@ -56,11 +55,11 @@ use vector::{Rows, Vector};
 const SLICE_ROWS: usize = if cfg!(test) { 64 } else { 512 };
 
 /// The values of an expression, one for each row.
-pub enum Evaluated {
+pub enum Evaluated<'b> {
     /// Ids, 0 for an error.
-    Ids(Vec<u64>),
+    Ids(Cow<'b, [u64]>),
     /// Computed numbers.
-    Numbers(Numbers),
+    Numbers(Cow<'b, Numbers>),
 }
 
 /// An expression ready to run over batches of one schema; see the [module documentation](self).
@@ -122,16 +121,20 @@ impl CompiledExpr {
         })
     }
 
-    /// The same, of computed numbers as such.
-    pub fn evaluate_numbers(&self, batch: &Batch, cx: &Context) -> Result<Evaluated, ExecError> {
-        if self.makes_texts && batch.rows() > SLICE_ROWS {
-            return self.evaluate(batch, cx).map(Evaluated::Ids);
+    /// The same, of computed numbers as such and without a copy of a column.
+    pub fn evaluate_numbers<'b>(
+        &'b self,
+        batch: &'b Batch,
+        cx: &Context,
+    ) -> Result<Evaluated<'b>, ExecError> {
+        if self.needs_solutions || self.makes_texts && batch.rows() > SLICE_ROWS {
+            return Ok(Evaluated::Ids(self.evaluate(batch, cx)?.into()));
         }
-        let batch = self.numbered(batch, cx);
-        let rows = Rows::all(&batch);
+        let rows = Rows::all(batch);
         Ok(match evaluate::operand(&self.root, &rows, cx)? {
-            Vector::Numbers(numbers) => Evaluated::Numbers(numbers),
-            other => Evaluated::Ids(other.into_ids(rows.len(), cx)),
+            Vector::Numbers(numbers) => Evaluated::Numbers(Cow::Owned(numbers)),
+            Vector::Ids(ids) => Evaluated::Ids(ids),
+            other => Evaluated::Ids(other.into_ids(rows.len(), cx).into()),
         })
     }
 
@@ -176,14 +179,6 @@ impl CompiledExpr {
     pub fn zone_may_match(&self, slot: Slot, min: u64, max: u64) -> bool {
         let column = self.schema.iter().position(|s| *s == slot);
         column.is_none_or(|column| self.root.zone_may_match(column, min, max))
-    }
-
-    /// The cast, if the whole expression is one of a column to floats or doubles.
-    pub fn floating_cast(&self) -> Option<FloatingCast> {
-        match self.root {
-            Kernel::CastNumber { column, cast, of } => FloatingCast::new(column, cast, of),
-            _ => None,
-        }
     }
 
     /// The slot, operator and constant, if the whole condition is `slot operator constant`.

@@ -59,7 +59,7 @@ impl Numbers {
     }
 
     /// The numbers of inline ids that all have one datatype, or are unbound.
-    fn of_one_datatype(ids: &[u64]) -> Option<Self> {
+    pub fn of_one_datatype(ids: &[u64]) -> Option<Self> {
         let first = *ids.iter().find(|&&id| id != 0)?;
         let number = ShortNumber::of_id(first)?;
         let is_alike = |&id: &u64| id == 0 || TermId(id).tag() == TermId(first).tag();
@@ -181,6 +181,16 @@ impl Numbers {
         (0..self.rows()).map(number).collect()
     }
 
+    /// The double nearest to each integer or decimal, anything for an error; `None` where one is not found quickly, and of doubles.
+    pub fn nearest_doubles(&self) -> Option<Vec<f64>> {
+        match &self.values {
+            Values::Floating { .. } => None,
+            Values::Exact {
+                mantissas, scale, ..
+            } => nearest_of_all(mantissas, *scale, false),
+        }
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         match &self.values {
@@ -246,6 +256,15 @@ fn are_alike(ids: &[u64]) -> bool {
         let differing = ids.iter().fold(0, |bits, id| bits | (id ^ first));
         first != 0 && differing & !MANTISSA_MASK == 0
     })
+}
+
+/// The nearest double or, with `to_float`, the double that the nearest float is, of each `mantissa / 10^scale`; `None` where one is not found quickly.
+fn nearest_of_all(mantissas: &[i64], scale: u8, to_float: bool) -> Option<Vec<f64>> {
+    let mut values = Vec::with_capacity(mantissas.len());
+    for &mantissa in mantissas {
+        values.push(nearest(mantissa, scale, to_float)?);
+    }
+    Some(values)
 }
 
 /// Which ids are unbound; empty if none is.
@@ -328,11 +347,7 @@ impl<'v> Operand<'v> {
             return Some(match mantissas {
                 Lane::Same(mantissa) => Lane::Same(nearest(mantissa, scale, to_float)?),
                 Lane::Each(mantissas) => {
-                    let mut values = Vec::with_capacity(mantissas.len());
-                    for &mantissa in mantissas.iter() {
-                        values.push(nearest(mantissa, scale, to_float)?);
-                    }
-                    Lane::Each(values.into())
+                    Lane::Each(nearest_of_all(&mantissas, scale, to_float)?.into())
                 }
             });
         }

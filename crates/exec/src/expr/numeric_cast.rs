@@ -9,7 +9,7 @@ use super::cast::{canonical_text, collapsed, to_number};
 use super::numbers::Numbers;
 use super::vector::{Item, each_row};
 use crate::error::ExecError;
-use crate::value::{Number, Reader, ShortNumber, Value, decimal_id, to_float};
+use crate::value::{Number, Reader, Value, decimal_id, to_float};
 use basalt_rdf::TermId;
 use basalt_rdf::inline::{encode_integer, numeric};
 use basalt_rdf::qualifiers::{CUSTOM_NUMERIC_FIRST, DECIMAL, DOUBLE, FLOAT};
@@ -51,31 +51,6 @@ pub enum NumericCast {
     Float,
     /// `xsd:double`
     Double,
-}
-
-/// A cast of a column to floats or doubles, whose values are wanted and not their ids.
-#[derive(Clone, Copy, Debug)]
-pub struct FloatingCast {
-    /// The column.
-    pub column: usize,
-    cast: NumericCast,
-    of: CastOf,
-}
-
-impl FloatingCast {
-    /// The cast of a column, if it is to one of these types.
-    pub fn new(column: usize, cast: NumericCast, of: CastOf) -> Option<Self> {
-        let is_floating = matches!(cast, NumericCast::Float | NumericCast::Double);
-        is_floating.then_some(Self { column, cast, of })
-    }
-
-    /// The cast of an id, if that tells it.
-    #[inline]
-    pub fn value(self, id: u64) -> Option<ShortNumber> {
-        let value = self.cast.inline_floating(TermId(id), self.of)?;
-        let is_float = self.cast == NumericCast::Float;
-        Some(ShortNumber::Floating { value, is_float })
-    }
 }
 
 impl NumericCast {
