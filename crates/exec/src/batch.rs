@@ -2,18 +2,50 @@
 //!
 //! A column is a `UInt64Array` without a validity buffer; an unbound value is the id 0
 //! ([`TermId::UNBOUND`](basalt_rdf::TermId::UNBOUND)). The columns follow the producing node's schema.
-//! Cloning a batch or taking a slice of it copies no values.
+//! Cloning a batch or taking a slice of it copies no values. A column of computed numbers (`ComputedNumbers`) has its ids
+//! once somebody asks for them.
 //!
 //! A batch may carry one number for each row, which says which solution the row is ([`Batch::solutions`]): only
 //! queries that call `BNODE` with a label make them. They live as long as rows are only dropped, extended or
 //! projected; whatever makes new rows of old ones ([`Batch::take`], joins, groups) makes new solutions.
 
+use crate::computed_numbers::ComputedNumbers;
+use crate::expr::Numbers;
 use arrow_array::{Array, UInt64Array};
+use std::sync::Arc;
+
+/// A column.
+#[derive(Clone, Debug)]
+enum Column {
+    Ids(UInt64Array),
+    Numbers(Arc<ComputedNumbers>),
+}
+
+impl Column {
+    fn ids(&self) -> &UInt64Array {
+        match self {
+            Self::Ids(ids) => ids,
+            Self::Numbers(numbers) => numbers.ids(),
+        }
+    }
+
+    /// The rows at these positions.
+    fn take(&self, positions: &[u32]) -> Self {
+        if let Self::Numbers(numbers) = self
+            && let Some(taken) = numbers.take(positions)
+        {
+            return Self::Numbers(Arc::new(taken));
+        }
+        let ids = self.ids().values();
+        let taken = positions.iter().map(|&row| ids[row as usize]);
+        Self::Ids(UInt64Array::from_iter_values(taken))
+    }
+}
 
 /// Rows in columns; see the [module documentation](self).
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
-    columns: Vec<UInt64Array>,
+    columns: Vec<Column>,
     rows: usize,
     solutions: Option<UInt64Array>,
 }
@@ -28,6 +60,10 @@ impl Batch {
     pub fn new(columns: Vec<UInt64Array>, rows: usize) -> Self {
         debug_assert!(columns.iter().all(|column| column.len() == rows));
         debug_assert!(columns.iter().all(|column| column.null_count() == 0));
+        Self::of_columns(columns.into_iter().map(Column::Ids).collect(), rows)
+    }
+
+    fn of_columns(columns: Vec<Column>, rows: usize) -> Self {
         Self {
             columns,
             rows,
@@ -50,15 +86,23 @@ impl Batch {
         self.columns.len()
     }
 
-    /// The columns.
-    pub fn columns(&self) -> &[UInt64Array] {
-        &self.columns
+    /// One column.
+    pub fn column(&self, column_idx: usize) -> &UInt64Array {
+        self.columns[column_idx].ids()
     }
 
     /// The ids of one column.
     #[inline]
     pub fn ids(&self, column_idx: usize) -> &[u64] {
-        self.columns[column_idx].values()
+        self.columns[column_idx].ids().values()
+    }
+
+    /// The computed numbers of one column, if that is what it has, and nobody has asked for their ids.
+    pub fn numbers(&self, column_idx: usize) -> Option<&Numbers> {
+        match &self.columns[column_idx] {
+            Column::Ids(_) => None,
+            Column::Numbers(numbers) => numbers.without_ids(),
+        }
     }
 
     /// The ids of all columns.
@@ -103,13 +147,8 @@ impl Batch {
 
     /// The rows at these positions, in this order, repeats allowed; new solutions.
     pub fn take(&self, positions: &[u32]) -> Self {
-        let columns = (0..self.width())
-            .map(|column| {
-                let ids = self.ids(column);
-                UInt64Array::from_iter_values(positions.iter().map(|&row| ids[row as usize]))
-            })
-            .collect();
-        Self::new(columns, positions.len())
+        let columns = self.columns.iter().map(|column| column.take(positions));
+        Self::of_columns(columns.collect(), positions.len())
     }
 
     /// `length` rows from `offset`, without copying.
@@ -117,7 +156,7 @@ impl Batch {
         let columns = self
             .columns
             .iter()
-            .map(|column| column.slice(offset, length))
+            .map(|column| column.ids().slice(offset, length))
             .collect();
         let solutions = self.solutions.as_ref();
         Self {
@@ -129,7 +168,14 @@ impl Batch {
     /// The same rows with one more column.
     pub fn with_column(mut self, column: Vec<u64>) -> Self {
         debug_assert_eq!(column.len(), self.rows);
-        self.columns.push(UInt64Array::from(column));
+        self.columns.push(Column::Ids(UInt64Array::from(column)));
+        self
+    }
+
+    /// The same rows with one more column, of computed numbers.
+    pub fn with_numbers(mut self, numbers: ComputedNumbers) -> Self {
+        debug_assert_eq!(numbers.rows(), self.rows);
+        self.columns.push(Column::Numbers(Arc::new(numbers)));
         self
     }
 
@@ -139,12 +185,20 @@ impl Batch {
             .iter()
             .map(|column| match column {
                 Some(idx) => self.columns[*idx].clone(),
-                None => UInt64Array::from(vec![0; self.rows]),
+                None => Column::Ids(UInt64Array::from(vec![0; self.rows])),
             })
             .collect();
         Self {
             solutions: self.solutions.clone(),
-            ..Self::new(columns, self.rows)
+            ..Self::of_columns(columns, self.rows)
+        }
+    }
+
+    /// The same rows as new solutions.
+    pub fn as_new_solutions(self) -> Self {
+        Self {
+            solutions: None,
+            ..self
         }
     }
 
@@ -158,8 +212,9 @@ impl Batch {
                 false => column.clone(),
             }
         };
+        let compact_column = |column: &Column| Column::Ids(compact(column.ids()));
         Self {
-            columns: self.columns.iter().map(compact).collect(),
+            columns: self.columns.iter().map(compact_column).collect(),
             rows: self.rows,
             solutions: self.solutions.as_ref().map(compact),
         }

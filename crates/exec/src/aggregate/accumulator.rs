@@ -72,13 +72,7 @@ impl Accumulator {
     /// Counts rows, for `COUNT(*)`.
     pub fn count_rows(&mut self, groups: &[u32]) {
         if let Self::Count(counts) = self {
-            if let [only] = counts.as_mut_slice() {
-                *only += groups.len() as u64;
-                return;
-            }
-            for &group in groups {
-                counts[group as usize] += 1;
-            }
+            count_where(counts, groups, groups, |_| true);
         }
     }
 
@@ -90,7 +84,7 @@ impl Accumulator {
             .map(|&group| group as usize)
             .zip(ids.iter().copied());
         match self {
-            Self::Count(counts) => rows.for_each(|(group, id)| counts[group] += u64::from(id != 0)),
+            Self::Count(counts) => count_where(counts, groups, ids, |id| id != 0),
             Self::Sample(samples) => {
                 for (group, id) in rows {
                     if samples[group] == 0 {
@@ -117,22 +111,39 @@ impl Accumulator {
         values: &Values<'_>,
         cx: &Context,
     ) -> Result<(), ExecError> {
-        match self {
-            Self::Sum(states) => {
-                if let Some(numbers) = values.numbers() {
-                    states.update_numbers(groups, numbers);
-                    return Ok(());
+        let is_done = match self {
+            Self::Count(counts) => values.numbers().is_some_and(|numbers| {
+                match numbers.errors() {
+                    [] => count_where(counts, groups, groups, |_| true),
+                    errors => count_where(counts, groups, errors, |is_error| !is_error),
                 }
-            }
-            Self::Extreme(states) => {
-                if let (Some(numbers), Some(nearest)) = (values.numbers(), values.nearest()) {
-                    let ids = values.known_ids();
-                    return states.update_numbers(groups, numbers, nearest, ids, cx);
+                true
+            }),
+            Self::Sample(samples) => {
+                for (row, &group) in groups.iter().enumerate() {
+                    if samples[group as usize] == 0 {
+                        samples[group as usize] = values.id(row, cx);
+                    }
                 }
+                true
             }
-            _ => {}
+            Self::Sum(states) => values.numbers().is_some_and(|numbers| {
+                states.update_numbers(groups, numbers);
+                true
+            }),
+            Self::Extreme(states) => match (values.numbers(), values.nearest()) {
+                (Some(numbers), Some(nearest)) => {
+                    states.update_numbers(groups, numbers, nearest, values, cx)?;
+                    true
+                }
+                _ => false,
+            },
+            Self::Concat(_) => false,
+        };
+        match is_done {
+            true => Ok(()),
+            false => self.update(groups, values.ids(cx), cx),
         }
-        self.update(groups, values.ids(cx), cx)
     }
 
     /// Adds another's states, whose group `g` is `numbers[g]` here.
@@ -254,6 +265,22 @@ impl Accumulator {
             Self::Extreme(states) => states.bytes(),
             Self::Concat(states) => states.bytes(),
         }
+    }
+}
+
+/// Counts the rows of which a value says that they count.
+fn count_where<T: Copy>(
+    counts: &mut [u64],
+    groups: &[u32],
+    values: &[T],
+    counts_too: impl Fn(T) -> bool,
+) {
+    if let [only] = counts {
+        *only += values.iter().filter(|&&value| counts_too(value)).count() as u64;
+        return;
+    }
+    for (&group, &value) in groups.iter().zip(values) {
+        counts[group as usize] += u64::from(counts_too(value));
     }
 }
 

@@ -82,6 +82,15 @@ impl Values<'_> {
         self.ids.get().map(|ids| &**ids)
     }
 
+    /// The id of a row, 0 for an error.
+    pub fn id(&self, row: usize, cx: &Context) -> u64 {
+        match (self.known_ids(), self.numbers()) {
+            (Some(ids), _) => ids[row],
+            (None, Some(numbers)) => numbers.get(row).map_or(0, |number| number.to_id(cx)),
+            (None, None) => 0,
+        }
+    }
+
     /// The numbers, if they have a column and somebody reads it.
     pub fn numbers(&self) -> Option<&Numbers> {
         self.numbers.as_deref()

@@ -8,6 +8,7 @@
 //! A string is compared by the start of its text first, which is all that is read of most, a number by the nearest double; that of the
 //! value a group has is kept. Invariant: of equal values the first stays. Memory: 16 bytes for a group, 24 of numbers, with hints 64.
 
+use super::argument::Values;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::Numbers;
@@ -116,14 +117,14 @@ impl Extremes {
         Ok(())
     }
 
-    /// Adds numbers with the doubles nearest to them and, where they are known, their ids. Most are no more than compared with the
+    /// Adds numbers with the doubles nearest to them, and the values that they are of. Most are no more than compared with the
     /// double of what their group has.
     pub fn update_numbers(
         &mut self,
         groups: &[u32],
         numbers: &Numbers,
         nearest: &[f64],
-        ids: Option<&[u64]>,
+        values: &Values<'_>,
         cx: &Context,
     ) -> Result<(), ExecError> {
         let reader = &mut Reader::new(cx);
@@ -141,12 +142,7 @@ impl Extremes {
             if sign * double > sign * self.doubles[group] && !is_error {
                 continue;
             }
-            let id = match (ids, numbers.get(row)) {
-                _ if is_error => 0,
-                (Some(ids), _) => ids[row],
-                (None, number) => number.map_or(0, |number| number.to_id(cx)),
-            };
-            self.add(group, id, reader)?;
+            self.add(group, values.id(row, cx), reader)?;
             if self.doubles[group].is_nan() {
                 self.doubles[group] = self.known_double(group, reader)?.unwrap_or(f64::NAN);
             }

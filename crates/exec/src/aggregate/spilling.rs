@@ -123,12 +123,12 @@ impl SpillingAggregator {
         let Some(partitions) = &mut self.put_off else {
             return Ok(());
         };
-        let mut key = Vec::new();
+        let (mut key, columns) = (Vec::new(), batch.slices());
         for &row in rows {
             let row = row as usize;
             self.groups.key_into(batch, row, &mut key);
             let solution = batch.solutions().map_or(0, |numbers| numbers[row]);
-            let ids = batch.columns().iter().map(|column| column.value(row));
+            let ids = columns.iter().map(|ids| ids[row]);
             partitions.push(hash_row(&key), ids.chain([solution]), cx)?;
         }
         Ok(())

@@ -10,6 +10,7 @@ use super::{date_arithmetic, number_operators};
 use crate::error::ExecError;
 use crate::value::{Number, Reader, Value};
 use basalt_rdf::TermId;
+use std::borrow::Cow;
 
 /// A binary operator on numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +63,7 @@ pub fn binary<'v>(
         .zip(Operand::of(b))
         .and_then(|(a, b)| number_operators::binary(operator, &a, &b));
     Ok(match numbers {
-        Some(numbers) => Vector::Numbers(numbers),
+        Some(numbers) => Vector::Numbers(Cow::Owned(numbers)),
         None => Vector::Items(binary_rows(operator, a, b, count, reader)?),
     })
 }
@@ -125,7 +126,7 @@ pub fn sign<'v>(
         None => None,
     };
     if let Some(numbers) = column {
-        return Ok(Vector::Numbers(numbers));
+        return Ok(Vector::Numbers(Cow::Owned(numbers)));
     }
     let items = each_row(count, |row| {
         let argument = a.get(row);

@@ -17,6 +17,7 @@ use crate::error::ExecError;
 use crate::operators::exists::Exists;
 use crate::value::Reader;
 use spargebra::algebra::Function;
+use std::borrow::Cow;
 
 /// The values of a kernel, one for each row.
 pub fn evaluate<'a>(
@@ -64,18 +65,25 @@ pub fn evaluate<'a>(
     })
 }
 
-/// The same for whoever reads numbers: those of casts are not made ids first.
+/// The same for whoever reads numbers: those of casts and of computed columns are not made ids first.
 pub fn operand<'a>(
     kernel: &'a Kernel,
     rows: &Rows<'a>,
     cx: &Context,
 ) -> Result<Vector<'a>, ExecError> {
-    let Kernel::CastNumber { column, cast, of } = kernel else {
-        return evaluate(kernel, rows, cx);
+    let (column, cast, of) = match kernel {
+        Kernel::Column(column) => {
+            return Ok(match rows.numbers(*column) {
+                Some(numbers) => Vector::Numbers(numbers),
+                None => Vector::Ids(rows.column(*column)),
+            });
+        }
+        Kernel::CastNumber { column, cast, of } => (column, cast, of),
+        _ => return evaluate(kernel, rows, cx),
     };
     let ids = rows.column(*column);
     Ok(match cast.numbers(&ids, *of) {
-        Some(numbers) => Vector::Numbers(numbers),
+        Some(numbers) => Vector::Numbers(Cow::Owned(numbers)),
         None => Vector::Items(cast.column(&ids, *of, &mut Reader::new(cx))?),
     })
 }
@@ -114,7 +122,7 @@ fn called<'a>(
         && let Some(numbers) =
             Operand::of(only).and_then(|operand| number_operators::changed(&operand, change))
     {
-        return Ok(Vector::Numbers(numbers));
+        return Ok(Vector::Numbers(Cow::Owned(numbers)));
     }
     if *function == Function::StrLen {
         return Ok(Vector::Ids(
@@ -158,7 +166,13 @@ pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Trut
             column,
             op,
             constant,
-        } => compare_column(&rows.column(*column), *op, constant, reader),
+        } => {
+            if let Some(numbers) = rows.numbers(*column) {
+                let (a, b) = (Vector::Numbers(numbers), Vector::Constant(constant));
+                return compare(*op, &a, &b, count, reader);
+            }
+            compare_column(&rows.column(*column), *op, constant, reader)
+        }
         Kernel::Language { column, test } => test.column(&rows.column(*column), reader),
         Kernel::Text { text, of_str, test } => {
             let text = evaluate(text, rows, cx)?;

@@ -38,6 +38,7 @@ mod vector;
 pub use comparison::CompareOp;
 use comparison::select_column;
 pub use numbers::{Numbers, Values};
+pub use numeric_cast::ColumnCast;
 pub use vector::Truth;
 
 use crate::batch::Batch;
@@ -132,7 +133,7 @@ impl CompiledExpr {
         }
         let rows = Rows::all(batch);
         Ok(match evaluate::operand(&self.root, &rows, cx)? {
-            Vector::Numbers(numbers) => Evaluated::Numbers(Cow::Owned(numbers)),
+            Vector::Numbers(numbers) => Evaluated::Numbers(numbers),
             Vector::Ids(ids) => Evaluated::Ids(ids),
             other => Evaluated::Ids(other.into_ids(rows.len(), cx).into()),
         })
@@ -163,6 +164,7 @@ impl CompiledExpr {
             op,
             constant,
         } = &self.root
+            && batch.numbers(*column).is_none()
             && let Some(selected) = select_column(batch.ids(*column), *op, constant)
         {
             return Ok(selected);
@@ -179,6 +181,14 @@ impl CompiledExpr {
     pub fn zone_may_match(&self, slot: Slot, min: u64, max: u64) -> bool {
         let column = self.schema.iter().position(|s| *s == slot);
         column.is_none_or(|column| self.root.zone_may_match(column, min, max))
+    }
+
+    /// The cast, if the whole expression is one of a column.
+    pub fn column_cast(&self) -> Option<ColumnCast> {
+        match self.root {
+            Kernel::CastNumber { column, cast, of } => Some(ColumnCast::new(column, cast, of)),
+            _ => None,
+        }
     }
 
     /// The slot, operator and constant, if the whole condition is `slot operator constant`.

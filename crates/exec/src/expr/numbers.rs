@@ -191,6 +191,33 @@ impl Numbers {
         }
     }
 
+    /// The numbers of the rows at these positions.
+    pub fn take(&self, positions: &[u32]) -> Self {
+        fn taken<T: Copy>(values: &[T], positions: &[u32]) -> Vec<T> {
+            positions.iter().map(|&row| values[row as usize]).collect()
+        }
+        let errors = match self.errors.as_slice() {
+            [] => Vec::new(),
+            errors => taken(errors, positions),
+        };
+        let values = match &self.values {
+            Values::Exact {
+                mantissas,
+                scale,
+                is_decimal,
+            } => Values::Exact {
+                mantissas: taken(mantissas, positions),
+                scale: *scale,
+                is_decimal: *is_decimal,
+            },
+            Values::Floating { values, is_float } => Values::Floating {
+                values: taken(values, positions),
+                is_float: *is_float,
+            },
+        };
+        Self::new(values, errors)
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         match &self.values {
@@ -251,7 +278,7 @@ pub fn may_be_known(id: TermId) -> bool {
 }
 
 /// Whether ids are bound and differ in their mantissas alone.
-fn are_alike(ids: &[u64]) -> bool {
+pub fn are_alike(ids: &[u64]) -> bool {
     ids.first().is_none_or(|&first| {
         let differing = ids.iter().fold(0, |bits, id| bits | (id ^ first));
         first != 0 && differing & !MANTISSA_MASK == 0
@@ -296,7 +323,7 @@ impl<'v> Operand<'v> {
     /// The numbers of a vector; `None` where they have no column.
     pub fn of(vector: &'v Vector<'_>) -> Option<Self> {
         Some(match vector {
-            Vector::Numbers(numbers) => Self::Column(Cow::Borrowed(numbers)),
+            Vector::Numbers(numbers) => Self::Column(Cow::Borrowed(&**numbers)),
             Vector::Ids(ids) => Self::Column(Cow::Owned(Numbers::of_ids(ids)?)),
             Vector::Items(items) => Self::Column(Cow::Owned(Numbers::of_items(items)?)),
             Vector::Constant(constant) => {

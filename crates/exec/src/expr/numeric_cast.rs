@@ -6,7 +6,7 @@
 //! result is the same as if it were.
 
 use super::cast::{canonical_text, collapsed, to_number};
-use super::numbers::Numbers;
+use super::numbers::{Numbers, are_alike};
 use super::vector::{Item, each_row};
 use crate::error::ExecError;
 use crate::value::{Number, Reader, Value, decimal_id, to_float};
@@ -51,6 +51,37 @@ pub enum NumericCast {
     Float,
     /// `xsd:double`
     Double,
+}
+
+/// A cast of a column.
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnCast {
+    /// The column.
+    pub column: usize,
+    cast: NumericCast,
+    of: CastOf,
+}
+
+impl ColumnCast {
+    /// The cast of a column to a type.
+    pub fn new(column: usize, cast: NumericCast, of: CastOf) -> Self {
+        Self { column, cast, of }
+    }
+
+    /// Whether ids tell all casts: then at least one of [`Self::numbers`] and [`Self::ids`] is there.
+    pub fn is_told(self, ids: &[u64]) -> bool {
+        self.cast.is_told(ids, self.of)
+    }
+
+    /// The numbers of the casts of these ids; `None` where they have no column.
+    pub fn numbers(self, ids: &[u64]) -> Option<Numbers> {
+        self.cast.numbers(ids, self.of)
+    }
+
+    /// The ids of the casts of these ids, if they are inline numbers with few digits.
+    pub fn ids(self, ids: &[u64]) -> Option<Vec<u64>> {
+        self.cast.short_column(ids, self.of)
+    }
 }
 
 impl NumericCast {
@@ -154,11 +185,18 @@ impl NumericCast {
         Some(casts)
     }
 
+    /// Whether all ids are inline numbers, which tell their casts, or unbound.
+    fn is_told(self, ids: &[u64], of: CastOf) -> bool {
+        // What is asked of ids that differ in their mantissas alone has one answer.
+        let looked_at = if are_alike(ids) { 1 } else { ids.len() };
+        let ids = ids.iter().take(looked_at).map(|&id| TermId(id));
+        ids.filter(|id| id.is_bound())
+            .all(|id| of.is_decimal(id) && (self != Self::Integer || id.scale() == 0))
+    }
+
     /// The casts in a column of inline numbers with any digits, as numbers; `None` if it has others.
     pub fn numbers(self, ids: &[u64], of: CastOf) -> Option<Numbers> {
-        let mut ids_bound = ids.iter().map(|&id| TermId(id)).filter(|id| id.is_bound());
-        let is_told = |id: TermId| of.is_decimal(id) && (self != Self::Integer || id.scale() == 0);
-        if !ids_bound.all(is_told) {
+        if !self.is_told(ids, of) {
             return None;
         }
         match self {

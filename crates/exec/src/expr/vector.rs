@@ -104,7 +104,16 @@ impl<'a> Rows<'a> {
         numbers.map_or(0, |numbers| numbers[self.position(row) as usize])
     }
 
-    /// A column.
+    /// The computed numbers of a column, if that is what it has.
+    pub fn numbers(&self, column_idx: usize) -> Option<Cow<'a, Numbers>> {
+        let numbers = self.batch.numbers(column_idx)?;
+        Some(match self.positions {
+            None => Cow::Borrowed(numbers),
+            Some(positions) => Cow::Owned(numbers.take(positions)),
+        })
+    }
+
+    /// The ids of a column.
     pub fn column(&self, column_idx: usize) -> Cow<'a, [u64]> {
         let ids = self.batch.ids(column_idx);
         match self.positions {
@@ -254,7 +263,7 @@ pub enum Vector<'a> {
     /// Computed strings.
     Texts(Texts),
     /// Computed numbers.
-    Numbers(Numbers),
+    Numbers(Cow<'a, Numbers>),
     /// Other computed values.
     Items(Vec<Item>),
     /// The same constant in every row.

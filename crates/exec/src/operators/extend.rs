@@ -2,9 +2,10 @@
 
 use super::{BoxOperator, Operator};
 use crate::batch::Batch;
+use crate::computed_numbers::ComputedNumbers;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::expr::CompiledExpr;
+use crate::expr::{CompiledExpr, Evaluated};
 
 /// The operator; see the [module documentation](self).
 pub struct Extend {
@@ -25,6 +26,28 @@ impl Extend {
     }
 }
 
+impl Extend {
+    /// The batch with the new column.
+    fn extended(&self, batch: Batch, cx: &Context) -> Result<Batch, ExecError> {
+        let cast = self.expr.column_cast();
+        let cast =
+            cast.and_then(|cast| ComputedNumbers::of_cast(cast, batch.column(cast.column), cx));
+        if let Some(numbers) = cast {
+            return Ok(batch.with_numbers(numbers));
+        }
+        match self.expr.evaluate_numbers(&batch, cx)? {
+            Evaluated::Numbers(numbers) => {
+                let numbers = ComputedNumbers::new(numbers.into_owned(), cx);
+                Ok(batch.with_numbers(numbers))
+            }
+            Evaluated::Ids(ids) => {
+                let ids = ids.into_owned();
+                Ok(batch.with_column(ids))
+            }
+        }
+    }
+}
+
 impl Operator for Extend {
     fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
         let Some(batch) = self.input.next(cx)? else {
@@ -32,9 +55,7 @@ impl Operator for Extend {
         };
         cx.check()?;
         let batch = self.expr.with_solutions(batch, cx);
-        let values = self.expr.evaluate(&batch, cx)?;
-        Ok(Some(
-            batch.with_column(values).select_columns(&self.columns),
-        ))
+        let batch = self.extended(batch, cx)?;
+        Ok(Some(batch.select_columns(&self.columns)))
     }
 }

@@ -430,8 +430,7 @@ impl StarJoin {
         let columns = columns.map(|slot| input.iter().position(|s| s == slot));
         let columns: Vec<Option<usize>> = columns.collect();
         // A joined row is a new solution.
-        let joined = batch.select_columns(&columns);
-        Batch::new(joined.columns().to_vec(), joined.rows())
+        batch.select_columns(&columns).as_new_solutions()
     }
 }
 

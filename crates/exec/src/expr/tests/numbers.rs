@@ -9,6 +9,7 @@ use super::{context, id_of};
 use crate::context::Context;
 use crate::value::{Number, Reader, Rounding, Value};
 use proptest::prelude::*;
+use std::borrow::Cow;
 
 const OPERATORS: [Operator; 4] = [
     Operator::Add,
@@ -141,9 +142,9 @@ proptest! {
         let (a, b) = (Vector::Ids(a.into()), Vector::Ids(b.into()));
         for results in [assert_alike(&a, &b, 24), assert_alike(&b, &a, 24)] {
             for result in results {
-                let computed = Vector::Numbers(result);
+                let computed = Vector::Numbers(Cow::Owned(result));
                 for more in assert_alike(&computed, &b, 24) {
-                    assert_alike(&Vector::Numbers(more), &computed, 24);
+                    assert_alike(&Vector::Numbers(Cow::Owned(more)), &computed, 24);
                 }
                 // The same as values one by one.
                 let items = (0..24).map(|row| computed.get(row).to_item()).collect();
