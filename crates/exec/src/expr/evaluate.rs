@@ -8,6 +8,7 @@ use super::chosen::Chosen;
 use super::comparison::{CompareOp, compare_column, compare_columns};
 use super::kernel::Kernel;
 use super::kind_test::KindTest;
+use super::nearest_comparison::compare_nearest;
 use super::number_operators::Change;
 use super::numbers::Operand;
 use super::vector::{Argument, Rows, Truth, Vector, each_row};
@@ -206,6 +207,9 @@ fn compare(
 ) -> Result<Vec<Truth>, ExecError> {
     let cx = reader.context();
     if let Some(truths) = number_operators::compare_vectors(op, a, b) {
+        return Ok(truths);
+    }
+    if let Some(truths) = compare_nearest(op, a, b, count, reader)? {
         return Ok(truths);
     }
     let mut known = Vec::new();

@@ -26,6 +26,7 @@ mod evaluate;
 mod kernel;
 mod kind_test;
 mod language_test;
+mod nearest_comparison;
 mod number_operators;
 mod numbers;
 mod numeric_cast;

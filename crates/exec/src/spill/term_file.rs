@@ -6,7 +6,7 @@
 use super::PURPOSE;
 use crate::context::SpillCount;
 use crate::error::ExecError;
-use crate::terms::record;
+use crate::terms::record::{self, Record};
 use basalt_rdf::TermView;
 use basalt_store::TemporaryFile;
 use std::io::{self, ErrorKind};
@@ -46,7 +46,7 @@ impl TermFile {
     pub fn push(&mut self, term: TermView<'_>) -> Result<TermPlace, ExecError> {
         let before = self.buffer.len();
         let offset = self.written + before as u64;
-        record::write(term, &mut self.buffer);
+        Record::of(term).write(&mut self.buffer);
         let bytes = (self.buffer.len() - before) as u64;
         if self.buffer.len() >= BUFFER_BYTES
             && let Err(error) = self.flush()

@@ -11,11 +11,12 @@
 //! Cost: three cache misses for a look-up in large tables, which overlap where [prefetching](LocalTerms::prefetch) comes before;
 //! some 45 bytes for a term beside its record.
 
-use super::record;
+use super::record::{self, Record};
 use crate::context::SpillCount;
 use crate::error::ExecError;
 use crate::number_table::NumberTable;
 use crate::spill::term_file::{TermFile, TermPlace};
+use crate::value::Number;
 use basalt_columns::prefetch;
 use basalt_rdf::TermView;
 use std::hash::{BuildHasher, RandomState};
@@ -140,6 +141,12 @@ impl LocalTerms {
         record::simple(self.in_memory(&self.terms[ordinal as usize].at))
     }
 
+    /// The number that the term with an ordinal is, if its record says so and is in memory.
+    #[inline]
+    pub fn number(&self, ordinal: u64) -> Option<Number> {
+        record::number(self.in_memory(&self.terms[ordinal as usize].at))
+    }
+
     /// Why terms could not be written, if that failed; once.
     pub fn take_spill_error(&mut self) -> Option<ExecError> {
         self.spill_error.take()
@@ -199,7 +206,8 @@ impl LocalTerms {
 
     /// Puts the record of a term into memory; gives its place and how many bytes memory has grown by.
     fn keep(&mut self, term: TermView<'_>) -> (TermAt, usize) {
-        let bytes = record::length(term);
+        let record = Record::of(term);
+        let bytes = record.length();
         let last = self.chunks.last();
         // Of a chunk of one longer record nothing more is used: records begin at places of 32 bits.
         let has_room = last.is_some_and(|chunk| {
@@ -219,7 +227,7 @@ impl LocalTerms {
             start: records.len() as u32,
             bytes,
         };
-        record::write(term, records);
+        record.write(records);
         (at, grown)
     }
 

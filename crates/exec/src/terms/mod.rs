@@ -16,6 +16,7 @@ pub mod record;
 
 use crate::context::SpillCount;
 use crate::error::ExecError;
+use crate::value::Number;
 use basalt_rdf::term_id::tag;
 use basalt_rdf::{LiteralView, TermBuf, TermId, TermView};
 use basalt_store::Snapshot;
@@ -191,6 +192,15 @@ impl TermSpace {
             tag::RESOURCE => self.snapshot.dictionary().is_blank(id),
             tag::LOCAL => self.read().is_blank(id.payload()),
             _ => false,
+        }
+    }
+
+    /// The number that a local term is, if its record says so.
+    #[inline]
+    pub fn local_number(&self, id: TermId) -> Option<Number> {
+        match id.tag() {
+            tag::LOCAL => self.read().number(id.payload()),
+            _ => None,
         }
     }
 

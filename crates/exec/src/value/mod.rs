@@ -35,7 +35,9 @@ pub use number::{Number, Rank, round_floating};
 pub use order::{compare_for_order, text_into, text_start_into};
 pub use order_key::{OrderClass, OrderKey, first_bytes, ordered_as_ids};
 pub use reader::Reader;
-pub use short_number::{POWERS, SCALE_MAX, ShortNumber, decimal_id, nearest, of_units, units};
+pub use short_number::{
+    POWERS, SCALE_MAX, ShortNumber, decimal_id, nearest, of_units, units, units_of,
+};
 
 use crate::context::Context;
 use basalt_rdf::inline::encode_boolean;

@@ -61,6 +61,10 @@ impl<'c> Reader<'c> {
             // A number of a datatype that is not XML Schema's.
             _ if id.is_numeric() => Some(Value::Unknown),
             _ => {
+                if let Some(number) = self.cx.terms().local_number(id) {
+                    self.cx.check_for_term()?;
+                    return Ok(Some(Value::Number(number)));
+                }
                 if let Some((last, number)) = &self.last
                     && *last == id.0
                 {

@@ -2,6 +2,7 @@
 
 use super::super::arithmetic::{Operator, binary_rows};
 use super::super::comparison::CompareOp;
+use super::super::nearest_comparison::compare_nearest;
 use super::super::number_operators::{self, Change};
 use super::super::numbers::{Numbers, Operand};
 use super::super::vector::{Argument, Item, Truth, Vector};
@@ -150,6 +151,39 @@ proptest! {
                 let items = (0..24).map(|row| computed.get(row).to_item()).collect();
                 assert_alike(&Vector::Items(items), &a, 24);
                 assert_alike(&computed, &a, 24);
+            }
+        }
+    }
+}
+
+proptest! {
+    /// Numbers beside ids of any terms, among them numbers of other types and with more digits.
+    #[test]
+    fn doubles_tell_the_order_that_values_have(
+        a in column(),
+        b in prop::collection::vec(prop_oneof![
+            4 => prop::sample::select(&TYPES[..]).prop_flat_map(|datatype| (any::<bool>(), Just(datatype)))
+                .prop_flat_map(|(is_long, datatype)| term(datatype, is_long)),
+            1 => term("integer", true),
+        ], 24),
+        same in 0..24_usize,
+    ) {
+        let cx = context();
+        let (a, mut b) = (ids(&a, &cx), ids(&b, &cx));
+        b[same] = a[same];
+        let reader = &mut Reader::new(&cx);
+        let Some(numbers) = Numbers::of_ids(&a) else {
+            return Ok(());
+        };
+        let (a, b) = (Vector::Numbers(Cow::Owned(numbers)), Vector::Ids(b.into()));
+        for op in COMPARISONS {
+            for (a, b) in [(&a, &b), (&b, &a)] {
+                let found = compare_nearest(op, a, b, 24, reader).expect("terms can be read");
+                for (row, truth) in found.into_iter().flatten().enumerate() {
+                    let (a, b) = (a.get(row), b.get(row));
+                    let expected = op.apply(a, b, reader).expect("terms can be read");
+                    prop_assert_eq!(truth, expected, "{:?} of {:?} and {:?}", op, a, b);
+                }
             }
         }
     }
