@@ -108,17 +108,27 @@ fn fold(kernel: Kernel, cx: &Context) -> Result<Kernel, ExecError> {
 }
 
 fn comparison(op: CompareOp, a: Kernel, b: Kernel) -> Kernel {
+    let (op, a, b) = match a {
+        Kernel::Constant(_) => (op.flipped(), b, a),
+        a => (op, a, b),
+    };
     match (a, b) {
         (Kernel::Column(column), Kernel::Constant(constant)) => Kernel::CompareConstant {
             column,
             op,
             constant,
         },
-        (Kernel::Constant(constant), Kernel::Column(column)) => Kernel::CompareConstant {
-            column,
-            op: op.flipped(),
-            constant,
-        },
+        // Of many texts the first characters tell.
+        (
+            Kernel::Call(Function::Str, list),
+            Kernel::Constant(Constant {
+                value: Value::String(text),
+                ..
+            }),
+        ) => text_kernel(
+            Kernel::Call(Function::Str, list),
+            TextTest::order(op, &text),
+        ),
         (a, b) if op == CompareOp::Equal => equality(a, b),
         (a, b) => Kernel::Compare(op, Box::new(a), Box::new(b)),
     }
@@ -127,7 +137,6 @@ fn comparison(op: CompareOp, a: Kernel, b: Kernel) -> Kernel {
 /// `=`, with `lang(?x) = "en"` apart.
 fn equality(a: Kernel, b: Kernel) -> Kernel {
     language_equality(&a, &b)
-        .or_else(|| language_equality(&b, &a))
         .unwrap_or_else(|| Kernel::Compare(CompareOp::Equal, Box::new(a), Box::new(b)))
 }
 

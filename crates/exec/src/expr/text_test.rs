@@ -1,10 +1,14 @@
-//! Tests of a text with a constant: `REGEX`, `CONTAINS`, `STRSTARTS` and `STRENDS`, a column at a time.
+//! Tests of a text with a constant: `REGEX`, `CONTAINS`, `STRSTARTS` and `STRENDS`, and comparisons of `STR(?x)`, a column at a time.
 //!
-//! A text is read where it is decoded to, as bytes, and not copied. What is looked for is prepared once.
+//! A text is read where it is decoded to, as bytes, and not copied; of some tests only as much as tells the answer. What is looked for is
+//! prepared once.
 
+use super::comparison::CompareOp;
 use super::vector::{Argument, Truth, Vector, each_row};
 use crate::error::ExecError;
 use crate::value::Reader;
+use basalt_rdf::TermId;
+use basalt_rdf::term_id::tag;
 use memchr::memmem::Finder;
 use regex::bytes::Regex;
 use spargebra::algebra::Function;
@@ -24,6 +28,15 @@ pub enum TextTest {
     },
     /// Whether it ends so.
     Ends(String),
+    /// How it compares with a text.
+    Order {
+        /// The operator.
+        op: CompareOp,
+        /// The text on its right.
+        text: String,
+        /// The characters of that, and one more, which tells whether a longer text goes on.
+        characters: usize,
+    },
 }
 
 impl TextTest {
@@ -40,6 +53,15 @@ impl TextTest {
         })
     }
 
+    /// A comparison with a text.
+    pub fn order(op: CompareOp, text: &str) -> Self {
+        Self::Order {
+            op,
+            text: text.to_owned(),
+            characters: text.chars().count() + 1,
+        }
+    }
+
     #[inline]
     fn holds(&self, text: &[u8]) -> bool {
         match self {
@@ -47,13 +69,16 @@ impl TextTest {
             Self::Contains(finder) => finder.find(text).is_some(),
             Self::Starts { part, .. } => text.starts_with(part.as_bytes()),
             Self::Ends(part) => text.ends_with(part.as_bytes()),
+            Self::Order {
+                op, text: other, ..
+            } => op.accepts(text.cmp(other.as_bytes())),
         }
     }
 
     /// As many characters as tell whether a text passes.
     fn characters(&self) -> usize {
         match self {
-            Self::Starts { characters, .. } => *characters,
+            Self::Starts { characters, .. } | Self::Order { characters, .. } => *characters,
             _ => usize::MAX,
         }
     }
@@ -82,7 +107,13 @@ impl TextTest {
                 let text = reader.string_bytes(id, self.characters())?;
                 text.map(|text| self.holds(text))
             }
-            (Argument::Id(id), true) => reader.text_bytes(id)?.map(|text| self.holds(text)),
+            (Argument::Id(id), true) => {
+                let text = match TermId(id).tag() {
+                    tag::STRING | tag::LANGUAGE => reader.string_bytes(id, self.characters())?,
+                    _ => reader.text_bytes(id)?,
+                };
+                text.map(|text| self.holds(text))
+            }
             (other, false) => {
                 let string = other.string(reader)?;
                 string.map(|string| self.holds(string.lexical.as_bytes()))

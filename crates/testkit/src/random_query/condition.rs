@@ -152,7 +152,10 @@ impl Generator {
                     format!("(LANG({name}) {equality} \"{language}\")")
                 }
                 1 => format!("LANGMATCHES(LANG({name}), \"en\")"),
-                2 => format!("(STR({name}) != \"{}\")", TEXTS[self.random.below(4)]),
+                2 => format!(
+                    "(STR({name}) {operator} \"{}\")",
+                    TEXTS[self.random.below(4)]
+                ),
                 _ if self.random.chance(30) => format!("({name} {equality} \"lava\"@EN-GB)"),
                 _ => format!("({name} {equality} {constant})"),
             },

@@ -91,6 +91,14 @@ proptest! {
         let column = vec![id_of(&text, &cx)];
         let quoted = format!("\"{part}\"");
         let parts = vec![id_of(&quoted, &cx)];
+        for op in ["=", "!=", "<", "<=", ">", ">="] {
+            for (left, right) in [("STR(?a)", "{}"), ("{}", "STR(?a)")] {
+                let of = |other: &str| format!("{} {op} {}", left.replace("{}", other), right.replace("{}", other));
+                let tested = evaluate(&of(&quoted), vec![column.clone()], &cx);
+                let compared = evaluate(&of("?b"), vec![column.clone(), parts.clone()], &cx);
+                prop_assert_eq!(tested, compared, "{} of {}", of(&quoted), text);
+            }
+        }
         for name in ["CONTAINS", "STRSTARTS", "STRENDS"] {
             for of in ["?a", "STR(?a)"] {
                 let tested = evaluate(&format!("{name}({of}, {quoted})"), vec![column.clone()], &cx);
