@@ -15,7 +15,7 @@
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::row_numbers::hash_row;
+use crate::row_numbers::{hash_row, hash_rows};
 use basalt_columns::prefetch;
 use std::ops::Range;
 
@@ -137,21 +137,23 @@ impl JoinDirectory {
         }
     }
 
-    /// The same of several keys of one column, at most [`KEYS_TOGETHER`], one after the other.
+    /// The same of several keys from row `first` of their columns on, one for each place in `out`, which is at most [`KEYS_TOGETHER`].
     #[inline]
-    pub fn stretches(&self, ids: &[u64], out: &mut [Range<usize>; KEYS_TOGETHER]) {
+    pub fn stretches(&self, keys: &[&[u64]], first: usize, out: &mut [Range<usize>]) {
         match self {
             Self::Hashed(directory) => {
                 let mut hashes = [0; KEYS_TOGETHER];
-                for (hash, &id) in hashes.iter_mut().zip(ids) {
-                    *hash = hash_row(&[id]);
-                    prefetch(directory, bucket_of(*hash, directory.len() - 1));
+                let hashes = &mut hashes[..out.len()];
+                hash_rows(keys, first, hashes);
+                for &hash in hashes.iter() {
+                    prefetch(directory, bucket_of(hash, directory.len() - 1));
                 }
-                for (out, &hash) in out.iter_mut().zip(&hashes[..ids.len()]) {
+                for (out, &hash) in out.iter_mut().zip(&*hashes) {
                     *out = stretch_hashed(directory, hash);
                 }
             }
             Self::ById { min, starts } => {
+                let ids = keys.first().map_or(&[][..], |ids| &ids[first..]);
                 for (out, id) in out.iter_mut().zip(ids) {
                     *out = stretch_by_id(starts, id.wrapping_sub(*min));
                 }
@@ -218,16 +220,22 @@ fn places_hashed(
 ) -> Result<Vec<u32>, ExecError> {
     let buckets = directory.len() - 1;
     let mut places = Vec::with_capacity(batches.iter().map(Batch::rows).sum());
-    let mut key = Vec::with_capacity(key_columns.len());
+    let mut hashes = [0; KEYS_TOGETHER];
     for batch in batches {
         cx.check()?;
-        for row in 0..batch.rows() {
-            key.clear();
-            key.extend(key_columns.iter().map(|&column| batch.ids(column)[row]));
-            let hash = hash_row(&key);
-            let bucket = bucket_of(hash, buckets);
-            directory[bucket] = (directory[bucket] | tag_bit(hash)) + 1;
-            places.push(bucket as u32);
+        let keys = key_columns.iter().map(|&column| batch.ids(column));
+        let keys: Vec<&[u64]> = keys.collect();
+        for first in (0..batch.rows()).step_by(KEYS_TOGETHER) {
+            let hashes = &mut hashes[..KEYS_TOGETHER.min(batch.rows() - first)];
+            hash_rows(&keys, first, hashes);
+            for &hash in hashes.iter() {
+                prefetch(directory, bucket_of(hash, buckets));
+            }
+            for &hash in hashes.iter() {
+                let bucket = bucket_of(hash, buckets);
+                directory[bucket] = (directory[bucket] | tag_bit(hash)) + 1;
+                places.push(bucket as u32);
+            }
         }
     }
     // From the number of rows in each bucket to its end, then back to its start row by row.

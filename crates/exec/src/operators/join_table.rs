@@ -10,6 +10,7 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
+use basalt_columns::prefetch;
 use std::ops::Range;
 
 /// Rows that a table can have: twice as many buckets still have 32-bit numbers.
@@ -114,41 +115,68 @@ impl JoinTable {
         }
     }
 
-    /// Appends all pairs of the first of these keys of one column with their rows: the position of the key, from `first` on, and the row. Ends
-    /// before the key with which there might be more than `pairs_max` pairs in `probe`; says how many keys are done.
-    pub fn pair_ones(
+    /// Appends all pairs of keys with their rows: the row of the key in its columns, from `first` on, and the row here. Ends before the key with
+    /// which there might be more than `pairs_max` pairs in `probe`; says which row that is, or how many there are.
+    pub fn pair_keys(
         &self,
-        ids: &[u64],
-        first: u32,
+        keys: &[&[u64]],
+        first: usize,
         pairs_max: usize,
+        out: (&mut Vec<u32>, &mut Vec<u32>),
+    ) -> usize {
+        debug_assert_eq!(keys.len(), self.key_columns.len());
+        let own = self.key_columns.iter().map(|&column| self.column(column));
+        let own: Vec<&[u64]> = own.collect();
+        let from = (keys, first, pairs_max);
+        match (own.as_slice(), keys) {
+            _ if self.directory.is_exact() => self.pair_where(from, |_, _| true, &[], out),
+            ([own], [ids]) => {
+                self.pair_where(from, |place, row| own[place] == ids[row], &[own], out)
+            }
+            (own, keys) => {
+                let is_same = |place: usize, row: usize| {
+                    let mut columns = own.iter().zip(keys);
+                    columns.all(|(own, ids)| own[place] == ids[row])
+                };
+                self.pair_where(from, is_same, own, out)
+            }
+        }
+    }
+
+    /// The same, where `is_same` says whether a row here has the key of a row there, for which it looks into `read`.
+    #[inline]
+    fn pair_where(
+        &self,
+        (keys, first, pairs_max): (&[&[u64]], usize, usize),
+        is_same: impl Fn(usize, usize) -> bool,
+        read: &[&[u64]],
         (probe, build): (&mut Vec<u32>, &mut Vec<u32>),
     ) -> usize {
-        let &[column] = self.key_columns.as_slice() else {
-            return 0;
-        };
-        let keys = &self.columns[column];
-        let is_exact = self.directory.is_exact();
+        let rows = keys.first().map_or(0, |ids| ids.len());
         let mut stretches = [const { 0..0 }; KEYS_TOGETHER];
-        for (chunk, together) in ids.chunks(KEYS_TOGETHER).enumerate() {
-            self.directory.stretches(together, &mut stretches);
-            let done = chunk * KEYS_TOGETHER;
-            for (at, (id, stretch)) in together.iter().zip(&stretches).enumerate() {
+        for start in (first..rows).step_by(KEYS_TOGETHER) {
+            let stretches = &mut stretches[..KEYS_TOGETHER.min(rows - start)];
+            self.directory.stretches(keys, start, stretches);
+            for ids in read {
+                let places = stretches.iter().map(|stretch| stretch.start);
+                places.for_each(|place| prefetch(ids, place));
+            }
+            for (row, stretch) in (start..).zip(stretches.iter()) {
                 if stretch.is_empty() {
                     continue;
                 }
                 if probe.len() + stretch.len() > pairs_max {
-                    return done + at;
+                    return row;
                 }
-                let row = first + (done + at) as u32;
                 for place in stretch.clone() {
-                    if is_exact || keys[place] == *id {
-                        probe.push(row);
+                    if is_same(place, row) {
+                        probe.push(row as u32);
                         build.push(place as u32);
                     }
                 }
             }
         }
-        ids.len()
+        rows
     }
 }
 
@@ -177,47 +205,68 @@ mod tests {
         ]
     }
 
-    /// The table of these keys, in batches; the second column numbers the rows.
-    fn table_of(keys: &[u64]) -> JoinTable {
+    /// The table of rows of these keys, in batches; the last column numbers the rows.
+    fn table_of(keys: &[&[u64]]) -> JoinTable {
         let cx = Context::new(Snapshot::empty(), ExecOptions::default(), 0);
-        let mut first = 0;
-        let batches = keys.chunks(100).map(|keys| {
-            let numbers = (first..).take(keys.len()).collect();
-            first += keys.len() as u64;
-            Batch::from_vectors(vec![keys.to_vec(), numbers], keys.len())
+        let rows = keys[0].len();
+        let batches = (0..rows).step_by(100).map(|start| {
+            let end = rows.min(start + 100);
+            let numbers = (start as u64..end as u64).collect();
+            let keys = keys.iter().map(|ids| ids[start..end].to_vec());
+            let columns = keys.chain([numbers]).collect();
+            Batch::from_vectors(columns, end - start)
         });
         let batches: Vec<Batch> = batches.collect();
-        JoinTable::build(&batches, 2, vec![0], &cx).expect("there is room")
+        let width = keys.len();
+        JoinTable::build(&batches, width + 1, (0..width).collect(), &cx).expect("there is room")
     }
 
     proptest! {
         #[test]
-        fn pairs_are_those_of_comparing_all_rows(build in keys(), probe in keys(), pairs_max in 1..500_usize) {
-            let table = table_of(&build);
-            let rows_of = |id: u64| {
-                let numbered = (0_u64..).zip(&build);
-                numbered.filter(move |(_, key)| **key == id).map(|(number, _)| number)
+        fn pairs_are_those_of_comparing_all_rows(
+            build in keys(),
+            probe in keys(),
+            pairs_max in 1..500_usize,
+            width in 1..4_usize,
+            first in 0..100_usize,
+        ) {
+            // Further columns have few values.
+            let columns = |keys: &[u64]| -> Vec<Vec<u64>> {
+                let further = |at: u64| (0..keys.len() as u64).map(move |row| row / at % 2 + 7);
+                let further = (1..width as u64).map(|at| further(at).collect());
+                std::iter::once(keys.to_vec()).chain(further).collect()
             };
+            let (build, probe) = (columns(&build), columns(&probe));
+            let (build, probe): (Vec<&[u64]>, Vec<&[u64]>) =
+                (build.iter().map(Vec::as_slice).collect(), probe.iter().map(Vec::as_slice).collect());
+            let table = table_of(&build);
+            let key = |columns: &[&[u64]], row: usize| -> Vec<u64> { columns.iter().map(|ids| ids[row]).collect() };
+            let rows_of = |sought: Vec<u64>| {
+                let rows = 0..build[0].len();
+                rows.filter(|&row| key(&build, row) == sought).map(|row| row as u64).collect::<Vec<u64>>()
+            };
+            let first = first.min(probe[0].len());
             let (mut rows, mut places) = (Vec::new(), Vec::new());
-            let out = (&mut rows, &mut places);
-            let done = table.pair_ones(&probe, 5, pairs_max, out);
-            let expected: Vec<(u32, u64)> = (5..)
-                .zip(&probe[..done])
-                .flat_map(|(row, &id)| rows_of(id).map(move |number| (row, number)))
+            let next = table.pair_keys(&probe, first, pairs_max, (&mut rows, &mut places));
+            let expected: Vec<(u32, u64)> = (first..next)
+                .flat_map(|row| rows_of(key(&probe, row)).into_iter().map(move |number| (row as u32, number)))
                 .collect();
-            let numbers = places.iter().map(|&place| table.column(1)[place as usize]);
+            let numbers = places.iter().map(|&place| table.column(width)[place as usize]);
             let found: Vec<(u32, u64)> = rows.iter().copied().zip(numbers).collect();
             prop_assert_eq!(&found, &expected);
             prop_assert!(found.len() <= pairs_max);
-            if let Some(&next) = probe.get(done) {
-                let stretch = table.directory().stretch(&[next]);
+            if next < probe[0].len() {
+                let stretch = table.directory().stretch(&key(&probe, next));
                 prop_assert!(found.len() + stretch.len() > pairs_max, "it ends too early");
             }
-            for &id in probe.iter().chain(&build) {
-                let mut places = Vec::new();
-                table.matching(table.directory().stretch(&[id]), &[id], &mut places);
-                let numbers = places.iter().map(|&place| table.column(1)[place as usize]);
-                prop_assert!(numbers.eq(rows_of(id)));
+            let all = [(&probe, probe[0].len()), (&build, build[0].len())];
+            for (columns, rows) in all {
+                for row in 0..rows {
+                    let (sought, mut places) = (key(columns, row), Vec::new());
+                    table.matching(table.directory().stretch(&sought), &sought, &mut places);
+                    let numbers = places.iter().map(|&place| table.column(width)[place as usize]);
+                    prop_assert_eq!(numbers.collect::<Vec<u64>>(), rows_of(sought));
+                }
             }
         }
     }
@@ -226,20 +275,24 @@ mod tests {
     fn keys_near_each_other_go_by_id() {
         let resource = |ordinal| TermId::resource(ordinal).0;
         let near: Vec<u64> = (0..10_000).map(|i| resource(i * 7_919 % 20_000)).collect();
-        assert!(table_of(&near).directory().is_exact());
+        assert!(table_of(&[&near]).directory().is_exact());
         let far: Vec<u64> = (0..10_000).map(|i| resource(i * 5)).collect();
-        assert!(!table_of(&far).directory().is_exact());
+        assert!(!table_of(&[&far]).directory().is_exact());
         assert!(
-            table_of(&[resource(1), resource(2_000)])
+            table_of(&[&[resource(1), resource(2_000)]])
                 .directory()
                 .is_exact()
         );
         assert!(
-            !table_of(&[resource(1), resource(3_000)])
+            !table_of(&[&[resource(1), resource(3_000)]])
                 .directory()
                 .is_exact()
         );
-        assert!(table_of(&[u64::MAX, u64::MAX - 1]).directory().is_exact());
-        assert!(table_of(&[]).directory().stretch(&[0]).is_empty());
+        assert!(
+            table_of(&[&[u64::MAX, u64::MAX - 1]])
+                .directory()
+                .is_exact()
+        );
+        assert!(table_of(&[&[]]).directory().stretch(&[0]).is_empty());
     }
 }

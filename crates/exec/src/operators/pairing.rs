@@ -107,13 +107,15 @@ impl Pairing {
         let pairs_expected = pairs_max.min(batch.rows() - at.row);
         pairs.build.reserve(pairs_expected);
         pairs.probe.reserve(pairs_expected);
-        if let [column] = self.shape.probe_keys.as_slice()
-            && at.compared == 0
-        {
-            let ids = &batch.ids(*column)[at.row..];
+        if !self.shape.probe_keys.is_empty() && at.compared == 0 {
+            let keys = self
+                .shape
+                .probe_keys
+                .iter()
+                .map(|&column| batch.ids(column));
+            let keys: Vec<&[u64]> = keys.collect();
             let out = (&mut pairs.probe, &mut pairs.build);
-            let done = self.table.pair_ones(ids, at.row as u32, pairs_max, out);
-            at = PieceStart::of_row(at.row + done);
+            at = PieceStart::of_row(self.table.pair_keys(&keys, at.row, pairs_max, out));
             // A row with more partners than a piece has pairs is looked at run by run.
             if at.row == batch.rows() || !pairs.probe.is_empty() {
                 return (pairs, at);

@@ -40,12 +40,29 @@ const CHUNK: usize = 64;
 /// Bytes that a hashed number takes: four for a slot, half or so of which are taken.
 const HASHED_BYTES: usize = 8;
 
+/// The hash of no ids.
+const HASH_SEED: u64 = 0x9E37_79B9_7F4A_7C15;
+
 /// Hashes a row of ids: multiply and fold, good in the high and the low bits.
 pub fn hash_row(row: &[u64]) -> u64 {
-    row.iter().fold(0x9E37_79B9_7F4A_7C15, |hash, &id| {
-        let product = u128::from(hash ^ id) * 0xA076_1D64_78BD_642F_u128;
-        (product >> 64) as u64 ^ product as u64
-    })
+    row.iter().fold(HASH_SEED, |hash, &id| with_id(hash, id))
+}
+
+/// The same of some rows that come by column, from row `first` on.
+pub fn hash_rows(columns: &[&[u64]], first: usize, hashes: &mut [u64]) {
+    hashes.fill(HASH_SEED);
+    for column in columns {
+        for (hash, &id) in hashes.iter_mut().zip(&column[first..]) {
+            *hash = with_id(*hash, id);
+        }
+    }
+}
+
+/// The hash with one more id.
+#[inline]
+fn with_id(hash: u64, id: u64) -> u64 {
+    let product = u128::from(hash ^ id) * 0xA076_1D64_78BD_642F_u128;
+    (product >> 64) as u64 ^ product as u64
 }
 
 /// Numbers by row; see the [module documentation](self).
