@@ -99,12 +99,10 @@ impl Values<'_> {
     /// The double nearest to each number, anything for an error; `None` where one is not found quickly.
     pub fn nearest(&self) -> Option<&[f64]> {
         let numbers = self.numbers()?;
-        match numbers.values() {
-            expr::Values::Floating { values, .. } => Some(values),
-            expr::Values::Exact { .. } => {
-                let make = || numbers.nearest_doubles();
-                self.nearest.get_or_init(make).as_deref()
-            }
+        if let expr::Values::Floating { values, .. } = numbers.values() {
+            return Some(values);
         }
+        let make = || numbers.nearest_doubles().map(Cow::into_owned);
+        self.nearest.get_or_init(make).as_deref()
     }
 }

@@ -181,13 +181,13 @@ impl Numbers {
         (0..self.rows()).map(number).collect()
     }
 
-    /// The double nearest to each integer or decimal, anything for an error; `None` where one is not found quickly, and of doubles.
-    pub fn nearest_doubles(&self) -> Option<Vec<f64>> {
+    /// The double nearest to each, anything for an error; `None` where one is not found quickly.
+    pub fn nearest_doubles(&self) -> Option<Cow<'_, [f64]>> {
         match &self.values {
-            Values::Floating { .. } => None,
+            Values::Floating { values, .. } => Some(Cow::Borrowed(values)),
             Values::Exact {
                 mantissas, scale, ..
-            } => nearest_of_all(mantissas, *scale, false),
+            } => nearest_of_all(mantissas, *scale, false).map(Cow::Owned),
         }
     }
 

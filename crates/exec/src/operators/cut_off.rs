@@ -1,13 +1,16 @@
 //! `CutOff`: whether a row can still be among the first rows of a sort with a limit.
 //!
 //! Holds the last row that is kept so far, decoded. Most rows are turned away by the class or the payload of
-//! their id, or by the first bytes of their text; nothing is decoded twice for equal neighbours.
+//! their id, by the double nearest to their number, or by the first bytes of their text; nothing is decoded twice for equal neighbours.
 //!
 //! Invariant: agrees with [`compare_for_order`]. Of equal rows the earlier one stays.
 
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::value::{OrderClass, compare_for_order, order_inline, text_into, text_start_into};
+use crate::expr::Numbers;
+use crate::value::{
+    OrderClass, Reader, compare_for_order, order_inline, text_into, text_start_into,
+};
 use std::cmp::Ordering;
 
 /// The last row that is kept; see the [module documentation](self).
@@ -21,6 +24,8 @@ struct CutKey {
     class: Option<OrderClass>,
     /// The text, for classes that have one.
     text: Vec<u8>,
+    /// The double nearest to a number.
+    double: Option<f64>,
     /// The id that was compared last, and how.
     last: (u64, Ordering),
     scratch: Vec<u8>,
@@ -40,12 +45,27 @@ impl CutOff {
                 descending,
                 class,
                 text,
+                double: nearest_double(id, cx)?,
                 last: (id, Ordering::Equal),
                 scratch: Vec::new(),
             })
         };
         let keys = row.map(key).collect::<Result<_, ExecError>>()?;
         Ok(Self { keys })
+    }
+
+    /// The rows that may come before the cut-off by these numbers, which are their first key; `None` where that is not told.
+    pub fn select_numbers(&self, numbers: &Numbers) -> Option<Vec<u32>> {
+        let key = self.keys.first()?;
+        let (cut, nearest) = (key.double?, numbers.nearest_doubles()?);
+        let is_later = |double: f64| match key.descending {
+            true => double < cut,
+            false => double > cut,
+        };
+        let rows = (0_u32..).zip(nearest.iter());
+        let kept =
+            rows.filter(|&(row, &double)| !is_later(double) || numbers.is_error(row as usize));
+        Some(kept.map(|(row, _)| row).collect())
     }
 
     /// The rows of these key columns that come before the cut-off.
@@ -66,6 +86,13 @@ impl CutOff {
         }
         Ok(kept)
     }
+}
+
+/// The double nearest to the number of an id; `None` of NaN, of other terms and of unbound.
+fn nearest_double(id: u64, cx: &Context) -> Result<Option<f64>, ExecError> {
+    let number = Reader::new(cx).number(id)?;
+    let double = number.map(|number| f64::from(number.to_double()));
+    Ok(double.filter(|double| !double.is_nan()))
 }
 
 impl CutKey {
@@ -93,8 +120,20 @@ impl CutKey {
         match (OrderClass::of(id, cx), self.class) {
             (Some(class), Some(of_cut)) if class != of_cut => Ok(class.cmp(&of_cut)),
             (Some(class), Some(_)) if class.has_text() => self.compare_text(id, class, cx),
-            _ => compare_for_order(id, self.id, cx),
+            _ => self.compare_number(id, cx),
         }
+    }
+
+    /// Compares numbers by the doubles nearest to them first.
+    fn compare_number(&self, id: u64, cx: &Context) -> Result<Ordering, ExecError> {
+        if let Some(cut) = self.double
+            && let Some(double) = nearest_double(id, cx)?
+            && let Some(order) = double.partial_cmp(&cut)
+            && order.is_ne()
+        {
+            return Ok(order);
+        }
+        compare_for_order(id, self.id, cx)
     }
 
     fn compare_text(
@@ -117,6 +156,72 @@ impl CutKey {
             // Datatype and language decide.
             Ordering::Equal if class == OrderClass::Text => compare_for_order(id, self.id, cx),
             order => Ok(order),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::ExecOptions;
+    use basalt_rdf::TermView;
+    use basalt_store::Snapshot;
+    use proptest::prelude::*;
+
+    const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
+
+    /// Numbers near each other, some with more digits than a word has, and what is none.
+    fn text() -> impl Strategy<Value = String> {
+        let odd = vec![
+            "NaN",
+            "INF",
+            "-INF",
+            "x",
+            "1.000000000000000001",
+            "1.0000000000000000001",
+            "unbound",
+        ];
+        prop_oneof![
+            8 => (-30_i32..30).prop_map(|n| (f64::from(n) / 10.0).to_string()),
+            1 => prop::sample::select(odd).prop_map(str::to_owned),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_come_before_it_as_their_ids_do(
+            texts in prop::collection::vec(text(), 1..30),
+            name in prop::sample::select(vec!["double", "float", "decimal"]),
+            cut in (text(), prop::sample::select(vec!["double", "float", "decimal", "integer", "string"])),
+            descending: bool,
+        ) {
+            let cx = Context::new(Snapshot::empty(), ExecOptions::default(), 0);
+            let id = |text: &str, name: &str| {
+                if text == "unbound" {
+                    return 0;
+                }
+                let datatype = format!("{XSD}{name}");
+                cx.terms().intern(TermView::typed(text, &datatype)).0
+            };
+            let ids: Vec<u64> = texts.iter().map(|text| id(text, name)).collect();
+            let row = std::iter::once((id(&cut.0, cut.1), descending));
+            let mut cut_off = CutOff::new(row, &cx).expect("terms decode");
+            let selected = cut_off.select(std::slice::from_ref(&ids), &cx).expect("terms decode");
+            let before = |&row: &u32| {
+                let order = compare_for_order(ids[row as usize], id(&cut.0, cut.1), &cx).expect("terms decode");
+                order == if descending { Ordering::Greater } else { Ordering::Less }
+            };
+            let expected: Vec<u32> = (0..ids.len() as u32).filter(before).collect();
+            prop_assert_eq!(&selected, &expected);
+            if let Some(numbers) = Numbers::of_ids(&ids)
+                && let Some(kept) = cut_off.select_numbers(&numbers)
+            {
+                prop_assert!(expected.iter().all(|row| kept.contains(row)));
+                let doubles = numbers.nearest_doubles().expect("there were some");
+                let equal = |row: &u32| Some(doubles[*row as usize]) == cut_off.keys[0].double;
+                let others = kept.iter().filter(|row| !expected.contains(row));
+                prop_assert!(others.into_iter().all(|row| equal(row) || doubles[*row as usize].is_nan() || numbers.is_error(*row as usize)));
+            }
         }
     }
 }

@@ -20,7 +20,7 @@ use super::{BoxOperator, Operator};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::expr::CompiledExpr;
+use crate::expr::{CompiledExpr, Evaluated};
 use crate::held_memory::HeldMemory;
 use crate::spill::merge::add_run;
 use crate::spill::row_file::{RowFile, RowWriter};
@@ -214,6 +214,20 @@ impl SortBuffer {
         }
     }
 
+    /// The batch without rows that come too late by computed numbers, whose ids are not made then; `None` where those are not told.
+    fn without_later(&self, batch: &Batch, cx: &Context) -> Result<Option<Batch>, ExecError> {
+        let (Some(cut_off), Some((key, _))) = (&self.cut_off, self.order.keys.first()) else {
+            return Ok(None);
+        };
+        Ok(match key.evaluate_numbers(batch, cx)? {
+            Evaluated::Ids(_) => None,
+            Evaluated::Numbers(numbers) => {
+                let left = cut_off.select_numbers(&numbers);
+                left.map(|positions| batch.take(&positions))
+            }
+        })
+    }
+
     /// The batch and its keys without rows that come too late.
     fn admit(
         &mut self,
@@ -237,6 +251,11 @@ impl SortBuffer {
 impl Sink for SortBuffer {
     fn push(&mut self, batch: &Batch, cx: &Context) -> Result<(), ExecError> {
         let order = Arc::clone(&self.order);
+        let batch = &match self.without_later(batch, cx)? {
+            Some(left) if left.rows() == 0 => return Ok(()),
+            Some(left) => left,
+            None => batch.clone(),
+        };
         let keys = order.keys.iter();
         let keys = keys
             .map(|(expr, _)| expr.evaluate(batch, cx))
