@@ -15,13 +15,16 @@ use super::comparison::CompareOp;
 use super::kernel::Constant;
 use super::vector::{Argument, Truth, Vector, each_row};
 use crate::error::ExecError;
-use crate::value::{InlineKind, Reader, Value, inline_kind, ordered_as_ids};
+use crate::value::{InlineKind, Reader, Value, inline_kind, order_within, ordered_as_ids};
 use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
 use std::borrow::Cow;
 
 /// Kinds of inline values: numbers, booleans and four of dates.
 const KINDS: usize = 6;
+
+/// Constants up to which each is compared with all ids, some of those at once, rather than looked up.
+const FEW: usize = 8;
 
 /// The constants of one kind of inline values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,10 +119,51 @@ impl ConstantSet {
             Vector::Numbers(numbers) => Cow::Owned(numbers.ids(reader.context())),
             _ => return each_row(count, |row| self.holds(values.get(row), reader)),
         };
+        if self.ids_tell(&ids) {
+            return Ok(self.contain(&ids));
+        }
         each_row(count, |row| match ids[row] {
             0 => Ok(Truth::Error),
             id => self.holds_id(id, Argument::Id(id), reader),
         })
+    }
+
+    /// Whether ids alone tell of all values whether they are among these: resources, or numbers or dates that have the order of their ids
+    /// with the constants of their kind.
+    fn ids_tell(&self, ids: &[u64]) -> bool {
+        let Some(&first) = ids.first() else {
+            return false;
+        };
+        let differing = || ids.iter().fold(0, |bits, id| bits | (id ^ first));
+        if TermId(first).is_resource() {
+            return ids.iter().all(|&id| TermId(id).is_resource());
+        }
+        let of_kind = inline_kind(first).map(|kind| self.kinds[place_of(kind)]);
+        match of_kind {
+            Some(OfKind::Alike(constant)) if !self.has_unknown => {
+                let mask =
+                    order_within(TermId(constant)).filter(|_| ordered_as_ids(constant, first));
+                mask.is_some_and(|mask| differing() & mask == 0)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether each id is that of a constant.
+    fn contain(&self, ids: &[u64]) -> Vec<Truth> {
+        let mut are_there = vec![false; ids.len()];
+        let known = self.places.iter().filter(|&&id| id != FREE);
+        if self.constants.len() <= FEW {
+            for known in known {
+                let rows = are_there.iter_mut().zip(ids);
+                rows.for_each(|(is_there, id)| *is_there |= id == known);
+            }
+        } else {
+            let rows = are_there.iter_mut().zip(ids);
+            rows.for_each(|(is_there, &id)| *is_there = self.places[self.place(id)] == id);
+        }
+        let truths = are_there.into_iter().map(|is_there| Some(is_there).into());
+        truths.collect()
     }
 
     /// Whether a value is one of them.

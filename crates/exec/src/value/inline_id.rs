@@ -93,8 +93,10 @@ pub fn short_double(value: f64) -> Option<TermId> {
     if !(0.0..LIMIT).contains(&size) || is_negative_zero {
         return None;
     }
-    if value.fract() == 0.0 {
-        return TermId::numeric(DOUBLE, value as i64, 0);
+    // The value is far from what words hold.
+    let whole = value as i64;
+    if whole as f64 == value {
+        return TermId::numeric(DOUBLE, whole, 0);
     }
     let mut scale = DOUBLE_DIGITS;
     let mut whole = size;

@@ -5,6 +5,7 @@ use crate::batch::Batch;
 use crate::expr::CompiledExpr;
 use basalt_plan::physical::Slot;
 use basalt_rdf::TermId;
+use basalt_rdf::inline::encode_boolean;
 use proptest::prelude::*;
 
 /// Expressions of one column, and of two with parts of one.
@@ -127,6 +128,27 @@ proptest! {
             let expected = evaluate(&equal(of), vec![column.clone()], &cx);
             prop_assert_eq!(given, expected, "{} of {:?} {}", of, rows, in_list);
         }
+    }
+
+    /// Of one type, so that ids tell; few constants and many.
+    #[test]
+    fn in_a_list_of_one_type_is_equal_to_one_of_it(
+        rows in prop::collection::vec(0_u8..40, 1..30),
+        list in prop::collection::vec(0_u8..40, 1..14),
+        kind in 0_usize..4,
+    ) {
+        let cx = context();
+        let text = |n: &u8| match kind {
+            0 => format!("\"{n}\"^^xsd:integer"),
+            1 => format!("\"{}.5\"^^xsd:decimal", n),
+            2 => format!("\"2000-01-01T00:{n:02}:00Z\"^^xsd:dateTime"),
+            _ => format!("<http://e/{n}>"),
+        };
+        let column: Vec<u64> = rows.iter().map(|n| id_of(&text(n), &cx)).collect();
+        let constants: Vec<String> = list.iter().map(text).collect();
+        let given = evaluate(&format!("?a IN ({})", constants.join(", ")), vec![column], &cx);
+        let expected: Vec<u64> = rows.iter().map(|n| encode_boolean(list.contains(n)).0).collect();
+        prop_assert_eq!(given, expected);
     }
 
     #[test]
