@@ -19,6 +19,10 @@ const QUERIES: &[&str] = &[
     "SELECT ?w ?s ?none { ?s ?p ?v OPTIONAL { ?s <http://e/w> ?w } }",
     "SELECT ?none ?v { ?s ?p ?v }",
     "SELECT ?v { ?s ?p ?v FILTER(?v = 17) }",
+    // Computed numbers: that ids hold or not, errors, whole batches and parts of them.
+    "SELECT ?n ?x ?y ?z { VALUES ?n { 1 2 3 400 -7 0 } BIND(?n / 3e0 AS ?x) BIND(?n * 2.50 AS ?y) BIND(1e0 / (?n * 1e0) AS ?z) }",
+    "SELECT (<http://www.w3.org/2001/XMLSchema#float>(?n) / 7 AS ?x) { VALUES ?n { 1 2 3 UNDEF 400 -7 } } OFFSET 1 LIMIT 4",
+    "SELECT ?n ?x { VALUES ?n { 1e0 2.5e0 1e300 UNDEF -7e-9 } BIND(?n * 1.1e0 AS ?x) FILTER(!BOUND(?x) || ?x < 5) }",
 ];
 
 fn database() -> Database {

@@ -2,7 +2,7 @@
 //!
 //! A column is a `UInt64Array` without a validity buffer; an unbound value is the id 0
 //! ([`TermId::UNBOUND`](basalt_rdf::TermId::UNBOUND)). The columns follow the producing node's schema.
-//! Cloning a batch or taking a slice of it copies no values. A column of computed numbers (`ComputedNumbers`) has its ids
+//! Cloning a batch or taking a slice of it copies no ids. A column of computed numbers (`ComputedNumbers`) has its ids
 //! once somebody asks for them.
 //!
 //! A batch may carry one number for each row, which says which solution the row is ([`Batch::solutions`]): only
@@ -26,6 +26,18 @@ impl Column {
         match self {
             Self::Ids(ids) => ids,
             Self::Numbers(numbers) => numbers.ids(),
+        }
+    }
+
+    /// `length` rows from `offset`.
+    fn slice(&self, offset: usize, length: usize) -> Self {
+        match self {
+            Self::Ids(ids) => Self::Ids(ids.slice(offset, length)),
+            Self::Numbers(numbers) if length == numbers.rows() => self.clone(),
+            Self::Numbers(_) => {
+                let rows: Vec<u32> = (offset as u32..).take(length).collect();
+                self.take(&rows)
+            }
         }
     }
 
@@ -105,6 +117,14 @@ impl Batch {
         }
     }
 
+    /// The same for whoever writes them as texts, where that is better than by ids.
+    pub fn numbers_to_write(&self, column_idx: usize) -> Option<&Numbers> {
+        match &self.columns[column_idx] {
+            Column::Ids(_) => None,
+            Column::Numbers(numbers) => numbers.to_write(),
+        }
+    }
+
     /// The ids of all columns.
     pub fn slices(&self) -> Vec<&[u64]> {
         (0..self.width()).map(|column| self.ids(column)).collect()
@@ -151,17 +171,14 @@ impl Batch {
         Self::of_columns(columns.collect(), positions.len())
     }
 
-    /// `length` rows from `offset`, without copying.
+    /// `length` rows from `offset`, without copying ids.
     pub fn slice(&self, offset: usize, length: usize) -> Self {
-        let columns = self
-            .columns
-            .iter()
-            .map(|column| column.ids().slice(offset, length))
-            .collect();
+        let columns = self.columns.iter();
+        let columns = columns.map(|column| column.slice(offset, length));
         let solutions = self.solutions.as_ref();
         Self {
             solutions: solutions.map(|numbers| numbers.slice(offset, length)),
-            ..Self::new(columns, length)
+            ..Self::of_columns(columns.collect(), length)
         }
     }
 

@@ -89,6 +89,14 @@ impl ComputedNumbers {
         }
     }
 
+    /// The same for whoever writes them as texts; of a cast ids are better, which come from what it is of.
+    pub fn to_write(&self) -> Option<&Numbers> {
+        match self.cast {
+            Some(_) => None,
+            None => self.without_ids(),
+        }
+    }
+
     /// The rows at these positions, if nobody has asked for ids.
     pub fn take(&self, positions: &[u32]) -> Option<Self> {
         if self.ids.get().is_some() {

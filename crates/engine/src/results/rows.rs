@@ -7,6 +7,7 @@ use super::written_values::WrittenValues;
 use crate::answer::Solutions;
 use crate::error::Error;
 use basalt_exec::Batch;
+use basalt_exec::expr::Numbers;
 use basalt_rdf::{TermBuf, TermId, TermView};
 use std::io::Write;
 
@@ -71,6 +72,29 @@ pub fn write_rows<F: RowFormat>(
     Ok(count)
 }
 
+/// What a row has in a column.
+enum Cell<'b> {
+    Unbound,
+    Id(TermId),
+    /// A computed number that no id holds; it need not become a term of the query.
+    Number(&'b Numbers),
+}
+
+impl<'b> Cell<'b> {
+    fn of(batch: &'b Batch, position: usize, row: usize) -> Self {
+        let numbers = batch.numbers_to_write(position);
+        let id = match numbers {
+            Some(numbers) => numbers.inline_id(row),
+            None => Some(batch.ids(position)[row]),
+        };
+        match (id.map(TermId), numbers) {
+            (Some(TermId::UNBOUND), _) | (None, None) => Self::Unbound,
+            (Some(id), _) => Self::Id(id),
+            (None, Some(numbers)) => Self::Number(numbers),
+        }
+    }
+}
+
 struct Rows<'a, F> {
     format: &'a F,
     /// By column.
@@ -86,18 +110,27 @@ impl<F: RowFormat> Rows<'_, F> {
         let out = &mut self.out;
         let mut bound_before = 0;
         for (position, opening) in self.openings.iter().enumerate() {
-            let id = TermId(batch.ids(position)[row]);
-            if id == TermId::UNBOUND {
+            let cell = Cell::of(batch, position, row);
+            if let Cell::Unbound = cell {
                 self.format.unbound(out, position);
                 continue;
             }
             self.format.begin_value(out, position, bound_before);
             out.extend_from_slice(opening);
-            if !self.written.copy(id, out) {
-                let start = out.len();
-                solutions.terms().decode(id, &mut self.term)?;
-                self.format.value(out, self.term.view());
-                self.written.note(id, start, out);
+            match cell {
+                Cell::Unbound => {}
+                Cell::Id(id) => {
+                    if !self.written.copy(id, out) {
+                        let start = out.len();
+                        solutions.terms().decode(id, &mut self.term)?;
+                        self.format.value(out, self.term.view());
+                        self.written.note(id, start, out);
+                    }
+                }
+                Cell::Number(numbers) => {
+                    numbers.term_into(row, &mut self.term);
+                    self.format.value(out, self.term.view());
+                }
             }
             bound_before += 1;
         }

@@ -11,8 +11,8 @@
 use super::vector::{Item, Vector};
 use crate::context::Context;
 use crate::value::{POWERS, Rank, ShortNumber, Value, nearest};
-use basalt_rdf::TermId;
 use basalt_rdf::term_id::{MANTISSA_MASK, tag};
+use basalt_rdf::{TermBuf, TermId};
 use std::borrow::Cow;
 
 /// The numbers; see the head of this module.
@@ -179,6 +179,21 @@ impl Numbers {
     pub fn ids(&self, cx: &Context) -> Vec<u64> {
         let number = |row| self.get(row).map_or(0, |number| number.to_id(cx));
         (0..self.rows()).map(number).collect()
+    }
+
+    /// The id of a row, 0 for an error; `None` of a number that no id holds.
+    pub fn inline_id(&self, row: usize) -> Option<u64> {
+        match self.get(row) {
+            None => Some(0),
+            Some(number) => number.inline_id().map(|id| id.0),
+        }
+    }
+
+    /// Puts the literal of a row that is no error into a buffer.
+    pub fn term_into(&self, row: usize, out: &mut TermBuf) {
+        if let Some(number) = self.get(row) {
+            number.to_number().with_term(|term| out.fill(term));
+        }
     }
 
     /// The double nearest to each, anything for an error; `None` where one is not found quickly.

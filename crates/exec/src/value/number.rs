@@ -13,10 +13,10 @@ use super::inline::nearest_f32;
 use super::inline_id::{short_double, short_float, short_text};
 use super::short_number::{POWERS, SCALE_MAX, decimal_id, of_units, stripped, units, units_of};
 use crate::context::Context;
-use basalt_rdf::TermView;
 use basalt_rdf::inline::encode_integer;
 use basalt_rdf::qualifiers::{DOUBLE, FLOAT};
 use basalt_rdf::term_view::XSD;
+use basalt_rdf::{TermId, TermView};
 use oxsdatatypes::{Boolean, Decimal, Double, Float, Integer};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -457,9 +457,9 @@ impl Number {
         }
     }
 
-    /// The id of the number in its canonical form.
-    pub fn to_id(&self, cx: &Context) -> u64 {
-        let inline = match self {
+    /// The id of the number in its canonical form, if that holds it.
+    pub fn inline_id(&self) -> Option<TermId> {
+        match self {
             Self::Integer(n) => encode_integer((*n).into()),
             Self::Double(n) => short_double((*n).into()).or_else(|| short_text(DOUBLE, n)),
             Self::Float(n) => short_float((*n).into()).or_else(|| short_text(FLOAT, n)),
@@ -467,16 +467,25 @@ impl Number {
                 stripped(*n).and_then(|(mantissa, scale)| decimal_id(mantissa, scale))
             }
             _ => None,
-        };
-        if let Some(id) = inline {
-            return id.0;
         }
+    }
+
+    /// The id of the number in its canonical form.
+    pub fn to_id(&self, cx: &Context) -> u64 {
+        match self.inline_id() {
+            Some(id) => id.0,
+            None => self.with_term(|term| cx.terms().intern(term).0),
+        }
+    }
+
+    /// Looks at the literal in its canonical form.
+    pub fn with_term<R>(&self, look: impl FnOnce(TermView<'_>) -> R) -> R {
         let (text, name) = self.to_text();
         let datatype = match self {
             Self::Decimal(_) => Cow::Borrowed(XSD_DECIMAL),
             _ => Cow::Owned(format!("{XSD}{name}")),
         };
-        cx.terms().intern(TermView::typed(&text, &datatype)).0
+        look(TermView::typed(&text, &datatype))
     }
 }
 

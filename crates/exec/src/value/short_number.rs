@@ -122,10 +122,10 @@ impl ShortNumber {
         }
     }
 
-    /// The id of its canonical form.
+    /// The id of its canonical form, if that holds it.
     #[inline]
-    pub fn to_id(self, cx: &Context) -> u64 {
-        let inline = match self {
+    pub fn inline_id(self) -> Option<TermId> {
+        match self {
             Self::Exact {
                 mantissa,
                 is_decimal: false,
@@ -134,6 +134,15 @@ impl ShortNumber {
             Self::Exact {
                 mantissa, scale, ..
             } => decimal_id(mantissa, scale),
+            Self::Floating { .. } => self.to_number().inline_id(),
+        }
+    }
+
+    /// The id of its canonical form.
+    #[inline]
+    pub fn to_id(self, cx: &Context) -> u64 {
+        let inline = match self {
+            Self::Exact { .. } => self.inline_id(),
             Self::Floating { .. } => None,
         };
         inline.map_or_else(|| self.to_number().to_id(cx), |id| id.0)
