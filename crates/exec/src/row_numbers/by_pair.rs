@@ -66,27 +66,40 @@ impl ByPair {
     /// The number of a pair with this ordinal, if it has one.
     pub fn find(&self, pair: [u64; 2], ordinal: u64) -> Option<u32> {
         let code = self.codes.find(&[pair[self.outer]])?;
-        self.by_code[code as usize].find(ordinal)
+        self.by_code.get(code as usize)?.find(ordinal)
     }
 
-    /// Where the number of a pair with this ordinal is noted, plus one; 0 if it has none. `None` if there would be too much to hold for this
-    /// count of pairs.
+    /// The code of a pair's outer id.
     #[inline]
-    pub fn place(&mut self, pair: [u64; 2], ordinal: u64, count: usize) -> Option<&mut u32> {
-        let code = self.codes.number_of_one(pair[self.outer]) as usize;
-        let is_there = self
-            .by_code
-            .get_mut(code)
-            .is_some_and(|ordinals| ordinals.place(ordinal).is_some());
-        if !is_there {
-            self.add_page(code, ordinal, count)?;
+    pub fn code(&mut self, pair: [u64; 2]) -> u32 {
+        self.codes.number_of_one(pair[self.outer])
+    }
+
+    /// Appends the codes of some pairs, which come by column.
+    pub fn codes_of(&mut self, columns: [&[u64]; 2], codes: &mut Vec<u32>) {
+        let outer = columns[self.outer];
+        self.codes.numbers_of(&[outer], outer.len(), codes);
+    }
+
+    /// Where the number of a pair with this code and ordinal is noted, plus one; 0 if it has none. `None` if there would be too much to hold for
+    /// this count of pairs.
+    #[inline]
+    pub fn place(&mut self, code: u32, ordinal: u64, count: usize) -> Option<&mut u32> {
+        if self.known_place(code, ordinal).is_none() {
+            self.add_page(code as usize, ordinal, count)?;
         }
-        self.by_code[code].place(ordinal)
+        self.known_place(code, ordinal)
+    }
+
+    /// The same, if its page is there.
+    #[inline]
+    pub fn known_place(&mut self, code: u32, ordinal: u64) -> Option<&mut u32> {
+        self.by_code.get_mut(code as usize)?.place(ordinal)
     }
 
     fn add_page(&mut self, code: usize, ordinal: u64, count: usize) -> Option<()> {
-        if code == self.by_code.len() {
-            self.by_code.push(ByOrdinal::default());
+        if code >= self.by_code.len() {
+            self.by_code.resize_with(code + 1, ByOrdinal::default);
         }
         let ordinals = &mut self.by_code[code];
         let others = self.bytes - ordinals.bytes();

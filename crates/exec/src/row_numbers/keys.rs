@@ -1,9 +1,32 @@
-//! `Keys`: rows of one, two or more ids that are looked up by hash, some at a time.
+//! `Keys`: rows of one, two or more ids that are looked up by hash, some at a time, and their hashes.
 //!
 //! One loop for all widths: rows of one and of two ids come as their columns and are hashed and compared without a loop over the ids,
 //! wider ones one after the other.
 
-use super::hash_row;
+/// The hash of no ids.
+const HASH_SEED: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Hashes a row of ids: multiply and fold, good in the high and the low bits.
+pub fn hash_row(row: &[u64]) -> u64 {
+    row.iter().fold(HASH_SEED, |hash, &id| with_id(hash, id))
+}
+
+/// The same of some rows that come by column, from row `first` on.
+pub fn hash_rows(columns: &[&[u64]], first: usize, hashes: &mut [u64]) {
+    hashes.fill(HASH_SEED);
+    for column in columns {
+        for (hash, &id) in hashes.iter_mut().zip(&column[first..]) {
+            *hash = with_id(*hash, id);
+        }
+    }
+}
+
+/// The hash with one more id.
+#[inline]
+fn with_id(hash: u64, id: u64) -> u64 {
+    let product = u128::from(hash ^ id) * 0xA076_1D64_78BD_642F_u128;
+    (product >> 64) as u64 ^ product as u64
+}
 
 /// Rows of ids; see the head of this module.
 pub trait Keys {

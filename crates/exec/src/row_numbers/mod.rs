@@ -24,6 +24,8 @@ use by_pair::ByPair;
 use keys::{Flat, Keys, Ones, Twos};
 use std::ops::Range;
 
+pub use keys::{hash_row, hash_rows};
+
 /// Bytes that [`ByOrdinal`] may take whatever the number of rows: a quarter of a million neighbours may come in any
 /// order, and all pages are there before there are many of them.
 const FREE_BYTES: usize = 1 << 20;
@@ -39,31 +41,6 @@ const CHUNK: usize = 64;
 
 /// Bytes that a hashed number takes: four for a slot, half or so of which are taken.
 const HASHED_BYTES: usize = 8;
-
-/// The hash of no ids.
-const HASH_SEED: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// Hashes a row of ids: multiply and fold, good in the high and the low bits.
-pub fn hash_row(row: &[u64]) -> u64 {
-    row.iter().fold(HASH_SEED, |hash, &id| with_id(hash, id))
-}
-
-/// The same of some rows that come by column, from row `first` on.
-pub fn hash_rows(columns: &[&[u64]], first: usize, hashes: &mut [u64]) {
-    hashes.fill(HASH_SEED);
-    for column in columns {
-        for (hash, &id) in hashes.iter_mut().zip(&column[first..]) {
-            *hash = with_id(*hash, id);
-        }
-    }
-}
-
-/// The hash with one more id.
-#[inline]
-fn with_id(hash: u64, id: u64) -> u64 {
-    let product = u128::from(hash ^ id) * 0xA076_1D64_78BD_642F_u128;
-    (product >> 64) as u64 ^ product as u64
-}
 
 /// Numbers by row; see the [module documentation](self).
 pub struct RowNumbers {
@@ -181,17 +158,66 @@ impl RowNumbers {
                 self.look_at_pairs(before);
                 continue;
             }
-            let mut last = None;
-            for (&first, &second) in firsts[rows.clone()].iter().zip(&seconds[rows]) {
-                let row = [first, second];
-                let number = match last {
-                    Some((same, number)) if same == row => number,
-                    _ => self.number_of_two(row),
-                };
-                last = Some((row, number));
-                numbers.push(number);
+            self.numbers_of_pairs(&firsts[rows.clone()], &seconds[rows], numbers);
+        }
+    }
+
+    /// The same of rows that go by pair, some at a time.
+    fn numbers_of_pairs(&mut self, firsts: &[u64], seconds: &[u64], numbers: &mut Vec<u32>) {
+        let mut codes = Vec::with_capacity(CHUNK);
+        for (firsts, seconds) in firsts.chunks(CHUNK).zip(seconds.chunks(CHUNK)) {
+            codes.clear();
+            if let Some(pairs) = &mut self.pairs {
+                pairs.codes_of([firsts, seconds], &mut codes);
+            }
+            // Codes of rows that are hashed by then are not looked at.
+            codes.resize(firsts.len(), 0);
+            let mut done = 0;
+            // Termination: a row more has its number each time.
+            loop {
+                done +=
+                    self.after_pairs(&firsts[done..], &seconds[done..], &codes[done..], numbers);
+                if done == firsts.len() {
+                    break;
+                }
+                let row = [firsts[done], seconds[done]];
+                numbers.push(self.number_of_pair(row, codes[done]));
+                done += 1;
             }
         }
+    }
+
+    /// Appends the numbers of the first rows of two ids, as far as they have places by pair; how many those are. As in
+    /// [`Self::after_places`] there is no branch on whether a row is new.
+    fn after_pairs(
+        &mut self,
+        firsts: &[u64],
+        seconds: &[u64],
+        codes: &[u32],
+        numbers: &mut Vec<u32>,
+    ) -> usize {
+        let Some(pairs) = &mut self.pairs else {
+            return 0;
+        };
+        let before = numbers.len();
+        self.rows.resize((self.count + codes.len()) * 2, 0);
+        for ((&first, &second), &code) in firsts.iter().zip(seconds).zip(codes) {
+            let row = [first, second];
+            let ordinal = pairs.ordinal(row);
+            let Some(place) = ordinal.and_then(|ordinal| pairs.known_place(code, ordinal)) else {
+                break;
+            };
+            self.rows[self.count * 2..][..2].copy_from_slice(&row);
+            let is_new = u32::from(*place == 0);
+            *place += is_new * as_number(self.count + 1);
+            self.count += is_new as usize;
+            numbers.push(*place - 1);
+        }
+        self.rows.truncate(self.count * 2);
+        if let Some(&number) = numbers[before..].last() {
+            self.last = number;
+        }
+        numbers.len() - before
     }
 
     /// Appends the numbers here of some rows of another.
@@ -311,10 +337,18 @@ impl RowNumbers {
     #[inline]
     fn number_of_two(&mut self, row: [u64; 2]) -> u32 {
         debug_assert_eq!(self.width, 2);
+        let pairs = self.pairs.as_mut();
+        let code = pairs.map_or(0, |pairs| pairs.code(row));
+        self.number_of_pair(row, code)
+    }
+
+    /// The same of a row with this code, if it goes by pair.
+    #[inline]
+    fn number_of_pair(&mut self, row: [u64; 2], code: u32) -> u32 {
         if let Some(pairs) = &mut self.pairs
             && let Some(ordinal) = pairs.ordinal(row)
         {
-            if let Some(place) = pairs.place(row, ordinal, self.count) {
+            if let Some(place) = pairs.place(code, ordinal, self.count) {
                 if *place == 0 {
                     self.rows.extend_from_slice(&row);
                     self.count += 1;
@@ -451,9 +485,10 @@ impl RowNumbers {
         };
         for (number, row) in self.rows.chunks_exact(2).enumerate() {
             let row = [row[0], row[1]];
+            let code = pairs.code(row);
             let place = pairs
                 .ordinal(row)
-                .and_then(|ordinal| pairs.place(row, ordinal, self.count));
+                .and_then(|ordinal| pairs.place(code, ordinal, self.count));
             match place {
                 Some(place) => *place = as_number(number + 1),
                 None => return,
