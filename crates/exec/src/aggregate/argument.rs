@@ -46,7 +46,8 @@ impl Argument {
         let (ids, numbers) = match values {
             Evaluated::Numbers(numbers) => (None, Some(numbers)),
             Evaluated::Ids(ids) => {
-                let numbers = match self.reads_numbers {
+                // Of a column with errors each row is looked at anyway.
+                let numbers = match self.reads_numbers && !ids.contains(&0) {
                     true => Numbers::of_one_datatype(&ids).map(Cow::Owned),
                     false => None,
                 };

@@ -15,6 +15,7 @@ use crate::value::{Exact, Number, Reader, ShortNumber, inline_integer, of_units,
 use basalt_columns::{PREFETCH_ROWS, prefetch};
 use basalt_plan::physical::AggregateFunction;
 use oxsdatatypes::{Double, Float};
+use std::convert::Infallible;
 
 /// What few groups have: made with the first such value.
 #[derive(Clone)]
@@ -62,6 +63,9 @@ pub struct SumState {
     /// The rest.
     rare: Option<Box<Rare>>,
 }
+
+/// What adding gives that cannot fail.
+const ALWAYS: Result<(), Infallible> = Ok(());
 
 /// States that lie in the nearer caches, where there is nothing to wait for.
 const NEAR_STATES: usize = 1 << 11;
@@ -367,13 +371,7 @@ impl SumStates {
         ids: &[u64],
         reader: &mut Reader<'_>,
     ) -> Result<(), ExecError> {
-        let mut failed = Ok(());
-        self.each(groups, ids, |state, id| {
-            if failed.is_ok() {
-                failed = state.add(id, reader);
-            }
-        });
-        failed
+        self.each(groups, ids, |state, id| state.add(id, reader))
     }
 
     /// Adds numbers, one for each row.
@@ -386,61 +384,67 @@ impl SumStates {
             self.any_rare |= only.rare.is_some();
             return;
         }
-        match numbers.values() {
+        let Ok(()) = match numbers.values() {
             _ if has_errors => {
                 let rows: Vec<usize> = (0..groups.len()).collect();
-                self.each(groups, &rows, |state, row| match numbers.get(row) {
-                    Some(number) => state.add_number(number),
-                    None => state.add_error(),
-                });
+                self.each(groups, &rows, |state, row| {
+                    match numbers.get(row) {
+                        Some(number) => state.add_number(number),
+                        None => state.add_error(),
+                    }
+                    ALWAYS
+                })
             }
             Values::Exact {
                 mantissas,
                 is_decimal: false,
                 ..
             } => self.each(groups, mantissas, |state, integer| {
-                state.add_integers(integer, 1)
+                state.add_integers(integer, 1);
+                ALWAYS
             }),
             Values::Exact {
                 mantissas, scale, ..
             } => self.each(groups, mantissas, |state, mantissa| {
                 state.add_units(units(mantissa, *scale), 1);
+                ALWAYS
             }),
-            Values::Floating { values, is_float } => {
-                self.each(groups, values, |state, value| {
-                    state.add_floating(value, *is_float)
-                });
-            }
-        }
+            Values::Floating { values, is_float } => self.each(groups, values, |state, value| {
+                state.add_floating(value, *is_float);
+                ALWAYS
+            }),
+        };
     }
 
     /// Adds a value of each row to the state of its group; where there are many states, they are asked for ahead.
     #[inline]
-    fn each<T: Copy>(
+    fn each<T: Copy, E>(
         &mut self,
         groups: &[u32],
         values: &[T],
-        mut add: impl FnMut(&mut SumState, T),
-    ) {
-        let mut any_rare = false;
-        let mut add = |state: &mut SumState, value| {
-            add(state, value);
-            any_rare |= state.rare.is_some();
-        };
-        if self.states.len() <= NEAR_STATES {
-            for (&group, &value) in groups.iter().zip(values) {
-                add(&mut self.states[group as usize], value);
-            }
+        mut add: impl FnMut(&mut SumState, T) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let are_near = self.states.len() <= NEAR_STATES;
+        let ahead_rows = if are_near {
+            groups.len()
         } else {
-            let mut ahead = groups.iter().skip(PREFETCH_ROWS);
-            for (&group, &value) in groups.iter().zip(values) {
-                if let Some(&group) = ahead.next() {
-                    prefetch(&self.states, group as usize);
-                }
-                add(&mut self.states[group as usize], value);
+            PREFETCH_ROWS
+        };
+        let mut ahead = groups.iter().skip(ahead_rows);
+        let (mut outcome, mut any_rare) = (Ok(()), false);
+        for (&group, &value) in groups.iter().zip(values) {
+            if let Some(&group) = ahead.next() {
+                prefetch(&self.states, group as usize);
+            }
+            let state = &mut self.states[group as usize];
+            outcome = add(state, value);
+            any_rare |= state.rare.is_some();
+            if outcome.is_err() {
+                break;
             }
         }
         self.any_rare |= any_rare;
+        outcome
     }
 
     /// SUM or AVG by group, 0 for unbound.

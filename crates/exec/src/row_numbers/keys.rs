@@ -3,6 +3,8 @@
 //! One loop for all widths: rows of one and of two ids come as their columns and are hashed and compared without a loop over the ids,
 //! wider ones one after the other.
 
+use std::ops::Range;
+
 /// The hash of no ids.
 const HASH_SEED: u64 = 0x9E37_79B9_7F4A_7C15;
 
@@ -36,6 +38,17 @@ pub trait Keys {
     fn is_at(&self, row: usize, rows: &[u64], number: u32) -> bool;
     /// Appends a row.
     fn push(&self, row: usize, rows: &mut Vec<u64>);
+    /// Whether some rows, at least one, are all the same: ends of most that are not tell so.
+    fn are_same(&self, rows: Range<usize>) -> bool;
+}
+
+/// Whether some ids are all the same.
+#[inline]
+pub fn are_same(ids: &[u64]) -> bool {
+    let Some((&first, rest)) = ids.split_first() else {
+        return true;
+    };
+    ids.last() == Some(&first) && rest.iter().fold(0, |bits, id| bits | (id ^ first)) == 0
 }
 
 /// Rows of one id.
@@ -55,6 +68,10 @@ impl Keys for Ones<'_> {
     #[inline]
     fn push(&self, row: usize, rows: &mut Vec<u64>) {
         rows.push(self.0[row]);
+    }
+
+    fn are_same(&self, rows: Range<usize>) -> bool {
+        are_same(&self.0[rows])
     }
 }
 
@@ -78,6 +95,10 @@ impl Keys for Twos<'_> {
     #[inline]
     fn push(&self, row: usize, rows: &mut Vec<u64>) {
         rows.extend([self.0[row], self.1[row]]);
+    }
+
+    fn are_same(&self, rows: Range<usize>) -> bool {
+        are_same(&self.0[rows.clone()]) && are_same(&self.1[rows])
     }
 }
 
@@ -106,5 +127,10 @@ impl Keys for Flat<'_> {
     #[inline]
     fn push(&self, row: usize, rows: &mut Vec<u64>) {
         rows.extend_from_slice(self.row(row));
+    }
+
+    fn are_same(&self, rows: Range<usize>) -> bool {
+        let first = self.row(rows.start);
+        rows.rev().all(|row| self.row(row) == first)
     }
 }

@@ -7,7 +7,7 @@
 //! by hash     hash -> number           all other rows; compares with `rows`
 //! ```
 //!
-//! Cost: one look-up per row, none where a row repeats the one before. Resources that lie too far apart for
+//! Cost: one look-up per row, one for 64 rows that are the same. Resources that lie too far apart for
 //! [`ByOrdinal`] or [`ByPair`] are hashed, those known until then as well. Rows that are hashed are looked up some at a time ([`keys`]), so
 //! that their waits for memory overlap, and most of them without a branch: 3 to 5 ns a row while there are few.
 
@@ -21,7 +21,7 @@ use basalt_columns::prefetch;
 use basalt_rdf::TermId;
 use by_ordinal::ByOrdinal;
 use by_pair::ByPair;
-use keys::{Flat, Keys, Ones, Twos};
+use keys::{Flat, Keys, Ones, Twos, are_same};
 use std::ops::Range;
 
 pub use keys::{hash_row, hash_rows};
@@ -166,6 +166,11 @@ impl RowNumbers {
     fn numbers_of_pairs(&mut self, firsts: &[u64], seconds: &[u64], numbers: &mut Vec<u32>) {
         let mut codes = Vec::with_capacity(CHUNK);
         for (firsts, seconds) in firsts.chunks(CHUNK).zip(seconds.chunks(CHUNK)) {
+            if are_same(firsts) && are_same(seconds) {
+                let number = self.number_of_two([firsts[0], seconds[0]]);
+                numbers.extend(std::iter::repeat_n(number, firsts.len()));
+                continue;
+            }
             codes.clear();
             if let Some(pairs) = &mut self.pairs {
                 pairs.codes_of([firsts, seconds], &mut codes);
@@ -286,6 +291,11 @@ impl RowNumbers {
     /// Appends the numbers of rows of one id, new ones where rows are new.
     fn numbers_of_ones(&mut self, ids: &[u64], numbers: &mut Vec<u32>) {
         for ids in ids.chunks(CHUNK) {
+            if are_same(ids) {
+                let number = self.number_of_one(ids[0]);
+                numbers.extend(std::iter::repeat_n(number, ids.len()));
+                continue;
+            }
             let mut rest = self.after_places(ids, numbers);
             // Termination: the first of the rest gets its number each time.
             while let [id, others @ ..] = rest {
@@ -385,6 +395,11 @@ impl RowNumbers {
             let count = CHUNK.min(rows - start);
             let (hashes, guesses) = (&mut hashes[..count], &mut guesses[..count]);
             self.make_room(count);
+            if keys.are_same(start..start + count) {
+                self.last = self.find_or_insert(keys.hash(start), keys, start);
+                numbers.extend(std::iter::repeat_n(self.last, count));
+                continue;
+            }
             for (row, hash) in hashes.iter_mut().enumerate() {
                 *hash = keys.hash(start + row);
                 self.table.prefetch(*hash);

@@ -18,7 +18,11 @@ fn id() -> impl Strategy<Value = u64> {
 
 proptest! {
     #[test]
-    fn ones_are_numbered_by_first_sight(ids in prop::collection::vec(id(), 0..400)) {
+    fn ones_are_numbered_by_first_sight(
+        ids in prop::collection::vec(id(), 0..400),
+        run in prop::sample::select(vec![1, 1, 3, 90]),
+    ) {
+        let ids: Vec<u64> = ids.into_iter().flat_map(|id| std::iter::repeat_n(id, run)).collect();
         let (mut table, mut oracle) = (RowNumbers::new(1), HashMap::new());
         let (mut at_once, mut numbers) = (RowNumbers::new(1), Vec::new());
         for (row, &id) in ids.iter().enumerate() {
@@ -49,6 +53,7 @@ proptest! {
         width in 2..4_usize,
         at_once in 1..3_000_usize,
         others in 0..3_000_usize,
+        run in prop::sample::select(vec![1, 1, 90]),
     ) {
         let column = |at: usize| -> Vec<u64> {
             let id = |i: u64| match at {
@@ -56,7 +61,7 @@ proptest! {
                 1 => TermId::resource(i * 61_837 % 900 * step).0,
                 _ => i / 5 % 2,
             };
-            (0..6_000).map(id).collect()
+            (0..6_000).map(|i| id(i / run)).collect()
         };
         let columns: Vec<Vec<u64>> = (0..width).map(column).collect();
         let row = |i: usize| -> Vec<u64> { columns.iter().map(|column| column[i]).collect() };
