@@ -22,6 +22,7 @@ const QUERIES: &[&str] = &[
     // Computed numbers: that ids hold or not, errors, whole batches and parts of them.
     "SELECT ?n ?x ?y ?z { VALUES ?n { 1 2 3 400 -7 0 } BIND(?n / 3e0 AS ?x) BIND(?n * 2.50 AS ?y) BIND(1e0 / (?n * 1e0) AS ?z) }",
     "SELECT (<http://www.w3.org/2001/XMLSchema#float>(?n) / 7 AS ?x) { VALUES ?n { 1 2 3 UNDEF 400 -7 } } OFFSET 1 LIMIT 4",
+    "SELECT (?x AS ?y) ?x (?y * 1.5 AS ?z) { VALUES ?n { 1 2.5 300 } BIND(<http://www.w3.org/2001/XMLSchema#double>(STR(?n)) AS ?x) }",
     "SELECT ?n ?x { VALUES ?n { 1e0 2.5e0 1e300 UNDEF -7e-9 } BIND(?n * 1.1e0 AS ?x) FILTER(!BOUND(?x) || ?x < 5) }",
 ];
 

@@ -189,6 +189,12 @@ impl Batch {
         self
     }
 
+    /// The same rows with a column once more, which is not copied.
+    pub fn with_column_again(mut self, column_idx: usize) -> Self {
+        self.columns.push(self.columns[column_idx].clone());
+        self
+    }
+
     /// The same rows with one more column, of computed numbers.
     pub fn with_numbers(mut self, numbers: ComputedNumbers) -> Self {
         debug_assert_eq!(numbers.rows(), self.rows);

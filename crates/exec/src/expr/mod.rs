@@ -184,6 +184,14 @@ impl CompiledExpr {
         column.is_none_or(|column| self.root.zone_may_match(column, min, max))
     }
 
+    /// The column, if that is the whole expression.
+    pub fn plain_column(&self) -> Option<usize> {
+        match self.root {
+            Kernel::Column(column) => Some(column),
+            _ => None,
+        }
+    }
+
     /// The cast, if the whole expression is one of a column.
     pub fn column_cast(&self) -> Option<ColumnCast> {
         match self.root {

@@ -29,6 +29,9 @@ impl Extend {
 impl Extend {
     /// The batch with the new column.
     fn extended(&self, batch: Batch, cx: &Context) -> Result<Batch, ExecError> {
+        if let Some(column) = self.expr.plain_column() {
+            return Ok(batch.with_column_again(column));
+        }
         let cast = self.expr.column_cast();
         let cast =
             cast.and_then(|cast| ComputedNumbers::of_cast(cast, batch.column(cast.column), cx));
