@@ -11,6 +11,7 @@
 
 use crate::computed_numbers::ComputedNumbers;
 use crate::expr::Numbers;
+use crate::selection::taken;
 use arrow_array::{Array, UInt64Array};
 use std::sync::Arc;
 
@@ -44,13 +45,12 @@ impl Column {
     /// The rows at these positions.
     fn take(&self, positions: &[u32]) -> Self {
         if let Self::Numbers(numbers) = self
-            && let Some(taken) = numbers.take(positions)
+            && let Some(numbers) = numbers.take(positions)
         {
-            return Self::Numbers(Arc::new(taken));
+            return Self::Numbers(Arc::new(numbers));
         }
-        let ids = self.ids().values();
-        let taken = positions.iter().map(|&row| ids[row as usize]);
-        Self::Ids(UInt64Array::from_iter_values(taken))
+        let ids = taken(self.ids().values(), positions);
+        Self::Ids(UInt64Array::from_iter_values(ids))
     }
 }
 
@@ -156,9 +156,9 @@ impl Batch {
 
     /// The rows at these positions, ascending and without repeats, as the solutions that they were.
     pub fn keep(&self, positions: &[u32]) -> Self {
-        let solutions = self.solutions().map(|numbers| {
-            UInt64Array::from_iter_values(positions.iter().map(|&row| numbers[row as usize]))
-        });
+        let solutions = self.solutions();
+        let solutions =
+            solutions.map(|numbers| UInt64Array::from_iter_values(taken(numbers, positions)));
         Self {
             solutions,
             ..self.take(positions)

@@ -11,6 +11,7 @@
 
 use crate::context::Context;
 use crate::expr::{ColumnCast, Numbers};
+use crate::selection::taken;
 use arrow_array::UInt64Array;
 use std::sync::{OnceLock, Weak};
 
@@ -102,10 +103,8 @@ impl ComputedNumbers {
         if self.ids.get().is_some() {
             return None;
         }
-        let taken = |ids: &UInt64Array| {
-            let ids = positions.iter().map(|&row| ids.value(row as usize));
-            UInt64Array::from_iter_values(ids)
-        };
+        let taken =
+            |ids: &UInt64Array| UInt64Array::from_iter_values(taken(ids.values(), positions));
         let numbers = self.numbers.get().map(|numbers| {
             let numbers = numbers.as_ref().map(|numbers| numbers.take(positions));
             OnceLock::from(numbers)

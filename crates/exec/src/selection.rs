@@ -28,6 +28,12 @@ pub fn retain<T: Copy>(values: &mut Vec<T>, passes: impl Fn(T) -> bool) {
     values.truncate(kept);
 }
 
+/// The values at these positions.
+#[inline]
+pub fn taken<'v, T: Copy>(values: &'v [T], positions: &'v [u32]) -> impl Iterator<Item = T> + 'v {
+    positions.iter().map(|&position| values[position as usize])
+}
+
 /// Keeps the values at these ascending positions, in place.
 pub fn keep<T: Copy>(values: &mut Vec<T>, positions: &[u32]) {
     for (to, &from) in positions.iter().enumerate() {

@@ -79,21 +79,14 @@ impl Accumulator {
     /// Adds the values of rows.
     pub fn update(&mut self, groups: &[u32], ids: &[u64], cx: &Context) -> Result<(), ExecError> {
         let reader = &mut Reader::new(cx);
-        let rows = groups
-            .iter()
-            .map(|&group| group as usize)
-            .zip(ids.iter().copied());
         match self {
             Self::Count(counts) => count_where(counts, groups, ids, |id| id != 0),
-            Self::Sample(samples) => {
-                for (group, id) in rows {
-                    if samples[group] == 0 {
-                        samples[group] = id;
-                    }
-                }
-            }
+            Self::Sample(samples) => sample(samples, groups, |row| ids[row]),
             Self::Sum(states) => states.update(groups, ids, reader)?,
-            Self::Extreme(states) => states.update(rows, reader)?,
+            Self::Extreme(states) => {
+                let groups = groups.iter().map(|&group| group as usize);
+                states.update(groups.zip(ids.iter().copied()), reader)?;
+            }
             Self::Concat(states) => states.update(groups, ids, cx)?,
         }
         Ok(())
@@ -120,11 +113,7 @@ impl Accumulator {
                 true
             }),
             Self::Sample(samples) => {
-                for (row, &group) in groups.iter().enumerate() {
-                    if samples[group as usize] == 0 {
-                        samples[group as usize] = values.id(row, cx);
-                    }
-                }
+                sample(samples, groups, |row| values.id(row, cx));
                 true
             }
             Self::Sum(states) => values.numbers().is_some_and(|numbers| {
@@ -230,19 +219,30 @@ impl Accumulator {
         }
     }
 
-    /// The results by group, 0 for unbound; of sums, these.
-    pub fn finish(self, cx: &Context) -> Result<Vec<u64>, ExecError> {
+    /// The results of aggregates by group, 0 for unbound, each with its place: of one that is not SUM or AVG there is one.
+    pub fn finish(
+        self,
+        aggregates: &[(usize, AggregateFunction)],
+        cx: &Context,
+    ) -> Result<Vec<(usize, Vec<u64>)>, ExecError> {
         let number = |number: Option<Number>| number.map_or(0, |number| number.to_id(cx));
-        Ok(match self {
+        let ids = match self {
+            Self::Sum(states) => {
+                let of = |(place, function): &(usize, AggregateFunction)| {
+                    (*place, states.results(function, cx))
+                };
+                return Ok(aggregates.iter().map(of).collect());
+            }
             Self::Count(counts) => counts
                 .into_iter()
                 .map(|count| number(i64::try_from(count).ok().map(|n| Number::Integer(n.into()))))
                 .collect(),
-            Self::Sum(states) => states.results(&AggregateFunction::Sum, cx),
             Self::Extreme(states) => states.finish(),
             Self::Sample(samples) => samples,
             Self::Concat(states) => states.finish(cx)?,
-        })
+        };
+        let place = aggregates.first().map_or(0, |(place, _)| *place);
+        Ok(vec![(place, ids)])
     }
 
     /// Whether states of groups that are there go to files from [`Self::spill`] on.
@@ -264,6 +264,15 @@ impl Accumulator {
             Self::Sum(states) => states.bytes(),
             Self::Extreme(states) => states.bytes(),
             Self::Concat(states) => states.bytes(),
+        }
+    }
+}
+
+/// Gives groups without a value that of their first row with one.
+fn sample(samples: &mut [u64], groups: &[u32], id: impl Fn(usize) -> u64) {
+    for (row, &group) in groups.iter().enumerate() {
+        if samples[group as usize] == 0 {
+            samples[group as usize] = id(row);
         }
     }
 }

@@ -78,14 +78,9 @@ impl Values<'_> {
         self.ids.get_or_init(|| make().into())
     }
 
-    /// The ids, if they need not be made.
-    pub fn known_ids(&self) -> Option<&[u64]> {
-        self.ids.get().map(|ids| &**ids)
-    }
-
     /// The id of a row, 0 for an error.
     pub fn id(&self, row: usize, cx: &Context) -> u64 {
-        match (self.known_ids(), self.numbers()) {
+        match (self.ids.get(), self.numbers()) {
             (Some(ids), _) => ids[row],
             (None, Some(numbers)) => numbers.get(row).map_or(0, |number| number.to_id(cx)),
             (None, None) => 0,

@@ -173,7 +173,7 @@ impl Column {
                 self.add_distinct(&groups, ids, cx)?;
             }
         }
-        Self::results_of(self.accumulator, &self.results, cx)
+        self.accumulator.finish(&self.results, cx)
     }
 
     /// The results that other states of these aggregates have.
@@ -182,22 +182,7 @@ impl Column {
         states: Accumulator,
         cx: &Context,
     ) -> Result<Vec<(usize, Vec<u64>)>, ExecError> {
-        Self::results_of(states, &self.results, cx)
-    }
-
-    fn results_of(
-        states: Accumulator,
-        results: &[(usize, AggregateFunction)],
-        cx: &Context,
-    ) -> Result<Vec<(usize, Vec<u64>)>, ExecError> {
-        if let Accumulator::Sum(states) = &states {
-            let of = |(place, function): &(usize, AggregateFunction)| {
-                (*place, states.results(function, cx))
-            };
-            return Ok(results.iter().map(of).collect());
-        }
-        let place = results.first().map_or(0, |(place, _)| *place);
-        Ok(vec![(place, states.finish(cx)?)])
+        states.finish(&self.results, cx)
     }
 
     /// Bytes held.

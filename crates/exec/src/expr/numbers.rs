@@ -10,6 +10,7 @@
 
 use super::vector::{Item, Vector};
 use crate::context::Context;
+use crate::selection::taken;
 use crate::value::{POWERS, Rank, ShortNumber, Value, nearest};
 use basalt_rdf::term_id::{MANTISSA_MASK, tag};
 use basalt_rdf::{TermBuf, TermId};
@@ -208,12 +209,9 @@ impl Numbers {
 
     /// The numbers of the rows at these positions.
     pub fn take(&self, positions: &[u32]) -> Self {
-        fn taken<T: Copy>(values: &[T], positions: &[u32]) -> Vec<T> {
-            positions.iter().map(|&row| values[row as usize]).collect()
-        }
         let errors = match self.errors.as_slice() {
             [] => Vec::new(),
-            errors => taken(errors, positions),
+            errors => taken(errors, positions).collect(),
         };
         let values = match &self.values {
             Values::Exact {
@@ -221,12 +219,12 @@ impl Numbers {
                 scale,
                 is_decimal,
             } => Values::Exact {
-                mantissas: taken(mantissas, positions),
+                mantissas: taken(mantissas, positions).collect(),
                 scale: *scale,
                 is_decimal: *is_decimal,
             },
             Values::Floating { values, is_float } => Values::Floating {
-                values: taken(values, positions),
+                values: taken(values, positions).collect(),
                 is_float: *is_float,
             },
         };

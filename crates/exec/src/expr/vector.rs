@@ -10,6 +10,7 @@ use super::texts::Texts;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::selection::taken;
 use crate::value::{Reader, ShortNumber, Value};
 use basalt_rdf::inline::encode_boolean;
 use basalt_rdf::{LiteralKind, LiteralView, TermView};
@@ -118,7 +119,7 @@ impl<'a> Rows<'a> {
         let ids = self.batch.ids(column_idx);
         match self.positions {
             None => Cow::Borrowed(ids),
-            Some(positions) => positions.iter().map(|&row| ids[row as usize]).collect(),
+            Some(positions) => taken(ids, positions).collect(),
         }
     }
 }

@@ -91,8 +91,7 @@ impl CutOff {
 /// The double nearest to the number of an id; `None` of NaN, of other terms and of unbound.
 fn nearest_double(id: u64, cx: &Context) -> Result<Option<f64>, ExecError> {
     let number = Reader::new(cx).number(id)?;
-    let double = number.map(|number| f64::from(number.to_double()));
-    Ok(double.filter(|double| !double.is_nan()))
+    Ok(number.and_then(|number| number.nearest_double()))
 }
 
 impl CutKey {

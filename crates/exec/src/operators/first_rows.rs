@@ -14,6 +14,7 @@ use super::digit_sort::order_by_digits;
 use super::sort_ranks::{WithoutRoom, ranks};
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::selection::taken;
 use crate::value::OrderClass;
 
 /// Rows from which on it is looked at which are told apart by the keys before: ranking fewer texts takes less than a millisecond. Tests have
@@ -46,8 +47,8 @@ pub fn first_rows<'k>(
             _ => None,
         };
         let mut of_key = if let Some(tied) = tied {
-            let of_tied = tied.iter().map(|&row| ids[row as usize]);
-            let of_tied = ranks(&of_tied.collect::<Vec<_>>(), without_room, cx)?;
+            let of_tied: Vec<u64> = taken(ids, &tied).collect();
+            let of_tied = ranks(&of_tied, without_room, cx)?;
             let mut of_key = vec![0; count];
             let places = tied.into_iter().zip(of_tied);
             places.for_each(|(row, rank)| of_key[row as usize] = rank);
@@ -55,8 +56,8 @@ pub fn first_rows<'k>(
         } else if rows.positions.len() == count {
             ranks(ids, without_room, cx)?
         } else {
-            let left = rows.positions.iter().map(|&p| ids[p as usize]);
-            ranks(&left.collect::<Vec<_>>(), without_room, cx)?
+            let left: Vec<u64> = taken(ids, &rows.positions).collect();
+            ranks(&left, without_room, cx)?
         };
         if descending {
             of_key.iter_mut().for_each(|rank| *rank = !*rank);

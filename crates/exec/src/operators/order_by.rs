@@ -22,6 +22,7 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::{CompiledExpr, Evaluated};
 use crate::held_memory::HeldMemory;
+use crate::selection::taken;
 use crate::spill::merge::add_run;
 use crate::spill::row_file::{RowFile, RowWriter};
 use crate::spill::share_bytes;
@@ -117,7 +118,7 @@ impl SortBuffer {
         for column in &mut self.keys {
             // Rows that are all there are not compared again.
             *column = match self.order.limit {
-                Some(_) => positions.iter().map(|&p| column[p as usize]).collect(),
+                Some(_) => taken(column, &positions).collect(),
                 None => Vec::new(),
             };
         }

@@ -17,6 +17,7 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::pool::{self, Job};
 use crate::profile;
+use crate::selection::taken;
 use basalt_plan::physical::Node;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -61,7 +62,7 @@ impl Collected {
     /// Keeps the rows at these positions, in this order.
     pub fn take(&mut self, positions: &[u32]) {
         for column in &mut self.columns {
-            *column = positions.iter().map(|&p| column[p as usize]).collect();
+            *column = taken(column, positions).collect();
         }
         self.rows = positions.len();
     }

@@ -56,7 +56,7 @@ pub struct RowNumbers {
     /// Whether rows are looked at for pairs once there are enough.
     tries_pairs: bool,
     table: NumberTable,
-    /// The number that was asked for last.
+    /// The number of a row of one id that was asked for lately.
     last: u32,
 }
 
@@ -151,14 +151,14 @@ impl RowNumbers {
     fn numbers_of_twos(&mut self, firsts: &[u64], seconds: &[u64], numbers: &mut Vec<u32>) {
         for start in (0..firsts.len()).step_by(PAIRS_FROM) {
             let rows = start..firsts.len().min(start + PAIRS_FROM);
-            if self.pairs.is_none() {
+            let (firsts, seconds) = (&firsts[rows.clone()], &seconds[rows]);
+            if self.pairs.is_some() {
+                self.numbers_of_pairs(firsts, seconds, numbers);
+            } else {
                 let before = self.count;
-                let keys = Twos(&firsts[rows.clone()], &seconds[rows.clone()]);
-                self.numbers_by_hash(&keys, rows.len(), numbers);
+                self.numbers_by_hash(&Twos(firsts, seconds), firsts.len(), numbers);
                 self.look_at_pairs(before);
-                continue;
             }
-            self.numbers_of_pairs(&firsts[rows.clone()], &seconds[rows], numbers);
         }
     }
 
@@ -219,9 +219,6 @@ impl RowNumbers {
             numbers.push(*place - 1);
         }
         self.rows.truncate(self.count * 2);
-        if let Some(&number) = numbers[before..].last() {
-            self.last = number;
-        }
         numbers.len() - before
     }
 
@@ -364,8 +361,7 @@ impl RowNumbers {
                     self.count += 1;
                     *place = as_number(self.count);
                 }
-                self.last = *place - 1;
-                return self.last;
+                return *place - 1;
             }
             self.hash_all();
         }
@@ -396,8 +392,8 @@ impl RowNumbers {
             let (hashes, guesses) = (&mut hashes[..count], &mut guesses[..count]);
             self.make_room(count);
             if keys.are_same(start..start + count) {
-                self.last = self.find_or_insert(keys.hash(start), keys, start);
-                numbers.extend(std::iter::repeat_n(self.last, count));
+                let number = self.find_or_insert(keys.hash(start), keys, start);
+                numbers.extend(std::iter::repeat_n(number, count));
                 continue;
             }
             for (row, hash) in hashes.iter_mut().enumerate() {
@@ -420,7 +416,6 @@ impl RowNumbers {
                 guesses[row] = self.find_or_insert(hashes[row], keys, start + row);
             }
             numbers.extend_from_slice(guesses);
-            self.last = guesses[count - 1];
         }
     }
 

@@ -7,7 +7,7 @@
 //! Before the text of an `xsd:decimal` or `xsd:double` is its value: results of aggregates are looked at for that more often than for
 //! their texts. Whoever writes a record keeps where it begins and how long it is. Equal terms have equal records.
 
-use crate::value::{Number, Value, of_units, units_of};
+use crate::value::{Number, Value, XSD_DECIMAL, of_units, units_of};
 use basalt_rdf::{LiteralKind, LiteralView, TermView};
 
 /// Bytes before the tag, datatype or value.
@@ -21,7 +21,6 @@ const DECIMAL: u8 = 5;
 /// That of a double.
 const DOUBLE: u8 = 6;
 
-const XSD_DECIMAL: &str = "http://www.w3.org/2001/XMLSchema#decimal";
 const XSD_DOUBLE: &str = "http://www.w3.org/2001/XMLSchema#double";
 
 /// Kind, tag or datatype where the kind does not tell it, and text of a term.

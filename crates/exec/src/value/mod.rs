@@ -31,7 +31,7 @@ pub use inline::{
 };
 pub use inline_order::order_inline;
 pub use inline_ranks::inline_ranks;
-pub use number::{Number, Rank, round_floating};
+pub use number::{Number, Rank, XSD_DECIMAL, round_floating};
 pub use order::{compare_for_order, text_into, text_start_into};
 pub use order_key::{OrderClass, OrderKey, first_bytes, ordered_as_ids};
 pub use reader::Reader;

@@ -41,7 +41,7 @@ pub enum Number {
 }
 
 /// The datatype of most computed numbers that have no inline ids.
-const XSD_DECIMAL: &str = "http://www.w3.org/2001/XMLSchema#decimal";
+pub const XSD_DECIMAL: &str = "http://www.w3.org/2001/XMLSchema#decimal";
 /// Doubles nearer to zero than this are `i64`s without their fraction.
 const I64_LIMIT: f64 = 9_223_372_036_854_775_808.0;
 
@@ -231,6 +231,11 @@ impl Number {
             Self::Double(n) => (*n).into(),
             Self::LongInteger(n) | Self::LongDecimal(n) => n.to_f32().into(),
         }
+    }
+
+    /// The nearest double; `None` of NaN.
+    pub fn nearest_double(&self) -> Option<f64> {
+        Some(f64::from(self.to_double())).filter(|double| !double.is_nan())
     }
 
     /// The nearest double.

@@ -146,10 +146,7 @@ impl Key {
     /// The double nearest to a number, by which numbers are compared first; `None` if it is none or NaN.
     pub(super) fn nearest_double(&self) -> Option<f64> {
         match self {
-            Self::Number(number) => {
-                let nearest = f64::from(number.to_double());
-                (!nearest.is_nan()).then_some(nearest)
-            }
+            Self::Number(number) => number.nearest_double(),
             _ => None,
         }
     }

@@ -106,10 +106,8 @@ fn one_by_one(groups: &[u32], ids: &[u64], cx: &Context) -> Batch {
         let mut states = Accumulator::new(&aggregate.function);
         states.resize(count);
         states.update(groups, ids, cx).expect("terms are known");
-        match &states {
-            Accumulator::Sum(states) => states.results(&aggregate.function, cx),
-            _ => states.finish(cx).expect("there is nothing in files"),
-        }
+        let results = states.finish(&[(0, aggregate.function.clone())], cx);
+        results.expect("there is nothing in files").swap_remove(0).1
     };
     let columns = aggregates_of(&Expr::Slot(VALUE)).iter().map(of).collect();
     Batch::from_vectors(columns, count)
