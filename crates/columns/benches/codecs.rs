@@ -49,6 +49,14 @@ fn codecs(criterion: &mut Criterion) {
                 sequence.find_equal(black_box(values[77]), &mut found);
             });
         });
+        let (low, high) = (values[SEGMENT_ROWS / 4], values[SEGMENT_ROWS / 2]);
+        group.bench_function("find_in_range", |bencher| {
+            bencher.iter(|| {
+                found.clear();
+                let ends = black_box((low.min(high), low.max(high)));
+                sequence.find_in_range(0..SEGMENT_ROWS, ends.0, ends.1, &mut found);
+            });
+        });
         group.throughput(Throughput::Elements(scattered.len() as u64));
         group.bench_function("gather", |bencher| {
             bencher.iter(|| {

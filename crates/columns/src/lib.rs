@@ -20,6 +20,7 @@ pub mod packing;
 mod prefetch;
 mod row_bits;
 pub mod segment;
+mod wide;
 
 pub use error::ColumnError;
 pub use gallop::gallop;

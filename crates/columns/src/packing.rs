@@ -10,16 +10,15 @@
 //! Invariants: a width is 0..=57 or 64, so one unaligned 8-byte load at any bit offset holds a
 //! whole value; the 8 bytes of padding keep that load inside the slice. Cost: one load, shift and
 //! mask per value; unpacking is compiled once per width, eight values per step, with constant
-//! shifts.
+//! shifts. Where the processor has wide instructions, `wide` does most of it.
 
 use std::ops::Range;
 
 use crate::ColumnError;
+use crate::wide::{CodeRange, FOUND, SCAN_VALUES, Wide};
 
 /// Bytes behind a packed stream, so that an 8-byte load of the last value stays inside.
 pub const PADDING_BYTES: usize = 8;
-/// Values that a scan unpacks at a time: 2 KiB on the stack.
-pub(crate) const SCAN_VALUES: usize = 256;
 
 /// The width to pack values up to `max` with.
 #[inline]
@@ -112,7 +111,10 @@ pub(crate) fn unpack_one(bytes: &[u8], width: u32, i: usize) -> u64 {
 /// Fills `out` with `base` plus the values from `start` on of a packed stream.
 #[inline]
 pub(crate) fn unpack(bytes: &[u8], width: u32, start: usize, base: u64, out: &mut [u64]) {
-    UNPACKERS[width as usize](bytes, start, base, out);
+    let filled = Wide::here().unpack(bytes, width, start, base, out);
+    if filled < out.len() {
+        UNPACKERS[width as usize](bytes, start + filled, base, &mut out[filled..]);
+    }
 }
 
 /// [`unpack`] for one width.
@@ -280,20 +282,33 @@ impl<'a> Packed<'a> {
             return;
         }
         let low = low.saturating_sub(self.base);
-        let span = (high - self.base) - low;
-        if self.width == 0 {
-            if low == 0 {
-                out.extend(within.start as u32..within.end as u32);
-            }
+        let high = (high - self.base).min(mask(self.width));
+        if low > high {
             return;
         }
-        let mut codes = [0; SCAN_VALUES];
+        if self.width == 0 {
+            out.extend(within.start as u32..within.end as u32);
+            return;
+        }
+        let codes = CodeRange {
+            low,
+            span: high - low,
+        };
+        let (bytes, width) = (self.bytes, self.width);
+        let (wide, mut found) = (Wide::here(), FOUND);
+        let mut unpacked = [0; SCAN_VALUES];
         let mut start = within.start;
         while start < within.end {
-            let codes = &mut codes[..SCAN_VALUES.min(within.end - start)];
-            unpack(self.bytes, self.width, start, 0, codes);
-            select_in_span(codes, low, span, start as u32, out);
-            start += codes.len();
+            let values = start..within.end.min(start + SCAN_VALUES);
+            let (looked, count) = wide.find(bytes, width, values.clone(), codes, &mut found);
+            out.extend_from_slice(&found[..count]);
+            start += looked;
+            let left = &mut unpacked[..values.end - start];
+            if !left.is_empty() {
+                unpack(bytes, width, start, 0, left);
+                select_in_span(left, codes, start as u32, out);
+                start = values.end;
+            }
         }
     }
 
@@ -303,17 +318,17 @@ impl<'a> Packed<'a> {
     }
 }
 
-/// Appends `start + i` for each code with `low <= code <= low + span`, without branches per code.
-pub(crate) fn select_in_span(codes: &[u64], low: u64, span: u64, start: u32, out: &mut Vec<u32>) {
-    let mut found = [0u32; SCAN_VALUES];
-    for (codes, start) in codes
+/// Appends `start + i` for each code that is in the range, without branches per code.
+pub(crate) fn select_in_span(values: &[u64], codes: CodeRange, start: u32, out: &mut Vec<u32>) {
+    let mut found = FOUND;
+    for (values, start) in values
         .chunks(SCAN_VALUES)
         .zip((start..).step_by(SCAN_VALUES))
     {
         let mut count = 0;
-        for (i, code) in codes.iter().enumerate() {
-            found[count] = start + i as u32;
-            count += usize::from(code.wrapping_sub(low) <= span);
+        for (&value, position) in values.iter().zip(start..) {
+            found[count] = position;
+            count += usize::from(value.wrapping_sub(codes.low) <= codes.span);
         }
         out.extend_from_slice(&found[..count]);
     }

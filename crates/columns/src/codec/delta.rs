@@ -21,9 +21,10 @@ use super::span::Span;
 use crate::ColumnError;
 use crate::packed_sum::sum;
 use crate::packing::{
-    PADDING_BYTES, Packed, SCAN_VALUES, is_width, pack_bits, partition_point, select_in_span,
-    unpack, unpack_one, width_of,
+    PADDING_BYTES, Packed, is_width, pack_bits, partition_point, select_in_span, unpack,
+    unpack_one, width_of,
 };
+use crate::wide::{CodeRange, SCAN_VALUES};
 
 /// Values of a block.
 const BLOCK: usize = 128;
@@ -332,6 +333,10 @@ impl<'a> Delta<'a> {
         if low > high {
             return;
         }
+        let codes = CodeRange {
+            low,
+            span: high - low,
+        };
         let mut values = [0; BLOCK];
         let mut start = within.start;
         while start < within.end {
@@ -339,7 +344,7 @@ impl<'a> Delta<'a> {
             let end = within.end.min((block + 1) * BLOCK) - block * BLOCK;
             self.decode_block(block, end, &mut values);
             let values = &values[start - block * BLOCK..end];
-            select_in_span(values, low, high - low, start as u32, out);
+            select_in_span(values, codes, start as u32, out);
             start = (block + 1) * BLOCK;
         }
     }
