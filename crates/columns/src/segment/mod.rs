@@ -408,17 +408,15 @@ fn gather_sparse(presence: &Presence<'_>, values: &Sequence<'_>, rows: &[u32], o
 }
 
 /// Moves the `count` values at the front of `cells` to the cells that have one, in order, and puts
-/// 0 into the others.
+/// 0 into the others; without branches, since who has a value is as good as random.
 fn spread(cells: &mut [u64], count: usize, has: impl Fn(usize) -> bool) {
     let mut left = count;
     // Invariant: left <= i + 1, so a value moves up or stays and no unmoved value is overwritten.
     for i in (0..cells.len()).rev() {
-        if has(i) && left > 0 {
-            left -= 1;
-            cells[i] = cells[left.min(i)];
-        } else if left <= i {
-            cells[i] = 0;
-        }
+        let moves = u64::from(has(i) && left > 0);
+        left -= moves as usize;
+        let stays = u64::from(left > i);
+        cells[i] = cells[left.min(i)] & (moves | stays).wrapping_neg();
     }
 }
 

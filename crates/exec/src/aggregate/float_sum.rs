@@ -17,6 +17,12 @@ const SIGNIFICAND_BITS: i32 = 53;
 /// Values of this exponent and larger ones, which is added to 1023 in a double, go to the rest: from 2^62 on, so that a sum of two is still in range.
 const UNITS_LIMIT_EXPONENT: i32 = 1023 + 62;
 
+/// Values that are added in two bins at a time.
+const BINNED_MAX: usize = 1 << 12;
+/// Exponents, with 1023 added, of the largest of values that are added in bins.
+const EXPONENT_BINNED_MIN: i32 = 1 + 80;
+const EXPONENT_BINNED_END: i32 = 2047 - 13;
+
 /// The exact sum of finite values.
 #[derive(Clone, Default)]
 pub struct FloatSum {
@@ -39,10 +45,19 @@ impl FloatSum {
     /// The sum of all values that are a whole number of units while it is one, and the others.
     pub fn of(values: &[f64]) -> (Self, Vec<f64>) {
         let (mut units, mut others) = (0_i128, Vec::new());
-        for &value in values {
-            match to_units(value).and_then(|more| units.checked_add(more)) {
-                Some(sum) => units = sum,
-                None => others.push(value),
+        let more = |units: i128, value| to_units(value).and_then(|more| units.checked_add(more));
+        for some in values.chunks(BINNED_MAX) {
+            let binned = in_two_bins(some)
+                .and_then(|[high, low]| more(units, high).and_then(|units| more(units, low)));
+            if let Some(sum) = binned {
+                units = sum;
+                continue;
+            }
+            for &value in some {
+                match more(units, value) {
+                    Some(sum) => units = sum,
+                    None => others.push(value),
+                }
             }
         }
         let mut sum = Self::default();
@@ -127,6 +142,57 @@ impl FloatSum {
     }
 }
 
+/// The exact sum of at most [`BINNED_MAX`] values as two doubles; `None` if they are too many powers of two apart, or not finite.
+///
+/// With the largest below `2^(e + 1)`, each value is cut in two: what is a multiple of `2^(e - 39)`, and what is left and is one of `2^(e - 80)`.
+/// Adding a number of `2^k` rounds to multiples of `2^(k - 52)`, and taking it away again is exact. So many multiples have a sum
+/// with at most 53 bits, so that adding them in any order rounds nothing (Demmel and Nguyen, Fast Reproducible
+/// Floating-Point Summation, 2013, section III).
+fn in_two_bins(values: &[f64]) -> Option<[f64; 2]> {
+    const LANES: usize = 4;
+    let (groups, rest) = values.as_chunks::<LANES>();
+    let mut last = [0.0; LANES];
+    last[..rest.len()].copy_from_slice(rest);
+    let groups = || groups.iter().chain(std::iter::once(&last));
+    let mut largest = [0.0_f64; LANES];
+    for group in groups() {
+        for (largest, value) in largest.iter_mut().zip(group) {
+            let size = value.abs();
+            // One that is not a number stays out; the sums will not be finite.
+            *largest = if size > *largest { size } else { *largest };
+        }
+    }
+    let largest = largest.into_iter().fold(0.0, f64::max);
+    let exponent = (largest.to_bits() >> (SIGNIFICAND_BITS - 1)) as i32;
+    if largest == 0.0 {
+        return values.iter().all(|value| *value == 0.0).then_some([0.0; 2]);
+    }
+    // Both powers of two, and the multiples that they cut to, are normal numbers.
+    if !(EXPONENT_BINNED_MIN..EXPONENT_BINNED_END).contains(&exponent) {
+        return None;
+    }
+    let one_and_a_half = |exponent: i32| {
+        let half = 1 << (SIGNIFICAND_BITS - 2);
+        f64::from_bits((exponent as u64) << (SIGNIFICAND_BITS - 1) | half)
+    };
+    let (first, second) = (one_and_a_half(exponent + 13), one_and_a_half(exponent - 28));
+    let (mut high, mut low, mut left) = ([0.0; LANES], [0.0; LANES], [0_u64; LANES]);
+    for group in groups() {
+        for lane in 0..LANES {
+            let value = group[lane];
+            let multiple = (value + first) - first;
+            let part = value - multiple;
+            let small = (part + second) - second;
+            high[lane] += multiple;
+            low[lane] += small;
+            left[lane] |= (part - small).to_bits();
+        }
+    }
+    let sums = [high, low].map(|lanes| lanes.into_iter().sum::<f64>());
+    let is_exact = left.iter().all(|&bits| f64::from_bits(bits) == 0.0);
+    (is_exact && sums.iter().all(|sum| sum.is_finite())).then_some(sums)
+}
+
 /// The value in units, if it is a whole number of them and in range.
 #[inline]
 fn to_units(value: f64) -> Option<i128> {
@@ -195,7 +261,44 @@ mod tests {
         values.iter().fold(Exact::from(0), add)
     }
 
+    #[test]
+    fn everyday_values_go_into_bins() {
+        let prices: Vec<f64> = (0..5_000).map(|i| 50.0 + f64::from(i) * 1.19).collect();
+        let (whole, others) = FloatSum::of(&prices);
+        assert!(others.is_empty());
+        assert_eq!(whole.to_f64(), sum(&prices).to_f64());
+        assert!(in_two_bins(&prices[..4_096]).is_some());
+        assert_eq!(in_two_bins(&[0.0, -0.0]), Some([0.0; 2]));
+        for odd in [f64::NAN, f64::INFINITY, f64::MAX, f64::MIN_POSITIVE] {
+            assert_eq!(in_two_bins(&[1.0, odd]), None);
+            assert_eq!(in_two_bins(&[odd]), None);
+        }
+        // The largest size with every value at the far end of its bin.
+        let most = vec![f64::from_bits(1.0_f64.to_bits() - 1); BINNED_MAX];
+        assert_eq!(
+            in_two_bins(&most).map(|bins| exact(&bins).to_string()),
+            Some(exact(&most).to_string())
+        );
+    }
+
     proptest! {
+        #[test]
+        fn bins_are_exact(
+            values in prop_oneof![
+                prop::collection::vec(-1e4..1e4, 0..50),
+                prop::collection::vec(finite(), 0..6),
+            ],
+            power in -1022..960_i32,
+        ) {
+            let scaled: Vec<f64> = values.iter().map(|value| value * 2_f64.powi(power)).collect();
+            for values in [&values, &scaled] {
+                let Some(bins) = in_two_bins(values) else {
+                    continue;
+                };
+                prop_assert_eq!(exact(values).cmp(&exact(&bins)), std::cmp::Ordering::Equal);
+            }
+        }
+
         #[test]
         fn sums_are_exact(values in prop::collection::vec(finite(), 0..20)) {
             let (sum, exact) = (sum(&values), exact(&values));

@@ -70,6 +70,9 @@ impl Numbers {
         match number {
             ShortNumber::Exact { is_decimal, .. } => Self::exact(ids, is_decimal),
             ShortNumber::Floating { is_float, .. } => {
+                if !is_float && are_alike(ids) {
+                    return Some(Self::doubles(doubles_of_alike(ids)));
+                }
                 let value = |id| ShortNumber::of_id(id).map_or(0.0, ShortNumber::floating);
                 Some(Self::floating(ids, is_float, value))
             }
@@ -104,6 +107,15 @@ impl Numbers {
             is_decimal,
         };
         (!overflowed).then(|| Self::new(values, unbound(ids)))
+    }
+
+    /// Doubles, none of which is an error.
+    pub fn doubles(values: Vec<f64>) -> Self {
+        let values = Values::Floating {
+            values,
+            is_float: false,
+        };
+        Self::new(values, Vec::new())
     }
 
     /// The value of each id as a float or double, unbound being an error.
@@ -305,6 +317,18 @@ fn nearest_of_all(mantissas: &[i64], scale: u8, to_float: bool) -> Option<Vec<f6
         values.push(nearest(mantissa, scale, to_float)?);
     }
     Some(values)
+}
+
+/// The nearest double of each of ids that are [alike](are_alike).
+pub fn doubles_of_alike(ids: &[u64]) -> Vec<f64> {
+    let mantissas = ids.iter().map(|&id| TermId(id).mantissa() as f64);
+    match ids.first().map_or(0, |&id| TermId(id).scale()) {
+        0 => mantissas.collect(),
+        scale => {
+            let power = POWERS[usize::from(scale)] as f64;
+            mantissas.map(|mantissa| mantissa / power).collect()
+        }
+    }
 }
 
 /// Which ids are unbound; empty if none is.

@@ -6,7 +6,7 @@
 //! result is the same as if it were.
 
 use super::cast::{canonical_text, collapsed, to_number};
-use super::numbers::{Numbers, are_alike};
+use super::numbers::{Numbers, are_alike, doubles_of_alike};
 use super::vector::{Item, each_row};
 use crate::error::ExecError;
 use crate::value::{Number, Reader, Value, decimal_id, to_float};
@@ -201,6 +201,7 @@ impl NumericCast {
         }
         match self {
             Self::Integer | Self::Decimal => Numbers::exact(ids, self == Self::Decimal),
+            Self::Double if are_alike(ids) => Some(Numbers::doubles(doubles_of_alike(ids))),
             Self::Float | Self::Double => {
                 let value = |id| self.inline_floating(TermId(id), of).unwrap_or_default();
                 Some(Numbers::floating(ids, self == Self::Float, value))

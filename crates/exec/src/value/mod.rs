@@ -21,6 +21,7 @@ mod number;
 mod order;
 mod order_key;
 mod reader;
+mod rounding;
 mod short_number;
 
 pub use compare::{Comparison, compare, equal};
@@ -31,10 +32,11 @@ pub use inline::{
 };
 pub use inline_order::order_inline;
 pub use inline_ranks::inline_ranks;
-pub use number::{Number, Rank, XSD_DECIMAL, round_floating};
+pub use number::{Number, Rank, XSD_DECIMAL};
 pub use order::{compare_for_order, text_into, text_start_into};
 pub use order_key::{OrderClass, OrderKey, first_bytes, ordered_as_ids};
 pub use reader::Reader;
+pub use rounding::round_floating;
 pub use short_number::{
     POWERS, SCALE_MAX, ShortNumber, decimal_id, nearest, of_units, units, units_of,
 };

@@ -11,6 +11,7 @@ use super::decimal_text::{decimal_text, parse_decimal};
 use super::exact::{Exact, Rounding};
 use super::inline::nearest_f32;
 use super::inline_id::{short_double, short_float, short_text};
+use super::rounding::round_floating;
 use super::short_number::{POWERS, SCALE_MAX, decimal_id, of_units, stripped, units, units_of};
 use crate::context::Context;
 use basalt_rdf::inline::encode_integer;
@@ -491,16 +492,6 @@ impl Number {
             _ => Cow::Owned(format!("{XSD}{name}")),
         };
         look(TermView::typed(&text, &datatype))
-    }
-}
-
-/// A double or, as the double that it is, a float rounded to a whole number, which is again one.
-pub fn round_floating(value: f64, rounding: Rounding) -> f64 {
-    match rounding {
-        Rounding::Truncate => value.trunc(),
-        Rounding::Floor => value.floor(),
-        Rounding::Ceiling => value.ceil(),
-        Rounding::HalfUp => Double::from(value).round().into(),
     }
 }
 
