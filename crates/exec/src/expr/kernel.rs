@@ -6,6 +6,7 @@ use super::comparison::CompareOp;
 use super::constant_set::ConstantSet;
 use super::kind_test::KindTest;
 use super::language_test::LanguageTest;
+use super::number_comparison::NumberComparison;
 use super::numeric_cast::{CastOf, NumericCast};
 use super::string_function::makes_texts;
 use super::text_test::TextTest;
@@ -213,7 +214,9 @@ impl Kernel {
                 op,
                 constant,
             } if *column == zone_column => op.zone_may_match(constant, min, max),
-            _ => true,
+            other => NumberComparison::of(other)
+                .filter(|comparison| comparison.column == zone_column)
+                .is_none_or(|comparison| comparison.zone_may_match(min, max)),
         }
     }
 }

@@ -27,6 +27,7 @@ mod kernel;
 mod kind_test;
 mod language_test;
 mod nearest_comparison;
+mod number_comparison;
 mod number_operators;
 mod numbers;
 mod numeric_cast;
@@ -49,6 +50,7 @@ use crate::selection::positions;
 use basalt_plan::physical::{Expr, Slot};
 use basalt_rdf::TermId;
 use kernel::Kernel;
+use number_comparison::NumberComparison;
 use std::borrow::Cow;
 use vector::{Rows, Vector};
 
@@ -160,19 +162,33 @@ impl CompiledExpr {
 
     /// The rows in which the effective boolean value is true, ascending.
     pub fn select(&self, batch: &Batch, cx: &Context) -> Result<Vec<u32>, ExecError> {
-        if let Kernel::CompareConstant {
-            column,
-            op,
-            constant,
-        } = &self.root
-            && batch.numbers(*column).is_none()
-            && let Some(selected) = select_column(batch.ids(*column), *op, constant)
-        {
+        let selected = self.select_ids(|column| match batch.numbers(column) {
+            None => batch.ids(column),
+            Some(_) => &[],
+        });
+        if let Some(selected) = selected {
             return Ok(selected);
         }
         let batch = self.numbered(batch, cx);
         let truths = self.in_slices(&batch, |rows| evaluate::truths(&self.root, rows, cx))?;
         Ok(positions(&truths, |truth| truth == Truth::True))
+    }
+
+    /// The same where the condition compares one column with a constant and ids tell for all rows, of which there is one at least;
+    /// `None` otherwise.
+    pub fn select_ids<'b>(&self, ids: impl Fn(usize) -> &'b [u64]) -> Option<Vec<u32>> {
+        if let Kernel::CompareConstant {
+            column,
+            op,
+            constant,
+        } = &self.root
+            && !ids(*column).is_empty()
+            && let Some(selected) = select_column(ids(*column), *op, constant)
+        {
+            return Some(selected);
+        }
+        let comparison = NumberComparison::of(&self.root)?;
+        comparison.select(ids(comparison.column))
     }
 
     /// Whether the condition can be true for some row in which the id of `slot` lies between `min`

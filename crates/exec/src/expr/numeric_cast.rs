@@ -186,7 +186,7 @@ impl NumericCast {
     }
 
     /// Whether all ids are inline numbers, which tell their casts, or unbound.
-    fn is_told(self, ids: &[u64], of: CastOf) -> bool {
+    pub fn is_told(self, ids: &[u64], of: CastOf) -> bool {
         // What is asked of ids that differ in their mantissas alone has one answer.
         let looked_at = if are_alike(ids) { 1 } else { ids.len() };
         let ids = ids.iter().take(looked_at).map(|&id| TermId(id));

@@ -5,6 +5,7 @@ mod by_column;
 mod fast_paths;
 mod functions;
 mod long_numbers;
+mod number_comparisons;
 mod numbers;
 mod operators;
 mod solutions;

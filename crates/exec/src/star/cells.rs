@@ -302,7 +302,10 @@ impl<'a> CellPass<'a> {
     fn keep(&mut self, positions: &[u32]) {
         if positions.len() < self.rows.len() {
             self.run = None;
-            self.matches.keep(positions);
+            match self.input {
+                Some(_) => self.matches.keep(positions),
+                None => self.matches.keep_of_scan(positions),
+            }
             keep(&mut self.rows, positions);
         }
     }
@@ -441,8 +444,7 @@ impl<'a> CellPass<'a> {
         let star = self.star;
         for filter in star.filters_of(column) {
             if !self.rows.is_empty() {
-                let values = self.matches.columns[column].clone();
-                let positions = filter.passing(values, cx)?;
+                let positions = filter.passing(&self.matches.columns[column], cx)?;
                 self.keep(&positions);
             }
         }

@@ -68,9 +68,12 @@ pub struct CompiledFilter {
 
 impl CompiledFilter {
     /// The positions of the values that pass, of a filter that reads one column.
-    pub fn passing(&self, values: Vec<u64>, cx: &Context) -> Result<Vec<u32>, ExecError> {
+    pub fn passing(&self, values: &[u64], cx: &Context) -> Result<Vec<u32>, ExecError> {
+        if let Some(selected) = self.expr.select_ids(|_| values) {
+            return Ok(selected);
+        }
         let rows = values.len();
-        let batch = Batch::from_vectors(vec![values], rows);
+        let batch = Batch::from_vectors(vec![values.to_vec()], rows);
         self.expr.select(&batch, cx)
     }
 }

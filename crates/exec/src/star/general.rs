@@ -144,8 +144,8 @@ impl<'a> GeneralPass<'a> {
             return Ok(kept);
         };
         for filter in early_filters(self.star, column) {
-            let ids = kept.iter().map(|(_, subject)| subject.0).collect();
-            let positions = filter.passing(ids, cx)?;
+            let ids: Vec<u64> = kept.iter().map(|(_, subject)| subject.0).collect();
+            let positions = filter.passing(&ids, cx)?;
             keep(kept.to_mut(), &positions);
         }
         Ok(kept)
@@ -251,7 +251,7 @@ impl<'a> GeneralPass<'a> {
         };
         for filter in early_filters(star, column) {
             let ids: Vec<u64> = values.iter().map(|(object, _)| object.0).collect();
-            keep(values, &filter.passing(ids, cx)?);
+            keep(values, &filter.passing(&ids, cx)?);
         }
         Ok(())
     }
@@ -262,8 +262,7 @@ impl<'a> GeneralPass<'a> {
             if self.matches.is_empty() {
                 break;
             }
-            let values = self.matches.columns[*column].clone();
-            let positions = filter.passing(values, cx)?;
+            let positions = filter.passing(&self.matches.columns[*column], cx)?;
             self.matches.keep(&positions);
         }
         super::cells::apply_row_filters(self.star, &mut self.matches, self.input, cx)?;

@@ -93,10 +93,22 @@ impl Matches {
 
     /// Keeps the solutions at these ascending positions.
     pub fn keep(&mut self, positions: &[u32]) {
-        if positions.len() == self.len() {
-            return;
+        if positions.len() < self.len() {
+            keep(&mut self.origin, positions);
+            self.keep_columns(positions);
         }
-        keep(&mut self.origin, positions);
+    }
+
+    /// The same of a scan, whose solutions have all one origin.
+    pub fn keep_of_scan(&mut self, positions: &[u32]) {
+        debug_assert!(self.origin.iter().all(|&row| row == 0), "there is no input");
+        if positions.len() < self.len() {
+            self.origin.truncate(positions.len());
+            self.keep_columns(positions);
+        }
+    }
+
+    fn keep_columns(&mut self, positions: &[u32]) {
         for column in &mut self.columns {
             if !column.is_empty() {
                 keep(column, positions);
