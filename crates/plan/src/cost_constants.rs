@@ -125,7 +125,8 @@ pub(crate) const MERGE_ROW: f64 = 3.0;
 pub(crate) const PAIR: f64 = 4.0;
 /// Writing one row of output.
 pub(crate) const EMIT_ROW: f64 = 3.0;
-/// Evaluating one simple condition or expression for one row.
+/// Evaluating one simple condition or expression for one row, casts of numbers included (measured: 1 to 6 ns for 569,600 rows, BSBM; more where numbers differ
+/// in type or scale, or have many digits).
 pub(crate) const EXPRESSION: f64 = 8.0;
 /// Evaluating an expression that needs the text of a term.
 pub(crate) const TEXT_EXPRESSION: f64 = 150.0;

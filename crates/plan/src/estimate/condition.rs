@@ -7,9 +7,11 @@ use crate::cost_constants::{
     EXPRESSION, SELECTIVITY_DEFAULT, SELECTIVITY_EQUAL, SELECTIVITY_EXISTS, SELECTIVITY_SAME,
     SELECTIVITY_TEXT, TEXT_EXPRESSION,
 };
-use crate::expression::any;
+use crate::expression::for_each_operand;
 use crate::physical::{Expr, Slot};
 use basalt_rdf::TermId;
+use oxrdf::NamedNode;
+use oxrdf::vocab::xsd;
 use spargebra::algebra::Function;
 
 /// What is known of the values of a slot.
@@ -58,8 +60,66 @@ pub(crate) fn selectivity(expr: &Expr, lookup: Lookup<'_>) -> f64 {
 
 /// The cost of one evaluation.
 pub(crate) fn cost(expr: &Expr) -> f64 {
-    let text = any(expr, &|e| matches!(e, Expr::Call(..)));
-    if text { TEXT_EXPRESSION } else { EXPRESSION }
+    if reads_texts(expr) {
+        TEXT_EXPRESSION
+    } else {
+        EXPRESSION
+    }
+}
+
+/// Whether the text of a term is read for each row, or made.
+fn reads_texts(expr: &Expr) -> bool {
+    if let Expr::Call(function, arguments) = expr {
+        match (function, arguments.as_slice()) {
+            (function, _) if is_by_id(function) => {}
+            // The text of a number is what its id says.
+            (Function::Custom(name), [Expr::Call(Function::Str, of)]) if is_number_cast(name) => {
+                return of.iter().any(reads_texts);
+            }
+            (Function::Custom(name), [Expr::Call(Function::Custom(text), of)])
+                if is_number_cast(name) && *text == xsd::STRING =>
+            {
+                return of.iter().any(reads_texts);
+            }
+            (Function::Custom(name), _) if is_number_cast(name) => {}
+            _ => return true,
+        }
+    }
+    let mut reads = false;
+    for_each_operand(expr, &mut |operand| reads |= reads_texts(operand));
+    reads
+}
+
+/// Whether a function works on columns of numbers, or is told by tags, or evaluated once for each of the few values of a column.
+fn is_by_id(function: &Function) -> bool {
+    matches!(
+        function,
+        Function::Abs
+            | Function::Ceil
+            | Function::Floor
+            | Function::Round
+            | Function::Year
+            | Function::Month
+            | Function::Day
+            | Function::Hours
+            | Function::Minutes
+            | Function::Seconds
+            | Function::Timezone
+            | Function::Tz
+            | Function::Lang
+            | Function::LangMatches
+            | Function::Datatype
+            | Function::IsIri
+            | Function::IsBlank
+            | Function::IsLiteral
+            | Function::IsNumeric
+    )
+}
+
+fn is_number_cast(name: &NamedNode) -> bool {
+    [xsd::INTEGER, xsd::DECIMAL, xsd::FLOAT, xsd::DOUBLE]
+        .iter()
+        .any(|number| name == number)
 }
 
 fn equality(a: &Expr, b: &Expr, lookup: Lookup<'_>) -> f64 {
@@ -110,4 +170,46 @@ pub(crate) fn number(id: TermId) -> Option<f64> {
     let inline =
         (basalt_rdf::term_id::tag::DATE..basalt_rdf::term_id::tag::STRING).contains(&id.tag());
     inline.then(|| (id.payload() >> 12) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(name: NamedNode, argument: Expr) -> Expr {
+        Expr::Call(Function::Custom(name), vec![argument])
+    }
+
+    #[test]
+    fn casts_of_numbers_read_no_texts() {
+        let slot = || Expr::Slot(Slot(0));
+        let text = || Expr::Call(Function::Str, vec![slot()]);
+        let lower = || Expr::Call(Function::LCase, vec![slot()]);
+        for (expr, expected) in [
+            (slot(), EXPRESSION),
+            (call(xsd::DECIMAL.into_owned(), text()), EXPRESSION),
+            (
+                call(
+                    xsd::DOUBLE.into_owned(),
+                    call(xsd::STRING.into_owned(), slot()),
+                ),
+                EXPRESSION,
+            ),
+            (call(xsd::FLOAT.into_owned(), slot()), EXPRESSION),
+            (Expr::Call(Function::Year, vec![slot()]), EXPRESSION),
+            (text(), TEXT_EXPRESSION),
+            (call(xsd::STRING.into_owned(), slot()), TEXT_EXPRESSION),
+            (call(xsd::DECIMAL.into_owned(), lower()), TEXT_EXPRESSION),
+            (
+                call(
+                    xsd::DECIMAL.into_owned(),
+                    Expr::Call(Function::Str, vec![lower()]),
+                ),
+                TEXT_EXPRESSION,
+            ),
+            (Expr::Not(Box::new(lower())), TEXT_EXPRESSION),
+        ] {
+            assert_eq!(cost(&expr), expected, "{expr:?}");
+        }
+    }
 }
