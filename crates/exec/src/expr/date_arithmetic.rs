@@ -2,10 +2,17 @@
 //! earlier, sums and differences of durations. Anything else is an error.
 
 use super::arithmetic::Operator;
-use crate::value::{DurationType, Value};
+use super::comparison::CompareOp;
+use super::kernel::Kernel;
+use super::number_operators;
+use super::numbers::{Numbers, Operand, Values};
+use super::vector::{Rows, Truth};
+use crate::value::{DurationType, Number, ShortNumber, Value};
 use basalt_rdf::TermId;
-use basalt_rdf::term_id::tag;
-use oxsdatatypes::{DayTimeDuration, Duration};
+use basalt_rdf::inline::dates::{SECONDS_PER_DAY, ZONE_BITS, ZONE_MASK};
+use basalt_rdf::term_id::{PAYLOAD_MASK, tag};
+use oxsdatatypes::{DayTimeDuration, Decimal, Duration};
+use std::borrow::Cow;
 
 /// The result of the operator; `None` is an error.
 pub fn apply(operator: Operator, a: &Value, b: &Value) -> Option<Value> {
@@ -27,6 +34,70 @@ pub fn between_inline(a: TermId, b: TermId) -> Option<Value> {
     let seconds = a.utc_seconds()?.checked_sub(b.utc_seconds()?)?;
     let between = DayTimeDuration::new(seconds);
     Some(Value::Duration(between.into(), DurationType::DayTime))
+}
+
+/// The difference of two columns compared with a duration, as seconds, where the dates are inline and alike; `None` leaves it to each row.
+pub fn compare_difference(
+    op: CompareOp,
+    a: &Kernel,
+    b: &Kernel,
+    rows: &Rows<'_>,
+) -> Option<Vec<Truth>> {
+    let (op, later, earlier, constant) = match (a, b) {
+        (Kernel::Arithmetic(Operator::Subtract, later, earlier), Kernel::Constant(constant)) => {
+            (op, later, earlier, constant)
+        }
+        (Kernel::Constant(constant), Kernel::Arithmetic(Operator::Subtract, later, earlier)) => {
+            (op.flipped(), later, earlier, constant)
+        }
+        _ => return None,
+    };
+    let (Kernel::Column(later), Kernel::Column(earlier)) = (&**later, &**earlier) else {
+        return None;
+    };
+    let Value::Duration(duration, DurationType::DayTime) = &constant.value else {
+        return None;
+    };
+    let seconds = Number::Decimal(seconds_of(duration)?);
+    let difference = Values::Exact {
+        mantissas: seconds_between(&rows.column(*later), &rows.column(*earlier))?,
+        scale: 0,
+        is_decimal: true,
+    };
+    let difference = Operand::Column(Cow::Owned(Numbers::new(difference, Vec::new())));
+    number_operators::compare(
+        op,
+        &difference,
+        &Operand::Constant(ShortNumber::of(&seconds)?),
+    )
+}
+
+/// The seconds between the dates of each row, if all are inline, of one type and of one zone.
+fn seconds_between(later: &[u64], earlier: &[u64]) -> Option<Vec<i64>> {
+    let first = *later.first()?;
+    let unit = match TermId(first).tag() {
+        tag::DATE => SECONDS_PER_DAY,
+        tag::DATE_TIME => 1,
+        _ => return None,
+    };
+    let differing = |ids: &[u64]| ids.iter().fold(0, |bits, id| bits | (id ^ first));
+    if (differing(later) | differing(earlier)) & (!PAYLOAD_MASK | ZONE_MASK) != 0 {
+        return None;
+    }
+    let time = |id: u64| ((id & PAYLOAD_MASK) >> ZONE_BITS) as i64;
+    let rows = later.iter().zip(earlier);
+    Some(
+        rows.map(|(&later, &earlier)| (time(later) - time(earlier)) * unit)
+            .collect(),
+    )
+}
+
+/// The seconds of a duration without months.
+fn seconds_of(duration: &Duration) -> Option<Decimal> {
+    let minutes = (duration.days() * 24 + duration.hours()) * 60 + duration.minutes();
+    Decimal::from(minutes)
+        .checked_mul(60_i64)?
+        .checked_add(duration.seconds())
 }
 
 /// `+a`, or `-a` with `negate`, of a duration; `None` is an error.
@@ -81,4 +152,76 @@ fn subtract(a: &Value, b: &Value) -> Option<Value> {
 fn of_both(duration: Duration, a: DurationType, b: DurationType) -> Option<Value> {
     let of_type = if a == b { a } else { DurationType::Any };
     Some(Value::Duration(duration, of_type))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::arithmetic::binary_rows;
+    use super::super::kernel::Constant;
+    use super::super::tests::{context, id_of};
+    use super::super::vector::{Argument, Vector};
+    use super::*;
+    use crate::batch::Batch;
+    use crate::value::Reader;
+    use proptest::prelude::*;
+
+    fn date(days: i64, kind: usize) -> String {
+        let day = 1 + days.rem_euclid(28);
+        let month = 1 + days.div_euclid(28).rem_euclid(12);
+        let text = format!("{}-{month:02}-{day:02}", 2000 + days.div_euclid(28 * 12));
+        let xsd = "http://www.w3.org/2001/XMLSchema#";
+        let hour = days.rem_euclid(24);
+        match kind {
+            0 => format!("\"{text}\"^^<{xsd}date>"),
+            1 => format!("\"{text}T{hour:02}:00:07\"^^<{xsd}dateTime>"),
+            2 => format!("\"{text}T{hour:02}:00:00Z\"^^<{xsd}dateTime>"),
+            _ => format!("\"{text}T{hour:02}:00:00+02:00\"^^<{xsd}dateTime>"),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn differences_compare_as_row_by_row(
+            rows in prop::collection::vec((-900..900_i64, -900..900_i64), 1..20),
+            (kind, other) in (0..4_usize, 0..4_usize),
+            is_mixed in any::<bool>(),
+            duration in prop::sample::select(vec![
+                "P60D", "-P3DT1S", "PT0S", "P1DT1H1M1.5S", "PT1H", "P2Y", "PT0.000000000000000001S",
+            ]),
+            is_flipped in any::<bool>(),
+        ) {
+            let cx = context();
+            let reader = &mut Reader::new(&cx);
+            let other = if is_mixed { other } else { kind };
+            let ids = |of: &dyn Fn(&(i64, i64)) -> String| -> Vec<u64> {
+                rows.iter().map(|row| id_of(&of(row), &cx)).collect()
+            };
+            let (later, earlier) = (ids(&|row| date(row.0, kind)), ids(&|row| date(row.1, other)));
+            let datatype = if duration == "P2Y" { "yearMonthDuration" } else { "dayTimeDuration" };
+            let literal = format!("\"{duration}\"^^<http://www.w3.org/2001/XMLSchema#{datatype}>");
+            let constant = id_of(&literal, &cx);
+            let value = reader.value(constant).expect("it can be read").expect("a duration");
+            let constant = Constant { id: constant, value };
+            let columns = (Vector::Ids(later.as_slice().into()), Vector::Ids(earlier.as_slice().into()));
+            let items = binary_rows(Operator::Subtract, &columns.0, &columns.1, rows.len(), reader);
+            let between = Vector::Items(items.expect("terms can be read"));
+            let batch = Batch::from_vectors(vec![later.clone(), earlier.clone()], rows.len());
+            for op in [CompareOp::Equal, CompareOp::Less, CompareOp::LessOrEqual, CompareOp::Greater] {
+                let column = |column| Box::new(Kernel::Column(column));
+                let difference = Kernel::Arithmetic(Operator::Subtract, column(0), column(1));
+                let kernel = Kernel::Constant(constant.clone());
+                let truths = match is_flipped {
+                    true => compare_difference(op.flipped(), &kernel, &difference, &Rows::all(&batch)),
+                    false => compare_difference(op, &difference, &kernel, &Rows::all(&batch)),
+                };
+                // Months have no seconds, and seconds with so many digits no column of words.
+                let has_column = duration != "P2Y" && duration.len() < 20;
+                prop_assert_eq!(truths.is_some(), kind == other && has_column);
+                for (row, truth) in truths.into_iter().flatten().enumerate() {
+                    let expected = op.apply(between.get(row), Argument::Constant(&constant), reader);
+                    prop_assert_eq!(truth, expected.expect("terms can be read"), "{:?} {}", op, row);
+                }
+            }
+        }
+    }
 }

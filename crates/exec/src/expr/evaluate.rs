@@ -6,6 +6,7 @@
 use super::annotation::Annotation;
 use super::chosen::Chosen;
 use super::comparison::{CompareOp, compare_column, compare_columns};
+use super::date_arithmetic::compare_difference;
 use super::kernel::Kernel;
 use super::kind_test::KindTest;
 use super::nearest_comparison::compare_nearest;
@@ -150,6 +151,9 @@ pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Trut
             Ok(a.iter().zip(&b).map(|(&a, &b)| same_term(a, b)).collect())
         }
         Kernel::Compare(op, a, b) => {
+            if let Some(truths) = compare_difference(*op, a, b, rows) {
+                return Ok(truths);
+            }
             let (a, b) = (operand(a, rows, cx)?, operand(b, rows, cx)?);
             compare(*op, &a, &b, count, reader)
         }

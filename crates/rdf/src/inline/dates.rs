@@ -18,7 +18,7 @@ pub const ZONE_NONE: u16 = 0;
 /// Zone code of `Z`.
 pub const ZONE_Z: u16 = 1;
 /// Bits of the zone code.
-const ZONE_BITS: u32 = 12;
+pub const ZONE_BITS: u32 = 12;
 /// Mask of the zone code in the payload.
 pub const ZONE_MASK: u64 = (1 << ZONE_BITS) - 1;
 /// Minutes of the widest offset, 14 hours.
