@@ -122,10 +122,29 @@ fn is_number_cast(name: &NamedNode) -> bool {
         .any(|number| name == number)
 }
 
-fn equality(a: &Expr, b: &Expr, lookup: Lookup<'_>) -> f64 {
-    let distinct = |e: &Expr| match e {
-        Expr::Slot(slot) => lookup(*slot).map(|statistics| statistics.distinct),
+/// The slot that an expression is, or is a cast to a number of, and whether it is such a cast.
+pub(crate) fn slot_or_cast(expr: &Expr) -> Option<(Slot, bool)> {
+    match expr {
+        Expr::Slot(slot) => Some((*slot, false)),
+        Expr::Call(Function::Custom(name), arguments) if is_number_cast(name) => {
+            let of = match arguments.as_slice() {
+                [Expr::Call(Function::Str, text)] => text.as_slice(),
+                [Expr::Call(Function::Custom(name), text)] if *name == xsd::STRING => text,
+                of => of,
+            };
+            match of {
+                [Expr::Slot(slot)] => Some((*slot, true)),
+                _ => None,
+            }
+        }
         _ => None,
+    }
+}
+
+fn equality(a: &Expr, b: &Expr, lookup: Lookup<'_>) -> f64 {
+    let distinct = |e: &Expr| {
+        let (slot, _) = slot_or_cast(e)?;
+        lookup(slot).map(|statistics| statistics.distinct)
     };
     match (distinct(a), distinct(b)) {
         (Some(a), Some(b)) => 1.0 / a.max(b).max(1.0),
@@ -136,15 +155,16 @@ fn equality(a: &Expr, b: &Expr, lookup: Lookup<'_>) -> f64 {
 
 fn inequality(a: &Expr, b: &Expr, lookup: Lookup<'_>) -> f64 {
     let share = |slot: Slot, bound: Option<TermId>| share_below(lookup(slot)?.range, bound);
-    match (a, b) {
-        (Expr::Slot(slot), Expr::Constant(constant)) => {
-            share(*slot, constant.id).map_or(SELECTIVITY_DEFAULT, never_none)
+    let share = match (a, b) {
+        (value, Expr::Constant(constant)) => {
+            slot_or_cast(value).and_then(|(slot, _)| share(slot, constant.id))
         }
-        (Expr::Constant(constant), Expr::Slot(slot)) => {
-            share(*slot, constant.id).map_or(SELECTIVITY_DEFAULT, |share| never_none(1.0 - share))
-        }
-        _ => SELECTIVITY_DEFAULT,
-    }
+        (Expr::Constant(constant), value) => slot_or_cast(value)
+            .and_then(|(slot, _)| share(slot, constant.id))
+            .map(|share| 1.0 - share),
+        _ => None,
+    };
+    share.map_or(SELECTIVITY_DEFAULT, never_none)
 }
 
 /// A share that is never quite none: ranges know nothing of what lies between.

@@ -42,10 +42,11 @@ pub(super) struct StarRows {
     pub(super) rows: f64,
 }
 
-/// A condition that compares an object of the star with a constant.
+/// A condition that compares an object of the star, or a cast of it to a number, with a constant.
 pub(crate) struct Comparison<'a> {
     /// The object.
     pub(crate) slot: Slot,
+    is_cast: bool,
     pub(crate) predicate: TermId,
     pub(crate) expr: &'a Expr,
     pub(crate) constant: TermId,
@@ -160,14 +161,19 @@ pub(crate) fn comparisons(star: &Star) -> Vec<Comparison<'_>> {
 }
 
 fn comparison<'a>(star: &Star, expr: &'a Expr) -> Option<Comparison<'a>> {
-    let (slot, constant) = match expr {
+    let (value, constant) = match expr {
         Expr::Less(a, b) | Expr::LessOrEqual(a, b) | Expr::Equal(a, b) => match (&**a, &**b) {
-            (Expr::Slot(slot), Expr::Constant(constant))
-            | (Expr::Constant(constant), Expr::Slot(slot)) => (*slot, constant.id?),
+            (value, Expr::Constant(constant)) | (Expr::Constant(constant), value) => {
+                (value, constant.id?)
+            }
             _ => return None,
         },
         _ => return None,
     };
+    let (slot, is_cast) = condition::slot_or_cast(value)?;
+    if is_cast && !constant.is_numeric() {
+        return None;
+    }
     if !matches!(expr, Expr::Equal(..)) {
         condition::number(constant)?;
     }
@@ -175,6 +181,7 @@ fn comparison<'a>(star: &Star, expr: &'a Expr) -> Option<Comparison<'a>> {
     let pattern = patterns.find(|p| p.object == Position::Slot(slot))?;
     Some(Comparison {
         slot,
+        is_cast,
         predicate: pattern.predicate,
         expr,
         constant,
@@ -195,6 +202,10 @@ impl Comparison<'_> {
 
     /// How likely a value passes, 0 or 1 where its id tells.
     pub(crate) fn passes(&self, value: TermId) -> f64 {
+        if self.is_cast && !value.is_numeric() {
+            // A text may say a number.
+            return SELECTIVITY_DEFAULT;
+        }
         let of_one_kind =
             value.is_numeric() && self.constant.is_numeric() || value.tag() == self.constant.tag();
         if matches!(self.expr, Expr::Equal(..)) && value == self.constant {
