@@ -294,7 +294,8 @@ impl Build {
                 let (build, input) = (self.clone(), Arc::clone(input));
                 let (keys, aggregates) = (keys.clone(), aggregates.clone());
                 let collect: group::Collect = Box::new(move |cx| {
-                    group::groups(&input, &keys, &aggregates, &build, cx).map(group::Made::Parts)
+                    let groups = group::groups(&input, &keys, &aggregates, &build, cx)?;
+                    Ok(group::Made::Parts(Box::new(groups)))
                 });
                 Box::new(group::Group::new(collect, columns))
             }

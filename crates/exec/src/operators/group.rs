@@ -34,7 +34,7 @@ pub enum Made {
     /// All groups.
     Whole(Batch),
     /// Groups that come by and by.
-    Parts(Groups),
+    Parts(Box<Groups>),
 }
 
 /// The groups of all rows of a node, read on several threads where that pays; what finds no room goes to files.
@@ -76,7 +76,7 @@ pub fn aggregate(
 pub struct Group {
     collect: Option<Collect>,
     /// Groups that were not put out yet.
-    parts: Option<Groups>,
+    parts: Option<Box<Groups>>,
     /// The groups' column for each output column.
     columns: Vec<Option<usize>>,
     output: Output,

@@ -2,15 +2,16 @@
 //!
 //! ```text
 //! rows        [id id][id id]...        by number
-//! by ordinal  ordinal -> number        rows of one resource that lie near each other
+//! by id       id -> number             rows of one resource, number or date that lie near each other
 //! by pair     id, ordinal -> number    rows of two ids, of which one has few values
 //! by hash     hash -> number           all other rows; compares with `rows`
 //! ```
 //!
-//! Cost: one look-up per row, one for 64 rows that are the same. Resources that lie too far apart for
-//! [`ByOrdinal`] or [`ByPair`] are hashed, those known until then as well. Rows that are hashed are looked up some at a time ([`keys`]), so
+//! Cost: one look-up per row, one for 64 rows that are the same. Ids that lie too far apart for
+//! [`ById`] or [`ByPair`] are hashed, those known until then as well. Rows that are hashed are looked up some at a time ([`keys`]), so
 //! that their waits for memory overlap, and most of them without a branch: 3 to 5 ns a row while there are few.
 
+mod by_id;
 mod by_ordinal;
 mod by_pair;
 mod keys;
@@ -18,19 +19,13 @@ mod keys;
 use crate::number_table::NumberTable;
 use crate::selection;
 use basalt_columns::prefetch;
-use basalt_rdf::TermId;
-use by_ordinal::ByOrdinal;
+use by_id::ById;
 use by_pair::ByPair;
 use keys::{Flat, Keys, Ones, Twos, are_same};
 use std::ops::Range;
 
 pub use keys::{hash_row, hash_rows};
 
-/// Bytes that [`ByOrdinal`] may take whatever the number of rows: a quarter of a million neighbours may come in any
-/// order, and all pages are there before there are many of them.
-const FREE_BYTES: usize = 1 << 20;
-/// Bytes that it may take for each row more: some times what a hash table takes.
-const ROW_BYTES: usize = 64;
 /// Rows of two ids from which on they are looked at whether to go by [`ByPair`]: a hash table of fewer lies in the nearer caches, and
 /// pages of ordinals that are far between take longer to make (measured: 2,855 numbers of 5,752 rows take 290 us with pages, 164 without). Tests
 /// have fewer.
@@ -49,8 +44,8 @@ pub struct RowNumbers {
     count: usize,
     /// The rows, one after the other.
     rows: Vec<u64>,
-    /// Rows of one resource; `None` where rows are wider, or once resources lie too far apart.
-    ordinals: Option<ByOrdinal>,
+    /// Rows of one id; `None` where rows are wider, or once they lie too far apart.
+    by_id: Option<ById>,
     /// Rows of two ids; `None` where that does not pay.
     pairs: Option<Box<ByPair>>,
     /// Whether rows are looked at for pairs once there are enough.
@@ -67,7 +62,7 @@ impl RowNumbers {
             width,
             count: 0,
             rows: Vec::new(),
-            ordinals: (width == 1).then(ByOrdinal::default),
+            by_id: (width == 1).then(ById::default),
             pairs: None,
             tries_pairs: width == 2,
             table: NumberTable::default(),
@@ -78,7 +73,7 @@ impl RowNumbers {
     /// The same with all rows hashed: for whoever counts bytes by [`Self::row_bytes`].
     pub fn hashed(width: usize) -> Self {
         Self {
-            ordinals: None,
+            by_id: None,
             tries_pairs: false,
             ..Self::new(width)
         }
@@ -264,14 +259,10 @@ impl RowNumbers {
         if self.is_last(&[id]) {
             return self.last;
         }
-        if let Some(ordinals) = &mut self.ordinals
-            && let Some(ordinal) = TermId(id).resource_ordinal()
+        if let Some(by_id) = &mut self.by_id
+            && by_id.has(id)
         {
-            let bytes_max = FREE_BYTES + self.count * ROW_BYTES;
-            let is_there = ordinals.place(ordinal).is_some();
-            if (is_there || ordinals.add_page(ordinal, bytes_max).is_some())
-                && let Some(place) = ordinals.place(ordinal)
-            {
+            if let Some(place) = by_id.make_place(id, self.count) {
                 if *place == 0 {
                     self.rows.push(id);
                     self.count += 1;
@@ -296,16 +287,14 @@ impl RowNumbers {
             let mut rest = self.after_places(ids, numbers);
             // Termination: the first of the rest gets its number each time.
             while let [id, others @ ..] = rest {
-                let by_ordinal = |id: &u64| TermId(*id).is_resource();
-                if self.ordinals.is_some() && by_ordinal(id) {
+                let by_id = self.by_id.as_ref();
+                let has_place = |id: &u64| by_id.is_some_and(|by_id| by_id.has(*id));
+                if has_place(id) {
                     numbers.push(self.number_of_one(*id));
                     rest = self.after_places(others, numbers);
                     continue;
                 }
-                let hashed = match &self.ordinals {
-                    None => rest.len(),
-                    Some(_) => rest.iter().take_while(|id| !by_ordinal(id)).count(),
-                };
+                let hashed = rest.iter().take_while(|id| !has_place(id)).count();
                 let (hashed, others) = rest.split_at(hashed);
                 self.numbers_by_hash(&Ones(hashed), hashed.len(), numbers);
                 rest = self.after_places(others, numbers);
@@ -313,31 +302,36 @@ impl RowNumbers {
         }
     }
 
-    /// Appends the numbers of the first ids, as far as they have places by ordinal; the other ids. Whether a row is new is
+    /// Appends the numbers of the first ids, as far as they have places by id; the other ids. Whether a row is new is
     /// as good as random, so there is no branch on it: each is written behind the last one, and stays there if it is new.
     fn after_places<'a>(&mut self, ids: &'a [u64], numbers: &mut Vec<u32>) -> &'a [u64] {
-        let Some(ordinals) = &mut self.ordinals else {
+        let Some(mut places) = self.by_id.as_mut().and_then(ById::places) else {
             return ids;
         };
         let before = numbers.len();
+        numbers.resize(before + ids.len(), 0);
         self.rows.resize(self.count + ids.len(), 0);
-        for &id in ids {
-            let place = TermId(id).resource_ordinal();
-            let Some(place) = place.and_then(|ordinal| ordinals.place(ordinal)) else {
+        let mut next = as_number(self.count);
+        as_number(self.count + ids.len());
+        let mut placed = 0;
+        for (&id, number) in ids.iter().zip(&mut numbers[before..]) {
+            let Some(place) = places.place(id) else {
                 break;
             };
-            self.rows[self.count] = id;
+            self.rows[next as usize] = id;
             let is_new = u32::from(*place == 0);
-            *place += is_new * as_number(self.count + 1);
-            self.count += is_new as usize;
-            numbers.push(*place - 1);
+            next += is_new;
+            *place += is_new * next;
+            *number = *place - 1;
+            placed += 1;
         }
+        self.count = next as usize;
         self.rows.truncate(self.count);
-        let placed = &numbers[before..];
-        if let Some(&number) = placed.last() {
-            self.last = number;
+        numbers.truncate(before + placed);
+        if placed > 0 {
+            self.last = numbers[before + placed - 1];
         }
-        &ids[placed.len()..]
+        &ids[placed..]
     }
 
     /// The number of a row of two ids, a new one if the row is new.
@@ -508,9 +502,9 @@ impl RowNumbers {
         self.pairs = Some(Box::new(pairs));
     }
 
-    /// Hashes the rows that had places by ordinal.
+    /// Hashes the rows that had other places.
     fn hash_all(&mut self) {
-        self.ordinals = None;
+        self.by_id = None;
         self.pairs = None;
         self.table = self.larger_table(0..as_number(self.count), self.count, 0);
     }
@@ -519,10 +513,10 @@ impl RowNumbers {
     #[inline]
     pub fn find(&self, row: &[u64]) -> Option<u32> {
         debug_assert_eq!(row.len(), self.width);
-        if let (Some(ordinals), [id]) = (&self.ordinals, row)
-            && let Some(ordinal) = TermId(*id).resource_ordinal()
+        if let (Some(by_id), [id]) = (&self.by_id, row)
+            && by_id.has(*id)
         {
-            return ordinals.find(ordinal);
+            return by_id.find(*id);
         }
         if let (Some(pairs), &[first, second]) = (&self.pairs, row)
             && let Some(ordinal) = pairs.ordinal([first, second])
@@ -562,10 +556,10 @@ impl RowNumbers {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        let ordinals = self.ordinals.as_ref().map_or(0, ByOrdinal::bytes);
+        let by_id = self.by_id.as_ref().map_or(0, ById::bytes);
         let pairs = self.pairs.as_ref().map_or(0, |pairs| pairs.bytes());
         let rows = self.rows.capacity() * size_of::<u64>();
-        rows + self.table.bytes() + ordinals + pairs
+        rows + self.table.bytes() + by_id + pairs
     }
 
     /// Bytes that a row of this width takes that is [hashed](Self::hashed), about.

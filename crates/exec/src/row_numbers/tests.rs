@@ -1,10 +1,23 @@
 //! Tests of row numbers: one by one, at once and of another structure, beside a map.
 
 use super::*;
+use basalt_rdf::TermId;
+use basalt_rdf::inline::dates::ZONE_BITS;
+use basalt_rdf::term_id::tag;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-/// Resources near each other and far apart, and ids that are no resources.
+/// A number that is an id.
+fn number(mantissa: i64, scale: u8) -> u64 {
+    TermId::numeric(0, mantissa, scale).expect("it fits").0
+}
+
+/// A day, with a zone or without.
+fn day(day: u64, zone_code: u64) -> u64 {
+    TermId::new(tag::DATE, 1 << 51 | day << ZONE_BITS | zone_code).0
+}
+
+/// Resources, numbers and dates near each other and far apart, and ids of other kinds.
 fn id() -> impl Strategy<Value = u64> {
     let resource = |range: std::ops::Range<u64>| range.prop_map(|o| TermId::resource(o).0);
     prop_oneof![
@@ -12,7 +25,9 @@ fn id() -> impl Strategy<Value = u64> {
         2 => resource(0..3_000_000_u64),
         1 => resource(0..1 << 40),
         1 => 0..5_u64,
-        1 => Just(TermId::numeric(0, 7, 0).expect("fits").0),
+        2 => (-900..900_i64, 0..2_u8).prop_map(|(mantissa, scale)| number(mantissa, scale)),
+        1 => (-1_i64 << 50..1 << 50).prop_map(|mantissa| number(mantissa, 0)),
+        2 => (0..900_u64, 0..2_u64).prop_map(|(at, zone)| day(at, zone)),
     ]
 }
 
@@ -165,13 +180,36 @@ fn neighbours_are_not_hashed_and_strangers_are() {
     for ordinal in (1_000_000..1_030_000).rev() {
         table.number_of(&[TermId::resource(ordinal).0]);
     }
-    assert!(table.ordinals.is_some() && table.table.count() == 0);
+    assert!(table.by_id.is_some() && table.table.count() == 0);
     for far in 1..1_000_u64 {
         table.number_of(&[TermId::resource(far << 32).0]);
     }
-    assert!(table.ordinals.is_none());
+    assert!(table.by_id.is_none());
     assert_eq!(table.table.count(), 30_999);
     assert!(table.bytes() < 30_999 * 40);
+}
+
+#[test]
+fn numbers_and_dates_near_each_other_are_not_hashed() {
+    for id in [|i: u64| number(i as i64 - 500, 2), |i: u64| day(i, 1)] {
+        let mut table = RowNumbers::new(1);
+        for i in 0..4_000_u64 {
+            table.number_of(&[id(i * 617 % 1_000)]);
+        }
+        assert!(table.by_id.is_some() && table.table.count() == 0);
+        assert_eq!(table.count(), 1_000);
+        // Ids of other kinds are hashed beside them, and all once they are far apart.
+        table.number_of(&[TermId::resource(7).0]);
+        table.number_of(&[number(7, 5)]);
+        assert!(table.by_id.is_some() && table.table.count() == 2);
+        for i in 0..1_000 {
+            table.number_of(&[id(i << 20)]);
+        }
+        assert!(table.by_id.is_none());
+        assert_eq!(table.table.count(), table.count());
+        assert_eq!(table.count(), 2_001);
+        assert!(table.bytes() < 2_001 * 40);
+    }
 }
 
 #[test]
@@ -180,7 +218,7 @@ fn neighbours_may_come_in_any_order() {
     for i in 0..100_000_u64 {
         table.number_of(&[TermId::resource(i * 61_837 % 100_000 + 77).0]);
     }
-    assert!(table.ordinals.is_some() && table.count() == 100_000);
+    assert!(table.by_id.is_some() && table.count() == 100_000);
 }
 
 #[test]
@@ -195,7 +233,7 @@ fn hashed_rows_take_what_is_said() {
         let columns: Vec<Vec<u64>> = (0..width as u64).map(column).collect();
         let slices: Vec<&[u64]> = columns.iter().map(Vec::as_slice).collect();
         table.numbers_of(&slices, 60_000, &mut numbers);
-        assert!(table.ordinals.is_none() && table.pairs.is_none());
+        assert!(table.by_id.is_none() && table.pairs.is_none());
         assert_eq!(table.table.count(), table.count());
         // Vectors and tables may be half empty.
         assert!(table.bytes() <= 2 * table.count() * RowNumbers::row_bytes(width));

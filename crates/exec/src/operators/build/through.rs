@@ -40,7 +40,7 @@ impl Build {
             }) => {
                 let join = join_of(node, group);
                 let groups = group::groups(&join, &group.keys, &group.aggregates, self, cx);
-                groups.map(Made::Parts)
+                groups.map(|groups| Made::Parts(Box::new(groups)))
             }
             made => made.map(Made::Whole),
         }
