@@ -27,39 +27,22 @@ struct Lanes {
 }
 
 impl Lanes {
-    /// Four lanes of 64 bits, of values of so many bits, the first of which begins at a bit.
+    /// So many lanes, four of 64 bits or eight of 32, of values of so many bits, the first of which begins at a bit.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
-    fn four(width: u32, bit: usize) -> Self {
+    fn of<const COUNT: usize>(width: u32, bit: usize) -> Self {
+        let in_word = COUNT / 4;
+        let lane_mask = mask(u64::BITS / in_word as u32);
         let (mut bytes, mut shifts) = ([0_u64; 4], [0_u64; 4]);
         let mut at = [0; 2];
-        for lane in 0..4 {
-            let half = lane / 2;
-            at[half] = (bit + 2 * half * width as usize) / 8;
+        for lane in 0..COUNT {
+            let half = lane / (COUNT / 2);
+            at[half] = (bit + half * (COUNT / 2) * width as usize) / 8;
             let bit = bit + lane * width as usize - at[half] * 8;
-            bytes[lane] = 0x0706_0504_0302_0100 + 0x0101_0101_0101_0101 * (bit / 8) as u64;
-            shifts[lane] = bit as u64 % 8;
-        }
-        Self {
-            at,
-            shuffle: vector_of(bytes),
-            shift: vector_of(shifts),
-        }
-    }
-
-    /// Eight lanes of 32 bits.
-    #[inline]
-    #[target_feature(enable = "avx2,popcnt")]
-    fn eight(width: u32, bit: usize) -> Self {
-        let (mut bytes, mut shifts) = ([0_u64; 4], [0_u64; 4]);
-        let mut at = [0; 2];
-        for lane in 0..8 {
-            let half = lane / 4;
-            at[half] = (bit + 4 * half * width as usize) / 8;
-            let bit = bit + lane * width as usize - at[half] * 8;
-            let from = 0x0302_0100 + 0x0101_0101 * (bit / 8) as u64;
-            bytes[lane / 2] |= from << (lane % 2 * 32);
-            shifts[lane / 2] |= (bit as u64 % 8) << (lane % 2 * 32);
+            let from = 0x0706_0504_0302_0100 + 0x0101_0101_0101_0101 * (bit / 8) as u64;
+            let place = lane % in_word * 32;
+            bytes[lane / in_word] |= (from & lane_mask) << place;
+            shifts[lane / in_word] |= (bit as u64 % 8) << place;
         }
         Self {
             at,
@@ -105,8 +88,8 @@ fn group_bytes(width: u32) -> usize {
 pub(super) fn unpack(bytes: &[u8], width: u32, start: usize, base: u64, out: &mut [u64]) -> usize {
     let bit = start * width as usize;
     let four = [
-        Lanes::four(width, bit % 8),
-        Lanes::four(width, bit % 8 + 4 * width as usize),
+        Lanes::of::<4>(width, bit % 8),
+        Lanes::of::<4>(width, bit % 8 + 4 * width as usize),
     ];
     let (base, mask) = (vector_of([base; 4]), vector_of([mask(width); 4]));
     let mut at = bit / 8;
@@ -140,7 +123,7 @@ pub(super) fn find(
         return (0, 0);
     }
     let bit = values.start * width as usize;
-    let lanes = Lanes::eight(width, bit % 8);
+    let lanes = Lanes::of::<8>(width, bit % 8);
     let mask = _mm256_set1_epi32(mask(width) as i32);
     let (low, span) = (codes.low as i32, codes.span as i32);
     let (low, span) = (_mm256_set1_epi32(low), _mm256_set1_epi32(span));

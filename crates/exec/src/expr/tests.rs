@@ -11,6 +11,7 @@ mod operators;
 mod solutions;
 
 use super::CompiledExpr;
+use super::comparison::CompareOp;
 use crate::batch::Batch;
 use crate::context::{Context, ExecOptions};
 use basalt_plan::physical::{Constant, Expr, Slot};
@@ -19,6 +20,15 @@ use oxrdf::Term;
 use spargebra::algebra::{Expression, GraphPattern};
 use spargebra::{Query, SparqlParser};
 use std::sync::{Arc, LazyLock};
+
+/// All of them.
+const COMPARISONS: [CompareOp; 5] = [
+    CompareOp::Equal,
+    CompareOp::Less,
+    CompareOp::LessOrEqual,
+    CompareOp::Greater,
+    CompareOp::GreaterOrEqual,
+];
 
 /// A query over nothing, the same for every test.
 pub fn context() -> Arc<Context> {

@@ -5,20 +5,13 @@ use super::super::kernel::{Constant, Kernel};
 use super::super::number_comparison::NumberComparison;
 use super::super::numeric_cast::{CastOf, NumericCast};
 use super::super::vector::{Argument, Truth, Vector};
-use super::{context, id_of};
+use super::{COMPARISONS, context, id_of};
 use crate::value::{Number, Reader, Value};
 use basalt_rdf::TermId;
 use basalt_rdf::inline::numeric::write_decimal;
 use basalt_rdf::qualifiers::{CUSTOM_NUMERIC_FIRST, DECIMAL, DOUBLE, FLOAT};
 use proptest::prelude::*;
 
-const COMPARISONS: [CompareOp; 5] = [
-    CompareOp::Equal,
-    CompareOp::Less,
-    CompareOp::LessOrEqual,
-    CompareOp::Greater,
-    CompareOp::GreaterOrEqual,
-];
 /// Code of `xsd:integer`.
 const INTEGER: u8 = 0;
 

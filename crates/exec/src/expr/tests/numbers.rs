@@ -1,12 +1,11 @@
 //! Columns of computed numbers against the same row by row: operators, comparisons, functions, and what follows on them.
 
 use super::super::arithmetic::{Operator, binary_rows};
-use super::super::comparison::CompareOp;
 use super::super::nearest_comparison::compare_nearest;
 use super::super::number_operators::{self, Change};
 use super::super::numbers::{Numbers, Operand};
 use super::super::vector::{Argument, Item, Truth, Vector};
-use super::{context, id_of};
+use super::{COMPARISONS, context, id_of};
 use crate::context::Context;
 use crate::value::{Number, Reader, Rounding, Value};
 use proptest::prelude::*;
@@ -17,13 +16,6 @@ const OPERATORS: [Operator; 4] = [
     Operator::Subtract,
     Operator::Multiply,
     Operator::Divide,
-];
-const COMPARISONS: [CompareOp; 5] = [
-    CompareOp::Equal,
-    CompareOp::Less,
-    CompareOp::LessOrEqual,
-    CompareOp::Greater,
-    CompareOp::GreaterOrEqual,
 ];
 const CHANGES: [Change; 5] = [
     Change::Negate,
