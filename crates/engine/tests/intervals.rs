@@ -37,6 +37,9 @@ const CONDITIONS: &[(&str, &[&str])] = &[
             "!(?v > 30)",
             "?v IN (1, 2, 3)",
             "?v > 5 && ?v < 5",
+            "xsd:decimal(STR(?v)) < 20.5",
+            "30 > xsd:double(?v)",
+            "xsd:float(STR(?v)) >= 990",
         ],
     ),
     (
@@ -47,6 +50,11 @@ const CONDITIONS: &[(&str, &[&str])] = &[
             "?v = 2.50",
             "?v > 1.2e3",
             "?v >= 1000 && ?v <= 1000.99",
+            "xsd:decimal(STR(?v)) < 3",
+            "xsd:double(STR(?v)) <= 2.5",
+            "xsd:double(?v) = 2.5e0",
+            "1200 < xsd:decimal(xsd:string(?v))",
+            "xsd:integer(?v) = 2",
         ],
     ),
     (
@@ -57,6 +65,8 @@ const CONDITIONS: &[(&str, &[&str])] = &[
             "?v = 78",
             "?v = 81.0",
             "?v >= \"size 999\"",
+            "xsd:decimal(STR(?v)) < 40",
+            "xsd:double(?v) > 2500",
         ],
     ),
     (
@@ -82,6 +92,7 @@ const CONDITIONS: &[(&str, &[&str])] = &[
             "?v = 50",
             "?v > 97 || ?v = 4",
             "?v >= 10 && ?v <= 11",
+            "xsd:decimal(?v) = 50",
         ],
     ),
     ("rare", &["?v < 30", "?v >= 2500", "?v > 100"]),
@@ -215,6 +226,8 @@ fn rows_that_do_not_pass_are_not_read() {
     for (predicate, condition) in [
         ("size", "?v < 40"),
         ("price", "?v < 30"),
+        ("price", "xsd:decimal(STR(?v)) < 30"),
+        ("price", "30.5e0 > xsd:double(?v)"),
         ("day", "?v < \"2001-02-01\"^^xsd:date"),
         ("when", "?v < \"2001-02-01T00:00:00\"^^xsd:dateTime"),
         ("mark", "?v >= 10 && ?v <= 11"),

@@ -6,9 +6,11 @@
 //! ```
 //!
 //! Exact sums do not depend on the order of rows or threads, and taking a part away again leaves just
-//! the sum of the others. The result is rounded once. Cost: a shift and an addition of two words.
+//! the sum of the others. The result is rounded once. Cost: a shift and an addition of two words; of many values at once some
+//! additions of doubles, four values side by side.
 
 use crate::value::Exact;
+use std::ops::Range;
 
 /// Bits after the point of a unit.
 const UNIT_BITS: i32 = 64;
@@ -17,11 +19,14 @@ const SIGNIFICAND_BITS: i32 = 53;
 /// Values of this exponent and larger ones, which is added to 1023 in a double, go to the rest: from 2^62 on, so that a sum of two is still in range.
 const UNITS_LIMIT_EXPONENT: i32 = 1023 + 62;
 
-/// Values that are added in two bins at a time.
-const BINNED_MAX: usize = 1 << 12;
-/// Exponents, with 1023 added, of the largest of values that are added in bins.
-const EXPONENT_BINNED_MIN: i32 = 1 + 80;
-const EXPONENT_BINNED_END: i32 = 2047 - 13;
+/// Bits of the number of values that are added in two bins at a time.
+const BINNED_BITS: i32 = 12;
+const BINNED_MAX: usize = 1 << BINNED_BITS;
+/// The powers of two that cut values in bins, beside that of the largest value.
+const FIRST_BIN: i32 = BINNED_BITS + 1;
+const SECOND_BIN: i32 = FIRST_BIN - (SIGNIFICAND_BITS - BINNED_BITS);
+/// Exponents, with 1023 added, that the largest value may have: powers for both bins, and multiples in the second, are normal numbers then.
+const BINNED_EXPONENTS: Range<i32> = SIGNIFICAND_BITS - SECOND_BIN..2047 - FIRST_BIN;
 
 /// The exact sum of finite values.
 #[derive(Clone, Default)]
@@ -167,15 +172,17 @@ fn in_two_bins(values: &[f64]) -> Option<[f64; 2]> {
     if largest == 0.0 {
         return values.iter().all(|value| *value == 0.0).then_some([0.0; 2]);
     }
-    // Both powers of two, and the multiples that they cut to, are normal numbers.
-    if !(EXPONENT_BINNED_MIN..EXPONENT_BINNED_END).contains(&exponent) {
+    if !BINNED_EXPONENTS.contains(&exponent) {
         return None;
     }
     let one_and_a_half = |exponent: i32| {
         let half = 1 << (SIGNIFICAND_BITS - 2);
         f64::from_bits((exponent as u64) << (SIGNIFICAND_BITS - 1) | half)
     };
-    let (first, second) = (one_and_a_half(exponent + 13), one_and_a_half(exponent - 28));
+    let (first, second) = (
+        one_and_a_half(exponent + FIRST_BIN),
+        one_and_a_half(exponent + SECOND_BIN),
+    );
     let (mut high, mut low, mut left) = ([0.0; LANES], [0.0; LANES], [0_u64; LANES]);
     for group in groups() {
         for lane in 0..LANES {

@@ -311,8 +311,9 @@ impl RowNumbers {
         let before = numbers.len();
         numbers.resize(before + ids.len(), 0);
         self.rows.resize(self.count + ids.len(), 0);
-        let mut next = as_number(self.count);
+        // All rows may be new: that their numbers exist is asked once.
         as_number(self.count + ids.len());
+        let mut next = as_number(self.count);
         let mut placed = 0;
         for (&id, number) in ids.iter().zip(&mut numbers[before..]) {
             let Some(place) = places.place(id) else {

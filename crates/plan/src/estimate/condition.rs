@@ -10,7 +10,6 @@ use crate::cost_constants::{
 use crate::expression::for_each_operand;
 use crate::physical::{Expr, Slot};
 use basalt_rdf::TermId;
-use oxrdf::NamedNode;
 use oxrdf::vocab::xsd;
 use spargebra::algebra::Function;
 
@@ -69,21 +68,11 @@ pub(crate) fn cost(expr: &Expr) -> f64 {
 
 /// Whether the text of a term is read for each row, or made.
 fn reads_texts(expr: &Expr) -> bool {
-    if let Expr::Call(function, arguments) = expr {
-        match (function, arguments.as_slice()) {
-            (function, _) if is_by_id(function) => {}
-            // The text of a number is what its id says.
-            (Function::Custom(name), [Expr::Call(Function::Str, of)]) if is_number_cast(name) => {
-                return of.iter().any(reads_texts);
-            }
-            (Function::Custom(name), [Expr::Call(Function::Custom(text), of)])
-                if is_number_cast(name) && *text == xsd::STRING =>
-            {
-                return of.iter().any(reads_texts);
-            }
-            (Function::Custom(name), _) if is_number_cast(name) => {}
-            _ => return true,
-        }
+    if let Some(of) = cast_to_number(expr) {
+        return reads_texts(of);
+    }
+    if matches!(expr, Expr::Call(function, _) if !is_by_id(function)) {
+        return true;
     }
     let mut reads = false;
     for_each_operand(expr, &mut |operand| reads |= reads_texts(operand));
@@ -110,27 +99,37 @@ fn is_by_id(function: &Function) -> bool {
     )
 }
 
-fn is_number_cast(name: &NamedNode) -> bool {
-    [xsd::INTEGER, xsd::DECIMAL, xsd::FLOAT, xsd::DOUBLE]
-        .iter()
-        .any(|number| name == number)
+/// What an expression casts to a number; of a text that STR or `xsd:string` gives, what that is the text of, since an id says both.
+fn cast_to_number(expr: &Expr) -> Option<&Expr> {
+    let numbers = [xsd::INTEGER, xsd::DECIMAL, xsd::FLOAT, xsd::DOUBLE];
+    let Expr::Call(Function::Custom(name), arguments) = expr else {
+        return None;
+    };
+    let [of] = arguments.as_slice() else {
+        return None;
+    };
+    if !numbers.contains(&name.as_ref()) {
+        return None;
+    }
+    let Expr::Call(function, text) = of else {
+        return Some(of);
+    };
+    let gives_text = match function {
+        Function::Str => true,
+        Function::Custom(name) => *name == xsd::STRING,
+        _ => false,
+    };
+    match text.as_slice() {
+        [term] if gives_text => Some(term),
+        _ => Some(of),
+    }
 }
 
 /// The slot that an expression is, or is a cast to a number of, and whether it is such a cast.
 pub(crate) fn slot_or_cast(expr: &Expr) -> Option<(Slot, bool)> {
-    match expr {
-        Expr::Slot(slot) => Some((*slot, false)),
-        Expr::Call(Function::Custom(name), arguments) if is_number_cast(name) => {
-            let of = match arguments.as_slice() {
-                [Expr::Call(Function::Str, text)] => text.as_slice(),
-                [Expr::Call(Function::Custom(name), text)] if *name == xsd::STRING => text,
-                of => of,
-            };
-            match of {
-                [Expr::Slot(slot)] => Some((*slot, true)),
-                _ => None,
-            }
-        }
+    let of = cast_to_number(expr);
+    match of.unwrap_or(expr) {
+        Expr::Slot(slot) => Some((*slot, of.is_some())),
         _ => None,
     }
 }
@@ -189,6 +188,7 @@ pub(crate) fn number(id: TermId) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use oxrdf::NamedNode;
 
     fn call(name: NamedNode, argument: Expr) -> Expr {
         Expr::Call(Function::Custom(name), vec![argument])
