@@ -42,6 +42,14 @@ impl Column {
         }
     }
 
+    /// Bytes that the values of so many rows take (shared buffers counted for their visible part).
+    fn bytes(&self, rows: usize) -> usize {
+        match self {
+            Self::Ids(_) => rows * size_of::<u64>(),
+            Self::Numbers(numbers) => numbers.bytes(),
+        }
+    }
+
     /// The rows at these positions.
     fn take(&self, positions: &[u32]) -> Self {
         if let Self::Numbers(numbers) = self
@@ -123,6 +131,18 @@ impl Batch {
             Column::Ids(_) => None,
             Column::Numbers(numbers) => numbers.to_write(),
         }
+    }
+
+    /// The same rows with one more column: one of another batch, of which these are the rows at some positions, in this order, repeats allowed.
+    pub fn with_taken(mut self, other: &Self, column_idx: usize, positions: &[u32]) -> Self {
+        debug_assert_eq!(positions.len(), self.rows);
+        self.columns.push(other.columns[column_idx].take(positions));
+        self
+    }
+
+    /// So many rows without columns.
+    pub fn of_rows(rows: usize) -> Self {
+        Self::of_columns(Vec::new(), rows)
     }
 
     /// The ids of all columns.
@@ -235,7 +255,10 @@ impl Batch {
                 false => column.clone(),
             }
         };
-        let compact_column = |column: &Column| Column::Ids(compact(column.ids()));
+        let compact_column = |column: &Column| match column {
+            Column::Numbers(numbers) if numbers.to_write().is_some() => column.clone(),
+            _ => Column::Ids(compact(column.ids())),
+        };
         Self {
             columns: self.columns.iter().map(compact_column).collect(),
             rows: self.rows,
@@ -245,6 +268,7 @@ impl Batch {
 
     /// Bytes that the values take (shared buffers counted for their visible part).
     pub fn bytes(&self) -> usize {
-        self.rows * self.width() * size_of::<u64>()
+        let columns = self.columns.iter();
+        columns.map(|column| column.bytes(self.rows)).sum()
     }
 }

@@ -5,22 +5,21 @@
 //!              ->  ids          when a key, a sort, a join or the answer asks for them
 //! ```
 //!
-//! Rows that a condition leaves out before never have an id. Invariant: of a cast whose ids tell all results, numbers or ids can
-//! be made. Cost: the id of a decimal or of a whole double takes some 3 ns, that of another double, whose shortest text has to be found,
+//! Rows that a condition leaves out before never have an id. Rows that a join repeats have the ids of the rows that they repeat, which are
+//! made once. Invariant: of a cast whose ids tell all results, numbers or ids can be made. Cost: the id of a decimal or of a whole double takes some 3 ns, that of another double, whose shortest text has to be found,
 //! 30; a cast of a decimal knows that text (3 ns).
 
 use crate::context::Context;
 use crate::expr::{ColumnCast, Numbers};
 use crate::selection::taken;
 use arrow_array::UInt64Array;
-use std::sync::{OnceLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// The numbers; see the head of this module.
 #[derive(Debug)]
 pub struct ComputedNumbers {
     rows: usize,
-    /// The cast that makes them, and the ids that it is of.
-    cast: Option<(ColumnCast, UInt64Array)>,
+    source: Source,
     /// The numbers; `None` where they have no column.
     numbers: OnceLock<Option<Numbers>>,
     /// The ids, 0 for an error.
@@ -29,12 +28,23 @@ pub struct ComputedNumbers {
     cx: Weak<Context>,
 }
 
+/// Where they come from.
+#[derive(Debug)]
+enum Source {
+    /// They were computed.
+    Numbers,
+    /// The cast that makes them, and the ids that it is of.
+    Cast(ColumnCast, UInt64Array),
+    /// They are those of another column at these positions, which may repeat.
+    Others(Arc<ComputedNumbers>, Vec<u32>),
+}
+
 impl ComputedNumbers {
     /// These numbers.
     pub fn new(numbers: Numbers, cx: &Context) -> Self {
         Self {
             rows: numbers.rows(),
-            cast: None,
+            source: Source::Numbers,
             numbers: Some(numbers).into(),
             ids: OnceLock::new(),
             cx: cx.handle(),
@@ -45,11 +55,22 @@ impl ComputedNumbers {
     pub fn of_cast(cast: ColumnCast, ids: &UInt64Array, cx: &Context) -> Option<Self> {
         cast.is_told(ids.values()).then(|| Self {
             rows: ids.values().len(),
-            cast: Some((cast, ids.clone())),
+            source: Source::Cast(cast, ids.clone()),
             numbers: OnceLock::new(),
             ids: OnceLock::new(),
             cx: cx.handle(),
         })
+    }
+
+    /// Those of another column at these positions, in this order, repeats allowed.
+    pub fn of_others(others: &Arc<Self>, positions: &[u32]) -> Self {
+        Self {
+            rows: positions.len(),
+            source: Source::Others(Arc::clone(others), positions.to_vec()),
+            numbers: OnceLock::new(),
+            ids: OnceLock::new(),
+            cx: others.cx.clone(),
+        }
     }
 
     /// Number of rows.
@@ -60,9 +81,17 @@ impl ComputedNumbers {
     /// The ids, 0 for an error.
     pub fn ids(&self) -> &UInt64Array {
         self.ids.get_or_init(|| {
-            let cast = self.cast.as_ref();
-            if let Some(ids) = cast.and_then(|(cast, of)| cast.ids(of.values())) {
-                return ids.into();
+            match &self.source {
+                Source::Numbers => {}
+                Source::Cast(cast, of) => {
+                    if let Some(ids) = cast.ids(of.values()) {
+                        return ids.into();
+                    }
+                }
+                Source::Others(of, positions) => {
+                    let ids = taken(of.ids().values(), positions);
+                    return UInt64Array::from_iter_values(ids);
+                }
             }
             let cx = self.cx.upgrade();
             let cx = cx.expect("a batch does not outlive its query");
@@ -75,9 +104,10 @@ impl ComputedNumbers {
     }
 
     fn numbers(&self) -> Option<&Numbers> {
-        let make = || {
-            let (cast, of) = self.cast.as_ref()?;
-            cast.numbers(of.values())
+        let make = || match &self.source {
+            Source::Numbers => None,
+            Source::Cast(cast, of) => cast.numbers(of.values()),
+            Source::Others(of, positions) => Some(of.numbers()?.take(positions)),
         };
         self.numbers.get_or_init(make).as_ref()
     }
@@ -90,11 +120,21 @@ impl ComputedNumbers {
         }
     }
 
-    /// The same for whoever writes them as texts; of a cast ids are better, which come from what it is of.
+    /// The same for whoever writes them as texts; of a cast ids are better, which come from what it is of, and where rows repeat.
     pub fn to_write(&self) -> Option<&Numbers> {
-        match self.cast {
-            Some(_) => None,
-            None => self.without_ids(),
+        match self.source {
+            Source::Numbers => self.without_ids(),
+            Source::Cast(..) | Source::Others(..) => None,
+        }
+    }
+
+    /// Bytes that they take once they have ids; of numbers that are not computed yet, a word each.
+    pub fn bytes(&self) -> usize {
+        const ID: usize = size_of::<u64>();
+        match &self.source {
+            Source::Numbers => self.rows * ID + self.numbers().map_or(0, Numbers::bytes),
+            Source::Cast(..) => self.rows * 3 * ID,
+            Source::Others(_, positions) => self.rows * 2 * ID + size_of_val(positions.as_slice()),
         }
     }
 
@@ -103,15 +143,23 @@ impl ComputedNumbers {
         if self.ids.get().is_some() {
             return None;
         }
-        let taken =
-            |ids: &UInt64Array| UInt64Array::from_iter_values(taken(ids.values(), positions));
         let numbers = self.numbers.get().map(|numbers| {
             let numbers = numbers.as_ref().map(|numbers| numbers.take(positions));
             OnceLock::from(numbers)
         });
+        let source = match &self.source {
+            Source::Numbers => Source::Numbers,
+            Source::Cast(cast, of) => {
+                let of = taken(of.values(), positions);
+                Source::Cast(*cast, UInt64Array::from_iter_values(of))
+            }
+            Source::Others(of, own) => {
+                Source::Others(Arc::clone(of), taken(own, positions).collect())
+            }
+        };
         Some(Self {
             rows: positions.len(),
-            cast: self.cast.as_ref().map(|(cast, of)| (*cast, taken(of))),
+            source,
             numbers: numbers.unwrap_or_default(),
             ids: OnceLock::new(),
             cx: self.cx.clone(),
@@ -188,6 +236,15 @@ mod tests {
             prop_assert_eq!(&after.ids().values()[..], &some[..]);
             prop_assert_eq!(&computed.ids().values()[..], &expected[..]);
             prop_assert!(computed.without_ids().is_none() && computed.take(&kept).is_none());
+            let repeated: Vec<u32> = kept.iter().rev().chain(&kept).copied().collect();
+            let some: Vec<u64> = repeated.iter().map(|&row| expected[row as usize]).collect();
+            let others = ComputedNumbers::of_others(&Arc::new(computed), &repeated);
+            let few = others.take(&[0]).expect("nobody has asked for ids");
+            prop_assert_eq!(&few.ids().values()[..], &some[..1]);
+            if let Some(numbers) = others.without_ids() {
+                prop_assert_eq!(numbers.ids(&cx), &some[..]);
+            }
+            prop_assert_eq!(&others.ids().values()[..], &some[..]);
         }
     }
 }

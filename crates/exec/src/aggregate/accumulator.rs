@@ -12,7 +12,7 @@
 use super::argument::Values;
 use super::concat::ConcatStates;
 use super::extremes::Extremes;
-use super::sum::SumStates;
+use super::sum::{Results, SumStates};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::value::{Number, Reader};
@@ -219,12 +219,12 @@ impl Accumulator {
         }
     }
 
-    /// The results of aggregates by group, 0 for unbound, each with its place: of one that is not SUM or AVG there is one.
+    /// The results of aggregates by group, each with its place: of one that is not SUM or AVG there is one.
     pub fn finish(
         self,
         aggregates: &[(usize, AggregateFunction)],
         cx: &Context,
-    ) -> Result<Vec<(usize, Vec<u64>)>, ExecError> {
+    ) -> Result<Vec<(usize, Results)>, ExecError> {
         let number = |number: Option<Number>| number.map_or(0, |number| number.to_id(cx));
         let ids = match self {
             Self::Sum(states) => {
@@ -242,7 +242,7 @@ impl Accumulator {
             Self::Concat(states) => states.finish(cx)?,
         };
         let place = aggregates.first().map_or(0, |(place, _)| *place);
-        Ok(vec![(place, ids)])
+        Ok(vec![(place, Results::Ids(ids))])
     }
 
     /// Whether states of groups that are there go to files from [`Self::spill`] on.

@@ -3,6 +3,7 @@
 use super::accumulator::Accumulator;
 use super::argument::{Argument, Values};
 use super::distinct::DistinctRows;
+use super::sum::Results;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
@@ -160,7 +161,7 @@ impl Column {
     }
 
     /// The results of each aggregate by group, with its place in the query.
-    pub fn finish(mut self, cx: &Context) -> Result<Vec<(usize, Vec<u64>)>, ExecError> {
+    pub fn finish(mut self, cx: &Context) -> Result<Vec<(usize, Results)>, ExecError> {
         let late = match &mut self.distinct {
             Some(distinct) => distinct.finish(cx)?,
             None => None,
@@ -181,7 +182,7 @@ impl Column {
         &self,
         states: Accumulator,
         cx: &Context,
-    ) -> Result<Vec<(usize, Vec<u64>)>, ExecError> {
+    ) -> Result<Vec<(usize, Results)>, ExecError> {
         states.finish(&self.results, cx)
     }
 

@@ -118,8 +118,8 @@ impl Aggregator {
                 let mut states = column.accumulator.empty();
                 states.resize(moves.len());
                 states.add_states(&column.accumulator, &moves, cx)?;
-                for (place, ids) in column.results(states, cx)? {
-                    columns[width + place].extend(ids);
+                for (place, results) in column.results(states, cx)? {
+                    columns[width + place].extend(results.into_ids(cx));
                 }
             }
         }
@@ -195,8 +195,8 @@ impl Aggregator {
         let first = columns.len();
         columns.resize(first + self.width, Vec::new());
         for (states, column) in left.into_iter().zip(&self.columns) {
-            for (place, ids) in column.results(states, cx)? {
-                columns[first + place] = chosen(&ids);
+            for (place, results) in column.results(states, cx)? {
+                columns[first + place] = chosen(&results.into_ids(cx));
             }
         }
         Ok(columns)

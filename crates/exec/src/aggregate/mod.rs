@@ -23,6 +23,7 @@ mod spilling;
 mod sum;
 
 use crate::batch::Batch;
+use crate::computed_numbers::ComputedNumbers;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
@@ -31,6 +32,7 @@ use crate::spill::share_bytes;
 use argument::Argument;
 use basalt_plan::physical::{Aggregate, Slot};
 use column::Column;
+use sum::Results;
 
 pub use group_through::Through;
 pub use spilling::{Grouping, Groups, SpillingAggregator};
@@ -203,16 +205,20 @@ impl Aggregator {
     /// One row per group: the keys in order, then the aggregates in order.
     pub fn finish(self, cx: &Context) -> Result<Batch, ExecError> {
         let count = self.groups.count();
-        let mut columns = self.groups.into_columns();
-        let first = columns.len();
-        columns.resize(first + self.width, Vec::new());
+        let mut groups = Batch::from_vectors(self.groups.into_columns(), count);
+        let mut results = Vec::with_capacity(self.width);
         for column in self.columns {
             cx.check()?;
-            for (place, ids) in column.finish(cx)? {
-                columns[first + place] = ids;
-            }
+            results.append(&mut column.finish(cx)?);
         }
-        Ok(Batch::from_vectors(columns, count))
+        results.sort_by_key(|(place, _)| *place);
+        for (_, results) in results {
+            groups = match results {
+                Results::Ids(ids) => groups.with_column(ids),
+                Results::Numbers(numbers) => groups.with_numbers(ComputedNumbers::new(numbers, cx)),
+            };
+        }
+        Ok(groups)
     }
 
     /// Puts the group number of each row into `group_numbers`.

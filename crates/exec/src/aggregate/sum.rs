@@ -10,7 +10,7 @@
 use super::float_sum::FloatSum;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::expr::{Numbers, Values};
+use crate::expr::{Numbers, Values, quotient};
 use crate::value::{Exact, Number, Reader, ShortNumber, inline_integer, of_units, units};
 use basalt_columns::{PREFETCH_ROWS, prefetch};
 use basalt_plan::physical::AggregateFunction;
@@ -87,6 +87,7 @@ impl SumState {
             ShortNumber::Exact {
                 mantissa, scale, ..
             } => self.add_units(units(mantissa, scale), 1),
+            ShortNumber::Units(units) => self.add_units(units, 1),
         }
     }
 
@@ -108,6 +109,7 @@ impl SumState {
                     false => self.add_integers(sum, count),
                 }
             }
+            Values::Units(all) => all.iter().for_each(|&units| self.add_units(units, 1)),
             Values::Floating { values, is_float } => {
                 let (sum, others) = FloatSum::of(values);
                 if self.floating.merge(&sum).is_none() {
@@ -340,6 +342,23 @@ impl SumState {
         Some(exact(&sum))
     }
 
+    /// The average of integers and decimals in units of 10^-18; `None` if there are none, too many, or something else.
+    fn average_in_units(&self) -> Option<i128> {
+        let count = i64::try_from(self.count()).ok()?;
+        if self.float_count + self.double_count > 0 {
+            return None;
+        }
+        let Some(rare) = self.rare.as_deref() else {
+            return quotient(self.integers, count);
+        };
+        let are_units = rare.decimals.as_ref().is_some_and(Number::is_integer_zero);
+        if !are_units || rare.errors > 0 {
+            return None;
+        }
+        let sum = units(self.integers, 0).checked_add(rare.units)?;
+        sum.checked_div(count.into())
+    }
+
     /// The average; of nothing it is the integer zero.
     pub fn average(&self) -> Option<Number> {
         if self.count() == 0 {
@@ -347,6 +366,24 @@ impl SumState {
         }
         let count = i64::try_from(self.count()).ok()?;
         self.sum()?.checked_divide(&Number::Integer(count.into()))
+    }
+}
+
+/// The results of an aggregate by group.
+pub enum Results {
+    /// Ids, 0 for unbound.
+    Ids(Vec<u64>),
+    /// Numbers, of which some may be errors.
+    Numbers(Numbers),
+}
+
+impl Results {
+    /// The ids, 0 for unbound.
+    pub fn into_ids(self, cx: &Context) -> Vec<u64> {
+        match self {
+            Self::Ids(ids) => ids,
+            Self::Numbers(numbers) => numbers.ids(cx),
+        }
     }
 }
 
@@ -409,6 +446,10 @@ impl SumStates {
                 state.add_units(units(mantissa, *scale), 1);
                 ALWAYS
             }),
+            Values::Units(all) => self.each(groups, all, |state, units| {
+                state.add_units(units, 1);
+                ALWAYS
+            }),
             Values::Floating { values, is_float } => self.each(groups, values, |state, value| {
                 state.add_floating(value, *is_float);
                 ALWAYS
@@ -447,16 +488,34 @@ impl SumStates {
         outcome
     }
 
-    /// SUM or AVG by group, 0 for unbound.
-    pub fn results(&self, function: &AggregateFunction, cx: &Context) -> Vec<u64> {
-        let result = |state: &SumState| match function {
-            AggregateFunction::Avg => state.average(),
-            _ => state.sum(),
+    /// SUM or AVG by group.
+    pub fn results(&self, function: &AggregateFunction, cx: &Context) -> Results {
+        let is_average = *function == AggregateFunction::Avg;
+        if is_average && let Some(units) = self.averages_in_units() {
+            let errors = Vec::new();
+            return Results::Numbers(Numbers::new(Values::Units(units), errors));
+        }
+        let result = |state: &SumState| match is_average {
+            true => state.average(),
+            false => state.sum(),
         };
-        let states = self.states.iter();
-        states
-            .map(|state| result(state).map_or(0, |number| number.to_id(cx)))
-            .collect()
+        let results: Vec<Option<Number>> = self.states.iter().map(result).collect();
+        match Numbers::of_numbers(&results) {
+            Some(numbers) => Results::Numbers(numbers),
+            None => {
+                let id = |number: Option<Number>| number.map_or(0, |number| number.to_id(cx));
+                Results::Ids(results.into_iter().map(id).collect())
+            }
+        }
+    }
+
+    /// The averages of all groups, if each has some integers or decimals, and nothing else.
+    fn averages_in_units(&self) -> Option<Vec<i128>> {
+        let mut averages = Vec::with_capacity(self.states.len());
+        for state in &self.states {
+            averages.push(state.average_in_units()?);
+        }
+        Some(averages)
     }
 
     /// Adds states of others: state `from` to group `to`, for each pair.

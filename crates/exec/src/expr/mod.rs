@@ -23,6 +23,7 @@ mod constant_set;
 mod date_arithmetic;
 mod date_function;
 mod evaluate;
+mod exact_operators;
 mod kernel;
 mod kind_test;
 mod language_test;
@@ -39,6 +40,7 @@ mod vector;
 
 pub use comparison::CompareOp;
 use comparison::select_column;
+pub use exact_operators::quotient;
 pub use numbers::{Numbers, Values};
 pub use numeric_cast::ColumnCast;
 pub use vector::Truth;

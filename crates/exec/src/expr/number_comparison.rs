@@ -97,7 +97,9 @@ impl NumberComparison {
                     mantissa, scale, ..
                 },
             ) => exact_ends(mantissa, scale, like.scale()),
-            (false, ShortNumber::Floating { is_float: true, .. }) => return None,
+            (false, ShortNumber::Units(_) | ShortNumber::Floating { is_float: true, .. }) => {
+                return None;
+            }
             (_, constant) => double_ends(constant.nearest_double()?, like.scale())?,
         };
         let (least, greatest) = (i128::from(MANTISSAS.0), i128::from(MANTISSAS.1));
@@ -125,7 +127,7 @@ impl NumberComparison {
     fn is_double(&self, like: TermId) -> Option<bool> {
         match self.cast {
             None => match ShortNumber::of_id(like.0)? {
-                ShortNumber::Exact { .. } => Some(false),
+                ShortNumber::Exact { .. } | ShortNumber::Units(_) => Some(false),
                 ShortNumber::Floating { is_float, .. } => (!is_float).then_some(true),
             },
             Some((cast, of)) => {

@@ -5,6 +5,7 @@
 
 use super::arithmetic::Operator;
 use super::comparison::CompareOp;
+use super::exact_operators::{alike, exact_binary};
 use super::numbers::{Lane, Numbers, Operand, Values, either, zip};
 use super::vector::{Truth, Vector};
 use crate::value::{Number, POWERS, Rank, Rounding, SCALE_MAX, Value, round_floating};
@@ -18,19 +19,9 @@ pub fn binary(operator: Operator, a: &Operand<'_>, b: &Operand<'_>) -> Option<Nu
     let rank = a.rank().max(b.rank());
     let values = match rank {
         Rank::Integer | Rank::Decimal => {
-            let ((a, scale_a), (b, scale_b)) = (a.exact()?, b.exact()?);
-            let (mantissas, scale) = match operator {
-                Operator::Add => added(&a, scale_a, &b, scale_b, i64::overflowing_add)?,
-                Operator::Subtract => added(&a, scale_a, &b, scale_b, i64::overflowing_sub)?,
-                Operator::Multiply => multiplied(&a, scale_a, &b, scale_b)?,
-                // A quotient has any number of digits.
-                Operator::Divide => return None,
-            };
-            Values::Exact {
-                mantissas,
-                scale,
-                is_decimal: rank == Rank::Decimal,
-            }
+            let (values, by_zero) = exact_binary(operator, a, b)?;
+            let errors = either(&either(a.errors(), b.errors()), &by_zero);
+            return Some(Numbers::new(values, errors));
         }
         Rank::Float => {
             let (a, b) = (a.floating(true)?, b.floating(true)?);
@@ -59,50 +50,6 @@ pub fn binary(operator: Operator, a: &Operand<'_>, b: &Operand<'_>) -> Option<Nu
         }
     };
     Some(Numbers::new(values, either(a.errors(), b.errors())))
-}
-
-/// Sums or differences of mantissas, brought to the larger scale.
-fn added(
-    a: &Lane<'_, i64>,
-    scale_a: u8,
-    b: &Lane<'_, i64>,
-    scale_b: u8,
-    of: fn(i64, i64) -> (i64, bool),
-) -> Option<(Vec<i64>, u8)> {
-    let scale = scale_a.max(scale_b);
-    let (power_a, power_b) = (
-        POWERS[usize::from(scale - scale_a)],
-        POWERS[usize::from(scale - scale_b)],
-    );
-    let mut overflowed = false;
-    let mantissas = zip(a, b, |a, b| {
-        let (a, over_a) = a.overflowing_mul(power_a);
-        let (b, over_b) = b.overflowing_mul(power_b);
-        let (result, over) = of(a, b);
-        overflowed |= over_a | over_b | over;
-        result
-    });
-    (!overflowed).then_some((mantissas, scale))
-}
-
-/// Products of mantissas.
-fn multiplied(
-    a: &Lane<'_, i64>,
-    scale_a: u8,
-    b: &Lane<'_, i64>,
-    scale_b: u8,
-) -> Option<(Vec<i64>, u8)> {
-    let scale = scale_a + scale_b;
-    if scale > SCALE_MAX {
-        return None;
-    }
-    let mut overflowed = false;
-    let mantissas = zip(a, b, |a, b| {
-        let (result, over) = a.overflowing_mul(b);
-        overflowed |= over;
-        result
-    });
-    (!overflowed).then_some((mantissas, scale))
 }
 
 /// How a number becomes another of its type.
@@ -152,12 +99,55 @@ impl Change {
         match self {
             Self::Negate => mantissa.checked_neg(),
             Self::Absolute => mantissa.checked_abs(),
-            Self::Round(Rounding::Truncate) => Some(mantissa / power),
-            Self::Round(Rounding::Floor) => Some(whole),
-            Self::Round(Rounding::Ceiling) => Some(whole + i64::from(rest > 0)),
-            Self::Round(Rounding::HalfUp) => Some(whole + i64::from(rest > (power - 1) / 2)),
+            Self::Round(rounding) => {
+                Some(whole + i64::from(goes_up(rounding, mantissa < 0, rest, power)))
+            }
         }
     }
+
+    /// The same of decimals in units; `None` if one becomes too long.
+    fn apply_units(self, all: &[i128]) -> Option<Values> {
+        let power = POWERS[usize::from(SCALE_MAX)];
+        match self {
+            Self::Negate => each(all, |units| units.checked_neg()).map(Values::Units),
+            Self::Absolute => each(all, |units| units.checked_abs()).map(Values::Units),
+            Self::Round(rounding) => {
+                let whole = |units: i128| {
+                    let (whole, rest) = (
+                        units.div_euclid(power.into()),
+                        units.rem_euclid(power.into()),
+                    );
+                    let up = goes_up(rounding, units < 0, rest as i64, power);
+                    i64::try_from(whole + i128::from(up)).ok()
+                };
+                Some(Values::Exact {
+                    mantissas: each(all, whole)?,
+                    scale: 0,
+                    is_decimal: true,
+                })
+            }
+        }
+    }
+}
+
+/// Whether a number between two whole ones is rounded to the larger: `rest / power` is what it is above the smaller.
+#[inline]
+fn goes_up(rounding: Rounding, is_negative: bool, rest: i64, power: i64) -> bool {
+    match rounding {
+        Rounding::Truncate => is_negative && rest > 0,
+        Rounding::Floor => false,
+        Rounding::Ceiling => rest > 0,
+        Rounding::HalfUp => rest > (power - 1) / 2,
+    }
+}
+
+/// What `of` gives for each value, if it gives something for all.
+fn each<T: Copy, R>(values: &[T], of: impl Fn(T) -> Option<R>) -> Option<Vec<R>> {
+    let mut results = Vec::with_capacity(values.len());
+    for &value in values {
+        results.push(of(value)?);
+    }
+    Some(results)
 }
 
 /// The numbers, changed so.
@@ -172,10 +162,7 @@ pub fn changed(operand: &Operand<'_>, change: Change) -> Option<Numbers> {
             is_decimal,
         } => {
             let power = POWERS[usize::from(*scale)];
-            let mut changed = Vec::with_capacity(mantissas.len());
-            for &mantissa in mantissas {
-                changed.push(change.apply_exact(mantissa, power)?);
-            }
+            let changed = each(mantissas, |mantissa| change.apply_exact(mantissa, power))?;
             let is_whole = matches!(change, Change::Round(_));
             Values::Exact {
                 mantissas: changed,
@@ -183,6 +170,7 @@ pub fn changed(operand: &Operand<'_>, change: Change) -> Option<Numbers> {
                 is_decimal: *is_decimal,
             }
         }
+        Values::Units(units) => change.apply_units(units)?,
         Values::Floating { values, is_float } => Values::Floating {
             values: values
                 .iter()
@@ -221,12 +209,10 @@ pub fn compare(op: CompareOp, a: &Operand<'_>, b: &Operand<'_>) -> Option<Vec<Tr
         return None;
     }
     let mut truths = match a.rank().max(b.rank()) {
-        Rank::Integer | Rank::Decimal => {
-            let ((a, scale_a), (b, scale_b)) = (a.exact()?, b.exact()?);
-            let scale = scale_a.max(scale_b);
-            let (a, b) = (scaled(a, scale - scale_a)?, scaled(b, scale - scale_b)?);
-            compared(op, &a, &b)
-        }
+        Rank::Integer | Rank::Decimal => match a.exact().zip(b.exact()).and_then(alike) {
+            Some((a, b)) => compared(op, &a, &b),
+            None => compared(op, &a.units()?, &b.units()?),
+        },
         rank => {
             let is_float = rank == Rank::Float;
             compared(op, &a.floating(is_float)?, &b.floating(is_float)?)
@@ -238,24 +224,6 @@ pub fn compare(op: CompareOp, a: &Operand<'_>, b: &Operand<'_>) -> Option<Vec<Tr
             .for_each(|(truth, _)| *truth = Truth::Error);
     }
     Some(truths)
-}
-
-/// Mantissas with more digits after the point; `None` if some do not fit.
-fn scaled(lane: Lane<'_, i64>, digits: u8) -> Option<Lane<'_, i64>> {
-    let power = POWERS[usize::from(digits)];
-    if power == 1 {
-        return Some(lane);
-    }
-    Some(match lane {
-        Lane::Same(value) => Lane::Same(value.checked_mul(power)?),
-        Lane::Each(values) => {
-            let mut scaled = Vec::with_capacity(values.len());
-            for value in values.iter() {
-                scaled.push(value.checked_mul(power)?);
-            }
-            Lane::Each(scaled.into())
-        }
-    })
 }
 
 fn compared<T: Copy + PartialOrd>(op: CompareOp, a: &Lane<'_, T>, b: &Lane<'_, T>) -> Vec<Truth> {

@@ -84,8 +84,9 @@ impl Sink for BuildRows {
             return self.deal_out(batch, cx);
         }
         let may_spill = !self.key_columns.is_empty();
-        match cx.reserve(batch.bytes(), "HashJoin") {
-            Ok(()) => self.reserved += batch.bytes(),
+        let bytes = batch.bytes();
+        match cx.reserve(bytes, "HashJoin") {
+            Ok(()) => self.reserved += bytes,
             Err(ExecError::MemoryLimit { .. }) if may_spill => {
                 self.spill(cx)?;
                 return self.deal_out(batch, cx);

@@ -7,19 +7,66 @@
 
 use super::join_directory::{DirectoryShape, JoinDirectory, KEYS_TOGETHER};
 use crate::batch::Batch;
+use crate::computed_numbers::ComputedNumbers;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::expr::Numbers;
 use crate::held_memory::HeldMemory;
 use basalt_columns::prefetch;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Rows that a table can have: twice as many buckets still have 32-bit numbers.
 const ROWS_MAX: usize = 1 << 31;
 
+/// A column of the rows.
+enum Column {
+    Ids(Vec<u64>),
+    /// Computed numbers, whose ids are made when somebody asks for one.
+    Numbers(Arc<ComputedNumbers>),
+}
+
+impl Column {
+    /// The column of all batches, whose rows go to these places.
+    fn build(
+        batches: &[Batch],
+        column: usize,
+        places: &[u32],
+        cx: &Context,
+    ) -> Result<Self, ExecError> {
+        let numbers = batches.iter().map(|batch| batch.numbers_to_write(column));
+        let numbers: Option<Vec<&Numbers>> = numbers.collect();
+        if let Some(numbers) = numbers.and_then(|numbers| Numbers::concat(&numbers)) {
+            let mut rows = vec![0; places.len()];
+            for (row, &place) in (0..).zip(places) {
+                rows[place as usize] = row;
+            }
+            let numbers = ComputedNumbers::new(numbers.take(&rows), cx);
+            return Ok(Self::Numbers(Arc::new(numbers)));
+        }
+        let mut values = vec![0; places.len()];
+        let mut places = places.iter();
+        for batch in batches {
+            cx.check()?;
+            for (&id, &place) in batch.ids(column).iter().zip(&mut places) {
+                values[place as usize] = id;
+            }
+        }
+        Ok(Self::Ids(values))
+    }
+
+    fn ids(&self) -> &[u64] {
+        match self {
+            Self::Ids(ids) => ids,
+            Self::Numbers(numbers) => numbers.ids().values(),
+        }
+    }
+}
+
 /// The build side; see the [module documentation](self).
 pub struct JoinTable {
     /// The rows, in the order of the directory.
-    columns: Vec<Vec<u64>>,
+    columns: Vec<Column>,
     rows: usize,
     key_columns: Vec<usize>,
     directory: JoinDirectory,
@@ -53,23 +100,14 @@ impl JoinTable {
             });
         }
         let shape = DirectoryShape::of(batches, &key_columns);
-        let cells = rows * width * size_of::<u64>();
+        let cells: usize = batches.iter().map(Batch::bytes).sum();
         let mut held = HeldMemory::default();
         held.grow_to(cells + shape.bytes(), "HashJoin", cx)?;
         let (directory, places) = JoinDirectory::build(shape, batches, &key_columns, cx)?;
-        let columns = (0..width)
-            .map(|column| {
-                let mut values = vec![0; rows];
-                let mut places = places.iter();
-                for batch in batches {
-                    cx.check()?;
-                    for (&id, &place) in batch.ids(column).iter().zip(&mut places) {
-                        values[place as usize] = id;
-                    }
-                }
-                Ok(values)
-            })
-            .collect::<Result<_, ExecError>>()?;
+        let mut columns = Vec::with_capacity(width);
+        for column in 0..width {
+            columns.push(Column::build(batches, column, &places, cx)?);
+        }
         Ok(Self {
             columns,
             rows,
@@ -89,9 +127,17 @@ impl JoinTable {
         &self.key_columns
     }
 
-    /// The values of one column.
+    /// The ids of one column.
     pub fn column(&self, column: usize) -> &[u64] {
-        &self.columns[column]
+        self.columns[column].ids()
+    }
+
+    /// The computed numbers of one column, if that is what it has.
+    pub fn numbers(&self, column: usize) -> Option<&Arc<ComputedNumbers>> {
+        match &self.columns[column] {
+            Column::Ids(_) => None,
+            Column::Numbers(numbers) => Some(numbers),
+        }
     }
 
     /// Where the rows of a key lie.
@@ -103,13 +149,13 @@ impl JoinTable {
     #[inline]
     pub fn matching(&self, rows: Range<usize>, key: &[u64], out: &mut Vec<u32>) {
         if let [column] = self.key_columns.as_slice() {
-            let keys = &self.columns[*column][rows.clone()];
+            let keys = &self.column(*column)[rows.clone()];
             let equal = rows.zip(keys).filter(|(_, id)| **id == key[0]);
             out.extend(equal.map(|(row, _)| row as u32));
         } else {
             let is_equal = |row: &usize| {
                 let mut cells = self.key_columns.iter().zip(key);
-                cells.all(|(&column, &id)| self.columns[column][*row] == id)
+                cells.all(|(&column, &id)| self.column(column)[*row] == id)
             };
             out.extend(rows.filter(is_equal).map(|row| row as u32));
         }

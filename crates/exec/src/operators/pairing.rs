@@ -7,6 +7,7 @@ use super::hash_join::{JoinShape, Source};
 use super::join_table::JoinTable;
 use super::key_filter::KeyFilter;
 use crate::batch::Batch;
+use crate::computed_numbers::ComputedNumbers;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::selection::keep;
@@ -226,35 +227,37 @@ impl Pairing {
 
     /// The joined rows; a build row of `u32::MAX` is the missing partner of an outer join.
     fn joined(&self, batch: &Batch, pairs: &Pairs, sources: &[Source]) -> Batch {
-        let built = |column: usize, row: u32| {
-            if row == u32::MAX {
-                0
-            } else {
-                self.table.column(column)[row as usize]
-            }
+        let built = |ids: &[u64], row: u32| match row {
+            u32::MAX => 0,
+            row => ids[row as usize],
         };
-        let columns = sources
-            .iter()
-            .map(|source| match *source {
-                Source::Probe(column) => {
-                    let ids = batch.ids(column);
-                    pairs.probe.iter().map(|&row| ids[row as usize]).collect()
-                }
-                Source::Build(column) => {
-                    pairs.build.iter().map(|&row| built(column, row)).collect()
-                }
+        let mut joined = Batch::of_rows(pairs.probe.len());
+        for source in sources {
+            joined = match *source {
+                Source::Probe(column) => joined.with_taken(batch, column, &pairs.probe),
+                Source::Build(column) => match self.table.numbers(column) {
+                    Some(numbers) if pairs.have_partners() => {
+                        joined.with_numbers(ComputedNumbers::of_others(numbers, &pairs.build))
+                    }
+                    _ => {
+                        let ids = self.table.column(column);
+                        let rows = pairs.build.iter();
+                        joined.with_column(rows.map(|&row| built(ids, row)).collect())
+                    }
+                },
                 Source::Either(p, b) => {
-                    let ids = batch.ids(p);
+                    let (ids, other) = (batch.ids(p), self.table.column(b));
                     let either = |(&p_row, &b_row): (&u32, &u32)| match ids[p_row as usize] {
-                        0 => built(b, b_row),
+                        0 => built(other, b_row),
                         id => id,
                     };
-                    pairs.probe.iter().zip(&pairs.build).map(either).collect()
+                    let rows = pairs.probe.iter().zip(&pairs.build);
+                    joined.with_column(rows.map(either).collect())
                 }
-                Source::Nowhere => vec![0; pairs.probe.len()],
-            })
-            .collect();
-        Batch::from_vectors(columns, pairs.probe.len())
+                Source::Nowhere => joined.with_column(vec![0; pairs.probe.len()]),
+            };
+        }
+        joined
     }
 
     /// All rows of a batch that a semi or anti join keeps by these keys alone.
@@ -371,6 +374,11 @@ impl Pairs {
         *self = Self::without_partners(rows.map(|row| row as u32).collect());
     }
 
+    /// Whether no partner is missing.
+    fn have_partners(&self) -> bool {
+        !self.build.contains(&u32::MAX)
+    }
+
     /// Rows of the probe batch alone.
     fn without_partners(probe: Vec<u32>) -> Self {
         Self {
@@ -384,6 +392,10 @@ impl Pairs {
 mod tests {
     use super::*;
     use crate::context::ExecOptions;
+    use crate::expr::Numbers;
+    use crate::value::decimal_id;
+    use basalt_rdf::TermId;
+    use basalt_rdf::qualifiers::DOUBLE;
     use basalt_store::Snapshot;
 
     /// Build rows of one key, several pieces of them.
@@ -435,6 +447,62 @@ mod tests {
             let pieces = pieces(kind, [0, 0, 0]);
             assert!(pieces.iter().all(|piece| piece.len() <= PIECE_BATCHES));
             assert_eq!(pieces.concat(), [all.as_slice(), &all, &all].concat());
+        }
+    }
+
+    /// Rows of a key, which repeats, and a number, which is computed or has its id.
+    fn numbered(ids: &[u64], are_computed: bool, cx: &Context) -> Batch {
+        let keys = (0..ids.len() as u64).map(|n| TermId::resource(n * n % 11).0);
+        let batch = Batch::from_vectors(vec![keys.collect()], ids.len());
+        match are_computed {
+            true => {
+                let numbers = Numbers::of_ids(ids).expect("they have one type");
+                batch.with_numbers(ComputedNumbers::new(numbers, cx))
+            }
+            false => batch.with_column(ids.to_vec()),
+        }
+    }
+
+    #[test]
+    fn computed_numbers_are_joined_as_their_ids_are() {
+        let cx = context();
+        let decimal = |n: i64, scale| decimal_id(n, scale).expect("fits").0;
+        let few: Vec<u64> = (0..20).map(|n| decimal(n * 7 - 90, 2)).collect();
+        let more: Vec<u64> = (0..20).map(|n| decimal(n * 7 + 51, 2)).collect();
+        let longer: Vec<u64> = (0..20).map(|n| decimal(n * 10 + 1, 5)).collect();
+        let double = |n: i64| TermId::numeric(DOUBLE, n * 10 + 1, 1).expect("fits").0;
+        let doubles: Vec<u64> = (0..20).map(double).collect();
+        let joined = |parts: &[&[u64]], kind, are_computed| {
+            let parts = parts.iter().map(|ids| numbered(ids, are_computed, &cx));
+            let parts: Vec<Batch> = parts.collect();
+            let shape = JoinShape {
+                probe_keys: vec![0],
+                compatible: Vec::new(),
+                kind,
+                filter: None,
+                sources: vec![Source::Probe(0), Source::Build(1), Source::Probe(1)],
+            };
+            let table = JoinTable::build(&parts, 2, vec![0], &cx).expect("there is room");
+            let pairing = Pairing {
+                table: Arc::new(table),
+                sources: shape.sources.clone(),
+                shape: Arc::new(shape),
+            };
+            let probe = numbered(&few[..15], are_computed, &cx);
+            let (mut start, mut rows) = (PieceStart::default(), Vec::new());
+            while start.row < probe.rows() {
+                let piece = pairing.piece(&probe, &mut start, &cx);
+                let piece = piece.expect("it is joined");
+                (0..piece.rows()).for_each(|row| piece.row_into(row, &mut rows));
+            }
+            rows
+        };
+        // Of one scale, of two, and of two types.
+        for parts in [[&few, &more], [&few, &longer], [&few, &doubles]] {
+            let parts = parts.map(Vec::as_slice);
+            for kind in [JoinKind::Inner, JoinKind::LeftOuter] {
+                assert_eq!(joined(&parts, kind, true), joined(&parts, kind, false));
+            }
         }
     }
 

@@ -68,12 +68,7 @@ fn all(
 
 /// Integers and decimals without their points, all with as many digits after them; `None` if one has too many, or is another term.
 fn exact_ranks(ids: &[u64], cx: &Context) -> Result<Option<Vec<u64>>, ExecError> {
-    let exact = |id: TermId| match ShortNumber::of_id(id.0)? {
-        ShortNumber::Exact {
-            mantissa, scale, ..
-        } => Some((mantissa, scale)),
-        ShortNumber::Floating { .. } => None,
-    };
+    let exact = |id: TermId| ShortNumber::of_id(id.0)?.exact();
     let scales = ids.iter().filter_map(|&id| Some(exact(TermId(id))?.1));
     let scale_max = scales.max().unwrap_or_default();
     let rank = |id: TermId| {

@@ -225,7 +225,7 @@ impl Number {
     pub fn to_float(&self) -> Float {
         match self {
             Self::Integer(n) => (*n).into(),
-            Self::Decimal(n) => nearest_f32(decimal_to_f64(*n))
+            Self::Decimal(n) => nearest_f32(units_to_f64(units_of(*n)))
                 .unwrap_or_else(|| Exact::from(*n).to_f32())
                 .into(),
             Self::Float(n) => *n,
@@ -243,7 +243,7 @@ impl Number {
     pub fn to_double(&self) -> Double {
         match self {
             Self::Integer(n) => (*n).into(),
-            Self::Decimal(n) => decimal_to_f64(*n).into(),
+            Self::Decimal(n) => units_to_f64(units_of(*n)).into(),
             Self::Float(n) => (*n).into(),
             Self::Double(n) => *n,
             Self::LongInteger(n) | Self::LongDecimal(n) => n.to_f64().into(),
@@ -502,7 +502,7 @@ fn divide_integers(a: i64, b: i64) -> Option<Decimal> {
 }
 
 /// The same of decimals; `None` also of what has too many digits on the way.
-fn divide_decimals(a: Decimal, b: Decimal) -> Option<Decimal> {
+pub fn divide_decimals(a: Decimal, b: Decimal) -> Option<Decimal> {
     let quick = stripped(b).and_then(|(mantissa, scale)| {
         let power = i128::from(POWERS[usize::from(scale)]);
         let units = units_of(a)
@@ -514,7 +514,7 @@ fn divide_decimals(a: Decimal, b: Decimal) -> Option<Decimal> {
 }
 
 /// `a * b`; `None` if the product has more than 18 digits after the point, or too many before it.
-fn multiply_decimals(a: Decimal, b: Decimal) -> Option<Decimal> {
+pub fn multiply_decimals(a: Decimal, b: Decimal) -> Option<Decimal> {
     let quick = stripped(a).zip(stripped(b)).and_then(|(x, y)| {
         let missing = SCALE_MAX.checked_sub(x.1 + y.1)?;
         let product = i128::from(x.0) * i128::from(y.0);
@@ -567,12 +567,11 @@ fn floating(text: &str) -> Option<&str> {
     (!is_word || is_known).then_some(text)
 }
 
-/// The nearest double.
-fn decimal_to_f64(value: Decimal) -> f64 {
+/// The double nearest to a decimal in units.
+pub fn units_to_f64(units: i128) -> f64 {
     const UNIT: f64 = 1e18;
     /// Many times the share of the rest that rounding may add to it or take away.
     const SLACK: f64 = 1e-9;
-    let units = units_of(value);
     // The quotient of two doubles, and what is left over, which is less than a unit of its last place.
     let high = units as f64;
     let low = (units - high as i128) as f64;
@@ -585,6 +584,6 @@ fn decimal_to_f64(value: Decimal) -> f64 {
     match less == more {
         true => less,
         // So near to the middle between two doubles that it takes all digits to tell on which side.
-        false => Exact::from(value).to_f64(),
+        false => Exact::from(of_units(units)).to_f64(),
     }
 }

@@ -1,9 +1,9 @@
 //! `ShortNumber`: a number in machine words, of which columns of computed numbers are made.
 //!
-//! Every inline id has one, and so have most results. A number that has none is a [`Number`] alone.
+//! Every inline id has one, and so have all results but integers and decimals beyond 64 and 128 bits, which are a [`Number`] alone.
 
 use super::inline::{nearest_f32, to_float};
-use super::number::{Number, Rank};
+use super::number::{Number, Rank, units_to_f64};
 use crate::context::Context;
 use basalt_rdf::TermId;
 use basalt_rdf::inline::{encode_integer, numeric};
@@ -31,6 +31,8 @@ pub enum ShortNumber {
         /// Whether it is a decimal.
         is_decimal: bool,
     },
+    /// A decimal in units of 10^-[`SCALE_MAX`]: one whose mantissa no word holds, or of a column that has such.
+    Units(i128),
     /// A double, or a float as the double that it is.
     Floating {
         /// The value.
@@ -75,14 +77,14 @@ impl ShortNumber {
                 scale: 0,
                 is_decimal: false,
             },
-            Number::Decimal(n) => {
-                let (mantissa, scale) = stripped(*n)?;
-                Self::Exact {
+            Number::Decimal(n) => match stripped(*n) {
+                Some((mantissa, scale)) => Self::Exact {
                     mantissa,
                     scale,
                     is_decimal: true,
-                }
-            }
+                },
+                None => Self::Units(units_of(*n)),
+            },
             Number::Float(n) => Self::Floating {
                 value: f32::from(*n).into(),
                 is_float: true,
@@ -99,6 +101,7 @@ impl ShortNumber {
     pub fn rank(self) -> Rank {
         match self {
             Self::Exact { is_decimal, .. } => Rank::exact(is_decimal),
+            Self::Units(_) => Rank::Decimal,
             Self::Floating { is_float, .. } => Rank::floating(is_float),
         }
     }
@@ -114,6 +117,7 @@ impl ShortNumber {
             Self::Exact {
                 mantissa, scale, ..
             } => Number::Decimal(of_units(units(mantissa, scale))),
+            Self::Units(units) => Number::Decimal(of_units(units)),
             Self::Floating {
                 value,
                 is_float: true,
@@ -134,7 +138,7 @@ impl ShortNumber {
             Self::Exact {
                 mantissa, scale, ..
             } => decimal_id(mantissa, scale),
-            Self::Floating { .. } => self.to_number().inline_id(),
+            Self::Units(_) | Self::Floating { .. } => self.to_number().inline_id(),
         }
     }
 
@@ -143,18 +147,29 @@ impl ShortNumber {
     pub fn to_id(self, cx: &Context) -> u64 {
         let inline = match self {
             Self::Exact { .. } => self.inline_id(),
-            Self::Floating { .. } => None,
+            Self::Units(_) | Self::Floating { .. } => None,
         };
         inline.map_or_else(|| self.to_number().to_id(cx), |id| id.0)
     }
 
-    /// Mantissa and scale of an integer or decimal; 0 for others.
-    pub fn exact(self) -> (i64, u8) {
+    /// Mantissa and scale of an integer or decimal; `None` if no word holds it.
+    pub fn exact(self) -> Option<(i64, u8)> {
         match self {
             Self::Exact {
                 mantissa, scale, ..
-            } => (mantissa, scale),
-            Self::Floating { .. } => (0, 0),
+            } => Some((mantissa, scale)),
+            Self::Units(_) | Self::Floating { .. } => None,
+        }
+    }
+
+    /// An integer or decimal in units of 10^-[`SCALE_MAX`]; 0 for others.
+    pub fn units(self) -> i128 {
+        match self {
+            Self::Exact {
+                mantissa, scale, ..
+            } => units(mantissa, scale),
+            Self::Units(units) => units,
+            Self::Floating { .. } => 0,
         }
     }
 
@@ -162,7 +177,7 @@ impl ShortNumber {
     pub fn floating(self) -> f64 {
         match self {
             Self::Floating { value, .. } => value,
-            Self::Exact { .. } => 0.0,
+            Self::Exact { .. } | Self::Units(_) => 0.0,
         }
     }
 
@@ -173,6 +188,7 @@ impl ShortNumber {
             Self::Exact {
                 mantissa, scale, ..
             } => nearest(mantissa, scale, false),
+            Self::Units(units) => Some(units_to_f64(units)),
             Self::Floating { value, .. } => Some(value),
         }
     }
@@ -181,6 +197,7 @@ impl ShortNumber {
     pub fn to_boolean(self) -> bool {
         match self {
             Self::Exact { mantissa, .. } => mantissa != 0,
+            Self::Units(units) => units != 0,
             Self::Floating { value, .. } => value != 0.0 && !value.is_nan(),
         }
     }

@@ -1,6 +1,7 @@
 //! Columns of computed numbers against the same row by row: operators, comparisons, functions, and what follows on them.
 
 use super::super::arithmetic::{Operator, binary_rows};
+use super::super::kernel::Constant;
 use super::super::nearest_comparison::compare_nearest;
 use super::super::number_operators::{self, Change};
 use super::super::numbers::{Numbers, Operand};
@@ -181,6 +182,26 @@ proptest! {
     }
 }
 
+proptest! {
+    /// Constants, among them divisors that leave few digits, and none at all.
+    #[test]
+    fn columns_with_constants_are_what_their_rows_are(a in column(), few in 0..8_usize, digits in 1_i64..1000, scale in 0..4_u32) {
+        let cx = context();
+        let power = 10_i64.pow(scale);
+        let any = format!("{}.{:0>3}", digits / power, digits % power);
+        let text = ["100", "0", "2.5", "-0.008", "1024", "3", "1000000000000000000", any.as_str()][few];
+        let name = if text.contains('.') { "decimal" } else { "integer" };
+        let number = Number::parse(name, text).expect("it is a number");
+        let constant = Constant { id: number.to_id(&cx), value: Value::Number(number) };
+        let (a, b) = (Vector::Ids(ids(&a, &cx).into()), Vector::Constant(&constant));
+        for results in [assert_alike(&a, &b, 24), assert_alike(&b, &a, 24)] {
+            for result in results {
+                assert_alike(&Vector::Numbers(Cow::Owned(result)), &b, 24);
+            }
+        }
+    }
+}
+
 #[test]
 fn numbers_of_one_type_have_columns() {
     let cx = context();
@@ -190,13 +211,7 @@ fn numbers_of_one_type_have_columns() {
             .collect();
         let a = Vector::Ids(ids(&column, &cx).into());
         let found = assert_alike(&a, &a, 24).len();
-        // Quotients of exact numbers have none.
-        let expected = if matches!(datatype, "float" | "double") {
-            4
-        } else {
-            3
-        };
-        assert_eq!(found, expected, "{datatype}");
+        assert_eq!(found, OPERATORS.len(), "{datatype}");
     }
 }
 
