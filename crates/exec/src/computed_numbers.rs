@@ -218,7 +218,7 @@ mod tests {
                 Some(cast) => ComputedNumbers::of_cast(cast, batch.column(0), &cx),
                 None => match compiled.evaluate_numbers(&batch, &cx).expect("runs") {
                     Evaluated::Numbers(numbers) => Some(ComputedNumbers::new(numbers.into_owned(), &cx)),
-                    Evaluated::Ids(_) => None,
+                    Evaluated::Ids(_) | Evaluated::Items(_) => None,
                 },
             };
             let Some(computed) = computed else {

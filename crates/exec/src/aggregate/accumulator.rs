@@ -12,7 +12,7 @@
 use super::argument::Values;
 use super::concat::ConcatStates;
 use super::extremes::Extremes;
-use super::sum::{Results, SumStates};
+use super::sum_states::{Results, SumStates};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::value::{Number, Reader};
@@ -116,10 +116,17 @@ impl Accumulator {
                 sample(samples, groups, |row| values.id(row, cx));
                 true
             }
-            Self::Sum(states) => values.numbers().is_some_and(|numbers| {
-                states.update_numbers(groups, numbers);
-                true
-            }),
+            Self::Sum(states) => match (values.numbers(), values.items()) {
+                (Some(numbers), _) => {
+                    states.update_numbers(groups, numbers);
+                    true
+                }
+                (None, Some(items)) => {
+                    states.update_items(groups, items, &mut Reader::new(cx))?;
+                    true
+                }
+                (None, None) => false,
+            },
             Self::Extreme(states) => match (values.numbers(), values.nearest()) {
                 (Some(numbers), Some(nearest)) => {
                     states.update_numbers(groups, numbers, nearest, values, cx)?;

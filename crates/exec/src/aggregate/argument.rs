@@ -1,12 +1,12 @@
 //! `Argument`: what aggregates read of each row, evaluated once for a batch however many they are.
 //!
 //! `SUM(?x)`, `AVG(?x)` and `MIN(?x)` have one argument. Numbers of one type are a column of machine words ([`Numbers`]), from which sums,
-//! averages and extremes are taken; whoever needs terms has their ids.
+//! averages and extremes are taken; sums take longer numbers as they are; whoever needs terms has their ids.
 
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::expr::{self, CompiledExpr, Evaluated, Numbers};
+use crate::expr::{self, CompiledExpr, Evaluated, Item, Numbers};
 use basalt_plan::physical::{Expr, Slot};
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -43,8 +43,13 @@ impl Argument {
     /// The values in the rows of a batch.
     pub fn values<'b>(&'b self, batch: &'b Batch, cx: &Context) -> Result<Values<'b>, ExecError> {
         let values = self.expr.evaluate_numbers(batch, cx)?;
+        let mut items = Vec::new();
         let (ids, numbers) = match values {
             Evaluated::Numbers(numbers) => (None, Some(numbers)),
+            Evaluated::Items(computed) => {
+                items = computed;
+                (None, None)
+            }
             Evaluated::Ids(ids) => {
                 // Of a column with errors each row is looked at anyway.
                 let numbers = match self.reads_numbers && !ids.contains(&0) {
@@ -57,6 +62,7 @@ impl Argument {
         Ok(Values {
             ids: ids.map(OnceCell::from).unwrap_or_default(),
             numbers,
+            items,
             nearest: OnceCell::new(),
         })
     }
@@ -67,6 +73,8 @@ pub struct Values<'b> {
     /// Ids, 0 for an error; made when they are asked for where numbers were computed.
     ids: OnceCell<Cow<'b, [u64]>>,
     numbers: Option<Cow<'b, Numbers>>,
+    /// Computed values that have no column; empty if there are ids or numbers.
+    items: Vec<Item>,
     /// The doubles nearest to integers or decimals, once they were asked for.
     nearest: OnceCell<Option<Vec<f64>>>,
 }
@@ -74,7 +82,10 @@ pub struct Values<'b> {
 impl Values<'_> {
     /// The ids, 0 for an error.
     pub fn ids(&self, cx: &Context) -> &[u64] {
-        let make = || self.numbers().map_or(Vec::new(), |numbers| numbers.ids(cx));
+        let make = || match self.numbers() {
+            Some(numbers) => numbers.ids(cx),
+            None => self.items.iter().map(|item| item.id(cx)).collect(),
+        };
         self.ids.get_or_init(|| make().into())
     }
 
@@ -83,13 +94,18 @@ impl Values<'_> {
         match (self.ids.get(), self.numbers()) {
             (Some(ids), _) => ids[row],
             (None, Some(numbers)) => numbers.get(row).map_or(0, |number| number.to_id(cx)),
-            (None, None) => 0,
+            (None, None) => self.items.get(row).map_or(0, |item| item.id(cx)),
         }
     }
 
     /// The numbers, if they have a column and somebody reads it.
     pub fn numbers(&self) -> Option<&Numbers> {
         self.numbers.as_deref()
+    }
+
+    /// The values, if some were computed and they have no column.
+    pub fn items(&self) -> Option<&[Item]> {
+        (!self.items.is_empty()).then_some(&self.items)
     }
 
     /// The double nearest to each number, anything for an error; `None` where one is not found quickly.

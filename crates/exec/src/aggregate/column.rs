@@ -3,7 +3,7 @@
 use super::accumulator::Accumulator;
 use super::argument::{Argument, Values};
 use super::distinct::DistinctRows;
-use super::sum::Results;
+use super::sum_states::Results;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;

@@ -21,6 +21,7 @@ mod float_sum;
 mod group_through;
 mod spilling;
 mod sum;
+mod sum_states;
 
 use crate::batch::Batch;
 use crate::computed_numbers::ComputedNumbers;
@@ -32,7 +33,7 @@ use crate::spill::share_bytes;
 use argument::Argument;
 use basalt_plan::physical::{Aggregate, Slot};
 use column::Column;
-use sum::Results;
+use sum_states::Results;
 
 pub use group_through::Through;
 pub use spilling::{Grouping, Groups, SpillingAggregator};

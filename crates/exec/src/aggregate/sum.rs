@@ -1,25 +1,21 @@
-//! `SumState`: SUM and AVG of one group, exact for every numeric type.
+//! `SumState`: SUM and AVG of one group, exact for every numeric type; those of all groups are [`SumStates`](super::sum_states::SumStates).
 //!
 //! The result has the widest type of its terms; a value that is no number or an error makes the
 //! whole an error. Integers and decimals are exact however long they grow (up to the limit of
 //! [`Exact`]); floats and doubles are added without rounding ([`FloatSum`]) and rounded once at the end, so that
 //! the sum depends neither on the order of rows nor on threads. NaN and the infinities are counted.
 //!
-//! A part of the values can be taken away again ([`SumStates::subtract`]).
+//! A part of the values can be taken away again.
 
 use super::float_sum::FloatSum;
-use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::{Numbers, Values, quotient};
 use crate::value::{Exact, Number, Reader, ShortNumber, inline_integer, of_units, units};
-use basalt_columns::{PREFETCH_ROWS, prefetch};
-use basalt_plan::physical::AggregateFunction;
 use oxsdatatypes::{Double, Float};
-use std::convert::Infallible;
 
 /// What few groups have: made with the first such value.
 #[derive(Clone)]
-struct Rare {
+pub struct Rare {
     /// Sum of integers and decimals that do not fit elsewhere; `None` when it has too many digits.
     decimals: Option<Number>,
     /// Sum of decimals, in units of 10^-18.
@@ -64,19 +60,13 @@ pub struct SumState {
     rare: Option<Box<Rare>>,
 }
 
-/// What adding gives that cannot fail.
-const ALWAYS: Result<(), Infallible> = Ok(());
-
-/// States that lie in the nearer caches, where there is nothing to wait for.
-const NEAR_STATES: usize = 1 << 11;
-
 // Sums of many groups are read in any order: a state is one line of the caches.
 const _: () = assert!(size_of::<SumState>() <= 64);
 
 impl SumState {
     /// Adds a number.
     #[inline]
-    fn add_number(&mut self, number: ShortNumber) {
+    pub fn add_number(&mut self, number: ShortNumber) {
         match number {
             ShortNumber::Floating { value, is_float } => self.add_floating(value, is_float),
             ShortNumber::Exact {
@@ -92,7 +82,7 @@ impl SumState {
     }
 
     /// Adds numbers without an error among them; false, and nothing, if their sum is too long.
-    fn add_all(&mut self, numbers: &Numbers) -> bool {
+    pub fn add_all(&mut self, numbers: &Numbers) -> bool {
         match numbers.values() {
             Values::Exact {
                 mantissas,
@@ -107,6 +97,15 @@ impl SumState {
                 match is_decimal {
                     true => self.add_units(units(sum, *scale), count),
                     false => self.add_integers(sum, count),
+                }
+            }
+            Values::Mixed {
+                mantissas,
+                scale,
+                are_decimals,
+            } => {
+                for (&mantissa, &is_decimal) in mantissas.iter().zip(are_decimals) {
+                    self.add_mixed(units(mantissa, *scale), is_decimal);
                 }
             }
             Values::Units(all) => all.iter().for_each(|&units| self.add_units(units, 1)),
@@ -124,14 +123,21 @@ impl SumState {
         true
     }
 
+    /// Adds a decimal or, as the decimal that it is, an integer, without asking which.
+    #[inline]
+    pub fn add_mixed(&mut self, units: i128, is_decimal: bool) {
+        self.integer_count += u64::from(!is_decimal);
+        self.add_units(units, u64::from(is_decimal));
+    }
+
     /// Adds what is no number.
-    fn add_error(&mut self) {
+    pub fn add_error(&mut self) {
         self.rare().errors += 1;
     }
 
     /// Adds the value of an id; 0 is an error.
     #[inline]
-    fn add(&mut self, id: u64, reader: &mut Reader<'_>) -> Result<(), ExecError> {
+    pub fn add(&mut self, id: u64, reader: &mut Reader<'_>) -> Result<(), ExecError> {
         if let Some(integer) = inline_integer(id) {
             self.add_integers(integer, 1);
             return Ok(());
@@ -145,21 +151,31 @@ impl SumState {
 
     /// Adds the value of an id that is no inline number.
     fn add_other(&mut self, id: u64, reader: &mut Reader<'_>) -> Result<(), ExecError> {
-        let Some(number) = reader.number(id)? else {
-            self.add_error();
-            return Ok(());
-        };
-        match ShortNumber::of(&number) {
+        match reader.number(id)? {
+            Some(number) => self.add_any(&number),
+            None => self.add_error(),
+        }
+        Ok(())
+    }
+
+    /// Adds a number, however long.
+    pub fn add_any(&mut self, number: &Number) {
+        match ShortNumber::of(number) {
             Some(number) => self.add_number(number),
             None => {
                 match number.is_decimal() {
                     true => self.rare().decimal_count += 1,
                     false => self.integer_count += 1,
                 }
-                self.add_decimal(&number);
+                self.add_decimal(number);
             }
         }
-        Ok(())
+    }
+
+    /// Whether it has what few groups have.
+    #[inline]
+    pub fn has_rare(&self) -> bool {
+        self.rare.is_some()
     }
 
     fn rare(&mut self) -> &mut Rare {
@@ -168,7 +184,7 @@ impl SumState {
 
     /// Adds a double or, as the double that it is, a float.
     #[inline]
-    fn add_floating(&mut self, value: f64, is_float: bool) {
+    pub fn add_floating(&mut self, value: f64, is_float: bool) {
         self.count_floating(1, is_float);
         if !self.floating.add_units(value) {
             self.add_odd(value);
@@ -199,7 +215,7 @@ impl SumState {
 
     /// Adds the sum of so many decimals, in units of 10^-18.
     #[inline]
-    fn add_units(&mut self, units: i128, count: u64) {
+    pub fn add_units(&mut self, units: i128, count: u64) {
         let rare = self.rare();
         rare.decimal_count += count;
         match rare.units.checked_add(units) {
@@ -218,7 +234,7 @@ impl SumState {
 
     /// Adds the sum of so many integers; a sum that outgrows its word moves to the decimals.
     #[inline]
-    fn add_integers(&mut self, sum: i64, count: u64) {
+    pub fn add_integers(&mut self, sum: i64, count: u64) {
         self.integer_count += count;
         match self.integers.checked_add(sum) {
             Some(sum) => self.integers = sum,
@@ -238,7 +254,7 @@ impl SumState {
 
     /// Adds another part of the same group.
     #[inline]
-    fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         self.add_integers(other.integers, other.integer_count);
         if self.floating.merge(&other.floating).is_none() {
             self.rare().decimals = None;
@@ -265,7 +281,7 @@ impl SumState {
     }
 
     /// Takes away the sum of some of the values that were added.
-    fn subtract(&mut self, part: &Self) {
+    pub fn subtract(&mut self, part: &Self) {
         match self.integers.checked_sub(part.integers) {
             Some(rest) => self.integers = rest,
             None => {
@@ -343,7 +359,7 @@ impl SumState {
     }
 
     /// The average of integers and decimals in units of 10^-18; `None` if there are none, too many, or something else.
-    fn average_in_units(&self) -> Option<i128> {
+    pub fn average_in_units(&self) -> Option<i128> {
         let count = i64::try_from(self.count()).ok()?;
         if self.float_count + self.double_count > 0 {
             return None;
@@ -366,192 +382,6 @@ impl SumState {
         }
         let count = i64::try_from(self.count()).ok()?;
         self.sum()?.checked_divide(&Number::Integer(count.into()))
-    }
-}
-
-/// The results of an aggregate by group.
-pub enum Results {
-    /// Ids, 0 for unbound.
-    Ids(Vec<u64>),
-    /// Numbers, of which some may be errors.
-    Numbers(Numbers),
-}
-
-impl Results {
-    /// The ids, 0 for unbound.
-    pub fn into_ids(self, cx: &Context) -> Vec<u64> {
-        match self {
-            Self::Ids(ids) => ids,
-            Self::Numbers(numbers) => numbers.ids(cx),
-        }
-    }
-}
-
-/// The states of SUM or AVG of all groups.
-#[derive(Clone, Default)]
-pub struct SumStates {
-    states: Vec<SumState>,
-    /// Whether some state may have a [`Rare`].
-    any_rare: bool,
-}
-
-impl SumStates {
-    /// Makes empty states up to this number of groups.
-    pub fn resize(&mut self, count: usize) {
-        self.states.resize(count, SumState::default());
-    }
-
-    /// Adds the values of rows: an id for each.
-    pub fn update(
-        &mut self,
-        groups: &[u32],
-        ids: &[u64],
-        reader: &mut Reader<'_>,
-    ) -> Result<(), ExecError> {
-        self.each(groups, ids, |state, id| state.add(id, reader))
-    }
-
-    /// Adds numbers, one for each row.
-    pub fn update_numbers(&mut self, groups: &[u32], numbers: &Numbers) {
-        let has_errors = !numbers.errors().is_empty();
-        if let [only] = self.states.as_mut_slice()
-            && !has_errors
-            && only.add_all(numbers)
-        {
-            self.any_rare |= only.rare.is_some();
-            return;
-        }
-        let Ok(()) = match numbers.values() {
-            _ if has_errors => {
-                let rows: Vec<usize> = (0..groups.len()).collect();
-                self.each(groups, &rows, |state, row| {
-                    match numbers.get(row) {
-                        Some(number) => state.add_number(number),
-                        None => state.add_error(),
-                    }
-                    ALWAYS
-                })
-            }
-            Values::Exact {
-                mantissas,
-                is_decimal: false,
-                ..
-            } => self.each(groups, mantissas, |state, integer| {
-                state.add_integers(integer, 1);
-                ALWAYS
-            }),
-            Values::Exact {
-                mantissas, scale, ..
-            } => self.each(groups, mantissas, |state, mantissa| {
-                state.add_units(units(mantissa, *scale), 1);
-                ALWAYS
-            }),
-            Values::Units(all) => self.each(groups, all, |state, units| {
-                state.add_units(units, 1);
-                ALWAYS
-            }),
-            Values::Floating { values, is_float } => self.each(groups, values, |state, value| {
-                state.add_floating(value, *is_float);
-                ALWAYS
-            }),
-        };
-    }
-
-    /// Adds a value of each row to the state of its group; where there are many states, they are asked for ahead.
-    #[inline]
-    fn each<T: Copy, E>(
-        &mut self,
-        groups: &[u32],
-        values: &[T],
-        mut add: impl FnMut(&mut SumState, T) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let are_near = self.states.len() <= NEAR_STATES;
-        let ahead_rows = if are_near {
-            groups.len()
-        } else {
-            PREFETCH_ROWS
-        };
-        let mut ahead = groups.iter().skip(ahead_rows);
-        let (mut outcome, mut any_rare) = (Ok(()), false);
-        for (&group, &value) in groups.iter().zip(values) {
-            if let Some(&group) = ahead.next() {
-                prefetch(&self.states, group as usize);
-            }
-            let state = &mut self.states[group as usize];
-            outcome = add(state, value);
-            any_rare |= state.rare.is_some();
-            if outcome.is_err() {
-                break;
-            }
-        }
-        self.any_rare |= any_rare;
-        outcome
-    }
-
-    /// SUM or AVG by group.
-    pub fn results(&self, function: &AggregateFunction, cx: &Context) -> Results {
-        let is_average = *function == AggregateFunction::Avg;
-        if is_average && let Some(units) = self.averages_in_units() {
-            let errors = Vec::new();
-            return Results::Numbers(Numbers::new(Values::Units(units), errors));
-        }
-        let result = |state: &SumState| match is_average {
-            true => state.average(),
-            false => state.sum(),
-        };
-        let results: Vec<Option<Number>> = self.states.iter().map(result).collect();
-        match Numbers::of_numbers(&results) {
-            Some(numbers) => Results::Numbers(numbers),
-            None => {
-                let id = |number: Option<Number>| number.map_or(0, |number| number.to_id(cx));
-                Results::Ids(results.into_iter().map(id).collect())
-            }
-        }
-    }
-
-    /// The averages of all groups, if each has some integers or decimals, and nothing else.
-    fn averages_in_units(&self) -> Option<Vec<i128>> {
-        let mut averages = Vec::with_capacity(self.states.len());
-        for state in &self.states {
-            averages.push(state.average_in_units()?);
-        }
-        Some(averages)
-    }
-
-    /// Adds states of others: state `from` to group `to`, for each pair.
-    pub fn merge(&mut self, other: &Self, pairs: impl Iterator<Item = (usize, usize)> + Clone) {
-        self.any_rare |= other.any_rare;
-        let mut ahead = pairs.clone().skip(PREFETCH_ROWS);
-        for (from, to) in pairs {
-            if let Some((from, to)) = ahead.next() {
-                prefetch(&other.states, from);
-                prefetch(&self.states, to);
-            }
-            self.states[to].merge(&other.states[from]);
-        }
-    }
-
-    /// `count` copies of the only state.
-    pub fn repeated(&self, count: usize) -> Self {
-        let first = self.states.first().cloned().unwrap_or_default();
-        Self {
-            states: vec![first; count],
-            any_rare: self.any_rare,
-        }
-    }
-
-    /// Takes away states of others: state `from` from group `to`, for each pair.
-    pub fn subtract(&mut self, other: &Self, pairs: impl Iterator<Item = (usize, usize)>) {
-        self.any_rare |= other.any_rare;
-        for (from, to) in pairs {
-            self.states[to].subtract(&other.states[from]);
-        }
-    }
-
-    /// Bytes held; if some state has a [`Rare`], as if all had.
-    pub fn bytes(&self) -> usize {
-        let rare = usize::from(self.any_rare) * size_of::<Rare>();
-        self.states.capacity() * (size_of::<SumState>() + rare)
     }
 }
 

@@ -4,7 +4,8 @@
 //! strings for inline operands.
 
 use super::number_operators::Change;
-use super::numbers::{Operand, may_be_known};
+use super::numbers::may_be_known;
+use super::operand::Operand;
 use super::vector::{Argument, Item, Vector, each_row};
 use super::{date_arithmetic, number_operators};
 use crate::error::ExecError;
@@ -59,13 +60,18 @@ pub fn binary<'v>(
     count: usize,
     reader: &mut Reader<'_>,
 ) -> Result<Vector<'v>, ExecError> {
-    let numbers = Operand::of(a)
-        .zip(Operand::of(b))
-        .and_then(|(a, b)| number_operators::binary(operator, &a, &b));
-    Ok(match numbers {
-        Some(numbers) => Vector::Numbers(Cow::Owned(numbers)),
-        None => Vector::Items(binary_rows(operator, a, b, count, reader)?),
-    })
+    if let Some(left) = Operand::read(a, reader)?
+        && let Some(right) = Operand::read(b, reader)?
+    {
+        if let Some(numbers) = number_operators::binary(operator, &left, &right) {
+            return Ok(Vector::Numbers(Cow::Owned(numbers)));
+        }
+        // What was read once need not be read again.
+        let (left, right) = (left.into_vector(), right.into_vector());
+        let (a, b) = (left.as_ref().unwrap_or(a), right.as_ref().unwrap_or(b));
+        return Ok(Vector::Items(binary_rows(operator, a, b, count, reader)?));
+    }
+    Ok(Vector::Items(binary_rows(operator, a, b, count, reader)?))
 }
 
 /// The operator in each of `count` rows.
@@ -120,7 +126,7 @@ pub fn sign<'v>(
     count: usize,
     reader: &mut Reader<'_>,
 ) -> Result<Vector<'v>, ExecError> {
-    let column = match Operand::of(a) {
+    let column = match Operand::read(a, reader)? {
         Some(Operand::Column(numbers)) if !negate => Some(numbers.into_owned()),
         Some(operand) => number_operators::changed(&operand, Change::Negate),
         None => None,

@@ -19,30 +19,33 @@ impl Chosen {
         }
     }
 
-    /// Whether a row is an error.
-    pub fn is_error(&self, row: usize) -> bool {
+    /// Whether each row is an error.
+    pub fn errors_of_rows(&self) -> Vec<bool> {
         match &self.items {
-            None => self.ids[row] == 0,
-            Some(items) => matches!(items[row], Item::Error | Item::Id(0)),
+            None => self.ids.iter().map(|&id| id == 0).collect(),
+            Some(items) => {
+                let is_error = |item: &Item| matches!(item, Item::Error | Item::Id(0));
+                items.iter().map(is_error).collect()
+            }
         }
     }
 
     /// Puts the values of a vector into rows: the first one into the first of them, and so on.
-    pub fn put(&mut self, rows: &[usize], values: &Vector<'_>) {
+    pub fn put(&mut self, rows: &[u32], values: &Vector<'_>) {
         let have_ids = match values {
             Vector::Ids(_) | Vector::Truths(_) | Vector::Constant(_) | Vector::Error => true,
             Vector::Texts(_) | Vector::Numbers(_) | Vector::Items(_) => false,
         };
         let rows = rows.iter().enumerate();
         if have_ids && self.items.is_none() {
-            rows.for_each(|(i, &row)| self.ids[row] = values.get(i).known_id());
+            rows.for_each(|(i, &row)| self.ids[row as usize] = values.get(i).known_id());
             return;
         }
         let ids = &self.ids;
         let items = self
             .items
             .get_or_insert_with(|| ids.iter().copied().map(Item::Id).collect());
-        rows.for_each(|(i, &row)| items[row] = values.get(i).to_item());
+        rows.for_each(|(i, &row)| items[row as usize] = values.get(i).to_item());
     }
 
     /// The values as a vector.

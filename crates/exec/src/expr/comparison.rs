@@ -226,13 +226,19 @@ pub fn select_column(ids: &[u64], op: CompareOp, constant: &Constant) -> Option<
     })
 }
 
-/// Two columns compared row by row, where the ids of all rows have one order or all are inline floats; `None` where they are not.
+/// Two columns compared row by row, where the ids of all rows have one order, tell which terms are equal or are all inline floats; `None` where they are not.
 pub fn compare_columns(a: &[u64], b: &[u64], op: CompareOp) -> Option<Vec<Truth>> {
     let first = *a.first()?;
     if let Some(mask) = order_within(TermId(first)) {
         let ids = a.iter().chain(b);
         let is_alike = ids.fold(0, |bits, id| bits | (id ^ first)) & mask == 0;
         return is_alike.then(|| compare_values(a, b, op));
+    }
+    if op == CompareOp::Equal && matches!(TermId(first).tag(), tag::RESOURCE | tag::STRING) {
+        // IRIs, blank nodes and stored strings are equal if their ids are.
+        let ids = a.iter().chain(b);
+        let differing = ids.fold(0, |bits, id| bits | (id ^ first));
+        return (TermId(differing).tag() == 0).then(|| compare_values(a, b, op));
     }
     inline_float(first)?;
     let floats = |ids: &[u64]| {
@@ -316,6 +322,13 @@ fn compare_one(
             _ if inline_kind(id).is_some() => return Ok(Truth::False),
             _ => {}
         }
+    }
+    if let Value::String(text) = &constant.value
+        && TermId(id).tag() == tag::STRING
+        && let Some(start) = reader.string_start(id, text.chars().count() + 1)?
+    {
+        // What has one character more than the constant is ordered beside it as the whole text is.
+        return Ok(Some(op.accepts(start.lexical.cmp(text))).into());
     }
     op.apply(Argument::Id(id), Argument::Constant(constant), reader)
 }

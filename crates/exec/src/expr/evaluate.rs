@@ -4,6 +4,7 @@
 //! their laziness in SPARQL means and saves work.
 
 use super::annotation::Annotation;
+use super::blended::{blended, known};
 use super::chosen::Chosen;
 use super::comparison::{CompareOp, compare_column, compare_columns};
 use super::date_arithmetic::compare_difference;
@@ -11,12 +12,13 @@ use super::kernel::Kernel;
 use super::kind_test::KindTest;
 use super::nearest_comparison::compare_nearest;
 use super::number_operators::Change;
-use super::numbers::Operand;
+use super::operand::Operand;
 use super::vector::{Argument, Rows, Truth, Vector, each_row};
 use super::{arithmetic, call, date_function, number_operators, string_function};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::exists::Exists;
+use crate::selection::positions;
 use crate::value::Reader;
 use spargebra::algebra::Function;
 use std::borrow::Cow;
@@ -240,17 +242,18 @@ fn same_term(a: u64, b: u64) -> Truth {
 
 /// Rows for which something is still to be decided: their numbers in [`Rows`], and in the batch.
 struct Open {
-    rows: Vec<usize>,
+    rows: Vec<u32>,
     positions: Vec<u32>,
 }
 
 impl Open {
-    fn new(rows: &Rows<'_>, is_open: impl Fn(usize) -> bool) -> Self {
-        let open: Vec<usize> = (0..rows.len()).filter(|&row| is_open(row)).collect();
-        let positions = open.iter().map(|&row| rows.position(row)).collect();
+    /// The rows of whose states, of which each row has one, that is said.
+    fn new<S: Copy>(rows: &Rows<'_>, states: &[S], is_open: impl Fn(S) -> bool) -> Self {
+        let open = positions(states, is_open);
+        let positions = open.iter().map(|&row| rows.position(row as usize));
         Self {
+            positions: positions.collect(),
             rows: open,
-            positions,
         }
     }
 }
@@ -265,14 +268,25 @@ fn connective(
 ) -> Result<Vec<Truth>, ExecError> {
     let mut result = vec![decisive.negated(); rows.len()];
     for kernel in list {
-        let open = Open::new(rows, |row| result[row] != decisive);
-        if open.rows.is_empty() {
+        let is_open = |truth: Truth| truth != decisive;
+        let count = result.iter().filter(|&&truth| is_open(truth)).count();
+        if count == 0 {
             break;
         }
+        // What is decided stays so, whatever a light kernel says of it.
+        if kernel.is_light() && count >= rows.len() / 2 {
+            let truths = truths(kernel, rows, cx)?;
+            for (decided, truth) in result.iter_mut().zip(truths) {
+                let changes = is_open(*decided) & (truth == decisive || truth == Truth::Error);
+                *decided = if changes { truth } else { *decided };
+            }
+            continue;
+        }
+        let open = Open::new(rows, &result, is_open);
         let truths = truths(kernel, &rows.at(&open.positions), cx)?;
         for (row, truth) in open.rows.into_iter().zip(truths) {
             if truth == decisive || truth == Truth::Error {
-                result[row] = truth;
+                result[row as usize] = truth;
             }
         }
     }
@@ -282,15 +296,21 @@ fn connective(
 /// `IF`: each branch only for the rows that take it.
 fn choose<'v>(
     condition: &Kernel,
-    then: &Kernel,
-    otherwise: &Kernel,
-    rows: &Rows<'_>,
+    then: &'v Kernel,
+    otherwise: &'v Kernel,
+    rows: &Rows<'v>,
     cx: &Context,
 ) -> Result<Vector<'v>, ExecError> {
     let truths = truths(condition, rows, cx)?;
+    if then.is_light() && otherwise.is_light() {
+        let (then, otherwise) = (operand(then, rows, cx)?, operand(otherwise, rows, cx)?);
+        if let Some(blended) = blended(&truths, &then, &otherwise) {
+            return Ok(blended);
+        }
+    }
     let mut result = Chosen::errors(rows.len());
     for (branch, taken) in [(then, Truth::True), (otherwise, Truth::False)] {
-        let open = Open::new(rows, |row| truths[row] == taken);
+        let open = Open::new(rows, &truths, |truth| truth == taken);
         if open.rows.is_empty() {
             continue;
         }
@@ -301,10 +321,19 @@ fn choose<'v>(
 }
 
 /// `COALESCE`: the first argument that is not an error.
-fn coalesce<'v>(list: &[Kernel], rows: &Rows<'_>, cx: &Context) -> Result<Vector<'v>, ExecError> {
+fn coalesce<'v>(
+    list: &'v [Kernel],
+    rows: &Rows<'v>,
+    cx: &Context,
+) -> Result<Vector<'v>, ExecError> {
+    if list.iter().all(Kernel::is_light)
+        && let Some(blended) = first_known(list, rows, cx)?
+    {
+        return Ok(blended);
+    }
     let mut result = Chosen::errors(rows.len());
     for kernel in list {
-        let open = Open::new(rows, |row| result.is_error(row));
+        let open = Open::new(rows, &result.errors_of_rows(), |is_error| is_error);
         if open.rows.is_empty() {
             break;
         }
@@ -312,6 +341,32 @@ fn coalesce<'v>(list: &[Kernel], rows: &Rows<'_>, cx: &Context) -> Result<Vector
         result.put(&open.rows, &evaluate(kernel, &narrowed, cx)?);
     }
     Ok(result.into_vector())
+}
+
+/// `COALESCE` of light kernels; `None` if they have no column.
+fn first_known<'v>(
+    list: &'v [Kernel],
+    rows: &Rows<'v>,
+    cx: &Context,
+) -> Result<Option<Vector<'v>>, ExecError> {
+    let mut kernels = list.iter();
+    let Some(first) = kernels.next() else {
+        return Ok(None);
+    };
+    let mut result = operand(first, rows, cx)?;
+    for kernel in kernels {
+        let Some(truths) = known(&result, rows.len()) else {
+            return Ok(None);
+        };
+        if !truths.contains(&Truth::False) {
+            break;
+        }
+        match blended(&truths, &result, &operand(kernel, rows, cx)?) {
+            Some(both) => result = both,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(result))
 }
 
 /// `IN`: true if some `=` is true, else an error if some `=` is an error, else false.
@@ -329,15 +384,18 @@ fn is_in(
     };
     let mut result: Vec<Truth> = (0..rows.len()).map(start).collect();
     for kernel in list {
-        let is_open =
-            |row: usize| result[row] != Truth::True && !matches!(needles.get(row), Argument::Error);
-        let open = Open::new(rows, is_open);
+        let errors = (0..rows.len()).map(|row| matches!(needles.get(row), Argument::Error));
+        let states: Vec<(Truth, bool)> = result.iter().copied().zip(errors).collect();
+        let open = Open::new(rows, &states, |(truth, is_error)| {
+            truth != Truth::True && !is_error
+        });
         if open.rows.is_empty() {
             break;
         }
         let narrowed = rows.at(&open.positions);
         let candidates = evaluate(kernel, &narrowed, cx)?;
         for (i, row) in open.rows.into_iter().enumerate() {
+            let row = row as usize;
             match CompareOp::Equal.apply(needles.get(row), candidates.get(i), reader)? {
                 Truth::False => {}
                 decided => result[row] = decided,

@@ -8,7 +8,8 @@
 //! mantissas go on holding it. `None` is given where a row needs more than two words: then the rows are computed one by one.
 
 use super::arithmetic::Operator;
-use super::numbers::{Lane, Operand, Values, zip};
+use super::numbers::Values;
+use super::operand::{Lane, Operand, zip};
 use crate::value::{
     POWERS, Rank, SCALE_MAX, divide_decimals, multiply_decimals, of_units, units, units_of,
 };
@@ -27,6 +28,11 @@ pub fn exact_binary(
     let is_decimal = a.rank().max(b.rank()) == Rank::Decimal;
     if operator == Operator::Divide {
         return divided(a, b);
+    }
+    // Whether an integer comes out depends on the row, unless one side has decimals alone.
+    let has_decimals = |side: &Operand<'_>| side.rank() == Rank::Decimal && !side.is_mixed();
+    if (a.is_mixed() || b.is_mixed()) && !has_decimals(a) && !has_decimals(b) {
+        return None;
     }
     let of_mantissas = a.exact().zip(b.exact()).and_then(|(a, b)| {
         let (mantissas, scale) = match operator {

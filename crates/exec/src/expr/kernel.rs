@@ -135,6 +135,30 @@ impl Kernel {
         operands.fold(own, u8::max)
     }
 
+    /// Whether a row mostly takes less than finding out whether it needs a value: what ids tell of a column or of casts of it.
+    pub fn is_light(&self) -> bool {
+        let is_number = |constant: &Constant| matches!(constant.value, Value::Number(_));
+        let is_short = |operand: &Self| match operand {
+            Self::Constant(constant) => is_number(constant),
+            other => matches!(other, Self::Column(_) | Self::CastNumber { .. }),
+        };
+        match self {
+            Self::Error
+            | Self::Column(_)
+            | Self::Constant(_)
+            | Self::Bound(_)
+            | Self::CastNumber { .. } => true,
+            Self::CompareConstant { constant, .. } => is_number(constant),
+            Self::Compare(_, a, b) => is_short(a) && is_short(b),
+            Self::Or(list) | Self::And(list) | Self::Coalesce(list) => {
+                list.iter().all(Self::is_light)
+            }
+            Self::Not(a) => a.is_light(),
+            Self::If(a, b, c) => a.is_light() && b.is_light() && c.is_light(),
+            _ => false,
+        }
+    }
+
     /// Whether strings are made for rows.
     pub fn makes_texts(&self) -> bool {
         match self {

@@ -13,6 +13,7 @@
 
 mod annotation;
 mod arithmetic;
+mod blended;
 mod by_value;
 mod call;
 mod cast;
@@ -30,8 +31,10 @@ mod language_test;
 mod nearest_comparison;
 mod number_comparison;
 mod number_operators;
+mod number_values;
 mod numbers;
 mod numeric_cast;
+mod operand;
 mod pattern;
 mod string_function;
 mod text_test;
@@ -43,7 +46,7 @@ use comparison::select_column;
 pub use exact_operators::quotient;
 pub use numbers::{Numbers, Values};
 pub use numeric_cast::ColumnCast;
-pub use vector::Truth;
+pub use vector::{Item, Truth};
 
 use crate::batch::Batch;
 use crate::context::Context;
@@ -66,6 +69,8 @@ pub enum Evaluated<'b> {
     Ids(Cow<'b, [u64]>),
     /// Computed numbers.
     Numbers(Cow<'b, Numbers>),
+    /// Values of which some were computed, and have no column.
+    Items(Vec<Item>),
 }
 
 /// An expression ready to run over batches of one schema; see the [module documentation](self).
@@ -140,6 +145,7 @@ impl CompiledExpr {
         Ok(match evaluate::operand(&self.root, &rows, cx)? {
             Vector::Numbers(numbers) => Evaluated::Numbers(numbers),
             Vector::Ids(ids) => Evaluated::Ids(ids),
+            Vector::Items(items) => Evaluated::Items(items),
             other => Evaluated::Ids(other.into_ids(rows.len(), cx).into()),
         })
     }

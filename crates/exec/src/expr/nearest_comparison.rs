@@ -5,7 +5,7 @@
 //! is no such number, the operator looks at the values. Floats are left out: a decimal becomes a float beside one.
 
 use super::comparison::CompareOp;
-use super::numbers::{Lane, Operand};
+use super::operand::{Lane, Operand};
 use super::vector::{Truth, Vector, each_row};
 use crate::error::ExecError;
 use crate::value::{Number, Rank, Reader, ShortNumber};

@@ -6,7 +6,8 @@
 use super::arithmetic::Operator;
 use super::comparison::CompareOp;
 use super::exact_operators::{alike, exact_binary};
-use super::numbers::{Lane, Numbers, Operand, Values, either, zip};
+use super::numbers::{Numbers, Values};
+use super::operand::{Lane, Operand, either, zip};
 use super::vector::{Truth, Vector};
 use crate::value::{Number, POWERS, Rank, Rounding, SCALE_MAX, Value, round_floating};
 use spargebra::algebra::Function;
@@ -93,6 +94,14 @@ impl Change {
         }
     }
 
+    /// Digits after the point of what had so many.
+    fn scale(self, before: u8) -> u8 {
+        match self {
+            Self::Round(_) => 0,
+            Self::Negate | Self::Absolute => before,
+        }
+    }
+
     /// The same of `mantissa`, of whose digits those below `power` are after the point; rounded to the digits before it.
     fn apply_exact(self, mantissa: i64, power: i64) -> Option<i64> {
         let (whole, rest) = (mantissa.div_euclid(power), mantissa.rem_euclid(power));
@@ -163,11 +172,22 @@ pub fn changed(operand: &Operand<'_>, change: Change) -> Option<Numbers> {
         } => {
             let power = POWERS[usize::from(*scale)];
             let changed = each(mantissas, |mantissa| change.apply_exact(mantissa, power))?;
-            let is_whole = matches!(change, Change::Round(_));
             Values::Exact {
                 mantissas: changed,
-                scale: if is_whole { 0 } else { *scale },
+                scale: change.scale(*scale),
                 is_decimal: *is_decimal,
+            }
+        }
+        Values::Mixed {
+            mantissas,
+            scale,
+            are_decimals,
+        } => {
+            let power = POWERS[usize::from(*scale)];
+            Values::Mixed {
+                mantissas: each(mantissas, |mantissa| change.apply_exact(mantissa, power))?,
+                scale: change.scale(*scale),
+                are_decimals: are_decimals.clone(),
             }
         }
         Values::Units(units) => change.apply_units(units)?,

@@ -4,16 +4,16 @@
 //! 12.50 7.1 -> mantissas 1250 710, scale 2, decimals       1.5e0 -> doubles 1.5       10 / 3 -> units 3333333333333333333
 //! ```
 //!
-//! Invariants: all rows have one type; a row that is an error has any number. What has no such column (numbers of several types, or of
+//! Invariants: all rows have one type, or are integers and decimals; a row that is an error has any number. What has no such column (other mixtures, numbers of
 //! more digits than two words have, and dates) is computed row by row, with the same results. Cost: eight bytes (sixteen in units) and some
 //! nanoseconds a row; no id is looked for and no text made in between.
 
-use super::vector::{Item, Vector};
+pub use super::number_values::Values;
+use super::vector::Item;
 use crate::context::Context;
+use crate::error::ExecError;
 use crate::selection::taken;
-use crate::value::{
-    Number, POWERS, Rank, ShortNumber, Value, nearest, nearest_f32, units, units_to_f64,
-};
+use crate::value::{Number, POWERS, Rank, Reader, ShortNumber, Value};
 use basalt_rdf::term_id::{MANTISSA_MASK, tag};
 use basalt_rdf::{TermBuf, TermId};
 use std::borrow::Cow;
@@ -24,61 +24,6 @@ pub struct Numbers {
     values: Values,
     /// Whether each row is an error; empty if none is.
     errors: Vec<bool>,
-}
-
-/// The values of [`Numbers`], with anything in rows that are errors.
-#[derive(Clone, Debug)]
-pub enum Values {
-    /// `mantissa / 10^scale`, decimals or, with scale 0, integers.
-    Exact {
-        /// The numbers without their points.
-        mantissas: Vec<i64>,
-        /// Digits after each point.
-        scale: u8,
-        /// Whether they are decimals.
-        is_decimal: bool,
-    },
-    /// Decimals in units of 10^-18, of which some are too long for a mantissa.
-    Units(Vec<i128>),
-    /// Doubles, or floats as the doubles that they are.
-    Floating {
-        /// The values.
-        values: Vec<f64>,
-        /// Whether they are floats.
-        is_float: bool,
-    },
-}
-
-impl Values {
-    /// Appends others; `None` if they are not like these.
-    fn append(&mut self, more: &Self) -> Option<()> {
-        match (self, more) {
-            (
-                Self::Exact {
-                    mantissas,
-                    scale,
-                    is_decimal,
-                },
-                Self::Exact {
-                    mantissas: others,
-                    scale: other_scale,
-                    is_decimal: are_decimals,
-                },
-            ) if scale == other_scale && is_decimal == are_decimals => {
-                mantissas.extend_from_slice(others);
-            }
-            (Self::Units(units), Self::Units(others)) => units.extend_from_slice(others),
-            (
-                Self::Floating { values, is_float },
-                Self::Floating {
-                    values: others,
-                    is_float: are_floats,
-                },
-            ) if is_float == are_floats => values.extend_from_slice(others),
-            _ => return None,
-        }
-        Some(())
-    }
 }
 
 impl Numbers {
@@ -93,6 +38,30 @@ impl Numbers {
             return Some(numbers);
         }
         Self::of_rows(ids.len(), |row| known_number(ids[row]))
+    }
+
+    /// The same, where the terms of ids that do not tell their numbers are read.
+    pub fn read(ids: &[u64], reader: &mut Reader<'_>) -> Result<Option<Self>, ExecError> {
+        if let Some(numbers) = Self::of_ids(ids) {
+            return Ok(Some(numbers));
+        }
+        let mut numbers: Vec<Option<ShortNumber>> = Vec::with_capacity(ids.len());
+        let mut last = 0;
+        for &id in ids {
+            let number = match (known_number(id), numbers.last()) {
+                (Some(known), _) => known,
+                // What joins repeat is read once.
+                (None, Some(&number)) if id == last => number,
+                (None, _) => match reader.number(id)?.as_ref().and_then(ShortNumber::of) {
+                    // Dates, for one, are computed with row by row.
+                    None => return Ok(None),
+                    number => number,
+                },
+            };
+            last = id;
+            numbers.push(number);
+        }
+        Ok(Self::of_rows(ids.len(), |row| Some(numbers[row])))
     }
 
     /// The numbers of inline ids that all have one datatype, or are unbound.
@@ -170,7 +139,7 @@ impl Numbers {
     }
 
     /// The numbers of items, likewise.
-    fn of_items(items: &[Item]) -> Option<Self> {
+    pub fn of_items(items: &[Item]) -> Option<Self> {
         Self::of_rows(items.len(), |row| match &items[row] {
             Item::Error => Some(None),
             Item::Id(id) => known_number(*id),
@@ -190,7 +159,7 @@ impl Numbers {
         })
     }
 
-    /// The numbers of rows, `Some(None)` being an error; `None` where there is none, and if not all have one type.
+    /// The numbers of rows, `Some(None)` being an error; `None` where there is none, and if not all have one type or are integers and decimals.
     fn of_rows(rows: usize, of: impl Fn(usize) -> Option<Option<ShortNumber>>) -> Option<Self> {
         let mut numbers = Vec::with_capacity(rows);
         for row in 0..rows {
@@ -198,15 +167,14 @@ impl Numbers {
         }
         let known = || numbers.iter().flatten();
         let rank = known().next().map_or(Rank::Integer, |number| number.rank());
-        if known().any(|number| number.rank() != rank) {
-            return None;
-        }
+        let is_one_type = known().all(|number| number.rank() == rank);
         let values = match rank {
+            _ if !is_one_type => Values::mixed_of_all(&numbers)?,
             Rank::Integer | Rank::Decimal => {
                 let is_decimal = rank == Rank::Decimal;
-                match exact_of_all(&numbers, is_decimal) {
+                match Values::exact_of_all(&numbers, is_decimal) {
                     Some(values) => values,
-                    None if is_decimal => Values::Units(units_of_all(&numbers)),
+                    None if is_decimal => Values::units_of_all(&numbers),
                     None => return None,
                 }
             }
@@ -249,13 +217,7 @@ impl Numbers {
 
     /// The double nearest to each, anything for an error; `None` where one is not found quickly.
     pub fn nearest_doubles(&self) -> Option<Cow<'_, [f64]>> {
-        match &self.values {
-            Values::Floating { values, .. } => Some(Cow::Borrowed(values)),
-            Values::Exact {
-                mantissas, scale, ..
-            } => nearest_of_all(mantissas, *scale, false).map(Cow::Owned),
-            Values::Units(units) => units_as_floating(units, false).map(Cow::Owned),
-        }
+        self.values.nearest_doubles()
     }
 
     /// The numbers of the rows at these positions.
@@ -264,23 +226,7 @@ impl Numbers {
             [] => Vec::new(),
             errors => taken(errors, positions).collect(),
         };
-        let values = match &self.values {
-            Values::Exact {
-                mantissas,
-                scale,
-                is_decimal,
-            } => Values::Exact {
-                mantissas: taken(mantissas, positions).collect(),
-                scale: *scale,
-                is_decimal: *is_decimal,
-            },
-            Values::Units(units) => Values::Units(taken(units, positions).collect()),
-            Values::Floating { values, is_float } => Values::Floating {
-                values: taken(values, positions).collect(),
-                is_float: *is_float,
-            },
-        };
-        Self::new(values, errors)
+        Self::new(self.values.take(positions), errors)
     }
 
     /// The rows of these, one after the other; `None` if they do not have one type and as many digits.
@@ -306,21 +252,12 @@ impl Numbers {
 
     /// Bytes that they take.
     pub fn bytes(&self) -> usize {
-        let values = match &self.values {
-            Values::Exact { mantissas, .. } => size_of_val(mantissas.as_slice()),
-            Values::Units(units) => size_of_val(units.as_slice()),
-            Values::Floating { values, .. } => size_of_val(values.as_slice()),
-        };
-        values + self.errors.len()
+        self.values.bytes() + self.errors.len()
     }
 
     /// Number of rows.
     pub fn rows(&self) -> usize {
-        match &self.values {
-            Values::Exact { mantissas, .. } => mantissas.len(),
-            Values::Units(units) => units.len(),
-            Values::Floating { values, .. } => values.len(),
-        }
+        self.values.rows()
     }
 
     /// The values.
@@ -342,22 +279,7 @@ impl Numbers {
     /// The number of a row; `None` for an error.
     #[inline]
     pub fn get(&self, row: usize) -> Option<ShortNumber> {
-        (!self.is_error(row)).then(|| match &self.values {
-            Values::Exact {
-                mantissas,
-                scale,
-                is_decimal,
-            } => ShortNumber::Exact {
-                mantissa: mantissas[row],
-                scale: *scale,
-                is_decimal: *is_decimal,
-            },
-            Values::Units(units) => ShortNumber::Units(units[row]),
-            Values::Floating { values, is_float } => ShortNumber::Floating {
-                value: values[row],
-                is_float: *is_float,
-            },
-        })
+        (!self.is_error(row)).then(|| self.values.number(row))
     }
 }
 
@@ -383,57 +305,6 @@ pub fn are_alike(ids: &[u64]) -> bool {
     })
 }
 
-/// The nearest double or, with `to_float`, the double that the nearest float is, of each `mantissa / 10^scale`; `None` where one is not found quickly.
-fn nearest_of_all(mantissas: &[i64], scale: u8, to_float: bool) -> Option<Vec<f64>> {
-    let mut values = Vec::with_capacity(mantissas.len());
-    for &mantissa in mantissas {
-        values.push(nearest(mantissa, scale, to_float)?);
-    }
-    Some(values)
-}
-
-/// Mantissas of one scale, that of the number with the most digits after its point; `None` if some word does not hold one.
-fn exact_of_all(numbers: &[Option<ShortNumber>], is_decimal: bool) -> Option<Values> {
-    let mut scale = 0;
-    for number in numbers.iter().flatten() {
-        scale = scale.max(number.exact()?.1);
-    }
-    let mut mantissas = Vec::with_capacity(numbers.len());
-    for number in numbers {
-        let (mantissa, own) = number.and_then(ShortNumber::exact).unwrap_or((0, scale));
-        mantissas.push(mantissa.checked_mul(POWERS[usize::from(scale - own)])?);
-    }
-    Some(Values::Exact {
-        mantissas,
-        scale,
-        is_decimal,
-    })
-}
-
-/// The same in units.
-fn units_of_all(numbers: &[Option<ShortNumber>]) -> Vec<i128> {
-    let units = |number: &Option<ShortNumber>| number.map_or(0, ShortNumber::units);
-    numbers.iter().map(units).collect()
-}
-
-/// The nearest double or, with `to_float`, the double that the nearest float is; `None` where that is not found quickly.
-fn unit_as_floating(units: i128, to_float: bool) -> Option<f64> {
-    let double = units_to_f64(units);
-    match to_float {
-        true => nearest_f32(double).map(f64::from),
-        false => Some(double),
-    }
-}
-
-/// The same of each.
-fn units_as_floating(units: &[i128], to_float: bool) -> Option<Vec<f64>> {
-    let mut values = Vec::with_capacity(units.len());
-    for &units in units {
-        values.push(unit_as_floating(units, to_float)?);
-    }
-    Some(values)
-}
-
 /// The nearest double of each of ids that are [alike](are_alike).
 pub fn doubles_of_alike(ids: &[u64]) -> Vec<f64> {
     let mantissas = ids.iter().map(|&id| TermId(id).mantissa() as f64);
@@ -451,140 +322,5 @@ fn unbound(ids: &[u64]) -> Vec<bool> {
     match ids.contains(&0) {
         true => ids.iter().map(|&id| id == 0).collect(),
         false => Vec::new(),
-    }
-}
-
-/// An operand: a column, or a number that is the same in every row.
-pub enum Operand<'v> {
-    /// A column.
-    Column(Cow<'v, Numbers>),
-    /// The same number.
-    Constant(ShortNumber),
-}
-
-/// Values of each row, or the same in every row.
-#[derive(Clone)]
-pub enum Lane<'v, T: Clone> {
-    /// Of each row.
-    Each(Cow<'v, [T]>),
-    /// The same.
-    Same(T),
-}
-
-impl<'v> Operand<'v> {
-    /// The numbers of a vector; `None` where they have no column.
-    pub fn of(vector: &'v Vector<'_>) -> Option<Self> {
-        Some(match vector {
-            Vector::Numbers(numbers) => Self::Column(Cow::Borrowed(&**numbers)),
-            Vector::Ids(ids) => Self::Column(Cow::Owned(Numbers::of_ids(ids)?)),
-            Vector::Items(items) => Self::Column(Cow::Owned(Numbers::of_items(items)?)),
-            Vector::Constant(constant) => {
-                Self::Constant(ShortNumber::of(&constant.value.number()?)?)
-            }
-            Vector::Truths(_) | Vector::Texts(_) | Vector::Error => return None,
-        })
-    }
-
-    /// The type.
-    pub fn rank(&self) -> Rank {
-        match self {
-            Self::Constant(number) => number.rank(),
-            Self::Column(numbers) => match numbers.values {
-                Values::Exact { is_decimal, .. } => Rank::exact(is_decimal),
-                Values::Units(_) => Rank::Decimal,
-                Values::Floating { is_float, .. } => Rank::floating(is_float),
-            },
-        }
-    }
-
-    /// Whether each row is an error; empty if none is.
-    pub fn errors(&self) -> &[bool] {
-        match self {
-            Self::Column(numbers) => &numbers.errors,
-            Self::Constant(_) => &[],
-        }
-    }
-
-    /// Mantissas and scale of integers or decimals; `None` of those in units too.
-    pub fn exact(&self) -> Option<(Lane<'_, i64>, u8)> {
-        match self {
-            Self::Constant(ShortNumber::Exact {
-                mantissa, scale, ..
-            }) => Some((Lane::Same(*mantissa), *scale)),
-            Self::Column(numbers) => match &numbers.values {
-                Values::Exact {
-                    mantissas, scale, ..
-                } => Some((Lane::Each(Cow::Borrowed(mantissas)), *scale)),
-                Values::Units(_) | Values::Floating { .. } => None,
-            },
-            Self::Constant(ShortNumber::Units(_) | ShortNumber::Floating { .. }) => None,
-        }
-    }
-
-    /// Integers or decimals in units of 10^-18.
-    pub fn units(&self) -> Option<Lane<'_, i128>> {
-        match self {
-            Self::Constant(ShortNumber::Units(units)) => return Some(Lane::Same(*units)),
-            Self::Column(numbers) => {
-                if let Values::Units(units) = &numbers.values {
-                    return Some(Lane::Each(Cow::Borrowed(units)));
-                }
-            }
-            Self::Constant(_) => {}
-        }
-        let (mantissas, scale) = self.exact()?;
-        Some(match mantissas {
-            Lane::Same(mantissa) => Lane::Same(units(mantissa, scale)),
-            Lane::Each(mantissas) => {
-                let each = mantissas.iter().map(|&mantissa| units(mantissa, scale));
-                Lane::Each(each.collect())
-            }
-        })
-    }
-
-    /// All of them as doubles or, with `to_float`, as the doubles that the nearest floats are; `None` where one is not found quickly.
-    pub fn floating(&self, to_float: bool) -> Option<Lane<'_, f64>> {
-        if let Some((mantissas, scale)) = self.exact() {
-            return Some(match mantissas {
-                Lane::Same(mantissa) => Lane::Same(nearest(mantissa, scale, to_float)?),
-                Lane::Each(mantissas) => {
-                    Lane::Each(nearest_of_all(&mantissas, scale, to_float)?.into())
-                }
-            });
-        }
-        // A float stays the double that it is; a double never becomes a float, which comes before it in the promotion order.
-        match self {
-            Self::Constant(ShortNumber::Floating { value, .. }) => Some(Lane::Same(*value)),
-            Self::Column(numbers) => match &numbers.values {
-                Values::Floating { values, .. } => Some(Lane::Each(Cow::Borrowed(values))),
-                Values::Units(units) => {
-                    Some(Lane::Each(units_as_floating(units, to_float)?.into()))
-                }
-                Values::Exact { .. } => None,
-            },
-            Self::Constant(ShortNumber::Units(units)) => {
-                Some(Lane::Same(unit_as_floating(*units, to_float)?))
-            }
-            Self::Constant(ShortNumber::Exact { .. }) => None,
-        }
-    }
-}
-
-/// What `of` gives for the values of each row; at least one lane has a value for each.
-#[inline]
-pub fn zip<T: Copy, R>(a: &Lane<'_, T>, b: &Lane<'_, T>, mut of: impl FnMut(T, T) -> R) -> Vec<R> {
-    match (a, b) {
-        (Lane::Each(a), Lane::Each(b)) => a.iter().zip(b.iter()).map(|(&a, &b)| of(a, b)).collect(),
-        (Lane::Each(a), Lane::Same(b)) => a.iter().map(|&a| of(a, *b)).collect(),
-        (Lane::Same(a), Lane::Each(b)) => b.iter().map(|&b| of(*a, b)).collect(),
-        (Lane::Same(a), Lane::Same(b)) => vec![of(*a, *b)],
-    }
-}
-
-/// Rows that are errors on one of two sides; empty if none is.
-pub fn either(a: &[bool], b: &[bool]) -> Vec<bool> {
-    match (a, b) {
-        ([], other) | (other, []) => other.to_vec(),
-        (a, b) => a.iter().zip(b).map(|(&a, &b)| a || b).collect(),
     }
 }

@@ -1,6 +1,7 @@
 //! Tests of expressions: every function against values from the specification, logic with errors, zones,
 //! long numbers, and fast kernels against the general ones.
 
+mod blended;
 mod by_column;
 mod fast_paths;
 mod functions;

@@ -137,10 +137,10 @@ pub enum Item {
 
 impl Item {
     /// The id; 0 for an error.
-    pub fn into_id(self, cx: &Context) -> u64 {
+    pub fn id(&self, cx: &Context) -> u64 {
         match self {
             Self::Error => 0,
-            Self::Id(id) => id,
+            Self::Id(id) => *id,
             Self::Value(value) => value.to_id(cx),
         }
     }
@@ -314,7 +314,7 @@ impl Vector<'_> {
             Self::Truths(truths) => truths.into_iter().map(Truth::to_id).collect(),
             Self::Texts(texts) => texts.ids(cx),
             Self::Numbers(numbers) => numbers.ids(cx),
-            Self::Items(items) => items.into_iter().map(|item| item.into_id(cx)).collect(),
+            Self::Items(items) => items.iter().map(|item| item.id(cx)).collect(),
             Self::Constant(constant) => vec![constant.id; count],
             Self::Error => vec![0; count],
         }

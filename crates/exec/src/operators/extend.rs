@@ -47,6 +47,10 @@ impl Extend {
                 let ids = ids.into_owned();
                 Ok(batch.with_column(ids))
             }
+            Evaluated::Items(items) => {
+                let ids = items.iter().map(|item| item.id(cx));
+                Ok(batch.with_column(ids.collect()))
+            }
         }
     }
 }

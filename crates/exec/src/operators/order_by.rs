@@ -221,7 +221,7 @@ impl SortBuffer {
             return Ok(None);
         };
         Ok(match key.evaluate_numbers(batch, cx)? {
-            Evaluated::Ids(_) => None,
+            Evaluated::Ids(_) | Evaluated::Items(_) => None,
             Evaluated::Numbers(numbers) => {
                 let left = cut_off.select_numbers(&numbers);
                 left.map(|positions| batch.take(&positions))

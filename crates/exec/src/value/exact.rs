@@ -15,7 +15,9 @@
 use super::short_number::units_of;
 use num_bigint::{BigInt, Sign};
 use oxsdatatypes::Decimal;
+use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::sync::LazyLock;
 
 /// Most digits before and after the point together.
 pub const DIGITS_MAX: usize = 10_000;
@@ -46,8 +48,26 @@ pub enum Rounding {
     HalfUp,
 }
 
-fn power_of_ten(exponent: u32) -> BigInt {
-    BigInt::from(10).pow(exponent)
+/// Powers that are made once: those that decimals of 128 bits and their products are brought to one scale with, and some more.
+const POWERS_MADE: u32 = 128;
+
+fn power_of_ten(exponent: u32) -> Cow<'static, BigInt> {
+    static MADE: LazyLock<Vec<BigInt>> = LazyLock::new(|| {
+        let powers = 0..POWERS_MADE;
+        powers.map(|power| BigInt::from(10).pow(power)).collect()
+    });
+    match MADE.get(exponent as usize) {
+        Some(power) => Cow::Borrowed(power),
+        None => Cow::Owned(BigInt::from(10).pow(exponent)),
+    }
+}
+
+/// Whether the last digit is a zero.
+fn ends_in_zero(mantissa: &BigInt) -> bool {
+    // 2^64 is one more than a multiple of five, so a number and the sum of its words leave the same rest.
+    let words = mantissa.iter_u64_digits();
+    let is_even = mantissa.trailing_zeros() != Some(0);
+    is_even && words.map(|word| word % 5).sum::<u64>() % 5 == 0
 }
 
 impl Exact {
@@ -63,13 +83,16 @@ impl Exact {
         if self.mantissa.sign() == Sign::NoSign {
             self.scale = 0;
         }
+        if self.scale == 0 || !ends_in_zero(&self.mantissa) {
+            return self;
+        }
         let mut step = self.scale.checked_ilog2().map_or(0, |log| 1_u32 << log);
         while step > 0 {
             let may_divide = self.mantissa.trailing_zeros() >= Some(u64::from(step));
             if step <= self.scale && may_divide {
                 let power = power_of_ten(step);
-                let quotient = &self.mantissa / &power;
-                if &quotient * &power == self.mantissa {
+                let quotient = &self.mantissa / &*power;
+                if &quotient * &*power == self.mantissa {
                     self.mantissa = quotient;
                     self.scale -= step;
                     continue;
@@ -197,7 +220,7 @@ impl Exact {
     fn mantissa_at(&self, scale: u32) -> BigInt {
         match scale - self.scale {
             0 => self.mantissa.clone(),
-            more => &self.mantissa * power_of_ten(more),
+            more => &self.mantissa * &*power_of_ten(more),
         }
     }
 
@@ -238,7 +261,7 @@ impl Exact {
         } else {
             QUOTIENT_SCALE
         };
-        let dividend = &self.mantissa * power_of_ten(scale + other.scale - self.scale);
+        let dividend = &self.mantissa * &*power_of_ten(scale + other.scale - self.scale);
         Self::new(dividend / &other.mantissa, scale)
     }
 
@@ -247,7 +270,7 @@ impl Exact {
         if self.scale == 0 {
             return self.clone();
         }
-        let unit = power_of_ten(self.scale);
+        let unit = &*power_of_ten(self.scale);
         let floor = |mantissa: &BigInt, unit: &BigInt| {
             let (quotient, is_exact) = (mantissa / unit, (mantissa % unit).sign() == Sign::NoSign);
             match mantissa.sign() {
@@ -256,11 +279,11 @@ impl Exact {
             }
         };
         let mantissa = match rounding {
-            Rounding::Truncate => &self.mantissa / &unit,
-            Rounding::Floor => floor(&self.mantissa, &unit),
+            Rounding::Truncate => &self.mantissa / unit,
+            Rounding::Floor => floor(&self.mantissa, unit),
             // The scale is not 0, so the number is no integer.
-            Rounding::Ceiling => floor(&self.mantissa, &unit) + 1,
-            Rounding::HalfUp => floor(&(&self.mantissa * 2 + &unit), &(&unit * 2)),
+            Rounding::Ceiling => floor(&self.mantissa, unit) + 1,
+            Rounding::HalfUp => floor(&(&self.mantissa * 2 + unit), &(unit * 2)),
         };
         Self { mantissa, scale: 0 }
     }

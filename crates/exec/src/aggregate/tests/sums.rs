@@ -3,7 +3,7 @@
 use super::{KEY, VALUE, aggregate, context, number};
 use crate::aggregate::Aggregator;
 use crate::aggregate::accumulator::Accumulator;
-use crate::aggregate::sum::SumStates;
+use crate::aggregate::sum_states::SumStates;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::expr::CompiledExpr;
@@ -114,6 +114,13 @@ fn one_by_one(groups: &[u32], ids: &[u64], cx: &Context) -> Batch {
     Batch::from_vectors(columns, count)
 }
 
+fn constant(integer: i64) -> Expr {
+    Expr::Constant(Constant {
+        term: oxrdf::Literal::from(integer).into(),
+        id: None,
+    })
+}
+
 /// Numbers of which hardly one needs more than its id to be cast, also of a datatype that is none to SPARQL, and now and then something else.
 fn cast_literal() -> impl Strategy<Value = Literal> {
     let price = (-60_000_000_i64..60_000_000, 0..6_usize)
@@ -126,7 +133,7 @@ proptest! {
     fn aggregates_of_columns_are_those_of_one_id_after_the_other(
         rows in prop::collection::vec((0..3_u64, cast_literal()), 0..40),
         name in prop::sample::select(vec!["float", "double", "decimal"]),
-        of in 0..4_u8,
+        of in 0..6_u8,
         step in 1..41_usize,
     ) {
         let cx = context();
@@ -142,14 +149,22 @@ proptest! {
         };
         let text = match of {
             0 => Expr::Slot(VALUE),
-            1 | 3 => Expr::Call(Function::Str, vec![Expr::Slot(VALUE)]),
+            1 | 3.. => Expr::Call(Function::Str, vec![Expr::Slot(VALUE)]),
             _ => Expr::Call(xsd("string"), vec![Expr::Slot(VALUE)]),
         };
         let mut cast = Expr::Call(xsd(name), vec![text]);
-        if of == 3 {
+        if of >= 3 {
             // More digits than a word has.
-            let seven = Expr::Constant(Constant { term: oxrdf::Literal::from(7).into(), id: None });
-            cast = Expr::Divide(Box::new(cast), Box::new(seven));
+            cast = Expr::Divide(Box::new(cast), Box::new(constant(7)));
+        }
+        if of == 4 {
+            // More than a decimal of 128 bits has.
+            cast = Expr::Multiply(Box::new(cast.clone()), Box::new(cast));
+        }
+        if of == 5 {
+            // Integers beside others.
+            let key = Expr::Call(xsd("boolean"), vec![Expr::Slot(KEY)]);
+            cast = Expr::If(Box::new(key), Box::new(cast), Box::new(constant(1)));
         }
         let batch = Batch::from_vectors(vec![keys.clone(), values], rows.len());
         let compiled = CompiledExpr::compile(&cast, &[KEY, VALUE], &cx).expect("compiles");

@@ -1,10 +1,11 @@
 //! Columns of computed numbers against the same row by row: operators, comparisons, functions, and what follows on them.
 
-use super::super::arithmetic::{Operator, binary_rows};
+use super::super::arithmetic::{Operator, binary, binary_rows};
 use super::super::kernel::Constant;
 use super::super::nearest_comparison::compare_nearest;
 use super::super::number_operators::{self, Change};
-use super::super::numbers::{Numbers, Operand};
+use super::super::numbers::Numbers;
+use super::super::operand::Operand;
 use super::super::vector::{Argument, Item, Truth, Vector};
 use super::{COMPARISONS, context, id_of};
 use crate::context::Context;
@@ -58,7 +59,7 @@ fn term(datatype: &'static str, is_long: bool) -> impl Strategy<Value = String> 
 }
 
 /// A column of one type or, rarely, of two.
-fn column() -> impl Strategy<Value = Vec<String>> {
+pub fn column() -> impl Strategy<Value = Vec<String>> {
     let kinds = (prop::sample::select(&TYPES[..]), any::<bool>(), 0..8_u8);
     kinds.prop_flat_map(|(datatype, is_long, other)| {
         let other = if other == 0 { "integer" } else { datatype };
@@ -67,7 +68,7 @@ fn column() -> impl Strategy<Value = Vec<String>> {
     })
 }
 
-fn ids(column: &[String], cx: &Context) -> Vec<u64> {
+pub fn ids(column: &[String], cx: &Context) -> Vec<u64> {
     let id = |text: &String| if text.is_empty() { 0 } else { id_of(text, cx) };
     column.iter().map(id).collect()
 }
@@ -197,6 +198,41 @@ proptest! {
         for results in [assert_alike(&a, &b, 24), assert_alike(&b, &a, 24)] {
             for result in results {
                 assert_alike(&Vector::Numbers(Cow::Owned(result)), &b, 24);
+            }
+        }
+    }
+}
+
+proptest! {
+    /// Numbers whose ids do not tell them, which are read, dates among them now and then, and what the operators do with each row of them.
+    #[test]
+    fn numbers_that_are_read_are_computed_as_row_by_row(
+        column in prop::collection::vec((0..12_usize, 0..3_u8), 24),
+        kind in 0..4_usize,
+        other in column(),
+    ) {
+        let cx = context();
+        let xsd = |text: &str, name: &str| format!("\"{text}\"^^<http://www.w3.org/2001/XMLSchema#{name}>");
+        let long = |n: usize, repeats: u8| match kind {
+            0 => xsd(&format!("{n}.{}{repeats}", "3".repeat(17)), "decimal"),
+            1 => xsd(&format!("0.12345678901234567{n}e{repeats}"), "double"),
+            2 => xsd(&format!("{n}{}", "9".repeat(20)), "integer"),
+            _ => xsd(&format!("{n}.{}", "7".repeat(30)), "decimal"),
+        };
+        let term = |&(n, repeats): &(usize, u8)| match n {
+            0 => xsd("2000-01-01", "date"),
+            1 => String::new(),
+            n => long(n, repeats),
+        };
+        // Without a date most of the time.
+        let terms: Vec<String> = column.iter().map(|&(n, repeats)| term(&(n.max(usize::from(column[0].0 > 0)), repeats))).collect();
+        let (a, b) = (Vector::Ids(ids(&terms, &cx).into()), Vector::Ids(ids(&other, &cx).into()));
+        let reader = &mut Reader::new(&cx);
+        for operator in OPERATORS {
+            for (a, b) in [(&a, &b), (&b, &a), (&a, &a)] {
+                let found = binary(operator, a, b, 24, reader).expect("terms can be read");
+                let rows = binary_rows(operator, a, b, 24, reader).expect("terms can be read");
+                prop_assert_eq!(found.into_ids(24, &cx), Vector::Items(rows).into_ids(24, &cx), "{:?}", operator);
             }
         }
     }

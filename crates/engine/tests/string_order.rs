@@ -1,0 +1,77 @@
+//! Stored strings compared with constants by their beginnings: which pass is what comparing whole texts says.
+
+mod support;
+
+use basalt_testkit::Answer;
+use std::fmt::Write;
+use support::{Configuration, LAYOUTS, ask, load_nquads, query_options};
+
+/// Characters of one to four bytes, and those beside them in the order.
+const CHARACTERS: [char; 7] = ['a', 'm', 'n', 'é', '\u{7ff}', '\u{e000}', '\u{1f600}'];
+
+/// An operator, and what it says of two texts.
+type Comparison = (&'static str, fn(&str, &str) -> bool);
+
+const OPERATORS: [Comparison; 5] = [
+    ("<", |a, b| a < b),
+    ("<=", |a, b| a <= b),
+    (">", |a, b| a > b),
+    (">=", |a, b| a >= b),
+    ("=", |a, b| a == b),
+];
+
+/// Texts of which many begin with others: none, short ones, and some that are longer than any beginning that is read.
+fn texts() -> Vec<String> {
+    let mut texts = vec![String::new()];
+    for &first in &CHARACTERS {
+        texts.push(first.to_string());
+        for &second in &CHARACTERS {
+            texts.push(format!("{first}{second}"));
+            for count in [1, 6, 7, 30, 400] {
+                texts.push(format!("{first}{second}{}", "moth ".repeat(count)));
+                texts.push(format!("{first}{}{second}", "moth ".repeat(count)));
+            }
+        }
+    }
+    texts.sort();
+    texts.dedup();
+    texts
+}
+
+#[test]
+fn strings_pass_as_their_whole_texts_do() {
+    let texts = texts();
+    let mut quads = String::new();
+    for (i, text) in texts.iter().enumerate() {
+        let line = format!(
+            "<http://e/s{i}> <http://e/text> \"{text}\" .\n<http://e/s{i}> <http://e/number> \"{i}\" ."
+        );
+        writeln!(quads, "{line}").expect("text grows");
+    }
+    // Neither tagged strings nor numbers are ordered beside a string.
+    quads.push_str("<http://e/x> <http://e/text> \"m\"@en .\n<http://e/y> <http://e/text> \"7\"^^<http://www.w3.org/2001/XMLSchema#integer> .\n");
+    for layout in LAYOUTS {
+        let configuration = Configuration {
+            layout,
+            ..Configuration::default()
+        };
+        let loaded = load_nquads(quads.clone(), &configuration);
+        for constant in texts.iter().step_by(3).chain(&texts[..3]) {
+            for (operator, passes) in OPERATORS {
+                let query = format!(
+                    "SELECT (COUNT(*) AS ?n) {{ ?s <http://e/text> ?t FILTER(?t {operator} \"{constant}\") }}"
+                );
+                let answer = ask(&loaded.database, &query, &query_options(&configuration));
+                let Ok(Answer::Solutions { rows, .. }) = answer else {
+                    unreachable!("{query}: {answer:?}");
+                };
+                let found = rows[0][0].as_ref().expect("a count").to_string();
+                let expected = texts.iter().filter(|text| passes(text, constant)).count();
+                assert!(
+                    found.starts_with(&format!("\"{expected}\"")),
+                    "{query}: {found}, not {expected}"
+                );
+            }
+        }
+    }
+}
