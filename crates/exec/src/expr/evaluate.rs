@@ -11,6 +11,7 @@ use super::date_arithmetic::compare_difference;
 use super::kernel::Kernel;
 use super::kind_test::KindTest;
 use super::nearest_comparison::compare_nearest;
+use super::number_casts::{cast, numeric_cast};
 use super::number_operators::Change;
 use super::operand::Operand;
 use super::vector::{Argument, Rows, Truth, Vector, each_row};
@@ -100,12 +101,12 @@ fn called<'a>(
     cx: &Context,
 ) -> Result<Vector<'a>, ExecError> {
     let (count, reader) = (rows.len(), &mut Reader::new(cx));
-    let change = Change::of(function);
+    let (change, to) = (Change::of(function), numeric_cast(function));
     let vectors = arguments
         .iter()
-        .map(|argument| match change {
-            Some(_) => operand(argument, rows, cx),
-            None => evaluate(argument, rows, cx),
+        .map(|argument| match change.is_some() || to.is_some() {
+            true => operand(argument, rows, cx),
+            false => evaluate(argument, rows, cx),
         })
         .collect::<Result<Vec<_>, _>>()?;
     let [only] = vectors.as_slice() else {
@@ -125,6 +126,11 @@ fn called<'a>(
     if let Some(change) = change
         && let Some(numbers) =
             Operand::of(only).and_then(|operand| number_operators::changed(&operand, change))
+    {
+        return Ok(Vector::Numbers(Cow::Owned(numbers)));
+    }
+    if let (Some(to), Vector::Numbers(_)) = (to, only)
+        && let Some(numbers) = Operand::of(only).and_then(|operand| cast(&operand, to))
     {
         return Ok(Vector::Numbers(Cow::Owned(numbers)));
     }

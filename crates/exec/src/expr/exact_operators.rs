@@ -97,14 +97,32 @@ fn multiplied(
 /// Sums, differences or products in units.
 fn of_units_of_both(operator: Operator, a: &Operand<'_>, b: &Operand<'_>) -> Option<Vec<i128>> {
     let product = |a, b| Some(units_of(multiply_decimals(of_units(a), of_units(b))?));
+    if operator == Operator::Multiply {
+        // A whole number beside units leaves as many digits.
+        let whole = |side: &Operand<'_>| side.exact().filter(|(_, scale)| *scale == 0).is_some();
+        if whole(a) || whole(b) {
+            let (units, whole) = if whole(b) { (a, b) } else { (b, a) };
+            let whole = whole.exact()?.0.map(i128::from);
+            return all_of(&units.units()?, &whole, i128::checked_mul);
+        }
+    }
     let (a, b) = (a.units()?, b.units()?);
     let of = match operator {
         Operator::Add => i128::checked_add,
         Operator::Subtract => i128::checked_sub,
         Operator::Multiply | Operator::Divide => product,
     };
+    all_of(&a, &b, of)
+}
+
+/// What `of` gives in each row, if it gives something in all.
+fn all_of(
+    a: &Lane<'_, i128>,
+    b: &Lane<'_, i128>,
+    of: impl Fn(i128, i128) -> Option<i128>,
+) -> Option<Vec<i128>> {
     let mut is_complete = true;
-    let results = zip(&a, &b, |a, b| {
+    let results = zip(a, b, |a, b| {
         let result = of(a, b);
         is_complete &= result.is_some();
         result.unwrap_or_default()

@@ -29,6 +29,7 @@ mod kernel;
 mod kind_test;
 mod language_test;
 mod nearest_comparison;
+mod number_casts;
 mod number_comparison;
 mod number_operators;
 mod number_values;

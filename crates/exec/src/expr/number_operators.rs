@@ -114,6 +114,45 @@ impl Change {
         }
     }
 
+    /// The same of all values; `None` if one becomes too long.
+    pub fn of_values(self, values: &Values) -> Option<Values> {
+        Some(match values {
+            Values::Exact {
+                mantissas,
+                scale,
+                is_decimal,
+            } => {
+                let power = POWERS[usize::from(*scale)];
+                let changed = each(mantissas, |mantissa| self.apply_exact(mantissa, power))?;
+                Values::Exact {
+                    mantissas: changed,
+                    scale: self.scale(*scale),
+                    is_decimal: *is_decimal,
+                }
+            }
+            Values::Mixed {
+                mantissas,
+                scale,
+                are_decimals,
+            } => {
+                let power = POWERS[usize::from(*scale)];
+                Values::Mixed {
+                    mantissas: each(mantissas, |mantissa| self.apply_exact(mantissa, power))?,
+                    scale: self.scale(*scale),
+                    are_decimals: are_decimals.clone(),
+                }
+            }
+            Values::Units(units) => self.apply_units(units)?,
+            Values::Floating { values, is_float } => Values::Floating {
+                values: values
+                    .iter()
+                    .map(|&value| self.apply_floating(value))
+                    .collect(),
+                is_float: *is_float,
+            },
+        })
+    }
+
     /// The same of decimals in units; `None` if one becomes too long.
     fn apply_units(self, all: &[i128]) -> Option<Values> {
         let power = POWERS[usize::from(SCALE_MAX)];
@@ -164,41 +203,7 @@ pub fn changed(operand: &Operand<'_>, change: Change) -> Option<Numbers> {
     let Operand::Column(numbers) = operand else {
         return None;
     };
-    let values = match numbers.values() {
-        Values::Exact {
-            mantissas,
-            scale,
-            is_decimal,
-        } => {
-            let power = POWERS[usize::from(*scale)];
-            let changed = each(mantissas, |mantissa| change.apply_exact(mantissa, power))?;
-            Values::Exact {
-                mantissas: changed,
-                scale: change.scale(*scale),
-                is_decimal: *is_decimal,
-            }
-        }
-        Values::Mixed {
-            mantissas,
-            scale,
-            are_decimals,
-        } => {
-            let power = POWERS[usize::from(*scale)];
-            Values::Mixed {
-                mantissas: each(mantissas, |mantissa| change.apply_exact(mantissa, power))?,
-                scale: change.scale(*scale),
-                are_decimals: are_decimals.clone(),
-            }
-        }
-        Values::Units(units) => change.apply_units(units)?,
-        Values::Floating { values, is_float } => Values::Floating {
-            values: values
-                .iter()
-                .map(|&value| change.apply_floating(value))
-                .collect(),
-            is_float: *is_float,
-        },
-    };
+    let values = change.of_values(numbers.values())?;
     Some(Numbers::new(values, numbers.errors().to_vec()))
 }
 

@@ -133,6 +133,14 @@ impl Values {
         }
     }
 
+    /// The mantissas, if it has some.
+    pub fn into_mantissas(self) -> Option<Vec<i64>> {
+        match self {
+            Self::Exact { mantissas, .. } | Self::Mixed { mantissas, .. } => Some(mantissas),
+            Self::Units(_) | Self::Floating { .. } => None,
+        }
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         match self {

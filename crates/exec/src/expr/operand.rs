@@ -24,6 +24,16 @@ pub enum Lane<'v, T: Clone> {
     Same(T),
 }
 
+impl<T: Copy> Lane<'_, T> {
+    /// What `of` gives for each.
+    pub fn map<'r, R: Clone>(&self, of: impl Fn(T) -> R) -> Lane<'r, R> {
+        match self {
+            Self::Each(values) => Lane::Each(values.iter().map(|&value| of(value)).collect()),
+            Self::Same(value) => Lane::Same(of(*value)),
+        }
+    }
+}
+
 impl<'v> Operand<'v> {
     /// The numbers of a vector; `None` where they have no column.
     pub fn of(vector: &'v Vector<'_>) -> Option<Self> {

@@ -32,7 +32,9 @@ pub use inline::{
 };
 pub use inline_order::order_inline;
 pub use inline_ranks::inline_ranks;
-pub use number::{Number, Rank, XSD_DECIMAL, divide_decimals, multiply_decimals, units_to_f64};
+pub use number::{
+    I64_LIMIT, Number, Rank, XSD_DECIMAL, divide_decimals, multiply_decimals, units_to_f64,
+};
 pub use order::{compare_for_order, text_into, text_start_into};
 pub use order_key::{OrderClass, OrderKey, first_bytes, ordered_as_ids};
 pub use reader::Reader;

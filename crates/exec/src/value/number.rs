@@ -44,7 +44,7 @@ pub enum Number {
 /// The datatype of most computed numbers that have no inline ids.
 pub const XSD_DECIMAL: &str = "http://www.w3.org/2001/XMLSchema#decimal";
 /// Doubles nearer to zero than this are `i64`s without their fraction.
-const I64_LIMIT: f64 = 9_223_372_036_854_775_808.0;
+pub const I64_LIMIT: f64 = 9_223_372_036_854_775_808.0;
 
 /// A numeric type, as a place in the promotion order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,8 +3,10 @@
 use super::super::arithmetic::{Operator, binary, binary_rows};
 use super::super::kernel::Constant;
 use super::super::nearest_comparison::compare_nearest;
+use super::super::number_casts::cast;
 use super::super::number_operators::{self, Change};
 use super::super::numbers::Numbers;
+use super::super::numeric_cast::NumericCast;
 use super::super::operand::Operand;
 use super::super::vector::{Argument, Item, Truth, Vector};
 use super::{COMPARISONS, context, id_of};
@@ -123,6 +125,29 @@ fn assert_alike(a: &Vector<'_>, b: &Vector<'_>, count: usize) -> Vec<Numbers> {
             })
             .collect();
         assert_eq!(numbers.ids(&cx), expected, "{change:?}");
+    }
+    for to in [
+        NumericCast::Integer,
+        NumericCast::Decimal,
+        NumericCast::Float,
+        NumericCast::Double,
+    ] {
+        let Some(numbers) = cast(&left, to) else {
+            continue;
+        };
+        let mut cast_row = |row| {
+            let number = number(a.get(row), other)?;
+            match to {
+                NumericCast::Integer => number.to_integer(),
+                NumericCast::Decimal => number.to_decimal(),
+                NumericCast::Float => Some(Number::Float(number.to_float())),
+                NumericCast::Double => Some(Number::Double(number.to_double())),
+            }
+        };
+        let expected =
+            (0..count).map(|row| cast_row(row).map_or(0, |number: Number| number.to_id(&cx)));
+        let expected: Vec<u64> = expected.collect();
+        assert_eq!(numbers.ids(&cx), expected, "{to:?}");
     }
     all
 }
