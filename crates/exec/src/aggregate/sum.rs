@@ -11,7 +11,6 @@ use super::float_sum::FloatSum;
 use crate::error::ExecError;
 use crate::expr::{Numbers, Values, quotient};
 use crate::value::{Exact, Number, Reader, ShortNumber, inline_integer, of_units, units};
-use basalt_columns::prefetch;
 use oxsdatatypes::{Double, Float};
 
 /// What few groups have: made with the first such value.
@@ -177,14 +176,6 @@ impl SumState {
     #[inline]
     pub fn has_rare(&self) -> bool {
         self.rare.is_some()
-    }
-
-    /// Asks the caches for that.
-    #[inline]
-    pub fn prefetch_rare(&self) {
-        if let Some(rare) = &self.rare {
-            prefetch(std::slice::from_ref(&**rare), 0);
-        }
     }
 
     fn rare(&mut self) -> &mut Rare {

@@ -148,20 +148,10 @@ impl SumStates {
             PREFETCH_ROWS
         };
         let mut ahead = groups.iter().skip(ahead_rows);
-        // What few groups have lies elsewhere: it is asked for once the state is there.
-        let rare_rows = if self.any_rare && !are_near {
-            ahead_rows / 2
-        } else {
-            groups.len()
-        };
-        let mut ahead_rare = groups.iter().skip(rare_rows);
         let (mut outcome, mut any_rare) = (Ok(()), false);
         for (&group, &value) in groups.iter().zip(values) {
             if let Some(&group) = ahead.next() {
                 prefetch(&self.states, group as usize);
-            }
-            if let Some(&group) = ahead_rare.next() {
-                self.states[group as usize].prefetch_rare();
             }
             let state = &mut self.states[group as usize];
             outcome = add(state, value);

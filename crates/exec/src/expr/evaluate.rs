@@ -308,11 +308,12 @@ fn choose<'v>(
     cx: &Context,
 ) -> Result<Vector<'v>, ExecError> {
     let truths = truths(condition, rows, cx)?;
-    if then.is_light() && otherwise.is_light() {
-        let (then, otherwise) = (operand(then, rows, cx)?, operand(otherwise, rows, cx)?);
-        if let Some(blended) = blended(&truths, &then, &otherwise) {
-            return Ok(blended);
-        }
+    if then.is_light()
+        && otherwise.is_light()
+        && let (Some(then), Some(otherwise)) = (light(then, rows, cx)?, light(otherwise, rows, cx)?)
+        && let Some(blended) = blended(&truths, &then, &otherwise)
+    {
+        return Ok(blended);
     }
     let mut result = Chosen::errors(rows.len());
     for (branch, taken) in [(then, Truth::True), (otherwise, Truth::False)] {
@@ -349,6 +350,19 @@ fn coalesce<'v>(
     Ok(result.into_vector())
 }
 
+/// The values of a light kernel; `None` of a cast that has to read texts.
+fn light<'a>(
+    kernel: &'a Kernel,
+    rows: &Rows<'a>,
+    cx: &Context,
+) -> Result<Option<Vector<'a>>, ExecError> {
+    if let Kernel::CastNumber { column, cast, of } = kernel {
+        let numbers = cast.numbers(&rows.column(*column), *of);
+        return Ok(numbers.map(|numbers| Vector::Numbers(Cow::Owned(numbers))));
+    }
+    operand(kernel, rows, cx).map(Some)
+}
+
 /// `COALESCE` of light kernels; `None` if they have no column.
 fn first_known<'v>(
     list: &'v [Kernel],
@@ -356,10 +370,10 @@ fn first_known<'v>(
     cx: &Context,
 ) -> Result<Option<Vector<'v>>, ExecError> {
     let mut kernels = list.iter();
-    let Some(first) = kernels.next() else {
+    let first = kernels.next().unwrap_or(&Kernel::Error);
+    let Some(mut result) = light(first, rows, cx)? else {
         return Ok(None);
     };
-    let mut result = operand(first, rows, cx)?;
     for kernel in kernels {
         let Some(truths) = known(&result, rows.len()) else {
             return Ok(None);
@@ -367,7 +381,8 @@ fn first_known<'v>(
         if !truths.contains(&Truth::False) {
             break;
         }
-        match blended(&truths, &result, &operand(kernel, rows, cx)?) {
+        let next = light(kernel, rows, cx)?;
+        match next.and_then(|next| blended(&truths, &result, &next)) {
             Some(both) => result = both,
             None => return Ok(None),
         }

@@ -17,6 +17,7 @@ mod inline_date;
 mod inline_id;
 mod inline_order;
 mod inline_ranks;
+mod nearest_double;
 mod number;
 mod order;
 mod order_key;
@@ -32,9 +33,8 @@ pub use inline::{
 };
 pub use inline_order::order_inline;
 pub use inline_ranks::inline_ranks;
-pub use number::{
-    I64_LIMIT, Number, Rank, XSD_DECIMAL, divide_decimals, multiply_decimals, units_to_f64,
-};
+pub use nearest_double::units_to_f64;
+pub use number::{I64_LIMIT, Number, Rank, XSD_DECIMAL, divide_decimals, multiply_decimals};
 pub use order::{compare_for_order, text_into, text_start_into};
 pub use order_key::{OrderClass, OrderKey, first_bytes, ordered_as_ids};
 pub use reader::Reader;

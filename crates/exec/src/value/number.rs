@@ -11,6 +11,7 @@ use super::decimal_text::{decimal_text, parse_decimal};
 use super::exact::{Exact, Rounding};
 use super::inline::nearest_f32;
 use super::inline_id::{short_double, short_float, short_text};
+use super::nearest_double::units_to_f64;
 use super::rounding::round_floating;
 use super::short_number::{POWERS, SCALE_MAX, decimal_id, of_units, stripped, units, units_of};
 use crate::context::Context;
@@ -565,25 +566,4 @@ fn floating(text: &str) -> Option<&str> {
         .any(|b| b.is_ascii_alphabetic() && !matches!(b, b'e' | b'E'));
     let is_known = matches!(text, "INF" | "+INF" | "-INF" | "NaN");
     (!is_word || is_known).then_some(text)
-}
-
-/// The double nearest to a decimal in units.
-pub fn units_to_f64(units: i128) -> f64 {
-    const UNIT: f64 = 1e18;
-    /// Many times the share of the rest that rounding may add to it or take away.
-    const SLACK: f64 = 1e-9;
-    // The quotient of two doubles, and what is left over, which is less than a unit of its last place.
-    let high = units as f64;
-    let low = (units - high as i128) as f64;
-    let quotient = high / UNIT;
-    let rest = ((-quotient).mul_add(UNIT, high) + low) / UNIT;
-    let (less, more) = (
-        quotient + rest * (1.0 - SLACK),
-        quotient + rest * (1.0 + SLACK),
-    );
-    match less == more {
-        true => less,
-        // So near to the middle between two doubles that it takes all digits to tell on which side.
-        false => Exact::from(of_units(units)).to_f64(),
-    }
 }

@@ -3,7 +3,8 @@
 //! Every inline id has one, and so have all results but integers and decimals beyond 64 and 128 bits, which are a [`Number`] alone.
 
 use super::inline::{nearest_f32, to_float};
-use super::number::{Number, Rank, units_to_f64};
+use super::nearest_double::units_to_f64;
+use super::number::{Number, Rank};
 use crate::context::Context;
 use basalt_rdf::TermId;
 use basalt_rdf::inline::{encode_integer, numeric};

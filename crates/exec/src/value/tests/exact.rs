@@ -308,4 +308,11 @@ proptest! {
         let number = Number::Decimal(of_units(units));
         prop_assert_eq!(f64::from(number.to_double()), Exact::from(of_units(units)).to_f64());
     }
+
+    #[test]
+    fn any_units_have_the_nearest_double(units: i128, shift in 0..127_u32, zeros in 0..64_u32) {
+        let units = units >> shift >> zeros << zeros;
+        let number = Number::Decimal(of_units(units));
+        prop_assert_eq!(f64::from(number.to_double()), Exact::from(of_units(units)).to_f64());
+    }
 }
