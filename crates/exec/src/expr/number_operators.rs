@@ -102,15 +102,16 @@ impl Change {
         }
     }
 
-    /// The same of `mantissa`, of whose digits those below `power` are after the point; rounded to the digits before it.
-    fn apply_exact(self, mantissa: i64, power: i64) -> Option<i64> {
-        let (whole, rest) = (mantissa.div_euclid(power), mantissa.rem_euclid(power));
+    /// The same of mantissas, of whose digits those below `power` are after the point; rounded to the digits before it.
+    fn apply_exact(self, mantissas: &[i64], power: i64) -> Option<Vec<i64>> {
         match self {
-            Self::Negate => mantissa.checked_neg(),
-            Self::Absolute => mantissa.checked_abs(),
-            Self::Round(rounding) => {
-                Some(whole + i64::from(goes_up(rounding, mantissa < 0, rest, power)))
-            }
+            Self::Negate => each(mantissas, i64::checked_neg),
+            Self::Absolute => each(mantissas, i64::checked_abs),
+            Self::Round(rounding) => each(mantissas, |mantissa| {
+                let (whole, rest) = (mantissa.div_euclid(power), mantissa.rem_euclid(power));
+                let up = goes_up(rounding, mantissa < 0, rest, power);
+                Some(whole + i64::from(up))
+            }),
         }
     }
 
@@ -123,7 +124,7 @@ impl Change {
                 is_decimal,
             } => {
                 let power = POWERS[usize::from(*scale)];
-                let changed = each(mantissas, |mantissa| self.apply_exact(mantissa, power))?;
+                let changed = self.apply_exact(mantissas, power)?;
                 Values::Exact {
                     mantissas: changed,
                     scale: self.scale(*scale),
@@ -137,7 +138,7 @@ impl Change {
             } => {
                 let power = POWERS[usize::from(*scale)];
                 Values::Mixed {
-                    mantissas: each(mantissas, |mantissa| self.apply_exact(mantissa, power))?,
+                    mantissas: self.apply_exact(mantissas, power)?,
                     scale: self.scale(*scale),
                     are_decimals: are_decimals.clone(),
                 }
