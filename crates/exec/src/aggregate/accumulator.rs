@@ -236,9 +236,9 @@ impl Accumulator {
         let ids = match self {
             Self::Sum(states) => {
                 let of = |(place, function): &(usize, AggregateFunction)| {
-                    (*place, states.results(function, cx))
+                    Ok((*place, states.results(function, cx)?))
                 };
-                return Ok(aggregates.iter().map(of).collect());
+                return aggregates.iter().map(of).collect();
             }
             Self::Count(counts) => counts
                 .into_iter()

@@ -41,7 +41,7 @@ pub use spilling::{Grouping, Groups, SpillingAggregator};
 /// The name that memory errors give.
 pub const OPERATOR: &str = "Group";
 
-/// Groups merged between two looks at the query's flag and clock: some milliseconds where each misses the caches.
+/// Groups merged, or whose results are made, between two looks at the query's flag and clock: some milliseconds where each misses the caches.
 const CHECK_GROUPS: usize = 1 << 16;
 
 /// Hash aggregation; see the [module documentation](self).

@@ -1,5 +1,6 @@
 //! `SumStates`: the states of SUM or AVG of all groups, and their results.
 
+use super::CHECK_GROUPS;
 use super::sum::{Rare, SumState};
 use crate::context::Context;
 use crate::error::ExecError;
@@ -165,33 +166,47 @@ impl SumStates {
     }
 
     /// SUM or AVG by group.
-    pub fn results(&self, function: &AggregateFunction, cx: &Context) -> Results {
+    pub fn results(
+        &self,
+        function: &AggregateFunction,
+        cx: &Context,
+    ) -> Result<Results, ExecError> {
         let is_average = *function == AggregateFunction::Avg;
-        if is_average && let Some(units) = self.averages_in_units() {
+        if is_average && let Some(units) = self.averages_in_units(cx)? {
             let errors = Vec::new();
-            return Results::Numbers(Numbers::new(Values::Units(units), errors));
+            return Ok(Results::Numbers(Numbers::new(Values::Units(units), errors)));
         }
         let result = |state: &SumState| match is_average {
             true => state.average(),
             false => state.sum(),
         };
-        let results: Vec<Option<Number>> = self.states.iter().map(result).collect();
-        match Numbers::of_numbers(&results) {
+        let mut results: Vec<Option<Number>> = Vec::with_capacity(self.states.len());
+        for states in self.states.chunks(CHECK_GROUPS) {
+            cx.check()?;
+            results.extend(states.iter().map(result));
+        }
+        Ok(match Numbers::of_numbers(&results) {
             Some(numbers) => Results::Numbers(numbers),
             None => {
                 let id = |number: Option<Number>| number.map_or(0, |number| number.to_id(cx));
                 Results::Ids(results.into_iter().map(id).collect())
             }
-        }
+        })
     }
 
     /// The averages of all groups, if each has some integers or decimals, and nothing else.
-    fn averages_in_units(&self) -> Option<Vec<i128>> {
+    fn averages_in_units(&self, cx: &Context) -> Result<Option<Vec<i128>>, ExecError> {
         let mut averages = Vec::with_capacity(self.states.len());
-        for state in &self.states {
-            averages.push(state.average_in_units()?);
+        for states in self.states.chunks(CHECK_GROUPS) {
+            cx.check()?;
+            for state in states {
+                match state.average_in_units() {
+                    Some(average) => averages.push(average),
+                    None => return Ok(None),
+                }
+            }
         }
-        Some(averages)
+        Ok(Some(averages))
     }
 
     /// Adds states of others: state `from` to group `to`, for each pair.

@@ -19,6 +19,9 @@ use std::sync::Arc;
 /// Rows that a table can have: twice as many buckets still have 32-bit numbers.
 const ROWS_MAX: usize = 1 << 31;
 
+/// Rows up to which computed numbers stay such: they are put in order without a look at the query's flag, which takes some milliseconds.
+const NUMBERS_ROWS_MAX: usize = 1 << 20;
+
 /// A column of the rows.
 enum Column {
     Ids(Vec<u64>),
@@ -36,7 +39,9 @@ impl Column {
     ) -> Result<Self, ExecError> {
         let numbers = batches.iter().map(|batch| batch.numbers_to_write(column));
         let numbers: Option<Vec<&Numbers>> = numbers.collect();
-        if let Some(numbers) = numbers.and_then(|numbers| Numbers::concat(&numbers)) {
+        if places.len() <= NUMBERS_ROWS_MAX
+            && let Some(numbers) = numbers.and_then(|numbers| Numbers::concat(&numbers))
+        {
             let mut rows = vec![0; places.len()];
             for (row, &place) in (0..).zip(places) {
                 rows[place as usize] = row;

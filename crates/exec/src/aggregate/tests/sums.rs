@@ -65,7 +65,10 @@ fn states(groups: &[&[Literal]], cx: &Context) -> SumStates {
 /// Sum and average of each group.
 fn results(states: SumStates, cx: &Context) -> Batch {
     let functions = [AggregateFunction::Sum, AggregateFunction::Avg];
-    let columns = functions.map(|function| states.results(&function, cx).into_ids(cx));
+    let columns = functions.map(|function| {
+        let results = states.results(&function, cx).expect("nobody stops it");
+        results.into_ids(cx)
+    });
     let rows = columns[0].len();
     Batch::from_vectors(columns.into(), rows)
 }
