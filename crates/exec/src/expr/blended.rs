@@ -62,7 +62,8 @@ fn numbers<'v>(vector: &'v Vector<'_>) -> Option<Operand<'v>> {
 /// The values taken, anything where there is an error.
 fn values(truths: &[Truth], a: &Operand<'_>, b: &Operand<'_>) -> Option<Values> {
     let (Some(exact_a), Some(exact_b)) = (a.exact(), b.exact()) else {
-        if a.rank() != b.rank() {
+        // Units are decimals in every row.
+        if a.rank() != b.rank() || a.is_mixed() || b.is_mixed() {
             return None;
         }
         if a.rank() == Rank::Decimal {

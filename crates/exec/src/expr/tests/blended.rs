@@ -1,9 +1,14 @@
 //! IF, COALESCE, `||` and `&&` of columns against what their parts give, row by row; and what follows on them.
 
+use super::super::blended::blended;
+use super::super::number_values::Values;
+use super::super::numbers::Numbers;
+use super::super::vector::{Truth, Vector};
 use super::numbers::{column, ids};
 use super::{context, evaluate};
 use basalt_rdf::inline::encode_boolean;
 use proptest::prelude::*;
+use std::borrow::Cow;
 
 /// What expressions are made of: columns, casts, constants, and what is not light.
 const PARTS: [&str; 9] = [
@@ -79,5 +84,47 @@ proptest! {
         let found = evaluate(&used.replace("?d", &text), columns.clone(), &cx);
         let with_ids = [columns.clone(), vec![expected]].concat();
         prop_assert_eq!(found, evaluate(used, with_ids, &cx), "{} of {}", used, text);
+    }
+}
+
+#[test]
+fn columns_of_each_kind_give_the_numbers_of_their_rows() {
+    let cx = context();
+    let kinds = [
+        Values::Exact {
+            mantissas: vec![10, -20, 30],
+            scale: 0,
+            is_decimal: false,
+        },
+        Values::Exact {
+            mantissas: vec![15, 25, -35],
+            scale: 1,
+            is_decimal: true,
+        },
+        Values::Mixed {
+            mantissas: vec![100, 125, 200],
+            scale: 2,
+            are_decimals: vec![false, true, false],
+        },
+        Values::Units(vec![1, 3_333_333_333_333_333_333, -(1 << 90)]),
+        Values::Floating {
+            values: vec![0.1, -2.5, 1e300],
+            is_float: false,
+        },
+    ];
+    let truths = [Truth::True, Truth::False, Truth::Error];
+    for (a, b) in kinds.iter().flat_map(|a| kinds.iter().map(move |b| (a, b))) {
+        let [a, b] = [a, b].map(|values| Numbers::new(values.clone(), Vec::new()));
+        let expected = [a.ids(&cx)[0], b.ids(&cx)[1], 0];
+        let [a, b] = [a, b].map(|numbers| Vector::Numbers(Cow::Owned(numbers)));
+        if let Some(both) = blended(&truths, &a, &b) {
+            assert_eq!(both.into_ids(3, &cx), expected);
+        }
+        // The other rows of both.
+        let others = [Truth::False, Truth::Error, Truth::True];
+        let expected = [b.get(0).id(&cx), 0, a.get(2).id(&cx)];
+        if let Some(both) = blended(&others, &a, &b) {
+            assert_eq!(both.into_ids(3, &cx), expected);
+        }
     }
 }
