@@ -246,7 +246,7 @@ impl Batch {
     }
 
     /// The same rows to be held for long: columns that keep more alive than they show are copied, so that
-    /// [`Self::bytes`] is about what they take.
+    /// [`Self::bytes`] is about what they take. Computed numbers stay such.
     pub fn compact(&self) -> Self {
         let compact = |column: &UInt64Array| {
             let shown = size_of_val(&**column.values());

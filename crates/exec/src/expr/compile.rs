@@ -191,8 +191,8 @@ fn function_call(function: &Function, mut arguments: Vec<Kernel>) -> Kernel {
                 };
             }
         }
-        (Function::Custom(name), [argument]) => {
-            let cast = name.as_str().strip_prefix(XSD).and_then(NumericCast::named);
+        (function @ Function::Custom(_), [argument]) => {
+            let cast = NumericCast::of(function);
             if let (Some(cast), Some((of, column))) = (cast, column_cast(argument)) {
                 return Kernel::CastNumber { column, cast, of };
             }

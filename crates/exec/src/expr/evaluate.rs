@@ -11,8 +11,9 @@ use super::date_arithmetic::compare_difference;
 use super::kernel::Kernel;
 use super::kind_test::KindTest;
 use super::nearest_comparison::compare_nearest;
-use super::number_casts::{cast, numeric_cast};
+use super::number_casts::cast;
 use super::number_operators::Change;
+use super::numeric_cast::NumericCast;
 use super::operand::Operand;
 use super::vector::{Argument, Rows, Truth, Vector, each_row};
 use super::{arithmetic, call, date_function, number_operators, string_function};
@@ -101,7 +102,7 @@ fn called<'a>(
     cx: &Context,
 ) -> Result<Vector<'a>, ExecError> {
     let (count, reader) = (rows.len(), &mut Reader::new(cx));
-    let (change, to) = (Change::of(function), numeric_cast(function));
+    let (change, to) = (Change::of(function), NumericCast::of(function));
     let vectors = arguments
         .iter()
         .map(|argument| match change.is_some() || to.is_some() {

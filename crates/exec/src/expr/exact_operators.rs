@@ -99,9 +99,9 @@ fn of_units_of_both(operator: Operator, a: &Operand<'_>, b: &Operand<'_>) -> Opt
     let product = |a, b| Some(units_of(multiply_decimals(of_units(a), of_units(b))?));
     if operator == Operator::Multiply {
         // A whole number beside units leaves as many digits.
-        let whole = |side: &Operand<'_>| side.exact().filter(|(_, scale)| *scale == 0).is_some();
-        if whole(a) || whole(b) {
-            let (units, whole) = if whole(b) { (a, b) } else { (b, a) };
+        let is_whole = |side: &Operand<'_>| side.exact().is_some_and(|(_, scale)| scale == 0);
+        if is_whole(a) || is_whole(b) {
+            let (units, whole) = if is_whole(b) { (a, b) } else { (b, a) };
             let whole = whole.exact()?.0.map(i128::from);
             return all_of(&units.units()?, &whole, i128::checked_mul);
         }

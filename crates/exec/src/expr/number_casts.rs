@@ -5,16 +5,6 @@ use super::numbers::{Numbers, Values};
 use super::numeric_cast::NumericCast;
 use super::operand::{Lane, Operand};
 use crate::value::{I64_LIMIT, Rounding};
-use basalt_rdf::term_view::XSD;
-use spargebra::algebra::Function;
-
-/// The type that a function casts to, if it is such a cast.
-pub fn numeric_cast(function: &Function) -> Option<NumericCast> {
-    match function {
-        Function::Custom(name) => NumericCast::named(name.as_str().strip_prefix(XSD)?),
-        _ => None,
-    }
-}
 
 /// The casts of a column; `None` where some row needs more than machine words, or a text.
 pub fn cast(operand: &Operand<'_>, to: NumericCast) -> Option<Numbers> {

@@ -13,7 +13,9 @@ use crate::value::{Number, Reader, Value, decimal_id, to_float};
 use basalt_rdf::TermId;
 use basalt_rdf::inline::{encode_integer, numeric};
 use basalt_rdf::qualifiers::{CUSTOM_NUMERIC_FIRST, DECIMAL, DOUBLE, FLOAT};
+use basalt_rdf::term_view::XSD;
 use oxsdatatypes::Decimal;
+use spargebra::algebra::Function;
 
 /// Numeric codes of both.
 const FLOATING: std::ops::RangeInclusive<u8> = DOUBLE..=FLOAT;
@@ -85,8 +87,16 @@ impl ColumnCast {
 }
 
 impl NumericCast {
+    /// The cast that a function is, if it is one.
+    pub fn of(function: &Function) -> Option<Self> {
+        match function {
+            Function::Custom(name) => Self::named(name.as_str().strip_prefix(XSD)?),
+            _ => None,
+        }
+    }
+
     /// The cast with this local name in the XML Schema namespace.
-    pub fn named(name: &str) -> Option<Self> {
+    fn named(name: &str) -> Option<Self> {
         match name {
             "integer" => Some(Self::Integer),
             "decimal" => Some(Self::Decimal),

@@ -120,13 +120,7 @@ impl<'v> Operand<'v> {
             Self::Constant(_) => {}
         }
         let (mantissas, scale) = self.exact()?;
-        Some(match mantissas {
-            Lane::Same(mantissa) => Lane::Same(units(mantissa, scale)),
-            Lane::Each(mantissas) => {
-                let each = mantissas.iter().map(|&mantissa| units(mantissa, scale));
-                Lane::Each(each.collect())
-            }
-        })
+        Some(mantissas.map(|mantissa| units(mantissa, scale)))
     }
 
     /// All of them as doubles or, with `to_float`, as the doubles that the nearest floats are; `None` where one is not found quickly.
