@@ -7,7 +7,7 @@ use crate::operators::BoxOperator;
 use crate::operators::build::Build;
 use crate::terms::TermSpace;
 use basalt_plan::NodeProfile;
-use basalt_plan::physical::{Plan, Slot};
+use basalt_plan::physical::{Form, Plan, Slot};
 use basalt_store::Snapshot;
 use std::sync::Arc;
 
@@ -19,7 +19,12 @@ pub fn execute(
     options: ExecOptions,
 ) -> Result<Execution, ExecError> {
     let cx = Context::new(snapshot, options, plan.node_count);
-    let root = Build::new(Arc::clone(&cx)).operator(&plan.root)?;
+    let build = Build::new(Arc::clone(&cx));
+    let root = match plan.form {
+        // The first row is the answer.
+        Form::Ask => build.operator(&plan.root)?,
+        _ => build.root(&plan.root)?,
+    };
     Ok(Execution { plan, cx, root })
 }
 

@@ -69,6 +69,15 @@ impl Accumulator {
         }
     }
 
+    /// Makes room for so many groups, of which there are none, where that saves moving their states.
+    pub fn reserve(&mut self, groups: usize) {
+        match self {
+            Self::Count(states) | Self::Sample(states) => states.reserve_exact(groups),
+            Self::Sum(states) => states.reserve(groups),
+            Self::Extreme(_) | Self::Concat(_) => {}
+        }
+    }
+
     /// Counts rows, for `COUNT(*)`.
     pub fn count_rows(&mut self, groups: &[u32]) {
         if let Self::Count(counts) = self {
@@ -144,32 +153,16 @@ impl Accumulator {
 
     /// Adds another's states, whose group `g` is `numbers[g]` here.
     pub fn merge(&mut self, other: Self, numbers: &[u32], cx: &Context) -> Result<(), ExecError> {
-        let at = numbers.iter().map(|&group| group as usize);
         match (self, other) {
-            (Self::Count(counts), Self::Count(more)) => {
-                at.zip(more)
-                    .for_each(|(group, count)| counts[group] += count);
+            (Self::Concat(states), Self::Concat(more)) => states.merge(more, numbers, cx),
+            (own, other) => {
+                let at = numbers.iter().map(|&group| group as usize);
+                own.add_pairs(&other, at.enumerate(), cx)
             }
-            (Self::Sample(samples), Self::Sample(more)) => {
-                for (group, id) in at.zip(more) {
-                    if samples[group] == 0 {
-                        samples[group] = id;
-                    }
-                }
-            }
-            (Self::Sum(states), Self::Sum(more)) => {
-                states.merge(&more, at.enumerate());
-            }
-            (Self::Extreme(states), Self::Extreme(more)) => {
-                states.merge(&more, at.enumerate(), cx)?;
-            }
-            (Self::Concat(states), Self::Concat(more)) => states.merge(more, numbers, cx)?,
-            _ => return Err(no_states()),
         }
-        Ok(())
     }
 
-    /// Adds states of another, which stays as it is: state `from` to group `to`, for each pair.
+    /// Adds states of another, which stays as it is: state `from` to group `to`, for each pair. Not of texts.
     pub fn add_states(
         &mut self,
         other: &Self,
@@ -177,17 +170,36 @@ impl Accumulator {
         cx: &Context,
     ) -> Result<(), ExecError> {
         let pairs = pairs.iter().map(|&(from, to)| (from as usize, to as usize));
+        self.add_pairs(other, pairs, cx)
+    }
+
+    fn add_pairs(
+        &mut self,
+        other: &Self,
+        pairs: impl Iterator<Item = (usize, usize)> + Clone,
+        cx: &Context,
+    ) -> Result<(), ExecError> {
         match (self, other) {
             (Self::Count(counts), Self::Count(more)) => {
                 pairs.for_each(|(from, to)| counts[to] += more[from]);
             }
-            (Self::Sum(states), Self::Sum(more)) => {
-                states.merge(more, pairs);
+            (Self::Sample(samples), Self::Sample(more)) => {
+                for (from, to) in pairs {
+                    if samples[to] == 0 {
+                        samples[to] = more[from];
+                    }
+                }
             }
+            (Self::Sum(states), Self::Sum(more)) => states.merge(more, pairs),
             (Self::Extreme(states), Self::Extreme(more)) => states.merge(more, pairs, cx)?,
             _ => return Err(no_states()),
         }
         Ok(())
+    }
+
+    /// Whether [`Self::add_states`] has the states of another, as it has but those of texts.
+    pub fn may_stay(&self) -> bool {
+        !matches!(self, Self::Concat(_))
     }
 
     /// `count` copies of the only state, of counts, sums and averages.

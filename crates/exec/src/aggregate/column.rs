@@ -147,6 +147,11 @@ impl Column {
         self.accumulator.merge(other.accumulator, numbers, cx)
     }
 
+    /// Whether its states can be added to others and stay as they are.
+    pub fn may_stay(&self) -> bool {
+        self.distinct.is_none() && self.accumulator.may_stay()
+    }
+
     /// Whether [`Self::spill`] makes room.
     pub fn may_spill(&self) -> bool {
         self.distinct.is_some() || self.accumulator.may_spill()

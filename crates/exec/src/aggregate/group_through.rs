@@ -18,6 +18,8 @@
 use super::Aggregator;
 use super::accumulator::Accumulator;
 use super::column::Column;
+use super::partitioned::{self, Seen};
+use super::spilling::Grouping;
 use crate::batch::{Batch, columns_with_room};
 use crate::context::Context;
 use crate::error::ExecError;
@@ -62,10 +64,25 @@ impl Through {
         self.groups.merge(other.groups, cx)
     }
 
-    /// One row per group: the keys, then the aggregates.
-    pub fn finish(self, cx: &Context) -> Result<Batch, ExecError> {
-        drop(self.parts);
-        self.groups.finish(cx)
+    /// One row per group of all threads: the keys, then the aggregates. `grouping` is that of the groups.
+    pub fn finish_all(
+        threads: Vec<Self>,
+        grouping: &Arc<Grouping>,
+        cx: &Context,
+    ) -> Result<Vec<Batch>, ExecError> {
+        let threads = threads.into_iter().map(|thread| Seen {
+            groups: thread.groups,
+            dealt: None,
+        });
+        let threads: Vec<Seen> = threads.collect();
+        let Some(_held) = partitioned::room(threads.iter(), cx) else {
+            let mut threads = threads.into_iter().map(|thread| thread.groups);
+            let first = threads.next();
+            let mut all = first.map_or_else(|| grouping.aggregator(cx), Ok)?;
+            threads.try_for_each(|groups| all.merge(groups, cx))?;
+            return Ok(vec![all.finish(cx)?]);
+        };
+        partitioned::merge(threads, grouping, cx)
     }
 
     /// The states by via.

@@ -14,10 +14,13 @@
 //! Cost: as in memory for groups that find room; 16 bytes a cell of file traffic for each row of the others, again for each level
 //! of partitions (one level for up to 32 times the memory).
 
-use super::Aggregator;
+use super::dealt::DealtRows;
+use super::partitioned::{self, Seen};
+use super::{Aggregator, OPERATOR};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::held_memory::HeldMemory;
 use crate::row_numbers::hash_row;
 use crate::spill::partitions::{LEVELS, Partition, Partitions};
 use crate::spill::share_bytes;
@@ -35,10 +38,38 @@ pub struct Grouping {
     pub schema: Vec<Slot>,
 }
 
+impl Grouping {
+    /// No groups yet.
+    pub fn aggregator(&self, cx: &Context) -> Result<Aggregator, ExecError> {
+        Aggregator::new(&self.aggregates, &self.keys, &self.schema, cx)
+    }
+
+    /// The columns of the keys, if the rows have all of them.
+    fn key_columns(&self) -> Option<Vec<usize>> {
+        let column = |key| self.schema.iter().position(|slot| slot == key);
+        self.keys.iter().map(column).collect()
+    }
+}
+
+/// Groups from which on it is looked whether rows have keys of others: tables of fewer lie in the nearer caches.
+const LOOK_GROUPS: usize = if cfg!(test) { 32 } else { 1 << 15 };
+/// How many of three rows have a key of their own where hardly one has that of another.
+const NEW_OF_THREE: usize = 2;
+
+/// Rows and groups when it was last looked whether to deal rows out.
+#[derive(Default)]
+struct Looked {
+    rows: usize,
+    groups: usize,
+}
+
 /// Groups of one thread within a share of memory; rows of further groups go to files.
 pub struct SpillingAggregator {
     grouping: Arc<Grouping>,
-    groups: Aggregator,
+    seen: Seen,
+    /// The columns of the keys, if rows may be dealt out in memory.
+    key_columns: Option<Vec<usize>>,
+    looked: Looked,
     /// Whether there is no more room.
     is_full: bool,
     /// Rows of groups that found no room.
@@ -60,14 +91,17 @@ impl SpillingAggregator {
         before: (u32, u64),
         cx: &Context,
     ) -> Result<Self, ExecError> {
-        let Grouping {
-            aggregates,
-            keys,
-            schema,
-        } = &**grouping;
+        let groups = grouping.aggregator(cx)?;
+        let key_columns = grouping.key_columns();
+        let may_deal = groups.may_stay() && before.0 == 0 && !grouping.keys.is_empty();
         Ok(Self {
             grouping: Arc::clone(grouping),
-            groups: Aggregator::new(aggregates, keys, schema, cx)?,
+            seen: Seen {
+                groups,
+                dealt: None,
+            },
+            key_columns: key_columns.filter(|_| may_deal),
+            looked: Looked::default(),
             is_full: false,
             put_off: None,
             before,
@@ -78,29 +112,77 @@ impl SpillingAggregator {
     /// Adds rows.
     pub fn update(&mut self, batch: &Batch, cx: &Context) -> Result<(), ExecError> {
         if self.put_off.is_some() {
-            let rest = self.groups.update_known(batch, cx)?;
+            let rest = self.seen.groups.update_known(batch, cx)?;
             return self.put_off(batch, &rest, cx);
         }
-        self.groups.add(batch, cx)?;
+        match (&mut self.seen.dealt, &self.key_columns) {
+            (Some(dealt), Some(key_columns)) if is_plain(batch) => {
+                dealt.push(batch, key_columns);
+                dealt.group_if_many(&self.grouping, cx)?;
+            }
+            _ => {
+                self.seen.groups.add(batch, cx)?;
+                self.look(batch.rows());
+            }
+        }
         self.hold(cx)
+    }
+
+    /// Looks whether rows that come from now on are to be dealt out: whenever there are twice as many groups.
+    fn look(&mut self, rows: usize) {
+        self.looked.rows += rows;
+        let groups = self.seen.groups.groups.count();
+        if groups < LOOK_GROUPS.max(2 * self.looked.groups) {
+            return;
+        }
+        let new = groups - self.looked.groups;
+        let deals = self.key_columns.is_some() && self.seen.groups.groups.is_hashed();
+        if deals && self.seen.dealt.is_none() && 3 * new >= NEW_OF_THREE * self.looked.rows {
+            self.seen.dealt = Some(DealtRows::new());
+        }
+        self.looked = Looked { rows: 0, groups };
+    }
+
+    /// Groups the rows that were dealt out, as if they had not been.
+    fn undeal(&mut self, cx: &Context) -> Result<(), ExecError> {
+        let parts = self.seen.dealt.take().map(DealtRows::into_parts);
+        self.key_columns = None;
+        for part in parts.unwrap_or_default() {
+            if let Some(groups) = part.groups {
+                self.seen.groups.add_all(groups, cx)?;
+            }
+            for block in part.blocks {
+                cx.check()?;
+                self.update(&block, cx)?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether something can go to files: one group cannot be dealt out, and there is a last level.
     fn may_spill(&self) -> bool {
         let deals_out = !self.grouping.keys.is_empty() && self.before.0 < LEVELS;
-        deals_out || self.groups.may_spill()
+        deals_out || self.seen.groups.may_spill()
     }
 
     /// Counts what is held; from where that is too much, further groups and what grows in those that are known go to files.
     fn hold(&mut self, cx: &Context) -> Result<(), ExecError> {
         let may_spill = self.may_spill();
-        let is_full = match self.groups.account(cx) {
+        if let Some(dealt) = &self.seen.dealt {
+            let bytes = self.seen.groups.bytes() + dealt.bytes();
+            let has_room = self.seen.groups.held.grow_to(bytes, OPERATOR, cx);
+            if has_room.is_err() || bytes > share_bytes(cx) {
+                self.undeal(cx)?;
+            }
+            return Ok(());
+        }
+        let is_full = match self.seen.groups.account(cx) {
             // Others hold the rest. What the last rows came to hold stays uncounted.
             Err(ExecError::MemoryLimit { .. }) if may_spill && !self.is_full => {
-                self.groups.leave_uncounted();
+                self.seen.groups.leave_uncounted();
                 true
             }
-            outcome => outcome.map(|()| self.groups.bytes() > share_bytes(cx))?,
+            outcome => outcome.map(|()| self.seen.groups.bytes() > share_bytes(cx))?,
         };
         if is_full && may_spill && !self.is_full {
             self.spill(cx);
@@ -111,7 +193,7 @@ impl SpillingAggregator {
     /// Keeps to what is in memory from now on.
     fn spill(&mut self, cx: &Context) {
         self.is_full = true;
-        self.groups.spill(cx);
+        self.seen.groups.spill(cx);
         if !self.grouping.keys.is_empty() && self.before.0 < LEVELS {
             let width = self.grouping.schema.len() + 1;
             self.put_off = Some(Partitions::new(width, self.before));
@@ -126,7 +208,7 @@ impl SpillingAggregator {
         let (mut key, columns) = (Vec::new(), batch.slices());
         for &row in rows {
             let row = row as usize;
-            self.groups.key_into(batch, row, &mut key);
+            self.seen.groups.key_into(batch, row, &mut key);
             let solution = batch.solutions().map_or(0, |numbers| numbers[row]);
             let ids = columns.iter().map(|ids| ids[row]);
             partitions.push(hash_row(&key), ids.chain([solution]), cx)?;
@@ -134,8 +216,38 @@ impl SpillingAggregator {
         Ok(())
     }
 
+    /// The groups of all threads, to be read.
+    pub fn finish_all(mut threads: Vec<Self>, cx: &Context) -> Result<Groups, ExecError> {
+        let spills = |thread: &Self| thread.is_full || !thread.partitions.is_empty();
+        let room = match threads.iter().any(spills) {
+            true => None,
+            false => partitioned::room(threads.iter().map(|thread| &thread.seen), cx),
+        };
+        if let Some(held) = room {
+            let grouping = threads.first().map(|thread| Arc::clone(&thread.grouping));
+            let grouping = grouping.ok_or_else(no_thread)?;
+            let seen = threads.into_iter().map(|thread| thread.seen);
+            let mut merged = partitioned::merge(seen.collect(), &grouping, cx)?;
+            merged.reverse();
+            return Ok(Groups {
+                grouping,
+                known: None,
+                left: Vec::new(),
+                merged,
+                _held: held,
+            });
+        }
+        for thread in &mut threads {
+            thread.undeal(cx)?;
+        }
+        let mut threads = threads.into_iter();
+        let mut all = threads.next().ok_or_else(no_thread)?;
+        threads.try_for_each(|thread| all.merge(thread, cx))?;
+        all.finish()
+    }
+
     /// Adds what another thread has seen.
-    pub fn merge(&mut self, mut other: Self, cx: &Context) -> Result<(), ExecError> {
+    fn merge(&mut self, mut other: Self, cx: &Context) -> Result<(), ExecError> {
         self.partitions.append(&mut other.partitions);
         if let Some(partitions) = other.put_off.take() {
             self.partitions.extend(partitions.finish()?);
@@ -143,13 +255,15 @@ impl SpillingAggregator {
         if other.is_full && !self.is_full {
             // Groups that the other knew no more are in its files: this one may meet them as known ones only.
             self.is_full = true;
-            self.groups.spill(cx);
+            self.seen.groups.spill(cx);
         }
-        self.groups.add_all(other.groups, cx)?;
-        match self.groups.account(cx) {
-            Err(ExecError::MemoryLimit { .. }) if self.is_full => self.groups.leave_uncounted(),
+        self.seen.groups.add_all(other.seen.groups, cx)?;
+        match self.seen.groups.account(cx) {
+            Err(ExecError::MemoryLimit { .. }) if self.is_full => {
+                self.seen.groups.leave_uncounted()
+            }
             Err(ExecError::MemoryLimit { .. }) if self.may_spill() => {
-                self.groups.leave_uncounted();
+                self.seen.groups.leave_uncounted();
                 self.spill(cx);
             }
             outcome => outcome?,
@@ -157,15 +271,16 @@ impl SpillingAggregator {
         Ok(())
     }
 
-    /// The groups, to be read.
-    pub fn finish(mut self) -> Result<Groups, ExecError> {
+    fn finish(mut self) -> Result<Groups, ExecError> {
         if let Some(partitions) = self.put_off.take() {
             self.partitions.extend(partitions.finish()?);
         }
         Ok(Groups {
             grouping: self.grouping,
-            known: Some(self.groups),
+            known: Some(self.seen.groups),
             left: self.partitions,
+            merged: Vec::new(),
+            _held: HeldMemory::default(),
         })
     }
 }
@@ -177,6 +292,10 @@ pub struct Groups {
     known: Option<Aggregator>,
     /// Partitions that were not read yet.
     left: Vec<Partition>,
+    /// Groups of several threads that were merged in partitions, the last ones first.
+    merged: Vec<Batch>,
+    /// What is held for those.
+    _held: HeldMemory,
 }
 
 impl Groups {
@@ -193,6 +312,9 @@ impl Groups {
             if groups.rows() > 0 {
                 return Ok(Some(groups));
             }
+        }
+        if let Some(groups) = self.merged.pop() {
+            return Ok(Some(groups));
         }
         self.known.take().map(|known| known.finish(cx)).transpose()
     }
@@ -225,8 +347,20 @@ impl Groups {
         if let Some(partitions) = groups.put_off.take() {
             self.left.extend(partitions.finish()?);
         }
-        groups.groups.finish(cx)
+        groups.seen.groups.finish(cx)
     }
+}
+
+fn no_thread() -> ExecError {
+    ExecError::Internal("groups of no thread".to_owned())
+}
+
+/// Whether rows can be told by their ids: they have some, no column was computed without them, and no rows are told apart as solutions.
+fn is_plain(batch: &Batch) -> bool {
+    let mut columns = 0..batch.width();
+    batch.width() > 0
+        && batch.solutions().is_none()
+        && columns.all(|column| batch.numbers(column).is_none())
 }
 
 /// The batch whose last column is the numbers of solutions.

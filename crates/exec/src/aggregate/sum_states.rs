@@ -48,6 +48,11 @@ impl SumStates {
         self.states.resize(count, SumState::default());
     }
 
+    /// Makes room for so many groups.
+    pub fn reserve(&mut self, groups: usize) {
+        self.states.reserve_exact(groups);
+    }
+
     /// Adds the values of rows: an id for each.
     pub fn update(
         &mut self,

@@ -10,6 +10,7 @@ use basalt_store::Snapshot;
 use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
 
+mod partitions;
 mod sums;
 
 const KEY: Slot = Slot(0);

@@ -12,6 +12,7 @@ mod through;
 
 use hash_join::probe_and_build;
 pub use shared::Shared;
+use sharing::last_distinct;
 pub use sharing::{cheap_beside_build, few_that_lead_to_many, shared_leaf};
 
 use super::merge_side::MergeSide;
@@ -35,8 +36,8 @@ use crate::star::morsels::Morsels;
 use crate::star::reducer::Reducers;
 use crate::star::scan::{SharedScan, StarScan};
 use basalt_plan::physical::{
-    Constant, Node, Op, PathPattern, Pattern, Position, Slot, SortKey, Star, StarAccess, StarEntry,
-    group_slots,
+    Aggregate, Constant, Node, Op, PathPattern, Pattern, Position, Slot, SortKey, Star, StarAccess,
+    StarEntry, group_slots,
 };
 use correlated::OuterRows;
 use std::sync::Arc;
@@ -50,6 +51,8 @@ pub struct Build {
     kept: Arc<Shared>,
     /// The current rows of the enclosing EXISTS or lateral join.
     outer: Option<Arc<OuterRows>>,
+    /// The DISTINCT that the whole query ends with, if it is [made whole](super::shared_rows::distinct_pays_whole).
+    last_distinct: Option<usize>,
 }
 
 fn columns_of(schema: &[Slot], input: &[Slot]) -> Vec<Option<usize>> {
@@ -70,6 +73,12 @@ impl Build {
         Self::sharing(cx, Arc::default())
     }
 
+    /// The operator of a query's root, whose rows are all read.
+    pub fn root(mut self, root: &Node) -> Result<BoxOperator, ExecError> {
+        self.last_distinct = last_distinct(root, self.cx.options());
+        self.operator(root)
+    }
+
     /// A build of its own, with the key filters of joins above and nothing else that is shared.
     fn apart(&self, cx: &Context) -> Self {
         let shared = Shared::with_filters(&self.shared.key_filters);
@@ -83,6 +92,7 @@ impl Build {
             kept: Arc::clone(&shared),
             shared,
             outer: None,
+            last_distinct: None,
         }
     }
 
@@ -245,6 +255,9 @@ impl Build {
                 let columns = columns_of(&node.schema, &input.schema);
                 Box::new(project::Project::new(self.operator(input)?, columns))
             }
+            Op::Distinct { input } if self.last_distinct == Some(node.id) => {
+                self.grouped(input, &input.schema, &[], &node.schema)
+            }
             Op::Distinct { input } => {
                 let width = input.schema.len();
                 Box::new(distinct::Distinct::new(self.operator(input)?, width))
@@ -283,22 +296,31 @@ impl Build {
         })
     }
 
+    /// The groups of a node's rows, in columns of this schema.
+    fn grouped(
+        &self,
+        input: &Arc<Node>,
+        keys: &[Slot],
+        aggregates: &[Aggregate],
+        schema: &[Slot],
+    ) -> BoxOperator {
+        let columns = columns_of(schema, &group_slots(keys, aggregates));
+        let (build, input) = (self.clone(), Arc::clone(input));
+        let (keys, aggregates) = (keys.to_vec(), aggregates.to_vec());
+        let collect: group::Collect = Box::new(move |cx| {
+            let groups = group::groups(&input, &keys, &aggregates, &build, cx)?;
+            Ok(group::Made::Parts(Box::new(groups)))
+        });
+        Box::new(group::Group::new(collect, columns))
+    }
+
     fn group(&self, node: &Node) -> Result<BoxOperator, ExecError> {
         Ok(match &node.op {
             Op::Group {
                 input,
                 keys,
                 aggregates,
-            } => {
-                let columns = columns_of(&node.schema, &group_slots(keys, aggregates));
-                let (build, input) = (self.clone(), Arc::clone(input));
-                let (keys, aggregates) = (keys.clone(), aggregates.clone());
-                let collect: group::Collect = Box::new(move |cx| {
-                    let groups = group::groups(&input, &keys, &aggregates, &build, cx)?;
-                    Ok(group::Made::Parts(Box::new(groups)))
-                });
-                Box::new(group::Group::new(collect, columns))
-            }
+            } => self.grouped(input, keys, aggregates, &node.schema),
             Op::GroupThrough(through) => {
                 let made = group_slots(&through.keys, &through.aggregates);
                 let columns = columns_of(&node.schema, &made);

@@ -12,12 +12,11 @@
 
 use super::answered::Answered;
 use super::dependent::{AtOnce, Dependent};
-use super::pipeline::on_threads;
+use super::pieces::in_pieces;
 use super::row_keys::RowKeys;
 use crate::context::Context;
 use crate::error::ExecError;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Parts for each thread, where keys are dealt out.
 const THREAD_PARTS: usize = 4;
@@ -36,50 +35,17 @@ pub fn hold(
         true => (1, 1),
         false => (options.threads, options.threads * THREAD_PARTS),
     };
-    let parts = Arc::new(Parts {
-        plan: plan.clone(),
-        columns: at_once.columns.clone(),
-        keys: Arc::clone(keys),
-        part_len: keys.len().div_ceil(parts_min).min(at_once.keys_max),
-        next: AtomicUsize::new(0),
-    });
-    let others = (1..threads).map(|_| {
-        let (parts, cx) = (Arc::clone(&parts), cx.shared());
-        move || parts.take(&cx)
-    });
-    let taken = on_threads(|| parts.take(cx), others.collect(), cx)?;
-    let mut holding = vec![false; keys.len()];
-    for (start, part) in taken.into_iter().flatten() {
-        holding[start..start + part.len()].copy_from_slice(&part);
-    }
-    Ok(holding)
-}
-
-/// Keys that several threads take part by part.
-struct Parts {
-    plan: Dependent,
-    columns: Vec<usize>,
-    keys: Arc<RowKeys>,
-    /// Keys of a part.
-    part_len: usize,
-    /// The next part.
-    next: AtomicUsize,
-}
-
-impl Parts {
-    /// Takes parts while there are any: the first key of each, and the answers.
-    fn take(&self, cx: &Context) -> Result<Vec<(usize, Vec<bool>)>, ExecError> {
-        let mut taken = Vec::new();
-        loop {
-            let start = self.next.fetch_add(1, Ordering::Relaxed) * self.part_len;
-            if start >= self.keys.len() {
-                return Ok(taken);
-            }
-            let end = self.keys.len().min(start + self.part_len);
-            let part = part(&self.plan, &self.columns, self.keys.part(start..end), cx)?;
-            taken.push((start, part));
+    let part_len = keys.len().div_ceil(parts_min).min(at_once.keys_max).max(1);
+    let of_part = {
+        let (plan, columns, keys) = (plan.clone(), at_once.columns.clone(), Arc::clone(keys));
+        move |number: usize, cx: &Context| {
+            let start = number * part_len;
+            let end = keys.len().min(start + part_len);
+            part(&plan, &columns, keys.part(start..end), cx)
         }
-    }
+    };
+    let parts = in_pieces(keys.len().div_ceil(part_len), threads, of_part, cx)?;
+    Ok(parts.into_iter().flatten().collect())
 }
 
 /// The answers for keys that ascend without repeats; stops when each has a row.
@@ -89,7 +55,6 @@ fn part(
     keys: RowKeys,
     cx: &Context,
 ) -> Result<Vec<bool>, ExecError> {
-    cx.check()?;
     let mut open = keys.len();
     let answered = Arc::new(Answered::new(keys, plan.slots().to_vec()));
     let mut operator = plan.operator_of(&answered, cx)?;

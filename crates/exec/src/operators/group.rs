@@ -32,7 +32,7 @@ pub type Collect = Box<dyn FnOnce(&Context) -> Result<Made, ExecError> + Send>;
 /// What was made.
 pub enum Made {
     /// All groups.
-    Whole(Batch),
+    Whole(Vec<Batch>),
     /// Groups that come by and by.
     Parts(Box<Groups>),
 }
@@ -51,10 +51,7 @@ pub fn groups(
         schema: input.schema.clone(),
     });
     let make = || SpillingAggregator::new(&grouping, cx);
-    let mut sinks = drain(input, build, cx, make)?.into_iter();
-    let mut groups = sinks.next().map_or_else(make, Ok)?;
-    sinks.try_for_each(|more| groups.merge(more, cx))?;
-    groups.finish()
+    SpillingAggregator::finish_all(drain(input, build, cx, make)?, cx)
 }
 
 /// The aggregates of all rows of a node in memory, read on several threads where that pays.
@@ -75,7 +72,8 @@ pub fn aggregate(
 /// The operator; see the [module documentation](self).
 pub struct Group {
     collect: Option<Collect>,
-    /// Groups that were not put out yet.
+    /// Groups that were not put out yet: those that are made, the last ones first, or others.
+    whole: Vec<Batch>,
     parts: Option<Box<Groups>>,
     /// The groups' column for each output column.
     columns: Vec<Option<usize>>,
@@ -87,6 +85,7 @@ impl Group {
     pub fn new(collect: Collect, columns: Vec<Option<usize>>) -> Self {
         Self {
             collect: Some(collect),
+            whole: Vec::new(),
             parts: None,
             columns,
             output: Output::default(),
@@ -98,7 +97,7 @@ impl Operator for Group {
     fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
         if let Some(collect) = self.collect.take() {
             match collect(cx)? {
-                Made::Whole(groups) => self.output.put(groups.select_columns(&self.columns)),
+                Made::Whole(groups) => self.whole = groups.into_iter().rev().collect(),
                 Made::Parts(groups) => self.parts = Some(groups),
             }
         }
@@ -106,6 +105,10 @@ impl Operator for Group {
             let batch = self.output.take(cx);
             if batch.is_some() {
                 return Ok(batch);
+            }
+            if let Some(groups) = self.whole.pop() {
+                self.output.put(groups.select_columns(&self.columns));
+                continue;
             }
             let Some(parts) = &mut self.parts else {
                 return Ok(None);

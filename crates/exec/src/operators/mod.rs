@@ -38,6 +38,7 @@ pub mod path_join;
 pub mod pattern_join;
 pub mod pattern_scan;
 pub mod peeked;
+pub mod pieces;
 pub mod pipeline;
 pub mod profiled;
 pub mod project;

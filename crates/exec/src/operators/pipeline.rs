@@ -18,7 +18,7 @@ use crate::error::ExecError;
 use crate::pool::{self, Job};
 use crate::profile;
 use crate::selection::taken;
-use basalt_plan::physical::Node;
+use basalt_plan::physical::{Node, Op};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -91,10 +91,9 @@ pub fn drain<S: Sink>(
     make_sink: impl Fn() -> Result<S, ExecError>,
 ) -> Result<Vec<S>, ExecError> {
     let threads = cx.options().threads;
-    if threads > 1
-        && let Some(leaf) = shared_leaf(node)
-    {
-        if is_made_whole(leaf) {
+    let leaf = shared_leaf(node, cx.options());
+    if let Some(leaf) = leaf.filter(|leaf| threads > 1 || matches!(leaf.op, Op::Distinct { .. })) {
+        if is_made_whole(leaf, cx.options()) {
             build.prepare_tables(node)?;
             return drain_shared(node, leaf, build, 1, make_sink);
         }
@@ -211,7 +210,8 @@ fn drain_parallel<S: Sink>(
 /// How long a thread works on a pipeline alone; not at all where much work is expected, since that may come in few shares.
 fn alone_for(node: &Node, cx: &Context) -> Duration {
     let alone_for = cx.options().alone_for;
-    let made_whole = shared_leaf(node).filter(|leaf| is_made_whole(leaf));
+    let options = cx.options();
+    let made_whole = shared_leaf(node, options).filter(|leaf| is_made_whole(leaf, options));
     let before = made_whole.map_or(0.0, |leaf| leaf.estimated_cost);
     let expected = node.estimated_cost - before;
     match expected > MUCH * alone_for.as_nanos() as f64 {

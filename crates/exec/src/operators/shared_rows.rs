@@ -1,7 +1,7 @@
 //! `SharedRows`: rows that were made whole, or that are few, dealt out to the threads of a pipeline batch by batch.
 //!
 //! ```text
-//! Group, GroupThrough, Spool, few rows ── next, under a lock ──► thread 1: its copy of the chain above
+//! Group, Distinct, Spool, few rows ── next, under a lock ──► thread 1: its copy of the chain above
 //!                                                            └─► thread 2: its copy
 //! ```
 //!
@@ -16,7 +16,7 @@
 use super::reserve::Reserve;
 use super::{BoxOperator, Operator};
 use crate::batch::Batch;
-use crate::context::Context;
+use crate::context::{Context, ExecOptions};
 use crate::error::ExecError;
 use crate::profile;
 use basalt_plan::physical::{Node, Op};
@@ -39,13 +39,29 @@ struct State {
     source: Option<BoxOperator>,
 }
 
-/// Whether a node makes all its rows before it gives the first, in no particular order.
-pub fn is_made_whole(node: &Node) -> bool {
+/// Whether a node makes all its rows before it gives the first, in no particular order, if whoever reads it reads all of them.
+pub fn is_made_whole(node: &Node, options: &ExecOptions) -> bool {
     match &node.op {
         Op::Group { .. } | Op::GroupThrough(_) => true,
-        Op::Spool { input, .. } => is_made_whole(input),
+        Op::Distinct { .. } => distinct_pays_whole(node, options),
+        Op::Spool { input, .. } => is_made_whole(input, options),
         _ => false,
     }
+}
+
+/// Whether the rows of a DISTINCT that are all read had better be made as groups, in partitions and by all threads: there are many, and in no order.
+pub fn distinct_pays_whole(node: &Node, options: &ExecOptions) -> bool {
+    let Op::Distinct { input } = &node.op else {
+        return false;
+    };
+    !input.schema.is_empty()
+        && input.estimated_rows >= options.dealt_rows_min as f64
+        && !has_order(input)
+}
+
+/// Whether rows are sorted somewhere below.
+fn has_order(node: &Node) -> bool {
+    matches!(node.op, Op::OrderBy { .. }) || node.op.children().into_iter().any(has_order)
 }
 
 impl SharedRows {

@@ -6,7 +6,7 @@
 //! Invariant: what is held stays within [`RESOURCE_BYTES`], or [`NUMBER_BYTES`], and [`ROW_BYTES`] for each row. Cost: a mask and a comparison beside
 //! those of [`ByOrdinal`].
 
-use super::by_ordinal::ByOrdinal;
+use super::by_ordinal::{ByOrdinal, PAGE_BITS};
 use basalt_rdf::TermId;
 use basalt_rdf::inline::dates::{ZONE_BITS, ZONE_MASK};
 use basalt_rdf::term_id::{MANTISSA_MASK, PAYLOAD_MASK, tag};
@@ -115,6 +115,11 @@ impl ById {
             self.ordinals.add_page(ordinal, bytes_max)?;
         }
         self.ordinals.place(ordinal)
+    }
+
+    /// How many of an id's lowest bits tell those of a page apart.
+    pub fn near_bits(&self) -> u32 {
+        self.kind.map_or(0, |kind| kind.shift) + PAGE_BITS
     }
 
     /// Bytes held.

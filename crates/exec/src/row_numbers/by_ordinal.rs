@@ -11,7 +11,9 @@
 //! Invariant: what is held stays within the caller's limit. Cost: two dependent reads.
 
 /// Ordinals in a page: a few that lie far apart should not have to clear much (a KiB each), and the directory be small beside the pages.
-const PAGE: usize = 256;
+const PAGE: usize = 1 << PAGE_BITS;
+/// The same as a power of two.
+pub const PAGE_BITS: u32 = 8;
 
 /// Numbers by ordinal; see the [module documentation](self).
 #[derive(Default)]

@@ -12,7 +12,7 @@
 //! repeats, and two dependent reads.
 
 use super::RowNumbers;
-use super::by_ordinal::ByOrdinal;
+use super::by_ordinal::{ByOrdinal, PAGE_BITS};
 use basalt_rdf::TermId;
 use std::collections::HashSet;
 
@@ -107,6 +107,13 @@ impl ByPair {
         ordinals.add_page(ordinal, bytes_max.checked_sub(others)?)?;
         self.bytes = others + ordinals.bytes();
         Some(())
+    }
+
+    /// How many of the lowest bits of each id tell those of a page apart.
+    pub fn near_bits(&self) -> [u32; 2] {
+        let mut bits = [PAGE_BITS; 2];
+        bits[self.outer] = 0;
+        bits
     }
 
     /// Bytes held.

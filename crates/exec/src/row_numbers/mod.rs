@@ -15,6 +15,7 @@ mod by_id;
 mod by_ordinal;
 mod by_pair;
 mod keys;
+mod reading;
 
 use crate::number_table::NumberTable;
 use crate::selection;
@@ -77,6 +78,14 @@ impl RowNumbers {
             tries_pairs: false,
             ..Self::new(width)
         }
+    }
+
+    /// No rows yet of `width` ids, with room for so many, which are hashed.
+    pub fn with_room(width: usize, rows: usize) -> Self {
+        let mut numbers = Self::hashed(width);
+        numbers.rows.reserve_exact(rows * width);
+        numbers.make_room(rows);
+        numbers
     }
 
     /// Ids in a row.
@@ -531,28 +540,6 @@ impl RowNumbers {
     /// Whether a row is there.
     pub fn contains(&self, row: &[u64]) -> bool {
         self.find(row).is_some()
-    }
-
-    /// The rows as columns.
-    pub fn into_columns(self) -> Vec<Vec<u64>> {
-        match self.width {
-            1 => vec![self.rows],
-            _ => self.columns_of(0..self.count),
-        }
-    }
-
-    /// The rows, one after the other.
-    pub fn into_rows(self) -> Vec<u64> {
-        self.rows
-    }
-
-    /// The rows with these numbers as columns.
-    pub fn columns_of(&self, numbers: Range<usize>) -> Vec<Vec<u64>> {
-        let column = |idx| {
-            let ids = numbers.clone().map(|number| self.row(number)[idx]);
-            ids.collect()
-        };
-        (0..self.width).map(column).collect()
     }
 
     /// Bytes held.

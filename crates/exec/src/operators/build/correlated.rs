@@ -47,6 +47,7 @@ impl Build {
             shared: Arc::default(),
             kept,
             outer: Some(outer),
+            last_distinct: None,
         }
     }
 
@@ -61,6 +62,7 @@ impl Build {
             shared: Arc::default(),
             kept: Arc::clone(&self.kept),
             outer: None,
+            last_distinct: None,
         })
     }
 

@@ -11,7 +11,8 @@ use super::hash_join::cheap_probe;
 use super::{Build, probe_and_build};
 use crate::context::ExecOptions;
 use crate::error::ExecError;
-use crate::operators::shared_rows::{SharedRows, is_made_whole};
+use crate::operators::BoxOperator;
+use crate::operators::shared_rows::{SharedRows, distinct_pays_whole, is_made_whole};
 use basalt_plan::physical::{Node, Op};
 use std::sync::Arc;
 
@@ -40,11 +41,22 @@ pub(super) fn chain_input(node: &Node) -> Option<&Node> {
 
 /// What is at the end of the chain of streaming operators below a node and can be dealt out to threads, if anything: a
 /// star scan, or rows that are [made whole](is_made_whole).
-pub fn shared_leaf(node: &Node) -> Option<&Node> {
+pub fn shared_leaf<'n>(node: &'n Node, options: &ExecOptions) -> Option<&'n Node> {
     match &node.op {
         Op::StarScan { .. } => Some(node),
-        _ if is_made_whole(node) => Some(node),
-        _ => shared_leaf(chain_input(node)?),
+        _ if is_made_whole(node, options) => Some(node),
+        _ => shared_leaf(chain_input(node)?, options),
+    }
+}
+
+/// The DISTINCT at the end of what becomes of each row of a query, if it pays to make its rows whole.
+pub(super) fn last_distinct(root: &Node, options: &ExecOptions) -> Option<usize> {
+    match &root.op {
+        Op::Distinct { .. } => distinct_pays_whole(root, options).then_some(root.id),
+        Op::Project { input } | Op::Extend { input, .. } | Op::Filter { input, .. } => {
+            last_distinct(input, options)
+        }
+        _ => None,
     }
 }
 
@@ -82,11 +94,21 @@ impl Build {
     /// Makes the first rows of a node; every operator of the node made afterwards takes its share of all of them. If
     /// they are few, they are dealt out in so many parts.
     pub fn share_rows(&self, node: &Node, parts: usize) -> Result<Arc<SharedRows>, ExecError> {
-        let make = || SharedRows::new(self.plain(node)?, parts, &self.cx);
+        let make = || SharedRows::new(self.whole(node)?, parts, &self.cx);
         let rows = Arc::new(self.cx.profile().within(node.id, make)?);
         let mut shared = self.shared.rows.lock().expect("no holder panics");
         shared.insert(node.id, Arc::clone(&rows));
         Ok(rows)
+    }
+
+    /// An operator for rows of which all are read: those of a DISTINCT are made as groups, where that pays.
+    fn whole(&self, node: &Node) -> Result<BoxOperator, ExecError> {
+        match &node.op {
+            Op::Distinct { input } if distinct_pays_whole(node, self.cx.options()) => {
+                Ok(self.grouped(input, &input.schema, &[], &node.schema))
+            }
+            _ => self.plain(node),
+        }
     }
 
     /// Ends the sharing, whether it went well or not: rows that nobody reads to the end would keep this alive, and it them.

@@ -5,7 +5,7 @@
 //! waiting for.
 
 use super::{Build, Shared, column_of, columns_of};
-use crate::aggregate::{Aggregator, OPERATOR, Through};
+use crate::aggregate::{Aggregator, Grouping, OPERATOR, Through};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
@@ -51,7 +51,7 @@ impl Build {
         group: &GroupThrough,
         shared: &Shared,
         cx: &Context,
-    ) -> Result<Batch, ExecError> {
+    ) -> Result<Vec<Batch>, ExecError> {
         let mut aggregates = group.aggregates.clone();
         aggregates.push(Aggregate {
             slot: group.via[0],
@@ -65,8 +65,16 @@ impl Build {
         };
         let Some(domain) = &group.without else {
             return match states {
-                Some(states) => states.groups().read(cx),
-                None => self.through(group, &aggregates, cx)?.finish(cx),
+                Some(states) => Ok(vec![states.groups().read(cx)?]),
+                None => {
+                    let threads = self.through_by_thread(group, &aggregates, cx)?;
+                    let grouping = Arc::new(Grouping {
+                        aggregates,
+                        keys: group.keys.clone(),
+                        schema: group.rows.schema.clone(),
+                    });
+                    Through::finish_all(threads, &grouping, cx)
+                }
             };
         };
         let states = match states {
@@ -86,8 +94,8 @@ impl Build {
             Some(Total::Parts(Some(values))) => {
                 let side = (values, &group.via[..], &[][..]);
                 let parts = Arc::clone(states.parts());
-                let sum = self.add_up(parts, side, (&aggregates, group), cx)?;
-                sum.into_groups()
+                let sums = self.add_up(parts, side, (&aggregates, group), cx)?;
+                merged(sums, cx)?.into_groups()
             }
             Some(Total::Parts(None)) | None => {
                 let mut total = Aggregator::new(&aggregates, &[], &group.rows.schema, cx)?;
@@ -97,7 +105,7 @@ impl Build {
         };
         let groups = states.groups().finish_without(&total, &batches, cx)?;
         cx.release(batches.iter().map(|batch| batch.bytes()).sum());
-        Ok(groups)
+        Ok(vec![groups])
     }
 
     /// The aggregates of the rows with a pair.
@@ -107,6 +115,16 @@ impl Build {
         aggregates: &[Aggregate],
         cx: &Context,
     ) -> Result<Through, ExecError> {
+        merged(self.through_by_thread(group, aggregates, cx)?, cx)
+    }
+
+    /// The same as each thread has them.
+    fn through_by_thread(
+        &self,
+        group: &GroupThrough,
+        aggregates: &[Aggregate],
+        cx: &Context,
+    ) -> Result<Vec<Through>, ExecError> {
         let GroupThrough {
             rows,
             pairs,
@@ -118,14 +136,14 @@ impl Build {
         self.add_up(parts, (pairs, via, keys), (aggregates, group), cx)
     }
 
-    /// The aggregates of rows, which are there by `via`, added up by `keys` for each of the pairs.
+    /// The aggregates of rows, which are there by `via`, added up by `keys` for each of the pairs, as each thread has them.
     fn add_up(
         &self,
         parts: Arc<Aggregator>,
         (pairs, via, keys): (&Node, &[Slot], &[Slot]),
         (aggregates, group): (&[Aggregate], &GroupThrough),
         cx: &Context,
-    ) -> Result<Through, ExecError> {
+    ) -> Result<Vec<Through>, ExecError> {
         let columns = via.iter().map(|slot| column_of(&pairs.schema, *slot));
         let columns: Vec<usize> = columns.collect::<Result<_, _>>()?;
         let make = || {
@@ -138,10 +156,7 @@ impl Build {
                 None => through,
             })
         };
-        let mut sinks = drain(pairs, self, cx, make)?.into_iter();
-        let mut through = sinks.next().map_or_else(make, Ok)?;
-        sinks.try_for_each(|more| through.merge(more, cx))?;
-        Ok(through)
+        drain(pairs, self, cx, make)
     }
 
     /// The states of this number, made by the first group that asks for them.
@@ -195,6 +210,15 @@ impl Build {
         }
         Ok(batches)
     }
+}
+
+/// What all threads have grouped through the same parts.
+fn merged(threads: Vec<Through>, cx: &Context) -> Result<Through, ExecError> {
+    let mut threads = threads.into_iter();
+    let first = threads.next();
+    let mut all = first.ok_or_else(|| ExecError::Internal("groups of no thread".to_owned()))?;
+    threads.try_for_each(|more| all.merge(more, cx))?;
+    Ok(all)
 }
 
 /// Whether rows of a spool are read below.
