@@ -13,7 +13,7 @@ mod through;
 use hash_join::probe_and_build;
 pub use shared::Shared;
 use sharing::last_distinct;
-pub use sharing::{cheap_beside_build, few_that_lead_to_many, shared_leaf};
+pub use sharing::{cheap_beside_build, few_that_lead_to_many, is_shared_by_batch, shared_leaf};
 
 use super::merge_side::MergeSide;
 use super::minus::MinusRows;

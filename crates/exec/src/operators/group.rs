@@ -11,7 +11,7 @@ use crate::aggregate::{Aggregator, Grouping, Groups, SpillingAggregator};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
-use basalt_plan::physical::{Aggregate, Node, Slot};
+use basalt_plan::physical::{Aggregate, AggregateFunction, Expr, Node, Slot};
 use std::sync::Arc;
 
 impl Sink for Aggregator {
@@ -45,6 +45,10 @@ pub fn groups(
     build: &Build,
     cx: &Context,
 ) -> Result<Groups, ExecError> {
+    let are_many = input.estimated_rows >= cx.options().dealt_rows_min as f64;
+    if let Some(value) = only_distinct(aggregates).filter(|_| are_many) {
+        return groups_of_distinct(input, (keys, value), aggregates, build, cx);
+    }
     let grouping = Arc::new(Grouping {
         aggregates: aggregates.to_vec(),
         keys: keys.to_vec(),
@@ -52,6 +56,56 @@ pub fn groups(
     });
     let make = || SpillingAggregator::new(&grouping, cx);
     SpillingAggregator::finish_all(drain(input, build, cx, make)?, cx)
+}
+
+/// The slot whose distinct values all aggregates take, if that is all they take.
+fn only_distinct(aggregates: &[Aggregate]) -> Option<Slot> {
+    let value = |aggregate: &Aggregate| match (&aggregate.function, &aggregate.argument) {
+        // Texts are joined in the order in which values come.
+        (AggregateFunction::GroupConcat { .. }, _) => None,
+        (_, Some(Expr::Slot(slot))) if aggregate.distinct => Some(*slot),
+        _ => None,
+    };
+    let first = value(aggregates.first()?)?;
+    let mut others = aggregates.iter();
+    others
+        .all(|other| value(other) == Some(first))
+        .then_some(first)
+}
+
+/// The groups of rows of which only the distinct values of one slot count: those are found as groups by key and value, in which all threads have a share, and
+/// grouped by key then.
+fn groups_of_distinct(
+    input: &Node,
+    (keys, value): (&[Slot], Slot),
+    aggregates: &[Aggregate],
+    build: &Build,
+    cx: &Context,
+) -> Result<Groups, ExecError> {
+    let mut schema = keys.to_vec();
+    if !schema.contains(&value) {
+        schema.push(value);
+    }
+    let mut distinct = groups(input, &schema, &[], build, cx)?;
+    let of_each = |aggregate: &Aggregate| Aggregate {
+        distinct: false,
+        ..aggregate.clone()
+    };
+    let grouping = Arc::new(Grouping {
+        aggregates: aggregates.iter().map(of_each).collect(),
+        keys: keys.to_vec(),
+        schema,
+    });
+    let mut of_keys = SpillingAggregator::new(&grouping, cx)?;
+    let mut output = Output::default();
+    while let Some(rows) = distinct.next(cx)? {
+        output.put(rows);
+        while let Some(rows) = output.take(cx) {
+            cx.check()?;
+            of_keys.update(&rows, cx)?;
+        }
+    }
+    SpillingAggregator::finish_all(vec![of_keys], cx)
 }
 
 /// The aggregates of all rows of a node in memory, read on several threads where that pays.

@@ -46,6 +46,7 @@ pub(crate) mod reserve;
 mod row_keys;
 pub mod row_quads;
 pub mod rows;
+mod scan_thread;
 pub mod service;
 pub mod shared_rows;
 pub mod slice;

@@ -7,7 +7,8 @@
 
 use super::Operator;
 use super::output::Output;
-use crate::batch::{Batch, columns_with_room};
+use super::scan_thread::{Message, ScanThread};
+use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
@@ -227,9 +228,6 @@ impl CompiledPattern {
     }
 }
 
-/// What the scanning thread sends.
-type Message = Result<Batch, ExecError>;
-
 /// The operator; see the [module documentation](self).
 pub struct PatternScan {
     pattern: CompiledPattern,
@@ -283,47 +281,13 @@ impl PatternScan {
 
     fn start_thread(&mut self) -> Result<(), ExecError> {
         let (sender, receiver) = bounded::<Message>(QUEUE_BATCHES);
-        let (pattern, cx, columns) = (
-            self.pattern.clone(),
-            Arc::clone(&self.cx),
-            self.columns.clone(),
-        );
-        let batch_rows = cx.options().batch_rows.max(1);
-        let node = current_node();
-        let scan = move || {
-            let width = pattern.new_slots.len();
-            let mut made = columns_with_room(width, batch_rows);
-            let mut rows = 0;
-            let send = |made: Vec<Vec<u64>>, rows: usize| {
-                let batch = Batch::from_vectors(made, rows).select_columns(&columns);
-                sender.send(Ok(batch)).is_ok()
-            };
-            let result = pattern.visit(&[], &cx, &mut |row| {
-                made.iter_mut()
-                    .zip(row)
-                    .for_each(|(column, &id)| column.push(id));
-                rows += 1;
-                if rows < batch_rows {
-                    return ControlFlow::Continue(());
-                }
-                let full = std::mem::replace(&mut made, columns_with_room(width, batch_rows));
-                let wanted = send(full, std::mem::take(&mut rows));
-                if wanted && cx.check().is_ok() {
-                    ControlFlow::Continue(())
-                } else {
-                    ControlFlow::Break(())
-                }
-            });
-            // Before the last rows are sent, so that who has them has the count.
-            let counted = result.map(|read| cx.profile().read(node, read));
-            if rows > 0 {
-                send(made, rows);
-            }
-            if let Err(error) = counted.and_then(|()| cx.check()) {
-                // A consumer that is gone wants no error either.
-                let _ = sender.send(Err(error));
-            }
+        let scan = ScanThread {
+            pattern: self.pattern.clone(),
+            columns: self.columns.clone(),
+            sender,
         };
+        let (cx, node) = (Arc::clone(&self.cx), current_node());
+        let scan = move || scan.run(&cx, |read| cx.profile().read(node, read));
         std::thread::Builder::new()
             .name("basalt-scan".into())
             .spawn(scan)

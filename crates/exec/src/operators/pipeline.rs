@@ -9,7 +9,9 @@
 //! thread reads the input alone. Unless much work is expected the calling thread begins, and the others join in when it has worked
 //! for a while (`reserve.rs`). A lookup therefore never hands over to another thread.
 
-use super::build::{Build, cheap_beside_build, few_that_lead_to_many, shared_leaf};
+use super::build::{
+    Build, cheap_beside_build, few_that_lead_to_many, is_shared_by_batch, shared_leaf,
+};
 use super::reserve::Reserve;
 use super::shared_rows::is_made_whole;
 use crate::batch::Batch;
@@ -27,6 +29,9 @@ const THREAD_PARTS: usize = 8;
 
 /// How many times as long as a thread works alone a pipeline must be expected to take for others to be called at once.
 const MUCH: f64 = 4.0;
+
+/// What must be done for each row of a scan on a thread of its own, in nanoseconds, for all threads to take some: twice what the scan takes.
+const ROW_WORK: f64 = 10.0;
 
 /// Takes the rows of a pipeline.
 pub trait Sink: Send + 'static {
@@ -92,8 +97,8 @@ pub fn drain<S: Sink>(
 ) -> Result<Vec<S>, ExecError> {
     let threads = cx.options().threads;
     let leaf = shared_leaf(node, cx.options());
-    if let Some(leaf) = leaf.filter(|leaf| threads > 1 || matches!(leaf.op, Op::Distinct { .. })) {
-        if is_made_whole(leaf, cx.options()) {
+    if let Some(leaf) = leaf.filter(|leaf| is_for_all(node, leaf, cx)) {
+        if is_shared_by_batch(leaf, cx.options()) {
             build.prepare_tables(node)?;
             return drain_shared(node, leaf, build, 1, make_sink);
         }
@@ -116,6 +121,20 @@ pub fn drain<S: Sink>(
         }
     }
     drain_alone(node, build, make_sink)
+}
+
+/// Whether all threads are to take rows of a leaf. A scan on a thread of its own keeps one more at work, unless each row is much; a DISTINCT is made whole by one, too.
+fn is_for_all(node: &Node, leaf: &Node, cx: &Context) -> bool {
+    let options = cx.options();
+    match &leaf.op {
+        Op::Distinct { .. } => true,
+        Op::PatternScan { .. } => {
+            let above = node.estimated_cost - leaf.estimated_cost;
+            let is_much = above > ROW_WORK * leaf.estimated_rows;
+            options.threads > 1 && (is_much || options.dealt_rows_min == 0)
+        }
+        _ => options.threads > 1,
+    }
 }
 
 fn drain_alone<S: Sink>(

@@ -145,6 +145,31 @@ proptest! {
     }
 
     #[test]
+    fn blocks_have_the_quads_of_a_graph(quads in quads(400)) {
+        let snapshot = load(&quads, Storage::Memory);
+        let predicates = (0..6).map(|number| Some(resource(number))).chain([None]);
+        for predicate in predicates {
+            for graph in [TermId::DEFAULT_GRAPH, resource(6), resource(9)] {
+                let pattern = QuadPattern { predicate, graph: Some(graph), ..QuadPattern::default() };
+                let mut all = Vec::new();
+                let has_blocks = snapshot.scan_blocks(predicate, graph, &mut |block| {
+                    let ids = block.subjects.iter().zip(block.objects);
+                    all.extend(ids.map(|(&subject, &object)| QuadIds {
+                        subject: TermId(subject),
+                        predicate: block.predicate,
+                        object: TermId(object),
+                        graph,
+                    }));
+                    ControlFlow::Continue(())
+                });
+                prop_assert!(has_blocks.expect("the version is whole"));
+                all.sort_unstable();
+                prop_assert_eq!(all, found(&snapshot, &pattern), "{:?}", pattern);
+            }
+        }
+    }
+
+    #[test]
     fn cells_agree_with_patterns(quads in quads(300), objects in proptest::collection::vec(object(), 6)) {
         let snapshot = load(&quads, Storage::Memory);
         for table in snapshot.tables() {

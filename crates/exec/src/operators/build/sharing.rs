@@ -13,7 +13,7 @@ use crate::context::ExecOptions;
 use crate::error::ExecError;
 use crate::operators::BoxOperator;
 use crate::operators::shared_rows::{SharedRows, distinct_pays_whole, is_made_whole};
-use basalt_plan::physical::{Node, Op};
+use basalt_plan::physical::{Node, Op, Position};
 use std::sync::Arc;
 
 /// Rows that each thread should find where few are dealt out, so that the last ones end about together.
@@ -40,12 +40,24 @@ pub(super) fn chain_input(node: &Node) -> Option<&Node> {
 }
 
 /// What is at the end of the chain of streaming operators below a node and can be dealt out to threads, if anything: a
-/// star scan, or rows that are [made whole](is_made_whole).
+/// star scan, or rows that are [taken batch by batch](is_shared_by_batch).
 pub fn shared_leaf<'n>(node: &'n Node, options: &ExecOptions) -> Option<&'n Node> {
     match &node.op {
         Op::StarScan { .. } => Some(node),
-        _ if is_made_whole(node, options) => Some(node),
+        _ if is_shared_by_batch(node, options) => Some(node),
         _ => shared_leaf(chain_input(node)?, options),
+    }
+}
+
+/// Whether threads can take the rows of a node batch by batch: they are [made whole](is_made_whole), or a thread of its own scans for many of them.
+pub fn is_shared_by_batch(node: &Node, options: &ExecOptions) -> bool {
+    match &node.op {
+        Op::PatternScan { pattern } => {
+            let ends = [pattern.subject, pattern.object];
+            let is_scan = ends.iter().all(|end| matches!(end, Position::Slot(_)));
+            is_scan && node.estimated_rows >= options.dealt_rows_min as f64
+        }
+        _ => is_made_whole(node, options),
     }
 }
 

@@ -1,0 +1,188 @@
+//! The thread of a pattern scan, and the batches that it hands over.
+//!
+//! A scan of one graph copies ids column by column, from blocks of quads of one predicate, where the store can be scanned so and no slot
+//! repeats; all other scans visit quad after quad.
+
+use super::pattern_scan::{CompiledPattern, GraphPlace, Place};
+use crate::batch::{Batch, columns_with_room};
+use crate::context::Context;
+use crate::error::ExecError;
+use basalt_rdf::TermId;
+use basalt_store::QuadBlock;
+use crossbeam_channel::Sender;
+use std::ops::ControlFlow;
+
+/// What the scanning thread sends.
+pub type Message = Result<Batch, ExecError>;
+
+/// A scan of everything that a pattern matches.
+pub struct ScanThread {
+    /// The pattern, which has no input.
+    pub pattern: CompiledPattern,
+    /// The new slot of each column that is handed over; `None` is unbound.
+    pub columns: Vec<Option<usize>>,
+    /// Where batches go.
+    pub sender: Sender<Message>,
+}
+
+/// What a column of a block scan is made of.
+#[derive(Clone, Copy)]
+enum Source {
+    Subject,
+    Predicate,
+    Object,
+    Unbound,
+}
+
+impl ScanThread {
+    /// Scans until the end, or until nobody wants more; an error comes last. `count` is told how many quads were read before the last rows are sent, so that
+    /// who has them has the count.
+    pub fn run(&self, cx: &Context, count: impl FnOnce(usize)) {
+        let mut outgoing = Outgoing::new(&self.sender, self.columns.len(), cx);
+        let by_block = match self.sources() {
+            Some(sources) => self.scan_blocks(&sources, &mut outgoing, cx),
+            None => Ok(None),
+        };
+        let read = match by_block {
+            Ok(None) => self.pattern.visit(&[], cx, &mut |row| {
+                outgoing.push(
+                    self.columns
+                        .iter()
+                        .map(|slot| slot.map_or(0, |slot| row[slot])),
+                )
+            }),
+            Ok(Some(read)) => Ok(read),
+            Err(error) => Err(error),
+        };
+        let counted = read.map(count);
+        outgoing.send_last();
+        if let Err(error) = counted.and_then(|()| cx.check()) {
+            // A consumer that is gone wants no error either.
+            let _ = self.sender.send(Err(error));
+        }
+    }
+
+    /// What each column is made of, if all slots of the pattern are different ones.
+    fn sources(&self) -> Option<Vec<Source>> {
+        let [subject, predicate, object] = self.pattern.places;
+        let (Place::New(subject), Place::New(object)) = (subject, object) else {
+            return None;
+        };
+        let predicate = match predicate {
+            Place::Id(_) => None,
+            Place::New(predicate) => Some(predicate),
+            Place::Input(_) => return None,
+        };
+        let repeats = subject == object || predicate == Some(subject) || predicate == Some(object);
+        let source = |slot: &Option<usize>| match *slot {
+            Some(slot) if slot == subject => Source::Subject,
+            Some(slot) if slot == object => Source::Object,
+            Some(_) => Source::Predicate,
+            None => Source::Unbound,
+        };
+        (!repeats).then(|| self.columns.iter().map(source).collect())
+    }
+
+    /// Scans by blocks; how many quads were read, or nothing if there are no blocks.
+    fn scan_blocks(
+        &self,
+        sources: &[Source],
+        outgoing: &mut Outgoing<'_>,
+        cx: &Context,
+    ) -> Result<Option<usize>, ExecError> {
+        let GraphPlace::One(graph) = self.pattern.graphs else {
+            return Ok(None);
+        };
+        let predicate = match self.pattern.places[1] {
+            Place::Id(predicate) => Some(TermId(predicate)),
+            Place::Input(_) | Place::New(_) => None,
+        };
+        let mut read = 0;
+        let mut on_block = |block: QuadBlock<'_>| {
+            read += block.subjects.len();
+            outgoing.push_block(&block, sources)
+        };
+        let has_blocks = cx.snapshot().scan_blocks(predicate, graph, &mut on_block)?;
+        Ok(has_blocks.then_some(read))
+    }
+}
+
+/// Rows that are put together to batches and sent.
+struct Outgoing<'a> {
+    sender: &'a Sender<Message>,
+    cx: &'a Context,
+    batch_rows: usize,
+    made: Vec<Vec<u64>>,
+    rows: usize,
+}
+
+impl<'a> Outgoing<'a> {
+    fn new(sender: &'a Sender<Message>, width: usize, cx: &'a Context) -> Self {
+        let batch_rows = cx.options().batch_rows.max(1);
+        Self {
+            sender,
+            cx,
+            batch_rows,
+            made: columns_with_room(width, batch_rows),
+            rows: 0,
+        }
+    }
+
+    /// Adds a row.
+    fn push(&mut self, row: impl Iterator<Item = u64>) -> ControlFlow<()> {
+        let columns = self.made.iter_mut().zip(row);
+        columns.for_each(|(column, id)| column.push(id));
+        self.rows += 1;
+        self.send_if_full()
+    }
+
+    /// Adds the rows of a block.
+    fn push_block(&mut self, block: &QuadBlock<'_>, sources: &[Source]) -> ControlFlow<()> {
+        let mut start = 0;
+        while start < block.subjects.len() {
+            let end = block
+                .subjects
+                .len()
+                .min(start + self.batch_rows - self.rows);
+            let rows = end - start;
+            for (column, source) in self.made.iter_mut().zip(sources) {
+                let same = |id| std::iter::repeat_n(id, rows);
+                match source {
+                    Source::Subject => column.extend_from_slice(&block.subjects[start..end]),
+                    Source::Object => column.extend_from_slice(&block.objects[start..end]),
+                    Source::Predicate => column.extend(same(block.predicate.0)),
+                    Source::Unbound => column.extend(same(0)),
+                }
+            }
+            self.rows += rows;
+            start = end;
+            self.send_if_full()?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Sends the rows if they are a batch; breaks when nobody wants more.
+    fn send_if_full(&mut self) -> ControlFlow<()> {
+        if self.rows < self.batch_rows {
+            return ControlFlow::Continue(());
+        }
+        match self.send() && self.cx.check().is_ok() {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    }
+
+    fn send(&mut self) -> bool {
+        let next = columns_with_room(self.made.len(), self.batch_rows);
+        let full = std::mem::replace(&mut self.made, next);
+        let batch = Batch::from_vectors(full, std::mem::take(&mut self.rows));
+        self.sender.send(Ok(batch)).is_ok()
+    }
+
+    /// Sends what is left.
+    fn send_last(&mut self) {
+        if self.rows > 0 {
+            self.send();
+        }
+    }
+}
