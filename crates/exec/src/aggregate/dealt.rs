@@ -97,9 +97,11 @@ impl DealtRows {
             if positions.is_empty() {
                 continue;
             }
-            part.last
-                .resize_with(batch.width(), || Vec::with_capacity(BLOCK_ROWS));
+            part.last.resize_with(batch.width(), Vec::new);
             for (column, last) in part.last.iter_mut().enumerate() {
+                if last.is_empty() {
+                    last.reserve_exact(BLOCK_ROWS + positions.len());
+                }
                 last.extend(taken(batch.ids(column), positions));
             }
             if part.last[0].len() >= BLOCK_ROWS {
