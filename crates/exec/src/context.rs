@@ -62,8 +62,8 @@ pub struct ExecOptions {
     pub counted_solutions: bool,
     /// How many partners of each object a join looks at first, where one solution is enough. Answers do not depend on it.
     pub waves: Waves,
-    /// Rows expected of an operator for which a few rows that lead to them are dealt out to all threads; 0 deals out
-    /// any. Answers do not depend on it.
+    /// Rows expected of an operator from which on they are work for all threads: a few rows that lead to them are dealt out, distinct ones are
+    /// found in partitions; 0 takes any. Answers do not depend on it.
     pub dealt_rows_min: usize,
     /// How long the thread of a pipeline works on it alone before others join in, unless it is expected to take some times as long.
     /// Answers do not depend on it.
@@ -121,6 +121,11 @@ impl Default for ExecOptions {
 }
 
 impl ExecOptions {
+    /// Whether so many rows, which are expected, are work for all threads.
+    pub fn are_many(&self, rows: f64) -> bool {
+        rows >= self.dealt_rows_min as f64
+    }
+
     /// When what begins now has to end; a time limit longer than the clock can tell is none.
     pub fn deadline(&self) -> Option<Instant> {
         Instant::now().checked_add(self.timeout?)

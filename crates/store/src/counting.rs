@@ -159,14 +159,6 @@ fn tally_segments(table: &Table, tally: &mut Tally) {
     }
 }
 
-/// The cells of one predicate, or of all, in a table.
-fn cells_of(table: &Table, predicate: Option<TermId>) -> Vec<Cells<'_>> {
-    match predicate {
-        Some(predicate) => table.cells(predicate).into_iter().collect(),
-        None => table.all_cells().collect(),
-    }
-}
-
 /// Quads with this object by predicate (this one, or any) and graph, ascending by both.
 pub(crate) fn object_graphs(
     version: &Version,
@@ -374,10 +366,7 @@ fn count_subjects(
 ) -> Result<u64, StoreError> {
     let mut count = 0;
     let mut of_tables = Vec::with_capacity(version.tables.len());
-    let irregular: Vec<TermId> = match predicate {
-        Some(predicate) => vec![predicate],
-        None => version.quad_table.predicates().map(|(p, _)| p).collect(),
-    };
+    let irregular = version.quad_table.predicates_of(predicate);
     for table in &version.tables {
         let is_dirty = |p: &TermId| table.dirty_rows(*p).is_some();
         let rows = match clean_count(table, predicate, graphs) {
@@ -455,7 +444,7 @@ fn cell_rows(table: &Table, predicate: Option<TermId>, graphs: &GraphSet) -> Cel
         return CellRows::Some(RoaringBitmap::new());
     }
     let mut all = RoaringBitmap::new();
-    for cells in cells_of(table, predicate) {
+    for cells in table.cells_of(predicate) {
         if cells.statistics().rows_with_value == u64::from(table.rows()) {
             all.insert_range(0..table.rows());
             break;

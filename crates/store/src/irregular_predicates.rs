@@ -130,7 +130,7 @@ pub(crate) fn of_object(version: &Version, object: TermId) -> Result<Vec<TermId>
 
 fn named(version: &Version, index: Option<&PredicatesByKey>, key: TermId) -> Vec<TermId> {
     match index {
-        None => version.quad_table.predicates().map(|(p, _)| p).collect(),
+        None => version.quad_table.predicates_of(None),
         Some(index) => {
             let found = index.find(key.0).iter();
             found

@@ -88,22 +88,6 @@ pub(crate) fn matching(
     step.map(|_| ())
 }
 
-/// The cells of a table that a pattern can find quads in.
-fn cells_of<'a>(table: &'a Table, pattern: &QuadPattern) -> Vec<Cells<'a>> {
-    match pattern.predicate {
-        Some(predicate) => table.cells(predicate).into_iter().collect(),
-        None => table.all_cells().collect(),
-    }
-}
-
-/// The predicates of irregular quads that a scan can match.
-fn scanned_predicates(version: &Version, pattern: &QuadPattern) -> Vec<TermId> {
-    match pattern.predicate {
-        Some(predicate) => vec![predicate],
-        None => version.quad_table.predicates().map(|(p, _)| p).collect(),
-    }
-}
-
 fn of_subject(
     version: &Version,
     pattern: &QuadPattern,
@@ -161,7 +145,7 @@ fn of_row(table: &Table, row: u32, pattern: &QuadPattern, visit: VisitQuad<'_>) 
         return ControlFlow::Continue(());
     }
     let mut values = Vec::new();
-    for cells in cells_of(table, pattern) {
+    for cells in table.cells_of(pattern.predicate) {
         values.clear();
         cells.values_into(row, &mut values);
         for &value in &values {
@@ -258,14 +242,14 @@ fn scan(
             }
             continue;
         }
-        for cells in cells_of(table, pattern) {
+        for cells in table.cells_of(pattern.predicate) {
             for segment_idx in 0..table.segment_count() {
                 let step = scan_segment(table, cells, segment_idx, pattern, visit);
                 go_on!(Ok::<_, StoreError>(step));
             }
         }
     }
-    for predicate in scanned_predicates(version, pattern) {
+    for predicate in version.quad_table.predicates_of(pattern.predicate) {
         let mut step = ControlFlow::Continue(());
         version
             .quad_table
@@ -327,7 +311,7 @@ fn scan_graph(
         if rows.is_empty() {
             continue;
         }
-        for cells in cells_of(table, pattern) {
+        for cells in table.cells_of(pattern.predicate) {
             if rows.len() * ROWS_FOR_GRAPH > segment.len() {
                 scan_segment(table, cells, segment_idx, pattern, visit)?;
                 continue;

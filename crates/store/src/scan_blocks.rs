@@ -42,11 +42,7 @@ pub(crate) fn scan_blocks(
         if has_none {
             continue;
         }
-        let cells: Vec<Cells<'_>> = match predicate {
-            Some(predicate) => table.cells(predicate).into_iter().collect(),
-            None => table.all_cells().collect(),
-        };
-        for cells in cells {
+        for cells in table.cells_of(predicate) {
             let step = match table.constant_graph() {
                 Some(_) => scan_cells(table, cells, visit),
                 None => scan_cells_of_graph(table, cells, graph, visit),
@@ -56,11 +52,7 @@ pub(crate) fn scan_blocks(
             }
         }
     }
-    let predicates: Vec<TermId> = match predicate {
-        Some(predicate) => vec![predicate],
-        None => version.quad_table.predicates().map(|(p, _)| p).collect(),
-    };
-    for predicate in predicates {
+    for predicate in version.quad_table.predicates_of(predicate) {
         let mut step = ControlFlow::Continue(());
         let mut kept = (Vec::new(), Vec::new());
         version

@@ -19,10 +19,11 @@ use super::Aggregator;
 use super::accumulator::Accumulator;
 use super::column::Column;
 use super::partitioned::{self, Seen};
-use super::spilling::Grouping;
+use super::spilling::{Grouping, Groups};
 use crate::batch::{Batch, columns_with_room};
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::held_memory::HeldMemory;
 use crate::operators::pipeline::Sink;
 use std::iter::repeat;
 use std::sync::Arc;
@@ -69,20 +70,22 @@ impl Through {
         threads: Vec<Self>,
         grouping: &Arc<Grouping>,
         cx: &Context,
-    ) -> Result<Vec<Batch>, ExecError> {
+    ) -> Result<Groups, ExecError> {
         let threads = threads.into_iter().map(|thread| Seen {
             groups: thread.groups,
             dealt: None,
         });
         let threads: Vec<Seen> = threads.collect();
-        let Some(_held) = partitioned::room(threads.iter(), cx) else {
+        let Some(held) = partitioned::room(threads.iter(), cx) else {
             let mut threads = threads.into_iter().map(|thread| thread.groups);
             let first = threads.next();
             let mut all = first.map_or_else(|| grouping.aggregator(cx), Ok)?;
             threads.try_for_each(|groups| all.merge(groups, cx))?;
-            return Ok(vec![all.finish(cx)?]);
+            let groups = vec![all.finish(cx)?];
+            return Ok(Groups::made(groups, HeldMemory::default()));
         };
-        partitioned::merge(threads, grouping, cx)
+        let merged = partitioned::merge(threads, grouping, cx)?;
+        Ok(Groups::made(merged, held))
     }
 
     /// The states by via.

@@ -227,15 +227,8 @@ impl SpillingAggregator {
             let grouping = threads.first().map(|thread| Arc::clone(&thread.grouping));
             let grouping = grouping.ok_or_else(no_thread)?;
             let seen = threads.into_iter().map(|thread| thread.seen);
-            let mut merged = partitioned::merge(seen.collect(), &grouping, cx)?;
-            merged.reverse();
-            return Ok(Groups {
-                grouping,
-                known: None,
-                left: Vec::new(),
-                merged,
-                _held: held,
-            });
+            let merged = partitioned::merge(seen.collect(), &grouping, cx)?;
+            return Ok(Groups::made(merged, held));
         }
         for thread in &mut threads {
             thread.undeal(cx)?;
@@ -275,32 +268,61 @@ impl SpillingAggregator {
         if let Some(partitions) = self.put_off.take() {
             self.partitions.extend(partitions.finish()?);
         }
-        Ok(Groups {
+        let known = Known {
             grouping: self.grouping,
-            known: Some(self.seen.groups),
+            groups: Some(self.seen.groups),
             left: self.partitions,
-            merged: Vec::new(),
-            _held: HeldMemory::default(),
+        };
+        Ok(Groups {
+            known: Some(known),
+            ..Groups::default()
         })
     }
 }
 
 /// All groups, some at a time.
+#[derive(Default)]
 pub struct Groups {
-    grouping: Arc<Grouping>,
-    /// Groups in memory; they come last, since partitions of other threads may have rows of them.
-    known: Option<Aggregator>,
-    /// Partitions that were not read yet.
-    left: Vec<Partition>,
-    /// Groups of several threads that were merged in partitions, the last ones first.
-    merged: Vec<Batch>,
-    /// What is held for those.
+    /// Those that are made, the last ones first.
+    made: Vec<Batch>,
+    /// What is held for them.
     _held: HeldMemory,
+    /// Those that are not.
+    known: Option<Known>,
 }
 
 impl Groups {
+    /// Groups that are made, and what is held for them.
+    pub fn made(mut groups: Vec<Batch>, held: HeldMemory) -> Self {
+        groups.reverse();
+        Self {
+            made: groups,
+            _held: held,
+            known: None,
+        }
+    }
+
     /// Some more groups, one row each: the keys in order, then the aggregates in order. `None` at the end.
     pub fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
+        match (self.made.pop(), &mut self.known) {
+            (None, Some(known)) => known.next(cx),
+            (made, _) => Ok(made),
+        }
+    }
+}
+
+/// Groups in memory, and rows of others in files.
+struct Known {
+    grouping: Arc<Grouping>,
+    /// Groups in memory; they come last, since partitions of other threads may have rows of them.
+    groups: Option<Aggregator>,
+    /// Partitions that were not read yet.
+    left: Vec<Partition>,
+}
+
+impl Known {
+    /// Some more groups.
+    fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
         while let Some(first) = self.left.pop() {
             // The same partition of other threads has rows of the same groups.
             let same =
@@ -313,10 +335,8 @@ impl Groups {
                 return Ok(Some(groups));
             }
         }
-        if let Some(groups) = self.merged.pop() {
-            return Ok(Some(groups));
-        }
-        self.known.take().map(|known| known.finish(cx)).transpose()
+        let groups = self.groups.take();
+        groups.map(|groups| groups.finish(cx)).transpose()
     }
 
     /// The groups of a partition that are not known; what finds no room again is left for later.
@@ -335,7 +355,7 @@ impl Groups {
                     break;
                 }
                 let batch = with_solutions(columns, rows);
-                let rest = match &mut self.known {
+                let rest = match &mut self.groups {
                     Some(known) => known.update_known(&batch, cx)?,
                     None => Vec::new(),
                 };

@@ -256,7 +256,7 @@ impl Build {
                 Box::new(project::Project::new(self.operator(input)?, columns))
             }
             Op::Distinct { input } if self.last_distinct == Some(node.id) => {
-                self.grouped(input, &input.schema, &[], &node.schema)
+                self.distinct_as_groups(input, &node.schema)
             }
             Op::Distinct { input } => {
                 let width = input.schema.len();
@@ -307,11 +307,14 @@ impl Build {
         let columns = columns_of(schema, &group_slots(keys, aggregates));
         let (build, input) = (self.clone(), Arc::clone(input));
         let (keys, aggregates) = (keys.to_vec(), aggregates.to_vec());
-        let collect: group::Collect = Box::new(move |cx| {
-            let groups = group::groups(&input, &keys, &aggregates, &build, cx)?;
-            Ok(group::Made::Parts(Box::new(groups)))
-        });
+        let collect: group::Collect =
+            Box::new(move |cx| group::groups(&input, &keys, &aggregates, &build, cx));
         Box::new(group::Group::new(collect, columns))
+    }
+
+    /// The distinct rows of a node, in columns of this schema.
+    fn distinct_as_groups(&self, input: &Arc<Node>, schema: &[Slot]) -> BoxOperator {
+        self.grouped(input, &input.schema, &[], schema)
     }
 
     fn group(&self, node: &Node) -> Result<BoxOperator, ExecError> {

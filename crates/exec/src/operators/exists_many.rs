@@ -30,7 +30,7 @@ pub fn hold(
 ) -> Result<Vec<bool>, ExecError> {
     let options = cx.options();
     let rows = at_once.rows_for_key * keys.len() as f64;
-    let few = options.threads == 1 || keys.len() < 2 || rows < options.dealt_rows_min as f64;
+    let few = options.threads == 1 || keys.len() < 2 || !options.are_many(rows);
     let (threads, parts_min) = match few {
         true => (1, 1),
         false => (options.threads, options.threads * THREAD_PARTS),

@@ -27,15 +27,7 @@ impl Sink for SpillingAggregator {
 }
 
 /// Makes the groups, once.
-pub type Collect = Box<dyn FnOnce(&Context) -> Result<Made, ExecError> + Send>;
-
-/// What was made.
-pub enum Made {
-    /// All groups.
-    Whole(Vec<Batch>),
-    /// Groups that come by and by.
-    Parts(Box<Groups>),
-}
+pub type Collect = Box<dyn FnOnce(&Context) -> Result<Groups, ExecError> + Send>;
 
 /// The groups of all rows of a node, read on several threads where that pays; what finds no room goes to files.
 pub fn groups(
@@ -45,7 +37,7 @@ pub fn groups(
     build: &Build,
     cx: &Context,
 ) -> Result<Groups, ExecError> {
-    let are_many = input.estimated_rows >= cx.options().dealt_rows_min as f64;
+    let are_many = cx.options().are_many(input.estimated_rows);
     if let Some(value) = only_distinct(aggregates).filter(|_| are_many) {
         return groups_of_distinct(input, (keys, value), aggregates, build, cx);
     }
@@ -126,9 +118,8 @@ pub fn aggregate(
 /// The operator; see the [module documentation](self).
 pub struct Group {
     collect: Option<Collect>,
-    /// Groups that were not put out yet: those that are made, the last ones first, or others.
-    whole: Vec<Batch>,
-    parts: Option<Box<Groups>>,
+    /// Groups that were not put out yet.
+    groups: Groups,
     /// The groups' column for each output column.
     columns: Vec<Option<usize>>,
     output: Output,
@@ -139,8 +130,7 @@ impl Group {
     pub fn new(collect: Collect, columns: Vec<Option<usize>>) -> Self {
         Self {
             collect: Some(collect),
-            whole: Vec::new(),
-            parts: None,
+            groups: Groups::default(),
             columns,
             output: Output::default(),
         }
@@ -150,26 +140,16 @@ impl Group {
 impl Operator for Group {
     fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
         if let Some(collect) = self.collect.take() {
-            match collect(cx)? {
-                Made::Whole(groups) => self.whole = groups.into_iter().rev().collect(),
-                Made::Parts(groups) => self.parts = Some(groups),
-            }
+            self.groups = collect(cx)?;
         }
         loop {
             let batch = self.output.take(cx);
             if batch.is_some() {
                 return Ok(batch);
             }
-            if let Some(groups) = self.whole.pop() {
-                self.output.put(groups.select_columns(&self.columns));
-                continue;
-            }
-            let Some(parts) = &mut self.parts else {
-                return Ok(None);
-            };
-            match parts.next(cx)? {
+            match self.groups.next(cx)? {
                 Some(groups) => self.output.put(groups.select_columns(&self.columns)),
-                None => self.parts = None,
+                None => return Ok(None),
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Pipelines: reading an input whole, on several threads where that pays.
 //!
 //! A breaker reads its input through [`drain`]. If the chain of streaming operators below ends in a
-//! star scan with several morsels, or in rows of another breaker that are several batches
+//! star scan with several morsels, in a scan on a thread of its own, or in rows of another breaker that are several batches
 //! ([`shared_rows`](super::shared_rows)), each thread builds the chain for itself over the shared morsels and
 //! fills a sink of its own; hash tables in the chain are built before, once. If it begins with few rows that are expected to
 //! lead to many, or with rows that cost little beside the build side that they are joined with, the calling thread makes those, and all

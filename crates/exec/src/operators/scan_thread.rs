@@ -39,18 +39,8 @@ impl ScanThread {
     /// who has them has the count.
     pub fn run(&self, cx: &Context, count: impl FnOnce(usize)) {
         let mut outgoing = Outgoing::new(&self.sender, self.columns.len(), cx);
-        let by_block = match self.sources() {
-            Some(sources) => self.scan_blocks(&sources, &mut outgoing, cx),
-            None => Ok(None),
-        };
-        let read = match by_block {
-            Ok(None) => self.pattern.visit(&[], cx, &mut |row| {
-                outgoing.push(
-                    self.columns
-                        .iter()
-                        .map(|slot| slot.map_or(0, |slot| row[slot])),
-                )
-            }),
+        let read = match self.scan_blocks(&mut outgoing, cx) {
+            Ok(None) => self.scan_quads(&mut outgoing, cx),
             Ok(Some(read)) => Ok(read),
             Err(error) => Err(error),
         };
@@ -60,6 +50,14 @@ impl ScanThread {
             // A consumer that is gone wants no error either.
             let _ = self.sender.send(Err(error));
         }
+    }
+
+    /// Scans quad after quad; how many were read.
+    fn scan_quads(&self, outgoing: &mut Outgoing<'_>, cx: &Context) -> Result<usize, ExecError> {
+        self.pattern.visit(&[], cx, &mut |row| {
+            let columns = self.columns.iter();
+            outgoing.push(columns.map(|slot| slot.map_or(0, |slot| row[slot])))
+        })
     }
 
     /// What each column is made of, if all slots of the pattern are different ones.
@@ -86,11 +84,10 @@ impl ScanThread {
     /// Scans by blocks; how many quads were read, or nothing if there are no blocks.
     fn scan_blocks(
         &self,
-        sources: &[Source],
         outgoing: &mut Outgoing<'_>,
         cx: &Context,
     ) -> Result<Option<usize>, ExecError> {
-        let GraphPlace::One(graph) = self.pattern.graphs else {
+        let (GraphPlace::One(graph), Some(sources)) = (&self.pattern.graphs, self.sources()) else {
             return Ok(None);
         };
         let predicate = match self.pattern.places[1] {
@@ -100,9 +97,11 @@ impl ScanThread {
         let mut read = 0;
         let mut on_block = |block: QuadBlock<'_>| {
             read += block.subjects.len();
-            outgoing.push_block(&block, sources)
+            outgoing.push_block(&block, &sources)
         };
-        let has_blocks = cx.snapshot().scan_blocks(predicate, graph, &mut on_block)?;
+        let has_blocks = cx
+            .snapshot()
+            .scan_blocks(predicate, *graph, &mut on_block)?;
         Ok(has_blocks.then_some(read))
     }
 }

@@ -1,11 +1,11 @@
-//! `SharedRows`: rows that were made whole, or that are few, dealt out to the threads of a pipeline batch by batch.
+//! `SharedRows`: rows that were made whole, that a thread of its own scans for, or that are few, dealt out to the threads of a pipeline batch by batch.
 //!
 //! ```text
-//! Group, Distinct, Spool, few rows ── next, under a lock ──► thread 1: its copy of the chain above
+//! Group, Spool, full scan, few rows ── next, under a lock ──► thread 1: its copy of the chain above
 //!                                                            └─► thread 2: its copy
 //! ```
 //!
-//! What makes rows whole has done its work when the first batch comes; then a batch costs a slice. So a lock around the
+//! What makes rows whole has done its work when the first batch comes; then a batch costs a slice, as it does where another thread scans. So a lock around the
 //! operator deals out as well as a counter of morsels, and what comes by and by (groups from files) needs no
 //! list. Few rows, each of which leads to many in the chain above, are all read at once and cut into small batches; so are rows that cost
 //! little beside what they are joined with.
@@ -54,9 +54,7 @@ pub fn distinct_pays_whole(node: &Node, options: &ExecOptions) -> bool {
     let Op::Distinct { input } = &node.op else {
         return false;
     };
-    !input.schema.is_empty()
-        && input.estimated_rows >= options.dealt_rows_min as f64
-        && !has_order(input)
+    !input.schema.is_empty() && options.are_many(input.estimated_rows) && !has_order(input)
 }
 
 /// Whether rows are sorted somewhere below.

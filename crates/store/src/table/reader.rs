@@ -113,6 +113,14 @@ impl Table {
         Cells::new(self, &self.predicates[idx])
     }
 
+    /// The cells of a predicate, if it has any, or those of all.
+    pub(crate) fn cells_of(&self, predicate: Option<TermId>) -> Vec<Cells<'_>> {
+        match predicate {
+            Some(predicate) => self.cells(predicate).into_iter().collect(),
+            None => self.all_cells().collect(),
+        }
+    }
+
     /// The cells of every predicate that has a column.
     pub fn all_cells(&self) -> impl Iterator<Item = Cells<'_>> {
         self.predicates.iter().map(|p| Cells::new(self, p))

@@ -55,7 +55,7 @@ pub fn is_shared_by_batch(node: &Node, options: &ExecOptions) -> bool {
         Op::PatternScan { pattern } => {
             let ends = [pattern.subject, pattern.object];
             let is_scan = ends.iter().all(|end| matches!(end, Position::Slot(_)));
-            is_scan && node.estimated_rows >= options.dealt_rows_min as f64
+            is_scan && options.are_many(node.estimated_rows)
         }
         _ => is_made_whole(node, options),
     }
@@ -117,7 +117,7 @@ impl Build {
     fn whole(&self, node: &Node) -> Result<BoxOperator, ExecError> {
         match &node.op {
             Op::Distinct { input } if distinct_pays_whole(node, self.cx.options()) => {
-                Ok(self.grouped(input, &input.schema, &[], &node.schema))
+                Ok(self.distinct_as_groups(input, &node.schema))
             }
             _ => self.plain(node),
         }

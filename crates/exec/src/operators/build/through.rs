@@ -5,11 +5,12 @@
 //! waiting for.
 
 use super::{Build, Shared, column_of, columns_of};
-use crate::aggregate::{Aggregator, Grouping, OPERATOR, Through};
+use crate::aggregate::{Aggregator, Grouping, Groups, OPERATOR, Through};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::operators::group::{self, Made};
+use crate::held_memory::HeldMemory;
+use crate::operators::group;
 use crate::operators::pipeline::drain;
 use crate::profile;
 use basalt_plan::physical::{
@@ -24,13 +25,13 @@ impl Build {
         node: &Node,
         group: &GroupThrough,
         cx: &Context,
-    ) -> Result<Made, ExecError> {
+    ) -> Result<Groups, ExecError> {
         let may_join = group.without.is_none()
             && self.outer.is_none()
             && !has_spool(&group.rows)
             && !has_spool(&group.pairs);
         if !may_join {
-            return self.add_through(group, &self.shared, cx).map(Made::Whole);
+            return self.add_through(group, &self.shared, cx);
         }
         // What it shares among threads is of no use if it ends halfway.
         let attempt = self.apart(cx).add_through(group, &self.shared, cx);
@@ -39,10 +40,9 @@ impl Build {
                 operator: OPERATOR, ..
             }) => {
                 let join = join_of(node, group);
-                let groups = group::groups(&join, &group.keys, &group.aggregates, self, cx);
-                groups.map(|groups| Made::Parts(Box::new(groups)))
+                group::groups(&join, &group.keys, &group.aggregates, self, cx)
             }
-            made => made.map(Made::Whole),
+            made => made,
         }
     }
 
@@ -51,7 +51,7 @@ impl Build {
         group: &GroupThrough,
         shared: &Shared,
         cx: &Context,
-    ) -> Result<Vec<Batch>, ExecError> {
+    ) -> Result<Groups, ExecError> {
         let mut aggregates = group.aggregates.clone();
         aggregates.push(Aggregate {
             slot: group.via[0],
@@ -65,7 +65,7 @@ impl Build {
         };
         let Some(domain) = &group.without else {
             return match states {
-                Some(states) => Ok(vec![states.groups().read(cx)?]),
+                Some(states) => Ok(whole(states.groups().read(cx)?)),
                 None => {
                     let threads = self.through_by_thread(group, &aggregates, cx)?;
                     let grouping = Arc::new(Grouping {
@@ -105,7 +105,7 @@ impl Build {
         };
         let groups = states.groups().finish_without(&total, &batches, cx)?;
         cx.release(batches.iter().map(|batch| batch.bytes()).sum());
-        Ok(vec![groups])
+        Ok(whole(groups))
     }
 
     /// The aggregates of the rows with a pair.
@@ -210,6 +210,11 @@ impl Build {
         }
         Ok(batches)
     }
+}
+
+/// Groups that are made, for which nothing is held.
+fn whole(groups: Batch) -> Groups {
+    Groups::made(vec![groups], HeldMemory::default())
 }
 
 /// What all threads have grouped through the same parts.
