@@ -20,7 +20,7 @@ mod distinct;
 mod extremes;
 mod float_sum;
 mod group_through;
-mod partition;
+pub(crate) mod partition;
 mod partitioned;
 mod spilling;
 mod sum;
@@ -147,7 +147,7 @@ impl Aggregator {
         if !known.is_empty() {
             let rows = batch.keep(&known);
             self.update_states(&rows, cx)?;
-            self.account(cx)?;
+            self.account_known(cx)?;
         }
         Ok(others)
     }
@@ -252,6 +252,18 @@ impl Aggregator {
     fn account(&mut self, cx: &Context) -> Result<(), ExecError> {
         let bytes = self.bytes().saturating_sub(self.uncounted);
         self.held.grow_to(bytes, OPERATOR, cx)
+    }
+
+    /// The same where no group is added: what the states of those that are there grow by (a sum that a word no longer holds, a longer text) cannot go to
+    /// files, and stays uncounted where there is no room, up to as much as is counted.
+    fn account_known(&mut self, cx: &Context) -> Result<(), ExecError> {
+        match self.account(cx) {
+            Err(ExecError::MemoryLimit { .. }) if self.bytes() <= 2 * self.held.bytes() => {
+                self.leave_uncounted();
+                Ok(())
+            }
+            outcome => outcome,
+        }
     }
 
     /// Leaves what is held now as it is, though there was no room for some of it: only what comes more counts.

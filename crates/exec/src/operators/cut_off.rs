@@ -69,8 +69,8 @@ impl CutOff {
     }
 
     /// The rows of these key columns that come before the cut-off.
-    pub fn select(&mut self, columns: &[Vec<u64>], cx: &Context) -> Result<Vec<u32>, ExecError> {
-        let rows = columns.first().map_or(0, Vec::len);
+    pub fn select(&mut self, columns: &[&[u64]], cx: &Context) -> Result<Vec<u32>, ExecError> {
+        let rows = columns.first().map_or(0, |ids| ids.len());
         let mut kept = Vec::new();
         for row in 0..rows {
             for (key, column) in self.keys.iter_mut().zip(columns) {
@@ -205,7 +205,7 @@ mod tests {
             let ids: Vec<u64> = texts.iter().map(|text| id(text, name)).collect();
             let row = std::iter::once((id(&cut.0, cut.1), descending));
             let mut cut_off = CutOff::new(row, &cx).expect("terms decode");
-            let selected = cut_off.select(std::slice::from_ref(&ids), &cx).expect("terms decode");
+            let selected = cut_off.select(&[&ids], &cx).expect("terms decode");
             let before = |&row: &u32| {
                 let order = compare_for_order(ids[row as usize], id(&cut.0, cut.1), &cx).expect("terms decode");
                 order == if descending { Ordering::Greater } else { Ordering::Less }

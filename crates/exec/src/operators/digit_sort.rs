@@ -1,19 +1,25 @@
-//! Sorting rows by ranks that fit into one word together with the row's position.
+//! Sorting rows by their [`KeyWords`], a word for each with its position.
 //!
 //! ```text
-//! ranks of each key -> bits in which they differ -> | first key | second key | position |
-//! words -> sorted by eight bits at a time, from the lowest of the keys on -> positions
+//! many rows -> parts by ranges of words, which threads take one after the other (KeyParts)
+//! a part    -> | word, less the least one | position |  -> sorted by eight bits at a time, from the lowest of the key on -> positions
 //! ```
 //!
 //! Most sorts are like this: ranks lie close together (a price needs 24 bits, one of 300 vendors 9), and a position 20 among a million. Words are
 //! in the order of their positions before, and each pass keeps the order of equal digits, so the sort is stable (Knuth, The Art of Computer
-//! Programming 3, 5.2.5).
+//! Programming 3, 5.2.5). What has no room for the position beside it is sorted by comparing.
 //!
-//! Cost: a pass over the words for each eight bits of the keys that differ, 1.5 to 3 ns a word; two words a row.
+//! Cost: a pass over the words for each eight bits of the keys that differ, 1.5 to 3 ns a word; two words a row of the parts that are being sorted.
 
+use super::fallible_sort::sort_totally;
+use super::key_parts::KeyParts;
+use super::key_words::{KeyWords, bits_of};
+use super::pieces::in_pieces;
+use crate::aggregate::partition::PARTITIONS;
 use crate::context::Context;
 use crate::error::ExecError;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Bits of a digit: as many places to write to as the nearest cache has lines for.
 const DIGIT_BITS: u32 = 8;
@@ -22,81 +28,80 @@ const DIGITS: usize = 1 << DIGIT_BITS;
 const FEW_WORDS: usize = 512;
 /// Words between two looks at the query's flag and clock.
 const CHECK_WORDS: usize = 1 << 16;
+/// Rows from which on they are sorted in parts: fewer take less than a millisecond.
+const PARTS_ROWS_MIN: usize = if cfg!(test) { 128 } else { 1 << 16 };
 
-/// The codes of one key: as its ranks are ordered, from 0 on.
-struct Codes<'r> {
-    ranks: &'r [u64],
-    /// The least rank that is neither 0 nor the greatest there can be: those, which are unbound, lie far from all others.
-    first: u64,
-    /// Lower bits in which all those are the same.
-    same_bits: u32,
-    bits: u32,
-}
-
-impl<'r> Codes<'r> {
-    fn of(ranks: &'r [u64], cx: &Context) -> Result<Self, ExecError> {
-        let (mut first, mut last, mut any, mut all) = (u64::MAX, 0, 0, u64::MAX);
-        for ranks in ranks.chunks(CHECK_WORDS) {
-            cx.check()?;
-            for &rank in ranks.iter().filter(|&&rank| rank != 0 && rank != u64::MAX) {
-                first = first.min(rank);
-                last = last.max(rank);
-                any |= rank;
-                all &= rank;
-            }
-        }
-        // Lower bits that are set in all or in none.
-        let same_bits = (any ^ all).trailing_zeros() % u64::BITS;
-        // One code before all, one behind.
-        let greatest = (last.saturating_sub(first) >> same_bits).saturating_add(2);
-        Ok(Self {
-            ranks,
-            first,
-            same_bits,
-            bits: u64::BITS - greatest.leading_zeros(),
-        })
-    }
-
-    fn code(&self, row: usize) -> u64 {
-        match self.ranks[row] {
-            0 => 0,
-            u64::MAX => (1 << self.bits) - 1,
-            rank => ((rank - self.first) >> self.same_bits) + 1,
-        }
-    }
-}
-
-/// The order of rows by their ranks, a column for each key; `None` if they do not fit into words.
-pub fn order_by_digits(
+/// The order of rows by their ranks, a column for each key; equal ones by position.
+pub fn order_by_ranks(
     ranks: &[Vec<u64>],
     rows: usize,
     cx: &Context,
-) -> Result<Option<Vec<u32>>, ExecError> {
-    let position_bits = u64::BITS - (rows as u64).leading_zeros();
-    let mut columns = Vec::with_capacity(ranks.len());
-    let mut bits = position_bits;
-    for ranks in ranks {
-        let codes = Codes::of(ranks, cx)?;
-        bits += codes.bits;
-        if bits > u64::BITS {
-            return Ok(None);
-        }
-        columns.push(codes);
+) -> Result<Vec<u32>, ExecError> {
+    order_of_words(&Arc::new(KeyWords::of(ranks, rows, cx)?), cx)
+}
+
+/// The order of rows by their words; equal ones by position.
+pub fn order_of_words(keys: &Arc<KeyWords>, cx: &Context) -> Result<Vec<u32>, ExecError> {
+    let mut parts = in_order(keys, |order, _| Ok(order), cx)?;
+    match parts.as_mut_slice() {
+        [all] => Ok(std::mem::take(all)),
+        _ => Ok(parts.concat()),
     }
-    let word = |row: usize| {
-        let keys = columns
-            .iter()
-            .fold(0, |word, codes| word << codes.bits | codes.code(row));
-        keys << position_bits | row as u64
+}
+
+/// What `then` makes of the rows in order, part by part where there are many.
+pub fn in_order<T: Send + 'static>(
+    keys: &Arc<KeyWords>,
+    then: impl Fn(Vec<u32>, &Context) -> Result<T, ExecError> + Send + Sync + 'static,
+    cx: &Context,
+) -> Result<Vec<T>, ExecError> {
+    let row_bits = bits_of(keys.words.len() as u64);
+    let gains = cx.options().threads > 1 || keys.bits + row_bits > u64::BITS;
+    if keys.words.len() < PARTS_ROWS_MIN || !gains {
+        let all = (0..keys.words.len() as u32).collect();
+        let sorted = sort_part(&keys.words, all, cx)?;
+        return Ok(vec![then(sorted, cx)?]);
+    }
+    let parts = KeyParts::of(keys, cx)?;
+    let keys = Arc::clone(keys);
+    let sort = move |part: usize, cx: &Context| {
+        let sorted = sort_part(&keys.words, parts.rows(part), cx)?;
+        then(sorted, cx)
     };
-    let mut words: Vec<u64> = Vec::with_capacity(rows);
-    for start in (0..rows).step_by(CHECK_WORDS) {
+    in_pieces(PARTITIONS, cx.options().threads, sort, cx)
+}
+
+/// Ascending rows in the order of their words.
+fn sort_part(keys: &[u64], mut rows: Vec<u32>, cx: &Context) -> Result<Vec<u32>, ExecError> {
+    let (mut least, mut greatest) = (u64::MAX, 0);
+    for rows in rows.chunks(CHECK_WORDS) {
         cx.check()?;
-        words.extend((start..rows.min(start + CHECK_WORDS)).map(word));
+        for &row in rows {
+            least = least.min(keys[row as usize]);
+            greatest = greatest.max(keys[row as usize]);
+        }
     }
-    sort_words(&mut words, position_bits..bits, cx)?;
-    let position = |word: &u64| (word & ((1 << position_bits) - 1)) as u32;
-    Ok(Some(words.iter().map(position).collect()))
+    let key_bits = bits_of(greatest.saturating_sub(least));
+    let row_bits = bits_of(rows.last().map_or(0, |&last| u64::from(last)));
+    if key_bits + row_bits > u64::BITS {
+        let pair = |&row: &u32| (keys[row as usize], row);
+        let mut pairs: Vec<(u64, u32)> = rows.iter().map(pair).collect();
+        sort_totally(&mut pairs, cx, Ord::cmp)?;
+        rows.clear();
+        rows.extend(pairs.into_iter().map(|(_, row)| row));
+        return Ok(rows);
+    }
+    let mut words: Vec<u64> = Vec::with_capacity(rows.len());
+    for rows in rows.chunks(CHECK_WORDS) {
+        cx.check()?;
+        let word = |&row: &u32| (keys[row as usize] - least) << row_bits | u64::from(row);
+        words.extend(rows.iter().map(word));
+    }
+    sort_words(&mut words, row_bits..row_bits + key_bits, cx)?;
+    rows.clear();
+    let row = |word: &u64| (word & ((1 << row_bits) - 1)) as u32;
+    rows.extend(words.iter().map(row));
+    Ok(rows)
 }
 
 /// Sorts words that differ in these bits, and below them are ascending.
@@ -140,52 +145,42 @@ mod tests {
     use basalt_store::Snapshot;
     use proptest::prelude::*;
 
-    /// Ranks that lie near each other, the extremes, and now and then one that lies far away.
+    /// Ranks that lie near each other, the extremes, some that lie far away, and now and then any.
     fn rank() -> impl Strategy<Value = u64> {
         prop_oneof![
             20 => 70_000..70_300_u64,
             10 => 0..40_u64,
             2 => Just(0_u64),
             2 => Just(u64::MAX),
-            1 => (0..3_u64).prop_map(|far| far << 40),
+            2 => (0..3_u64).prop_map(|far| far << 40),
+            1 => any::<u64>(),
         ]
     }
 
     proptest! {
+        /// Few rows and those of several parts, whose ranks have room in a word, or are numbered, or are compared.
         #[test]
         fn rows_are_ordered_by_all_ranks_and_then_by_position(
             rows in proptest::collection::vec((rank(), rank(), 3..9_u64), 0..1000),
-            width in 1..4_usize,
-            shift in 0..20_u32,
+            is_near in any::<(bool, bool)>(),
+            width in 0..4_usize,
+            shift in 0..61_u32,
+            threads in 1..4_usize,
         ) {
-            let cx = Context::new(Snapshot::empty(), ExecOptions::default(), 0);
+            let options = ExecOptions { threads, ..ExecOptions::default() };
+            let cx = Context::new(Snapshot::empty(), options, 0);
+            let near = |rank: u64, is_near: bool| if is_near { rank % 1_000 } else { rank };
             let columns = [
-                rows.iter().map(|row| row.0).collect(),
-                rows.iter().map(|row| row.1).collect(),
+                rows.iter().map(|row| near(row.0, is_near.0)).collect(),
+                rows.iter().map(|row| near(row.1, is_near.1)).collect(),
                 rows.iter().map(|row| row.2 << shift).collect(),
             ];
             let ranks = &columns[..width];
-            let Some(order) = order_by_digits(ranks, rows.len(), &cx).expect("nothing ends it") else {
-                let is_far = |&rank: &u64| rank >= 1 << 40 && rank != u64::MAX;
-                prop_assert!(ranks.iter().flatten().any(is_far), "so few bits fit");
-                return Ok(());
-            };
+            let order = order_by_ranks(ranks, rows.len(), &cx).expect("nothing ends it");
             let mut expected: Vec<u32> = (0..rows.len() as u32).collect();
             let key = |row: u32| ranks.iter().map(move |ranks| ranks[row as usize]);
             expected.sort_by(|&a, &b| key(a).cmp(key(b)));
             prop_assert_eq!(order, expected);
         }
-    }
-
-    #[test]
-    fn ranks_that_lie_far_apart_do_not_fit() {
-        let cx = Context::new(Snapshot::empty(), ExecOptions::default(), 0);
-        let order = |ranks: &[Vec<u64>]| order_by_digits(ranks, 3, &cx).expect("nothing ends it");
-        let near = vec![1 << 60, (1 << 60) + 1, 0];
-        let far = vec![1 << 61, 5, 1 << 30];
-        assert_eq!(order(std::slice::from_ref(&near)), Some(vec![2, 0, 1]));
-        assert_eq!(order(&[near, far.clone()]), None);
-        assert_eq!(order(std::slice::from_ref(&far)), Some(vec![1, 2, 0]));
-        assert_eq!(order(&[far, vec![0, 1, 1]]), None);
     }
 }

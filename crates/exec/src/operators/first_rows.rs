@@ -10,7 +10,8 @@
 //!
 //! Cost: one selection in linear time for each key, or a sort by the keys before. Memory: the ranks.
 
-use super::digit_sort::order_by_digits;
+use super::digit_sort::order_by_ranks;
+use super::shared_ids::SharedIds;
 use super::sort_ranks::{WithoutRoom, ranks};
 use crate::context::Context;
 use crate::error::ExecError;
@@ -30,8 +31,8 @@ pub struct RankedRows {
 }
 
 /// The rows (of `count`) that can be among the first `limit`, ranked by key columns with whether they descend.
-pub fn first_rows<'k>(
-    keys: impl Iterator<Item = (&'k [u64], bool)>,
+pub fn first_rows(
+    keys: impl Iterator<Item = (SharedIds, bool)>,
     count: usize,
     limit: Option<usize>,
     without_room: WithoutRoom,
@@ -43,21 +44,21 @@ pub fn first_rows<'k>(
     };
     for (ids, descending) in keys {
         let tied = match limit {
-            None if starts_with_text(ids, cx) => rows.tied(cx)?,
+            None if starts_with_text(&ids, cx) => rows.tied(cx)?,
             _ => None,
         };
         let mut of_key = if let Some(tied) = tied {
-            let of_tied: Vec<u64> = taken(ids, &tied).collect();
-            let of_tied = ranks(&of_tied, without_room, cx)?;
+            let of_tied: Vec<u64> = taken(&ids, &tied).collect();
+            let of_tied = ranks(&of_tied.into(), without_room, cx)?;
             let mut of_key = vec![0; count];
             let places = tied.into_iter().zip(of_tied);
             places.for_each(|(row, rank)| of_key[row as usize] = rank);
             of_key
         } else if rows.positions.len() == count {
-            ranks(ids, without_room, cx)?
+            ranks(&ids, without_room, cx)?
         } else {
-            let left: Vec<u64> = taken(ids, &rows.positions).collect();
-            ranks(&left, without_room, cx)?
+            let left: Vec<u64> = taken(&ids, &rows.positions).collect();
+            ranks(&left.into(), without_room, cx)?
         };
         if descending {
             of_key.iter_mut().for_each(|rank| *rank = !*rank);
@@ -86,9 +87,7 @@ impl RankedRows {
         if rows < TIED_FROM || differing < rows as u64 / 2 {
             return Ok(None);
         }
-        let Some(order) = order_by_digits(&self.ranks, rows, cx)? else {
-            return Ok(None);
-        };
+        let order = order_by_ranks(&self.ranks, rows, cx)?;
         let are_equal = |pair: &[u32]| {
             let mut ranks = self.ranks.iter();
             ranks.all(|ranks| ranks[pair[0] as usize] == ranks[pair[1] as usize])
@@ -175,7 +174,7 @@ mod tests {
                 [turned(a, descending.0), turned(b, descending.1), turned(c, descending.2)]
             };
             let directions = [descending.0, descending.1, descending.2];
-            let keys = || columns.iter().map(Vec::as_slice).zip(directions);
+            let keys = || columns.iter().cloned().map(SharedIds::from).zip(directions);
             let left = first_rows(keys(), rows.len(), Some(limit), WithoutRoom::Compare, &cx).expect("terms decode");
             let mut sorted: Vec<usize> = (0..rows.len()).collect();
             sorted.sort_by_key(|&row| key(row));

@@ -9,11 +9,13 @@
 //! room; runs are merged (see [`sort_runs`](super::sort_runs)).
 
 use super::cut_off::CutOff;
-use super::digit_sort::order_by_digits;
-use super::fallible_sort::sort_totally;
+use super::digit_sort::{in_order, order_by_ranks, order_of_words};
 use super::first_rows::{RankedRows, first_rows};
+use super::key_words::KeyWords;
+use super::keyed_rows::KeyedRows;
 use super::output::Output;
-use super::pipeline::{Collected, Sink};
+use super::pipeline::Sink;
+use super::shared_ids::SharedIds;
 use super::sort_ranks::{KEY_BYTES, ROW_BYTES, WithoutRoom};
 use super::sort_runs::{SortRows, SortedRuns};
 use super::{BoxOperator, Operator};
@@ -47,15 +49,10 @@ pub struct SortOrder {
     pub limit: Option<usize>,
 }
 
-/// Rows and their key columns.
-type KeyedRows = (Batch, Vec<Vec<u64>>);
-
 /// Rows and their keys, collected by one thread.
 pub struct SortBuffer {
     order: Arc<SortOrder>,
-    rows: Collected,
-    /// Key columns, as long as the rows.
-    keys: Vec<Vec<u64>>,
+    rows: KeyedRows,
     /// What a row must come before, once there are as many rows as the limit.
     cut_off: Option<CutOff>,
     held: HeldMemory,
@@ -68,11 +65,13 @@ pub struct SortBuffer {
 impl SortBuffer {
     /// An empty buffer for rows of `width` columns.
     pub fn new(order: Arc<SortOrder>, width: usize) -> Self {
-        let keys = vec![Vec::new(); order.keys.len()];
+        let mut computed = width..;
+        let keys = order.keys.iter().map(|(key, _)| key.plain_column());
+        let keys = keys.map(|column| column.or_else(|| computed.next()));
+        let keys = keys.flatten().collect();
         Self {
             order,
-            rows: Collected::new(width),
-            keys,
+            rows: KeyedRows::new(width, keys),
             cut_off: None,
             held: HeldMemory::default(),
             runs: Vec::new(),
@@ -84,48 +83,69 @@ impl SortBuffer {
     pub fn append(&mut self, mut other: Self) {
         self.runs.append(&mut other.runs);
         self.rows.append(other.rows);
-        for (column, more) in self.keys.iter_mut().zip(&mut other.keys) {
-            column.append(more);
-        }
         self.held.take_over(other.held);
     }
 
-    /// The positions of these rows, counted from the first of them, in order, no more than the limit.
+    /// The positions of these rows, which are gathered, counted from the first of them, in order, no more than the limit.
     fn sorted(
         &self,
         rows: Range<usize>,
         without_room: WithoutRoom,
         cx: &Context,
     ) -> Result<Vec<u32>, ExecError> {
-        let keys = self.keys.iter().zip(&self.order.keys);
-        let keys = keys.map(|(ids, (_, descending))| (&ids[rows.clone()], *descending));
-        let limit = self.order.limit;
-        let RankedRows { positions, ranks } =
-            first_rows(keys, rows.len(), limit, without_room, cx)?;
-        let order = match order_by_digits(&ranks, positions.len(), cx)? {
-            Some(order) => order,
-            None => order_by_comparing(&ranks, positions.len(), cx)?,
-        };
+        let RankedRows { positions, ranks } = self.ranked(rows, without_room, cx)?;
+        let order = order_by_ranks(&ranks, positions.len(), cx)?;
         let mut positions: Vec<u32> = order.iter().map(|&row| positions[row as usize]).collect();
         positions.truncate(self.order.limit.unwrap_or(usize::MAX));
         Ok(positions)
     }
 
+    /// The ranks of the keys of these rows, without rows that come after the last one wanted.
+    fn ranked(
+        &self,
+        rows: Range<usize>,
+        without_room: WithoutRoom,
+        cx: &Context,
+    ) -> Result<RankedRows, ExecError> {
+        let keys = self.rows.keys().zip(&self.order.keys);
+        let keys =
+            keys.map(|(ids, (_, descending))| (SharedIds::new(ids, rows.clone()), *descending));
+        first_rows(keys, rows.len(), self.order.limit, without_room, cx)
+    }
+
+    /// All rows in order; an error but the end of the query changes nothing.
+    fn sort_all(&mut self, cx: &Context) -> Result<Vec<Batch>, ExecError> {
+        self.rows.gather(cx)?;
+        let rows = self.rows.rows();
+        let RankedRows { ranks, .. } = self.ranked(0..rows, WithoutRoom::Refuse, cx)?;
+        let keys = Arc::new(KeyWords::of(&ranks, rows, cx)?);
+        drop(ranks);
+        // Until all parts are there the columns are there twice.
+        let mut twice = HeldMemory::default();
+        let bytes = self.rows.columns().len() * rows * size_of::<u64>();
+        if twice.grow_to(bytes, "OrderBy", cx).is_err() {
+            self.rows.take(&order_of_words(&keys, cx)?);
+            return Ok(vec![self.rows.replace().into_batch()]);
+        }
+        let columns = self.rows.replace().columns().to_vec();
+        let gather = move |order: Vec<u32>, _: &Context| {
+            let of_part = columns.iter().map(|column| taken(column, &order).collect());
+            Ok(Batch::from_vectors(of_part.collect(), order.len()))
+        };
+        let mut parts = in_order(&keys, gather, cx)?;
+        parts.retain(|part| part.rows() > 0);
+        Ok(parts)
+    }
+
     /// Brings the rows in order and drops those beyond the limit; an error changes nothing.
     fn cut(&mut self, without_room: WithoutRoom, cx: &Context) -> Result<(), ExecError> {
-        let positions = self.sorted(0..self.rows.rows, without_room, cx)?;
+        self.rows.gather(cx)?;
+        let positions = self.sorted(0..self.rows.rows(), without_room, cx)?;
         self.rows.take(&positions);
-        for column in &mut self.keys {
-            // Rows that are all there are not compared again.
-            *column = match self.order.limit {
-                Some(_) => taken(column, &positions).collect(),
-                None => Vec::new(),
-            };
-        }
-        if let Some(last) = self.rows.rows.checked_sub(1)
-            && self.order.limit == Some(self.rows.rows)
+        if let Some(last) = self.rows.rows().checked_sub(1)
+            && self.order.limit == Some(self.rows.rows())
         {
-            let keys = self.keys.iter().zip(&self.order.keys);
+            let keys = self.rows.keys().zip(&self.order.keys);
             let row = keys.map(|(column, (_, descending))| (column[last], *descending));
             self.cut_off = Some(CutOff::new(row, cx)?);
         }
@@ -134,16 +154,17 @@ impl SortBuffer {
 
     /// Counts the rows held, or writes them if they are too many.
     fn hold(&mut self, cx: &Context) -> Result<(), ExecError> {
-        let ids = self.rows.columns.iter().chain(&self.keys);
-        let ids: usize = ids.map(Vec::capacity).sum();
-        let sorting = self.rows.rows * (self.keys.len() * KEY_BYTES + ROW_BYTES);
-        let bytes = ids * size_of::<u64>() + sorting;
-        if bytes > share_bytes(cx) && self.rows.rows >= RUN_ROWS_MIN {
+        let rows = self.rows.rows();
+        let sorting = rows * (self.order.keys.len() * KEY_BYTES + ROW_BYTES);
+        // Before they are sorted rows are gathered, and there twice.
+        let gathering = rows * self.rows.all_columns() * size_of::<u64>();
+        let bytes = self.rows.bytes() + sorting.max(gathering);
+        if bytes > share_bytes(cx) && rows >= RUN_ROWS_MIN {
             return self.spill(cx);
         }
         match self.held.grow_to(bytes, "OrderBy", cx) {
             // Others hold the rest.
-            Err(ExecError::MemoryLimit { .. }) if self.rows.rows < RUN_ROWS_MIN => Ok(()),
+            Err(ExecError::MemoryLimit { .. }) if rows < RUN_ROWS_MIN => Ok(()),
             Err(ExecError::MemoryLimit { .. }) => self.spill(cx),
             outcome => outcome,
         }
@@ -151,7 +172,8 @@ impl SortBuffer {
 
     /// Writes the rows in memory as runs.
     fn spill(&mut self, cx: &Context) -> Result<(), ExecError> {
-        let count = self.rows.rows;
+        self.rows.gather(cx)?;
+        let count = self.rows.rows();
         let mut start = 0;
         while start < count {
             let part = start..count.min(start + count.div_ceil(self.parts));
@@ -169,8 +191,7 @@ impl SortBuffer {
                 }
             }
         }
-        self.rows = Collected::new(self.rows.columns.len());
-        self.keys = vec![Vec::new(); self.keys.len()];
+        self.rows.replace();
         self.held.release();
         Ok(())
     }
@@ -183,9 +204,9 @@ impl SortBuffer {
         cx: &Context,
     ) -> Result<(), ExecError> {
         let columns: Vec<&[u64]> = self
-            .keys
-            .iter()
-            .chain(&self.rows.columns)
+            .rows
+            .keys()
+            .chain(self.rows.columns())
             .map(|column| &column[start..])
             .collect();
         let mut run = RowWriter::create(columns.len(), 1, cx)?;
@@ -199,19 +220,19 @@ impl SortBuffer {
         add_run(&mut self.runs, run, &SortRows::new(&self.order), cx)
     }
 
-    /// Sorts the rows in memory; false if that found no room and they are in runs now.
-    fn sort_in_memory(&mut self, cx: &Context) -> Result<bool, ExecError> {
-        let without_room = match self.order.limit {
-            Some(_) => WithoutRoom::Compare,
-            None => WithoutRoom::Refuse,
-        };
-        match self.cut(without_room, cx) {
-            Err(ExecError::MemoryLimit { .. }) if without_room == WithoutRoom::Refuse => {
+    /// The rows in memory, in order; `None` if that found no room and they are in runs now.
+    fn sort_in_memory(&mut self, cx: &Context) -> Result<Option<Vec<Batch>>, ExecError> {
+        if self.order.limit.is_some() {
+            self.cut(WithoutRoom::Compare, cx)?;
+            return Ok(Some(vec![self.rows.replace().into_batch()]));
+        }
+        match self.sort_all(cx) {
+            Err(ExecError::MemoryLimit { .. }) => {
                 self.parts *= 2;
                 self.spill(cx)?;
-                Ok(false)
+                Ok(None)
             }
-            outcome => outcome.map(|()| true),
+            sorted => sorted.map(Some),
         }
     }
 
@@ -229,73 +250,47 @@ impl SortBuffer {
         })
     }
 
-    /// The batch and its keys without rows that come too late.
-    fn admit(
-        &mut self,
-        batch: &Batch,
-        mut keys: Vec<Vec<u64>>,
-        cx: &Context,
-    ) -> Result<Option<KeyedRows>, ExecError> {
-        let Some(cut_off) = &mut self.cut_off else {
-            return Ok(Some((batch.clone(), keys)));
-        };
-        let positions = cut_off.select(&keys, cx)?;
-        if positions.is_empty() {
-            return Ok(None);
+    /// The batch with its computed keys, without rows that come too late.
+    fn admitted(&mut self, mut batch: Batch, cx: &Context) -> Result<Batch, ExecError> {
+        for (key, _) in &self.order.keys {
+            if key.plain_column().is_none() {
+                let ids = key.evaluate(&batch, cx)?;
+                batch = batch.with_column(ids);
+            }
         }
-        keys.iter_mut()
-            .for_each(|column| crate::selection::keep(column, &positions));
-        Ok(Some((batch.take(&positions), keys)))
+        let Some(cut_off) = &mut self.cut_off else {
+            return Ok(batch);
+        };
+        let keys = self.rows.key_columns().iter();
+        let keys: Vec<&[u64]> = keys.map(|&column| batch.ids(column)).collect();
+        let positions = cut_off.select(&keys, cx)?;
+        Ok(batch.take(&positions))
     }
 }
 
 impl Sink for SortBuffer {
     fn push(&mut self, batch: &Batch, cx: &Context) -> Result<(), ExecError> {
-        let order = Arc::clone(&self.order);
-        let batch = &match self.without_later(batch, cx)? {
-            Some(left) if left.rows() == 0 => return Ok(()),
+        let batch = match self.without_later(batch, cx)? {
             Some(left) => left,
             None => batch.clone(),
         };
-        let keys = order.keys.iter();
-        let keys = keys
-            .map(|(expr, _)| expr.evaluate(batch, cx))
-            .collect::<Result<Vec<_>, _>>()?;
-        let Some((batch, keys)) = self.admit(batch, keys, cx)? else {
+        if batch.rows() == 0 {
             return Ok(());
-        };
-        for (column, more) in self.keys.iter_mut().zip(keys) {
-            column.extend(more);
         }
-        self.rows.push(&batch, cx)?;
+        let batch = self.admitted(batch, cx)?;
+        if batch.rows() == 0 {
+            return Ok(());
+        }
+        self.rows.push(&batch);
         if self
             .order
             .limit
-            .is_some_and(|limit| self.rows.rows >= limit.saturating_mul(2).max(CUT_ROWS_MIN))
+            .is_some_and(|limit| self.rows.rows() >= limit.saturating_mul(2).max(CUT_ROWS_MIN))
         {
             self.cut(WithoutRoom::Compare, cx)?;
         }
         self.hold(cx)
     }
-}
-
-/// The order of rows by their ranks, a column for each key, whatever they are.
-fn order_by_comparing(
-    ranks: &[Vec<u64>],
-    rows: usize,
-    cx: &Context,
-) -> Result<Vec<u32>, ExecError> {
-    if let [ranks] = ranks {
-        let mut pairs: Vec<(u64, u32)> = ranks.iter().copied().zip(0..).collect();
-        sort_totally(&mut pairs, cx, Ord::cmp)?;
-        return Ok(pairs.into_iter().map(|(_, row)| row).collect());
-    }
-    let mut order: Vec<u32> = (0..rows as u32).collect();
-    let ranks = |row: u32| ranks.iter().map(move |column| column[row as usize]);
-    sort_totally(&mut order, cx, |&a, &b| {
-        ranks(a).cmp(ranks(b)).then(a.cmp(&b))
-    })?;
-    Ok(order)
 }
 
 /// What an `OrderBy` reads its rows from, once.
@@ -304,6 +299,8 @@ pub type Collect = Box<dyn FnOnce(&Context) -> Result<SortBuffer, ExecError> + S
 /// The operator; see the [module documentation](self).
 pub struct OrderBy {
     collect: Option<Collect>,
+    /// Rows in order, of which the first ones are in `output`.
+    sorted: std::vec::IntoIter<Batch>,
     output: Output,
     /// The rows, where they did not all fit into memory.
     runs: Option<SortedRuns>,
@@ -316,6 +313,7 @@ impl OrderBy {
     pub fn new(collect: Collect) -> Self {
         Self {
             collect: Some(collect),
+            sorted: Vec::new().into_iter(),
             output: Output::default(),
             runs: None,
             held: HeldMemory::default(),
@@ -332,9 +330,13 @@ impl Operator for OrderBy {
     fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
         if let Some(collect) = self.collect.take() {
             let mut buffer = collect(cx)?;
-            if buffer.runs.is_empty() && buffer.sort_in_memory(cx)? {
+            let sorted = match buffer.runs.is_empty() {
+                true => buffer.sort_in_memory(cx)?,
+                false => None,
+            };
+            if let Some(sorted) = sorted {
                 self.held.take_over(std::mem::take(&mut buffer.held));
-                self.output.put(buffer.rows.into_batch());
+                self.sorted = sorted.into_iter();
             } else {
                 buffer.spill(cx)?;
                 self.runs = Some(SortedRuns::new(buffer.runs, &buffer.order, cx)?);
@@ -343,11 +345,18 @@ impl Operator for OrderBy {
         if let Some(runs) = &mut self.runs {
             return runs.next(cx);
         }
-        let batch = self.output.take(cx);
-        if batch.is_none() {
-            self.held.release();
+        loop {
+            if let Some(batch) = self.output.take(cx) {
+                return Ok(Some(batch));
+            }
+            match self.sorted.next() {
+                Some(sorted) => self.output.put(sorted),
+                None => {
+                    self.held.release();
+                    return Ok(None);
+                }
+            }
         }
-        Ok(batch)
     }
 }
 
@@ -394,22 +403,26 @@ mod tests {
         let cx = Context::new(Snapshot::empty(), options(ROWS * LENGTH / 2), 0);
         let mut buffer = texts(&cx);
         assert!(buffer.runs.is_empty(), "rows alone stay in memory");
-        assert!(!buffer.sort_in_memory(&cx).expect("it goes to files"));
+        let sorted = buffer.sort_in_memory(&cx).expect("it goes to files");
+        assert!(sorted.is_none());
         assert!(buffer.runs.len() > 1, "{} runs", buffer.runs.len());
         let mut rows = SortedRuns::new(buffer.runs, &buffer.order, &cx).expect("runs are there");
         let mut found = Vec::new();
         while let Some(batch) = rows.next(&cx).expect("runs are read") {
             found.extend_from_slice(batch.ids(0));
         }
-        let expected = (0..ROWS).map(|row| {
+        let id = |row: usize| {
             let text = format!("{row:0LENGTH$}");
             cx.terms().intern(TermView::simple(&text)).0
-        });
-        assert!(found.into_iter().eq(expected));
+        };
+        let expected: Vec<u64> = (0..ROWS).map(id).collect();
+        assert_eq!(found, expected);
 
         let cx = Context::new(Snapshot::empty(), options(ROWS * LENGTH * 4), 0);
         let mut buffer = texts(&cx);
-        assert!(buffer.sort_in_memory(&cx).expect("all has room"));
+        let sorted = buffer.sort_in_memory(&cx).expect("all has room");
+        let rows = sorted.iter().flatten().map(Batch::rows);
+        assert_eq!(rows.sum::<usize>(), ROWS);
         assert!(buffer.runs.is_empty());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: all keys have one width, which may be 0. Memory: 8 bytes for each value.
 
-use super::digit_sort::order_by_digits;
+use super::digit_sort::order_by_ranks;
 use crate::context::Context;
 use crate::error::ExecError;
 use std::cmp::Ordering;
@@ -109,20 +109,15 @@ impl RowKeys {
     }
 
     /// These rows by their keys.
-    fn ascending(&self, mut rows: Vec<u32>, cx: &Context) -> Result<Vec<u32>, ExecError> {
+    fn ascending(&self, rows: Vec<u32>, cx: &Context) -> Result<Vec<u32>, ExecError> {
         let key = |row: &u32| self.key(*row as usize);
         if rows.is_sorted_by_key(key) {
             return Ok(rows);
         }
         let column = |idx| rows.iter().map(|row| key(row)[idx]).collect();
         let columns: Vec<Vec<u64>> = (0..self.width).map(column).collect();
-        match order_by_digits(&columns, rows.len(), cx)? {
-            Some(order) => Ok(order.into_iter().map(|at| rows[at as usize]).collect()),
-            None => {
-                rows.sort_unstable_by(|a, b| key(a).cmp(key(b)));
-                Ok(rows)
-            }
-        }
+        let order = order_by_ranks(&columns, rows.len(), cx)?;
+        Ok(order.into_iter().map(|at| rows[at as usize]).collect())
     }
 
     /// The place of a key among keys that ascend, which is likely at `near` or soon after it.

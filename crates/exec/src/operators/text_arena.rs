@@ -16,6 +16,14 @@ pub struct TextAt {
     length: u32,
 }
 
+impl TextAt {
+    /// Where the text lies once so many slabs stand before its own.
+    pub fn after(self, slabs: u32) -> Self {
+        let slab = self.slab + slabs;
+        Self { slab, ..self }
+    }
+}
+
 /// The texts; see the [module documentation](self).
 #[derive(Default)]
 pub struct TextArena {
@@ -45,6 +53,17 @@ impl TextArena {
             start: start as u32,
             length: (slab.len() - start) as u32,
         })
+    }
+
+    /// Adds all texts of another; gives the number of its first slab here (see [`TextAt::after`]).
+    pub fn append(&mut self, mut other: Self) -> u32 {
+        let before = self.slabs.len() as u32;
+        if other.slabs.is_empty() {
+            return before;
+        }
+        self.full_bytes = self.bytes() + other.full_bytes;
+        self.slabs.append(&mut other.slabs);
+        before
     }
 
     /// The text that was added there.

@@ -32,7 +32,7 @@ pub use inline::{
     inline_kind, nearest_f32, order_within, to_float,
 };
 pub use inline_order::order_inline;
-pub use inline_ranks::inline_ranks;
+pub use inline_ranks::{InlineRanks, RankKind};
 pub use nearest_double::units_to_f64;
 pub use number::{I64_LIMIT, Number, Rank, XSD_DECIMAL, divide_decimals, multiply_decimals};
 pub use order::{compare_for_order, text_into, text_start_into};

@@ -482,7 +482,7 @@ fn partitions_are_dealt_out_again() {
 
 #[test]
 fn a_folder_that_is_not_there_is_named() {
-    let rows: Vec<Row> = (1..5000).map(|n| vec![n, 1]).collect();
+    let rows: Vec<Row> = (0..20_000).map(|n| vec![n % 50 + 1, 1]).collect();
     let mut root = order_by(&rows, [false, true], None);
     number(&mut root, &mut 0);
     let options = ExecOptions {
