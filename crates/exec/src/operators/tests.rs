@@ -9,6 +9,7 @@ use oxrdf::NamedNode;
 use proptest::prelude::*;
 use std::sync::Arc;
 
+mod distinct_values;
 mod sharing;
 mod spilling;
 
