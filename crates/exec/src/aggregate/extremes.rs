@@ -180,7 +180,10 @@ impl Extremes {
             match other.states[from] {
                 Extreme { failed: true, .. } => self.add(to, 0, reader)?,
                 Extreme { id: 0, .. } => {}
-                Extreme { id, .. } => self.add(to, id, reader)?,
+                Extreme { id, .. } => {
+                    let hint = other.hints.get(from).copied().flatten();
+                    self.add_hinted(to, (id, hint), reader)?;
+                }
             }
         }
         Ok(())
@@ -203,30 +206,49 @@ impl Extremes {
 
     #[inline]
     fn add(&mut self, group: usize, id: u64, reader: &mut Reader<'_>) -> Result<(), ExecError> {
+        self.add_hinted(group, (id, None), reader)
+    }
+
+    /// Adds a value with its hint, if that is known.
+    #[inline]
+    fn add_hinted(
+        &mut self,
+        group: usize,
+        (id, hint): (u64, Option<Hint>),
+        reader: &mut Reader<'_>,
+    ) -> Result<(), ExecError> {
         let state = &mut self.states[group];
         match id {
             0 => state.failed = true,
             _ if state.failed || state.id == id => {}
             _ if ordered_as_ids(state.id, id) => {
                 if id.cmp(&state.id) == self.wanted {
-                    self.set(group, id, None);
+                    self.set(group, id, hint);
                 }
             }
-            _ if state.id == 0 => self.set(group, id, None),
-            _ => return self.replace(group, id, reader),
+            _ if state.id == 0 => self.set(group, id, hint),
+            _ => return self.replace(group, (id, hint), reader),
         }
         Ok(())
     }
 
     /// Puts another value in the place of the one that a group has, if it comes before it.
-    fn replace(&mut self, group: usize, id: u64, reader: &mut Reader<'_>) -> Result<(), ExecError> {
+    fn replace(
+        &mut self,
+        group: usize,
+        (id, hint): (u64, Option<Hint>),
+        reader: &mut Reader<'_>,
+    ) -> Result<(), ExecError> {
         let known = self.states[group].id;
         if let (Some(new), Some(old)) = (inline_double(id), inline_double(known))
             && new.partial_cmp(&old) == Some(self.wanted.reverse())
         {
             return Ok(());
         }
-        let hint = Hint::of(id, reader)?;
+        let hint = match hint {
+            Some(hint) => Some(hint),
+            None => Hint::of(id, reader)?,
+        };
         let told = match hint {
             Some(hint) => self
                 .hint_of_group(group, reader)?
