@@ -29,6 +29,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Groups of all threads but one from which on they are merged in partitions: a millisecond of merging, or two.
 const GROUPS_MIN: usize = if cfg!(test) { 64 } else { 1 << 15 };
 
+/// The same of keys that go by id: those of one thread more are found in a few nanoseconds each, where all would get new pages.
+const NEAR_GROUPS_MIN: usize = if cfg!(test) { 96 } else { 1 << 17 };
+
 /// Groups whose keys are looked up together: their keys and numbers lie in the nearest caches.
 const LISTED_TOGETHER: usize = 1 << 10;
 
@@ -54,7 +57,12 @@ pub fn room<'a>(
 ) -> Option<HeldMemory> {
     let counts = threads.clone().map(|thread| thread.groups.groups.count());
     let largest = counts.clone().max().unwrap_or_default();
-    let are_many = counts.sum::<usize>() - largest >= GROUPS_MIN;
+    let is_hashed = |thread: &Seen| thread.groups.groups.is_hashed();
+    let groups_min = match threads.clone().any(is_hashed) {
+        true => GROUPS_MIN,
+        false => NEAR_GROUPS_MIN,
+    };
+    let are_many = counts.sum::<usize>() - largest >= groups_min;
     let any_dealt = threads.clone().any(|thread| thread.dealt.is_some());
     let may_stay = |thread: &Seen| thread.groups.may_stay();
     if !(are_many || any_dealt) || !threads.clone().all(may_stay) {
