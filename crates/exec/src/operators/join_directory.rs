@@ -20,8 +20,9 @@ use basalt_columns::prefetch;
 use std::ops::Range;
 
 /// Bits of an entry that hold the first row.
-const START_BITS: u32 = 48;
-const START_MASK: u64 = (1 << START_BITS) - 1;
+pub const START_BITS: u32 = 48;
+/// Those bits.
+pub const START_MASK: u64 = (1 << START_BITS) - 1;
 /// Ids from the least key to the greatest for each row, at most, that keys go by id: as many bytes as a hashed row takes at least.
 const IDS_FOR_ROW: usize = 4;
 /// The same whatever the number of rows: a share of the first-level cache.
@@ -252,12 +253,20 @@ fn places_hashed(
     Ok(places)
 }
 
-fn bucket_of(hash: u64, buckets: usize) -> usize {
+/// The bucket of a hash; of a power of two.
+#[inline]
+pub fn bucket_of(hash: u64, buckets: usize) -> usize {
     debug_assert!(buckets.is_power_of_two());
     hash as usize & (buckets - 1)
 }
 
-/// One of sixteen bits, chosen by hash bits that do not choose the bucket.
+/// One of sixteen tags, chosen by hash bits that do not choose the bucket.
+#[inline]
+pub fn tag_of(hash: u64) -> u32 {
+    (hash >> 60) as u32
+}
+
+/// The bit of the hash's tag.
 fn tag_bit(hash: u64) -> u64 {
-    1 << (u64::from(START_BITS) + (hash >> 60))
+    1 << (START_BITS + tag_of(hash))
 }

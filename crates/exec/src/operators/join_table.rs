@@ -3,14 +3,17 @@
 //! The build rows, column by column, those of a key side by side in input order, so that a key with many partners reads them in
 //! one stretch; where they lie a [`JoinDirectory`] tells. Built once, read by all threads, counted against the query's memory as long
 //! as it lives.
+//! Many rows are put in order by all threads (see `join_partitioned.rs`).
 //! Memory: 8 bytes per cell and those of the directory; while it is built 4 more per row.
 
+use super::input_rows::InputRows;
+use super::join_column::JoinColumn;
 use super::join_directory::{DirectoryShape, JoinDirectory, KEYS_TOGETHER};
+use super::join_partitioned;
 use crate::batch::Batch;
 use crate::computed_numbers::ComputedNumbers;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::expr::Numbers;
 use crate::held_memory::HeldMemory;
 use basalt_columns::prefetch;
 use std::ops::Range;
@@ -19,59 +22,13 @@ use std::sync::Arc;
 /// Rows that a table can have: twice as many buckets still have 32-bit numbers.
 const ROWS_MAX: usize = 1 << 31;
 
-/// Rows up to which computed numbers stay such: they are put in order without a look at the query's flag, which takes some milliseconds.
-const NUMBERS_ROWS_MAX: usize = 1 << 20;
-
-/// A column of the rows.
-enum Column {
-    Ids(Vec<u64>),
-    /// Computed numbers, whose ids are made when somebody asks for one.
-    Numbers(Arc<ComputedNumbers>),
-}
-
-impl Column {
-    /// The column of all batches, whose rows go to these places.
-    fn build(
-        batches: &[Batch],
-        column: usize,
-        places: &[u32],
-        cx: &Context,
-    ) -> Result<Self, ExecError> {
-        let numbers = batches.iter().map(|batch| batch.numbers_to_write(column));
-        let numbers: Option<Vec<&Numbers>> = numbers.collect();
-        if places.len() <= NUMBERS_ROWS_MAX
-            && let Some(numbers) = numbers.and_then(|numbers| Numbers::concat(&numbers))
-        {
-            let mut rows = vec![0; places.len()];
-            for (row, &place) in (0..).zip(places) {
-                rows[place as usize] = row;
-            }
-            let numbers = ComputedNumbers::new(numbers.take(&rows), cx);
-            return Ok(Self::Numbers(Arc::new(numbers)));
-        }
-        let mut values = vec![0; places.len()];
-        let mut places = places.iter();
-        for batch in batches {
-            cx.check()?;
-            for (&id, &place) in batch.ids(column).iter().zip(&mut places) {
-                values[place as usize] = id;
-            }
-        }
-        Ok(Self::Ids(values))
-    }
-
-    fn ids(&self) -> &[u64] {
-        match self {
-            Self::Ids(ids) => ids,
-            Self::Numbers(numbers) => numbers.ids().values(),
-        }
-    }
-}
+/// Rows that are put to their places by all threads: some tenths of a millisecond of work.
+const MANY_ROWS: usize = if cfg!(test) { 128 } else { 1 << 16 };
 
 /// The build side; see the [module documentation](self).
 pub struct JoinTable {
     /// The rows, in the order of the directory.
-    columns: Vec<Column>,
+    columns: Vec<JoinColumn>,
     rows: usize,
     key_columns: Vec<usize>,
     directory: JoinDirectory,
@@ -108,11 +65,14 @@ impl JoinTable {
         let cells: usize = batches.iter().map(Batch::bytes).sum();
         let mut held = HeldMemory::default();
         held.grow_to(cells + shape.bytes(), "HashJoin", cx)?;
-        let (directory, places) = JoinDirectory::build(shape, batches, &key_columns, cx)?;
-        let mut columns = Vec::with_capacity(width);
-        for column in 0..width {
-            columns.push(Column::build(batches, column, &places, cx)?);
-        }
+        let (directory, columns) = match rows {
+            MANY_ROWS.. => build_many(batches, width, (shape, &key_columns), cx)?,
+            _ => {
+                let (directory, places) = JoinDirectory::build(shape, batches, &key_columns, cx)?;
+                let columns = JoinColumn::build_all(batches, width, &places, cx)?;
+                (directory, columns)
+            }
+        };
         Ok(Self {
             columns,
             rows,
@@ -140,8 +100,8 @@ impl JoinTable {
     /// The computed numbers of one column, if that is what it has.
     pub fn numbers(&self, column: usize) -> Option<&Arc<ComputedNumbers>> {
         match &self.columns[column] {
-            Column::Ids(_) => None,
-            Column::Numbers(numbers) => Some(numbers),
+            JoinColumn::Ids(_) => None,
+            JoinColumn::Numbers(numbers) => Some(numbers),
         }
     }
 
@@ -229,6 +189,22 @@ impl JoinTable {
         }
         rows
     }
+}
+
+/// The directory and the columns of many rows, by all threads where that pays.
+fn build_many(
+    batches: &[Batch],
+    width: usize,
+    (shape, key_columns): (DirectoryShape, &[usize]),
+    cx: &Context,
+) -> Result<(JoinDirectory, Vec<JoinColumn>), ExecError> {
+    let rows = Arc::new(InputRows::new(batches));
+    let (directory, places) = match join_partitioned::room(rows.count(), shape, cx) {
+        Some((_held, buckets)) => join_partitioned::build(&rows, buckets, key_columns, cx)?,
+        None => JoinDirectory::build(shape, batches, key_columns, cx)?,
+    };
+    let columns = JoinColumn::build_many(&rows, width, places, cx)?;
+    Ok((directory, columns))
 }
 
 #[cfg(test)]
