@@ -367,9 +367,14 @@ impl Context {
     /// Has the allocator give back what it keeps, unless that was done for this query.
     #[cold]
     fn give_back(&self) {
-        if let Some(give_back) = self.options.give_back
-            && !self.gave_back.swap(true, Ordering::Relaxed)
-        {
+        if !self.gave_back.swap(true, Ordering::Relaxed) {
+            self.give_back_freed();
+        }
+    }
+
+    /// Has the allocator give back what it keeps: for whoever has freed much that no one will ask for in the same sizes.
+    pub fn give_back_freed(&self) {
+        if let Some(give_back) = self.options.give_back {
             give_back();
         }
     }

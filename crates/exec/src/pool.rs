@@ -3,21 +3,16 @@
 //! Jobs go through crossbeam deques: one injector that all workers steal from. Whoever spawns a job
 //! works on the same pipeline itself, so a job that no worker has begun when the spawner is done is
 //! simply withdrawn. Hence the pool can never deadlock, and a busy pool costs a query no waiting.
+//! What a job that is withdrawn would have worked on is dropped at once: its place in the deques may wait for long.
 
 use crate::context::core_count;
 use crate::error::ExecError;
 use crossbeam_channel::{Receiver, bounded};
 use crossbeam_deque::{Injector, Steal};
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 
 /// The stack of a thread that runs plans, of which only what is used takes memory: plans may be nested deep.
 pub const STACK_BYTES: usize = 16 << 20;
-
-/// A job is waiting, running, or withdrawn.
-const WAITING: u8 = 0;
-const RUNNING: u8 = 1;
-const WITHDRAWN: u8 = 2;
 
 type Task = Box<dyn FnOnce() + Send>;
 
@@ -28,19 +23,29 @@ struct Pool {
     wake: Condvar,
 }
 
+/// What a job does.
+type Work<T> = Box<dyn FnOnce() -> Result<T, ExecError> + Send>;
+
+/// What a job does, until a worker begins or the job is withdrawn, whichever takes it out first.
+struct Waiting<T>(Mutex<Option<Work<T>>>);
+
+impl<T> Waiting<T> {
+    fn take(&self) -> Option<Work<T>> {
+        let mut work = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        work.take()
+    }
+}
+
 /// A job given to the pool.
 pub struct Job<T> {
-    state: Arc<AtomicU8>,
+    waiting: Arc<Waiting<T>>,
     result: Receiver<Result<T, ExecError>>,
 }
 
 impl<T> Job<T> {
     /// Waits for the result; `None` if no worker had begun the job.
     pub fn finish(self) -> Option<Result<T, ExecError>> {
-        let withdrawn =
-            self.state
-                .compare_exchange(WAITING, WITHDRAWN, Ordering::AcqRel, Ordering::Acquire);
-        if withdrawn.is_ok() {
+        if self.waiting.take().is_some() {
             return None;
         }
         Some(self.result.recv().unwrap_or_else(|_| {
@@ -55,13 +60,11 @@ impl<T> Job<T> {
 pub fn spawn<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ExecError> + Send + 'static,
 ) -> Job<T> {
-    let state = Arc::new(AtomicU8::new(WAITING));
+    let waiting = Arc::new(Waiting(Mutex::new(Some(Box::new(work) as Work<T>))));
     let (sender, result) = bounded(1);
-    let task_state = Arc::clone(&state);
+    let given = Arc::clone(&waiting);
     let task = Box::new(move || {
-        let begun =
-            task_state.compare_exchange(WAITING, RUNNING, Ordering::AcqRel, Ordering::Acquire);
-        if begun.is_ok() {
+        if let Some(work) = given.take() {
             // A spawner that is gone wants no result.
             let _ = sender.send(work());
         }
@@ -70,7 +73,7 @@ pub fn spawn<T: Send + 'static>(
     pool.tasks.push(task);
     *pool.pending.lock().expect("no holder panics") += 1;
     pool.wake.notify_one();
-    Job { state, result }
+    Job { waiting, result }
 }
 
 fn pool() -> &'static Pool {
@@ -114,6 +117,47 @@ impl Pool {
                     Steal::Retry => {}
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_withdrawn_is_dropped() {
+        // All workers wait until the end.
+        let (hold, held) = bounded::<()>(0);
+        let waiting: Vec<Job<()>> = (0..core_count())
+            .map(|_| {
+                let held = held.clone();
+                spawn(move || {
+                    let _ = held.recv();
+                    Ok(())
+                })
+            })
+            .collect();
+        let data = Arc::new(());
+        let theirs = Arc::clone(&data);
+        let job = spawn(move || Ok(Arc::strong_count(&theirs)));
+        match job.finish() {
+            None => assert_eq!(Arc::strong_count(&data), 1),
+            // A worker was not asked for by any of those that wait.
+            Some(count) => assert_eq!(count.expect("nothing fails"), 2),
+        }
+        drop(hold);
+        waiting.into_iter().for_each(|job| {
+            job.finish();
+        });
+    }
+
+    #[test]
+    fn jobs_give_what_they_are_asked_for_or_are_withdrawn() {
+        for number in 0..200 {
+            let job = spawn(move || Ok(number * 2));
+            let given = job.finish().map(|given| given.expect("nothing fails"));
+            assert!(given.is_none_or(|given| given == number * 2));
         }
     }
 }

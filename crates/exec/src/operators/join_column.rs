@@ -156,11 +156,12 @@ fn fill_piece(
 ) -> Result<(), ExecError> {
     let own = rows.piece(piece);
     for (column, making) in columns.iter().enumerate() {
-        let Making::Ids(cells) = making else {
+        let Making::Ids(shared) = making else {
             continue;
         };
         cx.check()?;
-        let cells = cells.share();
+        let cells = shared.share();
+        let cells = cells.as_slice();
         let mut places = places[own.clone()].iter();
         for (batch, within) in rows.batches(own.clone()) {
             for (&id, &place) in batch.ids(column)[within].iter().zip(&mut places) {

@@ -3,8 +3,8 @@
 //! The build rows, column by column, those of a key side by side in input order, so that a key with many partners reads them in
 //! one stretch; where they lie a [`JoinDirectory`] tells. Built once, read by all threads, counted against the query's memory as long
 //! as it lives.
-//! Many rows are put in order by all threads (see `join_partitioned.rs`).
-//! Memory: 8 bytes per cell and those of the directory; while it is built 4 more per row.
+//! Many rows are put there by all threads: into a large directory that is hashed in partitions, into columns piece by piece.
+//! Memory: 8 bytes per cell and those of the directory; while it is built 4 more per row, 16 in partitions.
 
 use super::input_rows::InputRows;
 use super::join_column::JoinColumn;
@@ -203,7 +203,10 @@ fn build_many(
         Some((_held, buckets)) => join_partitioned::build(&rows, buckets, key_columns, cx)?,
         None => JoinDirectory::build(shape, batches, key_columns, cx)?,
     };
-    let columns = JoinColumn::build_many(&rows, width, places, cx)?;
+    let columns = match cx.options().threads {
+        1 => JoinColumn::build_all(batches, width, &places, cx)?,
+        _ => JoinColumn::build_many(&rows, width, places, cx)?,
+    };
     Ok((directory, columns))
 }
 

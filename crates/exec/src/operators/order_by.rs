@@ -192,6 +192,7 @@ impl SortBuffer {
             }
         }
         self.rows.replace();
+        cx.give_back_freed();
         self.held.release();
         Ok(())
     }

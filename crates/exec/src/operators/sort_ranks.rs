@@ -11,7 +11,7 @@
 //!
 //! Invariant: two ranks compare as [`compare_for_order`] compares the terms; [`ranks_by_comparing`], the slow
 //! twin, takes over where the memory limit leaves no room for texts and fewer rows at a time are no way out
-//! ([`WithoutRoom`]). Memory: the texts of distinct terms and 72 bytes for each, for a number or date its decoded
+//! ([`WithoutRoom`]). Memory: the texts of distinct terms and 92 bytes for each, for a number or date its decoded
 //! key and 24, counted; what a row takes besides is [`ROW_BYTES`] and [`KEY_BYTES`], for the caller to count.
 
 use crate::context::Context;

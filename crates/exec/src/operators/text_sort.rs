@@ -68,10 +68,14 @@ pub fn sort_texts(
     cx: &Context,
 ) -> Result<Vec<Vec<TextPlace>>, ExecError> {
     let mut sorted = Vec::new();
+    let mut left = texts;
     for class in [OrderClass::Blank, OrderClass::Iri, OrderClass::Text] {
-        let of_class = texts.iter().filter(|text| text.class == class);
-        let of_class: Vec<Text> = of_class.copied().collect();
         cx.check()?;
+        let is_of_class = |text: &Text| text.class == class;
+        let of_class: Vec<Text> = match left.iter().all(is_of_class) {
+            true => std::mem::take(&mut left),
+            false => left.extract_if(.., |text| is_of_class(text)).collect(),
+        };
         match of_class.len() {
             0 => {}
             1..PARTS_TEXTS_MIN => sorted.push(sort_part(&of_class, 0, arena, &decide, cx)?),
