@@ -14,6 +14,7 @@ pub mod expr;
 pub mod held_memory;
 pub(crate) mod number_table;
 pub mod operators;
+mod partitioning;
 pub mod path;
 pub mod pool;
 pub mod profile;

@@ -13,11 +13,11 @@
 //! each cell, and a look-up that waits for no memory (`docs/decisions/0043-groups-in-partitions.md`).
 
 use super::Aggregator;
-use super::partition::{PARTITIONS, partition_of, positions_by};
 use super::spilling::Grouping;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::partitioning::{PARTITIONS, partition_of, positions_by};
 use crate::row_numbers::hash_rows;
 use crate::selection::taken;
 use crate::spill::share_bytes;

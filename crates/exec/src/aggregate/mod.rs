@@ -20,7 +20,7 @@ mod distinct;
 mod extremes;
 mod float_sum;
 mod group_through;
-pub(crate) mod partition;
+mod listed;
 mod partitioned;
 mod spilling;
 mod sum;

@@ -15,7 +15,7 @@
 
 use super::column::Column;
 use super::dealt::{DealtRows, Part};
-use super::partition::{Listed, PARTITIONS};
+use super::listed::Listed;
 use super::spilling::Grouping;
 use super::{Aggregator, OPERATOR};
 use crate::batch::Batch;
@@ -23,6 +23,7 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
 use crate::operators::pieces::in_pieces;
+use crate::partitioning::PARTITIONS;
 use crate::row_numbers::RowNumbers;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -21,6 +21,7 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
+use crate::partitioning::are_mostly_new;
 use crate::row_numbers::hash_row;
 use crate::spill::partitions::{LEVELS, Partition, Partitions};
 use crate::spill::share_bytes;
@@ -53,8 +54,6 @@ impl Grouping {
 
 /// Groups from which on it is looked whether rows have keys of others: tables of fewer lie in the nearer caches.
 const LOOK_GROUPS: usize = if cfg!(test) { 32 } else { 1 << 15 };
-/// How many of three rows have a key of their own where hardly one has that of another.
-const NEW_OF_THREE: usize = 2;
 
 /// Rows and groups when it was last looked whether to deal rows out.
 #[derive(Default)]
@@ -137,7 +136,7 @@ impl SpillingAggregator {
         }
         let new = groups - self.looked.groups;
         let deals = self.key_columns.is_some() && self.seen.groups.groups.is_hashed();
-        if deals && self.seen.dealt.is_none() && 3 * new >= NEW_OF_THREE * self.looked.rows {
+        if deals && self.seen.dealt.is_none() && are_mostly_new(new, self.looked.rows) {
             self.seen.dealt = Some(DealtRows::new());
         }
         self.looked = Looked { rows: 0, groups };

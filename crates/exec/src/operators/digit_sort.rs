@@ -15,9 +15,9 @@ use super::fallible_sort::sort_totally;
 use super::key_parts::KeyParts;
 use super::key_words::{KeyWords, bits_of};
 use super::pieces::in_pieces;
-use crate::aggregate::partition::PARTITIONS;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::partitioning::PARTITIONS;
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -12,10 +12,11 @@
 
 use super::answered::Answered;
 use super::dependent::{AtOnce, Dependent};
-use super::pieces::in_pieces;
+use super::pieces::in_ranges;
 use super::row_keys::RowKeys;
 use crate::context::Context;
 use crate::error::ExecError;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Parts for each thread, where keys are dealt out.
@@ -38,13 +39,9 @@ pub fn hold(
     let part_len = keys.len().div_ceil(parts_min).min(at_once.keys_max).max(1);
     let of_part = {
         let (plan, columns, keys) = (plan.clone(), at_once.columns.clone(), Arc::clone(keys));
-        move |number: usize, cx: &Context| {
-            let start = number * part_len;
-            let end = keys.len().min(start + part_len);
-            part(&plan, &columns, keys.part(start..end), cx)
-        }
+        move |range: Range<usize>, cx: &Context| part(&plan, &columns, keys.part(range), cx)
     };
-    let parts = in_pieces(keys.len().div_ceil(part_len), threads, of_part, cx)?;
+    let parts = in_ranges(keys.len(), part_len, threads, of_part, cx)?;
     Ok(parts.into_iter().flatten().collect())
 }
 

@@ -8,10 +8,10 @@
 //! Cost: two passes over the words, some 4 ns a row together; memory, 5 bytes a row.
 
 use super::key_words::KeyWords;
-use super::pieces::in_pieces;
-use crate::aggregate::partition::{PARTITIONS, positions_by};
+use super::pieces::in_ranges;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::partitioning::{PARTITIONS, positions_by};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -34,18 +34,17 @@ impl KeyParts {
         let shift = keys.bits.saturating_sub(BIN_BITS);
         let count = {
             let keys = Arc::clone(keys);
-            move |piece: usize, _: &Context| {
+            move |piece: Range<usize>, _: &Context| {
                 let mut counts = vec![0_usize; BINS];
-                let words = &keys.words[rows_of(piece, keys.words.len())];
-                words
+                keys.words[piece]
                     .iter()
                     .for_each(|word| counts[(word >> shift) as usize] += 1);
                 Ok(counts)
             }
         };
         let rows = keys.words.len();
-        let (pieces, threads) = (rows.div_ceil(PIECE_ROWS), cx.options().threads);
-        let counts = in_pieces(pieces, threads, count, cx)?;
+        let threads = cx.options().threads;
+        let counts = in_ranges(rows, PIECE_ROWS, threads, count, cx)?;
         let mut before = 0;
         let part_of_bin: Vec<u8> = (0..BINS)
             .map(|bin| {
@@ -57,14 +56,13 @@ impl KeyParts {
             .collect();
         let deal = {
             let keys = Arc::clone(keys);
-            move |piece: usize, _: &Context| {
-                let words = &keys.words[rows_of(piece, keys.words.len())];
+            move |piece: Range<usize>, _: &Context| {
                 let part = |word: &u64| part_of_bin[(word >> shift) as usize];
-                let parts: Vec<u8> = words.iter().map(part).collect();
+                let parts: Vec<u8> = keys.words[piece].iter().map(part).collect();
                 Ok(positions_by(&parts))
             }
         };
-        let pieces = in_pieces(pieces, threads, deal, cx)?;
+        let pieces = in_ranges(rows, PIECE_ROWS, threads, deal, cx)?;
         Ok(Self { pieces })
     }
 
@@ -79,9 +77,4 @@ impl KeyParts {
         }
         all
     }
-}
-
-fn rows_of(piece: usize, rows: usize) -> Range<usize> {
-    let start = piece * PIECE_ROWS;
-    start..rows.min(start + PIECE_ROWS)
 }

@@ -76,7 +76,7 @@ impl KeyWords {
         for words in self.words.chunks_mut(CHECK_RANKS) {
             cx.check()?;
             for word in words {
-                *word = *word << bits | code(row);
+                *word = word.unbounded_shl(bits) | code(row);
                 row += 1;
             }
         }
@@ -147,18 +147,9 @@ impl<'r> Codes<'r> {
     }
 
     fn words(&self, cx: &Context) -> Result<KeyWords, ExecError> {
-        let mut keys = KeyWords {
-            words: vec![0; self.ranks.len()],
-            bits: self.bits,
-        };
-        let mut row = 0;
-        for words in keys.words.chunks_mut(CHECK_RANKS) {
-            cx.check()?;
-            for word in words {
-                *word = self.code(row);
-                row += 1;
-            }
-        }
+        let words = vec![0; self.ranks.len()];
+        let mut keys = KeyWords { words, bits: 0 };
+        keys.append(self.bits, |row| self.code(row), cx)?;
         Ok(keys)
     }
 }

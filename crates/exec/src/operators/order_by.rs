@@ -1,7 +1,7 @@
 //! `OrderBy`: rows in order, or with a limit only the first ones (top-k).
 //!
 //! Reads everything; sort keys are computed batch by batch. Sorting decodes every distinct term once and
-//! then compares integers (see [`sort_ranks`](super::sort_ranks)). With a limit it keeps at most twice that many
+//! then compares integers (see [`sort_ranks`](super::sort_ranks)); many rows are sorted in parts, by all threads, each of which is a batch. With a limit it keeps at most twice that many
 //! rows (and at least some), cuts them back by sorting, and from then on takes only rows that come before the last one
 //! kept (see [`CutOff`]); keys after the first are looked at for rows only that the keys before leave a chance
 //! (see [`first_rows`](super::first_rows)). Stable. Memory: the rows kept; for a full sort the texts of distinct keys too.

@@ -3,6 +3,7 @@
 use super::pipeline::on_threads;
 use crate::context::Context;
 use crate::error::ExecError;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -26,6 +27,21 @@ pub fn in_pieces<T: Send + 'static>(
     let mut taken: Vec<(usize, T)> = taken.into_iter().flatten().collect();
     taken.sort_unstable_by_key(|(piece, _)| *piece);
     Ok(taken.into_iter().map(|(_, given)| given).collect())
+}
+
+/// The same of so many rows, in consecutive pieces of a length.
+pub fn in_ranges<T: Send + 'static>(
+    rows: usize,
+    piece_rows: usize,
+    threads: usize,
+    work: impl Fn(Range<usize>, &Context) -> Result<T, ExecError> + Send + Sync + 'static,
+    cx: &Context,
+) -> Result<Vec<T>, ExecError> {
+    let work = move |piece: usize, cx: &Context| {
+        let start = piece * piece_rows;
+        work(start..rows.min(start + piece_rows), cx)
+    };
+    in_pieces(rows.div_ceil(piece_rows), threads, work, cx)
 }
 
 struct Taking<F> {

@@ -19,7 +19,6 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::pool::{self, Job};
 use crate::profile;
-use crate::selection::taken;
 use basalt_plan::physical::{Node, Op};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -62,14 +61,6 @@ impl Collected {
             column.append(more);
         }
         self.rows += other.rows;
-    }
-
-    /// Keeps the rows at these positions, in this order.
-    pub fn take(&mut self, positions: &[u32]) {
-        for column in &mut self.columns {
-            *column = taken(column, positions).collect();
-        }
-        self.rows = positions.len();
     }
 
     /// The rows as one batch.

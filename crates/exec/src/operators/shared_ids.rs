@@ -1,6 +1,6 @@
 //! `SharedIds`: ids of a column, all or some that lie side by side, for threads that look at parts of them.
 
-use super::pieces::in_pieces;
+use super::pieces::in_ranges;
 use crate::context::Context;
 use crate::error::ExecError;
 use std::ops::{Deref, Range};
@@ -29,13 +29,9 @@ impl SharedIds {
         work: impl Fn(usize, &[u64], &Context) -> Result<T, ExecError> + Send + Sync + 'static,
         cx: &Context,
     ) -> Result<Vec<T>, ExecError> {
-        let pieces = self.len().div_ceil(PIECE_IDS);
         let ids = self.clone();
-        let work = move |piece: usize, cx: &Context| {
-            let start = piece * PIECE_IDS;
-            work(start, &ids[start..ids.len().min(start + PIECE_IDS)], cx)
-        };
-        in_pieces(pieces, cx.options().threads, work, cx)
+        let work = move |range: Range<usize>, cx: &Context| work(range.start, &ids[range], cx);
+        in_ranges(self.len(), PIECE_IDS, cx.options().threads, work, cx)
     }
 }
 

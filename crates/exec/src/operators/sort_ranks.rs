@@ -20,6 +20,7 @@ use crate::operators::fallible_sort::sort_fallibly;
 use crate::operators::key_words::KeyWords;
 use crate::operators::shared_ids::SharedIds;
 use crate::operators::sort_places::SortPlaces;
+use crate::partitioning::are_mostly_new;
 use crate::row_numbers::RowNumbers;
 use crate::value::{InlineRanks, RankKind, compare_for_order};
 use std::cmp::Ordering;
@@ -28,8 +29,6 @@ use std::cmp::Ordering;
 const CHECK_IDS: usize = if cfg!(test) { 8 } else { 4096 };
 /// Rows that tell whether hardly one has the id of another: numbers of fewer ids lie in the nearer caches.
 const LOOK_ROWS: usize = if cfg!(test) { 8 } else { 1 << 15 };
-/// How many of three rows have an id of their own where hardly one has that of another.
-const NEW_OF_THREE: usize = 2;
 
 /// What sorting takes for each row: its position before and after, and two words of ranks and position.
 pub const ROW_BYTES: usize = 2 * size_of::<u32>() + 2 * size_of::<u64>();
@@ -79,7 +78,7 @@ fn distinct_ids(ids: &[u64], cx: &Context) -> Result<(Vec<u64>, Vec<u32>), ExecE
     let mut numbers = Vec::with_capacity(ids.len());
     for some in ids.chunks(CHECK_IDS) {
         cx.check()?;
-        if numbers.len() == LOOK_ROWS && 3 * distinct.count() >= NEW_OF_THREE * LOOK_ROWS {
+        if numbers.len() == LOOK_ROWS && are_mostly_new(distinct.count(), LOOK_ROWS) {
             return distinct_by_sorting(ids, cx);
         }
         distinct.numbers_of(&[some], some.len(), &mut numbers);

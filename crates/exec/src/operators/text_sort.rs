@@ -12,14 +12,15 @@
 
 use super::fallible_sort::{sort_fallibly, sort_totally};
 use super::key_parts::KeyParts;
-use super::key_words::{KeyWords, bits_of};
-use super::pieces::in_pieces;
+use super::key_words::KeyWords;
+use super::pieces::{in_pieces, in_ranges};
 use super::text_arena::{TextArena, TextAt};
-use crate::aggregate::partition::PARTITIONS;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::partitioning::PARTITIONS;
 use crate::value::{OrderClass, first_bytes};
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes that are compared as one number.
@@ -96,40 +97,25 @@ fn sort_in_parts(
     cx: &Context,
 ) -> Result<Vec<Vec<TextPlace>>, ExecError> {
     let (texts, arena) = (Arc::new(texts), Arc::clone(arena));
-    let (pieces, threads) = (texts.len().div_ceil(PIECE_TEXTS), cx.options().threads);
-    let piece = {
-        let texts = Arc::clone(&texts);
-        move |piece: usize| {
-            let start = piece * PIECE_TEXTS;
-            start..texts.len().min(start + PIECE_TEXTS)
-        }
-    };
+    let (count, threads) = (texts.len(), cx.options().threads);
     let skip = {
-        let (texts, arena, piece) = (Arc::clone(&texts), Arc::clone(&arena), piece.clone());
-        move |number: usize, cx: &Context| {
+        let (texts, arena) = (Arc::clone(&texts), Arc::clone(&arena));
+        move |piece: Range<usize>, cx: &Context| {
             let first = arena.text(texts[0].at);
-            shared_bytes(first, &texts[piece(number)], &arena, 0, cx)
+            shared_bytes(first, &texts[piece], &arena, 0, cx)
         }
     };
-    let skipped = in_pieces(pieces, threads, skip, cx)?;
+    let skipped = in_ranges(count, PIECE_TEXTS, threads, skip, cx)?;
     let skipped = skipped.into_iter().min().unwrap_or_default();
     let read = {
         let (texts, arena) = (Arc::clone(&texts), Arc::clone(&arena));
-        move |number: usize, _: &Context| {
+        move |piece: Range<usize>, _: &Context| {
             let bytes = |text: &Text| bytes_from(&arena, text, skipped);
-            Ok(texts[piece(number)].iter().map(bytes).collect())
+            Ok(texts[piece].iter().map(bytes).collect())
         }
     };
-    let read: Vec<Vec<u64>> = in_pieces(pieces, threads, read, cx)?;
-    let (least, greatest) = read
-        .iter()
-        .flatten()
-        .fold((u64::MAX, 0), |(least, greatest), &bytes| {
-            (bytes.min(least), bytes.max(greatest))
-        });
-    let words = read.iter().flatten().map(|bytes| bytes - least).collect();
-    let bits = bits_of(greatest.saturating_sub(least));
-    let parts = KeyParts::of(&Arc::new(KeyWords { words, bits }), cx)?;
+    let read: Vec<Vec<u64>> = in_ranges(count, PIECE_TEXTS, threads, read, cx)?;
+    let parts = KeyParts::of(&Arc::new(KeyWords::of_key(&read.concat(), cx)?), cx)?;
     let sort = move |part: usize, cx: &Context| {
         let of_part = parts.rows(part).into_iter();
         let of_part: Vec<Text> = of_part.map(|row| texts[row as usize]).collect();
