@@ -1,6 +1,7 @@
 //! Scans of a graph by columns: the quads of a predicate come some thousand at a time, as subjects beside objects.
 //!
-//! What [`matching`](crate::matching) visits one by one in a scan without subject and object, in the same order, of versions without changes.
+//! What [`matching`](crate::matching) visits one by one in a scan without subject and object, in the same order. What was changed since is put over it
+//! by `delta::overlay_blocks`, which wants the subjects of a block to ascend.
 //!
 //! Cost: 1 to 2 ns a quad, where a visit of each takes 10 to 20.
 
@@ -13,7 +14,7 @@ use std::ops::ControlFlow;
 /// Rows whose cells are decoded together: they stay in the nearest caches.
 const DECODED_ROWS: usize = 1 << 11;
 
-/// Quads of one predicate; as many subjects as objects.
+/// Quads of one predicate; as many subjects as objects, in the order of subjects.
 #[derive(Clone, Copy, Debug)]
 pub struct QuadBlock<'a> {
     /// The predicate of all.
@@ -27,7 +28,7 @@ pub struct QuadBlock<'a> {
 /// The visitor of blocks; it ends the scan with `Break`.
 pub(crate) type VisitBlock<'v> = &'v mut dyn FnMut(QuadBlock<'_>) -> ControlFlow<()>;
 
-/// Visits the quads of a graph, those of one predicate or of all, of a version without changes.
+/// Visits the quads of a graph, those of one predicate or of all, of a version.
 pub(crate) fn scan_blocks(
     version: &Version,
     predicate: Option<TermId>,

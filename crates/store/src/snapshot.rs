@@ -22,7 +22,7 @@ use crate::manifest::{BaseCounts, Manifest};
 use crate::matching::{QuadIds, QuadPattern};
 use crate::neighbours::Direction;
 use crate::quad_table::QuadTable;
-use crate::scan_blocks::{self, QuadBlock};
+use crate::scan_blocks::QuadBlock;
 use crate::section_file::{FileKind, SectionFile};
 use crate::snapshot_mark::SnapshotMark;
 use crate::statistics::{CharacteristicSet, StatisticsFile, StoreStatistics};
@@ -465,18 +465,14 @@ impl Snapshot {
         delta::matching(&self.version, self.delta(), pattern, Some(graphs), visit)
     }
 
-    /// Visits the quads of a graph by blocks, those of one predicate or of all, in the order of [`Self::matching`]. False, and nothing is visited, where there
-    /// are changes.
+    /// Visits the quads of a graph by blocks, those of one predicate or of all, in the order of [`Self::matching`].
     pub fn scan_blocks(
         &self,
         predicate: Option<TermId>,
         graph: TermId,
         visit: &mut dyn FnMut(QuadBlock<'_>) -> ControlFlow<()>,
-    ) -> Result<bool, StoreError> {
-        if self.delta().is_some() {
-            return Ok(false);
-        }
-        scan_blocks::scan_blocks(&self.version, predicate, graph, visit).map(|()| true)
+    ) -> Result<(), StoreError> {
+        delta::scan_blocks(&self.version, self.delta(), predicate, graph, visit)
     }
 
     /// Quads by predicate and graph, ascending by both; counted at first use.

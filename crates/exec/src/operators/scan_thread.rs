@@ -1,6 +1,6 @@
 //! The thread of a pattern scan, and the batches that it hands over.
 //!
-//! A scan of one graph copies ids column by column, from blocks of quads of one predicate, where the store can be scanned so and no slot
+//! A scan of one graph copies ids column by column, from blocks of quads of one predicate, where no slot
 //! repeats; all other scans visit quad after quad.
 
 use super::pattern_scan::{CompiledPattern, GraphPlace, Place};
@@ -81,7 +81,7 @@ impl ScanThread {
         (!repeats).then(|| self.columns.iter().map(source).collect())
     }
 
-    /// Scans by blocks; how many quads were read, or nothing if there are no blocks.
+    /// Scans by blocks; how many quads were read, or nothing if the pattern is none of one graph and different slots.
     fn scan_blocks(
         &self,
         outgoing: &mut Outgoing<'_>,
@@ -99,10 +99,9 @@ impl ScanThread {
             read += block.subjects.len();
             outgoing.push_block(&block, &sources)
         };
-        let has_blocks = cx
-            .snapshot()
-            .scan_blocks(predicate, *graph, &mut on_block)?;
-        Ok(has_blocks.then_some(read))
+        let snapshot = cx.snapshot();
+        snapshot.scan_blocks(predicate, *graph, &mut on_block)?;
+        Ok(Some(read))
     }
 }
 

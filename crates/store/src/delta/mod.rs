@@ -31,6 +31,7 @@ mod kept;
 mod object_changes;
 mod object_reader;
 mod overlay;
+mod overlay_blocks;
 mod overlay_counts;
 mod predicate_delta;
 mod sorted_map;
@@ -49,6 +50,7 @@ use object_changes::ObjectChanges;
 pub use object_reader::ObjectReader;
 use overlay::{contains, objects_of};
 pub(crate) use overlay::{matching, neighbours};
+pub(crate) use overlay_blocks::scan_blocks;
 pub(crate) use overlay_counts::{
     count_objects, distinct_subjects, named_graphs, object_counts, object_graphs, predicate_graphs,
 };

@@ -148,6 +148,18 @@ impl TwoOrders {
         })
     }
 
+    /// (subject, object, graph) of the entries from one subject to another, bounds included, ascending.
+    pub(crate) fn of_subjects_within(
+        &self,
+        first: TermId,
+        last: TermId,
+    ) -> impl Iterator<Item = (TermId, TermId, TermId)> + '_ {
+        let from = [first, TermId::UNBOUND, TermId::UNBOUND];
+        let within = self.by_subject.from(&from);
+        let within = within.take_while(move |([subject, ..], ())| *subject <= last);
+        within.map(|([s, o, g], ())| (*s, *o, *g))
+    }
+
     /// (subject, object, graph) of all, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (TermId, TermId, TermId)> + '_ {
         self.by_subject.iter().map(|([s, o, g], ())| (*s, *o, *g))

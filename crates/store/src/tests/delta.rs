@@ -3,7 +3,7 @@
 use super::changed_values;
 use super::counts;
 use super::neighbours;
-use super::patterns::{check_patterns, found, object, quad, quads};
+use super::patterns::{check_blocks, check_patterns, found, object, quad, quads};
 use super::splitter::{RESOURCES, load, number, resource, string};
 use crate::{CheckDepth, QuadIds, QuadPattern, Snapshot, Storage, VersionWriter};
 use basalt_rdf::{TermId, TermView};
@@ -113,6 +113,7 @@ fn check(
         .collect();
     prop_assert_eq!(snapshot.named_graphs(), named);
     changed_values::check(snapshot, quads)?;
+    check_blocks(snapshot)?;
     check_seam(snapshot, quads)
 }
 
