@@ -224,6 +224,24 @@ impl Statistics for SnapshotStatistics<'_> {
         Some(found.map_or(0, |idx| named[idx].1))
     }
 
+    fn only_graph(&self, among: Option<&[TermId]>) -> Option<TermId> {
+        let named = self.snapshot.named_graphs();
+        if let Some(among) = among {
+            let has_quads =
+                |graph: &&TermId| self.graph_quads(**graph).is_none_or(|quads| quads > 0);
+            let mut with_quads = among.iter().filter(has_quads);
+            let only = with_quads.next().filter(|_| with_quads.next().is_none());
+            return only
+                .filter(|only| self.graph_quads(**only).is_some())
+                .copied();
+        }
+        match named {
+            [] => Some(TermId::DEFAULT_GRAPH),
+            [(graph, quads)] if *quads == self.quad_count() => Some(*graph),
+            _ => None,
+        }
+    }
+
     fn column(&self, table: TableIdx, predicate: TermId) -> Option<ColumnStatistics> {
         let table_idx = table.0 as usize;
         let cells = self.table(table).cells(predicate)?;

@@ -8,6 +8,7 @@ mod support;
 use basalt_engine::ForceJoin;
 use basalt_testkit::random_data::{DataOptions, random_dataset};
 use basalt_testkit::{Answer, Dataset, naive};
+use oxrdf::{NamedNode, Quad};
 use spargebra::SparqlParser;
 use support::{Configuration, LAYOUTS, Loaded, ask, load, query_options, same_answers};
 
@@ -155,7 +156,13 @@ fn an_empty_store_and_a_store_of_one_graph_are_counted() {
     let quads = whole.quads().iter();
     let one_graph = quads.filter(|q| q.graph_name.is_default_graph());
     let one_graph = Dataset::from_quads(one_graph.cloned());
-    for dataset in [Dataset::default(), one_graph] {
+    let name = NamedNode::new_unchecked("http://example.org/g1");
+    let renamed = one_graph.quads().iter().map(|quad| Quad {
+        graph_name: name.clone().into(),
+        ..quad.clone()
+    });
+    let named = Dataset::from_quads(renamed);
+    for dataset in [Dataset::default(), one_graph, named] {
         for configuration in configurations() {
             let loaded = load(&dataset, &configuration);
             check(&dataset, &loaded, &configuration);

@@ -14,9 +14,8 @@
 use crate::estimate::star::StarProfile;
 use crate::join_order::{JoinSample, KeyShares, KnownOrders, SampledSets};
 use crate::known_plans::KnownPlans;
-use crate::physical::{Graphs, Position, Slot, Star};
+use crate::physical::{Position, Slot, Star};
 use crate::slot_set::SlotSet;
-use basalt_rdf::TermId;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Answers of a kind.
@@ -89,7 +88,7 @@ impl<Q: Clone, A: Clone> Kept<Q, A> {
 /// Whether what is worked out about a star depends on the data alone.
 pub(crate) fn is_of_data(star: &Star) -> bool {
     let is_open = |position: Position| position.slot().is_some();
-    star.graphs == Graphs::One(TermId::DEFAULT_GRAPH)
+    star.graphs.slot().is_none()
         && star.filters.is_empty()
         && is_open(star.subject)
         && star.patterns.iter().all(|pattern| is_open(pattern.object))

@@ -122,6 +122,11 @@ pub trait Statistics {
     fn graph_quads(&self, _graph: TermId) -> Option<u64> {
         None
     }
+    /// The only one of these graphs, or of all, that has quads, if there is one.
+    fn only_graph(&self, among: Option<&[TermId]>) -> Option<TermId> {
+        let no_names = among.is_none() && self.named_graph_count() == 0;
+        no_names.then_some(TermId::DEFAULT_GRAPH)
+    }
     /// Statistics of a predicate's cells in a table; `None` if the table has no column for it.
     fn column(&self, table: TableIdx, predicate: TermId) -> Option<ColumnStatistics>;
     /// Exact number of cell values equal to `object`, where an inverse can tell it cheaply.

@@ -64,14 +64,17 @@ impl<'p, 'a> Translation<'p, 'a> {
             }
             ids
         };
+        // What merges graphs of which only one has quads reads that one.
+        let merge = |among: Option<Vec<TermId>>| {
+            let only = planner.statistics.only_graph(among.as_deref());
+            only.map_or(Graphs::Merge { among }, Graphs::One)
+        };
         let default_graphs = match dataset {
-            None if planner.options.union_default_graph => Graphs::Merge { among: None },
+            None if planner.options.union_default_graph => merge(None),
             None => Graphs::One(TermId::DEFAULT_GRAPH),
             Some(dataset) => match ids(&dataset.default).as_slice() {
                 [one] => Graphs::One(*one),
-                many => Graphs::Merge {
-                    among: Some(many.to_vec()),
-                },
+                many => merge(Some(many.to_vec())),
             },
         };
         let named = dataset.and_then(|dataset| dataset.named.clone());

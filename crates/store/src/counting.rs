@@ -7,6 +7,9 @@
 //! tests do just that. Cost: [`predicate_graphs`] is computed once per version, [`distinct_subjects`] once
 //! per question; the others read inverses and POSG each time.
 
+mod tally;
+
+use self::tally::Tally;
 use crate::error::StoreError;
 use crate::irregular_predicates;
 use crate::link_sources::cells_that_may_hold;
@@ -14,7 +17,7 @@ use crate::snapshot::Version;
 use crate::table::{Cells, Table};
 use basalt_rdf::TermId;
 use roaring::{RoaringBitmap, RoaringTreemap};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -39,6 +42,31 @@ impl GraphSet {
             Self::Any(list) => among(list),
         }
     }
+
+    /// Whether the quads in the cells of a table count: all of them or none; `None` where it depends on the row.
+    pub fn takes_table(&self, table: &Table) -> Option<bool> {
+        if let Some(graph) = table.constant_graph() {
+            return Some(self.takes(graph));
+        }
+        let quads_in = |graph: &TermId| table.quads_in_graph(*graph);
+        let quads_in_all = |list: &[TermId]| {
+            let mut graphs = list.to_vec();
+            graphs.sort_unstable();
+            graphs.dedup();
+            graphs.retain(|graph| self.takes(*graph));
+            graphs.iter().map(quads_in).sum()
+        };
+        let taken: u64 = match self {
+            Self::One(graph) => quads_in(graph),
+            Self::Any(None) => return Some(true),
+            Self::Named(None) => table.quads_in_cells() - quads_in(&TermId::DEFAULT_GRAPH),
+            Self::Any(Some(list)) | Self::Named(Some(list)) => quads_in_all(list),
+        };
+        match taken {
+            0 => Some(false),
+            _ => (taken == table.quads_in_cells()).then_some(true),
+        }
+    }
 }
 
 /// The quads of one predicate in one graph, counted.
@@ -61,36 +89,6 @@ pub(crate) struct CountCache {
 
 /// Answers kept at most; beyond that, all are forgotten.
 pub(crate) const SUBJECT_COUNTS_MAX: usize = 1 << 14;
-
-/// Quads by predicate and graph.
-#[derive(Default)]
-struct Tally(BTreeMap<(TermId, TermId), u64>);
-
-impl Tally {
-    fn add(&mut self, predicate: TermId, graph: TermId, quads: u64) {
-        if quads > 0 {
-            *self.0.entry((predicate, graph)).or_default() += quads;
-        }
-    }
-
-    /// Adds one quad for each of the graphs, which mostly repeat.
-    fn add_all(&mut self, predicate: TermId, graphs: &[u64]) {
-        for run in graphs.chunk_by(|a, b| a == b) {
-            self.add(predicate, TermId(run[0]), run.len() as u64);
-        }
-    }
-
-    fn finish(self) -> Vec<PredicateGraph> {
-        let entries = self.0.into_iter();
-        entries
-            .map(|((predicate, graph), quads)| PredicateGraph {
-                predicate,
-                graph,
-                quads,
-            })
-            .collect()
-    }
-}
 
 /// Quads by predicate and graph, ascending by both.
 pub(crate) fn predicate_graphs(version: &Version) -> Result<&[PredicateGraph], StoreError> {
@@ -142,19 +140,15 @@ fn tally_segments(table: &Table, tally: &mut Tally) {
             counts.clear();
             values.clear();
             cells.scan_lists(rows, &mut counts, &mut values);
-            let mut by_graph: HashMap<u64, u64> = HashMap::new();
             let mut last = (0, 0);
             for (&graph, &count) in graphs.iter().zip(&counts) {
                 if graph != last.0 {
-                    *by_graph.entry(last.0).or_default() += last.1;
+                    tally.add(cells.predicate(), TermId(last.0), last.1);
                     last = (graph, 0);
                 }
                 last.1 += u64::from(count);
             }
-            *by_graph.entry(last.0).or_default() += last.1;
-            for (graph, quads) in by_graph {
-                tally.add(cells.predicate(), TermId(graph), quads);
-            }
+            tally.add(cells.predicate(), TermId(last.0), last.1);
         }
     }
 }
@@ -205,7 +199,7 @@ fn cells_in<'a>(
 ) -> impl Iterator<Item = (&'a Table, Cells<'a>, bool)> {
     version.tables.iter().filter_map(move |table| {
         let cells = table.cells(predicate)?;
-        let is_taken = table.constant_graph().map(|graph| graphs.takes(graph));
+        let is_taken = graphs.takes_table(table);
         (is_taken != Some(false)).then_some((table, cells, is_taken == Some(true)))
     })
 }
@@ -416,8 +410,7 @@ fn count_subjects(
 
 /// The number of rows with a cell that counts, where statistics tell it.
 fn clean_count(table: &Table, predicate: Option<TermId>, graphs: &GraphSet) -> Option<u64> {
-    let graph = table.constant_graph()?;
-    if !graphs.takes(graph) {
+    if !graphs.takes_table(table)? {
         return Some(0);
     }
     match predicate {
@@ -439,8 +432,8 @@ fn has_full_column(table: &Table) -> bool {
 
 /// The rows that have a value of the predicate (or of any) in a graph that counts.
 fn cell_rows(table: &Table, predicate: Option<TermId>, graphs: &GraphSet) -> CellRows {
-    let constant = table.constant_graph();
-    if constant.is_some_and(|graph| !graphs.takes(graph)) {
+    let is_taken = graphs.takes_table(table);
+    if is_taken == Some(false) {
         return CellRows::Some(RoaringBitmap::new());
     }
     let mut all = RoaringBitmap::new();
@@ -456,7 +449,7 @@ fn cell_rows(table: &Table, predicate: Option<TermId>, graphs: &GraphSet) -> Cel
             all.extend(rows.iter().copied());
         }
     }
-    if constant.is_none() {
+    if is_taken.is_none() {
         let rows: Vec<u32> = all.iter().collect();
         let mut homes = Vec::new();
         table.gather_graphs(&rows, &mut homes);

@@ -65,7 +65,7 @@ pub use manifest::BaseCounts;
 pub use matching::{QuadIds, QuadPattern};
 pub use neighbours::Direction;
 pub use quad_table::{PredicateQuads, QuadTable};
-pub use scan_blocks::QuadBlock;
+pub use scan_blocks::{BlockGraphs, QuadBlock};
 pub use snapshot::Snapshot;
 pub use snapshot_mark::SnapshotMark;
 pub use statistics::{CharacteristicSet, PredicateTotal, StoreStatistics};

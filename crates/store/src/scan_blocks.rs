@@ -1,15 +1,17 @@
-//! Scans of a graph by columns: the quads of a predicate come some thousand at a time, as subjects beside objects.
+//! Scans of graphs by columns: the quads of a predicate come some thousand at a time, as subjects beside objects.
 //!
-//! What [`matching`](crate::matching) visits one by one in a scan without subject and object, in the same order. What was changed since is put over it
-//! by `delta::overlay_blocks`, which wants the subjects of a block to ascend.
+//! What [`matching`](crate::matching) visits one by one in a scan without subject and object, of a version. What was changed since is put over it
+//! by `delta::overlay_blocks`.
 //!
+//! Invariant: the subjects of a block ascend; outside of cells quads come in the order of subject, object and graph.
 //! Cost: 1 to 2 ns a quad, where a visit of each takes 10 to 20.
 
+use crate::counting::GraphSet;
 use crate::error::StoreError;
 use crate::snapshot::Version;
 use crate::table::{Cells, Table};
 use basalt_rdf::TermId;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 /// Rows whose cells are decoded together: they stay in the nearest caches.
 const DECODED_ROWS: usize = 1 << 11;
@@ -23,79 +25,166 @@ pub struct QuadBlock<'a> {
     pub subjects: &'a [u64],
     /// The ids of the objects.
     pub objects: &'a [u64],
+    /// The graphs.
+    pub graphs: BlockGraphs<'a>,
+}
+
+/// The graphs of the quads of a block.
+#[derive(Clone, Copy, Debug)]
+pub enum BlockGraphs<'a> {
+    /// All are in this one.
+    One(TermId),
+    /// The ids of the graphs, one for each quad.
+    Each(&'a [u64]),
+}
+
+impl BlockGraphs<'_> {
+    /// The graph of the quad at a place.
+    pub fn at(&self, place: usize) -> TermId {
+        match self {
+            Self::One(graph) => *graph,
+            Self::Each(graphs) => TermId(graphs[place]),
+        }
+    }
 }
 
 /// The visitor of blocks; it ends the scan with `Break`.
 pub(crate) type VisitBlock<'v> = &'v mut dyn FnMut(QuadBlock<'_>) -> ControlFlow<()>;
 
-/// Visits the quads of a graph, those of one predicate or of all, of a version.
-pub(crate) fn scan_blocks(
+/// Visits the quads in cells that are in these graphs, those of one predicate or of all.
+pub(crate) fn scan_cells(
     version: &Version,
     predicate: Option<TermId>,
-    graph: TermId,
+    graphs: &GraphSet,
     visit: VisitBlock<'_>,
-) -> Result<(), StoreError> {
+) -> ControlFlow<()> {
     for table in &version.tables {
-        let has_none = match table.constant_graph() {
-            Some(constant) => constant != graph,
-            None => table.quads_in_graph(graph) == 0,
-        };
-        if has_none {
+        if graphs.takes_table(table) == Some(false) {
             continue;
         }
-        for cells in table.cells_of(predicate) {
-            let step = match table.constant_graph() {
-                Some(_) => scan_cells(table, cells, visit),
-                None => scan_cells_of_graph(table, cells, graph, visit),
-            };
-            if step.is_break() {
-                return Ok(());
+        match table.constant_graph() {
+            Some(graph) => {
+                for cells in table.cells_of(predicate) {
+                    scan_cells_of_all(table, cells, graph, visit)?;
+                }
             }
+            None => scan_cells_of_some(table, predicate, graphs, visit)?,
         }
     }
+    ControlFlow::Continue(())
+}
+
+/// Visits the quads of the quad table that are in these graphs, those of one predicate or of all.
+pub(crate) fn scan_irregular(
+    version: &Version,
+    predicate: Option<TermId>,
+    graphs: &GraphSet,
+    visit: VisitBlock<'_>,
+) -> Result<ControlFlow<()>, StoreError> {
+    let mut step = ControlFlow::Continue(());
+    let mut kept = BlockBuffer::default();
     for predicate in version.quad_table.predicates_of(predicate) {
-        let mut step = ControlFlow::Continue(());
-        let mut kept = (Vec::new(), Vec::new());
         version
             .quad_table
-            .scan(predicate, &mut |subjects, objects, graphs| {
-                let (mut subjects, mut objects) = (subjects, objects);
-                if graphs.iter().any(|&other| other != graph.0) {
-                    keep_of_graph((subjects, objects, graphs), graph, &mut kept);
-                    (subjects, objects) = (&kept.0, &kept.1);
-                }
-                step = visit(QuadBlock {
+            .scan(predicate, &mut |subjects, objects, of| {
+                let mut block = QuadBlock {
                     predicate,
                     subjects,
                     objects,
-                });
+                    graphs: BlockGraphs::Each(of),
+                };
+                let mut wanted = GraphTest::new(graphs);
+                if !of.iter().all(|&graph| wanted.takes(graph)) {
+                    kept.clear();
+                    let quads = subjects.iter().zip(objects).zip(of);
+                    for ((&subject, &object), &graph) in quads {
+                        if wanted.takes(graph) {
+                            kept.push(subject, object, graph);
+                        }
+                    }
+                    block = kept.block(predicate);
+                }
+                step = visit(block);
                 step
             })?;
         if step.is_break() {
             break;
         }
     }
-    Ok(())
+    Ok(step)
 }
 
-/// Puts the quads of a graph into `kept`, subjects and objects, and nothing else.
-fn keep_of_graph(
-    (subjects, objects, graphs): (&[u64], &[u64], &[u64]),
-    graph: TermId,
-    kept: &mut (Vec<u64>, Vec<u64>),
-) {
-    kept.0.clear();
-    kept.1.clear();
-    for ((&subject, &object), &of) in subjects.iter().zip(objects).zip(graphs) {
-        if of == graph.0 {
-            kept.0.push(subject);
-            kept.1.push(object);
+/// Quads put together for a block.
+#[derive(Default)]
+pub(crate) struct BlockBuffer {
+    subjects: Vec<u64>,
+    objects: Vec<u64>,
+    graphs: Vec<u64>,
+}
+
+impl BlockBuffer {
+    pub(crate) fn clear(&mut self) {
+        self.subjects.clear();
+        self.objects.clear();
+        self.graphs.clear();
+    }
+
+    pub(crate) fn push(&mut self, subject: u64, object: u64, graph: u64) {
+        self.subjects.push(subject);
+        self.objects.push(object);
+        self.graphs.push(graph);
+    }
+
+    /// Adds the quads of a block from one place to another.
+    pub(crate) fn copy(&mut self, block: &QuadBlock<'_>, (start, end): (usize, usize)) {
+        self.subjects.extend_from_slice(&block.subjects[start..end]);
+        self.objects.extend_from_slice(&block.objects[start..end]);
+        match block.graphs {
+            BlockGraphs::One(graph) => self.graphs.resize(self.subjects.len(), graph.0),
+            BlockGraphs::Each(graphs) => self.graphs.extend_from_slice(&graphs[start..end]),
+        }
+    }
+
+    pub(crate) fn block(&self, predicate: TermId) -> QuadBlock<'_> {
+        QuadBlock {
+            predicate,
+            subjects: &self.subjects,
+            objects: &self.objects,
+            graphs: BlockGraphs::Each(&self.graphs),
         }
     }
 }
 
-/// Visits the cells of all rows.
-fn scan_cells(table: &Table, cells: Cells<'_>, visit: VisitBlock<'_>) -> ControlFlow<()> {
+/// Tells which graphs are wanted; the same one mostly comes many times.
+struct GraphTest<'a> {
+    graphs: &'a GraphSet,
+    last: Option<(u64, bool)>,
+}
+
+impl<'a> GraphTest<'a> {
+    fn new(graphs: &'a GraphSet) -> Self {
+        Self { graphs, last: None }
+    }
+
+    fn takes(&mut self, graph: u64) -> bool {
+        match self.last {
+            Some((last, takes)) if last == graph => takes,
+            _ => {
+                let takes = self.graphs.takes(TermId(graph));
+                self.last = Some((graph, takes));
+                takes
+            }
+        }
+    }
+}
+
+/// Visits the cells of all rows, which are in one graph.
+fn scan_cells_of_all(
+    table: &Table,
+    cells: Cells<'_>,
+    graph: TermId,
+    visit: VisitBlock<'_>,
+) -> ControlFlow<()> {
     let mut decoded = Decoded::default();
     for segment_idx in 0..cells.segment_count() {
         if cells.zone(segment_idx).values == 0 {
@@ -103,52 +192,84 @@ fn scan_cells(table: &Table, cells: Cells<'_>, visit: VisitBlock<'_>) -> Control
         }
         let segment = cells.segment_rows(segment_idx);
         for start in segment.clone().step_by(DECODED_ROWS) {
-            let rows = start..segment.end.min(start + DECODED_ROWS as u32);
-            decoded.clear();
-            if cells.full() {
-                cells.scan(rows.clone(), &mut decoded.objects);
-                let subjects = rows.map(|row| table.subject(row).0);
-                decoded.subjects.extend(subjects);
-            } else {
-                cells.scan_lists(rows.clone(), &mut decoded.counts, &mut decoded.objects);
-                decoded.repeat_subjects(table, rows);
-            }
-            decoded.visit(cells, visit)?;
+            let end = segment.end.min(start + DECODED_ROWS as u32);
+            decoded.read(table, cells, start..end);
+            decoded.visit(cells, BlockGraphs::One(graph), visit)?;
         }
     }
     ControlFlow::Continue(())
 }
 
-/// Visits the cells of the rows in a graph, of a table with rows in several.
-fn scan_cells_of_graph(
+/// Visits the cells of the rows in some graphs, of a table with rows in several: column after column of a segment.
+fn scan_cells_of_some(
     table: &Table,
-    cells: Cells<'_>,
-    graph: TermId,
+    predicate: Option<TermId>,
+    graphs: &GraphSet,
     visit: VisitBlock<'_>,
 ) -> ControlFlow<()> {
-    let (mut decoded, mut rows) = (Decoded::default(), Vec::new());
-    for segment_idx in 0..cells.segment_count() {
-        if cells.zone(segment_idx).values == 0 {
-            continue;
-        }
-        rows.clear();
-        table.rows_in_graph(cells.segment_rows(segment_idx), graph, &mut rows);
-        for rows in rows.chunks(DECODED_ROWS) {
-            decoded.clear();
-            cells.gather_lists(rows, &mut decoded.counts, &mut decoded.objects);
-            decoded.repeat_subjects(table, rows.iter().copied());
-            decoded.visit(cells, visit)?;
+    let mut decoded = Decoded::default();
+    let (mut rows, mut of_rows, mut of_quads) = (Vec::new(), Vec::new(), Vec::new());
+    for segment_idx in 0..table.segment_count() {
+        rows_in_graphs(table, segment_idx, graphs, &mut rows, &mut of_rows);
+        let is_whole = rows.len() == table.rows_of_segment(segment_idx).len();
+        for cells in table.cells_of(predicate) {
+            if cells.zone(segment_idx).values == 0 {
+                continue;
+            }
+            for start in (0..rows.len()).step_by(DECODED_ROWS) {
+                let rows = &rows[start..rows.len().min(start + DECODED_ROWS)];
+                match is_whole {
+                    true => decoded.read(table, cells, rows[0]..rows[0] + rows.len() as u32),
+                    false => decoded.read_some(table, cells, rows),
+                }
+                let graphs = match graphs {
+                    GraphSet::One(graph) => BlockGraphs::One(*graph),
+                    GraphSet::Named(_) | GraphSet::Any(_) => {
+                        of_quads.clear();
+                        decoded.repeat(of_rows[start..].iter().copied(), &mut of_quads);
+                        BlockGraphs::Each(&of_quads)
+                    }
+                };
+                decoded.visit(cells, graphs, visit)?;
+            }
         }
     }
     ControlFlow::Continue(())
 }
 
-/// Some cells.
+/// Puts the rows of a segment that are in some graphs into `rows`, and the graph of each into `of_rows` where it may be one of several.
+fn rows_in_graphs(
+    table: &Table,
+    segment_idx: usize,
+    graphs: &GraphSet,
+    rows: &mut Vec<u32>,
+    of_rows: &mut Vec<u64>,
+) {
+    rows.clear();
+    of_rows.clear();
+    let segment = table.rows_of_segment(segment_idx);
+    if let GraphSet::One(graph) = graphs {
+        table.rows_in_graph(segment, *graph, rows);
+        return;
+    }
+    rows.extend(segment);
+    table.gather_graphs(rows, of_rows);
+    let mut wanted = GraphTest::new(graphs);
+    let takes: Vec<bool> = of_rows.iter().map(|&graph| wanted.takes(graph)).collect();
+    if takes.contains(&false) {
+        let mut taken = takes.iter();
+        rows.retain(|_| taken.next() == Some(&true));
+        let mut taken = takes.iter();
+        of_rows.retain(|_| taken.next() == Some(&true));
+    }
+}
+
+/// Cells of some rows.
 #[derive(Default)]
 struct Decoded {
     subjects: Vec<u64>,
     objects: Vec<u64>,
-    /// How many of the objects each row has.
+    /// How many of the objects each row has; empty where each has one.
     counts: Vec<u32>,
 }
 
@@ -159,16 +280,47 @@ impl Decoded {
         self.counts.clear();
     }
 
+    /// Reads consecutive rows.
+    fn read(&mut self, table: &Table, cells: Cells<'_>, rows: Range<u32>) {
+        self.clear();
+        match cells.full() {
+            true => cells.scan(rows.clone(), &mut self.objects),
+            false => cells.scan_lists(rows.clone(), &mut self.counts, &mut self.objects),
+        }
+        self.repeat_subjects(table, rows);
+    }
+
+    /// Reads ascending rows.
+    fn read_some(&mut self, table: &Table, cells: Cells<'_>, rows: &[u32]) {
+        self.clear();
+        cells.gather_lists(rows, &mut self.counts, &mut self.objects);
+        self.repeat_subjects(table, rows.iter().copied());
+    }
+
     /// Makes the subjects of these rows, each as often as it has objects.
     fn repeat_subjects(&mut self, table: &Table, rows: impl Iterator<Item = u32>) {
-        for (row, &count) in rows.zip(&self.counts) {
-            let subject = table.subject(row).0;
-            let repeated = std::iter::repeat_n(subject, count as usize);
-            self.subjects.extend(repeated);
+        let mut subjects = std::mem::take(&mut self.subjects);
+        self.repeat(rows.map(|row| table.subject(row).0), &mut subjects);
+        self.subjects = subjects;
+    }
+
+    /// Appends what each row has as often as it has objects.
+    fn repeat(&self, of_rows: impl Iterator<Item = u64>, out: &mut Vec<u64>) {
+        if self.counts.is_empty() {
+            out.extend(of_rows.take(self.objects.len()));
+            return;
+        }
+        for (of_row, &count) in of_rows.zip(&self.counts) {
+            out.extend(std::iter::repeat_n(of_row, count as usize));
         }
     }
 
-    fn visit(&self, cells: Cells<'_>, visit: VisitBlock<'_>) -> ControlFlow<()> {
+    fn visit(
+        &self,
+        cells: Cells<'_>,
+        graphs: BlockGraphs<'_>,
+        visit: VisitBlock<'_>,
+    ) -> ControlFlow<()> {
         if self.objects.is_empty() {
             return ControlFlow::Continue(());
         }
@@ -176,6 +328,7 @@ impl Decoded {
             predicate: cells.predicate(),
             subjects: &self.subjects,
             objects: &self.objects,
+            graphs,
         })
     }
 }

@@ -9,7 +9,7 @@ use crate::characteristic_sets::SetsByPredicate;
 use crate::check::{self, CheckDepth, CheckReport};
 use crate::column_pairs::{ColumnPairs, PredicateCells};
 use crate::counting::{CountCache, GraphSet, PredicateGraph};
-use crate::delta::{self, Delta};
+use crate::delta::{self, BlockScan, Delta};
 use crate::dictionary::{Dictionary, TermCounts};
 use crate::error::StoreError;
 use crate::extents::Extents;
@@ -465,14 +465,43 @@ impl Snapshot {
         delta::matching(&self.version, self.delta(), pattern, Some(graphs), visit)
     }
 
-    /// Visits the quads of a graph by blocks, those of one predicate or of all, in the order of [`Self::matching`].
+    /// Visits the quads of these graphs by blocks, those of one predicate or of all, each exactly once.
     pub fn scan_blocks(
         &self,
         predicate: Option<TermId>,
-        graph: TermId,
+        graphs: &GraphSet,
         visit: &mut dyn FnMut(QuadBlock<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        delta::scan_blocks(&self.version, self.delta(), predicate, graph, visit)
+        self.block_scan(graphs).quads(predicate, visit)
+    }
+
+    /// As [`Self::scan_blocks`], the triples of the merge of the graphs: of quads that differ in their graph only one is there.
+    pub fn scan_merged_blocks(
+        &self,
+        predicate: Option<TermId>,
+        graphs: &GraphSet,
+        visit: &mut dyn FnMut(QuadBlock<'_>) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        self.block_scan(graphs).triples(predicate, visit)
+    }
+
+    /// How many quads of these graphs more there are than triples of their merge, of one predicate or of all; ends early if it may not `go_on`, which is asked for
+    /// each block. Cost: reads what does not stand in cells.
+    pub fn repeats_in_merge(
+        &self,
+        predicate: Option<TermId>,
+        graphs: &GraphSet,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<u64, StoreError> {
+        self.block_scan(graphs).repeats(predicate, go_on)
+    }
+
+    fn block_scan<'a>(&'a self, graphs: &'a GraphSet) -> BlockScan<'a> {
+        BlockScan {
+            version: &self.version,
+            delta: self.delta(),
+            graphs,
+        }
     }
 
     /// Quads by predicate and graph, ascending by both; counted at first use.

@@ -176,6 +176,11 @@ impl Statistics for Imported<'_> {
         self.answer(&recorded::graph_quads(graph))?
     }
 
+    fn only_graph(&self, among: Option<&[TermId]>) -> Option<TermId> {
+        let known: Option<Option<u64>> = self.answer(&recorded::only_graph(among));
+        known.flatten().map(TermId)
+    }
+
     fn column(&self, table: TableIdx, predicate: TermId) -> Option<ColumnStatistics> {
         self.column_of(table, predicate).map(Column::statistics)
     }

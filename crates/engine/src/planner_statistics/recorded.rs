@@ -287,6 +287,14 @@ pub(super) fn graph_quads(graph: TermId) -> String {
     format!("graph-quads {}", id(graph))
 }
 
+/// The only graph with quads, of these or of all.
+pub(super) fn only_graph(among: Option<&[TermId]>) -> String {
+    match among {
+        Some(graphs) => format!("only-graph {}", ids(graphs)),
+        None => "only-graph".to_owned(),
+    }
+}
+
 /// Links of a predicate that were added.
 pub(super) fn added_links(predicate: TermId) -> String {
     format!("added-links {}", id(predicate))

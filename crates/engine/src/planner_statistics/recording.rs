@@ -102,6 +102,12 @@ impl Statistics for Recording<'_> {
         self.note(recorded::graph_quads(graph), self.of.graph_quads(graph))
     }
 
+    fn only_graph(&self, among: Option<&[TermId]>) -> Option<TermId> {
+        let only = self.of.only_graph(among);
+        let id = only.map(|graph| graph.0);
+        self.note(recorded::only_graph(among), id).map(TermId)
+    }
+
     fn column(&self, table: TableIdx, predicate: TermId) -> Option<ColumnStatistics> {
         self.of.column(table, predicate)
     }

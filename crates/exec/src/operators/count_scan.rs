@@ -55,6 +55,8 @@ pub struct CountScan {
     predicate: Option<TermId>,
     object: Option<TermId>,
     graphs: GraphSet,
+    /// Whether triples are counted, and not quads.
+    is_merge: bool,
     key: Key,
     counts: Vec<Counted>,
     /// For each output column: the key (`None`), or one of the counts.
@@ -101,6 +103,7 @@ impl CountScan {
             predicate: constant(pattern.predicate),
             object: constant(pattern.object),
             graphs: graph_set(&pattern.graphs),
+            is_merge: matches!(pattern.graphs, Graphs::Merge { .. }),
             key: key_of,
             counts: counts.iter().map(counted).collect(),
             columns: schema.iter().map(column).collect::<Result<_, _>>()?,
@@ -148,9 +151,19 @@ impl CountScan {
     /// Quads by predicate and graph, those of the constant object if there is one.
     fn entries<'c>(&self, cx: &'c Context) -> Result<Cow<'c, [PredicateGraph]>, ExecError> {
         Ok(match self.object {
+            None if self.graphs == GraphSet::Any(None) => Cow::Owned(by_predicate(cx)),
+            None if self.needs_graphs_only() => Cow::Owned(by_graph(cx)),
             None => Cow::Borrowed(cx.snapshot().predicate_graphs()?),
             Some(object) => Cow::Owned(cx.snapshot().object_graphs(self.predicate, object)?),
         })
+    }
+
+    /// Whether it is enough to know the quads of each named graph.
+    fn needs_graphs_only(&self) -> bool {
+        self.predicate.is_none()
+            && self.key != Key::Predicate
+            && !self.counts.contains(&Counted::Predicates)
+            && matches!(self.graphs, GraphSet::Named(_))
     }
 
     fn objects(&self, cx: &Context) -> Result<Vec<(TermId, u64)>, ExecError> {
@@ -174,20 +187,61 @@ impl CountScan {
             ids.dedup();
             ids.len() as u64
         };
+        let of_key = group.first().map(|entry| entry.predicate);
+        let predicate = of_key.filter(|_| self.key == Key::Predicate);
+        let predicate = predicate.or(self.predicate);
         Ok(match counted {
-            Counted::Quads => group.iter().map(|entry| entry.quads).sum(),
+            Counted::Quads => {
+                let quads: u64 = group.iter().map(|entry| entry.quads).sum();
+                quads - self.repeats(predicate, cx)?
+            }
             Counted::Predicates => distinct(group.iter().map(|e| e.predicate).collect()),
             Counted::Graphs => distinct(group.iter().map(|e| e.graph).collect()),
             Counted::Objects => self.objects(cx)?.len() as u64,
             Counted::Subjects => {
                 cx.check()?;
-                let of_key = group.first().map(|entry| entry.predicate);
-                let predicate = of_key.filter(|_| self.key == Key::Predicate);
-                let predicate = predicate.or(self.predicate);
                 cx.snapshot().distinct_subjects(predicate, &self.graphs)?
             }
         })
     }
+
+    /// Of quads with the same triple, in graphs that are merged, all but one.
+    fn repeats(&self, predicate: Option<TermId>, cx: &Context) -> Result<u64, ExecError> {
+        if !self.is_merge {
+            return Ok(0);
+        }
+        let mut checked = Ok(());
+        let mut go_on = || {
+            checked = cx.check();
+            checked.is_ok()
+        };
+        let repeats = cx
+            .snapshot()
+            .repeats_in_merge(predicate, &self.graphs, &mut go_on)?;
+        checked.map(|()| repeats)
+    }
+}
+
+/// The quads of each predicate, told as those of one graph: graphs may be very many.
+fn by_predicate(cx: &Context) -> Vec<PredicateGraph> {
+    let totals = cx.snapshot().predicate_totals().into_iter();
+    let entry = |(predicate, quads)| PredicateGraph {
+        predicate,
+        graph: TermId::DEFAULT_GRAPH,
+        quads,
+    };
+    totals.map(entry).collect()
+}
+
+/// The quads of each named graph, told as those of one predicate.
+fn by_graph(cx: &Context) -> Vec<PredicateGraph> {
+    let graphs = cx.snapshot().named_graphs().iter();
+    let entry = |&(graph, quads): &(TermId, u64)| PredicateGraph {
+        predicate: TermId::UNBOUND,
+        graph,
+        quads,
+    };
+    graphs.map(entry).collect()
 }
 
 impl Operator for CountScan {

@@ -2,8 +2,8 @@
 //!
 //! A pattern with a bound subject or object is looked up at once; a scan of everything, and of a constant with very many quads, runs on a thread
 //! of its own that hands over batches through a short queue, so that memory stays constant and a
-//! consumer that stops early stops it. Only a merge of graphs, in which a triple counts once, has to remember what it gave: that is
-//! counted against the query's memory.
+//! consumer that stops early stops it. Only a merge of graphs, in which a triple counts once, has to remember what it gave where it looks up or slots repeat: that
+//! is counted against the query's memory.
 
 use super::Operator;
 use super::output::Output;
@@ -59,7 +59,7 @@ pub struct CompiledPattern {
     pub(super) places: [Place; 3],
     pub(super) graphs: GraphPlace,
     /// The graphs that are read, whatever the input binds.
-    graph_set: GraphSet,
+    pub(super) graph_set: GraphSet,
     /// The slots of the new columns.
     pub new_slots: Vec<Slot>,
 }
@@ -127,7 +127,6 @@ impl CompiledPattern {
         }
         let mut row = vec![0; self.new_slots.len()];
         let mut seen = HashSet::with_hasher(std::hash::RandomState::new());
-        let merges = !cx.snapshot().named_graphs().is_empty();
         let mut held = HeldMemory::default();
         let mut refused = Ok(());
         let mut read = 0;
@@ -142,8 +141,7 @@ impl CompiledPattern {
             if !self.graph_fits(quad.graph) {
                 return ControlFlow::Continue(());
             }
-            let repeats = merges && matches!(self.graphs, GraphPlace::Merge(_));
-            if repeats {
+            if matches!(self.graphs, GraphPlace::Merge(_)) {
                 if !seen.insert((quad.subject, quad.predicate, quad.object)) {
                     return ControlFlow::Continue(());
                 }

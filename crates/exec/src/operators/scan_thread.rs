@@ -1,14 +1,13 @@
 //! The thread of a pattern scan, and the batches that it hands over.
 //!
-//! A scan of one graph copies ids column by column, from blocks of quads of one predicate, where no slot
-//! repeats; all other scans visit quad after quad.
+//! A scan copies ids column by column, from blocks of quads of one predicate, where no slot repeats; all other scans visit quad after quad.
 
 use super::pattern_scan::{CompiledPattern, GraphPlace, Place};
 use crate::batch::{Batch, columns_with_room};
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_rdf::TermId;
-use basalt_store::QuadBlock;
+use basalt_store::{BlockGraphs, QuadBlock};
 use crossbeam_channel::Sender;
 use std::ops::ControlFlow;
 
@@ -31,6 +30,7 @@ enum Source {
     Subject,
     Predicate,
     Object,
+    Graph,
     Unbound,
 }
 
@@ -63,31 +63,39 @@ impl ScanThread {
     /// What each column is made of, if all slots of the pattern are different ones.
     fn sources(&self) -> Option<Vec<Source>> {
         let [subject, predicate, object] = self.pattern.places;
-        let (Place::New(subject), Place::New(object)) = (subject, object) else {
-            return None;
+        let graph = match &self.pattern.graphs {
+            GraphPlace::Variable(place, _) => Some((*place, Source::Graph)),
+            GraphPlace::One(_) | GraphPlace::Merge(_) => None,
         };
-        let predicate = match predicate {
-            Place::Id(_) => None,
-            Place::New(predicate) => Some(predicate),
-            Place::Input(_) => return None,
+        let mut slots = Vec::new();
+        let places = [
+            (subject, Source::Subject),
+            (predicate, Source::Predicate),
+            (object, Source::Object),
+        ];
+        for (place, source) in places.into_iter().chain(graph) {
+            match (place, source) {
+                (Place::New(slot), _) if slots.iter().all(|(other, _)| *other != slot) => {
+                    slots.push((slot, source));
+                }
+                (Place::Id(_), Source::Predicate) => {}
+                _ => return None,
+            }
+        }
+        let source = |slot: &Option<usize>| {
+            let found = slots.iter().find(|(other, _)| Some(*other) == *slot);
+            found.map_or(Source::Unbound, |(_, source)| *source)
         };
-        let repeats = subject == object || predicate == Some(subject) || predicate == Some(object);
-        let source = |slot: &Option<usize>| match *slot {
-            Some(slot) if slot == subject => Source::Subject,
-            Some(slot) if slot == object => Source::Object,
-            Some(_) => Source::Predicate,
-            None => Source::Unbound,
-        };
-        (!repeats).then(|| self.columns.iter().map(source).collect())
+        Some(self.columns.iter().map(source).collect())
     }
 
-    /// Scans by blocks; how many quads were read, or nothing if the pattern is none of one graph and different slots.
+    /// Scans by blocks; how many quads were read, or nothing if the slots of the pattern are not different ones.
     fn scan_blocks(
         &self,
         outgoing: &mut Outgoing<'_>,
         cx: &Context,
     ) -> Result<Option<usize>, ExecError> {
-        let (GraphPlace::One(graph), Some(sources)) = (&self.pattern.graphs, self.sources()) else {
+        let Some(sources) = self.sources() else {
             return Ok(None);
         };
         let predicate = match self.pattern.places[1] {
@@ -99,8 +107,15 @@ impl ScanThread {
             read += block.subjects.len();
             outgoing.push_block(&block, &sources)
         };
-        let snapshot = cx.snapshot();
-        snapshot.scan_blocks(predicate, *graph, &mut on_block)?;
+        let (snapshot, graphs) = (cx.snapshot(), &self.pattern.graph_set);
+        match self.pattern.graphs {
+            GraphPlace::One(_) | GraphPlace::Variable(..) => {
+                snapshot.scan_blocks(predicate, graphs, &mut on_block)?;
+            }
+            GraphPlace::Merge(_) => {
+                snapshot.scan_merged_blocks(predicate, graphs, &mut on_block)?;
+            }
+        }
         Ok(Some(read))
     }
 }
@@ -149,6 +164,10 @@ impl<'a> Outgoing<'a> {
                     Source::Subject => column.extend_from_slice(&block.subjects[start..end]),
                     Source::Object => column.extend_from_slice(&block.objects[start..end]),
                     Source::Predicate => column.extend(same(block.predicate.0)),
+                    Source::Graph => match block.graphs {
+                        BlockGraphs::One(graph) => column.extend(same(graph.0)),
+                        BlockGraphs::Each(graphs) => column.extend_from_slice(&graphs[start..end]),
+                    },
                     Source::Unbound => column.extend(same(0)),
                 }
             }

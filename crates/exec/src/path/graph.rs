@@ -210,7 +210,7 @@ impl PathGraph {
                 found.push((position as u32, predicate, other));
             },
         )?;
-        if self.repeats(cx) {
+        if self.repeats() {
             found.sort_unstable();
             found.dedup();
         }
@@ -221,8 +221,8 @@ impl PathGraph {
     }
 
     /// Whether a triple can be met more than once.
-    fn repeats(&self, cx: &Context) -> bool {
-        matches!(self, Self::Merge(_)) && !cx.snapshot().named_graphs().is_empty()
+    fn repeats(&self) -> bool {
+        matches!(self, Self::Merge(_))
     }
 
     /// (subject, object) of every link, each triple once.
@@ -233,7 +233,7 @@ impl PathGraph {
             found.push((quad.subject, quad.predicate, quad.object));
             Ok(())
         })?;
-        if self.repeats(cx) {
+        if self.repeats() {
             found.sort_unstable();
             found.dedup();
         }

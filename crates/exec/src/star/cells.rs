@@ -249,12 +249,7 @@ impl<'a> CellPass<'a> {
             self.keep(&[]);
             return;
         }
-        if constant.is_some()
-            && matches!(
-                star.graphs,
-                CompiledGraphs::One(_) | CompiledGraphs::Merge(_)
-            )
-        {
+        if star.takes_all_rows(constant) {
             return;
         }
         let mut graphs = Vec::with_capacity(self.rows.len());

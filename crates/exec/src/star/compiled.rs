@@ -241,6 +241,18 @@ impl CompiledStar {
             CompiledGraphs::Merge(list) => among(list),
         }
     }
+
+    /// Whether rows of a table are in graphs that the star reads, whichever row; told the home graph of all of them, if they have the same.
+    pub fn takes_all_rows(&self, home: Option<TermId>) -> bool {
+        match &self.graphs {
+            CompiledGraphs::Merge(None) => true,
+            CompiledGraphs::One(_) | CompiledGraphs::Merge(Some(_)) => {
+                home.is_some_and(|graph| self.graph_may_match(graph))
+            }
+            // The graph is a value that must be made or compared.
+            CompiledGraphs::New(..) | CompiledGraphs::Made(..) | CompiledGraphs::Input(..) => false,
+        }
+    }
 }
 
 /// Gives each slot its place: an input column or a new column.

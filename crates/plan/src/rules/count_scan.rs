@@ -3,11 +3,11 @@
 //! Applies where at most one variable of the pattern is a key and every aggregate is a COUNT of quads
 //! (`COUNT(*)`, or of a variable of the pattern, which is always bound), or of distinct values that
 //! statistics know. `COUNT(DISTINCT ?x)` counts quads where key and `?x` are all there is to a row.
-//! A merge of graphs has no repeated triples while quads may repeat, so there only sets are taken: keys and
-//! distinct values. Conditions may read the key only, and are applied to the counts. Nothing may come
+//! A merge of graphs has no repeated triples while quads may repeat, unless none of them is irregular: the repeats are counted and taken off where the pattern has no
+//! constant but its predicate and the key is not the object; else only sets are taken, keys and distinct values. Conditions may read the key only, and are applied to the counts. Nothing may come
 //! from around an EXISTS.
 
-use crate::cost_constants::{COUNT_KEY, START};
+use crate::cost_constants::{COUNT_KEY, PATTERN_SCAN, START};
 use crate::expression::{is_pure, slots_of};
 use crate::logical::{Logical, Triple};
 use crate::lower::Outer;
@@ -16,7 +16,6 @@ use crate::physical::{
 };
 use crate::planner::{PlanError, Planner, node};
 use crate::slot_set::SlotSet;
-use basalt_rdf::TermId;
 
 /// Values of a column that has no inverse up to which counting them cell by cell is no worse than
 /// the general plan, which has several threads but more work.
@@ -30,8 +29,8 @@ struct Counted<'a> {
     filters: &'a [Expr],
     /// Slots in the order of positions.
     slots: Vec<Slot>,
-    /// Whether rows of the pattern are quads; else only sets of values are the same.
-    rows_are_quads: bool,
+    /// Quads of merged graphs that may have the triple of another one, which is a row once.
+    may_repeat: u64,
 }
 
 /// The counts for a GROUP BY, if they can be had.
@@ -122,19 +121,21 @@ fn countable<'a>(
     if !usable {
         return None;
     }
-    let is_merge = matches!(triple.graphs, Graphs::Merge { .. });
-    let no_names = planner.statistics.named_graph_count() == 0;
-    let graphs = match &triple.graphs {
-        Graphs::Merge { among: None } if no_names => Graphs::One(TermId::DEFAULT_GRAPH),
-        other => other.clone(),
+    // Cells of a row are in one graph.
+    let may_repeat = match (&triple.graphs, triple.predicate) {
+        (Graphs::One(_) | Graphs::Variable { .. }, _) => 0,
+        (Graphs::Merge { .. }, Position::Id(predicate)) => {
+            planner.statistics.irregular(predicate).quads
+        }
+        (Graphs::Merge { .. }, Position::Slot(_)) => planner.statistics.irregular_quad_count(),
     };
     Some(Counted {
-        rows_are_quads: !is_merge || graphs != triple.graphs,
+        may_repeat,
         pattern: Pattern {
             subject: triple.subject,
             predicate: triple.predicate,
             object: triple.object,
-            graphs,
+            graphs: triple.graphs.clone(),
         },
         filters: &group.filters,
         slots,
@@ -169,16 +170,24 @@ impl Counted<'_> {
         };
         let distinct = argument.filter(|_| aggregate.distinct);
         let Some(value) = distinct else {
-            return self.rows_are_quads.then_some(QuadCount { slot, distinct });
+            return self
+                .counts_rows(key)
+                .then_some(QuadCount { slot, distinct });
         };
         let others = self.slots.iter().filter(|s| **s != value);
         let whole_row = others.copied().all(|other| Some(other) == key) && key != Some(value);
-        if whole_row && self.rows_are_quads {
+        if whole_row && self.counts_rows(key) {
             let distinct = None;
             return Some(QuadCount { slot, distinct });
         }
         self.knows_distinct(planner, value, key)
             .then_some(QuadCount { slot, distinct })
+    }
+
+    /// Whether the rows of the pattern are counted for each value of the key.
+    fn counts_rows(&self, key: Option<Slot>) -> bool {
+        let object = self.pattern.object.slot();
+        self.may_repeat == 0 || (object.is_some() && (key.is_none() || key != object))
     }
 
     fn is(&self, slot: Slot, position: Position) -> bool {
@@ -209,8 +218,10 @@ impl Counted<'_> {
             return false;
         };
         planner.columns(predicate).iter().all(|(table, column)| {
+            let all_graphs = self.pattern.graphs == Graphs::Merge { among: None };
             let one_graph = planner.statistics.table_graph(*table).is_some();
-            (column.has_inverse && one_graph) || column.values <= VALUES_WITHOUT_INVERSE_MAX
+            (column.has_inverse && (one_graph || all_graphs))
+                || column.values <= VALUES_WITHOUT_INVERSE_MAX
         })
     }
 
@@ -254,7 +265,13 @@ impl Counted<'_> {
             .chain(counts.iter().map(|c| c.slot))
             .collect();
         let certain = SlotSet::of(&schema);
-        let cost = START + groups * COUNT_KEY * (1 + counts.len()) as f64;
+        let counts_rows = counts.iter().any(|count| count.distinct.is_none());
+        let compared = if counts_rows {
+            self.may_repeat as f64
+        } else {
+            0.0
+        } * PATTERN_SCAN;
+        let cost = START + groups * COUNT_KEY * (1 + counts.len()) as f64 + compared;
         let filters = self.filters.to_vec();
         let op = Op::CountScan {
             pattern: self.pattern,

@@ -34,6 +34,7 @@ mod overlay;
 mod overlay_blocks;
 mod overlay_counts;
 mod predicate_delta;
+mod repeats;
 mod sorted_map;
 mod view;
 
@@ -50,7 +51,8 @@ use object_changes::ObjectChanges;
 pub use object_reader::ObjectReader;
 use overlay::{contains, objects_of};
 pub(crate) use overlay::{matching, neighbours};
-pub(crate) use overlay_blocks::scan_blocks;
+pub(crate) use overlay_blocks::BlockScan;
+use overlay_counts::predicate_totals;
 pub(crate) use overlay_counts::{
     count_objects, distinct_subjects, named_graphs, object_counts, object_graphs, predicate_graphs,
 };

@@ -1,13 +1,15 @@
-//! Scanning a version by blocks with the delta over it.
+//! Scanning a version by blocks with the delta over it, quads of graphs or triples of their merge.
 //!
 //! Blocks of the version go on as they are where no quad of their subjects was removed, else without those quads; what was added
-//! comes last, predicate after predicate. Cost: a search in the delta for each block of a predicate that has removed quads, and another one for
+//! comes last, predicate after predicate. Where graphs are merged, [`repeats`](super::repeats) leaves out what came already.
+//! Cost: a search in the delta for each block of a predicate that has removed quads, and another one for
 //! each quad of their subjects.
 
-use super::predicate_delta::TwoOrders;
-use super::{Delta, PredicateDelta};
+use super::Delta;
+use super::repeats::{Place, Repeats};
+use crate::counting::GraphSet;
 use crate::error::StoreError;
-use crate::scan_blocks::{self, QuadBlock, VisitBlock};
+use crate::scan_blocks::{BlockBuffer, QuadBlock, VisitBlock, scan_cells, scan_irregular};
 use crate::snapshot::Version;
 use basalt_columns::gallop;
 use basalt_rdf::TermId;
@@ -16,129 +18,166 @@ use std::ops::ControlFlow;
 /// Added quads that are visited together.
 const ADDED_QUADS: usize = 1 << 11;
 
-/// Visits the quads of a graph, those of one predicate or of all.
-pub(crate) fn scan_blocks(
-    version: &Version,
-    delta: Option<&Delta>,
-    predicate: Option<TermId>,
-    graph: TermId,
-    visit: VisitBlock<'_>,
-) -> Result<(), StoreError> {
-    let Some(delta) = delta else {
-        return scan_blocks::scan_blocks(version, predicate, graph, visit);
-    };
-    let mut kept = Kept::default();
-    let mut step = ControlFlow::Continue(());
-    scan_blocks::scan_blocks(version, predicate, graph, &mut |block| {
-        let removed = delta.of(block.predicate).map(PredicateDelta::removed);
-        step = visit(match removed {
-            Some(removed) => kept.without(removed, graph, block),
-            None => block,
-        });
-        step
-    })?;
-    if step.is_continue() {
-        // Whether the visitor has enough is of no interest any more.
-        let _ = visit_added(delta, predicate, graph, &mut kept, visit);
-    }
-    Ok(())
+/// The visitor of blocks outside of cells, which is told where they stand.
+type VisitPlaced<'v> = &'v mut dyn FnMut(Place, QuadBlock<'_>) -> Step;
+/// Whether to go on, or an error.
+type Step = Result<ControlFlow<()>, StoreError>;
+
+/// A scan of some graphs.
+pub(crate) struct BlockScan<'a> {
+    pub(crate) version: &'a Version,
+    pub(crate) delta: Option<&'a Delta>,
+    pub(crate) graphs: &'a GraphSet,
 }
 
-/// Visits the added quads.
-fn visit_added(
-    delta: &Delta,
-    predicate: Option<TermId>,
-    graph: TermId,
-    kept: &mut Kept,
-    visit: VisitBlock<'_>,
-) -> ControlFlow<()> {
-    for predicate in delta.touched(predicate, None, None) {
-        let Some(changes) = delta.of(predicate) else {
-            continue;
+impl BlockScan<'_> {
+    /// Visits the quads, those of one predicate or of all.
+    pub(crate) fn quads(
+        &self,
+        predicate: Option<TermId>,
+        visit: VisitBlock<'_>,
+    ) -> Result<(), StoreError> {
+        let step = self.cells(predicate, visit);
+        if step.is_continue() {
+            self.outside_cells(predicate, &mut |_, block| Ok(visit(block)))?;
+        }
+        Ok(())
+    }
+
+    /// Visits the triples of the merge of the graphs, each once, in one of its graphs.
+    pub(crate) fn triples(
+        &self,
+        predicate: Option<TermId>,
+        visit: VisitBlock<'_>,
+    ) -> Result<(), StoreError> {
+        // A row has one home graph and its cells have no value twice.
+        let step = self.cells(predicate, visit);
+        if step.is_continue() {
+            let mut repeats = Repeats::new(self.version, self.delta, self.graphs);
+            self.outside_cells(predicate, &mut |place, block| {
+                Ok(visit(repeats.without(place, block)?))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// How many quads have the triple of another one that came before; of those until it may not `go_on`, which is asked for each block.
+    pub(crate) fn repeats(
+        &self,
+        predicate: Option<TermId>,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<u64, StoreError> {
+        let mut repeats = Repeats::new(self.version, self.delta, self.graphs);
+        let mut count = 0;
+        self.outside_cells(predicate, &mut |place, block| {
+            let left = repeats.without(place, block)?;
+            count += (block.subjects.len() - left.subjects.len()) as u64;
+            Ok(match go_on() {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            })
+        })?;
+        Ok(count)
+    }
+
+    fn cells(&self, predicate: Option<TermId>, visit: VisitBlock<'_>) -> ControlFlow<()> {
+        let mut kept = BlockBuffer::default();
+        scan_cells(self.version, predicate, self.graphs, &mut |block| {
+            visit(self.without_removed(block, &mut kept))
+        })
+    }
+
+    /// Visits what does not stand in cells, with the place where it does.
+    fn outside_cells(
+        &self,
+        predicate: Option<TermId>,
+        visit: VisitPlaced<'_>,
+    ) -> Result<(), StoreError> {
+        let mut kept = BlockBuffer::default();
+        let mut failed = None;
+        let mut visit_in = |place: Place, block: QuadBlock<'_>| {
+            visit(place, block).unwrap_or_else(|error| {
+                failed = Some(error);
+                ControlFlow::Break(())
+            })
         };
-        let added = changes.added().iter();
-        let mut added = added.filter(|(.., of)| *of == graph).peekable();
-        while added.peek().is_some() {
-            kept.clear();
-            for (subject, object, _) in added.by_ref().take(ADDED_QUADS) {
-                kept.subjects.push(subject.0);
-                kept.objects.push(object.0);
+        let mut step = scan_irregular(self.version, predicate, self.graphs, &mut |block| {
+            visit_in(Place::QuadTable, self.without_removed(block, &mut kept))
+        })?;
+        if let Some(delta) = self.delta
+            && step.is_continue()
+        {
+            step = self.added(delta, predicate, &mut |block| visit_in(Place::Delta, block));
+        }
+        // Whether the visitor has enough is of no interest any more.
+        let _ = step;
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Visits the added quads.
+    fn added(
+        &self,
+        delta: &Delta,
+        predicate: Option<TermId>,
+        visit: VisitBlock<'_>,
+    ) -> ControlFlow<()> {
+        let mut made = BlockBuffer::default();
+        for predicate in delta.touched(predicate, None, None) {
+            let Some(changes) = delta.of(predicate) else {
+                continue;
+            };
+            let added = changes.added().iter();
+            let mut added = added.filter(|(.., of)| self.graphs.takes(*of)).peekable();
+            while added.peek().is_some() {
+                made.clear();
+                for (subject, object, graph) in added.by_ref().take(ADDED_QUADS) {
+                    made.push(subject.0, object.0, graph.0);
+                }
+                visit(made.block(predicate))?;
             }
-            visit(kept.block(predicate))?;
         }
-    }
-    ControlFlow::Continue(())
-}
-
-/// Quads put together for a block.
-#[derive(Default)]
-struct Kept {
-    subjects: Vec<u64>,
-    objects: Vec<u64>,
-}
-
-impl Kept {
-    fn clear(&mut self) {
-        self.subjects.clear();
-        self.objects.clear();
+        ControlFlow::Continue(())
     }
 
-    fn block(&self, predicate: TermId) -> QuadBlock<'_> {
-        QuadBlock {
-            predicate,
-            subjects: &self.subjects,
-            objects: &self.objects,
-        }
-    }
-
-    /// A block of a graph without the removed quads. The subjects of a block ascend.
-    fn without<'k>(
-        &'k mut self,
-        removed: &TwoOrders,
-        graph: TermId,
+    /// A block of the version without the quads that are removed.
+    fn without_removed<'k>(
+        &self,
         block: QuadBlock<'k>,
+        kept: &'k mut BlockBuffer,
     ) -> QuadBlock<'k> {
-        let (Some(&first), Some(&last)) = (block.subjects.first(), block.subjects.last()) else {
+        let changes = self.delta.and_then(|delta| delta.of(block.predicate));
+        let ends = (block.subjects.first(), block.subjects.last());
+        let (Some(changes), (Some(&first), Some(&last))) = (changes, ends) else {
             return block;
         };
         debug_assert!(block.subjects.is_sorted(), "in the order of rows or PSOG");
+        let removed = changes.removed();
         let among = removed.of_subjects_within(TermId(first), TermId(last));
-        let mut among = among.filter(|(.., of)| *of == graph).peekable();
-        if among.peek().is_none() {
+        let among = among.filter(|(.., of)| self.graphs.takes(*of));
+        let mut subjects = among.map(|(subject, ..)| subject).peekable();
+        if subjects.peek().is_none() {
             return block;
         }
-        self.clear();
+        kept.clear();
         let mut start = 0;
         let mut before = None;
-        for (subject, ..) in among {
+        for subject in subjects {
             if before.replace(subject) == Some(subject) {
                 continue;
             }
-            start = self.copy_until(block, start, |other| other < subject.0);
+            let left = &block.subjects[start..];
+            let end = start + gallop(left.len(), |at| left[at] < subject.0);
+            kept.copy(&block, (start, end));
+            start = end;
             while block.subjects.get(start) == Some(&subject.0) {
-                let object = block.objects[start];
+                let (object, graph) = (block.objects[start], block.graphs.at(start));
                 if !removed.contains(subject, TermId(object), graph) {
-                    self.subjects.push(subject.0);
-                    self.objects.push(object);
+                    kept.push(subject.0, object, graph.0);
                 }
                 start += 1;
             }
         }
-        self.copy_until(block, start, |_| true);
-        self.block(block.predicate)
-    }
-
-    /// Adds the quads of a block from `start` on as long as their subjects are `wanted`; where the next one is.
-    fn copy_until(
-        &mut self,
-        block: QuadBlock<'_>,
-        start: usize,
-        wanted: impl Fn(u64) -> bool,
-    ) -> usize {
-        let left = &block.subjects[start..];
-        let end = start + gallop(left.len(), |at| wanted(left[at]));
-        self.subjects.extend_from_slice(&block.subjects[start..end]);
-        self.objects.extend_from_slice(&block.objects[start..end]);
-        end
+        kept.copy(&block, (start, block.subjects.len()));
+        kept.block(block.predicate)
     }
 }

@@ -26,26 +26,57 @@ fn changed(number: u64, by: i64) -> Option<u64> {
     Some(number.saturating_add_signed(by)).filter(|&left| left > 0)
 }
 
-/// Adds changes to counted quads; both ascend by predicate and graph.
-fn merge(counted: &[PredicateGraph], changes: &Changes) -> Vec<PredicateGraph> {
-    let mut numbers: BTreeMap<(TermId, TermId), u64> = counted
-        .iter()
-        .map(|entry| ((entry.predicate, entry.graph), entry.quads))
-        .collect();
-    for (&key, &by) in changes {
-        match changed(numbers.get(&key).copied().unwrap_or(0), by) {
-            Some(left) => numbers.insert(key, left),
-            None => numbers.remove(&key),
-        };
+/// Adds changes to numbers, both in the order of their keys; an entry has a key and its number.
+fn merge<E: Copy, K: Copy + Ord>(
+    counted: &[E],
+    changes: impl IntoIterator<Item = (K, i64)>,
+    parts: impl Fn(&E) -> (K, u64),
+    entry: impl Fn(K, u64) -> E,
+) -> Vec<E> {
+    let changes = changes.into_iter();
+    let mut merged = Vec::with_capacity(counted.len() + changes.size_hint().0);
+    let mut left = counted;
+    for (key, by) in changes {
+        let (unchanged, from) = left.split_at(gallop(left.len(), |at| parts(&left[at]).0 < key));
+        merged.extend_from_slice(unchanged);
+        let same = from.first().map(&parts).filter(|(other, _)| *other == key);
+        left = &from[usize::from(same.is_some())..];
+        let number = changed(same.map_or(0, |(_, number)| number), by);
+        merged.extend(number.map(|number| entry(key, number)));
     }
-    let entries = numbers.into_iter();
-    entries
-        .map(|((predicate, graph), quads)| PredicateGraph {
+    merged.extend_from_slice(left);
+    merged
+}
+
+/// Adds changes to counted quads; both ascend by predicate and graph.
+fn merge_by_graph(counted: &[PredicateGraph], changes: Changes) -> Vec<PredicateGraph> {
+    let parts = |entry: &PredicateGraph| ((entry.predicate, entry.graph), entry.quads);
+    merge(counted, changes, parts, |(predicate, graph), quads| {
+        PredicateGraph {
             predicate,
             graph,
             quads,
-        })
-        .collect()
+        }
+    })
+}
+
+/// The quads of each predicate, ascending, wherever they are.
+pub(crate) fn predicate_totals(version: &Version, delta: Option<&Delta>) -> Vec<(TermId, u64)> {
+    let totals = version.statistics.predicates.iter();
+    let totals: Vec<(TermId, u64)> = totals
+        .map(|total| (total.predicate, total.quads()))
+        .collect();
+    let Some(delta) = delta else {
+        return totals;
+    };
+    let changes = delta.predicates();
+    let changes = changes.map(|(predicate, changes)| (predicate, changes.change()));
+    merge(
+        &totals,
+        changes,
+        |total| *total,
+        |predicate, quads| (predicate, quads),
+    )
 }
 
 /// Quads by predicate and graph, ascending by both.
@@ -62,7 +93,7 @@ pub(crate) fn predicate_graphs<'a>(
             let graphs = changes.graphs();
             graphs.map(move |(graph, by)| ((predicate, graph), by))
         });
-        merge(counted, &changes.collect())
+        merge_by_graph(counted, changes.collect())
     }))
 }
 
@@ -76,14 +107,14 @@ pub(crate) fn named_graphs<'a>(
         return of_version;
     }
     delta.named_graphs.get_or_init(|| {
-        let mut numbers: BTreeMap<TermId, u64> = of_version.iter().copied().collect();
-        for (&graph, &by) in delta.graphs.iter().filter(|(graph, _)| is_named(graph)) {
-            match changed(numbers.get(&graph).copied().unwrap_or(0), by) {
-                Some(left) => numbers.insert(graph, left),
-                None => numbers.remove(&graph),
-            };
-        }
-        numbers.into_iter().collect()
+        let changes = delta.graphs.iter().filter(|(graph, _)| is_named(graph));
+        let changes = changes.map(|(graph, by)| (*graph, *by));
+        merge(
+            of_version,
+            changes,
+            |counted| *counted,
+            |graph, quads| (graph, quads),
+        )
     })
 }
 
@@ -112,7 +143,7 @@ pub(crate) fn object_graphs(
     }
     Ok(match numbers.is_empty() {
         true => counted,
-        false => merge(&counted, &numbers),
+        false => merge_by_graph(&counted, numbers),
     })
 }
 
@@ -131,18 +162,13 @@ pub(crate) fn object_counts(
     if by_object.is_empty() {
         return Ok(counted);
     }
-    let mut merged = Vec::with_capacity(counted.len() + by_object.len());
-    let mut left = &counted[..];
-    for &(object, by) in by_object.iter() {
-        let (unchanged, from) = left.split_at(gallop(left.len(), |place| left[place].0 < object));
-        merged.extend_from_slice(unchanged);
-        let same = from.first().filter(|(counted, _)| *counted == object);
-        left = &from[usize::from(same.is_some())..];
-        let quads = changed(same.map_or(0, |(_, quads)| *quads), by);
-        merged.extend(quads.map(|quads| (object, quads)));
-    }
-    merged.extend_from_slice(left);
-    Ok(merged)
+    let changes = by_object.iter().copied();
+    Ok(merge(
+        &counted,
+        changes,
+        |counted| *counted,
+        |object, quads| (object, quads),
+    ))
 }
 
 /// Objects whose changes are looked up one by one, at most, before those of all objects are known.

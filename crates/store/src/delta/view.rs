@@ -1,6 +1,6 @@
 //! What a snapshot says of its changes, and how changes are made.
 
-use super::{IrregularQuads, NetChanges, ObjectReader, changes, contains};
+use super::{IrregularQuads, NetChanges, ObjectReader, changes, contains, predicate_totals};
 use crate::dictionary::{NewTerms, TermCounts};
 use crate::error::StoreError;
 use crate::matching::QuadIds;
@@ -148,6 +148,11 @@ impl Snapshot {
         let of_version = known.map_or(0, |total| total.quads());
         let changes = self.delta().and_then(|delta| delta.of(predicate));
         changes.map_or(of_version, |c| of_version.saturating_add_signed(c.change()))
+    }
+
+    /// The predicates that have quads, ascending, with the number of these, wherever they are.
+    pub fn predicate_totals(&self) -> Vec<(TermId, u64)> {
+        predicate_totals(self.parts(), self.delta())
     }
 
     /// Quads of a predicate that were added to the version or removed from it.

@@ -45,6 +45,10 @@ pub(super) fn check(snapshot: &Snapshot, objects: &[TermId]) -> Result<(), TestC
     let all = found(snapshot, &QuadPattern::default());
     let counted = snapshot.predicate_graphs().expect("reads");
     prop_assert_eq!(counted, by_predicate_and_graph(all.iter()));
+    let mut totals: BTreeMap<TermId, u64> = BTreeMap::new();
+    all.iter()
+        .for_each(|q| *totals.entry(q.predicate).or_default() += 1);
+    prop_assert!(snapshot.predicate_totals().into_iter().eq(totals));
     for &object in objects {
         let same = |q: &&QuadIds| q.object == object;
         let counted = snapshot.object_graphs(None, object).expect("reads");

@@ -228,6 +228,10 @@ proptest! {
             added.extend(quads.iter().copied().step_by(every * 3));
             removed.extend(both.iter().map(new));
             added.extend(both.iter().map(new));
+            // Triples move to another graph, or are in two.
+            let elsewhere = |quad: &QuadIds| QuadIds { graph: resource(6), ..*quad };
+            added.extend(removed.iter().step_by(3).map(elsewhere));
+            added.extend(expected.iter().step_by(every * 2 + 1).map(elsewhere));
             let before = expected.clone();
             for quad in &removed {
                 expected.remove(quad);

@@ -1,7 +1,10 @@
 //! Random quads: every kind of pattern finds exactly what a filter over the set finds.
 
 use super::splitter::{load, number, resource, string};
-use crate::{Cells, CheckDepth, QuadIds, QuadPattern, Snapshot, Storage};
+use crate::{
+    Cells, CheckDepth, GraphSet, QuadBlock, QuadIds, QuadPattern, Snapshot, Storage, StoreError,
+    Table,
+};
 use basalt_rdf::TermId;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -128,50 +131,116 @@ fn rows_of(cells: Cells<'_>, objects: &[u64]) -> (Found, Found) {
     (together, alone)
 }
 
-/// Blocks of each graph, of one predicate and of all, have the quads that a pattern finds, each once and in the same order; a visitor that has
-/// enough gets no more.
+/// Blocks of graphs, of one predicate and of all, have the quads that a pattern finds, each once; those of a merge its triples; a visitor that
+/// has enough gets no more.
 pub(super) fn check_blocks(snapshot: &Snapshot) -> Result<(), TestCaseError> {
+    let some = vec![TermId::DEFAULT_GRAPH, resource(6)];
+    let sets = [
+        GraphSet::One(TermId::DEFAULT_GRAPH),
+        GraphSet::One(resource(6)),
+        GraphSet::One(resource(9)),
+        GraphSet::Named(None),
+        GraphSet::Named(Some(vec![resource(6), resource(9)])),
+        GraphSet::Any(None),
+        GraphSet::Any(Some(some)),
+    ];
     let predicates = (0..6).map(|number| Some(resource(number))).chain([None]);
     for predicate in predicates {
-        for graph in [TermId::DEFAULT_GRAPH, resource(6), resource(9)] {
-            let pattern = QuadPattern {
-                predicate,
-                graph: Some(graph),
-                ..QuadPattern::default()
-            };
-            let mut expected = Vec::new();
-            let visited = snapshot.matching(&pattern, &mut |quad| {
-                expected.push(quad);
-                ControlFlow::Continue(())
-            });
-            prop_assert!(visited.is_ok());
-            let (all, blocks) = quads_of_blocks(snapshot, (predicate, graph), usize::MAX);
-            prop_assert_eq!(&all, &expected, "{:?}", pattern);
-            for enough in 1..blocks {
-                let (first, some) = quads_of_blocks(snapshot, (predicate, graph), enough);
-                prop_assert_eq!(some, enough);
-                prop_assert!(all.starts_with(&first));
-            }
+        for graphs in &sets {
+            check_blocks_of(snapshot, predicate, graphs)?;
         }
+    }
+    let twice = GraphSet::Named(Some(vec![resource(6), resource(7), resource(6)]));
+    for graphs in sets.iter().chain([&twice]) {
+        snapshot
+            .tables()
+            .iter()
+            .try_for_each(|table| check_taken(table, graphs))?;
     }
     Ok(())
 }
 
-/// The quads of so many blocks at most, and how many there were.
-fn quads_of_blocks(
+/// Whether all quads in cells of a table are in some graphs, or none, is what its rows say.
+fn check_taken(table: &Table, graphs: &GraphSet) -> Result<(), TestCaseError> {
+    let (mut taken, mut all, mut values) = (0, 0, Vec::new());
+    for row in 0..table.rows() {
+        values.clear();
+        table
+            .all_cells()
+            .for_each(|cells| cells.values_into(row, &mut values));
+        all += values.len();
+        taken += values.len() * usize::from(graphs.takes(table.graph(row)));
+    }
+    let expected = match taken {
+        0 => Some(false),
+        _ => (taken == all).then_some(true),
+    };
+    if all > 0 {
+        prop_assert_eq!(graphs.takes_table(table), expected, "{:?}", graphs);
+    }
+    Ok(())
+}
+
+fn check_blocks_of(
     snapshot: &Snapshot,
-    (predicate, graph): (Option<TermId>, TermId),
+    predicate: Option<TermId>,
+    graphs: &GraphSet,
+) -> Result<(), TestCaseError> {
+    let pattern = QuadPattern {
+        predicate,
+        ..QuadPattern::default()
+    };
+    let mut expected = found(snapshot, &pattern);
+    expected.retain(|quad| graphs.takes(quad.graph));
+    let (all, blocks) = quads_of_blocks(
+        |visit| snapshot.scan_blocks(predicate, graphs, visit),
+        usize::MAX,
+    );
+    let mut sorted = all.clone();
+    sorted.sort_unstable();
+    prop_assert_eq!(&sorted, &expected, "{:?} {:?}", predicate, graphs);
+    for enough in 1..blocks {
+        let scan = |visit: Visit<'_>| snapshot.scan_blocks(predicate, graphs, visit);
+        let (first, some) = quads_of_blocks(scan, enough);
+        prop_assert_eq!(some, enough);
+        prop_assert!(all.starts_with(&first));
+    }
+    let scan = |visit: Visit<'_>| snapshot.scan_merged_blocks(predicate, graphs, visit);
+    let (mut merged, _) = quads_of_blocks(scan, usize::MAX);
+    prop_assert!(merged.iter().all(|quad| sorted.binary_search(quad).is_ok()));
+    let triple = |quad: &QuadIds| (quad.subject, quad.predicate, quad.object);
+    let triples: BTreeSet<_> = expected.iter().map(triple).collect();
+    merged.sort_unstable();
+    prop_assert!(
+        merged.iter().map(triple).eq(triples.iter().copied()),
+        "{:?} {:?}",
+        predicate,
+        graphs
+    );
+    let repeats = snapshot
+        .repeats_in_merge(predicate, graphs, &mut || true)
+        .expect("the version is whole");
+    prop_assert_eq!(repeats, (expected.len() - triples.len()) as u64);
+    Ok(())
+}
+
+type Visit<'v> = &'v mut dyn FnMut(QuadBlock<'_>) -> ControlFlow<()>;
+
+/// The quads of so many blocks of a scan at most, and how many there were.
+fn quads_of_blocks(
+    scan: impl FnOnce(Visit<'_>) -> Result<(), StoreError>,
     enough: usize,
 ) -> (Vec<QuadIds>, usize) {
     let (mut quads, mut blocks) = (Vec::new(), 0);
-    let scanned = snapshot.scan_blocks(predicate, graph, &mut |block| {
-        let ids = block.subjects.iter().zip(block.objects);
-        quads.extend(ids.map(|(&subject, &object)| QuadIds {
-            subject: TermId(subject),
-            predicate: block.predicate,
-            object: TermId(object),
-            graph,
-        }));
+    let scanned = scan(&mut |block| {
+        for (at, (&subject, &object)) in block.subjects.iter().zip(block.objects).enumerate() {
+            quads.push(QuadIds {
+                subject: TermId(subject),
+                predicate: block.predicate,
+                object: TermId(object),
+                graph: block.graphs.at(at),
+            });
+        }
         blocks += 1;
         match blocks < enough {
             true => ControlFlow::Continue(()),

@@ -88,9 +88,8 @@ fn tests<'a>(
     cx: &Context,
 ) -> Result<Option<Vec<&'a RowBits>>, ExecError> {
     let table = &cx.snapshot().tables()[table_idx];
-    let graph = table.constant_graph();
-    let is_in_graph = graph.is_some_and(|graph| star.graph_may_match(graph));
-    if !star.table_can_match(table) || !is_in_graph || star.has_touched(table_idx) {
+    let are_in_graphs = star.takes_all_rows(table.constant_graph());
+    if !star.table_can_match(table) || !are_in_graphs || star.has_touched(table_idx) {
         return Ok(None);
     }
     let known = pattern_rows.test(star, table_idx, 0, None, cx)?;
