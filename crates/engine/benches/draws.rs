@@ -28,7 +28,7 @@ const PRODUCTS: u64 = 2_848;
 /// Draws where no number is given.
 const DRAWS: i64 = 5;
 /// Runs of each query on each number of threads, after one that counts rows.
-const RUNS: usize = 3;
+const RUNS: usize = 9;
 /// Plans with joins in another order that are asked how many rows they touch: half of them near the chosen one.
 const OTHER_PLANS: u64 = 12;
 /// Costs of those that are near differ by up to so many times.
