@@ -3,6 +3,8 @@
 mod support;
 
 use basalt_testkit::Answer;
+use oxrdf::Term;
+use std::collections::HashSet;
 use std::fmt::Write;
 use support::{Configuration, Loaded, ask, load_nquads, query_options};
 
@@ -32,7 +34,8 @@ fn products() -> Loaded {
     load_nquads(text, &Configuration::default())
 }
 
-fn numbers(loaded: &Loaded, query: &str) -> Vec<u64> {
+/// The terms in the last column.
+fn terms(loaded: &Loaded, query: &str) -> Vec<Term> {
     let text = format!("PREFIX : <http://e/> {query}");
     let answer = ask(
         &loaded.database,
@@ -42,11 +45,16 @@ fn numbers(loaded: &Loaded, query: &str) -> Vec<u64> {
     let Ok(Answer::Solutions { rows, .. }) = answer else {
         unreachable!("{query}: {answer:?}");
     };
-    let last = |row: &Vec<Option<oxrdf::Term>>| match row.last() {
-        Some(Some(oxrdf::Term::Literal(literal))) => literal.value().parse().expect("a number"),
+    let last = |mut row: Vec<Option<Term>>| row.pop().flatten().expect("it is bound");
+    rows.into_iter().map(last).collect()
+}
+
+fn numbers(loaded: &Loaded, query: &str) -> Vec<u64> {
+    let number = |term| match term {
+        Term::Literal(literal) => literal.value().parse().expect("a number"),
         other => unreachable!("{other:?}"),
     };
-    rows.iter().map(last).collect()
+    terms(loaded, query).into_iter().map(number).collect()
 }
 
 #[test]
@@ -101,4 +109,34 @@ fn lateral_computes_for_each_row() {
             format!("SELECT (COUNT(DISTINCT ?id) AS ?n) {{ ?s :for ?o LATERAL {{ {inner} }} }}");
         assert_eq!(numbers(&loaded, &query), [2_000], "{inner}");
     }
+}
+
+/// Rows that are read late have the same chance as those that are read early, when most are turned away by numbers.
+#[test]
+fn the_first_rows_of_a_random_order_are_from_everywhere() {
+    let loaded = products();
+    let all = terms(&loaded, "SELECT ?o { ?o :product ?p }");
+    let late: HashSet<&Term> = all.iter().skip(all.len() / 2).collect();
+    for key in ["RAND()", "(1 - RAND())", "STR(RAND())"] {
+        let query = format!("SELECT ?o {{ ?o :product ?p }} ORDER BY {key} LIMIT 300");
+        let drawn: Vec<Term> = (0..30).flat_map(|_| terms(&loaded, &query)).collect();
+        assert_eq!(drawn.len(), 9_000);
+        let from_late = drawn.iter().filter(|term| late.contains(term)).count();
+        // Six standard deviations.
+        assert!(from_late.abs_diff(4_500) < 300, "{key}: {from_late}");
+    }
+}
+
+#[test]
+fn random_numbers_spread_over_their_range() {
+    let loaded = products();
+    let spread = "SELECT (COUNT(*) AS ?n) { { SELECT (FLOOR(RAND() * 10) AS ?d) { ?o :product ?p } } } GROUP BY ?d";
+    let counts = numbers(&loaded, spread);
+    assert_eq!(counts.len(), 10);
+    assert!(
+        counts.iter().all(|count| (200..400).contains(count)),
+        "{counts:?}"
+    );
+    let distinct = "SELECT (COUNT(DISTINCT ?x) AS ?n) { ?o :product ?p BIND(RAND() AS ?x) }";
+    assert_eq!(numbers(&loaded, distinct), [3_000]);
 }

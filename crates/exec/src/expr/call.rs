@@ -263,7 +263,6 @@ fn call(
             let changed = Change::of(function).and_then(|change| change.apply(&number));
             Ok(Item::Value(Value::Number(or_error(changed)?)))
         }
-        Function::Rand => Ok(Item::Value(Value::Number(Number::Double(random().into())))),
         Function::Uuid => {
             let iri = format!("urn:uuid:{}", Uuid::new_v4());
             Ok(Item::Id(
@@ -343,11 +342,22 @@ pub fn labelled_blanks(
     })
 }
 
-/// A random double in [0, 1).
-fn random() -> f64 {
-    // The high half of a version 4 UUID has fixed bits; the low 62 bits are all random.
-    let bits = Uuid::new_v4().as_u128() as u64 & ((1 << SIGNIFICAND_BITS) - 1);
-    bits as f64 / (1_u64 << SIGNIFICAND_BITS) as f64
+/// Random doubles in [0, 1), for each of `count` rows: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014) from
+/// a seed of the system's random source.
+pub fn random_doubles(count: usize) -> Vec<f64> {
+    const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+    // The high half of a version 4 UUID has fixed bits, and so has its low half; 122 of all are random.
+    let (high, low) = Uuid::new_v4().as_u64_pair();
+    let mut state = high ^ low.rotate_left(32);
+    let next = |_| {
+        state = state.wrapping_add(GOLDEN_GAMMA);
+        let mut bits = state;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^= bits >> 31;
+        (bits >> (u64::BITS - SIGNIFICAND_BITS)) as f64 / (1_u64 << SIGNIFICAND_BITS) as f64
+    };
+    (0..count).map(next).collect()
 }
 
 fn digest<D: Digest>(text: &str) -> Item {

@@ -13,6 +13,7 @@ use super::kind_test::KindTest;
 use super::nearest_comparison::compare_nearest;
 use super::number_casts::cast;
 use super::number_operators::Change;
+use super::numbers::Numbers;
 use super::numeric_cast::NumericCast;
 use super::operand::Operand;
 use super::vector::{Argument, Rows, Truth, Vector, each_row};
@@ -110,6 +111,10 @@ fn called<'a>(
             false => evaluate(argument, rows, cx),
         })
         .collect::<Result<Vec<_>, _>>()?;
+    if *function == Function::Rand {
+        let numbers = Numbers::doubles(call::random_doubles(count));
+        return Ok(Vector::Numbers(Cow::Owned(numbers)));
+    }
     let [only] = vectors.as_slice() else {
         return call::column(function, &vectors, count, cx);
     };

@@ -237,25 +237,43 @@ impl SortBuffer {
         }
     }
 
-    /// The batch without rows that come too late by computed numbers, whose ids are not made then; `None` where those are not told.
-    fn without_later(&self, batch: &Batch, cx: &Context) -> Result<Option<Batch>, ExecError> {
+    /// The batch without rows that come too late by numbers, which are its first key, and the ids of that key if it is computed. They are made of what is left
+    /// only, and nothing is computed twice: random numbers would be others.
+    fn without_later(
+        &self,
+        batch: &Batch,
+        cx: &Context,
+    ) -> Result<(Batch, Option<Vec<u64>>), ExecError> {
         let (Some(cut_off), Some((key, _))) = (&self.cut_off, self.order.keys.first()) else {
-            return Ok(None);
+            return Ok((batch.clone(), None));
         };
+        let is_computed = key.plain_column().is_none();
         Ok(match key.evaluate_numbers(batch, cx)? {
-            Evaluated::Ids(_) | Evaluated::Items(_) => None,
-            Evaluated::Numbers(numbers) => {
-                let left = cut_off.select_numbers(&numbers);
-                left.map(|positions| batch.take(&positions))
+            Evaluated::Numbers(numbers) => match cut_off.select_numbers(&numbers) {
+                Some(left) => {
+                    let ids = is_computed.then(|| numbers.take(&left).ids(cx));
+                    (batch.take(&left), ids)
+                }
+                None => (batch.clone(), is_computed.then(|| numbers.ids(cx))),
+            },
+            Evaluated::Ids(ids) => (batch.clone(), is_computed.then(|| ids.into_owned())),
+            Evaluated::Items(items) => {
+                let ids = items.iter().map(|item| item.id(cx));
+                (batch.clone(), Some(ids.collect()))
             }
         })
     }
 
     /// The batch with its computed keys, without rows that come too late.
-    fn admitted(&mut self, mut batch: Batch, cx: &Context) -> Result<Batch, ExecError> {
+    fn admitted(&mut self, batch: &Batch, cx: &Context) -> Result<Batch, ExecError> {
+        let (mut batch, mut first) = self.without_later(batch, cx)?;
         for (key, _) in &self.order.keys {
+            let known = first.take();
             if key.plain_column().is_none() {
-                let ids = key.evaluate(&batch, cx)?;
+                let ids = match known {
+                    Some(ids) => ids,
+                    None => key.evaluate(&batch, cx)?,
+                };
                 batch = batch.with_column(ids);
             }
         }
@@ -271,13 +289,6 @@ impl SortBuffer {
 
 impl Sink for SortBuffer {
     fn push(&mut self, batch: &Batch, cx: &Context) -> Result<(), ExecError> {
-        let batch = match self.without_later(batch, cx)? {
-            Some(left) => left,
-            None => batch.clone(),
-        };
-        if batch.rows() == 0 {
-            return Ok(());
-        }
         let batch = self.admitted(batch, cx)?;
         if batch.rows() == 0 {
             return Ok(());
