@@ -12,7 +12,8 @@
 
 use super::digit_sort::order_by_ranks;
 use super::shared_ids::SharedIds;
-use super::sort_ranks::{WithoutRoom, ranks};
+use super::sort_ranks::ranks;
+use super::without_room::WithoutRoom;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::selection::taken;
@@ -35,7 +36,7 @@ pub fn first_rows(
     keys: impl Iterator<Item = (SharedIds, bool)>,
     count: usize,
     limit: Option<usize>,
-    without_room: WithoutRoom,
+    without_room: &WithoutRoom,
     cx: &Context,
 ) -> Result<RankedRows, ExecError> {
     let mut rows = RankedRows {
@@ -175,7 +176,7 @@ mod tests {
             };
             let directions = [descending.0, descending.1, descending.2];
             let keys = || columns.iter().cloned().map(SharedIds::from).zip(directions);
-            let left = first_rows(keys(), rows.len(), Some(limit), WithoutRoom::Compare, &cx).expect("terms decode");
+            let left = first_rows(keys(), rows.len(), Some(limit), &WithoutRoom::Compare, &cx).expect("terms decode");
             let mut sorted: Vec<usize> = (0..rows.len()).collect();
             sorted.sort_by_key(|&row| key(row));
             let last = sorted.get(limit.wrapping_sub(1)).map(|&row| key(row));
@@ -183,7 +184,7 @@ mod tests {
             let expected: Vec<u32> = (0..rows.len()).filter(wanted).map(|row| row as u32).collect();
             prop_assert_eq!(&left.positions, &expected);
             prop_assert!(left.ranks.iter().all(|ranks| ranks.len() == expected.len()));
-            let all = first_rows(keys(), rows.len(), None, WithoutRoom::Compare, &cx).expect("terms decode");
+            let all = first_rows(keys(), rows.len(), None, &WithoutRoom::Compare, &cx).expect("terms decode");
             prop_assert_eq!(all.positions.len(), rows.len());
             let mut ranked: Vec<usize> = (0..rows.len()).collect();
             ranked.sort_by_key(|&row| all.ranks.iter().map(|ranks| ranks[row]).collect::<Vec<u64>>());

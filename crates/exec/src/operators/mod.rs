@@ -69,6 +69,7 @@ pub mod spool;
 mod text_arena;
 mod text_sort;
 pub mod union;
+pub mod without_room;
 
 #[cfg(test)]
 mod tests;

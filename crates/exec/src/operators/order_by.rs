@@ -16,8 +16,9 @@ use super::keyed_rows::KeyedRows;
 use super::output::Output;
 use super::pipeline::Sink;
 use super::shared_ids::SharedIds;
-use super::sort_ranks::{KEY_BYTES, ROW_BYTES, WithoutRoom};
+use super::sort_ranks::{KEY_BYTES, ROW_BYTES};
 use super::sort_runs::{SortRows, SortedRuns};
+use super::without_room::{TextRoom, WithoutRoom};
 use super::{BoxOperator, Operator};
 use crate::batch::Batch;
 use crate::context::Context;
@@ -37,6 +38,9 @@ const CUT_ROWS_MIN: usize = 1024;
 
 /// Rows of a run at least, whatever they take: a file with a few rows would cost more than they do.
 const RUN_ROWS_MIN: usize = 1024;
+
+/// Shares of memory that the texts of a run may take beside its rows: every thread may be writing one, and what a server takes besides should find room as well.
+const RUN_TEXTS: usize = 2;
 
 /// Rows written between two looks at the limits.
 const CHECK_ROWS: usize = 4096;
@@ -58,7 +62,7 @@ pub struct SortBuffer {
     held: HeldMemory,
     /// Rows that came before those in memory, sorted: key ids, then columns.
     runs: Vec<RowFile>,
-    /// Runs that the rows in memory are written as: more once the texts of all found no room.
+    /// Runs that the rows in memory are written as: more once the texts of all found no room, fewer where they take little.
     parts: usize,
 }
 
@@ -90,7 +94,7 @@ impl SortBuffer {
     fn sorted(
         &self,
         rows: Range<usize>,
-        without_room: WithoutRoom,
+        without_room: &WithoutRoom,
         cx: &Context,
     ) -> Result<Vec<u32>, ExecError> {
         let RankedRows { positions, ranks } = self.ranked(rows, without_room, cx)?;
@@ -104,7 +108,7 @@ impl SortBuffer {
     fn ranked(
         &self,
         rows: Range<usize>,
-        without_room: WithoutRoom,
+        without_room: &WithoutRoom,
         cx: &Context,
     ) -> Result<RankedRows, ExecError> {
         let keys = self.rows.keys().zip(&self.order.keys);
@@ -117,7 +121,8 @@ impl SortBuffer {
     fn sort_all(&mut self, cx: &Context) -> Result<Vec<Batch>, ExecError> {
         self.rows.gather(cx)?;
         let rows = self.rows.rows();
-        let RankedRows { ranks, .. } = self.ranked(0..rows, WithoutRoom::Refuse, cx)?;
+        let room = TextRoom::new(usize::MAX);
+        let RankedRows { ranks, .. } = self.ranked(0..rows, &WithoutRoom::Refuse(room), cx)?;
         let keys = Arc::new(KeyWords::of(&ranks, rows, cx)?);
         drop(ranks);
         // Until all parts are there the columns are there twice.
@@ -138,7 +143,7 @@ impl SortBuffer {
     }
 
     /// Brings the rows in order and drops those beyond the limit; an error changes nothing.
-    fn cut(&mut self, without_room: WithoutRoom, cx: &Context) -> Result<(), ExecError> {
+    fn cut(&mut self, without_room: &WithoutRoom, cx: &Context) -> Result<(), ExecError> {
         self.rows.gather(cx)?;
         let positions = self.sorted(0..self.rows.rows(), without_room, cx)?;
         self.rows.take(&positions);
@@ -174,15 +179,16 @@ impl SortBuffer {
     fn spill(&mut self, cx: &Context) -> Result<(), ExecError> {
         self.rows.gather(cx)?;
         let count = self.rows.rows();
+        let room = TextRoom::new(RUN_TEXTS * share_bytes(cx));
         let mut start = 0;
         while start < count {
             let part = start..count.min(start + count.div_ceil(self.parts));
             let may_be_less = part.len() > RUN_ROWS_MIN;
             let without_room = match may_be_less {
-                true => WithoutRoom::Refuse,
+                true => WithoutRoom::Refuse(room.clone()),
                 false => WithoutRoom::Compare,
             };
-            match self.sorted(part.clone(), without_room, cx) {
+            match self.sorted(part.clone(), &without_room, cx) {
                 Err(ExecError::MemoryLimit { .. }) if may_be_less => self.parts *= 2,
                 Err(error) => return Err(error),
                 Ok(positions) => {
@@ -190,6 +196,10 @@ impl SortBuffer {
                     start = part.end;
                 }
             }
+        }
+        // Rows to come may have shorter texts.
+        if room.has_for_twice() {
+            self.parts = (self.parts / 2).max(1);
         }
         self.rows.replace();
         cx.give_back_freed();
@@ -224,7 +234,7 @@ impl SortBuffer {
     /// The rows in memory, in order; `None` if that found no room and they are in runs now.
     fn sort_in_memory(&mut self, cx: &Context) -> Result<Option<Vec<Batch>>, ExecError> {
         if self.order.limit.is_some() {
-            self.cut(WithoutRoom::Compare, cx)?;
+            self.cut(&WithoutRoom::Compare, cx)?;
             return Ok(Some(vec![self.rows.replace().into_batch()]));
         }
         match self.sort_all(cx) {
@@ -299,7 +309,7 @@ impl Sink for SortBuffer {
             .limit
             .is_some_and(|limit| self.rows.rows() >= limit.saturating_mul(2).max(CUT_ROWS_MIN))
         {
-            self.cut(WithoutRoom::Compare, cx)?;
+            self.cut(&WithoutRoom::Compare, cx)?;
         }
         self.hold(cx)
     }

@@ -12,12 +12,14 @@ use super::fallible_sort::sort_totally;
 use super::shared_ids::SharedIds;
 use super::text_arena::{TextArena, TextAt};
 use super::text_sort::{Text, TextPlace, sort_texts};
+use super::without_room::TextRoom;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
 use crate::value::{OrderClass, OrderKey, compare_for_order, ordered_as_ids, text_into};
 use std::cmp::Ordering;
 use std::sync::Arc;
+use std::sync::atomic::{self, AtomicUsize};
 
 /// Terms decoded between two looks at the limits.
 const CHECK_TERMS: usize = 4096;
@@ -40,8 +42,12 @@ pub struct SortPlaces {
 }
 
 impl SortPlaces {
-    /// Decodes what has to be decoded of distinct ids.
-    pub fn of(distinct: &SharedIds, cx: &Context) -> Result<Self, ExecError> {
+    /// Decodes what has to be decoded of distinct ids, if there is room.
+    pub fn of(
+        distinct: &SharedIds,
+        room: Option<&TextRoom>,
+        cx: &Context,
+    ) -> Result<Self, ExecError> {
         let is_value = |id: u64, cx: &Context| {
             !OrderClass::of(id, cx)
                 .is_some_and(|class| class.has_text() || class == OrderClass::Unbound)
@@ -58,15 +64,21 @@ impl SortPlaces {
                 !distinct.in_pieces(are_all, cx)?.contains(&false)
             }
         };
+        let (room, taken) = (room.cloned(), Arc::new(AtomicUsize::new(0)));
+        let account = move |places: &mut Self, cx: &Context| {
+            let more = places.account(cx)?;
+            let taken = taken.fetch_add(more, atomic::Ordering::Relaxed) + more;
+            room.as_ref().map_or(Ok(()), |room| room.take(taken))
+        };
         let decode = move |start: usize, ids: &[u64], cx: &Context| {
             let mut places = Self::default();
             for (idx, &id) in ids.iter().enumerate() {
                 if idx % CHECK_TERMS == 0 {
-                    places.account(cx)?;
+                    account(&mut places, cx)?;
                 }
                 places.add((start + idx) as u32, id, by_id, cx)?;
             }
-            places.account(cx)?;
+            account(&mut places, cx)?;
             Ok(places)
         };
         let mut parts = distinct.in_pieces(decode, cx)?.into_iter();
@@ -125,14 +137,17 @@ impl SortPlaces {
         self.texts.push(Text { class, at, member });
     }
 
-    fn account(&mut self, cx: &Context) -> Result<(), ExecError> {
+    /// Counts what all of it takes; by how much that is more than before.
+    fn account(&mut self, cx: &Context) -> Result<usize, ExecError> {
         cx.check()?;
         let (texts, values) = (self.texts.capacity(), self.values.capacity());
         let bytes = self.arena.bytes()
             + texts * SORTED_TEXT_BYTES
             + values * (size_of::<(u32, Option<OrderKey>)>() + SORTED_VALUE_BYTES)
             + (texts + values) * size_of::<u64>();
-        self.held.grow_to(bytes, "OrderBy", cx)
+        let before = self.held.bytes();
+        self.held.grow_to(bytes, "OrderBy", cx)?;
+        Ok(bytes.saturating_sub(before))
     }
 
     /// The rank of each of the distinct ids.

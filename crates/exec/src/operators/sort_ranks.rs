@@ -20,6 +20,7 @@ use crate::operators::fallible_sort::sort_fallibly;
 use crate::operators::key_words::KeyWords;
 use crate::operators::shared_ids::SharedIds;
 use crate::operators::sort_places::SortPlaces;
+use crate::operators::without_room::WithoutRoom;
 use crate::partitioning::are_mostly_new;
 use crate::row_numbers::RowNumbers;
 use crate::value::{InlineRanks, RankKind, compare_for_order};
@@ -36,19 +37,10 @@ pub const ROW_BYTES: usize = 2 * size_of::<u32>() + 2 * size_of::<u64>();
 /// and its number.
 pub const KEY_BYTES: usize = 2 * size_of::<u64>() + 3 * size_of::<u32>();
 
-/// What happens where there is no room for the texts of keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WithoutRoom {
-    /// Terms are decoded for each comparison.
-    Compare,
-    /// The sort ends with the error, to be done again with fewer rows.
-    Refuse,
-}
-
 /// A rank for each id.
 pub fn ranks(
     ids: &SharedIds,
-    without_room: WithoutRoom,
+    without_room: &WithoutRoom,
     cx: &Context,
 ) -> Result<Vec<u64>, ExecError> {
     let Some(&first) = ids.iter().find(|id| **id != 0) else {
@@ -62,11 +54,13 @@ pub fn ranks(
     }
     let (distinct, numbers) = distinct_ids(ids, cx)?;
     let distinct = SharedIds::from(distinct);
-    let of_distinct = match SortPlaces::of(&distinct, cx) {
+    let room = match without_room {
+        WithoutRoom::Compare => None,
+        WithoutRoom::Refuse(room) => Some(room),
+    };
+    let of_distinct = match SortPlaces::of(&distinct, room, cx) {
         Ok(places) => places.rank(&distinct, cx)?,
-        Err(ExecError::MemoryLimit { .. }) if without_room == WithoutRoom::Compare => {
-            ranks_by_comparing(&distinct, cx)?
-        }
+        Err(ExecError::MemoryLimit { .. }) if room.is_none() => ranks_by_comparing(&distinct, cx)?,
         Err(error) => return Err(error),
     };
     Ok(numbers.iter().map(|&n| of_distinct[n as usize]).collect())
@@ -172,7 +166,7 @@ mod tests {
             let kept = terms.iter().filter(|term| !one_kind || term.0 == first);
             let ids: Vec<u64> = kept.map(|term| id(&cx, term)).collect();
             let shared = SharedIds::from(ids.clone());
-            let ranks = ranks(&shared, WithoutRoom::Compare, &cx).expect("terms decode");
+            let ranks = ranks(&shared, &WithoutRoom::Compare, &cx).expect("terms decode");
             for (a, rank_a) in ids.iter().zip(&ranks) {
                 for (b, rank_b) in ids.iter().zip(&ranks) {
                     let order = compare_for_order(*a, *b, &cx).expect("terms decode");
