@@ -16,6 +16,9 @@ use std::ops::{ControlFlow, Range};
 /// Rows whose cells are decoded together: they stay in the nearest caches.
 const DECODED_ROWS: usize = 1 << 11;
 
+/// Graphs whose rows are sought one after the other: each time the graph of every row is looked at, packed.
+const FEW_GRAPHS: usize = 8;
+
 /// Quads of one predicate; as many subjects as objects, in the order of subjects.
 #[derive(Clone, Copy, Debug)]
 pub struct QuadBlock<'a> {
@@ -237,7 +240,7 @@ fn scan_cells_of_some(
     ControlFlow::Continue(())
 }
 
-/// Puts the rows of a segment that are in some graphs into `rows`, and the graph of each into `of_rows` where it may be one of several.
+/// Puts the rows of a segment that are in some graphs into `rows`, ascending, and the graph of each into `of_rows` where it may be one of several.
 fn rows_in_graphs(
     table: &Table,
     segment_idx: usize,
@@ -248,19 +251,48 @@ fn rows_in_graphs(
     rows.clear();
     of_rows.clear();
     let segment = table.rows_of_segment(segment_idx);
-    if let GraphSet::One(graph) = graphs {
-        table.rows_in_graph(segment, *graph, rows);
-        return;
+    match graphs {
+        GraphSet::One(graph) => table.rows_in_graph(segment, *graph, rows),
+        GraphSet::Named(Some(list)) | GraphSet::Any(Some(list)) if list.len() <= FEW_GRAPHS => {
+            let mut few = list.clone();
+            few.sort_unstable();
+            few.dedup();
+            few.retain(|graph| graphs.takes(*graph));
+            rows_in_few(table, segment, &few, (rows, of_rows));
+        }
+        GraphSet::Named(_) | GraphSet::Any(_) => {
+            rows.extend(segment);
+            table.gather_graphs(rows, of_rows);
+            let mut wanted = GraphTest::new(graphs);
+            let takes: Vec<bool> = of_rows.iter().map(|&graph| wanted.takes(graph)).collect();
+            if takes.contains(&false) {
+                let mut taken = takes.iter();
+                rows.retain(|_| taken.next() == Some(&true));
+                let mut taken = takes.iter();
+                of_rows.retain(|_| taken.next() == Some(&true));
+            }
+        }
     }
-    rows.extend(segment);
-    table.gather_graphs(rows, of_rows);
-    let mut wanted = GraphTest::new(graphs);
-    let takes: Vec<bool> = of_rows.iter().map(|&graph| wanted.takes(graph)).collect();
-    if takes.contains(&false) {
-        let mut taken = takes.iter();
-        rows.retain(|_| taken.next() == Some(&true));
-        let mut taken = takes.iter();
-        of_rows.retain(|_| taken.next() == Some(&true));
+}
+
+/// Adds the rows of a segment that are in these graphs, each of which is sought by itself.
+fn rows_in_few(
+    table: &Table,
+    segment: Range<u32>,
+    graphs: &[TermId],
+    (rows, of_rows): (&mut Vec<u32>, &mut Vec<u64>),
+) {
+    for &graph in graphs {
+        if table.quads_in_graph(graph) > 0 {
+            table.rows_in_graph(segment.clone(), graph, rows);
+            of_rows.resize(rows.len(), graph.0);
+        }
+    }
+    if !rows.is_sorted() {
+        let pairs = rows.iter().copied().zip(of_rows.iter().copied());
+        let mut pairs: Vec<(u32, u64)> = pairs.collect();
+        pairs.sort_unstable();
+        (*rows, *of_rows) = pairs.into_iter().unzip();
     }
 }
 

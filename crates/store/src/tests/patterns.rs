@@ -141,6 +141,13 @@ pub(super) fn check_blocks(snapshot: &Snapshot) -> Result<(), TestCaseError> {
         GraphSet::One(resource(9)),
         GraphSet::Named(None),
         GraphSet::Named(Some(vec![resource(6), resource(9)])),
+        GraphSet::Named(Some(vec![resource(7), resource(6), resource(7)])),
+        GraphSet::Named(Some(
+            (0..12)
+                .map(resource)
+                .chain([TermId::DEFAULT_GRAPH])
+                .collect(),
+        )),
         GraphSet::Any(None),
         GraphSet::Any(Some(some)),
     ];
@@ -150,8 +157,7 @@ pub(super) fn check_blocks(snapshot: &Snapshot) -> Result<(), TestCaseError> {
             check_blocks_of(snapshot, predicate, graphs)?;
         }
     }
-    let twice = GraphSet::Named(Some(vec![resource(6), resource(7), resource(6)]));
-    for graphs in sets.iter().chain([&twice]) {
+    for graphs in &sets {
         snapshot
             .tables()
             .iter()
