@@ -225,17 +225,12 @@ impl Statistics for SnapshotStatistics<'_> {
     }
 
     fn only_graph(&self, among: Option<&[TermId]>) -> Option<TermId> {
-        let named = self.snapshot.named_graphs();
         if let Some(among) = among {
-            let has_quads =
-                |graph: &&TermId| self.graph_quads(**graph).is_none_or(|quads| quads > 0);
-            let mut with_quads = among.iter().filter(has_quads);
-            let only = with_quads.next().filter(|_| with_quads.next().is_none());
-            return only
-                .filter(|only| self.graph_quads(**only).is_some())
-                .copied();
+            let may_have_quads = |graph: &&TermId| self.graph_quads(**graph) != Some(0);
+            let mut left = among.iter().filter(may_have_quads);
+            return left.next().filter(|_| left.next().is_none()).copied();
         }
-        match named {
+        match self.snapshot.named_graphs() {
             [] => Some(TermId::DEFAULT_GRAPH),
             [(graph, quads)] if *quads == self.quad_count() => Some(*graph),
             _ => None,

@@ -21,6 +21,9 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+/// Graphs whose rows are sought one after the other: each time the graph of every row is looked at, packed.
+const FEW_GRAPHS: usize = 8;
+
 /// The graphs whose quads count.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum GraphSet {
@@ -43,28 +46,38 @@ impl GraphSet {
         }
     }
 
+    /// The graphs that count, each once and ascending; `None` if all do, or all named ones.
+    fn listed(&self) -> Option<Vec<TermId>> {
+        let mut listed = match self {
+            Self::One(graph) => vec![*graph],
+            Self::Named(among) | Self::Any(among) => among.clone()?,
+        };
+        listed.retain(|graph| self.takes(*graph));
+        listed.sort_unstable();
+        listed.dedup();
+        Some(listed)
+    }
+
+    /// The same if they are few, so that the rows of each can be sought by themselves.
+    pub(crate) fn few(&self) -> Option<Vec<TermId>> {
+        self.listed().filter(|listed| listed.len() <= FEW_GRAPHS)
+    }
+
     /// Whether the quads in the cells of a table count: all of them or none; `None` where it depends on the row.
     pub fn takes_table(&self, table: &Table) -> Option<bool> {
         if let Some(graph) = table.constant_graph() {
             return Some(self.takes(graph));
         }
+        let all = table.quads_in_cells();
         let quads_in = |graph: &TermId| table.quads_in_graph(*graph);
-        let quads_in_all = |list: &[TermId]| {
-            let mut graphs = list.to_vec();
-            graphs.sort_unstable();
-            graphs.dedup();
-            graphs.retain(|graph| self.takes(*graph));
-            graphs.iter().map(quads_in).sum()
-        };
-        let taken: u64 = match self {
-            Self::One(graph) => quads_in(graph),
-            Self::Any(None) => return Some(true),
-            Self::Named(None) => table.quads_in_cells() - quads_in(&TermId::DEFAULT_GRAPH),
-            Self::Any(Some(list)) | Self::Named(Some(list)) => quads_in_all(list),
+        let taken = match self.listed() {
+            Some(listed) => listed.iter().map(quads_in).sum(),
+            None if *self == Self::Any(None) => return Some(true),
+            None => all - quads_in(&TermId::DEFAULT_GRAPH),
         };
         match taken {
             0 => Some(false),
-            _ => (taken == table.quads_in_cells()).then_some(true),
+            _ => (taken == all).then_some(true),
         }
     }
 }

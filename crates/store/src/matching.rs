@@ -59,9 +59,6 @@ type Step = Result<ControlFlow<()>, StoreError>;
 /// Rows of a graph are read one by one where at most one row of a segment in so many is in it: others are decoded in order.
 const ROWS_FOR_GRAPH: usize = 4;
 
-/// Graphs whose rows are sought one after the other: each time the graph of every row is looked at.
-const FEW_GRAPHS: usize = 8;
-
 const GO_ON: Step = Ok(ControlFlow::Continue(()));
 
 /// Stops the caller if the step says so.
@@ -277,15 +274,7 @@ fn few_graphs(pattern: &QuadPattern, graphs: Option<&GraphSet>) -> Option<Vec<Te
     if let Some(graph) = pattern.graph {
         return Some(vec![graph]);
     }
-    let set = graphs?;
-    let mut few = match set {
-        GraphSet::One(graph) => vec![*graph],
-        GraphSet::Named(among) | GraphSet::Any(among) => among.clone()?,
-    };
-    few.retain(|graph| set.takes(*graph));
-    few.sort_unstable();
-    few.dedup();
-    (few.len() <= FEW_GRAPHS).then_some(few)
+    graphs?.few()
 }
 
 /// Visits the quads of the rows that are in a graph, of a table whose rows are in several: where the rows of a segment are few, no

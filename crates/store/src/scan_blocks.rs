@@ -16,9 +16,6 @@ use std::ops::{ControlFlow, Range};
 /// Rows whose cells are decoded together: they stay in the nearest caches.
 const DECODED_ROWS: usize = 1 << 11;
 
-/// Graphs whose rows are sought one after the other: each time the graph of every row is looked at, packed.
-const FEW_GRAPHS: usize = 8;
-
 /// Quads of one predicate; as many subjects as objects, in the order of subjects.
 #[derive(Clone, Copy, Debug)]
 pub struct QuadBlock<'a> {
@@ -212,9 +209,16 @@ fn scan_cells_of_some(
 ) -> ControlFlow<()> {
     let mut decoded = Decoded::default();
     let (mut rows, mut of_rows, mut of_quads) = (Vec::new(), Vec::new(), Vec::new());
+    let few = graphs.few();
     for segment_idx in 0..table.segment_count() {
-        rows_in_graphs(table, segment_idx, graphs, &mut rows, &mut of_rows);
-        let is_whole = rows.len() == table.rows_of_segment(segment_idx).len();
+        rows.clear();
+        of_rows.clear();
+        let segment = table.rows_of_segment(segment_idx);
+        match &few {
+            Some(few) => rows_in_few(table, segment.clone(), few, (&mut rows, &mut of_rows)),
+            None => rows_in_many(table, segment.clone(), graphs, (&mut rows, &mut of_rows)),
+        }
+        let is_whole = rows.len() == segment.len();
         for cells in table.cells_of(predicate) {
             if cells.zone(segment_idx).values == 0 {
                 continue;
@@ -225,9 +229,9 @@ fn scan_cells_of_some(
                     true => decoded.read(table, cells, rows[0]..rows[0] + rows.len() as u32),
                     false => decoded.read_some(table, cells, rows),
                 }
-                let graphs = match graphs {
-                    GraphSet::One(graph) => BlockGraphs::One(*graph),
-                    GraphSet::Named(_) | GraphSet::Any(_) => {
+                let graphs = match few.as_deref() {
+                    Some([graph]) => BlockGraphs::One(*graph),
+                    _ => {
                         of_quads.clear();
                         decoded.repeat(of_rows[start..].iter().copied(), &mut of_quads);
                         BlockGraphs::Each(&of_quads)
@@ -240,42 +244,7 @@ fn scan_cells_of_some(
     ControlFlow::Continue(())
 }
 
-/// Puts the rows of a segment that are in some graphs into `rows`, ascending, and the graph of each into `of_rows` where it may be one of several.
-fn rows_in_graphs(
-    table: &Table,
-    segment_idx: usize,
-    graphs: &GraphSet,
-    rows: &mut Vec<u32>,
-    of_rows: &mut Vec<u64>,
-) {
-    rows.clear();
-    of_rows.clear();
-    let segment = table.rows_of_segment(segment_idx);
-    match graphs {
-        GraphSet::One(graph) => table.rows_in_graph(segment, *graph, rows),
-        GraphSet::Named(Some(list)) | GraphSet::Any(Some(list)) if list.len() <= FEW_GRAPHS => {
-            let mut few = list.clone();
-            few.sort_unstable();
-            few.dedup();
-            few.retain(|graph| graphs.takes(*graph));
-            rows_in_few(table, segment, &few, (rows, of_rows));
-        }
-        GraphSet::Named(_) | GraphSet::Any(_) => {
-            rows.extend(segment);
-            table.gather_graphs(rows, of_rows);
-            let mut wanted = GraphTest::new(graphs);
-            let takes: Vec<bool> = of_rows.iter().map(|&graph| wanted.takes(graph)).collect();
-            if takes.contains(&false) {
-                let mut taken = takes.iter();
-                rows.retain(|_| taken.next() == Some(&true));
-                let mut taken = takes.iter();
-                of_rows.retain(|_| taken.next() == Some(&true));
-            }
-        }
-    }
-}
-
-/// Adds the rows of a segment that are in these graphs, each of which is sought by itself.
+/// Adds the rows of a segment that are in these graphs, and the graph of each; a graph is sought by itself.
 fn rows_in_few(
     table: &Table,
     segment: Range<u32>,
@@ -293,6 +262,24 @@ fn rows_in_few(
         let mut pairs: Vec<(u32, u64)> = pairs.collect();
         pairs.sort_unstable();
         (*rows, *of_rows) = pairs.into_iter().unzip();
+    }
+}
+
+/// The same by looking at the graph of each row.
+fn rows_in_many(
+    table: &Table,
+    segment: Range<u32>,
+    graphs: &GraphSet,
+    (rows, of_rows): (&mut Vec<u32>, &mut Vec<u64>),
+) {
+    let (all, mut homes): (Vec<u32>, _) = (segment.collect(), Vec::new());
+    table.gather_graphs(&all, &mut homes);
+    let mut wanted = GraphTest::new(graphs);
+    for (row, home) in all.into_iter().zip(homes) {
+        if wanted.takes(home) {
+            rows.push(row);
+            of_rows.push(home);
+        }
     }
 }
 

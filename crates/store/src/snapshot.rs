@@ -9,7 +9,7 @@ use crate::characteristic_sets::SetsByPredicate;
 use crate::check::{self, CheckDepth, CheckReport};
 use crate::column_pairs::{ColumnPairs, PredicateCells};
 use crate::counting::{CountCache, GraphSet, PredicateGraph};
-use crate::delta::{self, BlockScan, Delta};
+use crate::delta::{self, BlockScan, Delta, StopCheck};
 use crate::dictionary::{Dictionary, TermCounts};
 use crate::error::StoreError;
 use crate::extents::Extents;
@@ -485,15 +485,15 @@ impl Snapshot {
         self.block_scan(graphs).triples(predicate, visit)
     }
 
-    /// How many quads of these graphs more there are than triples of their merge, of one predicate or of all; ends early if it may not `go_on`, which is asked for
-    /// each block. Cost: reads what does not stand in cells.
-    pub fn repeats_in_merge(
+    /// How many quads of these graphs more there are than triples of their merge, of one predicate or of all; `check` is asked for each block. Cost: reads what does
+    /// not stand in cells.
+    pub fn repeats_in_merge<E: From<StoreError>>(
         &self,
         predicate: Option<TermId>,
         graphs: &GraphSet,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<u64, StoreError> {
-        self.block_scan(graphs).repeats(predicate, go_on)
+        check: StopCheck<'_, E>,
+    ) -> Result<u64, E> {
+        self.block_scan(graphs).repeats(predicate, check)
     }
 
     fn block_scan<'a>(&'a self, graphs: &'a GraphSet) -> BlockScan<'a> {

@@ -36,7 +36,7 @@ enum Key {
     Graph,
 }
 
-/// The graphs whose quads a pattern counts.
+/// The graphs whose quads a pattern counts; those of any kind are merged.
 pub(super) fn graph_set(graphs: &Graphs) -> GraphSet {
     match graphs {
         Graphs::One(id) => GraphSet::One(*id),
@@ -55,8 +55,6 @@ pub struct CountScan {
     predicate: Option<TermId>,
     object: Option<TermId>,
     graphs: GraphSet,
-    /// Whether triples are counted, and not quads.
-    is_merge: bool,
     key: Key,
     counts: Vec<Counted>,
     /// For each output column: the key (`None`), or one of the counts.
@@ -103,7 +101,6 @@ impl CountScan {
             predicate: constant(pattern.predicate),
             object: constant(pattern.object),
             graphs: graph_set(&pattern.graphs),
-            is_merge: matches!(pattern.graphs, Graphs::Merge { .. }),
             key: key_of,
             counts: counts.iter().map(counted).collect(),
             columns: schema.iter().map(column).collect::<Result<_, _>>()?,
@@ -207,18 +204,13 @@ impl CountScan {
 
     /// Of quads with the same triple, in graphs that are merged, all but one.
     fn repeats(&self, predicate: Option<TermId>, cx: &Context) -> Result<u64, ExecError> {
-        if !self.is_merge {
-            return Ok(0);
+        match self.graphs {
+            GraphSet::One(_) | GraphSet::Named(_) => Ok(0),
+            GraphSet::Any(_) => {
+                let snapshot = cx.snapshot();
+                snapshot.repeats_in_merge(predicate, &self.graphs, &mut || cx.check())
+            }
         }
-        let mut checked = Ok(());
-        let mut go_on = || {
-            checked = cx.check();
-            checked.is_ok()
-        };
-        let repeats = cx
-            .snapshot()
-            .repeats_in_merge(predicate, &self.graphs, &mut go_on)?;
-        checked.map(|()| repeats)
     }
 }
 

@@ -266,11 +266,10 @@ impl Counted<'_> {
             .collect();
         let certain = SlotSet::of(&schema);
         let counts_rows = counts.iter().any(|count| count.distinct.is_none());
-        let compared = if counts_rows {
-            self.may_repeat as f64
-        } else {
-            0.0
-        } * PATTERN_SCAN;
+        let compared = match counts_rows {
+            true => self.may_repeat as f64 * PATTERN_SCAN,
+            false => 0.0,
+        };
         let cost = START + groups * COUNT_KEY * (1 + counts.len()) as f64 + compared;
         let filters = self.filters.to_vec();
         let op = Op::CountScan {

@@ -5,8 +5,8 @@
 //! Cost: a search in the delta for each block of a predicate that has removed quads, and another one for
 //! each quad of their subjects.
 
-use super::Delta;
 use super::repeats::{Place, Repeats};
+use super::{Delta, StopCheck};
 use crate::counting::GraphSet;
 use crate::error::StoreError;
 use crate::scan_blocks::{BlockBuffer, QuadBlock, VisitBlock, scan_cells, scan_irregular};
@@ -18,10 +18,8 @@ use std::ops::ControlFlow;
 /// Added quads that are visited together.
 const ADDED_QUADS: usize = 1 << 11;
 
-/// The visitor of blocks outside of cells, which is told where they stand.
-type VisitPlaced<'v> = &'v mut dyn FnMut(Place, QuadBlock<'_>) -> Step;
-/// Whether to go on, or an error.
-type Step = Result<ControlFlow<()>, StoreError>;
+/// The visitor of blocks outside of cells, which is told where they stand: whether to go on, or an error.
+type VisitPlaced<'v, E> = &'v mut dyn FnMut(Place, QuadBlock<'_>) -> Result<ControlFlow<()>, E>;
 
 /// A scan of some graphs.
 pub(crate) struct BlockScan<'a> {
@@ -37,11 +35,7 @@ impl BlockScan<'_> {
         predicate: Option<TermId>,
         visit: VisitBlock<'_>,
     ) -> Result<(), StoreError> {
-        let step = self.cells(predicate, visit);
-        if step.is_continue() {
-            self.outside_cells(predicate, &mut |_, block| Ok(visit(block)))?;
-        }
-        Ok(())
+        self.scan(predicate, None, visit)
     }
 
     /// Visits the triples of the merge of the graphs, each once, in one of its graphs.
@@ -50,34 +44,46 @@ impl BlockScan<'_> {
         predicate: Option<TermId>,
         visit: VisitBlock<'_>,
     ) -> Result<(), StoreError> {
-        // A row has one home graph and its cells have no value twice.
-        let step = self.cells(predicate, visit);
-        if step.is_continue() {
-            let mut repeats = Repeats::new(self.version, self.delta, self.graphs);
-            self.outside_cells(predicate, &mut |place, block| {
-                Ok(visit(repeats.without(place, block)?))
-            })?;
-        }
-        Ok(())
+        self.scan(predicate, Some(self.no_triples_yet()), visit)
     }
 
-    /// How many quads have the triple of another one that came before; of those until it may not `go_on`, which is asked for each block.
-    pub(crate) fn repeats(
+    /// How many quads have the triple of another one that came before. `check` is asked for each block; with an error it ends the work.
+    pub(crate) fn repeats<E: From<StoreError>>(
         &self,
         predicate: Option<TermId>,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<u64, StoreError> {
-        let mut repeats = Repeats::new(self.version, self.delta, self.graphs);
+        check: StopCheck<'_, E>,
+    ) -> Result<u64, E> {
+        let mut repeats = self.no_triples_yet();
         let mut count = 0;
-        self.outside_cells(predicate, &mut |place, block| {
+        self.outside_cells::<E>(predicate, &mut |place, block| {
+            check()?;
             let left = repeats.without(place, block)?;
             count += (block.subjects.len() - left.subjects.len()) as u64;
-            Ok(match go_on() {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
-            })
+            Ok(ControlFlow::Continue(()))
         })?;
         Ok(count)
+    }
+
+    fn no_triples_yet(&self) -> Repeats<'_> {
+        Repeats::new(self.version, self.delta, self.graphs)
+    }
+
+    /// Visits all but `repeats`, if there may be any: a row has one home graph and its cells have no value twice, so all of these are elsewhere.
+    fn scan(
+        &self,
+        predicate: Option<TermId>,
+        mut repeats: Option<Repeats<'_>>,
+        visit: VisitBlock<'_>,
+    ) -> Result<(), StoreError> {
+        if self.cells(predicate, visit).is_break() {
+            return Ok(());
+        }
+        self.outside_cells(predicate, &mut |place, block| {
+            Ok(visit(match &mut repeats {
+                Some(repeats) => repeats.without(place, block)?,
+                None => block,
+            }))
+        })
     }
 
     fn cells(&self, predicate: Option<TermId>, visit: VisitBlock<'_>) -> ControlFlow<()> {
@@ -88,11 +94,11 @@ impl BlockScan<'_> {
     }
 
     /// Visits what does not stand in cells, with the place where it does.
-    fn outside_cells(
+    fn outside_cells<E: From<StoreError>>(
         &self,
         predicate: Option<TermId>,
-        visit: VisitPlaced<'_>,
-    ) -> Result<(), StoreError> {
+        visit: VisitPlaced<'_, E>,
+    ) -> Result<(), E> {
         let mut kept = BlockBuffer::default();
         let mut failed = None;
         let mut visit_in = |place: Place, block: QuadBlock<'_>| {

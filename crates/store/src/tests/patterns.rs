@@ -224,7 +224,7 @@ fn check_blocks_of(
         graphs
     );
     let repeats = snapshot
-        .repeats_in_merge(predicate, graphs, &mut || true)
+        .repeats_in_merge::<StoreError>(predicate, graphs, &mut || Ok(()))
         .expect("the version is whole");
     prop_assert_eq!(repeats, (expected.len() - triples.len()) as u64);
     Ok(())
