@@ -316,6 +316,21 @@ impl<'a> Packed<'a> {
     pub(crate) fn lower_bound(&self, value: u64) -> usize {
         partition_point(self.len, |i| self.get(i) < value)
     }
+
+    /// Whether one of the positions `within`, whose values ascend, has the value. Halves without branches: where a value lies is as good as
+    /// random.
+    #[inline]
+    pub(crate) fn holds(&self, within: Range<usize>, value: u64) -> bool {
+        let (mut start, mut len) = (within.start, within.len());
+        // Invariant: if a position has the value, it is one of the `len` from `start`. Termination: len shrinks to 1.
+        while len > 1 {
+            let half = len / 2;
+            let is_behind = self.get(start + half) <= value;
+            start += half * usize::from(is_behind);
+            len -= half;
+        }
+        len == 1 && self.get(start) == value
+    }
 }
 
 /// Appends `start + i` for each code that is in the range, without branches per code.

@@ -144,16 +144,17 @@ fn of_row(table: &Table, row: u32, pattern: &QuadPattern, visit: VisitQuad<'_>) 
     let mut values = Vec::new();
     for cells in table.cells_of(pattern.predicate) {
         values.clear();
-        cells.values_into(row, &mut values);
+        match pattern.object {
+            None => cells.values_into(row, &mut values),
+            Some(object) => values.extend(cells.has(row, object).then_some(object.0)),
+        }
         for &value in &values {
-            if pattern.object.is_none_or(|wanted| wanted.0 == value) {
-                visit(QuadIds {
-                    subject: table.subject(row),
-                    predicate: cells.predicate(),
-                    object: TermId(value),
-                    graph,
-                })?;
-            }
+            visit(QuadIds {
+                subject: table.subject(row),
+                predicate: cells.predicate(),
+                object: TermId(value),
+                graph,
+            })?;
         }
     }
     ControlFlow::Continue(())

@@ -323,6 +323,25 @@ impl<'a> Delta<'a> {
         block * BLOCK + values[..count].partition_point(|&other| other < value)
     }
 
+    /// Finds the block by the first values of those that begin within, and looks at that one.
+    pub(super) fn holds(&self, within: Range<usize>, value: u64) -> bool {
+        let begin = within.start.div_ceil(BLOCK);
+        let blocks = within.end.div_ceil(BLOCK).saturating_sub(begin);
+        let behind = begin + partition_point(blocks, |i| self.firsts.get(begin + i) <= value);
+        let start = match behind == begin {
+            true => within.start,
+            false => (behind - 1) * BLOCK,
+        };
+        let end = within.end.min(behind * BLOCK);
+        if start >= end {
+            return false;
+        }
+        let mut values = [0; BLOCK];
+        let first = start - start % BLOCK;
+        self.decode_block(start / BLOCK, end - first, &mut values);
+        values[start - first..end - first].contains(&value)
+    }
+
     pub(super) fn find_in_range(
         &self,
         within: Range<usize>,

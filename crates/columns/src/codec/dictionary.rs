@@ -124,6 +124,13 @@ impl<'a> Dictionary<'a> {
             .lower_bound(self.distinct.lower_bound(value) as u64)
     }
 
+    pub(super) fn holds(&self, within: Range<usize>, value: u64) -> bool {
+        let code = self.distinct.lower_bound(value);
+        code < self.distinct.len()
+            && self.distinct.get(code) == value
+            && self.codes.holds(within, code as u64)
+    }
+
     pub(super) fn find_in_range(
         &self,
         within: Range<usize>,

@@ -224,6 +224,11 @@ impl<'a> RunLength<'a> {
         }
     }
 
+    pub(super) fn holds(&self, within: Range<usize>, value: u64) -> bool {
+        let place = partition_point(within.len(), |i| self.get(within.start + i) < value);
+        place < within.len() && self.get(within.start + place) == value
+    }
+
     pub(super) fn find_in_range(
         &self,
         within: Range<usize>,

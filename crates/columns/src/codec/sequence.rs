@@ -160,6 +160,19 @@ impl<'a> Sequence<'a> {
         }
     }
 
+    /// Whether one of the positions `within`, whose values must ascend, has the value.
+    #[inline]
+    pub fn holds(&self, within: Range<usize>, value: u64) -> bool {
+        self.check_range(&within);
+        match &self.body {
+            Body::Constant(only) => !within.is_empty() && *only == value,
+            Body::RunLength(body) => body.holds(within, value),
+            Body::FrameOfReference(body) => body.holds(within, value),
+            Body::Delta(body) => body.holds(within, value),
+            Body::Dictionary(body) => body.holds(within, value),
+        }
+    }
+
     /// Appends the positions of a value, ascending.
     pub fn find_equal(&self, value: u64, out: &mut Vec<u32>) {
         self.find_in_range(0..self.len, value, value, out);

@@ -151,6 +151,26 @@ proptest! {
         }
     }
 
+    #[test]
+    fn a_value_is_held_where_the_values_ascend(
+        mut values in any_values(),
+        ends in any::<(u32, u32)>(),
+        probes in proptest::collection::vec(any::<u64>(), 0..5),
+    ) {
+        let ends = [ends.0, ends.1].map(|end| end as usize % (values.len() + 1));
+        let within = ends[0].min(ends[1])..ends[0].max(ends[1]);
+        values[within.clone()].sort_unstable();
+        for (_, bytes) in encodings(&values) {
+            let (sequence, _) = Sequence::open(&bytes).expect("what was encoded opens");
+            for &probe in probes.iter().chain(values.iter().step_by(37)) {
+                for probe in [probe, probe.wrapping_add(1), probe.wrapping_sub(1)] {
+                    let expected = values[within.clone()].contains(&probe);
+                    prop_assert_eq!(sequence.holds(within.clone(), probe), expected);
+                }
+            }
+        }
+    }
+
     /// Damaged bytes are refused, or give answers of the right size.
     #[test]
     fn damaged_bytes_never_panic(

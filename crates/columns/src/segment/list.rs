@@ -13,6 +13,12 @@ use crate::codec::{self, CodecKind, Sequence};
 /// decoded one).
 const DECODE_SHARE: usize = 16;
 
+/// Whether the values of each list ascend.
+pub(super) fn ascend(offsets: &[u32], values: &[u64]) -> bool {
+    let mut lists = offsets.windows(2);
+    lists.all(|ends| values[ends[0] as usize..ends[1] as usize].is_sorted())
+}
+
 /// Appends offsets and values.
 pub(super) fn write(offsets: &[u32], values: &[u64], out: &mut Vec<u8>) {
     let offsets: Vec<u64> = offsets.iter().map(|&offset| u64::from(offset)).collect();
@@ -27,11 +33,17 @@ pub(super) struct Lists<'a> {
     offsets: Sequence<'a>,
     /// The values, row by row.
     values: Sequence<'a>,
+    /// Whether the values of each row are known to ascend.
+    ascend: bool,
 }
 
 impl<'a> Lists<'a> {
     /// Opens the lists at the start of `bytes`; also tells how many bytes they take.
-    pub(super) fn open(bytes: &'a [u8], rows: usize) -> Result<(Self, usize), ColumnError> {
+    pub(super) fn open(
+        bytes: &'a [u8],
+        rows: usize,
+        ascend: bool,
+    ) -> Result<(Self, usize), ColumnError> {
         let (offsets, at) = Sequence::open(bytes)?;
         if offsets.len() != rows + 1 {
             let what = format!("{} offsets for {rows} rows", offsets.len());
@@ -43,7 +55,12 @@ impl<'a> Lists<'a> {
             let what = format!("lists end at {end} of {} values", values.len());
             return Err(ColumnError::corrupt(what));
         }
-        Ok((Self { offsets, values }, at + used))
+        let lists = Self {
+            offsets,
+            values,
+            ascend,
+        };
+        Ok((lists, at + used))
     }
 
     /// The codec of the values.
@@ -113,6 +130,39 @@ impl<'a> Lists<'a> {
             let ranges = rows.iter().map(|&row| self.range(row as usize));
             self.gather_ranges(ranges, counts, values);
         }
+    }
+
+    /// Gives the positions of the rows that have the value in the same place.
+    pub(super) fn holding(&self, rows: &[u32], wanted: &[u64], mut found: impl FnMut(usize)) {
+        let row_count = self.offsets.len() - 1;
+        let mut list = Vec::new();
+        let mut test = |place: usize, range: Range<usize>| {
+            if self.holds(range, wanted[place], &mut list) {
+                found(place);
+            }
+        };
+        if rows.len() * DECODE_SHARE >= row_count {
+            let offsets = self.all_offsets(0..row_count);
+            for (place, &row) in rows.iter().enumerate() {
+                let row = row as usize;
+                test(place, offsets[row] as usize..offsets[row + 1] as usize);
+            }
+        } else {
+            for (place, &row) in rows.iter().enumerate() {
+                test(place, self.range(row as usize));
+            }
+        }
+    }
+
+    /// Whether some position of the range has the value; `list` is scratch.
+    #[inline]
+    fn holds(&self, range: Range<usize>, value: u64, list: &mut Vec<u64>) -> bool {
+        if self.ascend {
+            return self.values.holds(range, value);
+        }
+        list.clear();
+        self.values.decode(range, list);
+        list.contains(&value)
     }
 
     /// Appends the values of some ranges, joining those that touch.
@@ -195,6 +245,13 @@ impl<'a> Lists<'a> {
         self.offsets.decode(0..self.offsets.len(), &mut offsets);
         if offsets[0] != 0 || !offsets.is_sorted() {
             return Err(ColumnError::corrupt("list offsets out of order"));
+        }
+        let mut values = Vec::new();
+        self.values.decode(0..self.values.len(), &mut values);
+        let mut lists = offsets.windows(2);
+        let is_sorted = |ends: &[u64]| values[ends[0] as usize..ends[1] as usize].is_sorted();
+        if self.ascend && !lists.all(is_sorted) {
+            return Err(ColumnError::corrupt("values of a list out of order"));
         }
         Ok(())
     }

@@ -5,10 +5,11 @@
 //!      +--------+-----------------+-----------+----------------------------------------------
 //! dense|   0    |      zero       | rows u32  | values: sequence of `rows`, 0 = absent
 //! sparse   1    |      zero       | rows u32  | presence words u64.., ranks u16.. | sequence
-//! list |   2    |      zero       | rows u32  | offsets: sequence of rows + 1 | values: sequence
+//! list |   2    | order, 0, 0     | rows u32  | offsets: sequence of rows + 1 | values: sequence
 //!      +--------+-----------------+-----------+----------------------------------------------
 //! ```
 //!
+//! The order of lists is 1 if the values of each ascend: then one is looked for in halves. Else it is 0.
 //! A single-valued column is dense or sparse, whichever is smaller; a multi-valued one is a list.
 //! Invariants: 0 is never a value, so it is never found and never in a [`Zone`]; rows found are
 //! ascending without repeats. Cost: opening is constant time, a cell of a sparse segment costs one
@@ -40,6 +41,9 @@ mod kind {
     pub(super) const SPARSE: u8 = 1;
     pub(super) const LIST: u8 = 2;
 }
+
+/// The order byte of lists whose values ascend.
+const ASCENDING: u8 = 1;
 
 /// Extremes and counts of the present values of some cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,13 +104,13 @@ impl Zone {
 pub fn encode_single(values: &[u64] /* 0 = absent */, out: &mut Vec<u8>) -> Zone {
     let zone = Zone::of(values);
     let start = out.len();
-    write_header(kind::DENSE, values.len(), out);
+    write_header(kind::DENSE, 0, values.len(), out);
     codec::encode(values, out);
     let present = zone.values as usize;
     if present != values.len() && present != 0 {
         let dense_bytes = out.len() - start;
         let mut sparse = Vec::with_capacity(dense_bytes);
-        write_header(kind::SPARSE, values.len(), &mut sparse);
+        write_header(kind::SPARSE, 0, values.len(), &mut sparse);
         presence::write(values, &mut sparse);
         let packed: Vec<u64> = values.iter().copied().filter(|&value| value != 0).collect();
         codec::encode(&packed, &mut sparse);
@@ -136,7 +140,8 @@ pub fn encode_lists(offsets: &[u32], values: &[u64], out: &mut Vec<u8>) -> Zone 
     );
     assert!(offsets.is_sorted(), "offsets are ascending");
     debug_assert!(!values.contains(&0), "0 is not a value");
-    write_header(kind::LIST, rows, out);
+    let order = u8::from(list::ascend(offsets, values)) * ASCENDING;
+    write_header(kind::LIST, order, rows, out);
     list::write(offsets, values, out);
     let rows_with_value = offsets.windows(2).filter(|pair| pair[0] < pair[1]).count() as u32;
     Zone {
@@ -145,9 +150,9 @@ pub fn encode_lists(offsets: &[u32], values: &[u64], out: &mut Vec<u8>) -> Zone 
     }
 }
 
-fn write_header(kind: u8, rows: usize, out: &mut Vec<u8>) {
+fn write_header(kind: u8, order: u8, rows: usize, out: &mut Vec<u8>) {
     assert!(rows <= SEGMENT_ROWS, "{rows} rows in one segment");
-    out.extend_from_slice(&[kind, 0, 0, 0]);
+    out.extend_from_slice(&[kind, order, 0, 0]);
     out.extend_from_slice(&(rows as u32).to_le_bytes());
 }
 
@@ -211,7 +216,7 @@ impl<'a> Segment<'a> {
                 (Cells::Sparse(presence, values), at + used)
             }
             kind::LIST => {
-                let (lists, used) = Lists::open(body, rows)?;
+                let (lists, used) = Lists::open(body, rows, bytes[1] == ASCENDING)?;
                 (Cells::List(lists), used)
             }
             other => {
@@ -304,6 +309,22 @@ impl<'a> Segment<'a> {
             let old = values.len();
             self.gather(rows, values);
             drop_absent(old, counts, values);
+        }
+    }
+
+    /// Gives the positions, ascending, of the rows that have the value in the same place of `wanted`; 0 is no value.
+    pub fn holding(&self, rows: &[u32], wanted: &[u64], mut found: impl FnMut(usize)) {
+        assert_eq!(rows.len(), wanted.len(), "a value for each row");
+        if let Cells::List(lists) = &self.cells {
+            lists.holding(rows, wanted, found);
+            return;
+        }
+        let mut cells = Vec::with_capacity(rows.len());
+        self.gather(rows, &mut cells);
+        for (place, (cell, wanted)) in cells.iter().zip(wanted).enumerate() {
+            if cell == wanted && *cell != 0 {
+                found(place);
+            }
         }
     }
 

@@ -79,6 +79,7 @@ fn check(segment: &Segment<'_>, lists: &[Vec<u64>], picks: &[u32], range: Range<
     );
     assert_eq!(values, ranged.iter().flatten().copied().collect::<Vec<_>>());
     check_points(segment, lists, picks);
+    check_holding(segment, lists, picks);
     check_filters(segment, lists, picks, 0..lists.len());
     check_filters(segment, lists, picks, range);
 }
@@ -92,6 +93,28 @@ fn check_points(segment: &Segment<'_>, lists: &[Vec<u64>], picks: &[u32]) {
         segment.list_into(row, &mut list);
         assert_eq!(list, lists[row]);
         assert_eq!(segment.value_count(row), lists[row].len());
+    }
+}
+
+/// Checks which rows have a value each, one of theirs or of another's, next to one, or none at all.
+fn check_holding(segment: &Segment<'_>, lists: &[Vec<u64>], picks: &[u32]) {
+    let all: Vec<u32> = (0..lists.len() as u32).collect();
+    for rows in [picks, &all] {
+        for turn in 0..6 {
+            let other = |place: usize| &lists[rows[(place + turn / 3) % rows.len()] as usize];
+            let wanted: Vec<u64> = (0..rows.len())
+                .map(|place| match other(place).get((place + turn) % 4) {
+                    Some(value) => value.wrapping_add(turn as u64 % 3).wrapping_sub(1),
+                    None => 7 * (turn as u64 % 2),
+                })
+                .collect();
+            let expected: Vec<usize> = (0..rows.len())
+                .filter(|&place| lists[rows[place] as usize].contains(&wanted[place]))
+                .collect();
+            let mut found = Vec::new();
+            segment.holding(rows, &wanted, |place| found.push(place));
+            assert_eq!(found, expected);
+        }
     }
 }
 
@@ -186,6 +209,29 @@ proptest! {
     }
 
     #[test]
+    fn lists_in_order_read_as_plain(
+        lists in any_lists(),
+        long in proptest::collection::vec(any::<u64>().prop_map(|v| v.max(1)), 0..700),
+        step in 1u64..1 << 40,
+        picks in proptest::collection::vec(any::<u32>(), 0..40),
+        ends in any::<(u32, u32)>(),
+    ) {
+        let mut lists = lists;
+        lists.push(long.clone());
+        lists.push((1..=long.len() as u64).map(|i| i * step).collect());
+        for list in &mut lists {
+            list.sort_unstable();
+        }
+        let values: Vec<u64> = lists.iter().flatten().copied().collect();
+        let mut bytes = Vec::new();
+        encode_lists(&offsets_of(&lists), &values, &mut bytes);
+        prop_assert_eq!(bytes[1], ASCENDING);
+        let segment = Segment::open(&bytes).expect("what was encoded opens");
+        let (picks, range) = picks_and_range(lists.len(), &picks, ends);
+        check(&segment, &lists, &picks, range);
+    }
+
+    #[test]
     fn damaged_bytes_never_panic(
         cells in any_cells(),
         lists in any_lists(),
@@ -220,6 +266,8 @@ proptest! {
             let mut found = Vec::new();
             segment.find_in_range(0..rows, 1, 30, &mut found);
             prop_assert!(found.is_sorted() && found.iter().all(|&row| (row as usize) < rows));
+            let wanted: Vec<u64> = all.iter().map(|&row| u64::from(row % 40)).collect();
+            segment.holding(&all, &wanted, |place| assert!(place < rows));
             found.clear();
             segment.present_rows_into(0..rows, &mut found);
             prop_assert!(found.iter().all(|&row| (row as usize) < rows));

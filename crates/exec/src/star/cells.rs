@@ -359,6 +359,10 @@ impl<'a> CellPass<'a> {
         changed: &ChangedCells,
     ) {
         let pattern = &self.star.patterns[pattern_idx];
+        if !matches!(pattern.object, Object::New(_) | Object::Any) && changed.is_empty() {
+            self.holding(pattern.object, cells);
+            return;
+        }
         let mut counts = Vec::with_capacity(self.rows.len());
         let mut values = Vec::with_capacity(self.rows.len());
         match cells {
@@ -393,6 +397,14 @@ impl<'a> CellPass<'a> {
             list.contains(&pass.expected(pattern.object, position))
         });
         self.keep(&positions);
+    }
+
+    /// Keeps the rows of which some value is that of a constant or of a bound slot; lists are not read for it.
+    fn holding(&mut self, object: Object, cells: Option<Cells<'_>>) {
+        let places = 0..self.rows.len();
+        let wanted: Vec<u64> = places.map(|place| self.expected(object, place)).collect();
+        let positions = cells.map(|cells| cells.holding(&self.rows, &wanted));
+        self.keep(&positions.unwrap_or_default());
     }
 
     /// Repeats each candidate once for each of its values.

@@ -268,7 +268,7 @@ pub(crate) fn star_join_entry(
         .map(|entry| {
             let input = JoinInput {
                 looked_share: looked(entry),
-                ..JoinInput::plain(rows)
+                ..JoinInput::plain(rows, *shared)
             };
             (entry, star_join_cost(star, profile, entry, input))
         })

@@ -9,7 +9,7 @@
 use crate::cost_constants::{
     ADDED_PROBE, BATCH_ROWS, COPIED_CELL, COPIED_ROW, EMIT_ROW, FOUND_ROW, GATHER_CELL, HASH_BUILD,
     HASH_BUILD_MISS, HASH_PAIR, HASH_PROBE, HASH_PROBE_BY_ID, HASH_PROBE_MISS, HASH_ROWS_CACHED,
-    INVERSE_BUILD, INVERSE_PROBE, INVERSE_ROW, INVERSE_TABLE, KEY_NUMBER, LONG_LIST,
+    INVERSE_BUILD, INVERSE_PROBE, INVERSE_ROW, INVERSE_TABLE, KEY_NUMBER, LIST_HALF, LONG_LIST,
     LONG_LIST_ROWS, PATTERN_PROBE, PATTERN_PROBE_CELL, PATTERN_PROBE_SUBJECT, PATTERN_PROBE_TABLE,
     PATTERN_SCAN, POSITION, QUAD_PROBE, REPEATED_ROW, ROW_BIT, SEARCH_CELL, SEARCH_CELL_TOGETHER,
     SEARCHES_BEFORE_BUILD, SHARED_OBJECTS_MAX, SHARED_SOLUTION, SHARED_SOLUTION_CELL,
@@ -35,17 +35,20 @@ pub(crate) struct JoinInput<'p> {
     pub(crate) source: Option<&'p PatternProfile>,
     /// The share of the partners of a key that is looked at; less than 1 where one solution is enough.
     pub(crate) looked_share: f64,
+    /// The slots that they share with the star.
+    pub(crate) shared: SlotSet,
 }
 
 impl JoinInput<'_> {
     /// Rows of which nothing more is known, that hardly come out more than once each.
-    pub(crate) fn plain(rows: f64) -> Self {
+    pub(crate) fn plain(rows: f64, shared: SlotSet) -> Self {
         Self {
             rows,
             keys_per_row: 1.0,
             joined: rows,
             source: None,
             looked_share: 1.0,
+            shared,
         }
     }
 
@@ -153,7 +156,8 @@ pub(crate) fn star_join_cost(
             let further = (input.joined / input.rows.max(1.0) - 1.0).max(0.0);
             let repeated = look_ups * further * repeating(open, is_shared);
             let (tests, left) = constant_tests(star, profile, None, look_ups, GATHER_CELL);
-            let each = POSITION + left * open * GATHER_CELL + one_by_one;
+            let searched = left * searched_lists(star, profile, input.shared, None);
+            let each = POSITION + left * open * GATHER_CELL + searched + one_by_one;
             let tables = match input.source {
                 Some(known) if !known.links.is_empty() => (&known.links[..], known.cell_values),
                 _ => {
@@ -181,7 +185,8 @@ pub(crate) fn star_join_cost(
             let cell = cell * near;
             let (tests, left) = constant_tests(star, profile, Some(pattern_idx), found, cell);
             // The object that is looked up is known.
-            let made = (open - 1.0).max(0.0) * left * cell;
+            let searched = searched_lists(star, profile, input.shared, Some(pattern_idx));
+            let made = left * ((open - 1.0).max(0.0) * cell + searched);
             let each_row = INVERSE_ROW * near + made + one_by_one;
             let probes = look_ups * object_probe_cost(star, known);
             let searches = search_cost(known, look_ups, input.batches());
@@ -190,6 +195,21 @@ pub(crate) fn star_join_cost(
             START + passes + writing + searches + probes + tests + found * each_row
         }
     }
+}
+
+/// Searching the lists of one row for the objects that the input binds, but for the entry's pattern.
+fn searched_lists(
+    star: &Star,
+    profile: &StarProfile,
+    shared: SlotSet,
+    entry: Option<usize>,
+) -> f64 {
+    let patterns = star.patterns.iter().zip(&profile.patterns).enumerate();
+    let is_bound = |object: Position| object.slot().is_some_and(|slot| shared.contains(slot));
+    patterns
+        .filter(|(idx, (pattern, _))| entry != Some(*idx) && is_bound(pattern.object))
+        .map(|(_, (_, known))| known.per_subject.max(1.0).log2() * LIST_HALF)
+        .sum()
 }
 
 /// Testing the constants of a star, but for the entry's pattern, for some rows of its tables of which a cell costs so much; and the share of the

@@ -452,6 +452,7 @@ impl<'s> Search<'s> {
             joined,
             source: source.and_then(|slot| self.keys.source(rest, slot)),
             looked_share: 1.0,
+            shared: *shared,
         };
         let of_entry = |entry: StarEntry| {
             let step = Step::Star {

@@ -106,6 +106,18 @@ impl<'a> Cells<'a> {
         }
     }
 
+    /// The positions, ascending, of the rows that have the value in the same place of `wanted`, one of several or the only one.
+    pub fn holding(self, rows: &[u32], wanted: &[u64]) -> Vec<u32> {
+        let mut held = vec![false; rows.len()];
+        for column in self.columns() {
+            column.mark_holding(rows, wanted, &mut held);
+        }
+        let places = (0..).zip(&held);
+        places
+            .filter_map(|(place, held)| held.then_some(place))
+            .collect()
+    }
+
     /// Appends the number of values of each of consecutive rows, and the values.
     pub fn scan_lists(self, rows: Range<u32>, counts: &mut Vec<u32>, values: &mut Vec<u64>) {
         if self.columns.column_idxs.len() == 1 {
@@ -230,9 +242,9 @@ impl<'a> Cells<'a> {
                 if object.0 < zone.min || object.0 > zone.max {
                     return false;
                 }
-                let mut values = Vec::new();
-                column.values_into(row, &mut values);
-                values.contains(&object.0)
+                let mut held = [false];
+                column.mark_holding(&[row], &[object.0], &mut held);
+                held[0]
             })
     }
 

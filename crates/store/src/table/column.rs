@@ -152,6 +152,27 @@ impl Column {
         });
     }
 
+    /// Marks the rows that have the value in the same place of `wanted`.
+    pub(crate) fn mark_holding(&self, rows: &[u32], wanted: &[u64], held: &mut [bool]) {
+        let Some(scattered) = ScatteredRows::of(rows, self.segments.len()) else {
+            let mut start = 0;
+            self.for_runs(rows, |segment, local| {
+                let places = start..start + local.len();
+                let held = &mut held[places.clone()];
+                segment.holding(local, &wanted[places.clone()], |place| held[place] = true);
+                start = places.end;
+            });
+            return;
+        };
+        let mut values = Vec::new();
+        for (segment_idx, places, local) in scattered.segments() {
+            values.clear();
+            values.extend(places.iter().map(|&place| wanted[place as usize]));
+            let segment = self.segment(segment_idx);
+            segment.holding(local, &values, |at| held[places[at] as usize] = true);
+        }
+    }
+
     /// Appends the values of consecutive rows, 0 where there is none.
     pub(crate) fn scan(&self, rows: Range<u32>, out: &mut Vec<u64>) {
         self.for_segments(rows, |segment, local| segment.decode(local, out));

@@ -2,6 +2,7 @@
 
 use super::distinct::DistinctSketch;
 use basalt_columns::segment::{Zone, encode_lists, encode_single};
+use std::borrow::Cow;
 
 /// The values of a column for consecutive rows: a full segment, or the last rows of the table.
 #[derive(Clone, Copy, Debug)]
@@ -9,7 +10,7 @@ pub enum SegmentValues<'a> {
     /// One value for each row, 0 where there is none.
     Single(&'a [u64]),
     /// Any number of values for each row: those of row `i` are
-    /// `values[offsets[i]..offsets[i + 1]]`, without repeats.
+    /// `values[offsets[i]..offsets[i + 1]]`, without repeats, in any order.
     Lists {
         /// One more than rows.
         offsets: &'a [u32],
@@ -40,7 +41,7 @@ impl EncodedSegment {
     }
 }
 
-/// Encodes a segment in the cheapest way. Lists of at most one value are stored as single values.
+/// Encodes a segment in the cheapest way. The values of each list are put in order; lists of at most one value are stored as single values.
 pub fn encode_segment(values: &SegmentValues<'_>) -> EncodedSegment {
     let mut bytes = Vec::new();
     let mut distinct = DistinctSketch::default();
@@ -60,7 +61,8 @@ pub fn encode_segment(values: &SegmentValues<'_>) -> EncodedSegment {
                     .collect();
                 (encode_single(&single, &mut bytes), rows, false)
             } else {
-                (encode_lists(offsets, values, &mut bytes), rows, true)
+                let values = in_order(offsets, values);
+                (encode_lists(offsets, &values, &mut bytes), rows, true)
             }
         }
     };
@@ -71,4 +73,16 @@ pub fn encode_segment(values: &SegmentValues<'_>) -> EncodedSegment {
         holds_lists,
         distinct,
     }
+}
+
+/// The values with each list in ascending order, so that one is found among many in halves.
+fn in_order<'a>(offsets: &[u32], values: &'a [u64]) -> Cow<'a, [u64]> {
+    let mut values = Cow::Borrowed(values);
+    for ends in offsets.windows(2) {
+        let list = ends[0] as usize..ends[1] as usize;
+        if !values[list.clone()].is_sorted() {
+            values.to_mut()[list].sort_unstable();
+        }
+    }
+    values
 }
