@@ -11,7 +11,7 @@ use crate::schema::{ColumnShape, Schema, TableShape};
 use crate::settings::Settings;
 
 /// The sums over the characteristic sets of a table.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Totals {
     /// Subjects.
     pub rows: u64,
@@ -24,9 +24,15 @@ pub(crate) struct Totals {
 impl Totals {
     /// Sums up.
     pub(crate) fn of<'a>(sets: impl Iterator<Item = &'a Charset>) -> Self {
-        let mut rows = 0;
-        let mut counts: FastMap<_, PredicateCounts> = FastMap::default();
-        let mut predicate_rows: FastMap<u32, u64> = FastMap::default();
+        Self::default().with(sets)
+    }
+
+    /// Adds sets to the sums.
+    pub(crate) fn with<'a>(&self, sets: impl Iterator<Item = &'a Charset>) -> Self {
+        let mut rows = self.rows;
+        let known = self.counts.iter().map(|c| ((c.predicate, c.class), *c));
+        let mut counts: FastMap<_, PredicateCounts> = known.collect();
+        let mut predicate_rows: FastMap<u32, u64> = self.predicate_rows.iter().copied().collect();
         for set in sets {
             rows += set.subjects;
             for count in &set.counts {
@@ -51,6 +57,11 @@ impl Totals {
             counts,
             predicate_rows,
         }
+    }
+
+    /// Quads.
+    pub(crate) fn quads(&self) -> u64 {
+        self.counts.iter().map(|c| c.values).sum()
     }
 
     /// Rows that have the predicate.

@@ -7,6 +7,7 @@
 
 use crate::fast_map::FastMap;
 
+use crate::adoption::Adopters;
 use crate::charsets::{CharacteristicSets, Charset};
 use crate::columns::{self, Totals};
 use crate::groups::{self, Label};
@@ -14,7 +15,7 @@ use crate::links::Links;
 use crate::naming::{Names, UniqueNames, local_name};
 use crate::schema::{Schema, TableShape, Trial};
 use crate::settings::Settings;
-use crate::similarity::{self, Weights};
+use crate::similarity::{Clusters, Weights};
 use crate::type_class::TypeClass;
 
 /// The threshold when nothing is left to be merged by similarity (MonetDB's fixed value).
@@ -30,13 +31,14 @@ pub fn discover(
     settings: &Settings,
     names: &dyn Names,
 ) -> Schema {
-    let discovery = Discovery::new(charsets, links, settings);
+    let weights = Weights::of(&charsets.sets);
+    let discovery = Discovery::new(charsets, links, settings, &weights);
     let (threshold, trials) = match settings.threshold {
         Some(threshold) => (threshold, Vec::new()),
         None if discovery.rest.is_empty() => (THRESHOLD_DEFAULT, Vec::new()),
         None => discovery.choose_threshold(),
     };
-    let drafts = discovery.draft(&discovery.rest, threshold);
+    let drafts = discovery.draft(&discovery.rest, threshold, usize::MAX);
     let mut schema = Schema {
         charset_to_table: vec![None; charsets.sets.len()],
         threshold,
@@ -44,8 +46,9 @@ pub fn discover(
         tables: Vec::with_capacity(drafts.len()),
     };
     let mut unique = UniqueNames::default();
+    let mut all_totals = Vec::with_capacity(drafts.len());
     for (at, draft) in drafts.into_iter().enumerate() {
-        let totals = discovery.totals(&draft.members);
+        let totals = draft.totals;
         for &charset in &draft.members {
             schema.charset_to_table[charset as usize] = Some(at);
         }
@@ -59,8 +62,9 @@ pub fn discover(
             rows: totals.rows,
             charsets: draft.members,
         });
+        all_totals.push(totals);
     }
-    discovery.find_link_targets(&mut schema);
+    discovery.find_link_targets(&mut schema, &all_totals);
     schema
 }
 
@@ -69,6 +73,8 @@ struct Draft {
     label: Option<Label>,
     /// Its sets, ascending.
     members: Vec<u32>,
+    /// The sums over its sets.
+    totals: Totals,
     /// The predicates that become columns, ascending.
     predicates: Vec<u32>,
 }
@@ -78,11 +84,15 @@ struct Discovery<'a> {
     charsets: &'a CharacteristicSets,
     links: &'a Links,
     settings: &'a Settings,
-    weights: Weights,
+    weights: &'a Weights,
     /// Groups that are merged whatever their predicates, in order of appearance.
     labels: Vec<Label>,
-    /// The sets of each label.
+    /// The sets of each label, ascending.
     seeds: Vec<Vec<u32>>,
+    /// The sums over each of them.
+    seed_totals: Vec<Totals>,
+    /// A cluster of each.
+    clusters: Clusters<'a>,
     /// The sets without a label, largest first.
     rest: Vec<u32>,
     /// How often each set is referred to.
@@ -90,13 +100,17 @@ struct Discovery<'a> {
 }
 
 impl<'a> Discovery<'a> {
-    fn new(charsets: &'a CharacteristicSets, links: &'a Links, settings: &'a Settings) -> Self {
-        let weights = Weights::of(&charsets.sets);
+    fn new(
+        charsets: &'a CharacteristicSets,
+        links: &'a Links,
+        settings: &'a Settings,
+        weights: &'a Weights,
+    ) -> Self {
         let mut labels: Vec<Label> = Vec::new();
         let mut seeds: Vec<Vec<u32>> = Vec::new();
         let mut rest = Vec::new();
         let mut index: FastMap<Label, usize> = FastMap::default();
-        let all = groups::labels(charsets, links, &weights, settings);
+        let all = groups::labels(charsets, links, weights, settings);
         for (at, label) in all.into_iter().enumerate() {
             let Some(label) = label else {
                 rest.push(at as u32);
@@ -114,6 +128,9 @@ impl<'a> Discovery<'a> {
         for (_, _, target, count) in links.iter() {
             references[target as usize] += count;
         }
+        let sets = &charsets.sets;
+        let totals = |seed: &Vec<u32>| Totals::of(seed.iter().map(|&m| &sets[m as usize]));
+        let seed_totals: Vec<Totals> = seeds.iter().map(totals).collect();
         Self {
             charsets,
             links,
@@ -121,6 +138,8 @@ impl<'a> Discovery<'a> {
             weights,
             labels,
             seeds,
+            clusters: Clusters::around(&seed_totals, sets, weights, settings),
+            seed_totals,
             rest,
             references,
         }
@@ -130,50 +149,47 @@ impl<'a> Discovery<'a> {
         &self.charsets.sets[charset as usize]
     }
 
-    fn totals(&self, members: &[u32]) -> Totals {
-        Totals::of(members.iter().map(|&m| self.set(m)))
+    /// The sums with those over further sets.
+    fn with(&self, totals: &Totals, members: &[u32]) -> Totals {
+        match members {
+            [] => totals.clone(),
+            _ => totals.with(members.iter().map(|&m| self.set(m))),
+        }
     }
 
-    /// The tables for one threshold, with `rest` as the sets to be merged by similarity.
-    fn draft(&self, rest: &[u32], threshold: f64) -> Vec<Draft> {
-        let sets = &self.charsets.sets;
-        let clusters = similarity::cluster(
-            sets,
-            &self.weights,
-            &self.seeds,
-            rest,
-            threshold,
-            self.settings,
-        );
+    /// The tables for one threshold, with `rest` as the sets to be merged by similarity, the largest of those without a table to be adopted,
+    /// at most `orphans_max`.
+    fn draft(&self, rest: &[u32], threshold: f64, orphans_max: usize) -> Vec<Draft> {
+        let clustered = self.clusters.clone().cluster(rest, threshold);
         let mut drafts = Vec::new();
-        let mut orphans: Vec<u32> = Vec::new();
-        let in_cluster: usize = clusters.iter().map(Vec::len).sum();
-        let mut clustered = Vec::with_capacity(in_cluster);
-        for (at, mut members) in clusters.into_iter().enumerate() {
-            members.sort_unstable();
-            clustered.extend_from_slice(&members);
+        let mut orphans = clustered.left;
+        for (at, joined) in clustered.joined.into_iter().enumerate() {
             let label = self.labels.get(at).copied();
-            let predicates = columns::predicates(&self.totals(&members), self.settings);
-            if self.is_worth_a_table(label, &members) && !predicates.is_empty() {
+            let (mut members, totals) = match (self.seeds.get(at), self.seed_totals.get(at)) {
+                (Some(seed), Some(totals)) => (seed.clone(), self.with(totals, &joined)),
+                _ => (Vec::new(), self.with(&Totals::default(), &joined)),
+            };
+            members.extend(joined);
+            let predicates = columns::predicates(&totals, self.settings);
+            if self.is_worth_a_table(label, totals.rows, &members) && !predicates.is_empty() {
+                members.sort_unstable();
                 drafts.push(Draft {
                     label,
                     members,
+                    totals,
                     predicates,
                 });
             } else {
                 orphans.extend(members);
             }
         }
-        clustered.sort_unstable();
-        orphans.extend(rest.iter().filter(|c| clustered.binary_search(c).is_err()));
         self.keep_largest(&mut drafts, &mut orphans);
-        self.adopt(&mut drafts, orphans);
+        self.adopt(&mut drafts, self.largest(orphans, orphans_max));
         drafts.sort_by_key(|d| d.members[0]);
         drafts
     }
 
-    fn is_worth_a_table(&self, label: Option<Label>, members: &[u32]) -> bool {
-        let rows: u64 = members.iter().map(|&m| self.set(m).subjects).sum();
+    fn is_worth_a_table(&self, label: Option<Label>, rows: u64, members: &[u32]) -> bool {
         let references: u64 = members.iter().map(|&m| self.references[m as usize]).sum();
         let rows_min = self.settings.rows_min(self.charsets.quads);
         let much_referenced = references >= self.settings.reference_factor * rows_min
@@ -183,60 +199,37 @@ impl<'a> Discovery<'a> {
 
     fn keep_largest(&self, drafts: &mut Vec<Draft>, orphans: &mut Vec<u32>) {
         if drafts.len() > self.settings.tables_max {
-            let quads = |d: &Draft| d.members.iter().map(|&m| self.set(m).quads()).sum::<u64>();
-            drafts.sort_by_cached_key(|d| (std::cmp::Reverse(quads(d)), d.members[0]));
+            drafts.sort_by_cached_key(|d| (std::cmp::Reverse(d.totals.quads()), d.members[0]));
             for dropped in drafts.drain(self.settings.tables_max..) {
                 orphans.extend(dropped.members);
             }
         }
     }
 
+    /// The sets with the most quads, the first among equals.
+    fn largest(&self, mut sets: Vec<u32>, count: usize) -> Vec<u32> {
+        if sets.len() > count {
+            sets.sort_by_cached_key(|&at| (std::cmp::Reverse(self.set(at).quads()), at));
+            sets.truncate(count);
+        }
+        sets
+    }
+
     /// Gives each set without a table to the most similar one that takes most of its quads.
-    fn adopt(&self, drafts: &mut [Draft], mut orphans: Vec<u32>) {
-        let mut postings: FastMap<u32, Vec<usize>> = FastMap::default();
-        let mut norms = Vec::with_capacity(drafts.len());
-        for (at, draft) in drafts.iter().enumerate() {
-            norms.push(self.weights.norm(draft.predicates.iter().copied()));
-            for &predicate in &draft.predicates {
-                postings.entry(predicate).or_default().push(at);
+    fn adopt(&self, drafts: &mut [Draft], orphans: Vec<u32>) {
+        let columns = drafts.iter().map(|d| &d.predicates[..]);
+        let mut adopters = Adopters::new(columns, self.weights, self.settings);
+        let mut adopted = vec![Vec::new(); drafts.len()];
+        for orphan in orphans {
+            if let Some(at) = adopters.table_of(self.set(orphan)) {
+                adopted[at].push(orphan);
             }
         }
-        orphans.sort_unstable();
-        let mut shares = vec![(0u64, 0f64); drafts.len()];
-        for orphan in orphans {
-            let set = self.set(orphan);
-            shares.fill((0, 0.0));
-            let mut last = None;
-            for count in &set.counts {
-                let new = last != Some(count.predicate);
-                last = Some(count.predicate);
-                let square = if new {
-                    self.weights.square(count.predicate)
-                } else {
-                    0.0
-                };
-                for &at in postings
-                    .get(&count.predicate)
-                    .map_or(&[][..], Vec::as_slice)
-                {
-                    shares[at].0 += count.values;
-                    shares[at].1 += square;
-                }
-            }
-            let (quads, norm) = (set.quads() as f64, self.weights.norm(set.predicates()));
-            let mut best: Option<(f64, usize)> = None;
-            for (at, &(taken, dot)) in shares.iter().enumerate() {
-                let share = taken as f64 / quads.max(1.0);
-                let score = share * dot / (norm * norms[at]).sqrt();
-                let better = best.is_none_or(|(s, _)| score > s);
-                if share >= self.settings.adoption_share_min && better {
-                    best = Some((score, at));
-                }
-            }
-            if let Some((_, at)) = best {
-                let members = &mut drafts[at].members;
-                let place = members.partition_point(|m| *m < orphan);
-                members.insert(place, orphan);
+        for (draft, adopted) in drafts.iter_mut().zip(adopted) {
+            if !adopted.is_empty() {
+                draft.totals = self.with(&draft.totals, &adopted);
+                draft.members.extend(adopted);
+                draft.members.sort_unstable();
             }
         }
     }
@@ -255,10 +248,10 @@ impl<'a> Discovery<'a> {
     }
 
     fn trial(&self, rest: &[u32], threshold: f64) -> Trial {
-        let drafts = self.draft(rest, threshold);
+        let drafts = self.draft(rest, threshold, self.settings.trial_charsets_max);
         let (mut covered, mut filled, mut cells) = (0u64, 0u64, 0u64);
         for draft in &drafts {
-            let totals = self.totals(&draft.members);
+            let totals = &draft.totals;
             for &predicate in &draft.predicates {
                 covered += totals
                     .counts_of(predicate)
@@ -299,7 +292,8 @@ impl<'a> Discovery<'a> {
         }
     }
 
-    fn find_link_targets(&self, schema: &mut Schema) {
+    /// Finds where columns link to; of the tables the sums over their sets.
+    fn find_link_targets(&self, schema: &mut Schema, totals: &[Totals]) {
         let mut counts: FastMap<(usize, u32), FastMap<usize, u64>> = FastMap::default();
         for (source, predicate, target, count) in self.links.iter() {
             let tables = &schema.charset_to_table;
@@ -311,8 +305,7 @@ impl<'a> Discovery<'a> {
                     .or_insert(0) += count;
             }
         }
-        for (at, table) in schema.tables.iter_mut().enumerate() {
-            let totals = self.totals(&table.charsets);
+        for (at, (table, totals)) in schema.tables.iter_mut().zip(totals).enumerate() {
             for column in &mut table.columns {
                 if column.type_class != TypeClass::Resource {
                     continue;

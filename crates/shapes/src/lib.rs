@@ -11,14 +11,17 @@
 //! appearance and by name, never by term id).
 //!
 //! Cost: one hash lookup per subject and a few additions per quad for the collection; the merging
-//! works on characteristic sets, of which there are thousands, not on subjects.
+//! works on characteristic sets, not on subjects. There are thousands of them, or, where every subject has predicates of its own, as many as
+//! subjects; so nothing compares a set with every table (`holders.rs`).
 
+mod adoption;
 mod charsets;
 mod classes;
 mod columns;
 mod discover;
 mod fast_map;
 mod groups;
+mod holders;
 mod links;
 mod naming;
 mod parts;

@@ -42,7 +42,8 @@ pub struct Settings {
     pub adoption_share_min: f64,
     /// Similarity thresholds this close to the best coverage are candidates.
     pub coverage_slack: f64,
-    /// How many of the largest characteristic sets the trials of the similarity threshold use.
+    /// How many of the largest characteristic sets the trials of the similarity threshold use: of those to be merged by similarity, and of
+    /// those to be adopted.
     pub trial_charsets_max: usize,
     /// The most clusters that similarity opens; sets beyond may only join.
     pub clusters_max: usize,
