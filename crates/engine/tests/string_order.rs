@@ -75,3 +75,51 @@ fn strings_pass_as_their_whole_texts_do() {
         }
     }
 }
+
+#[test]
+fn what_str_gives_is_a_text_whatever_the_term() {
+    let texts: Vec<String> = texts().into_iter().step_by(5).collect();
+    let mut terms: Vec<(String, &str)> = Vec::new();
+    for (i, text) in texts.iter().enumerate() {
+        let kinds = ["", "@en", "@EN", "@de-AT", "^^<http://e/type>"];
+        let of_text = kinds.iter().enumerate().filter(|(at, _)| i % (at + 1) == 0);
+        terms.extend(of_text.map(|(_, kind)| (format!("\"{text}\"{kind}"), &text[..])));
+    }
+    let integer = "^^<http://www.w3.org/2001/XMLSchema#integer>";
+    let numbers = [
+        ("\"7\"", "7"),
+        ("\"7\"@en", "7"),
+        ("<http://e/7>", "http://e/7"),
+    ];
+    terms.extend(numbers.map(|(term, text)| (term.to_owned(), text)));
+    terms.extend(["7", "07"].map(|text| (format!("\"{text}\"{integer}"), text)));
+    let mut quads = String::new();
+    for (i, (term, _)) in terms.iter().enumerate() {
+        writeln!(quads, "<http://e/s{i}> <http://e/text> {term} .").expect("text grows");
+    }
+    for layout in LAYOUTS {
+        let configuration = Configuration {
+            layout,
+            ..Configuration::default()
+        };
+        let loaded = load_nquads(quads.clone(), &configuration);
+        let constants = texts.iter().step_by(4).map(String::as_str);
+        for constant in constants.chain(["7", "07", "http://e/7", "none"]) {
+            let same = terms.iter().filter(|(_, text)| *text == constant).count();
+            for (operator, expected) in [("=", same), ("!=", terms.len() - same)] {
+                let query = format!(
+                    "SELECT (COUNT(*) AS ?n) {{ ?s <http://e/text> ?t FILTER(STR(?t) {operator} \"{constant}\") }}"
+                );
+                let answer = ask(&loaded.database, &query, &query_options(&configuration));
+                let Ok(Answer::Solutions { rows, .. }) = answer else {
+                    unreachable!("{query}: {answer:?}");
+                };
+                let found = rows[0][0].as_ref().expect("a count").to_string();
+                assert!(
+                    found.starts_with(&format!("\"{expected}\"")),
+                    "{query}: {found}, not {expected}"
+                );
+            }
+        }
+    }
+}

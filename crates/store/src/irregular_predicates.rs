@@ -2,13 +2,14 @@
 //!
 //! For patterns with a variable predicate. PSOG and POSG are asked predicate by predicate; with many predicates
 //! most of that is in vain, so once such questions have cost as much as reading the quads once, the
-//! predicates of every subject outside the tables (rows have their dirty bits) or of every object are
-//! kept in memory: sorted keys, offsets, 4 bytes for each pair. Whatever comes, the work is at most twice
-//! the best possible.
+//! predicates of every subject outside the tables or of every object are kept in memory: sorted keys, offsets, 4 bytes for each
+//! pair; and of each row of a table, whose dirty bits are asked predicate by predicate until then. Whatever comes, the work is
+//! at most twice the best possible.
 
 use crate::error::StoreError;
 use crate::snapshot::Version;
 use basalt_rdf::TermId;
+use roaring::RoaringBitmap;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,8 +26,9 @@ pub(crate) struct IrregularPredicates {
     objects: LazyIndex,
 }
 
+/// An index that is made when questions have cost as much as making it.
 #[derive(Debug, Default)]
-struct LazyIndex {
+pub(crate) struct LazyIndex {
     /// Predicates asked so far.
     asked: AtomicU64,
     index: OnceLock<PredicatesByKey>,
@@ -73,25 +75,64 @@ impl PredicatesByKey {
 }
 
 impl LazyIndex {
-    /// The index if there is one or it has become worth making; else counts one more question.
+    /// The index of so many pairs of a key and a predicate if there is one or it has become worth making; else counts one more question.
     fn get(
         &self,
-        version: &Version,
-        by_object: bool,
+        predicates: usize,
+        count: impl FnOnce() -> u64,
+        pairs: impl FnOnce() -> Result<Vec<(u64, u32)>, StoreError>,
     ) -> Result<Option<&PredicatesByKey>, StoreError> {
         if let Some(index) = self.index.get() {
             return Ok(Some(index));
         }
-        let quad_table = &version.quad_table;
-        let predicates = quad_table.predicates().count();
-        let quads = quad_table.quad_count();
-        if predicates < PREDICATES_MIN || quads >= u64::from(u32::MAX) {
+        if predicates < PREDICATES_MIN {
+            return Ok(None);
+        }
+        let count = count();
+        if count >= u64::from(u32::MAX) {
             return Ok(None);
         }
         let asked = self.asked.fetch_add(predicates as u64, Ordering::Relaxed);
-        if asked * QUADS_PER_QUESTION < quads {
+        if asked * QUADS_PER_QUESTION < count {
             return Ok(None);
         }
+        let pairs = pairs()?;
+        Ok(Some(
+            self.index.get_or_init(|| PredicatesByKey::of_pairs(pairs)),
+        ))
+    }
+
+    /// The predicates of a row, of those with their rows that are given.
+    pub(crate) fn of_row(&self, predicates: &[(TermId, RoaringBitmap)], row: u32) -> Vec<TermId> {
+        let count = || predicates.iter().map(|(_, rows)| rows.len()).sum();
+        let pairs = || {
+            let rows = (0_u32..).zip(predicates);
+            let pairs = rows.flat_map(|(idx, (_, rows))| rows.iter().map(move |r| (r.into(), idx)));
+            Ok(pairs.collect())
+        };
+        // To count takes as long as the question.
+        match self.get(predicates.len(), count, pairs) {
+            Ok(Some(index)) => {
+                let found = index.find(row.into()).iter();
+                found.map(|&idx| predicates[idx as usize].0).collect()
+            }
+            Ok(None) | Err(_) => {
+                let of_row = predicates.iter().filter(|(_, rows)| rows.contains(row));
+                of_row.map(|(predicate, _)| *predicate).collect()
+            }
+        }
+    }
+}
+
+/// The index of the quad table's subjects outside the tables, or of its objects.
+fn of_quads(version: &Version, by_object: bool) -> Result<Option<&PredicatesByKey>, StoreError> {
+    let quad_table = &version.quad_table;
+    let indexes = &version.irregular_predicates;
+    let index = match by_object {
+        true => &indexes.objects,
+        false => &indexes.subjects,
+    };
+    let pairs = || {
         let mut pairs: Vec<(u64, u32)> = Vec::new();
         for (idx, (predicate, _)) in quad_table.predicates().enumerate() {
             let mut visit = |keys: &[u64]| {
@@ -110,21 +151,24 @@ impl LazyIndex {
                 quad_table.scan(predicate, &mut |subjects, _, _| visit(subjects))?;
             }
         }
-        Ok(Some(
-            self.index.get_or_init(|| PredicatesByKey::of_pairs(pairs)),
-        ))
-    }
+        Ok(pairs)
+    };
+    index.get(
+        quad_table.predicates().count(),
+        || quad_table.quad_count(),
+        pairs,
+    )
 }
 
 /// The predicates that irregular quads of a subject outside the tables can have.
 pub(crate) fn of_subject(version: &Version, subject: TermId) -> Result<Vec<TermId>, StoreError> {
-    let index = version.irregular_predicates.subjects.get(version, false)?;
+    let index = of_quads(version, false)?;
     Ok(named(version, index, subject))
 }
 
 /// The predicates that irregular quads with this object can have.
 pub(crate) fn of_object(version: &Version, object: TermId) -> Result<Vec<TermId>, StoreError> {
-    let index = version.irregular_predicates.objects.get(version, true)?;
+    let index = of_quads(version, true)?;
     Ok(named(version, index, object))
 }
 
@@ -137,5 +181,36 @@ fn named(version: &Version, index: Option<&PredicatesByKey>, key: TermId) -> Vec
                 .map(|&idx| version.quad_table.predicate_at(idx as usize))
                 .collect()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_have_the_predicates_of_their_bitmaps_before_and_after_the_index_is_made() {
+        let has = |predicate: u64, row: u32| (u64::from(row) * 7 + predicate * predicate) % 11 < 3;
+        let rows_of = |predicate| {
+            (0..50)
+                .filter(|&row| row % 9 > 0 && has(predicate, row))
+                .collect()
+        };
+        let dirty: Vec<(TermId, RoaringBitmap)> = (0..20)
+            .map(|predicate| (TermId::resource(2 * predicate), rows_of(predicate)))
+            .collect();
+        let index = LazyIndex::default();
+        for turn in 0..3 {
+            for row in 0..60 {
+                let expected: Vec<TermId> = dirty
+                    .iter()
+                    .filter(|(_, rows)| rows.contains(row))
+                    .map(|(predicate, _)| *predicate)
+                    .collect();
+                assert_eq!(index.of_row(&dirty, row), expected);
+            }
+            assert!(turn == 0 || index.index.get().is_some());
+        }
+        assert!(LazyIndex::default().of_row(&dirty[..3], 1).len() <= 3);
     }
 }

@@ -102,12 +102,7 @@ fn of_subject(
                 predicates.extend(dirty.filter(|d| d.contains(row)).map(|_| predicate));
             }
             None if !table.is_dirty(row) => {}
-            None => predicates.extend(
-                table
-                    .dirty_predicates()
-                    .filter(|(_, rows)| rows.contains(row))
-                    .map(|(predicate, _)| predicate),
-            ),
+            None => predicates = table.dirty_predicates_of(row),
         }
     } else {
         predicates = match pattern.predicate {

@@ -329,9 +329,19 @@ impl Decoded {
             out.extend(of_rows.take(self.objects.len()));
             return;
         }
+        // Who has a value is as good as random, so it is written in any case, and written over where there is none.
+        let mut at = out.len();
+        let end = at + self.objects.len();
+        out.resize(end + 1, 0);
         for (of_row, &count) in of_rows.zip(&self.counts) {
-            out.extend(std::iter::repeat_n(of_row, count as usize));
+            out[at] = of_row;
+            let count = count as usize;
+            if count > 1 {
+                out[at + 1..at + count].fill(of_row);
+            }
+            at += count;
         }
+        out.truncate(end);
     }
 
     fn visit(

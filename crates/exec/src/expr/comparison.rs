@@ -10,8 +10,8 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::selection::positions;
 use crate::value::{
-    Comparison, Reader, Value, compare, compare_floats, compare_inline, equal, inline_float,
-    inline_kind, order_within,
+    Comparison, InlineKind, Reader, Value, compare, compare_floats, compare_inline, equal,
+    inline_float, inline_kind, kind_by_id, order_within,
 };
 use basalt_rdf::term_id::tag;
 use basalt_rdf::{LiteralKind, LiteralView, TermId};
@@ -134,13 +134,14 @@ impl CompareOp {
         if self == Self::Equal && ids_tell(a, b) {
             return Ok(Some(id_a == id_b).into());
         }
-        if let (Some(kind), Some(other)) = (inline_kind(id_a), inline_kind(id_b))
-            && kind != other
-        {
-            return Ok(match self {
-                Self::Equal => Truth::False,
-                _ => Truth::Error,
-            });
+        if let (Some(kind), Some(other)) = (kind_by_id(id_a), kind_by_id(id_b)) {
+            let has_order = !matches!(kind, InlineKind::Of(tag::RESOURCE | tag::LANGUAGE));
+            match self {
+                Self::Equal if kind != other => return Ok(Truth::False),
+                Self::Equal => {}
+                _ if kind != other || !has_order => return Ok(Truth::Error),
+                _ => {}
+            }
         }
         if let (Some(a), Some(b)) = (a.known_string(), b.known_string())
             && let Some(truth) = self.between_strings(a, b)

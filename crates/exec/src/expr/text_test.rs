@@ -1,7 +1,7 @@
 //! Tests of a text with a constant: `REGEX`, `CONTAINS`, `STRSTARTS` and `STRENDS`, and comparisons of `STR(?x)`, a column at a time.
 //!
 //! A text is read where it is decoded to, as bytes, and not copied; of some tests only as much as tells the answer. What is looked for is
-//! prepared once.
+//! prepared once. Which stored strings have a text is told by their ids, whatever their languages.
 
 use super::comparison::CompareOp;
 use super::vector::{Argument, Truth, Vector, each_row};
@@ -12,6 +12,7 @@ use basalt_rdf::term_id::tag;
 use memchr::memmem::Finder;
 use regex::bytes::Regex;
 use spargebra::algebra::Function;
+use std::sync::OnceLock;
 
 /// What a text is asked.
 pub enum TextTest {
@@ -36,6 +37,8 @@ pub enum TextTest {
         text: String,
         /// The characters of that, and one more, which tells whether a longer text goes on.
         characters: usize,
+        /// The ids of all stored strings that are this text, ascending, once they are asked for.
+        stored: OnceLock<Vec<TermId>>,
     },
 }
 
@@ -59,7 +62,25 @@ impl TextTest {
             op,
             text: text.to_owned(),
             characters: text.chars().count() + 1,
+            stored: OnceLock::new(),
         }
+    }
+
+    /// Whether a stored string equals the text, if that is what is asked: its id tells.
+    #[inline]
+    fn by_id(&self, id: TermId, reader: &Reader<'_>) -> Option<bool> {
+        let Self::Order {
+            op: CompareOp::Equal,
+            text,
+            stored,
+            ..
+        } = self
+        else {
+            return None;
+        };
+        let dictionary = || reader.context().snapshot().dictionary();
+        let stored = stored.get_or_init(|| dictionary().find_in_all_languages(text));
+        Some(stored.binary_search(&id).is_ok())
     }
 
     #[inline]
@@ -108,9 +129,14 @@ impl TextTest {
                 text.map(|text| self.holds(text))
             }
             (Argument::Id(id), true) => {
-                let text = match TermId(id).tag() {
-                    tag::STRING | tag::LANGUAGE => reader.string_bytes(id, self.characters())?,
-                    _ => reader.text_bytes(id)?,
+                let is_string = matches!(TermId(id).tag(), tag::STRING | tag::LANGUAGE);
+                let told = is_string.then(|| self.by_id(TermId(id), reader)).flatten();
+                if told.is_some() {
+                    return Ok(told);
+                }
+                let text = match is_string {
+                    true => reader.string_bytes(id, self.characters())?,
+                    false => reader.text_bytes(id)?,
                 };
                 text.map(|text| self.holds(text))
             }

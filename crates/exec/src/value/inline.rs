@@ -108,7 +108,7 @@ pub fn compare_floats(a: u64, b: u64) -> Option<Ordering> {
 pub enum InlineKind {
     /// Any numeric type of XML Schema.
     Number,
-    /// The type of this tag: booleans and dates.
+    /// The type of this tag: booleans and dates, or what is in the dictionary.
     Of(u8),
 }
 
@@ -122,6 +122,16 @@ pub fn inline_kind(id: u64) -> Option<InlineKind> {
             Some(InlineKind::Number)
         }
         _ => None,
+    }
+}
+
+/// The kind of a term whose id tells it, though not always its value: inline literals, strings with and without a language, IRIs and blank nodes
+/// together. Terms of two of these kinds are not equal, and no operator orders them.
+#[inline]
+pub fn kind_by_id(id: u64) -> Option<InlineKind> {
+    match TermId(id).tag() {
+        tag @ (tag::RESOURCE | tag::STRING | tag::LANGUAGE) => Some(InlineKind::Of(tag)),
+        _ => inline_kind(id),
     }
 }
 

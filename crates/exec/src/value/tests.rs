@@ -225,6 +225,23 @@ proptest! {
     }
 
     #[test]
+    fn kinds_that_ids_tell_are_different_and_in_no_order(a in inline(), text in "[a-c]?", other in "[a-c]?") {
+        let cx = context();
+        let inline = Reader::new(&cx).value(a).expect("decodes").expect("a value");
+        let tagged = |text: &str| Value::LangString(Box::new((text.to_owned(), "en".to_owned())));
+        let kinds = [vec![inline], vec![Value::String(text.clone())], vec![tagged(&text)], vec![Value::Iri, Value::Blank]];
+        let values = |kind: usize| kinds[kind].iter();
+        for (kind, of_other) in (0..4).flat_map(|kind| (0..4).map(move |of_other| (kind, of_other))).filter(|(a, b)| a != b) {
+            for (a, b) in values(kind).flat_map(|a| values(of_other).map(move |b| (a, b))) {
+                prop_assert_eq!(compare(a, b), Comparison::TypeError);
+                prop_assert_eq!(equal(a, b, false), Some(false));
+            }
+        }
+        prop_assert_eq!(compare(&tagged(&text), &tagged(&other)), Comparison::TypeError);
+        prop_assert_eq!(compare(&Value::Iri, &Value::Iri), Comparison::TypeError);
+    }
+
+    #[test]
     fn dates_have_the_values_of_their_texts(id in date()) {
         let cx = context();
         let mut reader = Reader::new(&cx);

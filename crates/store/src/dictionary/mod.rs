@@ -210,6 +210,21 @@ impl Dictionary {
             .collect()
     }
 
+    /// The ids of every stored string with this text, with each language or without one, ascending.
+    ///
+    /// Cost: a search for each language that the store has.
+    pub fn find_in_all_languages(&self, text: &str) -> Vec<TermId> {
+        let languages =
+            (0..u16::MAX).map_while(|code| self.qualifiers.language(code).map(|_| code));
+        let tagged = languages.map(|code| (tag::LANGUAGE, code));
+        let mut found: Vec<TermId> = std::iter::once((tag::STRING, 0))
+            .chain(tagged)
+            .filter_map(|(id_tag, code)| self.find_dictionary_literal(id_tag, code, text))
+            .collect();
+        found.sort_unstable();
+        found
+    }
+
     /// Fills `out` with the term of an id.
     pub fn decode(&self, id: TermId, out: &mut TermBuf) -> Result<(), StoreError> {
         if !id.is_resource() && !id.is_dictionary_literal() {

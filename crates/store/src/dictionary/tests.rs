@@ -92,6 +92,14 @@ impl Terms {
             assert_eq!(buf.view(), expected);
             assert_eq!(dictionary.find(expected), Some(id), "{expected}");
             assert!(dictionary.find_all_cases(expected).contains(&id));
+            let same_text = dictionary.find_in_all_languages(lexical);
+            assert_eq!(same_text.contains(&id), *id_tag != tag::TYPED);
+            for id in same_text {
+                dictionary.decode(id, &mut buf).expect("it is stored");
+                assert!(
+                    matches!(buf.view(), TermView::Literal(found) if found.lexical == *lexical)
+                );
+            }
             assert_eq!(dictionary.literal_id(i as u64).expect("it has an id"), id);
         }
         dictionary

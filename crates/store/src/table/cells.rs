@@ -97,13 +97,9 @@ impl<'a> Cells<'a> {
 
     /// Appends the number of values of each of the rows, in any order, and the values.
     pub fn gather_lists(self, rows: &[u32], counts: &mut Vec<u32>, values: &mut Vec<u64>) {
-        if self.columns.column_idxs.len() == 1 {
-            self.first().gather_lists(rows, counts, values);
-        } else {
-            for &row in rows {
-                self.append_row(row, counts, values);
-            }
-        }
+        self.each_column_lists((counts, values), |column, counts, values| {
+            column.gather_lists(rows, counts, values);
+        });
     }
 
     /// The positions, ascending, of the rows that have the value in the same place of `wanted`, one of several or the only one.
@@ -120,19 +116,37 @@ impl<'a> Cells<'a> {
 
     /// Appends the number of values of each of consecutive rows, and the values.
     pub fn scan_lists(self, rows: Range<u32>, counts: &mut Vec<u32>, values: &mut Vec<u64>) {
-        if self.columns.column_idxs.len() == 1 {
-            self.first().scan_lists(rows, counts, values);
-        } else {
-            for row in rows {
-                self.append_row(row, counts, values);
-            }
-        }
+        self.each_column_lists((counts, values), |column, counts, values| {
+            column.scan_lists(rows.clone(), counts, values);
+        });
     }
 
-    fn append_row(self, row: u32, counts: &mut Vec<u32>, values: &mut Vec<u64>) {
-        let start = values.len();
-        self.values_into(row, values);
-        counts.push((values.len() - start) as u32);
+    /// Appends what is read of the only column, or of each by itself and then put together row by row.
+    fn each_column_lists(
+        self,
+        (counts, values): (&mut Vec<u32>, &mut Vec<u64>),
+        read: impl Fn(&Column, &mut Vec<u32>, &mut Vec<u64>),
+    ) {
+        if self.columns.column_idxs.len() == 1 {
+            read(self.first(), counts, values);
+            return;
+        }
+        let lists = |column| {
+            let (mut counts, mut values) = (Vec::new(), Vec::new());
+            read(column, &mut counts, &mut values);
+            (counts, values)
+        };
+        let lists: Vec<(Vec<u32>, Vec<u64>)> = self.columns().map(lists).collect();
+        let mut starts = vec![0; lists.len()];
+        for row in 0..lists[0].0.len() {
+            let before = values.len();
+            for ((of_rows, cells), start) in lists.iter().zip(&mut starts) {
+                let end = *start + of_rows[row] as usize;
+                values.extend_from_slice(&cells[*start..end]);
+                *start = end;
+            }
+            counts.push((values.len() - before) as u32);
+        }
     }
 
     /// The number of segments.

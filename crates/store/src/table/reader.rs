@@ -7,6 +7,7 @@ use super::{TableDefinition, file_name, format};
 use crate::error::StoreError;
 use crate::folder::Folder;
 use crate::inverse::{Inverse, LazyInverse};
+use crate::irregular_predicates::LazyIndex;
 use crate::section_file::{FileKind, SectionFile};
 use basalt_columns::SEGMENT_ROWS;
 use basalt_rdf::TermId;
@@ -35,6 +36,8 @@ pub struct Table {
     graph_totals: Vec<(TermId, u64)>,
     /// By predicate, ascending; none of them empty.
     dirty: Vec<(TermId, RoaringBitmap)>,
+    /// The same by row, when that has become worth making.
+    dirty_by_row: LazyIndex,
     /// The union of all of `dirty`.
     dirty_for_any: RoaringBitmap,
 }
@@ -58,6 +61,7 @@ impl Table {
             predicates,
             graph_totals,
             dirty: Vec::new(),
+            dirty_by_row: LazyIndex::default(),
             dirty_for_any: RoaringBitmap::new(),
             file,
         })
@@ -225,6 +229,11 @@ impl Table {
     /// Every predicate of irregular quads of rows, ascending, with the rows.
     pub(crate) fn dirty_predicates(&self) -> impl Iterator<Item = (TermId, &RoaringBitmap)> {
         self.dirty.iter().map(|(p, rows)| (*p, rows))
+    }
+
+    /// The predicates of irregular quads of a row, ascending.
+    pub(crate) fn dirty_predicates_of(&self, row: u32) -> Vec<TermId> {
+        self.dirty_by_row.of_row(&self.dirty, row)
     }
 
     /// Bytes of the table's file.

@@ -99,6 +99,7 @@ fn a_view_finds_the_terms_that_there_were_when_it_was_made() {
             .len(),
         2
     );
+    assert_eq!(later.dictionary().find_in_all_languages("new").len(), 3);
     later.check(CheckDepth::Deep).expect("all is found");
 }
 
