@@ -1,7 +1,7 @@
 //! Answers of queries: solutions, a boolean, or triples, streamed.
 
 use crate::error::Error;
-use basalt_exec::results::{Construct, Describe};
+use basalt_exec::results::{Construct, Describe, VisitTriple};
 use basalt_exec::{Batch, Execution, TermSpace};
 use basalt_plan::physical::Slot;
 use basalt_rdf::TermId;
@@ -89,11 +89,21 @@ pub enum GraphAnswer {
 }
 
 impl GraphAnswer {
-    /// Some more triples; `None` at the end.
+    /// Visits some more triples; false at the end.
+    pub fn visit_next(&mut self, visit: VisitTriple<'_, Error>) -> Result<bool, Error> {
+        match self {
+            Self::Construct(construct) => construct.visit_next(visit),
+            Self::Describe(describe) => describe.visit_next(visit),
+        }
+    }
+
+    /// Some more triples, owned; `None` at the end.
     pub fn next_triples(&mut self) -> Result<Option<Vec<Triple>>, Error> {
-        Ok(match self {
-            Self::Construct(construct) => construct.next_triples()?,
-            Self::Describe(describe) => describe.next_triples()?,
-        })
+        let mut triples = Vec::new();
+        let has_more = self.visit_next(&mut |triple| {
+            triples.extend(triple.to_oxrdf().map(Triple::from));
+            Ok(())
+        })?;
+        Ok(has_more.then_some(triples))
     }
 }

@@ -8,13 +8,14 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::execution::Execution;
+use crate::terms::TermSpace;
 use basalt_plan::physical::{Plan, Slot};
-use basalt_rdf::TermId;
+use basalt_rdf::{QuadView, TermBuf, TermId, TermView};
 use basalt_store::{QuadIds, QuadPattern};
 use hashbrown::HashSet;
-use oxrdf::{BlankNode, NamedNode, NamedOrBlankNode, Term, Triple};
+use oxrdf::Term;
 use spargebra::term::{TermPattern, TriplePattern};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::hash::RandomState;
 use std::ops::ControlFlow;
 
@@ -24,6 +25,52 @@ const SEEN_MIN: usize = 1 << 10;
 const SEEN_MAX: usize = 1 << 18;
 /// Bytes of an entry: three ids, their share of the free places and of the control bytes.
 const SEEN_BYTES: usize = 32;
+
+/// What is done with each triple, whose terms are there until the next.
+pub type VisitTriple<'v, E> = &'v mut dyn FnMut(QuadView<'_>) -> Result<(), E>;
+
+/// The terms of a triple; one that comes again in the same place is decoded once.
+struct DecodedTriple {
+    /// Of subject, predicate and object; unbound where the term is none of the query's.
+    ids: [TermId; 3],
+    terms: [TermBuf; 3],
+}
+
+impl DecodedTriple {
+    fn new() -> Self {
+        Self {
+            ids: [TermId::UNBOUND; 3],
+            terms: Default::default(),
+        }
+    }
+
+    fn put(&mut self, place: usize, id: TermId, terms: &TermSpace) -> Result<(), ExecError> {
+        if self.ids[place] != id {
+            self.ids[place] = TermId::UNBOUND;
+            terms.decode(id, &mut self.terms[place])?;
+            self.ids[place] = id;
+        }
+        Ok(())
+    }
+
+    fn put_blank(&mut self, place: usize, label: &str) {
+        self.ids[place] = TermId::UNBOUND;
+        self.terms[place].fill_blank(label);
+    }
+
+    /// The triple; `None` if a term is not allowed where it stands.
+    fn view(&self) -> Option<QuadView<'_>> {
+        let [subject, predicate, object] = self.terms.each_ref().map(TermBuf::view);
+        let fits =
+            !matches!(subject, TermView::Literal(_)) && matches!(predicate, TermView::Iri(_));
+        fits.then_some(QuadView {
+            subject,
+            predicate,
+            object,
+            graph: None,
+        })
+    }
+}
 
 /// The triples of a CONSTRUCT query.
 ///
@@ -38,6 +85,7 @@ pub struct Construct {
     own: Vec<(u8, [u64; 3])>,
     /// Solutions seen so far, for the labels of template blank nodes.
     solutions: u64,
+    decoded: DecodedTriple,
 }
 
 /// One place of a template's triple.
@@ -70,25 +118,27 @@ impl Construct {
             seen: HashSet::with_hasher(RandomState::new()),
             own: Vec::new(),
             solutions: 0,
+            decoded: DecodedTriple::new(),
         }
     }
 
-    /// The triples of the next batch of solutions that did not come before; `None` at the end.
-    pub fn next_triples(&mut self) -> Result<Option<Vec<Triple>>, ExecError> {
+    /// Visits the triples of the next batch of solutions that did not come before; false at the end.
+    pub fn visit_next<E: From<ExecError>>(&mut self, visit: VisitTriple<'_, E>) -> Result<bool, E> {
         let Some(batch) = self.execution.next_batch()? else {
-            return Ok(None);
+            return Ok(false);
         };
-        let mut triples = Vec::new();
         for row in 0..batch.rows() {
             self.solutions += 1;
             self.own.clear();
             for idx in 0..self.template.len() {
-                if let Some(ids) = self.new_ids(idx, &batch, row) {
-                    triples.extend(self.triple(idx, ids)?);
+                if let Some(ids) = self.new_ids(idx, &batch, row)
+                    && let Some(triple) = self.triple(idx, ids)?
+                {
+                    visit(triple)?;
                 }
             }
         }
-        Ok(Some(triples))
+        Ok(true)
     }
 
     /// The ids of a triple of the template, for a blank node the place of its label; `None` if a part is unbound
@@ -137,24 +187,21 @@ impl Construct {
     }
 
     /// The triple of these ids; `None` if a term is not allowed where it stands.
-    fn triple(&self, idx: usize, ids: [u64; 3]) -> Result<Option<Triple>, ExecError> {
-        let term = |place: usize| match &self.template[idx][place] {
-            Part::Blank(_, label) => {
-                // A label that no stored blank node has: those are a letter and digits.
-                let label = format!("t{}-{label}", self.solutions);
-                Ok(Term::from(BlankNode::new_unchecked(label)))
+    fn triple(&mut self, idx: usize, ids: [u64; 3]) -> Result<Option<QuadView<'_>>, ExecError> {
+        for (place, part) in self.template[idx].iter().enumerate() {
+            match part {
+                Part::Blank(_, label) => {
+                    // A label that no stored blank node has: those are a letter and digits.
+                    let label = format!("t{}-{label}", self.solutions);
+                    self.decoded.put_blank(place, &label);
+                }
+                _ => {
+                    let terms = self.execution.terms();
+                    self.decoded.put(place, TermId(ids[place]), terms)?;
+                }
             }
-            _ => self.execution.terms().term(TermId(ids[place])),
-        };
-        let subject = match term(0)? {
-            Term::NamedNode(node) => NamedOrBlankNode::from(node),
-            Term::BlankNode(node) => NamedOrBlankNode::from(node),
-            Term::Literal(_) => return Ok(None),
-        };
-        let Term::NamedNode(predicate) = term(1)? else {
-            return Ok(None);
-        };
-        Ok(Some(Triple::new(subject, predicate, term(2)?)))
+        }
+        Ok(self.decoded.view())
     }
 }
 
@@ -211,8 +258,7 @@ pub struct Describe {
     statements: std::vec::IntoIter<QuadIds>,
     /// Bytes counted for them.
     statement_bytes: usize,
-    /// Predicates already decoded.
-    predicates: HashMap<TermId, NamedNode>,
+    decoded: DecodedTriple,
 }
 
 impl Describe {
@@ -231,16 +277,17 @@ impl Describe {
             seen: HashSet::with_hasher(RandomState::new()),
             statements: Vec::new().into_iter(),
             statement_bytes: 0,
-            predicates: HashMap::new(),
+            decoded: DecodedTriple::new(),
         }
     }
 
-    /// Some more triples; `None` at the end.
-    pub fn next_triples(&mut self) -> Result<Option<Vec<Triple>>, ExecError> {
-        let mut triples = Vec::new();
-        while triples.len() < PIECE_TRIPLES {
+    /// Visits some more triples; false at the end.
+    pub fn visit_next<E: From<ExecError>>(&mut self, visit: VisitTriple<'_, E>) -> Result<bool, E> {
+        let mut triples = 0;
+        while triples < PIECE_TRIPLES {
             if let Some(quad) = self.statements.next() {
-                triples.push(self.triple(quad)?);
+                visit(self.triple(quad)?)?;
+                triples += 1;
                 if self.execution.terms().is_blank(quad.object) {
                     self.enqueue(quad.object)?;
                 }
@@ -256,7 +303,7 @@ impl Describe {
                 break;
             }
         }
-        Ok((!triples.is_empty()).then_some(triples))
+        Ok(triples > 0)
     }
 
     fn enqueue(&mut self, id: TermId) -> Result<(), ExecError> {
@@ -284,24 +331,13 @@ impl Describe {
         Ok(())
     }
 
-    fn triple(&mut self, quad: QuadIds) -> Result<Triple, ExecError> {
-        let terms = self.execution.terms();
-        let predicate = match self.predicates.get(&quad.predicate) {
-            Some(node) => node.clone(),
-            None => match terms.term(quad.predicate)? {
-                Term::NamedNode(node) => {
-                    self.predicates.insert(quad.predicate, node.clone());
-                    node
-                }
-                _ => return Err(ExecError::Internal("a predicate is not an IRI".into())),
-            },
-        };
-        let subject = match terms.term(quad.subject)? {
-            Term::NamedNode(node) => NamedOrBlankNode::from(node),
-            Term::BlankNode(node) => NamedOrBlankNode::from(node),
-            Term::Literal(_) => return Err(ExecError::Internal("a subject is a literal".into())),
-        };
-        Ok(Triple::new(subject, predicate, terms.term(quad.object)?))
+    fn triple(&mut self, quad: QuadIds) -> Result<QuadView<'_>, ExecError> {
+        let places = [quad.subject, quad.predicate, quad.object];
+        for (place, id) in places.into_iter().enumerate() {
+            self.decoded.put(place, id, self.execution.terms())?;
+        }
+        let misplaced = || ExecError::Internal("a stored triple has a literal out of place".into());
+        self.decoded.view().ok_or_else(misplaced)
     }
 }
 

@@ -17,8 +17,8 @@ mod xml_text;
 
 use crate::answer::{GraphAnswer, Solutions};
 use crate::error::Error;
+use basalt_rdf::GraphFormat;
 use basalt_rdf::writer::QuadWriter;
-use basalt_rdf::{GraphFormat, QuadView, TermView};
 use rows::{RowFormat, write_rows};
 use std::io::Write;
 
@@ -119,19 +119,10 @@ pub fn write_graph(
 ) -> Result<u64, Error> {
     let mut writer = QuadWriter::new(target, format);
     let mut count = 0;
-    while let Some(triples) = answer.next_triples()? {
-        for triple in &triples {
-            let subject = oxrdf::Term::from(triple.subject.clone());
-            let quad = QuadView {
-                subject: TermView::from(subject.as_ref()),
-                predicate: TermView::Iri(triple.predicate.as_str()),
-                object: TermView::from(triple.object.as_ref()),
-                graph: None,
-            };
-            writer.quad(quad).map_err(Error::of_writer)?;
-            count += 1;
-        }
-    }
+    while answer.visit_next(&mut |triple| {
+        count += 1;
+        writer.quad(triple).map_err(Error::of_writer)
+    })? {}
     writer.finish()?.flush()?;
     Ok(count)
 }

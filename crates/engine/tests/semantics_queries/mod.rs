@@ -225,6 +225,7 @@ pub const SCOPES: &[&str] = &[
     "SELECT * { { SELECT ?s ?o { ?s :p ?o } ORDER BY ?o LIMIT 2 } ?x :q ?s }",
     "CONSTRUCT { ?o :x ?s . ?s ?s ?s } WHERE { ?s :p ?o }",
     "CONSTRUCT { [] :x ?s ; :y [ :z ?o ] . (1 ?s) :l () } WHERE { ?s :p ?o }",
+    "CONSTRUCT { ?s :x _:b . ?s ?p ?o . _:b :x ?o . ?o :x ?s . ?o ?p _:b . :a ?s ?s } WHERE { ?s ?p ?o }",
 ];
 
 /// EXISTS: which values enter the inside, and how far.

@@ -118,7 +118,8 @@ pub fn call(
             let (flags, pattern) = (flags(arguments, 2)?, arguments.plain(1)?);
             let regex = patterns.get(&pattern, &flags, arguments.context());
             // An argument that is no string is an error like a pattern that is none.
-            Ok(boolean(regex?.is_match(arguments.string(0)?.lexical)))
+            let text = arguments.string(0)?.lexical;
+            Ok(boolean(regex?.shortest_match(text).is_some()))
         }
         _ => Err(Fault::Error),
     }

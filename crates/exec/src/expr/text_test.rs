@@ -4,6 +4,7 @@
 //! prepared once. Which stored strings have a text is told by their ids, whatever their languages.
 
 use super::comparison::CompareOp;
+use super::pattern;
 use super::vector::{Argument, Truth, Vector, each_row};
 use crate::error::ExecError;
 use crate::value::Reader;
@@ -86,7 +87,7 @@ impl TextTest {
     #[inline]
     fn holds(&self, text: &[u8]) -> bool {
         match self {
-            Self::Pattern(regex) => regex.is_match(text),
+            Self::Pattern(regex) => pattern::matches(regex, text),
             Self::Contains(finder) => finder.find(text).is_some(),
             Self::Starts { part, .. } => text.starts_with(part.as_bytes()),
             Self::Ends(part) => text.ends_with(part.as_bytes()),

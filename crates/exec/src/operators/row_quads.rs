@@ -89,18 +89,22 @@ impl RowQuads {
     ) -> Result<Vec<u32>, ExecError> {
         let snapshot = cx.snapshot();
         let mut by_table: Vec<(usize, Candidates)> = Vec::new();
+        // Where each table is among those met; subjects of a batch may be rows of hundreds.
+        let mut places = vec![usize::MAX; snapshot.tables().len()];
         let mut others = Vec::new();
         let subjects = column(self.subject);
+        let mut near = 0;
         for (origin, &subject) in subjects.iter().enumerate().take(rows) {
-            match snapshot.row_of(TermId(subject)) {
+            match snapshot.row_of_near(TermId(subject), &mut near) {
                 Some((table_idx, row)) if !snapshot.is_dirty(table_idx, row) => {
-                    let known = by_table.iter().position(|(idx, _)| *idx == table_idx);
-                    let place = known.unwrap_or_else(|| {
+                    let place = &mut places[table_idx];
+                    if *place == usize::MAX {
+                        *place = by_table.len();
                         by_table.push((table_idx, Candidates::default()));
-                        by_table.len() - 1
-                    });
-                    by_table[place].1.rows.push(row);
-                    by_table[place].1.origins.push(origin as u32);
+                    }
+                    let (_, candidates) = &mut by_table[*place];
+                    candidates.rows.push(row);
+                    candidates.origins.push(origin as u32);
                 }
                 _ => others.push(origin as u32),
             }
