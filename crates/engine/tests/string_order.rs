@@ -2,6 +2,7 @@
 
 mod support;
 
+use basalt_engine::Database;
 use basalt_testkit::Answer;
 use std::fmt::Write;
 use support::{Configuration, LAYOUTS, ask, load_nquads, query_options};
@@ -38,6 +39,19 @@ fn texts() -> Vec<String> {
     texts
 }
 
+/// Checks the count that a query gives.
+fn check_count(database: &Database, configuration: &Configuration, query: &str, expected: usize) {
+    let answer = ask(database, query, &query_options(configuration));
+    let Ok(Answer::Solutions { rows, .. }) = answer else {
+        unreachable!("{query}: {answer:?}");
+    };
+    let found = rows[0][0].as_ref().expect("a count").to_string();
+    assert!(
+        found.starts_with(&format!("\"{expected}\"")),
+        "{query}: {found}, not {expected}"
+    );
+}
+
 #[test]
 fn strings_pass_as_their_whole_texts_do() {
     let texts = texts();
@@ -61,16 +75,8 @@ fn strings_pass_as_their_whole_texts_do() {
                 let query = format!(
                     "SELECT (COUNT(*) AS ?n) {{ ?s <http://e/text> ?t FILTER(?t {operator} \"{constant}\") }}"
                 );
-                let answer = ask(&loaded.database, &query, &query_options(&configuration));
-                let Ok(Answer::Solutions { rows, .. }) = answer else {
-                    unreachable!("{query}: {answer:?}");
-                };
-                let found = rows[0][0].as_ref().expect("a count").to_string();
                 let expected = texts.iter().filter(|text| passes(text, constant)).count();
-                assert!(
-                    found.starts_with(&format!("\"{expected}\"")),
-                    "{query}: {found}, not {expected}"
-                );
+                check_count(&loaded.database, &configuration, &query, expected);
             }
         }
     }
@@ -110,15 +116,7 @@ fn what_str_gives_is_a_text_whatever_the_term() {
                 let query = format!(
                     "SELECT (COUNT(*) AS ?n) {{ ?s <http://e/text> ?t FILTER(STR(?t) {operator} \"{constant}\") }}"
                 );
-                let answer = ask(&loaded.database, &query, &query_options(&configuration));
-                let Ok(Answer::Solutions { rows, .. }) = answer else {
-                    unreachable!("{query}: {answer:?}");
-                };
-                let found = rows[0][0].as_ref().expect("a count").to_string();
-                assert!(
-                    found.starts_with(&format!("\"{expected}\"")),
-                    "{query}: {found}, not {expected}"
-                );
+                check_count(&loaded.database, &configuration, &query, expected);
             }
         }
     }

@@ -143,14 +143,8 @@ fn of_row(table: &Table, row: u32, pattern: &QuadPattern, visit: VisitQuad<'_>) 
             None => cells.values_into(row, &mut values),
             Some(object) => values.extend(cells.has(row, object).then_some(object.0)),
         }
-        for &value in &values {
-            visit(QuadIds {
-                subject: table.subject(row),
-                predicate: cells.predicate(),
-                object: TermId(value),
-                graph,
-            })?;
-        }
+        let rows = std::iter::once((row, values.len() as u32, graph));
+        visit_lists((table, cells), pattern, rows, &values, visit)?;
     }
     ControlFlow::Continue(())
 }
