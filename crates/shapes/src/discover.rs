@@ -79,19 +79,24 @@ struct Draft {
     predicates: Vec<u32>,
 }
 
+/// Sets that are merged whatever their predicates.
+struct Seed {
+    label: Label,
+    /// The sets, ascending.
+    members: Vec<u32>,
+    /// The sums over them.
+    totals: Totals,
+}
+
 /// What the steps share.
 struct Discovery<'a> {
     charsets: &'a CharacteristicSets,
     links: &'a Links,
     settings: &'a Settings,
     weights: &'a Weights,
-    /// Groups that are merged whatever their predicates, in order of appearance.
-    labels: Vec<Label>,
-    /// The sets of each label, ascending.
-    seeds: Vec<Vec<u32>>,
-    /// The sums over each of them.
-    seed_totals: Vec<Totals>,
-    /// A cluster of each.
+    /// In order of appearance.
+    seeds: Vec<Seed>,
+    /// A cluster of each seed.
     clusters: Clusters<'a>,
     /// The sets without a label, largest first.
     rest: Vec<u32>,
@@ -106,8 +111,7 @@ impl<'a> Discovery<'a> {
         settings: &'a Settings,
         weights: &'a Weights,
     ) -> Self {
-        let mut labels: Vec<Label> = Vec::new();
-        let mut seeds: Vec<Vec<u32>> = Vec::new();
+        let mut seeds: Vec<Seed> = Vec::new();
         let mut rest = Vec::new();
         let mut index: FastMap<Label, usize> = FastMap::default();
         let all = groups::labels(charsets, links, weights, settings);
@@ -117,11 +121,14 @@ impl<'a> Discovery<'a> {
                 continue;
             };
             let group = *index.entry(label).or_insert_with(|| {
-                labels.push(label);
-                seeds.push(Vec::new());
+                seeds.push(Seed {
+                    label,
+                    members: Vec::new(),
+                    totals: Totals::default(),
+                });
                 seeds.len() - 1
             });
-            seeds[group].push(at as u32);
+            seeds[group].members.push(at as u32);
         }
         rest.sort_by_cached_key(|&at| (std::cmp::Reverse(charsets.sets[at as usize].quads()), at));
         let mut references = vec![0; charsets.sets.len()];
@@ -129,17 +136,17 @@ impl<'a> Discovery<'a> {
             references[target as usize] += count;
         }
         let sets = &charsets.sets;
-        let totals = |seed: &Vec<u32>| Totals::of(seed.iter().map(|&m| &sets[m as usize]));
-        let seed_totals: Vec<Totals> = seeds.iter().map(totals).collect();
+        for seed in &mut seeds {
+            seed.totals = Totals::of(seed.members.iter().map(|&m| &sets[m as usize]));
+        }
+        let totals = seeds.iter().map(|seed| &seed.totals);
         Self {
             charsets,
             links,
             settings,
             weights,
-            labels,
+            clusters: Clusters::around(totals, sets, weights, settings),
             seeds,
-            clusters: Clusters::around(&seed_totals, sets, weights, settings),
-            seed_totals,
             rest,
             references,
         }
@@ -164,10 +171,11 @@ impl<'a> Discovery<'a> {
         let mut drafts = Vec::new();
         let mut orphans = clustered.left;
         for (at, joined) in clustered.joined.into_iter().enumerate() {
-            let label = self.labels.get(at).copied();
-            let (mut members, totals) = match (self.seeds.get(at), self.seed_totals.get(at)) {
-                (Some(seed), Some(totals)) => (seed.clone(), self.with(totals, &joined)),
-                _ => (Vec::new(), self.with(&Totals::default(), &joined)),
+            let seed = self.seeds.get(at);
+            let label = seed.map(|seed| seed.label);
+            let (mut members, totals) = match seed {
+                Some(seed) => (seed.members.clone(), self.with(&seed.totals, &joined)),
+                None => (Vec::new(), self.with(&Totals::default(), &joined)),
             };
             members.extend(joined);
             let predicates = columns::predicates(&totals, self.settings);

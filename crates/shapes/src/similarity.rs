@@ -76,8 +76,6 @@ pub(crate) struct Clusters<'a> {
     weights: &'a Weights,
     settings: &'a Settings,
     all: Vec<Cluster>,
-    /// Those that were there before any set joined.
-    seeds: usize,
     /// Predicate to the clusters that have it in their core.
     holders: Holders,
     scratch: Scratch,
@@ -93,8 +91,8 @@ pub(crate) struct Clustered {
 
 impl<'a> Clusters<'a> {
     /// A cluster of each of the seeds.
-    pub(crate) fn around(
-        seeds: &[Totals],
+    pub(crate) fn around<'s>(
+        seeds: impl Iterator<Item = &'s Totals>,
         sets: &'a [Charset],
         weights: &'a Weights,
         settings: &'a Settings,
@@ -103,12 +101,11 @@ impl<'a> Clusters<'a> {
             sets,
             weights,
             settings,
-            all: Vec::with_capacity(seeds.len()),
-            seeds: seeds.len(),
+            all: Vec::new(),
             holders: Holders::default(),
             scratch: Scratch::default(),
         };
-        for (at, seed) in seeds.iter().enumerate() {
+        for (at, seed) in seeds.enumerate() {
             clusters.all.push(Cluster {
                 subjects: seed.rows,
                 rows: seed.predicate_rows.iter().copied().collect(),
@@ -121,12 +118,13 @@ impl<'a> Clusters<'a> {
 
     /// Clusters the sets in `rest` (largest first) around the seeds.
     pub(crate) fn cluster(mut self, rest: &[u32], threshold: f64) -> Clustered {
+        let clusters_max = self.settings.clusters_max + self.all.len();
         let mut joined = vec![Vec::new(); self.all.len()];
         let mut left = Vec::new();
         for &charset in rest {
             let target = match self.most_similar(charset, threshold) {
                 Some(at) => at,
-                None if self.all.len() < self.settings.clusters_max + self.seeds => {
+                None if self.all.len() < clusters_max => {
                     self.all.push(Cluster::default());
                     joined.push(Vec::new());
                     joined.len() - 1
@@ -247,7 +245,7 @@ mod tests {
         ) {
             let (weights, settings) = (Weights::of(&sets), Settings { core_fill_min: 0.2, ..Settings::default() });
             let seeds: Vec<Totals> = sets.iter().take(seeds).map(|set| Totals::of([set].into_iter())).collect();
-            let mut clusters = Clusters::around(&seeds, &sets, &weights, &settings);
+            let mut clusters = Clusters::around(seeds.iter(), &sets, &weights, &settings);
             for (charset, set) in (0u32..).zip(&sets) {
                 let norm = weights.norm(set.predicates());
                 let mut best: Option<(f64, usize)> = None;

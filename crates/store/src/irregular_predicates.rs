@@ -10,6 +10,7 @@ use crate::error::StoreError;
 use crate::snapshot::Version;
 use basalt_rdf::TermId;
 use roaring::RoaringBitmap;
+use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -76,12 +77,12 @@ impl PredicatesByKey {
 
 impl LazyIndex {
     /// The index of so many pairs of a key and a predicate if there is one or it has become worth making; else counts one more question.
-    fn get(
+    fn get<E>(
         &self,
         predicates: usize,
         count: impl FnOnce() -> u64,
-        pairs: impl FnOnce() -> Result<Vec<(u64, u32)>, StoreError>,
-    ) -> Result<Option<&PredicatesByKey>, StoreError> {
+        pairs: impl FnOnce() -> Result<Vec<(u64, u32)>, E>,
+    ) -> Result<Option<&PredicatesByKey>, E> {
         if let Some(index) = self.index.get() {
             return Ok(Some(index));
         }
@@ -111,12 +112,13 @@ impl LazyIndex {
             Ok(pairs.collect())
         };
         // To count takes as long as the question.
-        match self.get(predicates.len(), count, pairs) {
-            Ok(Some(index)) => {
+        let Ok::<_, Infallible>(index) = self.get(predicates.len(), count, pairs);
+        match index {
+            Some(index) => {
                 let found = index.find(row.into()).iter();
                 found.map(|&idx| predicates[idx as usize].0).collect()
             }
-            Ok(None) | Err(_) => {
+            None => {
                 let of_row = predicates.iter().filter(|(_, rows)| rows.contains(row));
                 of_row.map(|(predicate, _)| *predicate).collect()
             }

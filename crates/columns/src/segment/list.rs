@@ -14,15 +14,14 @@ use crate::codec::{self, CodecKind, Sequence};
 const DECODE_SHARE: usize = 16;
 
 /// Whether the values of each list ascend.
-pub(super) fn ascend(offsets: &[u32], values: &[u64]) -> bool {
+pub(super) fn ascend(offsets: &[u64], values: &[u64]) -> bool {
     let mut lists = offsets.windows(2);
     lists.all(|ends| values[ends[0] as usize..ends[1] as usize].is_sorted())
 }
 
 /// Appends offsets and values.
-pub(super) fn write(offsets: &[u32], values: &[u64], out: &mut Vec<u8>) {
-    let offsets: Vec<u64> = offsets.iter().map(|&offset| u64::from(offset)).collect();
-    codec::encode(&offsets, out);
+pub(super) fn write(offsets: &[u64], values: &[u64], out: &mut Vec<u8>) {
+    codec::encode(offsets, out);
     codec::encode(values, out);
 }
 
@@ -119,39 +118,46 @@ impl<'a> Lists<'a> {
         self.values.decode(self.range(row), out);
     }
 
-    pub(super) fn gather(&self, rows: &[u32], counts: &mut Vec<u32>, values: &mut Vec<u64>) {
+    /// Gives the positions of the values of each row. Of many rows all offsets are decoded.
+    fn each_range(&self, rows: &[u32], mut visit: impl FnMut(Range<usize>)) {
         let row_count = self.offsets.len() - 1;
         if rows.len() * DECODE_SHARE >= row_count {
             let offsets = self.all_offsets(0..row_count);
-            let range =
-                |row: u32| offsets[row as usize] as usize..offsets[row as usize + 1] as usize;
-            self.gather_ranges(rows.iter().map(|&row| range(row)), counts, values);
+            for &row in rows {
+                visit(offsets[row as usize] as usize..offsets[row as usize + 1] as usize);
+            }
         } else {
-            let ranges = rows.iter().map(|&row| self.range(row as usize));
-            self.gather_ranges(ranges, counts, values);
+            for &row in rows {
+                visit(self.range(row as usize));
+            }
         }
+    }
+
+    pub(super) fn gather(&self, rows: &[u32], counts: &mut Vec<u32>, values: &mut Vec<u64>) {
+        // Ranges that touch are decoded together.
+        let mut pending = 0..0;
+        self.each_range(rows, |range| {
+            counts.push(range.len() as u32);
+            if range.start == pending.end {
+                pending.end = range.end;
+            } else {
+                self.values.decode(pending.clone(), values);
+                pending = range;
+            }
+        });
+        self.values.decode(pending, values);
     }
 
     /// Gives the positions of the rows that have the value in the same place.
     pub(super) fn holding(&self, rows: &[u32], wanted: &[u64], mut found: impl FnMut(usize)) {
-        let row_count = self.offsets.len() - 1;
         let mut list = Vec::new();
-        let mut test = |place: usize, range: Range<usize>| {
+        let mut place = 0;
+        self.each_range(rows, |range| {
             if self.holds(range, wanted[place], &mut list) {
                 found(place);
             }
-        };
-        if rows.len() * DECODE_SHARE >= row_count {
-            let offsets = self.all_offsets(0..row_count);
-            for (place, &row) in rows.iter().enumerate() {
-                let row = row as usize;
-                test(place, offsets[row] as usize..offsets[row + 1] as usize);
-            }
-        } else {
-            for (place, &row) in rows.iter().enumerate() {
-                test(place, self.range(row as usize));
-            }
-        }
+            place += 1;
+        });
     }
 
     /// Whether some position of the range has the value; `list` is scratch.
@@ -163,26 +169,6 @@ impl<'a> Lists<'a> {
         list.clear();
         self.values.decode(range, list);
         list.contains(&value)
-    }
-
-    /// Appends the values of some ranges, joining those that touch.
-    fn gather_ranges(
-        &self,
-        ranges: impl Iterator<Item = Range<usize>>,
-        counts: &mut Vec<u32>,
-        values: &mut Vec<u64>,
-    ) {
-        let mut pending = 0..0;
-        for range in ranges {
-            counts.push(range.len() as u32);
-            if range.start == pending.end {
-                pending.end = range.end;
-            } else {
-                self.values.decode(pending, values);
-                pending = range;
-            }
-        }
-        self.values.decode(pending, values);
     }
 
     pub(super) fn decode(&self, rows: Range<usize>, counts: &mut Vec<u32>, values: &mut Vec<u64>) {
@@ -246,12 +232,12 @@ impl<'a> Lists<'a> {
         if offsets[0] != 0 || !offsets.is_sorted() {
             return Err(ColumnError::corrupt("list offsets out of order"));
         }
-        let mut values = Vec::new();
-        self.values.decode(0..self.values.len(), &mut values);
-        let mut lists = offsets.windows(2);
-        let is_sorted = |ends: &[u64]| values[ends[0] as usize..ends[1] as usize].is_sorted();
-        if self.ascend && !lists.all(is_sorted) {
-            return Err(ColumnError::corrupt("values of a list out of order"));
+        if self.ascend {
+            let mut values = Vec::new();
+            self.values.decode(0..self.values.len(), &mut values);
+            if !ascend(&offsets, &values) {
+                return Err(ColumnError::corrupt("values of a list out of order"));
+            }
         }
         Ok(())
     }

@@ -140,9 +140,10 @@ pub fn encode_lists(offsets: &[u32], values: &[u64], out: &mut Vec<u8>) -> Zone 
     );
     assert!(offsets.is_sorted(), "offsets are ascending");
     debug_assert!(!values.contains(&0), "0 is not a value");
-    let order = u8::from(list::ascend(offsets, values)) * ASCENDING;
+    let ends: Vec<u64> = offsets.iter().map(|&offset| u64::from(offset)).collect();
+    let order = u8::from(list::ascend(&ends, values)) * ASCENDING;
     write_header(kind::LIST, order, rows, out);
-    list::write(offsets, values, out);
+    list::write(&ends, values, out);
     let rows_with_value = offsets.windows(2).filter(|pair| pair[0] < pair[1]).count() as u32;
     Zone {
         rows_with_value,

@@ -10,8 +10,8 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::selection::positions;
 use crate::value::{
-    Comparison, InlineKind, Reader, Value, compare, compare_floats, compare_inline, equal,
-    inline_float, inline_kind, kind_by_id, order_within,
+    Comparison, IdKind, Reader, Value, compare, compare_floats, compare_inline, equal,
+    inline_float, inline_kind, order_within,
 };
 use basalt_rdf::term_id::tag;
 use basalt_rdf::{LiteralKind, LiteralView, TermId};
@@ -134,12 +134,11 @@ impl CompareOp {
         if self == Self::Equal && ids_tell(a, b) {
             return Ok(Some(id_a == id_b).into());
         }
-        if let (Some(kind), Some(other)) = (kind_by_id(id_a), kind_by_id(id_b)) {
-            let has_order = !matches!(kind, InlineKind::Of(tag::RESOURCE | tag::LANGUAGE));
+        if let (Some(kind), Some(other)) = (IdKind::of(id_a), IdKind::of(id_b)) {
             match self {
                 Self::Equal if kind != other => return Ok(Truth::False),
                 Self::Equal => {}
-                _ if kind != other || !has_order => return Ok(Truth::Error),
+                _ if kind != other || !kind.has_order() => return Ok(Truth::Error),
                 _ => {}
             }
         }

@@ -119,7 +119,7 @@ pub fn call(
             let regex = patterns.get(&pattern, &flags, arguments.context());
             // An argument that is no string is an error like a pattern that is none.
             let text = arguments.string(0)?.lexical;
-            Ok(boolean(regex?.shortest_match(text).is_some()))
+            Ok(boolean(pattern::matches(regex?, text)))
         }
         _ => Err(Fault::Error),
     }

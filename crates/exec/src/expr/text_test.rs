@@ -87,7 +87,7 @@ impl TextTest {
     #[inline]
     fn holds(&self, text: &[u8]) -> bool {
         match self {
-            Self::Pattern(regex) => pattern::matches(regex, text),
+            Self::Pattern(regex) => pattern::matches_bytes(regex, text),
             Self::Contains(finder) => finder.find(text).is_some(),
             Self::Starts { part, .. } => text.starts_with(part.as_bytes()),
             Self::Ends(part) => text.ends_with(part.as_bytes()),

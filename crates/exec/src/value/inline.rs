@@ -108,7 +108,7 @@ pub fn compare_floats(a: u64, b: u64) -> Option<Ordering> {
 pub enum InlineKind {
     /// Any numeric type of XML Schema.
     Number,
-    /// The type of this tag: booleans and dates, or what is in the dictionary.
+    /// The type of this tag: booleans and dates.
     Of(u8),
 }
 
@@ -125,13 +125,34 @@ pub fn inline_kind(id: u64) -> Option<InlineKind> {
     }
 }
 
-/// The kind of a term whose id tells it, though not always its value: inline literals, strings with and without a language, IRIs and blank nodes
-/// together. Terms of two of these kinds are not equal, and no operator orders them.
-#[inline]
-pub fn kind_by_id(id: u64) -> Option<InlineKind> {
-    match TermId(id).tag() {
-        tag @ (tag::RESOURCE | tag::STRING | tag::LANGUAGE) => Some(InlineKind::Of(tag)),
-        _ => inline_kind(id),
+/// Kinds of terms that ids tell, though not always their values. Terms of two of these kinds are not equal, and no operator orders them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdKind {
+    /// An inline value.
+    Inline(InlineKind),
+    /// A string without a language.
+    String,
+    /// A string with one.
+    Tagged,
+    /// An IRI or a blank node.
+    Resource,
+}
+
+impl IdKind {
+    /// The kind of an id, if it tells one.
+    #[inline]
+    pub fn of(id: u64) -> Option<Self> {
+        match TermId(id).tag() {
+            tag::STRING => Some(Self::String),
+            tag::LANGUAGE => Some(Self::Tagged),
+            tag::RESOURCE => Some(Self::Resource),
+            _ => inline_kind(id).map(Self::Inline),
+        }
+    }
+
+    /// Whether operators order terms of this kind.
+    pub fn has_order(self) -> bool {
+        matches!(self, Self::Inline(_) | Self::String)
     }
 }
 

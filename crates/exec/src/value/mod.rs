@@ -28,8 +28,8 @@ mod short_number;
 pub use compare::{Comparison, compare, equal};
 pub use exact::{Exact, Rounding};
 pub use inline::{
-    InlineKind, compare_floats, compare_inline, date_part, inline_float, inline_integer,
-    inline_kind, kind_by_id, nearest_f32, order_within, to_float,
+    IdKind, InlineKind, compare_floats, compare_inline, date_part, inline_float, inline_integer,
+    inline_kind, nearest_f32, order_within, to_float,
 };
 pub use inline_order::order_inline;
 pub use inline_ranks::{InlineRanks, RankKind};

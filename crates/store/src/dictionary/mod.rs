@@ -187,9 +187,14 @@ impl Dictionary {
         let exact = self.qualifiers.find_language(tag).and_then(find);
         exact.or_else(|| {
             let other = |name: &str| name != tag && name.eq_ignore_ascii_case(tag);
-            let mut names = (0..u16::MAX).map_while(|c| Some((c, self.qualifiers.language(c)?)));
-            names.find_map(|(code, name)| other(name).then(|| find(code)).flatten())
+            self.languages()
+                .find_map(|(code, name)| other(name).then(|| find(code)).flatten())
         })
+    }
+
+    /// The languages that the store has, as they are spelled, with their codes.
+    fn languages(&self) -> impl Iterator<Item = (u16, &str)> {
+        (0..u16::MAX).map_while(|code| Some((code, self.qualifiers.language(code)?)))
     }
 
     /// The ids of every stored term that differs from this one in nothing but the case of its language
@@ -204,8 +209,9 @@ impl Dictionary {
         else {
             return self.find(term).into_iter().collect();
         };
-        let names = (0..u16::MAX).map_while(|c| Some((c, self.qualifiers.language(c)?)));
-        let same = names.filter(|(_, other)| other.eq_ignore_ascii_case(name));
+        let same = self
+            .languages()
+            .filter(|(_, other)| other.eq_ignore_ascii_case(name));
         same.filter_map(|(code, _)| self.find_dictionary_literal(tag::LANGUAGE, code, lexical))
             .collect()
     }
@@ -214,9 +220,7 @@ impl Dictionary {
     ///
     /// Cost: a search for each language that the store has.
     pub fn find_in_all_languages(&self, text: &str) -> Vec<TermId> {
-        let languages =
-            (0..u16::MAX).map_while(|code| self.qualifiers.language(code).map(|_| code));
-        let tagged = languages.map(|code| (tag::LANGUAGE, code));
+        let tagged = self.languages().map(|(code, _)| (tag::LANGUAGE, code));
         let mut found: Vec<TermId> = std::iter::once((tag::STRING, 0))
             .chain(tagged)
             .filter_map(|(id_tag, code)| self.find_dictionary_literal(id_tag, code, text))
