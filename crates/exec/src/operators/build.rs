@@ -13,7 +13,10 @@ mod through;
 use hash_join::probe_and_build;
 pub use shared::Shared;
 use sharing::last_distinct;
-pub use sharing::{cheap_beside_build, few_that_lead_to_many, is_shared_by_batch, shared_leaf};
+pub use sharing::{
+    cheap_beside_build, few_that_lead_to_many, is_above, is_shared_by_batch, rows_led_to,
+    shared_leaf, shares_of,
+};
 
 use super::merge_side::MergeSide;
 use super::minus::MinusRows;
@@ -126,7 +129,7 @@ impl Build {
             }
             Op::Values { rows } => Box::new(rows::Rows::new(self.values(rows, node.schema.len()))),
             _ if let Some(rows) = self.shared_rows_of(node) => Box::new(SharedReader(rows)),
-            Op::StarScan { .. } => Box::new(StarScan::new(self.shared_scan(node)?, schema())),
+            Op::StarScan { .. } => Box::new(StarScan::new(self.shared_scan(node, 0.0)?, schema())),
             Op::StarJoin {
                 input,
                 star,
@@ -357,12 +360,12 @@ impl Build {
     }
 
     /// The star and morsels of a `StarScan` node, the same for every thread.
-    pub fn shared_scan(&self, node: &Node) -> Result<Arc<SharedScan>, ExecError> {
+    pub fn shared_scan(&self, node: &Node, leads_to: f64) -> Result<Arc<SharedScan>, ExecError> {
         let profile = self.cx.profile();
-        profile.within(node.id, || self.make_scan(node))
+        profile.within(node.id, || self.make_scan(node, leads_to))
     }
 
-    fn make_scan(&self, node: &Node) -> Result<Arc<SharedScan>, ExecError> {
+    fn make_scan(&self, node: &Node, leads_to: f64) -> Result<Arc<SharedScan>, ExecError> {
         let Op::StarScan { star, access } = &node.op else {
             return Err(ExecError::Internal("only a star scan has morsels".into()));
         };
@@ -385,8 +388,10 @@ impl Build {
             &self.cx,
         )?;
         let made = &self.shared.key_filters;
+        let mut morsels = Morsels::new(&compiled, access, object, &self.cx)?;
+        morsels.share_for(leads_to, self.cx.options());
         let scan = Arc::new(SharedScan {
-            morsels: Morsels::new(&compiled, access, object, &self.cx)?,
+            morsels,
             reserve: Reserve::default(),
             reducers: Reducers::new(&compiled, &node.key_filters, made),
             star: compiled,

@@ -10,10 +10,11 @@
 //! for a while (`reserve.rs`). A lookup therefore never hands over to another thread.
 
 use super::build::{
-    Build, cheap_beside_build, few_that_lead_to_many, is_shared_by_batch, shared_leaf,
+    Build, cheap_beside_build, few_that_lead_to_many, is_above, is_shared_by_batch, rows_led_to,
+    shared_leaf, shares_of,
 };
 use super::reserve::Reserve;
-use super::shared_rows::is_made_whole;
+use super::shared_rows::{Shares, is_made_whole};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
@@ -22,9 +23,6 @@ use crate::profile;
 use basalt_plan::physical::{Node, Op};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-
-/// Parts of few rows for each thread, so that the last ones end about together.
-const THREAD_PARTS: usize = 8;
 
 /// How many times as long as a thread works alone a pipeline must be expected to take for others to be called at once.
 const MUCH: f64 = 4.0;
@@ -86,29 +84,30 @@ pub fn drain<S: Sink>(
     cx: &Context,
     make_sink: impl Fn() -> Result<S, ExecError>,
 ) -> Result<Vec<S>, ExecError> {
-    let threads = cx.options().threads;
-    let leaf = shared_leaf(node, cx.options());
+    let options = cx.options();
+    let leaf = shared_leaf(node, options);
     if let Some(leaf) = leaf.filter(|leaf| is_for_all(node, leaf, cx)) {
-        if is_shared_by_batch(leaf, cx.options()) {
+        if is_shared_by_batch(leaf, options) {
             build.prepare_tables(node)?;
-            return drain_shared(node, leaf, build, 1, make_sink);
+            let shares = shares_of(node, leaf, options);
+            return drain_shared(node, leaf, build, &shares, &make_sink);
         }
-        let parts = threads * THREAD_PARTS;
+        let few = Shares::of_few(options);
         if let Some(cheap) = cheap_beside_build(node) {
-            return drain_shared(node, cheap, build, parts, make_sink);
+            return drain_shared(node, cheap, build, &few, &make_sink);
         }
-        let scan = build.shared_scan(leaf)?;
+        let scan = build.shared_scan(leaf, rows_led_to(node, leaf))?;
         let morsels = scan.morsels.len();
         if morsels > 1 {
             build.prepare_tables(node)?;
-            let threads = threads.min(morsels);
+            let threads = options.threads.min(morsels);
             return drain_parallel(node, build, threads, &scan.reserve, make_sink);
         }
         if morsels == 1
-            && let Some(few) = few_that_lead_to_many(node, cx.options())
+            && let Some(first) = few_that_lead_to_many(node, options)
         {
             build.prepare_tables(node)?;
-            return drain_shared(node, few, build, parts, make_sink);
+            return drain_shared(node, first, build, &few, &make_sink);
         }
     }
     drain_alone(node, build, make_sink)
@@ -138,24 +137,29 @@ fn drain_alone<S: Sink>(
     Ok(vec![sink])
 }
 
-/// With the rows of an operator of the chain shared among the threads; if they are few, in so many parts. Tables that are made before may
-/// say which of the rows are wanted; others are made if there are rows.
+/// With the rows of an operator of the chain shared among the threads, cut into shares. Tables that are made before may
+/// say which of the rows are wanted; others are made if there are rows. If there are too few to share, those that they lead to are.
 fn drain_shared<S: Sink>(
     node: &Node,
     shared: &Node,
     build: &Build,
-    parts: usize,
-    make_sink: impl Fn() -> Result<S, ExecError>,
+    shares: &Shares,
+    make_sink: &dyn Fn() -> Result<S, ExecError>,
 ) -> Result<Vec<S>, ExecError> {
-    let threads = build.context().options().threads;
-    let drained = build.share_rows(shared, parts).and_then(|rows| {
+    let options = build.context().options();
+    let drained = build.share_rows(shared, shares).and_then(|rows| {
         if rows.is_empty() {
             return Ok(vec![make_sink()?]);
         }
         build.prepare_tables(node)?;
-        match rows.has_several_batches() {
-            true => drain_parallel(node, build, threads, &rows.reserve, make_sink),
-            false => drain_alone(node, build, make_sink),
+        if rows.has_several_batches() {
+            return drain_parallel(node, build, options.threads, &rows.reserve, make_sink);
+        }
+        match few_that_lead_to_many(node, options).filter(|few| is_above(few, shared)) {
+            Some(few) if options.threads > 1 => {
+                drain_shared(node, few, build, &Shares::of_few(options), make_sink)
+            }
+            _ => drain_alone(node, build, make_sink),
         }
     });
     build.unshare_rows(shared);

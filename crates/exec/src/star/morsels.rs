@@ -6,8 +6,9 @@
 
 use super::changed::{Home, changed_with_value, new_subjects};
 use super::compiled::{CompiledPattern, CompiledStar, Object};
-use crate::context::Context;
+use crate::context::{Context, ExecOptions};
 use crate::error::ExecError;
+use crate::operators::shared_rows::FAN_OUT_MIN;
 use crate::profile::current_node;
 use basalt_columns::SEGMENT_ROWS;
 use basalt_plan::physical::StarAccess;
@@ -76,9 +77,60 @@ impl Morsel {
     }
 }
 
+/// How many times as many rows as are work for all threads a share must be expected to lead to: a join that finds a third of that at a time
+/// took a fifth longer for each row, since it looks into every segment of its table each time.
+const SHARE_MANY: f64 = 2.0;
+
+/// Fewest rows that are worth a morsel of their own where each leads to some: the scan of a morsel takes a microsecond or two besides.
+const SHARE_ROWS_MIN: usize = if cfg!(test) { 2 } else { 64 };
+
+impl Morsel {
+    /// Adds it to a list, in parts of at most so many rows, which may not be 0.
+    fn cut_into(self, rows_max: usize, list: &mut Vec<Self>) {
+        if self.rows() <= rows_max {
+            list.push(self);
+            return;
+        }
+        match self {
+            Self::Range { table_idx, rows } => {
+                let parts = rows.clone().step_by(rows_max);
+                list.extend(parts.map(|from| Self::Range {
+                    table_idx,
+                    rows: from..rows.end.min(from.saturating_add(rows_max as u32)),
+                }));
+            }
+            Self::Rows {
+                table_idx,
+                rows,
+                satisfied,
+            } => list.extend(rows.chunks(rows_max).map(|rows| Self::Rows {
+                table_idx,
+                rows: rows.to_vec(),
+                satisfied,
+            })),
+            Self::Changed { table_idx, rows } => {
+                list.extend(rows.chunks(rows_max).map(|rows| Self::Changed {
+                    table_idx,
+                    rows: rows.to_vec(),
+                }));
+            }
+            Self::New { rows, graph } => list.extend(rows.chunks(rows_max).map(|rows| Self::New {
+                rows: rows.to_vec(),
+                graph,
+            })),
+            Self::General(subjects) => {
+                let parts = subjects.chunks(rows_max);
+                list.extend(parts.map(|subjects| Self::General(subjects.to_vec())));
+            }
+        }
+    }
+}
+
 /// The morsels of one scan, shared by all threads that work on it.
 pub struct Morsels {
     list: Vec<Morsel>,
+    /// Rows of which the solutions are to be handed on, where few rows lead to many.
+    pub share_rows: Option<usize>,
     next: AtomicUsize,
 }
 
@@ -100,8 +152,30 @@ impl Morsels {
         };
         Ok(Self {
             list,
+            share_rows: None,
             next: AtomicUsize::new(0),
         })
+    }
+
+    /// Makes shares of few rows that are expected to lead to so many in joins above: it is those that are work for threads, and not what is
+    /// read here. A single morsel is left: whoever makes its solutions can cut these.
+    pub fn share_for(&mut self, leads_to: f64, options: &ExecOptions) {
+        let rows: usize = self.list.iter().map(Morsel::rows).sum();
+        let is_any_many = options.dealt_rows_min == 0;
+        let are_few = is_any_many || leads_to >= rows as f64 * FAN_OUT_MIN;
+        if self.list.len() < 2 || options.threads == 1 || !are_few {
+            return;
+        }
+        let shares = leads_to / (SHARE_MANY * options.dealt_rows_min as f64);
+        let shares = (shares as usize).min(options.threads * THREAD_MORSELS);
+        let share_rows = rows.div_ceil(shares.max(1)).max(SHARE_ROWS_MIN);
+        if shares < 2 || share_rows >= 2 * ROWS_MIN {
+            return;
+        }
+        self.share_rows = Some(share_rows);
+        for morsel in std::mem::take(&mut self.list) {
+            morsel.cut_into(share_rows, &mut self.list);
+        }
     }
 
     /// The next piece of work, if any is left.
@@ -499,5 +573,91 @@ mod tests {
         assert_eq!(rows, [2, 6, 10]);
         assert_eq!(take_out(&mut rows, &set), [0; 0]);
         assert_eq!(take_out(&mut Vec::new(), &set), [0; 0]);
+    }
+
+    /// Each kind of morsel, of so many rows.
+    fn morsels(rows: u32) -> Vec<Morsel> {
+        let range = Morsel::Range {
+            table_idx: 2,
+            rows: 70_000..70_000 + rows,
+        };
+        let table_idx = 3;
+        let listed = |step: usize| (0..).step_by(step).take(rows as usize).collect();
+        vec![
+            range,
+            Morsel::Rows {
+                table_idx,
+                rows: listed(2),
+                satisfied: Some(1),
+            },
+            Morsel::Changed {
+                table_idx,
+                rows: listed(3),
+            },
+            Morsel::New {
+                rows: listed(5),
+                graph: TermId(7),
+            },
+            Morsel::General((0..u64::from(rows)).map(TermId::resource).collect()),
+        ]
+    }
+
+    /// What is read, one by one, and all else that a morsel says.
+    fn read(morsel: &Morsel) -> Vec<String> {
+        let each =
+            |rows: &[u32], of: String| rows.iter().map(|row| format!("{row} {of}")).collect();
+        match morsel {
+            Morsel::Range { table_idx, rows } => each(
+                &rows.clone().collect::<Vec<u32>>(),
+                format!("range {table_idx}"),
+            ),
+            Morsel::Rows {
+                table_idx,
+                rows,
+                satisfied,
+            } => each(rows, format!("rows {table_idx} {satisfied:?}")),
+            Morsel::Changed { table_idx, rows } => each(rows, format!("changed {table_idx}")),
+            Morsel::New { rows, graph } => each(rows, format!("new {graph:?}")),
+            Morsel::General(subjects) => subjects.iter().map(|s| format!("{s:?}")).collect(),
+        }
+    }
+
+    #[test]
+    fn morsels_that_are_cut_are_the_same_rows() {
+        let all = |list: &[Morsel]| list.iter().flat_map(read).collect::<Vec<String>>();
+        for (rows, rows_max) in [(0, 1), (1, 1), (1, 9), (7, 3), (9, 3), (20, 1)] {
+            let mut cut = Vec::new();
+            for morsel in morsels(rows) {
+                morsel.cut_into(rows_max, &mut cut);
+            }
+            assert_eq!(all(&cut), all(&morsels(rows)), "{rows} by {rows_max}");
+            assert!(cut.iter().all(|morsel| morsel.rows() <= rows_max));
+        }
+    }
+
+    #[test]
+    fn few_rows_are_shared_by_what_they_lead_to() {
+        let shared = |kept: usize, leads_to: f64, threads: usize| {
+            let mut morsels = Morsels {
+                list: morsels(2_000).into_iter().take(kept).collect(),
+                share_rows: None,
+                next: AtomicUsize::new(0),
+            };
+            let options = ExecOptions {
+                threads,
+                dealt_rows_min: 1_000,
+                ..ExecOptions::default()
+            };
+            morsels.share_for(leads_to, &options);
+            (morsels.share_rows, morsels.len())
+        };
+        // Each thread gets some, as many as lead to enough.
+        assert_eq!(shared(2, 1e6, 2), (Some(500), 8));
+        assert_eq!(shared(2, 16_000.0, 3), (Some(500), 8));
+        assert_eq!(shared(5, 1e6, 2), (Some(1_250), 10));
+        // No fan-out, one thread, one morsel.
+        assert_eq!(shared(2, 15_000.0, 2), (None, 2));
+        assert_eq!(shared(2, 1e6, 1), (None, 2));
+        assert_eq!(shared(1, 1e6, 2), (None, 1));
     }
 }

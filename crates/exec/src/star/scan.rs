@@ -1,7 +1,7 @@
 //! `StarScan`: a star read from its tables, morsel by morsel.
 //!
 //! Solutions of small morsels are put together to a batch: joins that come after do by batch what they can do once for many rows, and data with
-//! many small tables has as many morsels.
+//! many small tables has as many morsels. Where few rows lead to many in joins above, a batch has those of a share alone.
 //!
 //! Memory: one morsel's solutions, or a part of them ([`parts`](super::parts)) with what waits, and a batch. Order: tables in order, then new subjects, then what goes the general way.
 
@@ -227,7 +227,10 @@ impl StarScan {
 
     /// Whether what was found is to be handed on.
     fn is_enough(&self, batch_rows: usize) -> bool {
-        let is_long_ago = self.read > batch_rows * BATCHES_READ_MAX;
+        let is_long_ago = match self.shared.morsels.share_rows {
+            Some(rows) => self.read >= rows,
+            None => self.read > batch_rows * BATCHES_READ_MAX,
+        };
         self.few.len() >= batch_rows || is_long_ago && !self.few.is_empty()
     }
 

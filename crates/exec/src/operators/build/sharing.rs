@@ -3,6 +3,7 @@
 //! ```text
 //! drain ─ joins, filters ─ StarJoin ─ StarScan          many morsels: dealt out at the scan
 //! drain ─ joins, filters ─ StarJoin ─ [StarJoin ─ StarScan]   few rows that lead to many: dealt out above them
+//! drain ─ joins, filters ─ StarJoin ─ [Group]                a few batches that lead to many: the same; otherwise as they come
 //! drain ─ joins ─ HashJoin ─ [StarScan]                      rows that cost little beside the build side: the same, and it is not made
 //!                                                            if there are none
 //! ```
@@ -12,14 +13,16 @@ use super::{Build, probe_and_build};
 use crate::context::ExecOptions;
 use crate::error::ExecError;
 use crate::operators::BoxOperator;
-use crate::operators::shared_rows::{SharedRows, distinct_pays_whole, is_made_whole};
+use crate::operators::shared_rows::{
+    FAN_OUT_MIN, SharedRows, Shares, distinct_pays_whole, is_made_whole,
+};
 use basalt_plan::physical::{Node, Op, Position};
 use std::sync::Arc;
 
 /// Rows that each thread should find where few are dealt out, so that the last ones end about together.
 const THREAD_ROWS: f64 = 16.0;
-/// To how many rows each of the few must lead at least: less is no reason to make them on one thread.
-const FAN_OUT_MIN: f64 = 4.0;
+/// Rows that can be shared at all, where each leads to many.
+const FEWEST_ROWS: f64 = 2.0;
 /// How many times as much as the streaming side a build side must cost for one thread to look for rows of the former first.
 const CHEAP_FACTOR: f64 = 8.0;
 
@@ -73,24 +76,46 @@ pub(super) fn last_distinct(root: &Node, options: &ExecOptions) -> Option<usize>
 }
 
 /// The first operator of the chain below a node that gives few rows, enough for all threads, that lead to many above it, as
-/// far as estimates tell.
+/// far as estimates tell; or else the last one of which each of some rows does.
 pub fn few_that_lead_to_many<'n>(node: &'n Node, options: &ExecOptions) -> Option<&'n Node> {
     let many = options.dealt_rows_min as f64;
     let enough = THREAD_ROWS * options.threads as f64;
-    let leads_to = |node: &Node, most: f64| {
-        let rows = node.estimated_rows;
-        many == 0.0 || rows >= enough && most >= many && most >= rows * FAN_OUT_MIN
-    };
-    let (mut found, mut most) = (None, node.estimated_rows);
+    let (mut found, mut found_fewer, mut most) = (None, None, node.estimated_rows);
     let mut next = chain_input(node);
     while let Some(below) = next {
-        if leads_to(below, most) {
+        let rows = below.estimated_rows;
+        let leads_to_many = most >= many && most >= rows * FAN_OUT_MIN;
+        if many == 0.0 || leads_to_many && rows >= enough {
             found = Some(below);
+        } else if leads_to_many && rows >= FEWEST_ROWS && found_fewer.is_none() {
+            found_fewer = Some(below);
         }
-        most = most.max(below.estimated_rows);
+        most = most.max(rows);
         next = chain_input(below);
     }
-    found
+    found.or(found_fewer)
+}
+
+/// To how many rows all rows of an operator of the chain below a node lead there, at most and as far as estimates tell.
+pub fn rows_led_to(node: &Node, below: &Node) -> f64 {
+    let chain = std::iter::successors(Some(node), |node| chain_input(node));
+    let above = chain.take_while(|node| node.id != below.id);
+    above.map(|node| node.estimated_rows).fold(0.0, f64::max)
+}
+
+/// Whether an operator is above another one of the same chain.
+pub fn is_above(node: &Node, below: &Node) -> bool {
+    let chain = std::iter::successors(chain_input(node), |node| chain_input(node));
+    chain.into_iter().any(|node| node.id == below.id)
+}
+
+/// Into what shares the rows of an operator of the chain below a node are cut where threads take them batch by batch.
+pub fn shares_of(node: &Node, leaf: &Node, options: &ExecOptions) -> Shares {
+    if options.threads == 1 || !is_made_whole(leaf, options) {
+        return Shares::in_batches(options);
+    }
+    let fan_out = rows_led_to(node, leaf) / leaf.estimated_rows.max(1.0);
+    Shares::of_rows(fan_out, options)
 }
 
 /// The streaming side of the lowest hash join of the chain below a node of which the build side is expected to cost many times as much:
@@ -104,9 +129,9 @@ pub fn cheap_beside_build(node: &Node) -> Option<&Node> {
 
 impl Build {
     /// Makes the first rows of a node; every operator of the node made afterwards takes its share of all of them. If
-    /// they are few, they are dealt out in so many parts.
-    pub fn share_rows(&self, node: &Node, parts: usize) -> Result<Arc<SharedRows>, ExecError> {
-        let make = || SharedRows::new(self.whole(node)?, parts, &self.cx);
+    /// they are few, they are cut.
+    pub fn share_rows(&self, node: &Node, shares: &Shares) -> Result<Arc<SharedRows>, ExecError> {
+        let make = || SharedRows::new(self.whole(node)?, shares, &self.cx);
         let rows = Arc::new(self.cx.profile().within(node.id, make)?);
         let mut shared = self.shared.rows.lock().expect("no holder panics");
         shared.insert(node.id, Arc::clone(&rows));

@@ -6,6 +6,7 @@ use crate::context::{Context, ExecOptions};
 use crate::error::ExecError;
 use crate::operators::build::{Build, few_that_lead_to_many};
 use crate::operators::pipeline::{Sink, drain};
+use crate::operators::shared_rows::Shares;
 use basalt_plan::physical::{
     Aggregate, AggregateFunction, Expr, JoinKind, Node, Op, Slot, SortKey,
 };
@@ -15,14 +16,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-fn run(root: Node, threads: usize, batch_rows: usize, memory_bytes_max: usize) -> Vec<Row> {
-    let options = ExecOptions {
+fn options(threads: usize, batch_rows: usize, memory_bytes_max: usize) -> ExecOptions {
+    ExecOptions {
         batch_rows,
         memory_bytes_max,
         threads,
+        alone_for: Duration::ZERO,
         ..ExecOptions::default()
-    };
-    run_with(root, options)
+    }
+}
+
+fn run(root: Node, threads: usize, batch_rows: usize, memory_bytes_max: usize) -> Vec<Row> {
+    run_with(root, options(threads, batch_rows, memory_bytes_max))
 }
 
 fn group(input: Node, keys: &[u16], counted: Option<(u16, u16)>, schema: &[u16]) -> Node {
@@ -69,7 +74,8 @@ proptest! {
 
     #[test]
     fn joins_and_groups_over_groups_are_the_same_on_any_number_of_threads(
-        rows in rows(600), partners in rows(60), batch_rows in 1..64_usize, threads in 1..4_usize,
+        rows in rows(600), partners in rows(60), batch_rows in 1..700_usize, threads in 1..4_usize,
+        are_many: bool,
     ) {
         // Distinct (key, other), joined by key, then distinct (other, own).
         let inner = group(rows_node(&rows, &[0, 1]), &[0, 1], None, &[0, 1]);
@@ -82,7 +88,10 @@ proptest! {
             expected.extend(same.map(|partner| vec![row[1], partner[1]]));
         }
         let expected: Vec<Row> = expected.into_iter().collect();
-        prop_assert_eq!(sorted(run(outer, threads, batch_rows, 64 << 20)), expected);
+        // Any rows are cut, or none.
+        let dealt_rows_min = if are_many { 0 } else { usize::MAX };
+        let options = ExecOptions { dealt_rows_min, ..options(threads, batch_rows, 64 << 20) };
+        prop_assert_eq!(sorted(run_with(outer, options)), expected);
     }
 
     #[test]
@@ -132,11 +141,62 @@ fn few_rows_are_dealt_out_below_where_they_become_many() {
     // The first of the chain that has enough for all threads.
     assert_eq!(found(&[500.0, 20_000.0, 300.0, 50.0, 1.0]), Some(50.0));
     assert_eq!(found(&[20_000.0, 300.0]), Some(300.0));
-    // Too few, not many, no fan-out, nothing below.
-    assert_eq!(found(&[20_000.0, 3.0, 1.0]), None);
+    // None has enough: the last one of some rows.
+    assert_eq!(found(&[20_000.0, 7.0, 3.0, 1.0]), Some(7.0));
+    // A single row, not many, no fan-out, nothing below.
+    assert_eq!(found(&[20_000.0, 1.0]), None);
     assert_eq!(found(&[9_000.0, 300.0]), None);
     assert_eq!(found(&[20_000.0, 9_000.0]), None);
     assert_eq!(found(&[20_000.0]), None);
+}
+
+#[test]
+fn rows_that_a_single_one_leads_to_are_shared() {
+    // One group, its 40 partners, and 20 of each of those.
+    let one = group(rows_node(&[vec![1, 1]], &[0, 1]), &[0], None, &[0]);
+    let forty: Vec<Row> = (1..=40).map(|id| vec![1, id]).collect();
+    let mut partners = join(one, rows_node(&forty, &[0, 1]), &[0, 1]);
+    partners.estimated_rows = 40.0;
+    let many: Vec<Row> = (1..=20).map(|id| vec![1, id]).collect();
+    let mut joined = join(partners, rows_node(&many, &[0, 2]), &[0, 1, 2]);
+    joined.estimated_rows = 800.0;
+    let root = group(joined, &[1, 2], None, &[1, 2]);
+    let mut expected = Vec::new();
+    for one in 1..=40 {
+        expected.extend((1..=20).map(|other| vec![one, other]));
+    }
+    for (threads, dealt_rows_min) in [(1, 100), (2, 100), (2, 0), (3, 1_000)] {
+        let options = ExecOptions {
+            dealt_rows_min,
+            ..options(threads, 2048, 64 << 20)
+        };
+        assert_eq!(sorted(run_with(root.clone(), options)), expected);
+    }
+}
+
+#[test]
+fn rows_are_cut_by_what_they_lead_to() {
+    let options = ExecOptions {
+        threads: 2,
+        dealt_rows_min: 1_000,
+        ..ExecOptions::default()
+    };
+    let parts = |shares: Shares, rows: usize| rows.div_ceil(shares.part_rows(rows));
+    // As many parts as lead to enough, up to some for each thread.
+    let parts_of = |rows: usize, fan_out: f64| parts(Shares::of_rows(fan_out, &options), rows);
+    assert_eq!(parts_of(2_000, 750.0), 16);
+    assert_eq!(parts_of(100, 50.0), 5);
+    assert_eq!(parts_of(1, 1e9), 1);
+    assert_eq!(parts_of(100, 10.0), 1);
+    // Much work for all, but little for each.
+    assert_eq!(parts_of(9_000, 3.9), 1);
+    assert_eq!(parts(Shares::of_few(&options), 160), 16);
+    assert_eq!(parts(Shares::in_batches(&options), 160), 1);
+    let any = ExecOptions {
+        dealt_rows_min: 0,
+        ..options.clone()
+    };
+    assert_eq!(parts(Shares::of_rows(0.5, &any), 4), 4);
 }
 
 #[test]
@@ -154,7 +214,13 @@ fn all_rows_of_a_chain_arrive_however_they_are_dealt_out() {
         number(&mut root, &mut 0);
         let cx = Context::new(Snapshot::empty(), options, 0);
         let build = Build::new(Arc::clone(&cx));
-        let shared = build.share_rows(&root, parts).expect("rows are made");
+        let shares = Shares {
+            batches: 2,
+            parts,
+            fan_out: 4.0,
+            many: 1.0,
+        };
+        let shared = build.share_rows(&root, &shares).expect("rows are made");
         assert_eq!(
             shared.has_several_batches(),
             count > 1 && parts > 1,
