@@ -467,7 +467,7 @@ impl Build {
                 ))
             })
             .collect::<Result<Vec<_>, ExecError>>()?;
-        let order = Arc::new(order_by::SortOrder { keys, limit });
+        let order = Arc::new(order_by::SortOrder::new(keys, limit));
         let (build, input) = (self.clone(), Arc::clone(input));
         let collect: order_by::Collect = Box::new(move |cx| {
             let make = || {

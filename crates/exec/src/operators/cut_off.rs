@@ -9,7 +9,8 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::Numbers;
 use crate::value::{
-    OrderClass, Reader, compare_for_order, order_inline, text_into, text_start_into,
+    OrderClass, OrderKey, Reader, compare_for_order, order_inline, ordered_as_ids, text_into,
+    text_start_into,
 };
 use std::cmp::Ordering;
 
@@ -26,6 +27,10 @@ struct CutKey {
     text: Vec<u8>,
     /// The double nearest to a number.
     double: Option<f64>,
+    /// Whether ids of its kind are ordered as their terms.
+    is_ordered_by_id: bool,
+    /// Its place, of dates and of terms of which only decoding tells the class.
+    place: Option<OrderKey>,
     /// The id that was compared last, and how.
     last: (u64, Ordering),
     scratch: Vec<u8>,
@@ -40,7 +45,11 @@ impl CutOff {
             if class.is_some_and(OrderClass::has_text) {
                 text_into(id, &mut text, cx)?;
             }
+            let is_decoded = class.is_none_or(|class| class == OrderClass::Calendar);
+            let place = is_decoded.then(|| OrderKey::of(id, cx)).transpose()?;
             Ok(CutKey {
+                is_ordered_by_id: ordered_as_ids(id, id),
+                place,
                 id,
                 descending,
                 class,
@@ -113,6 +122,9 @@ impl CutKey {
         if id == self.id {
             return Ok(Ordering::Equal);
         }
+        if self.is_ordered_by_id && ordered_as_ids(self.id, id) {
+            return Ok(id.cmp(&self.id));
+        }
         if let Some(order) = order_inline(id, self.id) {
             return Ok(order);
         }
@@ -132,7 +144,10 @@ impl CutKey {
         {
             return Ok(order);
         }
-        compare_for_order(id, self.id, cx)
+        match &self.place {
+            Some(place) if id != 0 => Ok(OrderKey::of(id, cx)?.compare(place)),
+            _ => compare_for_order(id, self.id, cx),
+        }
     }
 
     fn compare_text(

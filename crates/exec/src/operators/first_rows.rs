@@ -132,6 +132,41 @@ impl RankedRows {
         self.keep(&kept);
     }
 
+    /// Keeps the first `limit` rows, of equal ones the earlier, where those after the last one wanted are dropped already.
+    pub fn keep_first(&mut self, limit: usize) {
+        let count = self.positions.len();
+        let Some(mut excess) = count.checked_sub(limit).filter(|&excess| excess > 0) else {
+            return;
+        };
+        let last = self.nth(count - 1);
+        let is_last = |row: u32| {
+            let mut ranks = self.ranks.iter();
+            ranks.all(|ranks| ranks[row as usize] == ranks[last])
+        };
+        let mut kept: Vec<u32> = Vec::with_capacity(count);
+        for row in (0..count as u32).rev() {
+            match excess > 0 && is_last(row) {
+                true => excess -= 1,
+                false => kept.push(row),
+            }
+        }
+        kept.reverse();
+        self.keep(&kept);
+    }
+
+    /// The index of a row that so many do not come after, besides those that come before it.
+    pub fn nth(&self, place: usize) -> usize {
+        if let [ranks] = self.ranks.as_slice() {
+            let mut order = ranks.clone();
+            let (_, rank, _) = order.select_nth_unstable(place);
+            return ranks.iter().position(|of_row| of_row == rank).unwrap_or(0);
+        }
+        let key = |row: u32| self.ranks.iter().map(move |ranks| ranks[row as usize]);
+        let mut order: Vec<u32> = (0..self.positions.len() as u32).collect();
+        let (_, row, _) = order.select_nth_unstable_by(place, |&a, &b| key(a).cmp(key(b)));
+        *row as usize
+    }
+
     fn keep(&mut self, kept: &[u32]) {
         crate::selection::keep(&mut self.positions, kept);
         for ranks in &mut self.ranks {
@@ -184,6 +219,14 @@ mod tests {
             let expected: Vec<u32> = (0..rows.len()).filter(wanted).map(|row| row as u32).collect();
             prop_assert_eq!(&left.positions, &expected);
             prop_assert!(left.ranks.iter().all(|ranks| ranks.len() == expected.len()));
+            for (place, &row) in sorted.iter().enumerate().take(expected.len()) {
+                prop_assert_eq!(key(left.positions[left.nth(place)] as usize), key(row));
+            }
+            let mut first = left;
+            first.keep_first(limit);
+            let mut expected: Vec<u32> = sorted.iter().take(limit).map(|&row| row as u32).collect();
+            expected.sort_unstable();
+            prop_assert_eq!(&first.positions, &expected);
             let all = first_rows(keys(), rows.len(), None, &WithoutRoom::Compare, &cx).expect("terms decode");
             prop_assert_eq!(all.positions.len(), rows.len());
             let mut ranked: Vec<usize> = (0..rows.len()).collect();

@@ -2,8 +2,8 @@
 //!
 //! Reads everything; sort keys are computed batch by batch. Sorting decodes every distinct term once and
 //! then compares integers (see [`sort_ranks`](super::sort_ranks)); many rows are sorted in parts, by all threads, each of which is a batch. With a limit it keeps at most twice that many
-//! rows (and at least some), cuts them back by sorting, and from then on takes only rows that come before the last one
-//! kept (see [`CutOff`]); keys after the first are looked at for rows only that the keys before leave a chance
+//! rows (and at least some), cuts them back, and from then on takes only rows that come before the last one
+//! kept (see [`CutOff`]), or before those that all threads together keep (`shared_cut.rs`); keys after the first are looked at for rows only that the keys before leave a chance
 //! (see [`first_rows`](super::first_rows)). Stable. Memory: the rows kept; for a full sort the texts of distinct keys too.
 //! Rows beyond its share of memory are sorted and written as a run, or as several where the texts of all leave the limit no
 //! room; runs are merged (see [`sort_runs`](super::sort_runs)).
@@ -15,6 +15,7 @@ use super::key_words::KeyWords;
 use super::keyed_rows::KeyedRows;
 use super::output::Output;
 use super::pipeline::Sink;
+use super::shared_cut::{SharedCut, compare_rows};
 use super::shared_ids::SharedIds;
 use super::sort_ranks::{KEY_BYTES, ROW_BYTES};
 use super::sort_runs::{SortRows, SortedRuns};
@@ -34,7 +35,7 @@ use std::sync::Arc;
 
 /// Rows kept at least before they are cut back to the limit: the first cut comes soon, since rows after it
 /// are mostly turned away unsorted.
-const CUT_ROWS_MIN: usize = 1024;
+const CUT_ROWS_MIN: usize = if cfg!(test) { 8 } else { 1024 };
 
 /// Rows of a run at least, whatever they take: a file with a few rows would cost more than they do.
 const RUN_ROWS_MIN: usize = 1024;
@@ -51,6 +52,19 @@ pub struct SortOrder {
     pub keys: Vec<(CompiledExpr, bool)>,
     /// Rows that are needed.
     pub limit: Option<usize>,
+    /// Where the rows of all threads cut off what comes later.
+    pub shared_cut: SharedCut,
+}
+
+impl SortOrder {
+    /// By these keys, with whether each descends; so many rows are needed.
+    pub fn new(keys: Vec<(CompiledExpr, bool)>, limit: Option<usize>) -> Self {
+        Self {
+            keys,
+            limit,
+            shared_cut: SharedCut::default(),
+        }
+    }
 }
 
 /// Rows and their keys, collected by one thread.
@@ -59,6 +73,10 @@ pub struct SortBuffer {
     rows: KeyedRows,
     /// What a row must come before, once there are as many rows as the limit.
     cut_off: Option<CutOff>,
+    /// The number of the thread among those that share a cut.
+    thread: usize,
+    /// Rows left when they were cut back last.
+    kept: usize,
     held: HeldMemory,
     /// Rows that came before those in memory, sorted: key ids, then columns.
     runs: Vec<RowFile>,
@@ -74,9 +92,11 @@ impl SortBuffer {
         let keys = keys.map(|column| column.or_else(|| computed.next()));
         let keys = keys.flatten().collect();
         Self {
+            thread: order.shared_cut.join(),
             order,
             rows: KeyedRows::new(width, keys),
             cut_off: None,
+            kept: 0,
             held: HeldMemory::default(),
             runs: Vec::new(),
             parts: 1,
@@ -143,18 +163,51 @@ impl SortBuffer {
     }
 
     /// Brings the rows in order and drops those beyond the limit; an error changes nothing.
-    fn cut(&mut self, without_room: &WithoutRoom, cx: &Context) -> Result<(), ExecError> {
+    fn sort_first(&mut self, cx: &Context) -> Result<(), ExecError> {
         self.rows.gather(cx)?;
-        let positions = self.sorted(0..self.rows.rows(), without_room, cx)?;
+        let positions = self.sorted(0..self.rows.rows(), &WithoutRoom::Compare, cx)?;
         self.rows.take(&positions);
-        if let Some(last) = self.rows.rows().checked_sub(1)
-            && self.order.limit == Some(self.rows.rows())
-        {
-            let keys = self.rows.keys().zip(&self.order.keys);
-            let row = keys.map(|(column, (_, descending))| (column[last], *descending));
-            self.cut_off = Some(CutOff::new(row, cx)?);
+        Ok(())
+    }
+
+    /// Drops the rows beyond the limit, and from now on those that come after the last one kept, or after those of all threads.
+    fn cut(&mut self, limit: usize, cx: &Context) -> Result<(), ExecError> {
+        self.rows.gather(cx)?;
+        let all = 0..self.rows.rows();
+        let mut first = self.ranked(all, &WithoutRoom::Compare, cx)?;
+        first.keep_first(limit);
+        self.rows.take(&first.positions);
+        self.kept = self.rows.rows();
+        let keys_of = |row: usize| self.rows.keys().map(|ids| ids[row]).collect::<Vec<u64>>();
+        let share = limit.div_ceil(self.order.shared_cut.threads());
+        if (1..=self.kept).contains(&share) {
+            let keys = keys_of(first.nth(share - 1));
+            self.order.shared_cut.note(self.thread, share, keys);
+        }
+        let descending: Vec<bool> = self.order.keys.iter().map(|key| key.1).collect();
+        let mut cut = self.order.shared_cut.row(limit, &descending, cx)?;
+        if self.kept == limit && limit > 0 {
+            let own = keys_of(first.nth(limit - 1));
+            let is_sooner = match &cut {
+                Some(cut) => compare_rows(&own, cut, &descending, cx)?.is_lt(),
+                None => true,
+            };
+            cut = if is_sooner { Some(own) } else { cut };
+        }
+        if let Some(cut) = cut {
+            self.cut_off = Some(CutOff::new(cut.into_iter().zip(descending), cx)?);
         }
         Ok(())
+    }
+
+    /// Rows from which on they are cut back: each thread of some takes as many more as its share of the limit.
+    fn cut_rows(&self, limit: usize) -> usize {
+        let before = match self.kept {
+            0 => limit.div_ceil(self.order.shared_cut.threads()),
+            kept => kept,
+        };
+        let more = limit.div_ceil(self.order.shared_cut.threads());
+        before.saturating_add(more).max(CUT_ROWS_MIN)
     }
 
     /// Counts the rows held, or writes them if they are too many.
@@ -202,6 +255,7 @@ impl SortBuffer {
             self.parts = (self.parts / 2).max(1);
         }
         self.rows.replace();
+        self.kept = 0;
         cx.give_back_freed();
         self.held.release();
         Ok(())
@@ -234,7 +288,7 @@ impl SortBuffer {
     /// The rows in memory, in order; `None` if that found no room and they are in runs now.
     fn sort_in_memory(&mut self, cx: &Context) -> Result<Option<Vec<Batch>>, ExecError> {
         if self.order.limit.is_some() {
-            self.cut(&WithoutRoom::Compare, cx)?;
+            self.sort_first(cx)?;
             return Ok(Some(vec![self.rows.replace().into_batch()]));
         }
         match self.sort_all(cx) {
@@ -304,12 +358,10 @@ impl Sink for SortBuffer {
             return Ok(());
         }
         self.rows.push(&batch);
-        if self
-            .order
-            .limit
-            .is_some_and(|limit| self.rows.rows() >= limit.saturating_mul(2).max(CUT_ROWS_MIN))
+        if let Some(limit) = self.order.limit
+            && self.rows.rows() >= self.cut_rows(limit)
         {
-            self.cut(&WithoutRoom::Compare, cx)?;
+            self.cut(limit, cx)?;
         }
         self.hold(cx)
     }
@@ -389,6 +441,60 @@ mod tests {
     use basalt_plan::physical::{Expr, Slot};
     use basalt_rdf::TermView;
     use basalt_store::Snapshot;
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+
+    proptest! {
+        /// The first rows that several threads keep, beside a full sort of all rows.
+        #[test]
+        fn the_first_rows_of_all_threads_are_those_of_one_sort(
+            rows in prop::collection::vec((0..5_usize, 0..30_usize), 0..300),
+            limit in 0..60_usize,
+            threads in 1..4_usize,
+            batch_rows in 1..40_usize,
+            descending in any::<[bool; 2]>(),
+        ) {
+            let cx = Context::new(Snapshot::empty(), ExecOptions::default(), 0);
+            let id = |number: usize| cx.terms().intern(TermView::simple(&format!("{number:03}"))).0;
+            let slots = [Slot(0), Slot(1), Slot(2)];
+            let key = |slot: usize| {
+                let key = CompiledExpr::compile(&Expr::Slot(slots[slot]), &slots, &cx);
+                (key.expect("a slot"), descending[slot])
+            };
+            let order = Arc::new(SortOrder::new(vec![key(0), key(1)], Some(limit)));
+            let buffer = |_| SortBuffer::new(Arc::clone(&order), 3);
+            let mut buffers: Vec<SortBuffer> = (0..threads).map(buffer).collect();
+            for (batch, some) in rows.chunks(batch_rows).enumerate() {
+                let first = batch * batch_rows;
+                let columns = vec![
+                    some.iter().map(|row| id(row.0)).collect(),
+                    some.iter().map(|row| id(row.1)).collect(),
+                    (first..first + some.len()).map(id).collect(),
+                ];
+                let some = Batch::from_vectors(columns, some.len());
+                buffers[batch * batch % threads].push(&some, &cx).expect("rows have room");
+            }
+            let mut all = buffers.remove(0);
+            buffers.into_iter().for_each(|other| all.append(other));
+            let sorted = all.sort_in_memory(&cx).expect("rows have room").expect("there are no runs");
+            let cells = |column: usize| sorted.iter().flat_map(move |batch| batch.ids(column).iter().copied());
+            let found: Vec<Vec<u64>> = cells(0).zip(cells(1)).zip(cells(2)).map(|((a, b), c)| vec![a, b, c]).collect();
+            let turned = |value: usize, descending: bool| if descending { usize::MAX - value } else { value };
+            let mut expected: Vec<usize> = (0..rows.len()).collect();
+            expected.sort_by_key(|&row| (turned(rows[row].0, descending[0]), turned(rows[row].1, descending[1])));
+            expected.truncate(limit);
+            let expected: Vec<Vec<u64>> = expected.into_iter().map(|row| vec![id(rows[row].0), id(rows[row].1), id(row)]).collect();
+            if threads == 1 {
+                prop_assert_eq!(&found, &expected);
+            }
+            let keys = |rows: &[Vec<u64>]| rows.iter().map(|row| row[..2].to_vec()).collect::<Vec<_>>();
+            prop_assert_eq!(keys(&found), keys(&expected));
+            // Each is a row, and comes once.
+            let all: HashSet<Vec<u64>> = (0..rows.len()).map(|row| vec![id(rows[row].0), id(rows[row].1), id(row)]).collect();
+            prop_assert!(found.iter().all(|row| all.contains(row)));
+            prop_assert_eq!(found.iter().collect::<HashSet<_>>().len(), found.len());
+        }
+    }
 
     /// Rows enough for several runs, of which the least has more than [`RUN_ROWS_MIN`] rows.
     const ROWS: usize = 8 * RUN_ROWS_MIN;
@@ -398,10 +504,7 @@ mod tests {
     /// A buffer with texts in another order than theirs, and what orders them.
     fn texts(cx: &Context) -> SortBuffer {
         let key = CompiledExpr::compile(&Expr::Slot(Slot(0)), &[Slot(0)], cx);
-        let order = SortOrder {
-            keys: vec![(key.expect("a slot"), false)],
-            limit: None,
-        };
+        let order = SortOrder::new(vec![(key.expect("a slot"), false)], None);
         let mut buffer = SortBuffer::new(Arc::new(order), 1);
         let id = |row: usize| {
             let text = format!("{:0LENGTH$}", row * 5 % ROWS);

@@ -7,7 +7,7 @@
 //!
 //! Every distinct term is decoded once, not once a comparison; rows are then sorted by integers. Ids whose
 //! order is that of their terms (numbers of one type and scale, dates of one zone) are their own ranks, and other inline ids of one kind have ranks
-//! that are computed ([`RankKind`]), piece by piece on all threads.
+//! that are computed ([`RankKind`]), piece by piece on all threads; so have inline dateTimes beside a few of the dictionary.
 //!
 //! Invariant: two ranks compare as [`compare_for_order`] compares the terms; [`ranks_by_comparing`], the slow
 //! twin, takes over where the memory limit leaves no room for texts and fewer rows at a time are no way out
@@ -16,6 +16,7 @@
 
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::operators::date_ranks::date_time_ranks;
 use crate::operators::fallible_sort::sort_fallibly;
 use crate::operators::key_words::KeyWords;
 use crate::operators::shared_ids::SharedIds;
@@ -51,6 +52,9 @@ pub fn ranks(
         if let Some(ranks) = InlineRanks::concat(parts) {
             return Ok(ranks);
         }
+    }
+    if let Some(ranks) = date_time_ranks(ids, cx)? {
+        return Ok(ranks);
     }
     let (distinct, numbers) = distinct_ids(ids, cx)?;
     let distinct = SharedIds::from(distinct);
