@@ -249,6 +249,7 @@ impl Statistics for SnapshotStatistics<'_> {
             range: known.range,
             multi_valued: cells.multi_valued(),
             has_inverse: cells.has_inverse(),
+            rows_apart: cells.rows_apart(),
             dirty_rows: self.snapshot.dirty_row_count(table_idx, predicate),
             links: known
                 .links

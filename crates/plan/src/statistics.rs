@@ -25,6 +25,9 @@ pub struct ColumnStatistics {
     pub multi_valued: bool,
     /// Whether an inverse (adjacency, bitmap or sorted permutation) exists.
     pub has_inverse: bool,
+    /// How many rows further on the next row with the same value is, on average: 1 where they lie beside each other, and where nobody
+    /// knows.
+    pub rows_apart: u32,
     /// Rows whose irregular quads carry this predicate, or that were changed; 0 exactly if there are none.
     pub dirty_rows: u64,
     /// Values that are rows of a table, by table.

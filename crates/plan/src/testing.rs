@@ -172,6 +172,7 @@ impl FakeStatistics {
             range: Some(range),
             multi_valued: per_row > 1.0,
             has_inverse: matches!(objects, Objects::Link(_) | Objects::Few(_)),
+            rows_apart: 1,
             dirty_rows: 0,
             links,
         };

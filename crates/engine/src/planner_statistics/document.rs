@@ -75,6 +75,9 @@ pub(super) struct Column {
     range: Option<(Id, Id)>,
     multi_valued: bool,
     has_inverse: bool,
+    /// Documents that were written before it was known have none.
+    #[serde(default)]
+    rows_apart: u32,
     dirty_rows: u64,
     /// Values that are rows of a table.
     links: Vec<(u32, u64)>,
@@ -248,6 +251,7 @@ impl Column {
                 .map(|(least, greatest)| (Id(least), Id(greatest))),
             multi_valued: known.multi_valued,
             has_inverse: known.has_inverse,
+            rows_apart: known.rows_apart,
             dirty_rows: known.dirty_rows,
             links: known
                 .links
@@ -267,6 +271,7 @@ impl Column {
             range: self.range.map(|(least, greatest)| (least.0, greatest.0)),
             multi_valued: self.multi_valued,
             has_inverse: self.has_inverse,
+            rows_apart: self.rows_apart,
             dirty_rows: self.dirty_rows,
             links: links
                 .map(|(table, count)| (TableIdx(*table), *count))

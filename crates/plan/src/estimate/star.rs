@@ -26,6 +26,8 @@ pub(crate) struct PatternProfile {
     pub(crate) per_subject: f64,
     /// Rows of tables without an inverse for it.
     pub(crate) unindexed_rows: f64,
+    /// How many rows further on the next row with the same object is, on average.
+    pub(crate) rows_apart: f64,
     /// Share of its quads that are irregular.
     pub(crate) irregular_share: f64,
     /// Share of its quads whose subjects are looked up one by one.
@@ -219,6 +221,7 @@ fn pattern_profile(planner: &Planner<'_>, star: &Star, pattern: &StarPattern) ->
         distinct: irregular.objects as f64,
         per_subject: 1.0,
         unindexed_rows: 0.0,
+        rows_apart: 1.0,
         irregular_share: 0.0,
         looked_up_share: 0.0,
         is_in_cells: irregular.quads == 0,
@@ -239,6 +242,8 @@ fn pattern_profile(planner: &Planner<'_>, star: &Star, pattern: &StarPattern) ->
         values += column.values as f64;
         subjects += column.rows_with_value as f64;
         profile.distinct += column.distinct as f64;
+        let share = column.values as f64 / (profile.cell_values + column.values as f64).max(1.0);
+        profile.rows_apart += share * (f64::from(column.rows_apart) - profile.rows_apart);
         profile.cell_values += column.values as f64;
         profile.table_values.push((*table, column.values as f64));
         let links = column.links.iter();

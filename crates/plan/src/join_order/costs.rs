@@ -182,6 +182,8 @@ pub(crate) fn star_join_cost(
             let found = found * input.looked_share;
             let cell = sparse_cell(found / input.batches(), profile.table_rows);
             let near = (LONG_LIST_ROWS / list.max(1.0)).clamp(LONG_LIST, 1.0);
+            // Where others lie between them they are not in what was unpacked for the row before.
+            let near = 1.0 - (1.0 - near) / known.rows_apart.max(1.0);
             let cell = cell * near;
             let (tests, left) = constant_tests(star, profile, Some(pattern_idx), found, cell);
             // The object that is looked up is known.

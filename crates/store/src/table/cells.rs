@@ -14,6 +14,9 @@ use basalt_columns::segment::Zone;
 use basalt_rdf::TermId;
 use std::ops::{ControlFlow, Range};
 
+/// Rows of which the distance of equal values is asked.
+const APART_ROWS: u32 = 8;
+
 /// The cells of one predicate in one table; a cheap view.
 #[derive(Clone, Copy, Debug)]
 pub struct Cells<'a> {
@@ -283,6 +286,36 @@ impl<'a> Cells<'a> {
             }
         }
         Some(count)
+    }
+
+    /// How many rows further on the next row with the same value is, on average over some rows: 1 where rows with a value lie beside each
+    /// other, and where no inverse tells.
+    pub fn rows_apart(self) -> u32 {
+        *self.columns.rows_apart.get_or_init(|| {
+            let rows = self.table.rows();
+            let step = rows / APART_ROWS + 1;
+            let mut reader = self.reader();
+            let (mut distance, mut steps, mut values) = (0, 0, Vec::new());
+            for row in (step / 2..rows).step_by(step as usize) {
+                values.clear();
+                self.values_into(row, &mut values);
+                let Some(&value) = values.first() else {
+                    continue;
+                };
+                let value = TermId(value);
+                let count = reader.count_object(value).unwrap_or(0);
+                if count < 2 {
+                    continue;
+                }
+                let ends = (reader.nth_with(value, 0), reader.nth_with(value, count - 1));
+                if let (Some(first), Some(last)) = ends {
+                    distance += u64::from(last.saturating_sub(first));
+                    steps += count - 1;
+                }
+            }
+            let apart = (distance as f64 / (steps as f64).max(1.0)).round();
+            (apart as u32).max(1)
+        })
     }
 
     /// Adds the exact number of cells with each object to its count; false, and nothing is added, if no inverse can tell.

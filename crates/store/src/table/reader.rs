@@ -13,6 +13,7 @@ use basalt_columns::SEGMENT_ROWS;
 use basalt_rdf::TermId;
 use roaring::RoaringBitmap;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// The columns of one predicate, and what is known of them together.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(crate) struct PredicateColumns {
     pub(crate) predicate: TermId,
     pub(crate) column_idxs: Vec<usize>,
     pub(crate) statistics: CellStatistics,
+    /// What [`Cells::rows_apart`] tells, once it was asked.
+    pub(crate) rows_apart: OnceLock<u32>,
 }
 
 /// An open table.
@@ -370,6 +373,7 @@ fn group_by_predicate(
         .map(|((predicate, column_idxs), statistics)| PredicateColumns {
             predicate,
             column_idxs,
+            rows_apart: OnceLock::new(),
             statistics,
         })
         .collect())

@@ -185,6 +185,15 @@ fn distinct_counts_are_exact_or_near() {
 }
 
 #[test]
+fn rows_with_a_value_are_as_far_apart_as_its_rows() {
+    let snapshot = build();
+    let table = &snapshot.tables()[0];
+    let apart = |p| table.cells(resource(p)).expect("a column").rows_apart();
+    // Each object once; the same number every 300 rows; no inverse.
+    assert_eq!([apart(0), apart(1), apart(2)], [1, 300, 1]);
+}
+
+#[test]
 fn blocks_are_searched_in_both_orders() {
     let snapshot = build();
     let quads = &snapshot.parts().quad_table;
