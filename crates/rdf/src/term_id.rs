@@ -42,10 +42,12 @@ pub const PAYLOAD_MASK: u64 = (1 << PAYLOAD_BITS) - 1;
 pub const LITERAL_ORDINAL_BITS: u32 = 40;
 /// Mask of a literal ordinal.
 pub const LITERAL_ORDINAL_MASK: u64 = (1 << LITERAL_ORDINAL_BITS) - 1;
+/// Bits of the mantissa of an inline number, below its tag and scale.
+pub const MANTISSA_BITS: u32 = 52;
 /// Bias of the mantissa of an inline number.
 pub const MANTISSA_BIAS: i64 = 1 << 51;
 /// Mask of the biased mantissa.
-pub const MANTISSA_MASK: u64 = (1 << 52) - 1;
+pub const MANTISSA_MASK: u64 = (1 << MANTISSA_BITS) - 1;
 
 /// Tags, the top byte of an id.
 pub mod tag {

@@ -199,7 +199,7 @@ fn a_time_limit_within_an_answer_leaves_it_without_end() {
     }
     let mut body = Body::ask(
         &server,
-        "CONSTRUCT { ?a ?b ?c . ?c ?d ?e } WHERE { { ?a ?p ?x . ?c ?q ?y . ?e ?r ?z . ?f ?s ?w } BIND(<http://e/b> AS ?b) BIND(IRI(CONCAT(STR(?f), STR(?e))) AS ?d) }",
+        "CONSTRUCT { ?a ?b ?c . ?c ?d ?e . ?e ?b ?g } WHERE { { ?a ?p ?x . ?c ?q ?y . ?e ?r ?z . ?f ?s ?w . ?g ?t ?v } BIND(<http://e/b> AS ?b) BIND(IRI(CONCAT(STR(?f), STR(?e))) AS ?d) }",
         "nt",
     );
     body.drain(|_| ());

@@ -34,7 +34,10 @@ impl Argument {
         }
         arguments.push(Self {
             source: source.clone(),
-            expr: CompiledExpr::compile(source, schema, cx)?,
+            expr: match reads_numbers {
+                true => CompiledExpr::compile_operand(source, schema, cx)?,
+                false => CompiledExpr::compile(source, schema, cx)?,
+            },
             reads_numbers,
         });
         Ok(arguments.len() - 1)

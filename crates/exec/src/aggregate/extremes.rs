@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! states   [ id ]...       by group
-//! hints    [ hint ]...     by group, once there are strings, or numbers that are no inline ones
+//! hints    [ hint ]...     by group, once there are strings, or numbers or dates that are no inline ones
 //! ```
 //!
-//! A string is compared by the start of its text first, which is all that is read of most, a number by the nearest double; that of the
-//! value a group has is kept. Invariant: of equal values the first stays. Memory: 16 bytes for a group, 24 of numbers, with hints 64.
+//! A string is compared by the start of its text first, which is all that is read of most, a number by the nearest double, a time by its second; that of the
+//! value a group has is kept. Invariant: of equal values the first stays. Memory: 16 bytes for a group, 24 of numbers or times, with hints 88.
 
 use super::argument::Values;
 use crate::context::Context;
@@ -19,6 +19,9 @@ use std::cmp::Ordering;
 
 /// Bytes of a text that are compared first, with zeros behind a shorter one.
 const START_BYTES: usize = size_of::<u128>();
+
+/// Units of the fraction of a second.
+const UNITS_OF_SECOND: f64 = 1e18;
 
 /// The value of a group.
 #[derive(Clone, Copy, Default)]
@@ -35,8 +38,42 @@ pub struct Extremes {
     states: Vec<Extreme>,
     /// What is known of the values of the first groups.
     hints: Vec<Option<Hint>>,
-    /// The doubles nearest to the values of the first groups; NaN where that is not known.
-    doubles: Vec<f64>,
+    /// By kind, the doubles near the values of the first groups; NaN where that is not known, or it is of another kind.
+    near: [Vec<f64>; 2],
+}
+
+/// A double that tells the order of most values of its kind.
+#[derive(Clone, Copy)]
+struct Near {
+    kind: NearKind,
+    double: f64,
+}
+
+/// What a double is near to.
+#[derive(Clone, Copy, PartialEq)]
+enum NearKind {
+    /// A number.
+    Number,
+    /// The seconds of an `xsd:dateTime`, in UTC.
+    Seconds,
+}
+
+impl Near {
+    fn number(double: f64) -> Self {
+        Self {
+            kind: NearKind::Number,
+            double,
+        }
+    }
+
+    /// What is near an inline value.
+    #[inline]
+    fn of_inline(id: u64) -> Option<Self> {
+        match TermId(id).date_time_seconds() {
+            Some(_) => Hint::of_inline_date(TermId(id))?.near(),
+            None => inline_double(id).map(Self::number),
+        }
+    }
 }
 
 /// What tells the order of most values of a kind.
@@ -46,13 +83,18 @@ enum Hint {
     Start(u128),
     /// The double nearest to a number, which is not NaN.
     Double(f64),
+    /// The second and, in units of 10^-18, the fraction of an `xsd:dateTime`, in UTC.
+    Instant(i64, i64),
 }
 
 impl Hint {
-    /// The hint of a value; `None` of those that have none, and of those whose ids tell their order.
+    /// The hint of a value; `None` of those that have none, and of numbers whose ids tell their order.
     #[inline]
     fn of(id: u64, reader: &mut Reader<'_>) -> Result<Option<Self>, ExecError> {
         let id = TermId(id);
+        if id.tag() == tag::DATE_TIME {
+            return Ok(Self::of_inline_date(id));
+        }
         if !matches!(
             id.tag(),
             tag::STRING | tag::LANGUAGE | tag::TYPED | tag::LOCAL
@@ -63,8 +105,34 @@ impl Hint {
             let start = first_bytes(string.lexical.as_bytes());
             return Ok(Some(Self::Start(u128::from_be_bytes(start))));
         }
+        if let Some((second, fraction)) = reader.split_date_time(id.0)? {
+            return Ok(second
+                .utc_seconds()
+                .map(|second| Self::Instant(second, fraction)));
+        }
         let double = OrderKey::of(id.0, reader.context())?.nearest_double();
         Ok(double.map(Self::Double))
+    }
+
+    /// The hint of an inline date.
+    #[inline]
+    fn of_inline_date(id: TermId) -> Option<Self> {
+        Some(Self::Instant(id.utc_seconds()?, 0))
+    }
+
+    /// The double that tells most.
+    #[inline]
+    fn near(self) -> Option<Near> {
+        match self {
+            Self::Start(_) => None,
+            Self::Double(double) => Some(Near::number(double)),
+            // Rounding keeps the order.
+            Self::Instant(second, fraction) => {
+                let kind = NearKind::Seconds;
+                let double = second as f64 + fraction as f64 / UNITS_OF_SECOND;
+                Some(Near { kind, double })
+            }
+        }
     }
 
     /// The order of two values, if it tells.
@@ -72,6 +140,7 @@ impl Hint {
         let order = match (self, other) {
             (Self::Start(a), Self::Start(b)) => a.cmp(&b),
             (Self::Double(a), Self::Double(b)) => a.partial_cmp(&b)?,
+            (Self::Instant(a, of_a), Self::Instant(b, of_b)) => (a, of_a).cmp(&(b, of_b)),
             _ => return None,
         };
         order.is_ne().then_some(order)
@@ -91,7 +160,7 @@ impl Extremes {
             wanted,
             states: Vec::new(),
             hints: Vec::new(),
-            doubles: Vec::new(),
+            near: Default::default(),
         }
     }
 
@@ -128,44 +197,66 @@ impl Extremes {
         cx: &Context,
     ) -> Result<(), ExecError> {
         let reader = &mut Reader::new(cx);
-        if self.doubles.len() < self.states.len() {
-            self.doubles.resize(self.states.len(), f64::NAN);
+        let of_numbers = NearKind::Number as usize;
+        if self.near[of_numbers].len() < self.states.len() {
+            self.near[of_numbers].resize(self.states.len(), f64::NAN);
         }
-        // What comes first is least then.
-        let sign = match self.wanted {
-            Ordering::Greater => -1.0,
-            _ => 1.0,
-        };
+        let sign = self.sign();
         for (row, (&group, &double)) in groups.iter().zip(nearest).enumerate() {
             let group = group as usize;
             let is_error = numbers.is_error(row);
-            if sign * double > sign * self.doubles[group] && !is_error {
+            if sign * double > sign * self.near[of_numbers][group] && !is_error {
                 continue;
             }
             self.add(group, values.id(row, cx), reader)?;
-            if self.doubles[group].is_nan() {
-                self.doubles[group] = self.known_double(group, reader)?.unwrap_or(f64::NAN);
-            }
+            self.near(NearKind::Number, group, reader)?;
         }
         Ok(())
     }
 
-    /// The double nearest to the number that a group has, if it has one.
+    /// What makes doubles those of which the least is wanted.
+    fn sign(&self) -> f64 {
+        match self.wanted {
+            Ordering::Greater => -1.0,
+            _ => 1.0,
+        }
+    }
+
+    /// The double near the value that a group has, NaN if that is not of this kind.
     #[inline]
-    fn known_double(
+    fn near(
+        &mut self,
+        kind: NearKind,
+        group: usize,
+        reader: &mut Reader<'_>,
+    ) -> Result<f64, ExecError> {
+        if let Some(&known) = self.near[kind as usize].get(group)
+            && !known.is_nan()
+        {
+            return Ok(known);
+        }
+        let near = self.near_of_group(group, reader)?;
+        let near = near.filter(|near| near.kind == kind);
+        let double = near.map_or(f64::NAN, |near| near.double);
+        let known = &mut self.near[kind as usize];
+        if known.len() <= group {
+            known.resize(self.states.len(), f64::NAN);
+        }
+        known[group] = double;
+        Ok(double)
+    }
+
+    /// What is near the value that a group has.
+    fn near_of_group(
         &mut self,
         group: usize,
         reader: &mut Reader<'_>,
-    ) -> Result<Option<f64>, ExecError> {
+    ) -> Result<Option<Near>, ExecError> {
         let known = self.states[group].id;
-        match inline_double(known) {
-            Some(double) => Ok(Some(double)),
-            None if known == 0 => Ok(None),
-            None => Ok(match self.hint_of_group(group, reader)? {
-                Some(Hint::Double(double)) => Some(double),
-                _ => None,
-            }),
-        }
+        Ok(match Near::of_inline(known) {
+            None if known != 0 => self.hint_of_group(group, reader)?.and_then(Hint::near),
+            near => near,
+        })
     }
 
     /// Adds values of another: of group `from` to group `to`, for each pair.
@@ -201,7 +292,7 @@ impl Extremes {
     pub fn bytes(&self) -> usize {
         self.states.capacity() * size_of::<Extreme>()
             + self.hints.capacity() * size_of::<Option<Hint>>()
-            + self.doubles.capacity() * size_of::<f64>()
+            + self.near.iter().map(Vec::capacity).sum::<usize>() * size_of::<f64>()
     }
 
     #[inline]
@@ -239,12 +330,13 @@ impl Extremes {
         (id, hint): (u64, Option<Hint>),
         reader: &mut Reader<'_>,
     ) -> Result<(), ExecError> {
-        let known = self.states[group].id;
-        if let (Some(new), Some(old)) = (inline_double(id), inline_double(known))
-            && new.partial_cmp(&old) == Some(self.wanted.reverse())
-        {
-            return Ok(());
+        if let Some(near) = Near::of_inline(id) {
+            let (sign, known) = (self.sign(), self.near(near.kind, group, reader)?);
+            if sign * near.double > sign * known {
+                return Ok(());
+            }
         }
+        let known = self.states[group].id;
         let hint = match hint {
             Some(hint) => Some(hint),
             None => Hint::of(id, reader)?,
@@ -271,8 +363,10 @@ impl Extremes {
         if let Some(known) = self.hints.get_mut(group) {
             *known = hint;
         }
-        if let Some(double) = self.doubles.get_mut(group) {
-            *double = f64::NAN;
+        for near in &mut self.near {
+            if let Some(near) = near.get_mut(group) {
+                *near = f64::NAN;
+            }
         }
     }
 
@@ -312,7 +406,7 @@ mod tests {
     proptest! {
         #[test]
         fn they_are_what_comparing_all_gives(
-            rows in prop::collection::vec((0..3_usize, 0..7_u8, 0..40_usize), 1..80),
+            rows in prop::collection::vec((0..3_usize, 0..10_u8, 0..40_usize), 1..80),
             wanted in prop::sample::select(vec![Ordering::Less, Ordering::Greater]),
             split in 0..80_usize,
         ) {
@@ -323,6 +417,12 @@ mod tests {
                 5 => cx.terms().intern(TermView::typed(&format!("{}.5e0", number / 2), "http://www.w3.org/2001/XMLSchema#double")).0,
                 6 => cx.terms().intern(TermView::typed(&format!("{number}e"), "http://www.w3.org/2001/XMLSchema#double")).0,
                 2 => cx.terms().intern(TermView::Iri(&term(number, true))).0,
+                7..=9 => {
+                    let (hour, zone) = (number % 4, ["", "Z", "+01:00"][number / 4 % 3]);
+                    let fraction = ["", ".5", ".25"][usize::from(kind - 7)];
+                    let text = format!("2000-01-01T{hour:02}:00:00{fraction}{zone}");
+                    cx.terms().intern(TermView::typed(&text, "http://www.w3.org/2001/XMLSchema#dateTime")).0
+                }
                 _ => cx.terms().intern(TermView::simple(&term(number, kind == 3))).0,
             };
             let rows: Vec<(usize, u64)> = rows

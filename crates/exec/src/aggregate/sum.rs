@@ -109,6 +109,7 @@ impl SumState {
                 }
             }
             Values::Units(all) => all.iter().for_each(|&units| self.add_units(units, 1)),
+            Values::Various(numbers) => numbers.iter().for_each(|&number| self.add_number(number)),
             Values::Floating { values, is_float } => {
                 let (sum, others) = FloatSum::of(values);
                 if self.floating.merge(&sum).is_none() {

@@ -5,6 +5,8 @@ use super::sum::{Rare, SumState};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::{Item, Numbers, Values};
+use crate::row_kinds::Kinds;
+use crate::selection::taken;
 use crate::value::{Number, Reader, Value, units};
 use basalt_columns::{PREFETCH_ROWS, prefetch};
 use basalt_plan::physical::AggregateFunction;
@@ -53,14 +55,25 @@ impl SumStates {
         self.states.reserve_exact(groups);
     }
 
-    /// Adds the values of rows: an id for each.
+    /// Adds the values of rows: an id for each. Those of each type apart, if there are several.
     pub fn update(
         &mut self,
         groups: &[u32],
         ids: &[u64],
         reader: &mut Reader<'_>,
     ) -> Result<(), ExecError> {
-        self.each(groups, ids, |state, id| state.add(id, reader))
+        let Some(parts) = Kinds::of_ids(ids).and_then(|kinds| kinds.rows()) else {
+            return self.each(groups, ids, |state, id| state.add(id, reader));
+        };
+        for rows in parts {
+            let groups: Vec<u32> = taken(groups, &rows).collect();
+            let ids: Vec<u64> = taken(ids, &rows).collect();
+            match Numbers::of_one_datatype(&ids) {
+                Some(numbers) => self.update_numbers(&groups, &numbers),
+                None => self.each(&groups, &ids, |state, id| state.add(id, reader))?,
+            }
+        }
+        Ok(())
     }
 
     /// The same of values of which some were computed.
@@ -130,6 +143,10 @@ impl SumStates {
             }
             Values::Units(all) => self.each(groups, all, |state, units| {
                 state.add_units(units, 1);
+                ALWAYS
+            }),
+            Values::Various(numbers) => self.each(groups, numbers, |state, number| {
+                state.add_number(number);
                 ALWAYS
             }),
             Values::Floating { values, is_float } => self.each(groups, values, |state, value| {

@@ -47,7 +47,7 @@ pub const FREE: u64 = u64::MAX;
 pub struct ByValue {
     key: Key,
     kernel: Box<Kernel>,
-    /// Whether another kernel reads the results.
+    /// Whether another kernel, or an aggregate, reads the numbers.
     is_operand: bool,
     /// Tables that no thread has now.
     tables: Mutex<Vec<Table>>,
@@ -101,6 +101,11 @@ impl ByValue {
     /// The kernel in use.
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
+    }
+
+    /// Puts another kernel with the same results in its place.
+    pub fn change_kernel(&mut self, change: impl FnOnce(Kernel) -> Kernel) {
+        *self.kernel = change(std::mem::replace(&mut *self.kernel, Kernel::Error));
     }
 
     /// The results of rows, 0 for an error; `None` where it is better to evaluate each.
@@ -213,6 +218,11 @@ pub fn place_among(places: usize, id: u64) -> usize {
 /// The kernel with its parts of one column, as large as they are, evaluated by value.
 pub fn by_value(kernel: Kernel) -> Kernel {
     part_by_value(kernel, false)
+}
+
+/// The same of a kernel whose numbers are read by somebody.
+pub fn operand_by_value(kernel: Kernel) -> Kernel {
+    part_by_value(kernel, true)
 }
 
 fn part_by_value(mut kernel: Kernel, is_operand: bool) -> Kernel {

@@ -3,9 +3,11 @@
 //! Ids of one tag and scale (numbers) or one tag and zone (dates) order as their values do, so the
 //! common case compares the ids themselves. Everything else falls back to values row by row.
 
+use super::date_comparison::DateComparison;
+use super::id_ranges;
 use super::kernel::Constant;
-use super::number_operators;
-use super::vector::{Argument, Truth, Vector};
+use super::number_comparison::NumberComparison;
+use super::vector::{Argument, Truth};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::selection::positions;
@@ -13,12 +15,10 @@ use crate::value::{
     Comparison, IdKind, Reader, Value, compare, compare_floats, compare_inline, equal,
     inline_float, inline_kind, order_within,
 };
-use basalt_rdf::term_id::tag;
+use basalt_rdf::term_id::{MANTISSA_BITS, tag};
 use basalt_rdf::{LiteralKind, LiteralView, TermId};
 use std::cmp::Ordering;
 
-/// Bits below the tag and scale of an inline number.
-const MANTISSA_BITS: u32 = 52;
 /// Two offsets of 14 hours: how far the instants of two dates can lie from what their local times say.
 const ZONE_SLACK_SECONDS: i64 = 2 * 14 * 3600;
 
@@ -212,10 +212,13 @@ fn ids_tell(a: Argument<'_>, b: Argument<'_>) -> bool {
 
 /// The rows in which a column compares so with a constant, where ids tell for all rows; `None` where they do not.
 pub fn select_column(ids: &[u64], op: CompareOp, constant: &Constant) -> Option<Vec<u32>> {
-    let mask = order_within(TermId(constant.id))?;
     let other = constant.id;
-    if ids.iter().fold(0, |bits, id| bits | (id ^ other)) & mask != 0 {
-        return None;
+    let mask = order_within(TermId(other));
+    if mask.is_none_or(|mask| ids.iter().fold(0, |bits, id| bits | (id ^ other)) & mask != 0) {
+        return match NumberComparison::of_column(0, op, constant) {
+            Some(comparison) => comparison.select(ids),
+            None => id_ranges::select(&DateComparison::of(op, constant)?, ids),
+        };
     }
     Some(match op {
         CompareOp::Equal => positions(ids, |id| id == other),
@@ -274,24 +277,24 @@ pub fn compare_column(
     constant: &Constant,
     reader: &mut Reader<'_>,
 ) -> Result<Vec<Truth>, ExecError> {
-    if let Some(mask) = order_within(TermId(constant.id)) {
-        let differing = ids.iter().fold(0, |bits, id| bits | (id ^ constant.id));
-        if differing & mask != 0
-            && let Some(truths) = number_operators::compare_vectors(
-                op,
-                &Vector::Ids(ids.into()),
-                &Vector::Constant(constant),
-            )
-        {
-            return Ok(truths);
-        }
-        return ids
-            .iter()
-            .map(|&row_id| match (row_id ^ constant.id) & mask {
-                0 => Ok(Some(op.accepts(row_id.cmp(&constant.id))).into()),
-                _ => compare_one(row_id, op, constant, reader),
-            })
-            .collect();
+    if let Some(mask) = order_within(TermId(constant.id))
+        && ids.iter().all(|id| (id ^ constant.id) & mask == 0)
+    {
+        let truth = |&id: &u64| Some(op.accepts(id.cmp(&constant.id))).into();
+        return Ok(ids.iter().map(truth).collect());
+    }
+    if let Some(comparison) = NumberComparison::of_column(0, op, constant) {
+        return id_ranges::truths(&comparison, ids, |id| compare_one(id, op, constant, reader));
+    }
+    if let Some(comparison) = DateComparison::of(op, constant) {
+        return id_ranges::truths(&comparison, ids, |id| {
+            let split = reader.split_date_time(id)?;
+            let passes = split.and_then(|(second, fraction)| comparison.passes(second, fraction));
+            match passes {
+                Some(passes) => Ok(Some(passes).into()),
+                None => compare_one(id, op, constant, reader),
+            }
+        });
     }
     if op == CompareOp::Equal && matches!(constant.value, Value::Iri | Value::Blank) {
         let equal_id = |&row_id: &u64| match row_id {

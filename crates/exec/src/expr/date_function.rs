@@ -1,24 +1,15 @@
-//! Functions on dates and times (SPARQL 1.1, section 17.4.5, and ADJUST of SEP-0002).
+//! Functions on dates and times (SPARQL 1.1, section 17.4.5, and ADJUST of SEP-0002), row by row; of columns of inline dates:
+//! [`date_columns`](super::date_columns).
 
 use super::call::{Arguments, Fault, Outcome, integer, or_error, simple};
 use super::vector::Item;
 use crate::value::{Number, Value, date_part};
 use basalt_rdf::TermId;
-use basalt_rdf::inline::{dates, encode_integer};
+use basalt_rdf::inline::dates;
 use basalt_rdf::term_view::XSD;
 use oxsdatatypes::{DayTimeDuration, TimezoneOffset};
 use spargebra::algebra::Function;
 use std::time::{SystemTime, UNIX_EPOCH};
-
-/// The ids of YEAR, MONTH, DAY, HOURS or MINUTES of a column of inline dates that all have that part; `None` of other functions and columns.
-pub fn parts(function: &Function, ids: &[u64]) -> Option<Vec<u64>> {
-    let mut parts = Vec::with_capacity(ids.len());
-    for &id in ids {
-        let part = date_part(function, TermId(id))?;
-        parts.push(encode_integer(part)?.0);
-    }
-    Some(parts)
-}
 
 /// Calls a function on dates.
 pub fn call(function: &Function, arguments: &mut Arguments<'_, '_>) -> Outcome {

@@ -17,7 +17,7 @@ use super::numbers::Numbers;
 use super::numeric_cast::NumericCast;
 use super::operand::Operand;
 use super::vector::{Argument, Rows, Truth, Vector, each_row};
-use super::{arithmetic, call, date_function, number_operators, string_function};
+use super::{arithmetic, call, date_columns, number_operators, string_function};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::exists::Exists;
@@ -61,6 +61,7 @@ pub fn evaluate<'a>(
             Some(ids) => Vector::Ids(ids.into()),
             None => return evaluate(by_value.kernel(), rows, cx),
         },
+        Kernel::ByKind(by_kind) => return by_kind.values(rows, cx),
         Kernel::CastNumber { column, cast, of } => {
             let ids = rows.column(*column);
             match cast.short_column(&ids, *of) {
@@ -119,9 +120,9 @@ fn called<'a>(
         return call::column(function, &vectors, count, cx);
     };
     if let Vector::Ids(ids) = only
-        && let Some(parts) = date_function::parts(function, ids)
+        && let Some(of_dates) = date_columns::column(function, ids, cx)?
     {
-        return Ok(Vector::Ids(parts.into()));
+        return Ok(Vector::Ids(of_dates.into()));
     }
     if let Some(annotation) = Annotation::of(function) {
         return Ok(Vector::Ids(annotation.column(only, count, reader)?.into()));
@@ -201,6 +202,7 @@ pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Trut
             Some(ids) => Vector::Ids(ids.into()).into_truths(count, cx),
             None => truths(by_value.kernel(), rows, cx),
         },
+        Kernel::ByKind(by_kind) => by_kind.truths(rows, cx),
         // The kernels that give values; `evaluate` knows each of them.
         Kernel::Error
         | Kernel::Column(_)
@@ -228,6 +230,9 @@ fn compare(
         return Ok(truths);
     }
     if let Some(truths) = compare_nearest(op, a, b, count, reader)? {
+        return Ok(truths);
+    }
+    if let Some(truths) = number_operators::compare_read(op, a, b, reader)? {
         return Ok(truths);
     }
     let mut known = Vec::new();

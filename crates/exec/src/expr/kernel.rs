@@ -1,6 +1,7 @@
 //! `Kernel`: the compiled form of an expression, a tree that evaluation walks once per batch.
 
 use super::arithmetic::Operator;
+use super::by_kind::ByKind;
 use super::by_value::ByValue;
 use super::comparison::CompareOp;
 use super::constant_set::ConstantSet;
@@ -93,6 +94,8 @@ pub enum Kernel {
     },
     /// A kernel of one column, evaluated once for each value.
     ByValue(ByValue),
+    /// A kernel that computes, evaluated apart for rows of each kind.
+    ByKind(ByKind),
     /// A test of a text with a constant; an invalid pattern is folded to an error.
     Text {
         /// The text.
@@ -112,8 +115,11 @@ impl Kernel {
 
     /// Whether the rows need numbers that say which solution they are.
     pub fn needs_solutions(&self) -> bool {
-        matches!(self, Self::LabelledBlank(_))
-            || self.operands().into_iter().any(Self::needs_solutions)
+        match self {
+            Self::LabelledBlank(_) => true,
+            Self::ByKind(by_kind) => by_kind.kernel().needs_solutions(),
+            other => other.operands().into_iter().any(Self::needs_solutions),
+        }
     }
 
     /// About how long a row takes beside others: what weighs less goes first where the order is free.
@@ -129,6 +135,7 @@ impl Kernel {
             | Self::CastNumber { .. } => 2,
             Self::CompareConstant { .. } | Self::InConstants(..) => 1,
             Self::ByValue(by_value) => by_value.kernel().weight(),
+            Self::ByKind(by_kind) => by_kind.kernel().weight(),
             _ => 0,
         };
         let operands = self.operands().into_iter().map(Self::weight);
@@ -154,6 +161,7 @@ impl Kernel {
                 list.iter().all(Self::is_light)
             }
             Self::Not(a) => a.is_light(),
+            Self::ByKind(by_kind) => by_kind.kernel().is_light(),
             Self::If(a, b, c) => a.is_light() && b.is_light() && c.is_light(),
             _ => false,
         }
@@ -164,11 +172,12 @@ impl Kernel {
         match self {
             Self::Call(function, _) if makes_texts(function) => true,
             Self::ByValue(by_value) => by_value.kernel().makes_texts(),
+            Self::ByKind(by_kind) => by_kind.kernel().makes_texts(),
             other => other.operands().into_iter().any(Self::makes_texts),
         }
     }
 
-    /// The kernels below; none of one that is evaluated by value.
+    /// The kernels below; none of one that is evaluated by value or by kind.
     pub fn operands(&self) -> Vec<&Self> {
         match self {
             Self::Or(list) | Self::And(list) | Self::Coalesce(list) | Self::Call(_, list) => {
@@ -190,6 +199,7 @@ impl Kernel {
             | Self::Bound(_)
             | Self::Exists(..)
             | Self::ByValue(_)
+            | Self::ByKind(_)
             | Self::CompareConstant { .. }
             | Self::Language { .. }
             | Self::CastNumber { .. } => Vec::new(),
@@ -218,6 +228,7 @@ impl Kernel {
             | Self::Bound(_)
             | Self::Exists(..)
             | Self::ByValue(_)
+            | Self::ByKind(_)
             | Self::CompareConstant { .. }
             | Self::Language { .. }
             | Self::CastNumber { .. } => Vec::new(),

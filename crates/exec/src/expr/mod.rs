@@ -14,6 +14,7 @@
 mod annotation;
 mod arithmetic;
 mod blended;
+mod by_kind;
 mod by_value;
 mod call;
 mod cast;
@@ -22,9 +23,12 @@ mod comparison;
 mod compile;
 mod constant_set;
 mod date_arithmetic;
+mod date_columns;
+mod date_comparison;
 mod date_function;
 mod evaluate;
 mod exact_operators;
+mod id_ranges;
 mod kernel;
 mod kind_test;
 mod language_test;
@@ -91,12 +95,23 @@ impl CompiledExpr {
     /// A slot outside the schema is unbound. An unknown function is an error here, not a value.
     pub fn compile(expr: &Expr, schema: &[Slot], cx: &Context) -> Result<Self, ExecError> {
         let root = by_value::by_value(compile::compile(expr, schema, cx)?);
-        Ok(Self {
+        Ok(Self::of(root, schema))
+    }
+
+    /// The same for whoever reads numbers, whose texts and ids need not be made.
+    pub fn compile_operand(expr: &Expr, schema: &[Slot], cx: &Context) -> Result<Self, ExecError> {
+        let root = by_value::operand_by_value(compile::compile(expr, schema, cx)?);
+        Ok(Self::of(root, schema))
+    }
+
+    fn of(root: Kernel, schema: &[Slot]) -> Self {
+        let root = by_kind::by_kind(root);
+        Self {
             needs_solutions: root.needs_solutions(),
             makes_texts: root.makes_texts(),
             root,
             schema: schema.to_vec(),
-        })
+        }
     }
 
     /// About how long a row takes beside others; conditions of which all must hold are asked the lightest first.

@@ -67,6 +67,6 @@ fn decimals(values: &Values) -> Option<Values> {
         }),
         Values::Units(units) => Some(Values::Units(units.clone())),
         // The decimal of a double is that of its shortest text.
-        Values::Floating { .. } => None,
+        Values::Floating { .. } | Values::Various(_) => None,
     }
 }

@@ -9,7 +9,10 @@ use super::exact_operators::{alike, exact_binary};
 use super::numbers::{Numbers, Values};
 use super::operand::{Lane, Operand, either, zip};
 use super::vector::{Truth, Vector};
-use crate::value::{Number, POWERS, Rank, Rounding, SCALE_MAX, Value, round_floating};
+use crate::error::ExecError;
+use crate::value::{Number, POWERS, Rank, Reader, Rounding, SCALE_MAX, Value, round_floating};
+use basalt_rdf::TermId;
+use basalt_rdf::term_id::tag;
 use spargebra::algebra::Function;
 
 /// The operator on two operands of which one is a column.
@@ -144,6 +147,7 @@ impl Change {
                 }
             }
             Values::Units(units) => self.apply_units(units)?,
+            Values::Various(_) => return None,
             Values::Floating { values, is_float } => Values::Floating {
                 values: values
                     .iter()
@@ -227,6 +231,33 @@ pub fn compare_vectors(op: CompareOp, a: &Vector<'_>, b: &Vector<'_>) -> Option<
         return None;
     }
     compare(op, &left, &right)
+}
+
+/// The same of vectors of which one has numbers that its ids do not tell, which are read; those of keys that a join repeats once for all rows.
+pub fn compare_read(
+    op: CompareOp,
+    a: &Vector<'_>,
+    b: &Vector<'_>,
+    reader: &mut Reader<'_>,
+) -> Result<Option<Vec<Truth>>, ExecError> {
+    let may_be_read = |vector: &Vector<'_>| match vector {
+        Vector::Ids(ids) => ids
+            .first()
+            .is_some_and(|&id| matches!(TermId(id).tag(), tag::LOCAL | tag::TYPED)),
+        _ => false,
+    };
+    if !may_be_read(a) && !may_be_read(b) {
+        return Ok(None);
+    }
+    let (Some(left), Some(right)) = (Operand::read(a, reader)?, Operand::read(b, reader)?) else {
+        return Ok(None);
+    };
+    // A term that is no number is an error to arithmetic, but it may well be unequal.
+    let has_others = !left.errors().is_empty() || !right.errors().is_empty();
+    if op == CompareOp::Equal && has_others {
+        return Ok(None);
+    }
+    Ok(compare(op, &left, &right))
 }
 
 /// The operator between two operands of which one is a column.

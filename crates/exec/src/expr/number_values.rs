@@ -1,4 +1,4 @@
-//! `Values`: the numbers of some rows as words, of one type or of integers and decimals.
+//! `Values`: the numbers of some rows, as words of one type or of integers and decimals where that is possible.
 
 use super::operand::{nearest_of_all, units_as_floating};
 use crate::selection::taken;
@@ -35,9 +35,46 @@ pub enum Values {
         /// Whether they are floats.
         is_float: bool,
     },
+    /// Numbers of several types that have no such words together.
+    Various(Vec<ShortNumber>),
 }
 
 impl Values {
+    /// These numbers, with anything where there is none; `None` if some integer, or integer beside decimals, is too long for a mantissa.
+    pub fn of(numbers: &[Option<ShortNumber>]) -> Option<Self> {
+        let known = || numbers.iter().flatten();
+        let rank = known().next().map_or(Rank::Integer, |number| number.rank());
+        let is_one_type = known().all(|number| number.rank() == rank);
+        if !is_one_type {
+            let is_floating = |number: &ShortNumber| matches!(number, ShortNumber::Floating { .. });
+            if !known().any(is_floating) {
+                return Self::mixed_of_all(numbers);
+            }
+            let zero = ShortNumber::Exact {
+                mantissa: 0,
+                scale: 0,
+                is_decimal: false,
+            };
+            let all = numbers.iter().map(|number| number.unwrap_or(zero));
+            return Some(Self::Various(all.collect()));
+        }
+        let is_decimal = rank == Rank::Decimal;
+        match rank {
+            Rank::Integer | Rank::Decimal => match Self::exact_of_all(numbers, is_decimal) {
+                None if is_decimal => Some(Self::units_of_all(numbers)),
+                exact => exact,
+            },
+            Rank::Float | Rank::Double => {
+                let value =
+                    |number: &Option<ShortNumber>| number.map_or(0.0, ShortNumber::floating);
+                Some(Self::Floating {
+                    values: numbers.iter().map(value).collect(),
+                    is_float: rank == Rank::Float,
+                })
+            }
+        }
+    }
+
     /// Appends others; `None` if they are not like these.
     pub fn append(&mut self, more: &Self) -> Option<()> {
         match (self, more) {
@@ -63,9 +100,54 @@ impl Values {
                     is_float: are_floats,
                 },
             ) if is_float == are_floats => values.extend_from_slice(others),
+            (Self::Various(numbers), Self::Various(others)) => numbers.extend_from_slice(others),
             _ => return None,
         }
         Some(())
+    }
+
+    /// Parts put together, each with the rows that it has, if all are of one type; `None` if not, or if some word does not hold one. All rows
+    /// are in some part.
+    pub fn together(count: usize, rows: &[Vec<u32>], parts: &[&Self]) -> Option<Self> {
+        let rank = parts.first()?.rank();
+        if parts.iter().any(|part| part.rank() != rank) {
+            return None;
+        }
+        let parts = rows.iter().zip(parts);
+        if let Rank::Float | Rank::Double = rank {
+            let mut all = vec![0.0; count];
+            for (rows, part) in parts {
+                let Self::Floating { values, .. } = part else {
+                    return None;
+                };
+                let rows = rows.iter().zip(values);
+                rows.for_each(|(&row, &value)| all[row as usize] = value);
+            }
+            return Some(Self::Floating {
+                values: all,
+                is_float: rank == Rank::Float,
+            });
+        }
+        let mut scale = 0;
+        for (_, part) in parts.clone() {
+            match part {
+                Self::Exact { scale: own, .. } => scale = scale.max(*own),
+                _ => return None,
+            }
+        }
+        let mut all = vec![0; count];
+        for (rows, part) in parts {
+            let (mantissas, own) = part.exact()?;
+            let power = POWERS[usize::from(scale - own)];
+            for (&row, &mantissa) in rows.iter().zip(mantissas) {
+                all[row as usize] = mantissa.checked_mul(power)?;
+            }
+        }
+        Some(Self::Exact {
+            mantissas: all,
+            scale,
+            is_decimal: rank == Rank::Decimal,
+        })
     }
 
     /// Mantissas of one scale, that of the number with the most digits after its point; `None` if some word does not hold one. Anything where there
@@ -117,10 +199,14 @@ impl Values {
             Self::Exact { is_decimal, .. } => Rank::exact(*is_decimal),
             Self::Mixed { .. } | Self::Units(_) => Rank::Decimal,
             Self::Floating { is_float, .. } => Rank::floating(*is_float),
+            Self::Various(numbers) => {
+                let ranks = numbers.iter().map(|number| number.rank());
+                ranks.max().unwrap_or(Rank::Integer)
+            }
         }
     }
 
-    /// Mantissas and scale of integers and decimals; `None` of units and others.
+    /// Mantissas and scale of integers and decimals; `None` of units, of several types and others.
     pub fn exact(&self) -> Option<(&[i64], u8)> {
         match self {
             Self::Exact {
@@ -129,7 +215,7 @@ impl Values {
             | Self::Mixed {
                 mantissas, scale, ..
             } => Some((mantissas, *scale)),
-            Self::Units(_) | Self::Floating { .. } => None,
+            Self::Units(_) | Self::Floating { .. } | Self::Various(_) => None,
         }
     }
 
@@ -137,7 +223,7 @@ impl Values {
     pub fn into_mantissas(self) -> Option<Vec<i64>> {
         match self {
             Self::Exact { mantissas, .. } | Self::Mixed { mantissas, .. } => Some(mantissas),
-            Self::Units(_) | Self::Floating { .. } => None,
+            Self::Units(_) | Self::Floating { .. } | Self::Various(_) => None,
         }
     }
 
@@ -147,6 +233,7 @@ impl Values {
             Self::Exact { mantissas, .. } | Self::Mixed { mantissas, .. } => mantissas.len(),
             Self::Units(units) => units.len(),
             Self::Floating { values, .. } => values.len(),
+            Self::Various(numbers) => numbers.len(),
         }
     }
 
@@ -184,6 +271,7 @@ impl Values {
                 value: values[row],
                 is_float: *is_float,
             },
+            Self::Various(numbers) => numbers[row],
         }
     }
 
@@ -213,6 +301,12 @@ impl Values {
                 values: taken(values, positions).collect(),
                 is_float: *is_float,
             },
+            Self::Various(numbers) => {
+                let numbers: Vec<_> = taken(numbers, positions).map(Some).collect();
+                let several = || Self::Various(numbers.iter().flatten().copied().collect());
+                // Those of one type are words again.
+                Self::of(&numbers).unwrap_or_else(several)
+            }
         }
     }
 
@@ -224,6 +318,10 @@ impl Values {
             Self::Exact { .. } | Self::Mixed { .. } => {
                 let (mantissas, scale) = self.exact()?;
                 nearest_of_all(mantissas, scale, false).map(Cow::Owned)
+            }
+            Self::Various(numbers) => {
+                let doubles = numbers.iter().map(|number| number.nearest_double());
+                doubles.collect::<Option<Vec<_>>>().map(Cow::Owned)
             }
         }
     }
@@ -239,6 +337,7 @@ impl Values {
             } => size_of_val(mantissas.as_slice()) + are_decimals.len(),
             Self::Units(units) => size_of_val(units.as_slice()),
             Self::Floating { values, .. } => size_of_val(values.as_slice()),
+            Self::Various(numbers) => size_of_val(numbers.as_slice()),
         }
     }
 }

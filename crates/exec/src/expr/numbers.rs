@@ -4,14 +4,15 @@
 //! 12.50 7.1 -> mantissas 1250 710, scale 2, decimals       1.5e0 -> doubles 1.5       10 / 3 -> units 3333333333333333333
 //! ```
 //!
-//! Invariants: all rows have one type, or are integers and decimals; a row that is an error has any number. What has no such column (other mixtures, numbers of
-//! more digits than two words have, and dates) is computed row by row, with the same results. Cost: eight bytes (sixteen in units) and some
+//! Invariants: all rows have one type, or are integers and decimals, or each says what it is; a row that is an error has any number. What has no such column (numbers of
+//! more digits than two words have, and dates) is computed row by row, with the same results, as are rows of several types: see [`by_kind`](super::by_kind). Cost: eight bytes (sixteen in units) and some
 //! nanoseconds a row; no id is looked for and no text made in between.
 
 pub use super::number_values::Values;
 use super::vector::Item;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::row_kinds::Kinds;
 use crate::selection::taken;
 use crate::value::{Number, POWERS, Rank, Reader, ShortNumber, Value};
 use basalt_rdf::term_id::{MANTISSA_MASK, tag};
@@ -159,39 +160,48 @@ impl Numbers {
         })
     }
 
-    /// The numbers of rows, `Some(None)` being an error; `None` where there is none, and if not all have one type or are integers and decimals.
+    /// The numbers of rows, `Some(None)` being an error; `None` where there is none.
     fn of_rows(rows: usize, of: impl Fn(usize) -> Option<Option<ShortNumber>>) -> Option<Self> {
         let mut numbers = Vec::with_capacity(rows);
         for row in 0..rows {
             numbers.push(of(row)?);
         }
-        let known = || numbers.iter().flatten();
-        let rank = known().next().map_or(Rank::Integer, |number| number.rank());
-        let is_one_type = known().all(|number| number.rank() == rank);
-        let values = match rank {
-            _ if !is_one_type => Values::mixed_of_all(&numbers)?,
-            Rank::Integer | Rank::Decimal => {
-                let is_decimal = rank == Rank::Decimal;
-                match Values::exact_of_all(&numbers, is_decimal) {
-                    Some(values) => values,
-                    None if is_decimal => Values::units_of_all(&numbers),
-                    None => return None,
-                }
-            }
-            Rank::Float | Rank::Double => {
-                let value =
-                    |number: &Option<ShortNumber>| number.map_or(0.0, ShortNumber::floating);
-                Values::Floating {
-                    values: numbers.iter().map(value).collect(),
-                    is_float: rank == Rank::Float,
-                }
-            }
-        };
-        let errors = match known().count() == rows {
-            true => Vec::new(),
-            false => numbers.iter().map(Option::is_none).collect(),
+        let values = Values::of(&numbers)?;
+        let errors = match numbers.contains(&None) {
+            false => Vec::new(),
+            true => numbers.iter().map(Option::is_none).collect(),
         };
         Some(Self::new(values, errors))
+    }
+
+    /// Parts put together, each with the rows that it has; `None` where these have no column. All rows are in some part.
+    pub fn together(count: usize, rows: &[Vec<u32>], parts: &[&Self]) -> Option<Self> {
+        if parts.iter().all(|part| part.errors.is_empty()) {
+            let values: Vec<&Values> = parts.iter().map(|part| &part.values).collect();
+            if let Some(values) = Values::together(count, rows, &values) {
+                return Some(Self::new(values, Vec::new()));
+            }
+        }
+        let mut numbers = vec![None; count];
+        for (rows, part) in rows.iter().zip(parts) {
+            for (place, &row) in rows.iter().enumerate() {
+                numbers[row as usize] = part.get(place);
+            }
+        }
+        Self::of_rows(count, |row| Some(numbers[row]))
+    }
+
+    /// The kinds of rows where numbers are of several types; `None` where they have words together.
+    pub fn kinds(&self) -> Option<Kinds> {
+        let Values::Various(numbers) = &self.values else {
+            return None;
+        };
+        let kind = |number: &ShortNumber| match number.rank() {
+            Rank::Integer | Rank::Decimal => 0,
+            Rank::Float => 1,
+            Rank::Double => 2,
+        };
+        Some(Kinds::of_rows(numbers.iter().map(kind).collect()))
     }
 
     /// The ids of all rows, 0 for an error.

@@ -6,7 +6,9 @@
 //! result is the same as if it were.
 
 use super::cast::{canonical_text, collapsed, to_number};
+use super::number_casts::cast;
 use super::numbers::{Numbers, are_alike, doubles_of_alike};
+use super::operand::Operand;
 use super::vector::{Item, each_row};
 use crate::error::ExecError;
 use crate::value::{Number, Reader, Value, decimal_id, to_float};
@@ -16,6 +18,7 @@ use basalt_rdf::qualifiers::{CUSTOM_NUMERIC_FIRST, DECIMAL, DOUBLE, FLOAT};
 use basalt_rdf::term_view::XSD;
 use oxsdatatypes::Decimal;
 use spargebra::algebra::Function;
+use std::borrow::Cow;
 
 /// Numeric codes of both.
 const FLOATING: std::ops::RangeInclusive<u8> = DOUBLE..=FLOAT;
@@ -204,10 +207,15 @@ impl NumericCast {
             .all(|id| of.is_decimal(id) && (self != Self::Integer || id.scale() == 0))
     }
 
-    /// The casts in a column of inline numbers with any digits, as numbers; `None` if it has others.
+    /// The casts in a column of inline numbers with any digits, or with values of one datatype, as numbers; `None` if it has others.
     pub fn numbers(self, ids: &[u64], of: CastOf) -> Option<Numbers> {
         if !self.is_told(ids, of) {
-            return None;
+            // Values of one datatype are cast as computed ones are.
+            let numbers = match of {
+                CastOf::Value => Numbers::of_one_datatype(ids)?,
+                CastOf::Written | CastOf::Canonical => return None,
+            };
+            return cast(&Operand::Column(Cow::Owned(numbers)), self);
         }
         match self {
             Self::Integer | Self::Decimal => Numbers::exact(ids, self == Self::Decimal),

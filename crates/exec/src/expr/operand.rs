@@ -70,11 +70,13 @@ impl<'v> Operand<'v> {
         }
     }
 
-    /// Whether some are integers and some decimals.
+    /// Whether they are of several types.
     pub fn is_mixed(&self) -> bool {
         match self {
             Self::Constant(_) => false,
-            Self::Column(numbers) => matches!(numbers.values(), Values::Mixed { .. }),
+            Self::Column(numbers) => {
+                matches!(numbers.values(), Values::Mixed { .. } | Values::Various(_))
+            }
         }
     }
 
@@ -141,7 +143,7 @@ impl<'v> Operand<'v> {
                 Values::Units(units) => {
                     Some(Lane::Each(units_as_floating(units, to_float)?.into()))
                 }
-                Values::Exact { .. } | Values::Mixed { .. } => None,
+                Values::Exact { .. } | Values::Mixed { .. } | Values::Various(_) => None,
             },
             Self::Constant(ShortNumber::Units(units)) => {
                 Some(Lane::Same(unit_as_floating(*units, to_float)?))

@@ -3,6 +3,7 @@
 
 mod blended;
 mod by_column;
+mod by_kind;
 mod fast_paths;
 mod functions;
 mod long_numbers;

@@ -1,47 +1,36 @@
-//! Ranks of inline dateTimes beside a few of the dictionary, which are those with a part of a second.
+//! Ranks of inline dateTimes beside others of the dictionary, which are those with a fraction of a second.
 //!
 //! ```text
 //! inline id  ->  rank of its second  | 0
-//! other id   ->  rank of its second  | 0 if it is that, else its place among the others within that second, from 1 on
+//! other id   ->  rank of its second  | 0 if it is that, else the place of its fraction among those within that second, from 1 on
 //! ```
 //!
-//! Without them all terms of the column would be decoded and compared for the sake of the few.
+//! Without them all terms of the column would be decoded and compared for the sake of some.
 //!
-//! Invariant: two ranks compare as [`compare_for_order`](crate::value::compare_for_order) compares the terms: the second of each other term is
-//! compared with it, and so is the next one. Cost: some integer operations for each id; for each of the others four decoded terms, and memory for its
-//! id and rank.
+//! Invariant: two ranks compare as [`compare_for_order`](crate::value::compare_for_order) compares the terms. Cost: some integer operations for each id; for each
+//! different one of the others a text that is read, and memory for its id and rank.
 
 use super::shared_ids::SharedIds;
-use super::sort_ranks::ranks_by_comparing;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::value::{InlineRanks, OrderKey, RankKind};
-use basalt_rdf::inline::dates::encode_date_time;
-use basalt_rdf::inline::{XSD_DATE_TIME, encode};
-use basalt_rdf::qualifiers::NumericCodes;
+use crate::value::{InlineRanks, RankKind, Reader};
+use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
-use basalt_rdf::{LiteralKind, LiteralView, TermBuf, TermId, TermView};
-use std::cmp::Ordering;
 
-/// Ids that are looked at to tell whether it is such a column.
-const LOOK_IDS: usize = 64;
-/// One of so many ids may be another one, or else all are decoded.
-const OTHERS_SHARE: usize = 8;
 /// Bits for the place within a second.
 const PLACE_BITS: u32 = 14;
 
 /// An id that is not inline, with its rank.
 type OtherRank = (u64, u64);
 
-/// The ranks of a column, if most of it are inline dateTimes and all others are dateTimes, too, or unbound.
+/// The ranks of a column, if it has dateTimes that are inline or have a fraction of a second, and nothing else but unbound.
 pub fn date_time_ranks(ids: &SharedIds, cx: &Context) -> Result<Option<Vec<u64>>, ExecError> {
-    if ids.iter().take(LOOK_IDS).all(|&id| !is_inline(id)) {
-        return Ok(None);
+    let is_split = |id: u64| Ok::<_, ExecError>(Reader::new(cx).split_date_time(id)?.is_some());
+    match ids.iter().find(|&&id| is_other(id)) {
+        Some(&first) if is_split(first)? => {}
+        _ => return Ok(None),
     }
     let mut others: Vec<u64> = ids.iter().copied().filter(|&id| is_other(id)).collect();
-    if others.len() > ids.len() / OTHERS_SHARE {
-        return Ok(None);
-    }
     others.sort_unstable();
     others.dedup();
     let Some(others) = ranks_of_others(&others, cx)? else {
@@ -82,84 +71,37 @@ fn ranks_of_inline(ids: &[u64], cx: &Context) -> Result<Option<Vec<u64>>, ExecEr
     }))
 }
 
-/// The ranks of distinct ids that are not inline, by id; `None` if one of them is no dateTime, or too many are within one second.
+/// The ranks of distinct ids that are not inline, by id; `None` if one of them has no fraction of a second, or too many differ within one second.
 fn ranks_of_others(ids: &[u64], cx: &Context) -> Result<Option<Vec<OtherRank>>, ExecError> {
-    let mut places = Vec::with_capacity(ids.len());
+    let (mut seconds, mut fractions) = (Vec::new(), Vec::new());
+    let reader = &mut Reader::new(cx);
     for &id in ids {
-        match second_of(id, cx)? {
-            Some((second, is_equal)) => places.push((second, is_equal, id)),
-            None => return Ok(None),
-        }
+        let Some((second, fraction)) = reader.split_date_time(id)? else {
+            return Ok(None);
+        };
+        seconds.push(second.0);
+        fractions.push(fraction);
     }
-    let seconds: Vec<u64> = places.iter().map(|place| place.0).collect();
     let Some(seconds) = ranks_of_inline(&seconds, cx)? else {
         return Ok(None);
     };
-    places
-        .iter_mut()
-        .zip(seconds)
-        .for_each(|(place, rank)| place.0 = rank);
+    let places = seconds.into_iter().zip(fractions).zip(ids);
+    let mut places: Vec<((u64, i64), u64)> = places.map(|(at, &id)| (at, id)).collect();
     places.sort_unstable();
     let mut ranks: Vec<OtherRank> = Vec::with_capacity(ids.len());
-    for same in places.chunk_by(|a, b| a.0 == b.0) {
-        let of_second: Vec<u64> = same.iter().map(|place| place.2).collect();
-        let order = ranks_by_comparing(&of_second, cx)?;
-        if order.len() >> PLACE_BITS > 0 {
+    for same_second in places.chunk_by(|a, b| a.0.0 == b.0.0) {
+        let mut place = 0;
+        for same in same_second.chunk_by(|a, b| a.0 == b.0) {
+            let ((second, fraction), _) = same[0];
+            place += u64::from(fraction > 0);
+            ranks.extend(same.iter().map(|&(_, id)| (id, second + place)));
+        }
+        if place >> PLACE_BITS > 0 {
             return Ok(None);
         }
-        let ranked = same.iter().zip(order);
-        ranks.extend(
-            ranked.map(|(&(second, is_equal, id), place)| match is_equal {
-                true => (id, second),
-                false => (id, second + place + 1),
-            }),
-        );
     }
     ranks.sort_unstable();
     Ok(Some(ranks))
-}
-
-/// The inline id of the second that a dateTime is in, and whether it is just that.
-fn second_of(id: u64, cx: &Context) -> Result<Option<(u64, bool)>, ExecError> {
-    let mut term = TermBuf::new();
-    cx.decode(TermId(id), &mut term)?;
-    let Some((second, next)) = seconds_around(term.view()) else {
-        return Ok(None);
-    };
-    let key = OrderKey::of(id, cx)?;
-    let from = OrderKey::of(second, cx)?.compare(&key);
-    let until = key.compare(&OrderKey::of(next, cx)?);
-    let is_within = from != Ordering::Greater && until == Ordering::Less;
-    Ok(is_within.then_some((second, from == Ordering::Equal)))
-}
-
-/// The second of a dateTime by its text without digits behind a point, and the next one.
-fn seconds_around(term: TermView<'_>) -> Option<(u64, u64)> {
-    let TermView::Literal(literal) = term else {
-        return None;
-    };
-    if literal.datatype() != XSD_DATE_TIME {
-        return None;
-    }
-    let (whole, part) = literal.lexical.split_once('.')?;
-    let zone = part.trim_start_matches(|byte: char| byte.is_ascii_digit());
-    let text = format!("{whole}{zone}");
-    let literal = LiteralView {
-        lexical: &text,
-        kind: LiteralKind::Typed(XSD_DATE_TIME),
-    };
-    let second = encode(literal, &mut NoNumbers)?;
-    let next = encode_date_time(second.local_seconds()? + 1, second.zone_code())?;
-    Some((second.0, next.0))
-}
-
-/// A dateTime asks for no code.
-struct NoNumbers;
-
-impl NumericCodes for NoNumbers {
-    fn numeric_code(&mut self, _: &str) -> Option<u8> {
-        None
-    }
 }
 
 #[cfg(test)]
@@ -167,6 +109,8 @@ mod tests {
     use super::*;
     use crate::context::ExecOptions;
     use crate::value::compare_for_order;
+    use basalt_rdf::TermView;
+    use basalt_rdf::inline::XSD_DATE_TIME;
     use basalt_store::Snapshot;
     use proptest::prelude::*;
 
@@ -211,9 +155,8 @@ mod tests {
                     }
                 }
             } else {
-                let others = ids.iter().filter(|id| is_other(**id)).count();
-                let is_odd = |text: &String| text.contains('x') || text.contains("24:") || text.starts_with('-') || text.starts_with('9');
-                prop_assert!(others > ids.len() / OTHERS_SHARE || texts.iter().any(is_odd) || others == ids.len() || !ids.iter().any(|id| is_inline(*id)));
+                let is_odd = |text: &String| text.contains(['x']) || text.contains("24:") || text.starts_with('-');
+                prop_assert!(texts.iter().any(is_odd) || !ids.iter().any(|id| is_other(*id)));
             }
         }
     }

@@ -179,16 +179,26 @@ fn scaled(id: TermId, other_scale: u8) -> i128 {
 }
 
 /// `YEAR`, `MONTH`, `DAY`, `HOURS` and `MINUTES` of an inline date, where its type has that part.
+#[inline]
 pub fn date_part(function: &Function, id: TermId) -> Option<i64> {
-    let seconds = id.local_seconds()?;
-    let (year, month, day) = dates::civil_from_days(seconds.div_euclid(dates::SECONDS_PER_DAY));
-    let second_of_day = seconds.rem_euclid(dates::SECONDS_PER_DAY);
-    match (function, id.tag()) {
-        (Function::Year, _) => Some(year),
-        (Function::Month, tag::DATE | tag::DATE_TIME | tag::G_YEAR_MONTH) => Some(month.into()),
-        (Function::Day, tag::DATE | tag::DATE_TIME) => Some(day.into()),
-        (Function::Hours, tag::DATE_TIME) => Some(second_of_day / 3600),
-        (Function::Minutes, tag::DATE_TIME) => Some(second_of_day / 60 % 60),
+    let second_of_day = |id: TermId| {
+        let seconds = id.date_time_seconds()?;
+        Some(seconds.rem_euclid(dates::SECONDS_PER_DAY))
+    };
+    match function {
+        Function::Year => match id.civil_date() {
+            Some((year, ..)) => Some(year),
+            None => id
+                .g_year()
+                .or_else(|| id.g_year_month().map(|(year, _)| year)),
+        },
+        Function::Month => match id.civil_date() {
+            Some((_, month, _)) => Some(month.into()),
+            None => id.g_year_month().map(|(_, month)| month.into()),
+        },
+        Function::Day => id.civil_date().map(|(.., day)| day.into()),
+        Function::Hours => second_of_day(id).map(|second| second / 3600),
+        Function::Minutes => second_of_day(id).map(|second| second / 60 % 60),
         _ => None,
     }
 }

@@ -31,6 +31,8 @@ pub use inline::{
     IdKind, InlineKind, compare_floats, compare_inline, date_part, inline_float, inline_integer,
     inline_kind, nearest_f32, order_within, to_float,
 };
+use inline_date::parse_with_fraction;
+pub use inline_date::{Instant, instant};
 pub use inline_order::order_inline;
 pub use inline_ranks::{InlineRanks, RankKind};
 pub use nearest_double::units_to_f64;
@@ -161,7 +163,9 @@ impl Value {
                 .parse::<Boolean>()
                 .ok()
                 .map(|b| Self::Boolean(b.into())),
-            "dateTime" | "dateTimeStamp" => text.parse().ok().map(Self::DateTime),
+            "dateTime" | "dateTimeStamp" => {
+                parse_with_fraction(text).or_else(|| text.parse().ok().map(Self::DateTime))
+            }
             "date" => text.parse().ok().map(Self::Date),
             "time" => text.parse().ok().map(Self::Time),
             "gYear" => text.parse().ok().map(Self::Year),

@@ -108,6 +108,9 @@ impl Key {
         if let Some(Value::Number(number)) = value {
             return Ok(Self::Number(number));
         }
+        if let Some(value @ (Value::DateTime(_) | Value::Date(_))) = value {
+            return Ok(Self::Calendar(value));
+        }
         Ok(match (value, reader.term(id)?) {
             (_, TermView::Blank(label)) => Self::Blank(label.to_owned()),
             (_, TermView::Iri(iri)) => Self::Iri(iri.to_owned()),

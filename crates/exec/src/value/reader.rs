@@ -7,6 +7,8 @@ use super::inline_date::date_value;
 use super::{Number, Value, inline};
 use crate::context::Context;
 use crate::error::ExecError;
+use basalt_rdf::inline::XSD_DATE_TIME;
+use basalt_rdf::inline::dates::split_fraction;
 use basalt_rdf::term_id::tag;
 use basalt_rdf::{LiteralKind, LiteralView, TermBuf, TermId, TermView};
 
@@ -149,6 +151,26 @@ impl<'c> Reader<'c> {
             }
             _ => None,
         })
+    }
+
+    /// The second in which an `xsd:dateTime` with a fraction of a second is, as an inline id, and the fraction in units of 10^-18; `None` of all
+    /// other terms, and of uncommon forms.
+    pub fn split_date_time(&mut self, id: u64) -> Result<Option<(TermId, i64)>, ExecError> {
+        let id = TermId(id);
+        let qualifiers = self.cx.snapshot().dictionary().qualifiers();
+        match id.tag() {
+            tag::TYPED if qualifiers.datatype(id.qualifier()) == Some(XSD_DATE_TIME) => {
+                let text = self.text_bytes(id.0)?;
+                Ok(text.and_then(split_fraction))
+            }
+            tag::LOCAL => Ok(match self.term(id.0)? {
+                TermView::Literal(literal) if literal.datatype() == XSD_DATE_TIME => {
+                    split_fraction(literal.lexical.as_bytes())
+                }
+                _ => None,
+            }),
+            _ => Ok(None),
+        }
     }
 
     /// The bytes of a string, as [`Self::string_start`] gives it, of which nobody has made sure that they are UTF-8; of damaged ones they

@@ -46,25 +46,47 @@ pub const fn days_from_civil(year: i64, month: u8, day: u8) -> i64 {
     let march_month = (month as i64 + 9) % 12;
     let day_of_year = (153 * march_month + 2) / 5 + day as i64 - 1;
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
+    era * DAYS_OF_ERA + day_of_era - DAYS_BEFORE_1970
 }
 
+/// Days of 400 years, after which the calendar repeats.
+const DAYS_OF_ERA: i64 = 146_097;
+/// Days from 0000-03-01 to 1970-01-01.
+const DAYS_BEFORE_1970: i64 = 719_468;
+
 /// Year, month and day of a day counted from 1970-01-01; the inverse of [`days_from_civil`].
+///
+/// Multiplications and shifts of words that hold all days of years 0 to 9999 (Neri and Schneider, "Euclidean affine functions and
+/// their application to calendar algorithms", Software: Practice and Experience, 2023, figure 12); other days are moved by whole eras first.
+#[inline]
 pub const fn civil_from_days(days: i64) -> (i64, u8, u8) {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * day_of_year + 2) / 153;
-    let day = (day_of_year - (153 * march_month + 2) / 5 + 1) as u8;
-    let month = if march_month < 10 {
-        march_month + 3
+    const DAYS_MAX: i64 = 1 << 28;
+    let shifted = days + DAYS_BEFORE_1970;
+    if 0 <= shifted && shifted < DAYS_MAX {
+        return civil_from_march(shifted as u32);
+    }
+    let (year, month, day) = civil_from_march(shifted.rem_euclid(DAYS_OF_ERA) as u32);
+    (year + 400 * shifted.div_euclid(DAYS_OF_ERA), month, day)
+}
+
+/// The same of a day counted from 0000-03-01, below 2^28.
+#[inline]
+const fn civil_from_march(day: u32) -> (i64, u8, u8) {
+    let quarters = 4 * day + 3;
+    let (century, day_of_century) = (quarters / 146_097, quarters % 146_097 / 4);
+    let product = 2_939_745 * (4 * day_of_century + 3) as u64;
+    let year_of_century = (product >> 32) as u32;
+    let day_of_year = product as u32 / 2_939_745 / 4;
+    let months = 2141 * day_of_year + 197_913;
+    let (march_month, day) = ((months >> 16) as u8, (months as u16 / 2141) as u8 + 1);
+    // Years are counted from March here.
+    let is_next_year = day_of_year >= 306;
+    let year = (100 * century + year_of_century) as i64 + is_next_year as i64;
+    let month = if is_next_year {
+        march_month - 12
     } else {
-        march_month - 9
-    } as u8;
-    let year = year_of_era + era * 400 + (month <= 2) as i64;
+        march_month
+    };
     (year, month, day)
 }
 
@@ -91,6 +113,19 @@ pub fn encode_date_time(local_seconds: i64, zone_code: u16) -> Option<TermId> {
         .then(|| pack(tag::DATE_TIME, local_seconds + SECOND_BIAS, zone_code))
 }
 
+/// The id of an `xsd:gYear`; `None` outside years 1 to 9999.
+pub fn encode_year(year: i64, zone_code: u16) -> Option<TermId> {
+    is_year_and_zone(year, zone_code).then(|| pack(tag::G_YEAR, year + DAY_BIAS, zone_code))
+}
+
+/// The id of an `xsd:gYearMonth`, the month counting from 1; `None` outside years 1 to 9999.
+pub fn encode_year_month(year: i64, month: u8, zone_code: u16) -> Option<TermId> {
+    let months = year * 12 + i64::from(month) - 1;
+    let is_month = (1..=12).contains(&month);
+    (is_month && is_year_and_zone(year, zone_code))
+        .then(|| pack(tag::G_YEAR_MONTH, months + DAY_BIAS, zone_code))
+}
+
 /// The code of an offset from UTC in minutes, as `±hh:mm`; `None` beyond 14 hours.
 pub const fn zone_code_of_offset(minutes: i16) -> Option<u16> {
     if minutes >= -ZONE_MINUTES_MAX && minutes <= ZONE_MINUTES_MAX {
@@ -105,6 +140,17 @@ impl TermId {
     #[inline]
     pub const fn zone_code(self) -> u16 {
         (self.payload() & ZONE_MASK) as u16
+    }
+
+    /// The zone code of an inline date as its value is written: `Z` of an offset of nothing.
+    #[inline]
+    pub const fn canonical_zone_code(self) -> u16 {
+        let code = self.zone_code();
+        if code == ZONE_ZERO_OFFSET as u16 {
+            ZONE_Z
+        } else {
+            code
+        }
     }
 
     /// The offset from UTC in minutes of an inline date; `None` without a zone.
@@ -137,6 +183,20 @@ impl TermId {
         }
     }
 
+    /// The `xsd:date` of this zone with so many days, which are in [`date_range`].
+    pub fn with_days(self, days: i64) -> Self {
+        pack(tag::DATE, days + DAY_BIAS, self.zone_code())
+    }
+
+    /// The `xsd:dateTime` of this zone with so many local seconds, which are in [`date_time_range`].
+    pub fn with_seconds(self, local_seconds: i64) -> Self {
+        pack(
+            tag::DATE_TIME,
+            local_seconds + SECOND_BIAS,
+            self.zone_code(),
+        )
+    }
+
     /// The year of an `xsd:gYear`.
     #[inline]
     pub const fn g_year(self) -> Option<i64> {
@@ -157,7 +217,28 @@ impl TermId {
         Some((months.div_euclid(12), months.rem_euclid(12) as u8 + 1))
     }
 
+    /// Year, month and day of an `xsd:date` or `xsd:dateTime`, in its own zone.
+    #[inline]
+    pub const fn civil_date(self) -> Option<(i64, u8, u8)> {
+        /// Seconds before and after 1970 of years that words hold as unsigned ones.
+        const BEFORE_1970: i64 = DAYS_BEFORE_1970 * SECONDS_PER_DAY;
+        const AFTER_1970: i64 = *DAYS.end() * SECONDS_PER_DAY;
+        match self.tag() {
+            tag::DATE_TIME => {
+                let seconds = unpack(self, SECOND_BIAS);
+                if -BEFORE_1970 <= seconds && seconds < AFTER_1970 {
+                    let day = (seconds + BEFORE_1970) as u64 / SECONDS_PER_DAY as u64;
+                    return Some(civil_from_march(day as u32));
+                }
+                Some(civil_from_days(seconds.div_euclid(SECONDS_PER_DAY)))
+            }
+            tag::DATE => Some(civil_from_days(unpack(self, DAY_BIAS))),
+            _ => None,
+        }
+    }
+
     /// First second of an inline date of any of the four kinds, in its own zone.
+    #[inline]
     pub const fn local_seconds(self) -> Option<i64> {
         let days = match self.tag() {
             tag::DATE_TIME => return Some(unpack(self, SECOND_BIAS)),
@@ -173,12 +254,24 @@ impl TermId {
     }
 
     /// First second of an inline date in UTC; a value without a zone is taken as if in UTC.
+    #[inline]
     pub const fn utc_seconds(self) -> Option<i64> {
         match (self.local_seconds(), self.zone_minutes()) {
             (Some(seconds), Some(minutes)) => Some(seconds - minutes as i64 * 60),
             (seconds, _) => seconds,
         }
     }
+}
+
+/// The least and the greatest days of an inline `xsd:date`.
+pub const fn date_range() -> (i64, i64) {
+    (*DAYS.start(), *DAYS.end())
+}
+
+/// The least and the greatest local seconds of an inline `xsd:dateTime`.
+pub const fn date_time_range() -> (i64, i64) {
+    let (first, last) = date_range();
+    (first * SECONDS_PER_DAY, (last + 1) * SECONDS_PER_DAY - 1)
 }
 
 /// Puts an id together from a biased number and a zone code.
@@ -263,18 +356,40 @@ pub(super) fn encode_date_form(lexical: &[u8]) -> Option<TermId> {
     Some(pack(tag::DATE, days + DAY_BIAS, parse_zone(rest)?))
 }
 
-/// The id of an `xsd:dateTime` by its lexical form.
-pub(super) fn encode_date_time_form(lexical: &[u8]) -> Option<TermId> {
+/// Local seconds since 1970-01-01T00:00:00 up to the whole second, and the rest of the lexical form.
+fn take_seconds(lexical: &[u8]) -> Option<(i64, &[u8])> {
     let (days, rest) = take_day(lexical)?;
     let (hour, rest) = take_two(rest, b'T', 0, 23)?;
     let (minute, rest) = take_two(rest, b':', 0, 59)?;
     let (second, rest) = take_two(rest, b':', 0, 59)?;
     let seconds = days * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second;
+    Some((seconds, rest))
+}
+
+/// The id of an `xsd:dateTime` by its lexical form.
+pub(super) fn encode_date_time_form(lexical: &[u8]) -> Option<TermId> {
+    let (seconds, rest) = take_seconds(lexical)?;
     Some(pack(
         tag::DATE_TIME,
         seconds + SECOND_BIAS,
         parse_zone(rest)?,
     ))
+}
+
+/// The id of the second in which an `xsd:dateTime` with a fraction of a second is, by its lexical form, and the fraction in units of
+/// 10^-18; `None` of other forms, and of fractions of more digits.
+pub fn split_fraction(lexical: &[u8]) -> Option<(TermId, i64)> {
+    const DIGITS_MAX: usize = 18;
+    let (seconds, rest) = take_seconds(lexical)?;
+    let rest = rest.strip_prefix(b".")?;
+    let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if !(1..=DIGITS_MAX).contains(&count) {
+        return None;
+    }
+    let fraction = digits(&rest[..count])? * 10_i64.pow((DIGITS_MAX - count) as u32);
+    let zone = parse_zone(&rest[count..])?;
+    let id = pack(tag::DATE_TIME, seconds + SECOND_BIAS, zone);
+    Some((id, fraction))
 }
 
 /// The id of an `xsd:gYear` by its lexical form.
@@ -294,9 +409,8 @@ pub(super) fn encode_year_month_form(lexical: &[u8]) -> Option<TermId> {
     ))
 }
 
-/// Appends the lexical form of an inline date; `false`, having appended nothing, if its payload is
-/// not a valid one.
-pub(super) fn write_lexical(id: TermId, text: &mut String) -> bool {
+/// The lexical form of an inline date; `None` if its payload is not a valid one.
+pub(super) fn lexical(id: TermId) -> Option<DateText> {
     let zone_code = id.zone_code();
     let (days, second_of_day) = match id.tag() {
         tag::DATE_TIME => {
@@ -310,50 +424,72 @@ pub(super) fn write_lexical(id: TermId, text: &mut String) -> bool {
         tag::G_YEAR => (days_from_civil(unpack(id, DAY_BIAS), 1, 1), 0),
         _ => match id.g_year_month() {
             Some((year, month)) => (days_from_civil(year, month, 1), 0),
-            None => return false,
+            None => return None,
         },
     };
     let (year, month, day) = civil_from_days(days);
     if !is_year_and_zone(year, zone_code) {
-        return false;
+        return None;
     }
-    push_two(text, year / 100);
-    push_two(text, year % 100);
+    let mut written = DateText::default();
+    written.push_two(year / 100);
+    written.push_two(year % 100);
     if id.tag() != tag::G_YEAR {
-        text.push('-');
-        push_two(text, i64::from(month));
+        written.push(b'-');
+        written.push_two(i64::from(month));
     }
     if matches!(id.tag(), tag::DATE | tag::DATE_TIME) {
-        text.push('-');
-        push_two(text, i64::from(day));
+        written.push(b'-');
+        written.push_two(i64::from(day));
     }
     if id.tag() == tag::DATE_TIME {
-        text.push('T');
-        push_two(text, second_of_day / 3600);
-        text.push(':');
-        push_two(text, second_of_day / 60 % 60);
-        text.push(':');
-        push_two(text, second_of_day % 60);
+        written.push(b'T');
+        written.push_two(second_of_day / 3600);
+        written.push(b':');
+        written.push_two(second_of_day / 60 % 60);
+        written.push(b':');
+        written.push_two(second_of_day % 60);
     }
-    push_zone(text, zone_code);
-    true
+    written.push_zone(zone_code);
+    Some(written)
 }
 
-fn push_two(text: &mut String, number: i64) {
-    text.push(char::from(b'0' + (number / 10) as u8));
-    text.push(char::from(b'0' + (number % 10) as u8));
+/// The text of a date, put together on the stack.
+#[derive(Default)]
+pub(super) struct DateText {
+    /// The longest is that of an `xsd:dateTime` with an offset.
+    bytes: [u8; "9999-12-31T23:59:59+14:00".len()],
+    len: usize,
 }
 
-fn push_zone(text: &mut String, zone_code: u16) {
-    match zone_code {
-        ZONE_NONE => {}
-        ZONE_Z => text.push('Z'),
-        code => {
-            let offset = code as i16 - ZONE_ZERO_OFFSET;
-            text.push(if offset < 0 { '-' } else { '+' });
-            push_two(text, i64::from(offset.abs() / 60));
-            text.push(':');
-            push_two(text, i64::from(offset.abs() % 60));
+impl DateText {
+    fn push(&mut self, byte: u8) {
+        self.bytes[self.len] = byte;
+        self.len += 1;
+    }
+
+    /// Two digits of a number below 100.
+    fn push_two(&mut self, number: i64) {
+        let number = number as u8;
+        self.push(b'0' + number / 10);
+        self.push(b'0' + number % 10);
+    }
+
+    fn push_zone(&mut self, zone_code: u16) {
+        match zone_code {
+            ZONE_NONE => {}
+            ZONE_Z => self.push(b'Z'),
+            code => {
+                let offset = code as i16 - ZONE_ZERO_OFFSET;
+                self.push(if offset < 0 { b'-' } else { b'+' });
+                self.push_two(i64::from(offset.abs() / 60));
+                self.push(b':');
+                self.push_two(i64::from(offset.abs() % 60));
+            }
         }
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..self.len]).expect("digits and separators are ASCII")
     }
 }

@@ -88,11 +88,34 @@ pub fn write_lexical(id: TermId, text: &mut String) -> bool {
             1 => text.push_str("true"),
             _ => return false,
         },
-        tag::DATE | tag::DATE_TIME | tag::G_YEAR | tag::G_YEAR_MONTH => {
-            return dates::write_lexical(id, text);
-        }
+        tag::DATE | tag::DATE_TIME | tag::G_YEAR | tag::G_YEAR_MONTH => match dates::lexical(id) {
+            Some(written) => text.push_str(written.as_str()),
+            None => return false,
+        },
         _ if id.is_numeric() => numeric::write_decimal(id.mantissa(), id.scale(), text),
         _ => return false,
+    }
+    true
+}
+
+/// The same as bytes, of which no text is made first.
+pub fn write_lexical_bytes(id: TermId, bytes: &mut Vec<u8>) -> bool {
+    match id.tag() {
+        tag::DATE | tag::DATE_TIME | tag::G_YEAR | tag::G_YEAR_MONTH => match dates::lexical(id) {
+            Some(written) => bytes.extend_from_slice(written.as_str().as_bytes()),
+            None => return false,
+        },
+        _ if id.is_numeric() => {
+            let written = numeric::DecimalText::new(id.mantissa(), id.scale());
+            bytes.extend_from_slice(written.as_bytes());
+        }
+        _ => {
+            let mut text = String::new();
+            if !write_lexical(id, &mut text) {
+                return false;
+            }
+            bytes.extend_from_slice(text.as_bytes());
+        }
     }
     true
 }

@@ -29,6 +29,9 @@ fn round_trip(lexical: &str, datatype: &str) -> bool {
     let mut buf = TermBuf::new();
     assert!(decode(id, &shared, &mut buf));
     assert_eq!(buf.view(), TermView::Literal(literal));
+    let mut bytes = b"before ".to_vec();
+    assert!(write_lexical_bytes(id, &mut bytes));
+    assert_eq!(bytes, format!("before {lexical}").into_bytes());
     assert_eq!(
         encode(literal, &mut shared.as_ref()),
         Some(id),
@@ -202,6 +205,12 @@ fn the_calendar_is_its_own_inverse() {
     for days in first..=last {
         let (year, month, day) = dates::civil_from_days(days);
         assert_eq!(dates::days_from_civil(year, month, day), days);
+        assert!((1..=12).contains(&month) && (1..=31).contains(&day));
+        // The calendar repeats, also far outside what can be inline.
+        let later = dates::civil_from_days(days + 146_097 * 1000);
+        let earlier = dates::civil_from_days(days - 146_097 * 1000);
+        let year_of = |eras: i64| (year + 400 * eras, month, day);
+        assert_eq!((later, earlier), (year_of(1000), year_of(-1000)));
     }
 }
 

@@ -308,9 +308,7 @@ impl Dictionary {
             let (layer, local) = self.resources.locate(ordinal);
             return layer.iri_into(local, out);
         }
-        let mut text = String::new();
-        if inline::write_lexical(id, &mut text) {
-            out.extend_from_slice(text.as_bytes());
+        if inline::write_lexical_bytes(id, out) {
             Ok(())
         } else {
             Err(unknown_id(id))

@@ -34,9 +34,12 @@ pub fn literal() -> impl Strategy<Value = String> {
         prop::sample::select(vec!["", "Z", "+14:00", "-05:00"]),
         1_u8..4,
         0_u8..24,
+        prop::sample::select(vec!["", "", "", ".000", ".25"]),
+        any::<bool>(),
     )
-        .prop_map(|(zone, day, hour)| {
-            format!("\"2000-01-0{day}T{hour:02}:00:00{zone}\"^^xsd:dateTime")
+        .prop_map(|(zone, day, hour, fraction, has_time)| match has_time {
+            true => format!("\"2000-01-0{day}T{hour:02}:00:00{fraction}{zone}\"^^xsd:dateTime"),
+            false => format!("\"2000-01-0{day}{zone}\"^^xsd:date"),
         });
     let odd = prop::sample::select(vec![
         "\"a\"",

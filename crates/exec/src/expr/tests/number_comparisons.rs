@@ -150,13 +150,22 @@ fn everyday_comparisons_are_told_by_ids() {
             comparison.zone_may_match(price(60_000), price(70_000)),
             op == CompareOp::Greater
         );
-        // Ids of two scales do not order as numbers do.
-        let mixed = [
-            price(1),
-            TermId::numeric(CUSTOM_NUMERIC_FIRST, 1, 1)
+        // Ids of two scales have two ranges, and a string has none.
+        let mut mixed = vec![
+            price(50_001),
+            TermId::numeric(CUSTOM_NUMERIC_FIRST, 5000, 1)
                 .expect("few digits")
                 .0,
         ];
+        let passing = match op {
+            CompareOp::Greater => vec![0],
+            CompareOp::Less => vec![],
+            _ => vec![1],
+        };
+        assert_eq!(comparison.select(&mixed), Some(passing));
+        // A column of computed numbers has no ids to ask.
+        assert_eq!(comparison.select(&[]), None);
+        mixed.push(id_of("\"500\"", &cx));
         assert_eq!(comparison.select(&mixed), None);
     }
 }

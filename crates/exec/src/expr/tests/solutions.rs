@@ -53,6 +53,22 @@ fn a_solution_stays_one_while_rows_are_dropped_and_extended() {
 }
 
 #[test]
+fn what_computes_with_a_labelled_node_knows_its_solution() {
+    let cx = context();
+    let text = "IF(isBlank(BNODE(?a)), 1, 2) + ?b";
+    let compiled = CompiledExpr::compile(&parse(text), &[Slot(0), Slot(1)], &cx);
+    let compiled = compiled.expect("compiles");
+    let columns = vec![
+        vec![id_of("\"x\"", &cx); 2],
+        vec![id_of("1", &cx), id_of("1e0", &cx)],
+    ];
+    let batch = compiled.with_solutions(Batch::from_vectors(columns, 2), &cx);
+    assert!(batch.solutions().is_some());
+    let sums = compiled.evaluate(&batch, &cx).expect("runs");
+    assert_eq!(sums, [id_of("2", &cx), id_of("2e0 + 0", &cx)]);
+}
+
+#[test]
 fn labels_may_be_any_text() {
     let cx = context();
     let label = |text: &str| show(id_of(&format!("BNODE(\"{text}\")"), &cx), &cx);

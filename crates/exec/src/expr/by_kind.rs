@@ -1,0 +1,152 @@
+//! `ByKind`: an expression evaluated apart for rows whose columns are of one kind each, where it computes with columns of several.
+//!
+//! Columns of numbers of one type are computed with as words ([`Numbers`]); one row of another type would send the whole batch to a call for
+//! each row. Apart, each kind has its column, and the results are put together again.
+//!
+//! Invariant: the results are those of each row. Cost: some 5 ns a row where kinds are mixed, and a look at the ids where they are not.
+
+use super::chosen::Chosen;
+use super::evaluate::{operand, truths};
+use super::kernel::Kernel;
+use super::number_operators::Change;
+use super::numbers::Numbers;
+use super::numeric_cast::NumericCast;
+use super::vector::{Rows, Truth, Vector};
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::row_kinds::Kinds;
+use std::borrow::Cow;
+
+/// A kernel that computes with columns; see the [module documentation](self).
+pub struct ByKind {
+    /// The columns, ascending.
+    columns: Vec<usize>,
+    kernel: Box<Kernel>,
+}
+
+impl ByKind {
+    /// The kernel in use.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// The values, one for each row.
+    pub fn values<'a>(&'a self, rows: &Rows<'a>, cx: &Context) -> Result<Vector<'a>, ExecError> {
+        let Some(parts) = self.parts(rows) else {
+            return operand(&self.kernel, rows, cx);
+        };
+        let positions: Vec<_> = parts.iter().map(|part| positions(rows, part)).collect();
+        let values = positions
+            .iter()
+            .map(|positions| operand(&self.kernel, &rows.at(positions), cx))
+            .collect::<Result<Vec<_>, _>>()?;
+        let numbers: Option<Vec<_>> = values
+            .iter()
+            .map(|values| match values {
+                Vector::Numbers(numbers) => Some(&**numbers),
+                _ => None,
+            })
+            .collect();
+        if let Some(numbers) = numbers
+            && let Some(together) = Numbers::together(rows.len(), &parts, &numbers)
+        {
+            return Ok(Vector::Numbers(Cow::Owned(together)));
+        }
+        let mut chosen = Chosen::errors(rows.len());
+        for (part, values) in parts.iter().zip(&values) {
+            chosen.put(part, values);
+        }
+        Ok(chosen.into_vector())
+    }
+
+    /// The effective boolean values, one for each row.
+    pub fn truths(&self, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Truth>, ExecError> {
+        let Some(parts) = self.parts(rows) else {
+            return truths(&self.kernel, rows, cx);
+        };
+        let mut all = vec![Truth::Error; rows.len()];
+        for part in &parts {
+            let positions = positions(rows, part);
+            let truths = truths(&self.kernel, &rows.at(&positions), cx)?;
+            for (&row, truth) in part.iter().zip(truths) {
+                all[row as usize] = truth;
+            }
+        }
+        Ok(all)
+    }
+
+    /// The rows of each kind; `None` if all are of one.
+    fn parts(&self, rows: &Rows<'_>) -> Option<Vec<Vec<u32>>> {
+        let mut all: Option<Kinds> = None;
+        for &column in &self.columns {
+            let kinds = match rows.numbers(column) {
+                Some(numbers) => numbers.kinds(),
+                None => Kinds::of_ids(&rows.column(column)),
+            };
+            all = match (all, kinds) {
+                (Some(all), Some(kinds)) => Some(all.and(&kinds)?),
+                (all, kinds) => all.or(kinds),
+            };
+        }
+        all?.rows()
+    }
+}
+
+/// The positions in the batch of some rows.
+fn positions(rows: &Rows<'_>, part: &[u32]) -> Vec<u32> {
+    part.iter()
+        .map(|&row| rows.position(row as usize))
+        .collect()
+}
+
+/// The kernel, with the parts of it that compute with columns, as large as they are, evaluated by kind.
+pub fn by_kind(mut kernel: Kernel) -> Kernel {
+    let mut columns = Vec::new();
+    if computes(&kernel) {
+        add_operands(&kernel, &mut columns);
+    }
+    if !columns.is_empty() {
+        columns.sort_unstable();
+        columns.dedup();
+        return Kernel::ByKind(ByKind {
+            columns,
+            kernel: Box::new(kernel),
+        });
+    }
+    if let Kernel::ByValue(by_value) = &mut kernel {
+        by_value.change_kernel(by_kind);
+        return kernel;
+    }
+    for operand in kernel.operands_mut() {
+        *operand = by_kind(std::mem::replace(operand, Kernel::Error));
+    }
+    kernel
+}
+
+/// Whether a kernel computes with numbers or dates, as columns where they are of one kind.
+fn computes(kernel: &Kernel) -> bool {
+    match kernel {
+        Kernel::Arithmetic(..) | Kernel::Sign { .. } => true,
+        Kernel::Compare(_, a, b) => {
+            let is_operand =
+                |kernel: &Kernel| matches!(kernel, Kernel::Column(_)) || computes(kernel);
+            is_operand(a) && is_operand(b) || computes(a) || computes(b)
+        }
+        Kernel::Call(function, _) => {
+            Change::of(function).is_some() || NumericCast::of(function).is_some()
+        }
+        _ => false,
+    }
+}
+
+/// Adds the columns that a kernel computes with.
+fn add_operands(kernel: &Kernel, columns: &mut Vec<usize>) {
+    for operand in kernel.operands() {
+        match operand {
+            Kernel::Column(column) => columns.push(*column),
+            Kernel::If(..) | Kernel::Coalesce(_) => add_operands(operand, columns),
+            other if computes(other) => add_operands(other, columns),
+            _ => {}
+        }
+    }
+}
