@@ -70,7 +70,7 @@ impl Near {
     #[inline]
     fn of_inline(id: u64) -> Option<Self> {
         match TermId(id).date_time_seconds() {
-            Some(_) => Hint::of_inline_date(TermId(id))?.near(),
+            Some(_) => Hint::of_time(TermId(id), 0)?.near(),
             None => inline_double(id).map(Self::number),
         }
     }
@@ -93,7 +93,7 @@ impl Hint {
     fn of(id: u64, reader: &mut Reader<'_>) -> Result<Option<Self>, ExecError> {
         let id = TermId(id);
         if id.tag() == tag::DATE_TIME {
-            return Ok(Self::of_inline_date(id));
+            return Ok(Self::of_time(id, 0));
         }
         if !matches!(
             id.tag(),
@@ -106,18 +106,16 @@ impl Hint {
             return Ok(Some(Self::Start(u128::from_be_bytes(start))));
         }
         if let Some((second, fraction)) = reader.split_date_time(id.0)? {
-            return Ok(second
-                .utc_seconds()
-                .map(|second| Self::Instant(second, fraction)));
+            return Ok(Self::of_time(second, fraction));
         }
         let double = OrderKey::of(id.0, reader.context())?.nearest_double();
         Ok(double.map(Self::Double))
     }
 
-    /// The hint of an inline date.
+    /// That of an inline `xsd:dateTime`, so many units of 10^-18 seconds later.
     #[inline]
-    fn of_inline_date(id: TermId) -> Option<Self> {
-        Some(Self::Instant(id.utc_seconds()?, 0))
+    fn of_time(second: TermId, fraction: i64) -> Option<Self> {
+        Some(Self::Instant(second.utc_seconds()?, fraction))
     }
 
     /// The double that tells most.

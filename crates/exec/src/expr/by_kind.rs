@@ -35,7 +35,7 @@ impl ByKind {
         let Some(parts) = self.parts(rows) else {
             return operand(&self.kernel, rows, cx);
         };
-        let positions: Vec<_> = parts.iter().map(|part| positions(rows, part)).collect();
+        let positions: Vec<_> = parts.iter().map(|part| rows.positions(part)).collect();
         let values = positions
             .iter()
             .map(|positions| operand(&self.kernel, &rows.at(positions), cx))
@@ -66,7 +66,7 @@ impl ByKind {
         };
         let mut all = vec![Truth::Error; rows.len()];
         for part in &parts {
-            let positions = positions(rows, part);
+            let positions = rows.positions(part);
             let truths = truths(&self.kernel, &rows.at(&positions), cx)?;
             for (&row, truth) in part.iter().zip(truths) {
                 all[row as usize] = truth;
@@ -90,13 +90,6 @@ impl ByKind {
         }
         all?.rows()
     }
-}
-
-/// The positions in the batch of some rows.
-fn positions(rows: &Rows<'_>, part: &[u32]) -> Vec<u32> {
-    part.iter()
-        .map(|&row| rows.position(row as usize))
-        .collect()
 }
 
 /// The kernel, with the parts of it that compute with columns, as large as they are, evaluated by kind.
@@ -130,6 +123,7 @@ fn computes(kernel: &Kernel) -> bool {
         Kernel::Compare(_, a, b) => {
             let is_operand =
                 |kernel: &Kernel| matches!(kernel, Kernel::Column(_)) || computes(kernel);
+            // A column alone is compared with a constant by ids.
             is_operand(a) && is_operand(b) || computes(a) || computes(b)
         }
         Kernel::Call(function, _) => {

@@ -267,9 +267,8 @@ impl Open {
     /// The rows of whose states, of which each row has one, that is said.
     fn new<S: Copy>(rows: &Rows<'_>, states: &[S], is_open: impl Fn(S) -> bool) -> Self {
         let open = positions(states, is_open);
-        let positions = open.iter().map(|&row| rows.position(row as usize));
         Self {
-            positions: positions.collect(),
+            positions: rows.positions(&open),
             rows: open,
         }
     }

@@ -206,10 +206,11 @@ impl CompiledExpr {
             op,
             constant,
         } = &self.root
-            && !ids(*column).is_empty()
-            && let Some(selected) = select_column(ids(*column), *op, constant)
         {
-            return Some(selected);
+            return match ids(*column) {
+                [] => None,
+                ids => select_column(ids, *op, constant),
+            };
         }
         let comparison = NumberComparison::of(&self.root)?;
         comparison.select(ids(comparison.column))

@@ -36,31 +36,25 @@ impl NumberComparison {
     pub fn of(kernel: &Kernel) -> Option<Self> {
         let (column, cast, op, constant) = match kernel {
             Kernel::ByValue(by_value) => return Self::of(by_value.kernel()),
-            Kernel::ByKind(by_kind) => return Self::of(by_kind.kernel()),
             Kernel::CompareConstant {
                 column,
                 op,
                 constant,
-            } => (*column, None, *op, constant),
+            } => return Self::of_column(*column, *op, constant),
             Kernel::Compare(op, a, b) => match (&**a, &**b) {
                 (Kernel::CastNumber { column, cast, of }, Kernel::Constant(constant)) => {
-                    (*column, Some((*cast, *of)), *op, constant)
+                    (*column, (*cast, *of), *op, constant)
                 }
                 (Kernel::Constant(constant), Kernel::CastNumber { column, cast, of }) => {
-                    (*column, Some((*cast, *of)), op.flipped(), constant)
+                    (*column, (*cast, *of), op.flipped(), constant)
                 }
                 _ => return None,
             },
             _ => return None,
         };
-        let Value::Number(number) = &constant.value else {
-            return None;
-        };
         Some(Self {
-            column,
-            cast,
-            op,
-            constant: ShortNumber::of(number)?,
+            cast: Some(cast),
+            ..Self::of_column(column, op, constant)?
         })
     }
 
@@ -113,17 +107,18 @@ impl IdRanges for NumberComparison {
     }
 
     fn range(&self, like: TermId) -> Option<IdRange> {
+        let float = |mantissa| to_float(mantissa, like.scale()).into();
         let ends = match self.compared_as(like)? {
             Rank::Integer | Rank::Decimal => exact_ends(self.constant, like.scale()),
+            Rank::Float => {
+                let value = self.constant.to_number().to_float();
+                halved_ends(f32::from(value).into(), float)?
+            }
+            // A float is the double that it is.
             Rank::Double if self.cast.is_none() && is_float(like) => {
-                let value = self.constant.nearest_double()?;
-                halved_ends(value, |mantissa| to_float(mantissa, like.scale()).into())?
+                halved_ends(self.constant.nearest_double()?, float)?
             }
             Rank::Double => double_ends(self.constant.nearest_double()?, like.scale())?,
-            Rank::Float => {
-                let value = f32::from(self.constant.to_number().to_float()).into();
-                halved_ends(value, |mantissa| to_float(mantissa, like.scale()).into())?
-            }
         };
         let Some((low, high)) = passing(self.op, ends, MANTISSAS) else {
             return Some(IdRange::NONE);

@@ -214,23 +214,35 @@ pub fn changed(operand: &Operand<'_>, change: Change) -> Option<Numbers> {
 
 /// Two vectors compared as columns of numbers, if one of them is such already, or a number.
 pub fn compare_vectors(op: CompareOp, a: &Vector<'_>, b: &Vector<'_>) -> Option<Vec<Truth>> {
-    let are_numbers = |vector: &Vector<'_>| match vector {
-        Vector::Numbers(_) => true,
-        Vector::Constant(constant) => matches!(constant.value, Value::Number(_)),
-        _ => false,
-    };
     if !are_numbers(a) && !are_numbers(b) {
         return None;
     }
+    compare_known(op, (a, &Operand::of(a)?), (b, &Operand::of(b)?))
+}
+
+/// Whether all of a vector are numbers or errors.
+fn are_numbers(vector: &Vector<'_>) -> bool {
+    match vector {
+        Vector::Numbers(_) => true,
+        Vector::Constant(constant) => matches!(constant.value, Value::Number(_)),
+        _ => false,
+    }
+}
+
+/// Vectors compared by their numbers; `None` where those do not tell.
+fn compare_known(
+    op: CompareOp,
+    a: (&Vector<'_>, &Operand<'_>),
+    b: (&Vector<'_>, &Operand<'_>),
+) -> Option<Vec<Truth>> {
     // A term that is no number is an error to arithmetic, but it may well be unequal.
-    let has_others = |vector: &Vector<'_>, operand: &Operand<'_>| {
+    let has_others = |(vector, operand): (&Vector<'_>, &Operand<'_>)| {
         !are_numbers(vector) && !operand.errors().is_empty()
     };
-    let (left, right) = (Operand::of(a)?, Operand::of(b)?);
-    if op == CompareOp::Equal && (has_others(a, &left) || has_others(b, &right)) {
+    if op == CompareOp::Equal && (has_others(a) || has_others(b)) {
         return None;
     }
-    compare(op, &left, &right)
+    compare(op, a.1, b.1)
 }
 
 /// The same of vectors of which one has numbers that its ids do not tell, which are read; those of keys that a join repeats once for all rows.
@@ -252,12 +264,7 @@ pub fn compare_read(
     let (Some(left), Some(right)) = (Operand::read(a, reader)?, Operand::read(b, reader)?) else {
         return Ok(None);
     };
-    // A term that is no number is an error to arithmetic, but it may well be unequal.
-    let has_others = !left.errors().is_empty() || !right.errors().is_empty();
-    if op == CompareOp::Equal && has_others {
-        return Ok(None);
-    }
-    Ok(compare(op, &left, &right))
+    Ok(compare_known(op, (a, &left), (b, &right)))
 }
 
 /// The operator between two operands of which one is a column.

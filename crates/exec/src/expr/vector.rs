@@ -99,6 +99,13 @@ impl<'a> Rows<'a> {
             .map_or(row as u32, |positions| positions[row])
     }
 
+    /// The positions in the batch of some of these rows.
+    pub fn positions(&self, rows: &[u32]) -> Vec<u32> {
+        rows.iter()
+            .map(|&row| self.position(row as usize))
+            .collect()
+    }
+
     /// The number of the solution that a row is; 0 where nobody gave numbers.
     pub fn solution(&self, row: usize) -> u64 {
         let numbers = self.batch.solutions();

@@ -7,7 +7,7 @@
 //!
 //! Every distinct term is decoded once, not once a comparison; rows are then sorted by integers. Ids whose
 //! order is that of their terms (numbers of one type and scale, dates of one zone) are their own ranks, and other inline ids of one kind have ranks
-//! that are computed ([`RankKind`]), piece by piece on all threads; so have inline dateTimes beside a few of the dictionary.
+//! that are computed ([`RankKind`]), piece by piece on all threads; so have dateTimes of which some have a fraction of a second (`date_ranks.rs`).
 //!
 //! Invariant: two ranks compare as [`compare_for_order`] compares the terms; [`ranks_by_comparing`], the slow
 //! twin, takes over where the memory limit leaves no room for texts and fewer rows at a time are no way out

@@ -489,7 +489,8 @@ impl DateText {
         }
     }
 
-    pub(super) fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.bytes[..self.len]).expect("digits and separators are ASCII")
+    /// Digits and separators, which are ASCII.
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
     }
 }

@@ -79,45 +79,59 @@ pub fn datatype(id: TermId, qualifiers: &Qualifiers) -> Option<&str> {
     }
 }
 
+/// The lexical form of an inline id, on the stack.
+enum Lexical {
+    Boolean(&'static str),
+    Date(dates::DateText),
+    Number(numeric::DecimalText),
+}
+
+impl Lexical {
+    /// That of an id; `None` if it is not a valid inline one.
+    fn of(id: TermId) -> Option<Self> {
+        Some(match id.tag() {
+            tag::BOOLEAN => match id.payload() {
+                0 => Self::Boolean("false"),
+                1 => Self::Boolean("true"),
+                _ => return None,
+            },
+            tag::DATE | tag::DATE_TIME | tag::G_YEAR | tag::G_YEAR_MONTH => {
+                Self::Date(dates::lexical(id)?)
+            }
+            _ if id.is_numeric() => {
+                Self::Number(numeric::DecimalText::new(id.mantissa(), id.scale()))
+            }
+            _ => return None,
+        })
+    }
+
+    /// Its bytes, which are ASCII.
+    fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Boolean(text) => text.as_bytes(),
+            Self::Date(text) => text.as_bytes(),
+            Self::Number(text) => text.as_bytes(),
+        }
+    }
+}
+
 /// Appends the lexical form of an inline id; `false`, having appended nothing, if the id is not a
 /// valid inline one.
 pub fn write_lexical(id: TermId, text: &mut String) -> bool {
-    match id.tag() {
-        tag::BOOLEAN => match id.payload() {
-            0 => text.push_str("false"),
-            1 => text.push_str("true"),
-            _ => return false,
-        },
-        tag::DATE | tag::DATE_TIME | tag::G_YEAR | tag::G_YEAR_MONTH => match dates::lexical(id) {
-            Some(written) => text.push_str(written.as_str()),
-            None => return false,
-        },
-        _ if id.is_numeric() => numeric::write_decimal(id.mantissa(), id.scale(), text),
-        _ => return false,
+    let lexical = Lexical::of(id);
+    if let Some(lexical) = &lexical {
+        text.extend(lexical.as_bytes().iter().map(|&byte| char::from(byte)));
     }
-    true
+    lexical.is_some()
 }
 
 /// The same as bytes, of which no text is made first.
 pub fn write_lexical_bytes(id: TermId, bytes: &mut Vec<u8>) -> bool {
-    match id.tag() {
-        tag::DATE | tag::DATE_TIME | tag::G_YEAR | tag::G_YEAR_MONTH => match dates::lexical(id) {
-            Some(written) => bytes.extend_from_slice(written.as_str().as_bytes()),
-            None => return false,
-        },
-        _ if id.is_numeric() => {
-            let written = numeric::DecimalText::new(id.mantissa(), id.scale());
-            bytes.extend_from_slice(written.as_bytes());
-        }
-        _ => {
-            let mut text = String::new();
-            if !write_lexical(id, &mut text) {
-                return false;
-            }
-            bytes.extend_from_slice(text.as_bytes());
-        }
+    let lexical = Lexical::of(id);
+    if let Some(lexical) = &lexical {
+        bytes.extend_from_slice(lexical.as_bytes());
     }
-    true
+    lexical.is_some()
 }
 
 /// The id of a boolean.
