@@ -49,7 +49,7 @@ pub use basalt_plan::{ExplainedNode, ForceJoin, NodeProfile, OrderDraw, PlanShap
 pub use basalt_rdf::reader::input::{Compression, Input as TextInput};
 pub use basalt_rdf::writer::QuadWriter;
 pub use basalt_rdf::writer::compress::Compressor;
-pub use basalt_rdf::{GraphFormat, SyntaxError};
+pub use basalt_rdf::{GraphFormat, InlineForms, SyntaxError};
 pub use basalt_store::storage_report::{ColumnStorage, FileStorage, TableStorage};
 pub use basalt_store::{
     Abandoned, BackupReport, CheckDepth, CheckReport, Holder, Snapshot, StoreError, TemporaryFile,

@@ -270,13 +270,15 @@ fn kind_of(snapshot: &Snapshot, range: Option<(TermId, TermId)>) -> String {
     let Some((low, high)) = range else {
         return "nothing".to_owned();
     };
-    if low.tag() != high.tag() {
+    let qualifiers = snapshot.dictionary().qualifiers();
+    let of_type = |id| basalt_rdf::inline::datatype(id, qualifiers);
+    if low.tag() != high.tag() && (of_type(low).is_none() || of_type(low) != of_type(high)) {
         return "mixed".to_owned();
     }
     if low.is_resource() {
         return "resource".to_owned();
     }
-    match basalt_rdf::inline::datatype(low, snapshot.dictionary().qualifiers()) {
+    match of_type(low) {
         Some(datatype) => {
             let local = datatype.rsplit(['#', '/']).next().unwrap_or(datatype);
             local.to_owned()

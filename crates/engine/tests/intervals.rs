@@ -85,6 +85,8 @@ const CONDITIONS: &[(&str, &[&str])] = &[
             "?v > \"2001-01-02T10:00:00+14:00\"^^xsd:dateTime && ?v < \"2001-01-09T10:00:00-14:00\"^^xsd:dateTime",
         ],
     ),
+    ("exact", TIMES),
+    ("moment", TIMES),
     (
         "mark",
         &[
@@ -96,6 +98,15 @@ const CONDITIONS: &[(&str, &[&str])] = &[
         ],
     ),
     ("rare", &["?v < 30", "?v >= 2500", "?v > 100"]),
+];
+
+/// Of times with fractions of a second.
+const TIMES: &[&str] = &[
+    "?v < \"2001-02-01T00:00:00\"^^xsd:dateTime",
+    "?v >= \"2008-01-20T00:00:00.000001Z\"^^xsd:dateTime",
+    "?v <= \"2003-03-03T09:00:00.050+01:00\"^^xsd:dateTime && ?v > \"2003-03-01T00:00:00.0000001Z\"^^xsd:dateTime",
+    "?v = \"2001-01-02T01:00:00.01\"^^xsd:dateTime",
+    "?v IN (\"2001-01-02T01:00:00.01\"^^xsd:dateTime, \"2001-01-03T02:00:00.002\"^^xsd:dateTime)",
 ];
 
 /// Parts that are found one by one, however few pass.
@@ -144,8 +155,19 @@ fn store() -> String {
         let date = format!("{year}-{month:02}-{day:02}");
         triples.add(&name, "day", &format!("\"{date}\"^^<{xsd}date>"));
         let zone = ["", "Z", "+14:00", "-14:00", "+05:30"][p % 5];
-        let when = format!("\"{date}T{:02}:00:00{zone}\"^^<{xsd}dateTime>", p % 24);
+        let time = format!("{date}T{:02}:00:00", p % 24);
+        let when = format!("\"{time}{zone}\"^^<{xsd}dateTime>");
         triples.add(&name, "when", &when);
+        let exact = format!("\"{time}.0{:02}{zone}\"^^<{xsd}dateTime>", p % 24);
+        triples.add(&name, "exact", &exact);
+        let fraction = match p % 7 {
+            0..3 => String::new(),
+            3..5 => format!(".0{:02}", p % 24),
+            5 => format!(".0{:02}5", p % 24),
+            _ => format!(".0{:02}000", p % 24),
+        };
+        let moment = format!("\"{time}{fraction}{zone}\"^^<{xsd}dateTime>");
+        triples.add(&name, "moment", &moment);
         for mark in 0..p % 4 {
             triples.add(
                 &name,
@@ -230,6 +252,7 @@ fn rows_that_do_not_pass_are_not_read() {
         ("price", "30.5e0 > xsd:double(?v)"),
         ("day", "?v < \"2001-02-01\"^^xsd:date"),
         ("when", "?v < \"2001-02-01T00:00:00\"^^xsd:dateTime"),
+        ("exact", "?v < \"2001-02-01T00:00:00\"^^xsd:dateTime"),
         ("mark", "?v >= 10 && ?v <= 11"),
     ] {
         let (read, compared) = looked_at(&database, QUERIES[0], predicate, condition);

@@ -8,9 +8,8 @@
 //! Cost: some 2 ns for each row and column, and nothing but a look at the ids where all are of one kind.
 
 use basalt_rdf::TermId;
-use basalt_rdf::inline::dates::ZONE_MASK;
 use basalt_rdf::qualifiers::{CUSTOM_NUMERIC_FIRST, DECIMAL, DOUBLE, FLOAT};
-use basalt_rdf::term_id::{PAYLOAD_MASK, tag};
+use basalt_rdf::term_id::PAYLOAD_MASK;
 
 /// Kinds of rows, at most; and kinds of the ids of one column.
 const KINDS_MAX: usize = 16;
@@ -32,8 +31,12 @@ impl Kinds {
     pub fn of_ids(ids: &[u64]) -> Option<Self> {
         let first = *ids.first()?;
         let differing = ids.iter().fold(0, |bits, id| bits | (id ^ first));
-        let is_date = is_date(TermId(first));
-        if TermId(differing).tag() == 0 && (!is_date || differing & ZONE_MASK == 0) {
+        let first = TermId(first);
+        let shared = match first.is_date() {
+            true => first.date_kind_mask(),
+            false => !PAYLOAD_MASK,
+        };
+        if differing & shared == 0 {
             return None;
         }
         let mut known = KnownIds::default();
@@ -92,10 +95,6 @@ impl Kinds {
     }
 }
 
-fn is_date(id: TermId) -> bool {
-    matches!(id.tag(), tag::DATE..=tag::G_YEAR_MONTH)
-}
-
 /// The kinds of ids that were met.
 struct KnownIds {
     /// By tag; [`UNKNOWN`] of dates too.
@@ -126,8 +125,8 @@ impl KnownIds {
 
     /// The kind of a date, or of a tag that was not met before; `None` if there are too many.
     fn meet(&mut self, id: TermId) -> Option<u8> {
-        let date = id.0 & (ZONE_MASK | !PAYLOAD_MASK);
-        if is_date(id)
+        let date = id.0 & id.date_kind_mask();
+        if id.is_date()
             && let Some(&(_, kind)) = self.of_dates.iter().find(|(known, _)| *known == date)
         {
             return Some(kind);
@@ -137,7 +136,7 @@ impl KnownIds {
             return None;
         }
         self.count += 1;
-        if is_date(id) {
+        if id.is_date() {
             self.of_dates.push((date, kind));
             return Some(kind);
         }
@@ -161,6 +160,7 @@ fn is_integer(of_tag: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use basalt_rdf::term_id::tag;
     use proptest::prelude::*;
 
     fn id(kind: u8, value: i64) -> u64 {
@@ -170,7 +170,9 @@ mod tests {
             2 => TermId::numeric(FLOAT, value, 1),
             3 => basalt_rdf::inline::dates::encode_date_time(value, 1),
             4 => basalt_rdf::inline::dates::encode_date_time(value, 0),
-            5 => Some(TermId::resource(value as u64)),
+            5 => Some(TermId::new(tag::DATE_TIME_MILLIS, (value as u64) << 7 | 1)),
+            6 => Some(TermId::new(tag::DATE_TIME_MILLIS, (value as u64) << 7 | 8)),
+            7 => Some(TermId::resource(value as u64)),
             _ => Some(TermId::UNBOUND),
         };
         id.expect("the value is small").0
@@ -179,8 +181,8 @@ mod tests {
     proptest! {
         #[test]
         fn rows_are_parted_by_what_their_ids_are(
-            rows in prop::collection::vec((0..7_u8, 0..7_u8, 0..1000_i64), 1..900),
-            kinds in 1..8_u8,
+            rows in prop::collection::vec((0..9_u8, 0..9_u8, 0..1000_i64), 1..900),
+            kinds in 1..10_u8,
         ) {
             let kind = |kind: u8| kind % kinds;
             let a: Vec<u64> = rows.iter().map(|row| id(kind(row.0), row.2)).collect();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use basalt_rdf::reader::document::read_document;
-use basalt_rdf::{GraphFormat, QuadView, Qualifiers};
+use basalt_rdf::{GraphFormat, InlineForms, QuadView, QualifierLists, Qualifiers};
 use basalt_store::{Snapshot, Storage, VersionReason, VersionWriter};
 
 use crate::append::{self, Decision, Facts, append, decide};
@@ -154,8 +154,8 @@ impl<'p> Loading<'p> {
         progress: &'p dyn Progress,
     ) -> Result<Self, LoadError> {
         let qualifiers = match old {
-            Some(old) => Qualifiers::from_lists(&old.dictionary().qualifier_lists())?,
-            None => Qualifiers::new(),
+            Some(old) => Qualifiers::from_lists(&lists_of(old, options.forms))?,
+            None => Qualifiers::of_forms(options.forms),
         };
         let memory = LoadMemory::new(
             options.memory,
@@ -178,6 +178,15 @@ impl<'p> Loading<'p> {
             watch,
             report,
         })
+    }
+}
+
+/// The codes of a state, and its forms unless it has no literal.
+fn lists_of(old: &Snapshot, forms: InlineForms) -> QualifierLists {
+    let lists = old.dictionary().qualifier_lists();
+    match old.quad_count() == 0 && old.dictionary().literal_count() == 0 {
+        true => QualifierLists { forms, ..lists },
+        false => lists,
     }
 }
 

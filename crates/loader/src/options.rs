@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::PathBuf;
 
-use basalt_rdf::GraphFormat;
+use basalt_rdf::{GraphFormat, InlineForms};
 use basalt_shapes::Settings;
 
 use crate::cancel::CancelFlag;
@@ -118,6 +118,9 @@ pub struct LoadOptions {
     pub temp: Option<PathBuf>,
     /// How to add to a store that has data.
     pub addition: Addition,
+    /// Which literals are inline in a store without any; others keep what they have. Programs that know no manifest of format 4 read
+    /// those of [`InlineForms::WholeSeconds`] alone.
+    pub forms: InlineForms,
     /// Makes the load give up; see [`CancelFlag`].
     pub cancel: CancelFlag,
     /// Makes tests spill.
@@ -170,6 +173,7 @@ impl Default for LoadOptions {
             cancel: CancelFlag::default(),
             spill: SpillSettings::default(),
             addition: Addition::Decide,
+            forms: InlineForms::default(),
         }
     }
 }

@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn shapes_and_store_agree_on_type_classes() {
         let mut ids = vec![TermId::numeric(0, 1, 0).expect("small numbers are inline")];
-        ids.extend((tag::RESOURCE..=tag::G_YEAR_MONTH).map(|t| TermId::new(t, 1)));
+        ids.extend((tag::RESOURCE..=tag::DATE_TIME_MICROS).map(|t| TermId::new(t, 1)));
         ids.extend((tag::STRING..=tag::TYPED).map(|t| TermId::new(t, 1)));
         for id in ids {
             for class in TypeClass::ALL {

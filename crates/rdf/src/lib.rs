@@ -11,7 +11,9 @@ pub mod term_id;
 pub mod term_view;
 pub mod writer;
 
-pub use qualifiers::{QualifierCache, QualifierCounts, QualifierError, QualifierLists, Qualifiers};
+pub use qualifiers::{
+    InlineForms, QualifierCache, QualifierCounts, QualifierError, QualifierLists, Qualifiers,
+};
 pub use reader::{GraphFormat, LineFormat, QuadSink, ReadError, SyntaxError};
 pub use term_id::TermId;
 pub use term_view::{LiteralKind, LiteralView, QuadView, TermBuf, TermView};

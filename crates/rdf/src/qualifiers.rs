@@ -77,9 +77,21 @@ pub enum QualifierError {
     },
 }
 
+/// Which literals are inline. A store keeps the forms that it began with: whether a literal is inline must never change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InlineForms {
+    /// Of `xsd:dateTime`s those with whole seconds alone.
+    WholeSeconds,
+    /// Those with three or six digits of a second, too.
+    #[default]
+    Fractions,
+}
+
 /// The contents of a registry in the order of the codes, for storage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QualifierLists {
+    /// Which literals are inline.
+    pub forms: InlineForms,
     /// Datatypes; the code is the position.
     pub datatypes: Vec<String>,
     /// Language tags; the code is the position.
@@ -102,6 +114,8 @@ pub struct QualifierCounts {
 /// The registry; see the [module documentation](self).
 #[derive(Debug)]
 pub struct Qualifiers {
+    /// Which literals are inline.
+    forms: InlineForms,
     /// Datatypes of dictionary literals.
     datatypes: NameTable,
     /// Language tags.
@@ -112,11 +126,7 @@ pub struct Qualifiers {
 
 impl Default for Qualifiers {
     fn default() -> Self {
-        Self {
-            datatypes: NameTable::new("datatypes", QUALIFIERS_MAX),
-            languages: NameTable::new("languages", QUALIFIERS_MAX),
-            numerics: NameTable::new("numeric datatypes", CUSTOM_NUMERIC_MAX),
-        }
+        Self::of_forms(InlineForms::default())
     }
 }
 
@@ -124,6 +134,20 @@ impl Qualifiers {
     /// An empty registry.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty registry of a store of which these literals are inline.
+    pub fn of_forms(forms: InlineForms) -> Self {
+        Self {
+            forms,
+            datatypes: NameTable::new("datatypes", QUALIFIERS_MAX),
+            languages: NameTable::new("languages", QUALIFIERS_MAX),
+            numerics: NameTable::new("numeric datatypes", CUSTOM_NUMERIC_MAX),
+        }
+    }
+    /// Which literals are inline.
+    pub fn forms(&self) -> InlineForms {
+        self.forms
     }
 
     /// The datatype with this code.
@@ -203,6 +227,7 @@ impl Qualifiers {
     /// What was added since there were so many names.
     pub fn lists_since(&self, from: QualifierCounts) -> QualifierLists {
         QualifierLists {
+            forms: self.forms,
             datatypes: self.datatypes.to_list(from.datatypes),
             languages: self.languages.to_list(from.languages),
             numerics: self.numerics.to_list(from.numerics),
@@ -219,7 +244,7 @@ impl Qualifiers {
 
     /// A registry with stored contents.
     pub fn from_lists(lists: &QualifierLists) -> Result<Self, QualifierError> {
-        let qualifiers = Self::default();
+        let qualifiers = Self::of_forms(lists.forms);
         qualifiers.restore(lists)?;
         Ok(qualifiers)
     }
@@ -429,14 +454,20 @@ impl QualifierCache {
     }
 }
 
-/// Where [`encode`](crate::inline::encode) asks for the numeric code of a datatype.
+/// Where [`encode`](crate::inline::encode) asks which literals are inline, and for the numeric code of a datatype.
 pub trait NumericCodes {
+    /// Which literals are inline.
+    fn forms(&self) -> InlineForms;
     /// The code, if numbers of this datatype are inline; called only for plain decimal notation.
     fn numeric_code(&mut self, datatype: &str) -> Option<u8>;
 }
 
 /// Registers: for loading.
 impl NumericCodes for QualifierCache {
+    fn forms(&self) -> InlineForms {
+        self.shared.forms
+    }
+
     fn numeric_code(&mut self, datatype: &str) -> Option<u8> {
         self.numeric(datatype)
     }
@@ -444,6 +475,10 @@ impl NumericCodes for QualifierCache {
 
 /// Finds only: for queries.
 impl NumericCodes for &Qualifiers {
+    fn forms(&self) -> InlineForms {
+        self.forms
+    }
+
     fn numeric_code(&mut self, datatype: &str) -> Option<u8> {
         self.find_numeric(datatype)
     }

@@ -15,6 +15,8 @@
 //! 0x04 dateTime     (seconds since 1970-01-01T00:00:00 + 2^43) << 12 | zone code
 //! 0x05 gYear        (year + 2^39) << 12 | zone code
 //! 0x06 gYearMonth   (year * 12 + month - 1 + 2^39) << 12 | zone code
+//! 0x07 dateTime     milliseconds since 0001-01-01T00:00:00 << 7 | narrow zone
+//! 0x08 dateTime     microseconds since 1900-01-01T00:00:00 << 3 | narrow zone
 //! 0x10 string       literal ordinal          (xsd:string, text in the dictionary)
 //! 0x11 language     language code << 40 | literal ordinal
 //! 0x12 typed        datatype code << 40 | literal ordinal
@@ -65,6 +67,10 @@ pub mod tag {
     pub const G_YEAR: u8 = 0x05;
     /// `xsd:gYearMonth`.
     pub const G_YEAR_MONTH: u8 = 0x06;
+    /// `xsd:dateTime` with three digits of a second.
+    pub const DATE_TIME_MILLIS: u8 = 0x07;
+    /// `xsd:dateTime` with six digits of a second.
+    pub const DATE_TIME_MICROS: u8 = 0x08;
     /// A plain string in the dictionary.
     pub const STRING: u8 = 0x10;
     /// A language-tagged string in the dictionary.

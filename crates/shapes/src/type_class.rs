@@ -38,7 +38,7 @@ impl TypeClass {
         match id.tag() {
             tag::RESOURCE => Self::Resource,
             tag::BOOLEAN => Self::Boolean,
-            tag::DATE | tag::DATE_TIME | tag::G_YEAR | tag::G_YEAR_MONTH => Self::Temporal,
+            _ if id.is_date() => Self::Temporal,
             _ if id.is_numeric() => Self::Number,
             _ => Self::Text,
         }

@@ -1,7 +1,7 @@
 //! The manifest: the small text file that says which version is current.
 //!
 //! ```text
-//! basalt-manifest 3
+//! basalt-manifest 4
 //! {"version":3,"dictionaries":[1,3],"tables":[[1,0],[3,0]],"base":null,"commits":12,"files":[...]}
 //! xxh3 89abcdef01234567
 //! ```
@@ -16,6 +16,7 @@ use crate::error::StoreError;
 use crate::folder::{FinishedFile, version_label};
 use crate::log;
 use crate::table;
+use basalt_rdf::InlineForms;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,9 +24,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
-const NAME: &str = "MANIFEST";
+pub(crate) const NAME: &str = "MANIFEST";
 const TEMPORARY_NAME: &str = "MANIFEST.tmp";
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
+/// The format of stores of which no time with a fraction of a second is inline; they keep it, so that the programs that wrote them
+/// read them.
+const FORMAT_WHOLE_SECONDS: u32 = 3;
 /// The format of stores that knew no log, and so no commits.
 const FORMAT_WITHOUT_COMMITS: u32 = 2;
 /// The format of stores whose versions have one folder each.
@@ -47,8 +51,16 @@ pub(crate) struct Manifest {
     /// The number of the last commit that is in the version; those after it are in the log.
     #[serde(default)]
     pub(crate) commits: u64,
+    /// Which literals are inline in its dictionary. The format says it.
+    #[serde(skip, default = "whole_seconds")]
+    pub(crate) forms: InlineForms,
     /// Its files.
     pub(crate) files: Vec<ManifestFile>,
+}
+
+/// What is inline in stores of formats that do not say more.
+fn whole_seconds() -> InlineForms {
+    InlineForms::WholeSeconds
 }
 
 /// What a version held when it was written as a whole.
@@ -96,6 +108,7 @@ impl From<ManifestOneFolder> for Manifest {
             tables: (0..old.tables).map(|i| (old.version, i)).collect(),
             base: None,
             commits: 0,
+            forms: InlineForms::WholeSeconds,
             files: files.collect(),
         }
     }
@@ -115,6 +128,7 @@ impl Manifest {
             tables: (0..tables).map(|i| (version, i)).collect(),
             base: None,
             commits: 0,
+            forms: InlineForms::default(),
             files: listed(version, files),
         }
     }
@@ -147,6 +161,7 @@ impl Manifest {
             tables: all,
             base: Some(base),
             commits: old.commits,
+            forms: old.forms,
             files: old_files.chain(listed(version, files)).collect(),
         }
     }
@@ -216,7 +231,11 @@ impl Manifest {
 
     fn to_bytes(&self) -> Vec<u8> {
         let json = serde_json::to_string(self).expect("a manifest is plain data");
-        let text = format!("{FIRST_WORD} {FORMAT}\n{json}\n");
+        let format = match self.forms {
+            InlineForms::WholeSeconds => FORMAT_WHOLE_SECONDS,
+            InlineForms::Fractions => FORMAT,
+        };
+        let text = format!("{FIRST_WORD} {format}\n{json}\n");
         let checksum = xxh3_64(text.as_bytes());
         format!("{text}xxh3 {checksum:016x}\n").into_bytes()
     }
@@ -231,10 +250,11 @@ impl Manifest {
             .ok_or_else(|| corrupt("it does not begin as a manifest"))?
             .trim();
         let is_one_folder = format == FORMAT_ONE_FOLDER.to_string();
-        let is_known = [FORMAT, FORMAT_WITHOUT_COMMITS]
+        let is_newest = format == FORMAT.to_string();
+        let is_known = [FORMAT_WHOLE_SECONDS, FORMAT_WITHOUT_COMMITS]
             .iter()
             .any(|f| format == f.to_string());
-        if !is_known && !is_one_folder {
+        if !is_known && !is_newest && !is_one_folder {
             // A later program may have changed everything but the first line.
             let found = format
                 .parse()
@@ -259,6 +279,13 @@ impl Manifest {
         } else {
             serde_json::from_str(json)
         };
+        let read = read.map(|manifest| match is_newest {
+            true => Self {
+                forms: InlineForms::Fractions,
+                ..manifest
+            },
+            false => manifest,
+        });
         read.map_err(|e| corrupt(&format!("it cannot be read: {e}")))
     }
 }
@@ -368,6 +395,7 @@ mod tests {
                 tables: 1,
             }),
             commits: 12,
+            forms: InlineForms::Fractions,
             files: vec![file("v3/table-00000"), file("v7/quads")],
         }
     }
@@ -378,8 +406,15 @@ mod tests {
 
     #[test]
     fn reads_what_it_writes() {
-        let parsed = Manifest::parse(&manifest().to_bytes()).expect("it parses");
-        assert_eq!(parsed, manifest());
+        for forms in [InlineForms::Fractions, InlineForms::WholeSeconds] {
+            let manifest = Manifest {
+                forms,
+                ..manifest()
+            };
+            let parsed = Manifest::parse(&manifest.to_bytes()).expect("it parses");
+            assert_eq!(parsed, manifest);
+        }
+        let parsed = manifest();
         assert_eq!(parsed.folders(), [3, 5, 7]);
     }
 
@@ -396,6 +431,7 @@ mod tests {
             tables: vec![(7, 0), (7, 1)],
             base: None,
             commits: 0,
+            forms: InlineForms::WholeSeconds,
             files: vec![file("v7/quads")],
         };
         assert_eq!(parsed, expected);
@@ -421,9 +457,9 @@ mod tests {
 
     #[test]
     fn a_later_format_is_refused_with_its_number() {
-        let error = Manifest::parse(&sealed("basalt-manifest 4\n{}\n")).expect_err("unknown");
+        let error = Manifest::parse(&sealed("basalt-manifest 5\n{}\n")).expect_err("unknown");
         assert!(
-            matches!(error, StoreError::UnknownFormat { found: 4, .. }),
+            matches!(error, StoreError::UnknownFormat { found: 5, .. }),
             "{error}"
         );
     }

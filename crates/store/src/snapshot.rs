@@ -18,7 +18,7 @@ use crate::history::{self, VersionRecord};
 use crate::irregular_predicates::IrregularPredicates;
 use crate::link_sources::LinkSources;
 use crate::log;
-use crate::manifest::{BaseCounts, Manifest};
+use crate::manifest::{self, BaseCounts, Manifest};
 use crate::matching::{QuadIds, QuadPattern};
 use crate::neighbours::Direction;
 use crate::quad_table::QuadTable;
@@ -68,6 +68,13 @@ impl Version {
             .map(|&number| folders.get(number))
             .collect();
         let dictionary = Dictionary::open_layers(&layers)?;
+        if dictionary.qualifiers().forms() != manifest.forms {
+            return Err(StoreError::corrupt(
+                manifest::NAME,
+                0,
+                "its format and the dictionary differ about which literals are inline",
+            ));
+        }
         let mut tables = manifest
             .tables
             .iter()

@@ -16,7 +16,7 @@ mod sorted_quads;
 
 pub use finished::FinishedVersion;
 
-use crate::dictionary::DictionaryWriter;
+use crate::dictionary::{self, DictionaryWriter};
 use crate::dirty_rows::{self, DirtyRows};
 use crate::error::StoreError;
 use crate::folder::{Folder, Folders, Storage, version_path};
@@ -255,7 +255,11 @@ impl VersionWriter {
     pub fn finish(mut self) -> Result<FinishedVersion, StoreError> {
         let needs_dictionary = self.base.is_none() || self.tables > 0;
         if needs_dictionary && !self.dictionary_begun {
-            let qualifiers = Qualifiers::new();
+            let forms = self
+                .base
+                .as_ref()
+                .map(|base| base.dictionary().qualifiers().forms());
+            let qualifiers = Qualifiers::of_forms(forms.unwrap_or_default());
             self.dictionary()?.finish(&qualifiers)?;
         }
         let unfinished = |i: &usize| !self.folder.has_finished(&table::file_name(*i));
@@ -274,13 +278,14 @@ impl VersionWriter {
         }
         self.write_statistics(old, &quads)?;
         drop(quads);
-        let mut version = Version::open(self.folders(old), self.manifest(base.as_ref()))?;
+        let manifest = self.manifest(base.as_ref())?;
+        let mut version = Version::open(self.folders(old), manifest)?;
         let before = self.before.take();
         let reason = self.reason.take();
         let history = history::write(&self.folder, &version, before.as_ref(), reason)?;
         version.history = Some(history);
         // Once more: it lists the history now, which is about the version.
-        version.manifest = self.manifest(base.as_ref());
+        version.manifest = self.manifest(base.as_ref())?;
         if let Some(lock) = &self.lock {
             manifest::sync_folder(&version_path(lock.path(), self.number))?;
             manifest::sync_folder_on(&**lock.disk(), lock.path())?;
@@ -293,11 +298,22 @@ impl VersionWriter {
         ))
     }
 
-    fn manifest(&self, base: Option<&Snapshot>) -> Manifest {
-        Manifest {
-            commits: self.commits,
-            ..self.manifest_of_files(base)
+    fn manifest(&self, base: Option<&Snapshot>) -> Result<Manifest, StoreError> {
+        let manifest = self.manifest_of_files(base);
+        let forms = match self.dictionary_begun {
+            true => dictionary::forms_in(&self.folder)?,
+            false => manifest.forms,
+        };
+        if base.is_some_and(|base| base.quad_count() > 0) && forms != manifest.forms {
+            return Err(StoreError::invalid(
+                "other literals are inline in the layer than in the version below",
+            ));
         }
+        Ok(Manifest {
+            commits: self.commits,
+            forms,
+            ..manifest
+        })
     }
 
     fn manifest_of_files(&self, base: Option<&Snapshot>) -> Manifest {

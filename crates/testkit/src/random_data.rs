@@ -209,12 +209,11 @@ pub fn random_literal(random: &mut Choices, range: Range) -> Option<Literal> {
             Literal::new_typed_literal(day, xsd::DATE)
         }
         Range::DateTime => {
-            let instant = format!(
-                "20{:02}-0{}-03T1{}:30:00Z",
-                18 + random.below(4),
-                1 + random.below(9),
-                random.below(10)
-            );
+            let (year, month) = (18 + random.below(4), 1 + random.below(9));
+            let hour = random.below(10);
+            let fraction = ["", "", "", "", ".250", ".000", ".250000", ".000001"];
+            let fraction = fraction.get(hour).copied().unwrap_or(".2500001");
+            let instant = format!("20{year:02}-0{month}-03T1{}:30:00{fraction}Z", hour % 4);
             Literal::new_typed_literal(instant, xsd::DATE_TIME)
         }
         Range::Custom => Literal::new_typed_literal(quarter.to_string(), iri("money")),

@@ -69,8 +69,8 @@ impl Near {
     /// What is near an inline value.
     #[inline]
     fn of_inline(id: u64) -> Option<Self> {
-        match TermId(id).date_time_seconds() {
-            Some(_) => Hint::of_time(TermId(id), 0)?.near(),
+        match TermId(id).split_second() {
+            Some((second, fraction)) => Hint::of_time(second, fraction)?.near(),
             None => inline_double(id).map(Self::number),
         }
     }
@@ -92,8 +92,8 @@ impl Hint {
     #[inline]
     fn of(id: u64, reader: &mut Reader<'_>) -> Result<Option<Self>, ExecError> {
         let id = TermId(id);
-        if id.tag() == tag::DATE_TIME {
-            return Ok(Self::of_time(id, 0));
+        if let Some((second, fraction)) = id.split_second() {
+            return Ok(Self::of_time(second, fraction));
         }
         if !matches!(
             id.tag(),

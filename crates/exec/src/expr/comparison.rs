@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::selection::positions;
 use crate::value::{
-    Comparison, IdKind, Reader, Value, compare, compare_floats, compare_inline, equal,
+    Comparison, IdKind, Reader, Value, compare, compare_floats, compare_inline, date_type, equal,
     inline_float, inline_kind, order_within,
 };
 use basalt_rdf::term_id::{MANTISSA_BITS, tag};
@@ -180,10 +180,11 @@ impl CompareOp {
             high.local_seconds(),
             id.local_seconds(),
         ) {
-            (Some(first), Some(last), Some(at)) if low.tag() == id.tag() => self.range_may_match(
-                (first - ZONE_SLACK_SECONDS).cmp(&at),
-                (last + ZONE_SLACK_SECONDS).cmp(&at),
-            ),
+            (Some(first), Some(last), Some(at)) if date_type(low) == date_type(id) => self
+                .range_may_match(
+                    (first - ZONE_SLACK_SECONDS).cmp(&at),
+                    (last + ZONE_SLACK_SECONDS).cmp(&at),
+                ),
             _ => true,
         }
     }

@@ -8,9 +8,9 @@ use super::number_operators;
 use super::numbers::{Numbers, Values};
 use super::operand::Operand;
 use super::vector::{Rows, Truth};
-use crate::value::{DurationType, Number, ShortNumber, Value};
+use crate::value::{DurationType, Number, ShortNumber, Value, date_type, units, utc_instant};
 use basalt_rdf::TermId;
-use basalt_rdf::inline::dates::{SECONDS_PER_DAY, ZONE_BITS, ZONE_MASK};
+use basalt_rdf::inline::dates::SECONDS_PER_DAY;
 use basalt_rdf::term_id::{PAYLOAD_MASK, tag};
 use oxsdatatypes::{DayTimeDuration, Decimal, Duration};
 use std::borrow::Cow;
@@ -26,14 +26,16 @@ pub fn apply(operator: Operator, a: &Value, b: &Value) -> Option<Value> {
 
 /// The difference of two inline dates of one type, both with a zone or both without; `None` leaves it to their values.
 pub fn between_inline(a: TermId, b: TermId) -> Option<Value> {
-    let is_known = a.tag() == b.tag()
-        && matches!(a.tag(), tag::DATE | tag::DATE_TIME)
+    let is_known = a.is_date()
+        && date_type(a) == date_type(b)
+        && matches!(date_type(a), tag::DATE | tag::DATE_TIME)
         && a.zone_minutes().is_some() == b.zone_minutes().is_some();
     if !is_known {
         return None;
     }
-    let seconds = a.utc_seconds()?.checked_sub(b.utc_seconds()?)?;
-    let between = DayTimeDuration::new(seconds);
+    let (later, earlier) = (utc_instant(a)?, utc_instant(b)?);
+    let between = units(later.0 - earlier.0, 0) + i128::from(later.1 - earlier.1);
+    let between = DayTimeDuration::new(Decimal::from_be_bytes(between.to_be_bytes()));
     Some(Value::Duration(between.into(), DurationType::DayTime))
 }
 
@@ -60,11 +62,7 @@ pub fn compare_difference(
         return None;
     };
     let seconds = Number::Decimal(seconds_of(duration)?);
-    let difference = Values::Exact {
-        mantissas: seconds_between(&rows.column(*later), &rows.column(*earlier))?,
-        scale: 0,
-        is_decimal: true,
-    };
+    let difference = seconds_between(&rows.column(*later), &rows.column(*earlier))?;
     let difference = Operand::Column(Cow::Owned(Numbers::new(difference, Vec::new())));
     number_operators::compare(
         op,
@@ -74,23 +72,29 @@ pub fn compare_difference(
 }
 
 /// The seconds between the dates of each row, if all are inline, of one type and of one zone.
-fn seconds_between(later: &[u64], earlier: &[u64]) -> Option<Vec<i64>> {
+fn seconds_between(later: &[u64], earlier: &[u64]) -> Option<Values> {
     let first = *later.first()?;
-    let unit = match TermId(first).tag() {
-        tag::DATE => SECONDS_PER_DAY,
-        tag::DATE_TIME => 1,
+    let (factor, scale) = match TermId(first).tag() {
+        tag::DATE => (SECONDS_PER_DAY, 0),
+        tag::DATE_TIME => (1, 0),
+        tag::DATE_TIME_MILLIS => (1, 3),
+        tag::DATE_TIME_MICROS => (1, 6),
         _ => return None,
     };
     let differing = |ids: &[u64]| ids.iter().fold(0, |bits, id| bits | (id ^ first));
-    if (differing(later) | differing(earlier)) & (!PAYLOAD_MASK | ZONE_MASK) != 0 {
+    if (differing(later) | differing(earlier)) & TermId(first).date_kind_mask() != 0 {
         return None;
     }
-    let time = |id: u64| ((id & PAYLOAD_MASK) >> ZONE_BITS) as i64;
+    let zone_bits = TermId(first).zone_bits();
+    let time = |id: u64| ((id & PAYLOAD_MASK) >> zone_bits) as i64;
     let rows = later.iter().zip(earlier);
-    Some(
-        rows.map(|(&later, &earlier)| (time(later) - time(earlier)) * unit)
+    Some(Values::Exact {
+        mantissas: rows
+            .map(|(&later, &earlier)| (time(later) - time(earlier)) * factor)
             .collect(),
-    )
+        scale,
+        is_decimal: true,
+    })
 }
 
 /// The seconds of a duration without months.
@@ -176,6 +180,8 @@ mod tests {
             0 => format!("\"{text}\"^^<{xsd}date>"),
             1 => format!("\"{text}T{hour:02}:00:07\"^^<{xsd}dateTime>"),
             2 => format!("\"{text}T{hour:02}:00:00Z\"^^<{xsd}dateTime>"),
+            3 => format!("\"{text}T{hour:02}:00:00.0{hour:02}\"^^<{xsd}dateTime>"),
+            4 => format!("\"{text}T{hour:02}:00:00.0001{hour:02}Z\"^^<{xsd}dateTime>"),
             _ => format!("\"{text}T{hour:02}:00:00+02:00\"^^<{xsd}dateTime>"),
         }
     }
@@ -184,7 +190,7 @@ mod tests {
         #[test]
         fn differences_compare_as_row_by_row(
             rows in prop::collection::vec((-900..900_i64, -900..900_i64), 1..20),
-            (kind, other) in (0..4_usize, 0..4_usize),
+            (kind, other) in (0..6_usize, 0..6_usize),
             is_mixed in any::<bool>(),
             duration in prop::sample::select(vec![
                 "P60D", "-P3DT1S", "PT0S", "P1DT1H1M1.5S", "PT1H", "P2Y", "PT0.000000000000000001S",
@@ -207,6 +213,13 @@ mod tests {
             let items = binary_rows(Operator::Subtract, &columns.0, &columns.1, rows.len(), reader);
             let between = Vector::Items(items.expect("terms can be read"));
             let batch = Batch::from_vectors(vec![later.clone(), earlier.clone()], rows.len());
+            for (&a, &b) in later.iter().zip(&earlier) {
+                if let Some(quick) = between_inline(TermId(a), TermId(b)) {
+                    let mut value = |id| reader.value(id).expect("it can be read").expect("a date");
+                    let expected = apply(Operator::Subtract, &value(a), &value(b));
+                    prop_assert_eq!(Some(format!("{quick:?}")), expected.map(|value| format!("{value:?}")));
+                }
+            }
             for op in [CompareOp::Equal, CompareOp::Less, CompareOp::LessOrEqual, CompareOp::Greater] {
                 let column = |column| Box::new(Kernel::Column(column));
                 let difference = Kernel::Arithmetic(Operator::Subtract, column(0), column(1));

@@ -6,10 +6,12 @@
 use super::comparison::CompareOp;
 use super::id_ranges::{IdRange, IdRanges, passing};
 use super::kernel::Constant;
-use crate::value::{Instant, instant};
+use crate::value::{Instant, date_type, instant};
 use basalt_rdf::TermId;
-use basalt_rdf::inline::dates::{SECONDS_PER_DAY, ZONE_MASK, date_range, date_time_range};
 use basalt_rdf::term_id::tag;
+
+/// Units of 10^-18 of a second.
+const UNITS_OF_SECOND: i128 = 10_i128.pow(18);
 
 /// A comparison with a date; see the [module documentation](self).
 pub struct DateComparison {
@@ -36,38 +38,45 @@ impl DateComparison {
     }
 }
 
+/// The first number of the kinds of a tag; zone codes of those without a fraction are below 2^11.
+#[inline]
+fn first_kind(id: TermId) -> usize {
+    match id.tag() {
+        tag::DATE_TIME_MILLIS => 1 << 11,
+        tag::DATE_TIME_MICROS => (1 << 11) + (1 << 7),
+        _ => 0,
+    }
+}
+
 impl IdRanges for DateComparison {
     #[inline]
     fn kind(&self, id: u64) -> Option<usize> {
-        let is_alike = TermId(id).tag() == self.constant.tag;
-        is_alike.then_some((id & ZONE_MASK) as usize)
+        let id = TermId(id);
+        let zone = id.payload() & ((1 << id.zone_bits()) - 1);
+        let is_alike = date_type(id) == self.constant.tag;
+        is_alike.then_some(first_kind(id) + zone as usize)
     }
 
     fn range(&self, like: TermId) -> Option<IdRange> {
         if like.zone_minutes().is_some() != self.constant.has_zone {
             return None;
         }
+        let scale = like.time_scale()?;
         let to_local = i64::from(like.zone_minutes().unwrap_or(0)) * 60;
-        let (unit, (least, greatest)) = match self.constant.tag {
-            tag::DATE => (SECONDS_PER_DAY, date_range()),
-            _ => (1, date_time_range()),
-        };
-        // The first that begins then or later.
-        let first = |second: i64| i128::from((second + to_local - 1).div_euclid(unit) + 1);
         let Instant {
             second, fraction, ..
         } = self.constant;
-        let ends = (first(second + i64::from(fraction > 0)), first(second + 1));
-        let Some((low, high)) = passing(self.op, ends, (least, greatest)) else {
+        let since = i128::from(second + to_local - scale.origin) * UNITS_OF_SECOND;
+        let since = since + i128::from(fraction);
+        // The first that begins then or later, and the first that begins later.
+        let at_least = (since - 1).div_euclid(scale.unit) + 1;
+        let ends = (at_least, since.div_euclid(scale.unit) + 1);
+        let Some((low, high)) = passing(self.op, ends, scale.range) else {
             return Some(IdRange::NONE);
         };
-        let id = |value| match self.constant.tag {
-            tag::DATE => like.with_days(value).0,
-            _ => like.with_seconds(value).0,
-        };
         Some(IdRange {
-            low: id(low),
-            high: id(high),
+            low: like.with_time(low).0,
+            high: like.with_time(high).0,
         })
     }
 }

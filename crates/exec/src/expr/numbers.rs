@@ -301,10 +301,7 @@ fn known_number(id: u64) -> Option<Option<ShortNumber>> {
 
 /// Whether arithmetic may know the value of a term that is no inline number: a date, or a number or duration that its id does not tell.
 pub fn may_be_known(id: TermId) -> bool {
-    matches!(
-        id.tag(),
-        tag::DATE..=tag::G_YEAR_MONTH | tag::TYPED | tag::LOCAL
-    )
+    id.is_date() || matches!(id.tag(), tag::TYPED | tag::LOCAL)
 }
 
 /// Whether ids are bound and differ in their mantissas alone.

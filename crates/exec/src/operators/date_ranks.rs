@@ -1,8 +1,8 @@
-//! Ranks of inline dateTimes beside others of the dictionary, which are those with a fraction of a second.
+//! Ranks of inline dateTimes beside others of the dictionary, which are those with fractions of a second that no inline one has.
 //!
 //! ```text
-//! inline id  ->  rank of its second  | 0
-//! other id   ->  rank of its second  | 0 if it is that, else the place of its fraction among those within that second, from 1 on
+//! inline id  ->  its microsecond  | 0
+//! other id   ->  its microsecond  | 0 if it is that, else its place among those within that microsecond, from 1 on
 //! ```
 //!
 //! Without them all terms of the column would be decoded and compared for the sake of some.
@@ -13,12 +13,13 @@
 use super::shared_ids::SharedIds;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::value::{InlineRanks, RankKind, Reader};
+use crate::value::{MICROS_BITS, Reader, utc_micros};
 use basalt_rdf::TermId;
-use basalt_rdf::term_id::tag;
 
-/// Bits for the place within a second.
-const PLACE_BITS: u32 = 14;
+/// Bits for the place within a microsecond.
+const PLACE_BITS: u32 = u64::BITS - MICROS_BITS;
+/// Ids between two looks at the query's flag and clock.
+const CHECK_IDS: usize = 1 << 14;
 
 /// An id that is not inline, with its rank.
 type OtherRank = (u64, u64);
@@ -36,65 +37,62 @@ pub fn date_time_ranks(ids: &SharedIds, cx: &Context) -> Result<Option<Vec<u64>>
     let Some(others) = ranks_of_others(&others, cx)? else {
         return Ok(None);
     };
-    let rank = move |_: usize, ids: &[u64], cx: &Context| {
-        let inline: Vec<u64> = ids
-            .iter()
-            .map(|&id| if is_other(id) { 0 } else { id })
-            .collect();
-        let Some(mut ranks) = ranks_of_inline(&inline, cx)? else {
-            return Ok(None);
-        };
-        for (rank, &id) in ranks.iter_mut().zip(ids).filter(|(_, id)| is_other(**id)) {
+    let rank = move |id: u64| match id {
+        0 => 0,
+        id => inline_rank(id).unwrap_or_else(|| {
             let place = others.binary_search_by_key(&id, |other| other.0);
-            *rank = place.map_or(0, |place| others[place].1);
-        }
-        Ok(Some(ranks))
+            place.map_or(0, |place| others[place].1)
+        }),
     };
-    let parts: Option<Vec<Vec<u64>>> = ids.in_pieces(rank, cx)?.into_iter().collect();
-    Ok(parts.map(|parts| parts.concat()))
+    let ranks = move |_: usize, ids: &[u64], cx: &Context| {
+        let mut ranks = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(CHECK_IDS) {
+            cx.check()?;
+            ranks.extend(ids.iter().map(|&id| rank(id)));
+        }
+        Ok(ranks)
+    };
+    Ok(Some(ids.in_pieces(ranks, cx)?.concat()))
 }
 
-fn is_inline(id: u64) -> bool {
-    TermId(id).tag() == tag::DATE_TIME
+/// The rank of an inline dateTime.
+#[inline]
+fn inline_rank(id: u64) -> Option<u64> {
+    let (second, fraction) = TermId(id).split_second()?;
+    Some(utc_micros(second.utc_seconds()?, fraction) << PLACE_BITS)
 }
 
 fn is_other(id: u64) -> bool {
-    id != 0 && !is_inline(id)
+    id != 0 && TermId(id).split_second().is_none()
 }
 
-/// The ranks of inline dateTimes, with room for places; 0 of unbound.
-fn ranks_of_inline(ids: &[u64], cx: &Context) -> Result<Option<Vec<u64>>, ExecError> {
-    let ranks = InlineRanks::concat(vec![RankKind::Calendar.ranks(ids, cx)?]);
-    Ok(ranks.map(|mut ranks| {
-        ranks.iter_mut().for_each(|rank| *rank <<= PLACE_BITS);
-        ranks
-    }))
-}
-
-/// The ranks of distinct ids that are not inline, by id; `None` if one of them has no fraction of a second, or too many differ within one second.
+/// The ranks of distinct ids that are not inline, by id; `None` if one of them has no fraction of a second, or too many differ within one
+/// microsecond.
 fn ranks_of_others(ids: &[u64], cx: &Context) -> Result<Option<Vec<OtherRank>>, ExecError> {
-    let (mut seconds, mut fractions) = (Vec::new(), Vec::new());
+    /// Units of 10^-18 seconds.
+    const MICROSECOND: i64 = 10_i64.pow(12);
     let reader = &mut Reader::new(cx);
+    let mut places: Vec<((u64, i64), u64)> = Vec::with_capacity(ids.len());
     for &id in ids {
-        let Some((second, fraction)) = reader.split_date_time(id)? else {
+        let split = reader.split_date_time(id)?;
+        let Some((Some(second), fraction)) = split.map(|(start, rest)| (start.utc_seconds(), rest))
+        else {
             return Ok(None);
         };
-        seconds.push(second.0);
-        fractions.push(fraction);
+        let micros = utc_micros(second, fraction);
+        places.push(((micros, fraction % MICROSECOND), id));
     }
-    let Some(seconds) = ranks_of_inline(&seconds, cx)? else {
-        return Ok(None);
-    };
-    let places = seconds.into_iter().zip(fractions).zip(ids);
-    let mut places: Vec<((u64, i64), u64)> = places.map(|(at, &id)| (at, id)).collect();
     places.sort_unstable();
     let mut ranks: Vec<OtherRank> = Vec::with_capacity(ids.len());
-    for same_second in places.chunk_by(|a, b| a.0.0 == b.0.0) {
+    for same_micros in places.chunk_by(|a, b| a.0.0 == b.0.0) {
         let mut place = 0;
-        for same in same_second.chunk_by(|a, b| a.0 == b.0) {
-            let ((second, fraction), _) = same[0];
-            place += u64::from(fraction > 0);
-            ranks.extend(same.iter().map(|&(_, id)| (id, second + place)));
+        for same in same_micros.chunk_by(|a, b| a.0 == b.0) {
+            let ((micros, rest), _) = same[0];
+            place += u64::from(rest > 0);
+            ranks.extend(
+                same.iter()
+                    .map(|&(_, id)| (id, micros << PLACE_BITS | place)),
+            );
         }
         if place >> PLACE_BITS > 0 {
             return Ok(None);
@@ -117,7 +115,7 @@ mod tests {
     /// DateTimes near each other, most of them inline, now and then what is none.
     fn text() -> impl Strategy<Value = String> {
         let inline = "2020-01-01T0[0-2]:00:0[0-3](Z|\\+01:00|-01:00)?";
-        let parts = "2020-01-01T0[0-2]:00:0[0-3]\\.[05]{1,3}(Z|\\+01:00)?";
+        let parts = "2020-01-01T0[0-2]:00:0[0-3]\\.[05]{1,7}(Z|\\+01:00)?";
         let odd = vec![
             "unbound",
             "2020-01-01T24:00:00",

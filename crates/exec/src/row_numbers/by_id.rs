@@ -8,7 +8,6 @@
 
 use super::by_ordinal::{ByOrdinal, PAGE_BITS};
 use basalt_rdf::TermId;
-use basalt_rdf::inline::dates::{ZONE_BITS, ZONE_MASK};
 use basalt_rdf::term_id::{MANTISSA_MASK, PAYLOAD_MASK, tag};
 
 /// Bytes that resources may take whatever the number of rows: a quarter of a million neighbours may come in any
@@ -43,7 +42,7 @@ impl Kind {
         let tag = TermId(id).tag();
         let (mask, shift) = match tag {
             tag::RESOURCE => (!PAYLOAD_MASK, 0),
-            tag::DATE | tag::DATE_TIME => (!PAYLOAD_MASK | ZONE_MASK, ZONE_BITS),
+            tag::DATE | tag::DATE_TIME => (TermId(id).date_kind_mask(), TermId(id).zone_bits()),
             _ if TermId(id).is_numeric() => (!MANTISSA_MASK, 0),
             _ => return None,
         };

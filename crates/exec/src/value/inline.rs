@@ -9,7 +9,7 @@ use super::{Number, ShortNumber};
 use basalt_rdf::TermId;
 use basalt_rdf::inline::{dates, numeric};
 use basalt_rdf::qualifiers::{CUSTOM_NUMERIC_FIRST, DECIMAL, DOUBLE, FLOAT};
-use basalt_rdf::term_id::{MANTISSA_MASK, PAYLOAD_MASK, tag};
+use basalt_rdf::term_id::{MANTISSA_MASK, tag};
 use spargebra::algebra::Function;
 use std::cmp::Ordering;
 
@@ -76,25 +76,46 @@ pub fn compare_inline(a: u64, b: u64) -> Option<Ordering> {
         }
         return Some(scaled(a, b.scale()).cmp(&scaled(b, a.scale())));
     }
-    if a.tag() == b.tag() && (tag::DATE..=tag::G_YEAR_MONTH).contains(&a.tag()) {
+    if a.is_date() && date_type(a) == date_type(b) {
         if a.zone_minutes().is_some() != b.zone_minutes().is_some() {
             return None;
         }
-        return Some(a.utc_seconds()?.cmp(&b.utc_seconds()?));
+        return Some(utc_instant(a)?.cmp(&utc_instant(b)?));
     }
     None
+}
+
+/// What tells the type of an inline date from others: the tag of those without a fraction of a second.
+#[inline]
+pub const fn date_type(id: TermId) -> u8 {
+    if id.has_fraction() {
+        tag::DATE_TIME
+    } else {
+        id.tag()
+    }
+}
+
+/// When an inline date begins, in seconds and units of 10^-18 since; without a zone as if in UTC.
+#[inline]
+pub const fn utc_instant(id: TermId) -> Option<(i64, i64)> {
+    let (start, fraction) = match id.split_second() {
+        Some(split) => split,
+        None => (id, 0),
+    };
+    match start.utc_seconds() {
+        Some(second) => Some((second, fraction)),
+        None => None,
+    }
 }
 
 /// The bits of an id that another id must share for the two to be in the order of their values: tag and scale of
 /// numbers other than floats, tag and zone of dates. `None` where ids tell no order.
 #[inline]
 pub fn order_within(id: TermId) -> Option<u64> {
-    let tag_bits = !PAYLOAD_MASK;
-    match id.tag() {
-        _ if is_exact_or_double(id) => Some(!MANTISSA_MASK),
-        tag::DATE..=tag::G_YEAR_MONTH => Some(tag_bits | dates::ZONE_MASK),
-        _ => None,
+    if is_exact_or_double(id) {
+        return Some(!MANTISSA_MASK);
     }
+    id.is_date().then(|| id.date_kind_mask())
 }
 
 /// The order by value of two inline floats.
@@ -108,7 +129,7 @@ pub fn compare_floats(a: u64, b: u64) -> Option<Ordering> {
 pub enum InlineKind {
     /// Any numeric type of XML Schema.
     Number,
-    /// The type of this tag: booleans and dates.
+    /// The type of this tag: booleans, and dates without a fraction of a second.
     Of(u8),
 }
 
@@ -117,7 +138,8 @@ pub enum InlineKind {
 pub fn inline_kind(id: u64) -> Option<InlineKind> {
     let id = TermId(id);
     match id.tag() {
-        tag @ tag::BOOLEAN..=tag::G_YEAR_MONTH => Some(InlineKind::Of(tag)),
+        tag::BOOLEAN => Some(InlineKind::Of(tag::BOOLEAN)),
+        _ if id.is_date() => Some(InlineKind::Of(date_type(id))),
         _ if id.is_numeric() && id.numeric_datatype() < CUSTOM_NUMERIC_FIRST => {
             Some(InlineKind::Number)
         }
@@ -182,7 +204,8 @@ fn scaled(id: TermId, other_scale: u8) -> i128 {
 #[inline]
 pub fn date_part(function: &Function, id: TermId) -> Option<i64> {
     let second_of_day = |id: TermId| {
-        let seconds = id.date_time_seconds()?;
+        let (second, _) = id.split_second()?;
+        let seconds = second.date_time_seconds()?;
         Some(seconds.rem_euclid(dates::SECONDS_PER_DAY))
     };
     match function {

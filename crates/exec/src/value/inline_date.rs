@@ -13,7 +13,10 @@ const NO_ZONE: [u8; 2] = [u8::MAX; 2];
 
 /// The value of an inline `xsd:date` or `xsd:dateTime`, as parsing its text gives it; `None` of other ids.
 pub fn date_value(id: TermId) -> Option<Value> {
-    with_fraction(id, 0)
+    match id.split_second() {
+        Some((second, fraction)) => with_fraction(second, fraction),
+        None => with_fraction(id, 0),
+    }
 }
 
 /// The same so many units of 10^-18 seconds later, fewer than of a second.
@@ -39,7 +42,7 @@ pub fn parse_with_fraction(text: &str) -> Option<Value> {
 
 /// When an `xsd:date` or `xsd:dateTime` begins.
 pub struct Instant {
-    /// The tag of inline ids of its type.
+    /// The tag of inline ids of its type without a fraction of a second.
     pub tag: u8,
     /// The second in which it is, in UTC, since 1970-01-01T00:00:00; without a zone as if in UTC.
     pub second: i64,

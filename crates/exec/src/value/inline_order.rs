@@ -3,7 +3,7 @@
 //! Invariant: what [`compare_for_order`](super::compare_for_order) says of their decoded keys, or `None`. Cost: some integer operations, of
 //! numbers without a value to SPARQL at most two texts of some digits on the stack.
 
-use super::inline::{compare_floats, compare_inline};
+use super::inline::{compare_floats, compare_inline, date_type, utc_instant};
 use basalt_rdf::TermId;
 use basalt_rdf::inline::numeric::DecimalText;
 use basalt_rdf::qualifiers::CUSTOM_NUMERIC_FIRST;
@@ -24,7 +24,7 @@ pub fn order_inline(a: u64, b: u64) -> Option<Ordering> {
     // A date without a zone counts as UTC.
     let ranks = (calendar_rank(x)?, calendar_rank(y)?);
     let by_kind = ranks.0.cmp(&ranks.1);
-    Some(by_kind.then(x.utc_seconds()?.cmp(&y.utc_seconds()?)))
+    Some(by_kind.then(utc_instant(x)?.cmp(&utc_instant(y)?)))
 }
 
 /// Whether it is an inline number of a datatype that is none to SPARQL: it is ordered by its text.
@@ -53,7 +53,7 @@ fn compare_written(a: TermId, b: TermId) -> Option<Ordering> {
 /// The place of the kinds of inline dates among dates, times and durations.
 #[inline]
 pub fn calendar_rank(id: TermId) -> Option<u8> {
-    Some(match id.tag() {
+    Some(match date_type(id) {
         tag::DATE_TIME => 0,
         tag::DATE => 1,
         tag::G_YEAR => 2,

@@ -5,7 +5,7 @@
 //! Invariant: two ranks compare as [`compare_for_order`](super::compare_for_order) compares the terms; unbound comes first. Cost: some integer
 //! operations for each id, and for a number without a value to SPARQL the digits of its text.
 
-use super::inline::to_float;
+use super::inline::{to_float, utc_instant};
 use super::inline_order::{calendar_rank, is_custom_number, written};
 use super::order_key::ordered_as_ids;
 use super::short_number::{POWERS, ShortNumber};
@@ -205,10 +205,17 @@ fn float_rank(value: f64) -> u64 {
 /// Kind by kind, and then by the instant.
 #[inline]
 fn date_rank(id: TermId) -> Option<u64> {
-    /// Seconds of the years that are inline are far below.
-    const SECONDS_BITS: u32 = 48;
     let kind = u64::from(calendar_rank(id)?) + 1;
-    let seconds = id.utc_seconds()? + (1 << (SECONDS_BITS - 1));
-    let seconds = u64::try_from(seconds).ok()?;
-    (seconds >> SECONDS_BITS == 0).then_some(kind << SECONDS_BITS | seconds)
+    let (second, fraction) = utc_instant(id)?;
+    Some(kind << MICROS_BITS | utc_micros(second, fraction))
+}
+
+/// Bits of [`utc_micros`].
+pub const MICROS_BITS: u32 = 60;
+
+/// The microsecond of an instant of the years that are inline, told in seconds and units of 10^-18 since, as a positive number.
+#[inline]
+pub fn utc_micros(second: i64, fraction: i64) -> u64 {
+    const BIAS: i64 = 1 << (MICROS_BITS - 1);
+    (second * 1_000_000 + fraction / 10_i64.pow(12) + BIAS) as u64
 }

@@ -28,13 +28,13 @@ mod short_number;
 pub use compare::{Comparison, compare, equal};
 pub use exact::{Exact, Rounding};
 pub use inline::{
-    IdKind, InlineKind, compare_floats, compare_inline, date_part, inline_float, inline_integer,
-    inline_kind, nearest_f32, order_within, to_float,
+    IdKind, InlineKind, compare_floats, compare_inline, date_part, date_type, inline_float,
+    inline_integer, inline_kind, nearest_f32, order_within, to_float, utc_instant,
 };
 use inline_date::parse_with_fraction;
 pub use inline_date::{Instant, instant};
 pub use inline_order::order_inline;
-pub use inline_ranks::{InlineRanks, RankKind};
+pub use inline_ranks::{InlineRanks, MICROS_BITS, RankKind, utc_micros};
 pub use nearest_double::units_to_f64;
 pub use number::{I64_LIMIT, Number, Rank, XSD_DECIMAL, divide_decimals, multiply_decimals};
 pub use order::{compare_for_order, text_into, text_start_into};

@@ -39,7 +39,7 @@ impl OrderClass {
             tag::RESOURCE if cx.terms().is_blank(id) => Some(Self::Blank),
             tag::RESOURCE => Some(Self::Iri),
             tag::STRING | tag::LANGUAGE => Some(Self::Text),
-            tag::DATE..=tag::G_YEAR_MONTH => Some(Self::Calendar),
+            _ if id.is_date() => Some(Self::Calendar),
             _ if is_custom_number(id) => Some(Self::Text),
             _ if id.is_numeric() => Some(Self::Number),
             _ => None,

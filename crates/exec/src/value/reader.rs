@@ -157,6 +157,9 @@ impl<'c> Reader<'c> {
     /// other terms, and of uncommon forms.
     pub fn split_date_time(&mut self, id: u64) -> Result<Option<(TermId, i64)>, ExecError> {
         let id = TermId(id);
+        if id.has_fraction() {
+            return Ok(id.split_second());
+        }
         let qualifiers = self.cx.snapshot().dictionary().qualifiers();
         match id.tag() {
             tag::TYPED if qualifiers.datatype(id.qualifier()) == Some(XSD_DATE_TIME) => {

@@ -175,14 +175,19 @@ pub(crate) fn share_below(range: Option<(TermId, TermId)>, bound: Option<TermId>
     Some(((bound - low) / (high - low)).clamp(0.0, 1.0))
 }
 
+/// Units of the fraction of a second.
+const UNITS_OF_SECOND: f64 = 1e18;
+
 /// The value of an inline id on the scale of its kind: a number, or the time of a date.
 pub(crate) fn number(id: TermId) -> Option<f64> {
     if id.is_numeric() {
         return Some(id.mantissa() as f64 / 10f64.powi(i32::from(id.scale())));
     }
-    let inline =
-        (basalt_rdf::term_id::tag::DATE..basalt_rdf::term_id::tag::STRING).contains(&id.tag());
-    inline.then(|| (id.payload() >> 12) as f64)
+    if let Some((second, fraction)) = id.split_second() {
+        return Some(second.date_time_seconds()? as f64 + fraction as f64 / UNITS_OF_SECOND);
+    }
+    id.is_date()
+        .then(|| (id.payload() >> id.zone_bits()) as f64)
 }
 
 #[cfg(test)]

@@ -206,8 +206,9 @@ impl Comparison<'_> {
             // A text may say a number.
             return SELECTIVITY_DEFAULT;
         }
-        let of_one_kind =
-            value.is_numeric() && self.constant.is_numeric() || value.tag() == self.constant.tag();
+        let of_one_kind = value.is_numeric() && self.constant.is_numeric()
+            || value.split_second().is_some() && self.constant.split_second().is_some()
+            || value.tag() == self.constant.tag();
         if matches!(self.expr, Expr::Equal(..)) && value == self.constant {
             return 1.0;
         }

@@ -1,6 +1,6 @@
 //! Inline dates: `xsd:date`, `xsd:dateTime`, `xsd:gYear` and `xsd:gYearMonth`.
 //!
-//! Years 0001 to 9999, real calendar days, whole seconds before 24:00:00. The zone is kept as a code
+//! Years 0001 to 9999, real calendar days, seconds before 24:00:00; those with a fraction have tags of their own ([`fractions`]). The zone is kept as a code
 //! of twelve bits: [`ZONE_NONE`], [`ZONE_Z`], or two plus the offset in minutes plus 840 (`-00:00`
 //! would not come back as written and is not inline).
 //!
@@ -11,6 +11,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::fractions;
 use crate::term_id::{TermId, tag};
 
 /// Zone code of a value without a zone.
@@ -25,6 +26,8 @@ pub const ZONE_MASK: u64 = (1 << ZONE_BITS) - 1;
 const ZONE_MINUTES_MAX: i16 = 14 * 60;
 /// Zone code of the offset `+00:00`.
 const ZONE_ZERO_OFFSET: i16 = 2 + ZONE_MINUTES_MAX;
+/// Units of 10^-18 of a second.
+const UNITS_OF_SECOND: i128 = 10_i128.pow(18);
 /// Bias of days, years and months.
 const DAY_BIAS: i64 = 1 << 39;
 /// Bias of seconds.
@@ -136,10 +139,19 @@ pub const fn zone_code_of_offset(minutes: i16) -> Option<u16> {
 }
 
 impl TermId {
+    /// Whether it is an inline date of any type.
+    #[inline]
+    pub const fn is_date(self) -> bool {
+        matches!(self.tag(), tag::DATE..=tag::DATE_TIME_MICROS)
+    }
+
     /// The zone code of an inline date; meaningless for other ids.
     #[inline]
     pub const fn zone_code(self) -> u16 {
-        (self.payload() & ZONE_MASK) as u16
+        match fractions::zone_code(self) {
+            Some(code) => code,
+            None => (self.payload() & ZONE_MASK) as u16,
+        }
     }
 
     /// The zone code of an inline date as its value is written: `Z` of an offset of nothing.
@@ -159,7 +171,7 @@ impl TermId {
         match self.zone_code() {
             ZONE_NONE => None,
             ZONE_Z => Some(0),
-            code => Some(code as i16 - ZONE_ZERO_OFFSET),
+            code => Some(offset_of_zone_code(code)),
         }
     }
 
@@ -173,7 +185,7 @@ impl TermId {
         }
     }
 
-    /// Seconds since 1970-01-01T00:00:00 of an `xsd:dateTime`, in its own zone.
+    /// Seconds since 1970-01-01T00:00:00 of an `xsd:dateTime` with whole seconds, in its own zone.
     #[inline]
     pub const fn date_time_seconds(self) -> Option<i64> {
         if self.tag() == tag::DATE_TIME {
@@ -183,18 +195,33 @@ impl TermId {
         }
     }
 
-    /// The `xsd:date` of this zone with so many days, which are in [`date_range`].
-    pub fn with_days(self, days: i64) -> Self {
-        pack(tag::DATE, days + DAY_BIAS, self.zone_code())
+    /// How inline `xsd:date`s and `xsd:dateTime`s of this tag count time.
+    pub fn time_scale(self) -> Option<TimeScale> {
+        match self.tag() {
+            tag::DATE => Some(TimeScale {
+                origin: 0,
+                unit: UNITS_OF_SECOND * i128::from(SECONDS_PER_DAY),
+                range: (*DAYS.start(), *DAYS.end()),
+            }),
+            tag::DATE_TIME => Some(TimeScale {
+                origin: 0,
+                unit: UNITS_OF_SECOND,
+                range: (
+                    *DAYS.start() * SECONDS_PER_DAY,
+                    (*DAYS.end() + 1) * SECONDS_PER_DAY - 1,
+                ),
+            }),
+            _ => fractions::scale(self),
+        }
     }
 
-    /// The `xsd:dateTime` of this zone with so many local seconds, which are in [`date_time_range`].
-    pub fn with_seconds(self, local_seconds: i64) -> Self {
-        pack(
-            tag::DATE_TIME,
-            local_seconds + SECOND_BIAS,
-            self.zone_code(),
-        )
+    /// That of this tag and zone at another local time, which is in the range of its [`TimeScale`].
+    pub fn with_time(self, time: i64) -> Self {
+        match fractions::with_time(self, time) {
+            Some(id) => id,
+            None if self.tag() == tag::DATE => pack(tag::DATE, time + DAY_BIAS, self.zone_code()),
+            None => pack_seconds(time, self.zone_code()),
+        }
     }
 
     /// The year of an `xsd:gYear`.
@@ -233,11 +260,14 @@ impl TermId {
                 Some(civil_from_days(seconds.div_euclid(SECONDS_PER_DAY)))
             }
             tag::DATE => Some(civil_from_days(unpack(self, DAY_BIAS))),
-            _ => None,
+            _ => match fractions::local_second(self) {
+                Some(second) => Some(civil_from_days(second.div_euclid(SECONDS_PER_DAY))),
+                None => None,
+            },
         }
     }
 
-    /// First second of an inline date of any of the four kinds, in its own zone.
+    /// The second in which an inline date of any type begins, in its own zone.
     #[inline]
     pub const fn local_seconds(self) -> Option<i64> {
         let days = match self.tag() {
@@ -248,12 +278,12 @@ impl TermId {
                 let months = unpack(self, DAY_BIAS);
                 days_from_civil(months.div_euclid(12), months.rem_euclid(12) as u8 + 1, 1)
             }
-            _ => return None,
+            _ => return fractions::local_second(self),
         };
         Some(days * SECONDS_PER_DAY)
     }
 
-    /// First second of an inline date in UTC; a value without a zone is taken as if in UTC.
+    /// The second in which an inline date begins, in UTC; a value without a zone is taken as if in UTC.
     #[inline]
     pub const fn utc_seconds(self) -> Option<i64> {
         match (self.local_seconds(), self.zone_minutes()) {
@@ -263,21 +293,31 @@ impl TermId {
     }
 }
 
-/// The least and the greatest days of an inline `xsd:date`.
-pub const fn date_range() -> (i64, i64) {
-    (*DAYS.start(), *DAYS.end())
+/// How inline dates of one tag count local time: the value `v` stands for `origin` seconds and `v` units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeScale {
+    /// Seconds from 1970-01-01T00:00:00.
+    pub origin: i64,
+    /// Its unit, in units of 10^-18 seconds.
+    pub unit: i128,
+    /// The least and the greatest value.
+    pub range: (i64, i64),
 }
 
-/// The least and the greatest local seconds of an inline `xsd:dateTime`.
-pub const fn date_time_range() -> (i64, i64) {
-    let (first, last) = date_range();
-    (first * SECONDS_PER_DAY, (last + 1) * SECONDS_PER_DAY - 1)
+/// The offset of a zone code that is neither [`ZONE_NONE`] nor [`ZONE_Z`], in minutes.
+pub(super) const fn offset_of_zone_code(code: u16) -> i16 {
+    code as i16 - ZONE_ZERO_OFFSET
+}
+
+/// The `xsd:dateTime` of local seconds from years 1 to 9999.
+pub(super) const fn pack_seconds(local_seconds: i64, zone_code: u16) -> TermId {
+    pack(tag::DATE_TIME, local_seconds + SECOND_BIAS, zone_code)
 }
 
 /// Puts an id together from a biased number and a zone code.
-fn pack(tag: u8, biased: i64, zone_code: u16) -> TermId {
+const fn pack(tag: u8, biased: i64, zone_code: u16) -> TermId {
     debug_assert!(biased > 0);
-    TermId::new(tag, (biased as u64) << ZONE_BITS | u64::from(zone_code))
+    TermId::new(tag, (biased as u64) << ZONE_BITS | zone_code as u64)
 }
 
 /// The number in an id, without its bias.
@@ -298,7 +338,7 @@ fn is_zone_code(code: u16) -> bool {
 }
 
 /// The number of exactly these digits.
-fn digits(bytes: &[u8]) -> Option<i64> {
+pub(super) fn digits(bytes: &[u8]) -> Option<i64> {
     let mut value = 0;
     for &byte in bytes {
         if !byte.is_ascii_digit() {
@@ -366,14 +406,22 @@ fn take_seconds(lexical: &[u8]) -> Option<(i64, &[u8])> {
     Some((seconds, rest))
 }
 
-/// The id of an `xsd:dateTime` by its lexical form.
-pub(super) fn encode_date_time_form(lexical: &[u8]) -> Option<TermId> {
+/// The digits of a fraction of a second, and the zone code behind them.
+fn take_fraction(rest: &[u8]) -> Option<(&[u8], u16)> {
+    let rest = rest.strip_prefix(b".")?;
+    let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (digits, zone) = rest.split_at(count);
+    Some((digits, parse_zone(zone)?))
+}
+
+/// The id of an `xsd:dateTime` by its lexical form, with a fraction of a second only if such are inline.
+pub(super) fn encode_date_time_form(lexical: &[u8], with_fractions: bool) -> Option<TermId> {
     let (seconds, rest) = take_seconds(lexical)?;
-    Some(pack(
-        tag::DATE_TIME,
-        seconds + SECOND_BIAS,
-        parse_zone(rest)?,
-    ))
+    if !rest.starts_with(b".") {
+        return Some(pack_seconds(seconds, parse_zone(rest)?));
+    }
+    let (digits, zone) = take_fraction(rest).filter(|_| with_fractions)?;
+    fractions::encode(seconds, digits, zone)
 }
 
 /// The id of the second in which an `xsd:dateTime` with a fraction of a second is, by its lexical form, and the fraction in units of
@@ -381,15 +429,12 @@ pub(super) fn encode_date_time_form(lexical: &[u8]) -> Option<TermId> {
 pub fn split_fraction(lexical: &[u8]) -> Option<(TermId, i64)> {
     const DIGITS_MAX: usize = 18;
     let (seconds, rest) = take_seconds(lexical)?;
-    let rest = rest.strip_prefix(b".")?;
-    let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    if !(1..=DIGITS_MAX).contains(&count) {
+    let (fraction, zone) = take_fraction(rest)?;
+    if !(1..=DIGITS_MAX).contains(&fraction.len()) {
         return None;
     }
-    let fraction = digits(&rest[..count])? * 10_i64.pow((DIGITS_MAX - count) as u32);
-    let zone = parse_zone(&rest[count..])?;
-    let id = pack(tag::DATE_TIME, seconds + SECOND_BIAS, zone);
-    Some((id, fraction))
+    let power = 10_i64.pow((DIGITS_MAX - fraction.len()) as u32);
+    Some((pack_seconds(seconds, zone), digits(fraction)? * power))
 }
 
 /// The id of an `xsd:gYear` by its lexical form.
@@ -412,14 +457,14 @@ pub(super) fn encode_year_month_form(lexical: &[u8]) -> Option<TermId> {
 /// The lexical form of an inline date; `None` if its payload is not a valid one.
 pub(super) fn lexical(id: TermId) -> Option<DateText> {
     let zone_code = id.zone_code();
+    let fraction = fractions::parts(id);
+    let at_second = |seconds: i64| {
+        let day = seconds.div_euclid(SECONDS_PER_DAY);
+        (day, seconds.rem_euclid(SECONDS_PER_DAY))
+    };
     let (days, second_of_day) = match id.tag() {
-        tag::DATE_TIME => {
-            let seconds = unpack(id, SECOND_BIAS);
-            (
-                seconds.div_euclid(SECONDS_PER_DAY),
-                seconds.rem_euclid(SECONDS_PER_DAY),
-            )
-        }
+        tag::DATE_TIME => at_second(unpack(id, SECOND_BIAS)),
+        tag::DATE_TIME_MILLIS | tag::DATE_TIME_MICROS => at_second(fraction?.0),
         tag::DATE => (unpack(id, DAY_BIAS), 0),
         tag::G_YEAR => (days_from_civil(unpack(id, DAY_BIAS), 1, 1), 0),
         _ => match id.g_year_month() {
@@ -438,17 +483,20 @@ pub(super) fn lexical(id: TermId) -> Option<DateText> {
         written.push(b'-');
         written.push_two(i64::from(month));
     }
-    if matches!(id.tag(), tag::DATE | tag::DATE_TIME) {
+    if !matches!(id.tag(), tag::G_YEAR | tag::G_YEAR_MONTH) {
         written.push(b'-');
         written.push_two(i64::from(day));
     }
-    if id.tag() == tag::DATE_TIME {
+    if id.tag() == tag::DATE_TIME || id.has_fraction() {
         written.push(b'T');
         written.push_two(second_of_day / 3600);
         written.push(b':');
         written.push_two(second_of_day / 60 % 60);
         written.push(b':');
         written.push_two(second_of_day % 60);
+    }
+    if let Some((_, units, digits)) = fraction {
+        written.push_fraction(units, digits);
     }
     written.push_zone(zone_code);
     Some(written)
@@ -457,8 +505,8 @@ pub(super) fn lexical(id: TermId) -> Option<DateText> {
 /// The text of a date, put together on the stack.
 #[derive(Default)]
 pub(super) struct DateText {
-    /// The longest is that of an `xsd:dateTime` with an offset.
-    bytes: [u8; "9999-12-31T23:59:59+14:00".len()],
+    /// The longest is that of an `xsd:dateTime` with microseconds and an offset.
+    bytes: [u8; "9999-12-31T23:59:59.999999+14:00".len()],
     len: usize,
 }
 
@@ -475,12 +523,20 @@ impl DateText {
         self.push(b'0' + number % 10);
     }
 
+    /// A point and so many digits.
+    fn push_fraction(&mut self, units: i64, digits: u32) {
+        self.push(b'.');
+        for place in (0..digits).rev() {
+            self.push(b'0' + (units / 10_i64.pow(place) % 10) as u8);
+        }
+    }
+
     fn push_zone(&mut self, zone_code: u16) {
         match zone_code {
             ZONE_NONE => {}
             ZONE_Z => self.push(b'Z'),
             code => {
-                let offset = code as i16 - ZONE_ZERO_OFFSET;
+                let offset = offset_of_zone_code(code);
                 self.push(if offset < 0 { b'-' } else { b'+' });
                 self.push_two(i64::from(offset.abs() / 60));
                 self.push(b':');

@@ -2,7 +2,7 @@
 //!
 //! [`encode`] turns a literal into an id if it is written in the one form that [`decode`] rebuilds:
 //! booleans `true` and `false`, numbers in plain decimal notation ([`numeric`]) and dates
-//! ([`dates`]). Everything else (`"01"`, `"+1"`, `"1e6"`, `"-0"`, ill-typed or out of range) is `None`
+//! ([`dates`], [`fractions`]). Everything else (`"01"`, `"+1"`, `"1e6"`, `"-0"`, ill-typed or out of range) is `None`
 //! and belongs to the dictionary, so equal terms have equal ids.
 //!
 //! Invariants: `decode(encode(l)) == l` exactly; where tag and scale (or tag and zone) are equal,
@@ -11,9 +11,10 @@
 //! Cost: one pass over the lexical form; no allocation, no lock.
 
 pub mod dates;
+pub mod fractions;
 pub mod numeric;
 
-use crate::qualifiers::{NumericCodes, Qualifiers};
+use crate::qualifiers::{InlineForms, NumericCodes, Qualifiers};
 use crate::term_id::{TermId, tag};
 use crate::term_view::{BufKind, LiteralKind, LiteralView, TermBuf, XSD};
 
@@ -41,7 +42,10 @@ pub fn encode(literal: LiteralView<'_>, codes: &mut impl NumericCodes) -> Option
         match local {
             "boolean" => return encode_boolean_form(lexical),
             "date" => return dates::encode_date_form(lexical),
-            "dateTime" => return dates::encode_date_time_form(lexical),
+            "dateTime" => {
+                let with_fractions = codes.forms() == InlineForms::Fractions;
+                return dates::encode_date_time_form(lexical, with_fractions);
+            }
             "gYear" => return dates::encode_year_form(lexical),
             "gYearMonth" => return dates::encode_year_month_form(lexical),
             _ => {}
@@ -71,7 +75,7 @@ pub fn datatype(id: TermId, qualifiers: &Qualifiers) -> Option<&str> {
     match id.tag() {
         tag::BOOLEAN => Some(XSD_BOOLEAN),
         tag::DATE => Some(XSD_DATE),
-        tag::DATE_TIME => Some(XSD_DATE_TIME),
+        tag::DATE_TIME | tag::DATE_TIME_MILLIS | tag::DATE_TIME_MICROS => Some(XSD_DATE_TIME),
         tag::G_YEAR => Some(XSD_G_YEAR),
         tag::G_YEAR_MONTH => Some(XSD_G_YEAR_MONTH),
         _ if id.is_numeric() => qualifiers.numeric_datatype(id.numeric_datatype()),
@@ -95,9 +99,7 @@ impl Lexical {
                 1 => Self::Boolean("true"),
                 _ => return None,
             },
-            tag::DATE | tag::DATE_TIME | tag::G_YEAR | tag::G_YEAR_MONTH => {
-                Self::Date(dates::lexical(id)?)
-            }
+            _ if id.is_date() => Self::Date(dates::lexical(id)?),
             _ if id.is_numeric() => {
                 Self::Number(numeric::DecimalText::new(id.mantissa(), id.scale()))
             }
@@ -156,7 +158,7 @@ impl TermId {
     /// Whether the id alone holds the literal.
     #[inline]
     pub const fn is_inline(self) -> bool {
-        self.is_numeric() || matches!(self.tag(), tag::BOOLEAN..=tag::G_YEAR_MONTH)
+        self.is_numeric() || self.is_date() || self.tag() == tag::BOOLEAN
     }
 
     /// The value of a boolean.

@@ -64,6 +64,15 @@ fn inline_forms_come_back() {
         ("9999-12-31+14:00", "date"),
         ("2008-07-31T23:59:59-05:30", "dateTime"),
         ("1969-12-31T00:00:00+00:00", "dateTime"),
+        ("2010-01-03T15:10:31.499+00:00", "dateTime"),
+        ("0001-01-01T00:00:00.000-14:00", "dateTime"),
+        ("9999-12-31T23:59:59.999+13:45", "dateTime"),
+        ("2024-02-29T12:00:00.500", "dateTime"),
+        ("1900-01-01T00:00:00.000001", "dateTime"),
+        ("2184-12-31T23:59:59.999999Z", "dateTime"),
+        ("2024-02-29T12:00:00.120000+02:00", "dateTime"),
+        ("2024-02-29T12:00:00.120000-03:00", "dateTime"),
+        ("2024-02-29T12:00:00.120000+00:00", "dateTime"),
         ("1970", "gYear"),
         ("0001-14:00", "gYear"),
         ("2001-12Z", "gYearMonth"),
@@ -113,6 +122,16 @@ fn other_forms_go_to_the_dictionary() {
         ("2024-01-01+1:00", "date"),
         ("2024-01-01T24:00:00", "dateTime"),
         ("2024-01-01T00:00:00.5", "dateTime"),
+        ("2024-01-01T00:00:00.", "dateTime"),
+        ("2024-01-01T00:00:00.5000", "dateTime"),
+        ("2024-01-01T00:00:00.123456789Z", "dateTime"),
+        ("2024-01-01T00:00:00.500+05:20", "dateTime"),
+        ("2024-01-01T00:00:00.500-00:00", "dateTime"),
+        ("2024-01-01T00:00:00.500000+05:30", "dateTime"),
+        ("2024-01-01T00:00:00.500000+03:00", "dateTime"),
+        ("1899-12-31T23:59:59.999999Z", "dateTime"),
+        ("2185-01-01T00:00:00.000000Z", "dateTime"),
+        ("2024-01-01T24:00:00.000", "dateTime"),
         ("2024-01-01T00:00:60", "dateTime"),
         ("2024-01-01 00:00:00", "dateTime"),
         ("24", "gYear"),
@@ -158,6 +177,33 @@ fn invalid_payloads_are_refused() {
             &qualifiers,
             &mut buf
         ));
+    }
+    // Narrow zones beyond fourteen hours, and times beyond the last year.
+    for id in [
+        TermId::new(tag::DATE_TIME_MILLIS, 1 << 40 | 115),
+        TermId::new(tag::DATE_TIME_MILLIS, 1 << 40 | 127),
+        TermId::new(tag::DATE_TIME_MILLIS, crate::term_id::PAYLOAD_MASK & !127),
+        TermId::new(tag::DATE_TIME_MICROS, crate::term_id::PAYLOAD_MASK & !7),
+    ] {
+        assert!(!decode(id, &qualifiers, &mut buf), "{id:?}");
+    }
+}
+
+#[test]
+fn stores_of_whole_seconds_keep_fractions_in_the_dictionary() {
+    let before = Qualifiers::of_forms(InlineForms::WholeSeconds);
+    let now = Qualifiers::from_lists(&Qualifiers::new().to_lists()).expect("no names");
+    let restored = Qualifiers::from_lists(&before.to_lists()).expect("no names");
+    for (text, is_whole) in [
+        ("2024-01-01T00:00:00", true),
+        ("2024-01-01T00:00:00.500", false),
+        ("2024-01-01T00:00:00.500000Z", false),
+    ] {
+        let literal = LiteralView::typed(text, XSD_DATE_TIME);
+        assert!(encode(literal, &mut &now).is_some(), "{text}");
+        for old in [&before, &restored] {
+            assert_eq!(encode(literal, &mut &*old).is_some(), is_whole, "{text}");
+        }
     }
 }
 
@@ -243,6 +289,33 @@ proptest! {
         assert!(round_trip(&written, XSD_DATE_TIME));
         assert!(round_trip(&format!("{year:04}{zone}"), XSD_G_YEAR));
         assert!(round_trip(&format!("{year:04}-{month:02}{zone}"), XSD_G_YEAR_MONTH));
+    }
+
+    #[test]
+    fn times_with_fractions_are_told_by_their_seconds(
+        seconds in -86_400_i64 * 719_162..86_400 * 2_932_896, units in 0_i64..1_000_000,
+        zone in "|Z|[+-](0[1-9]|1[0-3]):[0134][05]|[+-]0[0-3]:00", is_micros in any::<bool>(),
+    ) {
+        let (year, month, day) = dates::civil_from_days(seconds.div_euclid(86_400));
+        let second = seconds.rem_euclid(86_400);
+        let fraction = if is_micros { format!("{units:06}") } else { format!("{:03}", units / 1000) };
+        let whole = format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
+        let text = format!("{whole}.{fraction}{zone}");
+        round_trip(&text, XSD_DATE_TIME);
+        if let Some(id) = id_of(&text, XSD_DATE_TIME) {
+            let (start, of_second) = id.split_second().expect("it has a fraction");
+            prop_assert_eq!(Some(start), id_of(&format!("{whole}{zone}"), XSD_DATE_TIME));
+            prop_assert_eq!(Some((start, of_second)), dates::split_fraction(text.as_bytes()));
+            prop_assert_eq!((id.zone_code(), id.civil_date()), (start.zone_code(), start.civil_date()));
+            prop_assert_eq!((id.local_seconds(), id.utc_seconds()), (start.local_seconds(), start.utc_seconds()));
+            let scale = id.time_scale().expect("it counts time");
+            let local = i128::from(seconds - scale.origin) * 10_i128.pow(18) + i128::from(of_second);
+            let time = i64::try_from(local / scale.unit).expect("it fits");
+            prop_assert!(scale.range.0 <= time && time <= scale.range.1 && local % scale.unit == 0);
+            prop_assert_eq!(id.with_time(time), id);
+            let later = id.with_time((time + 1).min(scale.range.1));
+            prop_assert!(later >= id && (later.0 ^ id.0) & id.date_kind_mask() == 0);
+        }
     }
 
     #[test]

@@ -27,7 +27,7 @@ use crate::folder::Folder;
 use crate::section_file::{FileKind, SectionFile, SectionSlice, SectionWriter};
 use basalt_columns::codec::{self, Sequence};
 use basalt_rdf::term_id::{LITERAL_ORDINAL_MASK, tag};
-use basalt_rdf::{QualifierLists, Qualifiers, TermId};
+use basalt_rdf::{InlineForms, QualifierLists, Qualifiers, TermId};
 
 /// Name of the file.
 pub(super) const FILE: &str = "literals.dict";
@@ -224,8 +224,43 @@ impl LiteralWriter {
         self.index.finish(&mut self.writer, "index")?;
         self.writer
             .section("qualifiers", &qualifier_bytes(qualifiers))?;
+        if let Some(number) = forms_number(qualifiers.forms()) {
+            self.writer.section(FORMS_SECTION, &[number])?;
+        }
         self.writer.section("counts", &self.count.to_le_bytes())?;
         self.writer.finish()
+    }
+}
+
+/// The section that says which literals are inline.
+const FORMS_SECTION: &str = "forms";
+
+/// The number that stands for forms; none of the first, of which files say nothing.
+fn forms_number(forms: InlineForms) -> Option<u8> {
+    match forms {
+        InlineForms::WholeSeconds => None,
+        InlineForms::Fractions => Some(2),
+    }
+}
+
+/// Which literals are inline in the dictionary whose youngest layer is in a folder.
+pub(super) fn forms_in(folder: &Folder) -> Result<InlineForms, StoreError> {
+    read_forms(&folder.open(FILE, FileKind::Literals)?)
+}
+
+/// Which literals are inline.
+fn read_forms(file: &SectionFile) -> Result<InlineForms, StoreError> {
+    if !file.has_section(FORMS_SECTION) {
+        return Ok(InlineForms::WholeSeconds);
+    }
+    match file.verified_section(FORMS_SECTION)? {
+        [number] if Some(*number) == forms_number(InlineForms::Fractions) => {
+            Ok(InlineForms::Fractions)
+        }
+        _ => Err(file.corrupt(
+            file.section_offset(FORMS_SECTION),
+            "it does not say which literals are inline",
+        )),
     }
 }
 
@@ -247,7 +282,10 @@ fn read_qualifiers(file: &SectionFile) -> Result<Qualifiers, StoreError> {
         file.name(),
         "qualifiers",
     );
-    let mut lists = QualifierLists::default();
+    let mut lists = QualifierLists {
+        forms: read_forms(file)?,
+        ..QualifierLists::default()
+    };
     for list in [
         &mut lists.datatypes,
         &mut lists.languages,

@@ -12,8 +12,8 @@ use crate::error::StoreError;
 use basalt_rdf::qualifiers::{CUSTOM_NUMERIC_FIRST, NumericCodes};
 use basalt_rdf::term_id::tag;
 use basalt_rdf::{
-    LiteralKind, LiteralView, QualifierCounts, QualifierError, QualifierLists, Qualifiers, TermId,
-    TermView, inline,
+    InlineForms, LiteralKind, LiteralView, QualifierCounts, QualifierError, QualifierLists,
+    Qualifiers, TermId, TermView, inline,
 };
 
 /// Numbers of terms: of resources and dictionary literals the next ordinals, of the rest the next codes.
@@ -96,6 +96,10 @@ impl NewTerms {
 struct Registering<'a>(&'a Qualifiers);
 
 impl NumericCodes for Registering<'_> {
+    fn forms(&self) -> InlineForms {
+        self.0.forms()
+    }
+
     fn numeric_code(&mut self, datatype: &str) -> Option<u8> {
         self.0.intern_numeric(datatype)
     }
@@ -108,6 +112,10 @@ pub(super) struct VisibleCodes<'a> {
 }
 
 impl NumericCodes for VisibleCodes<'_> {
+    fn forms(&self) -> InlineForms {
+        self.qualifiers.forms()
+    }
+
     fn numeric_code(&mut self, datatype: &str) -> Option<u8> {
         let code = self.qualifiers.find_numeric(datatype)?;
         let end = u64::from(CUSTOM_NUMERIC_FIRST) + self.numerics;
@@ -256,6 +264,7 @@ impl Dictionary {
             lexical: added.lexical.to_string(),
         };
         let QualifierLists {
+            forms: _,
             datatypes,
             languages,
             numerics,
@@ -289,6 +298,7 @@ impl Dictionary {
             return Err(StoreError::invalid(what));
         }
         let lists = QualifierLists {
+            forms: self.qualifiers.forms(),
             datatypes: terms.datatypes.clone(),
             languages: terms.languages.clone(),
             numerics: terms.numerics.clone(),

@@ -42,7 +42,7 @@ impl TypeClass {
             tag::RESOURCE => Self::RESOURCE,
             tag::BOOLEAN => Self::BOOLEAN,
             tag::DATE => Self::DATE,
-            tag::DATE_TIME => Self::DATE_TIME,
+            tag::DATE_TIME | tag::DATE_TIME_MILLIS | tag::DATE_TIME_MICROS => Self::DATE_TIME,
             tag::G_YEAR => Self::G_YEAR,
             tag::G_YEAR_MONTH => Self::G_YEAR_MONTH,
             tag::STRING => Self::STRING,

@@ -5,7 +5,7 @@ use crate::table::{
     ColumnDefinition, ColumnKind, HomeGraph, SegmentValues, TableDefinition, TypeClass,
 };
 use crate::{CheckDepth, QuadIds, Snapshot, Storage, StoreError, VersionWriter};
-use basalt_rdf::TermId;
+use basalt_rdf::{InlineForms, TermId};
 
 fn table(first_ordinal: u64) -> TableDefinition {
     let column = |predicate, type_class, kind| ColumnDefinition {
@@ -31,7 +31,7 @@ fn table(first_ordinal: u64) -> TableDefinition {
 /// A table of three rows; row `i` has number `i`, and row 1 the list.
 fn build(single: [TermId; 3], list: &[TermId], quads: &[QuadIds]) -> Snapshot {
     let mut writer = VersionWriter::create(Storage::Memory).expect("a writer");
-    write_dictionary(&mut writer);
+    write_dictionary(&mut writer, InlineForms::default());
     let mut table = writer.begin_table(table(10)).expect("it is valid");
     table
         .segment(0, SegmentValues::Single(&single.map(|id| id.0)))

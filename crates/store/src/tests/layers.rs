@@ -1,7 +1,7 @@
 //! Versions built on others: what they hold, which files they keep, and who can still read what.
 
 use super::patterns::found;
-use super::splitter::{load, number, resource};
+use super::splitter::{load, load_of, number, resource};
 use crate::table::{
     ColumnDefinition, ColumnKind, HomeGraph, SegmentValues, TableDefinition, TypeClass,
 };
@@ -11,7 +11,7 @@ use crate::{
 };
 use basalt_rdf::qualifiers::Qualifiers;
 use basalt_rdf::term_id::tag;
-use basalt_rdf::{TermId, TermView};
+use basalt_rdf::{InlineForms, TermId, TermView};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -68,7 +68,9 @@ fn write_terms(writer: &mut VersionWriter, base: &Snapshot, layers_taken_in: usi
     dictionary
         .push_literal(tag::STRING, 0, &format!("text {literals}"))
         .expect("room");
-    dictionary.finish(&Qualifiers::new()).expect("room");
+    let lists = base.dictionary().qualifier_lists();
+    let qualifiers = Qualifiers::from_lists(&lists).expect("valid lists");
+    dictionary.finish(&qualifiers).expect("room");
 }
 
 /// Adds a table whose rows link to a row of the first version, and irregular quads of old rows and new.
@@ -338,13 +340,20 @@ fn what_cannot_be_added_is_refused() {
     let mut writer = VersionWriter::create(storage).expect("a writer");
     let refused = writer.build_on(&base).expect_err("it is not current");
     assert!(refused.to_string().contains("version 1"), "{refused}");
+    let base = load(&first_quads(), Storage::Memory);
+    let mut writer = writer_on(&base, &Storage::Memory);
+    let layer = writer.dictionary_layer(0).expect("the first layer");
+    let forms = Qualifiers::of_forms(InlineForms::WholeSeconds);
+    layer.finish(&forms).expect("room");
+    let refused = writer.commit().expect_err("of other forms");
+    assert!(refused.to_string().contains("inline"), "{refused}");
 }
 
 #[test]
 fn a_manifest_of_format_1_can_be_added_to() {
     let dir = tempfile::tempdir().expect("a temporary folder");
     let storage = Storage::Directory(dir.path().to_path_buf());
-    let written = load(&first_quads(), storage.clone());
+    let written = load_of(InlineForms::WholeSeconds, &first_quads(), storage.clone());
     let files = written.parts().manifest.files.iter();
     let old_files: Vec<serde_json::Value> = files
         .map(|f| {

@@ -7,9 +7,9 @@ use crate::table::{
     ColumnDefinition, ColumnKind, HomeGraph, SegmentValues, TableDefinition, TypeClass,
 };
 use crate::{CharacteristicSet, QuadIds, Snapshot, Storage, StoreStatistics, VersionWriter};
-use basalt_rdf::TermId;
 use basalt_rdf::qualifiers::Qualifiers;
 use basalt_rdf::term_id::tag;
+use basalt_rdf::{InlineForms, TermId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Resources of the dictionary; predicates are 0..6, graphs 6..9, other subjects 60..80.
@@ -95,6 +95,11 @@ type CellValues = Vec<Vec<Vec<u64>>>;
 
 /// Loads the quads and commits.
 pub(super) fn load(quads: &BTreeSet<QuadIds>, storage: Storage) -> Snapshot {
+    load_of(InlineForms::default(), quads, storage)
+}
+
+/// The same into a store of which these literals are inline.
+pub(super) fn load_of(forms: InlineForms, quads: &BTreeSet<QuadIds>, storage: Storage) -> Snapshot {
     let definitions = definitions();
     let mut cells: Vec<CellValues> = definitions
         .iter()
@@ -111,7 +116,7 @@ pub(super) fn load(quads: &BTreeSet<QuadIds>, storage: Storage) -> Snapshot {
     irregular.extend_from_within(..irregular.len() / 2);
 
     let mut writer = VersionWriter::create(storage).expect("a writer");
-    write_dictionary(&mut writer);
+    write_dictionary(&mut writer, forms);
     for (definition, cells) in definitions.into_iter().zip(&cells) {
         write_table(&mut writer, definition, cells);
     }
@@ -155,7 +160,7 @@ fn place(quad: &QuadIds, definitions: &[TableDefinition], cells: &mut [CellValue
     false
 }
 
-pub(super) fn write_dictionary(writer: &mut VersionWriter) {
+pub(super) fn write_dictionary(writer: &mut VersionWriter, forms: InlineForms) {
     let mut dictionary = writer.dictionary().expect("the first dictionary");
     for ordinal in 0..RESOURCES {
         let iri = format!("http://example.org/{ordinal}");
@@ -170,7 +175,7 @@ pub(super) fn write_dictionary(writer: &mut VersionWriter) {
         assert_eq!(pushed, ordinal);
     }
     dictionary
-        .finish(&Qualifiers::new())
+        .finish(&Qualifiers::of_forms(forms))
         .expect("memory has room");
 }
 

@@ -1,0 +1,156 @@
+//! Stores of which no time with a fraction of a second is inline keep that through loads, changes and merges, and answer as those of which
+//! such times are.
+
+mod support;
+
+use basalt_engine::{
+    Addition, CheckDepth, Database, GraphFormat, InlineForms, Input, InputSource, LoadOptions,
+    NoProgress, QueryOptions, UpdateOptions,
+};
+use std::fs;
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+use support::triples::{NS, Triples, iri, number};
+use support::{ask, same_answers};
+use tempfile::TempDir;
+
+const EVENTS: usize = 900;
+
+/// Events `from..to`, with times of all forms and equal values among them.
+fn events(from: usize, to: usize) -> String {
+    let mut triples = Triples::default();
+    let xsd = "http://www.w3.org/2001/XMLSchema#";
+    for event in from..to {
+        let name = format!("e{event}");
+        triples.add(&name, "kind", &iri("k", event % 7));
+        triples.add(&name, "number", &number(event, "integer"));
+        let fraction = [
+            "", ".000", ".500", ".250", ".250000", ".000001", ".5", ".1234567",
+        ][event * 31 % 8];
+        let zone = ["Z", "", "+00:00", "+02:00", "+05:20"][event / 3 % 5];
+        let (day, hour) = (1 + event % 28, event * 7 % 24);
+        let time = format!(
+            "2024-03-{day:02}T{hour:02}:00:{:02}{fraction}{zone}",
+            event % 3
+        );
+        triples.add(&name, "at", &format!("\"{time}\"^^<{xsd}dateTime>"));
+    }
+    triples.0
+}
+
+const UPDATES: [&str; 3] = [
+    "INSERT DATA { :e3 :at \"2024-03-09T01:02:03.456Z\"^^xsd:dateTime . :new :at \"2024-03-09T01:02:03.456789\"^^xsd:dateTime ; :kind :k1 }",
+    "DELETE { ?e :at ?t } INSERT { ?e :at ?later } WHERE { ?e :at ?t ; :kind :k2 BIND(?t + \"PT0.750S\"^^xsd:dayTimeDuration AS ?later) }",
+    "DELETE { ?e :at ?t } WHERE { ?e :kind :k4 ; :at ?t FILTER(SECONDS(?t) = 0.25) }",
+];
+
+const QUERIES: [&str; 12] = [
+    "SELECT ?e ?t { ?e :at ?t }",
+    "SELECT ?e { ?e :at \"2024-03-09T01:02:03.456Z\"^^xsd:dateTime }",
+    "SELECT ?e { ?e :at ?t FILTER(?t = \"2024-03-01T00:00:00.250Z\"^^xsd:dateTime) }",
+    "SELECT ?e ?t { ?e :at ?t FILTER(?t > \"2024-03-10T00:00:00.500Z\"^^xsd:dateTime && ?t <= \"2024-03-12T00:00:00Z\"^^xsd:dateTime) }",
+    "SELECT ?e ?t { ?e :at ?t ; :kind ?k } ORDER BY ?t ?e LIMIT 50",
+    "SELECT ?k (MIN(?t) AS ?first) (MAX(?t) AS ?last) (COUNT(DISTINCT ?t) AS ?n) { ?e :at ?t ; :kind ?k } GROUP BY ?k",
+    "SELECT ?t (COUNT(*) AS ?n) { ?e :at ?t } GROUP BY ?t",
+    "SELECT ?e ?y ?s { ?e :at ?t BIND(YEAR(?t) * 10000 + HOURS(?t) AS ?y) BIND(SECONDS(?t) AS ?s) }",
+    "SELECT ?e ?d ?z { ?e :at ?t BIND(xsd:date(?t) AS ?d) BIND(TZ(?t) AS ?z) }",
+    "SELECT ?a ?b { ?a :at ?t ; :kind :k1 . ?b :at ?t ; :kind :k3 }",
+    "SELECT ?a ?b { ?a :at ?s ; :kind :k1 . ?b :at ?t ; :kind :k3 FILTER(?s = ?t) }",
+    "SELECT ?a ?b { ?a :at ?s ; :kind :k5 . ?b :at ?t ; :kind :k6 FILTER(?s - ?t < \"PT0.5S\"^^xsd:dayTimeDuration) }",
+];
+
+fn prefixed(text: &str) -> String {
+    format!("PREFIX : <{NS}> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> {text}")
+}
+
+fn load(database: &Database, text: String, forms: InlineForms, addition: Addition) {
+    let options = LoadOptions {
+        inputs: vec![Input {
+            source: InputSource::Reader {
+                name: "events".to_owned(),
+                reader: Box::new(Cursor::new(text)),
+            },
+            format: Some(GraphFormat::NTriples),
+        }],
+        forms,
+        addition,
+        ..LoadOptions::default()
+    };
+    database.load(options, &NoProgress).expect("it loads");
+}
+
+/// The first line of the manifest.
+fn format_of(location: &Path) -> String {
+    let manifest = fs::read_to_string(location.join("MANIFEST")).expect("there is one");
+    manifest.lines().next().unwrap_or_default().to_owned()
+}
+
+/// An old store and a new one.
+const FORMS: [(InlineForms, &str); 2] = [
+    (InlineForms::WholeSeconds, "basalt-manifest 3"),
+    (InlineForms::Fractions, "basalt-manifest 4"),
+];
+
+/// That both are whole, have the forms that they began with, and answer alike.
+fn check(databases: &[Database; 2], locations: &[PathBuf; 2], when: &str) {
+    for (database, (location, (forms, format))) in databases.iter().zip(locations.iter().zip(FORMS))
+    {
+        database.check(CheckDepth::Deep).expect("it is whole");
+        let snapshot = database.snapshot();
+        assert_eq!(snapshot.dictionary().qualifiers().forms(), forms, "{when}");
+        assert_eq!(format_of(location), format, "{when}");
+    }
+    for query in QUERIES {
+        let [before, now] = databases.each_ref().map(|database| {
+            ask(database, &prefixed(query), &QueryOptions::default()).expect("it runs")
+        });
+        same_answers(&before, &now, &format!("{when}: {query}"));
+    }
+}
+
+#[test]
+fn a_store_keeps_its_forms_and_answers_alike() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let locations = ["before", "now"].map(|name| folder.path().join(name));
+    let open = || {
+        let open = |at: &PathBuf| Database::open_or_empty(at).expect("it opens");
+        locations.each_ref().map(open)
+    };
+    // What a store has tells its forms, not the options of a later load.
+    let each_adds = |databases: &[Database; 2], (from, to), addition| {
+        for database in databases {
+            load(database, events(from, to), InlineForms::default(), addition);
+        }
+    };
+    let databases = locations.each_ref().map(|at| {
+        fs::create_dir(at).expect("room");
+        Database::open_to_load(at).expect("it opens")
+    });
+    for (database, (forms, _)) in databases.iter().zip(FORMS) {
+        load(database, events(0, EVENTS / 3), forms, Addition::Decide);
+    }
+    check(&databases, &locations, "loaded");
+    each_adds(&databases, (EVENTS / 3, EVENTS / 2), Addition::Layer);
+    check(&databases, &locations, "with a layer");
+    drop(databases);
+    let databases = open();
+    for update in UPDATES {
+        for database in &databases {
+            let done = database.update(&prefixed(update), &UpdateOptions::default());
+            done.expect("it runs");
+        }
+        check(&databases, &locations, update);
+    }
+    drop(databases);
+    let databases = open();
+    check(&databases, &locations, "opened again");
+    for database in &databases {
+        database.merge_now().expect("it merges");
+    }
+    check(&databases, &locations, "merged");
+    for database in &databases {
+        database.optimize(&NoProgress).expect("it is rewritten");
+    }
+    each_adds(&databases, (EVENTS / 2, EVENTS), Addition::Rewrite);
+    check(&databases, &locations, "rewritten");
+}
