@@ -75,6 +75,8 @@ const CONDITIONS: &[(&str, &[&str])] = &[
             "?v < \"2001-02-01\"^^xsd:date",
             "?v >= \"2008-01-20Z\"^^xsd:date",
             "?v = \"2003-03-03\"^^xsd:date",
+            "YEAR(?v) = 2002",
+            "YEAR(?v) < 2002.5",
         ],
     ),
     (
@@ -106,6 +108,10 @@ const TIMES: &[&str] = &[
     "?v >= \"2008-01-20T00:00:00.000001Z\"^^xsd:dateTime",
     "?v <= \"2003-03-03T09:00:00.050+01:00\"^^xsd:dateTime && ?v > \"2003-03-01T00:00:00.0000001Z\"^^xsd:dateTime",
     "?v = \"2001-01-02T01:00:00.01\"^^xsd:dateTime",
+    "YEAR(?v) = 2003 && MONTH(?v) = 4",
+    "2007 <= YEAR(?v)",
+    "xsd:date(?v) = \"2003-03-03Z\"^^xsd:date",
+    "xsd:date(?v) < \"2001-02-01\"^^xsd:date",
     "?v IN (\"2001-01-02T01:00:00.01\"^^xsd:dateTime, \"2001-01-03T02:00:00.002\"^^xsd:dateTime)",
 ];
 
@@ -253,6 +259,7 @@ fn rows_that_do_not_pass_are_not_read() {
         ("day", "?v < \"2001-02-01\"^^xsd:date"),
         ("when", "?v < \"2001-02-01T00:00:00\"^^xsd:dateTime"),
         ("exact", "?v < \"2001-02-01T00:00:00\"^^xsd:dateTime"),
+        ("exact", "xsd:date(?v) = \"2003-03-03Z\"^^xsd:date"),
         ("mark", "?v >= 10 && ?v <= 11"),
     ] {
         let (read, compared) = looked_at(&database, QUERIES[0], predicate, condition);
@@ -262,6 +269,11 @@ fn rows_that_do_not_pass_are_not_read() {
         let (read, _) = looked_at(&database, NAMED_PARTS, predicate, condition);
         let (all, _) = looked_at(&database, NAMED_PARTS, predicate, "true");
         assert!(read + parts / 2 < all, "{predicate}: {read} and {all} read");
+    }
+    // Of eight years one.
+    for (predicate, condition) in [("when", "YEAR(?v) = 2003"), ("exact", "YEAR(?v) > 2007")] {
+        let (read, _) = looked_at(&database, QUERIES[0], predicate, condition);
+        assert!(read < parts / 3, "{predicate}: {read} read");
     }
     // Where many pass, all are read in order and nothing is looked for.
     let (read, compared) = looked_at(&database, QUERIES[0], "size", "?v < 900");

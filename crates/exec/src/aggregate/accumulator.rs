@@ -92,10 +92,15 @@ impl Accumulator {
             Self::Count(counts) => count_where(counts, groups, ids, |id| id != 0),
             Self::Sample(samples) => sample(samples, groups, |row| ids[row]),
             Self::Sum(states) => states.update(groups, ids, reader)?,
-            Self::Extreme(states) => {
-                let groups = groups.iter().map(|&group| group as usize);
-                states.update(groups.zip(ids.iter().copied()), reader)?;
-            }
+            Self::Extreme(states) => match groups.first() {
+                Some(&first) if groups.iter().all(|&group| group == first) => {
+                    states.update_group(first as usize, ids, reader)?;
+                }
+                _ => {
+                    let groups = groups.iter().map(|&group| group as usize);
+                    states.update(groups.zip(ids.iter().copied()), reader)?;
+                }
+            },
             Self::Concat(states) => states.update(groups, ids, cx)?,
         }
         Ok(())

@@ -12,7 +12,9 @@ use super::argument::Values;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::Numbers;
-use crate::value::{OrderKey, Reader, ShortNumber, compare_for_order, first_bytes, ordered_as_ids};
+use crate::value::{
+    OrderKey, Reader, ShortNumber, compare_for_order, first_bytes, order_within, ordered_as_ids,
+};
 use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
 use std::cmp::Ordering;
@@ -145,6 +147,49 @@ impl Hint {
     }
 }
 
+/// The foremost of ids of one kind, which are ordered as their values.
+struct Foremost {
+    /// The bits that they have alike.
+    mask: u64,
+    id: u64,
+    /// The first row that has it.
+    row: usize,
+}
+
+impl Foremost {
+    #[inline]
+    fn is_like(&self, id: u64) -> bool {
+        (self.id ^ id) & self.mask == 0
+    }
+}
+
+/// The least or greatest of each kind of ids, in the order in which they come first; `None` if there are many kinds, or ids that are
+/// not ordered as their values.
+fn foremost(ids: &[u64], wanted: Ordering) -> Option<Vec<u64>> {
+    const KINDS_MAX: usize = 8;
+    let mut known: Vec<Foremost> = Vec::with_capacity(KINDS_MAX);
+    let mut last = 0;
+    for (row, &id) in ids.iter().enumerate() {
+        if known.get(last).is_none_or(|kind| !kind.is_like(id)) {
+            let found = known.iter().position(|kind| kind.is_like(id));
+            last = found.unwrap_or(known.len());
+            if last == KINDS_MAX {
+                return None;
+            }
+            if last == known.len() {
+                let mask = order_within(TermId(id))?;
+                known.push(Foremost { mask, id, row });
+            }
+        }
+        let kind = &mut known[last];
+        if id.cmp(&kind.id) == wanted {
+            (kind.id, kind.row) = (id, row);
+        }
+    }
+    known.sort_unstable_by_key(|kind| kind.row);
+    Some(known.into_iter().map(|kind| kind.id).collect())
+}
+
 /// The double nearest to an inline number.
 #[inline]
 fn inline_double(id: u64) -> Option<f64> {
@@ -182,6 +227,19 @@ impl Extremes {
             self.add(group, id, reader)?;
         }
         Ok(())
+    }
+
+    /// Adds the values of rows of one group: where ids tell, no more than the first of the least or greatest of each kind.
+    pub fn update_group(
+        &mut self,
+        group: usize,
+        ids: &[u64],
+        reader: &mut Reader<'_>,
+    ) -> Result<(), ExecError> {
+        match foremost(ids, self.wanted) {
+            Some(ids) => self.update(ids.into_iter().map(|id| (group, id)), reader),
+            None => self.update(ids.iter().map(|&id| (group, id)), reader),
+        }
     }
 
     /// Adds numbers with the doubles nearest to them, and the values that they are of. Most are no more than compared with the
@@ -404,7 +462,7 @@ mod tests {
     proptest! {
         #[test]
         fn they_are_what_comparing_all_gives(
-            rows in prop::collection::vec((0..3_usize, 0..10_u8, 0..40_usize), 1..80),
+            rows in prop::collection::vec((0..3_usize, 0..12_u8, 0..40_usize), 1..80),
             wanted in prop::sample::select(vec![Ordering::Less, Ordering::Greater]),
             split in 0..80_usize,
         ) {
@@ -415,9 +473,9 @@ mod tests {
                 5 => cx.terms().intern(TermView::typed(&format!("{}.5e0", number / 2), "http://www.w3.org/2001/XMLSchema#double")).0,
                 6 => cx.terms().intern(TermView::typed(&format!("{number}e"), "http://www.w3.org/2001/XMLSchema#double")).0,
                 2 => cx.terms().intern(TermView::Iri(&term(number, true))).0,
-                7..=9 => {
+                7..=11 => {
                     let (hour, zone) = (number % 4, ["", "Z", "+01:00"][number / 4 % 3]);
-                    let fraction = ["", ".5", ".25"][usize::from(kind - 7)];
+                    let fraction = ["", ".5", ".25", ".500", ".250000"][usize::from(kind - 7)];
                     let text = format!("2000-01-01T{hour:02}:00:00{fraction}{zone}");
                     cx.terms().intern(TermView::typed(&text, "http://www.w3.org/2001/XMLSchema#dateTime")).0
                 }
@@ -445,6 +503,14 @@ mod tests {
             let (mut first, second) = (part(&rows[..split]), part(&rows[split..]));
             first.merge(&second, (0..3).zip(0..3), &cx).expect("terms");
             prop_assert_eq!(first.finish(), expected);
+            for (group, &expected) in expected.iter().enumerate() {
+                let ids = rows.iter().filter(|row| row.0 == group).map(|row| row.1);
+                let mut alone = Extremes::new(wanted);
+                alone.resize(1);
+                let ids: Vec<u64> = ids.collect();
+                alone.update_group(0, &ids, &mut Reader::new(&cx)).expect("terms");
+                prop_assert_eq!(alone.finish(), [expected]);
+            }
         }
     }
 }

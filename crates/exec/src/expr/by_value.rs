@@ -15,6 +15,7 @@
 //! thread that evaluates, from the first batch of some rows on.
 
 use super::annotation::Annotation;
+use super::calendar_comparison::CalendarComparison;
 use super::call::is_deterministic;
 use super::evaluate;
 use super::kernel::Kernel;
@@ -271,6 +272,7 @@ fn is_long(kernel: &Kernel) -> bool {
         Kernel::InConstants(needle, set) => {
             !matches!(**needle, Kernel::Column(_)) || !set.is_quick()
         }
+        Kernel::Compare(..) if CalendarComparison::of(kernel).is_some() => false,
         Kernel::Compare(..)
         | Kernel::In(..)
         | Kernel::Arithmetic(..)

@@ -190,7 +190,7 @@ impl CompareOp {
     }
 
     /// Whether something between two values that lie so from the constant can satisfy the operator.
-    fn range_may_match(self, at_min: Ordering, at_max: Ordering) -> bool {
+    pub fn range_may_match(self, at_min: Ordering, at_max: Ordering) -> bool {
         match self {
             Self::Equal => at_min.is_le() && at_max.is_ge(),
             Self::Less | Self::LessOrEqual => self.accepts(at_min),

@@ -4,14 +4,12 @@
 //! are compared with fourteen hours in between (XML Schema, section 3.2.7.4).
 
 use super::comparison::CompareOp;
-use super::id_ranges::{IdRange, IdRanges, passing};
+use super::id_ranges::{IdRange, IdRanges, KindBits, passing};
 use super::kernel::Constant;
 use crate::value::{Instant, date_type, instant};
 use basalt_rdf::TermId;
+use basalt_rdf::inline::dates::UNITS_OF_SECOND;
 use basalt_rdf::term_id::tag;
-
-/// Units of 10^-18 of a second.
-const UNITS_OF_SECOND: i128 = 10_i128.pow(18);
 
 /// A comparison with a date; see the [module documentation](self).
 pub struct DateComparison {
@@ -27,6 +25,18 @@ impl DateComparison {
         Some(Self { op, constant })
     }
 
+    /// The same with an `xsd:date` alone.
+    pub fn of_days(op: CompareOp, constant: &Constant) -> Option<Self> {
+        Self::of(op, constant).filter(|comparison| comparison.constant.tag == tag::DATE)
+    }
+
+    /// Whether an instant from one second to another can pass.
+    pub fn may_pass_between(&self, first: i64, last: i64) -> bool {
+        let second = self.constant.second;
+        self.op
+            .range_may_match(first.cmp(&second), last.cmp(&second))
+    }
+
     /// Whether a date passes that is so many units of 10^-18 seconds later than an inline `xsd:dateTime`; `None` if that is not told.
     pub fn passes(&self, second: TermId, fraction: i64) -> Option<bool> {
         let constant = &self.constant;
@@ -38,23 +48,31 @@ impl DateComparison {
     }
 }
 
-/// The first number of the kinds of a tag; zone codes of those without a fraction are below 2^11.
+/// The kinds of the tags of `xsd:date` and `xsd:dateTime`, which are zones.
 #[inline]
-fn first_kind(id: TermId) -> usize {
-    match id.tag() {
-        tag::DATE_TIME_MILLIS => 1 << 11,
-        tag::DATE_TIME_MICROS => (1 << 11) + (1 << 7),
-        _ => 0,
-    }
+pub fn date_kinds(tag: u8) -> Option<KindBits> {
+    // Bits of zones are twelve at most, seven of milliseconds and three of microseconds.
+    let first = match tag {
+        tag::DATE => 0,
+        tag::DATE_TIME => 1 << 12,
+        tag::DATE_TIME_MILLIS => 2 << 12,
+        tag::DATE_TIME_MICROS => (2 << 12) + (1 << 7),
+        _ => return None,
+    };
+    Some(KindBits {
+        shift: 0,
+        mask: (1 << TermId::new(tag, 0).zone_bits()) - 1,
+        first,
+    })
 }
 
 impl IdRanges for DateComparison {
+    const IS_OF_ANY_TAG: bool = false;
+
     #[inline]
-    fn kind(&self, id: u64) -> Option<usize> {
-        let id = TermId(id);
-        let zone = id.payload() & ((1 << id.zone_bits()) - 1);
-        let is_alike = date_type(id) == self.constant.tag;
-        is_alike.then_some(first_kind(id) + zone as usize)
+    fn bits(&self, tag: u8) -> Option<KindBits> {
+        let is_alike = date_type(TermId::new(tag, 0)) == self.constant.tag;
+        is_alike.then(|| date_kinds(tag))?
     }
 
     fn range(&self, like: TermId) -> Option<IdRange> {

@@ -5,6 +5,7 @@
 
 use super::annotation::Annotation;
 use super::blended::{blended, known};
+use super::calendar_comparison::compare_calendar;
 use super::chosen::Chosen;
 use super::comparison::{CompareOp, compare_column, compare_columns};
 use super::date_arithmetic::compare_difference;
@@ -167,6 +168,9 @@ pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Trut
         }
         Kernel::Compare(op, a, b) => {
             if let Some(truths) = compare_difference(*op, a, b, rows) {
+                return Ok(truths);
+            }
+            if let Some(truths) = compare_calendar(kernel, rows) {
                 return Ok(truths);
             }
             let (a, b) = (operand(a, rows, cx)?, operand(b, rows, cx)?);

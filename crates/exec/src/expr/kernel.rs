@@ -3,6 +3,7 @@
 use super::arithmetic::Operator;
 use super::by_kind::ByKind;
 use super::by_value::ByValue;
+use super::calendar_comparison::CalendarComparison;
 use super::comparison::CompareOp;
 use super::constant_set::ConstantSet;
 use super::kind_test::KindTest;
@@ -124,6 +125,9 @@ impl Kernel {
 
     /// About how long a row takes beside others: what weighs less goes first where the order is free.
     pub fn weight(&self) -> u8 {
+        if CalendarComparison::of(self).is_some() {
+            return 1;
+        }
         let own = match self {
             Self::Exists(_) => 4,
             Self::Call(function, _) if KindTest::of(function).is_some() => 1,
@@ -156,7 +160,9 @@ impl Kernel {
             | Self::Bound(_)
             | Self::CastNumber { .. } => true,
             Self::CompareConstant { constant, .. } => is_number(constant),
-            Self::Compare(_, a, b) => is_short(a) && is_short(b),
+            Self::Compare(_, a, b) => {
+                is_short(a) && is_short(b) || CalendarComparison::of(self).is_some()
+            }
             Self::Or(list) | Self::And(list) | Self::Coalesce(list) => {
                 list.iter().all(Self::is_light)
             }
@@ -249,9 +255,14 @@ impl Kernel {
                 op,
                 constant,
             } if *column == zone_column => op.zone_may_match(constant, min, max),
-            other => NumberComparison::of(other)
-                .filter(|comparison| comparison.column == zone_column)
-                .is_none_or(|comparison| comparison.zone_may_match(min, max)),
+            other => {
+                if let Some(comparison) = CalendarComparison::of(other) {
+                    return comparison.column != zone_column || comparison.zone_may_match(min, max);
+                }
+                NumberComparison::of(other)
+                    .filter(|comparison| comparison.column == zone_column)
+                    .is_none_or(|comparison| comparison.zone_may_match(min, max))
+            }
         }
     }
 }

@@ -16,6 +16,7 @@ mod arithmetic;
 mod blended;
 mod by_kind;
 mod by_value;
+mod calendar_comparison;
 mod call;
 mod cast;
 mod chosen;
@@ -59,6 +60,7 @@ use crate::error::ExecError;
 use crate::selection::positions;
 use basalt_plan::physical::{Expr, Slot};
 use basalt_rdf::TermId;
+use calendar_comparison::CalendarComparison;
 use kernel::Kernel;
 use number_comparison::NumberComparison;
 use std::borrow::Cow;
@@ -211,6 +213,9 @@ impl CompiledExpr {
                 [] => None,
                 ids => select_column(ids, *op, constant),
             };
+        }
+        if let Some(comparison) = CalendarComparison::of(&self.root) {
+            return comparison.select(ids(comparison.column));
         }
         let comparison = NumberComparison::of(&self.root)?;
         comparison.select(ids(comparison.column))

@@ -7,7 +7,7 @@
 //! Cost: some 30 ns for a kind, of floats 300, and a subtraction and a comparison for each row.
 
 use super::comparison::CompareOp;
-use super::id_ranges::{self, IdRange, IdRanges, passing};
+use super::id_ranges::{self, IdRange, IdRanges, KindBits, passing};
 use super::kernel::{Constant, Kernel};
 use super::numbers::are_alike;
 use super::numeric_cast::{CastOf, NumericCast};
@@ -101,9 +101,15 @@ impl NumberComparison {
 }
 
 impl IdRanges for NumberComparison {
+    const IS_OF_ANY_TAG: bool = true;
+
     #[inline]
-    fn kind(&self, id: u64) -> Option<usize> {
-        Some((id >> MANTISSA_BITS) as usize)
+    fn bits(&self, _: u8) -> Option<KindBits> {
+        Some(KindBits {
+            shift: MANTISSA_BITS,
+            mask: u64::MAX >> MANTISSA_BITS,
+            first: 0,
+        })
     }
 
     fn range(&self, like: TermId) -> Option<IdRange> {

@@ -27,7 +27,7 @@ const ZONE_MINUTES_MAX: i16 = 14 * 60;
 /// Zone code of the offset `+00:00`.
 const ZONE_ZERO_OFFSET: i16 = 2 + ZONE_MINUTES_MAX;
 /// Units of 10^-18 of a second.
-const UNITS_OF_SECOND: i128 = 10_i128.pow(18);
+pub const UNITS_OF_SECOND: i128 = 10_i128.pow(18);
 /// Bias of days, years and months.
 const DAY_BIAS: i64 = 1 << 39;
 /// Bias of seconds.
@@ -260,8 +260,8 @@ impl TermId {
                 Some(civil_from_days(seconds.div_euclid(SECONDS_PER_DAY)))
             }
             tag::DATE => Some(civil_from_days(unpack(self, DAY_BIAS))),
-            _ => match fractions::local_second(self) {
-                Some(second) => Some(civil_from_days(second.div_euclid(SECONDS_PER_DAY))),
+            _ => match fractions::local_day(self) {
+                Some(day) => Some(civil_from_days(day)),
                 None => None,
             },
         }

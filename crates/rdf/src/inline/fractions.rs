@@ -59,7 +59,6 @@ const fn seconds_of_years(first: i64, last: i64) -> (i64, i64) {
 }
 
 impl Layout {
-    #[inline]
     const fn of(tag: u8) -> Option<&'static Self> {
         match tag {
             tag::DATE_TIME_MILLIS => Some(&MILLIS),
@@ -114,12 +113,21 @@ impl Layout {
         }
     }
 
-    /// The local second of a payload, and its units since.
-    #[inline]
+    /// The local second of a payload, and its units since. Of a layout that is known when compiled, which makes the divisions multiplications.
+    #[inline(always)]
     const fn split(&self, payload: u64) -> (i64, i64) {
-        let units = (payload >> self.zone_bits) as i64;
-        let per_second = self.per_second();
-        (self.seconds.0 + units / per_second, units % per_second)
+        let units = payload >> self.zone_bits;
+        let per_second = self.per_second() as u64;
+        let second = (units / per_second) as i64;
+        (self.seconds.0 + second, (units % per_second) as i64)
+    }
+
+    /// The day in which a payload is, from 1970-01-01; the same holds.
+    #[inline(always)]
+    const fn day(&self, payload: u64) -> i64 {
+        let per_day = (self.per_second() * SECONDS_PER_DAY) as u64;
+        let day = (payload >> self.zone_bits) / per_day;
+        self.seconds.0 / SECONDS_PER_DAY + day as i64
     }
 
     /// The id of a local second, units since then and a zone; `None` if it has no room for them.
@@ -151,7 +159,7 @@ pub(super) fn encode(second: i64, digits: &[u8], zone_code: u16) -> Option<TermI
 /// The local second of an id, its units since then and how many digits they have; `None` of other tags and times that the tag does not hold.
 pub(super) fn parts(id: TermId) -> Option<(i64, i64, u32)> {
     let layout = Layout::of(id.tag())?;
-    let (second, units) = layout.split(id.payload());
+    let (second, units) = split(id)?;
     let is_held = second <= layout.seconds.1;
     is_held.then_some((second, units, layout.digits))
 }
@@ -166,9 +174,10 @@ impl TermId {
     /// Bits of the zone at the end of an inline date: of ids of one tag that have them alike the payloads are ordered as the values.
     #[inline]
     pub const fn zone_bits(self) -> u32 {
-        match Layout::of(self.tag()) {
-            Some(layout) => layout.zone_bits,
-            None => dates::ZONE_BITS,
+        match self.tag() {
+            tag::DATE_TIME_MILLIS => MILLIS.zone_bits,
+            tag::DATE_TIME_MICROS => MICROS.zone_bits,
+            _ => dates::ZONE_BITS,
         }
     }
 
@@ -184,12 +193,15 @@ impl TermId {
         if self.tag() == tag::DATE_TIME {
             return Some((self, 0));
         }
-        let Some(layout) = Layout::of(self.tag()) else {
+        let Some((second, units)) = split(self) else {
             return None;
         };
-        let (second, units) = layout.split(self.payload());
         let second = dates::pack_seconds(second, self.zone_code());
-        Some((second, units * layout.unit()))
+        let unit = match self.tag() {
+            tag::DATE_TIME_MILLIS => MILLIS.unit(),
+            _ => MICROS.unit(),
+        };
+        Some((second, units * unit))
     }
 }
 
@@ -205,9 +217,29 @@ pub(super) const fn zone_code(id: TermId) -> Option<u16> {
 /// The local second of an id with a fraction.
 #[inline]
 pub(super) const fn local_second(id: TermId) -> Option<i64> {
-    match Layout::of(id.tag()) {
-        Some(layout) => Some(layout.split(id.payload()).0),
+    match split(id) {
+        Some((second, _)) => Some(second),
         None => None,
+    }
+}
+
+/// The local day of an id with a fraction.
+#[inline]
+pub(super) const fn local_day(id: TermId) -> Option<i64> {
+    match id.tag() {
+        tag::DATE_TIME_MILLIS => Some(MILLIS.day(id.payload())),
+        tag::DATE_TIME_MICROS => Some(MICROS.day(id.payload())),
+        _ => None,
+    }
+}
+
+/// The local second of an id with a fraction, and its units since.
+#[inline]
+const fn split(id: TermId) -> Option<(i64, i64)> {
+    match id.tag() {
+        tag::DATE_TIME_MILLIS => Some(MILLIS.split(id.payload())),
+        tag::DATE_TIME_MICROS => Some(MICROS.split(id.payload())),
+        _ => None,
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{context, evaluate, id_of, parse};
 use crate::batch::Batch;
 use crate::expr::CompiledExpr;
+use crate::selection::positions;
 use crate::value::to_float;
 use basalt_plan::physical::Slot;
 use basalt_rdf::TermId;
@@ -257,6 +258,43 @@ proptest! {
     }
 
     #[test]
+    fn years_and_days_are_compared_by_ids_as_by_value(
+        rows in prop::collection::vec((calendar_days(), 0..5_usize, 0..6_usize), 1..40),
+        constant in calendar_constant(),
+        (kind, zone) in (prop::option::of(0..5_usize), prop::option::of(0..6_usize)),
+        is_flipped in any::<bool>(),
+    ) {
+        let cx = context();
+        // Half of the columns have one kind or zone, which their zones need to prove something.
+        let texts = rows.iter().map(|&(days, row_kind, row_zone)| {
+            calendar_text(days, kind.unwrap_or(row_kind), zone.unwrap_or(row_zone))
+        });
+        let texts: Vec<String> = texts.collect();
+        let column: Vec<u64> = texts.iter().map(|text| id_of(text, &cx)).collect();
+        let (function, constant) = constant;
+        for op in ["=", "!=", "<", "<=", ">", ">="] {
+            let compared = |of: &str| match is_flipped {
+                false => format!("{function}({of}) {op} {constant}"),
+                true => format!("{constant} {op} {function}({of})"),
+            };
+            let condition = compared("?a");
+            let fast = evaluate(&condition, vec![column.clone()], &cx);
+            let general = evaluate(&compared("COALESCE(?a)"), vec![column.clone()], &cx);
+            prop_assert_eq!(&fast, &general, "{} of {:?}", condition, texts);
+            let compiled = CompiledExpr::compile(&parse(&condition), &[Slot(0)], &cx).expect("compiles");
+            let passing = |truths: &[u64]| positions(truths, |id| TermId(id).as_boolean() == Some(true));
+            if let Some(selected) = compiled.select_ids(|_| &column) {
+                prop_assert_eq!(selected, passing(&general), "{} of {:?}", condition, texts);
+            }
+            let (min, max) = (column.iter().min(), column.iter().max());
+            let (min, max) = (*min.expect("a row"), *max.expect("a row"));
+            if !compiled.zone_may_match(Slot(0), min, max) {
+                prop_assert!(passing(&general).is_empty(), "{} of {:?}", condition, texts);
+            }
+        }
+    }
+
+    #[test]
     fn casts_of_a_column_are_casts_of_its_values(rows in prop::collection::vec(literal(), 1..12)) {
         let cx = context();
         let column: Vec<u64> = rows.iter().map(|text| id_of(text, &cx)).collect();
@@ -284,6 +322,44 @@ proptest! {
             prop_assert_eq!(fast[0], id_of(&format!("{name}({odd})"), &cx), "{} {}", name, text);
         }
     }
+}
+
+/// Days since 1970-01-01, often next to the end of a year.
+fn calendar_days() -> impl Strategy<Value = i64> {
+    let near = (2018..2022_i64, -2..2_i64);
+    let near = near.prop_map(|(year, days)| dates::days_from_civil(year, 1, 1) + days);
+    prop_oneof![4 => near, 1 => -719_162..2_932_897_i64]
+}
+
+/// A date of a type with a zone.
+fn calendar_text(days: i64, kind: usize, zone: usize) -> String {
+    let (year, month, day) = dates::civil_from_days(days);
+    let zone = ["", "Z", "+00:00", "-14:00", "+14:00", "+02:00"][zone];
+    let date = format!("{year:04}-{month:02}-{day:02}");
+    let time = ["00:00:00", "12:34:56", "23:59:59"][days.rem_euclid(3) as usize];
+    let fraction = ["", "", ".999", ".999999", ".5"][kind];
+    match kind {
+        0 => format!("\"{date}{zone}\"^^xsd:date"),
+        _ => format!("\"{date}T{time}{fraction}{zone}\"^^xsd:dateTime"),
+    }
+}
+
+/// What is compared, and with what.
+fn calendar_constant() -> impl Strategy<Value = (&'static str, String)> {
+    let year = prop::sample::select(vec![
+        "2019", "2020", "2020.0", "2019.5", "2.02e3", "2021", "0", "1", "9999", "10000", "-1",
+        "1e30",
+    ]);
+    let year = prop_oneof![
+        3 => year.prop_map(str::to_owned),
+        1 => Just("\"x\"".to_owned()),
+        1 => Just("\"NaN\"^^xsd:double".to_owned()),
+    ];
+    let day = (calendar_days(), 0..6_usize).prop_map(|(days, zone)| calendar_text(days, 0, zone));
+    prop_oneof![
+        year.prop_map(|year| ("YEAR", year)),
+        day.prop_map(|day| ("xsd:date", day))
+    ]
 }
 
 #[test]
