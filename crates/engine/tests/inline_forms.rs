@@ -72,7 +72,7 @@ fn load(database: &Database, text: String, forms: InlineForms, addition: Additio
             },
             format: Some(GraphFormat::NTriples),
         }],
-        forms,
+        inline_forms: forms,
         addition,
         ..LoadOptions::default()
     };

@@ -154,8 +154,8 @@ impl<'p> Loading<'p> {
         progress: &'p dyn Progress,
     ) -> Result<Self, LoadError> {
         let qualifiers = match old {
-            Some(old) => Qualifiers::from_lists(&lists_of(old, options.forms))?,
-            None => Qualifiers::of_forms(options.forms),
+            Some(old) => Qualifiers::from_lists(&lists_of(old, options.inline_forms))?,
+            None => Qualifiers::of_forms(options.inline_forms),
         };
         let memory = LoadMemory::new(
             options.memory,

@@ -120,7 +120,7 @@ pub struct LoadOptions {
     pub addition: Addition,
     /// Which literals are inline in a store without any; others keep what they have. Programs that know no manifest of format 4 read
     /// those of [`InlineForms::WholeSeconds`] alone.
-    pub forms: InlineForms,
+    pub inline_forms: InlineForms,
     /// Makes the load give up; see [`CancelFlag`].
     pub cancel: CancelFlag,
     /// Makes tests spill.
@@ -173,7 +173,7 @@ impl Default for LoadOptions {
             cancel: CancelFlag::default(),
             spill: SpillSettings::default(),
             addition: Addition::Decide,
-            forms: InlineForms::default(),
+            inline_forms: InlineForms::default(),
         }
     }
 }

@@ -52,15 +52,10 @@ pub(crate) struct Manifest {
     #[serde(default)]
     pub(crate) commits: u64,
     /// Which literals are inline in its dictionary. The format says it.
-    #[serde(skip, default = "whole_seconds")]
+    #[serde(skip)]
     pub(crate) forms: InlineForms,
     /// Its files.
     pub(crate) files: Vec<ManifestFile>,
-}
-
-/// What is inline in stores of formats that do not say more.
-fn whole_seconds() -> InlineForms {
-    InlineForms::WholeSeconds
 }
 
 /// What a version held when it was written as a whole.
@@ -251,10 +246,10 @@ impl Manifest {
             .trim();
         let is_one_folder = format == FORMAT_ONE_FOLDER.to_string();
         let is_newest = format == FORMAT.to_string();
-        let is_known = [FORMAT_WHOLE_SECONDS, FORMAT_WITHOUT_COMMITS]
+        let is_known = [FORMAT, FORMAT_WHOLE_SECONDS, FORMAT_WITHOUT_COMMITS]
             .iter()
             .any(|f| format == f.to_string());
-        if !is_known && !is_newest && !is_one_folder {
+        if !is_known && !is_one_folder {
             // A later program may have changed everything but the first line.
             let found = format
                 .parse()
@@ -279,13 +274,11 @@ impl Manifest {
         } else {
             serde_json::from_str(json)
         };
-        let read = read.map(|manifest| match is_newest {
-            true => Self {
-                forms: InlineForms::Fractions,
-                ..manifest
-            },
-            false => manifest,
-        });
+        let forms = match is_newest {
+            true => InlineForms::Fractions,
+            false => InlineForms::WholeSeconds,
+        };
+        let read = read.map(|manifest| Self { forms, ..manifest });
         read.map_err(|e| corrupt(&format!("it cannot be read: {e}")))
     }
 }

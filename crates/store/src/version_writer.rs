@@ -29,8 +29,8 @@ use crate::snapshot::{Snapshot, Version, extents_of};
 use crate::statistics::{self, StoreStatistics};
 use crate::table::{self, Table, TableDefinition, TableWriter, TypeClass};
 use crate::writers::Registration;
-use basalt_rdf::TermId;
 use basalt_rdf::qualifiers::Qualifiers;
+use basalt_rdf::{InlineForms, TermId};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -255,10 +255,8 @@ impl VersionWriter {
     pub fn finish(mut self) -> Result<FinishedVersion, StoreError> {
         let needs_dictionary = self.base.is_none() || self.tables > 0;
         if needs_dictionary && !self.dictionary_begun {
-            let forms = self
-                .base
-                .as_ref()
-                .map(|base| base.dictionary().qualifiers().forms());
+            let base = self.base.as_ref();
+            let forms = base.map(|base| base.parts().manifest.forms);
             let qualifiers = Qualifiers::of_forms(forms.unwrap_or_default());
             self.dictionary()?.finish(&qualifiers)?;
         }
@@ -278,14 +276,15 @@ impl VersionWriter {
         }
         self.write_statistics(old, &quads)?;
         drop(quads);
-        let manifest = self.manifest(base.as_ref())?;
+        let forms = self.forms(base.as_ref())?;
+        let manifest = self.manifest(base.as_ref(), forms);
         let mut version = Version::open(self.folders(old), manifest)?;
         let before = self.before.take();
         let reason = self.reason.take();
         let history = history::write(&self.folder, &version, before.as_ref(), reason)?;
         version.history = Some(history);
         // Once more: it lists the history now, which is about the version.
-        version.manifest = self.manifest(base.as_ref())?;
+        version.manifest = self.manifest(base.as_ref(), forms);
         if let Some(lock) = &self.lock {
             manifest::sync_folder(&version_path(lock.path(), self.number))?;
             manifest::sync_folder_on(&**lock.disk(), lock.path())?;
@@ -298,22 +297,28 @@ impl VersionWriter {
         ))
     }
 
-    fn manifest(&self, base: Option<&Snapshot>) -> Result<Manifest, StoreError> {
-        let manifest = self.manifest_of_files(base);
+    /// Which literals are inline in the version: those of the layer that was written, if there is one.
+    fn forms(&self, base: Option<&Snapshot>) -> Result<InlineForms, StoreError> {
+        let below = base.map(|base| base.parts().manifest.forms);
         let forms = match self.dictionary_begun {
             true => dictionary::forms_in(&self.folder)?,
-            false => manifest.forms,
+            false => below.unwrap_or_default(),
         };
-        if base.is_some_and(|base| base.quad_count() > 0) && forms != manifest.forms {
+        let has_quads = base.is_some_and(|base| base.quad_count() > 0);
+        if has_quads && Some(forms) != below {
             return Err(StoreError::invalid(
                 "other literals are inline in the layer than in the version below",
             ));
         }
-        Ok(Manifest {
+        Ok(forms)
+    }
+
+    fn manifest(&self, base: Option<&Snapshot>, forms: InlineForms) -> Manifest {
+        Manifest {
             commits: self.commits,
             forms,
-            ..manifest
-        })
+            ..self.manifest_of_files(base)
+        }
     }
 
     fn manifest_of_files(&self, base: Option<&Snapshot>) -> Manifest {

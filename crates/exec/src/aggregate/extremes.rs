@@ -16,14 +16,12 @@ use crate::value::{
     OrderKey, Reader, ShortNumber, compare_for_order, first_bytes, order_within, ordered_as_ids,
 };
 use basalt_rdf::TermId;
+use basalt_rdf::inline::dates::UNITS_OF_SECOND;
 use basalt_rdf::term_id::tag;
 use std::cmp::Ordering;
 
 /// Bytes of a text that are compared first, with zeros behind a shorter one.
 const START_BYTES: usize = size_of::<u128>();
-
-/// Units of the fraction of a second.
-const UNITS_OF_SECOND: f64 = 1e18;
 
 /// The value of a group.
 #[derive(Clone, Copy, Default)]
@@ -129,7 +127,7 @@ impl Hint {
             // Rounding keeps the order.
             Self::Instant(second, fraction) => {
                 let kind = NearKind::Seconds;
-                let double = second as f64 + fraction as f64 / UNITS_OF_SECOND;
+                let double = second as f64 + fraction as f64 / UNITS_OF_SECOND as f64;
                 Some(Near { kind, double })
             }
         }

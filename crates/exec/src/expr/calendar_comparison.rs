@@ -12,11 +12,11 @@
 use super::comparison::CompareOp;
 use super::date_comparison::{DateComparison, date_kinds};
 use super::id_ranges::{self, IdRange, IdRanges, KindBits};
-use super::kernel::{Constant, Kernel};
+use super::kernel::{Constant, Kernel, compared_with_constant};
 use super::number_comparison::NumberComparison;
 use super::vector::{Rows, Truth};
 use basalt_rdf::TermId;
-use basalt_rdf::inline::dates::{SECONDS_PER_DAY, UNITS_OF_SECOND, days_from_civil, encode_date};
+use basalt_rdf::inline::dates::{SECONDS_PER_DAY, days_from_civil, encode_date};
 use basalt_rdf::inline::encode_integer;
 use basalt_rdf::term_view::XSD;
 use spargebra::algebra::Function;
@@ -45,11 +45,7 @@ impl CalendarComparison {
         let (op, call, constant) = match kernel {
             Kernel::ByValue(by_value) => return Self::of(by_value.kernel()),
             Kernel::ByKind(by_kind) => return Self::of(by_kind.kernel()),
-            Kernel::Compare(op, a, b) => match (&**a, &**b) {
-                (call, Kernel::Constant(constant)) => (*op, call, constant),
-                (Kernel::Constant(constant), call) => (op.flipped(), call, constant),
-                _ => return None,
-            },
+            Kernel::Compare(op, a, b) => compared_with_constant(*op, a, b)?,
             _ => return None,
         };
         Self::of_call(op, call, constant)
@@ -90,7 +86,7 @@ impl CalendarComparison {
             // The year is the same in all zones.
             Part::Year(_) => match self.range(low) {
                 Some(range) => {
-                    let zone = (1 << low.zone_bits()) - 1;
+                    let zone = low.zone_mask();
                     range != IdRange::NONE && range.low & !zone <= max && min <= range.high | zone
                 }
                 None => true,
@@ -165,10 +161,7 @@ impl IdRanges for CalendarComparison {
 fn range_of_days((first, last): (i64, i64), like: TermId) -> Option<IdRange> {
     let scale = like.time_scale()?;
     // Units divide days, and all begin at the start of one.
-    let time = |day: i64| {
-        let since = i128::from(day * SECONDS_PER_DAY - scale.origin) * UNITS_OF_SECOND;
-        since / scale.unit
-    };
+    let time = |day: i64| scale.time_at(day * SECONDS_PER_DAY, 0);
     let (least, greatest) = (i128::from(scale.range.0), i128::from(scale.range.1));
     let (low, high) = (time(first).max(least), (time(last + 1) - 1).min(greatest));
     if low > high {

@@ -3,7 +3,7 @@
 
 use super::arithmetic::Operator;
 use super::comparison::CompareOp;
-use super::kernel::Kernel;
+use super::kernel::{Kernel, compared_with_constant};
 use super::number_operators;
 use super::numbers::{Numbers, Values};
 use super::operand::Operand;
@@ -46,14 +46,9 @@ pub fn compare_difference(
     b: &Kernel,
     rows: &Rows<'_>,
 ) -> Option<Vec<Truth>> {
-    let (op, later, earlier, constant) = match (a, b) {
-        (Kernel::Arithmetic(Operator::Subtract, later, earlier), Kernel::Constant(constant)) => {
-            (op, later, earlier, constant)
-        }
-        (Kernel::Constant(constant), Kernel::Arithmetic(Operator::Subtract, later, earlier)) => {
-            (op.flipped(), later, earlier, constant)
-        }
-        _ => return None,
+    let (op, difference, constant) = compared_with_constant(op, a, b)?;
+    let Kernel::Arithmetic(Operator::Subtract, later, earlier) = difference else {
+        return None;
     };
     let (Kernel::Column(later), Kernel::Column(earlier)) = (&**later, &**earlier) else {
         return None;

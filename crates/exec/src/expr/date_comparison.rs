@@ -8,7 +8,6 @@ use super::id_ranges::{IdRange, IdRanges, KindBits, passing};
 use super::kernel::Constant;
 use crate::value::{Instant, date_type, instant};
 use basalt_rdf::TermId;
-use basalt_rdf::inline::dates::UNITS_OF_SECOND;
 use basalt_rdf::term_id::tag;
 
 /// A comparison with a date; see the [module documentation](self).
@@ -61,7 +60,7 @@ pub fn date_kinds(tag: u8) -> Option<KindBits> {
     };
     Some(KindBits {
         shift: 0,
-        mask: (1 << TermId::new(tag, 0).zone_bits()) - 1,
+        mask: TermId::new(tag, 0).zone_mask(),
         first,
     })
 }
@@ -84,11 +83,9 @@ impl IdRanges for DateComparison {
         let Instant {
             second, fraction, ..
         } = self.constant;
-        let since = i128::from(second + to_local - scale.origin) * UNITS_OF_SECOND;
-        let since = since + i128::from(fraction);
-        // The first that begins then or later, and the first that begins later.
-        let at_least = (since - 1).div_euclid(scale.unit) + 1;
-        let ends = (at_least, since.div_euclid(scale.unit) + 1);
+        // The first that begins then or later, which is behind all before, and the first that begins later.
+        let after = |fraction| scale.time_at(second + to_local, fraction) + 1;
+        let ends = (after(fraction - 1), after(fraction));
         let Some((low, high)) = passing(self.op, ends, scale.range) else {
             return Some(IdRange::NONE);
         };

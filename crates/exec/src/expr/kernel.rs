@@ -25,6 +25,19 @@ pub struct Constant {
     pub value: Value,
 }
 
+/// Of a comparison of two kernels of which one is a constant: the operator with that on its right, the other kernel, and the constant.
+pub fn compared_with_constant<'k>(
+    op: CompareOp,
+    a: &'k Kernel,
+    b: &'k Kernel,
+) -> Option<(CompareOp, &'k Kernel, &'k Constant)> {
+    match (a, b) {
+        (other, Kernel::Constant(constant)) => Some((op, other, constant)),
+        (Kernel::Constant(constant), other) => Some((op.flipped(), other, constant)),
+        _ => None,
+    }
+}
+
 /// A step of evaluation; the fast forms come last.
 pub enum Kernel {
     /// An error in every row: a slot that is not there, or a folded error.

@@ -8,7 +8,7 @@
 
 use super::comparison::CompareOp;
 use super::id_ranges::{self, IdRange, IdRanges, KindBits, passing};
-use super::kernel::{Constant, Kernel};
+use super::kernel::{Constant, Kernel, compared_with_constant};
 use super::numbers::are_alike;
 use super::numeric_cast::{CastOf, NumericCast};
 use crate::value::{POWERS, Rank, SCALE_MAX, ShortNumber, Value, to_float};
@@ -41,12 +41,9 @@ impl NumberComparison {
                 op,
                 constant,
             } => return Self::of_column(*column, *op, constant),
-            Kernel::Compare(op, a, b) => match (&**a, &**b) {
-                (Kernel::CastNumber { column, cast, of }, Kernel::Constant(constant)) => {
-                    (*column, (*cast, *of), *op, constant)
-                }
-                (Kernel::Constant(constant), Kernel::CastNumber { column, cast, of }) => {
-                    (*column, (*cast, *of), op.flipped(), constant)
+            Kernel::Compare(op, a, b) => match compared_with_constant(*op, a, b)? {
+                (op, Kernel::CastNumber { column, cast, of }, constant) => {
+                    (*column, (*cast, *of), op, constant)
                 }
                 _ => return None,
             },

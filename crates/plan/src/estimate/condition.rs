@@ -10,6 +10,7 @@ use crate::cost_constants::{
 use crate::expression::for_each_operand;
 use crate::physical::{Expr, Slot};
 use basalt_rdf::TermId;
+use basalt_rdf::inline::dates::UNITS_OF_SECOND;
 use oxrdf::vocab::xsd;
 use spargebra::algebra::Function;
 
@@ -175,16 +176,14 @@ pub(crate) fn share_below(range: Option<(TermId, TermId)>, bound: Option<TermId>
     Some(((bound - low) / (high - low)).clamp(0.0, 1.0))
 }
 
-/// Units of the fraction of a second.
-const UNITS_OF_SECOND: f64 = 1e18;
-
 /// The value of an inline id on the scale of its kind: a number, or the time of a date.
 pub(crate) fn number(id: TermId) -> Option<f64> {
     if id.is_numeric() {
         return Some(id.mantissa() as f64 / 10f64.powi(i32::from(id.scale())));
     }
     if let Some((second, fraction)) = id.split_second() {
-        return Some(second.date_time_seconds()? as f64 + fraction as f64 / UNITS_OF_SECOND);
+        let fraction = fraction as f64 / UNITS_OF_SECOND as f64;
+        return Some(second.date_time_seconds()? as f64 + fraction);
     }
     id.is_date()
         .then(|| (id.payload() >> id.zone_bits()) as f64)

@@ -304,6 +304,14 @@ pub struct TimeScale {
     pub range: (i64, i64),
 }
 
+impl TimeScale {
+    /// The last value that is not after a local time, told in seconds and units of 10^-18 seconds.
+    pub fn time_at(&self, second: i64, fraction: i64) -> i128 {
+        let since = i128::from(second - self.origin) * UNITS_OF_SECOND + i128::from(fraction);
+        since.div_euclid(self.unit)
+    }
+}
+
 /// The offset of a zone code that is neither [`ZONE_NONE`] nor [`ZONE_Z`], in minutes.
 pub(super) const fn offset_of_zone_code(code: u16) -> i16 {
     code as i16 - ZONE_ZERO_OFFSET

@@ -17,7 +17,7 @@ use super::dates::{
     self, SECONDS_PER_DAY, TimeScale, ZONE_MASK, ZONE_NONE, ZONE_Z, days_from_civil,
     zone_code_of_offset,
 };
-use crate::term_id::{TermId, tag};
+use crate::term_id::{PAYLOAD_MASK, TermId, tag};
 
 /// Digits of the units in which fractions are told, of which a second has 10^18.
 const UNIT_DIGITS: u32 = 18;
@@ -181,10 +181,16 @@ impl TermId {
         }
     }
 
+    /// The bits of the zone.
+    #[inline]
+    pub const fn zone_mask(self) -> u64 {
+        (1 << self.zone_bits()) - 1
+    }
+
     /// The bits that tell the tag and the zone of an inline date.
     #[inline]
     pub const fn date_kind_mask(self) -> u64 {
-        !crate::term_id::PAYLOAD_MASK | ((1 << self.zone_bits()) - 1)
+        !PAYLOAD_MASK | self.zone_mask()
     }
 
     /// The inline `xsd:dateTime` of the second in which one is, and how much of that has gone by, in units of 10^-18 seconds.

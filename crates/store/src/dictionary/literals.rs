@@ -244,7 +244,7 @@ fn forms_number(forms: InlineForms) -> Option<u8> {
 }
 
 /// Which literals are inline in the dictionary whose youngest layer is in a folder.
-pub(super) fn forms_in(folder: &Folder) -> Result<InlineForms, StoreError> {
+pub(crate) fn forms_in(folder: &Folder) -> Result<InlineForms, StoreError> {
     read_forms(&folder.open(FILE, FileKind::Literals)?)
 }
 

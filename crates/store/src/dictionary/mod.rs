@@ -37,14 +37,13 @@ use self::added_terms::AddedTerms;
 use self::layers::Layers;
 use self::literal_group::ALL_CODES;
 use self::literals::Literals;
+pub(crate) use self::literals::forms_in;
 use self::resources::Resources;
 use crate::error::StoreError;
 use crate::folder::Folder;
 use crate::section_file::SectionFile;
 use basalt_rdf::term_id::tag;
-use basalt_rdf::{
-    InlineForms, LiteralKind, LiteralView, Qualifiers, TermBuf, TermId, TermView, inline,
-};
+use basalt_rdf::{LiteralKind, LiteralView, Qualifiers, TermBuf, TermId, TermView, inline};
 
 pub use literals::LiteralWriter;
 pub use new_terms::{NewLiteral, NewResource, NewTerms, TermCounts};
@@ -453,11 +452,6 @@ impl Dictionary {
             format!("the text of {id:?} is not UTF-8"),
         )
     }
-}
-
-/// Which literals are inline in the dictionary whose youngest layer is in a folder.
-pub(crate) fn forms_in(folder: &Folder) -> Result<InlineForms, StoreError> {
-    literals::forms_in(folder)
 }
 
 /// Writes the dictionary of a version: resources and literals, independently of each other, each in

@@ -26,6 +26,15 @@ fn options(threads: usize, batch_rows: usize, memory_bytes_max: usize) -> ExecOp
     }
 }
 
+/// Of two threads that share work of so many rows.
+fn dealt_from(dealt_rows_min: usize) -> ExecOptions {
+    ExecOptions {
+        threads: 2,
+        dealt_rows_min,
+        ..ExecOptions::default()
+    }
+}
+
 fn run(root: Node, threads: usize, batch_rows: usize, memory_bytes_max: usize) -> Vec<Row> {
     run_with(root, options(threads, batch_rows, memory_bytes_max))
 }
@@ -129,11 +138,7 @@ fn chain(expected: &[f64]) -> Node {
 
 #[test]
 fn few_rows_are_dealt_out_below_where_they_become_many() {
-    let options = ExecOptions {
-        threads: 2,
-        dealt_rows_min: 10_000,
-        ..ExecOptions::default()
-    };
+    let options = dealt_from(10_000);
     let found = |expected: &[f64]| {
         let chain = chain(expected);
         few_that_lead_to_many(&chain, &options).map(|node| node.estimated_rows)
@@ -176,11 +181,7 @@ fn rows_that_a_single_one_leads_to_are_shared() {
 
 #[test]
 fn rows_are_cut_by_what_they_lead_to() {
-    let options = ExecOptions {
-        threads: 2,
-        dealt_rows_min: 1_000,
-        ..ExecOptions::default()
-    };
+    let options = dealt_from(1_000);
     let parts = |shares: Shares, rows: usize| rows.div_ceil(shares.part_rows(rows));
     // As many parts as lead to enough, up to some for each thread.
     let parts_of = |rows: usize, fan_out: f64| parts(Shares::of_rows(fan_out, &options), rows);
