@@ -8,7 +8,9 @@ use basalt_plan::statistics::{
     ColumnStatistics, IrregularStatistics, SampleOf, Sampled, StarEstimate, Statistics,
 };
 use basalt_rdf::{TermId, TermView};
-use basalt_store::{CellReader, Cells, CharacteristicSet, PredicateQuads, Snapshot, Table};
+use basalt_store::{
+    CellReader, Cells, CharacteristicSet, GraphSet, PredicateQuads, Snapshot, Table,
+};
 use samples::{
     Finding, SAMPLED_FROM_MAX, Tested, equal_pairs, sampled_cells, sampled_rows, spread_irregular,
     test_rows, together,
@@ -219,9 +221,7 @@ impl Statistics for SnapshotStatistics<'_> {
         if graph == TermId::DEFAULT_GRAPH {
             return None;
         }
-        let named = self.snapshot.named_graphs();
-        let found = named.binary_search_by_key(&graph, |(graph, _)| *graph);
-        Some(found.map_or(0, |idx| named[idx].1))
+        Some(self.snapshot.quads_in(&GraphSet::One(graph)))
     }
 
     fn only_graph(&self, among: Option<&[TermId]>) -> Option<TermId> {
@@ -230,9 +230,13 @@ impl Statistics for SnapshotStatistics<'_> {
             let mut left = among.iter().filter(may_have_quads);
             return left.next().filter(|_| left.next().is_none()).copied();
         }
-        match self.snapshot.named_graphs() {
-            [] => Some(TermId::DEFAULT_GRAPH),
-            [(graph, quads)] if *quads == self.quad_count() => Some(*graph),
+        // With changes a list of the graphs must be made.
+        match self.snapshot.named_graph_count() {
+            0 => Some(TermId::DEFAULT_GRAPH),
+            1 => match self.snapshot.named_graphs() {
+                [(graph, quads)] if *quads == self.quad_count() => Some(*graph),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -333,7 +337,7 @@ impl Statistics for SnapshotStatistics<'_> {
     }
 
     fn named_graph_count(&self) -> u64 {
-        self.snapshot.named_graphs().len() as u64
+        self.snapshot.named_graph_count()
     }
 
     fn star(

@@ -3,7 +3,7 @@
 
 mod support;
 
-use basalt_engine::{Database, Layout, QueryOptions};
+use basalt_engine::{Database, ForceJoin, Layout, QueryOptions};
 use std::fmt::Write;
 use support::{Configuration, LAYOUTS, ask, load_nquads, query_options, read_rows, same_answers};
 
@@ -132,12 +132,59 @@ fn answers_of_documents(count: usize) {
     }
 }
 
+const IN_ONE_GRAPH: &str =
+    "SELECT * { GRAPH ?g { :thing1-1 :next ?t } GRAPH ?g { ?x :kind ?k ; :size ?z } }";
+
+/// What is in the graph of a row is looked up by the graph, whether it is in cells, irregular or changed, and nothing else is read.
+#[test]
+fn a_graph_leads_to_what_is_in_it() {
+    let queries = [
+        IN_ONE_GRAPH,
+        "SELECT * { GRAPH ?g { :document1 :date ?d } GRAPH ?g { ?x :kind :Kind0 ; :label ?l } }",
+        "SELECT * { GRAPH ?g { :thing1-1 :next ?t } OPTIONAL { GRAPH ?g { ?x :see ?y } } }",
+        "SELECT * { GRAPH ?g { :thing9-0 :label ?t } GRAPH ?g { ?x :label ?l } }",
+        "SELECT * { GRAPH ?g { ?d :date 'day 7' } FILTER EXISTS { GRAPH ?g { ?x :size '49' } } }",
+    ];
+    let hash = QueryOptions {
+        force_join: Some(ForceJoin::Hash),
+        ..QueryOptions::default()
+    };
+    let index = QueryOptions {
+        force_join: Some(ForceJoin::Index),
+        ..QueryOptions::default()
+    };
+    for layout in LAYOUTS {
+        for is_changed in [false, true] {
+            let configuration = Configuration {
+                layout,
+                is_changed,
+                ..Configuration::default()
+            };
+            let loaded = load_nquads(documents(DOCUMENTS), &configuration);
+            for query in queries.map(text_of) {
+                let prepared = loaded.database.prepare(&query, &index).expect("it plans");
+                let plan = prepared.explain().to_text();
+                assert!(plan.contains("by graph"), "{plan}");
+                let [expected, found] = [&hash, &index]
+                    .map(|options| ask(&loaded.database, &query, options).expect("it runs"));
+                same_answers(&expected, &found, &plan);
+            }
+        }
+    }
+    let loaded = load_nquads(documents(DOCUMENTS), &Configuration::default());
+    let read = read(&loaded.database, IN_ONE_GRAPH);
+    assert!(read <= 3 * THINGS as u64, "{read} rows");
+}
+
 /// A scan that is joined by its graph turns away rows of other graphs.
 #[test]
 fn graphs_of_a_join_are_tested_by_scans() {
-    let query =
-        text_of("SELECT * { GRAPH ?g { :thing1-1 :next ?t } GRAPH ?g { ?x :kind ?k ; :size ?z } }");
-    let options = QueryOptions::default();
+    let query = text_of(IN_ONE_GRAPH);
+    let options = QueryOptions {
+        force_join: Some(ForceJoin::Hash),
+        reduce_always: true,
+        ..QueryOptions::default()
+    };
     for is_changed in [false, true] {
         let configuration = Configuration {
             is_changed,
@@ -153,7 +200,7 @@ fn graphs_of_a_join_are_tested_by_scans() {
             Some(THINGS as u64),
             "{plan}"
         );
-        let mut without = QueryOptions::default();
+        let mut without = options.clone();
         without.disabled_rules.push("reduce_scans".to_owned());
         let [expected, found] = [&without, &options]
             .map(|options| ask(&loaded.database, &query, options).expect("it runs"));
@@ -189,4 +236,22 @@ fn a_graph_is_emptied_alone() {
         assert_eq!(after[1..3], [0, before[2]], "{update}");
         assert_eq!(after[3], before[3] - before[1], "{update}");
     }
+}
+
+/// The graph of a quad follows from its subject: both together leave as many rows as the subject alone.
+#[test]
+fn graphs_and_subjects_are_not_taken_for_independent() {
+    let loaded = load_nquads(documents(DOCUMENTS), &Configuration::default());
+    let query = text_of("SELECT * { GRAPH ?g { ?s :see ?t } GRAPH ?g { ?r :next ?s } }");
+    let options = QueryOptions::default();
+    let prepared = loaded.database.prepare(&query, &options).expect("it plans");
+    let report = prepared.profile(&options).expect("it runs");
+    let found = report.run.map_or(0, |run| run.rows) as f64;
+    let expected = report.root.estimated_rows;
+    assert!(found > 1_000.0, "{}", report.to_text());
+    assert!(
+        (found / 3.0..found * 3.0).contains(&expected),
+        "{}",
+        report.to_text()
+    );
 }

@@ -17,6 +17,8 @@ pub enum Way {
     StarSubject,
     /// A star entered by the object of this predicate.
     StarObject(TermId),
+    /// A star found for the graph of each row.
+    StarGraph,
     /// A general pattern looked up for each row.
     Pattern,
     /// Quads counted for each row.

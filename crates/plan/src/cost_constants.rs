@@ -70,6 +70,18 @@ pub(crate) const PATTERN_PROBE_CELL: f64 = 300.0;
 pub(crate) const PATTERN_PROBE_SUBJECT: f64 = 500.0;
 /// Visiting one quad of a scan of all tables and the irregular quads (measured: 10 million in 0.35 s).
 pub(crate) const PATTERN_SCAN: f64 = 35.0;
+/// One look-up of the rows and the irregular quads of a graph.
+pub(crate) const GRAPH_PROBE: f64 = 400.0;
+/// What it takes more for each table: a search among the graphs that it has rows of, and the inverse where it has this one.
+pub(crate) const GRAPH_PROBE_TABLE: f64 = 100.0;
+/// A graph with so few quads (not ns) is looked up and not scanned, whatever else there is; as in the executor.
+pub(crate) const GRAPH_QUADS_MIN: u64 = 1 << 10;
+/// A graph with more quads (not ns) is scanned; as in the executor.
+pub(crate) const LOOKED_UP_QUADS_MAX: u64 = 1 << 15;
+/// A star in a graph with one of so many quads (not ns) reads what has quads there; as in the executor.
+pub(crate) const RARE_GRAPH: f64 = 64.0;
+/// Visiting one quad that is found by its graph.
+pub(crate) const GRAPH_QUAD: f64 = 100.0;
 /// What a general look-up by object alone takes more for each table: some of its columns can hold the object.
 pub(crate) const PATTERN_PROBE_TABLE: f64 = 150.0;
 /// Putting one row into a hash table that fits the caches (measured: 16 ns for 71,596 and for 94,776 rows, 25 ns for 2,848; `bench plans`,

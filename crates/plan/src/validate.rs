@@ -508,6 +508,7 @@ fn check_star_access(node: &Node) -> Result<(), String> {
                     .patterns
                     .get(*pattern_idx)
                     .and_then(|pattern| pattern.object.slot()),
+                StarEntry::Graph => star.graphs.slot(),
             };
             ensure(
                 slot.is_some_and(|s| certain.contains(s)),

@@ -140,6 +140,16 @@ impl<'a> ByteReader<'a> {
         Ok(count as usize)
     }
 
+    /// Takes a list of pairs of an id and a number.
+    pub(crate) fn counted_ids(&mut self) -> Result<Vec<(TermId, u64)>, StoreError> {
+        let count = self.count(16)?;
+        let mut pairs = Vec::with_capacity(count);
+        for _ in 0..count {
+            pairs.push((self.id()?, self.long()?));
+        }
+        Ok(pairs)
+    }
+
     /// Takes a length and that many bytes.
     pub(crate) fn blob(&mut self) -> Result<&'a [u8], StoreError> {
         let length = self.count(1)?;

@@ -4,11 +4,15 @@
 //! place, so a count is the sum over tables and quad table, exact for clean and dirty rows alike.
 //!
 //! Invariant: each answer equals what visiting all matching quads and counting them would give; the
-//! tests do just that. Cost: [`predicate_graphs`] is computed once per version, [`distinct_subjects`] once
-//! per question; the others read inverses and POSG each time.
+//! tests do just that. Cost: [`distinct_subjects`] is computed once per question, [`predicate_graphs`] once per version where predicates
+//! and graphs are few; the others read inverses and POSG each time.
 
+mod by_graph;
 mod tally;
 
+pub(crate) use self::by_graph::predicate_graphs;
+
+use self::by_graph::KeptByGraph;
 use self::tally::Tally;
 use crate::error::StoreError;
 use crate::irregular_predicates;
@@ -19,7 +23,7 @@ use basalt_rdf::TermId;
 use roaring::{RoaringBitmap, RoaringTreemap};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// Graphs whose rows are sought one after the other: each time the graph of every row is looked at, packed.
 const FEW_GRAPHS: usize = 8;
@@ -47,7 +51,7 @@ impl GraphSet {
     }
 
     /// The graphs that count, each once and ascending; `None` if all do, or all named ones.
-    fn listed(&self) -> Option<Vec<TermId>> {
+    pub(crate) fn listed(&self) -> Option<Vec<TermId>> {
         let mut listed = match self {
             Self::One(graph) => vec![*graph],
             Self::Named(among) | Self::Any(among) => among.clone()?,
@@ -59,7 +63,7 @@ impl GraphSet {
     }
 
     /// The same if they are few, so that the rows of each can be sought by themselves.
-    pub(crate) fn few(&self) -> Option<Vec<TermId>> {
+    pub fn few(&self) -> Option<Vec<TermId>> {
         self.listed().filter(|listed| listed.len() <= FEW_GRAPHS)
     }
 
@@ -96,75 +100,12 @@ pub struct PredicateGraph {
 /// Counts that were asked for, kept with the version.
 #[derive(Debug, Default)]
 pub(crate) struct CountCache {
-    predicate_graphs: OnceLock<Vec<PredicateGraph>>,
+    by_graph: KeptByGraph,
     subjects: Mutex<HashMap<(Option<TermId>, GraphSet), u64>>,
 }
 
 /// Answers kept at most; beyond that, all are forgotten.
 pub(crate) const SUBJECT_COUNTS_MAX: usize = 1 << 14;
-
-/// Quads by predicate and graph, ascending by both.
-pub(crate) fn predicate_graphs(version: &Version) -> Result<&[PredicateGraph], StoreError> {
-    if let Some(known) = version.counts.predicate_graphs.get() {
-        return Ok(known);
-    }
-    let mut tally = Tally::default();
-    for table in &version.tables {
-        match table.constant_graph() {
-            Some(graph) => {
-                for cells in table.all_cells() {
-                    tally.add(cells.predicate(), graph, cells.statistics().values);
-                }
-            }
-            None => tally_segments(table, &mut tally),
-        }
-    }
-    for (predicate, _) in version.quad_table.predicates() {
-        version
-            .quad_table
-            .graphs_of(predicate, &mut |graph, quads| {
-                tally.add(predicate, graph, quads);
-            })?;
-    }
-    let counted = tally.finish();
-    Ok(version.counts.predicate_graphs.get_or_init(|| counted))
-}
-
-/// Counts the cells of a table whose rows have several home graphs.
-fn tally_segments(table: &Table, tally: &mut Tally) {
-    let (mut graphs, mut counts, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    for segment_idx in 0..table.segment_count() {
-        let only = table.graph_of_segment(segment_idx);
-        graphs.clear();
-        for cells in table.all_cells() {
-            let zone = cells.zone(segment_idx);
-            if zone.values == 0 {
-                continue;
-            }
-            if let Some(graph) = only {
-                tally.add(cells.predicate(), graph, u64::from(zone.values));
-                continue;
-            }
-            let rows = cells.segment_rows(segment_idx);
-            if graphs.is_empty() {
-                let numbers: Vec<u32> = rows.clone().collect();
-                table.gather_graphs(&numbers, &mut graphs);
-            }
-            counts.clear();
-            values.clear();
-            cells.scan_lists(rows, &mut counts, &mut values);
-            let mut last = (0, 0);
-            for (&graph, &count) in graphs.iter().zip(&counts) {
-                if graph != last.0 {
-                    tally.add(cells.predicate(), TermId(last.0), last.1);
-                    last = (graph, 0);
-                }
-                last.1 += u64::from(count);
-            }
-            tally.add(cells.predicate(), TermId(last.0), last.1);
-        }
-    }
-}
 
 /// Quads with this object by predicate (this one, or any) and graph, ascending by both.
 pub(crate) fn object_graphs(

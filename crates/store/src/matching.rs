@@ -11,6 +11,7 @@ use crate::irregular_predicates;
 use crate::link_sources::cells_that_may_hold;
 use crate::snapshot::Version;
 use crate::table::{Cells, Table};
+use basalt_columns::SEGMENT_ROWS;
 use basalt_rdf::TermId;
 use std::ops::ControlFlow;
 
@@ -236,6 +237,13 @@ fn scan(
             }
         }
     }
+    if let Some(few) = few.filter(|few| !few.contains(&TermId::DEFAULT_GRAPH)) {
+        for &graph in &few {
+            let graph = (graph, few.len());
+            go_on!(version.quad_table.by_graph(pattern.predicate, graph, visit));
+        }
+        return GO_ON;
+    }
     for predicate in version.quad_table.predicates_of(pattern.predicate) {
         let mut step = ControlFlow::Continue(());
         version
@@ -260,7 +268,7 @@ fn scan(
 }
 
 /// The graphs that all quads must be in, each once, if they are few.
-fn few_graphs(pattern: &QuadPattern, graphs: Option<&GraphSet>) -> Option<Vec<TermId>> {
+pub(crate) fn few_graphs(pattern: &QuadPattern, graphs: Option<&GraphSet>) -> Option<Vec<TermId>> {
     if let Some(graph) = pattern.graph {
         return Some(vec![graph]);
     }
@@ -282,14 +290,12 @@ fn scan_graph(
         graph: Some(graph),
         ..*pattern
     };
-    let (mut rows, mut counts, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    for segment_idx in 0..table.segment_count() {
+    let (mut all_rows, mut counts, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    table.rows_of_graph(graph, &mut all_rows);
+    let segment_of = |row: &u32| *row as usize / SEGMENT_ROWS;
+    for rows in all_rows.chunk_by(|a, b| segment_of(a) == segment_of(b)) {
+        let segment_idx = segment_of(&rows[0]);
         let segment = table.rows_of_segment(segment_idx);
-        rows.clear();
-        table.rows_in_graph(segment.clone(), graph, &mut rows);
-        if rows.is_empty() {
-            continue;
-        }
         for cells in table.cells_of(pattern.predicate) {
             if rows.len() * ROWS_FOR_GRAPH > segment.len() {
                 scan_segment(table, cells, segment_idx, pattern, visit)?;
@@ -297,7 +303,7 @@ fn scan_graph(
             }
             counts.clear();
             values.clear();
-            cells.gather_lists(&rows, &mut counts, &mut values);
+            cells.gather_lists(rows, &mut counts, &mut values);
             let counts = rows.iter().copied().zip(counts.iter().copied());
             let rows = counts.map(|(row, count)| (row, count, graph));
             visit_lists((table, cells), pattern, rows, &values, visit)?;

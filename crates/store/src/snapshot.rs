@@ -30,6 +30,7 @@ use crate::storage_report::StorageReport;
 use crate::table::Table;
 use crate::version_writer::VersionWriter;
 use basalt_rdf::TermId;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -48,7 +49,6 @@ pub(crate) struct Version {
     /// `None` in versions of programs that knew no history.
     pub(crate) history: Option<SectionFile>,
     pub(crate) folders: Folders,
-    named_graphs: Vec<(TermId, u64)>,
     pub(crate) counts: CountCache,
     pub(crate) irregular_predicates: IrregularPredicates,
     pub(crate) link_sources: LinkSources,
@@ -95,13 +95,11 @@ impl Version {
         for (table, (dirty, links)) in tables.iter_mut().zip(dirty.into_iter().zip(links)) {
             table.attach(dirty, links);
         }
-        let graphs = statistics.graphs.iter().copied();
         let history = match manifest.lists(&folder.full_name(history::FILE_NAME)) {
             true => Some(folder.open(history::FILE_NAME, FileKind::History)?),
             false => None,
         };
         let version = Self {
-            named_graphs: graphs.filter(|g| g.0 != TermId::DEFAULT_GRAPH).collect(),
             manifest,
             dictionary,
             tables,
@@ -376,9 +374,18 @@ impl Snapshot {
 
     /// The named graphs with the number of their quads, ascending by id.
     pub fn named_graphs(&self) -> &[(TermId, u64)] {
-        let of_version = &self.version.named_graphs;
+        let of_version = self.version.statistics.named_graphs();
         match &self.delta {
             Some(delta) => delta::named_graphs(of_version, delta),
+            None => of_version,
+        }
+    }
+
+    /// How many named graphs there are.
+    pub fn named_graph_count(&self) -> u64 {
+        let of_version = self.version.statistics.named_graphs().len() as u64;
+        match &self.delta {
+            Some(delta) => delta.named_graph_count(of_version),
             None => of_version,
         }
     }
@@ -511,9 +518,18 @@ impl Snapshot {
         }
     }
 
-    /// Quads by predicate and graph, ascending by both; counted at first use.
-    pub fn predicate_graphs(&self) -> Result<&[PredicateGraph], StoreError> {
-        delta::predicate_graphs(&self.version, self.delta())
+    /// The quads of a predicate in these graphs by graph, ascending.
+    pub fn predicate_graphs(
+        &self,
+        predicate: TermId,
+        graphs: &GraphSet,
+    ) -> Result<Cow<'_, [PredicateGraph]>, StoreError> {
+        delta::predicate_graphs(&self.version, self.delta(), predicate, graphs)
+    }
+
+    /// How many quads some graphs have together.
+    pub fn quads_in(&self, graphs: &GraphSet) -> u64 {
+        delta::quads_in(&self.version, self.delta(), graphs)
     }
 
     /// Quads with this object by predicate (this one, or any) and graph, ascending by both.

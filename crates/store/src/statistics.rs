@@ -79,6 +79,22 @@ impl StoreStatistics {
         Some(self.predicates[i])
     }
 
+    /// The quads of a graph.
+    pub fn graph(&self, graph: TermId) -> u64 {
+        let found = self
+            .graphs
+            .binary_search_by_key(&graph, |(graph, _)| *graph);
+        found.map_or(0, |idx| self.graphs[idx].1)
+    }
+
+    /// The named graphs: the id of the default graph is greater than all others.
+    pub(crate) fn named_graphs(&self) -> &[(TermId, u64)] {
+        match self.graphs.split_last() {
+            Some(((TermId::DEFAULT_GRAPH, _), named)) => named,
+            _ => &self.graphs,
+        }
+    }
+
     /// Keeps the most frequent sets, in an order that does not depend on the order given.
     pub(crate) fn normalise(&mut self) {
         self.characteristic_sets.sort_by(|a, b| {
@@ -387,8 +403,6 @@ fn read_totals(
             irregular: input.long()?,
         });
     }
-    for _ in 0..input.count(16)? {
-        statistics.graphs.push((input.id()?, input.long()?));
-    }
+    statistics.graphs = input.counted_ids()?;
     input.finish()
 }

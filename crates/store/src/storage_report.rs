@@ -168,17 +168,12 @@ impl FileStorage {
 impl TableStorage {
     fn of(table: &Table) -> Self {
         let file = FileStorage::of(table.file());
-        let mut columns: Vec<ColumnStorage> = table
-            .columns()
-            .iter()
-            .enumerate()
-            .map(|(idx, column)| {
-                let inverse_bytes = file.section_bytes(&crate::table::inverse_section(idx));
-                ColumnStorage::of(column, distinct_of(table, idx), inverse_bytes)
-            })
-            .collect();
-        let graphs = table.graph_column();
-        columns.extend(graphs.map(|column| ColumnStorage::of(column, None, 0)));
+        let columns = table.columns().iter().chain(table.graph_column());
+        let columns = columns.enumerate().map(|(idx, column)| {
+            let inverse_bytes = file.section_bytes(&crate::table::inverse_section(idx));
+            ColumnStorage::of(column, distinct_of(table, idx), inverse_bytes)
+        });
+        let columns: Vec<ColumnStorage> = columns.collect();
         Self {
             name: table.name().to_owned(),
             rows: u64::from(table.rows()),

@@ -6,6 +6,7 @@ mod damage;
 mod delta;
 mod delta_terms;
 mod directory;
+mod graph_rows;
 mod invariants;
 mod large;
 mod layers;

@@ -14,8 +14,12 @@ use crate::profile::current_node;
 use crate::value::Number;
 use basalt_plan::physical::{Graphs, Pattern, Position, QuadCount, Slot};
 use basalt_rdf::TermId;
-use basalt_store::{GraphSet, PredicateGraph};
-use std::borrow::Cow;
+use basalt_store::{GraphSet, PredicateGraph, QuadIds, QuadPattern};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+/// So many quads are visited at most, where the graphs that are read have no more: that takes a millisecond or two.
+const VISITED_QUADS_MAX: u64 = 1 << 12;
 
 /// What a count is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,10 +122,17 @@ impl CountScan {
             let keys = pairs.into_iter().map(|(object, _)| object.0).collect();
             return Ok((keys, vec![numbers; self.counts.len()]));
         }
+        if self.object.is_none() && self.needs_graphs_only() {
+            return Ok(self.count_graphs(cx));
+        }
+        let are_told = || self.needs_totals_only(cx) || self.are_few_quads(cx);
+        if self.object.is_none() && self.key == Key::Predicate && !are_told() {
+            return self.count_predicates(cx);
+        }
         let entries = self.entries(cx)?;
         let mut entries: Vec<&PredicateGraph> = entries
             .iter()
-            .filter(|e| self.graphs.takes(e.graph))
+            .filter(|e| self.object.is_none() || self.graphs.takes(e.graph))
             .filter(|e| self.predicate.is_none_or(|p| p == e.predicate))
             .collect();
         let key = |entry: &PredicateGraph| match self.key {
@@ -145,22 +156,125 @@ impl CountScan {
         Ok((keys.collect(), numbers.collect::<Result<_, ExecError>>()?))
     }
 
-    /// Quads by predicate and graph, those of the constant object if there is one.
-    fn entries<'c>(&self, cx: &'c Context) -> Result<Cow<'c, [PredicateGraph]>, ExecError> {
-        Ok(match self.object {
-            None if self.graphs == GraphSet::Any(None) => Cow::Owned(by_predicate(cx)),
-            None if self.needs_graphs_only() => Cow::Owned(by_graph(cx)),
-            None => Cow::Borrowed(cx.snapshot().predicate_graphs()?),
-            Some(object) => Cow::Owned(cx.snapshot().object_graphs(self.predicate, object)?),
-        })
+    /// Quads by predicate and graph in the graphs that are read, those of the constant object if there is one.
+    fn entries(&self, cx: &Context) -> Result<Vec<PredicateGraph>, ExecError> {
+        if cx.snapshot().quads_in(&self.graphs) == 0 {
+            return Ok(Vec::new());
+        }
+        if let Some(object) = self.object {
+            return Ok(cx.snapshot().object_graphs(self.predicate, object)?);
+        }
+        if self.needs_totals_only(cx) {
+            return Ok(totals(cx));
+        }
+        if self.are_few_quads(cx) {
+            return self.visited(cx);
+        }
+        let mut entries = Vec::new();
+        for predicate in self.predicates(cx) {
+            cx.check()?;
+            let of_predicate = cx.snapshot().predicate_graphs(predicate, &self.graphs)?;
+            entries.extend_from_slice(&of_predicate);
+        }
+        Ok(entries)
+    }
+
+    /// Whether the quads of the graphs that are read are so few that they are visited and counted.
+    fn are_few_quads(&self, cx: &Context) -> bool {
+        let are_named = |graphs: Vec<TermId>| !graphs.contains(&TermId::DEFAULT_GRAPH);
+        self.graphs.few().is_some_and(are_named)
+            && cx.snapshot().quads_in(&self.graphs) <= VISITED_QUADS_MAX
+    }
+
+    /// Quads by predicate and graph, counted one by one.
+    fn visited(&self, cx: &Context) -> Result<Vec<PredicateGraph>, ExecError> {
+        let mut numbers: BTreeMap<(TermId, TermId), u64> = BTreeMap::new();
+        let pattern = QuadPattern {
+            predicate: self.predicate,
+            ..QuadPattern::default()
+        };
+        let mut on_quad = |quad: QuadIds| {
+            if self.graphs.takes(quad.graph) {
+                *numbers.entry((quad.predicate, quad.graph)).or_default() += 1;
+            }
+            ControlFlow::Continue(())
+        };
+        cx.snapshot()
+            .matching_among(&pattern, &self.graphs, &mut on_quad)?;
+        let entry = |((predicate, graph), quads)| PredicateGraph {
+            predicate,
+            graph,
+            quads,
+        };
+        Ok(numbers.into_iter().map(entry).collect())
+    }
+
+    /// The predicates that are counted.
+    fn predicates(&self, cx: &Context) -> Vec<TermId> {
+        if let Some(predicate) = self.predicate {
+            return vec![predicate];
+        }
+        let totals = cx.snapshot().predicate_totals().into_iter();
+        totals.map(|(predicate, _)| predicate).collect()
+    }
+
+    /// The rows keyed by predicate, of which one is counted at a time: graphs may be very many.
+    fn count_predicates(&self, cx: &Context) -> Result<(Vec<u64>, Vec<Vec<u64>>), ExecError> {
+        let (mut keys, mut numbers) = (Vec::new(), vec![Vec::new(); self.counts.len()]);
+        if cx.snapshot().quads_in(&self.graphs) == 0 {
+            return Ok((keys, numbers));
+        }
+        for predicate in self.predicates(cx) {
+            cx.check()?;
+            let entries = cx.snapshot().predicate_graphs(predicate, &self.graphs)?;
+            if entries.is_empty() {
+                continue;
+            }
+            let group: Vec<&PredicateGraph> = entries.iter().collect();
+            keys.push(predicate.0);
+            for (counted, numbers) in self.counts.iter().zip(&mut numbers) {
+                numbers.push(self.number(*counted, &group, cx)?);
+            }
+        }
+        Ok((keys, numbers))
+    }
+
+    /// Whether it is enough to know the quads of each predicate: all are in graphs that are read, and nobody asks in which.
+    fn needs_totals_only(&self, cx: &Context) -> bool {
+        let snapshot = cx.snapshot();
+        self.key != Key::Graph
+            && !self.counts.contains(&Counted::Graphs)
+            && snapshot.quads_in(&self.graphs) == snapshot.quad_count()
     }
 
     /// Whether it is enough to know the quads of each named graph.
     fn needs_graphs_only(&self) -> bool {
+        let counts_graphs = |counted| matches!(counted, &Counted::Quads | &Counted::Graphs);
         self.predicate.is_none()
-            && self.key != Key::Predicate
-            && !self.counts.contains(&Counted::Predicates)
+            && matches!(self.key, Key::Nothing | Key::Graph)
+            && self.counts.iter().all(counts_graphs)
             && matches!(self.graphs, GraphSet::Named(_))
+    }
+
+    /// The rows where that is enough.
+    fn count_graphs(&self, cx: &Context) -> (Vec<u64>, Vec<Vec<u64>>) {
+        let named = || {
+            let named = cx.snapshot().named_graphs().iter();
+            named.filter(|(graph, _)| self.graphs.takes(*graph))
+        };
+        let by_key = self.key == Key::Graph;
+        let keys = match by_key {
+            true => named().map(|(graph, _)| graph.0).collect(),
+            false => vec![0],
+        };
+        let numbers = self.counts.iter().map(|counted| match (counted, by_key) {
+            (Counted::Quads, true) => named().map(|(_, quads)| *quads).collect(),
+            (Counted::Quads, false) => vec![cx.snapshot().quads_in(&self.graphs)],
+            (_, true) => vec![1; keys.len()],
+            (_, false) => vec![named().count() as u64],
+        });
+        let numbers = numbers.collect();
+        (keys, numbers)
     }
 
     fn objects(&self, cx: &Context) -> Result<Vec<(TermId, u64)>, ExecError> {
@@ -214,8 +328,8 @@ impl CountScan {
     }
 }
 
-/// The quads of each predicate, told as those of one graph: graphs may be very many.
-fn by_predicate(cx: &Context) -> Vec<PredicateGraph> {
+/// The quads of each predicate, told as those of one graph.
+fn totals(cx: &Context) -> Vec<PredicateGraph> {
     let totals = cx.snapshot().predicate_totals().into_iter();
     let entry = |(predicate, quads)| PredicateGraph {
         predicate,
@@ -223,17 +337,6 @@ fn by_predicate(cx: &Context) -> Vec<PredicateGraph> {
         quads,
     };
     totals.map(entry).collect()
-}
-
-/// The quads of each named graph, told as those of one predicate.
-fn by_graph(cx: &Context) -> Vec<PredicateGraph> {
-    let graphs = cx.snapshot().named_graphs().iter();
-    let entry = |&(graph, quads): &(TermId, u64)| PredicateGraph {
-        predicate: TermId::UNBOUND,
-        graph,
-        quads,
-    };
-    graphs.map(entry).collect()
 }
 
 impl Operator for CountScan {

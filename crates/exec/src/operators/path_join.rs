@@ -22,7 +22,7 @@ use crate::star::Matches;
 use basalt_plan::is_graph_node;
 use basalt_plan::physical::{Endpoint, Graphs, Node, PathPattern, Slot};
 use basalt_rdf::TermId;
-use basalt_store::Direction;
+use basalt_store::{Direction, GraphSet};
 use hashbrown::{HashMap, HashSet};
 use std::hash::RandomState;
 use std::sync::Arc;
@@ -96,18 +96,19 @@ impl CompiledPath {
         match self.evaluator.graphs() {
             PathGraphs::Single(graph) => vec![(None, graph.clone())],
             PathGraphs::Each(_) => {
-                let named = cx.snapshot().named_graphs().iter().map(|&(graph, _)| graph);
-                let bound = match self.graph {
-                    Some(Place::Input(column)) => Some(TermId(input[column])),
-                    _ => None,
-                };
-                let wanted = named.filter(|&graph| {
-                    self.evaluator.graphs().key_of(graph).is_some()
-                        && bound.is_none_or(|bound| bound == graph)
-                });
-                wanted
-                    .map(|graph| (Some(graph), PathGraph::One(graph)))
-                    .collect()
+                let snapshot = cx.snapshot();
+                let is_read = |graph: &TermId| self.evaluator.graphs().key_of(*graph).is_some();
+                let one = |graph: TermId| (Some(graph), PathGraph::One(graph));
+                if let Some(Place::Input(column)) = self.graph {
+                    let bound = TermId(input[column]);
+                    let has_quads = snapshot.quads_in(&GraphSet::One(bound)) > 0;
+                    return match has_quads && is_read(&bound) {
+                        true => vec![one(bound)],
+                        false => Vec::new(),
+                    };
+                }
+                let named = snapshot.named_graphs().iter().map(|&(graph, _)| graph);
+                named.filter(is_read).map(one).collect()
             }
         }
     }

@@ -1,6 +1,6 @@
 //! `PatternScan`: one pattern without restrictions on its positions, through the general access path.
 //!
-//! A pattern with a bound subject or object is looked up at once; a scan of everything, and of a constant with very many quads, runs on a thread
+//! A pattern with a bound subject or object, or of graphs with few quads, is looked up at once; a scan of everything, and of a constant with very many quads, runs on a thread
 //! of its own that hands over batches through a short queue, so that memory stays constant and a
 //! consumer that stops early stops it. Only a merge of graphs, in which a triple counts once, has to remember what it gave where it looks up or slots repeat: that
 //! is counted against the query's memory.
@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
 use crate::profile::{current_node, waiting};
+use crate::star::RARE_GRAPH;
 use basalt_plan::physical::{Graphs, Pattern, Position, Slot};
 use basalt_rdf::TermId;
 use basalt_store::{GraphSet, QuadIds, QuadPattern, Snapshot};
@@ -29,8 +30,10 @@ const REMEMBERED_BYTES: usize = 32;
 /// So many of them are not worth counting.
 const REMEMBERED_UNCOUNTED: usize = 128;
 
-/// Matches of a constant that are held together; more are scanned for as all others are.
+/// Matches of a constant, or of graphs, that are held together; more are scanned for as all others are.
 const LOOK_UP_ROWS_MAX: usize = 1 << 15;
+/// So few quads are looked up by their graphs whatever else there is: starting a thread takes as long.
+const GRAPH_QUADS_MIN: u64 = 1 << 10;
 /// Quads read between two looks at whether the query goes on.
 const CHECKED_QUADS: usize = 1 << 12;
 
@@ -122,7 +125,7 @@ impl CompiledPattern {
             return Ok(0);
         };
         let [subject, predicate, object] = self.places.map(bound);
-        if subject.or(object).is_none() && !self.graphs_have_quads(cx.snapshot()) {
+        if subject.or(object).is_none() && cx.snapshot().quads_in(&self.graph_set) == 0 {
             return Ok(0);
         }
         let mut row = vec![0; self.new_slots.len()];
@@ -182,13 +185,6 @@ impl CompiledPattern {
         }
     }
 
-    /// Whether some graph that is read has quads; a scan need not find out.
-    fn graphs_have_quads(&self, snapshot: &Snapshot) -> bool {
-        let reads_default = self.graph_set.takes(TermId::DEFAULT_GRAPH);
-        let mut named = snapshot.named_graphs().iter();
-        reads_default || named.any(|(graph, _)| self.graph_set.takes(*graph))
-    }
-
     pub(super) fn graph_fits(&self, graph: TermId) -> bool {
         let among =
             |list: &Option<Vec<TermId>>| list.as_ref().is_none_or(|list| list.contains(&graph));
@@ -220,9 +216,22 @@ impl CompiledPattern {
         })
     }
 
-    /// Whether subject or object is a constant.
-    fn is_lookup(&self) -> bool {
-        matches!(self.places[0], Place::Id(_)) || matches!(self.places[2], Place::Id(_))
+    /// Whether subject or object is a constant, or the quads of the graphs that are read are few.
+    fn is_lookup(&self, snapshot: &Snapshot) -> bool {
+        let are_few = || {
+            let graphs = self.graph_set.few().unwrap_or_default();
+            let is_named = |graph: &TermId| *graph != TermId::DEFAULT_GRAPH;
+            let are_named = !graphs.is_empty() && graphs.iter().all(is_named);
+            let quads = snapshot.quads_in(&self.graph_set);
+            // What is merged is remembered.
+            let is_rare = !matches!(self.graphs, GraphPlace::Merge(_))
+                && quads <= snapshot.quad_count() / RARE_GRAPH
+                && quads <= LOOK_UP_ROWS_MAX as u64;
+            are_named && (is_rare || quads <= GRAPH_QUADS_MIN)
+        };
+        matches!(self.places[0], Place::Id(_))
+            || matches!(self.places[2], Place::Id(_))
+            || are_few()
     }
 }
 
@@ -299,7 +308,7 @@ impl Operator for PatternScan {
     fn next(&mut self, cx: &Context) -> Result<Option<Batch>, ExecError> {
         cx.check()?;
         if !std::mem::replace(&mut self.begun, true) {
-            let is_done = self.pattern.is_lookup() && self.look_up()?;
+            let is_done = self.pattern.is_lookup(cx.snapshot()) && self.look_up()?;
             if !is_done {
                 self.start_thread()?;
             }

@@ -20,7 +20,7 @@ mod waves;
 
 use super::cells::CellPass;
 use super::changed::Home;
-use super::compiled::{CompiledStar, Object};
+use super::compiled::{CompiledGraphs, CompiledStar, Object};
 use super::general::GeneralPass;
 use super::known_rows::PatternRows;
 use super::large::{one_after_the_other, take_out_large};
@@ -55,13 +55,15 @@ enum Entry {
     Subject(usize),
     /// The object of pattern `pattern_idx` (compiled order) is in this input column.
     Object { pattern_idx: usize, column: usize },
+    /// The graph is in this input column.
+    Graph(usize),
 }
 
 impl Entry {
     /// The input column that leads to subjects.
     fn column(self) -> usize {
         match self {
-            Self::Subject(column) | Self::Object { column, .. } => column,
+            Self::Subject(column) | Self::Object { column, .. } | Self::Graph(column) => column,
         }
     }
 }
@@ -143,6 +145,14 @@ impl StarJoin {
             (StarEntry::Object { .. }, Some((predicate, slot))) => {
                 object_entry(&star, predicate, slot)?
             }
+            (StarEntry::Graph, _) => match star.graphs {
+                CompiledGraphs::Input(column, _) => Entry::Graph(column),
+                _ => {
+                    return Err(ExecError::Internal(
+                        "the input does not bind the star's graph".into(),
+                    ));
+                }
+            },
             _ => {
                 return Err(ExecError::Internal(
                     "an object entry needs its pattern".into(),
@@ -208,6 +218,10 @@ impl StarJoin {
                 )?;
                 Some(pattern_idx)
             }
+            Entry::Graph(_) => {
+                self.by_graph(asked, &mut tables, &mut touched, cx)?;
+                None
+            }
         };
         let expected = self.expected_solutions(&tables, satisfied, cx);
         // Keys that rows share would be looked up by each part.
@@ -264,7 +278,7 @@ impl StarJoin {
         .with_known(known);
         let pass = match self.entry {
             Entry::Subject(_) => pass.by_subject(),
-            Entry::Object { .. } => pass,
+            Entry::Object { .. } | Entry::Graph(_) => pass,
         };
         let has_room = append_all(pass, matches, batch, held, cx)?;
         cx.check()?;
@@ -292,7 +306,7 @@ impl StarJoin {
             let pass = CellPass::new(&self.star, home, Some(batch), rows, origin).with_changes();
             let pass = match self.entry {
                 Entry::Subject(_) => pass.by_subject(),
-                Entry::Object { .. } => pass,
+                Entry::Object { .. } | Entry::Graph(_) => pass,
             };
             if !append_all(pass, matches, batch, held, cx)? {
                 return Ok(false);
@@ -362,8 +376,11 @@ impl StarJoin {
         let values = batch.ids(self.entry.column());
         let is_key_all = |columns: &Vec<usize>| *columns == [self.entry.column()];
         let may_share = may_share && self.star.input_columns.as_ref().is_some_and(is_key_all);
-        let by_object = matches!(self.entry, Entry::Object { .. });
-        let keys_max = cx.options().shared_keys.values_max(values.len(), by_object);
+        let by_subject = matches!(self.entry, Entry::Subject(_));
+        let keys_max = cx
+            .options()
+            .shared_keys
+            .values_max(values.len(), !by_subject);
         if !may_share || !self.repeated_keys.find(values, keys_max) {
             if let Some(part_rows) = self.part_size.of_batch(batch.rows()) {
                 self.cut(&batch, part_rows, (false, after));

@@ -32,4 +32,5 @@ pub mod touched;
 pub use compiled::CompiledStar;
 pub use join::Waves;
 pub use matches::Matches;
+pub use morsels::RARE_GRAPH;
 pub use repeated_keys::SharedKeys;

@@ -4,6 +4,11 @@
 //! list is made once per scan; workers take the next index from one atomic counter, so that the
 //! load balances without a queue. Few rows are cut smaller, since each may lead to many in the joins above.
 
+mod of_graph;
+
+pub use self::of_graph::RARE_GRAPH;
+
+use self::of_graph::{graph_morsels, rare_graph, reads_nothing};
 use super::changed::{Home, changed_with_value, new_subjects};
 use super::compiled::{CompiledPattern, CompiledStar, Object};
 use crate::context::{Context, ExecOptions};
@@ -144,11 +149,15 @@ impl Morsels {
         cx: &Context,
     ) -> Result<Self, ExecError> {
         let list = match (access, object) {
+            _ if reads_nothing(star, cx.snapshot()) => Vec::new(),
             (StarAccess::Subject, _) => subject_morsels(star, cx),
             (StarAccess::Object { .. }, Some((predicate, object))) => {
                 object_morsels(star, predicate, object, cx)?
             }
-            _ => row_morsels(star, cx)?,
+            _ => match rare_graph(star, cx.snapshot()) {
+                Some(graph) => graph_morsels(star, graph, cx)?,
+                None => row_morsels(star, cx)?,
+            },
         };
         Ok(Self {
             list,
@@ -254,18 +263,9 @@ fn object_morsels(
             cx.profile().compared(current_node(), table.rows() as usize);
             cells.find(object, &mut rows);
         }
-        let dirty = take_out(&mut rows, &star.rows.dirty[table_idx]);
-        let dirty = dirty.into_iter().map(|row| table.subject(row));
-        touched.general.extend(dirty);
-        let changed = take_out(&mut rows, &star.rows.changed[table_idx]);
-        touched.changed[table_idx].extend(changed);
+        touched.take_out_of(&mut rows, table_idx);
         if clean_matters {
-            let chunks = rows.chunks(morsel_rows(rows.len(), cx));
-            list.extend(chunks.map(|rows| Morsel::Rows {
-                table_idx,
-                rows: rows.to_vec(),
-                satisfied,
-            }));
+            push_clean(&mut list, (table_idx, &rows), satisfied, cx);
         }
     }
     let mut irregular = Vec::new();
@@ -337,6 +337,16 @@ impl<'a> TouchedSubjects<'a> {
         }
     }
 
+    /// Takes those of ascending rows of a table that cells do not tell all of.
+    fn take_out_of(&mut self, rows: &mut Vec<u32>, table_idx: usize) {
+        let table = &self.snapshot.tables()[table_idx];
+        let dirty = take_out(rows, &self.star.rows.dirty[table_idx]);
+        self.general
+            .extend(dirty.into_iter().map(|row| table.subject(row)));
+        let changed = take_out(rows, &self.star.rows.changed[table_idx]);
+        self.changed[table_idx].extend(changed);
+    }
+
     fn into_morsels(mut self, list: &mut Vec<Morsel>, cx: &Context) {
         let columns = self.changed.iter_mut().chain([&mut self.new]);
         for rows in columns {
@@ -363,6 +373,20 @@ impl<'a> TouchedSubjects<'a> {
         self.general.dedup();
         push_general(list, self.general);
     }
+}
+
+fn push_clean(
+    list: &mut Vec<Morsel>,
+    (table_idx, rows): (usize, &[u32]),
+    satisfied: Option<usize>,
+    cx: &Context,
+) {
+    let chunks = rows.chunks(morsel_rows(rows.len(), cx));
+    list.extend(chunks.map(|rows| Morsel::Rows {
+        table_idx,
+        rows: rows.to_vec(),
+        satisfied,
+    }));
 }
 
 fn push_changed(list: &mut Vec<Morsel>, table_idx: usize, rows: &[u32], cx: &Context) {

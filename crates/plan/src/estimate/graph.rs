@@ -3,6 +3,7 @@
 //! Rows of a table have a home graph each, and how many quads each graph has there is known. Predicates are taken for as frequent in one graph
 //! as in another, and what links lead to for being in the same graph: graphs are mostly documents, which speak of what is in them.
 
+use crate::cost_constants::RARE_GRAPH;
 use crate::physical::{Graphs, Pattern, Star, TableIdx};
 use crate::planner::Planner;
 
@@ -24,6 +25,16 @@ pub(crate) fn share(planner: &Planner<'_>, star: &Star) -> f64 {
     }
     let of_rows = if rows > 0.0 { inside / rows } else { 0.0 };
     of_rows.max(of_quads(planner, &star.graphs)).min(1.0)
+}
+
+/// Whether a star reads one named graph with so few quads that it begins with what has quads there.
+pub(crate) fn is_rare(planner: &Planner<'_>, star: &Star) -> bool {
+    let Graphs::One(graph) = star.graphs else {
+        return false;
+    };
+    let all = planner.statistics.quad_count() as f64;
+    let quads = planner.statistics.graph_quads(graph);
+    quads.is_some_and(|quads| quads as f64 * RARE_GRAPH <= all)
 }
 
 /// The share of all quads.

@@ -1,7 +1,10 @@
 //! Rows of single patterns, from predicate totals.
 
+use crate::cost_constants::{
+    GRAPH_PROBE, GRAPH_PROBE_TABLE, GRAPH_QUAD, PATTERN_PROBE, PATTERN_SCAN,
+};
 use crate::estimate::graph;
-use crate::physical::{Pattern, Position};
+use crate::physical::{Graphs, Pattern, Position};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
 use basalt_rdf::TermId;
@@ -55,17 +58,36 @@ pub(crate) fn read(planner: &Planner<'_>, pattern: &Pattern, rows: f64) -> f64 {
     }
 }
 
-/// The same where the subject and the object are free and the graph is one, also of a slot that each row binds.
-pub(crate) fn read_in_graph(planner: &Planner<'_>, pattern: &Pattern, bound: &SlotSet) -> f64 {
-    let share = match pattern.graphs.slot() {
-        Some(slot) if bound.contains(slot) => {
-            1.0 / planner.statistics.named_graph_count().max(1) as f64
+/// The time to find the quads of a pattern in one graph, which it names or each row binds, where nothing else is bound: by the index of a named graph,
+/// or by reading.
+pub(crate) fn cost_in_graph(planner: &Planner<'_>, pattern: &Pattern, bound: &SlotSet) -> f64 {
+    let statistics = planner.statistics;
+    let (share, quads) = match pattern.graphs {
+        Graphs::Variable { slot, .. } if bound.contains(slot) => {
+            let share = 1.0 / statistics.named_graph_count().max(1) as f64;
+            (share, Some(statistics.quad_count() as f64 * share))
         }
-        _ => graph::share_of_pattern(planner, pattern),
+        Graphs::One(graph) => {
+            let share = graph::share_of_pattern(planner, pattern);
+            (
+                share,
+                statistics.graph_quads(graph).map(|quads| quads as f64),
+            )
+        }
+        _ => (graph::share_of_pattern(planner, pattern), None),
     };
     let all = all_quads(planner, pattern);
     let rows = all * share;
-    rows + passed_over(planner, pattern, all - rows)
+    let read = rows + passed_over(planner, pattern, all - rows);
+    let by_reading = PATTERN_PROBE + read * PATTERN_SCAN;
+    match quads {
+        Some(quads) => {
+            let tables = statistics.table_count() as f64;
+            let found = GRAPH_PROBE + tables * GRAPH_PROBE_TABLE + quads * GRAPH_QUAD;
+            found.min(by_reading)
+        }
+        None => by_reading,
+    }
 }
 
 /// Quads with the predicate of a pattern.

@@ -62,6 +62,8 @@ pub(crate) struct StarProfile {
     pub(crate) unlooked: f64,
     /// The share of the subjects that are in the graph that the star reads, if it is one.
     pub(crate) graph_share: f64,
+    /// Graphs that the star may be in, at least one.
+    pub(crate) graphs: f64,
     pub(crate) patterns: Vec<PatternProfile>,
     /// Cheapest way to read it alone, and its cost.
     pub(crate) access: StarAccess,
@@ -186,6 +188,7 @@ pub(crate) fn profile(planner: &Planner<'_>, star: &Star) -> StarProfile {
         table_rows,
         unlooked,
         graph_share,
+        graphs: planner.statistics.named_graph_count().max(1) as f64,
         patterns,
         access: StarAccess::Rows,
         cost: 0.0,

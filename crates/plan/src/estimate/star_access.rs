@@ -10,8 +10,9 @@ use super::star::{self, PatternProfile, StarProfile};
 use super::star_rows;
 use crate::alternative::{Alternative, Way, keep_cheaper};
 use crate::cost_constants::{
-    COMPARE_CELL, EMIT_ROW, FOUND_ROW, GATHER_CELL, INVERSE_BUILD, INVERSE_PROBE, QUAD_PROBE,
-    QUAD_SCAN, ROWS_FOR_VALUE, SCAN_CELL, SEARCH_CELL, START, VALUES_FOR_PASSING,
+    COMPARE_CELL, EMIT_ROW, FOUND_ROW, GATHER_CELL, GRAPH_PROBE_TABLE, INVERSE_BUILD,
+    INVERSE_PROBE, QUAD_PROBE, QUAD_SCAN, ROWS_FOR_VALUE, SCAN_CELL, SEARCH_CELL, START,
+    VALUES_FOR_PASSING,
 };
 use crate::physical::{Position, Slot, Star, StarAccess};
 use crate::planner::Planner;
@@ -30,8 +31,15 @@ fn entry(planner: &Planner<'_>, star: &Star) -> Entry {
         rows: 0.0,
         cost: 0.0,
     };
+    let is_rare = graph::is_rare(planner, star);
     for table in &star.tables {
         let rows = planner.statistics.table_rows(*table) as f64;
+        if is_rare {
+            let in_graph = rows * graph::share_of_table(planner, star, *table);
+            all.rows += in_graph;
+            all.cost += GRAPH_PROBE_TABLE + in_graph * FOUND_ROW;
+            continue;
+        }
         let (mut least, mut cost) = (rows, rows * SCAN_CELL);
         for pattern in star.patterns.iter().filter(|pattern| !pattern.optional) {
             let columns = planner.columns(pattern.predicate);
@@ -241,7 +249,10 @@ pub(super) fn choose(
         reading.in_interval(&strongest, tested, filtered)
     });
     let by_rows = by_rows.min(in_interval.unwrap_or(f64::INFINITY));
-    let irregular: f64 = profile.patterns.iter().map(|p| p.irregular).sum();
+    let mut irregular: f64 = profile.patterns.iter().map(|p| p.irregular).sum();
+    if graph::is_rare(planner, star) {
+        irregular *= profile.graph_share;
+    }
     profile.cost = START + by_rows + irregular * QUAD_SCAN + finish;
     let finish = finish + reading.passing * reading.tested;
     for (pattern_idx, pattern) in star.patterns.iter().enumerate() {

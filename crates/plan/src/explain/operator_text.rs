@@ -272,6 +272,7 @@ impl Names<'_> {
             Way::ScanObject(predicate) => format!("StarScan by object {}", (self.term)(predicate)),
             Way::StarSubject => "StarJoin by subject".to_owned(),
             Way::StarObject(predicate) => format!("StarJoin by object {}", (self.term)(predicate)),
+            Way::StarGraph => "StarJoin by graph".to_owned(),
             Way::Pattern => "PatternJoin".to_owned(),
             Way::Count => "CountJoin".to_owned(),
             Way::Path => "PathJoin".to_owned(),
@@ -298,6 +299,7 @@ impl Names<'_> {
             StarEntry::Object { pattern_idx } => {
                 format!("object {}", self.predicate_of(star, pattern_idx))
             }
+            StarEntry::Graph => "graph".to_owned(),
         }
     }
 

@@ -5,7 +5,8 @@
 
 use super::costs::{JoinInput, hash_cost, star_join_cost};
 use super::count_by_object::CountByObject;
-use super::search::{Found, Step, bits, entries, scan_order};
+use super::entries::entries;
+use super::search::{Found, Step, bits, scan_order};
 use super::units::star_certain;
 use super::{Problem, Unit, UnitKind};
 use crate::cost_constants::PATTERN_PROBE;

@@ -7,13 +7,14 @@
 //! by the caller for all others.
 
 use crate::cost_constants::{
-    ADDED_PROBE, BATCH_ROWS, COPIED_CELL, COPIED_ROW, EMIT_ROW, FOUND_ROW, GATHER_CELL, HASH_BUILD,
-    HASH_BUILD_MISS, HASH_PAIR, HASH_PROBE, HASH_PROBE_BY_ID, HASH_PROBE_MISS, HASH_ROWS_CACHED,
-    INVERSE_BUILD, INVERSE_PROBE, INVERSE_ROW, INVERSE_TABLE, KEY_NUMBER, LIST_HALF, LONG_LIST,
-    LONG_LIST_ROWS, PATTERN_PROBE, PATTERN_PROBE_CELL, PATTERN_PROBE_SUBJECT, PATTERN_PROBE_TABLE,
-    PATTERN_SCAN, POSITION, QUAD_PROBE, REPEATED_ROW, ROW_BIT, SEARCH_CELL, SEARCH_CELL_TOGETHER,
-    SEARCHES_BEFORE_BUILD, SHARED_OBJECTS_MAX, SHARED_SOLUTION, SHARED_SOLUTION_CELL,
-    SHARED_SUBJECTS_MAX, START, STRETCH, TABLE_COLUMN, TABLE_OUT_OF_RANGE,
+    ADDED_PROBE, BATCH_ROWS, COPIED_CELL, COPIED_ROW, EMIT_ROW, FOUND_ROW, GATHER_CELL,
+    GRAPH_PROBE, GRAPH_PROBE_TABLE, HASH_BUILD, HASH_BUILD_MISS, HASH_PAIR, HASH_PROBE,
+    HASH_PROBE_BY_ID, HASH_PROBE_MISS, HASH_ROWS_CACHED, INVERSE_BUILD, INVERSE_PROBE, INVERSE_ROW,
+    INVERSE_TABLE, KEY_NUMBER, LIST_HALF, LONG_LIST, LONG_LIST_ROWS, PATTERN_PROBE,
+    PATTERN_PROBE_CELL, PATTERN_PROBE_SUBJECT, PATTERN_PROBE_TABLE, POSITION, QUAD_PROBE,
+    REPEATED_ROW, ROW_BIT, SEARCH_CELL, SEARCH_CELL_TOGETHER, SEARCHES_BEFORE_BUILD,
+    SHARED_OBJECTS_MAX, SHARED_SOLUTION, SHARED_SOLUTION_CELL, SHARED_SUBJECTS_MAX, START, STRETCH,
+    TABLE_COLUMN, TABLE_OUT_OF_RANGE,
 };
 use crate::estimate::pattern;
 use crate::estimate::star::{PatternProfile, StarProfile};
@@ -93,7 +94,7 @@ impl JoinInput<'_> {
 fn are_keys_shared(entry: StarEntry, keys_per_row: f64) -> bool {
     let most = match entry {
         StarEntry::Subject => SHARED_SUBJECTS_MAX,
-        StarEntry::Object { .. } => SHARED_OBJECTS_MAX,
+        StarEntry::Object { .. } | StarEntry::Graph => SHARED_OBJECTS_MAX,
     };
     keys_per_row <= most
 }
@@ -196,7 +197,30 @@ pub(crate) fn star_join_cost(
             let passes = input.passes(star, tables, found) * others * TABLE_COLUMN;
             START + passes + writing + searches + probes + tests + found * each_row
         }
+        StarEntry::Graph => {
+            START + writing + graph_entry_cost(star, profile, input, (look_ups, one_by_one))
+        }
     }
+}
+
+/// The cost of finding the solutions of a star in so many graphs, beside writing them; a row takes `one_by_one` for what is looked up by itself.
+fn graph_entry_cost(
+    star: &Star,
+    profile: &StarProfile,
+    input: JoinInput<'_>,
+    (look_ups, one_by_one): (f64, f64),
+) -> f64 {
+    // A graph that the input binds may have more subjects than others.
+    let of_graph = (profile.subjects / profile.graphs).max(1.0);
+    let found = look_ups * of_graph.max(input.joined / input.rows.max(1.0));
+    let has_irregular = profile.patterns.iter().any(|p| p.irregular > 0.0);
+    let quads = if has_irregular { QUAD_PROBE } else { 0.0 };
+    let probe = GRAPH_PROBE + star.tables.len() as f64 * GRAPH_PROBE_TABLE + quads;
+    let (tests, left) = constant_tests(star, profile, None, found, GATHER_CELL);
+    let searched = left * searched_lists(star, profile, input.shared, None);
+    let open = star.patterns.iter().filter(|p| p.object.slot().is_some());
+    let gathered = left * open.count() as f64 * GATHER_CELL;
+    look_ups * probe + tests + found * (FOUND_ROW + gathered + searched + one_by_one)
 }
 
 /// Searching the lists of one row for the objects that the input binds, but for the entry's pattern.
@@ -263,8 +287,7 @@ fn search_cost(known: &PatternProfile, look_ups: f64, batches: f64) -> f64 {
     known.unindexed_rows * each_cell
 }
 
-/// The cost of looking a pattern up for one row of whose slots it has the graph alone, if that is so: of all rows of tables the graph is
-/// looked at, and irregular quads are passed over.
+/// The cost of looking a pattern up for one row of whose slots it has the graph alone, if that is so.
 pub(crate) fn graph_probe_cost(
     planner: &Planner<'_>,
     pattern: &Pattern,
@@ -272,10 +295,8 @@ pub(crate) fn graph_probe_cost(
 ) -> Option<f64> {
     let is_free = |position: Position| position.slot().is_some_and(|slot| !shared.contains(slot));
     let places = [pattern.subject, pattern.predicate, pattern.object];
-    places.into_iter().all(is_free).then(|| {
-        let read = pattern::read_in_graph(planner, pattern, shared);
-        PATTERN_PROBE + read * PATTERN_SCAN
-    })
+    let is_open = places.into_iter().all(is_free);
+    is_open.then(|| pattern::cost_in_graph(planner, pattern, shared))
 }
 
 /// The cost of looking a pattern up for one row that binds these slots.

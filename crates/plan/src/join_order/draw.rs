@@ -38,7 +38,8 @@ impl OrderDraw {
                 unit_idx, entry, ..
             } => match entry {
                 StarEntry::Subject => (1, unit_idx as u64),
-                StarEntry::Object { pattern_idx } => (8 + pattern_idx as u64, unit_idx as u64),
+                StarEntry::Object { pattern_idx } => (9 + pattern_idx as u64, unit_idx as u64),
+                StarEntry::Graph => (8, unit_idx as u64),
             },
             Step::Pattern { unit_idx, .. } => (2, unit_idx as u64),
             Step::Path { unit_idx, .. } => (3, unit_idx as u64),

@@ -5,6 +5,9 @@
 //! of them meets one of that star's subjects. For all other slots, all but the smallest of the distinct counts before
 //! conditions divide: values of the smaller side are taken to be among those of the larger.
 //!
+//! The graph of what a pattern finds mostly follows from what is found: a subject, or an object that leads to it. So a unit whose graph is
+//! the slot counts for it only where it has no other slot in common with the units.
+//!
 //! All this takes values as alike, and they are not: some occupations are those of a third of all people. Where it matters,
 //! joins of stars are sampled ([`SampledSets`](super::sampled_sets::SampledSets)), and these formulas say the rest.
 //!
@@ -26,6 +29,8 @@ pub(super) struct Edge {
     pub(super) slot: Slot,
     /// The units that have it.
     units: u64,
+    /// Those whose graph it is, with the units that they share other slots with.
+    graphs: Vec<(usize, u64)>,
     /// The unit that the others are compared with: the one that has the slot as its subject, or any.
     hub: Option<usize>,
     /// For each other unit what its product with the hub is divided by.
@@ -35,11 +40,26 @@ pub(super) struct Edge {
 impl Edge {
     /// The edges of slots that several units have.
     pub(super) fn all(planner: &Planner<'_>, units: &[Unit], shared: &[Slot]) -> Vec<Self> {
-        let of_slot = |slot: &Slot| Self::of(planner, units, *slot);
+        let of_slot = |slot: &Slot| {
+            let others: Vec<u64> = shared
+                .iter()
+                .filter(|other| *other != slot)
+                .map(|other| having(units, *other))
+                .collect();
+            Self::of(planner, units, *slot, &others)
+        };
         shared.iter().map(of_slot).collect()
     }
 
-    fn of(planner: &Planner<'_>, units: &[Unit], slot: Slot) -> Self {
+    /// The edge of a slot; `others` are the units of each other one.
+    fn of(planner: &Planner<'_>, units: &[Unit], slot: Slot, others: &[u64]) -> Self {
+        let linked = |idx: usize| {
+            let of_unit = others.iter().filter(|mask| **mask & (1 << idx) != 0);
+            of_unit.fold(0, |all, mask| all | mask) & !(1 << idx)
+        };
+        let is_graph = |idx: &usize| units[*idx].kind.graph() == Some(slot);
+        let graphs = (0..units.len()).filter(is_graph);
+        let graphs = graphs.map(|idx| (idx, linked(idx))).collect();
         let having = || (0..units.len()).filter(|idx| units[*idx].slots.contains(slot));
         let mut subjects = having().filter(|idx| subject_star(&units[*idx], slot).is_some());
         let (hub, is_subject) = match (subjects.next(), subjects.next()) {
@@ -57,7 +77,8 @@ impl Edge {
         });
         Self {
             slot,
-            units: having().fold(0, |mask, idx| mask | 1 << idx),
+            units: self::having(units, slot),
+            graphs,
             hub,
             divisors,
         }
@@ -65,7 +86,12 @@ impl Edge {
 
     /// What the product of the rows of some units is divided by.
     pub(super) fn divisor(&self, units: &[Unit], mask: u64) -> f64 {
-        let inside = self.units & mask;
+        let mut inside = self.units & mask;
+        for (idx, linked) in &self.graphs {
+            if linked & mask != 0 {
+                inside &= !(1 << idx);
+            }
+        }
         if inside.count_ones() < 2 {
             return 1.0;
         }
@@ -79,6 +105,12 @@ impl Edge {
         distinct.sort_by(f64::total_cmp);
         distinct.iter().skip(1).product()
     }
+}
+
+/// The units that have a slot.
+fn having(units: &[Unit], slot: Slot) -> u64 {
+    let having = (0..units.len()).filter(|idx| units[*idx].slots.contains(slot));
+    having.fold(0, |mask, idx| mask | 1 << idx)
 }
 
 fn subject_star(unit: &Unit, slot: Slot) -> Option<&Star> {

@@ -10,6 +10,7 @@ use super::corrections::Corrections;
 use super::costs::{JoinInput, hash_cost, hash_pairs_cost, pattern_probe_cost, star_join_cost};
 use super::count_by_object::CountByObject;
 use super::edges::Edge;
+use super::entries::{entries, entry_way};
 use super::join_keys::{JoinKeys, near_from, shared_slots};
 use super::join_sample::KnownStar;
 use super::{Condition, EXACT_UNITS_MAX, Problem, Unit, UnitKind};
@@ -89,14 +90,6 @@ impl Step {
             Self::Hash { .. } => Way::Hash,
             Self::Merge { .. } => Way::Merge,
         })
-    }
-}
-
-/// The way into a star by an entry.
-pub(crate) fn entry_way(star: &Star, entry: StarEntry) -> Way {
-    match entry {
-        StarEntry::Subject => Way::StarSubject,
-        StarEntry::Object { pattern_idx } => Way::StarObject(star.patterns[pattern_idx].predicate),
     }
 }
 
@@ -552,29 +545,6 @@ impl<'s> Search<'s> {
 /// The indexes of the bits set.
 pub(crate) fn bits(mask: u64) -> impl Iterator<Item = usize> {
     (0..64).filter(move |idx| mask & (1 << idx) != 0)
-}
-
-/// The slots through which rows with these certain slots can enter a star.
-pub(crate) fn entries(star: &Star, shared: &SlotSet) -> Vec<StarEntry> {
-    let mut entries = Vec::new();
-    if star
-        .subject
-        .slot()
-        .is_some_and(|slot| shared.contains(slot))
-    {
-        entries.push(StarEntry::Subject);
-    }
-    for (pattern_idx, pattern) in star.patterns.iter().enumerate() {
-        if !pattern.optional
-            && pattern
-                .object
-                .slot()
-                .is_some_and(|slot| shared.contains(slot))
-        {
-            entries.push(StarEntry::Object { pattern_idx });
-        }
-    }
-    entries
 }
 
 /// The subject, where a scan of the star gives it in order: one table and nothing irregular.

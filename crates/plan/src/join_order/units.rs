@@ -5,7 +5,10 @@
 //! condition; a triple that repeats a slot within itself stays a general pattern.
 
 use super::Condition;
-use crate::cost_constants::{PATTERN_PROBE, PATTERN_SCAN, START, THREAD_START};
+use crate::cost_constants::{
+    GRAPH_QUADS_MIN, LOOKED_UP_QUADS_MAX, PATTERN_PROBE, PATTERN_SCAN, RARE_GRAPH, START,
+    THREAD_START,
+};
 use crate::estimate::condition::{self, SlotStatistics};
 use crate::estimate::star::StarProfile;
 use crate::estimate::{groups, path, pattern, star};
@@ -50,6 +53,24 @@ impl UnitKind {
             Self::Path(path) => SlotSet::of(&path.slots()),
             Self::Plan(node) => SlotSet::of(&node.schema),
         }
+    }
+
+    /// The slot that is the graph that quads are in, and nothing else of them.
+    pub(super) fn graph(&self) -> Option<Slot> {
+        let (graph, mut places) = match self {
+            Self::Star(star) => {
+                let objects = star.patterns.iter().map(|pattern| pattern.object);
+                let places: Vec<Position> = objects.chain([star.subject]).collect();
+                (star.graphs.slot()?, places)
+            }
+            Self::Pattern(pattern) => {
+                let places = [pattern.subject, pattern.predicate, pattern.object];
+                (pattern.graphs.slot()?, places.to_vec())
+            }
+            Self::Path(_) | Self::Plan(_) => return None,
+        };
+        places.retain(|place| place.slot() == Some(graph));
+        places.is_empty().then_some(graph)
     }
 
     fn certain(&self) -> SlotSet {
@@ -198,10 +219,23 @@ impl Unit {
 
 /// The cost of reading a pattern alone.
 fn pattern_scan_cost(planner: &Planner<'_>, triple: &Pattern, rows: f64) -> f64 {
-    // What names neither subject nor object is scanned on a thread of its own.
+    // What names neither subject nor object is scanned on a thread of its own, but for graphs with few quads.
     let is_scan = triple.subject.slot().is_some() && triple.object.slot().is_some();
+    if let Graphs::One(graph) = triple.graphs
+        && is_scan
+        && let Some(quads) = planner.statistics.graph_quads(graph)
+        && is_looked_up(quads, planner.statistics.quad_count())
+    {
+        return START + pattern::cost_in_graph(planner, triple, &SlotSet::default());
+    }
     let thread = if is_scan { THREAD_START } else { 0.0 };
     START + thread + PATTERN_PROBE + pattern::read(planner, triple, rows) * PATTERN_SCAN
+}
+
+/// Whether so many quads of one graph, among so many, are looked up and not scanned.
+fn is_looked_up(quads: u64, all: u64) -> bool {
+    let is_rare = quads as f64 * RARE_GRAPH <= all as f64 && quads <= LOOKED_UP_QUADS_MAX;
+    is_rare || quads <= GRAPH_QUADS_MIN
 }
 
 fn plain(distinct: f64) -> SlotStatistics {
@@ -238,7 +272,9 @@ pub(crate) fn star_distinct(
         .into_iter()
         .collect();
     if let Some(graph) = star.graphs.slot() {
-        distinct.push((graph, plain(planner.statistics.named_graph_count() as f64)));
+        // As many as subjects at most.
+        let graphs = planner.statistics.named_graph_count() as f64;
+        distinct.push((graph, plain(graphs.min(profile.subjects))));
     }
     for pattern in &star.patterns {
         if let Some(slot) = pattern.object.slot()
@@ -273,7 +309,8 @@ pub(crate) fn pattern_distinct(
         distinct.push((slot, plain(rows.min(subjects))));
     }
     if let Some(slot) = pattern.graphs.slot() {
-        distinct.push((slot, plain(planner.statistics.named_graph_count() as f64)));
+        let graphs = planner.statistics.named_graph_count() as f64;
+        distinct.push((slot, plain(graphs.min(rows))));
     }
     distinct
 }

@@ -275,6 +275,7 @@ impl Planner<'_> {
                 (known.matches / known.distinct).max(1.0)
             }
             (_, StarEntry::Subject) => (profile.rows / profile.subjects).max(1.0),
+            (_, StarEntry::Graph) => (profile.rows / profile.graphs).max(1.0),
         };
         let rows = left.estimated_rows * fanout;
         Some(star_join(

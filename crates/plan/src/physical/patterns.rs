@@ -92,6 +92,8 @@ pub enum StarEntry {
         /// Index into [`Star::patterns`].
         pattern_idx: usize,
     },
+    /// The input binds the graph: inverses of home graphs to rows, subjects by graph for irregular quads.
+    Graph,
 }
 
 /// A triple or quad pattern without restrictions on its positions.

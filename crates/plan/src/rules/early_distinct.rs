@@ -291,7 +291,7 @@ impl EarlyDistinct<'_, '_> {
                 read = read.union(SlotSet::of(&input.schema));
                 let place = match entry {
                     StarEntry::Object { pattern_idx } => Some(pattern_idx),
-                    StarEntry::Subject => None,
+                    StarEntry::Subject | StarEntry::Graph => None,
                 };
                 (star, place)
             }

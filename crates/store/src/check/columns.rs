@@ -164,6 +164,11 @@ fn check_graphs(table: &Table, ids: IdRange) -> Result<(), StoreError> {
             })?;
         }
         column.scan(0..column.rows, &mut graphs);
+        if let Some(inverse) = &column.inverse {
+            let pairs = graphs.iter().copied().zip(0..).collect();
+            check_inverse(inverse, column, pairs)
+                .map_err(|e| name_column(e, table, "inverse of home graphs"))?;
+        }
     } else {
         let graph = table.constant_graph().unwrap_or(TermId::DEFAULT_GRAPH);
         graphs = vec![graph.0; rows_values.len()];

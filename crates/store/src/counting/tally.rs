@@ -42,8 +42,9 @@ impl Tally {
     /// Puts entries of the same predicate and graph together.
     fn sum_up(&mut self) {
         let key = |entry: &PredicateGraph| (entry.predicate, entry.graph);
-        // Runs that ascend already, which a stable sort merges.
-        self.entries.sort_by_key(key);
+        if !self.entries.is_sorted_by_key(key) {
+            self.entries.sort_unstable_by_key(key);
+        }
         self.entries.dedup_by(|next, kept| {
             let same = key(next) == key(kept);
             if same {

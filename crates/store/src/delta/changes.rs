@@ -217,6 +217,10 @@ impl Change<'_> {
         let version = self.version;
         let counts = self.of_mut(quad.predicate).added_counts_mut();
         counts.count(version, quad, by);
+        if quad.graph != TermId::DEFAULT_GRAPH {
+            let key = [quad.graph, quad.subject];
+            change_count(&mut self.delta.graph_subjects, key, by);
+        }
     }
 
     /// Brings counts, dirty rows and the lists of touched terms up to date after a quad was added (1) or
@@ -243,13 +247,27 @@ impl Change<'_> {
             by_subject,
         );
         set(&mut delta.objects, [quad.object, quad.predicate], by_object);
-        change_count(&mut delta.graphs, quad.graph, by);
+        note_graph(self.version, delta, quad.graph, by);
         if is_empty {
             // Its chunks go with it, so the next quad must make them again.
             delta.predicates.remove(&quad.predicate);
             self.forgotten.retain(|(p, _)| *p != quad.predicate);
         }
     }
+}
+
+/// Counts a quad of a graph that was added (1) or removed (-1), and the graph if it is the first or was the last one.
+fn note_graph(version: &Version, delta: &mut Delta, graph: TermId, by: i64) {
+    let change = delta.graphs.get(&graph).copied().unwrap_or(0);
+    let before = version
+        .statistics
+        .graph(graph)
+        .saturating_add_signed(change);
+    let after = before.saturating_add_signed(by);
+    if graph != TermId::DEFAULT_GRAPH {
+        delta.named_graphs_more += i64::from(after > 0) - i64::from(before > 0);
+    }
+    change_count(&mut delta.graphs, graph, by);
 }
 
 /// Makes a key to be in a set or not to be.

@@ -30,6 +30,7 @@ pub(crate) struct DeltaCounts {
 struct Computed {
     counts: DeltaCounts,
     subjects: SortedSet<[TermId; 2]>,
+    graph_subjects: SortedMap<[TermId; 2], i64>,
     objects: SortedSet<[TermId; 2]>,
     graphs: SortedMap<TermId, i64>,
 }
@@ -74,6 +75,13 @@ pub(crate) fn check(version: &Version, delta: &Delta) -> Result<DeltaCounts, Sto
     if !same(&delta.subjects, &computed.subjects) || !same(&delta.objects, &computed.objects) {
         return Err(wrong("the terms it touches are not those of its quads"));
     }
+    if !delta
+        .graph_subjects
+        .iter()
+        .eq(computed.graph_subjects.iter())
+    {
+        return Err(wrong("the subjects by graph are not those of its quads"));
+    }
     if !delta.graphs.iter().eq(computed.graphs.iter()) {
         return Err(wrong("the counts of graphs are not those of its quads"));
     }
@@ -107,6 +115,9 @@ fn check_predicate(
             match (is_added, Home::of(version, &quad)?) {
                 (true, Home::None) => {
                     computed.counts.added += 1;
+                    if graph != TermId::DEFAULT_GRAPH {
+                        change_count(&mut computed.graph_subjects, [graph, subject], 1);
+                    }
                     added_counts.count(version, &quad, 1);
                 }
                 (false, Home::Cell) => computed.counts.removed_from_cells += 1,

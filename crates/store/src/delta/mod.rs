@@ -49,18 +49,19 @@ pub use irregular_quads::IrregularQuads;
 use kept::KeptBytes;
 use object_changes::ObjectChanges;
 pub use object_reader::ObjectReader;
-use overlay::{contains, objects_of};
+use overlay::{contains, irregular_subjects_in, objects_of};
 pub(crate) use overlay::{matching, neighbours};
 pub(crate) use overlay_blocks::BlockScan;
 use overlay_counts::predicate_totals;
 pub(crate) use overlay_counts::{
     count_objects, distinct_subjects, named_graphs, object_counts, object_graphs, predicate_graphs,
+    quads_in,
 };
 pub(crate) use predicate_delta::PredicateDelta;
 pub use view::{DELTA_QUAD_BYTES, DeltaSize};
 
 use self::sorted_map::{SortedMap, SortedSet};
-use crate::counting::{GraphSet, PredicateGraph};
+use crate::counting::GraphSet;
 use crate::dictionary::Dictionary;
 use basalt_rdf::TermId;
 use std::collections::HashMap;
@@ -76,6 +77,10 @@ pub(crate) struct Delta {
     objects: SortedSet<[TermId; 2]>,
     /// The change of the number of quads by graph, never 0.
     graphs: SortedMap<TermId, i64>,
+    /// How many named graphs more there are.
+    named_graphs_more: i64,
+    /// The number of added quads by named graph and subject, never 0.
+    graph_subjects: SortedMap<[TermId; 2], i64>,
     added: u64,
     removed: u64,
     /// Removed quads of the quad table; the other removed ones are of cells.
@@ -84,7 +89,6 @@ pub(crate) struct Delta {
     dictionary: Dictionary,
     /// Answers that were asked for.
     named_graphs: OnceLock<Vec<(TermId, u64)>>,
-    predicate_graphs: OnceLock<Vec<PredicateGraph>>,
     /// Distinct subjects of one predicate or of all, by graphs.
     subject_counts: Mutex<HashMap<(Option<TermId>, GraphSet), u64>>,
     /// Changes of the numbers of quads by object, of predicates and graphs.
@@ -103,12 +107,13 @@ impl Delta {
             subjects: SortedSet::default(),
             objects: SortedSet::default(),
             graphs: SortedMap::default(),
+            named_graphs_more: 0,
+            graph_subjects: SortedMap::default(),
             added: 0,
             removed: 0,
             removed_irregular: 0,
             dictionary,
             named_graphs: OnceLock::new(),
-            predicate_graphs: OnceLock::new(),
             subject_counts: Mutex::default(),
             object_changes: ObjectChanges::default(),
             changed_rows: Mutex::default(),
@@ -123,6 +128,8 @@ impl Delta {
             subjects: self.subjects.clone(),
             objects: self.objects.clone(),
             graphs: self.graphs.clone(),
+            named_graphs_more: self.named_graphs_more,
+            graph_subjects: self.graph_subjects.clone(),
             added: self.added,
             removed: self.removed,
             removed_irregular: self.removed_irregular,
@@ -165,6 +172,13 @@ impl Delta {
         }
     }
 
+    /// The subjects of the quads that were added to a named graph, ascending.
+    pub(crate) fn subjects_added_to(&self, graph: TermId) -> impl Iterator<Item = TermId> + '_ {
+        let of_graph = self.graph_subjects.from(&[graph, TermId::UNBOUND]);
+        let of_graph = of_graph.take_while(move |([of, _], _)| *of == graph);
+        of_graph.map(|([_, subject], _)| *subject)
+    }
+
     /// Whether quads of a subject were added or removed.
     pub(crate) fn touches_subject(&self, subject: TermId) -> bool {
         let next = self.subjects.from(&[subject, TermId::UNBOUND]).next();
@@ -178,6 +192,11 @@ impl Delta {
             removed_from_cells: self.removed - self.removed_irregular,
             removed_irregular: self.removed_irregular,
         }
+    }
+
+    /// The named graphs of a version of so many with the changes.
+    pub(crate) fn named_graph_count(&self, of_version: u64) -> u64 {
+        of_version.saturating_add_signed(self.named_graphs_more)
     }
 
     /// All quads of a version of so many with the changes.

@@ -79,10 +79,35 @@ pub(crate) fn matching(
         step
     })?;
     if step.is_continue() {
+        let is_scan = pattern.subject.is_none() && pattern.object.is_none();
+        let few = matching::few_graphs(pattern, graphs).filter(|_| is_scan);
         // Whether the visitor has enough is of no interest any more.
-        let _ = visit_added(delta, pattern, visit);
+        let _ = match few.filter(|few| !few.contains(&TermId::DEFAULT_GRAPH)) {
+            Some(few) => visit_added_to(delta, &few, pattern, visit),
+            None => visit_added(delta, pattern, visit),
+        };
     }
     Ok(())
+}
+
+/// Visits the added quads that match and are in one of some named graphs, which come once each.
+fn visit_added_to(
+    delta: &Delta,
+    graphs: &[TermId],
+    pattern: &QuadPattern,
+    visit: VisitQuad<'_>,
+) -> ControlFlow<()> {
+    for &graph in graphs {
+        for subject in delta.subjects_added_to(graph) {
+            let pattern = QuadPattern {
+                subject: Some(subject),
+                graph: Some(graph),
+                ..*pattern
+            };
+            visit_added(delta, &pattern, visit)?;
+        }
+    }
+    ControlFlow::Continue(())
 }
 
 /// Visits the added quads that match.
@@ -117,6 +142,38 @@ fn visit_added(delta: &Delta, pattern: &QuadPattern, visit: VisitQuad<'_>) -> Co
         }
     }
     ControlFlow::Continue(())
+}
+
+/// Visits the subjects of all quads in some named graphs that do not stand in cells, each with the position of its graph, any number of times;
+/// those of quads that are removed may be among them.
+pub(crate) fn irregular_subjects_in(
+    version: &Version,
+    delta: Option<&Delta>,
+    graphs: &[u64],
+    visit: &mut dyn FnMut(usize, TermId),
+) -> Result<(), StoreError> {
+    for (position, &graph) in graphs.iter().enumerate() {
+        let graph = TermId(graph);
+        let mut last = TermId::UNBOUND;
+        let mut on_quad = |quad: QuadIds| {
+            if last != quad.subject {
+                last = quad.subject;
+                visit(position, last);
+            }
+            ControlFlow::Continue(())
+        };
+        // The visitor never ends it.
+        let _ = version
+            .quad_table
+            .by_graph(None, (graph, graphs.len()), &mut on_quad)?;
+        for subject in delta
+            .iter()
+            .flat_map(|delta| delta.subjects_added_to(graph))
+        {
+            visit(position, subject);
+        }
+    }
+    Ok(())
 }
 
 /// Visits the quads of a predicate whose subject (object, backwards) is one of these ids, which ascend

@@ -14,6 +14,7 @@ use crate::neighbours::Direction;
 use crate::snapshot::Version;
 use basalt_columns::gallop;
 use basalt_rdf::TermId;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::PoisonError;
@@ -79,22 +80,36 @@ pub(crate) fn predicate_totals(version: &Version, delta: Option<&Delta>) -> Vec<
     )
 }
 
-/// Quads by predicate and graph, ascending by both.
+/// The quads of a predicate in these graphs by graph, ascending.
 pub(crate) fn predicate_graphs<'a>(
     version: &'a Version,
-    delta: Option<&'a Delta>,
-) -> Result<&'a [PredicateGraph], StoreError> {
-    let counted = counting::predicate_graphs(version)?;
-    let Some(delta) = delta else {
+    delta: Option<&Delta>,
+    predicate: TermId,
+    graphs: &GraphSet,
+) -> Result<Cow<'a, [PredicateGraph]>, StoreError> {
+    let counted = counting::predicate_graphs(version, predicate, graphs)?;
+    let Some(changes) = delta.and_then(|delta| delta.of(predicate)) else {
         return Ok(counted);
     };
-    Ok(delta.predicate_graphs.get_or_init(|| {
-        let changes = delta.predicates().flat_map(|(predicate, changes)| {
-            let graphs = changes.graphs();
-            graphs.map(move |(graph, by)| ((predicate, graph), by))
-        });
-        merge_by_graph(counted, changes.collect())
-    }))
+    let changes = changes.graphs().filter(|(graph, _)| graphs.takes(*graph));
+    let changes = changes.map(|(graph, by)| ((predicate, graph), by));
+    Ok(Cow::Owned(merge_by_graph(&counted, changes.collect())))
+}
+
+/// How many quads some graphs have together.
+pub(crate) fn quads_in(version: &Version, delta: Option<&Delta>, graphs: &GraphSet) -> u64 {
+    let all = version.statistics.quad_count;
+    let all = delta.map_or(all, |delta| delta.quad_count(all));
+    let of_graph = |graph: TermId| {
+        let by = delta.and_then(|delta| delta.graphs.get(&graph)).copied();
+        let of_version = version.statistics.graph(graph);
+        of_version.saturating_add_signed(by.unwrap_or(0))
+    };
+    match (graphs.listed(), graphs) {
+        (Some(listed), _) => listed.into_iter().map(of_graph).sum(),
+        (None, GraphSet::Named(_)) => all - of_graph(TermId::DEFAULT_GRAPH),
+        (None, _) => all,
+    }
 }
 
 /// The named graphs with the number of their quads, ascending.

@@ -12,6 +12,9 @@ use roaring::RoaringBitmap;
 /// the room that is left in nodes.
 pub const DELTA_QUAD_BYTES: u64 = 130;
 
+/// The same for each named graph and subject of added quads: three words in a leaf that is two thirds full.
+const GRAPH_SUBJECT_BYTES: u64 = 40;
+
 /// How large the changes since a version are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeltaSize {
@@ -98,6 +101,7 @@ impl Snapshot {
             removed: delta.removed,
             terms,
             bytes: (delta.added + delta.removed) * DELTA_QUAD_BYTES
+                + delta.graph_subjects.len() as u64 * GRAPH_SUBJECT_BYTES
                 + delta.dictionary().added_bytes(),
         }
     }
@@ -135,6 +139,18 @@ impl Snapshot {
         };
         let of = (predicate, subject);
         super::objects_of(version, self.delta(), of, &mut read_cells, out)
+    }
+
+    /// Visits the subjects of all quads in some named graphs that do not stand in cells, each with the position of its graph, any
+    /// number of times; those of quads that are removed may be among them.
+    ///
+    /// Errors: a block of the store is damaged.
+    pub fn irregular_subjects_in(
+        &self,
+        graphs: &[u64],
+        visit: &mut dyn FnMut(usize, TermId),
+    ) -> Result<(), StoreError> {
+        super::irregular_subjects_in(self.parts(), self.delta(), graphs, visit)
     }
 
     /// A reader for the objects that subjects have of a predicate, one subject after the other.

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Sorting takes some 60 ns a value, searching encoded cells about 1 ns.
-const SEARCHES_BEFORE_BUILD: u32 = 64;
+pub(crate) const SEARCHES_BEFORE_BUILD: u32 = 64;
 
 /// An inverse that may come to be.
 #[derive(Debug, Default)]
@@ -35,7 +35,8 @@ impl LazyInverse {
             return Some(sorted);
         }
         let text = TypeClass::STRING | TypeClass::LANGUAGE | TypeClass::TYPED;
-        if column.definition.type_class.overlaps(text) || column.rows <= SEGMENT_ROWS as u32 {
+        let is_text = column.definition.type_class.overlaps(text) && !column.is_of_graphs();
+        if is_text || column.rows <= SEGMENT_ROWS as u32 {
             return None;
         }
         if self.searches.fetch_add(searches, Ordering::Relaxed) < SEARCHES_BEFORE_BUILD {
@@ -55,6 +56,11 @@ impl SortedPairs {
             let of_row = values.by_ref().take(count as usize);
             pairs.extend(of_row.map(|value| (value, row as u32)));
         }
+        Self::of_pairs(pairs)
+    }
+
+    /// Pairs of a value and a row (or a place, of what has no rows), in any order.
+    pub(crate) fn of_pairs(mut pairs: Vec<(u64, u32)>) -> Self {
         pairs.sort_unstable();
         Self {
             values: pairs.iter().map(|p| p.0).collect(),

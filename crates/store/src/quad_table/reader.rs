@@ -10,8 +10,11 @@ use basalt_columns::codec::CodecKind;
 use basalt_rdf::TermId;
 use std::ops::Range;
 
+mod by_graph;
 mod sizes;
 mod sorted_quads;
+
+use by_graph::PlacesByGraph;
 
 pub use sizes::PredicateSizes;
 pub(super) use sorted_quads::SortedQuads;
@@ -43,6 +46,7 @@ pub struct QuadTable {
     predicates: Vec<Predicate>,
     psog: SortedQuads,
     posg: SortedQuads,
+    places_by_graph: PlacesByGraph,
 }
 
 impl QuadTable {
@@ -57,6 +61,7 @@ impl QuadTable {
             predicates,
             psog,
             posg,
+            places_by_graph: PlacesByGraph::default(),
         })
     }
 

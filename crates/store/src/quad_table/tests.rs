@@ -105,3 +105,42 @@ fn blocks_do_not_become_small() {
         all.len()
     );
 }
+
+#[test]
+fn graphs_have_the_same_quads_before_and_after_their_places_are_known() {
+    let graph_of = |number: u32| match number % 5 {
+        0 => TermId::DEFAULT_GRAPH,
+        _ => TermId::resource(u64::from(2_000 + number % 37)),
+    };
+    let all: BTreeSet<QuadIds> = (0..6_000)
+        .map(|number| QuadIds {
+            graph: graph_of(number),
+            ..quad(number)
+        })
+        .collect();
+    let table = table(None, &all);
+    let predicates = [None, Some(TermId::resource(2)), Some(TermId::resource(3))];
+    for turn in 0..3 {
+        for graph in (1_999..2_038).map(TermId::resource) {
+            for predicate in predicates {
+                let mut found = BTreeSet::new();
+                let step = table.by_graph(predicate, (graph, 1), &mut |quad| {
+                    assert!(found.insert(quad), "each comes once");
+                    ControlFlow::Continue(())
+                });
+                assert!(step.expect("it can be read").is_continue());
+                let wanted = |quad: &QuadIds| {
+                    quad.graph == graph && predicate.is_none_or(|p| p == quad.predicate)
+                };
+                assert!(found.into_iter().eq(all.iter().copied().filter(wanted)));
+            }
+        }
+        assert!(turn == 0 || table.knows_places_by_graph());
+    }
+    let mut seen = 0;
+    let step = table.by_graph(None, (TermId::resource(2_001), 1), &mut |_| {
+        seen += 1;
+        ControlFlow::Break(())
+    });
+    assert!(step.expect("it can be read").is_break() && seen == 1);
+}

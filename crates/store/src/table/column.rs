@@ -229,9 +229,15 @@ impl Column {
         });
     }
 
+    /// Whether it is that of the home graphs of rows, which has no predicate.
+    pub(crate) fn is_of_graphs(&self) -> bool {
+        self.definition.predicate == TermId::UNBOUND
+    }
+
     /// Appends the rows with the value in ascending order.
     pub(crate) fn find(&self, object: TermId, out: &mut Vec<u32>) {
-        if !self.definition.type_class.takes(object) {
+        // The default graph is no kind of term, and a home graph.
+        if !self.definition.type_class.takes(object) && !self.is_of_graphs() {
             return;
         }
         if let Some(inverse) = &self.inverse {

@@ -241,9 +241,7 @@ pub(crate) fn read_graph_totals(
     section: &str,
 ) -> Result<Vec<(TermId, u64)>, StoreError> {
     let mut input = ByteReader::new(bytes, file, section);
-    let totals = (0..input.count(16)?)
-        .map(|_| Ok((input.id()?, input.long()?)))
-        .collect::<Result<Vec<_>, StoreError>>()?;
+    let totals = input.counted_ids()?;
     input.finish()?;
     Ok(totals)
 }

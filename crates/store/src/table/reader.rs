@@ -162,6 +162,17 @@ impl Table {
         }
     }
 
+    /// Appends the home graphs of consecutive rows.
+    pub(crate) fn scan_graphs(&self, rows: Range<u32>, out: &mut Vec<u64>) {
+        match &self.graphs {
+            Some(graphs) => graphs.scan(rows, out),
+            None => {
+                let graph = self.constant_graph().unwrap_or(TermId::DEFAULT_GRAPH);
+                out.extend(std::iter::repeat_n(graph.0, rows.len()));
+            }
+        }
+    }
+
     /// The rows of one segment.
     pub fn rows_of_segment(&self, segment_idx: usize) -> Range<u32> {
         rows_of_segment(segment_idx, self.rows())
@@ -175,6 +186,18 @@ impl Table {
             }
             None if self.constant_graph() == Some(graph) => out.extend(rows),
             None => {}
+        }
+    }
+
+    /// Appends all rows whose home graph is this, ascending: through the inverse of graphs, or one made in memory after repeated use; until
+    /// then all packed graphs are searched.
+    pub fn rows_of_graph(&self, graph: TermId, out: &mut Vec<u32>) {
+        if self.quads_in_graph(graph) == 0 {
+            return;
+        }
+        match &self.graphs {
+            Some(graphs) => graphs.find(graph, out),
+            None => out.extend(0..self.rows()),
         }
     }
 
@@ -316,20 +339,27 @@ fn open_columns(
     };
     let graph_segments = if has_graphs { directory.pop() } else { None };
     let graphs = match graph_segments {
-        Some(segments) => Some(open(graph_column(), segments, None)?),
+        Some(segments) => {
+            let inverse = open_inverse(file, definition.columns.len())?;
+            Some(open(graph_column(), segments, inverse)?)
+        }
         None => None,
     };
     let mut columns = Vec::with_capacity(definition.columns.len());
     for (i, (column, segments)) in definition.columns.iter().zip(directory).enumerate() {
-        let section = super::writer::inverse_section(i);
-        let inverse = if file.has_section(&section) {
-            Some(Inverse::open(&file.slice(&section)?)?)
-        } else {
-            None
-        };
+        let inverse = open_inverse(file, i)?;
         columns.push(open(column.clone(), segments, inverse)?);
     }
     Ok((columns, graphs))
+}
+
+/// The inverse of a column, if it has one.
+fn open_inverse(file: &SectionFile, column_idx: usize) -> Result<Option<Inverse>, StoreError> {
+    let section = super::writer::inverse_section(column_idx);
+    match file.has_section(&section) {
+        true => Inverse::open(&file.slice(&section)?).map(Some),
+        false => Ok(None),
+    }
 }
 
 /// The column of home graphs has no predicate and takes any id.

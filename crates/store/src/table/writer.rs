@@ -21,7 +21,10 @@ use basalt_rdf::TermId;
 use roaring::RoaringBitmap;
 use std::collections::BTreeMap;
 
-/// The section that holds the inverse of a column.
+/// Rows of at least so many home graphs get an inverse of them: of fewer each has many rows, which a search of the packed graphs finds as fast.
+const INVERTED_GRAPHS_MIN: usize = 16;
+
+/// The section that holds the inverse of a column; that of home graphs comes after the others.
 pub(crate) fn inverse_section(column_idx: usize) -> String {
     format!("inverse-{column_idx}")
 }
@@ -194,6 +197,9 @@ impl TableWriter {
         let exact = self.write_inverses()?;
         let statistics = self.cell_statistics(&exact);
         let graphs = self.graph_totals();
+        if self.definition.home_graph == HomeGraph::Column {
+            self.write_inverse_of_graphs(graphs.len())?;
+        }
         let definition = format::write_definition(&self.definition);
         let all: Vec<Vec<SegmentEntry>> = self
             .columns
@@ -229,6 +235,18 @@ impl TableWriter {
             self.file.section(&inverse_section(i), &bytes)?;
         }
         Ok(exact)
+    }
+
+    /// Writes the rows of each home graph, where there are many.
+    fn write_inverse_of_graphs(&mut self, graphs: usize) -> Result<(), StoreError> {
+        if graphs < INVERTED_GRAPHS_MIN {
+            return Ok(());
+        }
+        let pairs = self.row_graphs.iter().copied().zip(0..).collect();
+        let mut bytes = Vec::new();
+        inverse::build(pairs, None, &mut bytes);
+        let column_idx = self.definition.columns.len();
+        self.file.section(&inverse_section(column_idx), &bytes)
     }
 
     fn cell_statistics(&self, exact: &[Option<u64>]) -> Vec<CellStatistics> {

@@ -111,6 +111,7 @@ fn check(
             (graph, of_graph.count() as u64)
         })
         .collect();
+    prop_assert_eq!(snapshot.named_graph_count(), named.len() as u64);
     prop_assert_eq!(snapshot.named_graphs(), named);
     changed_values::check(snapshot, quads)?;
     check_blocks(snapshot)?;

@@ -1,7 +1,7 @@
 //! A table of several segments, and predicates of many blocks.
 
 use super::patterns::found;
-use super::splitter::{number, resource};
+use super::splitter::{number, resource, write_resources};
 use crate::table::{
     CellReader, Cells, ColumnDefinition, ColumnKind, HomeGraph, SegmentValues, TableDefinition,
     TypeClass,
@@ -9,7 +9,6 @@ use crate::table::{
 use crate::{CheckDepth, QuadIds, QuadPattern, Snapshot, Storage, VersionWriter, encode_segment};
 use basalt_columns::SEGMENT_ROWS;
 use basalt_rdf::TermId;
-use basalt_rdf::qualifiers::Qualifiers;
 
 const ROWS: u32 = 40_000;
 const FIRST: u64 = 1_000;
@@ -35,14 +34,7 @@ fn irregular(i: u32) -> QuadIds {
 
 fn build() -> Snapshot {
     let mut writer = VersionWriter::create(Storage::Memory).expect("a writer");
-    let mut dictionary = writer.dictionary().expect("the first dictionary");
-    for ordinal in 0..FIRST + u64::from(ROWS) {
-        let iri = format!("http://example.org/{ordinal}");
-        dictionary.push_iri(&iri).expect("memory has room");
-    }
-    dictionary
-        .finish(&Qualifiers::new())
-        .expect("memory has room");
+    write_resources(&mut writer, FIRST + u64::from(ROWS));
     let column = |predicate, type_class, wants_inverse| ColumnDefinition {
         predicate: resource(predicate),
         type_class,

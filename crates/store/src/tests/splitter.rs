@@ -160,6 +160,18 @@ fn place(quad: &QuadIds, definitions: &[TableDefinition], cells: &mut [CellValue
     false
 }
 
+/// Writes a dictionary of so many resources and nothing else.
+pub(super) fn write_resources(writer: &mut VersionWriter, count: u64) {
+    let mut dictionary = writer.dictionary().expect("the first dictionary");
+    for ordinal in 0..count {
+        let iri = format!("http://example.org/{ordinal}");
+        dictionary.push_iri(&iri).expect("memory has room");
+    }
+    dictionary
+        .finish(&Qualifiers::new())
+        .expect("memory has room");
+}
+
 pub(super) fn write_dictionary(writer: &mut VersionWriter, forms: InlineForms) {
     let mut dictionary = writer.dictionary().expect("the first dictionary");
     for ordinal in 0..RESOURCES {

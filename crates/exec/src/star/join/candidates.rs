@@ -158,6 +158,54 @@ impl StarJoin {
         Ok(())
     }
 
+    /// Candidates that have quads in these graphs.
+    pub(super) fn by_graph(
+        &mut self,
+        graphs: Asked<'_>,
+        tables: &mut [Candidates],
+        touched: &mut Touched,
+        cx: &Context,
+    ) -> Result<(), ExecError> {
+        let snapshot = cx.snapshot();
+        self.know_tables(snapshot);
+        let mut rows = Vec::new();
+        for (table_idx, table) in snapshot.tables().iter().enumerate() {
+            let clean_matters = self.clean_matters[table_idx];
+            if !clean_matters && !self.star.has_touched(table_idx) {
+                continue;
+            }
+            let of_table = &mut tables[table_idx];
+            for (position, &graph) in graphs.values.iter().enumerate() {
+                rows.clear();
+                table.rows_of_graph(TermId(graph), &mut rows);
+                self.touched_rows.count(rows.len(), None, &self.star, cx)?;
+                let (star, origin) = (&self.star, graphs.row(position));
+                let clean = &mut of_table.rows;
+                self.touched_rows
+                    .sort_out(star, table_idx, &rows, clean, |row| {
+                        touched.add(origin, table.subject(row), star, snapshot);
+                    });
+                of_table.origin.resize(of_table.rows.len(), origin);
+            }
+            if !clean_matters {
+                *of_table = Candidates::default();
+            }
+            cx.check()?;
+        }
+        let mut near = 0;
+        let mut on_subject = |position: usize, subject: TermId| {
+            // Cells tell all of a row that is not touched, whatever else it has in the graph.
+            let row = snapshot.row_of_near(subject, &mut near);
+            let is_touched =
+                |(table_idx, row)| self.touched_rows.is_touched(&self.star, table_idx, row);
+            if row.is_none_or(is_touched) {
+                touched.add(graphs.row(position), subject, &self.star, snapshot);
+            }
+        };
+        snapshot.irregular_subjects_in(graphs.values, &mut on_subject)?;
+        Ok(())
+    }
+
     /// Subjects of irregular and added quads, of all objects together.
     fn by_irregular_object(
         &self,
