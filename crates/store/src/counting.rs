@@ -67,6 +67,12 @@ impl GraphSet {
         self.listed().filter(|listed| listed.len() <= FEW_GRAPHS)
     }
 
+    /// The same if they are few and the default graph is not among them, so that the quads of each can be found by its index.
+    pub fn few_named(&self) -> Option<Vec<TermId>> {
+        let few = self.few();
+        few.filter(|few| !few.contains(&TermId::DEFAULT_GRAPH))
+    }
+
     /// Whether the quads in the cells of a table count: all of them or none; `None` where it depends on the row.
     pub fn takes_table(&self, table: &Table) -> Option<bool> {
         if let Some(graph) = table.constant_graph() {

@@ -237,7 +237,7 @@ fn scan(
             }
         }
     }
-    if let Some(few) = few.filter(|few| !few.contains(&TermId::DEFAULT_GRAPH)) {
+    if let Some(few) = few_named_graphs(pattern, graphs) {
         for &graph in &few {
             let graph = (graph, few.len());
             go_on!(version.quad_table.by_graph(pattern.predicate, graph, visit));
@@ -268,11 +268,20 @@ fn scan(
 }
 
 /// The graphs that all quads must be in, each once, if they are few.
-pub(crate) fn few_graphs(pattern: &QuadPattern, graphs: Option<&GraphSet>) -> Option<Vec<TermId>> {
+fn few_graphs(pattern: &QuadPattern, graphs: Option<&GraphSet>) -> Option<Vec<TermId>> {
     if let Some(graph) = pattern.graph {
         return Some(vec![graph]);
     }
     graphs?.few()
+}
+
+/// The same if the default graph is not among them.
+pub(crate) fn few_named_graphs(
+    pattern: &QuadPattern,
+    graphs: Option<&GraphSet>,
+) -> Option<Vec<TermId>> {
+    let few = few_graphs(pattern, graphs);
+    few.filter(|few| !few.contains(&TermId::DEFAULT_GRAPH))
 }
 
 /// Visits the quads of the rows that are in a graph, of a table whose rows are in several: where the rows of a segment are few, no
@@ -291,7 +300,7 @@ fn scan_graph(
         ..*pattern
     };
     let (mut all_rows, mut counts, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    table.rows_of_graph(graph, &mut all_rows);
+    table.all_rows_in_graph(graph, &mut all_rows);
     let segment_of = |row: &u32| *row as usize / SEGMENT_ROWS;
     for rows in all_rows.chunk_by(|a, b| segment_of(a) == segment_of(b)) {
         let segment_idx = segment_of(&rows[0]);

@@ -181,8 +181,7 @@ impl CountScan {
 
     /// Whether the quads of the graphs that are read are so few that they are visited and counted.
     fn are_few_quads(&self, cx: &Context) -> bool {
-        let are_named = |graphs: Vec<TermId>| !graphs.contains(&TermId::DEFAULT_GRAPH);
-        self.graphs.few().is_some_and(are_named)
+        self.graphs.few_named().is_some()
             && cx.snapshot().quads_in(&self.graphs) <= VISITED_QUADS_MAX
     }
 

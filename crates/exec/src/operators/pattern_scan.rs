@@ -219,15 +219,12 @@ impl CompiledPattern {
     /// Whether subject or object is a constant, or the quads of the graphs that are read are few.
     fn is_lookup(&self, snapshot: &Snapshot) -> bool {
         let are_few = || {
-            let graphs = self.graph_set.few().unwrap_or_default();
-            let is_named = |graph: &TermId| *graph != TermId::DEFAULT_GRAPH;
-            let are_named = !graphs.is_empty() && graphs.iter().all(is_named);
             let quads = snapshot.quads_in(&self.graph_set);
             // What is merged is remembered.
             let is_rare = !matches!(self.graphs, GraphPlace::Merge(_))
                 && quads <= snapshot.quad_count() / RARE_GRAPH
                 && quads <= LOOK_UP_ROWS_MAX as u64;
-            are_named && (is_rare || quads <= GRAPH_QUADS_MIN)
+            self.graph_set.few_named().is_some() && (is_rare || quads <= GRAPH_QUADS_MIN)
         };
         matches!(self.places[0], Place::Id(_))
             || matches!(self.places[2], Place::Id(_))

@@ -60,7 +60,8 @@ impl Edge {
         let is_graph = |idx: &usize| units[*idx].kind.graph() == Some(slot);
         let graphs = (0..units.len()).filter(is_graph);
         let graphs = graphs.map(|idx| (idx, linked(idx))).collect();
-        let having = || (0..units.len()).filter(|idx| units[*idx].slots.contains(slot));
+        let mask = having(units, slot);
+        let having = || super::search::bits(mask);
         let mut subjects = having().filter(|idx| subject_star(&units[*idx], slot).is_some());
         let (hub, is_subject) = match (subjects.next(), subjects.next()) {
             (Some(only), None) => (Some(only), true),
@@ -77,7 +78,7 @@ impl Edge {
         });
         Self {
             slot,
-            units: self::having(units, slot),
+            units: mask,
             graphs,
             hub,
             divisors,

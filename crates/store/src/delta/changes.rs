@@ -258,13 +258,11 @@ impl Change<'_> {
 
 /// Counts a quad of a graph that was added (1) or removed (-1), and the graph if it is the first or was the last one.
 fn note_graph(version: &Version, delta: &mut Delta, graph: TermId, by: i64) {
-    let change = delta.graphs.get(&graph).copied().unwrap_or(0);
-    let before = version
-        .statistics
-        .graph(graph)
-        .saturating_add_signed(change);
-    let after = before.saturating_add_signed(by);
     if graph != TermId::DEFAULT_GRAPH {
+        let change = delta.graphs.get(&graph).copied().unwrap_or(0);
+        let of_version = version.statistics.graph(graph);
+        let before = of_version.saturating_add_signed(change);
+        let after = before.saturating_add_signed(by);
         delta.named_graphs_more += i64::from(after > 0) - i64::from(before > 0);
     }
     change_count(&mut delta.graphs, graph, by);

@@ -80,9 +80,9 @@ pub(crate) fn matching(
     })?;
     if step.is_continue() {
         let is_scan = pattern.subject.is_none() && pattern.object.is_none();
-        let few = matching::few_graphs(pattern, graphs).filter(|_| is_scan);
+        let few = is_scan.then(|| matching::few_named_graphs(pattern, graphs));
         // Whether the visitor has enough is of no interest any more.
-        let _ = match few.filter(|few| !few.contains(&TermId::DEFAULT_GRAPH)) {
+        let _ = match few.flatten() {
             Some(few) => visit_added_to(delta, &few, pattern, visit),
             None => visit_added(delta, pattern, visit),
         };

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Sorting takes some 60 ns a value, searching encoded cells about 1 ns.
-pub(crate) const SEARCHES_BEFORE_BUILD: u32 = 64;
+const SEARCHES_BEFORE_BUILD: u32 = 64;
 
 /// An inverse that may come to be.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ pub(crate) struct SortedPairs {
 impl LazyInverse {
     /// The inverse if it exists or has become worth making; else counts so many more searches.
     pub(crate) fn get_or_count(&self, column: &Column, searches: u32) -> Option<&SortedPairs> {
-        if let Some(sorted) = self.sorted.get() {
+        if let Some(sorted) = self.get() {
             return Some(sorted);
         }
         let text = TypeClass::STRING | TypeClass::LANGUAGE | TypeClass::TYPED;
@@ -39,10 +39,24 @@ impl LazyInverse {
         if is_text || column.rows <= SEGMENT_ROWS as u32 {
             return None;
         }
-        if self.searches.fetch_add(searches, Ordering::Relaxed) < SEARCHES_BEFORE_BUILD {
-            return None;
-        }
-        Some(self.sorted.get_or_init(|| SortedPairs::of(column)))
+        self.is_due(searches, 0)
+            .then(|| self.get_or_make(|| SortedPairs::of(column)))
+    }
+
+    /// The inverse if it exists.
+    pub(crate) fn get(&self) -> Option<&SortedPairs> {
+        self.sorted.get()
+    }
+
+    /// Whether it has become worth making, by the searches so far or because so many are for now; counts so many more.
+    pub(crate) fn is_due(&self, searches: u32, together: usize) -> bool {
+        let before = self.searches.fetch_add(searches, Ordering::Relaxed) as usize;
+        before.max(together) >= SEARCHES_BEFORE_BUILD as usize
+    }
+
+    /// The inverse, made now if it does not exist.
+    pub(crate) fn get_or_make(&self, make: impl FnOnce() -> SortedPairs) -> &SortedPairs {
+        self.sorted.get_or_init(make)
     }
 }
 

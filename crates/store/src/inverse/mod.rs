@@ -27,7 +27,7 @@ use std::ops::{ControlFlow, Range, RangeInclusive};
 pub use adjacency::Adjacency;
 pub use bitmaps::Bitmaps;
 use chunked_sequence::Cursor;
-pub(crate) use lazy::{LazyInverse, SEARCHES_BEFORE_BUILD, SortedPairs};
+pub(crate) use lazy::{LazyInverse, SortedPairs};
 pub use permutation::Permutation;
 pub(crate) use reader::InverseReader;
 

@@ -4,6 +4,7 @@ use super::{FILE_NAME, Order, PredicateQuads};
 use crate::byte_stream::ByteReader;
 use crate::error::StoreError;
 use crate::folder::Folder;
+use crate::inverse::LazyInverse;
 use crate::matching::QuadIds;
 use crate::section_file::{FileKind, SectionFile};
 use basalt_columns::codec::CodecKind;
@@ -13,8 +14,6 @@ use std::ops::Range;
 mod by_graph;
 mod sizes;
 mod sorted_quads;
-
-use by_graph::PlacesByGraph;
 
 pub use sizes::PredicateSizes;
 pub(super) use sorted_quads::SortedQuads;
@@ -46,7 +45,8 @@ pub struct QuadTable {
     predicates: Vec<Predicate>,
     psog: SortedQuads,
     posg: SortedQuads,
-    places_by_graph: PlacesByGraph,
+    /// Where the quads of each named graph stand, once that has become worth finding out.
+    places_by_graph: LazyInverse,
 }
 
 impl QuadTable {
@@ -61,7 +61,7 @@ impl QuadTable {
             predicates,
             psog,
             posg,
-            places_by_graph: PlacesByGraph::default(),
+            places_by_graph: LazyInverse::default(),
         })
     }
 

@@ -191,7 +191,7 @@ impl Table {
 
     /// Appends all rows whose home graph is this, ascending: through the inverse of graphs, or one made in memory after repeated use; until
     /// then all packed graphs are searched.
-    pub fn rows_of_graph(&self, graph: TermId, out: &mut Vec<u32>) {
+    pub fn all_rows_in_graph(&self, graph: TermId, out: &mut Vec<u32>) {
         if self.quads_in_graph(graph) == 0 {
             return;
         }

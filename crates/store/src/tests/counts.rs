@@ -43,6 +43,11 @@ fn subjects<'a>(quads: impl Iterator<Item = &'a QuadIds>) -> u64 {
 /// Compares all counts with what visiting gives.
 pub(super) fn check(snapshot: &Snapshot, objects: &[TermId]) -> Result<(), TestCaseError> {
     let all = found(snapshot, &QuadPattern::default());
+    let of_all = snapshot.predicate_totals().into_iter().flat_map(|(p, _)| {
+        let counted = snapshot.predicate_graphs(p, &GraphSet::Any(None));
+        counted.expect("reads").into_owned()
+    });
+    prop_assert!(of_all.eq(by_predicate_and_graph(all.iter())));
     let mut totals: BTreeMap<TermId, u64> = BTreeMap::new();
     all.iter()
         .for_each(|q| *totals.entry(q.predicate).or_default() += 1);

@@ -52,7 +52,7 @@ fn build(graphs: u32) -> Snapshot {
 }
 
 #[test]
-fn rows_of_graphs_are_those_that_are_in_them() {
+fn all_rows_in_graphs_are_those_that_are_in_them() {
     for (graphs, has_inverse) in [(600, true), (20, true), (3, false)] {
         let snapshot = build(graphs);
         snapshot.check(CheckDepth::Deep).expect("it is whole");
@@ -65,7 +65,7 @@ fn rows_of_graphs_are_those_that_are_in_them() {
             // Often enough for an inverse in memory.
             for _ in 0..if has_inverse { 1 } else { 70 } {
                 let mut rows = Vec::new();
-                table.rows_of_graph(graph, &mut rows);
+                table.all_rows_in_graph(graph, &mut rows);
                 assert!(rows.into_iter().eq(expected()), "{graph:?} of {graphs}");
             }
             let pattern = QuadPattern {

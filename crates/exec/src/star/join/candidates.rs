@@ -177,7 +177,7 @@ impl StarJoin {
             let of_table = &mut tables[table_idx];
             for (position, &graph) in graphs.values.iter().enumerate() {
                 rows.clear();
-                table.rows_of_graph(TermId(graph), &mut rows);
+                table.all_rows_in_graph(TermId(graph), &mut rows);
                 self.touched_rows.count(rows.len(), None, &self.star, cx)?;
                 let (star, origin) = (&self.star, graphs.row(position));
                 let clean = &mut of_table.rows;

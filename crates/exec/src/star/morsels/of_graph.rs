@@ -46,7 +46,7 @@ pub(super) fn graph_morsels(
             continue;
         }
         let mut rows = Vec::new();
-        table.rows_of_graph(graph, &mut rows);
+        table.all_rows_in_graph(graph, &mut rows);
         touched.take_out_of(&mut rows, table_idx);
         if clean_matters {
             push_clean(&mut list, (table_idx, &rows), None, cx);

@@ -6,22 +6,12 @@
 
 use super::QuadTable;
 use crate::error::StoreError;
-use crate::inverse::{SEARCHES_BEFORE_BUILD, SortedPairs};
+use crate::inverse::SortedPairs;
 use crate::matching::{QuadIds, VisitQuad};
 use crate::quad_table::BLOCK_QUADS;
 use basalt_columns::codec::CodecKind;
 use basalt_rdf::TermId;
 use std::ops::ControlFlow;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-/// Where the quads of each named graph stand, once that has become worth finding out.
-#[derive(Debug, Default)]
-pub(super) struct PlacesByGraph {
-    searches: AtomicU32,
-    /// Graphs with places: the number of the block in PSOG times [`BLOCK_QUADS`] and the place there.
-    sorted: OnceLock<SortedPairs>,
-}
 
 /// The most blocks whose places have numbers.
 const BLOCKS_MAX: usize = (u32::MAX as usize + 1) / BLOCK_QUADS;
@@ -44,18 +34,15 @@ impl QuadTable {
         }
     }
 
-    /// The places of quads by graph, if they are known or so many searches together are worth finding them out; else counts one more search.
+    /// Named graphs with the places of their quads (the number of the block in PSOG times [`BLOCK_QUADS`] and the place there), if they are known or
+    /// so many searches together are worth finding them out; else counts one more search.
     fn places_by_graph(&self, sought: usize) -> Result<Option<&SortedPairs>, StoreError> {
         let known = &self.places_by_graph;
-        if let Some(sorted) = known.sorted.get() {
+        if let Some(sorted) = known.get() {
             return Ok(Some(sorted));
         }
-        let is_too_early = || {
-            let before = known.searches.fetch_add(1, Ordering::Relaxed) as usize;
-            before.max(sought) < SEARCHES_BEFORE_BUILD as usize
-        };
         let blocks = self.psog.directory.len();
-        if blocks <= 1 || blocks > BLOCKS_MAX || is_too_early() {
+        if blocks <= 1 || blocks > BLOCKS_MAX || !known.is_due(1, sought) {
             return Ok(None);
         }
         let mut pairs = Vec::new();
@@ -68,14 +55,12 @@ impl QuadTable {
             let places = graphs.iter().copied().zip(first..);
             pairs.extend(places.filter(|(graph, _)| *graph != TermId::DEFAULT_GRAPH.0));
         }
-        Ok(Some(
-            known.sorted.get_or_init(|| SortedPairs::of_pairs(pairs)),
-        ))
+        Ok(Some(known.get_or_make(|| SortedPairs::of_pairs(pairs))))
     }
 
     #[cfg(test)]
     pub(in crate::quad_table) fn knows_places_by_graph(&self) -> bool {
-        self.places_by_graph.sorted.get().is_some()
+        self.places_by_graph.get().is_some()
     }
 
     /// Visits the quads at ascending places.
@@ -90,24 +75,32 @@ impl QuadTable {
             let block_idx = block_of(&of_block[0]);
             let of = self.predicates.partition_point(|p| p.psog.end <= block_idx);
             let of = self.predicates[of].predicate;
-            if predicate.is_some_and(|wanted| wanted != of) {
-                continue;
-            }
-            let block = self.psog.block(block_idx)?;
-            for place in of_block {
-                let at = *place as usize % BLOCK_QUADS;
-                let quad = QuadIds {
-                    subject: TermId(block.first.get(at)),
-                    predicate: of,
-                    object: TermId(block.second.get(at)),
-                    graph: TermId(block.graphs.get(at)),
-                };
-                if visit(quad).is_break() {
+            if predicate.is_none_or(|wanted| wanted == of) {
+                let places = of_block.iter().map(|place| *place as usize % BLOCK_QUADS);
+                if self.in_block((block_idx, of), places, visit)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Visits quads of a block of a predicate.
+    fn in_block(
+        &self,
+        (block_idx, predicate): (usize, TermId),
+        mut places: impl Iterator<Item = usize>,
+        visit: VisitQuad<'_>,
+    ) -> Result<ControlFlow<()>, StoreError> {
+        let block = self.psog.block(block_idx)?;
+        Ok(places.try_for_each(|at| {
+            visit(QuadIds {
+                subject: TermId(block.first.get(at)),
+                predicate,
+                object: TermId(block.second.get(at)),
+                graph: TermId(block.graphs.get(at)),
+            })
+        }))
     }
 
     /// Visits the quads of a graph by looking at the graphs of all blocks.
@@ -117,7 +110,7 @@ impl QuadTable {
         graph: TermId,
         visit: VisitQuad<'_>,
     ) -> Result<ControlFlow<()>, StoreError> {
-        let (mut graphs, mut places) = (Vec::new(), Vec::new());
+        let mut graphs = Vec::new();
         for known in &self.predicates {
             if predicate.is_some_and(|wanted| wanted != known.predicate) {
                 continue;
@@ -130,11 +123,9 @@ impl QuadTable {
                 }
                 graphs.clear();
                 sequence.decode(0..sequence.len(), &mut graphs);
-                places.clear();
-                let first = (block_idx * BLOCK_QUADS) as u32;
-                let found = graphs.iter().zip(first..);
-                places.extend(found.filter(|(of, _)| **of == graph.0).map(|(_, at)| at));
-                if self.at_places(&places, predicate, visit)?.is_break() {
+                let places = (0..graphs.len()).filter(|&at| graphs[at] == graph.0);
+                let block = (block_idx, known.predicate);
+                if self.in_block(block, places, visit)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
