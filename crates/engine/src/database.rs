@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::plan_cache::{PlanCache, PlanCacheStatus};
 use crate::query::{Prepared, QueryOptions};
 use crate::transactions::{Core, Durability, Transaction, WriteOptions, WriteStatus};
+use basalt_exec::path::KnownPathIndexes;
 use basalt_loader::{Input, LoadOptions, LoadReport, NoProgress, Progress};
 use basalt_rdf::GraphFormat;
 use basalt_store::{
@@ -27,6 +28,8 @@ pub struct Database {
     core: Arc<Core>,
     /// Plans of queries that came again.
     plans: Box<PlanCache>,
+    /// The indexes of paths that queries made.
+    path_indexes: Arc<KnownPathIndexes>,
     /// The thread that syncs by interval.
     syncing: Option<JoinHandle<()>>,
 }
@@ -83,6 +86,7 @@ impl Database {
         Self {
             core: Arc::new(Core::new(None, snapshot, options)),
             plans: Box::new(PlanCache::new()),
+            path_indexes: Arc::default(),
             syncing: None,
         }
     }
@@ -97,6 +101,7 @@ impl Database {
         Ok(Self {
             core,
             plans: Box::new(PlanCache::new()),
+            path_indexes: Arc::default(),
             syncing,
         })
     }
@@ -225,7 +230,11 @@ impl Database {
 
     /// Parses and plans a query on the current state; the plan may be that of an earlier query with the same text.
     pub fn prepare(&self, text: &str, options: &QueryOptions) -> Result<Prepared, Error> {
-        Prepared::with_cache(&self.plans, self.snapshot(), text, options)
+        let prepared = Prepared::with_cache(&self.plans, self.snapshot(), text, options)?;
+        Ok(Prepared {
+            path_indexes: Some(Arc::clone(&self.path_indexes)),
+            ..prepared
+        })
     }
 
     /// How the cache of plans does, for metrics.

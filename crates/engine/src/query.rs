@@ -9,6 +9,7 @@ use crate::query_text::escapes::{decoded, escaped};
 use crate::query_text::nesting::on_large_stack;
 use crate::query_text::{iri_taken_for_comparison, with_lower_case_booleans};
 use crate::statistics::SnapshotStatistics;
+use basalt_exec::path::KnownPathIndexes;
 use basalt_exec::results::{Construct, Describe};
 use basalt_exec::{ExecOptions, execute};
 use basalt_plan::physical::{Form, Plan};
@@ -96,6 +97,8 @@ pub struct Prepared {
     pub(crate) snapshot: Snapshot,
     pub(crate) query: Arc<Query>,
     pub(crate) plan: Arc<Plan>,
+    /// The indexes of paths that queries before made of the store.
+    pub(crate) path_indexes: Option<Arc<KnownPathIndexes>>,
     /// What plans of the same template have in common.
     pub shape: PlanShape,
     /// Time to parse the text.
@@ -123,6 +126,7 @@ impl Prepared {
                     snapshot,
                     query,
                     plan,
+                    path_indexes: None,
                     shape,
                     parse_time: start.elapsed(),
                     plan_time: Duration::ZERO,
@@ -194,6 +198,7 @@ impl Prepared {
             query,
             shape: PlanShape::of(&plan),
             plan: Arc::new(plan),
+            path_indexes: None,
             parse_time,
             plan_time,
             is_cached: false,
@@ -226,6 +231,7 @@ impl Prepared {
     fn exec_options(&self, options: &QueryOptions) -> ExecOptions {
         ExecOptions {
             base_iri: self.query.base_iri().map(|base| base.as_str().into()),
+            path_indexes: self.path_indexes.clone(),
             ..options.exec_options()
         }
     }

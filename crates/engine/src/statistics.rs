@@ -1,11 +1,13 @@
 //! Statistics of a snapshot, as the planner asks for them. What looks at rows is in `samples`.
 
+mod reached;
 mod samples;
 
 use basalt_plan::KnownStars;
 use basalt_plan::physical::TableIdx;
 use basalt_plan::statistics::{
-    ColumnStatistics, IrregularStatistics, SampleOf, Sampled, StarEstimate, Statistics,
+    ColumnStatistics, IrregularStatistics, LinkOfWalk, Reached, SampleOf, Sampled, StarEstimate,
+    Statistics,
 };
 use basalt_rdf::{TermId, TermView};
 use basalt_store::{
@@ -497,6 +499,10 @@ impl Statistics for SnapshotStatistics<'_> {
             Some(count as f64)
         };
         objects.iter().map(count).collect()
+    }
+
+    fn reached(&self, links: &[LinkOfWalk], start: TermId) -> Option<Reached> {
+        reached::reached(self, links, start)
     }
 
     fn subject_count(&self) -> u64 {

@@ -6,7 +6,7 @@
 use crate::attempt::Attempt;
 use crate::error::ExecError;
 use crate::operators::dependent::Memo;
-use crate::path::{PathAccess, PathEvaluator};
+use crate::path::{KnownPathIndexes, PathAccess, PathEvaluator};
 use crate::profile::{self, Profile};
 use crate::service::ServiceClient;
 use crate::spill::term_bytes_max;
@@ -50,6 +50,8 @@ pub struct ExecOptions {
     pub base_iri: Option<Arc<str>>,
     /// How closures of paths find links.
     pub path_access: PathAccess,
+    /// The indexes of paths that queries before made of this store; `None` makes each query begin without.
+    pub path_indexes: Option<Arc<KnownPathIndexes>>,
     /// Who asks remote endpoints; `None` refuses every SERVICE.
     pub services: Option<Arc<dyn ServiceClient>>,
     /// Changed rows and new subjects that are read as columns if so many are wanted at once; fewer are looked up one by one, all of
@@ -108,6 +110,7 @@ impl Default for ExecOptions {
             profile: false,
             base_iri: None,
             path_access: PathAccess::default(),
+            path_indexes: None,
             services: None,
             changed_columns_min: CHANGED_COLUMNS_MIN,
             searched_rows_max: SEARCHED_ROWS_MAX,

@@ -80,7 +80,7 @@ pub(crate) fn collect(
         }
         Ok(())
     })?;
-    let charsets = collector.finish(names, settings.class_fill_min);
+    let charsets = collector.finish(names, settings);
     let mut links = LinkCounter::default();
     gathered.for_each_batch(memory, &mut |batch| {
         count_links(gathered, &charsets, batch, threads, &mut links);

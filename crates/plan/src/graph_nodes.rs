@@ -27,7 +27,7 @@ pub fn is_graph_node(node: &Node, slot: Slot, graphs: &Graphs) -> bool {
             below(input) || keeps_partners(*kind) && pattern.graphs == *graphs && is_end
         }
         // Where an end is a constant, that may be no node and be its own other end.
-        Op::PathJoin { input, pattern } => {
+        Op::PathJoin { input, pattern, .. } => {
             let ends = [&pattern.subject, &pattern.object];
             let has_slot = |end: &&Endpoint| **end == Endpoint::Slot(slot);
             let is_slot = |end: &&Endpoint| matches!(end, Endpoint::Slot(_));

@@ -212,6 +212,8 @@ pub enum Op {
         input: Arc<Node>,
         /// The path; slots also in the input's schema are constraints (certain there).
         pattern: PathPattern,
+        /// Whether each end is given once for all rows together; it is all that the schema has then, and no slot of the input.
+        at_once: bool,
     },
     /// A remote pattern joined to the input ([`Op::Unit`] for a leaf).
     Service {

@@ -14,7 +14,7 @@ use crate::physical::{Expr, Form, Node, Op, Plan, Slot, Star, TableIdx};
 use crate::plan_template::Trace;
 use crate::rules;
 use crate::slot_set::{SLOTS_MAX, SlotSet};
-use crate::statistics::{ColumnStatistics, Statistics};
+use crate::statistics::{ColumnStatistics, LinkOfWalk, Reached, Statistics};
 use crate::translate::{Scope, Translation};
 use basalt_rdf::TermId;
 use spargebra::Query;
@@ -104,6 +104,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) star_samples: Once<(Star, SlotSet, u64), Option<Arc<JoinSample>>>,
     /// How often keys repeat: of a star, in a slot.
     pub(crate) key_shares: Once<(Star, Slot), Option<Arc<KeyShares>>>,
+    /// What walks from constants reach.
+    pub(crate) walks: Once<(Vec<LinkOfWalk>, TermId), Option<Reached>>,
     /// Where units with constants are noted, if anywhere.
     pub(crate) trace: Option<&'a Trace>,
 }
@@ -122,6 +124,7 @@ impl<'a> Planner<'a> {
             sampled_along: Once::default(),
             star_samples: Once::default(),
             key_shares: Once::default(),
+            walks: Once::default(),
             trace: None,
         }
     }

@@ -94,6 +94,24 @@ pub struct Sampled {
     pub together: f64,
 }
 
+/// A link that a walk may follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkOfWalk {
+    /// The predicate.
+    pub predicate: TermId,
+    /// Whether it is followed from objects to subjects.
+    pub is_inverse: bool,
+}
+
+/// What walks from a node reach.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reached {
+    /// Nodes met, and the links that lead on from the last of them where these were too many to follow.
+    pub nodes: f64,
+    /// Whether these are all.
+    pub is_all: bool,
+}
+
 /// Statistics of one snapshot.
 pub trait Statistics {
     /// All quads.
@@ -236,6 +254,11 @@ pub trait Statistics {
         _predicate: TermId,
         _objects: &[TermId],
     ) -> Option<Vec<f64>> {
+        None
+    }
+    /// The nodes that walks of one link or more reach from a node, in whatever graphs, as far as a walk of some tenths of a millisecond
+    /// comes; `None` where nobody can walk.
+    fn reached(&self, _links: &[LinkOfWalk], _start: TermId) -> Option<Reached> {
         None
     }
     /// Subjects in the store (all characteristic sets together).

@@ -4,8 +4,8 @@
 
 use crate::expression::{any, bound_by, for_each_operand, slots_of};
 use crate::physical::{
-    Domain, Expr, GroupThrough, JoinKind, Node, Op, Pattern, Plan, Position, QuadCount,
-    ServicePattern, Slot, Star, StarAccess, StarEntry, Total, group_slots,
+    Domain, Expr, GroupThrough, JoinKind, Node, Op, PathPattern, Pattern, Plan, Position,
+    QuadCount, ServicePattern, Slot, Star, StarAccess, StarEntry, Total, group_slots,
 };
 use crate::slot_set::SlotSet;
 
@@ -181,7 +181,7 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
             joined(input, slots, slots, kind)
         }
         Op::CountJoin { input, count, .. } => extended(input, &[*count]),
-        Op::PathJoin { input, pattern } => extended(input, &pattern.slots()),
+        Op::PathJoin { input, pattern, .. } => extended(input, &pattern.slots()),
         Op::Service {
             input,
             service,
@@ -389,13 +389,34 @@ fn check_count_scan(
     )
 }
 
+/// A path at once gives its new end and nothing else.
+fn check_at_once(
+    node: &Node,
+    input: &Node,
+    pattern: &PathPattern,
+    at_once: bool,
+) -> Result<(), String> {
+    let is_end = |slot: &Slot| pattern.slots().contains(slot) && !input.schema.contains(slot);
+    if at_once && !(node.schema.len() == 1 && node.schema.iter().all(is_end)) {
+        return Err("a path at once gives more than ends".to_owned());
+    }
+    Ok(())
+}
+
 fn check_join(node: &Node) -> Result<(), String> {
     match &node.op {
         Op::StarScan { .. } | Op::StarJoin { .. } => check_star_access(node),
         Op::PatternJoin { input, pattern, .. } => {
             check_shared_certain(node, input, &pattern.slots())
         }
-        Op::PathJoin { input, pattern } => check_shared_certain(node, input, &pattern.slots()),
+        Op::PathJoin {
+            input,
+            pattern,
+            at_once,
+        } => {
+            check_at_once(node, input, pattern, *at_once)?;
+            check_shared_certain(node, input, &pattern.slots())
+        }
         Op::Service {
             input,
             service,

@@ -14,8 +14,10 @@ use basalt_rdf::TermId;
 use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::categories;
 use crate::classes;
 use crate::naming::Names;
+use crate::settings::Settings;
 use crate::type_class::TypeClass;
 
 /// Index of a characteristic set.
@@ -46,7 +48,7 @@ pub struct Charset {
     pub subjects: u64,
     /// Counts, sorted by predicate and type class.
     pub counts: Vec<PredicateCounts>,
-    /// The class of the subjects, if they have types.
+    /// The class of the subjects, if they have types that tell kinds of things apart.
     pub class: Option<u64>,
 }
 
@@ -281,8 +283,8 @@ impl Collector {
         new
     }
 
-    /// Chooses the classes and folds the sets that are equal.
-    pub fn finish(self, names: &dyn Names, class_fill_min: f64) -> CharacteristicSets {
+    /// Chooses the classes, those that are categories (`categories.rs`) being none, and folds the sets that are equal.
+    pub fn finish(self, names: &dyn Names, settings: &Settings) -> CharacteristicSets {
         let profile: Vec<classes::TypedSet<'_>> = self
             .atoms
             .iter()
@@ -292,7 +294,20 @@ impl Collector {
                 subjects: a.subjects,
             })
             .collect();
-        let class_of_type_set = classes::choose(&self.type_sets, &profile, names, class_fill_min);
+        let class_fill_min = settings.class_fill_min;
+        let mut class_of_type_set =
+            classes::choose(&self.type_sets, &profile, names, class_fill_min);
+        let classed = self.atoms.iter().filter_map(|atom| {
+            Some(categories::ClassedSet {
+                class: class_of_type_set[atom.type_set as usize]?,
+                predicates: &atom.predicates,
+                subjects: atom.subjects,
+            })
+        });
+        let categories = categories::find(classed, settings);
+        for class in &mut class_of_type_set {
+            *class = class.filter(|class| categories.binary_search(class).is_err());
+        }
         let mut sets: Vec<Charset> = Vec::new();
         let mut index: FastMap<(Option<u64>, Box<[u32]>), u32> = FastMap::default();
         let mut charset_of_atom = Vec::with_capacity(self.atoms.len());

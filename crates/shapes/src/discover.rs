@@ -288,10 +288,14 @@ impl<'a> Discovery<'a> {
             }
             None => {
                 let telling = |&(p, rows): &(u32, u64)| self.weights.idf(p) * rows as f64;
-                let best = totals
-                    .predicate_rows
-                    .iter()
-                    .max_by(|a, b| telling(a).total_cmp(&telling(b)).then(b.0.cmp(&a.0)));
+                // That things have a type says nothing of them, unless it is all that is said.
+                let is_type = |p: u32| Some(p) == self.charsets.type_predicate;
+                let best = totals.predicate_rows.iter().max_by(|a, b| {
+                    let others_first = is_type(b.0).cmp(&is_type(a.0));
+                    others_first
+                        .then(telling(a).total_cmp(&telling(b)))
+                        .then(b.0.cmp(&a.0))
+                });
                 match best {
                     Some(&(p, _)) => format!("things with {}", local_name(&names.predicate(p))),
                     None => "things".to_owned(),

@@ -15,6 +15,7 @@
 //! subjects; so nothing compares a set with every table (`holders.rs`).
 
 mod adoption;
+mod categories;
 mod charsets;
 mod classes;
 mod columns;

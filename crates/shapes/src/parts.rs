@@ -1,8 +1,9 @@
 //! Discovery beside tables that exist: new subjects become parts of known shapes where they fit.
 //!
-//! A set fits the known shape of its class if the shape's columns take most of its quads. A set without
-//! a class, or of a class that is known but has no shape (the choice among the types of a subject hangs
-//! on the data seen), fits the most similar shape that takes most of its quads. What fits nowhere is
+//! A set fits the known shape of its class if the shape's columns take most of its quads. A set of a class
+//! that is known but has no shape (the choice among the types of a subject hangs on the data seen, and
+//! categories have none, see `categories.rs`), fits the most similar shape that takes most of its quads, one
+//! without a class the most similar of those without. What fits nowhere is
 //! discovered as if it came alone. Cost: characteristic sets times shapes that share a predicate.
 
 use crate::charsets::{CharacteristicSets, Charset};
@@ -168,7 +169,7 @@ impl<'a> Fitting<'a> {
                 Some(own) => *own == shape,
                 None => {
                     similarity >= SIMILARITY_MIN
-                        && self.known[shape].has_class == set.class.is_some()
+                        && (set.class.is_some() || !self.known[shape].has_class)
                 }
             };
             let score = share * similarity;

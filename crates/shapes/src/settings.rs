@@ -31,6 +31,14 @@ pub struct Settings {
     /// A type whose subjects would fill a table to this degree is one kind of thing; the largest
     /// such type of a subject is its class.
     pub class_fill_min: f64,
+    /// From so many rows on, a class has a table of its own however many others are like it: to scan them takes longer than to
+    /// look into one more table (measured: 5 to 10 us).
+    pub class_rows_min: u64,
+    /// More smaller classes than these with the same predicates are categories of one kind of thing. Kinds that a vocabulary tells apart
+    /// and whose things say the same are few.
+    pub alike_classes_max: usize,
+    /// A class is a category only if this share of what its things say is a column of the others too.
+    pub category_share_min: f64,
     /// Predicates with at least this fill form the core that similarity is measured against.
     pub core_fill_min: f64,
     /// A predicate is discriminating, for merging by referrer, if its idf (natural logarithm) is
@@ -63,6 +71,9 @@ impl Default for Settings {
             type_share_min: 0.10,
             extra_values_max: 0.01,
             class_fill_min: 0.40,
+            class_rows_min: 16_384,
+            alike_classes_max: 16,
+            category_share_min: 0.95,
             core_fill_min: 0.05,
             referrer_idf_min: 2.0,
             referrer_share_min: 0.5,

@@ -58,7 +58,7 @@ fn run(subjects: &[Subject], settings: &Settings) -> (crate::CharacteristicSets,
     for (_, quads) in subjects {
         collector.add_subject(quads.iter().copied());
     }
-    let sets = collector.finish(&TestNames, settings.class_fill_min);
+    let sets = collector.finish(&TestNames, settings);
     let of: BTreeMap<u64, u32> = subjects
         .iter()
         .map(|s| s.0)
@@ -125,6 +125,59 @@ fn classes_with_equal_predicates_stay_two_tables() {
     let (_, schema) = run(&subjects, &Settings::default());
     let names: Vec<&str> = schema.tables.iter().map(|t| t.name.as_str()).collect();
     assert_eq!(names, ["C1000", "C1002"]);
+}
+
+/// Things of 40 classes with two predicates, of which the class 1000 has one more, and a small vendor and producer.
+fn things_of_many_classes(of_each: u64) -> Vec<Subject> {
+    let mut subjects = Vec::new();
+    for class in 0..40 {
+        for _ in 0..of_each {
+            let mut quads = vec![
+                (TYPE, resource(1000 + 2 * class), 0),
+                (1, number(1), 0),
+                (2, number(1), 0),
+            ];
+            if class == 0 {
+                quads.extend((20..23).map(|p| (p, number(1), 0)));
+            }
+            subjects.push((subjects.len() as u64, quads));
+        }
+    }
+    for class in [500, 502] {
+        for _ in 0..20 {
+            let quads = vec![(TYPE, resource(class), 0), (9, number(1), 0)];
+            subjects.push((subjects.len() as u64, quads));
+        }
+    }
+    subjects
+}
+
+#[test]
+fn many_small_classes_with_equal_predicates_are_categories_of_one_table() {
+    let (sets, schema) = run(&things_of_many_classes(20), &Settings::default());
+    let mut names: Vec<&str> = schema.tables.iter().map(|t| t.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["C1000", "C500", "C502", "things with p1"]);
+    let merged = schema.tables.iter().find(|t| t.class.is_none());
+    assert_eq!(merged.map(|t| t.rows), Some(39 * 20));
+    assert_eq!(schema.charset_to_table.len(), sets.sets.len());
+}
+
+#[test]
+fn categories_with_many_rows_and_few_of_them_stay_tables() {
+    let subjects = things_of_many_classes(20);
+    let tables = |settings: Settings| run(&subjects, &settings).1.tables.len();
+    assert_eq!(tables(Settings::default()), 4);
+    let rows = Settings {
+        class_rows_min: 20,
+        ..Settings::default()
+    };
+    assert_eq!(tables(rows), 42);
+    let few = Settings {
+        alike_classes_max: 39,
+        ..Settings::default()
+    };
+    assert_eq!(tables(few), 42);
 }
 
 #[test]
@@ -434,6 +487,11 @@ fn a_class_that_was_known_without_a_shape_joins_a_similar_one_and_a_new_class_do
         &[2, 4, 6],
     );
     assert_eq!(joined.tables[0].name, "Offer");
-    let apart = parts(&mixed_subjects(30), &[shape], &[4, 6]);
+    let apart = parts(&mixed_subjects(30), std::slice::from_ref(&shape), &[4, 6]);
     assert_eq!(apart.tables[0].name, "C2");
+    // A shape of categories has no class.
+    shape.class = None;
+    shape.has_class = false;
+    let joined = parts(&mixed_subjects(30), &[shape], &[2, 4]);
+    assert_eq!(joined.tables[0].name, "Offer");
 }

@@ -67,7 +67,7 @@ pub use neighbours::Direction;
 pub use quad_table::{PredicateQuads, QuadTable};
 pub use scan_blocks::{BlockGraphs, QuadBlock};
 pub use snapshot::Snapshot;
-pub use snapshot_mark::SnapshotMark;
+pub use snapshot_mark::{PredicatesMark, SnapshotMark};
 pub use statistics::{CharacteristicSet, PredicateTotal, StoreStatistics};
 pub use storage_report::StorageReport;
 pub use table::{

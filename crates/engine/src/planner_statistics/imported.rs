@@ -9,7 +9,8 @@ use super::recorded::{self, Answer};
 use crate::statistics::{SubjectsOfSet, star_of_sets};
 use basalt_plan::physical::TableIdx;
 use basalt_plan::statistics::{
-    ColumnStatistics, IrregularStatistics, SampleOf, Sampled, StarEstimate, Statistics,
+    ColumnStatistics, IrregularStatistics, LinkOfWalk, Reached, SampleOf, Sampled, StarEstimate,
+    Statistics,
 };
 use basalt_rdf::term_id::tag;
 use basalt_rdf::{TermBuf, TermId, TermView};
@@ -336,6 +337,10 @@ impl Statistics for Imported<'_> {
         let question = recorded::with_objects(tables, predicate, objects);
         let known: Option<Vec<f64>> = self.next_answer(question)?;
         known.filter(|counts| counts.len() == objects.len())
+    }
+
+    fn reached(&self, links: &[LinkOfWalk], start: TermId) -> Option<Reached> {
+        self.answer(&recorded::reached(links, start))?
     }
 
     fn subject_count(&self) -> u64 {

@@ -6,7 +6,7 @@
 //! the recording, which it does: it draws nothing at random.
 
 use basalt_plan::physical::TableIdx;
-use basalt_plan::statistics::{RowTest, SampleOf, Sampled, StarEstimate};
+use basalt_plan::statistics::{LinkOfWalk, Reached, RowTest, SampleOf, Sampled, StarEstimate};
 use basalt_rdf::TermId;
 use serde_json::{Value, json};
 
@@ -136,6 +136,19 @@ impl Answer for Sampled {
     }
 }
 
+impl Answer for Reached {
+    fn to_json(&self) -> Value {
+        json!({ "nodes": self.nodes.to_json(), "all": self.is_all })
+    }
+
+    fn of_json(value: &Value) -> Option<Self> {
+        Some(Self {
+            nodes: f64::of_json(value.get("nodes")?)?,
+            is_all: value.get("all")?.as_bool()?,
+        })
+    }
+}
+
 /// What is wrong with the answers to a question, if something is.
 pub(super) fn check(question: &str, answers: &[Value], tables: usize) -> Result<(), String> {
     fn all<T: Answer>(answers: &[Value]) -> bool {
@@ -172,6 +185,7 @@ pub(super) fn check(question: &str, answers: &[Value], tables: usize) -> Result<
         "rows" => all::<Option<(Vec<TermId>, f64)>>(answers),
         "irregular-subjects" => all::<Vec<(TermId, f64)>>(answers),
         "objects-of" => all::<Option<Vec<Vec<TermId>>>>(answers),
+        "reached" => all::<Option<Reached>>(answers),
         "subjects-with" => all::<Option<Vec<TermId>>>(answers),
         _ => return Err(format!("'{question}' is no question of the planner")),
     };
@@ -336,6 +350,19 @@ pub(super) fn subjects_with(
         "subjects-with tables={tables} {} quads={count}",
         id(predicate)
     )
+}
+
+/// Nodes that walks reach.
+pub(super) fn reached(links: &[LinkOfWalk], start: TermId) -> String {
+    let direction = |link: &LinkOfWalk| match link.is_inverse {
+        true => "^",
+        false => "",
+    };
+    let links = links.iter();
+    let links: Vec<String> = links
+        .map(|link| format!("{}{}", direction(link), id(link.predicate)))
+        .collect();
+    format!("reached links={} from {}", links.join("|"), id(start))
 }
 
 /// Quads with objects.

@@ -8,7 +8,8 @@ use super::recorded::{self, Answer};
 use crate::statistics::SnapshotStatistics;
 use basalt_plan::physical::TableIdx;
 use basalt_plan::statistics::{
-    ColumnStatistics, IrregularStatistics, SampleOf, Sampled, StarEstimate, Statistics,
+    ColumnStatistics, IrregularStatistics, LinkOfWalk, Reached, SampleOf, Sampled, StarEstimate,
+    Statistics,
 };
 use basalt_rdf::TermId;
 use serde_json::Value;
@@ -239,6 +240,11 @@ impl Statistics for Recording<'_> {
     ) -> Option<Vec<f64>> {
         let answer = self.of.quads_with_objects(tables, predicate, objects);
         self.note_next(recorded::with_objects(tables, predicate, objects), answer)
+    }
+
+    fn reached(&self, links: &[LinkOfWalk], start: TermId) -> Option<Reached> {
+        let reached = self.of.reached(links, start);
+        self.note(recorded::reached(links, start), reached)
     }
 
     fn subject_count(&self) -> u64 {

@@ -26,8 +26,8 @@ use super::reserve::Reserve;
 use super::shared_rows::SharedReader;
 use super::{
     BoxOperator, count_join, count_scan, distinct, extend, filter, group, lateral_join, merge_join,
-    minus, order_by, partial_distinct, path_join, pattern_join, pattern_scan, project, rows,
-    service, slice, slice_per, spool, union,
+    minus, order_by, partial_distinct, path_at_once, path_join, path_runs, pattern_join,
+    pattern_scan, project, rows, service, slice, slice_per, spool, union,
 };
 use crate::batch::Batch;
 use crate::context::Context;
@@ -199,7 +199,11 @@ impl Build {
                 let input = self.operator(input)?;
                 Box::new(count_join::CountJoin::new(node, input)?)
             }
-            Op::PathJoin { input, pattern } => self.path_join(node, input, pattern)?,
+            Op::PathJoin {
+                input,
+                pattern,
+                at_once,
+            } => self.path_join(node, input, (pattern, *at_once))?,
             Op::Service { input, .. } => {
                 let shape = service::ServiceShape::new(node)?;
                 Box::new(service::Service::new(self.operator(input)?, shape))
@@ -228,13 +232,18 @@ impl Build {
         &self,
         node: &Node,
         input: &Node,
-        pattern: &PathPattern,
+        (pattern, at_once): (&PathPattern, bool),
     ) -> Result<BoxOperator, ExecError> {
         let pattern = &PathPattern {
             graphs: self.narrowed(&pattern.graphs).into_owned(),
             ..pattern.clone()
         };
         let path = path_join::CompiledPath::new(node.id, pattern, input, &self.cx);
+        if let (true, Some((direction, start))) = (at_once, path_runs::start_column(&path)) {
+            let input = self.operator(input)?;
+            let join = path_at_once::PathAtOnce::new(input, path, direction, start);
+            return Ok(Box::new(join));
+        }
         let new_slots = path.new_slots.iter();
         let joined: Vec<Slot> = input.schema.iter().chain(new_slots).copied().collect();
         let columns = columns_of(&node.schema, &joined);

@@ -6,12 +6,14 @@
 //!                  row walks from both ends
 //! none bound       all pairs, start by start
 //! ```
-//! The evaluator ([`crate::path`]) is shared by all threads and all evaluations of an EXISTS and
+//! Rows of a closure in one graph are joined [many at a time](super::path_runs), others one after the other. The evaluator ([`crate::path`]) is shared by all threads and all evaluations of an EXISTS and
 //! remembers what it found. Output keeps the input's order. Memory: the ends of one start, or of those of
 //! some hundred rows, counted, and a bounded number of rows of output.
 
 use super::output::Output;
+use super::path_runs::{Bound, PathRuns};
 use super::pattern_scan::Place;
+use super::peeked::Peeked;
 use super::{BoxOperator, Operator};
 use crate::batch::Batch;
 use crate::context::Context;
@@ -37,14 +39,14 @@ const NODES_KNOWN_MAX: usize = 1 << 18;
 
 /// A path made ready for rows of one schema.
 pub struct CompiledPath {
-    subject: Place,
-    object: Place,
-    graph: Option<Place>,
-    evaluator: Arc<PathEvaluator>,
+    pub(super) subject: Place,
+    pub(super) object: Place,
+    pub(super) graph: Option<Place>,
+    pub(super) evaluator: Arc<PathEvaluator>,
     /// The slots of the new columns.
     pub new_slots: Vec<Slot>,
     /// Whether a pair of a term with itself is to be looked up: two variables, one bound already, by what may be no node of the graph.
-    needs_node: bool,
+    pub(super) needs_node: bool,
 }
 
 impl CompiledPath {
@@ -174,12 +176,22 @@ struct Current {
     direction: Direction,
     /// Ends found for this and later rows, by graph and start.
     ready: Ready,
+    /// Those of rows that are joined many at a time.
+    runs: PathRuns,
+    /// Whether it is the only row with both ends bound, for which the path is walked from both.
+    is_single: bool,
 }
 
 /// The operator; see the [module documentation](self).
 pub struct PathJoin {
-    input: BoxOperator,
+    input: Peeked,
     path: CompiledPath,
+    /// What rows have that are joined many at a time.
+    bound: Option<Bound>,
+    /// Whether no batch has come yet.
+    is_first: bool,
+    /// Those of the batch before.
+    runs: Option<PathRuns>,
     /// Where the output's columns come from: the input's columns, then the new ones.
     columns: Vec<Option<usize>>,
     output: Output,
@@ -223,7 +235,10 @@ impl PathJoin {
     /// Joins the rows of `input` with a path.
     pub fn new(input: BoxOperator, path: CompiledPath, columns: Vec<Option<usize>>) -> Self {
         Self {
-            input,
+            input: Peeked::new(input),
+            bound: Bound::of(&path),
+            is_first: true,
+            runs: None,
             path,
             columns,
             output: Output::default(),
@@ -233,7 +248,13 @@ impl PathJoin {
         }
     }
 
-    fn begin(&mut self, batch: Batch, cx: &Context) -> Current {
+    fn begin(&mut self, batch: Batch, cx: &Context) -> Result<Current, ExecError> {
+        let are_bound = ![self.path.subject, self.path.object]
+            .iter()
+            .any(|place| matches!(place, Place::New(_)));
+        let is_single =
+            are_bound && self.is_first && batch.rows() == 1 && !self.input.has_rows(cx)?;
+        self.is_first = false;
         let mut current = Current {
             row: 0,
             values: Vec::new(),
@@ -242,10 +263,14 @@ impl PathJoin {
             pending: None,
             direction: self.direction(&batch),
             ready: std::mem::take(&mut self.ready),
+            runs: PathRuns::after(self.runs.take().as_ref()),
+            is_single,
             batch,
         };
-        self.enter_row(&mut current, cx);
-        current
+        if self.bound.is_none() || is_single {
+            self.enter_row(&mut current, cx);
+        }
+        Ok(current)
     }
 
     /// From which end rows are followed: the bound one; of two a constant, or else the one with fewer
@@ -325,7 +350,7 @@ impl PathJoin {
             let ends = self.ends(current, start, graph, cx)?;
             return Ok(ends.iter().filter(|&&found| found == end).count());
         };
-        if current.batch.rows() == 1 {
+        if current.is_single {
             return Ok(usize::from(closure.connects(subject, object, graph, cx)?));
         }
         let (start, end) = match current.direction {
@@ -474,13 +499,24 @@ impl Operator for PathJoin {
             let mut current = match self.current.take() {
                 Some(current) => current,
                 None => match self.input.next(cx)? {
-                    Some(batch) => self.begin(batch, cx),
+                    Some(batch) => self.begin(batch, cx)?,
                     None => return Ok(None),
                 },
             };
             let mut matches = Matches::new(self.path.new_slots.len());
             let mut has_more = true;
-            while has_more && matches.len() < MATCHES_AT_ONCE {
+            let many = self.bound.filter(|_| !current.is_single);
+            if let Some(bound) = many {
+                let Current {
+                    runs,
+                    batch,
+                    direction,
+                    ..
+                } = &mut current;
+                let wanted = (&mut matches, MATCHES_AT_ONCE);
+                has_more = runs.next(bound, &self.path, batch, *direction, wanted, cx)?;
+            }
+            while many.is_none() && has_more && matches.len() < MATCHES_AT_ONCE {
                 match current.pending.take() {
                     Some(pending) => {
                         current.pending = self.drain(&mut current, pending, &mut matches, cx)?;
@@ -497,6 +533,7 @@ impl Operator for PathJoin {
                 self.current = Some(current);
             } else {
                 self.ready = current.ready;
+                self.runs = Some(current.runs);
             }
         }
     }

@@ -118,6 +118,14 @@ impl Builder {
 }
 
 impl Automaton {
+    /// Whether walks of one link or more are the same: `p+` and `p*` differ in those of none.
+    pub fn walks_as(&self, other: &Self) -> bool {
+        self.start == other.start
+            && self.labels == other.labels
+            && self.states == other.states
+            && self.accepting == other.accepting
+    }
+
     /// The automaton of a path.
     pub fn new(step: &Step) -> Self {
         let mut builder = Builder::default();

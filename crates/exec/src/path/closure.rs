@@ -8,8 +8,10 @@
 
 use super::automaton::Automaton;
 use super::evaluator::{Ends, PathAccess};
+use super::frontier::Side;
 use super::graph::{Label, PathGraph, PathGraphs, scan};
-use super::index::{PathIndex, Scratch, Walk};
+use super::index::{PathIndex, Walk};
+use super::memo::{Memo, MemoKey, Start};
 use super::node_set::NodeSet;
 use super::reservation::Reservation;
 use super::step::Step;
@@ -23,16 +25,12 @@ use std::sync::{Arc, Mutex};
 
 /// Links read for an index in the time of one lookup: some 50 ns against 400 ns.
 const LINKS_PER_LOOKUP: u64 = 8;
+/// Indexes kept for other queries take one in so many of the bytes that a query may hold.
+const KNOWN_SHARE: usize = 8;
+/// What a link takes at least in an index, with a walk.
+const LINK_BYTES: u64 = 16;
 /// Lookups that are always granted: a walk over a small neighbourhood in a large store.
 const LOOKUPS_MIN: u64 = 1000;
-/// Lookups that one call costs beside those of its nodes: tables and columns are found, lists made.
-const LOOKUPS_PER_CALL: u64 = 3;
-/// Lookups for a node where the predicate is not given: all columns and predicates are tried.
-const LOOKUPS_PER_NEGATED: u64 = 16;
-/// Bytes of remembered ends; they are forgotten together when that is full.
-const MEMO_BYTES_MAX: usize = 64 << 20;
-/// Bytes that an entry takes beside its ends.
-const MEMO_ENTRY_BYTES: usize = 96;
 
 /// Links as ids, by label.
 type LinkLists = Vec<Vec<(u64, u64)>>;
@@ -44,16 +42,6 @@ fn list_bytes(links: &LinkLists) -> usize {
 
 /// Every subject and object, by key of the graph.
 type NodesByGraph = HashMap<u64, Arc<NodeSet>, RandomState>;
-
-/// Graph, start, whether forward.
-type MemoKey = (u64, u64, bool);
-
-/// What is known of walks done before.
-#[derive(Default)]
-struct Memo {
-    ends: HashMap<MemoKey, Ends, RandomState>,
-    bytes: usize,
-}
 
 /// The indexes made, by key of their graph.
 #[derive(Default)]
@@ -69,84 +57,44 @@ pub struct Closure {
     backward: Automaton,
     graphs: PathGraphs,
     access: PathAccess,
-    /// Lookups spent so far.
-    spent: AtomicU64,
+    /// Lookups of this query so far.
+    own: AtomicU64,
+    /// Those of this query and others before, once they are more than a few.
+    spent: Arc<AtomicU64>,
+    /// The links of all graphs.
+    links: u64,
     /// Lookups after which the index is made.
     spent_max: u64,
+    /// Whether there is an index: a query before made it, or this one.
+    has_index: AtomicBool,
     /// The memory did not allow an index.
     refused: AtomicBool,
-    memo: Mutex<Memo>,
+    pub(super) memo: Memo,
     indexes: Mutex<Indexes>,
-    scratches: Mutex<Vec<Scratch>>,
     /// The nodes of each graph by key, if they were asked for.
     nodes: Mutex<Option<NodesByGraph>>,
 }
 
-/// The nodes met on one side of a walk, by state, and those to go on from.
-struct Side<'a> {
-    automaton: &'a Automaton,
-    met: Vec<NodeSet>,
-    frontier: Vec<Vec<u64>>,
+/// The key of walks from a node.
+fn memo_key(start: u64, direction: Direction, graph: &PathGraph) -> MemoKey {
+    MemoKey {
+        graph: graph.key(),
+        start: Start::Node(start),
+        direction,
+    }
 }
 
-impl<'a> Side<'a> {
-    fn new(automaton: &'a Automaton, start: u64) -> Self {
-        let states = automaton.states.len();
-        let mut frontier = vec![Vec::new(); states];
-        frontier[automaton.start].push(start);
-        Self {
-            automaton,
-            met: (0..states).map(|_| NodeSet::default()).collect(),
-            frontier,
-        }
-    }
+/// The bytes that indexes kept for other queries may take.
+fn known_bytes_max(cx: &Context) -> usize {
+    cx.options().memory_bytes_max / KNOWN_SHARE
+}
 
-    /// Nodes to go on from.
-    fn width(&self) -> usize {
-        self.frontier.iter().map(Vec::len).sum()
-    }
-
-    fn bytes(&self) -> usize {
-        self.met.iter().map(NodeSet::bytes).sum::<usize>() + self.width() * 8
-    }
-
-    /// The lookups of one more level.
-    fn lookups(&self) -> u64 {
-        let states = self.automaton.states.iter().zip(&self.frontier);
-        let of_state = states.map(|(transitions, nodes)| {
-            let each = transitions.iter().map(|transition| {
-                match self.automaton.labels[transition.label] {
-                    Label::Link(_) => 1,
-                    Label::Except(_) => LOOKUPS_PER_NEGATED,
-                }
-            });
-            nodes.len() as u64 * each.sum::<u64>() + LOOKUPS_PER_CALL * transitions.len() as u64
-        });
-        of_state.sum()
-    }
-
-    /// Walks one link from every node of the frontier.
-    fn advance(&mut self, graph: &PathGraph, cx: &Context) -> Result<(), ExecError> {
-        let mut next = vec![Vec::new(); self.frontier.len()];
-        for (state, mut nodes) in std::mem::take(&mut self.frontier).into_iter().enumerate() {
-            nodes.sort_unstable();
-            for transition in &self.automaton.states[state] {
-                let label = &self.automaton.labels[transition.label];
-                let direction = if transition.inverse {
-                    Direction::Backward
-                } else {
-                    Direction::Forward
-                };
-                let (met, reached) = (&mut self.met[transition.to], &mut next[transition.to]);
-                graph.expand(label, direction, &nodes, cx, &mut |_, _, other| {
-                    if met.insert(other) {
-                        reached.push(other);
-                    }
-                })?;
-            }
-        }
-        self.frontier = next;
-        Ok(())
+/// The graph of an index that is kept for other queries; none if it has too many links for that.
+fn kept_graph<'g>(graphs: &'g PathGraphs, links: u64, cx: &Context) -> Option<&'g PathGraph> {
+    let bytes_max = known_bytes_max(cx) as u64;
+    match graphs {
+        PathGraphs::Single(graph) if links * LINK_BYTES <= bytes_max => Some(graph),
+        PathGraphs::Single(_) | PathGraphs::Each(_) => None,
     }
 }
 
@@ -163,17 +111,30 @@ impl Closure {
         let forward = Automaton::new(step);
         let backward = Automaton::new(&step.inverted());
         let links: u64 = forward.labels.iter().map(|l| l.quad_count(cx)).sum();
+        let mut indexes = Indexes::default();
+        let mut spent = Arc::default();
+        let is_adaptive = access != PathAccess::Probe;
+        if let (Some(graph), true) = (kept_graph(&graphs, links, cx), is_adaptive)
+            && let Some(known) = &cx.options().path_indexes
+        {
+            let before = known.begin(&forward, graph, cx.snapshot());
+            spent = before.spent;
+            let made = before.index.map(|index| (graph.key(), index));
+            indexes.made.extend(made);
+        }
         Self {
+            has_index: AtomicBool::new(!indexes.made.is_empty()),
             forward,
             backward,
             graphs,
             access,
-            spent: AtomicU64::new(0),
+            own: AtomicU64::new(0),
+            spent,
+            links,
             spent_max: links / LINKS_PER_LOOKUP + LOOKUPS_MIN,
             refused: AtomicBool::new(false),
-            memo: Mutex::default(),
-            indexes: Mutex::default(),
-            scratches: Mutex::default(),
+            memo: Memo::default(),
+            indexes: Mutex::new(indexes),
             nodes: Mutex::default(),
         }
     }
@@ -183,7 +144,8 @@ impl Closure {
         self.forward.matches_zero
     }
 
-    fn automaton(&self, direction: Direction) -> &Automaton {
+    /// The automaton of a direction.
+    pub(super) fn automaton(&self, direction: Direction) -> &Automaton {
         match direction {
             Direction::Forward => &self.forward,
             Direction::Backward => &self.backward,
@@ -203,61 +165,117 @@ impl Closure {
         graph: &PathGraph,
         cx: &Context,
     ) -> Result<Ends, ExecError> {
-        let key = (graph.key(), start, direction == Direction::Forward);
-        let known = self
-            .memo
-            .lock()
-            .expect("no holder panics")
-            .ends
-            .get(&key)
-            .cloned();
-        if let Some(ends) = known {
-            return Ok(ends);
+        let key = memo_key(start, direction, graph);
+        match self.memo.get(&key) {
+            Some(ends) => Ok(ends),
+            None => self.find_ends(key, start, graph, cx),
         }
+    }
+
+    /// The ends from some starts, one after the other; no more of them once those that were not known before take so many bytes. With
+    /// these bytes.
+    pub fn ends_of_some(
+        &self,
+        starts: &[u64],
+        direction: Direction,
+        graph: &PathGraph,
+        bytes_max: usize,
+        cx: &Context,
+    ) -> Result<(Vec<Ends>, usize), ExecError> {
+        let key = |&start: &u64| memo_key(start, direction, graph);
+        let known = self.memo.get_all(starts.iter().map(key));
+        let mut found: Vec<Ends> = Vec::with_capacity(starts.len());
+        let mut bytes = 0;
+        for (start, known) in starts.iter().zip(known) {
+            let ends = match known {
+                Some(ends) => ends,
+                None if bytes >= bytes_max => break,
+                None => {
+                    let ends = self.ends(*start, direction, graph, cx)?;
+                    bytes += size_of_val(&*ends);
+                    ends
+                }
+            };
+            found.push(ends);
+        }
+        Ok((found, bytes))
+    }
+
+    /// The ends from any of some starts, which ascend without repeats: ascending, each once.
+    pub fn ends_of_all(
+        &self,
+        starts: &[u64],
+        direction: Direction,
+        graph: &PathGraph,
+        cx: &Context,
+    ) -> Result<Vec<u64>, ExecError> {
         let mut ends = Vec::new();
         let probed = if self.wants_index() {
             Probed::TooCostly
         } else {
-            self.probe_ends(start, direction, graph, &mut ends, cx)?
+            self.probe_ends(starts, direction, graph, &mut ends, cx)?
         };
         if let Probed::TooCostly = probed {
             let is_found = match self.index(graph, cx)? {
                 Some(index) => {
-                    let walked = self.indexed_ends(&index, start, direction, &mut ends, cx);
+                    let walked = self.indexed_ends_of_all(&index, starts, direction, &mut ends, cx);
                     self.allowed(walked)?.is_some()
                 }
                 None => false,
             };
             if !is_found {
                 ends.clear();
-                self.probe_ends(start, direction, graph, &mut ends, cx)?;
+                self.probe_ends(starts, direction, graph, &mut ends, cx)?;
             }
         }
+        if self.matches_zero() {
+            ends.extend_from_slice(starts);
+            ends.sort_unstable();
+            ends.dedup();
+        }
+        Ok(ends)
+    }
+
+    fn find_ends(
+        &self,
+        key: MemoKey,
+        start: u64,
+        graph: &PathGraph,
+        cx: &Context,
+    ) -> Result<Ends, ExecError> {
+        let mut ends = Vec::new();
+        let probed = if self.wants_index() {
+            Probed::TooCostly
+        } else {
+            self.probe_ends(&[start], key.direction, graph, &mut ends, cx)?
+        };
+        if let Probed::TooCostly = probed {
+            let found = match self.index(graph, cx)? {
+                Some(index) => {
+                    let found = self.indexed_ends(&index, start, key, cx);
+                    self.allowed(found)?
+                }
+                None => None,
+            };
+            if let Some(ends) = found {
+                return Ok(ends);
+            }
+            ends.clear();
+            self.probe_ends(&[start], key.direction, graph, &mut ends, cx)?;
+        }
+        let ends = self.with_zero(ends, start);
+        self.memo.remember(key, &ends, cx);
+        Ok(ends)
+    }
+
+    /// Ends with the start among them, if it is its own end without a link.
+    pub(super) fn with_zero(&self, mut ends: Vec<u64>, start: u64) -> Ends {
         if self.matches_zero()
             && let Err(position) = ends.binary_search(&start)
         {
             ends.insert(position, start);
         }
-        let ends: Ends = ends.into();
-        self.remember(key, &ends, cx);
-        Ok(ends)
-    }
-
-    fn remember(&self, key: MemoKey, ends: &Ends, cx: &Context) {
-        let bytes = ends.len() * 8 + MEMO_ENTRY_BYTES;
-        let bytes_max = MEMO_BYTES_MAX.min(cx.options().memory_bytes_max / 8);
-        if bytes > bytes_max / 2 {
-            return;
-        }
-        let mut memo = self.memo.lock().expect("no holder panics");
-        if memo.bytes + bytes > bytes_max {
-            cx.release(memo.bytes);
-            *memo = Memo::default();
-        }
-        if cx.reserve(bytes, "PathJoin").is_ok() {
-            memo.bytes += bytes;
-            memo.ends.insert(key, Arc::clone(ends));
-        }
+        ends.into()
     }
 
     fn wants_index(&self) -> bool {
@@ -265,28 +283,35 @@ impl Closure {
             PathAccess::Probe => false,
             PathAccess::Index => true,
             PathAccess::Adaptive => {
-                self.spent.load(Ordering::Relaxed) > self.spent_max
-                    && !self.refused.load(Ordering::Relaxed)
+                let is_due = self.spent.load(Ordering::Relaxed) > self.spent_max;
+                let is_wanted = is_due || self.has_index.load(Ordering::Relaxed);
+                is_wanted && !self.refused.load(Ordering::Relaxed)
             }
         }
     }
 
-    /// Counts lookups; says whether there may be as many.
+    /// Counts lookups; says whether there may be as many. Queries that look a few links up leave nothing to those that follow, so that
+    /// none of them has to make an index for what others did.
     fn spend(&self, lookups: u64) -> bool {
-        self.spent.fetch_add(lookups, Ordering::Relaxed);
+        let before = self.own.fetch_add(lookups, Ordering::Relaxed);
+        let after = before + lookups;
+        if after > LOOKUPS_MIN {
+            let not_counted = if before > LOOKUPS_MIN { lookups } else { after };
+            self.spent.fetch_add(not_counted, Ordering::Relaxed);
+        }
         !self.wants_index()
     }
 
     fn probe_ends(
         &self,
-        start: u64,
+        starts: &[u64],
         direction: Direction,
         graph: &PathGraph,
         ends: &mut Vec<u64>,
         cx: &Context,
     ) -> Result<Probed<()>, ExecError> {
         let automaton = self.automaton(direction);
-        let mut side = Side::new(automaton, start);
+        let mut side = Side::new(automaton, starts);
         let mut held = Reservation::new(cx);
         while side.width() > 0 {
             if !self.spend(side.lookups()) {
@@ -305,48 +330,6 @@ impl Closure {
             ends.dedup();
         }
         Ok(Probed::Done(()))
-    }
-
-    fn indexed_ends(
-        &self,
-        index: &PathIndex,
-        start: u64,
-        direction: Direction,
-        ends: &mut Vec<u64>,
-        cx: &Context,
-    ) -> Result<(), ExecError> {
-        let Some(node) = index.nodes.number(start) else {
-            return Ok(());
-        };
-        let walk = index.walk(self.automaton(direction), direction, cx)?;
-        let mut scratch = self.scratch(walk.vertex_count(), cx)?;
-        let walked = walk.find_ends(node, None, &mut scratch, cx);
-        if walked.is_ok() {
-            index.sorted_ids_into(&mut scratch.ends, ends);
-        }
-        self.put_back(scratch);
-        walked
-    }
-
-    /// Room for a walk over so many vertices.
-    pub fn scratch(&self, vertices: usize, cx: &Context) -> Result<Scratch, ExecError> {
-        let known = self.scratches.lock().expect("no holder panics").pop();
-        let mut scratch = known.unwrap_or_default();
-        let missing = vertices.saturating_sub(scratch.vertices());
-        let mut held = Reservation::new(cx);
-        // A turn for each vertex; the queue and the ends may hold all of them.
-        held.grow_to(missing * 12)?;
-        held.keep();
-        scratch.begin(vertices);
-        Ok(scratch)
-    }
-
-    /// Keeps the room for the next walk.
-    pub fn put_back(&self, scratch: Scratch) {
-        self.scratches
-            .lock()
-            .expect("no holder panics")
-            .push(scratch);
     }
 
     /// Whether the path leads from one node to another.
@@ -387,10 +370,10 @@ impl Closure {
             return Ok(false);
         };
         let walk = index.walk(&self.forward, Direction::Forward, cx)?;
-        let mut scratch = self.scratch(walk.vertex_count(), cx)?;
-        let walked = walk.find_ends(from, Some(to), &mut scratch, cx);
+        let mut scratch = index.scratch(walk.vertex_count(), cx)?;
+        let walked = walk.find_ends(&[from], Some(to), &mut scratch, cx);
         let found = scratch.ends.contains(&to);
-        self.put_back(scratch);
+        index.put_back(scratch);
         walked.map(|()| found)
     }
 
@@ -404,8 +387,8 @@ impl Closure {
         graph: &PathGraph,
         cx: &Context,
     ) -> Result<Probed<bool>, ExecError> {
-        let mut near = Side::new(&self.forward, subject);
-        let mut far = Side::new(&self.backward, object);
+        let mut near = Side::new(&self.forward, &[subject]);
+        let mut far = Side::new(&self.backward, &[object]);
         let both_ways = self.forward.has_one_state();
         let mut held = Reservation::new(cx);
         loop {
@@ -474,6 +457,8 @@ impl Closure {
         if let Some(index) = indexes.made.get(&graph.key()) {
             return Ok(Arc::clone(index));
         }
+        // Should this query not get to its end, those that follow are not to begin with the same.
+        self.spent.store(0, Ordering::Relaxed);
         if indexes.links.is_none() {
             indexes.links = Some(self.read_links(cx)?);
         }
@@ -493,16 +478,24 @@ impl Closure {
         }
         let index = Arc::new(index?);
         indexes.made.insert(graph.key(), Arc::clone(&index));
+        self.has_index.store(true, Ordering::Relaxed);
+        if let Some(graph) = kept_graph(&self.graphs, self.links, cx)
+            && let Some(known) = &cx.options().path_indexes
+        {
+            let bytes_max = known_bytes_max(cx);
+            known.keep(&self.forward, graph, cx.snapshot(), &index, bytes_max);
+        }
         Ok(index)
     }
 
-    /// The walk from subjects to objects over an index of this closure.
-    pub fn forward_walk<'i>(
+    /// The walk in a direction over an index of this closure.
+    pub fn walk<'i>(
         &self,
         index: &'i PathIndex,
+        direction: Direction,
         cx: &Context,
     ) -> Result<&'i Walk, ExecError> {
-        index.walk(&self.forward, Direction::Forward, cx)
+        index.walk(self.automaton(direction), direction, cx)
     }
 
     /// Every subject and object of a graph; `None` if it has none. The first call reads the quads of
@@ -524,14 +517,21 @@ impl Closure {
     fn read_links(&self, cx: &Context) -> Result<HashMap<u64, LinkLists, RandomState>, ExecError> {
         let labels = &self.forward.labels;
         let mut links: HashMap<u64, LinkLists, RandomState> = HashMap::default();
+        // Links of one graph mostly follow each other.
+        let (mut last, mut lists): (Option<u64>, LinkLists) = (None, Vec::new());
         let mut held = Reservation::new(cx);
         let mut bytes = 0;
         for (label_idx, label) in labels.iter().enumerate() {
             scan(&self.graphs, label, cx, &mut |key, quad| {
-                let of_graph = links
-                    .entry(key)
-                    .or_insert_with(|| vec![Vec::new(); labels.len()]);
-                let list = &mut of_graph[label_idx];
+                if last != Some(key) {
+                    let none = || vec![Vec::new(); labels.len()];
+                    let of_key = links.remove(&key).unwrap_or_else(none);
+                    let before = std::mem::replace(&mut lists, of_key);
+                    if let Some(last) = last.replace(key) {
+                        links.insert(last, before);
+                    }
+                }
+                let list = &mut lists[label_idx];
                 if list.len() == list.capacity() {
                     let more = list.len().max(4);
                     bytes += more * 16;
@@ -541,6 +541,9 @@ impl Closure {
                 list.push((quad.subject.0, quad.object.0));
                 Ok(())
             })?;
+        }
+        if let Some(last) = last {
+            links.insert(last, lists);
         }
         held.keep();
         Ok(links)
@@ -564,21 +567,4 @@ fn read_nodes(graphs: &PathGraphs, cx: &Context) -> Result<NodesByGraph, ExecErr
     held.keep();
     let nodes = nodes.into_iter();
     Ok(nodes.map(|(key, nodes)| (key, Arc::new(nodes))).collect())
-}
-
-impl Side<'_> {
-    /// Whether a node has just been met in an accepting state (or ever was).
-    fn finds(&self, node: u64) -> bool {
-        let states = self.met.iter().zip(&self.automaton.accepting);
-        states
-            .into_iter()
-            .any(|(met, accepts)| *accepts && met.contains(node))
-    }
-
-    /// Whether a node that the last level found was met on the other side, in whatever state.
-    /// What earlier levels of either side found was compared then.
-    fn meets(&self, other: &Side<'_>) -> bool {
-        let mut found = self.frontier.iter().flatten();
-        found.any(|&node| other.met.iter().any(|met| met.contains(node)))
-    }
 }

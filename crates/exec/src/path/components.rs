@@ -1,29 +1,24 @@
-//! `ClosureScan`: all pairs of a closure, start by start.
+//! `Components`: the vertices of a walk grouped by who reaches whom.
 //!
-//! The vertices of a walk are grouped into strongly connected components (Tarjan 1972, without
-//! recursion) and the links between components kept once. All starts in a component have the same
-//! ends, found by one walk over components; a component on a cycle reaches itself. Work: linear in
-//! links for the components, then about a cache miss per pair given out and per link between
-//! components walked. Memory: some 20 bytes a vertex and the ends of one start.
-//!
-//! If the path matches zero links, every node is an end of its own, and the nodes of the graph
-//! that have no such link at all come last.
+//! Strongly connected components (Tarjan 1972, without recursion), and the links between them kept once. All starts in a component have
+//! the same ends, found by one walk over components; a component on a cycle reaches itself. Work: linear in links for the components,
+//! then about a cache miss per end found and per link between components walked. Memory: some 20 bytes a vertex.
 
-use super::closure::Closure;
-use super::graph::PathGraph;
-use super::index::{PathIndex, Scratch, Walk};
+use super::index::{Scratch, Walk};
 use super::reservation::Reservation;
 use crate::context::Context;
 use crate::error::ExecError;
-use std::sync::Arc;
 
 /// Vertices visited between two looks at the clock.
-const VERTICES_PER_CHECK: usize = 1 << 14;
+const VERTICES_PER_CHECK: usize = 1 << 12;
+/// Vertices dealt out between two looks.
+const DEALT_PER_CHECK: usize = 1 << 16;
 /// Not numbered yet; no component yet.
 const NONE: u32 = u32::MAX;
 
 /// Groups of vertices that reach each other, numbered so that links go to smaller numbers.
-struct Components {
+#[derive(Debug)]
+pub struct Components {
     /// By vertex.
     of: Vec<u32>,
     /// `members[first[c]..first[c + 1]]` are the vertices of component `c`.
@@ -110,7 +105,8 @@ impl Search<'_> {
 }
 
 impl Components {
-    fn new(walk: &Walk, held: &mut Reservation<'_>, cx: &Context) -> Result<Self, ExecError> {
+    /// Of a walk; the bytes are added to `held`.
+    pub fn new(walk: &Walk, held: &mut Reservation<'_>, cx: &Context) -> Result<Self, ExecError> {
         let vertices = walk.vertex_count();
         // order, low, of, open and way; links are at most those of the walk.
         held.grow_to(vertices * 24 + walk.link_count() * 4)?;
@@ -132,8 +128,11 @@ impl Components {
         }
         let (of, count) = (search.of, search.count as usize);
         let mut first = vec![0_u32; count + 1];
-        for &component in &of {
-            first[component as usize + 1] += 1;
+        for part in of.chunks(DEALT_PER_CHECK) {
+            cx.check()?;
+            for &component in part {
+                first[component as usize + 1] += 1;
+            }
         }
         for component in 0..count {
             first[component + 1] += first[component];
@@ -141,6 +140,9 @@ impl Components {
         let mut next = first.clone();
         let mut members = vec![0; vertices];
         for (vertex, &component) in of.iter().enumerate() {
+            if vertex.is_multiple_of(DEALT_PER_CHECK) {
+                cx.check()?;
+            }
             members[next[component as usize] as usize] = vertex as u32;
             next[component as usize] += 1;
         }
@@ -187,7 +189,18 @@ impl Components {
         self.first[component] as usize..self.first[component + 1] as usize
     }
 
-    fn vertices(&self, component: u32) -> &[u32] {
+    /// The component of a vertex.
+    pub fn of(&self, vertex: u32) -> u32 {
+        self.of[vertex as usize]
+    }
+
+    /// Whether a walk leads from the component to itself.
+    pub fn is_cyclic(&self, component: u32) -> bool {
+        self.is_cyclic[component as usize]
+    }
+
+    /// The vertices of a component.
+    pub fn vertices(&self, component: u32) -> &[u32] {
         &self.members[self.range(component)]
     }
 
@@ -196,174 +209,32 @@ impl Components {
         &self.links[self.offsets[component] as usize..self.offsets[component + 1] as usize]
     }
 
-    fn count(&self) -> u32 {
+    /// How many components there are.
+    pub fn count(&self) -> u32 {
         self.is_cyclic.len() as u32
     }
-}
 
-/// The pairs of a closure with both ends free, start by start.
-pub struct ClosureScan {
-    closure: Arc<Closure>,
-    graph: PathGraph,
-    index: Arc<PathIndex>,
-    components: Components,
-    scratch: Scratch,
-    /// Only pairs of a node with itself are wanted.
-    loops_only: bool,
-    /// The component whose starts are given out, and its next member.
-    component: u32,
-    member: usize,
-    /// The ends of that component, as ids.
-    ends: Vec<u64>,
-    /// The end given out next, of the current start.
-    next_end: usize,
-    /// The start being given out, and whether it is still to be given out as its own end.
-    start: Option<(u64, bool)>,
-    /// Nodes without links that are their own ends, once they are known.
-    alone: Option<std::vec::IntoIter<u64>>,
-}
-
-impl ClosureScan {
-    /// Makes the index and its components.
-    pub fn new(
-        closure: Arc<Closure>,
-        graph: PathGraph,
-        loops_only: bool,
-        cx: &Context,
-    ) -> Result<Self, ExecError> {
-        let index = closure.must_index(&graph, cx)?;
-        let walk = closure.forward_walk(&index, cx)?;
-        let mut held = Reservation::new(cx);
-        let components = Components::new(walk, &mut held, cx)?;
-        held.keep();
-        let scratch = closure.scratch(walk.vertex_count(), cx)?;
-        let mut made = Self {
-            closure,
-            graph,
-            index,
-            components,
-            scratch,
-            loops_only,
-            component: 0,
-            member: 0,
-            ends: Vec::new(),
-            next_end: 0,
-            start: None,
-            alone: None,
-        };
-        made.find_ends(cx)?;
-        Ok(made)
-    }
-
-    /// Appends pairs until there are about `count`; none are appended at the end.
-    pub fn next(
-        &mut self,
-        count: usize,
-        out: &mut Vec<(u64, u64)>,
+    /// Finds all ends of walks of at least one link from the vertices of a component: numbers, each once.
+    ///
+    /// Termination: each component enters the queue at most once.
+    pub fn find_ends(
+        &self,
+        component: u32,
+        walk: &Walk,
+        scratch: &mut Scratch,
         cx: &Context,
     ) -> Result<(), ExecError> {
-        while out.len() < count {
-            if let Some((start, is_own_end)) = self.start.take() {
-                self.give(start, is_own_end, count, out);
-            } else if self.component < self.components.count() {
-                self.next_start(cx)?;
-            } else if !self.closure.matches_zero() {
-                return Ok(());
-            } else {
-                let alone = match self.alone.take() {
-                    Some(alone) => alone,
-                    None => self.nodes_without_links(cx)?.into_iter(),
-                };
-                let alone = self.alone.insert(alone);
-                let before = out.len();
-                out.extend(alone.take(count - before).map(|node| (node, node)));
-                if out.len() == before {
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives out pairs of one start, as many as are wanted.
-    fn give(&mut self, start: u64, is_own_end: bool, count: usize, out: &mut Vec<(u64, u64)>) {
-        let mut is_own_end = is_own_end;
-        while self.next_end < self.ends.len() && out.len() < count {
-            let end = self.ends[self.next_end];
-            self.next_end += 1;
-            is_own_end &= end != start;
-            if !self.loops_only || end == start {
-                out.push((start, end));
-            }
-        }
-        if self.next_end < self.ends.len() || (is_own_end && out.len() >= count) {
-            self.start = Some((start, is_own_end));
-        } else if is_own_end {
-            out.push((start, start));
-        }
-    }
-
-    /// Goes to the next member of the component that starts walks, or to the next component.
-    fn next_start(&mut self, cx: &Context) -> Result<(), ExecError> {
-        let walk = self.closure.forward_walk(&self.index, cx)?;
-        let members = self.components.vertices(self.component);
-        match members.get(self.member) {
-            Some(&vertex) => {
-                self.member += 1;
-                if let Some(node) = walk.started(vertex) {
-                    let start = self.index.nodes.id(node);
-                    self.next_end = 0;
-                    self.start = Some((start, self.closure.matches_zero()));
-                    if self.loops_only && walk.has_one_state() && !self.ends.is_empty() {
-                        self.ends.clear();
-                        self.ends.push(start);
-                    }
-                }
-            }
-            None => {
-                self.component += 1;
-                self.member = 0;
-                if self.component < self.components.count() {
-                    self.find_ends(cx)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Finds the ends of the current component.
-    fn find_ends(&mut self, cx: &Context) -> Result<(), ExecError> {
-        self.ends.clear();
-        if self.component >= self.components.count() {
-            return Ok(());
-        }
-        if self.component.is_multiple_of(64) {
-            cx.check()?;
-        }
-        let walk = self.closure.forward_walk(&self.index, cx)?;
-        let components = &self.components;
-        let members = components.vertices(self.component);
-        let is_cyclic = components.is_cyclic[self.component as usize];
-        if !members.iter().any(|&vertex| walk.started(vertex).is_some()) {
-            return Ok(());
-        }
-        if self.loops_only && walk.has_one_state() {
-            // Its own members are replaced start by start: only whether there are ends matters.
-            let first = members.first().filter(|_| is_cyclic);
-            self.ends
-                .extend(first.map(|&vertex| self.index.nodes.id(vertex)));
-            return Ok(());
-        }
-        let scratch = &mut self.scratch;
         scratch.begin(walk.vertex_count());
-        if is_cyclic {
-            let own = members.iter().filter_map(|&vertex| walk.end(vertex));
-            scratch.ends.extend(own);
+        if self.is_cyclic(component) {
+            let own = self.vertices(component).iter();
+            scratch
+                .ends
+                .extend(own.filter_map(|&vertex| walk.end(vertex)));
         }
-        let mut at = self.component;
+        let mut at = component;
         let mut next = 0;
         loop {
-            for &to in components.links(at) {
+            for &to in self.links(at) {
                 if scratch.meet(to) {
                     scratch.queue().push(to);
                 }
@@ -375,7 +246,7 @@ impl ClosureScan {
             if next.is_multiple_of(VERTICES_PER_CHECK) {
                 cx.check()?;
             }
-            let ends = components.vertices(reached).iter();
+            let ends = self.vertices(reached).iter();
             scratch
                 .ends
                 .extend(ends.filter_map(|&vertex| walk.end(vertex)));
@@ -385,19 +256,6 @@ impl ClosureScan {
             scratch.ends.sort_unstable();
             scratch.ends.dedup();
         }
-        let numbers = scratch.ends.iter();
-        self.ends
-            .extend(numbers.map(|&number| self.index.nodes.id(number)));
         Ok(())
-    }
-
-    /// The nodes of the graph that no link of the path has.
-    fn nodes_without_links(&self, cx: &Context) -> Result<Vec<u64>, ExecError> {
-        let mut nodes = Vec::new();
-        if let Some(of_graph) = self.closure.nodes(&self.graph, cx)? {
-            of_graph.sorted_into(&mut nodes);
-            nodes.retain(|&node| self.index.nodes.number(node).is_none());
-        }
-        Ok(nodes)
     }
 }

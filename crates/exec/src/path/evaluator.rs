@@ -5,7 +5,7 @@
 //! many starts at once.
 
 use super::closure::Closure;
-use super::components::ClosureScan;
+use super::closure_scan::ClosureScan;
 use super::graph::{Label, PathGraph, PathGraphs, flipped};
 use super::reservation::{OPERATOR, Reservation};
 use super::step::Step;

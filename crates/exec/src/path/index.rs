@@ -9,29 +9,69 @@
 //! two cache misses.
 
 use super::automaton::Automaton;
+use super::components::Components;
 use super::graph::Label;
 use super::numbering::Numbering;
 use super::reservation::Reservation;
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_store::Direction;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 
+/// Links read or written between two looks at the clock: a millisecond.
+pub(super) const LINKS_PER_CHECK: usize = 1 << 15;
 /// Vertices walked between two looks at the clock.
-const VERTICES_PER_CHECK: usize = 1 << 14;
+const VERTICES_PER_CHECK: usize = 1 << 12;
+
+/// Numbers are sorted by a bit for each node where at least one node in so many is among them.
+const NUMBERS_PER_BIT: usize = 64;
+/// What a vertex takes while walks go on: a turn; the queue and the ends may hold all of them.
+const SCRATCH_BYTES: usize = 12;
+/// Components are made after as many walks over all vertices would have met as many: finding them takes some as long.
+const WALKS_BEFORE_COMPONENTS: u64 = 2;
+
+/// What a cell holds, made now if it is empty; the bytes stay counted until the query ends.
+fn made_once<'c, T>(
+    cell: &'c OnceLock<T>,
+    cx: &Context,
+    make: impl FnOnce(&mut Reservation<'_>) -> Result<T, ExecError>,
+) -> Result<&'c T, ExecError> {
+    if cell.get().is_none() {
+        let mut held = Reservation::new(cx);
+        let made = make(&mut held)?;
+        // Another thread may have been faster.
+        if cell.set(made).is_ok() {
+            held.keep();
+        }
+    }
+    Ok(cell.get().expect("it was set just now, by whomever"))
+}
 
 /// The links of one graph, numbered.
+#[derive(Debug)]
 pub struct PathIndex {
     /// The nodes.
     pub nodes: Numbering,
     labels: Vec<Label>,
     /// By label.
     links: Vec<Vec<(u32, u32)>>,
-    forward: OnceLock<Walk>,
-    backward: OnceLock<Walk>,
+    forward: OneWay,
+    backward: OneWay,
+    scratches: Mutex<Vec<Scratch>>,
+}
+
+/// What is made of the links for one direction, when it is first wanted.
+#[derive(Debug, Default)]
+struct OneWay {
+    walk: OnceLock<Walk>,
+    components: OnceLock<Components>,
+    /// Vertices met by walks so far.
+    met: AtomicU64,
 }
 
 /// The product of links and an automaton.
+#[derive(Debug)]
 pub struct Walk {
     node_count: usize,
     /// The first vertex of the start state.
@@ -45,7 +85,7 @@ pub struct Walk {
 }
 
 /// What a walk needs beside the index; to be used again, as clearing it costs nothing.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Scratch {
     /// The turn in which each vertex was met last.
     turns: Vec<u32>,
@@ -67,14 +107,17 @@ impl PathIndex {
         let mut held = Reservation::new(cx);
         // At most two ends a link, 24 bytes each while they are sorted; and the numbers.
         held.grow_to(count * (2 * 12 + 8))?;
-        let nodes = Numbering::new(links.iter().flatten());
-        cx.check()?;
-        let numbered = |of_label: Vec<(u64, u64)>| {
-            let number = |id| nodes.number(id).expect("every end has a number");
-            let pairs = of_label.into_iter();
-            pairs.map(|(s, o)| (number(s), number(o))).collect()
-        };
-        let links = links.iter_mut().map(std::mem::take).map(numbered).collect();
+        let nodes = Numbering::new(&links, cx)?;
+        let number = |id| nodes.number(id).expect("every end has a number");
+        let mut numbered = Vec::with_capacity(links.len());
+        for of_label in links.iter_mut().map(std::mem::take) {
+            let mut pairs = Vec::with_capacity(of_label.len());
+            for part in of_label.chunks(LINKS_PER_CHECK) {
+                cx.check()?;
+                pairs.extend(part.iter().map(|&(s, o)| (number(s), number(o))));
+            }
+            numbered.push(pairs);
+        }
         drop(held);
         let mut held = Reservation::new(cx);
         held.grow_to(count * 8 + nodes.bytes())?;
@@ -82,10 +125,40 @@ impl PathIndex {
         Ok(Self {
             nodes,
             labels,
-            links,
-            forward: OnceLock::new(),
-            backward: OnceLock::new(),
+            links: numbered,
+            forward: OneWay::default(),
+            backward: OneWay::default(),
+            scratches: Mutex::default(),
         })
+    }
+
+    /// The most that it and all that is made of it take, with automata of so many states or one more.
+    pub fn bytes_max(&self, states: usize) -> usize {
+        let links: usize = self.links.iter().map(Vec::len).sum();
+        let vertices = self.nodes.len() * (states + 1);
+        let of_walk = (vertices + links * (states + 1)) * 4;
+        let of_components = vertices * 20 + links * (states + 1) * 4;
+        self.nodes.bytes() + links * 8 + 2 * (of_walk + of_components) + vertices * SCRATCH_BYTES
+    }
+
+    /// Room for a walk over so many vertices.
+    pub fn scratch(&self, vertices: usize, cx: &Context) -> Result<Scratch, ExecError> {
+        let known = self.scratches.lock().expect("no holder panics").pop();
+        let mut scratch = known.unwrap_or_default();
+        let missing = vertices.saturating_sub(scratch.vertices());
+        let mut held = Reservation::new(cx);
+        held.grow_to(missing * SCRATCH_BYTES)?;
+        held.keep();
+        scratch.begin(vertices);
+        Ok(scratch)
+    }
+
+    /// Keeps the room for the next walk.
+    pub fn put_back(&self, scratch: Scratch) {
+        self.scratches
+            .lock()
+            .expect("no holder panics")
+            .push(scratch);
     }
 
     /// The walk of an automaton; the same automaton must be given for the same direction.
@@ -95,25 +168,53 @@ impl PathIndex {
         direction: Direction,
         cx: &Context,
     ) -> Result<&Walk, ExecError> {
-        let cell = match direction {
+        let cell = &self.one_way(direction).walk;
+        made_once(cell, cx, |held| self.make_walk(automaton, held, cx))
+    }
+
+    fn one_way(&self, direction: Direction) -> &OneWay {
+        match direction {
             Direction::Forward => &self.forward,
             Direction::Backward => &self.backward,
-        };
-        if cell.get().is_none() {
-            let mut held = Reservation::new(cx);
-            let walk = self.make_walk(automaton, &mut held)?;
-            // Another thread may have been faster.
-            if cell.set(walk).is_ok() {
-                held.keep();
-            }
         }
-        Ok(cell.get().expect("it was set just now, by whomever"))
+    }
+
+    /// The components of the walk of an automaton, as [`Self::walk`] has it.
+    pub fn components(
+        &self,
+        automaton: &Automaton,
+        direction: Direction,
+        cx: &Context,
+    ) -> Result<&Components, ExecError> {
+        let walk = self.walk(automaton, direction, cx)?;
+        let cell = &self.one_way(direction).components;
+        made_once(cell, cx, |held| Components::new(walk, held, cx))
+    }
+
+    /// Notes how many vertices a walk has met.
+    pub fn note_met(&self, direction: Direction, vertices: usize) {
+        let met = &self.one_way(direction).met;
+        met.fetch_add(vertices as u64, Ordering::Relaxed);
+    }
+
+    /// Begins to count them anew.
+    pub fn forget_met(&self, direction: Direction) {
+        self.one_way(direction).met.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether walks in a direction have met so many vertices that components cost no more: so they take twice as long at most, and
+    /// walks that begin in one component are one.
+    pub fn is_worth_components(&self, direction: Direction) -> bool {
+        let way = self.one_way(direction);
+        let vertices = way.walk.get().map_or(0, Walk::vertex_count) as u64;
+        way.met.load(Ordering::Relaxed) > WALKS_BEFORE_COMPONENTS * vertices
     }
 
     fn make_walk(
         &self,
         automaton: &Automaton,
         held: &mut Reservation<'_>,
+        cx: &Context,
     ) -> Result<Walk, ExecError> {
         let node_count = self.nodes.len();
         let vertices = node_count * automaton.states.len();
@@ -125,16 +226,20 @@ impl PathIndex {
                     let known = self.labels.iter().position(|l| l == label);
                     let links = &self.links[known.expect("both automata have the same labels")];
                     let (from, to) = (state * node_count, transition.to * node_count);
-                    for &(subject, object) in links {
-                        let (near, far) = if transition.inverse {
-                            (object, subject)
-                        } else {
-                            (subject, object)
-                        };
-                        visit(from + near as usize, to + far as usize);
+                    for part in links.chunks(LINKS_PER_CHECK) {
+                        cx.check()?;
+                        for &(subject, object) in part {
+                            let (near, far) = if transition.inverse {
+                                (object, subject)
+                            } else {
+                                (subject, object)
+                            };
+                            visit(from + near as usize, to + far as usize);
+                        }
                     }
                 }
             }
+            Ok::<_, ExecError>(())
         };
         let used = automaton.states.iter().flatten().map(|transition| {
             let label = &automaton.labels[transition.label];
@@ -147,7 +252,7 @@ impl PathIndex {
         }
         held.grow_to(vertices * 8 + count * 4)?;
         let mut offsets = vec![0_u32; vertices + 1];
-        by_transition(&mut |from, _| offsets[from + 1] += 1);
+        by_transition(&mut |from, _| offsets[from + 1] += 1)?;
         for vertex in 0..vertices {
             offsets[vertex + 1] += offsets[vertex];
         }
@@ -156,7 +261,7 @@ impl PathIndex {
         by_transition(&mut |from, to| {
             targets[next[from] as usize] = to as u32;
             next[from] += 1;
-        });
+        })?;
         Ok(Walk {
             node_count,
             start: automaton.start * node_count,
@@ -167,11 +272,27 @@ impl PathIndex {
         })
     }
 
-    /// Appends the ids of numbers, ascending.
+    /// Appends the ids of numbers, which are different ones, ascending.
     pub fn sorted_ids_into(&self, numbers: &mut [u32], out: &mut Vec<u64>) {
         let start = out.len();
-        numbers.sort_unstable();
-        out.extend(numbers.iter().map(|&number| self.nodes.id(number)));
+        if numbers.len() * NUMBERS_PER_BIT < self.nodes.len() {
+            numbers.sort_unstable();
+            out.extend(numbers.iter().map(|&number| self.nodes.id(number)));
+        } else {
+            let mut bits = vec![0_u64; self.nodes.len().div_ceil(64)];
+            for &number in &*numbers {
+                bits[number as usize / 64] |= 1 << (number % 64);
+            }
+            out.reserve(numbers.len());
+            for (word_idx, &word) in bits.iter().enumerate() {
+                let mut left = word;
+                while left != 0 {
+                    let number = word_idx as u32 * 64 + left.trailing_zeros();
+                    out.push(self.nodes.id(number));
+                    left &= left - 1;
+                }
+            }
+        }
         if !self.nodes.is_ascending() {
             out[start..].sort_unstable();
         }
@@ -240,19 +361,20 @@ impl Walk {
         self.targets[position as usize]
     }
 
-    /// Finds all ends of walks of at least one link from a node. With `wanted` only until that
+    /// Finds all ends of walks of at least one link from some nodes. With `wanted` only until that
     /// node is found, which is then the last end.
     ///
-    /// Termination: each vertex enters the queue at most once, and the start once more.
+    /// Termination: each vertex enters the queue at most once, and the starts once more.
     pub fn find_ends(
         &self,
-        node: u32,
+        nodes: &[u32],
         wanted: Option<u32>,
         scratch: &mut Scratch,
         cx: &Context,
     ) -> Result<(), ExecError> {
         scratch.begin(self.vertex_count());
-        scratch.queue.push(self.start_vertex(node));
+        let starts = nodes.iter().map(|&node| self.start_vertex(node));
+        scratch.queue.extend(starts);
         let mut next = 0;
         while let Some(&vertex) = scratch.queue.get(next) {
             next += 1;

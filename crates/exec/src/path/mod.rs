@@ -18,17 +18,24 @@
 
 mod automaton;
 mod closure;
+mod closure_scan;
 mod components;
 mod evaluator;
+mod frontier;
 mod graph;
 mod index;
+mod indexed_ends;
+mod known_indexes;
+mod memo;
 mod node_set;
 mod numbering;
 mod reservation;
 mod step;
 
 pub use automaton::Automaton;
-pub use components::ClosureScan;
+pub use closure::Closure;
+pub use closure_scan::ClosureScan;
 pub use evaluator::{AllPairs, Ends, PathAccess, PathEvaluator};
 pub use graph::{PathGraph, PathGraphs};
 pub use index::{PathIndex, Walk};
+pub use known_indexes::KnownPathIndexes;

@@ -2,9 +2,10 @@
 //!
 //! A closure is taken for a balanced hierarchy: with `E` links and `b` links at each node that has
 //! several, it has `log_b E` levels, which is also the mean number of ends of a start, whichever way
-//! it is walked. A constant at the end where the links fan out is rarely a mean node but one that
-//! somebody found worth asking about: the geometric mean of that and all links. Formulas:
-//! `docs/cost-model.md`.
+//! it is walked. From a constant the store is [walked](crate::statistics::Statistics::reached), as far as that is quick; where the walk does not
+//! end, what is reached lies between what was met and all nodes: their geometric mean. Where nobody can walk, a constant at the end where
+//! the links fan out is rarely a mean node but one that somebody found worth asking about: the geometric mean of that and all links.
+//! Formulas: `docs/cost-model.md`.
 
 use crate::cost_constants::{
     HASH_PROBE, PATH_LEVELS_MAX, PATH_LINK, PATH_LOOKUP, PATH_VISIT, QUAD_SCAN, START,
@@ -12,6 +13,8 @@ use crate::cost_constants::{
 use crate::physical::{Endpoint, PathPattern, Slot};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
+use crate::statistics::{LinkOfWalk, Reached};
+use basalt_rdf::TermId;
 use oxrdf::NamedNode;
 use spargebra::algebra::PropertyPathExpression as Path;
 
@@ -169,6 +172,80 @@ fn with_zero(planner: &Planner<'_>, inner: Shape) -> Shape {
     }
 }
 
+/// The links of a closure over links, as they are walked; `None` for what is no such closure.
+fn links_of_closure(
+    planner: &Planner<'_>,
+    path: &Path,
+    is_inverse: bool,
+) -> Option<Vec<LinkOfWalk>> {
+    fn add(
+        planner: &Planner<'_>,
+        path: &Path,
+        is_inverse: bool,
+        links: &mut Vec<LinkOfWalk>,
+    ) -> bool {
+        match path {
+            Path::NamedNode(node) => {
+                let predicate = planner.statistics.term_id(&node.clone().into());
+                links.extend(predicate.map(|predicate| LinkOfWalk {
+                    predicate,
+                    is_inverse,
+                }));
+                true
+            }
+            Path::Reverse(inner) => add(planner, inner, !is_inverse, links),
+            Path::Alternative(a, b) => {
+                add(planner, a, is_inverse, links) && add(planner, b, is_inverse, links)
+            }
+            _ => false,
+        }
+    }
+    match path {
+        Path::OneOrMore(inner) | Path::ZeroOrMore(inner) => {
+            let mut links = Vec::new();
+            add(planner, inner, is_inverse, &mut links).then_some(links)
+        }
+        Path::Reverse(inner) => links_of_closure(planner, inner, !is_inverse),
+        _ => None,
+    }
+}
+
+/// What walks of a closure from its constant end reach.
+fn reached(planner: &Planner<'_>, pattern: &PathPattern, forward: bool) -> Option<Reached> {
+    let end = match forward {
+        true => &pattern.subject,
+        false => &pattern.object,
+    };
+    let Endpoint::Constant(constant) = end else {
+        return None;
+    };
+    let question = (
+        links_of_closure(planner, &pattern.path, !forward)?,
+        constant.id?,
+    );
+    let is_asked = |other: &(Vec<LinkOfWalk>, TermId)| *other == question;
+    planner.walks.get(is_asked, || {
+        let reached = planner.statistics.reached(&question.0, question.1);
+        (question.clone(), reached)
+    })
+}
+
+/// Ends expected of the constant end of a path with this shape.
+fn of_constant(planner: &Planner<'_>, pattern: &PathPattern, shape: &Shape, forward: bool) -> f64 {
+    let Some(reached) = reached(planner, pattern, forward) else {
+        return shape.of_constant(forward);
+    };
+    let linked = if reached.is_all {
+        reached.nodes
+    } else {
+        let ends = if forward { shape.ends } else { shape.starts };
+        let all = ends.min(shape.links).max(reached.nodes);
+        (reached.nodes.max(1.0) * all).sqrt()
+    };
+    let zero = if shape.zero > 0.0 { 1.0 } else { 0.0 };
+    (linked + zero).max(0.1)
+}
+
 fn is_constant(end: &Endpoint) -> bool {
     matches!(end, Endpoint::Constant(_))
 }
@@ -178,8 +255,8 @@ pub(crate) fn rows(planner: &Planner<'_>, pattern: &PathPattern) -> f64 {
     let shape = shape(planner, &pattern.path);
     match (is_constant(&pattern.subject), is_constant(&pattern.object)) {
         (false, false) => shape.pairs,
-        (true, false) => shape.of_constant(true),
-        (false, true) => shape.of_constant(false),
+        (true, false) => of_constant(planner, pattern, &shape, true),
+        (false, true) => of_constant(planner, pattern, &shape, false),
         (true, true) => 1.0,
     }
 }
@@ -224,7 +301,7 @@ pub(crate) fn join_cost(
         .filter(|(end, _)| is_bound(end))
         .map(|(end, forward)| {
             let (starts, found) = if is_constant(end) {
-                (1.0, shape.of_constant(forward))
+                (1.0, of_constant(planner, pattern, &shape, forward))
             } else {
                 let nodes = if forward { shape.starts } else { shape.ends };
                 (input_rows.min(nodes.max(1.0)), shape.fan(forward) + 1.0)

@@ -12,6 +12,9 @@ use crate::physical::{
 use crate::statistics::Statistics;
 use basalt_rdf::TermId;
 
+/// Tables of a star whose names are shown; of all of them, the JSON tells.
+const TABLES_NAMED_MAX: usize = 16;
+
 /// What names of slots, tables and terms are looked up in.
 pub(super) struct Names<'a> {
     pub(super) plan: &'a Plan,
@@ -49,7 +52,12 @@ impl Names<'_> {
                 self.pattern(pattern),
                 self.condition(filter.as_ref())
             ),
-            Op::PathJoin { pattern, .. } => format!("PathJoin {}", self.path(pattern)),
+            Op::PathJoin {
+                pattern, at_once, ..
+            } => {
+                let how = if *at_once { "at once " } else { "" };
+                format!("PathJoin {how}{}", self.path(pattern))
+            }
             Op::HashJoin {
                 keys,
                 compatible,
@@ -208,7 +216,12 @@ impl Names<'_> {
             .tables
             .iter()
             .map(|table| self.statistics.table_name(*table));
-        let tables: Vec<String> = tables.collect();
+        let mut tables: Vec<String> = tables.collect();
+        let unnamed = tables.len().saturating_sub(TABLES_NAMED_MAX);
+        if unnamed > 1 {
+            tables.truncate(TABLES_NAMED_MAX);
+            tables.push(format!("{unnamed} more"));
+        }
         let patterns = star.patterns.iter().map(|pattern| {
             let how = match (pattern.optional, pattern.any_value) {
                 (true, _) => "optional ",

@@ -119,8 +119,12 @@ fn join_unit(
             node(op, schema, certain, rows, cost)
         }
         (UnitKind::Path(pattern), _) => {
-            let (input, pattern) = (Arc::new(input), pattern.clone());
-            node(Op::PathJoin { input, pattern }, schema, certain, rows, cost)
+            let op = Op::PathJoin {
+                input: Arc::new(input),
+                pattern: pattern.clone(),
+                at_once: false,
+            };
+            node(op, schema, certain, rows, cost)
         }
         (UnitKind::Plan(plan), Step::Count { .. })
             if let Some(counted) = CountByObject::of(plan) =>
@@ -202,6 +206,7 @@ fn leaf(unit: &Unit, rows: f64, cost: f64) -> Node {
             let op = Op::PathJoin {
                 input: Arc::new(unit_row),
                 pattern: pattern.clone(),
+                at_once: false,
             };
             node(op, pattern.slots(), unit.certain, rows, cost)
         }

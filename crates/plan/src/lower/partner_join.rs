@@ -26,6 +26,7 @@ use crate::physical::{Expr, JoinKind, Node, Op, Pattern, Star, StarEntry};
 use crate::planner::{ForceJoin, PlanError, Planner};
 use crate::row_chain::RowChain;
 use crate::slot_set::SlotSet;
+use spargebra::algebra::PropertyPathExpression;
 use std::sync::Arc;
 
 /// A group with OPTIONAL parts within each other, so many deep, is also planned for what the rows before it need: each level plans those
@@ -136,7 +137,7 @@ impl Planner<'_> {
         outer: &Outer,
     ) -> Result<Option<Node>, PlanError> {
         let shared = group.certain().intersect(SlotSet::of(&left.certain));
-        if !is_plain(group) || !outer.slots.is_empty() {
+        if !is_joinable(group, JoinKind::LeftOuter) || !outer.slots.is_empty() {
             return Ok(None);
         }
         match self.seed(left, &shared) {
@@ -198,10 +199,10 @@ impl Planner<'_> {
         conditions: &[Expr],
         kind: JoinKind,
     ) -> Result<Option<Node>, PlanError> {
-        let Some(shared) = shared_by_plain(left, group) else {
+        let Some(shared) = shared_certain(left, group) else {
             return Ok(None);
         };
-        if conditions.iter().any(has_exists) {
+        if !is_joinable(group, kind) || conditions.iter().any(has_exists) {
             return Ok(None);
         }
         let forced = self.options.force_join;
@@ -233,7 +234,7 @@ impl Planner<'_> {
         shared: &SlotSet,
     ) -> Result<Option<Node>, PlanError> {
         let mut kinds = self.stars_and_patterns(&group.triples)?;
-        if kinds.len() != 1 || shared.is_empty() {
+        if kinds.len() != 1 || shared.is_empty() || !group.paths.is_empty() {
             return Ok(None);
         }
         let available = SlotSet::of(&left.schema).union(group.schema());
@@ -469,12 +470,47 @@ fn is_plain(group: &JoinGroup) -> bool {
     group.children.is_empty() && group.paths.is_empty() && !group.filters.iter().any(has_exists)
 }
 
-/// The slots that a plain group shares with rows, all of them certain on both sides; `None` if that is not so.
-pub(super) fn shared_by_plain(rows: &Node, group: &JoinGroup) -> Option<SlotSet> {
+/// Whether a group is plain but for closures, and so can be joined to rows as a whole: as the partner of OPTIONAL and MINUS, which join
+/// what it has alone. EXISTS puts the row's terms in its place, where a path without links leads from each term to itself, node or not.
+fn is_joinable(group: &JoinGroup, kind: JoinKind) -> bool {
+    let is_closure = |path: &PropertyPathExpression| {
+        matches!(
+            path,
+            PropertyPathExpression::OneOrMore(_) | PropertyPathExpression::ZeroOrMore(_)
+        )
+    };
+    let may_be_zero = kind == JoinKind::LeftOuter;
+    let mut paths = group.paths.iter().map(|pattern| &pattern.path);
+    let are_right = paths.all(|path| is_closure(path) && (may_be_zero || !matches_zero(path)));
+    are_right && group.children.is_empty() && !group.filters.iter().any(has_exists)
+}
+
+/// Whether a path leads from each node to itself.
+fn matches_zero(path: &PropertyPathExpression) -> bool {
+    match path {
+        PropertyPathExpression::ZeroOrMore(_) | PropertyPathExpression::ZeroOrOne(_) => true,
+        PropertyPathExpression::Reverse(inner) | PropertyPathExpression::OneOrMore(inner) => {
+            matches_zero(inner)
+        }
+        PropertyPathExpression::Sequence(a, b) => matches_zero(a) && matches_zero(b),
+        PropertyPathExpression::Alternative(a, b) => matches_zero(a) || matches_zero(b),
+        PropertyPathExpression::NamedNode(_) | PropertyPathExpression::NegatedPropertySet(_) => {
+            false
+        }
+    }
+}
+
+/// The slots that a group shares with rows, all of them certain on both sides; `None` if that is not so.
+fn shared_certain(rows: &Node, group: &JoinGroup) -> Option<SlotSet> {
     let shared = group.schema().intersect(SlotSet::of(&rows.schema));
     let certain =
         shared.is_subset(&SlotSet::of(&rows.certain)) && shared.is_subset(&group.certain());
-    (certain && is_plain(group)).then_some(shared)
+    certain.then_some(shared)
+}
+
+/// The same of a plain group.
+pub(super) fn shared_by_plain(rows: &Node, group: &JoinGroup) -> Option<SlotSet> {
+    shared_certain(rows, group).filter(|_| is_plain(group))
 }
 
 /// Whether a condition of a group inside an EXISTS uses nothing of the row around but what the group has too.

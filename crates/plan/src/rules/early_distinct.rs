@@ -2,11 +2,12 @@
 //! values, and the other side of semi and anti joins.
 //!
 //! `SELECT DISTINCT ?z { ?a :knows ?b . ?b :knows ?c . ?c :type ?z }` asks for a handful of types, and a join makes each of them as often as
-//! paths lead there. Four things are done, from the top:
+//! paths lead there. Five things are done, from the top:
 //!
 //! - A join whose build side, or star, gives nothing but partners is a *semi join*.
 //! - An OPTIONAL part that nobody reads is left out.
 //! - Of a pattern of a star whose object nobody reads *any value* will do.
+//! - A closure of which only the ends are read is walked from all rows *at once*.
 //! - Where columns that told rows apart have been read for the last time, a [`Op::PartialDistinct`] drops the repeats before they are
 //!   joined further. It is put there if, as far as estimates tell, at least half of the rows repeat and the work above that they
 //!   would be is more than the look-ups.
@@ -19,10 +20,11 @@ use crate::cost_constants::GROUP_ROW;
 use crate::estimate::groups;
 use crate::expression::{has_exists, is_volatile, is_volatile_plan, slots_of_all};
 use crate::physical::{
-    Aggregate, AggregateFunction, JoinKind, Node, Op, Slot, Star, StarAccess, StarEntry,
+    Aggregate, AggregateFunction, Endpoint, JoinKind, Node, Op, Slot, Star, StarAccess, StarEntry,
 };
 use crate::planner::{Planner, take_node};
 use crate::slot_set::SlotSet;
+use spargebra::algebra::PropertyPathExpression;
 use std::sync::Arc;
 
 /// Fewer rows are not worth a look.
@@ -84,6 +86,7 @@ impl EarlyDistinct<'_, '_> {
         }
         self.make_semi(node, repeats);
         self.take_any_value(node, repeats);
+        self.walk_at_once(node, repeats);
         let own = own_cost(node);
         let rows_before: Vec<f64> = rows_of_inputs(node);
         self.visit_inputs(&mut node.op, repeats, own);
@@ -264,6 +267,33 @@ impl EarlyDistinct<'_, '_> {
         if before != node.schema {
             let semi = take_node(node);
             *node = self.planner.project(semi, before);
+        }
+    }
+
+    /// Walks a closure from all rows at once where only its ends are read.
+    fn walk_at_once(&mut self, node: &mut Node, repeats: Repeats) {
+        let Op::PathJoin {
+            input,
+            pattern,
+            at_once,
+        } = &mut node.op
+        else {
+            return;
+        };
+        let is_closure = matches!(
+            pattern.path,
+            PropertyPathExpression::OneOrMore(_) | PropertyPathExpression::ZeroOrMore(_)
+        );
+        let is_bound =
+            |end: &Endpoint| matches!(end, Endpoint::Slot(slot) if input.schema.contains(slot));
+        let is_new = |end: &Endpoint| matches!(end, Endpoint::Slot(slot) if node.schema == [*slot] && !input.schema.contains(slot));
+        let (subject, object) = (&pattern.subject, &pattern.object);
+        let has_one_start =
+            is_bound(subject) && is_new(object) || is_new(subject) && is_bound(object);
+        let is_idle = matches!(repeats, Repeats::Idle { .. });
+        if is_idle && is_closure && has_one_start && pattern.graphs.slot().is_none() && !*at_once {
+            *at_once = true;
+            self.changes += 1;
         }
     }
 

@@ -65,7 +65,7 @@ fn prune_inputs(op: &mut Op, needed: &SlotSet, required: &SlotSet, schema: &[Slo
         Op::CountJoin { input, key, .. } => {
             prune_input(input, &needed.union(SlotSet::of(&[*key])));
         }
-        Op::PathJoin { input, pattern } => {
+        Op::PathJoin { input, pattern, .. } => {
             prune_input(input, &needed.union(SlotSet::of(&pattern.slots())));
         }
         Op::Service { input, service, .. } => prune_service(Arc::make_mut(input), service, needed),

@@ -147,6 +147,11 @@ impl Delta {
         self.predicates.get(&predicate).map(|changes| &**changes)
     }
 
+    /// The same, as states share it.
+    pub(crate) fn shared(&self, predicate: TermId) -> Option<&Arc<PredicateDelta>> {
+        self.predicates.get(&predicate)
+    }
+
     /// The predicates of added and removed quads, ascending.
     pub(crate) fn predicates(&self) -> impl Iterator<Item = (TermId, &PredicateDelta)> {
         self.predicates.iter().map(|(p, changes)| (*p, &**changes))

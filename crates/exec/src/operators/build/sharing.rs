@@ -32,7 +32,11 @@ pub(super) fn chain_input(node: &Node) -> Option<&Node> {
         Op::StarJoin { input, .. }
         | Op::PatternJoin { input, .. }
         | Op::CountJoin { input, .. }
-        | Op::PathJoin { input, .. }
+        | Op::PathJoin {
+            input,
+            at_once: false,
+            ..
+        }
         | Op::Filter { input, .. }
         | Op::Extend { input, .. }
         | Op::PartialDistinct { input }
