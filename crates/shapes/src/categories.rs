@@ -10,6 +10,7 @@
 
 use crate::fast_map::FastMap;
 use crate::settings::Settings;
+use crate::subject_sums::SubjectSums;
 
 /// The sets of one class, by their predicates.
 pub(crate) struct ClassedSet<'a> {
@@ -21,54 +22,12 @@ pub(crate) struct ClassedSet<'a> {
     pub subjects: u64,
 }
 
-/// Subjects, and how many of them have each predicate.
-#[derive(Default)]
-struct Sums {
-    subjects: u64,
-    by_predicate: FastMap<u32, u64>,
-}
-
-impl Sums {
-    fn add(&mut self, predicates: impl Iterator<Item = (u32, u64)>, subjects: u64) {
-        self.subjects += subjects;
-        for (predicate, rows) in predicates {
-            *self.by_predicate.entry(predicate).or_insert(0) += rows;
-        }
-    }
-
-    /// The predicates that at least half of the subjects have, ascending.
-    fn usual(&self) -> Vec<u32> {
-        let of_half = |(_, rows): &(&u32, &u64)| **rows * 2 >= self.subjects;
-        let mut usual: Vec<u32> = self
-            .by_predicate
-            .iter()
-            .filter(of_half)
-            .map(|(p, _)| *p)
-            .collect();
-        usual.sort_unstable();
-        usual
-    }
-
-    /// The share of what these subjects have that would be columns among others.
-    fn share_in(&self, all: &Sums, settings: &Settings) -> f64 {
-        let rows_min = settings.column_fill_min * all.subjects as f64;
-        let is_column = |p: &u32| {
-            all.by_predicate
-                .get(p)
-                .is_some_and(|rows| *rows as f64 >= rows_min)
-        };
-        let of_columns = self.by_predicate.iter().filter(|(p, _)| is_column(p));
-        let held: u64 = of_columns.map(|(_, rows)| rows).sum();
-        held as f64 / self.by_predicate.values().sum::<u64>().max(1) as f64
-    }
-}
-
 /// The classes among those of some sets that are categories, ascending.
 pub(crate) fn find<'a>(
     sets: impl Iterator<Item = ClassedSet<'a>>,
     settings: &Settings,
 ) -> Vec<u64> {
-    let mut classes: FastMap<u64, Sums> = FastMap::default();
+    let mut classes: FastMap<u64, SubjectSums> = FastMap::default();
     for set in sets {
         let predicates = set.predicates.iter().map(|&p| (p, set.subjects));
         classes
@@ -87,7 +46,7 @@ pub(crate) fn find<'a>(
         if members.len() <= settings.alike_classes_max {
             continue;
         }
-        let mut all = Sums::default();
+        let mut all = SubjectSums::default();
         for class in &members {
             let sums = &classes[class];
             all.add(

@@ -15,6 +15,7 @@ use crate::fast_map::FastMap;
 use basalt_rdf::TermId;
 
 use crate::naming::{Names, namespace};
+use crate::subject_sums::SubjectSums;
 
 /// Predicates with less fill than this do not count when a type's table is judged.
 const PROFILE_FILL_MIN: f64 = 0.05;
@@ -58,19 +59,17 @@ pub(crate) fn choose(
 }
 
 fn profiles(sets: &[TypedSet<'_>], names: &dyn Names) -> FastMap<u64, Profile> {
-    let mut rows: FastMap<u64, (u64, FastMap<u32, u64>)> = FastMap::default();
+    let mut sums: FastMap<u64, SubjectSums> = FastMap::default();
     for set in sets {
         for &class in set.types {
-            let (total, by_predicate) = rows.entry(class).or_default();
-            *total += set.subjects;
-            for &predicate in set.predicates {
-                *by_predicate.entry(predicate).or_insert(0) += set.subjects;
-            }
+            let predicates = set.predicates.iter().map(|&p| (p, set.subjects));
+            sums.entry(class).or_default().add(predicates, set.subjects);
         }
     }
     let mut namespaces: FastMap<u32, String> = FastMap::default();
     let mut profiles = FastMap::default();
-    for (class, (total, by_predicate)) in rows {
+    for (class, sums) in sums {
+        let (total, by_predicate) = (sums.subjects, sums.by_predicate);
         let name = names.term(TermId(class));
         let (mut filled, mut columns, mut shared) = (0, 0u64, 0);
         for (&predicate, &n) in &by_predicate {

@@ -29,6 +29,7 @@ mod parts;
 mod schema;
 mod settings;
 mod similarity;
+mod subject_sums;
 mod type_class;
 
 #[cfg(test)]

@@ -188,9 +188,7 @@ pub struct PathJoin {
     path: CompiledPath,
     /// What rows have that are joined many at a time.
     bound: Option<Bound>,
-    /// Whether no batch has come yet.
-    is_first: bool,
-    /// Those of the batch before.
+    /// Those of the batch before; none until there was one.
     runs: Option<PathRuns>,
     /// Where the output's columns come from: the input's columns, then the new ones.
     columns: Vec<Option<usize>>,
@@ -237,7 +235,6 @@ impl PathJoin {
         Self {
             input: Peeked::new(input),
             bound: Bound::of(&path),
-            is_first: true,
             runs: None,
             path,
             columns,
@@ -252,9 +249,8 @@ impl PathJoin {
         let are_bound = ![self.path.subject, self.path.object]
             .iter()
             .any(|place| matches!(place, Place::New(_)));
-        let is_single =
-            are_bound && self.is_first && batch.rows() == 1 && !self.input.has_rows(cx)?;
-        self.is_first = false;
+        let is_first = self.runs.is_none();
+        let is_single = are_bound && is_first && batch.rows() == 1 && !self.input.has_rows(cx)?;
         let mut current = Current {
             row: 0,
             values: Vec::new(),

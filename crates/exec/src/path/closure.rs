@@ -3,14 +3,16 @@
 //! Probing walks breadth first over the store, a whole frontier at a time; its cost is counted in
 //! lookups over the whole query. When that has reached what reading every link would cost, the index
 //! is made and used from then on, also for the walk under way, which starts again. If the memory
-//! does not allow the index, probing goes on. Ends of each start are remembered within a budget,
-//! because the same start comes again in other batches and on other threads.
+//! does not allow the index, probing goes on. An index is [kept](super::known_indexes) for the
+//! queries that follow. Ends of each start are [remembered](super::memo) within a budget, because
+//! the same start comes again in other batches and on other threads.
 
 use super::automaton::Automaton;
 use super::evaluator::{Ends, PathAccess};
 use super::frontier::Side;
 use super::graph::{Label, PathGraph, PathGraphs, scan};
 use super::index::{PathIndex, Walk};
+use super::known_indexes::KnownPathIndexes;
 use super::memo::{Memo, MemoKey, Start};
 use super::node_set::NodeSet;
 use super::reservation::Reservation;
@@ -61,8 +63,8 @@ pub struct Closure {
     own: AtomicU64,
     /// Those of this query and others before, once they are more than a few.
     spent: Arc<AtomicU64>,
-    /// The links of all graphs.
-    links: u64,
+    /// Where an index is kept for other queries, unless it has too many links for that.
+    known: Option<Arc<KnownPathIndexes>>,
     /// Lookups after which the index is made.
     spent_max: u64,
     /// Whether there is an index: a query before made it, or this one.
@@ -89,13 +91,11 @@ fn known_bytes_max(cx: &Context) -> usize {
     cx.options().memory_bytes_max / KNOWN_SHARE
 }
 
-/// The graph of an index that is kept for other queries; none if it has too many links for that.
-fn kept_graph<'g>(graphs: &'g PathGraphs, links: u64, cx: &Context) -> Option<&'g PathGraph> {
-    let bytes_max = known_bytes_max(cx) as u64;
-    match graphs {
-        PathGraphs::Single(graph) if links * LINK_BYTES <= bytes_max => Some(graph),
-        PathGraphs::Single(_) | PathGraphs::Each(_) => None,
-    }
+/// Where an index of one graph with so many links is kept for other queries, if it is.
+fn known_indexes(graphs: &PathGraphs, links: u64, cx: &Context) -> Option<Arc<KnownPathIndexes>> {
+    let is_small = links * LINK_BYTES <= known_bytes_max(cx) as u64;
+    let is_kept = is_small && matches!(graphs, PathGraphs::Single(_));
+    cx.options().path_indexes.clone().filter(|_| is_kept)
 }
 
 /// How a walk over the store ended.
@@ -113,10 +113,8 @@ impl Closure {
         let links: u64 = forward.labels.iter().map(|l| l.quad_count(cx)).sum();
         let mut indexes = Indexes::default();
         let mut spent = Arc::default();
-        let is_adaptive = access != PathAccess::Probe;
-        if let (Some(graph), true) = (kept_graph(&graphs, links, cx), is_adaptive)
-            && let Some(known) = &cx.options().path_indexes
-        {
+        let known = known_indexes(&graphs, links, cx).filter(|_| access != PathAccess::Probe);
+        if let (Some(known), PathGraphs::Single(graph)) = (&known, &graphs) {
             let before = known.begin(&forward, graph, cx.snapshot());
             spent = before.spent;
             let made = before.index.map(|index| (graph.key(), index));
@@ -130,7 +128,7 @@ impl Closure {
             access,
             own: AtomicU64::new(0),
             spent,
-            links,
+            known,
             spent_max: links / LINKS_PER_LOOKUP + LOOKUPS_MIN,
             refused: AtomicBool::new(false),
             memo: Memo::default(),
@@ -209,25 +207,12 @@ impl Closure {
         graph: &PathGraph,
         cx: &Context,
     ) -> Result<Vec<u64>, ExecError> {
-        let mut ends = Vec::new();
-        let probed = if self.wants_index() {
-            Probed::TooCostly
-        } else {
-            self.probe_ends(starts, direction, graph, &mut ends, cx)?
-        };
-        if let Probed::TooCostly = probed {
-            let is_found = match self.index(graph, cx)? {
-                Some(index) => {
-                    let walked = self.indexed_ends_of_all(&index, starts, direction, &mut ends, cx);
-                    self.allowed(walked)?.is_some()
-                }
-                None => false,
-            };
-            if !is_found {
-                ends.clear();
-                self.probe_ends(starts, direction, graph, &mut ends, cx)?;
-            }
-        }
+        let mut ends = self.by_either(
+            graph,
+            || self.probe_ends(starts, direction, graph, cx),
+            |index| self.indexed_ends_of_all(index, starts, direction, cx),
+            cx,
+        )?;
         if self.matches_zero() {
             ends.extend_from_slice(starts);
             ends.sort_unstable();
@@ -243,29 +228,41 @@ impl Closure {
         graph: &PathGraph,
         cx: &Context,
     ) -> Result<Ends, ExecError> {
-        let mut ends = Vec::new();
-        let probed = if self.wants_index() {
-            Probed::TooCostly
-        } else {
-            self.probe_ends(&[start], key.direction, graph, &mut ends, cx)?
-        };
-        if let Probed::TooCostly = probed {
-            let found = match self.index(graph, cx)? {
-                Some(index) => {
-                    let found = self.indexed_ends(&index, start, key, cx);
-                    self.allowed(found)?
-                }
-                None => None,
+        let probe = || {
+            let probed = self.probe_ends(&[start], key.direction, graph, cx)?;
+            let Probed::Done(ends) = probed else {
+                return Ok(Probed::TooCostly);
             };
-            if let Some(ends) = found {
-                return Ok(ends);
+            let ends = self.with_zero(ends, start);
+            self.memo.remember(key, &ends, cx);
+            Ok(Probed::Done(ends))
+        };
+        let walk = |index: &PathIndex| self.indexed_ends(index, start, key, cx);
+        self.by_either(graph, probe, walk, cx)
+    }
+
+    /// What is found by probing, or by a walk over the index where that is wanted or probing has cost what the index would.
+    ///
+    /// Termination: where the memory allows no index, probing does not stop the second time.
+    fn by_either<T>(
+        &self,
+        graph: &PathGraph,
+        probe: impl Fn() -> Result<Probed<T>, ExecError>,
+        walk: impl Fn(&PathIndex) -> Result<T, ExecError>,
+        cx: &Context,
+    ) -> Result<T, ExecError> {
+        loop {
+            if !self.wants_index()
+                && let Probed::Done(found) = probe()?
+            {
+                return Ok(found);
             }
-            ends.clear();
-            self.probe_ends(&[start], key.direction, graph, &mut ends, cx)?;
+            if let Some(index) = self.index(graph, cx)?
+                && let Some(found) = self.allowed(walk(&index))?
+            {
+                return Ok(found);
+            }
         }
-        let ends = self.with_zero(ends, start);
-        self.memo.remember(key, &ends, cx);
-        Ok(ends)
     }
 
     /// Ends with the start among them, if it is its own end without a link.
@@ -307,9 +304,8 @@ impl Closure {
         starts: &[u64],
         direction: Direction,
         graph: &PathGraph,
-        ends: &mut Vec<u64>,
         cx: &Context,
-    ) -> Result<Probed<()>, ExecError> {
+    ) -> Result<Probed<Vec<u64>>, ExecError> {
         let automaton = self.automaton(direction);
         let mut side = Side::new(automaton, starts);
         let mut held = Reservation::new(cx);
@@ -320,16 +316,17 @@ impl Closure {
             side.advance(graph, cx)?;
             held.grow_to(side.bytes())?;
         }
+        let mut ends = Vec::new();
         let accepting = side.met.iter().zip(&automaton.accepting);
         for (met, _) in accepting.filter(|(_, accepts)| **accepts) {
             held.grow_to(side.bytes() + (ends.len() + met.len()) * 8)?;
-            met.sorted_into(ends);
+            met.sorted_into(&mut ends);
         }
         if automaton.accepts_in_several() {
             ends.sort_unstable();
             ends.dedup();
         }
-        Ok(Probed::Done(()))
+        Ok(Probed::Done(ends))
     }
 
     /// Whether the path leads from one node to another.
@@ -343,20 +340,12 @@ impl Closure {
         if self.matches_zero() && subject == object {
             return Ok(true);
         }
-        if !self.wants_index() {
-            match self.probe_between(subject, object, graph, cx)? {
-                Probed::Done(found) => return Ok(found),
-                Probed::TooCostly => {}
-            }
-        }
-        if let Some(index) = self.index(graph, cx)? {
-            let found = self.indexed_connects(&index, [subject, object], cx);
-            if let Some(found) = self.allowed(found)? {
-                return Ok(found);
-            }
-        }
-        let ends = self.ends(subject, Direction::Forward, graph, cx)?;
-        Ok(ends.binary_search(&object).is_ok())
+        self.by_either(
+            graph,
+            || self.probe_between(subject, object, graph, cx),
+            |index| self.indexed_connects(index, [subject, object], cx),
+            cx,
+        )
     }
 
     fn indexed_connects(
@@ -369,12 +358,11 @@ impl Closure {
         else {
             return Ok(false);
         };
-        let walk = index.walk(&self.forward, Direction::Forward, cx)?;
-        let mut scratch = index.scratch(walk.vertex_count(), cx)?;
-        let walked = walk.find_ends(&[from], Some(to), &mut scratch, cx);
-        let found = scratch.ends.contains(&to);
-        index.put_back(scratch);
-        walked.map(|()| found)
+        let walk = self.walk(index, Direction::Forward, cx)?;
+        index.with_scratch(walk, cx, |scratch| {
+            walk.find_ends(&[from], Some(to), scratch, cx)?;
+            Ok(scratch.ends.contains(&to))
+        })
     }
 
     /// Walks from both ends, always on the side with fewer nodes to go on from, until they meet. With
@@ -479,9 +467,7 @@ impl Closure {
         let index = Arc::new(index?);
         indexes.made.insert(graph.key(), Arc::clone(&index));
         self.has_index.store(true, Ordering::Relaxed);
-        if let Some(graph) = kept_graph(&self.graphs, self.links, cx)
-            && let Some(known) = &cx.options().path_indexes
-        {
+        if let (Some(known), PathGraphs::Single(graph)) = (&self.known, &self.graphs) {
             let bytes_max = known_bytes_max(cx);
             known.keep(&self.forward, graph, cx.snapshot(), &index, bytes_max);
         }

@@ -1,10 +1,11 @@
 //! `ClosureScan`: all pairs of a closure, start by start.
 //!
-//! All starts in a [component](super::components::Components) have the same ends, found once. Memory: the components and the ends of one start.
+//! All starts in a [component](Components) have the same ends, found once. Memory: the components and the ends of one start.
 //!
 //! If the path matches zero links, every node is an end of its own, and the nodes of the graph that have no such link at all come last.
 
 use super::closure::Closure;
+use super::components::Components;
 use super::graph::PathGraph;
 use super::index::{PathIndex, Scratch};
 use crate::context::Context;
@@ -20,8 +21,7 @@ pub struct ClosureScan {
     scratch: Scratch,
     /// Only pairs of a node with itself are wanted.
     loops_only: bool,
-    /// How many components there are.
-    component_count: u32,
+    components: Arc<Components>,
     /// The component whose starts are given out, and its next member.
     component: u32,
     member: usize,
@@ -44,6 +44,8 @@ impl ClosureScan {
         cx: &Context,
     ) -> Result<Self, ExecError> {
         let index = closure.must_index(&graph, cx)?;
+        let components = closure.components(&index, Direction::Forward, cx)?;
+        let components = Arc::clone(components);
         let walk = closure.walk(&index, Direction::Forward, cx)?;
         let scratch = index.scratch(walk.vertex_count(), cx)?;
         let mut made = Self {
@@ -52,7 +54,7 @@ impl ClosureScan {
             index,
             scratch,
             loops_only,
-            component_count: 0,
+            components,
             component: 0,
             member: 0,
             ends: Vec::new(),
@@ -60,10 +62,6 @@ impl ClosureScan {
             start: None,
             alone: None,
         };
-        let components = made
-            .closure
-            .components(&made.index, Direction::Forward, cx)?;
-        made.component_count = components.count();
         made.find_ends(cx)?;
         Ok(made)
     }
@@ -78,7 +76,7 @@ impl ClosureScan {
         while out.len() < count {
             if let Some((start, is_own_end)) = self.start.take() {
                 self.give(start, is_own_end, count, out);
-            } else if self.component < self.component_count {
+            } else if self.component < self.components.count() {
                 self.next_start(cx)?;
             } else if !self.closure.matches_zero() {
                 return Ok(());
@@ -119,9 +117,7 @@ impl ClosureScan {
     /// Goes to the next member of the component that starts walks, or to the next component.
     fn next_start(&mut self, cx: &Context) -> Result<(), ExecError> {
         let walk = self.closure.walk(&self.index, Direction::Forward, cx)?;
-        let components = self
-            .closure
-            .components(&self.index, Direction::Forward, cx)?;
+        let components = &self.components;
         let members = components.vertices(self.component);
         match members.get(self.member) {
             Some(&vertex) => {
@@ -139,7 +135,7 @@ impl ClosureScan {
             None => {
                 self.component += 1;
                 self.member = 0;
-                if self.component < self.component_count {
+                if self.component < self.components.count() {
                     self.find_ends(cx)?;
                 }
             }
@@ -150,9 +146,7 @@ impl ClosureScan {
     /// Finds the ends of the current component.
     fn find_ends(&mut self, cx: &Context) -> Result<(), ExecError> {
         self.ends.clear();
-        let components = self
-            .closure
-            .components(&self.index, Direction::Forward, cx)?;
+        let components = &self.components;
         if self.component >= components.count() {
             return Ok(());
         }

@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::error::ExecError;
 use basalt_store::Direction;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Links read or written between two looks at the clock: a millisecond.
 pub(super) const LINKS_PER_CHECK: usize = 1 << 15;
@@ -65,7 +65,7 @@ pub struct PathIndex {
 #[derive(Debug, Default)]
 struct OneWay {
     walk: OnceLock<Walk>,
-    components: OnceLock<Components>,
+    components: OnceLock<Arc<Components>>,
     /// Vertices met by walks so far.
     met: AtomicU64,
 }
@@ -153,12 +153,18 @@ impl PathIndex {
         Ok(scratch)
     }
 
-    /// Keeps the room for the next walk.
-    pub fn put_back(&self, scratch: Scratch) {
-        self.scratches
-            .lock()
-            .expect("no holder panics")
-            .push(scratch);
+    /// Walks in such room, which is kept for the next walk.
+    pub fn with_scratch<T>(
+        &self,
+        walk: &Walk,
+        cx: &Context,
+        find: impl FnOnce(&mut Scratch) -> Result<T, ExecError>,
+    ) -> Result<T, ExecError> {
+        let mut scratch = self.scratch(walk.vertex_count(), cx)?;
+        let found = find(&mut scratch);
+        let mut scratches = self.scratches.lock().expect("no holder panics");
+        scratches.push(scratch);
+        found
     }
 
     /// The walk of an automaton; the same automaton must be given for the same direction.
@@ -185,10 +191,12 @@ impl PathIndex {
         automaton: &Automaton,
         direction: Direction,
         cx: &Context,
-    ) -> Result<&Components, ExecError> {
+    ) -> Result<&Arc<Components>, ExecError> {
         let walk = self.walk(automaton, direction, cx)?;
         let cell = &self.one_way(direction).components;
-        made_once(cell, cx, |held| Components::new(walk, held, cx))
+        made_once(cell, cx, |held| {
+            Components::new(walk, held, cx).map(Arc::new)
+        })
     }
 
     /// Notes how many vertices a walk has met.
@@ -272,30 +280,30 @@ impl PathIndex {
         })
     }
 
-    /// Appends the ids of numbers, which are different ones, ascending.
-    pub fn sorted_ids_into(&self, numbers: &mut [u32], out: &mut Vec<u64>) {
-        let start = out.len();
+    /// The ids of numbers, which are different ones, ascending.
+    pub fn sorted_ids(&self, numbers: &mut [u32]) -> Vec<u64> {
+        let mut ids = Vec::with_capacity(numbers.len());
         if numbers.len() * NUMBERS_PER_BIT < self.nodes.len() {
             numbers.sort_unstable();
-            out.extend(numbers.iter().map(|&number| self.nodes.id(number)));
+            ids.extend(numbers.iter().map(|&number| self.nodes.id(number)));
         } else {
             let mut bits = vec![0_u64; self.nodes.len().div_ceil(64)];
             for &number in &*numbers {
                 bits[number as usize / 64] |= 1 << (number % 64);
             }
-            out.reserve(numbers.len());
             for (word_idx, &word) in bits.iter().enumerate() {
                 let mut left = word;
                 while left != 0 {
                     let number = word_idx as u32 * 64 + left.trailing_zeros();
-                    out.push(self.nodes.id(number));
+                    ids.push(self.nodes.id(number));
                     left &= left - 1;
                 }
             }
         }
         if !self.nodes.is_ascending() {
-            out[start..].sort_unstable();
+            ids.sort_unstable();
         }
+        ids
     }
 }
 

@@ -11,6 +11,7 @@ use super::memo::{MemoKey, Start};
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_store::Direction;
+use std::sync::Arc;
 
 /// Fewer ends are found by another walk over the index in the time that it takes to remember them.
 const REMEMBERED_ENDS_MIN: usize = 8;
@@ -24,32 +25,25 @@ impl Closure {
         key: MemoKey,
         cx: &Context,
     ) -> Result<Ends, ExecError> {
-        let direction = key.direction;
-        let mut ends = Vec::new();
-        if let Some(node) = index.nodes.number(start) {
-            let walk = index.walk(self.automaton(direction), direction, cx)?;
-            if let Some(components) = self.components_if_worth(index, direction, cx)? {
-                let component = components.of(walk.start_vertex(node));
-                if components.is_cyclic(component) {
-                    let shared = self.shared_ends(index, components, component, key, cx)?;
-                    if !self.matches_zero() || shared.binary_search(&start).is_ok() {
-                        return Ok(shared);
+        let ends = match index.nodes.number(start) {
+            Some(node) => match self.components_if_worth(index, key.direction, cx)? {
+                Some(components) => {
+                    let walk = self.walk(index, key.direction, cx)?;
+                    let component = components.of(walk.start_vertex(node));
+                    if components.is_cyclic(component) {
+                        let shared = self.shared_ends(index, components, component, key, cx)?;
+                        if !self.matches_zero() || shared.binary_search(&start).is_ok() {
+                            return Ok(shared);
+                        }
+                        shared.to_vec()
+                    } else {
+                        self.ends_of_component(index, components, component, key.direction, cx)?
                     }
-                    ends.extend_from_slice(&shared);
-                } else {
-                    self.ends_of_component(index, components, component, direction, &mut ends, cx)?;
                 }
-            } else {
-                let mut scratch = index.scratch(walk.vertex_count(), cx)?;
-                let walked = walk.find_ends(&[node], None, &mut scratch, cx);
-                index.note_met(direction, scratch.queue().len());
-                if walked.is_ok() {
-                    index.sorted_ids_into(&mut scratch.ends, &mut ends);
-                }
-                index.put_back(scratch);
-                walked?;
-            }
-        }
+                None => self.walked_ends(index, &[node], key.direction, cx)?,
+            },
+            None => Vec::new(),
+        };
         let ends = self.with_zero(ends, start);
         if ends.len() >= REMEMBERED_ENDS_MIN {
             self.memo.remember(key, &ends, cx);
@@ -57,25 +51,33 @@ impl Closure {
         Ok(ends)
     }
 
-    /// Appends the ends from any of some starts by one walk over the index, ascending, each once.
+    /// The ends from any of some starts by one walk over the index, ascending, each once.
     pub(super) fn indexed_ends_of_all(
         &self,
         index: &PathIndex,
         starts: &[u64],
         direction: Direction,
-        ends: &mut Vec<u64>,
         cx: &Context,
-    ) -> Result<(), ExecError> {
-        let walk = self.walk(index, direction, cx)?;
+    ) -> Result<Vec<u64>, ExecError> {
         let nodes = starts.iter().filter_map(|&start| index.nodes.number(start));
         let nodes: Vec<u32> = nodes.collect();
-        let mut scratch = index.scratch(walk.vertex_count(), cx)?;
-        let walked = walk.find_ends(&nodes, None, &mut scratch, cx);
-        if walked.is_ok() {
-            index.sorted_ids_into(&mut scratch.ends, ends);
-        }
-        index.put_back(scratch);
-        walked
+        self.walked_ends(index, &nodes, direction, cx)
+    }
+
+    /// The ends of one walk from some nodes, ascending, each once.
+    fn walked_ends(
+        &self,
+        index: &PathIndex,
+        nodes: &[u32],
+        direction: Direction,
+        cx: &Context,
+    ) -> Result<Vec<u64>, ExecError> {
+        let walk = self.walk(index, direction, cx)?;
+        index.with_scratch(walk, cx, |scratch| {
+            let walked = walk.find_ends(nodes, None, scratch, cx);
+            index.note_met(direction, scratch.queue().len());
+            walked.map(|()| index.sorted_ids(&mut scratch.ends))
+        })
     }
 
     /// The ends of all starts of a component on a cycle.
@@ -94,8 +96,7 @@ impl Closure {
         if let Some(ends) = self.memo.get(&key) {
             return Ok(ends);
         }
-        let mut ends = Vec::new();
-        self.ends_of_component(index, components, component, key.direction, &mut ends, cx)?;
+        let ends = self.ends_of_component(index, components, component, key.direction, cx)?;
         let ends: Ends = ends.into();
         self.memo.remember(key, &ends, cx);
         Ok(ends)
@@ -107,17 +108,13 @@ impl Closure {
         components: &Components,
         component: u32,
         direction: Direction,
-        ends: &mut Vec<u64>,
         cx: &Context,
-    ) -> Result<(), ExecError> {
+    ) -> Result<Vec<u64>, ExecError> {
         let walk = self.walk(index, direction, cx)?;
-        let mut scratch = index.scratch(walk.vertex_count(), cx)?;
-        let walked = components.find_ends(component, walk, &mut scratch, cx);
-        if walked.is_ok() {
-            index.sorted_ids_into(&mut scratch.ends, ends);
-        }
-        index.put_back(scratch);
-        walked
+        index.with_scratch(walk, cx, |scratch| {
+            components.find_ends(component, walk, scratch, cx)?;
+            Ok(index.sorted_ids(&mut scratch.ends))
+        })
     }
 
     /// The components of a walk over an index, where enough was walked for them and there is room.
@@ -126,7 +123,7 @@ impl Closure {
         index: &'i PathIndex,
         direction: Direction,
         cx: &Context,
-    ) -> Result<Option<&'i Components>, ExecError> {
+    ) -> Result<Option<&'i Arc<Components>>, ExecError> {
         if !index.is_worth_components(direction) {
             return Ok(None);
         }
@@ -146,7 +143,7 @@ impl Closure {
         index: &'i PathIndex,
         direction: Direction,
         cx: &Context,
-    ) -> Result<&'i Components, ExecError> {
+    ) -> Result<&'i Arc<Components>, ExecError> {
         index.components(self.automaton(direction), direction, cx)
     }
 }

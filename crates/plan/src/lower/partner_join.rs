@@ -26,7 +26,6 @@ use crate::physical::{Expr, JoinKind, Node, Op, Pattern, Star, StarEntry};
 use crate::planner::{ForceJoin, PlanError, Planner};
 use crate::row_chain::RowChain;
 use crate::slot_set::SlotSet;
-use spargebra::algebra::PropertyPathExpression;
 use std::sync::Arc;
 
 /// A group with OPTIONAL parts within each other, so many deep, is also planned for what the rows before it need: each level plans those
@@ -473,31 +472,10 @@ fn is_plain(group: &JoinGroup) -> bool {
 /// Whether a group is plain but for closures, and so can be joined to rows as a whole: as the partner of OPTIONAL and MINUS, which join
 /// what it has alone. EXISTS puts the row's terms in its place, where a path without links leads from each term to itself, node or not.
 fn is_joinable(group: &JoinGroup, kind: JoinKind) -> bool {
-    let is_closure = |path: &PropertyPathExpression| {
-        matches!(
-            path,
-            PropertyPathExpression::OneOrMore(_) | PropertyPathExpression::ZeroOrMore(_)
-        )
-    };
     let may_be_zero = kind == JoinKind::LeftOuter;
-    let mut paths = group.paths.iter().map(|pattern| &pattern.path);
-    let are_right = paths.all(|path| is_closure(path) && (may_be_zero || !matches_zero(path)));
+    let mut paths = group.paths.iter();
+    let are_right = paths.all(|path| path.is_closure() && (may_be_zero || !path.matches_zero()));
     are_right && group.children.is_empty() && !group.filters.iter().any(has_exists)
-}
-
-/// Whether a path leads from each node to itself.
-fn matches_zero(path: &PropertyPathExpression) -> bool {
-    match path {
-        PropertyPathExpression::ZeroOrMore(_) | PropertyPathExpression::ZeroOrOne(_) => true,
-        PropertyPathExpression::Reverse(inner) | PropertyPathExpression::OneOrMore(inner) => {
-            matches_zero(inner)
-        }
-        PropertyPathExpression::Sequence(a, b) => matches_zero(a) && matches_zero(b),
-        PropertyPathExpression::Alternative(a, b) => matches_zero(a) || matches_zero(b),
-        PropertyPathExpression::NamedNode(_) | PropertyPathExpression::NegatedPropertySet(_) => {
-            false
-        }
-    }
 }
 
 /// The slots that a group shares with rows, all of them certain on both sides; `None` if that is not so.

@@ -122,6 +122,35 @@ pub struct PathPattern {
     pub graphs: Graphs,
 }
 
+impl PathPattern {
+    /// Whether it gives each pair that some links lead to once: `p+` or `p*`.
+    pub fn is_closure(&self) -> bool {
+        matches!(
+            self.path,
+            PropertyPathExpression::OneOrMore(_) | PropertyPathExpression::ZeroOrMore(_)
+        )
+    }
+
+    /// Whether it leads from each node to itself without a link.
+    pub fn matches_zero(&self) -> bool {
+        matches_zero(&self.path)
+    }
+}
+
+fn matches_zero(path: &PropertyPathExpression) -> bool {
+    match path {
+        PropertyPathExpression::ZeroOrMore(_) | PropertyPathExpression::ZeroOrOne(_) => true,
+        PropertyPathExpression::Reverse(inner) | PropertyPathExpression::OneOrMore(inner) => {
+            matches_zero(inner)
+        }
+        PropertyPathExpression::Sequence(a, b) => matches_zero(a) && matches_zero(b),
+        PropertyPathExpression::Alternative(a, b) => matches_zero(a) || matches_zero(b),
+        PropertyPathExpression::NamedNode(_) | PropertyPathExpression::NegatedPropertySet(_) => {
+            false
+        }
+    }
+}
+
 /// An end of a path; a constant may be outside the data and still match a zero-length path.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Endpoint {

@@ -24,7 +24,6 @@ use crate::physical::{
 };
 use crate::planner::{Planner, take_node};
 use crate::slot_set::SlotSet;
-use spargebra::algebra::PropertyPathExpression;
 use std::sync::Arc;
 
 /// Fewer rows are not worth a look.
@@ -280,10 +279,6 @@ impl EarlyDistinct<'_, '_> {
         else {
             return;
         };
-        let is_closure = matches!(
-            pattern.path,
-            PropertyPathExpression::OneOrMore(_) | PropertyPathExpression::ZeroOrMore(_)
-        );
         let is_bound =
             |end: &Endpoint| matches!(end, Endpoint::Slot(slot) if input.schema.contains(slot));
         let is_new = |end: &Endpoint| matches!(end, Endpoint::Slot(slot) if node.schema == [*slot] && !input.schema.contains(slot));
@@ -291,7 +286,12 @@ impl EarlyDistinct<'_, '_> {
         let has_one_start =
             is_bound(subject) && is_new(object) || is_new(subject) && is_bound(object);
         let is_idle = matches!(repeats, Repeats::Idle { .. });
-        if is_idle && is_closure && has_one_start && pattern.graphs.slot().is_none() && !*at_once {
+        if is_idle
+            && pattern.is_closure()
+            && has_one_start
+            && pattern.graphs.slot().is_none()
+            && !*at_once
+        {
             *at_once = true;
             self.changes += 1;
         }
