@@ -11,66 +11,83 @@ use basalt_plan::statistics::{
 };
 use basalt_rdf::{TermId, TermView};
 use basalt_store::{
-    CellReader, Cells, CharacteristicSet, GraphSet, PredicateQuads, Snapshot, Table,
+    CellReader, Cells, GraphSet, KeptSet, PredicateQuads, RareSubjects, Snapshot, Table,
 };
 use samples::{
     Finding, SAMPLED_FROM_MAX, Tested, equal_pairs, sampled_cells, sampled_rows, spread_irregular,
     test_rows, together,
 };
 
-/// Characteristic sets looked at for one estimate; more would cost more than a better plan saves.
+/// Characteristic sets whose values are looked at for one estimate, those with most subjects; more would cost more than a better plan saves.
 const CHARACTERISTIC_SETS_READ: usize = 1024;
 /// Objects that are read for the subjects of a sample; with more of them formulas are to say the rest.
 const OBJECTS_READ_MAX: usize = 1 << 16;
 
-/// A characteristic set: its predicates, ascending, with the numbers of their values, and how many subjects have it.
-pub(crate) struct SubjectsOfSet<'a> {
-    pub(crate) predicates: &'a [TermId],
-    pub(crate) values: &'a [u64],
-    pub(crate) subjects: u64,
-    pub(crate) table: Option<usize>,
-}
-
-impl<'a> SubjectsOfSet<'a> {
-    fn of(set: &'a CharacteristicSet) -> Self {
-        Self {
-            predicates: &set.predicates,
-            values: &set.values,
-            subjects: set.subjects,
-            table: set.table,
-        }
-    }
-}
-
-/// The subjects of some characteristic sets by table, with the solutions of a star over them; see [`Statistics::star`].
+/// The subjects of some characteristic sets by table, with the solutions of a star over them, and those of `rare` sets; see
+/// [`Statistics::star`]. The predicates of a set ascend.
 pub(crate) fn star_of_sets<'a>(
-    sets: impl Iterator<Item = SubjectsOfSet<'a>>,
+    sets: impl Iterator<Item = KeptSet<'a>>,
+    rare: impl Iterator<Item = RareSubjects>,
     counted: &[TermId],
     optional: &[TermId],
 ) -> Vec<StarEstimate> {
     let mut groups: Vec<StarEstimate> = Vec::new();
-    for set in sets.take(CHARACTERISTIC_SETS_READ) {
+    let mut unread: Vec<(Option<usize>, f64)> = Vec::new();
+    for (place, set) in sets.enumerate() {
         let subjects = set.subjects as f64;
+        if place >= CHARACTERISTIC_SETS_READ {
+            match unread.iter_mut().find(|(table, _)| *table == set.table) {
+                Some((_, all)) => *all += subjects,
+                None => unread.push((set.table, subjects)),
+            }
+            continue;
+        }
         let values = |predicate: &TermId| match set.predicates.binary_search(predicate) {
             Ok(place) => set.values[place] as f64 / subjects.max(1.0),
             Err(_) => 0.0,
         };
         let counted: f64 = counted.iter().map(values).product();
         let optional: f64 = optional.iter().map(|p| values(p).max(1.0)).product();
-        let table = set.table.map(|idx| TableIdx(idx as u32));
-        let known = groups.iter().position(|group| group.table == table);
-        let place = known.unwrap_or_else(|| {
-            groups.push(StarEstimate {
-                table,
-                subjects: 0.0,
-                solutions: 0.0,
-            });
-            groups.len() - 1
+        let group = group_of(&mut groups, set.table);
+        group.subjects += subjects;
+        group.solutions += subjects * counted * optional;
+    }
+    // Those are taken to have as many values as the subjects that were looked at.
+    let all = groups
+        .iter()
+        .fold((0.0, 0.0), |(subjects, solutions), group| {
+            (subjects + group.subjects, solutions + group.solutions)
         });
-        groups[place].subjects += subjects;
-        groups[place].solutions += subjects * counted * optional;
+    for (table, subjects) in unread {
+        let group = group_of(&mut groups, table);
+        let (read, solutions) = match group.subjects > 0.0 {
+            true => (group.subjects, group.solutions),
+            false => all,
+        };
+        group.subjects += subjects;
+        group.solutions += subjects * solutions / read.max(1.0);
+    }
+    for of_rare in rare {
+        let group = group_of(&mut groups, of_rare.table);
+        group.subjects += of_rare.subjects;
+        group.solutions += of_rare.solutions;
     }
     groups
+}
+
+/// The group of a table, which is made if there is none.
+fn group_of(groups: &mut Vec<StarEstimate>, table: Option<usize>) -> &mut StarEstimate {
+    let table = table.map(|idx| TableIdx(idx as u32));
+    let known = groups.iter().position(|group| group.table == table);
+    let place = known.unwrap_or_else(|| {
+        groups.push(StarEstimate {
+            table,
+            subjects: 0.0,
+            solutions: 0.0,
+        });
+        groups.len() - 1
+    });
+    &mut groups[place]
 }
 
 /// A snapshot's statistics.
@@ -351,12 +368,9 @@ impl Statistics for SnapshotStatistics<'_> {
         if self.snapshot.statistics().characteristic_sets.is_empty() {
             return None;
         }
-        let sets = self
-            .snapshot
-            .sets_with(required)
-            .into_iter()
-            .map(SubjectsOfSet::of);
-        let mut groups = star_of_sets(sets, counted, optional);
+        let sets = self.snapshot.sets_with(required).into_iter();
+        let rare = self.snapshot.rare_sets().star(required, counted, optional);
+        let mut groups = star_of_sets(sets.map(KeptSet::of), rare, counted, optional);
         groups.extend(self.new_subjects(required));
         Some(groups)
     }
@@ -386,24 +400,20 @@ impl Statistics for SnapshotStatistics<'_> {
         self.snapshot.partners(cells(from), cells(into), work_out)
     }
 
-    fn quads_around(&self, resource: TermId) -> Option<(f64, f64)> {
-        let (table_idx, _) = self.snapshot.row_of(resource)?;
-        let (mut out, mut into) = (0, 0);
-        for (idx, table) in self.snapshot.tables().iter().enumerate() {
-            for cells in table.all_cells() {
-                let known = cells.statistics();
-                if idx == table_idx {
-                    out += known.values;
-                }
-                let links = known
-                    .links
-                    .iter()
-                    .filter(|(target, _)| *target == table_idx);
-                into += links.map(|(_, count)| count).sum::<u64>();
-            }
-        }
-        let rows = f64::from(self.snapshot.tables()[table_idx].rows()).max(1.0);
-        Some((out as f64 / rows, into as f64 / rows))
+    fn quads_of_row(&self, table: TableIdx) -> Option<f64> {
+        let table = self.table(table);
+        let values = table.all_cells().map(|cells| cells.statistics().values);
+        Some(values.sum::<u64>() as f64 / f64::from(table.rows()).max(1.0))
+    }
+
+    fn links_to_row(&self, table: TableIdx) -> Option<f64> {
+        let tables = self.snapshot.tables().iter();
+        let links = tables
+            .flat_map(Table::all_cells)
+            .flat_map(|cells| &cells.statistics().links)
+            .filter(|(target, _)| *target == table.0 as usize);
+        let links: u64 = links.map(|(_, count)| count).sum();
+        Some(links as f64 / f64::from(self.table(table).rows()).max(1.0))
     }
 
     fn spread_rows(
@@ -503,6 +513,10 @@ impl Statistics for SnapshotStatistics<'_> {
 
     fn reached(&self, links: &[LinkOfWalk], start: TermId) -> Option<Reached> {
         reached::reached(self, links, start)
+    }
+
+    fn predicate_count(&self) -> u64 {
+        self.snapshot.statistics().predicates.len() as u64
     }
 
     fn subject_count(&self) -> u64 {

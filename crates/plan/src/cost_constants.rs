@@ -196,3 +196,7 @@ pub(crate) const SELECTIVITY_EXISTS: f64 = 0.5;
 pub(crate) const KEY_FILTER_SHARE_MAX: f64 = 0.5;
 /// Most levels (not ns) that a closure is taken to have: hierarchies are shallow, whatever their size.
 pub(crate) const PATH_LEVELS_MAX: f64 = 16.0;
+/// A group whose plan takes less is not planned again with stars in parts: that takes up to a millisecond.
+pub(crate) const SPLIT_COST_MIN: f64 = 5e6;
+/// Share (not ns) of the cost with whole stars that a plan with stars in parts may have: it knows less of values that occur together.
+pub(crate) const SPLIT_COST_FACTOR: f64 = 0.5;

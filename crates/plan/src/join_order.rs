@@ -21,8 +21,10 @@ mod key_shares;
 mod known_orders;
 mod sampled_sets;
 mod search;
+mod split_stars;
 mod units;
 
+use crate::cost_constants::{SPLIT_COST_FACTOR, SPLIT_COST_MIN};
 use crate::expression::{has_exists, resolve_missing, slots_of};
 use crate::logical::JoinGroup;
 use crate::lower::Outer;
@@ -101,7 +103,18 @@ impl Planner<'_> {
         }
         kinds.extend(self.stars_and_patterns(&group.triples)?);
         kinds.extend(group.paths.iter().cloned().map(UnitKind::Path));
-        self.order(kinds, group.filters.clone())
+        let spare = split_stars::may_split(self, &kinds).then(|| kinds.clone());
+        let whole = self.order(kinds, group.filters.clone())?;
+        let is_dear = whole.estimated_cost >= SPLIT_COST_MIN;
+        let split = spare
+            .filter(|_| is_dear)
+            .and_then(|kinds| split_stars::split(self, &kinds));
+        let Some(split) = split else {
+            return Ok(whole);
+        };
+        let in_parts = self.order(split, group.filters.clone())?;
+        let is_cheaper = in_parts.estimated_cost < whole.estimated_cost * SPLIT_COST_FACTOR;
+        Ok(if is_cheaper { in_parts } else { whole })
     }
 
     /// Orders finished units under conditions.

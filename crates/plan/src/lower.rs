@@ -265,7 +265,12 @@ impl Planner<'_> {
         result
     }
 
-    fn extend(&mut self, input: Node, slot: Slot, expr: Expr) -> Result<Node, PlanError> {
+    pub(super) fn extend(
+        &mut self,
+        input: Node,
+        slot: Slot,
+        expr: Expr,
+    ) -> Result<Node, PlanError> {
         let mut expr = expr;
         resolve_missing(&mut expr, &SlotSet::of(&input.schema), self.statistics);
         let row = Outer {

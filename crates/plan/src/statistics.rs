@@ -196,11 +196,16 @@ pub trait Statistics {
     fn sample(&self, _wanted: &SampleOf<'_>) -> Option<Sampled> {
         None
     }
-    /// The mean numbers of quads that rows of the table of this resource have as subjects and as objects; `None` if
-    /// it is no row.
-    fn quads_around(&self, _resource: TermId) -> Option<(f64, f64)> {
+    /// The mean number of quads in cells that a row of a table has as their subject; `None` where that is not known.
+    fn quads_of_row(&self, _table: TableIdx) -> Option<f64> {
         None
     }
+    /// The mean number of quads in cells that a row of a table has as their object; `None` as above.
+    fn links_to_row(&self, _table: TableIdx) -> Option<f64> {
+        None
+    }
+    /// Distinct predicates of the store.
+    fn predicate_count(&self) -> u64;
     /// The mean number of cells of `into` with a value, over values of the cells of `from`: how many partners each of them
     /// has. Both are a predicate in some tables; `None` where that cannot be counted cheaply.
     fn partners(&self, _from: (&[TableIdx], TermId), _into: (&[TableIdx], TermId)) -> Option<f64> {

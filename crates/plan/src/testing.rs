@@ -266,6 +266,11 @@ impl Statistics for FakeStatistics {
         None
     }
 
+    fn predicate_count(&self) -> u64 {
+        let in_cells = self.columns.iter().map(|((_, predicate), _)| *predicate);
+        in_cells.collect::<std::collections::BTreeSet<_>>().len() as u64
+    }
+
     fn subject_count(&self) -> u64 {
         self.tables.iter().map(|table| table.rows).sum()
     }

@@ -2,6 +2,7 @@
 //!
 //! Made on first use, once for a version. Cost: four bytes for each predicate of each set.
 
+use crate::snapshot::Snapshot;
 use crate::statistics::CharacteristicSet;
 use basalt_rdf::TermId;
 use std::collections::HashMap;
@@ -31,6 +32,15 @@ impl SetsByPredicate {
                     .collect()
             }
         }
+    }
+}
+
+impl Snapshot {
+    /// The characteristic sets of the version that have all of these predicates, those with most subjects first.
+    pub fn sets_with(&self, predicates: &[TermId]) -> Vec<&CharacteristicSet> {
+        let version = self.parts();
+        let sets = &version.statistics.characteristic_sets;
+        version.sets_by_predicate.having(sets, predicates)
     }
 }
 

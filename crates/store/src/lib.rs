@@ -35,8 +35,10 @@ mod dirty_rows;
 mod irregular_predicates;
 mod last_open;
 mod link_sources;
+mod links_to;
 mod matching;
 mod neighbours;
+mod rare_sets;
 mod scan_blocks;
 pub mod snapshot;
 mod snapshot_mark;
@@ -52,7 +54,7 @@ pub use column_pairs::PredicateCells;
 pub use counting::{GraphSet, PredicateGraph};
 pub use delta::{
     ChangePlaces, ChangedRows, ChangedValues, DELTA_QUAD_BYTES, DeltaSize, IrregularQuads,
-    NetChanges, ObjectDifferences, ObjectReader, StopCheck,
+    NetChanges, ObjectDifferences, ObjectReader, RowState, StopCheck,
 };
 pub use dictionary::{Dictionary, NewLiteral, NewResource, NewTerms, TermCounts};
 pub use disk::{Disk, DiskFile, RealDisk};
@@ -65,6 +67,7 @@ pub use manifest::BaseCounts;
 pub use matching::{QuadIds, QuadPattern};
 pub use neighbours::Direction;
 pub use quad_table::{PredicateQuads, QuadTable};
+pub use rare_sets::{KeptSet, RareSets, RareSubjects, TableSums};
 pub use scan_blocks::{BlockGraphs, QuadBlock};
 pub use snapshot::Snapshot;
 pub use snapshot_mark::{PredicatesMark, SnapshotMark};

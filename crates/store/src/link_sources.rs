@@ -59,21 +59,31 @@ pub(crate) fn cells_that_may_hold(
         let cells = tables.filter_map(|(idx, table)| Some((idx, table.cells(predicate)?)));
         return cells.filter(within).collect();
     }
-    match version.extents.row_of(object) {
-        Some((target_idx, _)) => {
+    let target = version.extents.row_of(object);
+    let sources = sources(version, target.map(|(target_idx, _)| target_idx));
+    sources.filter(within).collect()
+}
+
+/// The cells that can hold rows of a table, or terms that are rows of none, with the index of their own table; their ranges are not looked at.
+pub(crate) fn sources(
+    version: &Version,
+    target: Option<usize>,
+) -> Box<dyn Iterator<Item = (usize, Cells<'_>)> + '_> {
+    match target {
+        Some(target_idx) => {
             let lists = version.link_sources.0.get_or_init(|| Lists::of(version));
             let places = lists.by_target[target_idx].iter().chain(&lists.uncounted);
-            places
-                .map(|&(table_idx, place)| (table_idx, version.tables[table_idx].cells_at(place)))
-                .filter(within)
-                .collect()
+            let cells = |&(table_idx, place): &Place| {
+                (table_idx, version.tables[table_idx].cells_at(place))
+            };
+            Box::new(places.map(cells))
         }
         None => {
             let tables = version.tables.iter().enumerate();
-            tables
-                .flat_map(|(table_idx, table)| table.all_cells().map(move |c| (table_idx, c)))
-                .filter(within)
-                .collect()
+            Box::new(
+                tables
+                    .flat_map(|(table_idx, table)| table.all_cells().map(move |c| (table_idx, c))),
+            )
         }
     }
 }

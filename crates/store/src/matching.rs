@@ -55,7 +55,7 @@ impl QuadPattern {
 /// The visitor of quads; it ends the search with `Break`.
 pub(crate) type VisitQuad<'v> = &'v mut dyn FnMut(QuadIds) -> ControlFlow<()>;
 /// Whether to go on, or an error.
-type Step = Result<ControlFlow<()>, StoreError>;
+pub(crate) type Step = Result<ControlFlow<()>, StoreError>;
 
 /// Rows of a graph are read one by one where at most one row of a segment in so many is in it: others are decoded in order.
 const ROWS_FOR_GRAPH: usize = 4;
@@ -111,8 +111,18 @@ fn of_subject(
             None => irregular_predicates::of_subject(version, subject)?,
         };
     }
+    irregular_of(version, pattern, (subject, &predicates), visit)
+}
+
+/// Visits the irregular quads of a subject that match, of these predicates.
+pub(crate) fn irregular_of(
+    version: &Version,
+    pattern: &QuadPattern,
+    (subject, predicates): (TermId, &[TermId]),
+    visit: VisitQuad<'_>,
+) -> Step {
     let mut found = Vec::new();
-    for predicate in predicates {
+    for &predicate in predicates {
         found.clear();
         version
             .quad_table

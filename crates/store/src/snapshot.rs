@@ -22,10 +22,11 @@ use crate::manifest::{self, BaseCounts, Manifest};
 use crate::matching::{QuadIds, QuadPattern};
 use crate::neighbours::Direction;
 use crate::quad_table::QuadTable;
+use crate::rare_sets::KnownRareSets;
 use crate::scan_blocks::QuadBlock;
 use crate::section_file::{FileKind, SectionFile};
 use crate::snapshot_mark::SnapshotMark;
-use crate::statistics::{CharacteristicSet, StatisticsFile, StoreStatistics};
+use crate::statistics::{StatisticsFile, StoreStatistics};
 use crate::storage_report::StorageReport;
 use crate::table::Table;
 use crate::version_writer::VersionWriter;
@@ -54,6 +55,7 @@ pub(crate) struct Version {
     pub(crate) link_sources: LinkSources,
     /// The characteristic sets by predicate.
     pub(crate) sets_by_predicate: SetsByPredicate,
+    pub(crate) rare_sets: KnownRareSets,
     pub(crate) column_pairs: ColumnPairs,
     /// Whether the checksums of all files are known to be right; held while they are verified.
     is_verified: Mutex<bool>,
@@ -113,6 +115,7 @@ impl Version {
             irregular_predicates: IrregularPredicates::default(),
             link_sources: LinkSources::default(),
             sets_by_predicate: SetsByPredicate::default(),
+            rare_sets: KnownRareSets::default(),
             column_pairs: ColumnPairs::default(),
             is_verified: Mutex::new(false),
         };
@@ -353,12 +356,6 @@ impl Snapshot {
     /// What is known of the data of the version; changes since are not counted.
     pub fn statistics(&self) -> &StoreStatistics {
         &self.version.statistics
-    }
-
-    /// The characteristic sets of the version that have all of these predicates.
-    pub fn sets_with(&self, predicates: &[TermId]) -> Vec<&CharacteristicSet> {
-        let sets = &self.version.statistics.characteristic_sets;
-        self.version.sets_by_predicate.having(sets, predicates)
     }
 
     /// How many partners the values of some cells have in others: what `work_out` says, which is asked once for each

@@ -239,6 +239,17 @@ impl Table {
 }
 
 impl Column {
+    /// Values that are rows of a table.
+    pub(super) fn links_to(&self, table: u32) -> u64 {
+        let links = self.links.iter().filter(|(target, _)| *target == table);
+        links.map(|(_, count)| count).sum()
+    }
+
+    /// The predicate, the rows that have a value, and the values.
+    pub(super) fn sums(&self) -> (TermId, u64, u64) {
+        (self.predicate.0, self.rows_with_value, self.values)
+    }
+
     fn of(predicate: TermId, known: &ColumnStatistics) -> Self {
         Self {
             predicate: Id(predicate),

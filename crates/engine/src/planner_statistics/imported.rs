@@ -6,7 +6,7 @@
 
 use super::document::{Column, Document, Predicate, Query};
 use super::recorded::{self, Answer};
-use crate::statistics::{SubjectsOfSet, star_of_sets};
+use crate::statistics::star_of_sets;
 use basalt_plan::physical::TableIdx;
 use basalt_plan::statistics::{
     ColumnStatistics, IrregularStatistics, LinkOfWalk, Reached, SampleOf, Sampled, StarEstimate,
@@ -14,8 +14,8 @@ use basalt_plan::statistics::{
 };
 use basalt_rdf::term_id::tag;
 use basalt_rdf::{TermBuf, TermId, TermView};
-use basalt_store::Snapshot;
-use std::cell::RefCell;
+use basalt_store::{KeptSet, RareSets, Snapshot, TableSums};
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
 /// Ordinals of terms that the file does not know; no store is as large.
@@ -32,6 +32,8 @@ pub(super) struct Imported<'a> {
     unknown: RefCell<Vec<(oxrdf::Term, TermId)>>,
     /// Predicates and ids of characteristic sets, split as they are asked for.
     sets: Vec<(Vec<TermId>, Vec<u64>)>,
+    /// What follows of other sets.
+    rare_sets: OnceCell<RareSets>,
     /// Knows the terms whose ids hold them.
     empty: Snapshot,
 }
@@ -50,8 +52,40 @@ impl<'a> Imported<'a> {
             given: RefCell::default(),
             unknown: RefCell::default(),
             sets: split.collect(),
+            rare_sets: OnceCell::new(),
             empty: Snapshot::empty(),
         }
+    }
+
+    /// The characteristic sets of the file.
+    fn kept_sets(&self) -> impl Iterator<Item = KeptSet<'_>> {
+        let sets = self.of.characteristic_sets.iter().zip(&self.sets);
+        sets.map(|(set, (predicates, values))| KeptSet {
+            table: set.table.map(|table| table as usize),
+            subjects: set.subjects,
+            predicates,
+            values,
+        })
+    }
+
+    /// What is known of the sets that the file does not have.
+    fn make_rare_sets(&self) -> RareSets {
+        let tables = self.of.tables.iter().map(|table| TableSums {
+            rows: table.rows,
+            columns: table.columns.iter().map(Column::sums).collect(),
+        });
+        let tables: Vec<_> = tables.collect();
+        let irregular = self.of.predicates.iter();
+        let irregular: Vec<_> = irregular
+            .map(|known| (known.id.0, known.irregular()))
+            .map(|(id, known)| (id, known.subjects, known.quads))
+            .collect();
+        RareSets::of(
+            self.of.store.subjects,
+            &tables,
+            &irregular,
+            self.kept_sets(),
+        )
     }
 
     /// The text of an id for EXPLAIN.
@@ -234,17 +268,14 @@ impl Statistics for Imported<'_> {
         if self.sets.is_empty() {
             return None;
         }
-        let sets = self.of.characteristic_sets.iter().zip(&self.sets);
-        let sets = sets.filter(|(_, (predicates, _))| {
-            required.iter().all(|p| predicates.binary_search(p).is_ok())
-        });
-        let subjects = sets.map(|(set, (predicates, values))| SubjectsOfSet {
-            predicates,
-            values,
-            subjects: set.subjects,
-            table: set.table.map(|table| table as usize),
-        });
-        Some(star_of_sets(subjects, counted, optional))
+        let has_all = |set: &KeptSet<'_>| {
+            let has = |p: &TermId| set.predicates.binary_search(p).is_ok();
+            required.iter().all(has)
+        };
+        let rare = self.rare_sets.get_or_init(|| self.make_rare_sets());
+        let rare = rare.star(required, counted, optional);
+        let sets = self.kept_sets().filter(has_all);
+        Some(star_of_sets(sets, rare, counted, optional))
     }
 
     fn sample(&self, wanted: &SampleOf<'_>) -> Option<Sampled> {
@@ -256,8 +287,17 @@ impl Statistics for Imported<'_> {
         self.answer(&recorded::partners(from, into))?
     }
 
-    fn quads_around(&self, resource: TermId) -> Option<(f64, f64)> {
-        self.answer(&recorded::around(resource))?
+    fn quads_of_row(&self, table: TableIdx) -> Option<f64> {
+        let table = self.of.tables.get(table.0 as usize)?;
+        let values = table.columns.iter().map(|column| column.sums().2);
+        Some(values.sum::<u64>() as f64 / table.rows.max(1) as f64)
+    }
+
+    fn links_to_row(&self, table: TableIdx) -> Option<f64> {
+        let rows = self.of.tables.get(table.0 as usize)?.rows;
+        let columns = self.of.tables.iter().flat_map(|of| &of.columns);
+        let links: u64 = columns.map(|column| column.links_to(table.0)).sum();
+        Some(links as f64 / rows.max(1) as f64)
     }
 
     fn irregular_quad_count(&self) -> u64 {
@@ -341,6 +381,10 @@ impl Statistics for Imported<'_> {
 
     fn reached(&self, links: &[LinkOfWalk], start: TermId) -> Option<Reached> {
         self.answer(&recorded::reached(links, start))?
+    }
+
+    fn predicate_count(&self) -> u64 {
+        self.of.predicates.len() as u64
     }
 
     fn subject_count(&self) -> u64 {

@@ -263,11 +263,6 @@ pub(super) fn sample(wanted: &SampleOf<'_>) -> String {
     format!("sample {}", rows(wanted))
 }
 
-/// Quads around rows of a resource's table.
-pub(super) fn around(resource: TermId) -> String {
-    format!("around {}", id(resource))
-}
-
 /// Partners of values.
 pub(super) fn partners(from: (&[TableIdx], TermId), into: (&[TableIdx], TermId)) -> String {
     let cells = |(tables, predicate): (&[TableIdx], TermId)| {

@@ -161,8 +161,12 @@ impl Statistics for Recording<'_> {
         self.note(recorded::partners(from, into), self.of.partners(from, into))
     }
 
-    fn quads_around(&self, resource: TermId) -> Option<(f64, f64)> {
-        self.note(recorded::around(resource), self.of.quads_around(resource))
+    fn quads_of_row(&self, table: TableIdx) -> Option<f64> {
+        self.of.quads_of_row(table)
+    }
+
+    fn links_to_row(&self, table: TableIdx) -> Option<f64> {
+        self.of.links_to_row(table)
     }
 
     fn irregular_quad_count(&self) -> u64 {
@@ -245,6 +249,10 @@ impl Statistics for Recording<'_> {
     fn reached(&self, links: &[LinkOfWalk], start: TermId) -> Option<Reached> {
         let reached = self.of.reached(links, start);
         self.note(recorded::reached(links, start), reached)
+    }
+
+    fn predicate_count(&self) -> u64 {
+        self.of.predicate_count()
     }
 
     fn subject_count(&self) -> u64 {

@@ -38,6 +38,7 @@ pub mod lateral_join;
 pub mod merge_join;
 pub mod merge_side;
 pub mod minus;
+pub mod object_quads;
 pub mod order_by;
 pub mod output;
 pub mod pairing;

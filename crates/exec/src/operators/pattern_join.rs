@@ -5,6 +5,7 @@
 //! semi or anti join stops at a row's first match; with a condition, which is asked for growing runs of matches, at the end of the run that has
 //! the first one for which it is true.
 
+use super::object_quads::ObjectQuads;
 use super::output::Output;
 use super::pairing::{FIRST_RUN_ROWS, RUN_GROWTH};
 use super::pattern_scan::CompiledPattern;
@@ -35,6 +36,8 @@ pub struct PatternJoin {
     pattern: CompiledPattern,
     /// How subjects are joined column by column, where the pattern allows it.
     row_quads: Option<RowQuads>,
+    /// How objects are joined together, where the pattern allows it.
+    object_quads: Option<ObjectQuads>,
     kind: JoinKind,
     /// Condition over the input's columns and the new ones.
     filter: Option<CompiledExpr>,
@@ -56,6 +59,7 @@ impl PatternJoin {
     ) -> Self {
         Self {
             row_quads: RowQuads::of(&pattern),
+            object_quads: ObjectQuads::of(&pattern),
             input,
             pattern,
             kind,
@@ -72,8 +76,15 @@ impl PatternJoin {
         let is_reducing = matches!(self.kind, JoinKind::Semi | JoinKind::Anti);
         let mut filter = self.filter.as_ref();
         let mut rows = 0;
-        match &self.row_quads {
-            Some(row_quads) if !is_reducing || filter.is_some() => {
+        let together = match &self.object_quads {
+            Some(object_quads) if !is_reducing => {
+                object_quads.join(&self.pattern, batch, MATCHES_MAX, cx)?
+            }
+            _ => None,
+        };
+        match (together, &self.row_quads) {
+            (Some(found), _) => (matches, rows) = (found, batch.rows()),
+            (None, Some(row_quads)) if !is_reducing || filter.is_some() => {
                 rows = batch.rows();
                 self.join_subjects(row_quads, batch, &mut matches, cx)?;
             }

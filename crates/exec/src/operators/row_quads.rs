@@ -1,8 +1,9 @@
 //! `RowQuads`: the quads of many subjects at once, for `PatternJoin` with a bound subject and a free predicate.
 //!
-//! Rows of tables without irregular quads are read column by column: one gather per column for all rows of
-//! the batch that are in the table. Subjects with irregular quads, or in no table, are left to
-//! [`CompiledPattern::visit`], the slow twin. Output is in the order of the input. Memory: the values of one call.
+//! Rows of tables are read column by column: one gather per column for all rows of the batch that are in the table. Irregular quads
+//! of these rows are looked up row by row. Subjects in no table, those that changes touch, and rows with irregular quads where graphs are
+//! merged (a triple may be in several) are left to [`CompiledPattern::visit`], the slow twin. Matches of a row are not side by side.
+//! Memory: the values of one call.
 
 use super::pattern_scan::{CompiledPattern, GraphPlace, Place};
 use crate::context::Context;
@@ -10,7 +11,8 @@ use crate::error::ExecError;
 use crate::profile::current_node;
 use crate::star::Matches;
 use basalt_rdf::TermId;
-use basalt_store::Table;
+use basalt_store::{QuadPattern, RowState, Table};
+use std::ops::ControlFlow;
 
 /// Which positions of the pattern come from where; see the [module documentation](self).
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +79,7 @@ impl RowQuads {
         })
     }
 
-    /// Appends the matches of those of the first `rows` input rows whose subjects are clean; returns the
+    /// Appends the matches of those of the first `rows` input rows whose subjects are read by column; returns the
     /// others. `columns` are the ids of the input by column.
     pub fn join(
         &self,
@@ -91,23 +93,33 @@ impl RowQuads {
         let mut by_table: Vec<(usize, Candidates)> = Vec::new();
         // Where each table is among those met; subjects of a batch may be rows of hundreds.
         let mut places = vec![usize::MAX; snapshot.tables().len()];
-        let mut others = Vec::new();
+        let (mut others, mut irregular) = (Vec::new(), Vec::new());
+        let is_merge = matches!(pattern.graphs, GraphPlace::Merge(_));
         let subjects = column(self.subject);
         let mut near = 0;
         for (origin, &subject) in subjects.iter().enumerate().take(rows) {
-            match snapshot.row_of_near(TermId(subject), &mut near) {
-                Some((table_idx, row)) if !snapshot.is_dirty(table_idx, row) => {
-                    let place = &mut places[table_idx];
-                    if *place == usize::MAX {
-                        *place = by_table.len();
-                        by_table.push((table_idx, Candidates::default()));
-                    }
-                    let (_, candidates) = &mut by_table[*place];
-                    candidates.rows.push(row);
-                    candidates.origins.push(origin as u32);
+            let Some((table_idx, row)) = snapshot.row_of_near(TermId(subject), &mut near) else {
+                others.push(origin as u32);
+                continue;
+            };
+            match snapshot.row_state(table_idx, row) {
+                RowState::Clean => {}
+                RowState::Irregular if !is_merge => {
+                    irregular.push((origin as u32, (table_idx, row)));
                 }
-                _ => others.push(origin as u32),
+                RowState::Irregular | RowState::Changed => {
+                    others.push(origin as u32);
+                    continue;
+                }
             }
+            let place = &mut places[table_idx];
+            if *place == usize::MAX {
+                *place = by_table.len();
+                by_table.push((table_idx, Candidates::default()));
+            }
+            let (_, candidates) = &mut by_table[*place];
+            candidates.rows.push(row);
+            candidates.origins.push(origin as u32);
         }
         let wanted = match self.object {
             Place::Input(idx) => Some(column(idx)),
@@ -123,7 +135,45 @@ impl RowQuads {
             let table = &snapshot.tables()[table_idx];
             self.table(pattern, table, candidates, &asked, matches, cx);
         }
+        for (origin, row) in irregular {
+            cx.check()?;
+            self.irregular(pattern, (origin, row), &asked, matches, cx)?;
+        }
         Ok(others)
+    }
+
+    /// The irregular matches of one row.
+    fn irregular(
+        &self,
+        pattern: &CompiledPattern,
+        (origin, row): (u32, (usize, u32)),
+        wanted: &Asked,
+        matches: &mut Matches,
+        cx: &Context,
+    ) -> Result<(), ExecError> {
+        let of_origin = |ids: &Vec<u64>| TermId(ids[origin as usize]);
+        let wanted = QuadPattern {
+            object: wanted.objects.as_ref().map(of_origin),
+            graph: wanted.graphs.as_ref().map(of_origin),
+            ..QuadPattern::default()
+        };
+        let mut read = 0;
+        cx.snapshot().irregular_of_row(row, &wanted, &mut |quad| {
+            read += 1;
+            if pattern.graph_fits(quad.graph) {
+                matches.columns[self.predicate].push(quad.predicate.0);
+                if let Place::New(column) = self.object {
+                    matches.columns[column].push(quad.object.0);
+                }
+                if let Some(column) = self.graph {
+                    matches.columns[column].push(quad.graph.0);
+                }
+                matches.origin.push(origin);
+            }
+            ControlFlow::Continue(())
+        })?;
+        cx.profile().read(current_node(), read);
+        Ok(())
     }
 
     /// The matches in one table.

@@ -8,7 +8,7 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
-use basalt_plan::physical::{Expr, Graphs, Position, Slot, Star};
+use basalt_plan::physical::{Expr, Graphs, Position, Slot, Star, StarPattern};
 use basalt_plan::{for_each_operand, is_volatile};
 use basalt_rdf::TermId;
 use basalt_store::{ChangedRows, Snapshot};
@@ -81,7 +81,8 @@ impl CompiledFilter {
 /// A star made ready; see the [module documentation](self).
 pub struct CompiledStar {
     /// Patterns in the order in which they are evaluated: tests first, then new slots, of which those that filters read
-    /// come before the others, so that these are gathered of few rows; optional last.
+    /// come before the others, so that these are gathered of few rows. Of the others come those with one value at most first, and
+    /// those with most values last, so that few rows are repeated; with the same number of values optional ones are last.
     pub patterns: Vec<CompiledPattern>,
     /// The subject: a constant, an input column, or new.
     pub subject: Object,
@@ -136,15 +137,7 @@ impl CompiledStar {
         };
         let subject = names.object(star.subject);
         let graphs = names.graphs(&star.graphs);
-        let mut ordered: Vec<_> = star.patterns.iter().collect();
-        ordered.sort_by_key(|pattern| match (pattern.optional, pattern.object) {
-            (true, _) => 4,
-            (false, Position::Id(_)) => 0,
-            (false, Position::Slot(slot)) if input_schema.contains(&slot) => 1,
-            (false, Position::Slot(slot)) if tested.contains(&slot) => 2,
-            (false, Position::Slot(_)) => 3,
-        });
-        let patterns: Vec<_> = ordered
+        let patterns: Vec<_> = evaluation_order(star, input_schema, &tested, cx.snapshot())
             .into_iter()
             .map(|pattern| CompiledPattern {
                 predicate: pattern.predicate,
@@ -303,6 +296,55 @@ impl Names<'_> {
 }
 
 /// The slots of subjects and objects, each as often as it is there, and that of the graphs twice: patterns must agree on it.
+/// See [`CompiledStar::patterns`]. Optional ones whose object is in another place of the star too come after all others: they are tests.
+fn evaluation_order<'a>(
+    star: &'a Star,
+    input_schema: &[Slot],
+    tested: &[Slot],
+    snapshot: &Snapshot,
+) -> Vec<&'a StarPattern> {
+    let slots = slots_of(star);
+    let is_repeated = |slot: &Slot| slots.iter().filter(|other| *other == slot).count() > 1;
+    let are_several = star.patterns.len() > 1;
+    let place = |pattern: &StarPattern| match (pattern.optional, pattern.object) {
+        (true, Position::Slot(slot)) if is_repeated(&slot) => (6, 0.0),
+        (true, Position::Id(_)) => (6, 0.0),
+        (false, Position::Id(_)) => (0, 0.0),
+        (false, Position::Slot(slot)) if input_schema.contains(&slot) => (1, 0.0),
+        (false, Position::Slot(slot)) if tested.contains(&slot) => (2, 0.0),
+        (optional, Position::Slot(_)) if !are_several => (3 + u8::from(optional), 0.0),
+        (optional, Position::Slot(_)) => match values_of_row(star, pattern, snapshot) {
+            values if values <= 1.0 => (3 + u8::from(optional), values),
+            values => (5, values),
+        },
+    };
+    let mut placed: Vec<_> = star.patterns.iter().map(|p| (place(p), p)).collect();
+    placed.sort_by(|((a, fewer), _), ((b, more), _)| a.cmp(b).then(fewer.total_cmp(more)));
+    placed.into_iter().map(|(_, pattern)| pattern).collect()
+}
+
+/// Tables of a star that are looked at for the order of its patterns.
+const ORDER_TABLES_MAX: usize = 32;
+
+/// How many values rows of a star's first tables have of a pattern's predicate in cells, on average: at most one, if none has several.
+fn values_of_row(star: &Star, pattern: &StarPattern, snapshot: &Snapshot) -> f64 {
+    let (mut values, mut rows, mut several) = (0, 0, false);
+    for table in star.tables.iter().take(ORDER_TABLES_MAX) {
+        let table = &snapshot.tables()[table.0 as usize];
+        rows += u64::from(table.rows());
+        if let Some(cells) = table.cells(pattern.predicate) {
+            values += cells.statistics().values;
+            several |= cells.multi_valued();
+        }
+    }
+    let mean = values as f64 / rows.max(1) as f64;
+    match several {
+        // Also where few rows have any: those that have repeat what is there.
+        true => 1.0 + mean,
+        false => mean,
+    }
+}
+
 fn slots_of(star: &Star) -> Vec<Slot> {
     let mut slots = star.slots();
     slots.extend(star.graphs.slot());

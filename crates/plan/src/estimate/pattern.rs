@@ -34,12 +34,16 @@ pub(crate) fn rows(planner: &Planner<'_>, pattern: &Pattern) -> f64 {
         (Position::Slot(_), Position::Slot(_), Position::Slot(_)) => {
             statistics.quad_count() as f64 * graph::share_of_pattern(planner, pattern)
         }
-        (Position::Id(subject), Position::Slot(_), _) => statistics
-            .quads_around(subject)
-            .map_or(per_subject, |(out, _)| out.max(1.0)),
-        (Position::Slot(_), Position::Slot(_), Position::Id(object)) => statistics
-            .quads_around(object)
-            .map_or(per_subject, |(_, into)| into.max(1.0)),
+        (Position::Id(subject), Position::Slot(_), _) => {
+            let of_table = |table| statistics.quads_of_row(table);
+            let found = statistics.table_of(subject).and_then(of_table);
+            found.map_or(per_subject, |quads| quads.max(1.0))
+        }
+        (Position::Slot(_), Position::Slot(_), Position::Id(object)) => {
+            let of_table = |table| statistics.links_to_row(table);
+            let found = statistics.table_of(object).and_then(of_table);
+            found.map_or(per_subject, |quads| quads.max(1.0))
+        }
     }
 }
 

@@ -324,8 +324,7 @@ impl<'a> Parts<'a> {
         let of_constant = |&(predicate, object): &(TermId, TermId)| {
             let columns = planner.columns(predicate);
             let column = column(&columns, table)?;
-            let exact = planner.statistics.object_count(table, predicate, object);
-            let even = column.values as f64 / column.distinct.max(1) as f64;
+            let (exact, rows) = cells_with(planner, (table, column), (predicate, object));
             let irregular = planner.statistics.irregular(predicate);
             let dirty = column.dirty_rows as f64 / (irregular.subjects.max(1) as f64);
             let more = match irregular.quads {
@@ -338,7 +337,7 @@ impl<'a> Parts<'a> {
             Some(ConstantCount {
                 predicate,
                 object,
-                rows: exact.map_or(even, |count| count as f64) + more,
+                rows: rows + more,
                 rows_with_value: column.rows_with_value as f64 + column.dirty_rows as f64,
                 in_cells: exact.unwrap_or(0),
                 is_exact: exact.is_some(),
@@ -422,9 +421,13 @@ impl<'a> Parts<'a> {
     fn irregular(&self, planner: &Planner<'_>, group: &StarEstimate) -> StarRows {
         let mut share = 1.0f64;
         for &(predicate, object) in &self.constants {
+            let of_cells = group
+                .table
+                .and_then(|table| share_of_cells(planner, table, (predicate, object)));
             let irregular = planner.statistics.irregular(predicate);
             let count = planner.statistics.irregular_object_count(predicate, object) as f64;
-            share = share.min(count / irregular.subjects.max(1) as f64);
+            let of_irregular = count / irregular.subjects.max(1) as f64;
+            share = share.min(of_irregular.max(of_cells.unwrap_or(0.0)));
         }
         let mut rows = group.solutions * share;
         if group.table.is_some() {
@@ -438,6 +441,29 @@ impl<'a> Parts<'a> {
             rows: rows * self.compared,
         }
     }
+}
+
+/// How many cells of a column have an object: as counted, and otherwise as if all objects had as many.
+fn cells_with(
+    planner: &Planner<'_>,
+    (table, column): (TableIdx, &ColumnStatistics),
+    (predicate, object): (TermId, TermId),
+) -> (Option<u64>, f64) {
+    let exact = planner.statistics.object_count(table, predicate, object);
+    let even = column.values as f64 / column.distinct.max(1) as f64;
+    (exact, exact.map_or(even, |count| count as f64))
+}
+
+/// The share of a table's rows with a value of a predicate in cells that have this one.
+fn share_of_cells(
+    planner: &Planner<'_>,
+    table: TableIdx,
+    (predicate, object): (TermId, TermId),
+) -> Option<f64> {
+    let columns = planner.columns(predicate);
+    let column = column(&columns, table)?;
+    let (_, rows) = cells_with(planner, (table, column), (predicate, object));
+    Some((rows / column.rows_with_value.max(1) as f64).min(1.0))
 }
 
 /// What is known of a constant object in one table.

@@ -43,7 +43,11 @@ fn build_set(
         | Step::Count { rest, unit_idx } => {
             let input = build_set(planner, problem, found, rest)?;
             let unit = &problem.units[unit_idx];
-            join_unit(input, unit, candidate.step, &mut plain, (rows, cost))
+            let conditions = Conditions {
+                fresh: &mut plain,
+                known: known_conditions(problem, rest),
+            };
+            join_unit(input, unit, candidate.step, conditions, (rows, cost))
         }
         Step::Hash {
             left,
@@ -91,23 +95,33 @@ fn merge_join(left: Node, right: Node, key: Slot) -> Node {
     join
 }
 
-/// One unit looked up for each row of the input; takes the conditions that it can apply itself.
+/// The conditions of a step that joins a unit to an input.
+struct Conditions<'a> {
+    /// Those that it is the first to settle; it takes what it can apply itself.
+    fresh: &'a mut Vec<Expr>,
+    /// Those that the rows of the input pass, which a star of the same slots need not ask again.
+    known: Vec<&'a Expr>,
+}
+
+/// One unit looked up for each row of the input.
 fn join_unit(
     input: Node,
     unit: &Unit,
     step: Step,
-    plain: &mut Vec<Expr>,
+    conditions: Conditions<'_>,
     (rows, cost): (f64, f64),
 ) -> Node {
     let (schema, certain) = joined(&input, &unit.slots.to_vec(), unit.certain, JoinKind::Inner);
     match (&unit.kind, step) {
         (UnitKind::Star(star), Step::Star { entry, .. }) => {
             let mut star = star.clone();
-            star.filters.append(plain);
+            star.filters
+                .retain(|filter| !conditions.known.contains(&filter));
+            star.filters.append(conditions.fresh);
             star_join(input, star, entry, JoinKind::Inner, rows, cost)
         }
         (UnitKind::Pattern(pattern), _) => {
-            let filter = conjunction(std::mem::take(plain));
+            let filter = conjunction(std::mem::take(conditions.fresh));
             let (input, pattern) = (Arc::new(input), pattern.clone());
             let kind = JoinKind::Inner;
             let op = Op::PatternJoin {
@@ -140,6 +154,13 @@ fn join_unit(
             true,
         ),
     }
+}
+
+/// The plain conditions that the rows of some units pass.
+fn known_conditions<'a>(problem: &'a Problem<'_>, mask: u64) -> Vec<&'a Expr> {
+    let covered = bits(problem.covered(mask)).map(|idx| &problem.conditions[idx]);
+    let plain = covered.filter(|condition| !condition.exists && !condition.slots.is_empty());
+    plain.map(|condition| &condition.expr).collect()
 }
 
 /// The conditions that this step is the first to settle: plain ones and those with EXISTS.

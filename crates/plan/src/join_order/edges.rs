@@ -2,7 +2,8 @@
 //!
 //! A slot that is the subject of one star and an object of another is a link. The statistics tell how many of the
 //! object's values are rows of which table, so the share of links that end in the subject's star is known, and each
-//! of them meets one of that star's subjects. For all other slots, all but the smallest of the distinct counts before
+//! of them meets one of that star's subjects. Of a pattern with a variable predicate it is known how many quads lead from rows of which table, and to
+//! them. For all other slots, all but the smallest of the distinct counts before
 //! conditions divide: values of the smaller side are taken to be among those of the larger.
 //!
 //! The graph of what a pattern finds mostly follows from what is found: a subject, or an object that leads to it. So a unit whose graph is
@@ -71,7 +72,7 @@ impl Edge {
         let divisors = hub.map_or_else(Vec::new, |hub| {
             let others = having().filter(|idx| *idx != hub);
             let divisor = |idx: usize| match is_subject {
-                true => link_divisor(&units[hub], &units[idx], slot),
+                true => subject_divisor(planner, &units[hub], &units[idx], slot),
                 false => value_divisor(planner, &units[hub], &units[idx], slot),
             };
             others.map(|idx| (idx, divisor(idx))).collect()
@@ -152,6 +153,39 @@ fn object(unit: &Unit, slot: Slot) -> Option<(&Star, &PatternProfile)> {
 }
 
 /// For a unit and the star that has the slot as its subject.
+fn subject_divisor(planner: &Planner<'_>, subject: &Unit, other: &Unit, slot: Slot) -> f64 {
+    open_divisor(planner, subject, other, slot)
+        .unwrap_or_else(|| link_divisor(subject, other, slot))
+}
+
+/// For a pattern with a variable predicate and the star that has its subject, or its object, as the subject: rows of some tables have far more
+/// quads than those of others.
+fn open_divisor(planner: &Planner<'_>, subject: &Unit, other: &Unit, slot: Slot) -> Option<f64> {
+    let star = subject_star(subject, slot)?;
+    let UnitKind::Pattern(pattern) = &other.kind else {
+        return None;
+    };
+    pattern.predicate.slot().filter(|p| *p != slot)?;
+    let [is_subject, is_object] =
+        [pattern.subject, pattern.object].map(|position| position == Position::Slot(slot));
+    if !is_subject && !is_object {
+        return None;
+    }
+    let statistics = planner.statistics;
+    let (mut quads, mut rows) = (0.0, 0.0);
+    for table in &star.tables {
+        let of_row = match is_subject {
+            true => statistics.quads_of_row(*table)?,
+            false => statistics.links_to_row(*table)?,
+        };
+        let count = statistics.table_rows(*table) as f64;
+        quads += of_row * count;
+        rows += count;
+    }
+    (quads > 0.0).then(|| other.rows / (quads / rows))
+}
+
+/// As [`subject_divisor`], by what links tell.
 fn link_divisor(subject: &Unit, other: &Unit, slot: Slot) -> f64 {
     let domain = subject.distinct(slot);
     match link_share(subject, other, slot) {

@@ -303,7 +303,8 @@ pub(crate) fn pattern_distinct(
         distinct.push((slot, plain(rows.min(subjects))));
     }
     if let Some(slot) = pattern.predicate.slot() {
-        distinct.push((slot, plain(rows.min(50.0))));
+        let predicates = planner.statistics.predicate_count() as f64;
+        distinct.push((slot, plain(rows.min(predicates))));
     }
     if let Some(slot) = pattern.object.slot() {
         distinct.push((slot, plain(rows.min(subjects))));
@@ -381,7 +382,7 @@ impl Planner<'_> {
 
     /// A star whose subject is another star's object has clean rows only in the tables that the
     /// object's columns and added quads link to, if all values are in these.
-    fn prune_linked_tables(&self, stars: &mut [Star]) {
+    pub(super) fn prune_linked_tables(&self, stars: &mut [Star]) {
         let mut links: Vec<(Slot, Vec<TableIdx>)> = Vec::new();
         for star in stars.iter() {
             for pattern in star.patterns.iter().filter(|pattern| !pattern.optional) {

@@ -2,7 +2,7 @@
 //!
 //! The ways, chosen by cost: a star or pattern joined directly to the left rows; a hash join with
 //! the right side planned alone; the same with the right side seeded by the left's distinct shared
-//! slots (a semi-join reduction, evaluating the left side twice), also where it is a group with OPTIONAL parts of its own: then its
+//! slots (a semi-join reduction, evaluating the left side twice), also where it is a group with OPTIONAL parts or BIND of its own: then its
 //! first group is; for EXISTS the correlated plan per row, which is always possible.
 //!
 //! Invariant: a way other than correlation is used only if the inside is plain patterns and
@@ -98,34 +98,38 @@ impl Planner<'_> {
         Ok(cheapest(options).unwrap_or(join))
     }
 
-    /// What left rows need of a group with OPTIONAL parts: its first group is seeded by what they share with it. `None` if it is no such
-    /// group, or shares nothing that is certain.
+    /// What left rows need of a group with OPTIONAL parts and computed values: its first group is seeded by what they share with it. `None` if
+    /// there is no such group, or it shares nothing that is certain.
     ///
-    /// OPTIONAL keeps the rows of its left side, so those that are left out of the first group are those whose results are.
+    /// OPTIONAL and BIND keep the rows of what is before them, so those that are left out of the first group are those whose results are.
     fn lower_seeded(
         &mut self,
         left: &Node,
         right: &Logical,
         outer: &Outer,
     ) -> Result<Option<Node>, PlanError> {
-        let Logical::LeftJoin {
-            left: first,
-            right: partner,
-            conditions,
-        } = right
-        else {
-            return Ok(None);
-        };
-        let first = match &**first {
-            Logical::Group(group) => self.seeded_group(left, group, outer)?,
-            first => self.lower_seeded(left, first, outer)?,
-        };
-        let Some(first) = first else {
-            return Ok(None);
-        };
-        let kind = JoinKind::LeftOuter;
-        let joined = self.partner_of(first, partner, conditions, kind, outer)?;
-        Ok(Some(joined))
+        match right {
+            Logical::Group(group) => self.seeded_group(left, group, outer),
+            Logical::LeftJoin {
+                left: first,
+                right: partner,
+                conditions,
+            } => {
+                let Some(first) = self.lower_seeded(left, first, outer)? else {
+                    return Ok(None);
+                };
+                let kind = JoinKind::LeftOuter;
+                let joined = self.partner_of(first, partner, conditions, kind, outer)?;
+                Ok(Some(joined))
+            }
+            Logical::Extend { input, slot, expr } => {
+                let Some(input) = self.lower_seeded(left, input, outer)? else {
+                    return Ok(None);
+                };
+                self.extend(input, *slot, expr.clone()).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// The first group of a seeded one.
@@ -460,6 +464,7 @@ fn pattern_join(
 fn levels(plan: &Logical) -> usize {
     match plan {
         Logical::LeftJoin { left, right, .. } => levels(left).max(1 + levels(right)),
+        Logical::Extend { input, .. } => levels(input),
         _ => 0,
     }
 }

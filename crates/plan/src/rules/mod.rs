@@ -2,7 +2,7 @@
 //!
 //! `hoist_left_join`, `fold_optional`, `push_down_filter`, `unbound_to_anti`, `resource_equality`, `text_equality`,
 //! `rewrite_path`, `minus_to_anti`, `lateral_to_join`, `split_exists` and `remove_distinct` rewrite the logical plan as the translator builds it, and `constant_equality` when it is whole;
-//! `distribute_union`, `count_scan`, `count_first`, `group_through`, `exists_to_join`, `seed_join`, `split_unbound`, `prune_tables`, `top_k` and `known_orders` take effect in lowering, `known_plans` before all others; `share_states`, `hoist_expressions`, `prune_columns`, `early_distinct`, `keep_builds`, `share_subplans` and `reduce_scans` run over the physical plan.
+//! `distribute_union`, `count_scan`, `count_first`, `group_through`, `exists_to_join`, `seed_join`, `split_unbound`, `prune_tables`, `split_stars`, `top_k` and `known_orders` take effect in lowering, `known_plans` before all others; `share_states`, `hoist_expressions`, `prune_columns`, `early_distinct`, `keep_builds`, `share_subplans` and `reduce_scans` run over the physical plan.
 
 pub(crate) mod constant_equality;
 pub(crate) mod count_first;
@@ -49,6 +49,7 @@ pub const RULES: &[&str] = &[
     "seed_join",
     "split_unbound",
     "prune_tables",
+    "split_stars",
     "top_k",
     "known_orders",
     "known_plans",

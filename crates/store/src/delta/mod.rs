@@ -49,8 +49,8 @@ pub use irregular_quads::IrregularQuads;
 use kept::KeptBytes;
 use object_changes::ObjectChanges;
 pub use object_reader::ObjectReader;
+pub(crate) use overlay::{Removed, matching, neighbours, visit_added};
 use overlay::{contains, irregular_subjects_in, objects_of};
-pub(crate) use overlay::{matching, neighbours};
 pub(crate) use overlay_blocks::BlockScan;
 use overlay_counts::predicate_totals;
 pub(crate) use overlay_counts::{
@@ -58,7 +58,7 @@ pub(crate) use overlay_counts::{
     quads_in,
 };
 pub(crate) use predicate_delta::PredicateDelta;
-pub use view::{DELTA_QUAD_BYTES, DeltaSize};
+pub use view::{DELTA_QUAD_BYTES, DeltaSize, RowState};
 
 use self::sorted_map::{SortedMap, SortedSet};
 use crate::counting::GraphSet;

@@ -34,21 +34,21 @@ pub(crate) fn contains(
 }
 
 /// Tells which quads of a version are removed; quads of one predicate mostly come together.
-struct Removed<'a> {
+pub(crate) struct Removed<'a> {
     delta: &'a Delta,
     /// The predicate asked for last, with its changes if some quad of it is removed.
     last: (TermId, Option<&'a PredicateDelta>),
 }
 
 impl<'a> Removed<'a> {
-    fn new(delta: &'a Delta) -> Self {
+    pub(crate) fn new(delta: &'a Delta) -> Self {
         Self {
             delta,
             last: (TermId::UNBOUND, None),
         }
     }
 
-    fn has(&mut self, quad: &QuadIds) -> bool {
+    pub(crate) fn has(&mut self, quad: &QuadIds) -> bool {
         if self.last.0 != quad.predicate {
             let changes = self.delta.of(quad.predicate);
             let changes = changes.filter(|changes| !changes.removed().is_empty());
@@ -111,7 +111,11 @@ fn visit_added_to(
 }
 
 /// Visits the added quads that match.
-fn visit_added(delta: &Delta, pattern: &QuadPattern, visit: VisitQuad<'_>) -> ControlFlow<()> {
+pub(crate) fn visit_added(
+    delta: &Delta,
+    pattern: &QuadPattern,
+    visit: VisitQuad<'_>,
+) -> ControlFlow<()> {
     for predicate in delta.touched(pattern.predicate, pattern.subject, pattern.object) {
         let Some(changes) = delta.of(predicate) else {
             continue;

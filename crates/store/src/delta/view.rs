@@ -3,10 +3,11 @@
 use super::{IrregularQuads, NetChanges, ObjectReader, changes, contains, predicate_totals};
 use crate::dictionary::{NewTerms, TermCounts};
 use crate::error::StoreError;
-use crate::matching::QuadIds;
+use crate::matching::{QuadIds, QuadPattern, irregular_of};
 use crate::snapshot::Snapshot;
 use basalt_rdf::{TermId, TermView};
 use roaring::RoaringBitmap;
+use std::ops::ControlFlow;
 
 /// Bytes of an added or removed quad in memory: two orders of 24 bytes, two touched terms of 16, and
 /// the room that is left in nodes.
@@ -26,6 +27,17 @@ pub struct DeltaSize {
     pub terms: u64,
     /// Bytes of memory, about.
     pub bytes: u64,
+}
+
+/// How much of a row its cells tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowState {
+    /// All.
+    Clean,
+    /// All that is regular; the version has irregular quads of it.
+    Irregular,
+    /// Changes since the version touch it, so what cells tell may be gone.
+    Changed,
 }
 
 impl Snapshot {
@@ -218,10 +230,32 @@ impl Snapshot {
         of_version.map_or(0, |rows| rows.len()) + by_changes
     }
 
-    /// Whether a row is dirty for any predicate.
-    pub fn is_dirty(&self, table_idx: usize, row: u32) -> bool {
+    /// How much of a row its cells tell, whatever the predicate.
+    pub fn row_state(&self, table_idx: usize, row: u32) -> RowState {
         let table = &self.parts().tables[table_idx];
         let is_touched = |delta: &super::Delta| delta.touches_subject(table.subject(row));
-        table.is_dirty(row) || self.delta().is_some_and(is_touched)
+        match self.delta().is_some_and(is_touched) {
+            true => RowState::Changed,
+            false if table.is_dirty(row) => RowState::Irregular,
+            false => RowState::Clean,
+        }
+    }
+
+    /// Visits the quads of an irregular row that do not stand in its cells, those that match; the subject of the pattern is not looked at.
+    pub fn irregular_of_row(
+        &self,
+        (table_idx, row): (usize, u32),
+        pattern: &QuadPattern,
+        visit: &mut dyn FnMut(QuadIds) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let version = self.parts();
+        let table = &version.tables[table_idx];
+        let subject = table.subject(row);
+        let pattern = QuadPattern {
+            subject: None,
+            ..*pattern
+        };
+        let predicates = table.dirty_predicates_of(row);
+        irregular_of(version, &pattern, (subject, &predicates), visit).map(|_| ())
     }
 }

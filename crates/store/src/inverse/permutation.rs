@@ -65,10 +65,20 @@ impl Permutation {
         let mut keys = self.keys.cursor();
         let (mut offsets, mut rows) = (self.offsets.cursor(), self.rows.cursor());
         let mut numbers = Vec::new();
+        // Values between the last one and the key that was found for it have no rows, and need no search.
+        let (mut last, mut next) = (u64::MAX, 0);
+        let mut key = 0;
         for &value in values {
-            let key = self.keys.lower_bound(value);
             let start = out.len();
-            if key < self.keys.len() && keys.get(key) == value {
+            if value < last || value > next {
+                key = self.keys.lower_bound(value);
+                next = match key < self.keys.len() {
+                    true => keys.get(key),
+                    false => u64::MAX,
+                };
+            }
+            last = value;
+            if key < self.keys.len() && next == value {
                 let range = offsets.get(key) as usize..offsets.get(key + 1) as usize;
                 numbers.clear();
                 rows.decode(part_of(range, part), &mut numbers);

@@ -5,7 +5,7 @@ use super::counts;
 use super::neighbours;
 use super::patterns::{check_blocks, check_patterns, found, object, quad, quads};
 use super::splitter::{RESOURCES, load, number, resource, string};
-use crate::{CheckDepth, QuadIds, QuadPattern, Snapshot, Storage, VersionWriter};
+use crate::{CheckDepth, QuadIds, QuadPattern, RowState, Snapshot, Storage, VersionWriter};
 use basalt_rdf::{TermId, TermView};
 use proptest::prelude::*;
 use roaring::RoaringBitmap;
@@ -84,6 +84,7 @@ fn check(
     neighbours::check(snapshot, quads, 3)?;
     let objects: Vec<TermId> = probes.iter().map(|probe| probe.object).collect();
     counts::check(snapshot, &objects)?;
+    check_links(snapshot, quads, &objects)?;
     for probe in probes {
         let contained = snapshot.contains(probe).expect("reads");
         prop_assert_eq!(contained, quads.contains(probe));
@@ -115,6 +116,7 @@ fn check(
     prop_assert_eq!(snapshot.named_graphs(), named);
     changed_values::check(snapshot, quads)?;
     check_blocks(snapshot)?;
+    check_rows(snapshot, quads)?;
     check_seam(snapshot, quads)
 }
 
@@ -190,7 +192,7 @@ fn check_seam(snapshot: &Snapshot, quads: &BTreeSet<QuadIds>) -> Result<(), Test
             prop_assert_eq!(counted, dirty.len());
             for row in 0..table.rows() {
                 if dirty.contains(row) {
-                    prop_assert!(snapshot.is_dirty(table_idx, row));
+                    prop_assert!(snapshot.row_state(table_idx, row) != RowState::Clean);
                     continue;
                 }
                 let mut values = Vec::new();
@@ -203,6 +205,78 @@ fn check_seam(snapshot: &Snapshot, quads: &BTreeSet<QuadIds>) -> Result<(), Test
                     .filter(|q| (q.subject, q.predicate) == (table.subject(row), predicate));
                 prop_assert!(of_row.map(|q| q.object.0).eq(values));
             }
+        }
+    }
+    Ok(())
+}
+
+/// What leads to several objects at once is what leads to each of them; some of these are objects of no quad.
+fn check_links(
+    snapshot: &Snapshot,
+    quads: &BTreeSet<QuadIds>,
+    objects: &[TermId],
+) -> Result<(), TestCaseError> {
+    let subjects = quads.iter().step_by(7).map(|quad| quad.subject);
+    let often = quads.iter().step_by(3).map(|quad| quad.object);
+    let asked: BTreeSet<TermId> = objects
+        .iter()
+        .copied()
+        .chain(subjects)
+        .chain(often)
+        .collect();
+    let asked: Vec<u64> = asked.into_iter().map(|id| id.0).collect();
+    let mut found = Vec::new();
+    let visited = snapshot.links_to(&asked, &mut |at, quad| {
+        found.push((asked[at], quad));
+        std::ops::ControlFlow::Continue(())
+    });
+    visited.expect("reads");
+    found.sort_unstable();
+    let leads = |quad: &QuadIds| asked.binary_search(&quad.object.0).is_ok();
+    let mut expected: Vec<(u64, QuadIds)> = quads
+        .iter()
+        .filter(|quad| leads(quad))
+        .map(|quad| (quad.object.0, *quad))
+        .collect();
+    expected.sort_unstable();
+    prop_assert_eq!(found, expected);
+    Ok(())
+}
+
+/// Rows that no change touches are their cells and the irregular quads of the version.
+fn check_rows(snapshot: &Snapshot, quads: &BTreeSet<QuadIds>) -> Result<(), TestCaseError> {
+    for (table_idx, table) in snapshot.tables().iter().enumerate() {
+        for row in 0..table.rows() {
+            let state = snapshot.row_state(table_idx, row);
+            if state == RowState::Changed {
+                continue;
+            }
+            let subject = table.subject(row);
+            let (mut of_row, mut values) = (Vec::new(), Vec::new());
+            for cells in table.all_cells() {
+                values.clear();
+                cells.values_into(row, &mut values);
+                of_row.extend(values.iter().map(|&object| QuadIds {
+                    subject,
+                    predicate: cells.predicate(),
+                    object: TermId(object),
+                    graph: table.graph(row),
+                }));
+            }
+            let in_cells = of_row.len();
+            let read =
+                snapshot.irregular_of_row((table_idx, row), &QuadPattern::default(), &mut |quad| {
+                    of_row.push(quad);
+                    std::ops::ControlFlow::Continue(())
+                });
+            read.expect("reads");
+            prop_assert_eq!(of_row.len() > in_cells, state == RowState::Irregular);
+            of_row.sort_unstable();
+            prop_assert!(
+                of_row
+                    .into_iter()
+                    .eq(quads.iter().copied().filter(|q| q.subject == subject))
+            );
         }
     }
     Ok(())
