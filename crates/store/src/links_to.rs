@@ -9,9 +9,8 @@
 
 use crate::delta::{Removed, visit_added};
 use crate::error::StoreError;
-use crate::irregular_predicates;
 use crate::link_sources::sources;
-use crate::matching::{QuadIds, QuadPattern};
+use crate::matching::{QuadIds, QuadPattern, Step, irregular_to};
 use crate::snapshot::{Snapshot, Version};
 use crate::table::{Cells, Table};
 use basalt_rdf::TermId;
@@ -54,11 +53,7 @@ impl Snapshot {
 }
 
 /// Visits those of the version.
-fn of_version(
-    version: &Version,
-    objects: &[u64],
-    visit: VisitLink<'_>,
-) -> Result<ControlFlow<()>, StoreError> {
+fn of_version(version: &Version, objects: &[u64], visit: VisitLink<'_>) -> Step {
     let table_of = |object: u64| {
         version
             .extents
@@ -75,24 +70,11 @@ fn of_version(
         }
         start += run.len();
     }
-    let mut found = Vec::new();
+    let any = QuadPattern::default();
     for (at, object) in objects.iter().enumerate() {
-        let object = TermId(*object);
-        for predicate in irregular_predicates::of_object(version, object)? {
-            found.clear();
-            let quads = &version.quad_table;
-            quads.by_object(predicate, object, &mut found)?;
-            for &(subject, graph) in &found {
-                let quad = QuadIds {
-                    subject,
-                    predicate,
-                    object,
-                    graph,
-                };
-                if visit(at, quad).is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
-            }
+        let on_quad = &mut |quad| visit(at, quad);
+        if irregular_to(version, &any, TermId(*object), on_quad)?.is_break() {
+            return Ok(ControlFlow::Break(()));
         }
     }
     Ok(ControlFlow::Continue(()))

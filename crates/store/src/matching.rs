@@ -194,6 +194,16 @@ fn of_object(
             }
         }
     }
+    irregular_to(version, pattern, object, visit)
+}
+
+/// Visits the irregular quads that lead to an object and match.
+pub(crate) fn irregular_to(
+    version: &Version,
+    pattern: &QuadPattern,
+    object: TermId,
+    visit: VisitQuad<'_>,
+) -> Step {
     let predicates = match pattern.predicate {
         Some(predicate) => vec![predicate],
         None => irregular_predicates::of_object(version, object)?,

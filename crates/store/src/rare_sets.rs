@@ -87,8 +87,12 @@ impl RareSets {
         subjects: u64,
         tables: &[TableSums],
         irregular: &[(TermId, u64, u64)],
-        sets: impl Iterator<Item = KeptSet<'a>>,
+        sets: impl Iterator<Item = KeptSet<'a>> + Clone,
     ) -> Self {
+        let known: u64 = sets.clone().map(|set| set.subjects).sum();
+        if known >= subjects {
+            return Self::default();
+        }
         let mut kept = vec![Group::default(); tables.len() + 1];
         let mut kept_apart: HashMap<TermId, Had> = HashMap::new();
         let has_column: Vec<HashSet<TermId>> = tables
@@ -112,15 +116,11 @@ impl RareSets {
                 had.values += *values as f64;
             }
         }
-        let known: f64 = kept.iter().map(|group| group.subjects).sum();
-        if known >= subjects as f64 {
-            return Self::default();
-        }
         let groups = tables.iter().zip(&kept).map(|(t, k)| in_cells(t, k));
         let mut groups: Vec<_> = groups.enumerate().map(|(idx, g)| (Some(idx), g)).collect();
         let in_tables: f64 = groups.iter().map(|(_, group)| group.subjects).sum();
         let outside = Group {
-            subjects: (subjects as f64 - known - in_tables).max(0.0),
+            subjects: ((subjects - known) as f64 - in_tables).max(0.0),
             had: HashMap::new(),
         };
         groups.push((None, outside));

@@ -58,7 +58,7 @@ impl<'a> Imported<'a> {
     }
 
     /// The characteristic sets of the file.
-    fn kept_sets(&self) -> impl Iterator<Item = KeptSet<'_>> {
+    fn kept_sets(&self) -> impl Iterator<Item = KeptSet<'_>> + Clone {
         let sets = self.of.characteristic_sets.iter().zip(&self.sets);
         sets.map(|(set, (predicates, values))| KeptSet {
             table: set.table.map(|table| table as usize),

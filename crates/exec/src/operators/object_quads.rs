@@ -41,14 +41,10 @@ impl ObjectQuads {
         else {
             return None;
         };
-        let (graph, input_graph) = match pattern.graphs {
-            GraphPlace::One(_) => (None, None),
-            GraphPlace::Variable(Place::New(column), _) => (Some(column), None),
-            GraphPlace::Variable(Place::Input(column), _) => (None, Some(column)),
-            GraphPlace::Variable(Place::Id(_), _) | GraphPlace::Merge(_) => return None,
-        };
+        let (graph, input_graph) = pattern.graph_columns()?;
+        let is_merge = matches!(pattern.graphs, GraphPlace::Merge(_));
         let repeats = subject == predicate || graph == Some(subject) || graph == Some(predicate);
-        (!repeats).then_some(Self {
+        (!repeats && !is_merge).then_some(Self {
             object,
             subject,
             predicate,

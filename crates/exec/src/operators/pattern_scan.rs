@@ -185,6 +185,17 @@ impl CompiledPattern {
         }
     }
 
+    /// The new column that takes the graph, and the column of the input that has it, if there are such; `None` if it is a variable that is a
+    /// constant.
+    pub(super) fn graph_columns(&self) -> Option<(Option<usize>, Option<usize>)> {
+        match self.graphs {
+            GraphPlace::One(_) | GraphPlace::Merge(_) => Some((None, None)),
+            GraphPlace::Variable(Place::New(column), _) => Some((Some(column), None)),
+            GraphPlace::Variable(Place::Input(column), _) => Some((None, Some(column))),
+            GraphPlace::Variable(Place::Id(_), _) => None,
+        }
+    }
+
     pub(super) fn graph_fits(&self, graph: TermId) -> bool {
         let among =
             |list: &Option<Vec<TermId>>| list.as_ref().is_none_or(|list| list.contains(&graph));

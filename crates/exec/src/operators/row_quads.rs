@@ -57,12 +57,7 @@ impl RowQuads {
         let [Place::Input(subject), Place::New(predicate), object] = pattern.places else {
             return None;
         };
-        let (graph, input_graph) = match pattern.graphs {
-            GraphPlace::One(_) | GraphPlace::Merge(_) => (None, None),
-            GraphPlace::Variable(Place::New(column), _) => (Some(column), None),
-            GraphPlace::Variable(Place::Input(column), _) => (None, Some(column)),
-            GraphPlace::Variable(Place::Id(_), _) => return None,
-        };
+        let (graph, input_graph) = pattern.graph_columns()?;
         let new_object = match object {
             Place::New(column) => Some(column),
             Place::Id(_) | Place::Input(_) => None,
