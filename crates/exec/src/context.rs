@@ -5,6 +5,7 @@
 
 use crate::attempt::Attempt;
 use crate::error::ExecError;
+use crate::expr::KnownTexts;
 use crate::operators::dependent::Memo;
 use crate::path::{KnownPathIndexes, PathAccess, PathEvaluator};
 use crate::profile::{self, Profile};
@@ -62,6 +63,8 @@ pub struct ExecOptions {
     pub searched_rows_max: usize,
     /// Whether the solutions of a star join of which nothing is read are counted by inverses where that can be. Answers do not depend on it.
     pub counted_solutions: bool,
+    /// Whether the rows of two objects of a star that the input binds are found together. Answers do not depend on it.
+    pub common_rows: bool,
     /// How many partners of each object a join looks at first, where one solution is enough. Answers do not depend on it.
     pub waves: Waves,
     /// Rows expected of an operator from which on they are work for all threads: a few rows that lead to them are dealt out, distinct ones are
@@ -115,6 +118,7 @@ impl Default for ExecOptions {
             changed_columns_min: CHANGED_COLUMNS_MIN,
             searched_rows_max: SEARCHED_ROWS_MAX,
             counted_solutions: true,
+            common_rows: true,
             waves: Waves::default(),
             dealt_rows_min: DEALT_ROWS_MIN,
             alone_for: ALONE_FOR,
@@ -191,6 +195,8 @@ pub struct Context {
     paths: Mutex<HashMap<PathKey, Arc<PathEvaluator>>>,
     /// What the evaluations of each dependent plan share, by node id and slots of the key.
     memos: Mutex<HashMap<MemoKey, Arc<Memo>>>,
+    /// Texts that were read last, which no thread compares now.
+    texts: Mutex<Vec<KnownTexts>>,
     /// The `Arc` that this context lives in.
     this: Weak<Self>,
 }
@@ -227,6 +233,7 @@ impl Context {
             gave_back: AtomicBool::new(false),
             spilled_bytes,
             memos: Mutex::default(),
+            texts: Mutex::default(),
             service_requests: AtomicU64::new(0),
             now: SystemTime::now(),
             solutions: AtomicU64::new(0),
@@ -247,6 +254,18 @@ impl Context {
     pub fn memo(&self, node_id: usize, slots: &[Slot]) -> Arc<Memo> {
         let mut memos = self.memos.lock().expect("no holder panics");
         Arc::clone(memos.entry((node_id, slots.to_vec())).or_default())
+    }
+
+    /// Texts that were read last, for one thread that compares so many rows; they are given back by [`Self::put_texts`]. `None` where making
+    /// room for them does not pay.
+    pub fn take_texts(&self, rows: usize) -> Option<KnownTexts> {
+        let known = self.texts.lock().expect("no holder panics").pop();
+        known.or_else(|| (rows >= KnownTexts::ROWS_MIN).then(KnownTexts::default))
+    }
+
+    /// Gives texts back.
+    pub fn put_texts(&self, texts: KnownTexts) {
+        self.texts.lock().expect("no holder panics").push(texts);
     }
 
     /// What each node took.

@@ -19,6 +19,7 @@ mod join_keys;
 mod join_sample;
 mod key_shares;
 mod known_orders;
+mod mask_map;
 mod sampled_sets;
 mod search;
 mod split_stars;

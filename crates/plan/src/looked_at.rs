@@ -12,6 +12,7 @@
 
 use crate::cost_constants::START;
 use crate::physical::{JoinKind, Node, Op, StarEntry};
+use crate::slot_set::SlotSet;
 
 /// Partners of each row that a join by object looks at first: few enough to be worth little, and more than one, as many rows have an
 /// answer after some.
@@ -88,16 +89,19 @@ pub(crate) fn looked_share(partners: f64, solutions: f64) -> f64 {
     (levels[0].looked / partners).min(1.0)
 }
 
-/// Whether a join gives the partners of a row in waves.
+/// Whether a join gives the partners of a row in waves: where the input binds a second object, those of both are found at once.
 fn is_in_waves(node: &Node) -> bool {
-    matches!(
-        node.op,
+    match &node.op {
         Op::StarJoin {
-            entry: StarEntry::Object { .. },
+            input,
+            star,
+            entry: StarEntry::Object { pattern_idx },
             kind: JoinKind::Inner,
-            ..
-        }
-    )
+        } => star
+            .other_object(*pattern_idx, SlotSet::of(&input.schema))
+            .is_none(),
+        _ => false,
+    }
 }
 
 /// The cost of starting the joins among some operators.

@@ -332,7 +332,7 @@ impl<'p, 'a> Translation<'p, 'a> {
                     let outer = self.outer;
                     input = rules::push_down_filter::filter(self.planner, outer, input, condition);
                 }
-                let input = rules::resource_equality::apply(self.planner, self.outer, input);
+                let input = rules::term_equality::apply(self.planner, self.outer, input);
                 Ok(rules::text_equality::apply(self.planner, self.outer, input))
             }
             _ => Err(PlanError::Unsupported("this kind of pattern".to_owned())),

@@ -74,8 +74,8 @@ pub use snapshot_mark::{PredicatesMark, SnapshotMark};
 pub use statistics::{CharacteristicSet, PredicateTotal, StoreStatistics};
 pub use storage_report::StorageReport;
 pub use table::{
-    CellReader, CellStatistics, Cells, ColumnDefinition, ColumnKind, EncodedSegment, HomeGraph,
-    SegmentValues, Table, TableDefinition, TableWriter, TypeClass, encode_segment,
+    CellReader, CellStatistics, Cells, ColumnDefinition, ColumnKind, CommonRows, EncodedSegment,
+    HomeGraph, SegmentValues, Table, TableDefinition, TableWriter, TypeClass, encode_segment,
 };
 pub use temporary_file::{TemporaryFile, TemporaryFileError, TemporaryReader};
 pub use version_writer::{FinishedVersion, VersionWriter};

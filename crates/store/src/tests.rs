@@ -1,6 +1,7 @@
 //! Whole versions: written, read back, searched, damaged.
 
 mod changed_values;
+mod common_rows;
 mod counts;
 mod damage;
 mod delta;

@@ -59,6 +59,13 @@ impl Journal {
         commits.drain(..count).collect()
     }
 
+    /// Changed quads of the commits up to this number.
+    pub(crate) fn quads_to(&self, number: u64) -> usize {
+        let commits = self.commits();
+        let wanted = commits.iter().take_while(|commit| commit.number <= number);
+        wanted.map(|commit| commit.changes.quads()).sum()
+    }
+
     /// Forgets the commits after this number.
     pub(crate) fn cut_after(&self, number: u64) {
         let mut commits = self.commits();

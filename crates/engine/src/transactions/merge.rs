@@ -4,6 +4,7 @@
 //! turn     begin: all is synced, the state S is noted, commits go to the journal from now on
 //!  -       write S as a version that nobody knows
 //!  -       catch up: what was committed since, in terms of the new version, to its log
+//! turn     if who had it before has committed much, give it back and catch up once more
 //! turn     the rest of it; the log is synced; the manifest is renamed; the new version is the tip, and published
 //!  -       remove the files of the old version
 //! ```
@@ -28,7 +29,7 @@ use std::sync::Arc;
 
 /// Changed quads that are left for the turn: few enough that writers do not notice, beside the syncs.
 const LAST_QUADS_MAX: usize = 500;
-/// Rounds of catching up without the turn; writers that are faster than that wait for the rest.
+/// Rounds of catching up without the turn, also after a turn in which much was left; writers that are faster than that wait for the rest.
 const ROUNDS_MAX: usize = 10;
 
 /// How far a merge has come.
@@ -102,9 +103,18 @@ impl Core {
         self.merge_is_at(MergeStage::Written);
         let (old, new) = (recording.state.clone(), version.snapshot().clone());
         let mut successor = Successor::new(old, new, blank_nodes, recording.lock.clone());
-        self.catch_up(&recording, &mut successor, &cancel)?;
-        self.merge_is_at(MergeStage::CaughtUp);
-        self.replace(&recording, successor, &mut version, &cancel)?;
+        let mut rounds = ROUNDS_MAX;
+        let turn = loop {
+            self.catch_up(&recording, &mut successor, (&mut rounds, &cancel))?;
+            self.merge_is_at(MergeStage::CaughtUp);
+            let turn = self.take_last_turn(&recording, &cancel)?;
+            // Who had the turn before may have committed much.
+            let left = recording.journal.quads_to(turn.tip().commit_number());
+            if left <= LAST_QUADS_MAX || rounds == 0 {
+                break turn;
+            }
+        };
+        self.replace(turn, &recording, successor, (&mut version, &cancel))?;
         Ok(report)
     }
 
@@ -149,14 +159,15 @@ impl Core {
         &self,
         recording: &Recording<'_>,
         successor: &mut Successor,
-        cancel: &CancelFlag,
+        (rounds, cancel): (&mut usize, &CancelFlag),
     ) -> Result<(), Error> {
-        for _ in 0..ROUNDS_MAX {
+        while *rounds > 0 {
+            *rounds -= 1;
             let published = self.snapshot().commit_number();
             let mut quads = 0;
             for commit in recording.journal.take_to(published) {
                 cancel.go_on()?;
-                quads += commit.changes.removed.len() + commit.changes.added.len();
+                quads += commit.changes.quads();
                 successor.apply(&commit)?;
             }
             successor.sync()?;
@@ -167,14 +178,12 @@ impl Core {
         Ok(())
     }
 
-    /// Puts the new version in the place of the old one, in the turn.
-    fn replace(
+    /// The turn in which the new version takes the place of the old one; all commits are synced.
+    fn take_last_turn(
         &self,
         recording: &Recording<'_>,
-        mut successor: Successor,
-        version: &mut FinishedVersion,
         cancel: &CancelFlag,
-    ) -> Result<(), Error> {
+    ) -> Result<TurnGuard<'_>, Error> {
         let mut turn = self.take_turn_to_merge(cancel)?;
         if !turn.records_in(&recording.journal) || !turn.tip().shares_version_with(&recording.state)
         {
@@ -183,6 +192,17 @@ impl Core {
         }
         // If a sync fails now, the store is as uncertain as its disk; the next merge begins with what is left.
         self.drain(&mut turn)?;
+        Ok(turn)
+    }
+
+    /// Puts the new version in the place of the old one, in the turn.
+    fn replace(
+        &self,
+        mut turn: TurnGuard<'_>,
+        recording: &Recording<'_>,
+        mut successor: Successor,
+        (version, cancel): (&mut FinishedVersion, &CancelFlag),
+    ) -> Result<(), Error> {
         for commit in recording.journal.take_to(turn.tip().commit_number()) {
             successor.apply(&commit)?;
         }

@@ -297,6 +297,8 @@ pub fn query_options(configuration: &Configuration) -> QueryOptions {
         options.exec.dealt_rows_min = 0;
         options.exec.alone_for = std::time::Duration::ZERO;
     }
+    // Rows of two objects are found together, or one by one.
+    options.exec.common_rows = configuration.batch_rows != 1;
     // Rows with the same key share their solutions whenever that can be, or if that pays, or never.
     options.exec.shared_keys = match configuration.batch_rows {
         1 => SharedKeys::Never,

@@ -146,6 +146,52 @@ fn what_is_committed_during_a_merge_is_in_the_new_version() {
     assert_eq!(reopened.snapshot().commit_number(), 12);
 }
 
+/// A commit of more than is said again in a turn.
+fn commit_much(database: &Database, round: usize) {
+    let mut transaction = database.begin().expect("the turn");
+    for number in 0..600 {
+        add(
+            &mut transaction,
+            [&format!("much{round}-{number}"), "likes", "s1"],
+        );
+    }
+    transaction.commit().expect("it can be committed");
+}
+
+/// How often a merge has caught up where others commit much before so many of its last turns.
+fn times_caught_up(commits_max: usize) -> usize {
+    let stages = Stages::new();
+    let database = Database::in_memory_with(Snapshot::empty(), stopping(&stages));
+    load(&database, &regular(40));
+    let twin = Database::of_snapshot(database.snapshot());
+    let mut rounds = 0;
+    let merged = stages.during(
+        || database.merge_now(),
+        |stage| {
+            if stage == MergeStage::CaughtUp {
+                if rounds < commits_max {
+                    commit_much(&database, rounds);
+                    commit_much(&twin, rounds);
+                }
+                rounds += 1;
+            }
+        },
+    );
+    merged.expect("there is room");
+    assert_eq!(quads(&database.snapshot()), quads(&twin.snapshot()));
+    let checked = database.check(CheckDepth::Deep);
+    checked.expect("the new version is whole");
+    rounds
+}
+
+#[test]
+fn a_large_commit_before_the_last_turn_is_caught_up_without_it() {
+    assert_eq!(times_caught_up(0), 1);
+    assert_eq!(times_caught_up(1), 2);
+    let always = times_caught_up(usize::MAX);
+    assert!((3..=10).contains(&always), "it ends all the same: {always}");
+}
+
 #[test]
 fn a_store_is_opened_anew_after_commits_during_a_merge() {
     let folder = TempDir::new().expect("a temporary folder");

@@ -11,6 +11,7 @@ use super::comparison::{CompareOp, compare_column, compare_columns};
 use super::date_arithmetic::compare_difference;
 use super::kernel::Kernel;
 use super::kind_test::KindTest;
+use super::known_texts::compare_texts;
 use super::nearest_comparison::compare_nearest;
 use super::number_casts::cast;
 use super::number_operators::Change;
@@ -166,16 +167,7 @@ pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Trut
             let (a, b) = (a.into_ids(count, cx), b.into_ids(count, cx));
             Ok(a.iter().zip(&b).map(|(&a, &b)| same_term(a, b)).collect())
         }
-        Kernel::Compare(op, a, b) => {
-            if let Some(truths) = compare_difference(*op, a, b, rows) {
-                return Ok(truths);
-            }
-            if let Some(truths) = compare_calendar(kernel, rows) {
-                return Ok(truths);
-            }
-            let (a, b) = (operand(a, rows, cx)?, operand(b, rows, cx)?);
-            compare(*op, &a, &b, count, reader)
-        }
+        Kernel::Compare(op, a, b) => compared(kernel, (*op, a, b), rows, cx),
         Kernel::In(needle, list) => is_in(needle, list, rows, cx),
         Kernel::InConstants(needle, set) => {
             let needles = evaluate(needle, rows, cx)?;
@@ -219,6 +211,26 @@ pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Trut
         | Kernel::LabelledBlank(_)
         | Kernel::CastNumber { .. } => evaluate(kernel, rows, cx)?.into_truths(count, cx),
     }
+}
+
+/// A comparison of two kernels, which is `kernel`.
+fn compared(
+    kernel: &Kernel,
+    (op, a, b): (CompareOp, &Kernel, &Kernel),
+    rows: &Rows<'_>,
+    cx: &Context,
+) -> Result<Vec<Truth>, ExecError> {
+    if let Some(truths) = compare_difference(op, a, b, rows) {
+        return Ok(truths);
+    }
+    if let Some(truths) = compare_calendar(kernel, rows) {
+        return Ok(truths);
+    }
+    if let Some(truths) = compare_texts(op, (a, b), rows, cx)? {
+        return Ok(truths);
+    }
+    let (a, b) = (operand(a, rows, cx)?, operand(b, rows, cx)?);
+    compare(op, &a, &b, rows.len(), &mut Reader::new(cx))
 }
 
 /// Two vectors compared row by row.

@@ -135,43 +135,30 @@ impl JoinTable {
         pairs_max: usize,
         out: (&mut Vec<u32>, &mut Vec<u32>),
     ) -> usize {
-        debug_assert_eq!(keys.len(), self.key_columns.len());
-        let own = self.key_columns.iter().map(|&column| self.column(column));
-        let own: Vec<&[u64]> = own.collect();
         let from = (keys, first, pairs_max);
-        match (own.as_slice(), keys) {
-            _ if self.directory.is_exact() => self.pair_where(from, |_, _| true, &[], out),
-            ([own], [ids]) => {
-                self.pair_where(from, |place, row| own[place] == ids[row], &[own], out)
+        // The loop is made for each of the common kinds of keys.
+        match &self.same_keys(keys) {
+            SameKeys::Found => self.pair_where(from, |_, _| true, out),
+            SameKeys::One(own, ids) => {
+                self.pair_where(from, |place, row| own[place] == ids[row], out)
             }
-            (own, keys) => {
-                let is_same = |place: usize, row: usize| {
-                    let mut columns = own.iter().zip(keys);
-                    columns.all(|(own, ids)| own[place] == ids[row])
-                };
-                self.pair_where(from, is_same, own, out)
-            }
+            same => self.pair_where(from, |place, row| same.is(place, row), out),
         }
     }
 
-    /// The same, where `is_same` says whether a row here has the key of a row there, for which it looks into `read`.
+    /// The same, where `is_same` says whether a row here has the key of a row there.
     #[inline]
     fn pair_where(
         &self,
         (keys, first, pairs_max): (&[&[u64]], usize, usize),
         is_same: impl Fn(usize, usize) -> bool,
-        read: &[&[u64]],
         (probe, build): (&mut Vec<u32>, &mut Vec<u32>),
     ) -> usize {
-        let rows = keys.first().map_or(0, |ids| ids.len());
         let mut stretches = [const { 0..0 }; KEYS_TOGETHER];
+        let rows = keys.first().map_or(0, |ids| ids.len());
         for start in (first..rows).step_by(KEYS_TOGETHER) {
             let stretches = &mut stretches[..KEYS_TOGETHER.min(rows - start)];
-            self.directory.stretches(keys, start, stretches);
-            for ids in read {
-                let places = stretches.iter().map(|stretch| stretch.start);
-                places.for_each(|place| prefetch(ids, place));
-            }
+            self.expected_stretches(keys, start, stretches);
             for (row, stretch) in (start..).zip(stretches.iter()) {
                 if stretch.is_empty() {
                     continue;
@@ -188,6 +175,73 @@ impl JoinTable {
             }
         }
         rows
+    }
+
+    /// Appends the rows of these key columns whose key some row here has.
+    pub fn found_keys(&self, keys: &[&[u64]], out: &mut Vec<u32>) {
+        let same = self.same_keys(keys);
+        let mut stretches = [const { 0..0 }; KEYS_TOGETHER];
+        let rows = keys.first().map_or(0, |ids| ids.len());
+        for start in (0..rows).step_by(KEYS_TOGETHER) {
+            let stretches = &mut stretches[..KEYS_TOGETHER.min(rows - start)];
+            self.expected_stretches(keys, start, stretches);
+            for (row, stretch) in (start..).zip(stretches.iter()) {
+                if stretch.clone().any(|place| same.is(place, row)) {
+                    out.push(row as u32);
+                }
+            }
+        }
+    }
+
+    /// Where rows lie that may have the keys from row `start` on, whose own keys are asked for.
+    #[inline]
+    fn expected_stretches(&self, keys: &[&[u64]], start: usize, stretches: &mut [Range<usize>]) {
+        self.directory.stretches(keys, start, stretches);
+        if self.directory.is_exact() {
+            return;
+        }
+        for &column in &self.key_columns {
+            let ids = self.column(column);
+            let places = stretches.iter().map(|stretch| stretch.start);
+            places.for_each(|place| prefetch(ids, place));
+        }
+    }
+
+    /// How keys here and there are compared.
+    fn same_keys<'a>(&'a self, keys: &'a [&'a [u64]]) -> SameKeys<'a> {
+        debug_assert_eq!(keys.len(), self.key_columns.len());
+        let own = |at: usize| self.column(self.key_columns[at]);
+        match keys {
+            _ if self.directory.is_exact() => SameKeys::Found,
+            [ids] => SameKeys::One(own(0), ids),
+            [a, b] => SameKeys::Two([own(0), own(1)], [a, b]),
+            _ => SameKeys::Many((0..keys.len()).map(own).collect(), keys),
+        }
+    }
+}
+
+/// The key columns of a table, and those that are looked for in it.
+enum SameKeys<'a> {
+    /// What is found has the key.
+    Found,
+    One(&'a [u64], &'a [u64]),
+    Two([&'a [u64]; 2], [&'a [u64]; 2]),
+    Many(Vec<&'a [u64]>, &'a [&'a [u64]]),
+}
+
+impl SameKeys<'_> {
+    /// Whether a row of the table has the key of a row there.
+    #[inline]
+    fn is(&self, place: usize, row: usize) -> bool {
+        match self {
+            Self::Found => true,
+            Self::One(own, ids) => own[place] == ids[row],
+            Self::Two(own, ids) => own[0][place] == ids[0][row] && own[1][place] == ids[1][row],
+            Self::Many(own, ids) => {
+                let mut columns = own.iter().zip(*ids);
+                columns.all(|(own, ids)| own[place] == ids[row])
+            }
+        }
     }
 }
 
@@ -289,6 +343,11 @@ mod tests {
                 let stretch = table.directory().stretch(&key(&probe, next));
                 prop_assert!(found.len() + stretch.len() > pairs_max, "it ends too early");
             }
+            let mut having = Vec::new();
+            table.found_keys(&probe, &mut having);
+            let is_there = |row: &usize| !rows_of(key(&probe, *row)).is_empty();
+            let expected = (0..probe[0].len()).filter(is_there).map(|row| row as u32);
+            prop_assert_eq!(having, expected.collect::<Vec<u32>>());
             let all = [(&probe, probe[0].len()), (&build, build[0].len())];
             for (columns, rows) in all {
                 for row in 0..rows {

@@ -146,12 +146,28 @@ impl Pairing {
         (pairs, at)
     }
 
+    /// The key columns of a batch, where equal keys are all that partners need.
+    fn deciding_keys<'b>(&self, batch: &'b Batch) -> Option<Vec<&'b [u64]>> {
+        let JoinShape {
+            probe_keys,
+            compatible,
+            filter,
+            ..
+        } = &*self.shape;
+        let are_deciding = !probe_keys.is_empty() && compatible.is_empty() && filter.is_none();
+        are_deciding.then(|| probe_keys.iter().map(|&key| batch.ids(key)).collect())
+    }
+
     /// One pair for each row of the batch that has a partner, for semi and anti joins.
     ///
     /// Build rows are tried in growing runs, each only with the rows that have no partner yet: most
     /// rows find theirs early, and comparing them with all others would be quadratic for nothing.
     fn partnered(&self, batch: &Batch, cx: &Context) -> Result<Pairs, ExecError> {
         let mut found = Pairs::default();
+        if let Some(keys) = self.deciding_keys(batch) {
+            self.table.found_keys(&keys, &mut found.probe);
+            return Ok(found);
+        }
         let mut pending: Vec<u32> = (0..batch.rows() as u32).collect();
         let mut run = 0..FIRST_RUN_ROWS;
         while !pending.is_empty() {

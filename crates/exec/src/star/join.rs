@@ -10,11 +10,12 @@
 //!
 //! Output keeps the input's order. Memory: the solutions of one input batch; of its distinct values where they repeat. A batch with
 //! many is joined in parts (`part_size.rs`). A star that only tests its subjects for constants is a bit for each row where that is known (`tested.rs`). Where one solution of a row is enough, the subjects of an object are looked at
-//! in waves (`waves.rs`).
+//! in waves (`waves.rs`). The rows of two objects that the input binds are found together (`second_object.rs`).
 
 mod candidates;
 mod counted;
 mod part_size;
+mod second_object;
 mod tested;
 mod waves;
 
@@ -41,6 +42,7 @@ use basalt_rdf::TermId;
 use candidates::{Asked, Candidates};
 use counted::{Counted, CountedStar};
 use part_size::PartSize;
+use second_object::SecondObject;
 use std::cell::OnceCell;
 pub use waves::Waves;
 use waves::{Awaited, Partners, Wave};
@@ -100,6 +102,8 @@ pub struct StarJoin {
     input: BoxOperator,
     star: CompiledStar,
     entry: Entry,
+    /// What else of the star the input binds.
+    second: Option<SecondObject>,
     kind: JoinKind,
     schema: Vec<Slot>,
     /// Whether it adds nothing to a row, which passes or does not.
@@ -162,6 +166,7 @@ impl StarJoin {
         Ok(Self {
             input,
             is_test: tested::is_test(&star, entry, kind),
+            second: SecondObject::of(&star, entry),
             star,
             entry,
             kind,
@@ -212,7 +217,7 @@ impl StarJoin {
             Entry::Object { pattern_idx, .. } => {
                 self.by_object(
                     pattern_idx,
-                    (asked, partners),
+                    (asked, batch, partners),
                     (&mut tables, &mut touched),
                     cx,
                 )?;

@@ -221,7 +221,7 @@ impl<'c> Reader<'c> {
 
     /// Whether `STR` of an id is what the dictionary has, or the id itself.
     #[inline]
-    fn has_stored_text(&self, id: u64) -> bool {
+    pub fn has_stored_text(&self, id: u64) -> bool {
         let id = TermId(id);
         match id.tag() {
             tag::UNBOUND | tag::LOCAL => false,

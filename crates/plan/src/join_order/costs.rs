@@ -7,14 +7,14 @@
 //! by the caller for all others.
 
 use crate::cost_constants::{
-    ADDED_PROBE, BATCH_ROWS, COPIED_CELL, COPIED_ROW, EMIT_ROW, FOUND_ROW, GATHER_CELL,
-    GRAPH_PROBE, GRAPH_PROBE_TABLE, HASH_BUILD, HASH_BUILD_MISS, HASH_PAIR, HASH_PROBE,
-    HASH_PROBE_BY_ID, HASH_PROBE_MISS, HASH_ROWS_CACHED, INVERSE_BUILD, INVERSE_PROBE, INVERSE_ROW,
-    INVERSE_TABLE, KEY_NUMBER, LIST_HALF, LONG_LIST, LONG_LIST_ROWS, PATTERN_PROBE,
-    PATTERN_PROBE_CELL, PATTERN_PROBE_SUBJECT, PATTERN_PROBE_TABLE, POSITION, QUAD_PROBE,
-    REPEATED_ROW, ROW_BIT, SEARCH_CELL, SEARCH_CELL_TOGETHER, SEARCHES_BEFORE_BUILD,
-    SHARED_OBJECTS_MAX, SHARED_SOLUTION, SHARED_SOLUTION_CELL, SHARED_SUBJECTS_MAX, START, STRETCH,
-    TABLE_COLUMN, TABLE_OUT_OF_RANGE,
+    ADDED_PROBE, BATCH_ROWS, COMMON_ROW, COMMON_ROWS_MAX, COMMON_ROWS_MORE, COMMON_ROWS_TIMES,
+    COPIED_CELL, COPIED_ROW, EMIT_ROW, FOUND_ROW, GATHER_CELL, GRAPH_PROBE, GRAPH_PROBE_TABLE,
+    HASH_BUILD, HASH_BUILD_MISS, HASH_PAIR, HASH_PROBE, HASH_PROBE_BY_ID, HASH_PROBE_MISS,
+    HASH_ROWS_CACHED, INVERSE_BUILD, INVERSE_PROBE, INVERSE_ROW, INVERSE_TABLE, KEY_NUMBER,
+    LIST_HALF, LONG_LIST, LONG_LIST_ROWS, PATTERN_PROBE, PATTERN_PROBE_CELL, PATTERN_PROBE_SUBJECT,
+    PATTERN_PROBE_TABLE, POSITION, QUAD_PROBE, REPEATED_ROW, ROW_BIT, SEARCH_CELL,
+    SEARCH_CELL_TOGETHER, SEARCHES_BEFORE_BUILD, SHARED_OBJECTS_MAX, SHARED_SOLUTION,
+    SHARED_SOLUTION_CELL, SHARED_SUBJECTS_MAX, START, STRETCH, TABLE_COLUMN, TABLE_OUT_OF_RANGE,
 };
 use crate::estimate::pattern;
 use crate::estimate::star::{PatternProfile, StarProfile};
@@ -172,15 +172,8 @@ pub(crate) fn star_join_cost(
         StarEntry::Object { pattern_idx } => {
             let known = &profile.patterns[pattern_idx];
             let others = cells - 1.0;
-            let list = known.matches / known.distinct.max(1.0);
-            // Popular values have more rows than others, and come in more often: as often as the rows that come out tell, of which each
-            // key that is shared counts once.
-            let popular = list.max(input.joined / input.rows.max(1.0));
-            let found = match is_shared {
-                true => look_ups * (list * popular).sqrt(),
-                false => look_ups * popular,
-            };
-            let found = found * input.looked_share;
+            let (list, found, lists) =
+                rows_of_objects(star, profile, pattern_idx, (input, is_shared));
             let cell = sparse_cell(found / input.batches(), profile.table_rows);
             let near = (LONG_LIST_ROWS / list.max(1.0)).clamp(LONG_LIST, 1.0);
             // Where others lie between them they are not in what was unpacked for the row before.
@@ -195,12 +188,68 @@ pub(crate) fn star_join_cost(
             let searches = search_cost(known, look_ups, input.batches());
             let tables = (&known.table_values[..], known.cell_values);
             let passes = input.passes(star, tables, found) * others * TABLE_COLUMN;
-            START + passes + writing + searches + probes + tests + found * each_row
+            START + passes + writing + searches + probes + lists + tests + found * each_row
         }
         StarEntry::Graph => {
             START + writing + graph_entry_cost(star, profile, input, (look_ups, one_by_one))
         }
     }
+}
+
+/// Of a join by an object: the rows of one object on average, all that are found, and the time to leave those that have a second one too.
+fn rows_of_objects(
+    star: &Star,
+    profile: &StarProfile,
+    pattern_idx: usize,
+    (input, is_shared): (JoinInput<'_>, bool),
+) -> (f64, f64, f64) {
+    let known = &profile.patterns[pattern_idx];
+    let look_ups = input.look_ups(is_shared);
+    let list = known.matches / known.distinct.max(1.0);
+    // Popular values have more rows than others, and come in more often: as often as the rows that come out tell, of which each
+    // key that is shared counts once.
+    let joined = input.joined / input.rows.max(1.0);
+    let popular = list.max(joined);
+    let found = match is_shared {
+        true => look_ups * (list * popular).sqrt(),
+        false => look_ups * popular,
+    };
+    match together(star, profile, (pattern_idx, popular), input.shared) {
+        Some(Together { rows, cost }) => {
+            let found = found.min(look_ups * rows.max(joined));
+            (list, found, look_ups * cost)
+        }
+        None => (list, found * input.looked_share, 0.0),
+    }
+}
+
+/// Finding the rows of two objects together.
+struct Together {
+    /// Rows that have both, for each row that comes in.
+    rows: f64,
+    /// Time for each row that comes in.
+    cost: f64,
+}
+
+/// How the rows of the entry's object, so many, are found together with those of another one that the input binds; `None` if they are not.
+fn together(
+    star: &Star,
+    profile: &StarProfile,
+    (entry, list): (usize, f64),
+    shared: SlotSet,
+) -> Option<Together> {
+    let other = &profile.patterns[star.other_object(entry, shared)?];
+    let other_list = other.matches / other.distinct.max(1.0);
+    let (short, long) = (list.min(other_list), list.max(other_list));
+    let unindexed = profile.patterns[entry].unindexed_rows + other.unindexed_rows;
+    if unindexed > 0.0 || short > COMMON_ROWS_MAX {
+        return None;
+    }
+    let long = long.min(short * COMMON_ROWS_TIMES + COMMON_ROWS_MORE);
+    Some(Together {
+        rows: (list * other_list / profile.subjects.max(1.0)).min(short),
+        cost: 2.0 * INVERSE_PROBE + (short + long) * COMMON_ROW,
+    })
 }
 
 /// The cost of finding the solutions of a star in so many graphs, beside writing them; a row takes `one_by_one` for what is looked up by itself.

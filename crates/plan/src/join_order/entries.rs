@@ -7,12 +7,13 @@ use crate::slot_set::SlotSet;
 /// The slots through which rows with these certain slots can enter a star.
 pub(crate) fn entries(star: &Star, shared: &SlotSet) -> Vec<StarEntry> {
     let mut entries = Vec::new();
-    if star
+    let is_subject_bound = star
         .subject
         .slot()
-        .is_some_and(|slot| shared.contains(slot))
-    {
-        entries.push(StarEntry::Subject);
+        .is_some_and(|slot| shared.contains(slot));
+    if is_subject_bound {
+        // It leads to one row, whose values are searched for the objects; an object leads to many.
+        return vec![StarEntry::Subject];
     }
     for (pattern_idx, pattern) in star.patterns.iter().enumerate() {
         if !pattern.optional

@@ -15,6 +15,7 @@ use super::Unit;
 use super::costs::keys_per_row;
 use super::join_sample::KnownStar;
 use super::key_shares::KeyShares;
+use super::mask_map::MaskMap;
 use super::sampled_sets::WORTH_ROWS;
 use super::search::{Candidate, Step, bits};
 use crate::cost_constants::IDS_FOR_ROW;
@@ -22,7 +23,6 @@ use crate::estimate::star::PatternProfile;
 use crate::physical::{Position, Slot, StarPattern};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
-use std::collections::HashMap;
 
 /// Rows that come out of a join and are worth as much attention as one that goes in: a nanosecond or two each.
 const JOINED_FOR_ROW: f64 = 16.0;
@@ -38,7 +38,7 @@ pub(super) struct JoinKeys<'u> {
     /// By unit, how many of its rows are the same in all those slots.
     alike: Vec<f64>,
     /// By set and shared slot, the most distinct values; infinite for slots that the set has not.
-    values: HashMap<u64, Vec<f64>>,
+    values: MaskMap<Vec<f64>>,
 }
 
 impl<'u> JoinKeys<'u> {
@@ -47,7 +47,7 @@ impl<'u> JoinKeys<'u> {
             units,
             shared: shared.to_vec(),
             alike: units.iter().map(|unit| unit.rows_alike(shared)).collect(),
-            values: HashMap::new(),
+            values: MaskMap::default(),
         }
     }
 
@@ -102,7 +102,7 @@ impl<'u> JoinKeys<'u> {
     pub(super) fn per_row(
         &self,
         planner: &Planner<'_>,
-        best: &HashMap<u64, Candidate>,
+        best: &MaskMap<Candidate>,
         (mask, key): (u64, Slot),
         joined: f64,
         can_win: bool,
@@ -132,7 +132,7 @@ impl<'u> JoinKeys<'u> {
     }
 
     /// Stretches of rows of the best plan for a set that were made of one row with the slot.
-    fn runs(&self, best: &HashMap<u64, Candidate>, mask: u64, key: Slot) -> f64 {
+    fn runs(&self, best: &MaskMap<Candidate>, mask: u64, key: Slot) -> f64 {
         let has = |mask: u64| bits(mask).any(|idx| self.units[idx].slots.contains(key));
         let Some(known) = best.get(&mask) else {
             return f64::INFINITY;
@@ -215,7 +215,7 @@ mod tests {
     /// What the sets of some stars have as keys, all sets found by a search.
     fn with_keys(
         triples: &[(Slot, &str, Slot)],
-        check: impl Fn(&mut JoinKeys<'_>, &Planner<'_>, &HashMap<u64, Candidate>),
+        check: impl Fn(&mut JoinKeys<'_>, &Planner<'_>, &MaskMap<Candidate>),
     ) {
         let mut statistics = FakeStatistics::shop();
         let triple = |(subject, predicate, object): &(Slot, &str, Slot)| Triple {

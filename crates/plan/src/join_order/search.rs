@@ -13,6 +13,7 @@ use super::edges::Edge;
 use super::entries::{entries, entry_way};
 use super::join_keys::{JoinKeys, near_from, shared_slots};
 use super::join_sample::KnownStar;
+use super::mask_map::MaskMap;
 use super::{Condition, EXACT_UNITS_MAX, Problem, Unit, UnitKind};
 use crate::alternative::{Alternative, Way, keep_cheaper};
 use crate::cost_constants::{EMIT_ROW, MERGE_ROW, PAIR, PATTERN_PROBE, START};
@@ -21,7 +22,6 @@ use crate::estimate::{condition, path};
 use crate::physical::{Slot, Star, StarEntry};
 use crate::planner::{ForceJoin, Planner};
 use crate::slot_set::SlotSet;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Units up to which cross products are always considered.
@@ -95,7 +95,7 @@ impl Step {
 
 /// What the search found.
 pub(crate) struct Found {
-    pub(crate) best: HashMap<u64, Candidate>,
+    pub(crate) best: MaskMap<Candidate>,
     pub(crate) full: u64,
     /// What samples of joins said.
     pub(super) corrections: Arc<Corrections>,
@@ -104,9 +104,11 @@ pub(crate) struct Found {
 pub(crate) struct Search<'s> {
     planner: &'s Planner<'s>,
     problem: &'s Problem<'s>,
-    best: HashMap<u64, Candidate>,
+    best: MaskMap<Candidate>,
     /// Slots and certain slots of each set met.
-    slots: HashMap<u64, (SlotSet, SlotSet)>,
+    slots: MaskMap<(SlotSet, SlotSet)>,
+    /// Bits of the conditions that each of them settles.
+    settled: MaskMap<u64>,
     /// Units that share a slot with each unit.
     neighbours: Vec<u64>,
     /// Slots of more than one unit.
@@ -141,8 +143,9 @@ impl<'s> Search<'s> {
         Self {
             planner,
             problem,
-            best: HashMap::new(),
-            slots: HashMap::new(),
+            best: MaskMap::default(),
+            slots: MaskMap::default(),
+            settled: MaskMap::default(),
             neighbours: neighbours.collect(),
             corrections: corrections(&edges),
             edges,
@@ -182,6 +185,7 @@ impl<'s> Search<'s> {
         let unit = &self.problem.units[unit_idx];
         let mask = 1 << unit_idx;
         self.slots.insert(mask, (unit.slots, unit.certain));
+        self.settled.insert(mask, self.problem.covered(mask));
         let sorted_by = match &unit.kind {
             UnitKind::Star(star) => scan_order(star, unit.profile.as_ref()),
             UnitKind::Plan(node) => node.sorted_by.first().copied(),
@@ -205,11 +209,7 @@ impl<'s> Search<'s> {
     /// Rows of a set of units, whatever the order.
     fn rows(&self, mask: u64) -> f64 {
         let units = self.problem.units;
-        let inside = || {
-            (0..units.len())
-                .filter(move |idx| mask & (1 << idx) != 0)
-                .map(|i| &units[i])
-        };
+        let inside = || bits(mask).map(|i| &units[i]);
         let mut rows: f64 = inside().map(Unit::some_rows).product();
         for edge in &self.edges {
             rows /= edge.divisor(units, mask);
@@ -306,13 +306,19 @@ impl<'s> Search<'s> {
             |(slots, certain), i| (slots.union(units[i].slots), certain.union(units[i].certain)),
         );
         self.slots.insert(mask, all);
+        self.settled.insert(mask, self.problem.covered(mask));
+    }
+
+    /// Bits of the conditions that a set met settles.
+    fn settled(&self, mask: u64) -> u64 {
+        self.settled.get(&mask).copied().unwrap_or_default()
     }
 
     /// Keeps the candidate if it is the cheapest, after the costs that all ways share.
     fn offer(&mut self, mask: u64, parts: [u64; 2], candidate: Candidate) {
         let mut candidate = candidate;
-        let before = self.problem.covered(parts[0]) | self.problem.covered(parts[1]);
-        let fresh = self.problem.covered(mask) & !before;
+        let before = self.settled(parts[0]) | self.settled(parts[1]);
+        let fresh = self.settled(mask) & !before;
         for idx in bits(fresh) {
             let condition = &self.problem.conditions[idx];
             let each = if condition.exists {
@@ -544,7 +550,12 @@ impl<'s> Search<'s> {
 
 /// The indexes of the bits set.
 pub(crate) fn bits(mask: u64) -> impl Iterator<Item = usize> {
-    (0..64).filter(move |idx| mask & (1 << idx) != 0)
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let idx = left.trailing_zeros();
+        left &= left.wrapping_sub(1);
+        (idx < u64::BITS).then_some(idx as usize)
+    })
 }
 
 /// The subject, where a scan of the star gives it in order: one table and nothing irregular.

@@ -1,6 +1,7 @@
 //! What is read from the store, or asked of others: patterns and stars, how a star is entered, paths, remote patterns.
 
 use super::{Constant, Expr, Slot, TableIdx};
+use crate::slot_set::SlotSet;
 use basalt_rdf::TermId;
 use spargebra::algebra::{GraphPattern, PropertyPathExpression};
 use std::sync::Arc;
@@ -64,6 +65,19 @@ pub struct Star {
     /// The tables that can hold clean rows for this star, by the planner's choice; dirty rows and
     /// subjects outside all tables are always looked at by the executor, over all tables.
     pub tables: Vec<TableIdx>,
+}
+
+impl Star {
+    /// The first pattern beside one whose object is among these slots, if there is one: rows of both objects are found together.
+    pub(crate) fn other_object(&self, pattern_idx: usize, bound: SlotSet) -> Option<usize> {
+        let mut patterns = self.patterns.iter().enumerate();
+        let is_bound = |pattern: &StarPattern| {
+            let slot = pattern.object.slot();
+            !pattern.optional && slot.is_some_and(|slot| bound.contains(slot))
+        };
+        let other = patterns.find(|(idx, pattern)| *idx != pattern_idx && is_bound(pattern));
+        other.map(|(idx, _)| idx)
+    }
 }
 
 /// How a [`Op::StarScan`](super::Op::StarScan) finds its subjects.

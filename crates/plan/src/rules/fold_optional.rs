@@ -8,7 +8,7 @@ use crate::expression::{is_pure, slots_of, slots_of_all};
 use crate::logical::{JoinGroup, Logical, Triple};
 use crate::physical::{Expr, Position};
 use crate::planner::Planner;
-use crate::rules::push_down_filter;
+use crate::rules::{push_down_filter, term_equality};
 use crate::slot_set::SlotSet;
 
 /// The left join of two plans.
@@ -22,7 +22,8 @@ pub(crate) fn left_join(
     if left == Logical::Empty || right == Logical::Empty {
         return left;
     }
-    let mut right = right;
+    let mut conditions = conditions;
+    let mut right = term_equality::optional(planner, outer, &left, right, &mut conditions);
     let mut kept = Vec::new();
     for condition in conditions {
         let slots = slots_of(&condition);

@@ -29,6 +29,11 @@ impl NetChanges {
     pub fn is_empty(&self) -> bool {
         self.removed.is_empty() && self.added.is_empty()
     }
+
+    /// How many quads came or went.
+    pub fn quads(&self) -> usize {
+        self.removed.len() + self.added.len()
+    }
 }
 
 /// Where a version has a quad.

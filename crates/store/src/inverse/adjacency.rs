@@ -87,7 +87,8 @@ impl Adjacency {
         })
     }
 
-    fn range(&self, cursor: &mut Cursor<'_>, value: u64) -> Range<usize> {
+    /// Where the rows of a value lie; `cursor` is one of [`Self::sequences`].
+    pub(super) fn range(&self, cursor: &mut Cursor<'_>, value: u64) -> Range<usize> {
         match value.checked_sub(self.base) {
             Some(key) if key < self.span as u64 => {
                 let key = key as usize;
@@ -148,6 +149,11 @@ impl Adjacency {
         let high = values.iter().max()?.checked_sub(self.base)?;
         let is_dense = high - low < values.len() as u64 * KEYS_FOR_VALUE;
         (is_dense && high < self.span as u64).then_some((low as usize, high as usize))
+    }
+
+    /// Offsets and rows.
+    pub(super) fn sequences(&self) -> (Cursor<'_>, Cursor<'_>) {
+        (self.offsets.cursor(), self.rows.cursor())
     }
 
     pub(super) fn reader(&self) -> AdjacencyReader<'_> {

@@ -17,6 +17,7 @@ mod chunked_sequence;
 mod lazy;
 mod permutation;
 mod reader;
+mod row_lists;
 
 use crate::byte_stream::{ByteReader, ByteWriter};
 use crate::error::StoreError;
@@ -30,6 +31,7 @@ use chunked_sequence::Cursor;
 pub(crate) use lazy::{LazyInverse, SortedPairs};
 pub use permutation::Permutation;
 pub(crate) use reader::InverseReader;
+pub(crate) use row_lists::{RowList, RowLists};
 
 const ADJACENCY: u8 = 1;
 const BITMAPS: u8 = 2;

@@ -3,7 +3,7 @@
 //! `rows[offsets[k]..offsets[k + 1]]` are the rows of `keys[k]`. A lookup is a binary search in
 //! the encoded keys.
 
-use super::chunked_sequence::{self, ChunkedSequence};
+use super::chunked_sequence::{self, ChunkedSequence, Cursor};
 use super::{nth_row, part_of, push_rows};
 use crate::byte_stream::{ByteReader, ByteWriter};
 use crate::error::StoreError;
@@ -88,17 +88,22 @@ impl Permutation {
         }
     }
 
-    pub(super) fn nth(&self, value: u64, number: u64) -> Option<u64> {
+    /// Where the rows of a value lie.
+    pub(super) fn range(&self, value: u64) -> Range<usize> {
         let key = self.keys.lower_bound(value);
         if key >= self.keys.len() || self.keys.cursor().get(key) != value {
-            return None;
+            return 0..0;
         }
         let (start, end) = self.offsets.cursor().get_pair(key);
-        nth_row(
-            &mut self.rows.cursor(),
-            start as usize..end as usize,
-            number,
-        )
+        start as usize..end as usize
+    }
+
+    pub(super) fn rows(&self) -> Cursor<'_> {
+        self.rows.cursor()
+    }
+
+    pub(super) fn nth(&self, value: u64, number: u64) -> Option<u64> {
+        nth_row(&mut self.rows.cursor(), self.range(value), number)
     }
 
     pub(super) fn count_in(&self, low: u64, high: u64) -> u64 {

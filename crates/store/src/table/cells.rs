@@ -29,13 +29,18 @@ impl<'a> Cells<'a> {
         Self { table, columns }
     }
 
-    fn columns(self) -> impl ExactSizeIterator<Item = &'a Column> {
+    pub(super) fn columns(self) -> impl ExactSizeIterator<Item = &'a Column> {
         let table = self.table;
         self.columns.column_idxs.iter().map(|&i| table.column(i))
     }
 
     fn first(self) -> &'a Column {
         self.table.column(self.columns.column_idxs[0])
+    }
+
+    /// Rows of the table.
+    pub(super) fn table_rows(self) -> u32 {
+        self.table.rows()
     }
 
     /// The predicate.

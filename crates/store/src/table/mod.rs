@@ -12,6 +12,7 @@
 mod cell_reader;
 mod cells;
 mod column;
+mod common_rows;
 mod definition;
 mod distinct;
 mod encoded_segment;
@@ -24,6 +25,7 @@ mod writer;
 pub use cell_reader::CellReader;
 pub use cells::Cells;
 pub(crate) use column::Column;
+pub use common_rows::CommonRows;
 pub use definition::{
     CellStatistics, ColumnDefinition, ColumnKind, HomeGraph, TableDefinition, TypeClass,
 };

@@ -3,7 +3,9 @@
 use super::super::known_rows::KnownRows;
 use super::super::touched::Touched;
 use super::StarJoin;
+use super::second_object::Together;
 use super::waves::Partners;
+use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::selection::{keep, positions};
@@ -23,6 +25,21 @@ impl Asked<'_> {
     pub(super) fn row(&self, position: usize) -> u32 {
         self.rows.map_or(position as u32, |rows| rows[position])
     }
+
+    /// The values at these positions, and their input rows.
+    fn at(&self, positions: &[u32]) -> (Vec<u64>, Vec<u32>) {
+        let values = positions.iter().map(|&at| self.values[at as usize]);
+        let rows = positions.iter().map(|&at| self.row(at as usize));
+        (values.collect(), rows.collect())
+    }
+}
+
+/// Rows of one table that were found for values.
+#[derive(Default)]
+pub(super) struct Found {
+    /// How many were found for each value.
+    pub(super) counts: Vec<u32>,
+    pub(super) rows: Vec<u32>,
 }
 
 /// Candidate (row, origin) pairs of one table.
@@ -103,57 +120,93 @@ impl StarJoin {
     pub(super) fn by_object(
         &mut self,
         pattern_idx: usize,
-        (objects, partners): (Asked<'_>, &mut Partners),
+        (objects, batch, partners): (Asked<'_>, &Batch, &mut Partners),
         (tables, touched): (&mut [Candidates], &mut Touched),
         cx: &Context,
     ) -> Result<(), ExecError> {
         let predicate = self.star.patterns[pattern_idx].predicate;
         let snapshot = cx.snapshot();
         self.know_tables(snapshot);
-        let (mut counts, mut rows) = (Vec::new(), Vec::new());
         for (table_idx, table) in snapshot.tables().iter().enumerate() {
-            let Some(cells) = table.cells(predicate) else {
+            let is_wanted = self.clean_matters[table_idx] || self.star.has_touched(table_idx);
+            let Some(cells) = table.cells(predicate).filter(|_| is_wanted) else {
                 continue;
             };
-            let has_touched = self.star.has_touched(table_idx);
-            let clean_matters = self.clean_matters[table_idx];
-            if !clean_matters && !has_touched {
-                continue;
-            }
-            counts.clear();
-            rows.clear();
-            if !partners.find(cells, objects.values, &mut counts, &mut rows) {
-                continue;
-            }
-            self.touched_rows
-                .count(rows.len(), Some(predicate), &self.star, cx)?;
-            let mut left = &rows[..];
-            tables[table_idx].rows.reserve(rows.len());
-            tables[table_idx].origin.reserve(rows.len());
-            for (position, &count) in counts.iter().enumerate() {
-                let of_object;
-                (of_object, left) = left.split_at(count as usize);
-                let origin = objects.row(position);
-                let of_table = &mut tables[table_idx];
-                if has_touched {
-                    let star = &self.star;
-                    let clean = &mut of_table.rows;
-                    let on_touched = |row| {
-                        touched.add(origin, table.subject(row), star, snapshot);
-                    };
-                    self.touched_rows
-                        .sort_out(star, table_idx, of_object, clean, on_touched);
-                } else {
-                    of_table.rows.extend_from_slice(of_object);
+            let asked = (predicate, objects, partners.are_first());
+            let place = (table_idx, predicate);
+            let Some(together) = self.found_together(table, asked, batch, cx)? else {
+                let mut found = Found::default();
+                if partners.find(cells, (objects.values, None), &mut found) {
+                    self.sort_out(place, objects, &found, (tables, touched), cx)?;
                 }
-                of_table.origin.resize(of_table.rows.len(), origin);
+                continue;
+            };
+            let Together { found, left } = together;
+            self.sort_out(place, objects, &found, (tables, touched), cx)?;
+            if left.is_empty() {
+                continue;
             }
-            if !clean_matters {
-                tables[table_idx] = Candidates::default();
+            let (values, rows) = objects.at(&left);
+            let mut found = Found::default();
+            if partners.find(cells, (&values, Some(&left)), &mut found) {
+                let objects = Asked {
+                    values: &values,
+                    rows: Some(&rows),
+                };
+                self.sort_out(place, objects, &found, (tables, touched), cx)?;
             }
         }
-        if partners.are_first() && snapshot.quad_table().predicate(predicate).is_some() {
+        if partners.are_first() {
             self.by_irregular_object(predicate, objects, touched, snapshot)?;
+            if let Some(second) = self.second {
+                let predicate = self.star.patterns[second.pattern_idx].predicate;
+                let others = second.values(objects, batch);
+                let others = Asked {
+                    values: &others,
+                    ..objects
+                };
+                self.by_irregular_object(predicate, others, touched, snapshot)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts rows of a table that were found for these objects where they belong.
+    fn sort_out(
+        &mut self,
+        (table_idx, predicate): (usize, TermId),
+        objects: Asked<'_>,
+        found: &Found,
+        (tables, touched): (&mut [Candidates], &mut Touched),
+        cx: &Context,
+    ) -> Result<(), ExecError> {
+        let (star, snapshot) = (&self.star, cx.snapshot());
+        let count = found.rows.len();
+        self.touched_rows.count(count, Some(predicate), star, cx)?;
+        let table = &snapshot.tables()[table_idx];
+        let has_touched = star.has_touched(table_idx);
+        let of_table = &mut tables[table_idx];
+        of_table.rows.reserve(count);
+        of_table.origin.reserve(count);
+        let mut left = &found.rows[..];
+        for (position, &count) in found.counts.iter().enumerate() {
+            let of_object;
+            (of_object, left) = left.split_at(count as usize);
+            let origin = objects.row(position);
+            if has_touched {
+                let on_touched = |row| {
+                    touched.add(origin, table.subject(row), star, snapshot);
+                };
+                let clean = &mut of_table.rows;
+                self.touched_rows
+                    .sort_out(star, table_idx, of_object, clean, on_touched);
+            } else {
+                of_table.rows.extend_from_slice(of_object);
+            }
+            of_table.origin.resize(of_table.rows.len(), origin);
+        }
+        if !self.clean_matters[table_idx] {
+            *of_table = Candidates::default();
         }
         Ok(())
     }
@@ -214,6 +267,9 @@ impl StarJoin {
         touched: &mut Touched,
         snapshot: &Snapshot,
     ) -> Result<(), ExecError> {
+        if snapshot.quad_table().predicate(predicate).is_none() {
+            return Ok(());
+        }
         let rows = (0..objects.values.len()).map(|position| objects.row(position));
         let mut origins: Vec<(u64, u32)> = objects.values.iter().copied().zip(rows).collect();
         origins.sort_unstable();

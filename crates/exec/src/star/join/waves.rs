@@ -12,7 +12,7 @@
 //! Invariant: waves take the rows of a column's inverse by their numbers, so each is looked at once; subjects without cells come in the
 //! first wave. A subject that is found in both ways may come twice, which tells nothing else where one solution is enough.
 
-use super::candidates::Asked;
+use super::candidates::{Asked, Found};
 use super::{BatchPart, Entry, StarJoin};
 use crate::batch::Batch;
 use crate::context::Context;
@@ -123,13 +123,13 @@ impl Partners {
         self.wave.from == 0
     }
 
-    /// The rows of cells that have these objects, as [`Cells::find_many`]; false if they have been looked at.
+    /// The rows of cells that have these objects, as [`Cells::find_many`]; false if they have been looked at. `places` says what position
+    /// each object has among the values that are asked for, where they are not all of them.
     pub(super) fn find(
         &mut self,
         cells: Cells<'_>,
-        objects: &[u64],
-        counts: &mut Vec<u32>,
-        rows: &mut Vec<u32>,
+        (objects, places): (&[u64], Option<&[u32]>),
+        Found { counts, rows }: &mut Found,
     ) -> bool {
         let Range { start, end } = self.wave.from..self.wave.to;
         if self.wave == Wave::ALL || !cells.has_inverse() {
@@ -140,9 +140,10 @@ impl Partners {
             return self.are_first();
         }
         cells.find_part(objects, &(start..end), counts, rows);
+        let place = |position: u32| places.map_or(position, |places| places[position as usize]);
         let positions = counts.iter().zip(0..);
         let full = positions.filter(|(count, _)| **count as usize == end - start);
-        self.more.extend(full.map(|(_, position)| position));
+        self.more.extend(full.map(|(_, position)| place(position)));
         true
     }
 
