@@ -83,6 +83,15 @@ const CHANGES: &str = r#"PREFIX : <http://example.org/>
         :new3 :knows :p3 . :new4 :between :p3 , :new3 ; :since 1 . :tie20 :near :hub1 , :p1 . :p1 :in :g2 ; :by :p11 .
         GRAPH :h { :m1 :in :g0 ; :by :p1 . :m9 :in :g1 . :new5 :in :g2 ; :by :p11 } }"#;
 
+/// The same, and an end of so many ties that their subjects are not looked for by it.
+fn many_changes() -> String {
+    let ties = 0..900;
+    let ends: Vec<String> = ties
+        .map(|tie| format!(":tie{tie} :between :p3 ."))
+        .collect();
+    format!("{CHANGES} ; INSERT DATA {{ {} }}", ends.join(" "))
+}
+
 fn options(common_rows: bool, waves: Waves) -> QueryOptions {
     let mut options = query_options(&Configuration::default());
     options.exec.threads = 1;
@@ -91,39 +100,46 @@ fn options(common_rows: bool, waves: Waves) -> QueryOptions {
     options
 }
 
-#[test]
-fn answers_are_those_of_one_object_at_a_time() {
-    for database in plain_and_changed(&network(), CHANGES) {
-        for query in QUERIES {
-            let text = format!("PREFIX : <{NS}> {query}");
-            for (rules_off, force_join) in [
-                (vec![], None),
-                (vec!["exists_to_join".to_owned()], None),
-                (vec![], Some(ForceJoin::Index)),
-                (vec!["exists_to_join".to_owned()], Some(ForceJoin::Index)),
-            ] {
-                let answer = |common_rows, first, batch_rows, union_default_graph| {
-                    let waves = Waves {
-                        first,
-                        partners_min: 1,
-                    };
-                    let mut options = options(common_rows, waves);
-                    options.exec.batch_rows = batch_rows;
-                    options.disabled_rules = rules_off.clone();
-                    options.force_join = force_join;
-                    options.union_default_graph = union_default_graph;
-                    ask(&database, &text, &options).expect("the query runs")
-                };
-                for union_default_graph in [false, force_join.is_some()] {
-                    let alone = answer(false, 0, 2048, union_default_graph);
-                    for (first, batch_rows) in [(0, 2048), (1, 2048), (2, 7)] {
-                        let together = answer(true, first, batch_rows, union_default_graph);
-                        same_answers(&alone, &together, query);
-                    }
-                }
+/// Compares answers of both ways, for joins of several kinds and batches of several sizes.
+fn compare(database: &Database, query: &str) {
+    let text = format!("PREFIX : <{NS}> {query}");
+    for (rules_off, force_join) in [
+        (vec![], None),
+        (vec!["exists_to_join".to_owned()], None),
+        (vec![], Some(ForceJoin::Index)),
+        (vec!["exists_to_join".to_owned()], Some(ForceJoin::Index)),
+    ] {
+        let answer = |common_rows, first, batch_rows, union_default_graph| {
+            let waves = Waves {
+                first,
+                partners_min: 1,
+            };
+            let mut options = options(common_rows, waves);
+            options.exec.batch_rows = batch_rows;
+            options.disabled_rules = rules_off.clone();
+            options.force_join = force_join;
+            options.union_default_graph = union_default_graph;
+            ask(database, &text, &options).expect("the query runs")
+        };
+        for union_default_graph in [false, force_join.is_some()] {
+            let alone = answer(false, 0, 2048, union_default_graph);
+            for (first, batch_rows) in [(0, 2048), (1, 2048), (2, 7)] {
+                let together = answer(true, first, batch_rows, union_default_graph);
+                same_answers(&alone, &together, query);
             }
         }
     }
+}
+
+#[test]
+fn answers_are_those_of_one_object_at_a_time() {
+    let [plain, changed] = plain_and_changed(&network(), CHANGES);
+    for database in [plain, changed] {
+        QUERIES.iter().for_each(|query| compare(&database, query));
+    }
+    let [_, much_changed] = plain_and_changed(&network(), &many_changes());
+    let of_hubs = QUERIES.iter().filter(|query| query.contains(":near"));
+    of_hubs.for_each(|query| compare(&much_changed, query));
 }
 
 /// Rows that a query reads in all, with joins by objects.

@@ -120,14 +120,10 @@ impl TextOf {
     }
 
     /// The ids of a column, if all have a text.
-    fn ids<'a>(
-        &self,
-        rows: &Rows<'a>,
-        reader: &Reader<'_>,
-    ) -> Result<Option<Cow<'a, [u64]>>, ExecError> {
+    fn ids<'a>(&self, rows: &Rows<'a>, reader: &Reader<'_>) -> Option<Cow<'a, [u64]>> {
         let (Self::String(column) | Self::Term(column)) = self;
         if rows.numbers(*column).is_some() {
-            return Ok(None);
+            return None;
         }
         let ids = rows.column(*column);
         let have_texts = match self {
@@ -141,7 +137,7 @@ impl TextOf {
             }
             Self::Term(_) => ids.iter().all(|&id| reader.has_stored_text(id)),
         };
-        Ok(have_texts.then_some(ids))
+        have_texts.then_some(ids)
     }
 }
 
@@ -161,7 +157,7 @@ pub fn compare_texts(
         return Ok(None);
     }
     let reader = &mut Reader::new(cx);
-    let (Some(a), Some(b)) = (a.ids(rows, reader)?, b.ids(rows, reader)?) else {
+    let (Some(a), Some(b)) = (a.ids(rows, reader), b.ids(rows, reader)) else {
         return Ok(None);
     };
     let Some(mut texts) = cx.take_texts(rows.len()) else {

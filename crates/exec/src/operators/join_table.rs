@@ -154,43 +154,55 @@ impl JoinTable {
         is_same: impl Fn(usize, usize) -> bool,
         (probe, build): (&mut Vec<u32>, &mut Vec<u32>),
     ) -> usize {
+        self.each_stretch(keys, first, |row, stretch| {
+            if stretch.is_empty() {
+                return true;
+            }
+            if probe.len() + stretch.len() > pairs_max {
+                return false;
+            }
+            for place in stretch {
+                if is_same(place, row) {
+                    probe.push(row as u32);
+                    build.push(place as u32);
+                }
+            }
+            true
+        })
+    }
+
+    /// Appends the rows of these key columns whose key some row here has.
+    pub fn found_keys(&self, keys: &[&[u64]], out: &mut Vec<u32>) {
+        let same = self.same_keys(keys);
+        self.each_stretch(keys, 0, |row, mut stretch| {
+            if stretch.any(|place| same.is(place, row)) {
+                out.push(row as u32);
+            }
+            true
+        });
+    }
+
+    /// Visits the rows of key columns from `first` on, with where rows lie that may have the key, as long as that says true; tells the row at
+    /// which it ended, or how many there are.
+    #[inline]
+    fn each_stretch(
+        &self,
+        keys: &[&[u64]],
+        first: usize,
+        mut visit: impl FnMut(usize, Range<usize>) -> bool,
+    ) -> usize {
         let mut stretches = [const { 0..0 }; KEYS_TOGETHER];
         let rows = keys.first().map_or(0, |ids| ids.len());
         for start in (first..rows).step_by(KEYS_TOGETHER) {
             let stretches = &mut stretches[..KEYS_TOGETHER.min(rows - start)];
             self.expected_stretches(keys, start, stretches);
             for (row, stretch) in (start..).zip(stretches.iter()) {
-                if stretch.is_empty() {
-                    continue;
-                }
-                if probe.len() + stretch.len() > pairs_max {
+                if !visit(row, stretch.clone()) {
                     return row;
-                }
-                for place in stretch.clone() {
-                    if is_same(place, row) {
-                        probe.push(row as u32);
-                        build.push(place as u32);
-                    }
                 }
             }
         }
         rows
-    }
-
-    /// Appends the rows of these key columns whose key some row here has.
-    pub fn found_keys(&self, keys: &[&[u64]], out: &mut Vec<u32>) {
-        let same = self.same_keys(keys);
-        let mut stretches = [const { 0..0 }; KEYS_TOGETHER];
-        let rows = keys.first().map_or(0, |ids| ids.len());
-        for start in (0..rows).step_by(KEYS_TOGETHER) {
-            let stretches = &mut stretches[..KEYS_TOGETHER.min(rows - start)];
-            self.expected_stretches(keys, start, stretches);
-            for (row, stretch) in (start..).zip(stretches.iter()) {
-                if stretch.clone().any(|place| same.is(place, row)) {
-                    out.push(row as u32);
-                }
-            }
-        }
     }
 
     /// Where rows lie that may have the keys from row `start` on, whose own keys are asked for.

@@ -104,6 +104,8 @@ pub struct StarJoin {
     entry: Entry,
     /// What else of the star the input binds.
     second: Option<SecondObject>,
+    /// Whether many subjects outside of cells have the second object.
+    is_second_dear: bool,
     kind: JoinKind,
     schema: Vec<Slot>,
     /// Whether it adds nothing to a row, which passes or does not.
@@ -167,6 +169,7 @@ impl StarJoin {
             input,
             is_test: tested::is_test(&star, entry, kind),
             second: SecondObject::of(&star, entry),
+            is_second_dear: false,
             star,
             entry,
             kind,

@@ -4,9 +4,8 @@ use crate::alternative::Way;
 use crate::physical::{Star, StarEntry};
 use crate::slot_set::SlotSet;
 
-/// The slots through which rows with these certain slots can enter a star.
+/// The ways in which rows with these certain slots can enter a star: by the subject if they have it, else by each object and the graph.
 pub(crate) fn entries(star: &Star, shared: &SlotSet) -> Vec<StarEntry> {
-    let mut entries = Vec::new();
     let is_subject_bound = star
         .subject
         .slot()
@@ -15,6 +14,7 @@ pub(crate) fn entries(star: &Star, shared: &SlotSet) -> Vec<StarEntry> {
         // It leads to one row, whose values are searched for the objects; an object leads to many.
         return vec![StarEntry::Subject];
     }
+    let mut entries = Vec::new();
     for (pattern_idx, pattern) in star.patterns.iter().enumerate() {
         if !pattern.optional
             && pattern

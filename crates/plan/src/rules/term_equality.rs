@@ -107,10 +107,7 @@ fn equal_slots(condition: &Expr) -> Option<(Slot, Slot, bool)> {
 /// Whether a slot that is bound in every row of a plan can only be what equals nothing but itself, as far as that is plain.
 fn equals_itself_alone(planner: &Planner<'_>, plan: &Logical, slot: Slot) -> bool {
     match plan {
-        Logical::Group(group) => {
-            let mut triples = group.triples.iter();
-            triples.any(|triple| binds_itself_alone(planner, triple, slot))
-        }
+        Logical::Group(group) => is_itself_alone(planner, group, slot),
         Logical::LeftJoin { left, .. }
         | Logical::AntiJoin { left, .. }
         | Logical::Minus { left, .. } => equals_itself_alone(planner, left, slot),
@@ -122,6 +119,12 @@ fn equals_itself_alone(planner: &Planner<'_>, plan: &Logical, slot: Slot) -> boo
     }
 }
 
+/// The same of a group.
+fn is_itself_alone(planner: &Planner<'_>, group: &JoinGroup, slot: Slot) -> bool {
+    let mut triples = group.triples.iter();
+    triples.any(|triple| binds_itself_alone(planner, triple, slot))
+}
+
 /// The first usable equality: its index, the slot to keep and the slot to rename.
 fn find(planner: &Planner<'_>, outer: &SlotSet, group: &JoinGroup) -> Option<(usize, Slot, Slot)> {
     if group.filters.iter().any(has_exists) {
@@ -131,10 +134,7 @@ fn find(planner: &Planner<'_>, outer: &SlotSet, group: &JoinGroup) -> Option<(us
         let (a, b, is_same) = equal_slots(filter)?;
         let bound = |slot: Slot| group.triples.iter().any(|t| t.certain().contains(slot));
         let usable = bound(a) && bound(b) && !outer.contains(a) && !outer.contains(b);
-        let known = |slot| {
-            let mut triples = group.triples.iter();
-            triples.any(|triple| binds_itself_alone(planner, triple, slot))
-        };
+        let known = |slot| is_itself_alone(planner, group, slot);
         let is_by_id = || is_same || known(a) || known(b);
         if !usable || leaves_optional_alone(group, a, b) || !is_by_id() {
             return None;

@@ -4,7 +4,7 @@
 //! ascending order: compressed sparse rows, built by one counting sort.
 
 use super::chunked_sequence::{self, ChunkedSequence, Cursor};
-use super::{nth_row, part_of, push_rows};
+use super::{part_of, push_rows};
 use crate::byte_stream::{ByteReader, ByteWriter};
 use crate::error::StoreError;
 use crate::section_file::SectionSlice;
@@ -156,14 +156,6 @@ impl Adjacency {
         (self.offsets.cursor(), self.rows.cursor())
     }
 
-    pub(super) fn reader(&self) -> AdjacencyReader<'_> {
-        AdjacencyReader {
-            inverse: self,
-            offsets: self.offsets.cursor(),
-            rows: self.rows.cursor(),
-        }
-    }
-
     pub(super) fn count_in(&self, low: u64, high: u64) -> u64 {
         let first = low.saturating_sub(self.base).min(self.span as u64) as usize;
         let end = match high.checked_sub(self.base) {
@@ -205,23 +197,5 @@ impl Adjacency {
     pub(crate) fn validate_deep(&self) -> Result<(), StoreError> {
         self.offsets.validate_deep()?;
         self.rows.validate_deep()
-    }
-}
-
-/// Reads the lists of values one after the other.
-pub(crate) struct AdjacencyReader<'a> {
-    inverse: &'a Adjacency,
-    offsets: Cursor<'a>,
-    rows: Cursor<'a>,
-}
-
-impl AdjacencyReader<'_> {
-    pub(super) fn count(&mut self, value: u64) -> u64 {
-        self.inverse.range(&mut self.offsets, value).len() as u64
-    }
-
-    pub(super) fn nth(&mut self, value: u64, number: u64) -> Option<u64> {
-        let range = self.inverse.range(&mut self.offsets, value);
-        nth_row(&mut self.rows, range, number)
     }
 }

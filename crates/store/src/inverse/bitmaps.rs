@@ -113,11 +113,6 @@ impl Bitmaps {
         }
     }
 
-    pub(super) fn nth(&self, value: u64, number: u64) -> Option<u64> {
-        let row = self.rows(value)?.select(u32::try_from(number).ok()?)?;
-        Some(u64::from(row))
-    }
-
     pub(super) fn count_in(&self, low: u64, high: u64) -> u64 {
         let first = self.entries.partition_point(|e| e.value < low);
         self.entries[first..]

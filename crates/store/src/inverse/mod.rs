@@ -17,7 +17,6 @@ mod chunked_sequence;
 mod lazy;
 mod permutation;
 mod reader;
-mod row_lists;
 
 use crate::byte_stream::{ByteReader, ByteWriter};
 use crate::error::StoreError;
@@ -27,11 +26,9 @@ use std::ops::{ControlFlow, Range, RangeInclusive};
 
 pub use adjacency::Adjacency;
 pub use bitmaps::Bitmaps;
-use chunked_sequence::Cursor;
 pub(crate) use lazy::{LazyInverse, SortedPairs};
 pub use permutation::Permutation;
-pub(crate) use reader::InverseReader;
-pub(crate) use row_lists::{RowList, RowLists};
+pub(crate) use reader::{InverseReader, RowList};
 
 const ADJACENCY: u8 = 1;
 const BITMAPS: u8 = 2;
@@ -166,13 +163,6 @@ impl Inverse {
 fn part_of(range: Range<usize>, part: &Range<usize>) -> Range<usize> {
     let end = range.end.min(range.start.saturating_add(part.end));
     range.start.saturating_add(part.start).min(end)..end
-}
-
-/// The row with this number in a part of a sequence of rows.
-fn nth_row(rows: &mut Cursor<'_>, range: Range<usize>, number: u64) -> Option<u64> {
-    let number = usize::try_from(number).ok()?;
-    let place = range.start.checked_add(number)?;
-    (place < range.end.min(rows.len())).then(|| rows.get(place))
 }
 
 /// The rows of one value as numbers of a sequence, appended as rows.

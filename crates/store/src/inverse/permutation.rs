@@ -4,7 +4,7 @@
 //! the encoded keys.
 
 use super::chunked_sequence::{self, ChunkedSequence, Cursor};
-use super::{nth_row, part_of, push_rows};
+use super::{part_of, push_rows};
 use crate::byte_stream::{ByteReader, ByteWriter};
 use crate::error::StoreError;
 use crate::section_file::SectionSlice;
@@ -100,10 +100,6 @@ impl Permutation {
 
     pub(super) fn rows(&self) -> Cursor<'_> {
         self.rows.cursor()
-    }
-
-    pub(super) fn nth(&self, value: u64, number: u64) -> Option<u64> {
-        nth_row(&mut self.rows.cursor(), self.range(value), number)
     }
 
     pub(super) fn count_in(&self, low: u64, high: u64) -> u64 {

@@ -11,7 +11,7 @@
 
 use super::cells::Cells;
 use super::definition::TypeClass;
-use crate::inverse::{RowList, RowLists};
+use crate::inverse::{InverseReader, RowList};
 use basalt_rdf::TermId;
 
 /// Rows of the shorter list, at most: what is not found in common so quickly is left to the caller.
@@ -32,7 +32,7 @@ pub struct CommonRows<'a> {
 /// The lists of one predicate.
 struct Side<'a> {
     /// Type classes do not overlap, so at most one column takes a value.
-    columns: Vec<(TypeClass, RowLists<'a>)>,
+    columns: Vec<(TypeClass, InverseReader<'a>)>,
     /// What was decoded last, and of which value.
     decoded: Vec<u32>,
     value: Option<u64>,
@@ -46,7 +46,7 @@ impl<'a> Side<'a> {
     fn new(cells: Cells<'a>) -> Option<Self> {
         let columns = cells.columns().map(|column| {
             let inverse = column.inverse.as_ref()?;
-            Some((column.definition.type_class, RowLists::new(inverse)))
+            Some((column.definition.type_class, InverseReader::new(inverse)))
         });
         Some(Self {
             columns: columns.collect::<Option<_>>()?,

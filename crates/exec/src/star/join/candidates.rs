@@ -127,6 +127,10 @@ impl StarJoin {
         let predicate = self.star.patterns[pattern_idx].predicate;
         let snapshot = cx.snapshot();
         self.know_tables(snapshot);
+        let others = self.second_values(objects, batch, cx);
+        if let Some(others) = others.as_deref().filter(|_| partners.are_first()) {
+            self.by_second_object((objects, others), touched, cx)?;
+        }
         for (table_idx, table) in snapshot.tables().iter().enumerate() {
             let is_wanted = self.clean_matters[table_idx] || self.star.has_touched(table_idx);
             let Some(cells) = table.cells(predicate).filter(|_| is_wanted) else {
@@ -134,7 +138,8 @@ impl StarJoin {
             };
             let asked = (predicate, objects, partners.are_first());
             let place = (table_idx, predicate);
-            let Some(together) = self.found_together(table, asked, batch, cx)? else {
+            let Some(together) = self.found_together(table_idx, asked, others.as_deref(), cx)?
+            else {
                 let mut found = Found::default();
                 if partners.find(cells, (objects.values, None), &mut found) {
                     self.sort_out(place, objects, &found, (tables, touched), cx)?;
@@ -157,16 +162,9 @@ impl StarJoin {
             }
         }
         if partners.are_first() {
-            self.by_irregular_object(predicate, objects, touched, snapshot)?;
-            if let Some(second) = self.second {
-                let predicate = self.star.patterns[second.pattern_idx].predicate;
-                let others = second.values(objects, batch);
-                let others = Asked {
-                    values: &others,
-                    ..objects
-                };
-                self.by_irregular_object(predicate, others, touched, snapshot)?;
-            }
+            let star = &self.star;
+            let mut add = |origin, subject| touched.add(origin, subject, star, snapshot);
+            irregular_subjects(predicate, objects, snapshot, &mut add)?;
         }
         Ok(())
     }
@@ -258,31 +256,30 @@ impl StarJoin {
         snapshot.irregular_subjects_in(graphs.values, &mut on_subject)?;
         Ok(())
     }
+}
 
-    /// Subjects of irregular and added quads, of all objects together.
-    fn by_irregular_object(
-        &self,
-        predicate: TermId,
-        objects: Asked<'_>,
-        touched: &mut Touched,
-        snapshot: &Snapshot,
-    ) -> Result<(), ExecError> {
-        if snapshot.quad_table().predicate(predicate).is_none() {
-            return Ok(());
-        }
-        let rows = (0..objects.values.len()).map(|position| objects.row(position));
-        let mut origins: Vec<(u64, u32)> = objects.values.iter().copied().zip(rows).collect();
-        origins.sort_unstable();
-        let groups: Vec<&[(u64, u32)]> = origins.chunk_by(|a, b| a.0 == b.0).collect();
-        let nodes: Vec<u64> = groups.iter().map(|group| group[0].0).collect();
-        let mut on_quad = |at: usize, subject: TermId, _| {
-            for &(_, origin) in groups[at] {
-                touched.add(origin, subject, &self.star, snapshot);
-            }
-        };
-        snapshot
-            .quad_table()
-            .by_objects(predicate, &nodes, &mut on_quad)?;
-        Ok(())
+/// Visits the subjects of irregular and added quads that have one of these objects, each with the input row of the object.
+pub(super) fn irregular_subjects(
+    predicate: TermId,
+    objects: Asked<'_>,
+    snapshot: &Snapshot,
+    on_subject: &mut dyn FnMut(u32, TermId),
+) -> Result<(), ExecError> {
+    if snapshot.quad_table().predicate(predicate).is_none() {
+        return Ok(());
     }
+    let rows = (0..objects.values.len()).map(|position| objects.row(position));
+    let mut origins: Vec<(u64, u32)> = objects.values.iter().copied().zip(rows).collect();
+    origins.sort_unstable();
+    let groups: Vec<&[(u64, u32)]> = origins.chunk_by(|a, b| a.0 == b.0).collect();
+    let nodes: Vec<u64> = groups.iter().map(|group| group[0].0).collect();
+    let mut on_quad = |at: usize, subject: TermId, _| {
+        for &(_, origin) in groups[at] {
+            on_subject(origin, subject);
+        }
+    };
+    snapshot
+        .quad_table()
+        .by_objects(predicate, &nodes, &mut on_quad)?;
+    Ok(())
 }

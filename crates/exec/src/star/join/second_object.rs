@@ -10,19 +10,26 @@
 //! column has no inverse, the rows of the entry's object are looked at one by one as ever.
 //!
 //! Why nothing is lost: a solution has a quad with each object, in cells or outside of them. If both are in cells, its row is in
-//! both lists; else one of the two is irregular or added, and its subject is found by that object in the quad table.
+//! both lists; else one of the two is irregular or added, and its subject is found by that object in the quad table. Where many subjects
+//! would be found there by the second object, tables with rows that cells do not tell all of are looked at by the entry's object alone; the
+//! others have none of those subjects.
 
-use super::candidates::{Asked, Found};
+use super::candidates::{Asked, Found, irregular_subjects};
 use super::{Entry, StarJoin};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::star::compiled::{CompiledStar, Object};
+use crate::star::touched::Touched;
 use basalt_rdf::TermId;
-use basalt_store::{CommonRows, Table};
+use basalt_store::CommonRows;
 
 /// Values between looks at the query's flag and clock: the lists of one have 17,000 rows at most, which take some 50 us.
 const VALUES_AT_ONCE: usize = 16;
+
+/// Subjects that are found outside of cells by the second object, at most: so many for each value that is asked for, and so many more.
+const IRREGULAR_FOR_VALUE: usize = 2;
+const IRREGULAR_MORE: usize = 256;
 
 /// The pattern of a second object, and the input's column that binds it.
 #[derive(Clone, Copy, Debug)]
@@ -64,18 +71,65 @@ pub(super) struct Together {
 }
 
 impl StarJoin {
-    /// The rows of a table that have both objects, unless they were found for an earlier wave; `None` where the star has no second one or
-    /// its column no inverse.
-    pub(super) fn found_together(
+    /// The second object for each value that is asked for, where rows of both are found together.
+    pub(super) fn second_values(
         &self,
-        table: &Table,
-        (predicate, objects, is_first): (TermId, Asked<'_>, bool),
+        asked: Asked<'_>,
         batch: &Batch,
         cx: &Context,
+    ) -> Option<Vec<u64>> {
+        let second = self.second.filter(|_| cx.options().common_rows)?;
+        Some(second.values(asked, batch))
+    }
+
+    /// Candidates outside of cells that have the second object, unless these are many.
+    pub(super) fn by_second_object(
+        &mut self,
+        (objects, values): (Asked<'_>, &[u64]),
+        touched: &mut Touched,
+        cx: &Context,
+    ) -> Result<(), ExecError> {
+        let snapshot = cx.snapshot();
+        let mut tables = 0..snapshot.tables().len();
+        let has_touched = tables.any(|table_idx| self.star.has_touched(table_idx));
+        let Some(second) = self.second.filter(|_| has_touched && !self.is_second_dear) else {
+            return Ok(());
+        };
+        let others = Asked { values, ..objects };
+        let most = values.len() * IRREGULAR_FOR_VALUE + IRREGULAR_MORE;
+        let mut found = Vec::new();
+        let mut on_subject = |origin, subject| {
+            if found.len() <= most {
+                found.push((origin, subject));
+            }
+        };
+        let predicate = self.star.patterns[second.pattern_idx].predicate;
+        irregular_subjects(predicate, others, snapshot, &mut on_subject)?;
+        self.is_second_dear = found.len() > most;
+        if !self.is_second_dear {
+            for (origin, subject) in found {
+                touched.add(origin, subject, &self.star, snapshot);
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of a table that have both objects, unless they were found for an earlier wave; `None` where the star has no second one,
+    /// its column no inverse, or rows would be missed.
+    pub(super) fn found_together(
+        &self,
+        table_idx: usize,
+        (predicate, objects, is_first): (TermId, Asked<'_>, bool),
+        others: Option<&[u64]>,
+        cx: &Context,
     ) -> Result<Option<Together>, ExecError> {
-        let Some(second) = self.second.filter(|_| cx.options().common_rows) else {
+        let Some((second, others)) = self.second.zip(others) else {
             return Ok(None);
         };
+        if self.is_second_dear && self.star.has_touched(table_idx) {
+            return Ok(None);
+        }
+        let table = &cx.snapshot().tables()[table_idx];
         let other = self.star.patterns[second.pattern_idx].predicate;
         let cells = table.cells(predicate).zip(table.cells(other));
         let Some(mut common) = cells.and_then(|(cells, other)| CommonRows::of(cells, other)) else {
@@ -83,8 +137,7 @@ impl StarJoin {
         };
         let (mut found, mut left) = (Found::default(), Vec::new());
         found.counts.reserve(objects.values.len());
-        let others = second.values(objects, batch);
-        for (position, (&object, other)) in objects.values.iter().zip(others).enumerate() {
+        for (position, (&object, &other)) in objects.values.iter().zip(others).enumerate() {
             if position % VALUES_AT_ONCE == 0 {
                 cx.check()?;
             }
