@@ -9,6 +9,7 @@ use basalt_plan::statistics::{
     ColumnStatistics, IrregularStatistics, LinkOfWalk, Reached, SampleOf, Sampled, StarEstimate,
     Statistics,
 };
+use basalt_rdf::qualifiers::{FLOAT, XSD_NUMERIC};
 use basalt_rdf::{TermId, TermView};
 use basalt_store::{
     CellReader, Cells, GraphSet, KeptSet, PredicateQuads, RareSubjects, Snapshot, Table,
@@ -333,8 +334,15 @@ impl Statistics for SnapshotStatistics<'_> {
         self.snapshot.irregular_of_version(predicate) + places.loose + new + changed
     }
 
-    fn irregular_are_resources(&self, predicate: TermId) -> bool {
-        self.snapshot.quad_table().objects_are_resources(predicate)
+    fn irregular_range(&self, predicate: TermId) -> Option<(TermId, TermId)> {
+        self.snapshot.quad_table().object_range(predicate)
+    }
+
+    fn has_written_floats(&self) -> bool {
+        let qualifiers = self.snapshot.dictionary().qualifiers();
+        qualifiers
+            .find_datatype(XSD_NUMERIC[usize::from(FLOAT)])
+            .is_some()
     }
 
     fn irregular_object_count(&self, predicate: TermId, object: TermId) -> u64 {

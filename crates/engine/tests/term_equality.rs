@@ -1,10 +1,12 @@
-//! Equalities that become joins by id: the same answers as by comparing values, and the plans have keys.
+//! Equalities that become joins by id or by keys of values: the same answers as by comparing values, and the plans have keys.
 
 mod support;
 
 use basalt_engine::{Database, QueryOptions};
 use support::triples::{NS, Triples, iri, number};
 use support::{Configuration, ask, plain_and_changed, query_options, same_answers};
+
+const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
 
 /// Queries, and whether the equality joins by id before and after the changes.
 const QUERIES: &[(&str, bool, bool)] = &[
@@ -92,6 +94,63 @@ const QUERIES: &[(&str, bool, bool)] = &[
     ),
 ];
 
+/// Queries, and whether the equality joins by keys of values before and after the changes.
+const BY_VALUE: &[(&str, bool, bool)] = &[
+    // Integers and decimals, then doubles among them; the changes bring a float.
+    (
+        "SELECT * { ?p :mark ?a . ?q :mark ?b FILTER(?a = ?b) }",
+        true,
+        false,
+    ),
+    (
+        "SELECT * { ?p :price ?a . ?q :mark ?b FILTER(?a = ?b) }",
+        true,
+        false,
+    ),
+    (
+        "SELECT * { ?p :price ?a . ?q :size ?b FILTER(?a = ?b && ?p != ?q) }",
+        true,
+        true,
+    ),
+    // Integers that are their own ids, until one is written in another way: no key of a value is made for them before.
+    (
+        "SELECT * { ?p :size ?a . ?q :size ?b FILTER(?a = ?b) }",
+        false,
+        true,
+    ),
+    (
+        "SELECT * { ?p :day ?a . ?q :day ?b FILTER(YEAR(?a) = YEAR(?b)) }",
+        true,
+        true,
+    ),
+    (
+        "SELECT * { ?p :day ?a . ?q :born ?b FILTER(?a = ?b) }",
+        true,
+        true,
+    ),
+    (
+        "SELECT * { ?p :day ?a OPTIONAL { ?q :born ?b ; :size ?s FILTER(?a = ?b && ?s > 1) } }",
+        true,
+        true,
+    ),
+    (
+        "SELECT * { ?p :price ?a OPTIONAL { ?q :mark ?b FILTER(?b = ?a + 1) } }",
+        true,
+        false,
+    ),
+    // Others join the two sides, or nobody knows what a value is.
+    (
+        "SELECT * { ?p :price ?a . ?p :mark ?b FILTER(?a = ?b) }",
+        false,
+        false,
+    ),
+    (
+        "SELECT * { ?p :price ?a . ?q ?r ?b FILTER(?a = ?b) }",
+        false,
+        false,
+    ),
+];
+
 fn things() -> String {
     let mut triples = Triples::default();
     for p in 0..30 {
@@ -107,6 +166,12 @@ fn things() -> String {
             _ => format!("\"text {}\"@en", p % 9),
         };
         triples.add(&name, "mark", &mark);
+        let price = format!("\"{}.{}\"", p % 3, 5 * (p % 2));
+        triples.add(&name, "price", &format!("{price}^^<{XSD}decimal>"));
+        let day = format!("200{}-0{}-01", p % 3, p % 5 + 1);
+        triples.add(&name, "day", &format!("\"{day}\"^^<{XSD}date>"));
+        let born = format!("200{}-0{}-01{}", p % 2, p % 7 + 1, ["", "Z"][p % 4 / 3]);
+        triples.add(&name, "born", &format!("\"{born}\"^^<{XSD}date>"));
     }
     triples.0
 }
@@ -114,38 +179,48 @@ fn things() -> String {
 const CHANGES: &str = r#"PREFIX : <http://example.org/>
     DELETE DATA { :p1 :name "text 1" . :p2 :title "text 8" . :p3 :likes :p9 } ;
     INSERT DATA { :p1 :name "text 1"@en . :p2 :title 5 . :p2 :name 5.0 . :new :name "text 7" ; :likes :p3 ; :size 1 ; :mark 5 .
-        :p4 :likes :new }"#;
+        :p4 :likes :new ; :mark "1"^^<http://www.w3.org/2001/XMLSchema#float> . :p5 :size 02 ; :day "2001-02-01Z"^^<http://www.w3.org/2001/XMLSchema#date> }"#;
 
-fn options(is_on: bool) -> QueryOptions {
+fn options(disabled: &[&str]) -> QueryOptions {
     let mut options = query_options(&Configuration::default());
-    if !is_on {
-        options.disabled_rules = vec!["term_equality".to_owned()];
-    }
+    options.disabled_rules = disabled.iter().map(|rule| (*rule).to_owned()).collect();
     options
 }
 
-fn plan(database: &Database, text: &str, is_on: bool) -> String {
-    let options = options(is_on);
-    let prepared = database.prepare(text, &options).expect("it plans");
-    prepared.explain().to_text()
+fn plan(database: &Database, text: &str, disabled: &[&str]) -> String {
+    let prepared = database.prepare(text, &options(disabled));
+    prepared.expect("it plans").explain().to_text()
 }
 
-#[test]
-fn answers_are_those_of_comparing_values() {
+/// Checks that queries have the answers of comparing values, and plans with keys by a rule where there should be some.
+fn check(queries: &[(&str, bool, bool)], rule: &str) {
     for (at, database) in plain_and_changed(&things(), CHANGES)
         .into_iter()
         .enumerate()
     {
-        for &(query, before, after) in QUERIES {
+        for &(query, before, after) in queries {
             let text = format!("PREFIX : <{NS}> {query}");
-            let answer = |is_on| ask(&database, &text, &options(is_on)).expect("the query runs");
-            same_answers(&answer(false), &answer(true), query);
-            // Of the changed ones also the merged one has terms of other kinds.
+            let answer = |disabled: &[&str]| {
+                ask(&database, &text, &options(disabled)).expect("the query runs")
+            };
+            let by_value = answer(&["term_equality", "value_equality"]);
+            same_answers(&by_value, &answer(&[]), query);
+            same_answers(&by_value, &answer(&[rule]), query);
             let is_joined = if at == 0 { before } else { after };
-            let (on, off) = (plan(&database, &text, true), plan(&database, &text, false));
+            let (on, off) = (plan(&database, &text, &[]), plan(&database, &text, &[rule]));
             assert_eq!(on != off, is_joined, "{at} {query}\n{on}");
         }
     }
+}
+
+#[test]
+fn answers_by_term_are_those_of_comparing_values() {
+    check(QUERIES, "term_equality");
+}
+
+#[test]
+fn answers_by_key_are_those_of_comparing_values() {
+    check(BY_VALUE, "value_equality");
 }
 
 #[test]
@@ -163,10 +238,9 @@ fn strings_are_in_the_order_of_their_texts_however_many_are_compared() {
         for query in PAIRS {
             let text = format!("PREFIX : <{NS}> {query}");
             let answer = |batch_rows| {
-                let mut options = options(true);
+                // A key would take the comparison away.
+                let mut options = options(&["value_equality"]);
                 options.exec.batch_rows = batch_rows;
-                // A text_equality would take the comparison away.
-                options.disabled_rules.push("text_equality".to_owned());
                 ask(&database, &text, &options).expect("the query runs")
             };
             let one_by_one = answer(1);

@@ -153,6 +153,8 @@ pub(crate) const EMIT_ROW: f64 = 3.0;
 pub(crate) const EXPRESSION: f64 = 8.0;
 /// Evaluating an expression that needs the text of a term.
 pub(crate) const TEXT_EXPRESSION: f64 = 150.0;
+/// The same of a stored term that is not near the one before: its text is unpacked alone (measured: 1.1 to 1.3 µs for 150,000 texts of 50 characters, TPC-H).
+pub(crate) const TEXT_APART: f64 = 1_000.0;
 /// Starting the inner plan of an EXISTS for one row.
 pub(crate) const EXISTS_START: f64 = 3_000.0;
 /// Numbering, sorting and remembering the key of one row of an EXISTS that runs for many (measured: 55 to 82 ns for 48,981 rows, BSBM).

@@ -17,7 +17,7 @@ pub fn for_each_operand<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
         Expr::Or(list) | Expr::And(list) | Expr::Coalesce(list) | Expr::Call(_, list) => {
             list.iter().for_each(visit);
         }
-        Expr::Not(a) | Expr::UnaryPlus(a) | Expr::UnaryMinus(a) => visit(a),
+        Expr::Not(a) | Expr::UnaryPlus(a) | Expr::UnaryMinus(a) | Expr::EqualityKey(a) => visit(a),
         Expr::Equal(a, b)
         | Expr::SameTerm(a, b)
         | Expr::Less(a, b)
@@ -48,7 +48,7 @@ pub(crate) fn for_each_operand_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut E
         Expr::Or(list) | Expr::And(list) | Expr::Coalesce(list) | Expr::Call(_, list) => {
             list.iter_mut().for_each(visit);
         }
-        Expr::Not(a) | Expr::UnaryPlus(a) | Expr::UnaryMinus(a) => visit(a),
+        Expr::Not(a) | Expr::UnaryPlus(a) | Expr::UnaryMinus(a) | Expr::EqualityKey(a) => visit(a),
         Expr::Equal(a, b)
         | Expr::SameTerm(a, b)
         | Expr::Less(a, b)

@@ -33,6 +33,7 @@ mod slot_set;
 pub mod statistics;
 mod translate;
 mod validate;
+mod value_kinds;
 
 #[cfg(test)]
 mod testing;

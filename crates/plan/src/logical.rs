@@ -375,6 +375,7 @@ pub(crate) fn is_certain(expr: &Expr, certain: &SlotSet) -> bool {
     match expr {
         Expr::Constant(_) | Expr::Bound(_) => true,
         Expr::Slot(slot) => certain.contains(*slot),
+        Expr::Coalesce(list) => list.iter().any(|expr| is_certain(expr, certain)),
         _ => false,
     }
 }

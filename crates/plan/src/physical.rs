@@ -148,6 +148,9 @@ pub enum Expr {
     Bound(Slot),
     /// A function call or cast.
     Call(Function, Vec<Expr>),
+    /// An id that is the same for all values that are equal (`=`) to each other, seldom for others too; it stands for no term. An error where the
+    /// operand is one, and of NaN. Equality of the values must be transitive.
+    EqualityKey(Box<Expr>),
     /// `EXISTS { ... }`: the plan has one [`Op::Outer`] leaf that takes the current row.
     Exists(Arc<Node>),
 }

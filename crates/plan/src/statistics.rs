@@ -172,9 +172,15 @@ pub trait Statistics {
     fn looked_up_quads(&self, predicate: TermId) -> u64 {
         self.irregular(predicate).quads
     }
-    /// Whether the objects of all irregular quads of a predicate are known to be IRIs and blank nodes.
-    fn irregular_are_resources(&self, predicate: TermId) -> bool {
-        self.irregular(predicate).quads == 0
+    /// Bounds of the objects of the irregular quads of a predicate, those that changes removed included or not; `None` if there
+    /// are none.
+    fn irregular_range(&self, predicate: TermId) -> Option<(TermId, TermId)> {
+        let has_some = self.irregular(predicate).quads > 0;
+        has_some.then_some((TermId(0), TermId(u64::MAX)))
+    }
+    /// Whether some `xsd:float` may be a term of the dictionary, and not its own id.
+    fn has_written_floats(&self) -> bool {
+        true
     }
     /// Irregular quads with this predicate and object.
     fn irregular_object_count(&self, predicate: TermId, object: TermId) -> u64;

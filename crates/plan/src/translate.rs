@@ -333,7 +333,11 @@ impl<'p, 'a> Translation<'p, 'a> {
                     input = rules::push_down_filter::filter(self.planner, outer, input, condition);
                 }
                 let input = rules::term_equality::apply(self.planner, self.outer, input);
-                Ok(rules::text_equality::apply(self.planner, self.outer, input))
+                Ok(rules::value_equality::apply(
+                    self.planner,
+                    self.outer,
+                    input,
+                ))
             }
             _ => Err(PlanError::Unsupported("this kind of pattern".to_owned())),
         }

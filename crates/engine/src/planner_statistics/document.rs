@@ -53,6 +53,14 @@ pub(super) struct Store {
     pub(super) quads: u64,
     pub(super) subjects: u64,
     pub(super) named_graphs: u64,
+    /// Whether some `xsd:float` has its text in the dictionary. Documents that were written before it was asked do not tell.
+    #[serde(default = "unknown")]
+    pub(super) has_written_floats: bool,
+}
+
+/// What is taken for true where it is not told.
+fn unknown() -> bool {
+    true
 }
 
 /// A table.
@@ -92,7 +100,9 @@ pub(super) struct Predicate {
     irregular_quads: u64,
     irregular_subjects: u64,
     irregular_objects: u64,
-    pub(super) irregular_are_resources: bool,
+    /// The smallest and the largest object of irregular quads. Documents that were written before it was known have none.
+    #[serde(default)]
+    irregular_range: Option<(Id, Id)>,
 }
 
 /// A characteristic set.
@@ -160,6 +170,7 @@ impl Document {
                 quads: known.quad_count(),
                 subjects: known.subject_count(),
                 named_graphs: known.named_graph_count(),
+                has_written_floats: known.has_written_floats(),
             },
             tables: tables.collect(),
             predicates: predicates.iter().map(predicate).collect::<Result<_, _>>()?,
@@ -307,8 +318,18 @@ impl Predicate {
             irregular_quads: irregular.quads,
             irregular_subjects: irregular.subjects,
             irregular_objects: irregular.objects,
-            irregular_are_resources: known.irregular_are_resources(predicate),
+            irregular_range: known
+                .irregular_range(predicate)
+                .map(|(least, greatest)| (Id(least), Id(greatest))),
         })
+    }
+
+    /// Bounds of the objects of irregular quads.
+    pub(super) fn irregular_range(&self) -> Option<(TermId, TermId)> {
+        match self.irregular_range {
+            None if self.irregular_quads > 0 => Some((TermId(0), TermId(u64::MAX))),
+            range => range.map(|(least, greatest)| (least.0, greatest.0)),
+        }
     }
 
     pub(super) fn irregular(&self) -> IrregularStatistics {

@@ -230,9 +230,12 @@ impl Statistics for Imported<'_> {
             .unwrap_or_default()
     }
 
-    fn irregular_are_resources(&self, predicate: TermId) -> bool {
-        self.predicate(predicate)
-            .is_none_or(|predicate| predicate.irregular_are_resources)
+    fn irregular_range(&self, predicate: TermId) -> Option<(TermId, TermId)> {
+        self.predicate(predicate)?.irregular_range()
+    }
+
+    fn has_written_floats(&self) -> bool {
+        self.of.store.has_written_floats
     }
 
     fn irregular_object_count(&self, predicate: TermId, object: TermId) -> u64 {

@@ -122,8 +122,12 @@ impl Statistics for Recording<'_> {
         self.of.irregular(predicate)
     }
 
-    fn irregular_are_resources(&self, predicate: TermId) -> bool {
-        self.of.irregular_are_resources(predicate)
+    fn irregular_range(&self, predicate: TermId) -> Option<(TermId, TermId)> {
+        self.of.irregular_range(predicate)
+    }
+
+    fn has_written_floats(&self) -> bool {
+        self.of.has_written_floats()
     }
 
     fn irregular_object_count(&self, predicate: TermId, object: TermId) -> u64 {

@@ -440,6 +440,34 @@ pub const EQUALITIES: &[&str] = &[
     "ASK { ?s :q ?o FILTER(?o = :d) }",
 ];
 
+/// Values that are equal, of parts that share nothing: numbers, dates and other literals, which may be equal without being the same term.
+pub const VALUE_EQUALITIES: &[&str] = &[
+    "SELECT * { ?s :p ?o . ?x :p ?y FILTER(?o = ?y && ?s != ?x) }",
+    "SELECT * { ?s :p ?o . ?x :q ?y FILTER(?o = ?y) }",
+    "SELECT * { ?s :p ?o . ?x :r ?y FILTER(?o + 1 = ?y * 2) }",
+    "SELECT * { ?s ?p ?o . ?x ?q ?y FILTER(?o = ?y && ?p != ?q) }",
+    "SELECT * { ?s :p ?o . ?x :p ?y . ?z :p ?w FILTER(?o = ?y && ?y = ?w) }",
+    "SELECT * { ?s :p ?o { SELECT (MAX(?y) AS ?m) { ?x :p ?y } } FILTER(?o = ?m) }",
+    "SELECT * { { SELECT ?s (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?s } { SELECT ?x (SUM(?y) AS ?m) { ?x :p ?y } GROUP BY ?x } FILTER(?n = ?m) }",
+    "SELECT * { ?s :p ?o OPTIONAL { ?x :p ?y FILTER(?y = ?o && ?x != ?s) } }",
+    "SELECT * { ?s :p ?o OPTIONAL { ?s :q ?v } OPTIONAL { ?x :r ?y FILTER(?y = ?v) } }",
+    "SELECT * { ?s :p ?o OPTIONAL { ?x :r ?y FILTER(?y + 0 = ?o) } }",
+    "SELECT * { ?s :q ?o OPTIONAL { ?x :p ?y FILTER(STRLEN(STR(?o)) = ?y) } FILTER(!BOUND(?x)) }",
+    "SELECT * { ?s :p ?o OPTIONAL { { ?x :q ?y } UNION { ?x :p ?y } FILTER(?o = ?y) } }",
+    "SELECT * { ?s :p ?o . ?x :r ?y FILTER(STRLEN(STR(?s)) = STRLEN(STR(?x))) }",
+    "SELECT * { { SELECT ?n { ?s ?p ?o BIND(STRLEN(?o) AS ?n) } } ?x ?q ?y FILTER(?n = STRLEN(?y)) }",
+    "SELECT * { { SELECT ?n (COUNT(*) AS ?c) { ?s ?p ?o BIND(STRLEN(?o) AS ?n) } GROUP BY ?n } ?x :p ?y FILTER(?n = ?y) }",
+    "SELECT * { { SELECT ?n { ?s ?p ?o BIND(STRLEN(?o) AS ?n) } } { SELECT ?n { ?s ?p ?o BIND(?o + 0 AS ?n) } } ?x :p ?y FILTER(?n = ?y + 0) }",
+    "SELECT * { ?s :p ?o OPTIONAL { ?s :q ?v } OPTIONAL { ?x ?r ?y BIND(STRLEN(?y) AS ?n) FILTER(?n = STRLEN(STR(?v))) } }",
+    "SELECT * { VALUES ?a { 10 11 12 13 14 15 16 17 1 1.0 01 1e0 \"1\" \"1\"@en true \"1\"^^xsd:boolean :a } VALUES ?b { 10 11 12 13 14 15 16 17 1.00 1 \"1\"@EN \"1\" :a \"true\"^^xsd:boolean } FILTER(?a = ?b) }",
+    "SELECT * { VALUES ?a { 10 11 12 13 14 15 16 17 \"NaN\"^^xsd:double 0e0 -0e0 0 \"x\"^^xsd:integer \"y\"^^:unknown } VALUES ?b { 10 11 12 13 14 15 16 17 \"NaN\"^^xsd:double 0.0 0e0 \"x\"^^xsd:integer \"y\"^^:unknown } FILTER(?a = ?b) }",
+    "SELECT * { VALUES ?a { 10 11 12 13 14 15 16 17 16777217 \"16777216\"^^xsd:float 0.1 } VALUES ?b { 10 11 12 13 14 15 16 17 16777216 0.1e0 \"0.1\"^^xsd:float \"16777217\"^^xsd:double } FILTER(?a = ?b) }",
+    "SELECT * { VALUES ?a { 10 11 12 13 14 15 16 17 \"2000-01-01T00:00:00Z\"^^xsd:dateTime \"2000-01-01T00:00:00\"^^xsd:dateTime \"2000-01-01\"^^xsd:date \"2000\"^^xsd:gYear } VALUES ?b { 10 11 12 13 14 15 16 17 \"2000-01-01T01:00:00.000+01:00\"^^xsd:dateTime \"2000-01-01T00:00:00.0\"^^xsd:dateTime \"2000-01-01\"^^xsd:date \"2000\"^^xsd:gYear \"P1Y\"^^xsd:duration } FILTER(?a = ?b) }",
+    "SELECT * { VALUES ?a { 10 11 12 13 14 15 16 17 \"P1Y\"^^xsd:duration \"PT24H\"^^xsd:dayTimeDuration \"2000-02\"^^xsd:gYearMonth \"12:00:00Z\"^^xsd:time } VALUES ?b { 10 11 12 13 14 15 16 17 \"P12M\"^^xsd:yearMonthDuration \"P1D\"^^xsd:duration \"2000-02\"^^xsd:gYearMonth \"13:00:00+01:00\"^^xsd:time } FILTER(?a = ?b) }",
+    "SELECT * { VALUES ?a { 10 11 12 13 14 15 16 17 5 UNDEF } OPTIONAL { VALUES ?b { 10.0 11e0 12 13 14 15 16 17 5 UNDEF } FILTER(?a = ?b) } }",
+    "SELECT * { VALUES ?a { 10 11 12 13 14 15 16 17 123456789012345678901 } VALUES ?b { 10 11 12 13 14 15 16 17 123456789012345678901.0 123456789012345678902 1.234567890123456789e20 } FILTER(?a = ?b) }",
+];
+
 /// Strings that are equal, of parts that share nothing and of parts that do.
 pub const TEXT_EQUALITIES: &[&str] = &[
     "SELECT * { ?s :p ?o . ?x :q ?y FILTER(STR(?s) = STR(?y)) }",

@@ -63,6 +63,7 @@ pub fn compile(expr: &Expr, schema: &[Slot], cx: &Context) -> Result<Kernel, Exe
             call::check_supported(function)?;
             function_call(function, many(arguments)?)
         }
+        Expr::EqualityKey(value) => Kernel::EqualityKey(boxed(value)?),
         Expr::Exists(node) => Kernel::Exists(Box::new(Exists::new(node, schema, cx))),
     };
     fold(kernel, cx)

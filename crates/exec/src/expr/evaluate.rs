@@ -11,7 +11,7 @@ use super::comparison::{CompareOp, compare_column, compare_columns};
 use super::date_arithmetic::compare_difference;
 use super::kernel::Kernel;
 use super::kind_test::KindTest;
-use super::known_texts::compare_texts;
+use super::known_texts::{compare_texts, find_in_texts};
 use super::nearest_comparison::compare_nearest;
 use super::number_casts::cast;
 use super::number_operators::Change;
@@ -19,7 +19,7 @@ use super::numbers::Numbers;
 use super::numeric_cast::NumericCast;
 use super::operand::Operand;
 use super::vector::{Argument, Rows, Truth, Vector, each_row};
-use super::{arithmetic, call, date_columns, number_operators, string_function};
+use super::{arithmetic, call, date_columns, equality_key, number_operators, string_function};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::exists::Exists;
@@ -58,6 +58,10 @@ pub fn evaluate<'a>(
         Kernel::LabelledBlank(label) => {
             let labels = evaluate(label, rows, cx)?;
             Vector::Items(call::labelled_blanks(&labels, rows, reader)?)
+        }
+        Kernel::EqualityKey(value) => {
+            let values = operand(value, rows, cx)?;
+            Vector::Ids(equality_key::column(&values, count, reader)?.into())
         }
         Kernel::ByValue(by_value) => match by_value.ids(rows, cx)? {
             Some(ids) => Vector::Ids(ids.into()),
@@ -105,6 +109,9 @@ fn called<'a>(
     rows: &Rows<'a>,
     cx: &Context,
 ) -> Result<Vector<'a>, ExecError> {
+    if let Some(truths) = find_in_texts(function, arguments, rows, cx)? {
+        return Ok(Vector::Truths(truths));
+    }
     let (count, reader) = (rows.len(), &mut Reader::new(cx));
     let (change, to) = (Change::of(function), NumericCast::of(function));
     let vectors = arguments
@@ -151,13 +158,28 @@ fn called<'a>(
     call::column(function, &vectors, count, cx)
 }
 
+/// The same for whoever asks only which rows it is true in: errors are false, so that what is joined by `&&` with one is not evaluated.
+pub fn condition(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Truth>, ExecError> {
+    let mut truths = match kernel {
+        Kernel::Or(list) => return connective(list, Truth::True, rows, cx, condition),
+        Kernel::And(list) => return connective(list, Truth::False, rows, cx, condition),
+        other => truths(other, rows, cx)?,
+    };
+    for truth in &mut truths {
+        if *truth == Truth::Error {
+            *truth = Truth::False;
+        }
+    }
+    Ok(truths)
+}
+
 /// The effective boolean values of a kernel, one for each row.
 pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Truth>, ExecError> {
     let count = rows.len();
     let reader = &mut Reader::new(cx);
     match kernel {
-        Kernel::Or(list) => connective(list, Truth::True, rows, cx),
-        Kernel::And(list) => connective(list, Truth::False, rows, cx),
+        Kernel::Or(list) => connective(list, Truth::True, rows, cx, truths),
+        Kernel::And(list) => connective(list, Truth::False, rows, cx, truths),
         Kernel::Not(inner) => Ok(truths(inner, rows, cx)?
             .into_iter()
             .map(Truth::negated)
@@ -209,6 +231,7 @@ pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Trut
         | Kernel::Coalesce(_)
         | Kernel::Call(..)
         | Kernel::LabelledBlank(_)
+        | Kernel::EqualityKey(_)
         | Kernel::CastNumber { .. } => evaluate(kernel, rows, cx)?.into_truths(count, cx),
     }
 }
@@ -297,6 +320,7 @@ fn connective(
     decisive: Truth,
     rows: &Rows<'_>,
     cx: &Context,
+    truths: fn(&Kernel, &Rows<'_>, &Context) -> Result<Vec<Truth>, ExecError>,
 ) -> Result<Vec<Truth>, ExecError> {
     let mut result = vec![decisive.negated(); rows.len()];
     for kernel in list {

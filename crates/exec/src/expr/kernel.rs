@@ -79,6 +79,8 @@ pub enum Kernel {
     Call(Function, Vec<Kernel>),
     /// `BNODE(label)`, one node for each label and solution.
     LabelledBlank(Box<Kernel>),
+    /// What equal values have in common.
+    EqualityKey(Box<Kernel>),
     /// `EXISTS { ... }`
     Exists(Box<Exists>),
     /// A column compared with a constant.
@@ -149,6 +151,7 @@ impl Kernel {
             | Self::In(..)
             | Self::Arithmetic(..)
             | Self::Sign { .. }
+            | Self::EqualityKey(_)
             | Self::CastNumber { .. } => 2,
             Self::CompareConstant { .. } | Self::InConstants(..) => 1,
             Self::ByValue(by_value) => by_value.kernel().weight(),
@@ -207,7 +210,8 @@ impl Kernel {
             | Self::InConstants(a, _)
             | Self::Sign { argument: a, .. }
             | Self::Text { text: a, .. }
-            | Self::LabelledBlank(a) => vec![a],
+            | Self::LabelledBlank(a)
+            | Self::EqualityKey(a) => vec![a],
             Self::SameTerm(a, b) | Self::Compare(_, a, b) | Self::Arithmetic(_, a, b) => {
                 vec![a, b]
             }
@@ -236,7 +240,8 @@ impl Kernel {
             | Self::InConstants(a, _)
             | Self::Sign { argument: a, .. }
             | Self::Text { text: a, .. }
-            | Self::LabelledBlank(a) => vec![a],
+            | Self::LabelledBlank(a)
+            | Self::EqualityKey(a) => vec![a],
             Self::SameTerm(a, b) | Self::Compare(_, a, b) | Self::Arithmetic(_, a, b) => {
                 vec![a, b]
             }

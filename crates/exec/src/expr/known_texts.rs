@@ -1,4 +1,4 @@
-//! `KnownTexts`: texts that were read last, for comparisons of two columns of texts.
+//! `KnownTexts`: texts that were read last, for comparisons of two columns of texts and for looking for one in the other.
 //!
 //! Of pairs of things of a group, each thing comes in many rows, and a dictionary has texts compressed: to read one takes as long as
 //! dozens of comparisons. So the texts of ids met last are kept, by a table of which an id has one place:
@@ -20,6 +20,7 @@ use crate::error::ExecError;
 use crate::value::Reader;
 use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
+use memchr::memmem;
 use spargebra::algebra::Function;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -156,6 +157,38 @@ pub fn compare_texts(
     if are_strings && op == CompareOp::Equal {
         return Ok(None);
     }
+    tested((a, b), rows, cx, |a, b| op.accepts(a.cmp(b)))
+}
+
+/// `CONTAINS`, `STRSTARTS` and `STRENDS` of two texts of each row; `None` of other functions, and where it is not found in this way.
+pub fn find_in_texts(
+    function: &Function,
+    arguments: &[Kernel],
+    rows: &Rows<'_>,
+    cx: &Context,
+) -> Result<Option<Vec<Truth>>, ExecError> {
+    let test: fn(&str, &str) -> bool = match function {
+        Function::Contains => |text, part| memmem::find(text.as_bytes(), part.as_bytes()).is_some(),
+        Function::StrStarts => |text, part| text.starts_with(part),
+        Function::StrEnds => |text, part| text.ends_with(part),
+        _ => return Ok(None),
+    };
+    let [text, part] = arguments else {
+        return Ok(None);
+    };
+    match (TextOf::of(text), TextOf::of(part)) {
+        (Some(text), Some(part)) => tested((text, part), rows, cx, test),
+        _ => Ok(None),
+    }
+}
+
+/// What a test says of two texts of each row; `None` if one of a row has no text, or texts hardly repeat.
+fn tested(
+    (a, b): (TextOf, TextOf),
+    rows: &Rows<'_>,
+    cx: &Context,
+    test: impl Fn(&str, &str) -> bool,
+) -> Result<Option<Vec<Truth>>, ExecError> {
     let reader = &mut Reader::new(cx);
     let (Some(a), Some(b)) = (a.ids(rows, reader), b.ids(rows, reader)) else {
         return Ok(None);
@@ -170,8 +203,7 @@ pub fn compare_texts(
             for (&a, &b) in a.iter().zip(&*b) {
                 texts.make_room();
                 let (a, b) = (texts.text(a, reader)?, texts.text(b, reader)?);
-                let order = texts.at(&a).cmp(texts.at(&b));
-                truths.push(Some(op.accepts(order)).into());
+                truths.push(Some(test(texts.at(&a), texts.at(&b))).into());
             }
             Some(truths)
         }

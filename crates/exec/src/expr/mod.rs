@@ -27,6 +27,7 @@ mod date_arithmetic;
 mod date_columns;
 mod date_comparison;
 mod date_function;
+mod equality_key;
 mod evaluate;
 mod exact_operators;
 mod id_ranges;
@@ -198,7 +199,7 @@ impl CompiledExpr {
             return Ok(selected);
         }
         let batch = self.numbered(batch, cx);
-        let truths = self.in_slices(&batch, |rows| evaluate::truths(&self.root, rows, cx))?;
+        let truths = self.in_slices(&batch, |rows| evaluate::condition(&self.root, rows, cx))?;
         Ok(positions(&truths, |truth| truth == Truth::True))
     }
 

@@ -11,6 +11,7 @@
 
 mod compare;
 mod decimal_text;
+mod equality_key;
 mod exact;
 mod inline;
 mod inline_date;
@@ -26,6 +27,7 @@ mod rounding;
 mod short_number;
 
 pub use compare::{Comparison, compare, equal};
+pub use equality_key::EqualityKey;
 pub use exact::{Exact, Rounding};
 pub use inline::{
     IdKind, InlineKind, compare_floats, compare_inline, date_part, date_type, inline_float,

@@ -5,7 +5,7 @@
 
 use crate::cost_constants::{
     EXPRESSION, SELECTIVITY_DEFAULT, SELECTIVITY_EQUAL, SELECTIVITY_EXISTS, SELECTIVITY_SAME,
-    SELECTIVITY_TEXT, TEXT_EXPRESSION,
+    SELECTIVITY_TEXT, TEXT_APART, TEXT_EXPRESSION,
 };
 use crate::expression::for_each_operand;
 use crate::physical::{Expr, Slot};
@@ -65,6 +65,12 @@ pub(crate) fn cost(expr: &Expr) -> f64 {
     } else {
         EXPRESSION
     }
+}
+
+/// What evaluations on rows that are not near each other cost, as far as texts are read; the rest counts with the cells.
+pub(crate) fn texts_apart(conditions: &[Expr]) -> f64 {
+    let reading = conditions.iter().filter(|condition| reads_texts(condition));
+    reading.count() as f64 * TEXT_APART
 }
 
 /// Whether the text of a term is read for each row, or made.

@@ -7,8 +7,9 @@
 //!
 //! Cost: a walk down the plan for each key; profiles of stars are known from planning them.
 
+use crate::expression::{is_pure, slots_of};
 use crate::join_order::{pattern_distinct, star_distinct};
-use crate::physical::{Node, Op, Position, Slot, Star};
+use crate::physical::{Expr, Node, Op, Position, Slot, Star};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
 
@@ -71,6 +72,11 @@ pub(crate) fn distinct(planner: &Planner<'_>, node: &Node, slot: Slot) -> Option
             ),
             below(),
         ),
+        Op::Extend {
+            input,
+            slot: made,
+            expr,
+        } if *made == slot => computed(planner, input, expr),
         Op::Values { rows } => Some(rows.len() as f64),
         Op::Union { inputs } => inputs
             .iter()
@@ -79,6 +85,16 @@ pub(crate) fn distinct(planner: &Planner<'_>, node: &Node, slot: Slot) -> Option
         _ => below(),
     };
     values.map(|values| values.clamp(1.0, node.estimated_rows.max(1.0)))
+}
+
+/// The distinct values of an expression at most: those of what it reads.
+fn computed(planner: &Planner<'_>, input: &Node, expr: &Expr) -> Option<f64> {
+    if !is_pure(expr) {
+        return None;
+    }
+    let slots = slots_of(expr).to_vec();
+    let values = slots.iter().map(|slot| distinct(planner, input, *slot));
+    values.product()
 }
 
 /// The distinct values of a slot of a star before conditions.

@@ -439,6 +439,7 @@ impl Names<'_> {
             Expr::Coalesce(list) => format!("COALESCE({})", self.list(list, ", ")),
             Expr::Bound(slot) => format!("BOUND({})", self.slot(*slot)),
             Expr::Call(function, list) => format!("{function}({})", self.list(list, ", ")),
+            Expr::EqualityKey(a) => format!("equality_key({})", self.expr(a)),
             Expr::Exists(_) => "EXISTS".to_owned(),
         }
     }

@@ -16,9 +16,9 @@ use crate::cost_constants::{
     SEARCH_CELL_TOGETHER, SEARCHES_BEFORE_BUILD, SHARED_OBJECTS_MAX, SHARED_SOLUTION,
     SHARED_SOLUTION_CELL, SHARED_SUBJECTS_MAX, START, STRETCH, TABLE_COLUMN, TABLE_OUT_OF_RANGE,
 };
-use crate::estimate::pattern;
 use crate::estimate::star::{PatternProfile, StarProfile};
 use crate::estimate::star_access::sparse_cell;
+use crate::estimate::{condition, pattern};
 use crate::physical::{Pattern, Position, Star, StarEntry, StarPattern, TableIdx};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
@@ -151,6 +151,7 @@ pub(crate) fn star_join_cost(
     let is_open = |pattern: &&StarPattern| pattern.object.slot().is_some();
     let open = star.patterns.iter().filter(is_open).count() as f64;
     let writing = input.writing(open, is_shared);
+    let texts = condition::texts_apart(&star.filters);
     match entry {
         StarEntry::Subject => {
             // What comes out beyond a row for each that comes in repeats what was found: for each key, or for each row.
@@ -158,7 +159,8 @@ pub(crate) fn star_join_cost(
             let repeated = look_ups * further * repeating(open, is_shared);
             let (tests, left) = constant_tests(star, profile, None, look_ups, GATHER_CELL);
             let searched = left * searched_lists(star, profile, input.shared, None);
-            let each = POSITION + left * open * GATHER_CELL + searched + one_by_one;
+            let read = left * (open * GATHER_CELL + texts);
+            let each = POSITION + read + searched + one_by_one;
             let tables = match input.source {
                 Some(known) if !known.links.is_empty() => (&known.links[..], known.cell_values),
                 _ => {
@@ -182,7 +184,7 @@ pub(crate) fn star_join_cost(
             let (tests, left) = constant_tests(star, profile, Some(pattern_idx), found, cell);
             // The object that is looked up is known.
             let searched = searched_lists(star, profile, input.shared, Some(pattern_idx));
-            let made = left * ((open - 1.0).max(0.0) * cell + searched);
+            let made = left * ((open - 1.0).max(0.0) * cell + searched + texts);
             let each_row = INVERSE_ROW * near + made + one_by_one;
             let probes = look_ups * object_probe_cost(star, known);
             let searches = search_cost(known, look_ups, input.batches());

@@ -8,12 +8,12 @@ use crate::expression::{is_pure, slots_of, slots_of_all};
 use crate::logical::{JoinGroup, Logical, Triple};
 use crate::physical::{Expr, Position};
 use crate::planner::Planner;
-use crate::rules::{push_down_filter, term_equality};
+use crate::rules::{push_down_filter, term_equality, value_equality};
 use crate::slot_set::SlotSet;
 
 /// The left join of two plans.
 pub(crate) fn left_join(
-    planner: &Planner<'_>,
+    planner: &mut Planner<'_>,
     outer: SlotSet,
     left: Logical,
     right: Logical,
@@ -23,7 +23,8 @@ pub(crate) fn left_join(
         return left;
     }
     let mut conditions = conditions;
-    let mut right = term_equality::optional(planner, outer, &left, right, &mut conditions);
+    let right = term_equality::optional(planner, outer, &left, right, &mut conditions);
+    let (left, mut right) = value_equality::optional(planner, outer, left, right, &conditions);
     let mut kept = Vec::new();
     for condition in conditions {
         let slots = slots_of(&condition);

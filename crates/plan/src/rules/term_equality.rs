@@ -2,7 +2,7 @@
 //!
 //! `=` compares values, and two literals may be equal without being the same term; but an IRI, a
 //! blank node or an `xsd:string` equals nothing but itself. So if both are bound by patterns of the group and one of
-//! them can only be a resource (a subject, or an object of a predicate whose every value is one) or only a plain string,
+//! them can only be a resource or a plain string, or both can only be integers that are their own ids ([`ValueKinds`]),
 //! `?b` is renamed to `?a` in the patterns and given its value again above. `sameTerm(?a, ?b)` needs to know nothing.
 //! The same in the condition of an OPTIONAL whose other side binds `?a`, where nothing else joins the two.
 
@@ -11,8 +11,7 @@ use crate::logical::{JoinGroup, Logical, Triple};
 use crate::physical::{Endpoint, Expr, Position, Slot};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
-use basalt_rdf::TermId;
-use basalt_rdf::term_id::tag;
+use crate::value_kinds::ValueKinds;
 
 const NAME: &str = "term_equality";
 
@@ -63,8 +62,10 @@ pub(crate) fn optional(
             false if is_usable(b, a) => (b, a),
             false => return None,
         };
-        let is_known =
-            || equals_itself_alone(planner, left, a) || equals_itself_alone(planner, &right, b);
+        let is_known = || {
+            let of_left = ValueKinds::of_slot(planner, left, a);
+            ValueKinds::equal_themselves_alone(of_left, ValueKinds::of_slot(planner, &right, b))
+        };
         (is_same || is_known()).then_some((idx, a, b))
     });
     let Some((idx, kept, renamed)) = found else {
@@ -104,27 +105,6 @@ fn equal_slots(condition: &Expr) -> Option<(Slot, Slot, bool)> {
     }
 }
 
-/// Whether a slot that is bound in every row of a plan can only be what equals nothing but itself, as far as that is plain.
-fn equals_itself_alone(planner: &Planner<'_>, plan: &Logical, slot: Slot) -> bool {
-    match plan {
-        Logical::Group(group) => is_itself_alone(planner, group, slot),
-        Logical::LeftJoin { left, .. }
-        | Logical::AntiJoin { left, .. }
-        | Logical::Minus { left, .. } => equals_itself_alone(planner, left, slot),
-        Logical::Filter { input, .. } => equals_itself_alone(planner, input, slot),
-        Logical::Extend {
-            input, slot: made, ..
-        } => *made != slot && equals_itself_alone(planner, input, slot),
-        _ => false,
-    }
-}
-
-/// The same of a group.
-fn is_itself_alone(planner: &Planner<'_>, group: &JoinGroup, slot: Slot) -> bool {
-    let mut triples = group.triples.iter();
-    triples.any(|triple| binds_itself_alone(planner, triple, slot))
-}
-
 /// The first usable equality: its index, the slot to keep and the slot to rename.
 fn find(planner: &Planner<'_>, outer: &SlotSet, group: &JoinGroup) -> Option<(usize, Slot, Slot)> {
     if group.filters.iter().any(has_exists) {
@@ -134,8 +114,8 @@ fn find(planner: &Planner<'_>, outer: &SlotSet, group: &JoinGroup) -> Option<(us
         let (a, b, is_same) = equal_slots(filter)?;
         let bound = |slot: Slot| group.triples.iter().any(|t| t.certain().contains(slot));
         let usable = bound(a) && bound(b) && !outer.contains(a) && !outer.contains(b);
-        let known = |slot| is_itself_alone(planner, group, slot);
-        let is_by_id = || is_same || known(a) || known(b);
+        let kinds = |slot| ValueKinds::in_group(planner, group, slot);
+        let is_by_id = || is_same || ValueKinds::equal_themselves_alone(kinds(a), kinds(b));
         if !usable || leaves_optional_alone(group, a, b) || !is_by_id() {
             return None;
         }
@@ -179,35 +159,6 @@ fn only_in_objects(group: &JoinGroup, slot: Slot) -> bool {
         triple.graphs.slot() != Some(slot) && !(triple.optional && triple.slots().contains(slot))
     });
     in_triples && !in_paths && !in_children
-}
-
-/// Whether the triple can bind the slot to nothing but an IRI or a blank node, or to nothing but a plain string.
-fn binds_itself_alone(planner: &Planner<'_>, triple: &Triple, slot: Slot) -> bool {
-    if triple.subject == Position::Slot(slot) || triple.predicate == Position::Slot(slot) {
-        return true;
-    }
-    let Position::Id(predicate) = triple.predicate else {
-        return false;
-    };
-    if triple.object != Position::Slot(slot) || triple.optional {
-        return false;
-    }
-    let columns = planner.columns(predicate);
-    let in_cells = |has: &dyn Fn(TermId, TermId) -> bool| {
-        let mut ranges = columns.iter().filter_map(|(_, column)| column.range);
-        ranges.all(|(min, max)| has(min, max))
-    };
-    // Resources have the smallest tag, so the largest value tells for all. A dirty row has its values in cells and in
-    // irregular quads, like all others.
-    let are_resources = || {
-        in_cells(&|_, max| max.tag() == tag::RESOURCE)
-            && planner.statistics.irregular_are_resources(predicate)
-    };
-    let are_strings = || {
-        in_cells(&|min, max| min.tag() == tag::STRING && max.tag() == tag::STRING)
-            && planner.statistics.irregular(predicate).quads == 0
-    };
-    are_resources() || are_strings()
 }
 
 /// A group with one slot in place of another.

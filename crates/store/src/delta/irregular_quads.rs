@@ -8,7 +8,6 @@ use super::{Delta, PredicateDelta};
 use crate::error::StoreError;
 use crate::quad_table::{BLOCK_QUADS, PredicateQuads, QuadTable};
 use basalt_rdf::TermId;
-use basalt_rdf::term_id::tag;
 use std::ops::ControlFlow;
 
 /// What a scan shows: subjects, objects and graphs, slices of equal length.
@@ -64,15 +63,14 @@ impl<'a> IrregularQuads<'a> {
         })
     }
 
-    /// Whether the objects of all irregular quads of the predicate are IRIs and blank nodes, as far as that is known without
-    /// reading any: removed quads may count.
-    pub fn objects_are_resources(&self, predicate: TermId) -> bool {
-        // Resources have the smallest tag, so the largest object tells for all.
-        let last = self.table.last_object(predicate);
+    /// The smallest and the largest object of the irregular quads of the predicate, as far as that is known without reading any: removed
+    /// quads may count. `None` if there are none.
+    pub fn object_range(&self, predicate: TermId) -> Option<(TermId, TermId)> {
+        let of_version = self.table.object_range(predicate);
         let changes = self.delta.and_then(|delta| delta.of(predicate));
-        let literals = TermId::new(tag::RESOURCE + 1, 0);
-        last.is_none_or(|last| last.is_resource())
-            && changes.is_none_or(|changes| !changes.added().has_object_from(literals))
+        let added = changes.and_then(|changes| changes.added().object_range());
+        let ranges = of_version.into_iter().chain(added);
+        ranges.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 
     /// Appends subject and graph of every irregular quad of the predicate and object.

@@ -104,10 +104,10 @@ impl TwoOrders {
         of_key(&self.by_object, object)
     }
 
-    /// Whether there is an object with this id or a larger one.
-    pub(crate) fn has_object_from(&self, object: TermId) -> bool {
-        let from = [object, TermId::UNBOUND, TermId::UNBOUND];
-        self.by_object.from(&from).next().is_some()
+    /// The smallest and the largest object.
+    pub(crate) fn object_range(&self) -> Option<(TermId, TermId)> {
+        let (first, last) = self.by_object.range()?;
+        Some((first[0], last[0]))
     }
 
     /// Visits the entries of subjects, which ascend without repeats: position of the subject, object, graph; in order.

@@ -201,6 +201,12 @@ impl<K: Copy + Ord, V: Clone> SortedMap<K, V> {
         iter
     }
 
+    /// The smallest and the largest key.
+    pub(crate) fn range(&self) -> Option<(K, K)> {
+        let first = self.iter().next()?.0;
+        Some((*first, last_key(self.root.as_ref()?)?))
+    }
+
     /// The entries from a key on, ascending.
     pub(crate) fn from(&self, key: &K) -> Iter<'_, K, V> {
         let mut iter = Iter::empty();
@@ -212,6 +218,14 @@ impl<K: Copy + Ord, V: Clone> SortedMap<K, V> {
             );
         }
         iter
+    }
+}
+
+/// The largest key under a node.
+fn last_key<K: Copy, V>(node: &Node<K, V>) -> Option<K> {
+    match node {
+        Node::Leaf(entries) => entries.last().map(|entry| entry.0),
+        Node::Inner(children) => last_key(&children.last()?.1),
     }
 }
 
@@ -328,6 +342,8 @@ mod tests {
             for (map, expected) in kept {
                 prop_assert!(content(&map).into_iter().eq(expected.clone()));
                 prop_assert_eq!(map.get(&probe), expected.get(&probe));
+                let (first, last) = (expected.keys().next(), expected.keys().next_back());
+                prop_assert_eq!(map.range(), first.copied().zip(last.copied()));
                 let rest = map.from(&probe).map(|(key, _)| *key);
                 prop_assert!(rest.eq(expected.range(probe..).map(|(key, _)| *key)));
             }

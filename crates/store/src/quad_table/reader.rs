@@ -110,10 +110,13 @@ impl QuadTable {
         self.find(predicate).map(|p| p.counts)
     }
 
-    /// The largest object of the irregular quads of a predicate, if it has any.
-    pub(crate) fn last_object(&self, predicate: TermId) -> Option<TermId> {
-        let last_block = self.find(predicate)?.posg.clone().next_back()?;
-        Some(TermId(self.posg.directory[last_block].last))
+    /// The smallest and the largest object of the irregular quads of a predicate, if it has any.
+    pub(crate) fn object_range(&self, predicate: TermId) -> Option<(TermId, TermId)> {
+        let mut blocks = self.find(predicate)?.posg.clone();
+        let first = blocks.next()?;
+        let last = blocks.next_back().unwrap_or(first);
+        let directory = &self.posg.directory;
+        Some((TermId(directory[first].first), TermId(directory[last].last)))
     }
 
     fn find(&self, predicate: TermId) -> Option<&Predicate> {

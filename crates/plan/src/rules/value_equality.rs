@@ -1,37 +1,40 @@
-//! `FILTER(STR(?a) = STR(?b))` becomes a join where nothing else joins the two sides.
+//! `FILTER(YEAR(?a) = ?b)` becomes a join where nothing else joins the two sides.
 //!
 //! ```text
 //! A . B . FILTER(f(?a) = g(?b))   ->   (A extended by f(?a) as k) joined with (B extended by g(?b) as k), on k
 //! ```
 //!
-//! `=` compares values, but an `xsd:string` equals nothing but itself: where one side of it can be nothing else, both are equal if
-//! they are the same term. Where both are strings that may have languages, they are equal only if `STR` of them is the same, and the
-//! condition is asked again. What makes a key an error makes the condition none that is true, so rows without a key go. Parts that
-//! are connected stay as they are: a join by what they share is better than one by what is computed. So do parts of a few rows: to
-//! compare each row of the other side with those makes no strings into terms.
+//! `=` compares values. Where those of both sides can only be equal if they are the same term ([`ValueKinds`]), these are the keys. Else
+//! keys are [`Expr::EqualityKey`] of both, the same for equal values, and the condition is asked again; that takes an equality that
+//! is transitive, as it is not between floats and exact numbers. What makes a key an error makes the condition none that is true, so rows
+//! without a key go; before an OPTIONAL they stay, without a partner. Parts that are connected stay as they are: a join by what they share is better than one by what is computed. So do
+//! parts of a few rows: to compare each row of the other side with those makes no keys.
 
 use crate::estimate::pattern;
-use crate::expression::{has_exists, is_volatile, slots_of};
+use crate::expression::{has_exists, is_pure, is_volatile, slots_of};
 use crate::logical::{JoinGroup, Logical, Triple};
-use crate::physical::{Expr, Position, Slot};
+use crate::physical::{Constant, Expr, Position, Slot};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
-use basalt_rdf::term_view::XSD_STRING;
-use spargebra::algebra::Function;
+use crate::value_kinds::ValueKinds;
+use basalt_rdf::inline::encode_boolean;
+use oxrdf::Literal;
+
+const NAME: &str = "value_equality";
 
 /// Rows of VALUES, or up to a LIMIT, that are few, and so are the subjects that an object has on the average.
 const FEW_ROWS: usize = 8;
 
 /// The plan with every such equality of its group made a join.
 pub(crate) fn apply(planner: &mut Planner<'_>, outer: SlotSet, plan: Logical) -> Logical {
-    if !planner.rule("text_equality") {
+    if !planner.rule(NAME) {
         return plan;
     }
     let Logical::Group(mut group) = plan else {
         return plan;
     };
     while let Some(equality) = find(planner, &group, &outer) {
-        let Some(key) = equality.key(planner) else {
+        let Some(key) = equality.key(planner, &group) else {
             break;
         };
         group = equality.joined(group, key, &outer);
@@ -39,53 +42,73 @@ pub(crate) fn apply(planner: &mut Planner<'_>, outer: SlotSet, plan: Logical) ->
     Logical::Group(group)
 }
 
-/// What is known of the value of an expression that is no error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Text {
-    /// It is an `xsd:string`.
-    Simple,
-    /// It is a string, perhaps with a language.
-    Tagged,
-    /// It may be anything.
-    Unknown,
+/// The two sides of an OPTIONAL that nothing else joins, with keys of what one of its conditions says is equal. The conditions are
+/// asked again.
+pub(crate) fn optional(
+    planner: &mut Planner<'_>,
+    outer: SlotSet,
+    left: Logical,
+    right: Logical,
+    conditions: &[Expr],
+) -> (Logical, Logical) {
+    let are_joined = !left.schema().is_disjoint(&right.mentioned());
+    let are_few = || {
+        [&left, &right]
+            .into_iter()
+            .any(|plan| are_few(planner, plan))
+    };
+    if are_joined || !planner.rule(NAME) || are_few() {
+        return (left, right);
+    }
+    let is_side = |plan: &Logical, expr: &Expr| {
+        let slots = slots_of(expr);
+        !slots.is_empty() && slots.is_subset(&plan.schema()) && slots.is_disjoint(&outer)
+    };
+    let of = |plan: &Logical, expr: &Expr| {
+        ValueKinds::of_expr(expr, &|slot| ValueKinds::of_slot(planner, plan, slot))
+    };
+    let mut equality = conditions.iter().filter(|condition| is_pure(condition));
+    let equality = equality.find_map(|condition| {
+        let Expr::Equal(a, b) = condition else {
+            return None;
+        };
+        let (a, b) = match is_side(&left, a) {
+            true => (a, b),
+            false => (b, a),
+        };
+        let is_usable = is_side(&left, a) && is_side(&right, b);
+        (is_usable && ValueKinds::equality_is_transitive(of(&left, a), of(&right, b)))
+            .then_some((a, b))
+    });
+    let Some((a, b)) = equality else {
+        return (left, right);
+    };
+    let Ok(key) = planner.fresh_slot("key") else {
+        return (left, right);
+    };
+    // A left row without a key has no partner, and stays.
+    let key_of = |expr: &Expr| Expr::EqualityKey(Box::new(expr.clone()));
+    let left = Logical::Extend {
+        input: Box::new(left),
+        slot: key,
+        expr: Expr::Coalesce(vec![key_of(a), no_key()]),
+    };
+    (left, keyed(right.into_group(), key, key_of(b)))
 }
 
-impl Text {
-    /// Of an expression, whatever its constants are.
-    fn of(expr: &Expr) -> Self {
-        let Expr::Call(function, arguments) = expr else {
-            return Self::Unknown;
-        };
-        let mut of_arguments = arguments.iter().map(Self::of);
-        match function {
-            Function::Str
-            | Function::Lang
-            | Function::EncodeForUri
-            | Function::Tz
-            | Function::Md5
-            | Function::Sha1
-            | Function::Sha256
-            | Function::Sha384
-            | Function::Sha512 => Self::Simple,
-            Function::Custom(name) if name.as_str() == XSD_STRING => Self::Simple,
-            // Where nothing is found they are simple, else as the first argument.
-            Function::StrBefore
-            | Function::StrAfter
-            | Function::UCase
-            | Function::LCase
-            | Function::SubStr
-            | Function::Replace => match of_arguments.next() {
-                Some(Self::Simple) => Self::Simple,
-                _ => Self::Tagged,
-            },
-            // A language that all arguments have.
-            Function::Concat => match of_arguments.any(|text| text == Self::Simple) {
-                true => Self::Simple,
-                false => Self::Tagged,
-            },
-            Function::StrLang => Self::Tagged,
-            _ => Self::Unknown,
-        }
+/// What no key is.
+fn no_key() -> Expr {
+    Expr::Constant(Constant {
+        term: Literal::from(false).into(),
+        id: Some(encode_boolean(false)),
+    })
+}
+
+/// Whether a plan has a few rows, as far as that is plain.
+fn are_few(planner: &Planner<'_>, plan: &Logical) -> bool {
+    match plan {
+        Logical::Group(group) => is_few(planner, group, &group.schema()),
+        other => has_few_rows(other),
     }
 }
 
@@ -109,21 +132,17 @@ struct Equality {
 fn find(planner: &Planner<'_>, group: &JoinGroup, outer: &SlotSet) -> Option<Equality> {
     let equalities = group.filters.iter().enumerate();
     equalities
-        .filter(|(_, filter)| !has_exists(filter) && !is_volatile(filter))
+        .filter(|(_, filter)| is_pure(filter))
         .find_map(|(filter_idx, filter)| {
             let Expr::Equal(a, b) = filter else {
                 return None;
             };
-            let is_exact = match (Text::of(a), Text::of(b)) {
-                (Text::Simple, _) | (_, Text::Simple) => true,
-                (Text::Tagged, Text::Tagged) => false,
-                _ => return None,
-            };
+            let is_exact = is_by_term(planner, group, a, b)?;
             let side = |expr: &Expr| {
                 let slots = connected(group, slots_of(expr), outer)?;
                 let key = match is_exact {
                     true => expr.clone(),
-                    false => Expr::Call(Function::Str, vec![expr.clone()]),
+                    false => Expr::EqualityKey(Box::new(expr.clone())),
                 };
                 Some(Side { key, slots })
             };
@@ -140,13 +159,26 @@ fn find(planner: &Planner<'_>, group: &JoinGroup, outer: &SlotSet) -> Option<Equ
         })
 }
 
+/// Whether two expressions are equal only if they are the same term; `None` if there are no keys of them.
+fn is_by_term(planner: &Planner<'_>, group: &JoinGroup, a: &Expr, b: &Expr) -> Option<bool> {
+    let of_slot = |slot| ValueKinds::in_group(planner, group, slot);
+    let (a, b) = (
+        ValueKinds::of_expr(a, &of_slot),
+        ValueKinds::of_expr(b, &of_slot),
+    );
+    let is_by_term = ValueKinds::equal_themselves_alone(a, b);
+    (is_by_term || ValueKinds::equality_is_transitive(a, b)).then_some(is_by_term)
+}
+
 /// The slots of all parts of a group that have some of these, or share some with such a part; `None` if there is none of
-/// these, some is not certain there, or rows around the group may bind one of them.
+/// these, some is not certain and in several parts, of which another may bind it, or rows around the group may.
 fn connected(group: &JoinGroup, slots: SlotSet, outer: &SlotSet) -> Option<SlotSet> {
-    if slots.is_empty() || !slots.is_subset(&group.certain()) {
+    let parts = parts(group);
+    let in_one = |slot: &Slot| parts.iter().filter(|part| part.contains(*slot)).count() == 1;
+    let uncertain = slots.minus(group.certain()).to_vec();
+    if slots.is_empty() || !uncertain.iter().all(in_one) {
         return None;
     }
-    let parts = parts(group);
     let mut all = slots;
     loop {
         let joined = parts.iter().filter(|part| !part.is_disjoint(&all));
@@ -202,13 +234,14 @@ fn parts(group: &JoinGroup) -> Vec<SlotSet> {
 }
 
 impl Equality {
-    /// The slot of the key: one that a side has already, or a new one.
-    fn key(&self, planner: &mut Planner<'_>) -> Option<Slot> {
+    /// The slot of the key: one that a side has in every row, or a new one.
+    fn key(&self, planner: &mut Planner<'_>, group: &JoinGroup) -> Option<Slot> {
+        let certain = group.certain();
         let known = self.sides.iter().find_map(|side| match side.key {
-            Expr::Slot(slot) => Some(slot),
+            Expr::Slot(slot) if certain.contains(slot) => Some(slot),
             _ => None,
         });
-        known.or_else(|| planner.fresh_slot("text").ok())
+        known.or_else(|| planner.fresh_slot("key").ok())
     }
 
     /// The group with both sides joined by the key.
