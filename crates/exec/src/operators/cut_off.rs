@@ -77,6 +77,21 @@ impl CutOff {
         Some(kept.map(|(row, _)| row).collect())
     }
 
+    /// The rows that may come before the cut-off by these ids, which are their first key.
+    pub fn select_first(&mut self, ids: &[u64], cx: &Context) -> Result<Vec<u32>, ExecError> {
+        let mut kept = Vec::with_capacity(ids.len());
+        for (row, &id) in (0_u32..).zip(ids) {
+            let is_later = match self.keys.first_mut() {
+                Some(key) => key.compare(id, cx)?.is_gt(),
+                None => false,
+            };
+            if !is_later {
+                kept.push(row);
+            }
+        }
+        Ok(kept)
+    }
+
     /// The rows of these key columns that come before the cut-off.
     pub fn select(&mut self, columns: &[&[u64]], cx: &Context) -> Result<Vec<u32>, ExecError> {
         let rows = columns.first().map_or(0, |ids| ids.len());
@@ -227,6 +242,12 @@ mod tests {
             };
             let expected: Vec<u32> = (0..ids.len() as u32).filter(before).collect();
             prop_assert_eq!(&selected, &expected);
+            let first = cut_off.select_first(&ids, &cx).expect("terms decode");
+            let not_after = |&row: &u32| {
+                let order = compare_for_order(ids[row as usize], id(&cut.0, cut.1), &cx).expect("terms decode");
+                order != if descending { Ordering::Less } else { Ordering::Greater }
+            };
+            prop_assert!(first.into_iter().eq((0..ids.len() as u32).filter(not_after)));
             if let Some(numbers) = Numbers::of_ids(&ids)
                 && let Some(kept) = cut_off.select_numbers(&numbers)
             {

@@ -301,17 +301,19 @@ impl SortBuffer {
         }
     }
 
-    /// The batch without rows that come too late by numbers, which are its first key, and the ids of that key if it is computed. They are made of what is left
-    /// only, and nothing is computed twice: random numbers would be others.
+    /// The batch without rows that come too late by their first key, if that is numbers or others are computed, and the ids of that key if it is computed. They
+    /// are made of what is left only, and nothing is computed twice: random numbers would be others.
     fn without_later(
-        &self,
+        &mut self,
         batch: &Batch,
         cx: &Context,
     ) -> Result<(Batch, Option<Vec<u64>>), ExecError> {
-        let (Some(cut_off), Some((key, _))) = (&self.cut_off, self.order.keys.first()) else {
+        let (Some(cut_off), [(key, _), others @ ..]) = (&mut self.cut_off, &*self.order.keys)
+        else {
             return Ok((batch.clone(), None));
         };
         let is_computed = key.plain_column().is_none();
+        let are_others = others.iter().any(|(key, _)| key.plain_column().is_none());
         Ok(match key.evaluate_numbers(batch, cx)? {
             Evaluated::Numbers(numbers) => match cut_off.select_numbers(&numbers) {
                 Some(left) => {
@@ -320,6 +322,11 @@ impl SortBuffer {
                 }
                 None => (batch.clone(), is_computed.then(|| numbers.ids(cx))),
             },
+            Evaluated::Ids(ids) if are_others => {
+                let left = cut_off.select_first(&ids, cx)?;
+                let ids = is_computed.then(|| taken(&ids, &left).collect());
+                (batch.take(&left), ids)
+            }
             Evaluated::Ids(ids) => (batch.clone(), is_computed.then(|| ids.into_owned())),
             Evaluated::Items(items) => {
                 let ids = items.iter().map(|item| item.id(cx));
