@@ -87,13 +87,17 @@ pub(crate) fn optional(
         return (left, right);
     };
     // A left row without a key has no partner, and stays.
-    let key_of = |expr: &Expr| Expr::EqualityKey(Box::new(expr.clone()));
     let left = Logical::Extend {
         input: Box::new(left),
         slot: key,
         expr: Expr::Coalesce(vec![key_of(a), no_key()]),
     };
     (left, keyed(right.into_group(), key, key_of(b)))
+}
+
+/// The key of an expression's value.
+fn key_of(expr: &Expr) -> Expr {
+    Expr::EqualityKey(Box::new(expr.clone()))
 }
 
 /// What no key is.
@@ -137,23 +141,24 @@ fn find(planner: &Planner<'_>, group: &JoinGroup, outer: &SlotSet) -> Option<Equ
             let Expr::Equal(a, b) = filter else {
                 return None;
             };
-            let is_exact = is_by_term(planner, group, a, b)?;
-            let side = |expr: &Expr| {
-                let slots = connected(group, slots_of(expr), outer)?;
-                let key = match is_exact {
-                    true => expr.clone(),
-                    false => Expr::EqualityKey(Box::new(expr.clone())),
-                };
-                Some(Side { key, slots })
-            };
-            let sides = [side(a)?, side(b)?];
-            let is_apart = sides[0].slots.is_disjoint(&sides[1].slots);
-            if sides.iter().any(|side| is_few(planner, group, &side.slots)) {
+            let of_a = connected(group, slots_of(a), outer)?;
+            let of_b = connected(group, slots_of(b), outer)?;
+            let are_few = || [&of_a, &of_b].iter().any(|of| is_few(planner, group, of));
+            if !of_a.is_disjoint(&of_b) || are_few() {
                 return None;
             }
-            is_apart.then_some(Equality {
+            // Most sides are connected, so that only now it is asked what their values are.
+            let is_exact = is_by_term(planner, group, a, b)?;
+            let side = |expr: &Expr, slots: SlotSet| Side {
+                key: match is_exact {
+                    true => expr.clone(),
+                    false => key_of(expr),
+                },
+                slots,
+            };
+            Some(Equality {
                 filter_idx,
-                sides,
+                sides: [side(a, of_a), side(b, of_b)],
                 is_exact,
             })
         })
