@@ -87,6 +87,8 @@ const CONDITIONS: &[(&str, &[&str])] = &[
             "?v > \"2001-01-02T10:00:00+14:00\"^^xsd:dateTime && ?v < \"2001-01-09T10:00:00-14:00\"^^xsd:dateTime",
         ],
     ),
+    ("year", YEARS),
+    ("month", YEARS),
     ("exact", TIMES),
     ("moment", TIMES),
     (
@@ -100,6 +102,19 @@ const CONDITIONS: &[(&str, &[&str])] = &[
         ],
     ),
     ("rare", &["?v < 30", "?v >= 2500", "?v > 100"]),
+];
+
+/// Of years and months, of which some are something else.
+const YEARS: &[&str] = &[
+    "?v = \"2003\"^^xsd:gYear",
+    "?v <= \"2004\"^^xsd:gYear",
+    "?v < \"2003\"^^xsd:gYear",
+    "?v >= \"2005\"^^xsd:gYear",
+    "?v > \"2002\"^^xsd:gYear && ?v <= \"2004\"^^xsd:gYear",
+    "?v = \"2003-05\"^^xsd:gYearMonth",
+    "?v <= \"2002-07\"^^xsd:gYearMonth",
+    "?v >= \"2007-01\"^^xsd:gYearMonth",
+    "?v >= \"2003-01-01\"^^xsd:date",
 ];
 
 /// Of times with fractions of a second.
@@ -160,6 +175,18 @@ fn store() -> String {
         let (year, month, day) = (2_001 + spread / 325, 1 + spread / 27 % 12, 1 + spread % 27);
         let date = format!("{year}-{month:02}-{day:02}");
         triples.add(&name, "day", &format!("\"{date}\"^^<{xsd}date>"));
+        let of_year = match p % 60 {
+            0 => format!("\"{date}\"^^<{xsd}date>"),
+            1 if p > PARTS / 2 => format!("\"{year}-{month:02}\"^^<{xsd}gYearMonth>"),
+            _ => format!("\"{year}\"^^<{xsd}gYear>"),
+        };
+        triples.add(&name, "year", &of_year);
+        let of_month = match p % 60 {
+            0 => format!("\"{year}\"^^<{xsd}gYear>"),
+            1 if p > PARTS / 2 => format!("\"in {year}\""),
+            _ => format!("\"{year}-{month:02}\"^^<{xsd}gYearMonth>"),
+        };
+        triples.add(&name, "month", &of_month);
         let zone = ["", "Z", "+14:00", "-14:00", "+05:30"][p % 5];
         let time = format!("{date}T{:02}:00:00", p % 24);
         let when = format!("\"{time}{zone}\"^^<{xsd}dateTime>");

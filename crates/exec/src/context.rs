@@ -76,7 +76,13 @@ pub struct ExecOptions {
     /// When star joins find the solutions of a key once for all rows of a batch that have it. Answers, and the order of their rows, do not
     /// depend on it.
     pub shared_keys: SharedKeys,
+    /// Rows with the key of a build row of a hash join, on average, from which on those of each key are put in the order of what the
+    /// condition bounds; without keys they always are. With the largest number they never are. Answers do not depend on it.
+    pub ordered_partners_min: usize,
 }
+
+/// Making the order of some rows takes as long as comparing each with some others.
+const ORDERED_PARTNERS_MIN: usize = 8;
 
 /// Some tenths of a millisecond of work, for which waking a thread pays (a fourth of it was tried: the small batches that each thread gets
 /// cost as much as the second one saves).
@@ -123,6 +129,7 @@ impl Default for ExecOptions {
             dealt_rows_min: DEALT_ROWS_MIN,
             alone_for: ALONE_FOR,
             shared_keys: SharedKeys::WhereItPays,
+            ordered_partners_min: ORDERED_PARTNERS_MIN,
         }
     }
 }

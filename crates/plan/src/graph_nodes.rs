@@ -14,7 +14,7 @@ pub fn is_graph_node(node: &Node, slot: Slot, graphs: &Graphs) -> bool {
         Op::StarJoin {
             input, star, kind, ..
         } => below(input) || keeps_partners(*kind) && binds(star),
-        Op::PatternScan { pattern } => {
+        Op::PatternScan { pattern, .. } => {
             pattern.graphs == *graphs && are_ends([pattern.subject, pattern.object], slot)
         }
         Op::PatternJoin {

@@ -111,7 +111,8 @@ impl Op {
             Self::StarScan { star, .. } | Self::StarJoin { star, .. } => {
                 star.filters.iter_mut().collect()
             }
-            Self::PatternJoin { filter, .. }
+            Self::PatternScan { filter, .. }
+            | Self::PatternJoin { filter, .. }
             | Self::HashJoin { filter, .. }
             | Self::Service { filter, .. } => filter.iter_mut().collect(),
             Self::Filter { condition, .. } => vec![condition],
@@ -129,7 +130,8 @@ impl Op {
             Self::StarScan { star, .. } | Self::StarJoin { star, .. } => {
                 star.filters.iter().collect()
             }
-            Self::PatternJoin { filter, .. }
+            Self::PatternScan { filter, .. }
+            | Self::PatternJoin { filter, .. }
             | Self::HashJoin { filter, .. }
             | Self::Service { filter, .. } => filter.iter().collect(),
             Self::Filter { condition, .. } => vec![condition],

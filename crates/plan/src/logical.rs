@@ -275,12 +275,13 @@ impl Logical {
                 keys,
                 aggregates,
             } => {
-                let counts = aggregates
+                let below = input.certain();
+                let bound = aggregates
                     .iter()
-                    .filter(|a| a.function == AggregateFunction::Count);
+                    .filter(|aggregate| is_bound_in_groups(aggregate, keys, &below));
                 SlotSet::of(keys)
-                    .intersect(input.certain())
-                    .union(counts.map(|aggregate| aggregate.slot).collect())
+                    .intersect(below)
+                    .union(bound.map(|aggregate| aggregate.slot).collect())
             }
             Self::Union(inputs) => inputs
                 .iter()
@@ -376,6 +377,18 @@ pub(crate) fn is_certain(expr: &Expr, certain: &SlotSet) -> bool {
         Expr::Constant(_) | Expr::Bound(_) => true,
         Expr::Slot(slot) => certain.contains(*slot),
         Expr::Coalesce(list) => list.iter().any(|expr| is_certain(expr, certain)),
+        _ => false,
+    }
+}
+
+/// Whether an aggregate has a value in every group of rows that bind these slots: a count always, and one of the values of a slot where each group has a row.
+pub(crate) fn is_bound_in_groups(aggregate: &Aggregate, keys: &[Slot], certain: &SlotSet) -> bool {
+    match (&aggregate.function, &aggregate.argument) {
+        (AggregateFunction::Count, _) => true,
+        (
+            AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::Sample,
+            Some(Expr::Slot(slot)),
+        ) => !keys.is_empty() && certain.contains(*slot),
         _ => false,
     }
 }

@@ -17,10 +17,8 @@ use crate::expression::{
     bound_by, conjunction, has_exists, not_bound, resolve_missing, slots_of, slots_of_all,
 };
 use crate::join_order::{hash_cost, hash_join, outer_row};
-use crate::logical::{JoinGroup, Logical, certain_values, is_certain};
-use crate::physical::{
-    Aggregate, AggregateFunction, Constant, Expr, JoinKind, Node, Op, Slot, SortKey,
-};
+use crate::logical::{JoinGroup, Logical, certain_values, is_bound_in_groups, is_certain};
+use crate::physical::{Aggregate, Constant, Expr, JoinKind, Node, Op, Slot, SortKey};
 use crate::planner::{PlanError, Planner, node};
 use crate::rules::{count_first, count_scan, distribute_union, group_through, rewrite_path};
 use crate::slot_set::SlotSet;
@@ -408,7 +406,7 @@ impl Planner<'_> {
                 resolve_missing(argument, &row.slots, self.statistics);
                 self.lower_exists(argument, &row, input.estimated_rows)?;
             }
-            if aggregate.function == AggregateFunction::Count {
+            if is_bound_in_groups(aggregate, keys, &row.certain) {
                 certain.insert(aggregate.slot);
             }
             schema.push(aggregate.slot);

@@ -197,6 +197,8 @@ pub enum Op {
     PatternScan {
         /// The pattern.
         pattern: Pattern,
+        /// Condition over its predicate alone.
+        filter: Option<Expr>,
     },
     /// One general pattern looked up for each input row.
     PatternJoin {

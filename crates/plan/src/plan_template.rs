@@ -342,7 +342,7 @@ impl PlanTemplate {
             Op::StarScan { star, .. } | Op::StarJoin { star, .. } => {
                 for_each_star_id(star, &mut replace_id);
             }
-            Op::PatternScan { pattern }
+            Op::PatternScan { pattern, .. }
             | Op::PatternJoin { pattern, .. }
             | Op::CountScan { pattern, .. }
             | Op::CountJoin { pattern, .. } => for_each_pattern_id(pattern, &mut replace_id),

@@ -246,8 +246,10 @@ pub(crate) fn plan_traced(
     } else if root.schema != required && !matches!(query, Query::Construct { .. }) {
         root = planner.project(root, required.clone());
     }
+    rules::defer_conditions::apply(&mut root, &planner);
     rules::share_states::apply(&mut root, &planner);
     rules::hoist_expressions::apply(&mut root, &mut planner);
+    rules::filter_predicates::apply(&mut root, &planner);
     rules::prune_columns::apply(&mut root, &SlotSet::of(&required), &planner);
     if rules::early_distinct::apply(&mut root, &planner) {
         // Semi joins need fewer columns.

@@ -78,7 +78,7 @@ fn operator_slots(op: &mut Op, visit: &mut dyn FnMut(&mut Slot)) {
         | Op::Spool { .. }
         | Op::Union { .. } => {}
         Op::StarScan { star, .. } | Op::StarJoin { star, .. } => star_slots(star, visit),
-        Op::PatternScan { pattern } | Op::PatternJoin { pattern, .. } => {
+        Op::PatternScan { pattern, .. } | Op::PatternJoin { pattern, .. } => {
             pattern_slots(pattern, visit);
         }
         Op::PathJoin { pattern, .. } => {

@@ -58,7 +58,7 @@ impl Walk {
         node.schema.hash(&mut self.hasher);
         match &node.op {
             Op::StarScan { star, .. } | Op::StarJoin { star, .. } => self.star(star),
-            Op::PatternScan { pattern } => {
+            Op::PatternScan { pattern, .. } => {
                 let is_id = |position: &Position| matches!(position, Position::Id(_));
                 self.starts_threads |= !is_id(&pattern.subject) && !is_id(&pattern.object);
                 pattern.predicate.hash(&mut self.hasher);

@@ -1,6 +1,7 @@
 //! Plans over made-up statistics: every plan validates, with every rule off and every join forced,
 //! and the benchmark-like queries get the plans one would draw by hand.
 
+mod conditions;
 mod dependent;
 mod generated;
 mod key_filters;

@@ -133,6 +133,7 @@ fn readable(node: &Node) -> SlotSet {
         Op::StarScan { star, .. } | Op::StarJoin { star, .. } => {
             set.union(SlotSet::of(&star.slots()))
         }
+        Op::PatternScan { pattern, .. } => pattern.predicate.slot().into_iter().collect(),
         Op::PatternJoin { pattern, .. } => set.union(SlotSet::of(&pattern.slots())),
         Op::Service { service, .. } => set.union(SlotSet::of(&service.slots())),
         _ => set,
@@ -170,7 +171,7 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
         Op::StarJoin {
             input, star, kind, ..
         } => joined(input, SlotSet::of(&star.slots()), star_certain(star), kind),
-        Op::PatternScan { pattern } => twice(SlotSet::of(&pattern.slots())),
+        Op::PatternScan { pattern, .. } => twice(SlotSet::of(&pattern.slots())),
         Op::PatternJoin {
             input,
             pattern,

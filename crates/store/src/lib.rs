@@ -68,7 +68,7 @@ pub use matching::{QuadIds, QuadPattern};
 pub use neighbours::Direction;
 pub use quad_table::{PredicateQuads, QuadTable};
 pub use rare_sets::{KeptSet, RareSets, RareSubjects, TableSums};
-pub use scan_blocks::{BlockGraphs, QuadBlock};
+pub use scan_blocks::{BlockGraphs, Predicates, QuadBlock};
 pub use snapshot::Snapshot;
 pub use snapshot_mark::{PredicatesMark, SnapshotMark};
 pub use statistics::{CharacteristicSet, PredicateTotal, StoreStatistics};

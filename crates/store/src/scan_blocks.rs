@@ -48,13 +48,49 @@ impl BlockGraphs<'_> {
     }
 }
 
+/// The predicates whose quads are scanned.
+#[derive(Clone, Copy, Debug)]
+pub enum Predicates<'a> {
+    /// All that there are.
+    All,
+    /// This one.
+    One(TermId),
+    /// These, ascending.
+    Among(&'a [TermId]),
+}
+
+impl Predicates<'_> {
+    /// The predicate, if it is one.
+    pub(crate) fn one(self) -> Option<TermId> {
+        match self {
+            Self::One(predicate) => Some(predicate),
+            Self::All | Self::Among(_) => None,
+        }
+    }
+
+    /// Whether quads of a predicate are scanned.
+    pub(crate) fn take(self, predicate: TermId) -> bool {
+        match self {
+            Self::All => true,
+            Self::One(one) => one == predicate,
+            Self::Among(list) => list.binary_search(&predicate).is_ok(),
+        }
+    }
+
+    /// The cells of a table that are scanned.
+    fn cells(self, table: &Table) -> impl Iterator<Item = Cells<'_>> {
+        let cells = table.cells_of(self.one()).into_iter();
+        cells.filter(move |cells| self.take(cells.predicate()))
+    }
+}
+
 /// The visitor of blocks; it ends the scan with `Break`.
 pub(crate) type VisitBlock<'v> = &'v mut dyn FnMut(QuadBlock<'_>) -> ControlFlow<()>;
 
-/// Visits the quads in cells that are in these graphs, those of one predicate or of all.
+/// Visits the quads in cells that are in these graphs, those of some predicates.
 pub(crate) fn scan_cells(
     version: &Version,
-    predicate: Option<TermId>,
+    predicates: Predicates<'_>,
     graphs: &GraphSet,
     visit: VisitBlock<'_>,
 ) -> ControlFlow<()> {
@@ -64,26 +100,27 @@ pub(crate) fn scan_cells(
         }
         match table.constant_graph() {
             Some(graph) => {
-                for cells in table.cells_of(predicate) {
+                for cells in predicates.cells(table) {
                     scan_cells_of_all(table, cells, graph, visit)?;
                 }
             }
-            None => scan_cells_of_some(table, predicate, graphs, visit)?,
+            None => scan_cells_of_some(table, predicates, graphs, visit)?,
         }
     }
     ControlFlow::Continue(())
 }
 
-/// Visits the quads of the quad table that are in these graphs, those of one predicate or of all.
+/// Visits the quads of the quad table that are in these graphs, those of some predicates.
 pub(crate) fn scan_irregular(
     version: &Version,
-    predicate: Option<TermId>,
+    predicates: Predicates<'_>,
     graphs: &GraphSet,
     visit: VisitBlock<'_>,
 ) -> Result<ControlFlow<()>, StoreError> {
     let mut step = ControlFlow::Continue(());
     let mut kept = BlockBuffer::default();
-    for predicate in version.quad_table.predicates_of(predicate) {
+    let known = version.quad_table.predicates_of(predicates.one());
+    for predicate in known.into_iter().filter(|known| predicates.take(*known)) {
         version
             .quad_table
             .scan(predicate, &mut |subjects, objects, of| {
@@ -203,7 +240,7 @@ fn scan_cells_of_all(
 /// Visits the cells of the rows in some graphs, of a table with rows in several: column after column of a segment.
 fn scan_cells_of_some(
     table: &Table,
-    predicate: Option<TermId>,
+    predicates: Predicates<'_>,
     graphs: &GraphSet,
     visit: VisitBlock<'_>,
 ) -> ControlFlow<()> {
@@ -219,7 +256,7 @@ fn scan_cells_of_some(
             None => rows_in_many(table, segment.clone(), graphs, (&mut rows, &mut of_rows)),
         }
         let is_whole = rows.len() == segment.len();
-        for cells in table.cells_of(predicate) {
+        for cells in predicates.cells(table) {
             if cells.zone(segment_idx).values == 0 {
                 continue;
             }

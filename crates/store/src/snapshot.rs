@@ -23,7 +23,7 @@ use crate::matching::{QuadIds, QuadPattern};
 use crate::neighbours::Direction;
 use crate::quad_table::QuadTable;
 use crate::rare_sets::KnownRareSets;
-use crate::scan_blocks::QuadBlock;
+use crate::scan_blocks::{Predicates, QuadBlock};
 use crate::section_file::{FileKind, SectionFile};
 use crate::snapshot_mark::SnapshotMark;
 use crate::statistics::{StatisticsFile, StoreStatistics};
@@ -476,24 +476,24 @@ impl Snapshot {
         delta::matching(&self.version, self.delta(), pattern, Some(graphs), visit)
     }
 
-    /// Visits the quads of these graphs by blocks, those of one predicate or of all, each exactly once.
+    /// Visits the quads of these graphs by blocks, those of some predicates, each exactly once.
     pub fn scan_blocks(
         &self,
-        predicate: Option<TermId>,
+        predicates: Predicates<'_>,
         graphs: &GraphSet,
         visit: &mut dyn FnMut(QuadBlock<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        self.block_scan(graphs).quads(predicate, visit)
+        self.block_scan(graphs).quads(predicates, visit)
     }
 
     /// As [`Self::scan_blocks`], the triples of the merge of the graphs: of quads that differ in their graph only one is there.
     pub fn scan_merged_blocks(
         &self,
-        predicate: Option<TermId>,
+        predicates: Predicates<'_>,
         graphs: &GraphSet,
         visit: &mut dyn FnMut(QuadBlock<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        self.block_scan(graphs).triples(predicate, visit)
+        self.block_scan(graphs).triples(predicates, visit)
     }
 
     /// How many quads of these graphs more there are than triples of their merge, of one predicate or of all; `check` is asked for each block. Cost: reads what does
@@ -504,7 +504,8 @@ impl Snapshot {
         graphs: &GraphSet,
         check: StopCheck<'_, E>,
     ) -> Result<u64, E> {
-        self.block_scan(graphs).repeats(predicate, check)
+        let predicates = predicate.map_or(Predicates::All, Predicates::One);
+        self.block_scan(graphs).repeats(predicates, check)
     }
 
     fn block_scan<'a>(&'a self, graphs: &'a GraphSet) -> BlockScan<'a> {

@@ -314,6 +314,12 @@ pub fn query_options(configuration: &Configuration) -> QueryOptions {
             partners_min: 1,
         },
     };
+    // Partners are looked for in the ranges that conditions give, or compared one by one.
+    options.exec.ordered_partners_min = match configuration.batch_rows {
+        1 => usize::MAX,
+        7 => options.exec.ordered_partners_min,
+        _ => 0,
+    };
     options
 }
 

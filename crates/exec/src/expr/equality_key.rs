@@ -14,7 +14,8 @@ pub fn column(
     (0..count).map(|row| key(values.get(row), reader)).collect()
 }
 
-fn key(value: Argument<'_>, reader: &mut Reader<'_>) -> Result<u64, ExecError> {
+/// The key of a value, 0 of an error and of what is equal to nothing.
+pub fn key(value: Argument<'_>, reader: &mut Reader<'_>) -> Result<u64, ExecError> {
     let known = match value {
         Argument::Error => return Ok(0),
         Argument::Number(number) => Some(EqualityKey::of_short(number)),

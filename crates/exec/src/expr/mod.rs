@@ -44,6 +44,7 @@ mod numbers;
 mod numeric_cast;
 mod operand;
 mod pattern;
+mod range_words;
 mod string_function;
 mod text_test;
 mod texts;
@@ -55,6 +56,7 @@ pub use exact_operators::quotient;
 pub use known_texts::KnownTexts;
 pub use numbers::{Numbers, Values};
 pub use numeric_cast::ColumnCast;
+pub use range_words::RangeWords;
 pub use vector::{Item, Truth};
 
 use crate::batch::Batch;

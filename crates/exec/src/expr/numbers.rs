@@ -13,11 +13,15 @@ use super::vector::Item;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::row_kinds::Kinds;
+use crate::row_numbers::hash_row;
 use crate::selection::taken;
 use crate::value::{Number, POWERS, Rank, Reader, ShortNumber, Value};
 use basalt_rdf::term_id::{MANTISSA_MASK, tag};
 use basalt_rdf::{TermBuf, TermId};
 use std::borrow::Cow;
+
+/// Terms whose numbers are remembered while those of a batch are read.
+const READ_TOGETHER: usize = 256;
 
 /// The numbers; see the head of this module.
 #[derive(Clone, Debug)]
@@ -47,19 +51,23 @@ impl Numbers {
             return Ok(Some(numbers));
         }
         let mut numbers: Vec<Option<ShortNumber>> = Vec::with_capacity(ids.len());
-        let mut last = 0;
-        for &id in ids {
-            let number = match (known_number(id), numbers.last()) {
-                (Some(known), _) => known,
-                // What joins repeat is read once.
-                (None, Some(&number)) if id == last => number,
-                (None, _) => match reader.number(id)?.as_ref().and_then(ShortNumber::of) {
-                    // Dates, for one, are computed with row by row.
-                    None => return Ok(None),
-                    number => number,
-                },
+        // What joins repeat is read once, as long as no other id takes its place here.
+        let mut rows_read = [(0, 0); READ_TOGETHER];
+        for (row, &id) in ids.iter().enumerate() {
+            if let Some(known) = known_number(id) {
+                numbers.push(known);
+                continue;
+            }
+            let (read, at) = &mut rows_read[hash_row(&[id]) as usize % READ_TOGETHER];
+            let number = match *read == id {
+                true => numbers[*at],
+                false => reader.number(id)?.as_ref().and_then(ShortNumber::of),
             };
-            last = id;
+            if number.is_none() {
+                // Dates, for one, are computed with row by row.
+                return Ok(None);
+            }
+            (*read, *at) = (id, row);
             numbers.push(number);
         }
         Ok(Self::of_rows(ids.len(), |row| Some(numbers[row])))

@@ -6,11 +6,11 @@
 pub mod correlated;
 mod hash_join;
 mod key_filters;
+mod ranges;
 mod shared;
 mod sharing;
 mod through;
 
-use hash_join::probe_and_build;
 pub use shared::Shared;
 use sharing::last_distinct;
 pub use sharing::{
@@ -144,14 +144,15 @@ impl Build {
                 let join = StarJoin::new(input, compiled, *entry, entry_pattern, *kind, schema())?;
                 Box::new(self.for_first_rows(join))
             }
-            Op::PatternScan { pattern } => Box::new(pattern_scan::PatternScan::new(
+            Op::PatternScan { pattern, filter } => Box::new(pattern_scan::PatternScan::new(
                 &Pattern {
                     graphs: self.narrowed(&pattern.graphs).into_owned(),
                     ..pattern.clone()
                 },
+                filter.as_ref(),
                 schema(),
                 Arc::clone(&self.cx),
-            )),
+            )?),
             Op::CountScan {
                 pattern,
                 key,

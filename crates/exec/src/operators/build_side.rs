@@ -8,6 +8,7 @@
 use super::join_table::JoinTable;
 use super::key_filter::KeyFilter;
 use super::pipeline::Sink;
+use super::range_order::RangeExprs;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
@@ -124,6 +125,8 @@ pub struct Purpose<'a> {
     pub key_columns: &'a [usize],
     /// Whether it is only asked which keys are there, of one column.
     pub keys_alone: bool,
+    /// What the condition bounds.
+    pub ranges: Option<&'a RangeExprs>,
 }
 
 /// Makes a build side of what the threads have collected: files, the keys alone if they lie close together, or a table.
@@ -163,7 +166,8 @@ pub fn finish(
         None => {
             let key_columns = purpose.key_columns.to_vec();
             let table = JoinTable::build(&batches, width, key_columns, cx)?;
-            BuildSide::Table(Arc::new(table))
+            drop(batches);
+            BuildSide::Table(Arc::new(table.with_ranges(purpose.ranges, cx)?))
         }
     };
     cx.release(sides.iter().map(|side| side.reserved).sum());

@@ -21,6 +21,7 @@ use super::key_filter::KeyFilter;
 use super::output::Output;
 use super::pairing::{Pairing, PieceStart};
 use super::peeked::Peeked;
+use super::range_order::RangeExprs;
 use super::spilled_join::SpilledJoin;
 use super::{BoxOperator, Operator};
 use crate::batch::Batch;
@@ -53,8 +54,18 @@ pub struct JoinShape {
     pub kind: JoinKind,
     /// Condition over the joined row and the sources of its columns.
     pub filter: Option<(CompiledExpr, Vec<Source>)>,
+    /// What the condition bounds.
+    pub ranges: Option<JoinRanges>,
     /// The output columns.
     pub sources: Vec<Source>,
+}
+
+/// The ranges of a condition.
+pub struct JoinRanges {
+    /// What bounds what.
+    pub exprs: RangeExprs,
+    /// The rest of the condition, for where the words of values tell the ranges.
+    pub rest: Option<(CompiledExpr, Vec<Source>)>,
 }
 
 impl JoinShape {
@@ -226,7 +237,7 @@ impl Operator for HashJoin {
                     }
                 }
             };
-            if start.row < batch.rows() {
+            if start.row() < batch.rows() {
                 self.current = Some((batch, start));
             }
             if joined.rows() > 0 {

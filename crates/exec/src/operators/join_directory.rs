@@ -138,6 +138,25 @@ impl JoinDirectory {
         }
     }
 
+    /// Visits all stretches that have rows, from the first to the last.
+    pub fn each_stretch(
+        &self,
+        visit: &mut dyn FnMut(Range<usize>) -> Result<(), ExecError>,
+    ) -> Result<(), ExecError> {
+        let mut start = 0;
+        let mut visit_to = |end: usize| match std::mem::replace(&mut start, end) {
+            start if start < end => visit(start..end),
+            _ => Ok(()),
+        };
+        match self {
+            Self::Hashed(directory) => {
+                let mut ends = directory.iter().map(|entry| entry & START_MASK);
+                ends.try_for_each(|end| visit_to(end as usize))
+            }
+            Self::ById { starts, .. } => starts.iter().try_for_each(|&end| visit_to(end as usize)),
+        }
+    }
+
     /// The same of several keys from row `first` of their columns on, one for each place in `out`, which is at most [`KEYS_TOGETHER`].
     #[inline]
     pub fn stretches(&self, keys: &[&[u64]], first: usize, out: &mut [Range<usize>]) {

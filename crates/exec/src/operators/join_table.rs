@@ -10,6 +10,7 @@ use super::input_rows::InputRows;
 use super::join_column::JoinColumn;
 use super::join_directory::{DirectoryShape, JoinDirectory, KEYS_TOGETHER};
 use super::join_partitioned;
+use super::range_order::{RangeExprs, RangeOrder};
 use crate::batch::Batch;
 use crate::computed_numbers::ComputedNumbers;
 use crate::context::Context;
@@ -32,6 +33,8 @@ pub struct JoinTable {
     rows: usize,
     key_columns: Vec<usize>,
     directory: JoinDirectory,
+    /// The rows of each key in the order of a value that the join's condition bounds, where that pays.
+    ranges: Option<RangeOrder>,
     _held: HeldMemory,
 }
 
@@ -43,6 +46,7 @@ impl JoinTable {
             rows: 0,
             key_columns: Vec::new(),
             directory: JoinDirectory::empty(),
+            ranges: None,
             _held: HeldMemory::default(),
         }
     }
@@ -78,8 +82,23 @@ impl JoinTable {
             rows,
             key_columns,
             directory,
+            ranges: None,
             _held: held,
         })
+    }
+
+    /// The same with the rows of each key in the order of what the ranges of a condition bound, if that pays.
+    pub fn with_ranges(self, ranges: Option<&RangeExprs>, cx: &Context) -> Result<Self, ExecError> {
+        let ranges = match ranges {
+            Some(exprs) => RangeOrder::build(&self, exprs, cx)?,
+            None => None,
+        };
+        Ok(Self { ranges, ..self })
+    }
+
+    /// The order of the rows of each key.
+    pub fn ranges(&self) -> Option<&RangeOrder> {
+        self.ranges.as_ref()
     }
 
     /// Number of rows.
@@ -102,6 +121,32 @@ impl JoinTable {
         match &self.columns[column] {
             JoinColumn::Ids(_) => None,
             JoinColumn::Numbers(numbers) => Some(numbers),
+        }
+    }
+
+    /// Some columns of some rows.
+    pub fn some_rows(&self, columns: &[usize], rows: Range<usize>) -> Batch {
+        let mut batch = Batch::of_rows(rows.len());
+        for &column in columns {
+            batch = match &self.columns[column] {
+                JoinColumn::Ids(ids) => batch.with_column(ids[rows.clone()].to_vec()),
+                JoinColumn::Numbers(numbers) => {
+                    let rows: Vec<u32> = (rows.start as u32..rows.end as u32).collect();
+                    batch.with_numbers(ComputedNumbers::of_others(numbers, &rows))
+                }
+            };
+        }
+        batch
+    }
+
+    /// Visits the places where the rows of keys lie, from the first to the last; keys whose hashes agree lie together.
+    pub fn each_stretch_of_rows(
+        &self,
+        visit: &mut dyn FnMut(Range<usize>) -> Result<(), ExecError>,
+    ) -> Result<(), ExecError> {
+        match self.key_columns.is_empty() {
+            true => visit(0..self.rows),
+            false => self.directory.each_stretch(visit),
         }
     }
 

@@ -53,6 +53,7 @@ pub mod pieces;
 pub mod pipeline;
 pub mod profiled;
 pub mod project;
+pub mod range_order;
 pub(crate) mod reserve;
 mod row_keys;
 pub mod row_quads;

@@ -3,9 +3,12 @@
 //! A piece has a bounded number of candidates, also where one row has more: what it is made of needs no counting, and the query's
 //! flag and clock are looked at between pieces. A semi or anti join makes one piece of a batch.
 
+mod in_range;
+
 use super::hash_join::{JoinShape, Source};
 use super::join_table::JoinTable;
 use super::key_filter::KeyFilter;
+use super::range_order::Bounds;
 use crate::batch::Batch;
 use crate::computed_numbers::ComputedNumbers;
 use crate::context::Context;
@@ -36,17 +39,31 @@ pub struct Pairing {
 }
 
 /// Where a piece of a batch starts.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default)]
 pub struct PieceStart {
+    place: Place,
+    /// The ranges of all rows of the batch, once they are known.
+    bounds: Option<Bounds>,
+}
+
+impl PieceStart {
     /// The row of the batch.
-    pub row: usize,
+    pub fn row(&self) -> usize {
+        self.place.row
+    }
+}
+
+/// A row of a batch, and how far it is joined.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    row: usize,
     /// Build rows that earlier pieces compared it with.
     compared: usize,
     /// Whether one of these was a partner.
     has_partner: bool,
 }
 
-impl PieceStart {
+impl Place {
     /// The start of a row.
     fn of_row(row: usize) -> Self {
         Self {
@@ -102,7 +119,7 @@ impl Pairing {
     }
 
     /// Pairs of the next piece of the batch; returns where the following piece starts.
-    fn candidates(&self, batch: &Batch, mut at: PieceStart, cx: &Context) -> (Pairs, PieceStart) {
+    fn candidates(&self, batch: &Batch, mut at: Place, cx: &Context) -> (Pairs, Place) {
         let mut pairs = Pairs::default();
         let pairs_max = pairs_max(cx);
         let pairs_expected = pairs_max.min(batch.rows() - at.row);
@@ -116,7 +133,7 @@ impl Pairing {
                 .map(|&column| batch.ids(column));
             let keys: Vec<&[u64]> = keys.collect();
             let out = (&mut pairs.probe, &mut pairs.build);
-            at = PieceStart::of_row(self.table.pair_keys(&keys, at.row, pairs_max, out));
+            at = Place::of_row(self.table.pair_keys(&keys, at.row, pairs_max, out));
             // A row with more partners than a piece has pairs is looked at run by run.
             if at.row == batch.rows() || !pairs.probe.is_empty() {
                 return (pairs, at);
@@ -141,7 +158,7 @@ impl Pairing {
                 at.compared = run.end;
                 break;
             }
-            at = PieceStart::of_row(at.row + 1);
+            at = Place::of_row(at.row + 1);
         }
         (pairs, at)
     }
@@ -162,17 +179,26 @@ impl Pairing {
     ///
     /// Build rows are tried in growing runs, each only with the rows that have no partner yet: most
     /// rows find theirs early, and comparing them with all others would be quadratic for nothing.
-    fn partnered(&self, batch: &Batch, cx: &Context) -> Result<Pairs, ExecError> {
+    fn partnered(
+        &self,
+        batch: &Batch,
+        bounds: Option<&Bounds>,
+        cx: &Context,
+    ) -> Result<Pairs, ExecError> {
         let mut found = Pairs::default();
         if let Some(keys) = self.deciding_keys(batch) {
             self.table.found_keys(&keys, &mut found.probe);
             return Ok(found);
         }
         let mut pending: Vec<u32> = (0..batch.rows() as u32).collect();
-        let mut run = 0..FIRST_RUN_ROWS;
+        let mut run = 0..match bounds {
+            Some(bounds) if self.is_decided_by_first(bounds) => 1,
+            _ => FIRST_RUN_ROWS,
+        };
         while !pending.is_empty() {
             let mut matched = vec![false; batch.rows()];
-            let longer = self.try_run(batch, &pending, &run, &mut matched, cx)?;
+            let of = (batch, bounds, pending.as_slice());
+            let longer = self.try_run(of, &run, &mut matched, cx)?;
             let is_matched = |row: &u32| matched[*row as usize];
             found
                 .probe
@@ -186,8 +212,7 @@ impl Pairing {
     /// Compares each row with a run of the build rows with its key, and returns those that have more.
     fn try_run(
         &self,
-        batch: &Batch,
-        rows: &[u32],
+        (batch, bounds, rows): (&Batch, Option<&Bounds>, &[u32]),
         run: &Range<usize>,
         matched: &mut [bool],
         cx: &Context,
@@ -200,7 +225,10 @@ impl Pairing {
             let ids = columns.iter().map(|&column| batch.ids(column));
             key.clear();
             key.extend(ids.map(|ids| ids[row as usize]));
-            let rows_there = self.partners(&key, run, &mut pairs.build);
+            let rows_there = match bounds {
+                Some(bounds) => self.partners_in_range((bounds, row), &key, run, &mut pairs.build),
+                None => self.partners(&key, run, &mut pairs.build),
+            };
             pairs.probe.resize(pairs.build.len(), row);
             if rows_there > run.end {
                 longer.push(row);
@@ -208,7 +236,7 @@ impl Pairing {
             if pairs.build.len() >= pairs_max(cx) || position + 1 == rows.len() {
                 cx.check()?;
                 self.keep_compatible(batch, &mut pairs);
-                self.keep_true(batch, &mut pairs, cx)?;
+                self.keep_true(batch, bounds, &mut pairs, cx)?;
                 let of = pairs.probe.iter();
                 of.for_each(|&row| matched[row as usize] = true);
                 pairs = Pairs::default();
@@ -231,8 +259,14 @@ impl Pairing {
         }
     }
 
-    fn keep_true(&self, batch: &Batch, pairs: &mut Pairs, cx: &Context) -> Result<(), ExecError> {
-        if let Some((condition, sources)) = &self.shape.filter
+    fn keep_true(
+        &self,
+        batch: &Batch,
+        bounds: Option<&Bounds>,
+        pairs: &mut Pairs,
+        cx: &Context,
+    ) -> Result<(), ExecError> {
+        if let Some((condition, sources)) = self.condition(bounds)
             && !pairs.probe.is_empty()
         {
             let joined = self.joined(batch, pairs, sources);
@@ -278,7 +312,7 @@ impl Pairing {
 
     /// All rows of a batch that a semi or anti join keeps by these keys alone.
     pub fn kept_by(&self, keys: &KeyFilter, batch: &Batch, start: &mut PieceStart) -> Batch {
-        *start = PieceStart::of_row(batch.rows());
+        start.place = Place::of_row(batch.rows());
         let wanted = self.shape.kind == JoinKind::Semi;
         let ids = self.shape.probe_keys.first().map(|&key| batch.ids(key));
         let probe = ids.map(|ids| keys.positions(ids, wanted));
@@ -294,12 +328,12 @@ impl Pairing {
         start: &mut PieceStart,
         cx: &Context,
     ) -> Result<Option<Batch>, ExecError> {
-        let mut pairs = self.partnered(batch, cx)?;
+        let mut pairs = self.partnered(batch, None, cx)?;
         if pairs.probe.len() < batch.rows() {
             return Ok(None);
         }
         pairs.reduce_to(batch.rows(), self.shape.kind == JoinKind::Semi);
-        *start = PieceStart::of_row(batch.rows());
+        start.place = Place::of_row(batch.rows());
         Ok(Some(self.joined(batch, &pairs, &self.sources)))
     }
 
@@ -310,24 +344,32 @@ impl Pairing {
         start: &mut PieceStart,
         cx: &Context,
     ) -> Result<Batch, ExecError> {
+        let bounds = match start.bounds.take() {
+            Some(bounds) => Some(bounds),
+            None => self.bounds(batch, cx)?,
+        };
         let pairs = match self.shape.kind {
             JoinKind::Semi | JoinKind::Anti => {
-                debug_assert_eq!(start.row, 0, "such a batch is joined in one piece");
-                let mut pairs = self.partnered(batch, cx)?;
+                debug_assert_eq!(start.row(), 0, "such a batch is joined in one piece");
+                let mut pairs = self.partnered(batch, bounds.as_ref(), cx)?;
                 pairs.reduce_to(batch.rows(), self.shape.kind == JoinKind::Semi);
-                *start = PieceStart::of_row(batch.rows());
+                start.place = Place::of_row(batch.rows());
                 pairs
             }
             JoinKind::Inner | JoinKind::LeftOuter => {
-                let (mut pairs, mut end) = self.candidates(batch, *start, cx);
+                let place = start.place;
+                let (mut pairs, mut end) = match &bounds {
+                    Some(bounds) => self.candidates_in_range(batch, bounds, place, cx),
+                    None => self.candidates(batch, place, cx),
+                };
                 self.keep_compatible(batch, &mut pairs);
-                self.keep_true(batch, &mut pairs, cx)?;
-                end.has_partner = end.row == start.row && start.has_partner
+                self.keep_true(batch, bounds.as_ref(), &mut pairs, cx)?;
+                end.has_partner = end.row == place.row && place.has_partner
                     || pairs.probe.last() == Some(&(end.row as u32));
                 if self.shape.kind == JoinKind::LeftOuter {
-                    pairs.add_unmatched(start, end.row);
+                    pairs.add_unmatched(place, end.row);
                 }
-                *start = end;
+                *start = PieceStart { place: end, bounds };
                 pairs
             }
         };
@@ -359,7 +401,7 @@ impl Pairs {
     }
 
     /// Adds a pair without partner for each row from the start of the piece to `end` that has none, in row order.
-    fn add_unmatched(&mut self, start: &PieceStart, end: usize) {
+    fn add_unmatched(&mut self, start: Place, end: usize) {
         let mut all = Self::default();
         let mut position = 0;
         for row in start.row..end {
@@ -437,6 +479,7 @@ mod tests {
             compatible: vec![(1, 1)],
             kind,
             filter: None,
+            ranges: None,
             sources: vec![Source::Build(1)],
         };
         let pairing = Pairing {
@@ -447,7 +490,7 @@ mod tests {
         let batch = Batch::from_vectors(vec![vec![7; 3], compared.to_vec()], 3);
         let mut start = PieceStart::default();
         let mut pieces = Vec::new();
-        while start.row < batch.rows() {
+        while start.row() < batch.rows() {
             let piece = pairing
                 .piece(&batch, &mut start, &cx)
                 .expect("it is joined");
@@ -496,6 +539,7 @@ mod tests {
                 compatible: Vec::new(),
                 kind,
                 filter: None,
+                ranges: None,
                 sources: vec![Source::Probe(0), Source::Build(1), Source::Probe(1)],
             };
             let table = JoinTable::build(&parts, 2, vec![0], &cx).expect("there is room");
@@ -506,7 +550,7 @@ mod tests {
             };
             let probe = numbered(&few[..15], are_computed, &cx);
             let (mut start, mut rows) = (PieceStart::default(), Vec::new());
-            while start.row < probe.rows() {
+            while start.row() < probe.rows() {
                 let piece = pairing.piece(&probe, &mut start, &cx);
                 let piece = piece.expect("it is joined");
                 (0..piece.rows()).for_each(|row| piece.row_into(row, &mut rows));

@@ -2,7 +2,7 @@
 //!
 //! A pattern with a bound subject or object, or of graphs with few quads, is looked up at once; a scan of everything, and of a constant with very many quads, runs on a thread
 //! of its own that hands over batches through a short queue, so that memory stays constant and a
-//! consumer that stops early stops it. Only a merge of graphs, in which a triple counts once, has to remember what it gave where it looks up or slots repeat: that
+//! consumer that stops early stops it. A condition over the predicate is asked once for each predicate that there is, whose quads are scanned or not. Only a merge of graphs, in which a triple counts once, has to remember what it gave where it looks up or slots repeat: that
 //! is counted against the query's memory.
 
 use super::Operator;
@@ -11,10 +11,11 @@ use super::scan_thread::{Message, ScanThread};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::expr::CompiledExpr;
 use crate::held_memory::HeldMemory;
 use crate::profile::{current_node, waiting};
 use crate::star::RARE_GRAPH;
-use basalt_plan::physical::{Graphs, Pattern, Position, Slot};
+use basalt_plan::physical::{Expr, Graphs, Pattern, Position, Slot};
 use basalt_rdf::TermId;
 use basalt_store::{GraphSet, QuadIds, QuadPattern, Snapshot};
 use crossbeam_channel::{Receiver, bounded};
@@ -109,7 +110,8 @@ impl CompiledPattern {
         }
     }
 
-    /// Visits the values of the new columns for every match with one input row, and returns how many quads were read.
+    /// Visits the values of the new columns for every match with one input row, and returns how many quads were read. Conditions over predicates are asked of
+    /// none of them.
     pub fn visit(
         &self,
         input: &[u64],
@@ -246,6 +248,8 @@ impl CompiledPattern {
 /// The operator; see the [module documentation](self).
 pub struct PatternScan {
     pattern: CompiledPattern,
+    /// Condition over the predicate, which has a column of its own here.
+    filter: Option<Arc<CompiledExpr>>,
     columns: Vec<Option<usize>>,
     cx: Arc<Context>,
     receiver: Option<Receiver<Message>>,
@@ -254,21 +258,30 @@ pub struct PatternScan {
 }
 
 impl PatternScan {
-    /// Scans for a pattern and produces the slots of `schema`.
-    pub fn new(pattern: &Pattern, schema: Vec<Slot>, cx: Arc<Context>) -> Self {
+    /// Scans for a pattern whose predicate fulfils a condition, and produces the slots of `schema`.
+    pub fn new(
+        pattern: &Pattern,
+        filter: Option<&Expr>,
+        schema: Vec<Slot>,
+        cx: Arc<Context>,
+    ) -> Result<Self, ExecError> {
+        let predicate: Vec<Slot> = pattern.predicate.slot().into_iter().collect();
+        let compiled = |filter: &Expr| CompiledExpr::compile(filter, &predicate, &cx).map(Arc::new);
+        let filter = filter.map(compiled).transpose()?;
         let pattern = CompiledPattern::new(pattern, &[]);
         let columns = schema
             .iter()
             .map(|slot| pattern.new_slots.iter().position(|s| s == slot))
             .collect();
-        Self {
+        Ok(Self {
             pattern,
+            filter,
             columns,
             cx,
             receiver: None,
             output: Output::default(),
             begun: false,
-        }
+        })
     }
 
     /// Looks a constant up; false if it has too many quads to be held together.
@@ -289,8 +302,14 @@ impl PatternScan {
             return Ok(false);
         }
         self.cx.profile().read(current_node(), read);
-        self.output
-            .put(Batch::from_vectors(made, rows).select_columns(&self.columns));
+        let mut found = Batch::from_vectors(made, rows);
+        if let (Some(filter), Place::New(column)) = (&self.filter, self.pattern.places[1]) {
+            let predicates = found.select_columns(&[Some(column)]);
+            found = found.keep(&filter.select(&predicates, &self.cx)?);
+        }
+        if found.rows() > 0 {
+            self.output.put(found.select_columns(&self.columns));
+        }
         Ok(true)
     }
 
@@ -298,6 +317,7 @@ impl PatternScan {
         let (sender, receiver) = bounded::<Message>(QUEUE_BATCHES);
         let scan = ScanThread {
             pattern: self.pattern.clone(),
+            filter: self.filter.clone(),
             columns: self.columns.clone(),
             sender,
         };

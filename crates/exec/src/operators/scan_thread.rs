@@ -6,10 +6,12 @@ use super::pattern_scan::{CompiledPattern, GraphPlace, Place};
 use crate::batch::{Batch, columns_with_room};
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::expr::CompiledExpr;
 use basalt_rdf::TermId;
-use basalt_store::{BlockGraphs, QuadBlock};
+use basalt_store::{BlockGraphs, Predicates, QuadBlock};
 use crossbeam_channel::Sender;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// What the scanning thread sends.
 pub type Message = Result<Batch, ExecError>;
@@ -18,6 +20,8 @@ pub type Message = Result<Batch, ExecError>;
 pub struct ScanThread {
     /// The pattern, which has no input.
     pub pattern: CompiledPattern,
+    /// Condition over the predicate.
+    pub filter: Option<Arc<CompiledExpr>>,
     /// The new slot of each column that is handed over; `None` is unbound.
     pub columns: Vec<Option<usize>>,
     /// Where batches go.
@@ -39,11 +43,7 @@ impl ScanThread {
     /// who has them has the count.
     pub fn run(&self, cx: &Context, count: impl FnOnce(usize)) {
         let mut outgoing = Outgoing::new(&self.sender, self.columns.len(), cx);
-        let read = match self.scan_blocks(&mut outgoing, cx) {
-            Ok(None) => self.scan_quads(&mut outgoing, cx),
-            Ok(Some(read)) => Ok(read),
-            Err(error) => Err(error),
-        };
+        let read = self.scan(&mut outgoing, cx);
         let counted = read.map(count);
         outgoing.send_last();
         if let Err(error) = counted.and_then(|()| cx.check()) {
@@ -52,9 +52,52 @@ impl ScanThread {
         }
     }
 
+    /// Scans for all quads; how many were read.
+    fn scan(&self, outgoing: &mut Outgoing<'_>, cx: &Context) -> Result<usize, ExecError> {
+        let wanted = self.wanted(cx)?;
+        let predicates = match (self.pattern.places[1], &wanted) {
+            (Place::Id(predicate), _) => Predicates::One(TermId(predicate)),
+            (_, Some(wanted)) => Predicates::Among(wanted),
+            (_, None) => Predicates::All,
+        };
+        match self.scan_blocks(predicates, outgoing, cx)? {
+            Some(read) => Ok(read),
+            None => self.scan_quads(wanted.as_deref(), outgoing, cx),
+        }
+    }
+
+    /// The predicates that fulfil the condition, ascending; `None` if there is none.
+    fn wanted(&self, cx: &Context) -> Result<Option<Vec<TermId>>, ExecError> {
+        let Some(filter) = &self.filter else {
+            return Ok(None);
+        };
+        let totals = cx.snapshot().predicate_totals().into_iter();
+        let all: Vec<u64> = totals.map(|(predicate, _)| predicate.0).collect();
+        let count = all.len();
+        let all = Batch::from_vectors(vec![all], count);
+        let kept = all.keep(&filter.select(&all, cx)?);
+        let mut wanted: Vec<TermId> = kept.ids(0).iter().copied().map(TermId).collect();
+        wanted.sort_unstable();
+        Ok(Some(wanted))
+    }
+
     /// Scans quad after quad; how many were read.
-    fn scan_quads(&self, outgoing: &mut Outgoing<'_>, cx: &Context) -> Result<usize, ExecError> {
+    fn scan_quads(
+        &self,
+        wanted: Option<&[TermId]>,
+        outgoing: &mut Outgoing<'_>,
+        cx: &Context,
+    ) -> Result<usize, ExecError> {
+        let predicate = match self.pattern.places[1] {
+            Place::New(column) => Some(column),
+            Place::Id(_) | Place::Input(_) => None,
+        };
         self.pattern.visit(&[], cx, &mut |row| {
+            if let (Some(wanted), Some(column)) = (wanted, predicate)
+                && wanted.binary_search(&TermId(row[column])).is_err()
+            {
+                return ControlFlow::Continue(());
+            }
             let columns = self.columns.iter();
             outgoing.push(columns.map(|slot| slot.map_or(0, |slot| row[slot])))
         })
@@ -92,15 +135,12 @@ impl ScanThread {
     /// Scans by blocks; how many quads were read, or nothing if the slots of the pattern are not different ones.
     fn scan_blocks(
         &self,
+        predicates: Predicates<'_>,
         outgoing: &mut Outgoing<'_>,
         cx: &Context,
     ) -> Result<Option<usize>, ExecError> {
         let Some(sources) = self.sources() else {
             return Ok(None);
-        };
-        let predicate = match self.pattern.places[1] {
-            Place::Id(predicate) => Some(TermId(predicate)),
-            Place::Input(_) | Place::New(_) => None,
         };
         let mut read = 0;
         let mut on_block = |block: QuadBlock<'_>| {
@@ -110,10 +150,10 @@ impl ScanThread {
         let (snapshot, graphs) = (cx.snapshot(), &self.pattern.graph_set);
         match self.pattern.graphs {
             GraphPlace::One(_) | GraphPlace::Variable(..) => {
-                snapshot.scan_blocks(predicate, graphs, &mut on_block)?;
+                snapshot.scan_blocks(predicates, graphs, &mut on_block)?;
             }
             GraphPlace::Merge(_) => {
-                snapshot.scan_merged_blocks(predicate, graphs, &mut on_block)?;
+                snapshot.scan_merged_blocks(predicates, graphs, &mut on_block)?;
             }
         }
         Ok(Some(read))

@@ -186,6 +186,7 @@ impl ServiceShape {
                 .collect::<Result<_, ExecError>>()?,
             kind: self.kind,
             filter,
+            ranges: None,
             sources: sources(&self.schema),
         };
         let table = Arc::clone(&answer.table);

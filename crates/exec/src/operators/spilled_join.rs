@@ -139,13 +139,16 @@ impl Joiner<'_> {
             Ok(())
         })?;
         let (width, keys) = (self.side.width, self.side.key_columns.clone());
-        self.pairing.table = Arc::new(JoinTable::build(&batches, width, keys, cx)?);
+        let table = JoinTable::build(&batches, width, keys, cx)?;
         drop(batches);
+        let ranges = self.pairing.shape.ranges.as_ref();
+        let table = table.with_ranges(ranges.map(|ranges| &ranges.exprs), cx)?;
+        self.pairing.table = Arc::new(table);
         held.release();
         let mut joined = RowWriter::create(self.pairing.sources.len(), 2, cx)?;
         self.read(&[pair.probe], self.probe_width + 1, &mut |batch| {
             let mut start = PieceStart::default();
-            while start.row < batch.rows() {
+            while start.row() < batch.rows() {
                 cx.check()?;
                 let rows = self.pairing.piece(&batch, &mut start, cx)?;
                 for row in 0..rows.rows() {

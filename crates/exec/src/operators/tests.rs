@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 
 mod distinct_values;
+mod ranges;
 mod sharing;
 mod spilling;
 

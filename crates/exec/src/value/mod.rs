@@ -22,6 +22,7 @@ mod nearest_double;
 mod number;
 mod order;
 mod order_key;
+mod range_word;
 mod reader;
 mod rounding;
 mod short_number;
@@ -41,6 +42,7 @@ pub use nearest_double::units_to_f64;
 pub use number::{I64_LIMIT, Number, Rank, XSD_DECIMAL, divide_decimals, multiply_decimals};
 pub use order::{compare_for_order, text_into, text_start_into};
 pub use order_key::{OrderClass, OrderKey, first_bytes, ordered_as_ids};
+pub use range_word::{RangeWord, Told, around_float, comparable};
 pub use reader::Reader;
 pub use rounding::round_floating;
 pub use short_number::{

@@ -3,7 +3,7 @@
 //! A slot that is a subject or an object of a pattern has at most the distinct values of that place, in whichever of the operators below
 //! the group that is. Of `v` values that are equally likely, `n` rows meet `v * (1 - (1 - 1/v)^n)` (Cardenas, "Analysis
 //! and performance of inverted data base structures", CACM 1975). Several keys have as many groups as the products of their values have, met by as many
-//! rows: keys are taken to be independent.
+//! rows: keys are taken to be independent. Keys that all come from one input of a join have no more than there.
 //!
 //! Cost: a walk down the plan for each key; profiles of stars are known from planning them.
 
@@ -34,7 +34,20 @@ pub(crate) fn combinations(planner: &Planner<'_>, input: &Node, slots: &[Slot]) 
     }
     let values = slots.iter().map(|slot| distinct(planner, input, *slot));
     let values: Option<f64> = values.product();
-    Some(met(values?, input.estimated_rows.max(1.0)))
+    let own = met(values?, input.estimated_rows.max(1.0));
+    let source = source_of(input, slots).and_then(|source| combinations(planner, source, slots));
+    Some(source.map_or(own, |source| own.min(source)))
+}
+
+/// The input whose rows all combinations of some slots come from.
+fn source_of<'n>(node: &'n Node, slots: &[Slot]) -> Option<&'n Node> {
+    let has_all = |child: &&Node| slots.iter().all(|slot| child.schema.contains(slot));
+    match &node.op {
+        Op::Union { .. } => None,
+        // The right side is made anew for each row.
+        Op::LateralJoin { left, .. } => Some(&**left).filter(has_all),
+        op => op.children().into_iter().find(has_all),
+    }
 }
 
 /// How many of some values that are equally likely so many rows meet; at least one.
@@ -61,7 +74,7 @@ pub(crate) fn distinct(planner: &Planner<'_>, node: &Node, slot: Slot) -> Option
             let of_rows = at_most(of_star(planner, star, slot), subjects(planner, node, slot));
             at_most(of_rows, below())
         }
-        Op::PatternScan { pattern } => known(
+        Op::PatternScan { pattern, .. } => known(
             pattern_distinct(planner, pattern, node.estimated_rows),
             slot,
         ),

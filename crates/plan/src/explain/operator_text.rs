@@ -4,6 +4,7 @@
 //! are `?name`.
 
 use crate::alternative::Way;
+use crate::join_ranges::join_ranges;
 use crate::physical::{
     Aggregate, Constant, Domain, Endpoint, Expr, Graphs, GroupThrough, JoinKind, Node, Op,
     PathPattern, Pattern, Plan, Position, QuadCount, ServicePattern, Slot, Star, StarAccess,
@@ -40,7 +41,11 @@ impl Names<'_> {
                 let (kind, entry) = (kind_name(*kind), self.join_entry(star, *entry));
                 format!("StarJoin{kind} by {entry} {}", self.star(star))
             }
-            Op::PatternScan { pattern } => format!("PatternScan {}", self.pattern(pattern)),
+            Op::PatternScan { pattern, filter } => format!(
+                "PatternScan {}{}",
+                self.pattern(pattern),
+                self.condition(filter.as_ref())
+            ),
             Op::PatternJoin {
                 pattern,
                 kind,
@@ -75,6 +80,11 @@ impl Names<'_> {
                 } else {
                     " build right"
                 });
+                if let Some(found) = join_ranges(op) {
+                    let of = found.ranges.iter().map(|range| self.expr(&range.of));
+                    let of: Vec<String> = of.collect();
+                    text.push_str(&format!(" in ranges of {}", of.join(", ")));
+                }
                 text + &self.condition(filter.as_ref())
             }
             Op::MergeJoin { key, .. } => format!("MergeJoin on {}", self.slot(*key)),

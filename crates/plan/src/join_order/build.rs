@@ -3,7 +3,7 @@
 //! Invariant: estimates of the nodes are the search's; each condition is applied exactly once more
 //! than the copies that stars took for themselves.
 
-use super::costs::{JoinInput, hash_cost, star_join_cost};
+use super::costs::{JoinInput, hash_cost, star_join_cost, unkeyed_cost};
 use super::count_by_object::CountByObject;
 use super::entries::entries;
 use super::search::{Found, Step, bits, scan_order};
@@ -11,6 +11,7 @@ use super::units::star_certain;
 use super::{Problem, Unit, UnitKind};
 use crate::cost_constants::PATTERN_PROBE;
 use crate::expression::{conjunction, has_exists};
+use crate::join_ranges::join_ranges;
 use crate::looked_at::looked_share;
 use crate::physical::{Expr, JoinKind, Node, Op, Position, Slot, Star, StarEntry};
 use crate::planner::{PlanError, Planner, node};
@@ -219,6 +220,7 @@ fn leaf(unit: &Unit, rows: f64, cost: f64) -> Node {
         UnitKind::Pattern(pattern) => {
             let op = Op::PatternScan {
                 pattern: pattern.clone(),
+                filter: None,
             };
             node(op, pattern.slots(), unit.certain, rows, cost)
         }
@@ -316,7 +318,7 @@ pub(crate) fn hash_join(
     filter: Option<Expr>,
     build_left: bool,
 ) -> Node {
-    use crate::cost_constants::{EMIT_ROW, KEY_BIT, PAIR, START};
+    use crate::cost_constants::{EMIT_ROW, KEY_BIT, SELECTIVITY_DEFAULT, START};
     let shared = SlotSet::of(&left.schema).intersect(SlotSet::of(&right.schema));
     let certain = SlotSet::of(&left.certain).intersect(SlotSet::of(&right.certain));
     let keys = shared.intersect(certain).to_vec();
@@ -325,9 +327,6 @@ pub(crate) fn hash_join(
     let (l, r) = (left.estimated_rows, right.estimated_rows);
     let mut cost = START + left.estimated_cost + right.estimated_cost;
     cost += l * EMIT_ROW;
-    if keys.is_empty() {
-        cost += l * r * PAIR;
-    }
     if filter.as_ref().is_some_and(has_exists) {
         cost += l * PATTERN_PROBE;
     }
@@ -341,6 +340,16 @@ pub(crate) fn hash_join(
         filter,
         build_left,
     };
+    if let Op::HashJoin { keys, .. } = &op
+        && keys.is_empty()
+    {
+        let in_range = join_ranges(&op).map(|_| match kind {
+            // The first in range decides mostly.
+            JoinKind::Semi | JoinKind::Anti => l,
+            JoinKind::Inner | JoinKind::LeftOuter => l * r * SELECTIVITY_DEFAULT,
+        });
+        cost += unkeyed_cost((l, r), in_range);
+    }
     let is_bits = |key: Slot| op.children().iter().any(|side| is_subject(side, key));
     cost += match op.sole_key().is_some_and(is_bits) {
         true => (l + r) * KEY_BIT,
@@ -353,7 +362,7 @@ pub(crate) fn hash_join(
 fn is_subject(node: &Node, slot: Slot) -> bool {
     let subject = match &node.op {
         Op::StarScan { star, .. } | Op::StarJoin { star, .. } => Some(&star.subject),
-        Op::PatternScan { pattern } | Op::PatternJoin { pattern, .. } => Some(&pattern.subject),
+        Op::PatternScan { pattern, .. } | Op::PatternJoin { pattern, .. } => Some(&pattern.subject),
         _ => None,
     };
     subject == Some(&Position::Slot(slot))

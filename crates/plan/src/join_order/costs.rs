@@ -11,10 +11,11 @@ use crate::cost_constants::{
     COPIED_CELL, COPIED_ROW, EMIT_ROW, FOUND_ROW, GATHER_CELL, GRAPH_PROBE, GRAPH_PROBE_TABLE,
     HASH_BUILD, HASH_BUILD_MISS, HASH_PAIR, HASH_PROBE, HASH_PROBE_BY_ID, HASH_PROBE_MISS,
     HASH_ROWS_CACHED, INVERSE_BUILD, INVERSE_PROBE, INVERSE_ROW, INVERSE_TABLE, KEY_NUMBER,
-    LIST_HALF, LONG_LIST, LONG_LIST_ROWS, PATTERN_PROBE, PATTERN_PROBE_CELL, PATTERN_PROBE_SUBJECT,
-    PATTERN_PROBE_TABLE, POSITION, QUAD_PROBE, REPEATED_ROW, ROW_BIT, SEARCH_CELL,
-    SEARCH_CELL_TOGETHER, SEARCHES_BEFORE_BUILD, SHARED_OBJECTS_MAX, SHARED_SOLUTION,
-    SHARED_SOLUTION_CELL, SHARED_SUBJECTS_MAX, START, STRETCH, TABLE_COLUMN, TABLE_OUT_OF_RANGE,
+    LIST_HALF, LONG_LIST, LONG_LIST_ROWS, PAIR, PATTERN_PROBE, PATTERN_PROBE_CELL,
+    PATTERN_PROBE_SUBJECT, PATTERN_PROBE_TABLE, POSITION, QUAD_PROBE, RANGE_ROW, REPEATED_ROW,
+    ROW_BIT, SEARCH_CELL, SEARCH_CELL_TOGETHER, SEARCHES_BEFORE_BUILD, SHARED_OBJECTS_MAX,
+    SHARED_SOLUTION, SHARED_SOLUTION_CELL, SHARED_SUBJECTS_MAX, START, STRETCH, TABLE_COLUMN,
+    TABLE_OUT_OF_RANGE,
 };
 use crate::estimate::star::{PatternProfile, StarProfile};
 use crate::estimate::star_access::sparse_cell;
@@ -133,6 +134,14 @@ pub(crate) fn hash_cost(build_rows: f64, probe_rows: f64, are_near: bool) -> f64
 /// Putting the pairs of a hash join together.
 pub(super) fn hash_pairs_cost(rows: f64) -> f64 {
     rows * HASH_PAIR
+}
+
+/// Comparing rows of two sides without keys: all pairs or, where the condition bounds the partners of a row, those in range.
+pub(crate) fn unkeyed_cost((left, right): (f64, f64), in_range: Option<f64>) -> f64 {
+    match in_range {
+        None => left * right * PAIR,
+        Some(pairs) => (left + right) * RANGE_ROW + pairs * PAIR,
+    }
 }
 
 /// The cost of finding a star for each of some rows.

@@ -7,7 +7,9 @@
 mod follow;
 
 use super::corrections::Corrections;
-use super::costs::{JoinInput, hash_cost, hash_pairs_cost, pattern_probe_cost, star_join_cost};
+use super::costs::{
+    JoinInput, hash_cost, hash_pairs_cost, pattern_probe_cost, star_join_cost, unkeyed_cost,
+};
 use super::count_by_object::CountByObject;
 use super::edges::Edge;
 use super::entries::{entries, entry_way};
@@ -16,9 +18,10 @@ use super::join_sample::KnownStar;
 use super::mask_map::MaskMap;
 use super::{Condition, EXACT_UNITS_MAX, Problem, Unit, UnitKind};
 use crate::alternative::{Alternative, Way, keep_cheaper};
-use crate::cost_constants::{EMIT_ROW, MERGE_ROW, PAIR, PATTERN_PROBE, START};
+use crate::cost_constants::{EMIT_ROW, MERGE_ROW, PATTERN_PROBE, START};
 use crate::estimate::star::StarProfile;
 use crate::estimate::{condition, path};
+use crate::join_ranges::is_range;
 use crate::physical::{Slot, Star, StarEntry};
 use crate::planner::{ForceJoin, Planner};
 use crate::slot_set::SlotSet;
@@ -481,6 +484,14 @@ impl<'s> Search<'s> {
         is_alone.then_some(key)
     }
 
+    /// Whether a condition that is settled once two sets are joined bounds the partners of rows.
+    fn has_range(&self, left: u64, right: u64) -> bool {
+        let fresh = self.settled(left | right) & !(self.settled(left) | self.settled(right));
+        let sides = (self.slots[&left].0, self.slots[&right].0);
+        let mut conditions = bits(fresh).map(|idx| &self.problem.conditions[idx]);
+        conditions.any(|condition| is_range(&condition.expr, &sides.0, &sides.1))
+    }
+
     /// Joins two sets by hashing, or by merging where they are sorted.
     fn try_split(&mut self, left: u64, right: u64, rows: f64, cross: bool) {
         let connected = bits(right).any(|idx| self.neighbours[idx] & left != 0);
@@ -502,7 +513,8 @@ impl<'s> Search<'s> {
             let mut cost = START + a.cost + b.cost + hash_cost(build.rows, probe.rows, are_near);
             cost += hash_pairs_cost(rows);
             if keys.is_empty() {
-                cost += a.rows * b.rows * PAIR;
+                let in_range = shared.is_empty() && self.has_range(left, right);
+                cost += unkeyed_cost((a.rows, b.rows), in_range.then_some(rows));
             }
             let step = Step::Hash {
                 left,

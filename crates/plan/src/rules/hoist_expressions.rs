@@ -1,18 +1,23 @@
-//! Parts of a star join's conditions that read nothing but the input are computed once for each input row.
+//! Parts of a join's conditions that read nothing but an input are computed once for each of its rows.
 //!
 //! `?found < (?given + 120)`, with `?given` from the input, would add for every candidate that an input row leads to. With
-//! `?bound := ?given + 120` below the join, what is left is a comparison of two columns. Only for entries by object, where
-//! a row leads to several candidates.
+//! `?bound := ?given + 120` below the join, what is left is a comparison of two columns. Only for star joins by object, where
+//! a row leads to several candidates, and for hash joins without keys, or of which many more pairs are expected than rows of a side.
 //!
 //! Sound because a part gives the same for the same row: nothing volatile is moved, and no EXISTS. A part that is an error
 //! leaves its slot unbound, which is an error wherever the part stood. Cost: a walk over the plan.
 
+use crate::cost_constants::EXPRESSION;
 use crate::estimate::condition;
 use crate::expression::{for_each_operand_mut, has_exists, is_volatile, slots_of};
 use crate::physical::{Expr, Node, Op, Slot, StarEntry};
 use crate::planner::{Planner, node, take_node};
 use crate::slot_set::SlotSet;
+use spargebra::algebra::Function;
 use std::sync::Arc;
+
+/// Pairs of a hash join with keys for each row of a side, from which on what is computed of that side is computed before: not all rows have partners.
+const PAIRS_FOR_ROW: f64 = 4.0;
 
 /// Computes such parts below their joins, everywhere outside EXISTS.
 pub(crate) fn apply(root: &mut Node, planner: &mut Planner<'_>) {
@@ -35,24 +40,63 @@ fn visit(root: &mut Node, planner: &mut Planner<'_>) {
         let available = SlotSet::of(&input.schema);
         let mut parts = Vec::new();
         for filter in &mut star.filters {
-            hoist(filter, &available, &mut parts, planner);
+            hoist(filter, (&available, &|_| true), &mut parts, planner);
         }
-        for (slot, expr) in parts {
-            extend(Arc::make_mut(input), slot, expr);
+        extend_all(Arc::make_mut(input), parts);
+    }
+    hoist_of_hash_join(root, planner);
+}
+
+/// Computes parts of the condition of a hash join on the side that they read.
+fn hoist_of_hash_join(join: &mut Node, planner: &mut Planner<'_>) {
+    let pairs_expected = join.estimated_rows;
+    let Op::HashJoin {
+        left,
+        right,
+        keys,
+        compatible,
+        filter: Some(filter),
+        ..
+    } = &mut join.op
+    else {
+        return;
+    };
+    let both = SlotSet::of(compatible);
+    // Texts that are made take memory until the query ends, and those that are there are remembered by whoever compares them.
+    let has_keys = !keys.is_empty();
+    let may_be = |part: &Expr| match part {
+        Expr::Call(Function::Str, _) => false,
+        part => !has_keys || condition::cost(part) <= EXPRESSION,
+    };
+    for side in [left, right] {
+        let is_repeated = keys.is_empty() || pairs_expected > PAIRS_FOR_ROW * side.estimated_rows;
+        if is_repeated {
+            let available = SlotSet::of(&side.schema).minus(both);
+            let mut parts = Vec::new();
+            hoist(filter, (&available, &may_be), &mut parts, planner);
+            if !parts.is_empty() {
+                extend_all(Arc::make_mut(side), parts);
+            }
         }
     }
 }
 
-/// Replaces the largest parts of an expression that can be computed before.
+fn extend_all(input: &mut Node, parts: Vec<(Slot, Expr)>) {
+    for (slot, expr) in parts {
+        extend(input, slot, expr);
+    }
+}
+
+/// Replaces the largest parts of an expression that can be computed before, of those that may be.
 fn hoist(
     expr: &mut Expr,
-    available: &SlotSet,
+    (available, may_be): (&SlotSet, &dyn Fn(&Expr) -> bool),
     parts: &mut Vec<(Slot, Expr)>,
     planner: &mut Planner<'_>,
 ) {
-    if !can_be_hoisted(expr, available) {
+    if !can_be_hoisted(expr, available) || !may_be(expr) {
         for_each_operand_mut(expr, &mut |operand| {
-            hoist(operand, available, parts, planner);
+            hoist(operand, (available, may_be), parts, planner);
         });
         return;
     }

@@ -2,13 +2,15 @@
 //!
 //! `hoist_left_join`, `fold_optional`, `push_down_filter`, `unbound_to_anti`, `term_equality`, `value_equality`,
 //! `rewrite_path`, `minus_to_anti`, `lateral_to_join`, `split_exists` and `remove_distinct` rewrite the logical plan as the translator builds it, and `constant_equality` when it is whole;
-//! `distribute_union`, `count_scan`, `count_first`, `group_through`, `exists_to_join`, `seed_join`, `split_unbound`, `prune_tables`, `split_stars`, `top_k` and `known_orders` take effect in lowering, `known_plans` before all others; `share_states`, `hoist_expressions`, `prune_columns`, `early_distinct`, `keep_builds`, `share_subplans` and `reduce_scans` run over the physical plan.
+//! `distribute_union`, `count_scan`, `count_first`, `group_through`, `exists_to_join`, `seed_join`, `split_unbound`, `prune_tables`, `split_stars`, `top_k` and `known_orders` take effect in lowering, `known_plans` before all others; `defer_conditions`, `share_states`, `hoist_expressions`, `filter_predicates`, `prune_columns`, `early_distinct`, `keep_builds`, `share_subplans` and `reduce_scans` run over the physical plan.
 
 pub(crate) mod constant_equality;
 pub(crate) mod count_first;
 pub(crate) mod count_scan;
+pub(crate) mod defer_conditions;
 pub(crate) mod distribute_union;
 pub(crate) mod early_distinct;
+pub(crate) mod filter_predicates;
 pub(crate) mod fold_optional;
 pub(crate) mod group_through;
 pub(crate) mod hoist_expressions;
@@ -53,8 +55,10 @@ pub const RULES: &[&str] = &[
     "top_k",
     "known_orders",
     "known_plans",
+    "defer_conditions",
     "share_states",
     "hoist_expressions",
+    "filter_predicates",
     "prune_columns",
     "early_distinct",
     "keep_builds",

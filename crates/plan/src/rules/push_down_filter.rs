@@ -1,13 +1,18 @@
 //! Moves a condition down to the group (or the side of a join) that has all it needs.
 //!
-//! A condition may pass an operator if its slots have the same values below. `!bound(?v)` above an
+//! A condition may pass an operator if its slots have the same values below; one on a computed value that reads no text passes as a condition on what it is
+//! computed of. `!bound(?v)` above an
 //! OPTIONAL that always binds `?v` keeps exactly the rows without a partner: an anti join
 //! (rule `unbound_to_anti`). Of a group a condition that no triples could test goes into the child that it is about, if it comes to
 //! patterns there.
 
-use crate::expression::{has_exists, is_volatile, slots_of, unbound_by};
+use crate::cost_constants::EXPRESSION;
+use crate::estimate::condition::cost;
+use crate::expression::{
+    any, for_each_operand_mut, has_exists, is_pure, is_volatile, slots_of, unbound_by,
+};
 use crate::logical::{JoinGroup, Logical};
-use crate::physical::Expr;
+use crate::physical::{Expr, Slot};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
 
@@ -55,6 +60,17 @@ pub(crate) fn filter(
             conditions.push(condition);
             Logical::Filter { input, conditions }
         }
+        Logical::Extend { input, slot, expr }
+            if pushes && is_of_computed(&condition, slot, &expr) =>
+        {
+            let mut condition = condition;
+            compute(&mut condition, slot, &expr);
+            Logical::Extend {
+                input: Box::new(filter(planner, outer, *input, condition)),
+                slot,
+                expr,
+            }
+        }
         mut plan if pushes && passes(&plan, &condition, &outer) => {
             for input in filtered_inputs_mut(&mut plan) {
                 let below = std::mem::replace(input, Logical::Empty);
@@ -73,7 +89,7 @@ pub(crate) fn filter(
 fn passes(plan: &Logical, condition: &Expr, outer: &SlotSet) -> bool {
     let slots = slots_of(condition);
     match plan {
-        Logical::LeftJoin { left, right, .. } => {
+        Logical::LeftJoin { left, right, .. } | Logical::Lateral { left, right } => {
             slots.is_disjoint(&right.schema().minus(left.certain()))
         }
         Logical::Extend { slot, .. } => !slots.contains(*slot),
@@ -101,6 +117,7 @@ fn filtered_inputs(plan: &Logical) -> Vec<&Logical> {
         Logical::LeftJoin { left: input, .. }
         | Logical::AntiJoin { left: input, .. }
         | Logical::Minus { left: input, .. }
+        | Logical::Lateral { left: input, .. }
         | Logical::Extend { input, .. }
         | Logical::Project { input, .. }
         | Logical::Aggregate { input, .. }
@@ -117,6 +134,7 @@ fn filtered_inputs_mut(plan: &mut Logical) -> Vec<&mut Logical> {
         Logical::LeftJoin { left: input, .. }
         | Logical::AntiJoin { left: input, .. }
         | Logical::Minus { left: input, .. }
+        | Logical::Lateral { left: input, .. }
         | Logical::Extend { input, .. }
         | Logical::Project { input, .. }
         | Logical::Aggregate { input, .. }
@@ -124,6 +142,23 @@ fn filtered_inputs_mut(plan: &mut Logical) -> Vec<&mut Logical> {
         | Logical::OrderBy { input, .. } => vec![input],
         Logical::Union(inputs) => inputs.iter_mut().collect(),
         _ => Vec::new(),
+    }
+}
+
+/// Whether a condition is about a computed value that may as well be computed twice, and has a place for what it is computed of.
+fn is_of_computed(condition: &Expr, slot: Slot, expr: &Expr) -> bool {
+    slots_of(condition).contains(slot)
+        && is_pure(expr)
+        && !has_exists(condition)
+        && !any(condition, &|part| *part == Expr::Bound(slot))
+        && cost(expr) <= EXPRESSION
+}
+
+/// Puts what a slot is computed of into its place.
+fn compute(condition: &mut Expr, slot: Slot, expr: &Expr) {
+    match condition {
+        Expr::Slot(of) if *of == slot => *condition = expr.clone(),
+        _ => for_each_operand_mut(condition, &mut |operand| compute(operand, slot, expr)),
     }
 }
 

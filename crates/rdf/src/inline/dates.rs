@@ -52,6 +52,17 @@ pub const fn days_from_civil(year: i64, month: u8, day: u8) -> i64 {
     era * DAYS_OF_ERA + day_of_era - DAYS_BEFORE_1970
 }
 
+/// A number of years or months whose seconds a word holds: itself, or an end that no inline date is beyond.
+const fn near(number: i64) -> i64 {
+    const MOST: i64 = 1 << 32;
+    const LEAST: i64 = -MOST;
+    match number {
+        ..LEAST => LEAST,
+        MOST.. => MOST,
+        number => number,
+    }
+}
+
 /// Days of 400 years, after which the calendar repeats.
 const DAYS_OF_ERA: i64 = 146_097;
 /// Days from 0000-03-01 to 1970-01-01.
@@ -268,14 +279,16 @@ impl TermId {
     }
 
     /// The second in which an inline date of any type begins, in its own zone.
+    ///
+    /// Ascends with the ids of a tag, those that no value has among them: searches for the ends of an interval of ids meet them.
     #[inline]
     pub const fn local_seconds(self) -> Option<i64> {
         let days = match self.tag() {
             tag::DATE_TIME => return Some(unpack(self, SECOND_BIAS)),
             tag::DATE => unpack(self, DAY_BIAS),
-            tag::G_YEAR => days_from_civil(unpack(self, DAY_BIAS), 1, 1),
+            tag::G_YEAR => days_from_civil(near(unpack(self, DAY_BIAS)), 1, 1),
             tag::G_YEAR_MONTH => {
-                let months = unpack(self, DAY_BIAS);
+                let months = near(unpack(self, DAY_BIAS));
                 days_from_civil(months.div_euclid(12), months.rem_euclid(12) as u8 + 1, 1)
             }
             _ => return fractions::local_second(self),

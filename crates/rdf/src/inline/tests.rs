@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::qualifiers::{QualifierCache, XSD_NUMERIC};
+use crate::term_id::PAYLOAD_MASK;
 use crate::term_view::TermView;
 
 const USD: &str = "http://e/USD";
@@ -261,6 +262,15 @@ fn the_calendar_is_its_own_inverse() {
 }
 
 proptest! {
+    #[test]
+    fn seconds_ascend_with_all_ids_of_a_tag(a in 0..=PAYLOAD_MASK, b in 0..=PAYLOAD_MASK) {
+        let (low, high) = (a.min(b), a.max(b));
+        for tag in [tag::DATE, tag::DATE_TIME, tag::G_YEAR, tag::G_YEAR_MONTH, tag::DATE_TIME_MILLIS, tag::DATE_TIME_MICROS] {
+            let seconds = |payload| TermId::new(tag, payload).local_seconds();
+            prop_assert!(seconds(low) <= seconds(high), "{} {} {}", tag, low, high);
+        }
+    }
+
     #[test]
     fn any_text_comes_back_or_is_refused(text in "[-+]?[0-9.]{0,20}", code in 0_usize..17) {
         let datatype = XSD_NUMERIC.get(code).copied().unwrap_or(USD);

@@ -9,7 +9,9 @@ use super::repeats::{Place, Repeats};
 use super::{Delta, StopCheck};
 use crate::counting::GraphSet;
 use crate::error::StoreError;
-use crate::scan_blocks::{BlockBuffer, QuadBlock, VisitBlock, scan_cells, scan_irregular};
+use crate::scan_blocks::{
+    BlockBuffer, Predicates, QuadBlock, VisitBlock, scan_cells, scan_irregular,
+};
 use crate::snapshot::Version;
 use basalt_columns::gallop;
 use basalt_rdf::TermId;
@@ -29,33 +31,33 @@ pub(crate) struct BlockScan<'a> {
 }
 
 impl BlockScan<'_> {
-    /// Visits the quads, those of one predicate or of all.
+    /// Visits the quads, those of some predicates.
     pub(crate) fn quads(
         &self,
-        predicate: Option<TermId>,
+        predicates: Predicates<'_>,
         visit: VisitBlock<'_>,
     ) -> Result<(), StoreError> {
-        self.scan(predicate, None, visit)
+        self.scan(predicates, None, visit)
     }
 
     /// Visits the triples of the merge of the graphs, each once, in one of its graphs.
     pub(crate) fn triples(
         &self,
-        predicate: Option<TermId>,
+        predicates: Predicates<'_>,
         visit: VisitBlock<'_>,
     ) -> Result<(), StoreError> {
-        self.scan(predicate, Some(self.no_triples_yet()), visit)
+        self.scan(predicates, Some(self.no_triples_yet()), visit)
     }
 
     /// How many quads have the triple of another one that came before. `check` is asked for each block; with an error it ends the work.
     pub(crate) fn repeats<E: From<StoreError>>(
         &self,
-        predicate: Option<TermId>,
+        predicates: Predicates<'_>,
         check: StopCheck<'_, E>,
     ) -> Result<u64, E> {
         let mut repeats = self.no_triples_yet();
         let mut count = 0;
-        self.outside_cells::<E>(predicate, &mut |place, block| {
+        self.outside_cells::<E>(predicates, &mut |place, block| {
             check()?;
             let left = repeats.without(place, block)?;
             count += (block.subjects.len() - left.subjects.len()) as u64;
@@ -71,14 +73,14 @@ impl BlockScan<'_> {
     /// Visits all but `repeats`, if there may be any: a row has one home graph and its cells have no value twice, so all of these are elsewhere.
     fn scan(
         &self,
-        predicate: Option<TermId>,
+        predicates: Predicates<'_>,
         mut repeats: Option<Repeats<'_>>,
         visit: VisitBlock<'_>,
     ) -> Result<(), StoreError> {
-        if self.cells(predicate, visit).is_break() {
+        if self.cells(predicates, visit).is_break() {
             return Ok(());
         }
-        self.outside_cells(predicate, &mut |place, block| {
+        self.outside_cells(predicates, &mut |place, block| {
             Ok(visit(match &mut repeats {
                 Some(repeats) => repeats.without(place, block)?,
                 None => block,
@@ -86,9 +88,9 @@ impl BlockScan<'_> {
         })
     }
 
-    fn cells(&self, predicate: Option<TermId>, visit: VisitBlock<'_>) -> ControlFlow<()> {
+    fn cells(&self, predicates: Predicates<'_>, visit: VisitBlock<'_>) -> ControlFlow<()> {
         let mut kept = BlockBuffer::default();
-        scan_cells(self.version, predicate, self.graphs, &mut |block| {
+        scan_cells(self.version, predicates, self.graphs, &mut |block| {
             visit(self.without_removed(block, &mut kept))
         })
     }
@@ -96,7 +98,7 @@ impl BlockScan<'_> {
     /// Visits what does not stand in cells, with the place where it does.
     fn outside_cells<E: From<StoreError>>(
         &self,
-        predicate: Option<TermId>,
+        predicates: Predicates<'_>,
         visit: VisitPlaced<'_, E>,
     ) -> Result<(), E> {
         let mut kept = BlockBuffer::default();
@@ -107,13 +109,15 @@ impl BlockScan<'_> {
                 ControlFlow::Break(())
             })
         };
-        let mut step = scan_irregular(self.version, predicate, self.graphs, &mut |block| {
+        let mut step = scan_irregular(self.version, predicates, self.graphs, &mut |block| {
             visit_in(Place::QuadTable, self.without_removed(block, &mut kept))
         })?;
         if let Some(delta) = self.delta
             && step.is_continue()
         {
-            step = self.added(delta, predicate, &mut |block| visit_in(Place::Delta, block));
+            step = self.added(delta, predicates, &mut |block| {
+                visit_in(Place::Delta, block)
+            });
         }
         // Whether the visitor has enough is of no interest any more.
         let _ = step;
@@ -124,11 +128,12 @@ impl BlockScan<'_> {
     fn added(
         &self,
         delta: &Delta,
-        predicate: Option<TermId>,
+        predicates: Predicates<'_>,
         visit: VisitBlock<'_>,
     ) -> ControlFlow<()> {
         let mut made = BlockBuffer::default();
-        for predicate in delta.touched(predicate, None, None) {
+        let touched = delta.touched(predicates.one(), None, None).into_iter();
+        for predicate in touched.filter(|touched| predicates.take(*touched)) {
             let Some(changes) = delta.of(predicate) else {
                 continue;
             };

@@ -2,8 +2,8 @@
 
 use super::splitter::{load, number, resource, string};
 use crate::{
-    Cells, CheckDepth, GraphSet, QuadBlock, QuadIds, QuadPattern, Snapshot, Storage, StoreError,
-    Table,
+    Cells, CheckDepth, GraphSet, Predicates, QuadBlock, QuadIds, QuadPattern, Snapshot, Storage,
+    StoreError, Table,
 };
 use basalt_rdf::TermId;
 use proptest::prelude::*;
@@ -198,20 +198,22 @@ fn check_blocks_of(
     };
     let mut expected = found(snapshot, &pattern);
     expected.retain(|quad| graphs.takes(quad.graph));
+    let predicates = predicate.map_or(Predicates::All, Predicates::One);
     let (all, blocks) = quads_of_blocks(
-        |visit| snapshot.scan_blocks(predicate, graphs, visit),
+        |visit| snapshot.scan_blocks(predicates, graphs, visit),
         usize::MAX,
     );
     let mut sorted = all.clone();
     sorted.sort_unstable();
     prop_assert_eq!(&sorted, &expected, "{:?} {:?}", predicate, graphs);
     for enough in 1..blocks {
-        let scan = |visit: Visit<'_>| snapshot.scan_blocks(predicate, graphs, visit);
+        let scan = |visit: Visit<'_>| snapshot.scan_blocks(predicates, graphs, visit);
         let (first, some) = quads_of_blocks(scan, enough);
         prop_assert_eq!(some, enough);
         prop_assert!(all.starts_with(&first));
     }
-    let scan = |visit: Visit<'_>| snapshot.scan_merged_blocks(predicate, graphs, visit);
+    check_among(snapshot, &all, graphs);
+    let scan = |visit: Visit<'_>| snapshot.scan_merged_blocks(predicates, graphs, visit);
     let (mut merged, _) = quads_of_blocks(scan, usize::MAX);
     prop_assert!(merged.iter().all(|quad| sorted.binary_search(quad).is_ok()));
     let triple = |quad: &QuadIds| (quad.subject, quad.predicate, quad.object);
@@ -228,6 +230,16 @@ fn check_blocks_of(
         .expect("the version is whole");
     prop_assert_eq!(repeats, (expected.len() - triples.len()) as u64);
     Ok(())
+}
+
+/// Checks that a scan of every second predicate that some quads have gives those of these, in the same order.
+fn check_among(snapshot: &Snapshot, all: &[QuadIds], graphs: &GraphSet) {
+    let predicates: BTreeSet<TermId> = all.iter().map(|quad| quad.predicate).collect();
+    let some: Vec<TermId> = predicates.into_iter().step_by(2).collect();
+    let scan = |visit: Visit<'_>| snapshot.scan_blocks(Predicates::Among(&some), graphs, visit);
+    let (found, _) = quads_of_blocks(scan, usize::MAX);
+    let of_some = all.iter().filter(|quad| some.contains(&quad.predicate));
+    assert!(found.iter().eq(of_some), "{some:?} {graphs:?}");
 }
 
 type Visit<'v> = &'v mut dyn FnMut(QuadBlock<'_>) -> ControlFlow<()>;

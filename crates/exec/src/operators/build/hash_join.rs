@@ -1,40 +1,22 @@
 //! Hash joins and their build sides.
 
+use super::ranges::ranges;
 use super::sharing::chain_input;
 use super::{Build, column_of};
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
 use crate::operators::BoxOperator;
 use crate::operators::build_side::{self, BuildRows, BuildSide, Purpose};
-use crate::operators::hash_join::{HashJoin, JoinShape};
+use crate::operators::hash_join::{HashJoin, JoinRanges, JoinShape};
 use crate::operators::pipeline::drain;
-use basalt_plan::physical::{JoinKind, Node, Op, Slot};
+use basalt_plan::physical::{Expr, JoinKind, Node, Op, Slot};
+use basalt_plan::probe_and_build;
 use std::sync::Arc;
-
-/// The streaming side and the build side of a hash join.
-pub(super) fn probe_and_build(node: &Node) -> Option<(&Node, &Node)> {
-    let Op::HashJoin {
-        left,
-        right,
-        kind,
-        build_left,
-        ..
-    } = &node.op
-    else {
-        return None;
-    };
-    // Only an inner join may swap its sides: the others keep rows of the left one.
-    Some(if *build_left && *kind == JoinKind::Inner {
-        (right, left)
-    } else {
-        (left, right)
-    })
-}
 
 /// The streaming side of a hash join, if the build side is expected to cost more than so many times as much: then a row is looked for there
 /// before the build side is made. A key filter is for scans of the streaming side, so it is made before they begin.
 pub(super) fn cheap_probe(node: &Node, factor: f64) -> Option<&Node> {
-    let (probe, build) = probe_and_build(node)?;
+    let (probe, build) = probe_and_build(&node.op)?;
     let is_cheap = probe.estimated_cost * factor < build.estimated_cost;
     (is_cheap && node.key_filters.is_empty()).then_some(probe)
 }
@@ -60,7 +42,7 @@ impl Build {
             Op::HashJoin {
                 keys, compatible, ..
             },
-        ) = (probe_and_build(node), &node.op)
+        ) = (probe_and_build(&node.op), &node.op)
         else {
             return Err(ExecError::Internal("only a hash join has a table".into()));
         };
@@ -83,12 +65,14 @@ impl Build {
         let width = side.schema.len();
         let make = || Ok(BuildRows::new(&key_columns, width));
         let rows = drain(side, build, &self.cx, make)?;
+        let ranges = ranges(&node.op, &self.cx)?;
         let purpose = Purpose {
             key_columns: match key_columns.is_empty() {
                 true => &half_key,
                 false => &key_columns,
             },
             keys_alone: node.op.sole_key().is_some(),
+            ranges: ranges.as_ref().map(|(exprs, _)| exprs),
         };
         let built = build_side::finish(rows, &purpose, width, &self.cx)?;
         self.make_key_filters(node, &side.schema, &built)?;
@@ -110,7 +94,7 @@ impl Build {
                 filter,
                 ..
             },
-        ) = (probe_and_build(node), &node.op)
+        ) = (probe_and_build(&node.op), &node.op)
         else {
             return Err(ExecError::Internal("not a hash join".into()));
         };
@@ -123,11 +107,18 @@ impl Build {
                 .filter(|slot| !probe.schema.contains(slot));
             probe.schema.iter().chain(fresh).copied().collect()
         };
-        let filter = match filter {
-            Some(condition) => Some((
-                CompiledExpr::compile(condition, &joined, &self.cx)?,
-                sources(&joined),
-            )),
+        let compiled = |condition: &Option<Expr>| match condition {
+            Some(condition) => {
+                let compiled = CompiledExpr::compile(condition, &joined, &self.cx)?;
+                Ok(Some((compiled, sources(&joined))))
+            }
+            None => Ok::<_, ExecError>(None),
+        };
+        let ranges = match ranges(&node.op, &self.cx)? {
+            Some((exprs, rest)) => Some(JoinRanges {
+                exprs,
+                rest: compiled(&rest)?,
+            }),
             None => None,
         };
         let columns = |slot: &Slot| {
@@ -146,7 +137,8 @@ impl Build {
                 .map(columns)
                 .collect::<Result<_, ExecError>>()?,
             kind: *kind,
-            filter,
+            filter: compiled(filter)?,
+            ranges,
             sources: sources(&node.schema),
         };
         let (own, shared_node) = (self.clone(), Arc::new(node.clone()));

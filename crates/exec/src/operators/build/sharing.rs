@@ -8,8 +8,8 @@
 //!                                                            if there are none
 //! ```
 
+use super::Build;
 use super::hash_join::cheap_probe;
-use super::{Build, probe_and_build};
 use crate::context::ExecOptions;
 use crate::error::ExecError;
 use crate::operators::BoxOperator;
@@ -41,7 +41,7 @@ pub(super) fn chain_input(node: &Node) -> Option<&Node> {
         | Op::Extend { input, .. }
         | Op::PartialDistinct { input }
         | Op::Project { input } => Some(input),
-        Op::HashJoin { .. } => probe_and_build(node).map(|(probe, _)| probe),
+        Op::HashJoin { .. } => basalt_plan::probe_and_build(&node.op).map(|(probe, _)| probe),
         _ => None,
     }
 }
@@ -59,7 +59,7 @@ pub fn shared_leaf<'n>(node: &'n Node, options: &ExecOptions) -> Option<&'n Node
 /// Whether threads can take the rows of a node batch by batch: they are [made whole](is_made_whole), or a thread of its own scans for many of them.
 pub fn is_shared_by_batch(node: &Node, options: &ExecOptions) -> bool {
     match &node.op {
-        Op::PatternScan { pattern } => {
+        Op::PatternScan { pattern, .. } => {
             let ends = [pattern.subject, pattern.object];
             let is_scan = ends.iter().all(|end| matches!(end, Position::Slot(_)));
             is_scan && options.are_many(node.estimated_rows)

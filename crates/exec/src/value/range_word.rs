@@ -1,0 +1,352 @@
+//! Words in the order of values: joins find by them which values of one side `<`, `<=`, `=` and the like can be true of.
+//!
+//! ```text
+//! kind: 3 bits | place: 61 bits
+//! number      the bits of the nearest double in the order of doubles, less the last three
+//! instant     seconds since 1970 in UTC, without a zone as if in UTC, and the fraction in units of 2^38 * 10^-18 s
+//! string      its first bytes
+//! other       nothing: any value of the kind may be compared with any other
+//! ```
+//!
+//! Invariant: if a comparison of two values is true, their words are of one kind and in the same order or equal, provided that a float's place is
+//! widened ([`RangeWord::around_float`]). Where both are [`Told`] by their words in the same way, it is true if and only if it is of the words.
+//! Cost: of inline ids some nanoseconds.
+
+use super::inline::{date_type, utc_instant};
+use super::inline_date::instant;
+use super::order_key::first_bytes;
+use super::{ShortNumber, Value};
+use basalt_rdf::TermId;
+use basalt_rdf::term_id::tag;
+use std::ops::RangeInclusive;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Bits of a word that tell the place among values of a kind.
+const PLACE_BITS: u32 = 61;
+const PLACE_MASK: u64 = (1 << PLACE_BITS) - 1;
+/// Bits of a double that a place lacks.
+const DROPPED_BITS: u32 = u64::BITS - PLACE_BITS;
+/// Bits of a place that hold the fraction of a second, and those that a fraction of 10^-18 seconds has more.
+const FRACTION_BITS: u32 = 22;
+const FRACTION_DROPPED: u32 = 38;
+/// Seconds before and after 1970 that a place tells apart.
+const SECONDS_MAX: i64 = 1 << (PLACE_BITS - FRACTION_BITS - 1);
+/// Fractions that are multiples of this, a microsecond, have a place of their own.
+const FRACTION_UNIT: i64 = 1_000_000_000_000;
+/// Decimals of up to 14 digits have places of their own: they differ by 10^-14 of their value at least, places by less than 2^-48.
+const EXACT_MAX: u64 = 100_000_000_000_000;
+
+/// Kinds of values; a comparison of two kinds is never true. The last, and the first place, are left free.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Number = 1,
+    DateTime,
+    Date,
+    Text,
+    Other,
+    Same,
+}
+
+/// What the words of two values tell of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Where it can be true.
+    Nearly,
+    /// The same, once the place is widened.
+    Float,
+    /// Whether it is true: of numbers,
+    Number,
+    /// of dates and times with a zone,
+    Zoned,
+    /// and of those without.
+    Unzoned,
+}
+
+impl Told {
+    /// What the words of all values of two sets tell.
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (a, b) if a == b => a,
+            (Self::Float, _) | (_, Self::Float) => Self::Float,
+            _ => Self::Nearly,
+        }
+    }
+
+    /// Whether words of which this is told say whether a comparison is true.
+    pub fn is_all(self) -> bool {
+        !matches!(self, Self::Nearly | Self::Float)
+    }
+}
+
+/// The place of a value in the order of its kind; see the head of this module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RangeWord {
+    /// The kind and the place.
+    pub word: u64,
+    /// What it tells.
+    pub told: Told,
+}
+
+impl RangeWord {
+    /// The word of errors, NaN and terms that no comparison is true of: greater than all others, in no range.
+    pub const NOTHING: u64 = u64::MAX;
+
+    fn new(kind: Kind, place: u64, told: Told) -> Self {
+        debug_assert!(place <= PLACE_MASK);
+        let word = (kind as u64) << PLACE_BITS | place;
+        Self { word, told }
+    }
+
+    /// Of an inline id for `<` and `<=`; `None` of other ids, whose values must be read.
+    #[inline]
+    pub fn of_inline(id: TermId) -> Option<Option<Self>> {
+        if id.is_numeric() {
+            return Some(ShortNumber::of_id(id.0).and_then(Self::of_short));
+        }
+        match id.tag() {
+            tag::RESOURCE => Some(None),
+            _ => match date_type(id) {
+                date_type @ (tag::DATE | tag::DATE_TIME) => {
+                    let has_zone = id.zone_minutes().is_some();
+                    Some(utc_instant(id).map(|at| Self::of_instant(date_type, at, has_zone)))
+                }
+                _ => None,
+            },
+        }
+    }
+
+    /// Of a number; `None` of NaN.
+    #[inline]
+    pub fn of_short(number: ShortNumber) -> Option<Self> {
+        let nearest = number.nearest_double();
+        let nearest = nearest.unwrap_or_else(|| number.to_number().to_double().into());
+        let told = match number {
+            ShortNumber::Exact { mantissa, .. } if mantissa.unsigned_abs() < EXACT_MAX => {
+                Told::Number
+            }
+            ShortNumber::Floating { is_float: true, .. } => Told::Float,
+            _ => Told::Nearly,
+        };
+        Self::of_double(nearest, told)
+    }
+
+    /// Of a value for `<` and `<=`; `None` if no such comparison is true of it.
+    pub fn of_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Number(number) => {
+                let told = match ShortNumber::of(number) {
+                    Some(short) => return Self::of_short(short),
+                    None => Told::Nearly,
+                };
+                Self::of_double(number.to_double().into(), told)
+            }
+            Value::String(text) => {
+                let first = u64::from_be_bytes(first_bytes(text.as_bytes()));
+                let place = first >> DROPPED_BITS;
+                Some(Self::new(Kind::Text, place, Told::Nearly))
+            }
+            Value::DateTime(_) | Value::Date(_) => Some(match instant(value) {
+                Some(at) => Self::of_instant(at.tag, (at.second, at.fraction), at.has_zone),
+                None => Self::far_off(value),
+            }),
+            Value::Iri | Value::Blank | Value::LangString(_) | Value::IllTyped | Value::Unknown => {
+                None
+            }
+            _ => Some(Self::new(Kind::Other, 0, Told::Nearly)),
+        }
+    }
+
+    /// For `=` of a term that is no number, whose [key](super::EqualityKey) is that id.
+    pub fn of_equality_key(key: u64) -> Self {
+        let place = xxh3_64(&key.to_le_bytes()) & PLACE_MASK;
+        Self::new(Kind::Same, place, Told::Nearly)
+    }
+
+    #[inline]
+    fn of_double(nearest: f64, told: Told) -> Option<Self> {
+        if nearest.is_nan() {
+            return None;
+        }
+        // Both zeros are equal.
+        let place = ordered(nearest + 0.0) >> DROPPED_BITS;
+        Some(Self::new(Kind::Number, place, told))
+    }
+
+    #[inline]
+    fn of_instant(date_type: u8, (second, fraction): (i64, i64), has_zone: bool) -> Self {
+        let near = second.clamp(-SECONDS_MAX, SECONDS_MAX - 1);
+        let told = match has_zone {
+            _ if near != second || fraction % FRACTION_UNIT != 0 => Told::Nearly,
+            true => Told::Zoned,
+            false => Told::Unzoned,
+        };
+        let place = ((near + SECONDS_MAX) as u64) << FRACTION_BITS;
+        let kind = match date_type {
+            tag::DATE => Kind::Date,
+            _ => Kind::DateTime,
+        };
+        Self::new(kind, place | fraction as u64 >> FRACTION_DROPPED, told)
+    }
+
+    /// Of a date or time in a year beyond those of 64-bit seconds: at the end where it is.
+    fn far_off(value: &Value) -> Self {
+        let (is_before, kind) = match value {
+            Value::Date(date) => (date.year() < 0, Kind::Date),
+            Value::DateTime(time) => (time.year() < 0, Kind::DateTime),
+            _ => (false, Kind::Other),
+        };
+        let place = if is_before { 0 } else { PLACE_MASK };
+        Self::new(kind, place, Told::Nearly)
+    }
+}
+
+/// The words of all values that one can be compared with.
+#[inline]
+pub fn comparable(word: u64) -> RangeInclusive<u64> {
+    let kind = word & !PLACE_MASK;
+    kind..=kind | PLACE_MASK
+}
+
+/// The words of all values of that kind as far as they must be in the range of one where one of both is a float: they are compared as floats, to which many
+/// values are rounded. The word itself if it is of no number.
+pub fn around_float(word: u64) -> RangeInclusive<u64> {
+    let comparable = comparable(word);
+    if word >> PLACE_BITS != Kind::Number as u64 {
+        return word..=word;
+    }
+    let least = (word & PLACE_MASK) << DROPPED_BITS;
+    let most = least | ((1 << DROPPED_BITS) - 1);
+    // Rounding twice may be off by one float.
+    let below = (of_ordered(least) as f32).next_down().next_down();
+    let above = (of_ordered(most) as f32).next_up().next_up();
+    let place = |float: f32| ordered(f64::from(float)) >> DROPPED_BITS;
+    let (below, above) = match (below.is_nan(), above.is_nan()) {
+        (false, false) => (place(below), place(above)),
+        _ => (0, PLACE_MASK),
+    };
+    comparable.start() | below..=comparable.start() | above
+}
+
+/// Bits of doubles in their order.
+#[inline]
+fn ordered(double: f64) -> u64 {
+    let bits = double.to_bits();
+    match bits >> (u64::BITS - 1) {
+        0 => bits | 1 << (u64::BITS - 1),
+        _ => !bits,
+    }
+}
+
+/// The double of such bits.
+fn of_ordered(bits: u64) -> f64 {
+    f64::from_bits(match bits >> (u64::BITS - 1) {
+        0 => !bits,
+        _ => bits & !(1 << (u64::BITS - 1)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Comparison, compare, inline_kind};
+    use super::*;
+    use basalt_rdf::inline::encode;
+    use basalt_rdf::{LiteralView, Qualifiers};
+    use proptest::prelude::*;
+    use std::cmp::Ordering;
+
+    /// Literals of which many are near others.
+    fn literal() -> impl Strategy<Value = (String, &'static str)> {
+        let decimal = "(-|)[0-3](\\.[05]{0,3}|)";
+        let near = "1677721[5-8](\\.[05]|)";
+        let long = "(-|)123456789012345678[0-2](\\.[0-2]{0,20}|)";
+        let digits = "1234567890123[0-9]|0.1234567890123[0-9]|0.[0-9]{13}|99999999999999";
+        let exact = || prop::sample::select(vec!["integer", "decimal", "double", "float", "byte"]);
+        let day = "200[01]-0[12]-0[12](Z|[+-]0[19]:00|)";
+        let time = "2000-01-0[12]T(0[0-2]|24):00:0[01](\\.[05]{1,7}|)(Z|[+-]0[01]:00|)";
+        prop_oneof![
+            4 => (decimal, exact()),
+            2 => (near, exact()),
+            2 => (long, exact()),
+            2 => (digits, exact()),
+            1 => ("(-|)[0-3]e[0-2]|NaN|INF|-INF|-0|1e300|-1e300|1e39|3.5e38", prop::sample::select(vec!["double", "float"])),
+            2 => (day, Just("date")),
+            3 => (time, Just("dateTime")),
+            1 => ("(-|)[0-9]{5,18}-01-01T00:00:00(Z|)", Just("dateTime")),
+            1 => ("(-|)200[01](Z|[+-]0[01]:00|)", Just("gYear")),
+            1 => ("(0[0-2]|24):00:00(\\.0|)(Z|[+-]0[01]:00|)", Just("time")),
+            1 => ("PT?(24H|1D|3600S|1H|0.50S|0.5S)", Just("dayTimeDuration")),
+            1 => ("[ab]{0,10}", Just("string")),
+            1 => ("true|false", Just("boolean")),
+        ]
+    }
+
+    /// The value and its word as executors make it: of the id where it tells, else of the value, and in either way the same.
+    fn word(text: &str, name: &str) -> (Value, Option<RangeWord>) {
+        let datatype = format!("http://www.w3.org/2001/XMLSchema#{name}");
+        let value = Value::of_literal(LiteralView::typed(text, &datatype));
+        let word = RangeWord::of_value(&value);
+        let qualifiers = Qualifiers::new();
+        if let Some(id) = encode(LiteralView::typed(text, &datatype), &mut &qualifiers)
+            && let Some(of_id) = RangeWord::of_inline(id)
+        {
+            assert!(
+                inline_kind(id.0).is_some() && of_id == word,
+                "{text} {name}"
+            );
+        }
+        (value, word)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+        #[test]
+        fn comparisons_are_true_within_the_range_of_words(a in literal(), b in literal()) {
+            let ((x, of_x), (y, of_y)) = (word(&a.0, a.1), word(&b.0, b.1));
+            let order = match compare(&x, &y) {
+                Comparison::Ordered(order) => Some(order),
+                Comparison::NotANumber | Comparison::TypeError => None,
+            };
+            let (Some(of_x), Some(of_y)) = (of_x, of_y) else {
+                prop_assert_eq!(order, None, "{:?} {:?}", a, b);
+                return Ok(());
+            };
+            let told = of_x.told.and(of_y.told);
+            let near = match told {
+                Told::Float => around_float(of_y.word),
+                _ => of_y.word..=of_y.word,
+            };
+            let of_kind = comparable(of_y.word);
+            match order {
+                Some(Ordering::Less) => prop_assert!((*of_kind.start()..=*near.end()).contains(&of_x.word), "{:?} {:?}", a, b),
+                Some(Ordering::Equal) => prop_assert!(near.contains(&of_x.word), "{:?} {:?}", a, b),
+                Some(Ordering::Greater) => prop_assert!((*near.start()..=*of_kind.end()).contains(&of_x.word), "{:?} {:?}", a, b),
+                None => {}
+            }
+            if told.is_all() {
+                let by_words = of_kind.contains(&of_x.word).then(|| of_x.word.cmp(&of_y.word));
+                prop_assert_eq!(by_words, order, "{:?} {:?}", a, b);
+            }
+        }
+    }
+
+    #[test]
+    fn words_tell_numbers_and_times_apart() {
+        let told = |text, name| word(text, name).1.map(|word| word.told);
+        assert_eq!(told("99999999999999", "integer"), Some(Told::Number));
+        assert_eq!(told("100000000000000", "integer"), Some(Told::Nearly));
+        assert_eq!(told("0.5", "double"), Some(Told::Nearly));
+        assert_eq!(told("0.5", "float"), Some(Told::Float));
+        assert_eq!(
+            told("2000-01-01T00:00:00.123456Z", "dateTime"),
+            Some(Told::Zoned)
+        );
+        assert_eq!(
+            told("2000-01-01T00:00:00.1234567Z", "dateTime"),
+            Some(Told::Nearly)
+        );
+        assert_eq!(told("2000-01-01", "date"), Some(Told::Unzoned));
+        for (text, name) in [("NaN", "double"), ("x", "integer"), ("x", "anyURI")] {
+            assert_eq!(told(text, name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Ranges of a hash join: conditions that compare an expression of one side with an expression of the other.
+//!
+//! ```text
+//! FILTER(?at >= ?start && ?at < ?end)     two ranges of the build side, of ?start and of ?end, or one of ?at
+//! FILTER NOT EXISTS { .. FILTER(?later > ?date) }
+//! ```
+//!
+//! The executor keeps the build rows of a key in the order of such an expression, so that a row is compared only with those in its range.
+//! What a range says is derived from the condition and not kept beside it: plans have one truth.
+
+use crate::cost_constants::EXPRESSION;
+use crate::estimate::condition::cost;
+use crate::expression::{conjunction, into_conjuncts, is_pure, slots_of};
+use crate::physical::{Expr, JoinKind, Node, Op};
+use crate::slot_set::SlotSet;
+
+/// Ranges that the executor uses of one join: rows are in the order of the first, and blocks of them tell the bounds of the second.
+const RANGES_MAX: usize = 2;
+
+/// How a value of the build side lies to one of the other side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// `build >= other`
+    AtLeast,
+    /// `build > other`
+    Above,
+    /// `build <= other`
+    AtMost,
+    /// `build < other`
+    Below,
+    /// `build = other`
+    Equal,
+}
+
+impl Bound {
+    /// The same where the sides are written the other way round.
+    fn turned(self) -> Self {
+        match self {
+            Self::AtLeast => Self::AtMost,
+            Self::Above => Self::Below,
+            Self::AtMost => Self::AtLeast,
+            Self::Below => Self::Above,
+            Self::Equal => Self::Equal,
+        }
+    }
+}
+
+/// An expression of the build side, and what bounds it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JoinRange {
+    /// Of the build side alone.
+    pub of: Expr,
+    /// Bounds, each by an expression of the other side alone; [`Bound::Equal`] stands alone.
+    pub bounds: Vec<(Bound, Expr)>,
+}
+
+/// The ranges of a join.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JoinRanges {
+    /// One or two.
+    pub ranges: Vec<JoinRange>,
+    /// What the condition says besides.
+    pub rest: Option<Expr>,
+}
+
+/// The streaming side and the build side of a hash join.
+pub fn probe_and_build(op: &Op) -> Option<(&Node, &Node)> {
+    let Op::HashJoin {
+        left,
+        right,
+        kind,
+        build_left,
+        ..
+    } = op
+    else {
+        return None;
+    };
+    // Only an inner join may swap its sides: the others keep rows of the left one.
+    Some(match *build_left && *kind == JoinKind::Inner {
+        true => (right, left),
+        false => (left, right),
+    })
+}
+
+/// The ranges of a hash join; `None` if its condition has none, and where a slot may be unbound on a side that has it.
+pub fn join_ranges(op: &Op) -> Option<JoinRanges> {
+    let (probe, build) = probe_and_build(op)?;
+    let Op::HashJoin {
+        compatible, filter, ..
+    } = op
+    else {
+        return None;
+    };
+    let filter = filter.as_ref().filter(|_| compatible.is_empty())?;
+    let sides = (SlotSet::of(&probe.schema), SlotSet::of(&build.schema));
+    of_condition(filter, &sides.0, &sides.1)
+}
+
+/// The ranges of a condition over the slots of two sides.
+fn of_condition(condition: &Expr, probe: &SlotSet, build: &SlotSet) -> Option<JoinRanges> {
+    let mut conjuncts = Vec::new();
+    into_conjuncts(condition.clone(), &mut conjuncts);
+    let mut ranges: Vec<JoinRange> = Vec::new();
+    let mut rest = Vec::new();
+    for conjunct in conjuncts {
+        let is_added = bound_of(&conjunct, probe, build)
+            .is_some_and(|(of, bound)| add(&mut ranges, of, bound));
+        if !is_added {
+            rest.push(conjunct);
+        }
+    }
+    // Of several, one with bounds on both ends leaves the fewest rows.
+    ranges.sort_by_key(|range| std::cmp::Reverse(range.ends()));
+    (!ranges.is_empty()).then(|| JoinRanges {
+        ranges,
+        rest: conjunction(rest),
+    })
+}
+
+impl JoinRange {
+    /// Ends that are bounded.
+    pub fn ends(&self) -> usize {
+        let has = |of: [Bound; 2]| {
+            self.bounds
+                .iter()
+                .any(|(bound, _)| of.contains(bound) || *bound == Bound::Equal)
+        };
+        usize::from(has([Bound::AtLeast, Bound::Above]))
+            + usize::from(has([Bound::AtMost, Bound::Below]))
+    }
+}
+
+/// Adds a bound to the range of its expression; false if there are too many.
+fn add(ranges: &mut Vec<JoinRange>, of: &Expr, bound: (Bound, &Expr)) -> bool {
+    let is_equal = |bound: Bound| bound == Bound::Equal;
+    let own = |range: &&mut JoinRange| {
+        range.of == *of && !is_equal(bound.0) && !range.bounds.iter().any(|(b, _)| is_equal(*b))
+    };
+    let bound = (bound.0, bound.1.clone());
+    if let Some(range) = ranges.iter_mut().find(own) {
+        range.bounds.push(bound);
+        return true;
+    }
+    let has_room = ranges.len() < RANGES_MAX;
+    if has_room {
+        ranges.push(JoinRange {
+            of: of.clone(),
+            bounds: vec![bound],
+        });
+    }
+    has_room
+}
+
+/// What a comparison says of an expression of the build side.
+fn bound_of<'e>(
+    conjunct: &'e Expr,
+    probe: &SlotSet,
+    build: &SlotSet,
+) -> Option<(&'e Expr, (Bound, &'e Expr))> {
+    let (a, b, bound) = match conjunct {
+        Expr::Less(a, b) => (a, b, Bound::Below),
+        Expr::LessOrEqual(a, b) => (a, b, Bound::AtMost),
+        Expr::Equal(a, b) => (a, b, Bound::Equal),
+        _ => return None,
+    };
+    // The texts of most terms begin alike, so an order by what they begin with tells little; whether they are equal is told by all of a text.
+    if !is_pure(conjunct) || bound != Bound::Equal && cost(conjunct) > EXPRESSION {
+        return None;
+    }
+    let (of_a, of_b) = (slots_of(a), slots_of(b));
+    let is_within = |slots: &SlotSet, side: &SlotSet| !slots.is_empty() && slots.is_subset(side);
+    if is_within(&of_a, build) && is_within(&of_b, probe) {
+        Some((a, (bound, b)))
+    } else if is_within(&of_b, build) && is_within(&of_a, probe) {
+        Some((b, (bound.turned(), a)))
+    } else {
+        None
+    }
+}
+
+/// Whether a condition is a range of one of two sides that is bounded by the other.
+pub(crate) fn is_range(condition: &Expr, a: &SlotSet, b: &SlotSet) -> bool {
+    bound_of(condition, a, b).is_some()
+}

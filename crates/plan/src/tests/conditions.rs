@@ -1,0 +1,111 @@
+//! Where conditions are asked: which plans show it, and that each rule is what does it.
+
+use super::{check_everywhere, explained, explained_with, has, has_not};
+use crate::{ForceJoin, PlanOptions};
+
+/// Checks that a plan has a line like this, and not without a rule.
+fn by_rule(query: &str, rule: &str, line: &str) {
+    check_everywhere(query);
+    has(&explained(query), line);
+    let off = PlanOptions {
+        disabled_rules: vec![rule.to_owned()],
+        ..PlanOptions::default()
+    };
+    has_not(&explained_with(query, &off), line);
+}
+
+#[test]
+fn conditions_on_predicates_are_asked_by_scans() {
+    let query = "SELECT * { ?s ?p ?o FILTER(STRSTARTS(STR(?p), \"http\") && isLiteral(?o)) }";
+    let line = "PatternScan ?s ?p ?o if STRSTARTS(STR(?p), \"http\")";
+    by_rule(query, "filter_predicates", line);
+    has(&explained(query), "Filter isLITERAL(?o)");
+    let both = "SELECT * { ?s ?p ?o FILTER(STR(?p) < STR(?o)) }";
+    has(&explained(both), "Filter (STR(?p) < STR(?o))");
+}
+
+#[test]
+fn texts_are_compared_after_joins_that_leave_few_rows() {
+    let query = "SELECT * { ?r :reviewFor ?p ; :reviewer ?x . ?s :reviewFor ?p ; :reviewer ?x FILTER(STR(?p) < STR(?x)) }";
+    check_everywhere(query);
+    let mut options = PlanOptions {
+        force_join: Some(ForceJoin::Hash),
+        ..PlanOptions::default()
+    };
+    let line = "Filter (STR(?p) < STR(?x))";
+    has(&explained_with(query, &options), line);
+    options.disabled_rules = vec!["defer_conditions".to_owned()];
+    has_not(&explained_with(query, &options), line);
+    // As many rows come out as go in.
+    let all = "SELECT * { ?o :product ?p FILTER(STR(?o) < STR(?p)) ?p :label ?l }";
+    has_not(&explained(all), "Filter (STR(?o) < STR(?p))");
+}
+
+#[test]
+fn conditions_on_computed_values_become_those_of_joins() {
+    let query =
+        "SELECT * { ?o :price ?x . ?p :num1 ?n BIND(?n + 10 AS ?m) FILTER(?x >= ?n && ?x < ?m) }";
+    by_rule(query, "push_down_filter", "in ranges of");
+    let bound = "SELECT * { ?p :num1 ?n BIND(?n + 10 AS ?m) FILTER(!BOUND(?m) || ?m > 5) }";
+    has(&explained(bound), "BOUND(?m)");
+    let text = "SELECT * { ?p :label ?l BIND(REPLACE(?l, \"a\", \"b\") AS ?m) FILTER(?m > \"b\") }";
+    has(&explained(text), "Filter (\"b\" < ?m)");
+}
+
+#[test]
+fn comparisons_bound_partners() {
+    let of = |condition: &str| {
+        let pattern = "?a :vendor ?v ; :price ?x . ?b :vendor ?v ; :price ?y ; :webpage ?w";
+        let query = format!("SELECT * {{ {pattern} FILTER({condition}) }}");
+        check_everywhere(&query);
+        let options = PlanOptions {
+            force_join: Some(ForceJoin::Hash),
+            ..PlanOptions::default()
+        };
+        explained_with(&query, &options)
+    };
+    for condition in [
+        "?x < ?y",
+        "?x + 1 >= ?y && ?a != ?b",
+        "LCASE(STR(?a)) = LCASE(?w)",
+    ] {
+        has(&of(condition), "in ranges of");
+    }
+    for condition in [
+        "STR(?a) < STR(?b)",
+        "?x != ?y",
+        "?x < ?y || ?a = ?b",
+        "?x + ?y < 7",
+    ] {
+        has_not(&of(condition), "in ranges of");
+    }
+}
+
+#[test]
+fn conditions_on_one_side_are_asked_below_lateral_joins() {
+    let query = "SELECT * { ?p :num1 ?n LATERAL { SELECT ?x { ?o :price ?x FILTER(?x > ?n) } ORDER BY ?x LIMIT 1 } FILTER(?n > 1990) }";
+    check_everywhere(query);
+    let text = explained(query);
+    has(&text, "{ num1 ?n } in Product if");
+    has_not(&text, "Filter (\"1990\"");
+}
+
+#[test]
+fn what_a_group_has_is_a_key() {
+    let of = |select: &str| {
+        format!(
+            "SELECT * {{ {{ SELECT ?v {select} {{ ?o :vendor ?v ; :price ?x }} GROUP BY ?v }} ?o2 :vendor ?v ; :price ?y }}"
+        )
+    };
+    let greatest = of("(MAX(?x) AS ?y)");
+    check_everywhere(&greatest);
+    has_not(&explained(&greatest), "compatible ?y");
+    // An average may be an error.
+    has(&explained(&of("(AVG(?x) AS ?y)")), "compatible ?y");
+}
+
+#[test]
+fn parts_of_one_side_are_computed_there() {
+    let query = "SELECT * { ?p :label ?l . ?w :title ?t FILTER(CONTAINS(LCASE(?t), ?l)) }";
+    by_rule(query, "hoist_expressions", "CONTAINS(?part");
+}
