@@ -27,6 +27,9 @@ use std::ops::Range;
 
 /// Rows whose bounds of the second value are kept together.
 const BLOCK: usize = 64;
+/// Bytes of a row's number, and of a word and what it takes while words are put in order.
+const ROW_BYTES: usize = size_of::<u32>();
+const WORD_BYTES: usize = 2 * size_of::<u64>();
 /// Rows whose words are put in place between two looks at whether the query goes on.
 const ROWS_CHECKED: usize = 1 << 16;
 /// Rows of a key from which on sorting them takes long enough to be left in the middle.
@@ -161,11 +164,11 @@ impl RangeOrder {
         if partners_min == usize::MAX || are_few && !table.key_columns().is_empty() {
             return Ok(None);
         }
-        let held = match held(table.rows() * exprs.0.len(), cx) {
-            Ok(held) => held,
-            Err(ExecError::MemoryLimit { .. }) => return Ok(None),
-            Err(error) => return Err(error),
-        };
+        let mut held = HeldMemory::default();
+        let bytes = table.rows() * (ROW_BYTES + exprs.0.len() * WORD_BYTES);
+        if !held.grow_cache_to(bytes, "HashJoin", cx) {
+            return Ok(None);
+        }
         let [first, others @ ..] = exprs.0.as_slice() else {
             return Ok(None);
         };
@@ -320,14 +323,6 @@ impl Blocks {
             words,
         }
     }
-}
-
-/// Memory for the order of so many words.
-fn held(words: usize, cx: &Context) -> Result<HeldMemory, ExecError> {
-    let mut held = HeldMemory::default();
-    let bytes = words * (2 * size_of::<u64>() + size_of::<u32>());
-    held.grow_to(bytes, "HashJoin", cx)?;
-    Ok(held)
 }
 
 /// The rows of a table, those of each key in the order of these words.

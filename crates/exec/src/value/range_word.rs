@@ -1,10 +1,11 @@
 //! Words in the order of values: joins find by them which values of one side `<`, `<=`, `=` and the like can be true of.
 //!
 //! ```text
-//! kind: 3 bits | place: 61 bits
-//! number      the bits of the nearest double in the order of doubles, less the last three
-//! instant     seconds since 1970 in UTC, without a zone as if in UTC, and the fraction in units of 2^38 * 10^-18 s
+//! kind: 4 bits | place: 60 bits
+//! number      the bits of the nearest double in the order of doubles, less the last four
+//! instant     seconds since 1970 in UTC, without a zone as if in UTC, and the fraction in units of 2^39 * 10^-18 s
 //! string      its first bytes
+//! year, month the year, or the months until then, whatever the zone
 //! other       nothing: any value of the kind may be compared with any other
 //! ```
 //!
@@ -22,19 +23,22 @@ use std::ops::RangeInclusive;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bits of a word that tell the place among values of a kind.
-const PLACE_BITS: u32 = 61;
+const PLACE_BITS: u32 = 60;
 const PLACE_MASK: u64 = (1 << PLACE_BITS) - 1;
 /// Bits of a double that a place lacks.
 const DROPPED_BITS: u32 = u64::BITS - PLACE_BITS;
 /// Bits of a place that hold the fraction of a second, and those that a fraction of 10^-18 seconds has more.
-const FRACTION_BITS: u32 = 22;
-const FRACTION_DROPPED: u32 = 38;
+const FRACTION_BITS: u32 = 21;
+const FRACTION_DROPPED: u32 = 39;
 /// Seconds before and after 1970 that a place tells apart.
 const SECONDS_MAX: i64 = 1 << (PLACE_BITS - FRACTION_BITS - 1);
 /// Fractions that are multiples of this, a microsecond, have a place of their own.
 const FRACTION_UNIT: i64 = 1_000_000_000_000;
-/// Decimals of up to 14 digits have places of their own: they differ by 10^-14 of their value at least, places by less than 2^-48.
+/// Decimals of up to 14 digits have places of their own: they differ by 10^-14 of their value at least, places by less than 2^-47.
 const EXACT_MAX: u64 = 100_000_000_000_000;
+
+/// What is added to a year, or to months, so that the earliest that are told apart have the first place.
+const YEAR_BIAS: i64 = 1 << (PLACE_BITS - 1);
 
 /// Kinds of values; a comparison of two kinds is never true. The last, and the first place, are left free.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,6 +46,8 @@ enum Kind {
     Number = 1,
     DateTime,
     Date,
+    Year,
+    YearMonth,
     Text,
     Other,
     Same,
@@ -105,6 +111,15 @@ impl RangeWord {
         }
         match id.tag() {
             tag::RESOURCE => Some(None),
+            tag::G_YEAR => {
+                let has_zone = id.zone_minutes().is_some();
+                Some(Some(Self::of_year(Kind::Year, id.g_year()?, has_zone)))
+            }
+            tag::G_YEAR_MONTH => {
+                let has_zone = id.zone_minutes().is_some();
+                let months = months(id.g_year_month()?);
+                Some(Some(Self::of_year(Kind::YearMonth, months, has_zone)))
+            }
             _ => match date_type(id) {
                 date_type @ (tag::DATE | tag::DATE_TIME) => {
                     let has_zone = id.zone_minutes().is_some();
@@ -149,6 +164,15 @@ impl RangeWord {
                 Some(at) => Self::of_instant(at.tag, (at.second, at.fraction), at.has_zone),
                 None => Self::far_off(value),
             }),
+            Value::Year(year) => {
+                let has_zone = year.timezone_offset().is_some();
+                Some(Self::of_year(Kind::Year, year.year(), has_zone))
+            }
+            Value::YearMonth(month) => {
+                let has_zone = month.timezone_offset().is_some();
+                let months = months((month.year(), month.month()));
+                Some(Self::of_year(Kind::YearMonth, months, has_zone))
+            }
             Value::Iri | Value::Blank | Value::LangString(_) | Value::IllTyped | Value::Unknown => {
                 None
             }
@@ -188,6 +212,17 @@ impl RangeWord {
         Self::new(kind, place | fraction as u64 >> FRACTION_DROPPED, told)
     }
 
+    /// Of a year or a month, which begins some hours earlier or later in another zone, and not before the one before.
+    #[inline]
+    fn of_year(kind: Kind, number: i64, has_zone: bool) -> Self {
+        let near = number.clamp(-YEAR_BIAS, YEAR_BIAS - 1);
+        let told = match has_zone || near != number {
+            true => Told::Nearly,
+            false => Told::Unzoned,
+        };
+        Self::new(kind, (near + YEAR_BIAS) as u64, told)
+    }
+
     /// Of a date or time in a year beyond those of 64-bit seconds: at the end where it is.
     fn far_off(value: &Value) -> Self {
         let (is_before, kind) = match value {
@@ -198,6 +233,12 @@ impl RangeWord {
         let place = if is_before { 0 } else { PLACE_MASK };
         Self::new(kind, place, Told::Nearly)
     }
+}
+
+/// Months from the year 0 to a month of a year.
+#[inline]
+fn months((year, month): (i64, u8)) -> i64 {
+    year.saturating_mul(12).saturating_add(i64::from(month))
 }
 
 /// The words of all values that one can be compared with.
@@ -272,7 +313,8 @@ mod tests {
             2 => (day, Just("date")),
             3 => (time, Just("dateTime")),
             1 => ("(-|)[0-9]{5,18}-01-01T00:00:00(Z|)", Just("dateTime")),
-            1 => ("(-|)200[01](Z|[+-]0[01]:00|)", Just("gYear")),
+            2 => ("(-|)200[01](Z|[+-]0[01]:00|)", Just("gYear")),
+            2 => ("(-|)200[01]-(01|12)(Z|[+-]1[34]:00|)", Just("gYearMonth")),
             1 => ("(0[0-2]|24):00:00(\\.0|)(Z|[+-]0[01]:00|)", Just("time")),
             1 => ("PT?(24H|1D|3600S|1H|0.50S|0.5S)", Just("dayTimeDuration")),
             1 => ("[ab]{0,10}", Just("string")),
