@@ -223,6 +223,13 @@ pub(crate) fn conjunction(mut exprs: Vec<Expr>) -> Option<Expr> {
     }
 }
 
+/// The parts of an expression between its outermost `&&`.
+pub(crate) fn conjuncts(expr: &Expr) -> Vec<Expr> {
+    let mut parts = Vec::new();
+    into_conjuncts(expr.clone(), &mut parts);
+    parts
+}
+
 /// Splits an expression at its outermost `&&`.
 pub(crate) fn into_conjuncts(expr: Expr, out: &mut Vec<Expr>) {
     match expr {

@@ -10,7 +10,7 @@
 
 use crate::cost_constants::EXPRESSION;
 use crate::estimate::condition::cost;
-use crate::expression::{conjunction, into_conjuncts, is_pure, slots_of};
+use crate::expression::{conjunction, conjuncts, is_pure, slots_of};
 use crate::physical::{Expr, JoinKind, Node, Op};
 use crate::slot_set::SlotSet;
 
@@ -98,11 +98,9 @@ pub fn join_ranges(op: &Op) -> Option<JoinRanges> {
 
 /// The ranges of a condition over the slots of two sides.
 fn of_condition(condition: &Expr, probe: &SlotSet, build: &SlotSet) -> Option<JoinRanges> {
-    let mut conjuncts = Vec::new();
-    into_conjuncts(condition.clone(), &mut conjuncts);
     let mut ranges: Vec<JoinRange> = Vec::new();
     let mut rest = Vec::new();
-    for conjunct in conjuncts {
+    for conjunct in conjuncts(condition) {
         let is_added = bound_of(&conjunct, probe, build)
             .is_some_and(|(of, bound)| add(&mut ranges, of, bound));
         if !is_added {

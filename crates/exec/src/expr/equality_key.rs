@@ -14,8 +14,7 @@ pub fn column(
     (0..count).map(|row| key(values.get(row), reader)).collect()
 }
 
-/// The key of a value, 0 of an error and of what is equal to nothing.
-pub fn key(value: Argument<'_>, reader: &mut Reader<'_>) -> Result<u64, ExecError> {
+fn key(value: Argument<'_>, reader: &mut Reader<'_>) -> Result<u64, ExecError> {
     let known = match value {
         Argument::Error => return Ok(0),
         Argument::Number(number) => Some(EqualityKey::of_short(number)),
@@ -28,9 +27,14 @@ pub fn key(value: Argument<'_>, reader: &mut Reader<'_>) -> Result<u64, ExecErro
             None => return Ok(0),
         },
     };
-    Ok(match key {
+    Ok(id(key, value, reader))
+}
+
+/// The id of a key, that of the value if it is the term's, 0 of what is equal to nothing.
+pub fn id(key: EqualityKey, value: Argument<'_>, reader: &Reader<'_>) -> u64 {
+    match key {
         EqualityKey::Shared(id) => id,
         EqualityKey::Term => value.id(reader.context()),
         EqualityKey::Nothing => 0,
-    })
+    }
 }

@@ -5,7 +5,7 @@ use super::{CompiledExpr, equality_key, evaluate};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::value::{RangeWord, Reader, ShortNumber, Told, Value};
+use crate::value::{EqualityKey, RangeWord, Reader, ShortNumber, Told, Value};
 use basalt_rdf::TermId;
 
 /// Words of some values.
@@ -94,11 +94,14 @@ fn word_of_equal(
     if let Some(word) = number {
         return Ok(word);
     }
-    if let Some(value) = value.value(reader)?
-        && let Value::Number(_) = &*value
-    {
-        return Ok(RangeWord::of_value(&value));
-    }
-    let key = equality_key::key(value, reader)?;
+    let key = match EqualityKey::of_inline(TermId(value.known_id())) {
+        Some(key) => key,
+        None => match value.value(reader)?.as_deref() {
+            None => return Ok(None),
+            Some(number @ Value::Number(_)) => return Ok(RangeWord::of_value(number)),
+            Some(other) => EqualityKey::of_value(other),
+        },
+    };
+    let key = equality_key::id(key, value, reader);
     Ok((key != 0).then(|| RangeWord::of_equality_key(key)))
 }

@@ -163,12 +163,16 @@ impl JoinTable {
             let equal = rows.zip(keys).filter(|(_, id)| **id == key[0]);
             out.extend(equal.map(|(row, _)| row as u32));
         } else {
-            let is_equal = |row: &usize| {
-                let mut cells = self.key_columns.iter().zip(key);
-                cells.all(|(&column, &id)| self.column(column)[*row] == id)
-            };
+            let is_equal = |row: &usize| self.has_key(*row, key);
             out.extend(rows.filter(is_equal).map(|row| row as u32));
         }
+    }
+
+    /// Whether a row has a key.
+    #[inline]
+    pub fn has_key(&self, row: usize, key: &[u64]) -> bool {
+        let mut cells = self.key_columns.iter().zip(key);
+        cells.all(|(&column, &id)| self.column(column)[row] == id)
     }
 
     /// Appends all pairs of keys with their rows: the row of the key in its columns, from `first` on, and the row here. Ends before the key with

@@ -307,9 +307,7 @@ impl PatternScan {
             let predicates = found.select_columns(&[Some(column)]);
             found = found.keep(&filter.select(&predicates, &self.cx)?);
         }
-        if found.rows() > 0 {
-            self.output.put(found.select_columns(&self.columns));
-        }
+        self.output.put(found.select_columns(&self.columns));
         Ok(true)
     }
 

@@ -76,9 +76,7 @@ impl ScanThread {
         let count = all.len();
         let all = Batch::from_vectors(vec![all], count);
         let kept = all.keep(&filter.select(&all, cx)?);
-        let mut wanted: Vec<TermId> = kept.ids(0).iter().copied().map(TermId).collect();
-        wanted.sort_unstable();
-        Ok(Some(wanted))
+        Ok(Some(kept.ids(0).iter().copied().map(TermId).collect()))
     }
 
     /// Scans quad after quad; how many were read.

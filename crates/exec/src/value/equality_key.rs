@@ -144,10 +144,9 @@ fn shared(kind: Kind, words: [u64; 2]) -> EqualityKey {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Number, equal, inline_kind};
+    use super::super::tests::typed;
+    use super::super::{Number, equal};
     use super::*;
-    use basalt_rdf::inline::encode;
-    use basalt_rdf::{LiteralView, Qualifiers};
     use proptest::prelude::*;
 
     /// Literals of which many are equal to others.
@@ -185,14 +184,11 @@ mod tests {
 
     /// The key as executors make it: of the id where it tells, else of the value, and in either way the same.
     fn key(text: &str, name: &str) -> (Value, EqualityKey) {
-        let datatype = format!("http://www.w3.org/2001/XMLSchema#{name}");
-        let value = Value::of_literal(LiteralView::typed(text, &datatype));
-        let mut key = EqualityKey::of_value(&value);
-        let qualifiers = Qualifiers::new();
-        if let Some(id) = encode(LiteralView::typed(text, &datatype), &mut &qualifiers) {
+        let (value, id) = typed(text, name);
+        let key = EqualityKey::of_value(&value);
+        if let Some(id) = id {
             let of_id = EqualityKey::of_inline(id).expect("it is inline");
-            assert!(inline_kind(id.0).is_some() && of_id == key, "{text} {name}");
-            key = of_id;
+            assert_eq!(of_id, key, "{text} {name}");
         }
         (value, key)
     }

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Invariant: if a comparison of two values is true, their words are of one kind and in the same order or equal, provided that a float's place is
-//! widened ([`RangeWord::around_float`]). Where both are [`Told`] by their words in the same way, it is true if and only if it is of the words.
+//! widened ([`around_float`]). Where both are [`Told`] by their words in the same way, it is true if and only if it is of the words.
 //! Cost: of inline ids some nanoseconds.
 
 use super::inline::{date_type, utc_instant};
@@ -288,10 +288,9 @@ fn of_ordered(bits: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Comparison, compare, inline_kind};
+    use super::super::tests::typed;
+    use super::super::{Comparison, compare};
     use super::*;
-    use basalt_rdf::inline::encode;
-    use basalt_rdf::{LiteralView, Qualifiers};
     use proptest::prelude::*;
     use std::cmp::Ordering;
 
@@ -324,17 +323,10 @@ mod tests {
 
     /// The value and its word as executors make it: of the id where it tells, else of the value, and in either way the same.
     fn word(text: &str, name: &str) -> (Value, Option<RangeWord>) {
-        let datatype = format!("http://www.w3.org/2001/XMLSchema#{name}");
-        let value = Value::of_literal(LiteralView::typed(text, &datatype));
+        let (value, id) = typed(text, name);
         let word = RangeWord::of_value(&value);
-        let qualifiers = Qualifiers::new();
-        if let Some(id) = encode(LiteralView::typed(text, &datatype), &mut &qualifiers)
-            && let Some(of_id) = RangeWord::of_inline(id)
-        {
-            assert!(
-                inline_kind(id.0).is_some() && of_id == word,
-                "{text} {name}"
-            );
+        if let Some(of_id) = id.and_then(RangeWord::of_inline) {
+            assert_eq!(of_id, word, "{text} {name}");
         }
         (value, word)
     }

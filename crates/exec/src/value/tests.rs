@@ -8,14 +8,24 @@ use super::{
     inline_kind, order_inline,
 };
 use crate::context::{Context, ExecOptions};
-use basalt_rdf::inline::numeric;
+use basalt_rdf::inline::{encode, numeric};
 use basalt_rdf::qualifiers::{CUSTOM_NUMERIC_FIRST, DOUBLE, FLOAT};
 use basalt_rdf::term_view::XSD;
-use basalt_rdf::{TermId, TermView};
+use basalt_rdf::{LiteralView, Qualifiers, TermId, TermView};
 use basalt_store::Snapshot;
 use proptest::prelude::*;
 use std::cmp::Ordering;
 use std::sync::{Arc, LazyLock};
+
+/// The value of a literal of a type of XML Schema, and its id if it is inline.
+pub(super) fn typed(text: &str, name: &str) -> (Value, Option<TermId>) {
+    let datatype = format!("{XSD}{name}");
+    let literal = LiteralView::typed(text, &datatype);
+    let qualifiers = Qualifiers::new();
+    let id = encode(literal, &mut &qualifiers);
+    assert!(id.is_none_or(|id| inline_kind(id.0).is_some()));
+    (Value::of_literal(literal), id)
+}
 
 fn context() -> Arc<Context> {
     static CONTEXT: LazyLock<Arc<Context>> =

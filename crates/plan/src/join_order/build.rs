@@ -330,6 +330,7 @@ pub(crate) fn hash_join(
     if filter.as_ref().is_some_and(has_exists) {
         cost += l * PATTERN_PROBE;
     }
+    let has_keys = !keys.is_empty();
     let (left, right) = (Arc::new(left), Arc::new(right));
     let op = Op::HashJoin {
         left,
@@ -340,9 +341,7 @@ pub(crate) fn hash_join(
         filter,
         build_left,
     };
-    if let Op::HashJoin { keys, .. } = &op
-        && keys.is_empty()
-    {
+    if !has_keys {
         let in_range = join_ranges(&op).map(|_| match kind {
             // The first in range decides mostly.
             JoinKind::Semi | JoinKind::Anti => l,

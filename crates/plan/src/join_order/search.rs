@@ -506,6 +506,7 @@ impl<'s> Search<'s> {
         let shared = a_slots.intersect(b_slots);
         let keys = shared.intersect(a_certain).intersect(b_certain);
         let mask = left | right;
+        let in_range = keys.is_empty() && shared.is_empty() && self.has_range(left, right);
         let near_from = near_from(bits(mask).map(|idx| &self.problem.units[idx]), &keys);
         for build_left in [false, true] {
             let (build, probe) = if build_left { (&a, &b) } else { (&b, &a) };
@@ -513,7 +514,6 @@ impl<'s> Search<'s> {
             let mut cost = START + a.cost + b.cost + hash_cost(build.rows, probe.rows, are_near);
             cost += hash_pairs_cost(rows);
             if keys.is_empty() {
-                let in_range = shared.is_empty() && self.has_range(left, right);
                 cost += unkeyed_cost((a.rows, b.rows), in_range.then_some(rows));
             }
             let step = Step::Hash {

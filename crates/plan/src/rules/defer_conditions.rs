@@ -15,7 +15,7 @@
 
 use crate::cost_constants::{EMIT_ROW, EXPRESSION};
 use crate::estimate::condition::{cost, selectivity};
-use crate::expression::{conjunction, into_conjuncts, is_pure, slots_of};
+use crate::expression::{conjunction, conjuncts, is_pure, slots_of};
 use crate::physical::{Expr, JoinKind, Node, Op};
 use crate::planner::{Planner, node, take_node};
 use crate::slot_set::SlotSet;
@@ -64,12 +64,6 @@ fn inputs(join: &mut Node) -> Vec<&mut Node> {
 
 /// The conditions of the inputs of a join that may be asked after it, each once.
 fn of_inputs(join: &mut Node) -> Vec<Expr> {
-    if !matches!(
-        join.op,
-        Op::HashJoin { .. } | Op::MergeJoin { .. } | Op::StarJoin { .. }
-    ) {
-        return Vec::new();
-    }
     let available = SlotSet::of(&join.schema);
     let mut found: Vec<Expr> = Vec::new();
     for input in inputs(join) {
@@ -84,17 +78,16 @@ fn of_inputs(join: &mut Node) -> Vec<Expr> {
 
 /// The conditions that the rows of a node were asked last, read texts of several slots, and say the same after a join.
 fn conditions(node: &Node) -> Vec<Expr> {
-    let mut found = Vec::new();
-    match &node.op {
-        Op::Filter { condition, .. } => into_conjuncts(condition.clone(), &mut found),
-        Op::StarScan { star, .. } => found.extend(star.filters.iter().cloned()),
-        Op::StarJoin {
+    let mut found = match &node.op {
+        Op::Filter { condition, .. } => conjuncts(condition),
+        Op::StarScan { star, .. }
+        | Op::StarJoin {
             star,
             kind: JoinKind::Inner,
             ..
-        } => found.extend(star.filters.iter().cloned()),
-        _ => {}
-    }
+        } => star.filters.clone(),
+        _ => Vec::new(),
+    };
     // A slot that a row lacks may be bound by the join.
     let certain = SlotSet::of(&node.certain);
     found.retain(|condition| {
@@ -148,8 +141,7 @@ fn take(node: &mut Node, condition: &Expr) {
             input,
             condition: all,
         } => {
-            let mut rest = Vec::new();
-            into_conjuncts(all.clone(), &mut rest);
+            let mut rest = conjuncts(all);
             rest.retain(|other| other != condition);
             match conjunction(rest) {
                 Some(rest) => *all = rest,

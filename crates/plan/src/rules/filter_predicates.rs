@@ -8,7 +8,7 @@
 //! Quads are stored by predicate, so a scan passes over all others. Where the pattern is looked up, by a constant or in a small graph, the scan asks
 //! the condition of what it finds.
 
-use crate::expression::{conjunction, into_conjuncts, is_pure, slots_of};
+use crate::expression::{conjunction, conjuncts, is_pure, slots_of};
 use crate::physical::{Expr, Node, Op, Position};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
@@ -56,11 +56,10 @@ fn filtered(
     let Position::Slot(predicate) = pattern.predicate else {
         return None;
     };
-    let mut conjuncts = Vec::new();
-    into_conjuncts(condition.clone(), &mut conjuncts);
     let own = SlotSet::of(&[predicate]);
     let is_own = |conjunct: &Expr| is_pure(conjunct) && slots_of(conjunct) == own;
-    let (of_predicate, rest): (Vec<Expr>, Vec<Expr>) = conjuncts.into_iter().partition(is_own);
+    let (of_predicate, rest): (Vec<Expr>, Vec<Expr>) =
+        conjuncts(condition).into_iter().partition(is_own);
     let op = Op::PatternScan {
         pattern: pattern.clone(),
         filter: Some(conjunction(of_predicate)?),

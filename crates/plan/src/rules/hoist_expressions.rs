@@ -9,7 +9,7 @@
 
 use crate::cost_constants::EXPRESSION;
 use crate::estimate::condition;
-use crate::expression::{for_each_operand_mut, has_exists, is_volatile, slots_of};
+use crate::expression::{for_each_operand_mut, is_pure, slots_of};
 use crate::physical::{Expr, Node, Op, Slot, StarEntry};
 use crate::planner::{Planner, node, take_node};
 use crate::slot_set::SlotSet;
@@ -42,7 +42,7 @@ fn visit(root: &mut Node, planner: &mut Planner<'_>) {
         for filter in &mut star.filters {
             hoist(filter, (&available, &|_| true), &mut parts, planner);
         }
-        extend_all(Arc::make_mut(input), parts);
+        extend_all(input, parts);
     }
     hoist_of_hash_join(root, planner);
 }
@@ -69,21 +69,19 @@ fn hoist_of_hash_join(join: &mut Node, planner: &mut Planner<'_>) {
         part => !has_keys || condition::cost(part) <= EXPRESSION,
     };
     for side in [left, right] {
-        let is_repeated = keys.is_empty() || pairs_expected > PAIRS_FOR_ROW * side.estimated_rows;
+        let is_repeated = !has_keys || pairs_expected > PAIRS_FOR_ROW * side.estimated_rows;
         if is_repeated {
             let available = SlotSet::of(&side.schema).minus(both);
             let mut parts = Vec::new();
             hoist(filter, (&available, &may_be), &mut parts, planner);
-            if !parts.is_empty() {
-                extend_all(Arc::make_mut(side), parts);
-            }
+            extend_all(side, parts);
         }
     }
 }
 
-fn extend_all(input: &mut Node, parts: Vec<(Slot, Expr)>) {
+fn extend_all(input: &mut Arc<Node>, parts: Vec<(Slot, Expr)>) {
     for (slot, expr) in parts {
-        extend(input, slot, expr);
+        extend(Arc::make_mut(input), slot, expr);
     }
 }
 
@@ -118,11 +116,7 @@ fn hoist(
 fn can_be_hoisted(expr: &Expr, available: &SlotSet) -> bool {
     let slots = slots_of(expr);
     let is_simple = matches!(expr, Expr::Slot(_) | Expr::Constant(_) | Expr::Bound(_));
-    !is_simple
-        && !slots.is_empty()
-        && slots.is_subset(available)
-        && !is_volatile(expr)
-        && !has_exists(expr)
+    !is_simple && !slots.is_empty() && slots.is_subset(available) && is_pure(expr)
 }
 
 /// Puts a computed column over a node.

@@ -1,17 +1,20 @@
 //! Where conditions are asked: which plans show it, and that each rule is what does it.
 
-use super::{check_everywhere, explained, explained_with, has, has_not};
+use super::{check_everywhere, explained, explained_with, explained_without, has, has_not};
 use crate::{ForceJoin, PlanOptions};
 
 /// Checks that a plan has a line like this, and not without a rule.
 fn by_rule(query: &str, rule: &str, line: &str) {
     check_everywhere(query);
     has(&explained(query), line);
-    let off = PlanOptions {
-        disabled_rules: vec![rule.to_owned()],
+    has_not(&explained_without(rule, query), line);
+}
+
+fn by_hash() -> PlanOptions {
+    PlanOptions {
+        force_join: Some(ForceJoin::Hash),
         ..PlanOptions::default()
-    };
-    has_not(&explained_with(query, &off), line);
+    }
 }
 
 #[test]
@@ -28,10 +31,7 @@ fn conditions_on_predicates_are_asked_by_scans() {
 fn texts_are_compared_after_joins_that_leave_few_rows() {
     let query = "SELECT * { ?r :reviewFor ?p ; :reviewer ?x . ?s :reviewFor ?p ; :reviewer ?x FILTER(STR(?p) < STR(?x)) }";
     check_everywhere(query);
-    let mut options = PlanOptions {
-        force_join: Some(ForceJoin::Hash),
-        ..PlanOptions::default()
-    };
+    let mut options = by_hash();
     let line = "Filter (STR(?p) < STR(?x))";
     has(&explained_with(query, &options), line);
     options.disabled_rules = vec!["defer_conditions".to_owned()];
@@ -58,11 +58,7 @@ fn comparisons_bound_partners() {
         let pattern = "?a :vendor ?v ; :price ?x . ?b :vendor ?v ; :price ?y ; :webpage ?w";
         let query = format!("SELECT * {{ {pattern} FILTER({condition}) }}");
         check_everywhere(&query);
-        let options = PlanOptions {
-            force_join: Some(ForceJoin::Hash),
-            ..PlanOptions::default()
-        };
-        explained_with(&query, &options)
+        explained_with(&query, &by_hash())
     };
     for condition in [
         "?x < ?y",

@@ -55,9 +55,7 @@ impl Pairing {
         }
         let mut kept = first;
         for at in first..rows.len() {
-            let row = rows[at] as usize;
-            let mut cells = self.table.key_columns().iter().zip(key);
-            if cells.all(|(&column, &id)| self.table.column(column)[row] == id) {
+            if self.table.has_key(rows[at] as usize, key) {
                 rows[kept] = rows[at];
                 kept += 1;
             }
