@@ -157,8 +157,7 @@ fn cells_in<'a>(
     predicate: TermId,
     graphs: &'a GraphSet,
 ) -> impl Iterator<Item = (&'a Table, Cells<'a>, bool)> {
-    version.tables.iter().filter_map(move |table| {
-        let cells = table.cells(predicate)?;
+    version.cells_of(predicate).filter_map(|(_, table, cells)| {
         let is_taken = graphs.takes_table(table);
         (is_taken != Some(false)).then_some((table, cells, is_taken == Some(true)))
     })
@@ -313,19 +312,53 @@ enum CellRows {
     Some(RoaringBitmap),
 }
 
+/// Such rows by table; of tables that were not looked at there are none.
+#[derive(Default)]
+struct RowsOfTables {
+    rows: Vec<CellRows>,
+    /// Where those of each table are.
+    places: HashMap<usize, usize>,
+    /// The table asked for last and the place of its rows: subjects of one table come together.
+    last: Option<(usize, usize)>,
+}
+
+impl RowsOfTables {
+    fn set(&mut self, table_idx: usize, rows: CellRows) {
+        self.places.insert(table_idx, self.rows.len());
+        self.rows.push(rows);
+    }
+
+    fn get(&mut self, table_idx: usize) -> &mut CellRows {
+        let place = match self.last {
+            Some((last, place)) if last == table_idx => place,
+            _ => match self.places.get(&table_idx) {
+                Some(place) => *place,
+                None => {
+                    self.set(table_idx, CellRows::Some(RoaringBitmap::new()));
+                    self.rows.len() - 1
+                }
+            },
+        };
+        self.last = Some((table_idx, place));
+        &mut self.rows[place]
+    }
+}
+
 fn count_subjects(
     version: &Version,
     predicate: Option<TermId>,
     graphs: &GraphSet,
 ) -> Result<u64, StoreError> {
     let mut count = 0;
-    let mut of_tables = Vec::with_capacity(version.tables.len());
-    let irregular = version.quad_table.predicates_of(predicate);
-    for table in &version.tables {
-        let is_dirty = |p: &TermId| table.dirty_rows(*p).is_some();
+    let mut of_tables = RowsOfTables::default();
+    for (table_idx, table) in version.tables_with(predicate) {
+        let is_dirty = match predicate {
+            Some(predicate) => table.dirty_rows(predicate).is_some(),
+            None => table.has_dirty_rows(),
+        };
         let rows = match clean_count(table, predicate, graphs) {
             // Without dirty rows nobody asks which rows they were.
-            Some(rows) if !irregular.iter().any(is_dirty) => {
+            Some(rows) if !is_dirty => {
                 count += rows;
                 CellRows::All
             }
@@ -338,10 +371,10 @@ fn count_subjects(
                 rows
             }
         };
-        of_tables.push(rows);
+        of_tables.set(table_idx, rows);
     }
     let mut outside = RoaringTreemap::new();
-    for predicate in irregular {
+    for predicate in version.quad_table.predicates_of(predicate) {
         let mut last = 0;
         version
             .quad_table
@@ -353,7 +386,7 @@ fn count_subjects(
                     last = subject;
                     match version.extents.row_of(TermId(subject)) {
                         Some((table_idx, row)) => {
-                            if let CellRows::Some(rows) = &mut of_tables[table_idx] {
+                            if let CellRows::Some(rows) = of_tables.get(table_idx) {
                                 count += u64::from(rows.insert(row));
                             }
                         }

@@ -38,6 +38,7 @@ mod link_sources;
 mod links_to;
 mod matching;
 mod neighbours;
+mod predicate_tables;
 mod rare_sets;
 mod scan_blocks;
 pub mod snapshot;

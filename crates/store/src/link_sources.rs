@@ -2,9 +2,9 @@
 //!
 //! Links are counted by target table when a version is made, so a row of a table is only looked for in
 //! columns that link there; any other term, and columns without counted links, go by the column's range. Made
-//! once per version, at first use: one entry for each pair of column and target.
+//! once per version, at first use: 16 bytes for each pair of column and target, 32 for each table.
 
-use crate::snapshot::Version;
+use crate::snapshot::{Snapshot, Version};
 use crate::table::Cells;
 use basalt_rdf::TermId;
 use std::sync::OnceLock;
@@ -22,6 +22,8 @@ struct Lists {
     by_target: Vec<Vec<Place>>,
     /// Columns whose links are not counted.
     uncounted: Vec<Place>,
+    /// How many values of all columns are rows of each table, as far as they are counted.
+    links: Vec<u64>,
 }
 
 impl Lists {
@@ -29,9 +31,15 @@ impl Lists {
         let mut lists = Self {
             by_target: vec![Vec::new(); version.tables.len()],
             uncounted: Vec::new(),
+            links: vec![0; version.tables.len()],
         };
         for (table_idx, table) in version.tables.iter().enumerate() {
             for (place, cells) in table.all_cells().enumerate() {
+                for &(target_idx, count) in &cells.statistics().links {
+                    if let Some(links) = lists.links.get_mut(target_idx) {
+                        *links += count;
+                    }
+                }
                 if cells.has_inverse() {
                     for &(target_idx, _) in &cells.statistics().links {
                         if let Some(sources) = lists.by_target.get_mut(target_idx) {
@@ -47,6 +55,18 @@ impl Lists {
     }
 }
 
+impl Snapshot {
+    /// How many values in cells of the version are rows of a table, as far as links are counted. Cost: a look at all columns when it is first asked
+    /// of a version.
+    pub fn links_to_table(&self, table_idx: usize) -> u64 {
+        lists(self.parts()).links[table_idx]
+    }
+}
+
+fn lists(version: &Version) -> &Lists {
+    version.link_sources.0.get_or_init(|| Lists::of(version))
+}
+
 /// The cells of a predicate (or of any) that can hold an object, with the index of their table.
 pub(crate) fn cells_that_may_hold(
     version: &Version,
@@ -55,8 +75,8 @@ pub(crate) fn cells_that_may_hold(
 ) -> Vec<(usize, Cells<'_>)> {
     let within = |(_, cells): &(usize, Cells<'_>)| cells.may_hold(object);
     if let Some(predicate) = predicate {
-        let tables = version.tables.iter().enumerate();
-        let cells = tables.filter_map(|(idx, table)| Some((idx, table.cells(predicate)?)));
+        let cells = version.cells_of(predicate);
+        let cells = cells.map(|(table_idx, _, cells)| (table_idx, cells));
         return cells.filter(within).collect();
     }
     let target = version.extents.row_of(object);
@@ -71,7 +91,7 @@ pub(crate) fn sources(
 ) -> Box<dyn Iterator<Item = (usize, Cells<'_>)> + '_> {
     match target {
         Some(target_idx) => {
-            let lists = version.link_sources.0.get_or_init(|| Lists::of(version));
+            let lists = lists(version);
             let places = lists.by_target[target_idx].iter().chain(&lists.uncounted);
             let cells = |&(table_idx, place): &Place| {
                 (table_idx, version.tables[table_idx].cells_at(place))

@@ -236,7 +236,7 @@ fn scan(
 ) -> Step {
     let wanted = |graph| graphs.is_none_or(|graphs| graphs.takes(graph));
     let few = few_graphs(pattern, graphs);
-    for table in &version.tables {
+    for (_, table) in version.tables_with(pattern.predicate) {
         let elsewhere = table.constant_graph().is_some_and(|graph| !wanted(graph));
         if elsewhere || in_other_graph(table, pattern) {
             continue;

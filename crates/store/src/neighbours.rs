@@ -120,10 +120,7 @@ fn subjects(
     visit: VisitNeighbour<'_>,
 ) -> Result<(), StoreError> {
     let (mut counts, mut rows) = (Vec::new(), Vec::new());
-    for table in &version.tables {
-        let Some(cells) = table.cells(predicate) else {
-            continue;
-        };
+    for (_, table, cells) in version.cells_of(predicate) {
         counts.clear();
         rows.clear();
         cells.find_many(nodes, &mut counts, &mut rows);

@@ -94,7 +94,7 @@ pub(crate) fn scan_cells(
     graphs: &GraphSet,
     visit: VisitBlock<'_>,
 ) -> ControlFlow<()> {
-    for table in &version.tables {
+    for (_, table) in version.tables_with(predicates.one()) {
         if graphs.takes_table(table) == Some(false) {
             continue;
         }

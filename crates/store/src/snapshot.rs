@@ -21,6 +21,7 @@ use crate::log;
 use crate::manifest::{self, BaseCounts, Manifest};
 use crate::matching::{QuadIds, QuadPattern};
 use crate::neighbours::Direction;
+use crate::predicate_tables::PredicateTables;
 use crate::quad_table::QuadTable;
 use crate::rare_sets::KnownRareSets;
 use crate::scan_blocks::{Predicates, QuadBlock};
@@ -53,6 +54,7 @@ pub(crate) struct Version {
     pub(crate) counts: CountCache,
     pub(crate) irregular_predicates: IrregularPredicates,
     pub(crate) link_sources: LinkSources,
+    pub(crate) predicate_tables: PredicateTables,
     /// The characteristic sets by predicate.
     pub(crate) sets_by_predicate: SetsByPredicate,
     pub(crate) rare_sets: KnownRareSets,
@@ -114,6 +116,7 @@ impl Version {
             counts: CountCache::default(),
             irregular_predicates: IrregularPredicates::default(),
             link_sources: LinkSources::default(),
+            predicate_tables: PredicateTables::default(),
             sets_by_predicate: SetsByPredicate::default(),
             rare_sets: KnownRareSets::default(),
             column_pairs: ColumnPairs::default(),

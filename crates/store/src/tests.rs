@@ -11,6 +11,7 @@ mod graph_rows;
 mod invariants;
 mod large;
 mod layers;
+mod many_predicates;
 mod neighbours;
 mod patterns;
 mod splitter;

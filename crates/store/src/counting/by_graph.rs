@@ -65,10 +65,7 @@ fn counted(
     graphs: &GraphSet,
 ) -> Result<Vec<PredicateGraph>, StoreError> {
     let mut tally = Tally::default();
-    for table in &version.tables {
-        let Some(cells) = table.cells(predicate) else {
-            continue;
-        };
+    for (_, table, cells) in version.cells_of(predicate) {
         match (table.constant_graph(), graphs.takes_table(table)) {
             (_, Some(false)) => {}
             (Some(graph), _) => tally.add(predicate, graph, cells.statistics().values),

@@ -97,6 +97,9 @@ fn visit_added_to(
     pattern: &QuadPattern,
     visit: VisitQuad<'_>,
 ) -> ControlFlow<()> {
+    if pattern.predicate.is_some_and(|p| delta.of(p).is_none()) {
+        return ControlFlow::Continue(());
+    }
     for &graph in graphs {
         for subject in delta.subjects_added_to(graph) {
             let pattern = QuadPattern {

@@ -82,10 +82,15 @@ impl SortedPairs {
         }
     }
 
-    /// Appends the rows of a value, ascending.
-    pub(crate) fn find(&self, value: u64, out: &mut Vec<u32>) {
+    /// The rows of a value, ascending.
+    pub(crate) fn of_value(&self, value: u64) -> &[u32] {
         let start = self.values.partition_point(|&v| v < value);
         let end = start + self.values[start..].partition_point(|&v| v == value);
-        out.extend_from_slice(&self.rows[start..end]);
+        &self.rows[start..end]
+    }
+
+    /// Appends the rows of a value, ascending.
+    pub(crate) fn find(&self, value: u64, out: &mut Vec<u32>) {
+        out.extend_from_slice(self.of_value(value));
     }
 }

@@ -120,11 +120,15 @@ impl QuadTable {
     }
 
     fn find(&self, predicate: TermId) -> Option<&Predicate> {
-        let i = self
+        Some(&self.predicates[self.place_of(predicate)?])
+    }
+
+    /// The index of a predicate in the order of [`Self::predicates`].
+    fn place_of(&self, predicate: TermId) -> Option<usize> {
+        let found = self
             .predicates
-            .binary_search_by_key(&predicate, |p| p.predicate)
-            .ok()?;
-        Some(&self.predicates[i])
+            .binary_search_by_key(&predicate, |p| p.predicate);
+        found.ok()
     }
 
     /// Appends object and graph of every irregular quad of the predicate and subject.

@@ -35,6 +35,7 @@ pub struct Table {
     graphs: Option<Column>,
     /// By predicate, ascending.
     predicates: Vec<PredicateColumns>,
+    quads_in_cells: u64,
     /// Quads in cells by home graph.
     graph_totals: Vec<(TermId, u64)>,
     /// By predicate, ascending; none of them empty.
@@ -58,6 +59,7 @@ impl Table {
             format::read_graph_totals(file.verified_section("graphs")?, file.name(), "graphs")?;
         let (columns, graphs) = columns;
         Ok(Self {
+            quads_in_cells: predicates.iter().map(|p| p.statistics.values).sum(),
             definition,
             columns,
             graphs,
@@ -220,9 +222,7 @@ impl Table {
 
     /// Quads in cells.
     pub fn quads_in_cells(&self) -> u64 {
-        self.all_cells()
-            .map(|cells| cells.statistics().values)
-            .sum()
+        self.quads_in_cells
     }
 
     /// Quads in cells whose rows have this home graph.
@@ -250,6 +250,11 @@ impl Table {
     /// Whether a row has irregular quads, whatever their predicates.
     pub(crate) fn is_dirty(&self, row: u32) -> bool {
         self.dirty_for_any.contains(row)
+    }
+
+    /// Whether any row has irregular quads.
+    pub(crate) fn has_dirty_rows(&self) -> bool {
+        !self.dirty_for_any.is_empty()
     }
 
     /// Every predicate of irregular quads of rows, ascending, with the rows.

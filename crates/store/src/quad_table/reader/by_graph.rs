@@ -4,7 +4,7 @@
 //! as sorting them is worth, the places of quads by graph are kept in memory, 12 bytes for each quad of a named graph, as columns without an
 //! inverse have theirs ([`LazyInverse`](crate::inverse::LazyInverse)): whatever comes, the work is at most twice the best possible.
 
-use super::QuadTable;
+use super::{Predicate, QuadTable};
 use crate::error::StoreError;
 use crate::inverse::SortedPairs;
 use crate::matching::{QuadIds, VisitQuad};
@@ -24,13 +24,30 @@ impl QuadTable {
         (graph, sought): (TermId, usize),
         visit: VisitQuad<'_>,
     ) -> Result<ControlFlow<()>, StoreError> {
-        match self.places_by_graph(sought)? {
+        // Where one predicate is wanted, only its blocks matter.
+        let among = match predicate.map(|wanted| self.place_of(wanted)) {
+            Some(None) => return Ok(ControlFlow::Continue(())),
+            Some(Some(at)) => &self.predicates[at..=at],
+            None => &self.predicates[..],
+        };
+        let [first, ..] = among else {
+            return Ok(ControlFlow::Continue(()));
+        };
+        let blocks = first.psog.start..among[among.len() - 1].psog.end;
+        // To look at a block takes as long as to find the places of a graph.
+        let sorted = match predicate.is_some() && blocks.len() <= 1 {
+            true => None,
+            false => self.places_by_graph(sought)?,
+        };
+        match sorted {
             Some(sorted) => {
-                let mut places = Vec::new();
-                sorted.find(graph.0, &mut places);
-                self.at_places(&places, predicate, visit)
+                let places = sorted.of_value(graph.0);
+                let block_of = |place: &u32| *place as usize / BLOCK_QUADS;
+                let start = places.partition_point(|place| block_of(place) < blocks.start);
+                let end = places.partition_point(|place| block_of(place) < blocks.end);
+                self.at_places(&places[start..end], visit)
             }
-            None => self.by_graph_in_blocks(predicate, graph, visit),
+            None => self.by_graph_in_blocks(among, graph, visit),
         }
     }
 
@@ -67,7 +84,6 @@ impl QuadTable {
     fn at_places(
         &self,
         places: &[u32],
-        predicate: Option<TermId>,
         visit: VisitQuad<'_>,
     ) -> Result<ControlFlow<()>, StoreError> {
         let block_of = |place: &u32| *place as usize / BLOCK_QUADS;
@@ -75,11 +91,9 @@ impl QuadTable {
             let block_idx = block_of(&of_block[0]);
             let of = self.predicates.partition_point(|p| p.psog.end <= block_idx);
             let of = self.predicates[of].predicate;
-            if predicate.is_none_or(|wanted| wanted == of) {
-                let places = of_block.iter().map(|place| *place as usize % BLOCK_QUADS);
-                if self.in_block((block_idx, of), places, visit)?.is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
+            let places = of_block.iter().map(|place| *place as usize % BLOCK_QUADS);
+            if self.in_block((block_idx, of), places, visit)?.is_break() {
+                return Ok(ControlFlow::Break(()));
             }
         }
         Ok(ControlFlow::Continue(()))
@@ -103,18 +117,15 @@ impl QuadTable {
         }))
     }
 
-    /// Visits the quads of a graph by looking at the graphs of all blocks.
+    /// Visits the quads of a graph by looking at the graphs of all blocks of some predicates.
     fn by_graph_in_blocks(
         &self,
-        predicate: Option<TermId>,
+        among: &[Predicate],
         graph: TermId,
         visit: VisitQuad<'_>,
     ) -> Result<ControlFlow<()>, StoreError> {
         let mut graphs = Vec::new();
-        for known in &self.predicates {
-            if predicate.is_some_and(|wanted| wanted != known.predicate) {
-                continue;
-            }
+        for known in among {
             for block_idx in known.psog.clone() {
                 let sequence = self.psog.block(block_idx)?.graphs;
                 let is_constant = sequence.kind() == CodecKind::Constant && !sequence.is_empty();
