@@ -125,6 +125,13 @@ impl CountScan {
         if self.object.is_none() && self.needs_graphs_only() {
             return Ok(self.count_graphs(cx));
         }
+        if self.object.is_none() && self.needs_quads_only() {
+            let quads = match cx.snapshot().quads_in(&self.graphs) {
+                0 => 0,
+                quads => quads - self.repeats(None, cx)?,
+            };
+            return Ok((vec![0], vec![vec![quads]; self.counts.len()]));
+        }
         let are_told = || self.needs_totals_only(cx) || self.are_few_quads(cx);
         if self.object.is_none() && self.key == Key::Predicate && !are_told() {
             return self.count_predicates(cx);
@@ -244,6 +251,13 @@ impl CountScan {
         self.key != Key::Graph
             && !self.counts.contains(&Counted::Graphs)
             && snapshot.quads_in(&self.graphs) == snapshot.quad_count()
+    }
+
+    /// Whether it is enough to know how many quads the graphs have together.
+    fn needs_quads_only(&self) -> bool {
+        self.predicate.is_none()
+            && self.key == Key::Nothing
+            && self.counts.iter().all(|counted| *counted == Counted::Quads)
     }
 
     /// Whether it is enough to know the quads of each named graph.
