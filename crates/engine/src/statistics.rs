@@ -18,6 +18,7 @@ use samples::{
     Finding, SAMPLED_FROM_MAX, Tested, equal_pairs, sampled_cells, sampled_rows, spread_irregular,
     test_rows, together,
 };
+use std::collections::HashMap;
 
 /// Characteristic sets whose values are looked at for one estimate, those with most subjects; more would cost more than a better plan saves.
 const CHARACTERISTIC_SETS_READ: usize = 1024;
@@ -32,15 +33,17 @@ pub(crate) fn star_of_sets<'a>(
     counted: &[TermId],
     optional: &[TermId],
 ) -> Vec<StarEstimate> {
-    let mut groups: Vec<StarEstimate> = Vec::new();
+    let mut groups = GroupsByTable::default();
     let mut unread: Vec<(Option<usize>, f64)> = Vec::new();
+    let mut unread_places: HashMap<Option<usize>, usize> = HashMap::new();
     for (place, set) in sets.enumerate() {
         let subjects = set.subjects as f64;
         if place >= CHARACTERISTIC_SETS_READ {
-            match unread.iter_mut().find(|(table, _)| *table == set.table) {
-                Some((_, all)) => *all += subjects,
-                None => unread.push((set.table, subjects)),
-            }
+            let at = *unread_places.entry(set.table).or_insert_with(|| {
+                unread.push((set.table, 0.0));
+                unread.len() - 1
+            });
+            unread[at].1 += subjects;
             continue;
         }
         let values = |predicate: &TermId| match set.predicates.binary_search(predicate) {
@@ -49,18 +52,19 @@ pub(crate) fn star_of_sets<'a>(
         };
         let counted: f64 = counted.iter().map(values).product();
         let optional: f64 = optional.iter().map(|p| values(p).max(1.0)).product();
-        let group = group_of(&mut groups, set.table);
+        let group = groups.of(set.table);
         group.subjects += subjects;
         group.solutions += subjects * counted * optional;
     }
     // Those are taken to have as many values as the subjects that were looked at.
     let all = groups
+        .groups
         .iter()
         .fold((0.0, 0.0), |(subjects, solutions), group| {
             (subjects + group.subjects, solutions + group.solutions)
         });
     for (table, subjects) in unread {
-        let group = group_of(&mut groups, table);
+        let group = groups.of(table);
         let (read, solutions) = match group.subjects > 0.0 {
             true => (group.subjects, group.solutions),
             false => all,
@@ -69,26 +73,33 @@ pub(crate) fn star_of_sets<'a>(
         group.solutions += subjects * solutions / read.max(1.0);
     }
     for of_rare in rare {
-        let group = group_of(&mut groups, of_rare.table);
+        let group = groups.of(of_rare.table);
         group.subjects += of_rare.subjects;
         group.solutions += of_rare.solutions;
     }
-    groups
+    groups.groups
 }
 
-/// The group of a table, which is made if there is none.
-fn group_of(groups: &mut Vec<StarEstimate>, table: Option<usize>) -> &mut StarEstimate {
-    let table = table.map(|idx| TableIdx(idx as u32));
-    let known = groups.iter().position(|group| group.table == table);
-    let place = known.unwrap_or_else(|| {
-        groups.push(StarEstimate {
-            table,
-            subjects: 0.0,
-            solutions: 0.0,
+/// The groups of a star, in the order in which their tables came first; they may be as many as tables.
+#[derive(Default)]
+struct GroupsByTable {
+    groups: Vec<StarEstimate>,
+    places: HashMap<Option<usize>, usize>,
+}
+
+impl GroupsByTable {
+    /// The group of a table, which is made if there is none.
+    fn of(&mut self, table: Option<usize>) -> &mut StarEstimate {
+        let place = *self.places.entry(table).or_insert_with(|| {
+            self.groups.push(StarEstimate {
+                table: table.map(|idx| TableIdx(idx as u32)),
+                subjects: 0.0,
+                solutions: 0.0,
+            });
+            self.groups.len() - 1
         });
-        groups.len() - 1
-    });
-    &mut groups[place]
+        &mut self.groups[place]
+    }
 }
 
 /// A snapshot's statistics.
@@ -124,8 +135,7 @@ impl SnapshotStatistics<'_> {
         if added == 0 {
             return known.objects;
         }
-        let tables = self.snapshot.tables().iter();
-        let cells = tables.filter_map(|table| table.cells(predicate));
+        let cells = self.snapshot.cells_of(predicate);
         let (values, distinct) = cells.fold((0, 0), |(values, distinct), cells| {
             let known = cells.statistics();
             (values + known.values, distinct + known.distinct)
@@ -410,17 +420,11 @@ impl Statistics for SnapshotStatistics<'_> {
 
     fn quads_of_row(&self, table: TableIdx) -> Option<f64> {
         let table = self.table(table);
-        let values = table.all_cells().map(|cells| cells.statistics().values);
-        Some(values.sum::<u64>() as f64 / f64::from(table.rows()).max(1.0))
+        Some(table.quads_in_cells() as f64 / f64::from(table.rows()).max(1.0))
     }
 
     fn links_to_row(&self, table: TableIdx) -> Option<f64> {
-        let tables = self.snapshot.tables().iter();
-        let links = tables
-            .flat_map(Table::all_cells)
-            .flat_map(|cells| &cells.statistics().links)
-            .filter(|(target, _)| *target == table.0 as usize);
-        let links: u64 = links.map(|(_, count)| count).sum();
+        let links = self.snapshot.links_to_table(table.0 as usize);
         Some(links as f64 / f64::from(self.table(table).rows()).max(1.0))
     }
 

@@ -239,7 +239,7 @@ fn pattern_profile(planner: &Planner<'_>, star: &Star, pattern: &StarPattern) ->
     let mut values = irregular.quads as f64;
     let mut subjects = irregular.subjects as f64;
     for (table, column) in planner.columns(pattern.predicate).iter() {
-        if !star.tables.contains(table) {
+        if !star.has_table(*table) {
             continue;
         }
         values += column.values as f64;

@@ -80,7 +80,7 @@ pub(super) fn estimate(planner: &Planner<'_>, star: &Star, lookup: Lookup<'_>) -
     let mut all = StarRows::default();
     let is_known = matches!(star.subject, Position::Id(_));
     for group in &groups {
-        let table = group.table.filter(|table| star.tables.contains(table));
+        let table = group.table.filter(|table| star.has_table(*table));
         let more = match table {
             Some(table) => parts.in_table(planner, table, group),
             // A known subject is a row of the star's only table, or of none.
@@ -133,7 +133,7 @@ pub(crate) fn candidates(
         let subjects = statistics.spread_irregular(pattern.predicate, object, DRAWN_ROWS);
         let is_outside = |(subject, _): &(TermId, f64)| {
             let table = statistics.table_of(*subject);
-            table.is_none_or(|table| !star.tables.contains(&table))
+            table.is_none_or(|table| !star.has_table(table))
         };
         found.extend(subjects.into_iter().filter(is_outside));
     }

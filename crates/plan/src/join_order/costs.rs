@@ -77,8 +77,7 @@ impl JoinInput<'_> {
     /// Tables beyond the first that all batches begin to read, where so many of a star's rows are found: each table has so many of all values.
     fn passes(self, star: &Star, (values, all): (&[(TableIdx, f64)], f64), found: f64) -> f64 {
         let of_batch = found / self.batches();
-        // Tables of a star ascend.
-        let is_of_star = |(t, _): &&(TableIdx, f64)| star.tables.binary_search(t).is_ok();
+        let is_of_star = |(t, _): &&(TableIdx, f64)| star.has_table(*t);
         let met = values.iter().filter(is_of_star);
         let met: f64 = met
             .map(|(_, count)| (of_batch * count / all.max(1.0)).min(1.0))

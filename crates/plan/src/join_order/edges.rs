@@ -202,7 +202,7 @@ fn link_share(subject: &Unit, other: &Unit, slot: Slot) -> Option<f64> {
         return None;
     }
     let linked: f64 = known.links.iter().map(|(_, count)| count).sum();
-    let into = known.links.iter().filter(|(t, _)| star.tables.contains(t));
+    let into = known.links.iter().filter(|(t, _)| star.has_table(*t));
     let into: f64 = into.map(|(_, count)| count).sum();
     // What is no row of any table may be a subject outside of tables.
     let outside = (1.0 - linked / known.cell_values).max(0.0);

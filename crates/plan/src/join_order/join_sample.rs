@@ -329,7 +329,7 @@ impl JoinSample {
         };
         let is_row = |subject: &TermId| {
             let table = statistics.table_of(*subject);
-            table.is_some_and(|table| star.tables.contains(&table))
+            table.is_some_and(|table| star.has_table(table))
         };
         let all_rows = subjects.iter().all(is_row);
         let is_sure = |pattern: &StarPattern| {

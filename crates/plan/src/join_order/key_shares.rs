@@ -79,9 +79,7 @@ impl KeyShares {
 /// Quads of a predicate in cells of a star's tables, or irregular.
 fn quads(planner: &Planner<'_>, star: &Star, predicate: TermId) -> f64 {
     let columns = planner.columns(predicate);
-    let of_star = columns
-        .iter()
-        .filter(|(table, _)| star.tables.contains(table));
+    let of_star = columns.iter().filter(|(table, _)| star.has_table(*table));
     let in_cells: u64 = of_star.map(|(_, column)| column.values).sum();
     (in_cells + planner.statistics.irregular(predicate).quads) as f64
 }

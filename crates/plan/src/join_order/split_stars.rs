@@ -106,9 +106,7 @@ fn parts(planner: &Planner<'_>, star: &Star, others: SlotSet) -> Vec<Star> {
 /// How many values rows of a star's tables with any value have of a pattern's predicate.
 fn values_per_row(planner: &Planner<'_>, star: &Star, pattern: &StarPattern) -> f64 {
     let columns = planner.columns(pattern.predicate);
-    let of_star = columns
-        .iter()
-        .filter(|(table, _)| star.tables.contains(table));
+    let of_star = columns.iter().filter(|(table, _)| star.has_table(*table));
     let (rows, values) = of_star.fold((0, 0), |(rows, values), (_, column)| {
         (rows + column.rows_with_value, values + column.values)
     });

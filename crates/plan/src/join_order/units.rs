@@ -394,14 +394,18 @@ impl Planner<'_> {
                     let added = self.statistics.added_links(pattern.predicate);
                     let in_cells = columns.iter().flat_map(|(_, column)| &column.links);
                     let targets = in_cells.chain(&added).filter(|(_, count)| *count > 0);
-                    links.push((slot, targets.map(|(table, _)| *table).collect()));
+                    let mut targets: Vec<TableIdx> = targets.map(|(table, _)| *table).collect();
+                    targets.sort_unstable();
+                    targets.dedup();
+                    links.push((slot, targets));
                 }
             }
         }
         for star in stars.iter_mut() {
             for (slot, targets) in &links {
                 if star.subject == Position::Slot(*slot) {
-                    star.tables.retain(|table| targets.contains(table));
+                    star.tables
+                        .retain(|table| targets.binary_search(table).is_ok());
                 }
             }
         }

@@ -62,12 +62,17 @@ pub struct Star {
     /// Conjuncts that use only slots of this star (or of the input of a join); rows for which one
     /// is not true are dropped as early as possible.
     pub filters: Vec<Expr>,
-    /// The tables that can hold clean rows for this star, by the planner's choice; dirty rows and
+    /// The tables that can hold clean rows for this star, ascending, by the planner's choice; dirty rows and
     /// subjects outside all tables are always looked at by the executor, over all tables.
     pub tables: Vec<TableIdx>,
 }
 
 impl Star {
+    /// Whether a table can hold clean rows for this star.
+    pub(crate) fn has_table(&self, table: TableIdx) -> bool {
+        self.tables.binary_search(&table).is_ok()
+    }
+
     /// The first pattern beside one whose object is among these slots, if there is one: rows of both objects are found together.
     pub(crate) fn other_object(&self, pattern_idx: usize, bound: SlotSet) -> Option<usize> {
         let mut patterns = self.patterns.iter().enumerate();
