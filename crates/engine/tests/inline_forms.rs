@@ -1,5 +1,5 @@
-//! Stores of which no time with a fraction of a second is inline keep that through loads, changes and merges, and answer as those of which
-//! such times are.
+//! Stores of which fewer literals are inline (no time with a fraction of a second, no double with an exponent) keep that through loads,
+//! changes and merges, and answer as those of which all are.
 
 mod support;
 
@@ -34,17 +34,29 @@ fn events(from: usize, to: usize) -> String {
             event % 3
         );
         triples.add(&name, "at", &format!("\"{time}\"^^<{xsd}dateTime>"));
+        let value = (event * 17 % 40) as f64 / 8.0 - 1.0;
+        let level = match event % 6 {
+            0 => format!("{value:E}"),
+            1 => format!("{value:e}"),
+            2 => format!("{value:.2E}"),
+            3 => (value / 3.0).to_string(),
+            4 => format!("{value}e0"),
+            _ => value.to_string(),
+        };
+        triples.add(&name, "level", &format!("\"{level}\"^^<{xsd}double>"));
     }
     triples.0
 }
 
-const UPDATES: [&str; 3] = [
+const UPDATES: [&str; 5] = [
     "INSERT DATA { :e3 :at \"2024-03-09T01:02:03.456Z\"^^xsd:dateTime . :new :at \"2024-03-09T01:02:03.456789\"^^xsd:dateTime ; :kind :k1 }",
     "DELETE { ?e :at ?t } INSERT { ?e :at ?later } WHERE { ?e :at ?t ; :kind :k2 BIND(?t + \"PT0.750S\"^^xsd:dayTimeDuration AS ?later) }",
     "DELETE { ?e :at ?t } WHERE { ?e :kind :k4 ; :at ?t FILTER(SECONDS(?t) = 0.25) }",
+    "INSERT DATA { :e5 :level 1.25E0, 1.250e0, \"0.30000000000000004\"^^xsd:double . :new :level 1.0E0 }",
+    "DELETE { ?e :level ?l } INSERT { ?e :level ?third } WHERE { ?e :level ?l ; :kind :k3 BIND(?l / 3 AS ?third) }",
 ];
 
-const QUERIES: [&str; 12] = [
+const QUERIES: [&str; 21] = [
     "SELECT ?e ?t { ?e :at ?t }",
     "SELECT ?e { ?e :at \"2024-03-09T01:02:03.456Z\"^^xsd:dateTime }",
     "SELECT ?e { ?e :at ?t FILTER(?t = \"2024-03-01T00:00:00.250Z\"^^xsd:dateTime) }",
@@ -57,6 +69,15 @@ const QUERIES: [&str; 12] = [
     "SELECT ?a ?b { ?a :at ?t ; :kind :k1 . ?b :at ?t ; :kind :k3 }",
     "SELECT ?a ?b { ?a :at ?s ; :kind :k1 . ?b :at ?t ; :kind :k3 FILTER(?s = ?t) }",
     "SELECT ?a ?b { ?a :at ?s ; :kind :k5 . ?b :at ?t ; :kind :k6 FILTER(?s - ?t < \"PT0.5S\"^^xsd:dayTimeDuration) }",
+    "SELECT ?e ?l { ?e :level ?l }",
+    "SELECT ?e { ?e :level 1.25E0 }",
+    "SELECT ?e ?l { ?e :level ?l FILTER(?l = 0.5) }",
+    "SELECT ?e ?l { ?e :level ?l FILTER(?l > -0.25e0 && ?l <= 1.25) }",
+    "SELECT ?e ?l { ?e :level ?l FILTER(?l IN (1.0E0, 0.5, 7)) }",
+    "SELECT ?k (SUM(?l) AS ?sum) (MIN(?l) + 0 AS ?least) (COUNT(DISTINCT ?l) AS ?n) { ?e :level ?l ; :kind ?k } GROUP BY ?k",
+    "SELECT ?l (COUNT(*) AS ?n) { ?e :level ?l } GROUP BY ?l",
+    "SELECT ?third (COUNT(*) AS ?n) { ?e :level ?l BIND(?l / 3 AS ?third) } GROUP BY ?third ORDER BY ?third",
+    "SELECT ?a ?b { ?a :level ?s ; :kind :k1 . ?b :level ?t ; :kind :k5 FILTER(?s = ?t || ?s * 3 < ?t) }",
 ];
 
 fn prefixed(text: &str) -> String {
@@ -85,14 +106,15 @@ fn format_of(location: &Path) -> String {
     manifest.lines().next().unwrap_or_default().to_owned()
 }
 
-/// An old store and a new one.
-const FORMS: [(InlineForms, &str); 2] = [
+/// Old stores and a new one.
+const FORMS: [(InlineForms, &str); 3] = [
     (InlineForms::WholeSeconds, "basalt-manifest 3"),
     (InlineForms::Fractions, "basalt-manifest 4"),
+    (InlineForms::Doubles, "basalt-manifest 5"),
 ];
 
-/// That both are whole, have the forms that they began with, and answer alike.
-fn check(databases: &[Database; 2], locations: &[PathBuf; 2], when: &str) {
+/// That all are whole, have the forms that they began with, and answer alike.
+fn check(databases: &[Database; 3], locations: &[PathBuf; 3], when: &str) {
     for (database, (location, (forms, format))) in databases.iter().zip(locations.iter().zip(FORMS))
     {
         database.check(CheckDepth::Deep).expect("it is whole");
@@ -101,23 +123,24 @@ fn check(databases: &[Database; 2], locations: &[PathBuf; 2], when: &str) {
         assert_eq!(format_of(location), format, "{when}");
     }
     for query in QUERIES {
-        let [before, now] = databases.each_ref().map(|database| {
+        let [first, between, now] = databases.each_ref().map(|database| {
             ask(database, &prefixed(query), &QueryOptions::default()).expect("it runs")
         });
-        same_answers(&before, &now, &format!("{when}: {query}"));
+        same_answers(&first, &now, &format!("{when}: {query}"));
+        same_answers(&between, &now, &format!("{when}: {query}"));
     }
 }
 
 #[test]
 fn a_store_keeps_its_forms_and_answers_alike() {
     let folder = TempDir::new().expect("a temporary folder");
-    let locations = ["before", "now"].map(|name| folder.path().join(name));
+    let locations = ["first", "between", "now"].map(|name| folder.path().join(name));
     let open = || {
         let open = |at: &PathBuf| Database::open_or_empty(at).expect("it opens");
         locations.each_ref().map(open)
     };
     // What a store has tells its forms, not the options of a later load.
-    let each_adds = |databases: &[Database; 2], (from, to), addition| {
+    let each_adds = |databases: &[Database; 3], (from, to), addition| {
         for database in databases {
             load(database, events(from, to), InlineForms::default(), addition);
         }

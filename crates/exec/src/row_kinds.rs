@@ -140,9 +140,10 @@ impl KnownIds {
             self.of_dates.push((date, kind));
             return Some(kind);
         }
-        // All integers are computed with together.
+        // All integers are computed with together, and so are all doubles.
         for other in 0..=u8::MAX {
-            if other == id.tag() || is_integer(id.tag()) && is_integer(other) {
+            let is_alike = TermId::new(other, 0).datatype_tag() == id.datatype_tag();
+            if is_alike || is_integer(id.tag()) && is_integer(other) {
                 self.of_tags[usize::from(other)] = kind;
             }
         }

@@ -3,6 +3,7 @@
 //! ```text
 //! FILTER(?at >= ?start && ?at < ?end)     two ranges of the build side, of ?start and of ?end, or one of ?at
 //! FILTER NOT EXISTS { .. FILTER(?later > ?date) }
+//! FILTER(ABS(?x - ?y) < 0.5)              one of either side: terms are moved ([`moved_terms`](crate::moved_terms))
 //! ```
 //!
 //! The executor keeps the build rows of a key in the order of such an expression, so that a row is compared only with those in its range.
@@ -11,6 +12,7 @@
 use crate::cost_constants::EXPRESSION;
 use crate::estimate::condition::cost;
 use crate::expression::{conjunction, conjuncts, is_pure, slots_of};
+use crate::moved_terms::{Moved, MovedBound, moved_bounds};
 use crate::physical::{Expr, JoinKind, Node, Op};
 use crate::slot_set::SlotSet;
 
@@ -34,7 +36,7 @@ pub enum Bound {
 
 impl Bound {
     /// The same where the sides are written the other way round.
-    fn turned(self) -> Self {
+    pub(crate) fn turned(self) -> Self {
         match self {
             Self::AtLeast => Self::AtMost,
             Self::Above => Self::Below,
@@ -45,13 +47,24 @@ impl Bound {
     }
 }
 
+/// A bound of an expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JoinBound {
+    /// How the expression lies.
+    pub bound: Bound,
+    /// By what, of the other side alone.
+    pub by: Expr,
+    /// What of that the condition has with the expression.
+    pub moved: Option<Moved>,
+}
+
 /// An expression of the build side, and what bounds it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoinRange {
     /// Of the build side alone.
     pub of: Expr,
-    /// Bounds, each by an expression of the other side alone; [`Bound::Equal`] stands alone.
-    pub bounds: Vec<(Bound, Expr)>,
+    /// Bounds; [`Bound::Equal`] stands alone.
+    pub bounds: Vec<JoinBound>,
 }
 
 /// The ranges of a join.
@@ -101,9 +114,10 @@ fn of_condition(condition: &Expr, probe: &SlotSet, build: &SlotSet) -> Option<Jo
     let mut ranges: Vec<JoinRange> = Vec::new();
     let mut rest = Vec::new();
     for conjunct in conjuncts(condition) {
-        let is_added = bound_of(&conjunct, probe, build)
-            .is_some_and(|(of, bound)| add(&mut ranges, of, bound));
-        if !is_added {
+        let bounds = bounds_of(&conjunct, probe, build);
+        let is_added = !bounds.is_empty();
+        let mut bounds = bounds.into_iter();
+        if !is_added || !bounds.all(|(of, bound)| add(&mut ranges, &of, bound)) {
             rest.push(conjunct);
         }
     }
@@ -121,7 +135,7 @@ impl JoinRange {
         let has = |of: [Bound; 2]| {
             self.bounds
                 .iter()
-                .any(|(bound, _)| of.contains(bound) || *bound == Bound::Equal)
+                .any(|own| of.contains(&own.bound) || own.bound == Bound::Equal)
         };
         usize::from(has([Bound::AtLeast, Bound::Above]))
             + usize::from(has([Bound::AtMost, Bound::Below]))
@@ -129,12 +143,11 @@ impl JoinRange {
 }
 
 /// Adds a bound to the range of its expression; false if there are too many.
-fn add(ranges: &mut Vec<JoinRange>, of: &Expr, bound: (Bound, &Expr)) -> bool {
-    let is_equal = |bound: Bound| bound == Bound::Equal;
+fn add(ranges: &mut Vec<JoinRange>, of: &Expr, bound: JoinBound) -> bool {
+    let is_equal = |own: &JoinBound| own.bound == Bound::Equal;
     let own = |range: &&mut JoinRange| {
-        range.of == *of && !is_equal(bound.0) && !range.bounds.iter().any(|(b, _)| is_equal(*b))
+        range.of == *of && !is_equal(&bound) && !range.bounds.iter().any(is_equal)
     };
-    let bound = (bound.0, bound.1.clone());
     if let Some(range) = ranges.iter_mut().find(own) {
         range.bounds.push(bound);
         return true;
@@ -149,34 +162,49 @@ fn add(ranges: &mut Vec<JoinRange>, of: &Expr, bound: (Bound, &Expr)) -> bool {
     has_room
 }
 
-/// What a comparison says of an expression of the build side.
-fn bound_of<'e>(
-    conjunct: &'e Expr,
-    probe: &SlotSet,
-    build: &SlotSet,
-) -> Option<(&'e Expr, (Bound, &'e Expr))> {
+/// What a comparison says of an expression of the build side: all of these bounds together say it.
+fn bounds_of(conjunct: &Expr, probe: &SlotSet, build: &SlotSet) -> Vec<(Expr, JoinBound)> {
     let (a, b, bound) = match conjunct {
         Expr::Less(a, b) => (a, b, Bound::Below),
         Expr::LessOrEqual(a, b) => (a, b, Bound::AtMost),
         Expr::Equal(a, b) => (a, b, Bound::Equal),
-        _ => return None,
+        _ => return Vec::new(),
     };
     // The texts of most terms begin alike, so an order by what they begin with tells little; whether they are equal is told by all of a text.
     if !is_pure(conjunct) || bound != Bound::Equal && cost(conjunct) > EXPRESSION {
-        return None;
+        return Vec::new();
     }
     let (of_a, of_b) = (slots_of(a), slots_of(b));
     let is_within = |slots: &SlotSet, side: &SlotSet| !slots.is_empty() && slots.is_subset(side);
     if is_within(&of_a, build) && is_within(&of_b, probe) {
-        Some((a, (bound, b)))
+        vec![apart(a, bound, b)]
     } else if is_within(&of_b, build) && is_within(&of_a, probe) {
-        Some((b, (bound.turned(), a)))
+        vec![apart(b, bound.turned(), a)]
     } else {
-        None
+        let moved = moved_bounds(conjunct, probe, build).into_iter();
+        let bound = |found: MovedBound| {
+            let bound = JoinBound {
+                bound: found.bound,
+                by: found.by,
+                moved: Some(found.moved),
+            };
+            (found.of, bound)
+        };
+        moved.map(bound).collect()
     }
+}
+
+/// The bound of an expression by one that stands on the other side of a comparison.
+fn apart(of: &Expr, bound: Bound, by: &Expr) -> (Expr, JoinBound) {
+    let bound = JoinBound {
+        bound,
+        by: by.clone(),
+        moved: None,
+    };
+    (of.clone(), bound)
 }
 
 /// Whether a condition is a range of one of two sides that is bounded by the other.
 pub(crate) fn is_range(condition: &Expr, a: &SlotSet, b: &SlotSet) -> bool {
-    bound_of(condition, a, b).is_some()
+    !bounds_of(condition, a, b).is_empty()
 }

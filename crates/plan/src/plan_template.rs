@@ -147,7 +147,7 @@ impl Asked {
         planner: &Planner<'_>,
         constants: &[Constant],
     ) -> Circumstances {
-        let tag = |constant: &Constant| constant.id.map_or(-1, |id| i32::from(id.tag()));
+        let tag = |constant: &Constant| constant.id.map_or(-1, |id| i32::from(id.datatype_tag()));
         let mut answers = Circumstances {
             same: constants.iter().map(tag).collect(),
             magnitudes: Vec::new(),

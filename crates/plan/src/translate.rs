@@ -387,13 +387,7 @@ impl<'p, 'a> Translation<'p, 'a> {
                         keys.push(slot);
                     }
                 }
-                let mut out = Vec::new();
-                for (variable, aggregate) in aggregates {
-                    // The parser's name for it is random; EXPLAIN should not be.
-                    let slot = self.planner.fresh_slot("aggregate")?;
-                    scope.slots.insert(variable.as_str().to_owned(), slot);
-                    out.push(self.aggregate(slot, aggregate, graphs, scope, input.schema())?);
-                }
+                let out = self.aggregates(aggregates, graphs, scope, input.schema())?;
                 if variables.is_empty()
                     && let Graphs::Variable { slot, among } = graphs
                 {

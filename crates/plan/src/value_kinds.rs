@@ -99,9 +99,11 @@ impl ValueKinds {
         add(has_one(numeric(FLOAT)), Self::FLOAT);
         // Types derived from xsd:integer, then those that are no numbers to SPARQL.
         add(
-            has_some(numeric(FLOAT + 1)..=u8::MAX),
+            has_some(numeric(FLOAT + 1)..=tag::NUMERIC_LAST),
             Self::EXACT.or(Self::OTHER),
         );
+        add(has_some(tag::DOUBLE..=tag::DOUBLE_LAST), Self::DOUBLE);
+        add(has_some(tag::DOUBLE_LAST + 1..=u8::MAX), Self::OTHER);
         kinds
     }
 

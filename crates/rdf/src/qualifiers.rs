@@ -78,13 +78,16 @@ pub enum QualifierError {
 }
 
 /// Which literals are inline. A store keeps the forms that it began with: whether a literal is inline must never change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Later ones are inline in addition to those before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum InlineForms {
     /// Of `xsd:dateTime`s those with whole seconds alone.
     WholeSeconds,
     /// Those with three or six digits of a second, too.
-    #[default]
     Fractions,
+    /// And `xsd:double`s with an exponent, or with as many digits as they need.
+    #[default]
+    Doubles,
 }
 
 /// The contents of a registry in the order of the codes, for storage.

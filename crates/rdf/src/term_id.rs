@@ -22,12 +22,13 @@
 //! 0x12 typed        datatype code << 40 | literal ordinal
 //! 0x13 local        ordinal in the term table of one running query; never stored
 //! 0x40..=0x7F numeric  tag & 0x3F is the numeric datatype; scale << 52 | (mantissa + 2^51)
+//! 0x80..=0xDF double  (place of the value << 3 | notation) counted through all of these tags
 //! 0xFF default graph   0                     (only in the graph position)
 //! ```
 //!
 //! Invariants: an inline id gives back the exact lexical form; a lexical form that an inline kind
 //! can hold is never in the dictionary; payloads preserve order where tag and scale (numbers) or
-//! tag and zone code (dates) are constant.
+//! tag and zone code (dates) are constant, and ids of doubles by their bits among all of these.
 
 use std::fmt;
 
@@ -83,6 +84,10 @@ pub mod tag {
     pub const NUMERIC: u8 = 0x40;
     /// Last tag of the inline numbers.
     pub const NUMERIC_LAST: u8 = 0x7F;
+    /// First tag of `xsd:double`s by their bits.
+    pub const DOUBLE: u8 = 0x80;
+    /// Last tag of `xsd:double`s by their bits.
+    pub const DOUBLE_LAST: u8 = 0xDF;
     /// The default graph, in the graph position only.
     pub const DEFAULT_GRAPH: u8 = 0xFF;
 }
@@ -203,6 +208,9 @@ impl fmt::Debug for TermId {
             tag::LOCAL => write!(f, "local{}", self.payload()),
             t if self.is_numeric() => {
                 write!(f, "n{}:{}e-{}", t & 0x3F, self.mantissa(), self.scale())
+            }
+            _ if self.is_binary_double() => {
+                write!(f, "d{:?}:{}", self.binary_double(), self.0 & 7)
             }
             tag => write!(f, "{tag:#04x}:{:#x}", self.payload()),
         }

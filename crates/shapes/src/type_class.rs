@@ -39,7 +39,7 @@ impl TypeClass {
             tag::RESOURCE => Self::Resource,
             tag::BOOLEAN => Self::Boolean,
             _ if id.is_date() => Self::Temporal,
-            _ if id.is_numeric() => Self::Number,
+            _ if id.is_number() => Self::Number,
             _ => Self::Text,
         }
     }

@@ -1,7 +1,7 @@
 //! The manifest: the small text file that says which version is current.
 //!
 //! ```text
-//! basalt-manifest 4
+//! basalt-manifest 5
 //! {"version":3,"dictionaries":[1,3],"tables":[[1,0],[3,0]],"base":null,"commits":12,"files":[...]}
 //! xxh3 89abcdef01234567
 //! ```
@@ -26,7 +26,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub(crate) const NAME: &str = "MANIFEST";
 const TEMPORARY_NAME: &str = "MANIFEST.tmp";
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
+/// The format of stores of which no double by its bits is inline; they keep it, as those of whole seconds do.
+const FORMAT_FRACTIONS: u32 = 4;
 /// The format of stores of which no time with a fraction of a second is inline; they keep it, so that the programs that wrote them
 /// read them.
 const FORMAT_WHOLE_SECONDS: u32 = 3;
@@ -228,7 +230,8 @@ impl Manifest {
         let json = serde_json::to_string(self).expect("a manifest is plain data");
         let format = match self.forms {
             InlineForms::WholeSeconds => FORMAT_WHOLE_SECONDS,
-            InlineForms::Fractions => FORMAT,
+            InlineForms::Fractions => FORMAT_FRACTIONS,
+            InlineForms::Doubles => FORMAT,
         };
         let text = format!("{FIRST_WORD} {format}\n{json}\n");
         let checksum = xxh3_64(text.as_bytes());
@@ -245,11 +248,17 @@ impl Manifest {
             .ok_or_else(|| corrupt("it does not begin as a manifest"))?
             .trim();
         let is_one_folder = format == FORMAT_ONE_FOLDER.to_string();
-        let is_newest = format == FORMAT.to_string();
-        let is_known = [FORMAT, FORMAT_WHOLE_SECONDS, FORMAT_WITHOUT_COMMITS]
+        let known = [
+            (FORMAT, InlineForms::Doubles),
+            (FORMAT_FRACTIONS, InlineForms::Fractions),
+            (FORMAT_WHOLE_SECONDS, InlineForms::WholeSeconds),
+            (FORMAT_WITHOUT_COMMITS, InlineForms::WholeSeconds),
+            (FORMAT_ONE_FOLDER, InlineForms::WholeSeconds),
+        ];
+        let mut named = known
             .iter()
-            .any(|f| format == f.to_string());
-        if !is_known && !is_one_folder {
+            .filter(|(known, _)| format == known.to_string());
+        let Some(&(_, forms)) = named.next() else {
             // A later program may have changed everything but the first line.
             let found = format
                 .parse()
@@ -259,7 +268,7 @@ impl Manifest {
                 found,
                 supported: FORMAT,
             });
-        }
+        };
         let checked = text
             .strip_suffix('\n')
             .and_then(|t| t.rsplit_once("\nxxh3 "))
@@ -273,10 +282,6 @@ impl Manifest {
             serde_json::from_str::<ManifestOneFolder>(json).map(Self::from)
         } else {
             serde_json::from_str(json)
-        };
-        let forms = match is_newest {
-            true => InlineForms::Fractions,
-            false => InlineForms::WholeSeconds,
         };
         let read = read.map(|manifest| Self { forms, ..manifest });
         read.map_err(|e| corrupt(&format!("it cannot be read: {e}")))
@@ -399,7 +404,11 @@ mod tests {
 
     #[test]
     fn reads_what_it_writes() {
-        for forms in [InlineForms::Fractions, InlineForms::WholeSeconds] {
+        for forms in [
+            InlineForms::Doubles,
+            InlineForms::Fractions,
+            InlineForms::WholeSeconds,
+        ] {
             let manifest = Manifest {
                 forms,
                 ..manifest()
@@ -450,9 +459,9 @@ mod tests {
 
     #[test]
     fn a_later_format_is_refused_with_its_number() {
-        let error = Manifest::parse(&sealed("basalt-manifest 5\n{}\n")).expect_err("unknown");
+        let error = Manifest::parse(&sealed("basalt-manifest 6\n{}\n")).expect_err("unknown");
         assert!(
-            matches!(error, StoreError::UnknownFormat { found: 5, .. }),
+            matches!(error, StoreError::UnknownFormat { found: 6, .. }),
             "{error}"
         );
     }

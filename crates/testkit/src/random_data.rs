@@ -15,7 +15,7 @@ use crate::choices::Choices;
 use crate::dataset::Dataset;
 use oxrdf::vocab::{rdf, xsd};
 use oxrdf::{BlankNode, GraphName, Literal, NamedNode, NamedOrBlankNode, Quad, Term};
-use oxsdatatypes::{Decimal, Double, Float};
+use oxsdatatypes::{Decimal, Float};
 
 /// The namespace of everything generated.
 pub const NAMESPACE: &str = "http://example.org/";
@@ -201,7 +201,16 @@ pub fn random_literal(random: &mut Choices, range: Range) -> Option<Literal> {
         ),
         Range::Integer => Literal::from(i64::from(quarter)),
         Range::Decimal => Literal::from(Decimal::new(i128::from(quarter) * 25, 2).ok()?),
-        Range::Double => Literal::from(Double::from(f64::from(quarter) / 4.0)),
+        Range::Double => {
+            let value = f64::from(quarter) / 4.0;
+            let text = match random.below(4) {
+                0 => format!("{value:E}"),
+                1 => format!("{value:.1e}"),
+                2 => format!("{}", value / 3.0),
+                _ => format!("{value}"),
+            };
+            Literal::new_typed_literal(text, xsd::DOUBLE)
+        }
         Range::Float => Literal::from(Float::from(f32::from(quarter) / 4.0)),
         Range::Boolean => Literal::from(quarter % 2 == 0),
         Range::Date => {
@@ -224,7 +233,7 @@ pub fn random_literal(random: &mut Choices, range: Range) -> Option<Literal> {
 /// Literals whose text is not the canonical one of its value, that are at the edge of what fits a machine
 /// word, or that are no value at all. Language tags end in `@`; they are the last [`ODD_TAGGED`], and their text is
 /// in no other literal, so that only who looks for them meets two spellings of one tag.
-pub const ODD_LITERALS: [(&str, &str); 40] = [
+pub const ODD_LITERALS: [(&str, &str); 42] = [
     ("01", "integer"),
     ("+1", "integer"),
     ("-0", "integer"),
@@ -239,6 +248,8 @@ pub const ODD_LITERALS: [(&str, &str); 40] = [
     ("170141183460469231731.687303715884105728", "decimal"),
     ("0.00000000000000000000000000000000000001", "decimal"),
     ("1.0E0", "double"),
+    ("1e+00", "double"),
+    ("0.99999999999999989", "double"),
     ("100", "double"),
     ("INF", "double"),
     ("NaN", "double"),

@@ -497,6 +497,13 @@ pub const RANGES: &[&str] = &[
     "SELECT * { VALUES ?a { \"2000-01-01T00:00:00Z\"^^xsd:dateTime \"2000-01-01T00:00:00.5\"^^xsd:dateTime \"2000-01-01\"^^xsd:date \"2000\"^^xsd:gYear \"2000-01-01T20:00:00+01:00\"^^xsd:dateTime } VALUES ?b { \"2000-01-01T00:00:00\"^^xsd:dateTime \"2000-01-02T00:00:00Z\"^^xsd:dateTime \"2000-01-01Z\"^^xsd:date \"1999-12-31\"^^xsd:date \"1999\"^^xsd:gYear } FILTER(?a > ?b) }",
     "SELECT * { VALUES ?a { 123456789012345678901 12345678901234567 0.12345678901234567 } VALUES ?b { 123456789012345678901.0 123456789012345678902 12345678901234568 0.12345678901234568 1.234567890123456789e20 } FILTER(?a < ?b) }",
     "SELECT * { ?s ?p ?o . ?x ?q ?y FILTER(?o = ?y && ?o >= ?y) }",
+    "SELECT * { ?s ?p ?o . ?x ?q ?y FILTER(ABS(?o - ?y) < 2 && ?s != ?x) }",
+    "SELECT * { ?s ?p ?o . ?x ?q ?y FILTER(?o - ?y <= 1.5 && ?y - ?o <= 0.5e0) }",
+    "SELECT * { ?s ?p ?o FILTER NOT EXISTS { ?x ?p ?y FILTER(ABS(?y - ?o) <= 1 && ?x != ?s) } }",
+    "SELECT * { VALUES ?a { 16777217 16777216.5 0.1 0.2e0 \"0.3\"^^xsd:float 1e300 \"INF\"^^xsd:float 3 \"x\" } VALUES ?b { 16777216 0.3 0.3e0 \"0.1\"^^xsd:float -1e300 \"INF\"^^xsd:double \"NaN\"^^xsd:double 2.9 } VALUES ?c { 0.2 \"0.2\"^^xsd:float 1 0.1e0 } FILTER(ABS(?a - ?b) <= ?c || ?a - ?b < ?c) }",
+    "SELECT * { VALUES ?a { 16777217 16777216.5 0.1 0.2e0 \"0.3\"^^xsd:float 1e300 \"INF\"^^xsd:float 3 \"x\" } VALUES (?b ?c) { (16777216 1) (0.3 0.2) (0.3e0 0.2) (\"0.1\"^^xsd:float 0.2) (-1e300 1) (\"INF\"^^xsd:double 5) (\"NaN\"^^xsd:double 5) (2.9 0.1e0) } FILTER(ABS(?a - ?b) <= ?c) }",
+    "SELECT * { VALUES ?a { \"2000-01-01T00:00:00Z\"^^xsd:dateTime \"2000-01-01T00:00:00.5\"^^xsd:dateTime \"2000-01-01\"^^xsd:date \"2000-01-03Z\"^^xsd:date \"2000-01-01T20:00:00+01:00\"^^xsd:dateTime 5 } VALUES ?b { \"2000-01-01T00:00:00\"^^xsd:dateTime \"2000-01-02T00:00:00Z\"^^xsd:dateTime \"2000-01-01Z\"^^xsd:date \"1999-12-31\"^^xsd:date \"9999-12-31T23:00:00Z\"^^xsd:dateTime 4 } FILTER(?a - ?b < \"PT36H\"^^xsd:dayTimeDuration) }",
+    "SELECT * { VALUES (?a ?d) { (\"2000-03-31T00:00:00Z\"^^xsd:dateTime \"P1M\"^^xsd:yearMonthDuration) (\"2000-03-31T00:00:00Z\"^^xsd:dateTime \"P31D\"^^xsd:dayTimeDuration) } VALUES ?b { \"2000-02-28T12:00:00Z\"^^xsd:dateTime \"2000-02-29T00:00:00Z\"^^xsd:dateTime \"2000-03-01T00:00:00Z\"^^xsd:dateTime } FILTER(?a - ?b < ?d || ?a - ?d < ?b) FILTER(?a - ?b < \"P31DT1S\"^^xsd:dayTimeDuration) }",
     "SELECT * { ?s :p ?o OPTIONAL { ?s :q ?v } OPTIONAL { ?x :r ?y FILTER(?y > ?v) } }",
 ];
 

@@ -468,7 +468,7 @@ mod tests {
             let id = |kind: u8, number: usize| match kind {
                 0 => cx.terms().intern(TermView::typed(&number.to_string(), "http://www.w3.org/2001/XMLSchema#integer")).0,
                 1 => cx.terms().intern(TermView::language(&term(number, true), "en")).0,
-                5 => cx.terms().intern(TermView::typed(&format!("{}.5e0", number / 2), "http://www.w3.org/2001/XMLSchema#double")).0,
+                5 => cx.terms().intern(TermView::typed(&format!("{}.5{}e0", number / 2, ["", "0"][number / 3 % 2]), "http://www.w3.org/2001/XMLSchema#double")).0,
                 6 => cx.terms().intern(TermView::typed(&format!("{number}e"), "http://www.w3.org/2001/XMLSchema#double")).0,
                 2 => cx.terms().intern(TermView::Iri(&term(number, true))).0,
                 7..=11 => {

@@ -95,6 +95,6 @@ fn group(id: TermId) -> Option<u64> {
     match id.tag() {
         tag::LOCAL => None,
         _ if id.is_dictionary_literal() => Some(id.0 >> LITERAL_ORDINAL_BITS),
-        other => Some(u64::from(other) << u16::BITS),
+        _ => Some(u64::from(id.datatype_tag()) << u16::BITS),
     }
 }

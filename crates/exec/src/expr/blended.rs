@@ -10,6 +10,7 @@ use super::numbers::Numbers;
 use super::operand::{Lane, Operand};
 use super::vector::{Truth, Vector};
 use crate::value::{Rank, ShortNumber};
+use basalt_rdf::TermId;
 use std::borrow::Cow;
 
 /// The value of `a` where `truths` hold, of `b` where they do not, and an error where they are; `None` if these have no column of ids or numbers.
@@ -48,7 +49,7 @@ fn ids<'v>(vector: &'v Vector<'_>) -> Option<Lane<'v, u64>> {
 fn numbers<'v>(vector: &'v Vector<'_>) -> Option<Operand<'v>> {
     let is_canonical = |id: u64| {
         let own = ShortNumber::of_id(id).and_then(ShortNumber::inline_id);
-        own.is_some_and(|own| own.0 == id)
+        own.is_some_and(|own| own.0 == id) || TermId(id).is_plain_double()
     };
     match vector {
         Vector::Numbers(_) => {}

@@ -142,8 +142,6 @@ pub fn compare_calendar(kernel: &Kernel, rows: &Rows<'_>) -> Option<Vec<Truth>> 
 }
 
 impl IdRanges for CalendarComparison {
-    const IS_OF_ANY_TAG: bool = false;
-
     #[inline]
     fn bits(&self, tag: u8) -> Option<KindBits> {
         date_kinds(tag)

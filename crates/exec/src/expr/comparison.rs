@@ -160,6 +160,16 @@ impl CompareOp {
             return true;
         }
         let (low, high, id) = (TermId(min), TermId(max), TermId(constant.id));
+        let by_ends = || match (
+            compare_inline(min, constant.id),
+            compare_inline(max, constant.id),
+        ) {
+            (Some(at_min), Some(at_max)) => self.range_may_match(at_min, at_max),
+            _ => true,
+        };
+        if low.is_binary_double() && high.is_binary_double() {
+            return by_ends();
+        }
         if low.tag() != high.tag() {
             return true;
         }
@@ -167,13 +177,7 @@ impl CompareOp {
             return min <= constant.id && constant.id <= max;
         }
         if low.is_numeric() && min >> MANTISSA_BITS == max >> MANTISSA_BITS {
-            return match (
-                compare_inline(min, constant.id),
-                compare_inline(max, constant.id),
-            ) {
-                (Some(at_min), Some(at_max)) => self.range_may_match(at_min, at_max),
-                _ => true,
-            };
+            return by_ends();
         }
         match (
             low.local_seconds(),

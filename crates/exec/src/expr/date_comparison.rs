@@ -66,8 +66,6 @@ pub fn date_kinds(tag: u8) -> Option<KindBits> {
 }
 
 impl IdRanges for DateComparison {
-    const IS_OF_ANY_TAG: bool = false;
-
     #[inline]
     fn bits(&self, tag: u8) -> Option<KindBits> {
         let is_alike = date_type(TermId::new(tag, 0)) == self.constant.tag;

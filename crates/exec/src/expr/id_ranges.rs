@@ -80,8 +80,6 @@ impl KindBits {
 
 /// A comparison with a constant; see the [module documentation](self).
 pub trait IdRanges {
-    /// Whether the bits are those of ids of any tag, which are among them.
-    const IS_OF_ANY_TAG: bool;
     /// The bits of kinds of a tag, whose numbers are below [`KINDS`]; `None` if ids of the tag tell nothing.
     fn bits(&self, tag: u8) -> Option<KindBits>;
     /// Those ids that pass of all of one kind; `None` if they do not tell.
@@ -175,7 +173,11 @@ impl Common {
         let first = *ids.first()?;
         let bits = ranges.bits(TermId(first).tag())?;
         let differing = ids.iter().fold(0, |differing, id| differing | (id ^ first));
-        if !R::IS_OF_ANY_TAG && TermId(differing).tag() != 0 {
+        if TermId(first).is_binary_double() && differing >> (u64::BITS - 1) == 0 {
+            // One kind with many tags.
+            return Some(Self::Range(ranges.range(TermId(first))));
+        }
+        if TermId(differing).tag() != 0 {
             return None;
         }
         Some(match differing >> bits.shift & bits.mask {

@@ -1,6 +1,6 @@
 //! `NumberComparison`: a column, or a cast of it, compared with a number, answered by ids where these are alike.
 //!
-//! Ids that differ in their mantissas alone order as the numbers do that they say, and as the casts of these do. So those that pass of one kind are the
+//! Ids that differ in their mantissas alone order as the numbers do that they say, and as the casts of these do; ids of doubles by their bits all do. So those that pass of one kind are the
 //! ids between two ([`IdRanges`]), which are found once for a batch: by arithmetic on digits where both sides are exact, by trying
 //! the mantissas next to the constant where they are compared as doubles, and by halving where they are compared as floats.
 //!
@@ -13,14 +13,17 @@ use super::numbers::are_alike;
 use super::numeric_cast::{CastOf, NumericCast};
 use crate::value::{POWERS, Rank, SCALE_MAX, ShortNumber, Value, to_float};
 use basalt_rdf::TermId;
-use basalt_rdf::inline::numeric;
+use basalt_rdf::inline::{binary_doubles, numeric};
 use basalt_rdf::qualifiers::FLOAT;
-use basalt_rdf::term_id::{MANTISSA_BIAS, MANTISSA_BITS, MANTISSA_MASK};
+use basalt_rdf::term_id::{MANTISSA_BIAS, MANTISSA_BITS, MANTISSA_MASK, tag};
 
 /// The least and the greatest mantissa of an id.
 const MANTISSAS: (i64, i64) = (1 - MANTISSA_BIAS, MANTISSA_BIAS - 1);
 /// Mantissas next to the constant that are tried: multiplying it by a power of ten is off by one at most.
 const TRIED: usize = 4;
+
+/// The kind of doubles by their bits, after those of tag and scale.
+const DOUBLES: usize = 1 << (u64::BITS - MANTISSA_BITS);
 
 /// A comparison of a column with a number; see the [module documentation](self).
 pub struct NumberComparison {
@@ -75,7 +78,8 @@ impl NumberComparison {
 
     /// Whether a row with an id between two can pass.
     pub fn zone_may_match(&self, min: u64, max: u64) -> bool {
-        if min > max || !are_alike(&[min, max]) {
+        let are_doubles = TermId(min).is_binary_double() && TermId(max).is_binary_double();
+        if min > max || !are_doubles && !are_alike(&[min, max]) {
             return true;
         }
         let range = self.range(TermId(min));
@@ -86,6 +90,7 @@ impl NumberComparison {
     fn compared_as(&self, like: TermId) -> Option<Rank> {
         let own = match self.cast {
             None => ShortNumber::of_id(like.0)?.rank(),
+            Some((NumericCast::Double, _)) if like.is_binary_double() => Rank::Double,
             Some((cast, of)) => match cast {
                 _ if !cast.is_told(&[like.0], of) => return None,
                 NumericCast::Integer | NumericCast::Decimal => Rank::Decimal,
@@ -95,21 +100,47 @@ impl NumberComparison {
         };
         Some(own.max(self.constant.rank()))
     }
+
+    /// The double nearest to the constant.
+    fn nearest(&self) -> f64 {
+        let found = self.constant.nearest_double();
+        found.unwrap_or_else(|| self.constant.to_number().to_double().into())
+    }
+
+    /// The doubles by their bits that pass, of all notations.
+    fn range_of_doubles(&self, like: TermId) -> Option<IdRange> {
+        self.compared_as(like)?;
+        let (at_least, above) = binary_doubles::places_at(self.nearest())?;
+        let ends = (i128::from(at_least), i128::from(above));
+        let passing = passing(self.op, ends, binary_doubles::ALL_PLACES);
+        Some(passing.map_or(IdRange::NONE, |places| {
+            let (low, high) = binary_doubles::ids_of_places(places);
+            IdRange { low, high }
+        }))
+    }
 }
 
 impl IdRanges for NumberComparison {
-    const IS_OF_ANY_TAG: bool = true;
-
     #[inline]
-    fn bits(&self, _: u8) -> Option<KindBits> {
-        Some(KindBits {
-            shift: MANTISSA_BITS,
-            mask: u64::MAX >> MANTISSA_BITS,
-            first: 0,
+    fn bits(&self, of_tag: u8) -> Option<KindBits> {
+        Some(match of_tag {
+            tag::DOUBLE..=tag::DOUBLE_LAST => KindBits {
+                shift: u64::BITS - 1,
+                mask: 0,
+                first: DOUBLES,
+            },
+            _ => KindBits {
+                shift: MANTISSA_BITS,
+                mask: u64::MAX >> MANTISSA_BITS,
+                first: 0,
+            },
         })
     }
 
     fn range(&self, like: TermId) -> Option<IdRange> {
+        if like.is_binary_double() {
+            return self.range_of_doubles(like);
+        }
         let float = |mantissa| to_float(mantissa, like.scale()).into();
         let ends = match self.compared_as(like)? {
             Rank::Integer | Rank::Decimal => exact_ends(self.constant, like.scale()),
@@ -119,9 +150,9 @@ impl IdRanges for NumberComparison {
             }
             // A float is the double that it is.
             Rank::Double if self.cast.is_none() && is_float(like) => {
-                halved_ends(self.constant.nearest_double()?, float)?
+                halved_ends(self.nearest(), float)?
             }
-            Rank::Double => double_ends(self.constant.nearest_double()?, like.scale())?,
+            Rank::Double => double_ends(self.nearest(), like.scale())?,
         };
         let Some((low, high)) = passing(self.op, ends, MANTISSAS) else {
             return Some(IdRange::NONE);

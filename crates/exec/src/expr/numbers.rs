@@ -77,7 +77,12 @@ impl Numbers {
     pub fn of_one_datatype(ids: &[u64]) -> Option<Self> {
         let first = *ids.iter().find(|&&id| id != 0)?;
         let number = ShortNumber::of_id(first)?;
-        let is_alike = |&id: &u64| id == 0 || TermId(id).tag() == TermId(first).tag();
+        if ids.iter().all(|&id| TermId(id).is_binary_double()) {
+            let values = ids.iter().map(|&id| TermId(id).binary_double());
+            return Some(Self::doubles(values.collect()));
+        }
+        let of_type = TermId(first).datatype_tag();
+        let is_alike = |&id: &u64| id == 0 || TermId(id).datatype_tag() == of_type;
         if !are_alike(ids) && !ids.iter().all(is_alike) {
             return None;
         }
@@ -312,11 +317,11 @@ pub fn may_be_known(id: TermId) -> bool {
     id.is_date() || matches!(id.tag(), tag::TYPED | tag::LOCAL)
 }
 
-/// Whether ids are bound and differ in their mantissas alone.
+/// Whether ids are inline numbers that differ in their mantissas alone.
 pub fn are_alike(ids: &[u64]) -> bool {
     ids.first().is_none_or(|&first| {
         let differing = ids.iter().fold(0, |bits, id| bits | (id ^ first));
-        first != 0 && differing & !MANTISSA_MASK == 0
+        TermId(first).is_numeric() && differing & !MANTISSA_MASK == 0
     })
 }
 

@@ -13,6 +13,33 @@ pub fn compile_for_bytes(pattern: &str, flags: &str) -> Option<bytes::Regex> {
     bytes::Regex::new(&translated(pattern, flags)?).ok()
 }
 
+/// The matches of a valid pattern that touch each other taken together: where all are taken away, it comes to the same, and `[^ ]` matches once for each word and not
+/// for each character. `None` if the pattern may say where it matches, or match nothing: then a run of it could be something else.
+pub fn compile_runs(pattern: &str, flags: &str) -> Option<Regex> {
+    let is_plain = flags.contains('q');
+    if !is_plain
+        && (pattern.contains(['^', '$', '*', '?', '{']) && !is_class(pattern) || has_place(pattern))
+    {
+        return None;
+    }
+    Regex::new(&format!("(?:{})+", translated(pattern, flags)?)).ok()
+}
+
+/// Whether a pattern is one character class alone, without another in it.
+fn is_class(pattern: &str) -> bool {
+    let inside = pattern
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    inside.is_some_and(|inside| !inside.contains(['[', ']']))
+}
+
+/// Whether a pattern may name a place between characters.
+fn has_place(pattern: &str) -> bool {
+    ["\\b", "\\B", "\\A", "\\z", "\\<", "\\>"]
+        .iter()
+        .any(|place| pattern.contains(place))
+}
+
 /// Whether a pattern is somewhere in a text. `is_match` of the crate simulates the automaton state by state (7 times as long) for the rest of a text
 /// once literals at the end of the pattern have been found too often in vain, as in `ab.*cd`; where a match ends is told by its DFA.
 #[inline]
@@ -106,7 +133,8 @@ pub fn replacement(text: &str, flags: &str, regex: &Regex) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{compile, replacement};
+    use super::{compile, compile_runs, replacement};
+    use proptest::prelude::*;
 
     #[test]
     fn replacements_name_groups_by_digits() {
@@ -124,5 +152,25 @@ mod tests {
         assert_eq!(replaced("$", ""), None);
         assert_eq!(replaced("$x", ""), None);
         assert_eq!(replaced(r"\n", ""), None);
+    }
+
+    proptest! {
+        #[test]
+        fn runs_are_matches_end_to_end(
+            parts in prop::collection::vec("[abc]|[abc]\\+|\\[\\^?[abc -]{1,3}\\]|\\||\\(b\\|bc\\)|\\.|\\\\w|b\\+?|\\{2\\}|\\$", 1..4),
+            flags in "|i|s|x|q",
+            text in "[abc A\n]{0,24}",
+        ) {
+            let pattern = parts.concat();
+            let Some(regex) = compile(&pattern, &flags).filter(|regex| !regex.is_match("")) else {
+                return Ok(());
+            };
+            let runs = compile_runs(&pattern, &flags);
+            let may_differ = pattern.contains(['$', '*', '?', '{', '^']);
+            prop_assert!(runs.is_some() || may_differ);
+            if let Some(runs) = runs {
+                prop_assert_eq!(runs.replace_all(&text, ""), regex.replace_all(&text, ""), "{}", pattern);
+            }
+        }
     }
 }

@@ -23,28 +23,58 @@ use oxrdf::Literal;
 use regex::Regex;
 use spargebra::algebra::Function;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::ops::Range;
 
 /// What is looked for, prepared once as long as it stays the same.
 #[derive(Default)]
 pub struct Patterns {
-    last: Option<(String, String, Option<Regex>)>,
+    last: Option<Prepared>,
     part: Option<Finder<'static>>,
+}
+
+/// A pattern that was compiled.
+struct Prepared {
+    pattern: String,
+    flags: String,
+    /// `None` if it is invalid.
+    regex: Option<Regex>,
+    /// Runs of its matches, once they are asked for; `None` if they may be others than its matches end to end.
+    runs: OnceCell<Option<Regex>>,
+}
+
+impl Prepared {
+    /// What takes away all matches, those that touch each other together.
+    fn remover(&self) -> Option<&Regex> {
+        let runs = || pattern::compile_runs(&self.pattern, &self.flags);
+        self.runs.get_or_init(runs).as_ref().or(self.regex.as_ref())
+    }
 }
 
 impl Patterns {
     /// A pattern; compiled anew for calls whose pattern is not a constant.
     fn get(&mut self, pattern: &str, flags: &str, cx: &Context) -> Result<&Regex, Fault> {
-        if !matches!(&self.last, Some((p, f, _)) if p == pattern && f == flags) {
-            // To compile a pattern may take as long as many rows.
-            cx.check()?;
-            let regex = pattern::compile(pattern, flags);
-            self.last = Some((pattern.to_owned(), flags.to_owned(), regex));
-        }
-        match &self.last {
-            Some((_, _, Some(regex))) => Ok(regex),
-            _ => Err(Fault::Error),
-        }
+        let prepared = self.prepared(pattern, flags, cx)?;
+        or_error(prepared.regex.as_ref())
+    }
+
+    fn prepared(&mut self, pattern: &str, flags: &str, cx: &Context) -> Result<&Prepared, Fault> {
+        let known = self.last.take();
+        let known = known.filter(|last| last.pattern == pattern && last.flags == flags);
+        let prepared = match known {
+            Some(known) => known,
+            None => {
+                // To compile a pattern may take as long as many rows.
+                cx.check()?;
+                Prepared {
+                    pattern: pattern.to_owned(),
+                    flags: flags.to_owned(),
+                    regex: pattern::compile(pattern, flags),
+                    runs: OnceCell::new(),
+                }
+            }
+        };
+        Ok(self.last.insert(prepared))
     }
 
     /// Where a part begins in a text.
@@ -174,9 +204,8 @@ pub fn write(
         Function::StrLang => {
             let (text, language) = arguments.two_strings()?;
             let (text, language) = (plain_text(text)?, plain_text(language)?);
-            let literal = Literal::new_language_tagged_literal("", language);
-            let literal = or_error(literal.ok())?;
-            let language = or_error(literal.language())?;
+            // Its letters stay as they are, as those of stored tags do.
+            or_error(Literal::new_language_tagged_literal("", language).ok())?;
             out.push(text, LiteralKind::Language(language));
         }
         Function::Concat => return concat(arguments, out),
@@ -225,12 +254,17 @@ fn replace(
     let (flags, pattern) = (flags(arguments, 3)?, arguments.plain(1)?);
     let replacement = arguments.plain(2)?;
     let cx = arguments.context();
-    let regex = patterns.get(&pattern, &flags, cx)?;
+    let prepared = patterns.prepared(&pattern, &flags, cx)?;
+    let regex = or_error(prepared.regex.as_ref())?;
     if regex.is_match("") {
         // FORX0003: what it would put between all characters is nothing that was matched.
         return Err(Fault::Error);
     }
     let replacement = or_error(pattern::replacement(&replacement, &flags, regex))?;
+    let regex = match replacement.as_str() {
+        "" => or_error(prepared.remover())?,
+        _ => regex,
+    };
     let id = arguments.get(0)?.known_id();
     let string = arguments.string(0)?;
     let has_any = replaced(regex, string.lexical, &replacement, out.buffer(), cx)?;

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! What is in range is a superset of the partners, which the condition is asked of, unless words tell all ([`Told`]): then only the rest of the
-//! condition is. The partners of a row come in the order of the first value, from the end that is not bounded: a semi or anti join
+//! condition is. Where a bound has terms that the condition has on the other side, what rounding may have made of them is in range, too. The partners of a row come in the order of the first value, from the end that is not bounded: a semi or anti join
 //! finds one with its first try if there is any.
 //!
 //! Cost: a word of each row of either side, a sort, and a binary search for each probe row. Memory: 12 bytes a build row, 20 with a second range. There is no
@@ -21,9 +21,11 @@ use crate::error::ExecError;
 use crate::expr::{CompiledExpr, RangeWords};
 use crate::held_memory::HeldMemory;
 use crate::operators::fallible_sort::sort_totally;
-use crate::value::{RangeWord, Told, around_float, comparable};
+use crate::value::{
+    RangeWord, Told, around_float, around_number, around_time, comparable, number_of_word,
+};
 use basalt_plan::Bound;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 /// Rows whose bounds of the second value are kept together.
 const BLOCK: usize = 64;
@@ -61,6 +63,24 @@ impl Words {
         }
     }
 
+    /// Those that a value may have besides, if it lies like this to one near which these are.
+    fn within(self, bound: Bound, near: Near) -> Self {
+        let Some((least, most)) = near.comparable else {
+            return self;
+        };
+        let Self {
+            least: first,
+            most: last,
+        } = near.words;
+        match bound {
+            Bound::AtLeast => self.and(first, most),
+            Bound::Above => self.and(if near.is_told { last + 1 } else { first }, most),
+            Bound::AtMost => self.and(least, last),
+            Bound::Below => self.and(least, if near.is_told { first - 1 } else { last }),
+            Bound::Equal => self.and(first, last),
+        }
+    }
+
     /// The same of words in descending order.
     fn turned(self) -> Self {
         match self.least > self.most {
@@ -88,18 +108,36 @@ pub struct RangeExprs(pub Vec<RangeExpr>);
 pub struct RangeExpr {
     /// The build columns that it reads, and the expression over them.
     pub of: (Vec<usize>, CompiledExpr),
-    /// Bounds, by expressions over the probe side.
-    pub bounds: Vec<(Bound, CompiledExpr)>,
+    /// Its bounds.
+    pub bounds: Vec<RangeBound>,
+}
+
+/// A bound of it.
+pub struct RangeBound {
+    /// How a value of the build side lies.
+    pub bound: Bound,
+    /// By what, over the probe side.
+    pub by: CompiledExpr,
+    /// What of that the condition has on the other side of its operator.
+    pub moved: Option<MovedWords>,
+}
+
+/// Terms that the condition has on the other side.
+pub enum MovedWords {
+    /// Numbers, and the sum of their sizes.
+    Numbers(Box<CompiledExpr>),
+    /// A time, and a duration of seconds.
+    Times,
 }
 
 impl RangeExpr {
     fn is_equality(&self) -> bool {
-        matches!(self.bounds[..], [(Bound::Equal, _)])
+        matches!(&self.bounds[..], [only] if only.bound == Bound::Equal)
     }
 
     /// Whether partners are those from some value on upwards, so that the greatest is the likeliest.
     fn is_open_above(&self) -> bool {
-        let is_lower = |(bound, _): &(Bound, _)| matches!(bound, Bound::AtLeast | Bound::Above);
+        let is_lower = |own: &RangeBound| matches!(own.bound, Bound::AtLeast | Bound::Above);
         self.bounds.iter().all(is_lower)
     }
 
@@ -217,12 +255,20 @@ impl RangeOrder {
         let mut all = Vec::new();
         for (range, told) in exprs.0.iter().zip(&self.told) {
             let mut words = vec![Words::ALL; batch.rows()];
-            for (bound, expr) in &range.bounds {
-                let bounds = expr.range_words(batch, range.is_equality(), cx)?;
+            for own in &range.bounds {
+                let bounds = own.by.range_words(batch, range.is_equality(), cx)?;
                 let told = both_told(*told, bounds.told);
                 are_all &= told.is_all();
+                if let Some(moved) = &own.moved {
+                    let near = moved.near(&bounds.words, told, batch, cx)?;
+                    for (words, near) in words.iter_mut().zip(near) {
+                        are_all &= near.is_told;
+                        *words = words.within(own.bound, near);
+                    }
+                    continue;
+                }
                 for (words, &bound_word) in words.iter_mut().zip(&bounds.words) {
-                    *words = narrowed(*words, *bound, bound_word, told);
+                    *words = narrowed(*words, own.bound, bound_word, told);
                 }
             }
             all.push(words);
@@ -361,23 +407,108 @@ fn both_told(a: Option<Told>, b: Option<Told>) -> Told {
 
 /// The words that a value may have besides, if it lies like this to one with that word.
 fn narrowed(words: Words, bound: Bound, word: u64, told: Told) -> Words {
-    if word == RangeWord::NOTHING {
-        return NO_WORDS;
+    match word {
+        RangeWord::NOTHING => NO_WORDS,
+        word => words.within(bound, Near::of(word, told)),
     }
-    let near = match told {
-        Told::Float => around_float(word),
-        _ => word..=word,
+}
+
+/// The words near a value.
+#[derive(Clone, Copy, Debug)]
+struct Near {
+    /// From the least to the most that may be equal to it.
+    words: Words,
+    /// Those of its kind; `None` if values of any kind may lie in any way to it.
+    comparable: Option<(u64, u64)>,
+    /// Whether words tell which values are equal to it.
+    is_told: bool,
+}
+
+impl Near {
+    const ANYTHING: Self = Self {
+        words: Words::ALL,
+        comparable: None,
+        is_told: false,
     };
-    let (least, most) = comparable(word).into_inner();
-    let (beyond, before) = match told.is_all() {
-        true => (word + 1, word - 1),
-        false => (*near.start(), *near.end()),
-    };
-    match bound {
-        Bound::AtLeast => words.and(*near.start(), most),
-        Bound::Above => words.and(beyond, most),
-        Bound::AtMost => words.and(least, *near.end()),
-        Bound::Below => words.and(least, before),
-        Bound::Equal => words.and(*near.start(), *near.end()),
+
+    fn of(word: u64, told: Told) -> Self {
+        let words = match told {
+            Told::Float => around_float(word),
+            _ => word..=word,
+        };
+        Self::within(word, words, told.is_all())
+    }
+
+    fn within(word: u64, words: RangeInclusive<u64>, is_told: bool) -> Self {
+        let (least, most) = words.into_inner();
+        Self {
+            words: Words { least, most },
+            comparable: Some(comparable(word).into_inner()),
+            is_told,
+        }
+    }
+}
+
+impl MovedWords {
+    /// What is near the sums of moved terms, which have these words.
+    fn near(
+        &self,
+        words: &[u64],
+        told: Told,
+        batch: &Batch,
+        cx: &Context,
+    ) -> Result<Vec<Near>, ExecError> {
+        let each =
+            |near: fn(u64, Told) -> Near| words.iter().map(|&word| near(word, told)).collect();
+        let sizes = match self {
+            Self::Times => return Ok(each(Near::of_time)),
+            // Nothing is rounded.
+            Self::Numbers(_) if told == Told::Number => return Ok(each(Near::of_exact)),
+            Self::Numbers(sizes) => sizes.range_words(batch, false, cx)?.words,
+        };
+        let share = match told {
+            Told::Float => FLOAT_SHARE,
+            _ => DOUBLE_SHARE,
+        };
+        let of_size = |(&word, &size): (&u64, &u64)| match number_of_word(size) {
+            Some(size) => Near::of_number(word, size * share),
+            None => Near::ANYTHING,
+        };
+        Ok(words.iter().zip(&sizes).map(of_size).collect())
+    }
+}
+
+/// What rounding takes from a sum of numbers, as a share of their sizes, at most: some dozen times half a unit of the last digit.
+const DOUBLE_SHARE: f64 = 1.0 / (1_u64 << 46) as f64;
+/// The same where one of them may be a float.
+const FLOAT_SHARE: f64 = 1.0 / (1_u64 << 18) as f64;
+
+impl Near {
+    /// Of the sum of numbers with this word, which their words tell.
+    fn of_exact(word: u64, told: Told) -> Self {
+        match number_of_word(word) {
+            Some(_) => Self::of(word, told),
+            None => Self::ANYTHING,
+        }
+    }
+
+    /// Of the sum of numbers with this word, off by so much at most.
+    fn of_number(word: u64, off: f64) -> Self {
+        match around_number(word, off) {
+            Some(words) => Self::within(word, words, false),
+            None => Self::ANYTHING,
+        }
+    }
+
+    /// Of the sum of a time and a duration; a date has no time of day.
+    fn of_time(word: u64, told: Told) -> Self {
+        match around_time(word) {
+            Some(words) => Self::within(
+                word,
+                words.clone(),
+                told.is_all() && words.start() == words.end(),
+            ),
+            None => Self::ANYTHING,
+        }
     }
 }

@@ -18,7 +18,7 @@ use crate::context::SpillCount;
 use crate::error::ExecError;
 use crate::value::Number;
 use basalt_rdf::term_id::tag;
-use basalt_rdf::{LiteralView, TermBuf, TermId, TermView};
+use basalt_rdf::{InlineForms, LiteralView, TermBuf, TermId, TermView};
 use basalt_store::Snapshot;
 use local_terms::LocalTerms;
 use std::path::PathBuf;
@@ -75,6 +75,11 @@ impl TermSpace {
             is_broken: AtomicBool::new(false),
             failure: Mutex::default(),
         }
+    }
+
+    /// Whether doubles by their bits are inline.
+    pub fn has_binary_doubles(&self) -> bool {
+        self.snapshot.dictionary().qualifiers().forms() >= InlineForms::Doubles
     }
 
     /// The snapshot behind it.

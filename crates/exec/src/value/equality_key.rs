@@ -52,7 +52,7 @@ impl EqualityKey {
     /// Of an inline id; `None` of other ids.
     #[inline]
     pub fn of_inline(id: TermId) -> Option<Self> {
-        if id.is_numeric() {
+        if id.is_number() {
             let number = ShortNumber::of_id(id.0);
             return Some(number.map_or(Self::Term, Self::of_short));
         }

@@ -7,7 +7,7 @@
 
 use super::{Number, ShortNumber};
 use basalt_rdf::TermId;
-use basalt_rdf::inline::{dates, numeric};
+use basalt_rdf::inline::{binary_doubles, dates, numeric};
 use basalt_rdf::qualifiers::{CUSTOM_NUMERIC_FIRST, DECIMAL, DOUBLE, FLOAT};
 use basalt_rdf::term_id::{MANTISSA_MASK, tag};
 use spargebra::algebra::Function;
@@ -58,6 +58,15 @@ fn is_exact_or_double(id: TermId) -> bool {
         && id.numeric_datatype() < CUSTOM_NUMERIC_FIRST
 }
 
+/// The double nearest to an inline number other than a float.
+#[inline]
+fn exact_or_double(id: TermId) -> Option<f64> {
+    if id.is_binary_double() {
+        return Some(id.binary_double());
+    }
+    is_exact_or_double(id).then(|| numeric::to_f64(id.mantissa(), id.scale()))
+}
+
 /// The order by value of two inline ids: numbers other than floats, or dates of one kind that both
 /// have a zone or both have none.
 #[inline]
@@ -75,6 +84,9 @@ pub fn compare_inline(a: u64, b: u64) -> Option<Ordering> {
             return a.partial_cmp(&b);
         }
         return Some(scaled(a, b.scale()).cmp(&scaled(b, a.scale())));
+    }
+    if a.is_binary_double() || b.is_binary_double() {
+        return exact_or_double(a)?.partial_cmp(&exact_or_double(b)?);
     }
     if a.is_date() && date_type(a) == date_type(b) {
         if a.zone_minutes().is_some() != b.zone_minutes().is_some() {
@@ -108,12 +120,15 @@ pub const fn utc_instant(id: TermId) -> Option<(i64, i64)> {
     }
 }
 
-/// The bits of an id that another id must share for the two to be in the order of their values: tag and scale of
-/// numbers other than floats, tag and zone of dates. `None` where ids tell no order.
+/// The bits of an id that another id must share for the two to be in the order of their values, and equal if these are: tag and scale of
+/// numbers other than floats, the notation of doubles by their bits, tag and zone of dates. `None` where ids tell no order.
 #[inline]
 pub fn order_within(id: TermId) -> Option<u64> {
     if is_exact_or_double(id) {
         return Some(!MANTISSA_MASK);
+    }
+    if id.is_binary_double() {
+        return Some(binary_doubles::ORDER_MASK);
     }
     id.is_date().then(|| id.date_kind_mask())
 }
@@ -143,6 +158,7 @@ pub fn inline_kind(id: u64) -> Option<InlineKind> {
         _ if id.is_numeric() && id.numeric_datatype() < CUSTOM_NUMERIC_FIRST => {
             Some(InlineKind::Number)
         }
+        _ if id.is_binary_double() => Some(InlineKind::Number),
         _ => None,
     }
 }

@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 #[inline]
 pub fn order_inline(a: u64, b: u64) -> Option<Ordering> {
     let (x, y) = (TermId(a), TermId(b));
-    if x.is_numeric() && y.is_numeric() {
+    if x.is_number() && y.is_number() {
         return match (is_custom_number(x), is_custom_number(y)) {
             (false, false) => compare_inline(a, b).or_else(|| compare_floats(a, b)),
             (true, true) => compare_written(x, y),

@@ -12,7 +12,6 @@ use super::short_number::{POWERS, ShortNumber};
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_rdf::TermId;
-use basalt_rdf::inline::numeric;
 use basalt_rdf::qualifiers::{DOUBLE, FLOAT};
 
 /// Ids between two looks at the query's flag and clock.
@@ -54,6 +53,9 @@ impl RankKind {
         if is_custom_number(first) {
             return Some(Self::Written(first));
         }
+        if first.is_binary_double() {
+            return Some(Self::Double(first));
+        }
         if first.is_numeric() {
             return Some(match first.numeric_datatype() {
                 FLOAT => Self::Float(first),
@@ -77,10 +79,7 @@ impl RankKind {
                 let value = |id: TermId| to_float(id.mantissa(), id.scale()).into();
                 of_kind(ids, first, |id| Some(float_rank(value(id))), cx)?
             }
-            Self::Double(first) => {
-                let value = |id: TermId| numeric::to_f64(id.mantissa(), id.scale());
-                of_kind(ids, first, |id| Some(float_rank(value(id))), cx)?
-            }
+            Self::Double(first) => of_kind(ids, first, |id| id.as_f64().map(float_rank), cx)?,
             Self::Exact => {
                 let scales = ids.iter().filter_map(|&id| Some(exact(TermId(id))?.1));
                 scale = scales.max().unwrap_or_default();
@@ -124,14 +123,16 @@ impl InlineRanks {
     }
 }
 
-/// The ranks of ids, all of which have the tag of the first.
+/// The ranks of ids, all of which have the datatype of the first.
 fn of_kind(
     ids: &[u64],
     first: TermId,
     rank: impl Fn(TermId) -> Option<u64>,
     cx: &Context,
 ) -> Result<Option<Vec<u64>>, ExecError> {
-    all(ids, |id| (id.tag() == first.tag()).then(|| rank(id))?, cx)
+    let of_type = first.datatype_tag();
+    let rank = |id: TermId| (id.datatype_tag() == of_type).then(|| rank(id))?;
+    all(ids, rank, cx)
 }
 
 fn all(

@@ -42,7 +42,9 @@ pub use nearest_double::units_to_f64;
 pub use number::{I64_LIMIT, Number, Rank, XSD_DECIMAL, divide_decimals, multiply_decimals};
 pub use order::{compare_for_order, text_into, text_start_into};
 pub use order_key::{OrderClass, OrderKey, first_bytes, ordered_as_ids};
-pub use range_word::{RangeWord, Told, around_float, comparable};
+pub use range_word::{
+    RangeWord, Told, around_float, around_number, around_time, comparable, number_of_word,
+};
 pub use reader::Reader;
 pub use rounding::round_floating;
 pub use short_number::{

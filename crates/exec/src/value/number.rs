@@ -15,6 +15,7 @@ use super::nearest_double::units_to_f64;
 use super::rounding::round_floating;
 use super::short_number::{POWERS, SCALE_MAX, decimal_id, of_units, stripped, units, units_of};
 use crate::context::Context;
+use basalt_rdf::inline::binary_doubles::encode_plain;
 use basalt_rdf::inline::encode_integer;
 use basalt_rdf::qualifiers::{DOUBLE, FLOAT};
 use basalt_rdf::term_view::XSD;
@@ -479,7 +480,12 @@ impl Number {
 
     /// The id of the number in its canonical form.
     pub fn to_id(&self, cx: &Context) -> u64 {
-        match self.inline_id() {
+        let plain = || match self {
+            // Beside those of few digits, of which it is none.
+            Self::Double(n) if cx.terms().has_binary_doubles() => encode_plain((*n).into()),
+            _ => None,
+        };
+        match self.inline_id().or_else(plain) {
             Some(id) => id.0,
             None => self.with_term(|term| cx.terms().intern(term).0),
         }

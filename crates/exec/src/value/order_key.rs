@@ -41,7 +41,7 @@ impl OrderClass {
             tag::STRING | tag::LANGUAGE => Some(Self::Text),
             _ if id.is_date() => Some(Self::Calendar),
             _ if is_custom_number(id) => Some(Self::Text),
-            _ if id.is_numeric() => Some(Self::Number),
+            _ if id.is_number() => Some(Self::Number),
             _ => None,
         }
     }

@@ -106,7 +106,7 @@ impl RangeWord {
     /// Of an inline id for `<` and `<=`; `None` of other ids, whose values must be read.
     #[inline]
     pub fn of_inline(id: TermId) -> Option<Option<Self>> {
-        if id.is_numeric() {
+        if id.is_number() {
             return Some(ShortNumber::of_id(id.0).and_then(Self::of_short));
         }
         match id.tag() {
@@ -266,6 +266,35 @@ pub fn around_float(word: u64) -> RangeInclusive<u64> {
         _ => (0, PLACE_MASK),
     };
     comparable.start() | below..=comparable.start() | above
+}
+
+/// The words of all numbers that differ by so much at most from one with a word, or a little more; `None` if that is none of a number, or is not finite.
+pub fn around_number(word: u64, off: f64) -> Option<RangeInclusive<u64>> {
+    let most = number_of_word(word)?;
+    let least = of_ordered((word & PLACE_MASK) << DROPPED_BITS);
+    let (least, most) = (least - off, most + off);
+    let word = |double: f64| Some(RangeWord::of_double(double, Told::Nearly)?.word);
+    (off.is_finite() && least.is_finite() && most.is_finite()).then_some(word(least)?..=word(most)?)
+}
+
+/// The words of the times that a time and a duration may add up to, given that of the sum: dates have no time of day, so of these it is up to a day more. `None` if it is
+/// no date or time.
+pub fn around_time(word: u64) -> Option<RangeInclusive<u64>> {
+    const DAY: u64 = 86_400 << FRACTION_BITS;
+    match word >> PLACE_BITS {
+        kind if kind == Kind::DateTime as u64 => Some(word..=word),
+        kind if kind == Kind::Date as u64 => {
+            let (first, last) = comparable(word).into_inner();
+            Some(word.saturating_sub(DAY).max(first)..=word.saturating_add(DAY).min(last))
+        }
+        _ => None,
+    }
+}
+
+/// The greatest double of a word; `None` if that is not one of a number.
+pub fn number_of_word(word: u64) -> Option<f64> {
+    let is_number = word >> PLACE_BITS == Kind::Number as u64;
+    is_number.then(|| of_ordered((word & PLACE_MASK) << DROPPED_BITS | ((1 << DROPPED_BITS) - 1)))
 }
 
 /// Bits of doubles in their order.

@@ -50,7 +50,10 @@ impl ShortNumber {
         let id = TermId(id);
         let code = id.numeric_datatype();
         if !id.is_numeric() || code >= CUSTOM_NUMERIC_FIRST {
-            return None;
+            return id.is_binary_double().then(|| Self::Floating {
+                value: id.binary_double(),
+                is_float: false,
+            });
         }
         let (mantissa, scale) = (id.mantissa(), id.scale());
         Some(match code {

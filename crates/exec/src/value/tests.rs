@@ -8,8 +8,9 @@ use super::{
     inline_kind, order_inline,
 };
 use crate::context::{Context, ExecOptions};
-use basalt_rdf::inline::{encode, numeric};
+use basalt_rdf::inline::{binary_doubles, encode, numeric};
 use basalt_rdf::qualifiers::{CUSTOM_NUMERIC_FIRST, DOUBLE, FLOAT};
+use basalt_rdf::term_id::tag;
 use basalt_rdf::term_view::XSD;
 use basalt_rdf::{LiteralView, Qualifiers, TermId, TermView};
 use basalt_store::Snapshot;
@@ -37,6 +38,19 @@ fn literal(text: &str, name: &str, cx: &Context) -> u64 {
     cx.terms()
         .intern(TermView::typed(text, &format!("{XSD}{name}")))
         .0
+}
+
+/// Doubles of all layouts, some of them equal.
+fn doubles(cx: &Context) -> [u64; 6] {
+    [
+        "1.0E-1",
+        "0.10000000000000002",
+        "1.0000000000000002E-1",
+        "-1.5e+03",
+        "0e0",
+        "-0.0E0",
+    ]
+    .map(|text| literal(text, "double", cx))
 }
 
 fn samples(cx: &Context) -> Vec<u64> {
@@ -100,6 +114,7 @@ fn samples(cx: &Context) -> Vec<u64> {
     ] {
         ids.push(literal(text, name, cx));
     }
+    ids.extend(doubles(cx));
     for digits in [308, 309, 400] {
         let text = format!("1{:0digits$}", 0);
         ids.push(literal(&text, "integer", cx));
@@ -181,8 +196,8 @@ proptest! {
         let cx = context();
         let is_kind = |id: TermId| match kind {
             0 => id.is_numeric() && id.numeric_datatype() == FLOAT,
-            1 => id.is_numeric() && id.numeric_datatype() == DOUBLE,
-            2 => !id.is_numeric(),
+            1 => id.datatype_tag() == tag::NUMERIC | DOUBLE,
+            2 => !id.is_number(),
             _ => id.is_numeric() && !matches!(id.numeric_datatype(), FLOAT | DOUBLE),
         };
         let of_kind: Vec<u64> = ids.iter().copied().filter(|&id| is_kind(TermId(id))).collect();
@@ -300,5 +315,15 @@ fn inline() -> impl Strategy<Value = u64> {
         let scale = if code == 0 { 0 } else { scale };
         TermId::numeric(code, mantissa, scale).expect("fits").0
     });
-    prop_oneof![of_type, date()]
+    let letters = prop::sample::select(vec!["E", "e", "e+0"]);
+    let double = (number(), letters, 0_u8..2).prop_filter_map(
+        "it is short",
+        |((mantissa, scale), letter, nudge)| {
+            let value = mantissa as f64 / 10_f64.powi(scale.into());
+            let text = format!("{:e}", f64::from_bits(value.to_bits() + u64::from(nudge)));
+            let id = binary_doubles::encode_form(text.replace('e', letter).as_bytes())?;
+            Some(id.0)
+        },
+    );
+    prop_oneof![2 => of_type, 1 => double, 1 => date()]
 }

@@ -187,6 +187,9 @@ pub(crate) fn number(id: TermId) -> Option<f64> {
     if id.is_numeric() {
         return Some(id.mantissa() as f64 / 10f64.powi(i32::from(id.scale())));
     }
+    if id.is_binary_double() {
+        return Some(id.binary_double());
+    }
     if let Some((second, fraction)) = id.split_second() {
         let fraction = fraction as f64 / UNITS_OF_SECOND as f64;
         return Some(second.date_time_seconds()? as f64 + fraction);

@@ -9,7 +9,7 @@
 
 use crate::expression::{is_pure, slots_of};
 use crate::join_order::{pattern_distinct, star_distinct};
-use crate::physical::{Expr, Node, Op, Position, Slot, Star};
+use crate::physical::{Aggregate, AggregateFunction, Expr, Node, Op, Position, Slot, Star};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
 
@@ -90,6 +90,12 @@ pub(crate) fn distinct(planner: &Planner<'_>, node: &Node, slot: Slot) -> Option
             slot: made,
             expr,
         } if *made == slot => computed(planner, input, expr),
+        Op::Group {
+            input, aggregates, ..
+        } => match picked(aggregates, slot) {
+            Some(of) => computed(planner, input, of),
+            None => below(),
+        },
         Op::Values { rows } => Some(rows.len() as f64),
         Op::Union { inputs } => inputs
             .iter()
@@ -98,6 +104,16 @@ pub(crate) fn distinct(planner: &Planner<'_>, node: &Node, slot: Slot) -> Option
         _ => below(),
     };
     values.map(|values| values.clamp(1.0, node.estimated_rows.max(1.0)))
+}
+
+/// Of what an aggregate takes one value of each group, if a slot is such.
+fn picked(aggregates: &[Aggregate], slot: Slot) -> Option<&Expr> {
+    let made = aggregates.iter().find(|aggregate| aggregate.slot == slot)?;
+    let is_one_of_them = matches!(
+        made.function,
+        AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::Sample
+    );
+    made.argument.as_ref().filter(|_| is_one_of_them)
 }
 
 /// The distinct values of an expression at most: those of what it reads.

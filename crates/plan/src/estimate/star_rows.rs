@@ -171,7 +171,7 @@ fn comparison<'a>(star: &Star, expr: &'a Expr) -> Option<Comparison<'a>> {
         _ => return None,
     };
     let (slot, is_cast) = condition::slot_or_cast(value)?;
-    if is_cast && !constant.is_numeric() {
+    if is_cast && !constant.is_number() {
         return None;
     }
     if !matches!(expr, Expr::Equal(..)) {
@@ -202,11 +202,11 @@ impl Comparison<'_> {
 
     /// How likely a value passes, 0 or 1 where its id tells.
     pub(crate) fn passes(&self, value: TermId) -> f64 {
-        if self.is_cast && !value.is_numeric() {
+        if self.is_cast && !value.is_number() {
             // A text may say a number.
             return SELECTIVITY_DEFAULT;
         }
-        let of_one_kind = value.is_numeric() && self.constant.is_numeric()
+        let of_one_kind = value.is_number() && self.constant.is_number()
             || value.split_second().is_some() && self.constant.split_second().is_some()
             || value.tag() == self.constant.tag();
         if matches!(self.expr, Expr::Equal(..)) && value == self.constant {

@@ -274,7 +274,7 @@ impl Walk {
             Expr::Slot(slot) | Expr::Bound(slot) => slot.hash(&mut self.shape),
             Expr::Constant(constant) => match constant.id {
                 Some(id) => {
-                    id.tag().hash(&mut self.shape);
+                    id.datatype_tag().hash(&mut self.shape);
                     self.constant(id.0);
                 }
                 None => self.constant(&constant.term),

@@ -1,6 +1,9 @@
 //! Where conditions are asked: which plans show it, and that each rule is what does it.
 
-use super::{check_everywhere, explained, explained_with, explained_without, has, has_not};
+use super::{
+    check_everywhere, explained, explained_with, explained_without, has, has_not, plan_with,
+};
+use crate::testing::FakeStatistics;
 use crate::{ForceJoin, PlanOptions};
 
 /// Checks that a plan has a line like this, and not without a rule.
@@ -64,6 +67,10 @@ fn comparisons_bound_partners() {
         "?x < ?y",
         "?x + 1 >= ?y && ?a != ?b",
         "LCASE(STR(?a)) = LCASE(?w)",
+        "?x + ?y < 7",
+        "?x - 2 * ?y + 1 <= 7.5",
+        "ABS(?y - ?x) < 7",
+        "?x - ?y < \"PT1H\"^^<http://www.w3.org/2001/XMLSchema#dayTimeDuration>",
     ] {
         has(&of(condition), "in ranges of");
     }
@@ -71,7 +78,9 @@ fn comparisons_bound_partners() {
         "STR(?a) < STR(?b)",
         "?x != ?y",
         "?x < ?y || ?a = ?b",
-        "?x + ?y < 7",
+        "?x * ?y < 7",
+        "ABS(?x - ?y) > 7",
+        "?x - ?y < \"P1M\"^^<http://www.w3.org/2001/XMLSchema#yearMonthDuration>",
     ] {
         has_not(&of(condition), "in ranges of");
     }
@@ -101,7 +110,38 @@ fn what_a_group_has_is_a_key() {
 }
 
 #[test]
+fn the_greatest_of_groups_are_as_many_as_the_values() {
+    let rows = |select: &str| {
+        let query = format!(
+            "SELECT * {{ {{ SELECT ?v ?p ({select} AS ?m) {{ ?o :vendor ?v ; :product ?p ; :price ?x }} GROUP BY ?v ?p }} ?o2 :vendor ?v ; :price ?m }}"
+        );
+        let plan = plan_with(&query, &FakeStatistics::shop(), &by_hash());
+        plan.expect("the query plans").root.estimated_rows
+    };
+    // Sums may all be different.
+    let (greatest, sums) = (rows("MAX(?x)"), rows("SUM(?x)"));
+    assert!(greatest > sums * 2.0, "{greatest} and {sums}");
+    assert!((rows("SAMPLE(?x)") - greatest).abs() < 1.0);
+}
+
+#[test]
 fn parts_of_one_side_are_computed_there() {
     let query = "SELECT * { ?p :label ?l . ?w :title ?t FILTER(CONTAINS(LCASE(?t), ?l)) }";
     by_rule(query, "hoist_expressions", "CONTAINS(?part");
+}
+
+#[test]
+fn an_aggregate_of_an_aggregate_is_refused() {
+    let plan = |query: &str| plan_with(query, &FakeStatistics::shop(), &PlanOptions::default());
+    for nested in ["MAX(COUNT(?p))", "COUNT(?p) + MAX(1 + SUM(?p))"] {
+        let refused = plan(&format!("SELECT ({nested} AS ?n) {{ ?p :label ?l }}"));
+        let message = refused.err().map(|error| error.to_string());
+        let message = message.unwrap_or_default();
+        assert!(
+            message.starts_with("an aggregate of an aggregate"),
+            "{nested}: {message}"
+        );
+    }
+    let apart = "SELECT (MAX(?n) + COUNT(*) AS ?m) { { SELECT ?l (COUNT(?p) AS ?n) { ?p :label ?l } GROUP BY ?l } }";
+    assert!(plan(apart).is_ok());
 }

@@ -3,6 +3,7 @@
 //! `>` and `>=` become `<` and `<=` with sides exchanged; chains of `&&` and `||` become lists.
 
 use super::{Scope, Translation};
+use crate::expression::slots_of;
 use crate::logical::Logical;
 use crate::physical::{Aggregate, AggregateFunction, Expr, Graphs, Op, Slot};
 use crate::planner::{PlanError, node};
@@ -12,6 +13,7 @@ use crate::statistics::constant;
 use spargebra::algebra::{
     AggregateExpression, AggregateFunction as AlgebraFunction, Expression, GraphPattern,
 };
+use spargebra::term::Variable;
 use std::sync::Arc;
 
 impl Translation<'_, '_> {
@@ -166,7 +168,32 @@ impl Translation<'_, '_> {
         Expr::Exists(Arc::new(placeholder))
     }
 
-    pub(super) fn aggregate(
+    /// The aggregates of a group.
+    pub(super) fn aggregates(
+        &mut self,
+        aggregates: &[(Variable, AggregateExpression)],
+        graphs: &Graphs,
+        scope: &mut Scope,
+        visible: SlotSet,
+    ) -> Result<Vec<Aggregate>, PlanError> {
+        let mut slots = SlotSet::default();
+        let mut all = Vec::new();
+        for (variable, aggregate) in aggregates {
+            // The parser's name for it is random; EXPLAIN should not be.
+            let slot = self.planner.fresh_slot("aggregate")?;
+            scope.slots.insert(variable.as_str().to_owned(), slot);
+            slots.insert(slot);
+            all.push(self.aggregate(slot, aggregate, graphs, scope, visible)?);
+        }
+        let mut arguments = all.iter().filter_map(|one| one.argument.as_ref());
+        if arguments.any(|of| !slots_of(of).is_disjoint(&slots)) {
+            let what = "an aggregate of an aggregate (but for one of a sub-select)";
+            return Err(PlanError::Unsupported(what.to_owned()));
+        }
+        Ok(all)
+    }
+
+    fn aggregate(
         &mut self,
         slot: Slot,
         aggregate: &AggregateExpression,

@@ -1,8 +1,8 @@
 //! Inline terms: literals whose whole value fits in a [`TermId`].
 //!
 //! [`encode`] turns a literal into an id if it is written in the one form that [`decode`] rebuilds:
-//! booleans `true` and `false`, numbers in plain decimal notation ([`numeric`]) and dates
-//! ([`dates`], [`fractions`]). Everything else (`"01"`, `"+1"`, `"1e6"`, `"-0"`, ill-typed or out of range) is `None`
+//! booleans `true` and `false`, numbers in plain decimal notation ([`numeric`]), doubles in other notations or with more digits
+//! ([`binary_doubles`]) and dates ([`dates`], [`fractions`]). Everything else (`"01"`, `"+1"`, `"-0"`, ill-typed or out of range) is `None`
 //! and belongs to the dictionary, so equal terms have equal ids.
 //!
 //! Invariants: `decode(encode(l)) == l` exactly; where tag and scale (or tag and zone) are equal,
@@ -10,11 +10,12 @@
 //!
 //! Cost: one pass over the lexical form; no allocation, no lock.
 
+pub mod binary_doubles;
 pub mod dates;
 pub mod fractions;
 pub mod numeric;
 
-use crate::qualifiers::{InlineForms, NumericCodes, Qualifiers};
+use crate::qualifiers::{DOUBLE, InlineForms, NumericCodes, Qualifiers};
 use crate::term_id::{TermId, tag};
 use crate::term_view::{BufKind, LiteralKind, LiteralView, TermBuf, XSD};
 
@@ -24,6 +25,8 @@ pub const XSD_BOOLEAN: &str = "http://www.w3.org/2001/XMLSchema#boolean";
 pub const XSD_DATE: &str = "http://www.w3.org/2001/XMLSchema#date";
 /// The IRI of `xsd:dateTime`.
 pub const XSD_DATE_TIME: &str = "http://www.w3.org/2001/XMLSchema#dateTime";
+/// The IRI of `xsd:double`.
+pub const XSD_DOUBLE: &str = "http://www.w3.org/2001/XMLSchema#double";
 /// The IRI of `xsd:gYear`.
 pub const XSD_G_YEAR: &str = "http://www.w3.org/2001/XMLSchema#gYear";
 /// The IRI of `xsd:gYearMonth`.
@@ -43,11 +46,19 @@ pub fn encode(literal: LiteralView<'_>, codes: &mut impl NumericCodes) -> Option
             "boolean" => return encode_boolean_form(lexical),
             "date" => return dates::encode_date_form(lexical),
             "dateTime" => {
-                let with_fractions = codes.forms() == InlineForms::Fractions;
+                let with_fractions = codes.forms() >= InlineForms::Fractions;
                 return dates::encode_date_time_form(lexical, with_fractions);
             }
             "gYear" => return dates::encode_year_form(lexical),
             "gYearMonth" => return dates::encode_year_month_form(lexical),
+            "double" => {
+                let plain = numeric::parse_plain_decimal(lexical);
+                let plain = plain.and_then(|(m, scale)| TermId::numeric(DOUBLE, m, scale));
+                return plain.or_else(|| match codes.forms() >= InlineForms::Doubles {
+                    true => binary_doubles::encode_form(lexical),
+                    false => None,
+                });
+            }
             _ => {}
         }
     }
@@ -79,6 +90,7 @@ pub fn datatype(id: TermId, qualifiers: &Qualifiers) -> Option<&str> {
         tag::G_YEAR => Some(XSD_G_YEAR),
         tag::G_YEAR_MONTH => Some(XSD_G_YEAR_MONTH),
         _ if id.is_numeric() => qualifiers.numeric_datatype(id.numeric_datatype()),
+        _ if id.is_binary_double() => Some(XSD_DOUBLE),
         _ => None,
     }
 }
@@ -88,6 +100,7 @@ enum Lexical {
     Boolean(&'static str),
     Date(dates::DateText),
     Number(numeric::DecimalText),
+    Double(binary_doubles::Text),
 }
 
 impl Lexical {
@@ -103,6 +116,7 @@ impl Lexical {
             _ if id.is_numeric() => {
                 Self::Number(numeric::DecimalText::new(id.mantissa(), id.scale()))
             }
+            _ if id.is_binary_double() => Self::Double(binary_doubles::lexical(id)),
             _ => return None,
         })
     }
@@ -113,6 +127,7 @@ impl Lexical {
             Self::Boolean(text) => text.as_bytes(),
             Self::Date(text) => text.as_bytes(),
             Self::Number(text) => text.as_bytes(),
+            Self::Double(text) => text.as_bytes(),
         }
     }
 }
@@ -158,7 +173,13 @@ impl TermId {
     /// Whether the id alone holds the literal.
     #[inline]
     pub const fn is_inline(self) -> bool {
-        self.is_numeric() || self.is_date() || self.tag() == tag::BOOLEAN
+        self.is_number() || self.is_date() || self.tag() == tag::BOOLEAN
+    }
+
+    /// Whether it is an inline number of any datatype.
+    #[inline]
+    pub const fn is_number(self) -> bool {
+        self.is_numeric() || self.is_binary_double()
     }
 
     /// The value of a boolean.
@@ -176,6 +197,8 @@ impl TermId {
     pub fn as_f64(self) -> Option<f64> {
         if self.is_numeric() {
             Some(numeric::to_f64(self.mantissa(), self.scale()))
+        } else if self.is_binary_double() {
+            Some(self.binary_double())
         } else {
             None
         }

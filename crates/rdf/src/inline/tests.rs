@@ -56,6 +56,24 @@ fn inline_forms_come_back() {
         ("-0.1", "decimal"),
         ("7", "decimal"),
         ("23.45", "double"),
+        ("0.30000000000000004", "double"),
+        ("-48.13715400000001", "double"),
+        ("0.0000000000001234", "double"),
+        ("1e6", "double"),
+        ("1E6", "double"),
+        ("1.0E0", "double"),
+        ("0.0E0", "double"),
+        ("0e0", "double"),
+        ("0e+00", "double"),
+        ("-1.5e-7", "double"),
+        ("1.5e-07", "double"),
+        ("1.5e-10", "double"),
+        ("2.5e+00", "double"),
+        ("1E-05", "double"),
+        ("1.4073748835532798E14", "double"),
+        ("3.552713678800501e-15", "double"),
+        ("15.5e0", "double"),
+        ("120.0e0", "double"),
         ("7", "float"),
         ("-128", "byte"),
         ("255", "unsignedByte"),
@@ -103,9 +121,8 @@ fn other_forms_go_to_the_dictionary() {
         ("00.5", "decimal"),
         ("1.2.3", "decimal"),
         ("0.0000000000000001", "decimal"),
-        ("1e6", "double"),
-        ("INF", "double"),
-        ("-0", "double"),
+        ("1.5E7", "float"),
+        ("1.5E7", "decimal"),
         ("300", "byte"),
         ("-1", "unsignedInt"),
         ("0", "positiveInteger"),
@@ -151,6 +168,28 @@ fn other_forms_go_to_the_dictionary() {
         None,
         "never seen"
     );
+}
+
+#[test]
+fn doubles_in_other_notations_go_to_the_dictionary() {
+    for lexical in [
+        "1e15",
+        "1e-15",
+        "1.407374883553280E14",
+        "1.407374883553281E14",
+        "3.5527136788005e-15",
+        "-0.0E0",
+        "1.50E0",
+        "15.0E0",
+        "1.5e007",
+        "+1.5e7",
+        "1.5e-00",
+        "0.10000000000000000001",
+        "INF",
+        "-0",
+    ] {
+        assert_eq!(id_of(lexical, XSD_DOUBLE), None, "{lexical}");
+    }
 }
 
 #[test]
@@ -204,6 +243,127 @@ fn stores_of_whole_seconds_keep_fractions_in_the_dictionary() {
         assert!(encode(literal, &mut &now).is_some(), "{text}");
         for old in [&before, &restored] {
             assert_eq!(encode(literal, &mut &*old).is_some(), is_whole, "{text}");
+        }
+    }
+}
+
+#[test]
+fn stores_of_other_forms_keep_doubles_in_the_dictionary() {
+    let doubles = [
+        ("1.5E7", false),
+        ("0.30000000000000004", false),
+        ("1.5", true),
+    ];
+    for (text, is_plain) in doubles {
+        let literal = LiteralView::typed(text, XSD_DOUBLE);
+        assert!(encode(literal, &mut &Qualifiers::new()).is_some(), "{text}");
+        for forms in [InlineForms::WholeSeconds, InlineForms::Fractions] {
+            let id = encode(literal, &mut &Qualifiers::of_forms(forms));
+            assert_eq!(id.is_some(), is_plain, "{text}");
+        }
+    }
+}
+
+/// Doubles of which most are inline, and some near the ends of those that are.
+fn double() -> impl Strategy<Value = f64> {
+    let end = |value: f64| {
+        (-3_i64..3).prop_map(move |ulps| f64::from_bits(value.to_bits().wrapping_add_signed(ulps)))
+    };
+    let short =
+        (-100_000_i64..100_000, -20_i32..20).prop_map(|(m, scale)| m as f64 * 10_f64.powi(scale));
+    let scattered = (any::<u64>(), 960_u64..1090).prop_map(|(bits, exponent)| {
+        f64::from_bits(bits & ((1 << 63) | ((1 << 52) - 1)) | exponent << 52)
+    });
+    let ends = prop_oneof![
+        end(2_f64.powi(-48)),
+        end(2_f64.powi(47)),
+        Just(0.0),
+        Just(-0.0),
+        any::<f64>()
+    ];
+    prop_oneof![
+        short,
+        scattered,
+        ends.clone(),
+        ends.prop_map(|value| -value)
+    ]
+}
+
+/// A value in the notations of programs, of which the first is without an exponent.
+fn notations(value: f64) -> [String; 7] {
+    let signed = |text: String| {
+        let (digits, exponent) = text.split_once('e').expect("it has an exponent");
+        let exponent: i32 = exponent.parse().expect("a number");
+        format!("{digits}e{exponent:+03}")
+    };
+    let lower = format!("{value:e}");
+    let pointed = match lower.contains('.') {
+        true => lower.clone(),
+        false => lower.replace('e', ".0e"),
+    };
+    [
+        format!("{value}"),
+        pointed.to_uppercase(),
+        pointed,
+        lower.to_uppercase(),
+        signed(lower.clone()).to_uppercase(),
+        signed(lower.clone()),
+        lower,
+    ]
+}
+
+proptest! {
+    #[test]
+    fn doubles_come_back_and_are_ordered_as_their_values(a in double(), b in double()) {
+        let is_in_range = |value: f64| {
+            let size = value.abs();
+            value.is_finite() && (size == 0.0 && value.is_sign_positive() || (2_f64.powi(-48)..2_f64.powi(47)).contains(&size))
+        };
+        let mut ids: Vec<(TermId, f64)> = Vec::new();
+        for value in [a, b] {
+            if !value.is_finite() {
+                continue;
+            }
+            for text in notations(value) {
+                let is_inline = round_trip(&text, XSD_DOUBLE);
+                let id = id_of(&text, XSD_DOUBLE).filter(|id| id.is_binary_double());
+                prop_assert!(is_inline == is_in_range(value) || id.is_none() && !text.contains(['e', 'E']), "{text}");
+                if let Some(id) = id {
+                    prop_assert_eq!(id.binary_double().to_bits(), value.to_bits());
+                    prop_assert_eq!(id.as_f64(), Some(value));
+                    prop_assert_eq!(id.datatype_tag(), tag::NUMERIC | DOUBLE);
+                    prop_assert_eq!(id.is_plain_double(), !text.contains(['e', 'E']));
+                    ids.push((id, value));
+                }
+            }
+        }
+        for (x, value) in &ids {
+            for (y, other) in &ids {
+                if value != other {
+                    prop_assert_eq!(x.cmp(y), value.partial_cmp(other).expect("not NaN"));
+                }
+                if (x.0 ^ y.0) & binary_doubles::ORDER_MASK == 0 {
+                    prop_assert_eq!(x == y, value == other);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn places_part_doubles_where_a_number_is(values in prop::collection::vec(double(), 9), number in double()) {
+        let (at_least, above) = binary_doubles::places_at(number).expect("not NaN");
+        for value in values.into_iter().chain([number]) {
+            let Some(id) = id_of(&format!("{value:e}"), XSD_DOUBLE).filter(|id| id.is_binary_double()) else {
+                continue;
+            };
+            let ids = |from: i64, to: i64| {
+                let (low, high) = binary_doubles::ids_of_places((from, to));
+                (low..=high).contains(&id.0)
+            };
+            let last = binary_doubles::ALL_PLACES.1;
+            prop_assert!(ids(0, last));
+            prop_assert_eq!(at_least <= last && ids(at_least, last), value >= number);
+            prop_assert_eq!(above <= last && ids(above, last), value > number);
         }
     }
 }

@@ -240,6 +240,7 @@ fn forms_number(forms: InlineForms) -> Option<u8> {
     match forms {
         InlineForms::WholeSeconds => None,
         InlineForms::Fractions => Some(2),
+        InlineForms::Doubles => Some(3),
     }
 }
 
@@ -253,15 +254,18 @@ fn read_forms(file: &SectionFile) -> Result<InlineForms, StoreError> {
     if !file.has_section(FORMS_SECTION) {
         return Ok(InlineForms::WholeSeconds);
     }
-    match file.verified_section(FORMS_SECTION)? {
-        [number] if Some(*number) == forms_number(InlineForms::Fractions) => {
-            Ok(InlineForms::Fractions)
-        }
-        _ => Err(file.corrupt(
+    let number = file.verified_section(FORMS_SECTION)?;
+    let known = [InlineForms::Fractions, InlineForms::Doubles];
+    let mut named = known.into_iter().filter(|&forms| {
+        let of_forms = forms_number(forms);
+        of_forms.is_some_and(|of_forms| number == [of_forms])
+    });
+    named.next().ok_or_else(|| {
+        file.corrupt(
             file.section_offset(FORMS_SECTION),
             "it does not say which literals are inline",
-        )),
-    }
+        )
+    })
 }
 
 fn qualifier_bytes(qualifiers: &Qualifiers) -> Vec<u8> {

@@ -49,6 +49,7 @@ impl TypeClass {
             tag::LANGUAGE => Self::LANGUAGE,
             tag::TYPED => Self::TYPED,
             tag::NUMERIC..=tag::NUMERIC_LAST => Self::NUMERIC,
+            _ if id.is_binary_double() => Self::NUMERIC,
             _ => Self(0),
         }
     }

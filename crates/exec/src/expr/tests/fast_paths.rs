@@ -68,7 +68,25 @@ pub fn literal() -> impl Strategy<Value = String> {
         "\"2000\"^^xsd:gYear",
     ])
     .prop_map(str::to_owned);
-    prop_oneof![4 => number, 2 => date, 1 => odd]
+    prop_oneof![4 => number, 1 => double(), 2 => date, 1 => odd]
+}
+
+/// Doubles close together, with exponents or many digits.
+fn double() -> impl Strategy<Value = String> {
+    (-30_i64..30, 0_i32..3, 0_u8..6).prop_map(|(mantissa, scale, form)| {
+        let value = mantissa as f64 / 10_f64.powi(scale);
+        let text = match form {
+            0 => format!("{value:e}"),
+            1 => format!("{value:E}"),
+            2 => format!("{value:e}")
+                .replace('e', "e+0")
+                .replace("+0-", "-0"),
+            3 => format!("{value}e0"),
+            4 => (value + 1e-15).to_string(),
+            _ => (value / 3.0).to_string(),
+        };
+        format!("\"{text}\"^^xsd:double")
+    })
 }
 
 /// Pairs of numbers of one datatype, in scales of their own or in one.

@@ -169,3 +169,67 @@ fn everyday_comparisons_are_told_by_ids() {
         assert_eq!(comparison.select(&mixed), None);
     }
 }
+
+proptest! {
+    #[test]
+    fn doubles_by_their_bits_are_compared_as_row_by_row(
+        rows in prop::collection::vec((-40_i64..40, 0..3_i32, 0..5_u8), 1..24),
+        (near, nudge) in (0..24_usize, -1..2_i64),
+        other_type in 0..4_usize,
+        cast in casts(),
+        is_flipped in any::<bool>(),
+    ) {
+        let value = |(mantissa, scale, _): (i64, i32, u8)| mantissa as f64 / 10_f64.powi(scale);
+        let text = |row: (i64, i32, u8)| match (row.2, value(row)) {
+            (0, value) => format!("{value}"),
+            (1, value) => format!("{value:e}"),
+            (2, value) => format!("{value:E}"),
+            (3, value) => format!("{value:e}").replace('e', "e+0").replace("+0-", "-0"),
+            (_, value) => format!("{}", value + 1e-15),
+        };
+        let cx = context();
+        let double = |text: String| format!("\"{text}\"^^<http://www.w3.org/2001/XMLSchema#double>");
+        let ids: Vec<u64> = rows.iter().map(|&row| id_of(&double(text(row)), &cx)).collect();
+        let near = value(rows[near % rows.len()]);
+        let near = f64::from_bits(near.to_bits().saturating_add_signed(nudge));
+        let datatype = ["integer", "decimal", "double", "float"][other_type];
+        let written = match datatype {
+            "integer" => near.round().to_string(),
+            _ => near.to_string(),
+        };
+        let Some(number) = Number::parse(datatype, &written) else {
+            return Ok(());
+        };
+        let literal = format!("\"{written}\"^^<http://www.w3.org/2001/XMLSchema#{datatype}>");
+        let reader = &mut Reader::new(&cx);
+        for op in COMPARISONS {
+            let constant = Constant {
+                id: id_of(&literal, &cx),
+                value: Value::Number(number.clone()),
+            };
+            let items = match cast {
+                None => Vector::Ids(ids.as_slice().into()),
+                Some((cast, of)) => Vector::Items(cast.column(&ids, of, reader).expect("terms can be read")),
+            };
+            let mut expected = Vec::new();
+            for row in 0..ids.len() {
+                let truth = op.apply(items.get(row), Argument::Constant(&constant), reader);
+                if truth.expect("terms can be read") == Truth::True {
+                    expected.push(row as u32);
+                }
+            }
+            // Not of a number with very many digits.
+            let comparison = NumberComparison::of(&kernel(op, cast, constant, is_flipped));
+            let Some(comparison) = comparison else {
+                return Ok(());
+            };
+            let selected = comparison.select(&ids);
+            prop_assert!(selected.is_some() || cast.is_some());
+            if let Some(selected) = selected {
+                prop_assert_eq!(&selected, &expected, "{:?} {:?} of {:?} and {}", op, cast, &rows, literal);
+            }
+            let (min, max) = (ids.iter().min().expect("a row"), ids.iter().max().expect("a row"));
+            prop_assert!(expected.is_empty() || comparison.zone_may_match(*min, *max));
+        }
+    }
+}

@@ -4,9 +4,9 @@ use super::column_of;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
-use crate::operators::range_order::{RangeExpr, RangeExprs};
+use crate::operators::range_order::{MovedWords, RangeBound, RangeExpr, RangeExprs};
 use basalt_plan::physical::{Expr, Op, Slot};
-use basalt_plan::{JoinRange, for_each_operand, join_ranges, probe_and_build};
+use basalt_plan::{JoinBound, JoinRange, Moved, for_each_operand, join_ranges, probe_and_build};
 
 /// The ranges of a hash join, and the rest of its condition.
 pub fn ranges(join: &Op, cx: &Context) -> Result<Option<(RangeExprs, Option<Expr>)>, ExecError> {
@@ -19,9 +19,19 @@ pub fn ranges(join: &Op, cx: &Context) -> Result<Option<(RangeExprs, Option<Expr
         let columns = slots.iter().map(|&slot| column_of(&build.schema, slot));
         let columns = columns.collect::<Result<_, _>>()?;
         let of = CompiledExpr::compile_operand(&range.of, &slots, cx)?;
-        let bounds = range.bounds.iter().map(|(bound, expr)| {
-            let expr = CompiledExpr::compile_operand(expr, &probe.schema, cx)?;
-            Ok((*bound, expr))
+        let compiled = |expr: &Expr| CompiledExpr::compile_operand(expr, &probe.schema, cx);
+        let bounds = range.bounds.iter().map(|bound: &JoinBound| {
+            Ok(RangeBound {
+                bound: bound.bound,
+                by: compiled(&bound.by)?,
+                moved: match &bound.moved {
+                    None => None,
+                    Some(Moved::Numbers(sizes)) => {
+                        Some(MovedWords::Numbers(Box::new(compiled(sizes)?)))
+                    }
+                    Some(Moved::Times) => Some(MovedWords::Times),
+                },
+            })
         });
         Ok(RangeExpr {
             of: (columns, of),

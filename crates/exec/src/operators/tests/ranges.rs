@@ -2,11 +2,14 @@
 
 use super::{Row, node, rows_node, run_with};
 use crate::context::ExecOptions;
-use basalt_plan::physical::{Expr, JoinKind, Node, Op, Slot};
+use basalt_plan::physical::{Constant, Expr, JoinKind, Node, Op, Slot};
 use basalt_rdf::TermId;
 use basalt_rdf::inline::dates;
 use basalt_rdf::qualifiers::{DECIMAL, DOUBLE, FLOAT};
+use oxrdf::vocab::xsd;
+use oxrdf::{Literal, NamedNodeRef};
 use proptest::prelude::*;
+use spargebra::algebra::Function;
 use std::sync::Arc;
 
 const KINDS: [JoinKind; 4] = [
@@ -26,6 +29,7 @@ fn value(kinds: u64) -> impl Strategy<Value = u64> {
             7 => TermId::numeric(FLOAT, n * 5, 1),
             8 => dates::encode_date_time(n * 1_000, 1),
             9 => dates::encode_date_time(n * 1_000, 0),
+            10 => dates::encode_date(n / 10, dates::ZONE_NONE),
             _ => None,
         };
         id.map_or(0, |id| id.0)
@@ -34,7 +38,7 @@ fn value(kinds: u64) -> impl Strategy<Value = u64> {
 
 /// Rows of a key, two values and their number; of numbers alone, or of all kinds.
 fn rows(most: usize) -> impl Strategy<Value = Vec<Row>> {
-    prop_oneof![Just(5_u64), Just(8), Just(11)].prop_flat_map(move |kinds| {
+    prop_oneof![Just(5_u64), Just(8), Just(12)].prop_flat_map(move |kinds| {
         let row = (7..12_u64, value(kinds), value(kinds));
         prop::collection::vec(row, 0..most).prop_map(|rows| {
             let numbered = (0_i64..).zip(rows).map(|(number, (key, a, b))| {
@@ -75,6 +79,36 @@ fn conditions() -> Vec<Expr> {
             Expr::Equal(slot(1), slot(4)),
             Expr::Less(slot(5), slot(2)),
         ]),
+    ]
+}
+
+/// Conditions whose terms must be moved to the other side of their operator.
+fn unparted_conditions() -> Vec<Expr> {
+    let slot = |slot| Box::new(Expr::Slot(Slot(slot)));
+    let difference = |a, b| Box::new(Expr::Subtract(slot(a), slot(b)));
+    let size = |a, b| Box::new(Expr::Call(Function::Abs, vec![*difference(a, b)]));
+    let constant = |text: &str, datatype: NamedNodeRef<'_>| {
+        let term = Literal::new_typed_literal(text, datatype).into();
+        Box::new(Expr::Constant(Constant { term, id: None }))
+    };
+    let seconds = |text| constant(text, xsd::DAY_TIME_DURATION);
+    vec![
+        Expr::Less(difference(1, 4), slot(5)),
+        Expr::LessOrEqual(slot(2), difference(4, 1)),
+        Expr::LessOrEqual(size(1, 4), constant("2.5", xsd::DECIMAL)),
+        Expr::And(vec![
+            Expr::Less(size(4, 1), constant("7", xsd::INTEGER)),
+            Expr::Less(size(2, 5), constant("0.55e1", xsd::DOUBLE)),
+        ]),
+        Expr::Less(difference(1, 4), seconds("PT3H")),
+        Expr::And(vec![
+            Expr::LessOrEqual(difference(1, 4), seconds("PT50M")),
+            Expr::Less(seconds("PT0S"), difference(1, 4)),
+        ]),
+        Expr::Less(
+            Box::new(Expr::Add(slot(1), difference(2, 4))),
+            constant("0.1", xsd::FLOAT),
+        ),
     ]
 }
 
@@ -119,7 +153,7 @@ proptest! {
         right in rows(600),
         batch_rows in 1..100_usize,
     ) {
-        for condition in conditions() {
+        for condition in conditions().into_iter().chain(unparted_conditions()) {
             for (kind, has_key) in KINDS.into_iter().flat_map(|kind| [(kind, true), (kind, false)]) {
                 for sides in [[left.as_slice(), &right], [&right, &left]] {
                     let join = join(sides, has_key, kind, condition.clone());

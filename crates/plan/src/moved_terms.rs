@@ -1,0 +1,180 @@
+//! Terms of a comparison moved to its other side, so that what is left of the build side bounds partners.
+//!
+//! ```text
+//! ?x - ?y < 0.5                    ?x < ?y + 0.5
+//! ABS(?x - ?y) <= ?d               ?x <= ?y + ?d, ?x >= ?y - ?d
+//! ?later - ?at < "PT1H"            ?later < ?at + "PT1H"
+//! ```
+//!
+//! Of integers and decimals, which nothing rounds, and of times beside a constant duration of seconds the two say the same. Floats and doubles are rounded,
+//! so what is in range must be widened by a share of the sizes of what was moved. Where the moved terms have no sum (it has no value, or lies beyond the calendar) they
+//! bound nothing: the executor asks the condition itself then.
+
+use crate::join_ranges::Bound;
+use crate::physical::{Constant, Expr};
+use crate::slot_set::SlotSet;
+use oxrdf::Term;
+use oxrdf::vocab::xsd;
+use spargebra::algebra::Function;
+
+/// What terms were moved.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Moved {
+    /// Numbers, whose sizes make this sum.
+    Numbers(Box<Expr>),
+    /// A time and a duration of seconds.
+    Times,
+}
+
+/// A bound of an expression of the build side by terms that were moved.
+pub struct MovedBound {
+    /// The expression.
+    pub of: Expr,
+    /// How it lies.
+    pub bound: Bound,
+    /// By what.
+    pub by: Expr,
+    /// What that consists of.
+    pub moved: Moved,
+}
+
+/// A term of a sum that is compared with zero.
+#[derive(Clone, Copy)]
+struct Summand<'e> {
+    of: &'e Expr,
+    is_negative: bool,
+}
+
+/// The bounds that a comparison gives once its terms are moved; none if it does not consist of one term of the build side, and others of the probe
+/// side.
+pub fn moved_bounds(conjunct: &Expr, probe: &SlotSet, build: &SlotSet) -> Vec<MovedBound> {
+    let (less, more, bound) = match conjunct {
+        Expr::Less(a, b) => (a, b, Bound::Below),
+        Expr::LessOrEqual(a, b) => (a, b, Bound::AtMost),
+        _ => return Vec::new(),
+    };
+    let of_sum = |less: &[(&Expr, bool)]| {
+        let mut summands = Vec::new();
+        for &(expr, is_negative) in less {
+            add_summands(expr, is_negative, &mut summands);
+        }
+        moved_bound(&summands, bound, probe, build)
+    };
+    match &**less {
+        // -a < b and a < b; an absolute value is one of a number.
+        Expr::Call(Function::Abs, of) => {
+            let signs = of
+                .first()
+                .into_iter()
+                .flat_map(|of| [(of, false), (of, true)]);
+            let both = signs.map(|(of, is_negative)| of_sum(&[(of, is_negative), (more, true)]));
+            let both: Option<Vec<MovedBound>> = both.collect();
+            let mut both = both.unwrap_or_default();
+            both.retain(|bound| bound.moved != Moved::Times);
+            both
+        }
+        less => of_sum(&[(less, false), (more, true)]).into_iter().collect(),
+    }
+}
+
+/// Adds what a sum consists of.
+fn add_summands<'e>(expr: &'e Expr, is_negative: bool, out: &mut Vec<Summand<'e>>) {
+    match expr {
+        Expr::Add(a, b) => {
+            add_summands(a, is_negative, out);
+            add_summands(b, is_negative, out);
+        }
+        Expr::Subtract(a, b) => {
+            add_summands(a, is_negative, out);
+            add_summands(b, !is_negative, out);
+        }
+        Expr::UnaryPlus(a) => add_summands(a, is_negative, out),
+        Expr::UnaryMinus(a) => add_summands(a, !is_negative, out),
+        of => out.push(Summand { of, is_negative }),
+    }
+}
+
+/// The bound of the one summand of the build side in a sum that is below zero, or at most.
+fn moved_bound(
+    summands: &[Summand<'_>],
+    bound: Bound,
+    probe: &SlotSet,
+    build: &SlotSet,
+) -> Option<MovedBound> {
+    let mut own = None;
+    let mut others = Vec::new();
+    for &summand in summands {
+        let slots = crate::expression::slots_of(summand.of);
+        if slots.is_subset(probe) {
+            others.push(summand);
+        } else if !slots.is_subset(build) || own.replace(summand).is_some() {
+            return None;
+        }
+    }
+    let own: Summand<'_> = own?;
+    // own + others < 0, or others - own < 0.
+    let (bound, is_turned) = match own.is_negative {
+        false => (bound, true),
+        true => (bound.turned(), false),
+    };
+    for other in &mut others {
+        other.is_negative ^= is_turned;
+    }
+    let moved = moved(&others)?;
+    // A positive one first: durations have no sign.
+    others.sort_by_key(|other| (other.is_negative, matches!(other.of, Expr::Constant(_))));
+    Some(MovedBound {
+        of: own.of.clone(),
+        bound,
+        by: sum(&others)?,
+        moved,
+    })
+}
+
+/// What terms are: numbers as far as constants tell, or a time and a constant duration of seconds.
+fn moved(others: &[Summand<'_>]) -> Option<Moved> {
+    let constants = || {
+        others.iter().filter_map(|other| match other.of {
+            Expr::Constant(constant) => Some(constant),
+            _ => None,
+        })
+    };
+    if constants().any(is_seconds) {
+        let is_time =
+            |other: &Summand<'_>| !other.is_negative && !matches!(other.of, Expr::Constant(_));
+        return (others.len() == 2 && others.iter().any(is_time)).then_some(Moved::Times);
+    }
+    let size = |other: &Summand<'_>| Expr::Call(Function::Abs, vec![other.of.clone()]);
+    let add = |a, b| Expr::Add(Box::new(a), Box::new(b));
+    let sizes = others.iter().map(size).reduce(add)?;
+    constants()
+        .all(is_number)
+        .then(|| Moved::Numbers(Box::new(sizes)))
+}
+
+/// The sum of terms.
+fn sum(others: &[Summand<'_>]) -> Option<Expr> {
+    let (first, others) = others.split_first()?;
+    let first = match first.is_negative {
+        false => first.of.clone(),
+        true => Expr::UnaryMinus(Box::new(first.of.clone())),
+    };
+    Some(others.iter().fold(first, |sum, other| {
+        let (sum, of) = (Box::new(sum), Box::new(other.of.clone()));
+        match other.is_negative {
+            false => Expr::Add(sum, of),
+            true => Expr::Subtract(sum, of),
+        }
+    }))
+}
+
+fn is_seconds(constant: &Constant) -> bool {
+    matches!(&constant.term, Term::Literal(literal) if literal.datatype() == xsd::DAY_TIME_DURATION)
+}
+
+fn is_number(constant: &Constant) -> bool {
+    /// Types of numbers that are not derived from others.
+    const NUMBERS: [oxrdf::NamedNodeRef<'_>; 4] =
+        [xsd::INTEGER, xsd::DECIMAL, xsd::FLOAT, xsd::DOUBLE];
+    matches!(&constant.term, Term::Literal(literal) if NUMBERS.contains(&literal.datatype()))
+}
