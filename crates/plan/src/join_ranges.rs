@@ -12,7 +12,7 @@
 use crate::cost_constants::EXPRESSION;
 use crate::estimate::condition::cost;
 use crate::expression::{conjunction, conjuncts, is_pure, slots_of};
-use crate::moved_terms::{Moved, MovedBound, moved_bounds};
+use crate::moved_terms::{Moved, moved_bounds};
 use crate::physical::{Expr, JoinKind, Node, Op};
 use crate::slot_set::SlotSet;
 
@@ -164,47 +164,58 @@ fn add(ranges: &mut Vec<JoinRange>, of: &Expr, bound: JoinBound) -> bool {
 
 /// What a comparison says of an expression of the build side: all of these bounds together say it.
 fn bounds_of(conjunct: &Expr, probe: &SlotSet, build: &SlotSet) -> Vec<(Expr, JoinBound)> {
-    let (a, b, bound) = match conjunct {
-        Expr::Less(a, b) => (a, b, Bound::Below),
-        Expr::LessOrEqual(a, b) => (a, b, Bound::AtMost),
-        Expr::Equal(a, b) => (a, b, Bound::Equal),
-        _ => return Vec::new(),
+    let Some((of, bound, by)) = bound_apart(conjunct, probe, build) else {
+        return bounds_by_moving(conjunct, probe, build);
     };
-    // The texts of most terms begin alike, so an order by what they begin with tells little; whether they are equal is told by all of a text.
-    if !is_pure(conjunct) || bound != Bound::Equal && cost(conjunct) > EXPRESSION {
-        return Vec::new();
-    }
-    let (of_a, of_b) = (slots_of(a), slots_of(b));
-    let is_within = |slots: &SlotSet, side: &SlotSet| !slots.is_empty() && slots.is_subset(side);
-    if is_within(&of_a, build) && is_within(&of_b, probe) {
-        vec![apart(a, bound, b)]
-    } else if is_within(&of_b, build) && is_within(&of_a, probe) {
-        vec![apart(b, bound.turned(), a)]
-    } else {
-        let moved = moved_bounds(conjunct, probe, build).into_iter();
-        let bound = |found: MovedBound| {
-            let bound = JoinBound {
-                bound: found.bound,
-                by: found.by,
-                moved: Some(found.moved),
-            };
-            (found.of, bound)
-        };
-        moved.map(bound).collect()
-    }
-}
-
-/// The bound of an expression by one that stands on the other side of a comparison.
-fn apart(of: &Expr, bound: Bound, by: &Expr) -> (Expr, JoinBound) {
     let bound = JoinBound {
         bound,
         by: by.clone(),
         moved: None,
     };
-    (of.clone(), bound)
+    vec![(of.clone(), bound)]
+}
+
+/// The bound of an expression of the build side by one of the other, each of which is a side of a comparison.
+fn bound_apart<'e>(
+    conjunct: &'e Expr,
+    probe: &SlotSet,
+    build: &SlotSet,
+) -> Option<(&'e Expr, Bound, &'e Expr)> {
+    let (a, b, bound) = match conjunct {
+        Expr::Less(a, b) => (a, b, Bound::Below),
+        Expr::LessOrEqual(a, b) => (a, b, Bound::AtMost),
+        Expr::Equal(a, b) => (a, b, Bound::Equal),
+        _ => return None,
+    };
+    if !is_bounding(conjunct, bound) {
+        return None;
+    }
+    let (of_a, of_b) = (slots_of(a), slots_of(b));
+    let is_within = |slots: &SlotSet, side: &SlotSet| !slots.is_empty() && slots.is_subset(side);
+    if is_within(&of_a, build) && is_within(&of_b, probe) {
+        Some((a, bound, b))
+    } else if is_within(&of_b, build) && is_within(&of_a, probe) {
+        Some((b, bound.turned(), a))
+    } else {
+        None
+    }
+}
+
+/// The same once terms are moved.
+fn bounds_by_moving(conjunct: &Expr, probe: &SlotSet, build: &SlotSet) -> Vec<(Expr, JoinBound)> {
+    match is_bounding(conjunct, Bound::Below) {
+        true => moved_bounds(conjunct, probe, build),
+        false => Vec::new(),
+    }
+}
+
+/// Whether a comparison may bound anything.
+fn is_bounding(conjunct: &Expr, bound: Bound) -> bool {
+    // The texts of most terms begin alike, so an order by what they begin with tells little; whether they are equal is told by all of a text.
+    is_pure(conjunct) && (bound == Bound::Equal || cost(conjunct) <= EXPRESSION)
 }
 
 /// Whether a condition is a range of one of two sides that is bounded by the other.
 pub(crate) fn is_range(condition: &Expr, a: &SlotSet, b: &SlotSet) -> bool {
-    !bounds_of(condition, a, b).is_empty()
+    bound_apart(condition, a, b).is_some() || !bounds_by_moving(condition, a, b).is_empty()
 }

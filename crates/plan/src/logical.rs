@@ -385,10 +385,9 @@ pub(crate) fn is_certain(expr: &Expr, certain: &SlotSet) -> bool {
 pub(crate) fn is_bound_in_groups(aggregate: &Aggregate, keys: &[Slot], certain: &SlotSet) -> bool {
     match (&aggregate.function, &aggregate.argument) {
         (AggregateFunction::Count, _) => true,
-        (
-            AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::Sample,
-            Some(Expr::Slot(slot)),
-        ) => !keys.is_empty() && certain.contains(*slot),
+        (function, Some(Expr::Slot(slot))) if function.picks_one() => {
+            !keys.is_empty() && certain.contains(*slot)
+        }
         _ => false,
     }
 }

@@ -10,7 +10,8 @@
 //! so what is in range must be widened by a share of the sizes of what was moved. Where the moved terms have no sum (it has no value, or lies beyond the calendar) they
 //! bound nothing: the executor asks the condition itself then.
 
-use crate::join_ranges::Bound;
+use crate::expression::slots_of;
+use crate::join_ranges::{Bound, JoinBound};
 use crate::physical::{Constant, Expr};
 use crate::slot_set::SlotSet;
 use oxrdf::Term;
@@ -26,18 +27,6 @@ pub enum Moved {
     Times,
 }
 
-/// A bound of an expression of the build side by terms that were moved.
-pub struct MovedBound {
-    /// The expression.
-    pub of: Expr,
-    /// How it lies.
-    pub bound: Bound,
-    /// By what.
-    pub by: Expr,
-    /// What that consists of.
-    pub moved: Moved,
-}
-
 /// A term of a sum that is compared with zero.
 #[derive(Clone, Copy)]
 struct Summand<'e> {
@@ -45,35 +34,28 @@ struct Summand<'e> {
     is_negative: bool,
 }
 
-/// The bounds that a comparison gives once its terms are moved; none if it does not consist of one term of the build side, and others of the probe
-/// side.
-pub fn moved_bounds(conjunct: &Expr, probe: &SlotSet, build: &SlotSet) -> Vec<MovedBound> {
+/// The bounds that a comparison gives once its terms are moved, each of an expression of the build side; none if it does not consist of one term of that side, and
+/// others of the probe side.
+pub fn moved_bounds(conjunct: &Expr, probe: &SlotSet, build: &SlotSet) -> Vec<(Expr, JoinBound)> {
     let (less, more, bound) = match conjunct {
-        Expr::Less(a, b) => (a, b, Bound::Below),
-        Expr::LessOrEqual(a, b) => (a, b, Bound::AtMost),
+        Expr::Less(a, b) => (&**a, b, Bound::Below),
+        Expr::LessOrEqual(a, b) => (&**a, b, Bound::AtMost),
         _ => return Vec::new(),
     };
-    let of_sum = |less: &[(&Expr, bool)]| {
+    let of_difference = |less: &Expr, is_negative: bool| {
         let mut summands = Vec::new();
-        for &(expr, is_negative) in less {
-            add_summands(expr, is_negative, &mut summands);
-        }
+        add_summands(less, is_negative, &mut summands);
+        add_summands(more, true, &mut summands);
         moved_bound(&summands, bound, probe, build)
     };
-    match &**less {
-        // -a < b and a < b; an absolute value is one of a number.
-        Expr::Call(Function::Abs, of) => {
-            let signs = of
-                .first()
-                .into_iter()
-                .flat_map(|of| [(of, false), (of, true)]);
-            let both = signs.map(|(of, is_negative)| of_sum(&[(of, is_negative), (more, true)]));
-            let both: Option<Vec<MovedBound>> = both.collect();
-            let mut both = both.unwrap_or_default();
-            both.retain(|bound| bound.moved != Moved::Times);
-            both
-        }
-        less => of_sum(&[(less, false), (more, true)]).into_iter().collect(),
+    let Expr::Call(Function::Abs, of) = less else {
+        return of_difference(less, false).into_iter().collect();
+    };
+    // a < b and -a < b; an absolute value is one of a number.
+    let of_sign = |is_negative| of_difference(of.first()?, is_negative);
+    match (of_sign(false), of_sign(true)) {
+        (Some(a), Some(b)) if a.1.moved != Some(Moved::Times) => vec![a, b],
+        _ => Vec::new(),
     }
 }
 
@@ -100,11 +82,11 @@ fn moved_bound(
     bound: Bound,
     probe: &SlotSet,
     build: &SlotSet,
-) -> Option<MovedBound> {
+) -> Option<(Expr, JoinBound)> {
     let mut own = None;
     let mut others = Vec::new();
     for &summand in summands {
-        let slots = crate::expression::slots_of(summand.of);
+        let slots = slots_of(summand.of);
         if slots.is_subset(probe) {
             others.push(summand);
         } else if !slots.is_subset(build) || own.replace(summand).is_some() {
@@ -123,12 +105,12 @@ fn moved_bound(
     let moved = moved(&others)?;
     // A positive one first: durations have no sign.
     others.sort_by_key(|other| (other.is_negative, matches!(other.of, Expr::Constant(_))));
-    Some(MovedBound {
-        of: own.of.clone(),
+    let bound = JoinBound {
         bound,
         by: sum(&others)?,
-        moved,
-    })
+        moved: Some(moved),
+    };
+    Some((own.of.clone(), bound))
 }
 
 /// What terms are: numbers as far as constants tell, or a time and a constant duration of seconds.

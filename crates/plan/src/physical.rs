@@ -105,6 +105,13 @@ pub enum AggregateFunction {
     },
 }
 
+impl AggregateFunction {
+    /// Whether it gives one of the values of a group.
+    pub(crate) fn picks_one(&self) -> bool {
+        matches!(self, Self::Min | Self::Max | Self::Sample)
+    }
+}
+
 /// An expression over slots.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {

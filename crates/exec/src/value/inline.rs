@@ -58,6 +58,12 @@ fn is_exact_or_double(id: TermId) -> bool {
         && id.numeric_datatype() < CUSTOM_NUMERIC_FIRST
 }
 
+/// Whether it is an inline double.
+#[inline]
+fn is_double(id: TermId) -> bool {
+    id.datatype_tag() == tag::NUMERIC | DOUBLE
+}
+
 /// The double nearest to an inline number other than a float.
 #[inline]
 fn exact_or_double(id: TermId) -> Option<f64> {
@@ -72,21 +78,15 @@ fn exact_or_double(id: TermId) -> Option<f64> {
 #[inline]
 pub fn compare_inline(a: u64, b: u64) -> Option<Ordering> {
     let (a, b) = (TermId(a), TermId(b));
-    if is_exact_or_double(a) && is_exact_or_double(b) {
-        if a.scale() == b.scale() {
-            return Some(a.mantissa().cmp(&b.mantissa()));
-        }
-        if a.numeric_datatype() == DOUBLE || b.numeric_datatype() == DOUBLE {
-            let (a, b) = (
-                numeric::to_f64(a.mantissa(), a.scale()),
-                numeric::to_f64(b.mantissa(), b.scale()),
-            );
-            return a.partial_cmp(&b);
-        }
-        return Some(scaled(a, b.scale()).cmp(&scaled(b, a.scale())));
+    let are_decimal = is_exact_or_double(a) && is_exact_or_double(b);
+    if are_decimal && a.scale() == b.scale() {
+        return Some(a.mantissa().cmp(&b.mantissa()));
     }
-    if a.is_binary_double() || b.is_binary_double() {
+    if is_double(a) || is_double(b) {
         return exact_or_double(a)?.partial_cmp(&exact_or_double(b)?);
+    }
+    if are_decimal {
+        return Some(scaled(a, b.scale()).cmp(&scaled(b, a.scale())));
     }
     if a.is_date() && date_type(a) == date_type(b) {
         if a.zone_minutes().is_some() != b.zone_minutes().is_some() {

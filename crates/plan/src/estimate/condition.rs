@@ -184,11 +184,8 @@ pub(crate) fn share_below(range: Option<(TermId, TermId)>, bound: Option<TermId>
 
 /// The value of an inline id on the scale of its kind: a number, or the time of a date.
 pub(crate) fn number(id: TermId) -> Option<f64> {
-    if id.is_numeric() {
-        return Some(id.mantissa() as f64 / 10f64.powi(i32::from(id.scale())));
-    }
-    if id.is_binary_double() {
-        return Some(id.binary_double());
+    if id.is_number() {
+        return id.as_f64();
     }
     if let Some((second, fraction)) = id.split_second() {
         let fraction = fraction as f64 / UNITS_OF_SECOND as f64;

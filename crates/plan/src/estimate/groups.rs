@@ -9,7 +9,7 @@
 
 use crate::expression::{is_pure, slots_of};
 use crate::join_order::{pattern_distinct, star_distinct};
-use crate::physical::{Aggregate, AggregateFunction, Expr, Node, Op, Position, Slot, Star};
+use crate::physical::{Aggregate, Expr, Node, Op, Position, Slot, Star};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
 
@@ -109,11 +109,8 @@ pub(crate) fn distinct(planner: &Planner<'_>, node: &Node, slot: Slot) -> Option
 /// Of what an aggregate takes one value of each group, if a slot is such.
 fn picked(aggregates: &[Aggregate], slot: Slot) -> Option<&Expr> {
     let made = aggregates.iter().find(|aggregate| aggregate.slot == slot)?;
-    let is_one_of_them = matches!(
-        made.function,
-        AggregateFunction::Min | AggregateFunction::Max | AggregateFunction::Sample
-    );
-    made.argument.as_ref().filter(|_| is_one_of_them)
+    let argument = made.argument.as_ref();
+    argument.filter(|_| made.function.picks_one())
 }
 
 /// The distinct values of an expression at most: those of what it reads.

@@ -1,6 +1,6 @@
 //! Versions that break an invariant are written on purpose; the deep check must say so.
 
-use super::splitter::{number, resource, string, write_dictionary};
+use super::splitter::{number, quad, resource, string, write_dictionary};
 use crate::table::{
     ColumnDefinition, ColumnKind, HomeGraph, SegmentValues, TableDefinition, TypeClass,
 };
@@ -52,15 +52,6 @@ fn build(single: [TermId; 3], list: &[TermId], quads: &[QuadIds]) -> Snapshot {
 
 fn numbers() -> [TermId; 3] {
     [number(0), number(1), number(2)]
-}
-
-fn quad(subject: u64, predicate: u64, object: TermId, graph: TermId) -> QuadIds {
-    QuadIds {
-        subject: resource(subject),
-        predicate: resource(predicate),
-        object,
-        graph,
-    }
 }
 
 fn complaint(snapshot: &Snapshot) -> String {

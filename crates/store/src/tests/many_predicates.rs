@@ -2,7 +2,7 @@
 //! version alone and with changes.
 
 use super::patterns::{check_blocks, check_patterns, found};
-use super::splitter::{number, resource, write_resources};
+use super::splitter::{number, quad, resource, write_resources};
 use super::{counts, neighbours};
 use crate::table::{
     ColumnDefinition, ColumnKind, HomeGraph, SegmentValues, TableDefinition, TypeClass,
@@ -33,15 +33,6 @@ const OF_NONE: u64 = 5;
 /// From here on: predicates with a column in one table each, and then those of one irregular quad each.
 const OWN: u64 = 100;
 const RARE: u64 = 200;
-
-fn quad(subject: u64, predicate: u64, object: TermId, graph: TermId) -> QuadIds {
-    QuadIds {
-        subject: resource(subject),
-        predicate: resource(predicate),
-        object,
-        graph,
-    }
-}
 
 fn first_of(table: u64) -> u64 {
     FIRST + table * APART

@@ -21,6 +21,15 @@ pub(super) fn resource(ordinal: u64) -> TermId {
     TermId::resource(ordinal)
 }
 
+pub(super) fn quad(subject: u64, predicate: u64, object: TermId, graph: TermId) -> QuadIds {
+    QuadIds {
+        subject: resource(subject),
+        predicate: resource(predicate),
+        object,
+        graph,
+    }
+}
+
 pub(super) fn number(value: i64) -> TermId {
     TermId::numeric(0, value, 0).expect("a small number")
 }

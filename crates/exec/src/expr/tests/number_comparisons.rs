@@ -51,6 +51,28 @@ fn casts() -> impl Strategy<Value = Cast> {
     prop::option::of((cast, of))
 }
 
+/// The rows that pass, each asked alone.
+fn passing_rows(
+    ids: &[u64],
+    cast: Cast,
+    op: CompareOp,
+    constant: &Constant,
+    reader: &mut Reader<'_>,
+) -> Vec<u32> {
+    let items = match cast {
+        None => Vector::Ids(ids.into()),
+        Some((cast, of)) => Vector::Items(cast.column(ids, of, reader).expect("terms can be read")),
+    };
+    let mut passing = Vec::new();
+    for row in 0..ids.len() {
+        let truth = op.apply(items.get(row), Argument::Constant(constant), reader);
+        if truth.expect("terms can be read") == Truth::True {
+            passing.push(row as u32);
+        }
+    }
+    passing
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
@@ -94,17 +116,7 @@ proptest! {
                 id: id_of(&literal, &cx),
                 value: Value::Number(number.clone()),
             };
-            let items = match cast {
-                None => Vector::Ids(ids.as_slice().into()),
-                Some((cast, of)) => Vector::Items(cast.column(&ids, of, reader).expect("terms can be read")),
-            };
-            let mut expected = Vec::new();
-            for row in 0..ids.len() {
-                let truth = op.apply(items.get(row), Argument::Constant(&constant), reader);
-                if truth.expect("terms can be read") == Truth::True {
-                    expected.push(row as u32);
-                }
-            }
+            let expected = passing_rows(&ids, cast, op, &constant, reader);
             let comparison = NumberComparison::of(&kernel(op, cast, constant, is_flipped));
             let comparison = comparison.expect("a comparison with a number");
             if let Some(selected) = comparison.select(&ids) {
@@ -207,17 +219,7 @@ proptest! {
                 id: id_of(&literal, &cx),
                 value: Value::Number(number.clone()),
             };
-            let items = match cast {
-                None => Vector::Ids(ids.as_slice().into()),
-                Some((cast, of)) => Vector::Items(cast.column(&ids, of, reader).expect("terms can be read")),
-            };
-            let mut expected = Vec::new();
-            for row in 0..ids.len() {
-                let truth = op.apply(items.get(row), Argument::Constant(&constant), reader);
-                if truth.expect("terms can be read") == Truth::True {
-                    expected.push(row as u32);
-                }
-            }
+            let expected = passing_rows(&ids, cast, op, &constant, reader);
             // Not of a number with very many digits.
             let comparison = NumberComparison::of(&kernel(op, cast, constant, is_flipped));
             let Some(comparison) = comparison else {
