@@ -28,6 +28,9 @@ use crate::progress::WorkCounter;
 use crate::rows::{RowSource, Rows};
 use crate::spill::QuadSorter;
 
+/// A table of fewer cells than this is written on one thread: starting others takes longer than to encode these.
+const SHARED_CELLS_MIN: usize = 1 << 14;
+
 /// Subjects that are no rows and are read at a time.
 const LOOSE_SUBJECTS: usize = 1 << 14;
 
@@ -83,7 +86,7 @@ impl Filling<'_> {
                 if let Some(previous) = finishing.take() {
                     join(previous)?;
                 }
-                if self.threads > 1 {
+                if self.threads_for(table) > 1 {
                     finishing = Some(scope.spawn(move || table_writer.finish()));
                 } else {
                     table_writer.finish()?;
@@ -91,6 +94,16 @@ impl Filling<'_> {
             }
             Ok(finishing.map_or(Ok(()), join)?)
         })
+    }
+
+    /// How many threads write a table.
+    fn threads_for(&self, table: &PlacedTable) -> usize {
+        let cells = table.rows.len() * table.columns.len();
+        if cells < SHARED_CELLS_MIN {
+            1
+        } else {
+            self.threads
+        }
     }
 
     fn definition(
@@ -144,16 +157,17 @@ impl Filling<'_> {
     ) -> Result<(), LoadError> {
         let table = &self.placement.tables[table_idx];
         let rows = table.rows.len();
+        let threads = self.threads_for(table);
         let mut stream = self.rows.rows_of(table_idx);
         let segments: Vec<Range<usize>> = (0..rows)
             .step_by(SEGMENT_ROWS)
             .map(|start| start..(start + SEGMENT_ROWS).min(rows))
             .collect();
         let has_graphs = writer.definition().home_graph == HomeGraph::Column;
-        for batch in segments.chunks(self.threads * 2) {
+        for batch in segments.chunks(threads * 2) {
             let first = batch[0].start;
             let quads = stream.next(&table.rows[first..batch[batch.len() - 1].end])?;
-            let mut cells = parallel_map(self.threads, batch, |range| {
+            let mut cells = parallel_map(threads, batch, |range| {
                 self.deal(table, &quads, first, range.clone())
             });
             drop(quads);
@@ -164,7 +178,7 @@ impl Filling<'_> {
                 numbers.finalise(column.type_class, &mut segment.values);
             }
             let columns: Vec<&ColumnCells> = cells.iter().flat_map(|s| &s.columns).collect();
-            let encoded = parallel_map(self.threads, &columns, |c| encode_segment(&c.as_segment()));
+            let encoded = parallel_map(threads, &columns, |c| encode_segment(&c.as_segment()));
             let mut encoded = encoded.into_iter();
             for segment in &mut cells {
                 for (at, encoded) in encoded.by_ref().take(table.columns.len()).enumerate() {

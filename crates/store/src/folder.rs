@@ -6,7 +6,9 @@
 
 use crate::error::StoreError;
 use crate::section_file::{FileKind, SectionFile, SectionWriter};
+use crate::syncing::Syncing;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -68,6 +70,7 @@ pub struct Folder {
     /// What stands before the names of files in the manifest and in errors: `v3/`, or nothing.
     label: Arc<str>,
     finished: Arc<Mutex<BTreeMap<String, FinishedFile>>>,
+    syncing: Arc<Syncing>,
 }
 
 impl Folder {
@@ -101,6 +104,7 @@ impl Folder {
             place: Arc::new(place),
             label: label.into(),
             finished: Arc::default(),
+            syncing: Arc::default(),
         }
     }
 
@@ -149,6 +153,16 @@ impl Folder {
         if let Place::Memory(files) = &*self.place {
             lock(files).insert(name.to_owned(), Arc::new(AlignedBytes::new(bytes)));
         }
+    }
+
+    /// Leaves a written file to be made durable; see [`Self::wait_until_durable`].
+    pub(crate) fn make_durable(&self, file: File, path: PathBuf) -> Result<(), StoreError> {
+        self.syncing.leave(file, path)
+    }
+
+    /// Waits until all finished files are durable; their names are not yet. Errors: of any of them.
+    pub(crate) fn wait_until_durable(&self) -> Result<(), StoreError> {
+        self.syncing.wait()
     }
 
     /// Notes a finished file.

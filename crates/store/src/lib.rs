@@ -45,6 +45,7 @@ pub mod snapshot;
 mod snapshot_mark;
 pub mod statistics;
 pub mod storage_report;
+mod syncing;
 mod temporary_file;
 pub mod version_writer;
 mod writers;

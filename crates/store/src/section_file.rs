@@ -11,8 +11,8 @@
 //! [`SectionFile::verify`] (everything, in a deep check). The byte layout stands in
 //! `docs/storage-format.md`.
 //!
-//! Invariants: a written file is synced before [`SectionWriter::finish`] returns; after a failed
-//! write the writer is gone. Writing is sequential and buffered.
+//! Invariants: a written file is left to be synced when [`SectionWriter::finish`] returns, and its folder tells when that is
+//! done; after a failed write the writer is gone. Writing is sequential and buffered.
 
 mod reader;
 mod writer;

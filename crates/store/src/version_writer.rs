@@ -1,6 +1,6 @@
 //! Writing a new version: a whole one, or the old one and more ([`VersionWriter::build_on`]).
 //!
-//! Files are written into a folder that no manifest names, and made durable one by one. The
+//! Files are written into a folder that no manifest names, and made durable while the next ones are written. The
 //! commit reads them back through the same code that readers use (which gives a [`FinishedVersion`]), then
 //! replaces the manifest by one atomic rename. Before that instant the store is what it was; after it, the files that the new
 //! version does not name are unlinked. A writer that dies leaves a folder that the next writer removes.
@@ -285,6 +285,7 @@ impl VersionWriter {
         version.history = Some(history);
         // Once more: it lists the history now, which is about the version.
         version.manifest = self.manifest(base.as_ref(), forms);
+        self.folder.wait_until_durable()?;
         if let Some(lock) = &self.lock {
             manifest::sync_folder(&version_path(lock.path(), self.number))?;
             manifest::sync_folder_on(&**lock.disk(), lock.path())?;

@@ -110,7 +110,7 @@ impl SectionWriter {
         self.write(bytes)
     }
 
-    /// Writes directory and trailer and makes everything durable.
+    /// Writes directory and trailer. The file is made durable while others are written; its folder waits for that before a version is published.
     pub fn finish(mut self) -> Result<(), StoreError> {
         self.end_section();
         let directory = std::mem::take(&mut self.directory);
@@ -127,11 +127,11 @@ impl SectionWriter {
         trailer.extend_from_slice(&END_MAGIC);
         self.put(&trailer)?;
         match self.sink {
-            Sink::File { mut file, path } => {
-                file.flush().map_err(StoreError::io("write", &path))?;
-                file.get_ref()
-                    .sync_all()
-                    .map_err(StoreError::io("sync", &path))?;
+            Sink::File { file, path } => {
+                let file = file
+                    .into_inner()
+                    .map_err(|error| StoreError::io("write", &path)(error.into_error()))?;
+                self.folder.make_durable(file, path)?;
             }
             Sink::Memory(bytes) => self.folder.store_memory(&self.name, &bytes),
         }
