@@ -18,6 +18,7 @@
 
 use crate::error::Error;
 use crate::transactions::core::version_writer;
+use crate::transactions::merge_policy::StoreSize;
 use crate::transactions::merges::ByRequest;
 use crate::transactions::tip::Tip;
 use crate::transactions::turn::Turn;
@@ -127,7 +128,7 @@ impl Core {
     /// Whether so many changes of a state are written as a version.
     pub(crate) fn is_large(&self, changed: u64, state: &Snapshot) -> bool {
         let policy = &self.options.merge;
-        policy.is_written_at_once(changed, state.quad_count())
+        policy.is_written_at_once(changed, StoreSize::of(state))
     }
 
     /// Writes a state with changes as a version, for who has the turn; `None` if somebody else has the right to

@@ -237,6 +237,7 @@ fn random_histories_are_those_of_one_writer_after_the_other() {
     let merging = WriteOptions {
         merge: MergePolicy {
             quads_min: 4,
+            times_delta_max: f64::INFINITY,
             share_min: 0.0,
             ..MergePolicy::default()
         },

@@ -35,6 +35,7 @@ fn child() {
     let options = WriteOptions {
         merge: MergePolicy {
             quads_min: 300,
+            times_delta_max: f64::INFINITY,
             share_min: 0.0,
             ..MergePolicy::default()
         },

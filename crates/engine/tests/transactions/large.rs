@@ -38,6 +38,7 @@ pub fn at_once() -> WriteOptions {
     WriteOptions {
         merge: MergePolicy {
             quads_min: QUADS_MIN,
+            times_delta_max: f64::INFINITY,
             share_min: 0.0,
             ..MergePolicy::default()
         },

@@ -45,6 +45,7 @@ fn policy(number: u64) -> MergePolicy {
         0 => MergePolicy::NEVER,
         few => MergePolicy {
             quads_min: few * 4,
+            times_delta_max: f64::INFINITY,
             share_min: 0.0,
             ..MergePolicy::default()
         },
