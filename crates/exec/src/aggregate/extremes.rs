@@ -101,6 +101,9 @@ impl Hint {
         ) {
             return Ok(None);
         }
+        if let Some(word) = reader.string_word(id.0)? {
+            return Ok(Some(Self::Start(word)));
+        }
         if let Some(string) = reader.string_start(id.0, START_BYTES)? {
             let start = first_bytes(string.lexical.as_bytes());
             return Ok(Some(Self::Start(u128::from_be_bytes(start))));

@@ -13,7 +13,7 @@ use crate::error::ExecError;
 use crate::selection::positions;
 use crate::value::{
     Comparison, IdKind, Reader, Value, compare, compare_floats, compare_inline, date_type, equal,
-    inline_float, inline_kind, order_within,
+    first_bytes, inline_float, inline_kind, order_within,
 };
 use basalt_rdf::term_id::{MANTISSA_BITS, tag};
 use basalt_rdf::{LiteralKind, LiteralView, TermId};
@@ -333,10 +333,16 @@ fn compare_one(
     }
     if let Value::String(text) = &constant.value
         && TermId(id).tag() == tag::STRING
-        && let Some(start) = reader.string_start(id, text.chars().count() + 1)?
     {
-        // What has one character more than the constant is ordered beside it as the whole text is.
-        return Ok(Some(op.accepts(start.lexical.cmp(text))).into());
+        let of_constant = u128::from_be_bytes(first_bytes(text.as_bytes()));
+        let order = reader.string_word(id)?.map(|word| word.cmp(&of_constant));
+        if let Some(order @ (Ordering::Less | Ordering::Greater)) = order {
+            return Ok(Some(op.accepts(order)).into());
+        }
+        if let Some(start) = reader.string_start(id, text.chars().count() + 1)? {
+            // What has one character more than the constant is ordered beside it as the whole text is.
+            return Ok(Some(op.accepts(start.lexical.cmp(text))).into());
+        }
     }
     op.apply(Argument::Id(id), Argument::Constant(constant), reader)
 }

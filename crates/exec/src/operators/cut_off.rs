@@ -9,8 +9,8 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::Numbers;
 use crate::value::{
-    OrderClass, OrderKey, Reader, compare_for_order, order_inline, ordered_as_ids, text_into,
-    text_start_into,
+    OrderClass, OrderKey, Reader, compare_for_order, first_bytes, order_inline, ordered_as_ids,
+    text_into, text_word,
 };
 use std::cmp::Ordering;
 
@@ -25,6 +25,8 @@ struct CutKey {
     class: Option<OrderClass>,
     /// The text, for classes that have one.
     text: Vec<u8>,
+    /// Its first bytes, as [`text_word`] gives them.
+    word: u128,
     /// The double nearest to a number.
     double: Option<f64>,
     /// Whether ids of its kind are ordered as their terms.
@@ -53,6 +55,7 @@ impl CutOff {
                 id,
                 descending,
                 class,
+                word: u128::from_be_bytes(first_bytes(&text)),
                 text,
                 double: nearest_double(id, cx)?,
                 last: (id, Ordering::Equal),
@@ -172,10 +175,7 @@ impl CutKey {
         cx: &Context,
     ) -> Result<Ordering, ExecError> {
         cx.check_for_term()?;
-        self.scratch.clear();
-        text_start_into(id, &mut self.scratch, cx)?;
-        let both = self.scratch.len().min(self.text.len());
-        let order = self.scratch[..both].cmp(&self.text[..both]);
+        let order = text_word(id, &mut self.scratch, cx)?.cmp(&self.word);
         if order != Ordering::Equal {
             return Ok(order);
         }

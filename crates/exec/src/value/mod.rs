@@ -40,7 +40,7 @@ pub use inline_order::order_inline;
 pub use inline_ranks::{InlineRanks, MICROS_BITS, RankKind, utc_micros};
 pub use nearest_double::units_to_f64;
 pub use number::{I64_LIMIT, Number, Rank, XSD_DECIMAL, divide_decimals, multiply_decimals};
-pub use order::{compare_for_order, text_into, text_start_into};
+pub use order::{compare_for_order, text_into, text_word};
 pub use order_key::{OrderClass, OrderKey, first_bytes, ordered_as_ids};
 pub use range_word::{
     RangeWord, Told, around_float, around_number, around_time, comparable, number_of_word,

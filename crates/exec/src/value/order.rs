@@ -9,7 +9,7 @@
 //! has its average length. Cost: inline ids of one kind compare without decoding.
 
 use super::inline_order::{is_custom_number, order_inline, written};
-use super::{Number, OrderClass, Reader, Value};
+use super::{Number, OrderClass, Reader, Value, first_bytes};
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_rdf::{TermId, TermView};
@@ -23,9 +23,6 @@ const MONTHS_PER_YEAR: i64 = 12;
 const SECONDS_PER_DAY: f64 = 86_400.0;
 const SECONDS_PER_HOUR: f64 = 3_600.0;
 const SECONDS_PER_MINUTE: f64 = 60.0;
-
-/// Codes of a compressed text that are read first: they tell most texts apart.
-const CODES_FIRST: usize = 16;
 
 /// The order of two ids; 0 is unbound and comes first.
 pub fn compare_for_order(a: u64, b: u64, cx: &Context) -> Result<Ordering, ExecError> {
@@ -63,23 +60,21 @@ pub fn text_into(id: u64, text: &mut Vec<u8>, cx: &Context) -> Result<(), ExecEr
     Ok(cx.snapshot().dictionary().lexical_into(id, text)?)
 }
 
-/// Appends the beginning of that text, which tells most texts apart, or all of it.
-pub fn text_start_into(id: u64, text: &mut Vec<u8>, cx: &Context) -> Result<(), ExecError> {
-    if is_custom_number(TermId(id)) {
-        return text_into(id, text, cx);
+/// The first bytes of that text, which tell most texts apart, as a number that is ordered as texts are; `scratch` is overwritten.
+pub fn text_word(id: u64, scratch: &mut Vec<u8>, cx: &Context) -> Result<u128, ExecError> {
+    let id = TermId(id);
+    if is_custom_number(id) {
+        let first = first_bytes(written(id).as_bytes());
+        return Ok(u128::from_be_bytes(first));
     }
-    let dictionary = cx.snapshot().dictionary();
-    Ok(dictionary.lexical_start_into(TermId(id), CODES_FIRST, text)?)
+    Ok(cx.snapshot().dictionary().text_word(id, scratch)?)
 }
 
-/// Two terms by their texts; most differ in what their first codes stand for.
+/// Two terms by their texts; most differ in their first bytes.
 fn compare_texts(a: u64, b: u64, cx: &Context) -> Result<Ordering, ExecError> {
     cx.check_for_term()?;
     let (mut first, mut second) = (Vec::new(), Vec::new());
-    text_start_into(a, &mut first, cx)?;
-    text_start_into(b, &mut second, cx)?;
-    let both = first.len().min(second.len());
-    let order = first[..both].cmp(&second[..both]);
+    let order = text_word(a, &mut first, cx)?.cmp(&text_word(b, &mut second, cx)?);
     if order != Ordering::Equal {
         return Ok(order);
     }

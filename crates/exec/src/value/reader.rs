@@ -113,6 +113,19 @@ impl<'c> Reader<'c> {
         })
     }
 
+    /// The first bytes of the text of a stored string, with or without a language, as a number that is ordered as texts are; `None` of any
+    /// other term and of unbound.
+    #[inline]
+    pub fn string_word(&mut self, id: u64) -> Result<Option<u128>, ExecError> {
+        let id = TermId(id);
+        if !matches!(id.tag(), tag::STRING | tag::LANGUAGE) {
+            return Ok(None);
+        }
+        self.cx.check_for_term()?;
+        let dictionary = self.cx.snapshot().dictionary();
+        Ok(Some(dictionary.text_word(id, &mut self.text)?))
+    }
+
     /// The string of an id, with or without a language; `None` of any other term and of unbound.
     #[inline]
     pub fn string(&mut self, id: u64) -> Result<Option<LiteralView<'_>>, ExecError> {

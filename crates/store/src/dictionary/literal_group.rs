@@ -182,6 +182,24 @@ impl<'a> Symbols<'a> {
         let at = usize::from(code) * SYMBOL_LENGTH_MAX;
         let symbol = &self.symbols[at..at + SYMBOL_LENGTH_MAX];
         out[..SYMBOL_LENGTH_MAX].copy_from_slice(symbol);
+        self.length(code)
+    }
+
+    /// A symbol with its first byte lowest and zeros behind it, and its length.
+    #[inline]
+    fn get(&self, code: u8) -> (u64, usize) {
+        let at = usize::from(code) * SYMBOL_LENGTH_MAX;
+        let mut symbol = [0; SYMBOL_LENGTH_MAX];
+        symbol.copy_from_slice(&self.symbols[at..at + SYMBOL_LENGTH_MAX]);
+        let length = self.length(code);
+        // What a damaged file has behind it is no part of it.
+        let unused = 8 * (SYMBOL_LENGTH_MAX - length) as u32;
+        let mask = u64::MAX.checked_shr(unused).unwrap_or(0);
+        (u64::from_le_bytes(symbol) & mask, length)
+    }
+
+    #[inline]
+    fn length(&self, code: u8) -> usize {
         usize::from(self.lengths[usize::from(code)]).min(SYMBOL_LENGTH_MAX)
     }
 }
@@ -266,9 +284,18 @@ impl<'a> LiteralGroup<'a> {
 
     /// Appends the text of literal `i`, or its beginning: see [`decode`].
     pub(super) fn text_into(&self, i: usize, codes: usize, out: &mut Vec<u8>) -> Option<()> {
+        decode(self.text_bytes_of(i)?, self.symbols, codes, out)
+    }
+
+    /// The first bytes of literal `i` as a number: see [`start_word`].
+    pub(super) fn text_word(&self, i: usize) -> Option<u128> {
+        start_word(self.text_bytes_of(i)?, self.symbols)
+    }
+
+    fn text_bytes_of(&self, i: usize) -> Option<&'a [u8]> {
         let (start, end) = self.offsets.get_pair(i);
         let (start, end) = (usize::try_from(start).ok()?, usize::try_from(end).ok()?);
-        decode(self.texts.get(start..end)?, self.symbols, codes, out)
+        self.texts.get(start..end)
     }
 }
 
@@ -294,6 +321,37 @@ pub(super) fn decode(
         bytes = bytes.get(..at)?;
     }
     decompress(bytes, &symbols, out)
+}
+
+/// The first sixteen bytes of a text, with zeros behind a shorter one, as a number with the first byte highest; `None` if it is damaged.
+#[inline]
+pub(super) fn start_word(bytes: &[u8], symbols: Option<Symbols<'_>>) -> Option<u128> {
+    let Some(symbols) = symbols else {
+        return Some(word_of(bytes));
+    };
+    // The first byte lowest, until all are there.
+    let (mut word, mut filled) = (0, 0);
+    let mut codes = bytes.iter();
+    while filled < size_of::<u128>()
+        && let Some(&code) = codes.next()
+    {
+        let (symbol, length) = match code {
+            ESCAPE => (u64::from(*codes.next()?), 1),
+            code => symbols.get(code),
+        };
+        word |= u128::from(symbol) << (8 * filled);
+        filled += length;
+    }
+    Some(word.swap_bytes())
+}
+
+/// The same of a text that is not compressed.
+#[inline]
+pub(super) fn word_of(text: &[u8]) -> u128 {
+    let mut first = [0; size_of::<u128>()];
+    let length = text.len().min(first.len());
+    first[..length].copy_from_slice(&text[..length]);
+    u128::from_be_bytes(first)
 }
 
 /// Codes that are decompressed at once where none of them is an escape.
@@ -387,7 +445,9 @@ mod tests {
             prop_assert_eq!(read.is_some(), expected.is_some());
             if let Some(expected) = expected {
                 prop_assert_eq!(&text[..5], b"kept ");
-                prop_assert_eq!(&text[5..], expected);
+                prop_assert_eq!(&text[5..], &expected);
+                prop_assert_eq!(start_word(&codes, Some(symbols)), Some(word_of(&expected)));
+                prop_assert_eq!(start_word(&expected, None), Some(word_of(&expected)));
             }
         }
     }

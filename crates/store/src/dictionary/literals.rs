@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use super::known_places::{self, Known, Part};
 use super::literal_group::{
-    ALL_CODES, EncodedGroup, LiteralGroup, RawGroup, Symbols, decode, kind_word,
+    ALL_CODES, EncodedGroup, LiteralGroup, RawGroup, Symbols, decode, kind_word, start_word,
 };
 use super::text_index::{ORDINALS_MAX, TextIndex, TextIndexWriter};
 use crate::byte_stream::{ByteReader, ByteWriter};
@@ -394,10 +394,24 @@ impl Literals {
                 group.text_into(i, codes, out)
             }
         };
-        read.ok_or_else(|| {
-            let what = format!("the text of literal {ordinal} is damaged");
-            self.texts.corrupt(self.place(ordinal).start as u64, what)
-        })
+        read.ok_or_else(|| self.damaged(ordinal))
+    }
+
+    /// The first bytes of the lexical form of a literal as a number: see [`start_word`].
+    pub(super) fn text_word(&self, ordinal: u64) -> Result<u128, StoreError> {
+        let word = match self.known_text(ordinal) {
+            Some((bytes, symbols)) => start_word(bytes, symbols),
+            None => {
+                let (group, i, _) = self.locate(ordinal)?;
+                group.text_word(i)
+            }
+        };
+        word.ok_or_else(|| self.damaged(ordinal))
+    }
+
+    fn damaged(&self, ordinal: u64) -> StoreError {
+        let what = format!("the text of literal {ordinal} is damaged");
+        self.texts.corrupt(self.place(ordinal).start as u64, what)
     }
 
     /// The bytes of a text whose place this thread knows.

@@ -27,6 +27,7 @@ mod resources;
 #[cfg(test)]
 mod tests;
 mod text_index;
+mod text_starts;
 
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
@@ -267,26 +268,6 @@ impl Dictionary {
         std::str::from_utf8(buffer).map_err(|_| self.not_utf8(id))
     }
 
-    /// The same, or a beginning of it with at least so many characters: the rest need not be decompressed.
-    pub fn text_start<'b>(
-        &self,
-        id: TermId,
-        characters: usize,
-        buffer: &'b mut Vec<u8>,
-    ) -> Result<&'b str, StoreError> {
-        buffer.clear();
-        // A code stands for a character or more, but for an escape, or characters of some bytes.
-        self.lexical_start_into(id, characters, buffer)?;
-        if let Err(error) = std::str::from_utf8(buffer) {
-            buffer.truncate(error.valid_up_to());
-        }
-        let start = std::str::from_utf8(buffer);
-        if !start.is_ok_and(|start| start.chars().count() >= characters) {
-            return self.text(id, buffer);
-        }
-        std::str::from_utf8(buffer).map_err(|_| self.not_utf8(id))
-    }
-
     /// Appends the text of an id: an IRI, the label of a blank node, or a lexical form.
     pub fn lexical_into(&self, id: TermId, out: &mut Vec<u8>) -> Result<(), StoreError> {
         if id.is_dictionary_literal() {
@@ -314,21 +295,6 @@ impl Dictionary {
         } else {
             Err(unknown_id(id))
         }
-    }
-
-    /// Appends the beginning of the text of an id, or all of it: of a compressed text what the first
-    /// `codes` codes stand for. The end may lie within a character.
-    pub fn lexical_start_into(
-        &self,
-        id: TermId,
-        codes: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<(), StoreError> {
-        if id.is_dictionary_literal() && id.literal_ordinal() < self.literals.count() {
-            let (layer, ordinal) = self.literals.locate(id.literal_ordinal());
-            return layer.lexical_into(ordinal, codes, out);
-        }
-        self.lexical_into(id, out)
     }
 
     /// Whether an id is a blank node.
