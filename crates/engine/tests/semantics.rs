@@ -6,6 +6,7 @@ mod support;
 
 use basalt_testkit::bag::{self, Numbers};
 use basalt_testkit::{Answer, Dataset, naive, oxigraph_oracle};
+use semantics_queries::parts::{DISJUNCTIONS, GIVEN, GROUPS, MINUS};
 use semantics_queries::{
     CONDITIONS, DATA, EQUALITIES, EXISTS, GRAPHS, LATERAL, RANGES, SCOPES, TEXT_EQUALITIES,
     VALUE_EQUALITIES,
@@ -133,6 +134,26 @@ fn conditions_mean_the_same_wherever_they_are_asked() {
 }
 
 #[test]
+fn a_join_by_one_thing_or_another_has_each_pair_once() {
+    check(DISJUNCTIONS);
+}
+
+#[test]
+fn minus_takes_away_what_agrees_in_something_bound() {
+    check(MINUS);
+}
+
+#[test]
+fn equalities_with_a_given_value_are_those_of_what_it_is_given() {
+    check(GIVEN);
+}
+
+#[test]
+fn groups_beside_rows_are_whole() {
+    check(GROUPS);
+}
+
+#[test]
 fn bounded_partners_are_those_of_comparing_all() {
     check(RANGES);
 }
@@ -148,6 +169,9 @@ fn the_oracles_agree() {
         VALUE_EQUALITIES,
         RANGES,
         CONDITIONS,
+        DISJUNCTIONS,
+        GIVEN,
+        GROUPS,
     ]
     .concat();
     let differ = oxigraph_differs(&differ).into_iter();

@@ -1,6 +1,6 @@
 //! What is done early, late or once, against the plans without it, in every layout: counts before joins, conditions
 //! computed below a join, EXISTS for many rows at once, sort keys of rows that have a chance, repeats that nobody counts, rows that lack
-//! what others are joined by.
+//! what others are joined by, groups of what some rows need, joins by one thing or another.
 //!
 //! The data are a shop with so many offers for each product that the planner takes these ways by cost. The second opinion
 //! is the same query with the rule off and, for EXISTS, with every way of joining; the naive oracle would take too long.
@@ -175,6 +175,41 @@ const QUERIES: &[(&str, &str, &str)] = &[
         "SELECT ?v ?c ?n { VALUES (?v ?c) { (:v1 UNDEF) (UNDEF :C2) (:v3 :C1) (:v3 :C3) (UNDEF UNDEF) } ?v :in ?c ; :name ?n }",
         "split_unbound",
         "",
+    ),
+    (
+        "SELECT ?p ?m { ?p :name 'name 9' OPTIONAL { SELECT ?p (MAX(?x) AS ?m) (COUNT(?e) AS ?n) { ?o :of ?p ; :price ?x OPTIONAL { ?o :extra ?e } } GROUP BY ?p HAVING(COUNT(*) > 2) } }",
+        "seed_join",
+        "Distinct",
+    ),
+    (
+        "SELECT ?p ?x { ?p :name 'name 9' OPTIONAL { SELECT DISTINCT ?p ?x { { ?o :of ?p ; :price ?x } UNION { ?p :feature ?x } } } }",
+        "seed_join",
+        "",
+    ),
+    (
+        "SELECT ?p { ?p :type :T2 ; :size ?s FILTER NOT EXISTS { SELECT ?p { ?o :of ?p ; :price ?x } GROUP BY ?p HAVING(SUM(?x) > 1200) } }",
+        "seed_join",
+        "",
+    ),
+    (
+        "SELECT ?o ?q { ?o :of ?p ; :price ?x . ?q :size ?s ; :rare ?r FILTER(?x = ?s || ?x = ?r || ?p = ?q) }",
+        "split_disjunction",
+        "Union",
+    ),
+    (
+        "SELECT ?o ?q { ?o :of ?p ; :price ?x . ?q :size ?s ; :rare ?r FILTER(?x IN (?s, ?r)) }",
+        "split_disjunction",
+        "Union",
+    ),
+    (
+        "SELECT ?o { ?o :of ?p ; :price ?x FILTER NOT EXISTS { ?q :size ?s ; :rare ?r FILTER(?x = ?s || ?p = ?q) } }",
+        "split_disjunction",
+        "anti",
+    ),
+    (
+        "SELECT ?p ?v ?k { ?p :name ?a . ?v :name ?b ; :in ?c BIND(SUBSTR(?a, 6) AS ?k) FILTER(?k = SUBSTR(?b, 8)) }",
+        "push_down_filter",
+        "HashJoin",
     ),
 ];
 

@@ -148,18 +148,18 @@ impl Planner<'_> {
             return Ok(counted);
         }
         let input = self.lower(input, outer)?;
+        Ok(self.distinct_of(input))
+    }
+
+    /// The different rows of a finished plan.
+    fn distinct_of(&self, input: Node) -> Node {
         let rows = input.estimated_rows;
         let cost = input.estimated_cost + rows * GROUP_ROW;
         let (schema, certain) = (input.schema.clone(), SlotSet::of(&input.certain));
         let distinct = groups::combinations(self, &input, &schema).unwrap_or(rows * 0.9);
         let input = Arc::new(input);
-        Ok(node(
-            Op::Distinct { input },
-            schema,
-            certain,
-            distinct.min(rows),
-            cost,
-        ))
+        let op = Op::Distinct { input };
+        node(op, schema, certain, distinct.min(rows), cost)
     }
 
     /// The input joined with the enclosing row, if it lacks some of these slots that the row has, or leaves
@@ -383,7 +383,26 @@ impl Planner<'_> {
         }
         let counted_first = count_first::aggregate(self, input, keys, aggregates, outer)?;
         let through = group_through::aggregate(self, input, keys, aggregates, outer)?;
-        let mut input = self.lower(input, outer)?;
+        let input = self.lower(input, outer)?;
+        let joined = self.group_of(input, keys, aggregates, outer)?;
+        let others = [through, counted_first].into_iter().flatten();
+        Ok(others.fold(joined, |best, other| {
+            if other.estimated_cost < best.estimated_cost {
+                other
+            } else {
+                best
+            }
+        }))
+    }
+
+    /// The groups of the rows of a finished plan.
+    fn group_of(
+        &mut self,
+        mut input: Node,
+        keys: &[Slot],
+        aggregates: &[Aggregate],
+        outer: &Outer,
+    ) -> Result<Node, PlanError> {
         let mut aggregates = aggregates.to_vec();
         for aggregate in &aggregates {
             if let Some(argument) = &aggregate.argument {
@@ -421,15 +440,7 @@ impl Planner<'_> {
             keys: keys.to_vec(),
             aggregates,
         };
-        let joined = node(op, schema, certain, groups, cost);
-        let others = [through, counted_first].into_iter().flatten();
-        Ok(others.fold(joined, |best, other| {
-            if other.estimated_cost < best.estimated_cost {
-                other
-            } else {
-                best
-            }
-        }))
+        Ok(node(op, schema, certain, groups, cost))
     }
 
     fn union(&mut self, inputs: &[Logical], outer: &Outer) -> Result<Node, PlanError> {

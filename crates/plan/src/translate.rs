@@ -332,14 +332,25 @@ impl<'p, 'a> Translation<'p, 'a> {
                     let outer = self.outer;
                     input = rules::push_down_filter::filter(self.planner, outer, input, condition);
                 }
-                let input = rules::term_equality::apply(self.planner, self.outer, input);
-                Ok(rules::value_equality::apply(
-                    self.planner,
-                    self.outer,
-                    input,
-                ))
+                Ok(self.join_by_equalities(input))
             }
             _ => Err(PlanError::Unsupported("this kind of pattern".to_owned())),
+        }
+    }
+
+    /// A plan with its conditions, of which those that say what is equal join what nothing else does.
+    fn join_by_equalities(&mut self, plan: Logical) -> Logical {
+        let plan = rules::term_equality::apply(self.planner, self.outer, plan);
+        let plan = rules::value_equality::apply(self.planner, self.outer, plan);
+        let Logical::Group(group) = &plan else {
+            return plan;
+        };
+        match rules::split_disjunction::branches(self.planner, &self.outer, group) {
+            Some(branches) => {
+                let branches = branches.into_iter().map(Logical::Group);
+                Logical::Union(branches.map(|b| self.join_by_equalities(b)).collect())
+            }
+            None => plan,
         }
     }
 

@@ -1,5 +1,7 @@
 //! Small queries about what a variable means where, one question each, over [`DATA`].
 
+pub mod parts;
+
 /// A default graph, three named graphs that differ in size, and one triple that two graphs share.
 pub const DATA: &str = r#"
 <http://e/a> <http://e/p> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .

@@ -2,8 +2,8 @@
 //!
 //! The ways, chosen by cost: a star or pattern joined directly to the left rows; a hash join with
 //! the right side planned alone; the same with the right side seeded by the left's distinct shared
-//! slots (a semi-join reduction, evaluating the left side twice), also where it is a group with OPTIONAL parts or BIND of its own: then its
-//! first group is; for EXISTS the correlated plan per row, which is always possible.
+//! slots (a semi-join reduction, evaluating the left side twice), also where it has OPTIONAL parts, BIND, conditions or branches of its own, or is
+//! grouped by those slots: then its first groups of patterns are; for EXISTS the correlated plan per row, which is always possible.
 //!
 //! Invariant: a way other than correlation is used only if the inside is plain patterns and
 //! conditions, and every slot it shares with the row is certain on both sides; then substitution
@@ -90,7 +90,7 @@ impl Planner<'_> {
         if levels(right) > SEEDED_LEVELS_MAX {
             return Ok(join);
         }
-        let Some(seeded) = self.lower_seeded(&left, right, outer)? else {
+        let Some(seeded) = self.lower_seeded(&left, right.certain(), right, outer)? else {
             return Ok(join);
         };
         let seeded = self.hash_partner(left, seeded, conditions, kind)?;
@@ -98,44 +98,80 @@ impl Planner<'_> {
         Ok(cheapest(options).unwrap_or(join))
     }
 
-    /// What left rows need of a group with OPTIONAL parts and computed values: its first group is seeded by what they share with it. `None` if
-    /// there is no such group, or it shares nothing that is certain.
+    /// What left rows need of a plan with OPTIONAL parts, computed values and groups by what they share with it: its first groups of patterns are
+    /// seeded by that, as far as it is among `told`. `None` if there is no such group, or it shares nothing that is certain.
     ///
-    /// OPTIONAL and BIND keep the rows of what is before them, so those that are left out of the first group are those whose results are.
+    /// OPTIONAL and BIND keep the rows of what is before them, so those that are left out of the first group are those whose results are; and
+    /// where they differ in a key, groups of others lose none of their rows.
     fn lower_seeded(
         &mut self,
         left: &Node,
+        told: SlotSet,
         right: &Logical,
         outer: &Outer,
     ) -> Result<Option<Node>, PlanError> {
-        match right {
-            Logical::Group(group) => self.seeded_group(left, group, outer),
+        let input = match right {
+            Logical::Group(group) => return self.seeded_group(left, told, group, outer),
+            Logical::Union(inputs) => return self.seeded_union(left, told, inputs, outer),
+            Logical::LeftJoin { left, .. } | Logical::AntiJoin { left, .. } => left,
+            Logical::Extend { input, .. }
+            | Logical::Filter { input, .. }
+            | Logical::Project { input, .. }
+            | Logical::Distinct { input }
+            | Logical::Aggregate { input, .. } => input,
+            _ => return Ok(None),
+        };
+        let told = match right {
+            Logical::Aggregate { keys, .. } => told.intersect(SlotSet::of(keys)),
+            _ => told,
+        };
+        let Some(input) = self.lower_seeded(left, told, input, outer)? else {
+            return Ok(None);
+        };
+        let seeded = match right {
             Logical::LeftJoin {
-                left: first,
-                right: partner,
-                conditions,
-            } => {
-                let Some(first) = self.lower_seeded(left, first, outer)? else {
-                    return Ok(None);
-                };
-                let kind = JoinKind::LeftOuter;
-                let joined = self.partner_of(first, partner, conditions, kind, outer)?;
-                Ok(Some(joined))
+                right, conditions, ..
+            } => self.partner_of(input, right, conditions, JoinKind::LeftOuter, outer)?,
+            Logical::AntiJoin {
+                right, conditions, ..
+            } => self.partner_of(input, right, conditions, JoinKind::Anti, outer)?,
+            Logical::Extend { slot, expr, .. } => self.extend(input, *slot, expr.clone())?,
+            Logical::Filter { conditions, .. } => {
+                self.apply_conditions(input, conditions.clone())?
             }
-            Logical::Extend { input, slot, expr } => {
-                let Some(input) = self.lower_seeded(left, input, outer)? else {
-                    return Ok(None);
-                };
-                self.extend(input, *slot, expr.clone()).map(Some)
-            }
-            _ => Ok(None),
-        }
+            Logical::Project { slots, .. } => self.project(input, slots.clone()),
+            Logical::Distinct { .. } => self.distinct_of(input),
+            Logical::Aggregate {
+                keys, aggregates, ..
+            } => self.group_of(input, keys, aggregates, outer)?,
+            _ => return Ok(None),
+        };
+        Ok(Some(seeded))
     }
 
-    /// The first group of a seeded one.
+    fn seeded_union(
+        &mut self,
+        left: &Node,
+        told: SlotSet,
+        inputs: &[Logical],
+        outer: &Outer,
+    ) -> Result<Option<Node>, PlanError> {
+        let mut seeded = Vec::new();
+        for input in inputs {
+            match self.lower_seeded(left, told, input, outer)? {
+                Some(plan) => seeded.push(plan),
+                None => return Ok(None),
+            }
+        }
+        seeded.retain(|plan| !matches!(plan.op, Op::Empty));
+        Ok(Some(self.union_of(seeded)))
+    }
+
+    /// The first group of a seeded plan.
     fn seeded_group(
         &mut self,
         left: &Node,
+        told: SlotSet,
         group: &JoinGroup,
         outer: &Outer,
     ) -> Result<Option<Node>, PlanError> {
@@ -143,7 +179,7 @@ impl Planner<'_> {
         if !is_joinable(group, JoinKind::LeftOuter) || !outer.slots.is_empty() {
             return Ok(None);
         }
-        match self.seed(left, &shared) {
+        match self.seed(left, &shared.intersect(told)) {
             Some(seed) => self.join_group(group, outer, Some(seed)).map(Some),
             None => Ok(None),
         }
@@ -463,8 +499,15 @@ fn pattern_join(
 /// How many OPTIONAL parts of a plan are within each other.
 fn levels(plan: &Logical) -> usize {
     match plan {
-        Logical::LeftJoin { left, right, .. } => levels(left).max(1 + levels(right)),
-        Logical::Extend { input, .. } => levels(input),
+        Logical::LeftJoin { left, right, .. } | Logical::AntiJoin { left, right, .. } => {
+            levels(left).max(1 + levels(right))
+        }
+        Logical::Extend { input, .. }
+        | Logical::Filter { input, .. }
+        | Logical::Project { input, .. }
+        | Logical::Distinct { input }
+        | Logical::Aggregate { input, .. } => levels(input),
+        Logical::Union(inputs) => inputs.iter().map(levels).max().unwrap_or(0),
         _ => 0,
     }
 }

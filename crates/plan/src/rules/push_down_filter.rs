@@ -1,7 +1,7 @@
 //! Moves a condition down to the group (or the side of a join) that has all it needs.
 //!
-//! A condition may pass an operator if its slots have the same values below; one on a computed value that reads no text passes as a condition on what it is
-//! computed of. `!bound(?v)` above an
+//! A condition may pass an operator if its slots have the same values below; one on a computed value that reads no text, or that may join two parts of a
+//! group, passes as a condition on what it is computed of. `!bound(?v)` above an
 //! OPTIONAL that always binds `?v` keeps exactly the rows without a partner: an anti join
 //! (rule `unbound_to_anti`). Of a group a condition that no triples could test goes into the child that it is about, if it comes to
 //! patterns there.
@@ -61,7 +61,9 @@ pub(crate) fn filter(
             Logical::Filter { input, conditions }
         }
         Logical::Extend { input, slot, expr }
-            if pushes && is_of_computed(&condition, slot, &expr) =>
+            if pushes
+                && is_of_computed(&condition, slot, &expr)
+                && (cost(&expr) <= EXPRESSION || may_join(&input, &condition, slot, &expr)) =>
         {
             let mut condition = condition;
             compute(&mut condition, slot, &expr);
@@ -145,13 +147,33 @@ fn filtered_inputs_mut(plan: &mut Logical) -> Vec<&mut Logical> {
     }
 }
 
-/// Whether a condition is about a computed value that may as well be computed twice, and has a place for what it is computed of.
+/// Whether a condition is about a computed value that may be computed twice, and has a place for what it is computed of.
 fn is_of_computed(condition: &Expr, slot: Slot, expr: &Expr) -> bool {
     slots_of(condition).contains(slot)
         && is_pure(expr)
         && !has_exists(condition)
         && !any(condition, &|part| *part == Expr::Bound(slot))
-        && cost(expr) <= EXPRESSION
+}
+
+/// Whether a condition on a computed value is an equality of two things that are about different slots of a group, parts of which it may join.
+fn may_join(input: &Logical, condition: &Expr, slot: Slot, expr: &Expr) -> bool {
+    let (Expr::Equal(a, b) | Expr::SameTerm(a, b)) = condition else {
+        return false;
+    };
+    let of_side = |side: &Expr| {
+        let mut slots = slots_of(side);
+        if slots.contains(slot) {
+            slots.remove(slot);
+            slots = slots.union(slots_of(expr));
+        }
+        slots
+    };
+    let (a, b) = (of_side(a), of_side(b));
+    let is_of_two = !a.is_empty() && !b.is_empty() && a.is_disjoint(&b);
+    let Logical::Group(group) = input else {
+        return false;
+    };
+    is_of_two && a.union(b).is_subset(&group.schema())
 }
 
 /// Puts what a slot is computed of into its place.

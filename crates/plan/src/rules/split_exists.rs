@@ -6,19 +6,27 @@
 use crate::logical::Logical;
 use crate::physical::Expr;
 use crate::planner::Planner;
+use crate::rules::split_disjunction;
+use crate::slot_set::SlotSet;
 
 /// More branches stay together: each is planned and asked by itself.
 const BRANCHES_MAX: usize = 8;
 
-/// The plans of which one must have a row where this one must.
-pub(crate) fn parts(planner: &Planner<'_>, inside: Logical) -> Vec<Logical> {
+/// The plans of which one must have a row where this one, asked for rows with these slots, must.
+pub(crate) fn parts(planner: &Planner<'_>, around: &SlotSet, inside: Logical) -> Vec<Logical> {
     match inside {
         Logical::Union(branches)
             if branches.len() <= BRANCHES_MAX && planner.rule("split_exists") =>
         {
-            let parts = branches.into_iter().map(|branch| parts(planner, branch));
+            let parts = branches
+                .into_iter()
+                .map(|branch| parts(planner, around, branch));
             parts.flatten().collect()
         }
+        Logical::Group(group) => split_disjunction::of_exists(planner, around, group)
+            .into_iter()
+            .map(Logical::Group)
+            .collect(),
         inside => vec![inside],
     }
 }

@@ -141,12 +141,7 @@ fn find(planner: &Planner<'_>, group: &JoinGroup, outer: &SlotSet) -> Option<Equ
             let Expr::Equal(a, b) = filter else {
                 return None;
             };
-            let of_a = connected(group, slots_of(a), outer)?;
-            let of_b = connected(group, slots_of(b), outer)?;
-            let are_few = || [&of_a, &of_b].iter().any(|of| is_few(planner, group, of));
-            if !of_a.is_disjoint(&of_b) || are_few() {
-                return None;
-            }
+            let [of_a, of_b] = apart(planner, group, outer, a, b)?;
             // Most sides are connected, so that only now it is asked what their values are.
             let is_exact = is_by_term(planner, group, a, b)?;
             let side = |expr: &Expr, slots: SlotSet| Side {
@@ -162,6 +157,36 @@ fn find(planner: &Planner<'_>, group: &JoinGroup, outer: &SlotSet) -> Option<Equ
                 is_exact,
             })
         })
+}
+
+/// The slots of the parts of a group that two expressions are about, if nothing joins those, and neither has a few rows.
+fn apart(
+    planner: &Planner<'_>,
+    group: &JoinGroup,
+    outer: &SlotSet,
+    a: &Expr,
+    b: &Expr,
+) -> Option<[SlotSet; 2]> {
+    let of_a = connected(group, slots_of(a), outer)?;
+    let of_b = connected(group, slots_of(b), outer)?;
+    let are_few = || [&of_a, &of_b].iter().any(|of| is_few(planner, group, of));
+    (of_a.is_disjoint(&of_b) && !are_few()).then_some([of_a, of_b])
+}
+
+/// Whether a condition is an equality of which there are keys, between two parts of a group that nothing joins.
+pub(super) fn is_between_parts(
+    planner: &Planner<'_>,
+    group: &JoinGroup,
+    outer: &SlotSet,
+    condition: &Expr,
+) -> bool {
+    let (a, b) = match condition {
+        Expr::Equal(a, b) | Expr::SameTerm(a, b) => (a, b),
+        _ => return false,
+    };
+    let is_same = matches!(condition, Expr::SameTerm(..));
+    apart(planner, group, outer, a, b).is_some()
+        && (is_same || is_by_term(planner, group, a, b).is_some())
 }
 
 /// Whether two expressions are equal only if they are the same term; `None` if there are no keys of them.

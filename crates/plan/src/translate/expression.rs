@@ -3,7 +3,7 @@
 //! `>` and `>=` become `<` and `<=` with sides exchanged; chains of `&&` and `||` become lists.
 
 use super::{Scope, Translation};
-use crate::expression::slots_of;
+use crate::expression::{is_pure, slots_of};
 use crate::logical::Logical;
 use crate::physical::{Aggregate, AggregateFunction, Expr, Graphs, Op, Slot};
 use crate::planner::{PlanError, node};
@@ -68,7 +68,7 @@ impl Translation<'_, '_> {
             }
             Expression::In(a, list) => {
                 let a = Box::new(self.expression(a, graphs, scope, visible)?);
-                Expr::In(a, self.list(list, graphs, scope, visible)?)
+                among(*a, self.list(list, graphs, scope, visible)?)
             }
             Expression::UnaryPlus(a) => {
                 Expr::UnaryPlus(Box::new(self.expression(a, graphs, scope, visible)?))
@@ -146,17 +146,11 @@ impl Translation<'_, '_> {
         if inside == Logical::Empty {
             return Ok(self.planner.constant_false());
         }
-        let mut parts: Vec<Expr> = split_exists::parts(self.planner, inside)
+        let parts: Vec<Expr> = split_exists::parts(self.planner, &around, inside)
             .into_iter()
             .map(|part| self.placeholder(part))
             .collect();
-        Ok(match parts.pop() {
-            Some(only) if parts.is_empty() => only,
-            last => {
-                parts.extend(last);
-                Expr::Or(parts)
-            }
-        })
+        Ok(any_of(parts))
     }
 
     /// A placeholder for an EXISTS, whose pattern waits in the planner's list.
@@ -235,5 +229,26 @@ impl Translation<'_, '_> {
             argument,
             distinct,
         })
+    }
+}
+
+/// `a IN (...)`. Among variables it is what is said to be the same, `a = ?x || a = ?y`, of which each may join.
+fn among(a: Expr, list: Vec<Expr>) -> Expr {
+    let is_constant = |item: &Expr| matches!(item, Expr::Constant(_));
+    if list.iter().all(is_constant) || !is_pure(&a) {
+        return Expr::In(Box::new(a), list);
+    }
+    let equal = |item: Expr| Expr::Equal(Box::new(a.clone()), Box::new(item));
+    any_of(list.into_iter().map(equal).collect())
+}
+
+/// `a || b || ...`, or the only condition.
+fn any_of(mut parts: Vec<Expr>) -> Expr {
+    match parts.pop() {
+        Some(only) if parts.is_empty() => only,
+        last => {
+            parts.extend(last);
+            Expr::Or(parts)
+        }
     }
 }
