@@ -1,24 +1,17 @@
 //! Who may write: not anybody if the server is read-only, those with the token if there is one, and no page of
 //! another origin unless CORS is on.
 //!
-//! Who may not write is told so before the body is read, and the connection closes: gigabytes that nobody asked for are not taken in.
-//! Some of the body is passed over first ([`unread`]), since a connection that is closed with bytes unread is reset, and the client might miss the answer.
+//! Who may not write is told so before the body is read: gigabytes that nobody asked for are not taken in. What becomes of the
+//! connection is the business of [`messages`](crate::messages).
 //!
 //! A browser sends a form to any address without asking, also to a server that listens on loopback only; it says
 //! in `Origin` whose page that was. So a write with an `Origin` that is not the server itself is refused.
 
 use crate::options::ServerOptions;
 use crate::problem::Problem;
-use axum::body::{Body, HttpBody};
+use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use std::time::Duration;
-use tokio_stream::StreamExt;
-
-/// Bytes of a refused body that are passed over: what a client has mostly sent before it sees the answer.
-const PASSED_OVER_BYTES_MAX: usize = 1 << 20;
-/// Time in which they are waited for.
-const PASS_OVER: Duration = Duration::from_secs(1);
 
 /// The body of a request if that may write; else the answer, which does not wait for the body.
 pub fn body_to_write(
@@ -26,33 +19,7 @@ pub fn body_to_write(
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Body, Box<Response>> {
-    match check_write(options, headers) {
-        Ok(()) => Ok(body),
-        Err(refusal) => Err(Box::new(unread(*refusal, body))),
-    }
-}
-
-/// An answer to a request whose body is not read: the connection closes after it.
-pub fn unread(mut answer: Response, body: Body) -> Response {
-    if !body.is_end_stream() {
-        let close = HeaderValue::from_static("close");
-        answer.headers_mut().insert(header::CONNECTION, close);
-        // The answer goes out meanwhile.
-        tokio::spawn(tokio::time::timeout(PASS_OVER, pass_over(body)));
-    }
-    answer
-}
-
-/// Reads a body as far as it is passed over.
-async fn pass_over(body: Body) {
-    let mut left = PASSED_OVER_BYTES_MAX;
-    let mut chunks = body.into_data_stream();
-    while let Some(Ok(chunk)) = chunks.next().await {
-        match left.checked_sub(chunk.len()) {
-            Some(rest) => left = rest,
-            None => return,
-        }
-    }
+    check_write(options, headers).map(|()| body)
 }
 
 /// Whether a request may write; else the answer to it.

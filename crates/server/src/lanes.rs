@@ -10,19 +10,17 @@
 //! Each lane is a runtime with one worker, since a worker among several wakes another one whenever it finds
 //! something to do. Memory: a thread for each lane, and the blocking threads that its queries need.
 
+use crate::connection::{Connection, UnreadMark};
 use crate::registry::Registry;
 use crate::vigil::Vigil;
 use axum::Router;
 use axum::serve::Listener;
 use basalt_engine::{STACK_BYTES, core_count};
-use std::io::{self, IoSlice};
+use std::io;
 use std::net::{SocketAddr, TcpStream as PlainStream};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -69,7 +67,7 @@ struct Arrival {
 }
 
 /// Counts a connection as long as it lives.
-struct Counted(Arc<AtomicUsize>);
+pub struct Counted(Arc<AtomicUsize>);
 
 impl Counted {
     fn new(open: &Arc<AtomicUsize>) -> Self {
@@ -143,7 +141,10 @@ impl Lanes {
                 let _ = stopping.wait_for(|is_stopping| *is_stopping).await;
                 let _ = taken.await;
             };
-            let served = axum::serve(arrivals, router.clone()).with_graceful_shutdown(stop);
+            let service = router
+                .clone()
+                .into_make_service_with_connect_info::<UnreadMark>();
+            let served = axum::serve(arrivals, service).with_graceful_shutdown(stop);
             tasks.push(lane.runtime.spawn(served.into_future()));
         }
         tasks
@@ -242,7 +243,7 @@ fn is_of_connection(error: &io::Error) -> bool {
 }
 
 /// What a lane listens to.
-struct Arrivals {
+pub struct Arrivals {
     arriving: mpsc::UnboundedReceiver<Arrival>,
     address: SocketAddr,
     vigil: Arc<Vigil>,
@@ -264,11 +265,8 @@ impl Listener for Arrivals {
             };
             // A connection that the system refuses to watch is closed.
             if let Ok(stream) = TcpStream::from_std(arrival.stream) {
-                let connection = Connection {
-                    stream,
-                    vigil: Arc::clone(&self.vigil),
-                    _counted: arrival.counted,
-                };
+                let vigil = Arc::clone(&self.vigil);
+                let connection = Connection::new(stream, vigil, arrival.counted);
                 return (connection, arrival.peer);
             }
         }
@@ -276,57 +274,5 @@ impl Listener for Arrivals {
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
         Ok(self.address)
-    }
-}
-
-/// A connection of a lane.
-pub struct Connection {
-    stream: TcpStream,
-    vigil: Arc<Vigil>,
-    _counted: Counted,
-}
-
-impl AsyncRead for Connection {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
-        match polled {
-            Poll::Pending => self.vigil.note_wait(),
-            Poll::Ready(_) => self.vigil.note_arrival(),
-        }
-        polled
-    }
-}
-
-impl AsyncWrite for Connection {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }

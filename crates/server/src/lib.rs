@@ -8,20 +8,24 @@
 //! Invariant: a result that ends early ends the connection with an error; it never looks complete.
 
 mod access;
+mod connection;
 mod cors;
 mod form;
+mod head_refusal;
 mod in_place;
 mod lanes;
 mod last_answers;
 mod load;
 mod load_client;
 mod load_inputs;
+mod messages;
 mod metrics;
 mod multipart;
 mod negotiate;
 mod options;
 mod pace;
 mod pages;
+mod precondition;
 mod problem;
 mod protocol;
 mod query;

@@ -248,7 +248,7 @@ impl Running {
             let added = report.quads_stored.saturating_sub(report.quads_before);
             state.metrics.quads_changed(0, added);
             let storage = StorageReport::new(&state.database.snapshot())?;
-            Ok::<_, Error>(Loaded {
+            Ok(Loaded {
                 summary: load_summary(&report, &storage, start.elapsed()),
                 skipped: report.skipped.iter().map(ToString::to_string).collect(),
             })

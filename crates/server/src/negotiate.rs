@@ -32,6 +32,16 @@ pub const GRAPH_OFFERS: [(&str, GraphFormat); 10] = [
     ("text/xml", GraphFormat::RdfXml),
 ];
 
+/// The media type as it is sent. Some clients read text that names no charset as ISO-8859-1.
+pub fn with_charset(media_type: &'static str) -> &'static str {
+    match media_type {
+        "text/plain" => "text/plain; charset=utf-8",
+        "text/turtle" => "text/turtle; charset=utf-8",
+        "text/xml" => "text/xml; charset=utf-8",
+        other => other,
+    }
+}
+
 /// A parsed `Accept` header.
 #[derive(Clone, Debug, Default)]
 pub struct Accept {

@@ -53,6 +53,25 @@ impl From<Error> for Problem {
     }
 }
 
+/// The problem of a write, which an error of the engine may call a query: `write` is what it is called.
+pub fn of_write(error: Error, write: &str) -> Problem {
+    let mut cause = &error;
+    // Termination: each round goes to the cause of an error.
+    while let Error::InOperation { error, .. } = cause {
+        cause = error;
+    }
+    let words = match cause {
+        Error::Timeout { limit_ms } => {
+            format!("the {write} ran longer than its time limit of {limit_ms} ms")
+        }
+        Error::Cancelled => format!("the {write} was cancelled"),
+        _ => return error.into(),
+    };
+    let (all, end) = (error.to_string(), cause.to_string());
+    let start = all.strip_suffix(&end).unwrap_or_default();
+    Problem::new(status_of(&error), format!("{start}{words}"))
+}
+
 /// The status of an error of the engine; the only place that decides it.
 fn status_of(error: &Error) -> StatusCode {
     match error {

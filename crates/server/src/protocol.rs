@@ -8,11 +8,15 @@ use crate::options::parse_duration;
 use crate::problem::Problem;
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header};
+use basalt_engine::{GraphFormat, ResultsFormat};
 use std::time::Duration;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 const SPARQL_QUERY: &str = "application/sparql-query";
 const SPARQL_UPDATE: &str = "application/sparql-update";
+
+/// The names of formats, for people.
+const FORMAT_NAMES: &str = "json, xml, csv, tsv, arrow, nt, ttl, nq, trig, rdfxml, jsonld";
 
 /// What an address takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +114,9 @@ pub fn read_request(
     let count = |wanted: &str| pairs.iter().filter(|(name, _)| name == wanted).count();
     let base = base(uri, headers);
     match (count("query"), count("update")) {
+        (0, 0) if is_read && count("graph") + count("default") > 0 => Err(Problem::bad_request(
+            "this address takes queries; graphs are at '/store' and '/sparql'",
+        )),
         (0, 0) if is_read => Ok(Requested::Description),
         (0, 0) => Err(missing(takes)),
         (_, 1..) if takes == Takes::Queries => Err(Problem::bad_request(
@@ -136,6 +143,27 @@ pub fn read_request(
             "the request has a parameter 'query' and a parameter 'update'",
         )),
     }
+}
+
+/// Whether a request to an address of queries and updates is about a graph instead: it has a parameter of the Graph Store Protocol,
+/// and nothing of a query or an update. Clients that know one address for everything ask so.
+pub fn is_of_graph_store(method: &Method, uri: &Uri, headers: &HeaderMap) -> bool {
+    let pairs = uri.query().unwrap_or_default().split('&');
+    let names = pairs.map(|pair| pair.split_once('=').map_or(pair, |(name, _)| name));
+    let (mut is_of_graph, mut is_of_sparql) = (false, false);
+    for name in names {
+        is_of_graph |= matches!(name, "graph" | "default");
+        is_of_sparql |= matches!(name, "query" | "update");
+    }
+    let has_sparql_body = || {
+        let media_type = essence(headers);
+        *method == Method::POST
+            && matches!(
+                media_type.as_deref(),
+                Some(FORM | SPARQL_QUERY | SPARQL_UPDATE)
+            )
+    };
+    is_of_graph && !is_of_sparql && method.as_str() != "QUERY" && !has_sparql_body()
 }
 
 /// Adds the parameters that stand in the body, or are the body.
@@ -196,7 +224,26 @@ fn query_request(
             _ => {}
         }
     }
+    check_format(&request)?;
     Ok(request)
+}
+
+/// Whether somebody knows the format that a query names.
+fn check_format(request: &QueryRequest) -> Result<(), Problem> {
+    let Some(name) = &request.format else {
+        return Ok(());
+    };
+    let is_plan = request.wanted != Wanted::Answer;
+    let is_known = ResultsFormat::from_name(name).is_some()
+        || ResultsFormat::from_media_type(name).is_some()
+        || GraphFormat::from_name(name).is_some()
+        || is_plan && matches!(name.to_ascii_lowercase().as_str(), "text" | "text/plain");
+    match is_known {
+        true => Ok(()),
+        false => Err(Problem::bad_request(format!(
+            "format '{name}' is none of {FORMAT_NAMES}, nor one of their media types"
+        ))),
+    }
 }
 
 fn update_request(

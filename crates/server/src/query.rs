@@ -6,7 +6,7 @@
 
 use crate::in_place::{Failed, InPlace, note_pace, try_in_place};
 use crate::metrics::Outcome;
-use crate::negotiate::{GRAPH_OFFERS, SOLUTION_OFFERS};
+use crate::negotiate::{GRAPH_OFFERS, SOLUTION_OFFERS, with_charset};
 use crate::problem::Problem;
 use crate::protocol::{PlanFormat, QueryRequest, Wanted};
 use crate::registry::Work;
@@ -86,7 +86,10 @@ pub fn head_response(head: Head) -> Response {
         } => (media_type, coding, Body::from_stream(body)),
     };
     let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static(media_type)),
+        (
+            header::CONTENT_TYPE,
+            HeaderValue::from_static(with_charset(media_type)),
+        ),
         (
             header::VARY,
             HeaderValue::from_static("accept, accept-encoding"),

@@ -1,13 +1,14 @@
 //! Which path goes where.
 
-use crate::access::{check_write, unread};
+use crate::access::check_write;
 use crate::cors::cors;
 use crate::load::load;
+use crate::messages::messages;
 use crate::pages;
 use crate::problem::Problem;
-use crate::protocol::{Requested, Takes, is_update_body, read_request};
+use crate::protocol::{Requested, Takes, is_of_graph_store, is_update_body, read_request};
 use crate::query::answer_query;
-use crate::spool::take_in;
+use crate::spool::take_in_unpacked;
 use crate::state::AppState;
 use crate::store::store;
 use crate::update::answer_update;
@@ -16,7 +17,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, delete, get};
 
@@ -58,6 +59,7 @@ pub fn router(state: AppState) -> Router {
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(from_fn_with_state(is_cors_on, cors))
+        .layer(from_fn(messages))
         .with_state(state)
 }
 
@@ -71,9 +73,12 @@ async fn update(state: State<AppState>, request: Request) -> Result<Response, Re
     answer(state, Takes::Updates, request).await
 }
 
-/// The address of both.
+/// The address of both, and of graphs for clients that know one address only.
 async fn sparql(state: State<AppState>, request: Request) -> Result<Response, Response> {
-    answer(state, Takes::Both, request).await
+    match is_of_graph_store(request.method(), request.uri(), request.headers()) {
+        true => store(state, request).await,
+        false => answer(state, Takes::Both, request).await,
+    }
 }
 
 async fn answer(
@@ -93,7 +98,7 @@ async fn answer(
         Takes::Queries => false,
     };
     let (bytes_max, refusal) = match refusal {
-        Some(refusal) if is_update => return Err(unread(*refusal, body)),
+        Some(refusal) if is_update => return Err(*refusal),
         None if takes != Takes::Queries => {
             let share = state.options.query_memory_bytes / UPDATE_SHARE;
             (UPDATE_BYTES_MIN.max(share), None)
@@ -103,7 +108,9 @@ async fn answer(
     };
     let body = if takes_body { body } else { Body::empty() };
     let told = IntoResponse::into_response;
-    let bytes = take_in(body, bytes_max).await.map_err(told)?;
+    let bytes = take_in_unpacked(&parts.headers, body, bytes_max)
+        .await
+        .map_err(told)?;
     let read = || read_request(takes, &parts.method, &parts.uri, &parts.headers, &bytes);
     let requested = match bytes.len() > LONG_BODY_BYTES {
         // Decoding it would hold up the other connections of this thread.

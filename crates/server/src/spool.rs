@@ -1,12 +1,13 @@
 //! Bodies that are taken in before work on them begins: of any length, small ones in memory and others in a temporary
-//! file, or of a limited length, in memory.
+//! file, or of a limited length, in memory, unpacked where that is asked for.
 //!
 //! The file is gone when its reader is, whatever happens.
 
 use crate::problem::{Problem, is_full_disk};
-use axum::body::{Body, Bytes, to_bytes};
-use axum::http::StatusCode;
-use basalt_engine::TemporaryFile;
+use crate::protocol::joined;
+use axum::body::{Body, Bytes, HttpBody, to_bytes};
+use axum::http::{HeaderMap, StatusCode, header};
+use basalt_engine::{TemporaryFile, TextInput};
 use http_body_util::LengthLimitError;
 use std::error::Error;
 use std::io::{self, Cursor, Read};
@@ -20,6 +21,55 @@ const MEMORY_BYTES_MAX: usize = 4 << 20;
 pub async fn take_in(body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
     let taken = to_bytes(body, bytes_max).await;
     taken.map_err(|error| not_taken_in(&error, bytes_max))
+}
+
+/// As [`take_in`], of a body that is packed if the headers say so; it is no longer than that when it is unpacked, either.
+pub async fn take_in_unpacked(
+    headers: &HeaderMap,
+    body: Body,
+    bytes_max: usize,
+) -> Result<Bytes, Problem> {
+    if body.is_end_stream() {
+        return Ok(Bytes::new());
+    }
+    let is_packed = is_packed(headers)?;
+    let bytes = take_in(body, bytes_max).await?;
+    match is_packed {
+        true => tokio::task::block_in_place(|| unpack(bytes, bytes_max)),
+        false => Ok(bytes),
+    }
+}
+
+/// Whether the headers of a request say that its body is packed. How is told by its first bytes.
+pub fn is_packed(headers: &HeaderMap) -> Result<bool, Problem> {
+    let name = joined(headers, &header::CONTENT_ENCODING);
+    match name.trim().to_ascii_lowercase().as_str() {
+        "" | "identity" => Ok(false),
+        "gzip" | "x-gzip" | "zstd" | "bzip2" => Ok(true),
+        _ => {
+            let detail = format!("the body is packed as '{name}', expected gzip, zstd or bzip2");
+            Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail))
+        }
+    }
+}
+
+/// Unpacks a body; so many bytes of it are read at most, whatever it would become.
+fn unpack(packed: Bytes, bytes_max: usize) -> Result<Bytes, Problem> {
+    let name = "the body";
+    let text = TextInput::from_reader(name, None, Cursor::new(packed));
+    let text = text.map_err(|error| Problem::bad_request(error.to_string()))?;
+    let mut bytes = Vec::new();
+    let mut limited = text.into_reader().take(bytes_max as u64 + 1);
+    limited
+        .read_to_end(&mut bytes)
+        .map_err(|error| Problem::bad_request(format!("{name} cannot be unpacked: {error}")))?;
+    match bytes.len() <= bytes_max {
+        true => Ok(bytes.into()),
+        false => {
+            let detail = format!("{name} is longer than {bytes_max} bytes when it is unpacked");
+            Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail))
+        }
+    }
 }
 
 fn not_taken_in(error: &(dyn Error + 'static), bytes_max: usize) -> Problem {

@@ -8,13 +8,14 @@ use crate::form::decode_form;
 use crate::metrics::Outcome;
 use crate::multipart;
 use crate::negotiate::GRAPH_OFFERS;
-use crate::problem::Problem;
+use crate::precondition::Precondition;
+use crate::problem::{Problem, of_write};
 use crate::protocol::{accept, base, coding, essence};
 use crate::query::{head_response, limits};
 use crate::registry::Work;
 use crate::routes::refused_method;
 use crate::sink::{AnswerSink, CancelOnDrop, ChunkSink};
-use crate::spool::{spool, take_in};
+use crate::spool::{is_packed, spool, take_in};
 use crate::state::AppState;
 use crate::update::run_write;
 use axum::body::Body;
@@ -24,7 +25,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use basalt_engine::dump::{DumpGraph, dump};
 use basalt_engine::update::graph_store::{check_graph, has_graph};
-use basalt_engine::{GraphDocument, GraphFormat, GraphReport, GraphWrite, UpdateOptions};
+use basalt_engine::{Error, GraphDocument, GraphFormat, GraphReport, GraphWrite, UpdateOptions};
 use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
@@ -35,6 +36,9 @@ use tokio::sync::oneshot;
 
 /// The methods of a graph.
 const METHODS: &str = "GET, HEAD, PUT, POST, DELETE";
+
+/// What messages call a write.
+const WRITE: &str = "change of the graph";
 
 /// The media type of forms with files.
 const FORM: &str = "multipart/form-data";
@@ -94,22 +98,46 @@ fn target_of(uri: &Uri, headers: &HeaderMap) -> Result<Target, Problem> {
         let iri = uri
             .query()
             .map_or(iri.clone(), |query| format!("{iri}?{query}"));
-        check_graph(Some(&iri))?;
-        return Ok(Target::Named(iri));
+        return named(iri);
     }
     let pairs = decode_form(uri.query().unwrap_or_default()).map_err(Problem::bad_request)?;
-    let is_default = pairs.iter().any(|(name, _)| name == "default");
-    let mut named = pairs.into_iter().filter(|(name, _)| name == "graph");
-    match (is_default, named.next(), named.next()) {
-        (false, None, _) => Ok(Target::All),
-        (true, None, _) => Ok(Target::Default),
-        (false, Some((_, iri)), None) => {
-            check_graph(Some(&iri))?;
-            Ok(Target::Named(iri))
+    let mut is_default = false;
+    let mut unknown = None;
+    for (name, value) in &pairs {
+        match name.as_str() {
+            "default" if value.is_empty() => is_default = true,
+            "default" => {
+                let detail = format!("default takes no value, and has '{value}'");
+                return Err(Problem::bad_request(detail));
+            }
+            "graph" => {}
+            _ => unknown = Some(name.clone()),
         }
+    }
+    let mut graphs = pairs.into_iter().filter(|(name, _)| name == "graph");
+    match (is_default, graphs.next(), graphs.next()) {
+        // A name that is misspelt would make another graph of it, or all of them.
+        (false, None, _) => match unknown {
+            Some(name) => Err(Problem::bad_request(format!(
+                "the request has a parameter '{name}', expected 'graph' or 'default'"
+            ))),
+            None => Ok(Target::All),
+        },
+        (true, None, _) => Ok(Target::Default),
+        (false, Some((_, iri)), None) => named(iri),
         _ => Err(Problem::bad_request(
             "the request has more than one of the parameters 'graph' and 'default'",
         )),
+    }
+}
+
+/// A graph by its IRI.
+fn named(iri: String) -> Result<Target, Problem> {
+    match check_graph(Some(&iri)) {
+        Ok(()) => Ok(Target::Named(iri)),
+        // It is not an update that is wrong.
+        Err(Error::UpdateText { message }) => Err(Problem::bad_request(message)),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -195,12 +223,15 @@ async fn remove(state: AppState, parts: &Parts, target: Target) -> Result<Respon
     if target == Target::All {
         return Err(unnamed());
     }
+    let condition = Precondition::read(&parts.headers)?;
     let iri = target.iri().map(str::to_owned);
     let text = shown(parts);
     let report = run_write(state, &text, move |state, cancel| {
-        let report = state
+        check(state, condition, iri.as_deref())?;
+        let dropped = state
             .database
-            .drop_graph(iri.as_deref(), &options(state, cancel))?;
+            .drop_graph(iri.as_deref(), &options(state, cancel));
+        let report = dropped.map_err(|error| of_write(error, WRITE))?;
         state.metrics.quads_changed(report.removed, report.added);
         Ok(report)
     });
@@ -227,6 +258,12 @@ async fn write(
         }
         (target, _) => (target, None),
     };
+    let condition = Precondition::read(&parts.headers)?;
+    if !is_post && parts.headers.contains_key(header::CONTENT_RANGE) {
+        let detail =
+            "a part of a graph cannot be put, and the request has the header 'Content-Range'";
+        return Err(Problem::bad_request(detail));
+    }
     let graph = target.iri().map(str::to_owned);
     // Relative IRIs in a graph are about the graph.
     let own_base = base(&parts.uri, &parts.headers);
@@ -239,9 +276,11 @@ async fn write(
             false => GraphWrite::Replace,
         };
         let options = options(state, cancel);
-        let report = state
+        check(state, condition, graph.as_deref())?;
+        let written = state
             .database
-            .write_graph(graph.as_deref(), write, documents, &options)?;
+            .write_graph(graph.as_deref(), write, documents, &options);
+        let report = written.map_err(|error| of_write(error, WRITE))?;
         state.metrics.quads_changed(report.removed, report.added);
         Ok(report)
     });
@@ -291,6 +330,14 @@ async fn documents(
     documents.collect()
 }
 
+/// Whether the condition of a request is fulfilled now.
+fn check(state: &AppState, condition: Precondition, graph: Option<&str>) -> Result<(), Problem> {
+    match condition {
+        Precondition::Nothing => Ok(()),
+        condition => condition.check(has_graph(&state.database.snapshot(), graph)?),
+    }
+}
+
 /// A document that cannot be read is the client's here, not another server's.
 fn of_body(problem: Problem) -> Problem {
     match problem.status {
@@ -319,19 +366,7 @@ fn new_graph(uri: &Uri, headers: &HeaderMap) -> Result<String, Problem> {
 
 /// The syntax of a body. Compression is told by its first bytes.
 fn format_of(headers: &HeaderMap) -> Result<GraphFormat, Problem> {
-    let unsupported = |detail: String| Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail);
-    let packed = headers
-        .get(header::CONTENT_ENCODING)
-        .and_then(|value| value.to_str().ok());
-    if let Some(name) = packed
-        && !matches!(
-            name.trim().to_ascii_lowercase().as_str(),
-            "gzip" | "x-gzip" | "zstd" | "bzip2" | "identity"
-        )
-    {
-        let detail = format!("the body is packed as '{name}', expected gzip, zstd or bzip2");
-        return Err(unsupported(detail));
-    }
+    is_packed(headers)?;
     let media_type = essence(headers);
     let format = media_type.as_deref().and_then(GraphFormat::from_media_type);
     format.ok_or_else(|| unknown_syntax(media_type.as_deref()))
@@ -393,6 +428,8 @@ mod tests {
             "/store?graph=http://a/&graph=http://b/",
             "/store?graph=http://a/&default",
             "/store?graph=",
+            "/store?default=http://a/",
+            "/store?grph=http://a/",
         ] {
             assert!(target(wrong).is_err(), "{wrong}");
         }

@@ -5,7 +5,7 @@
 //! all the same.
 
 use crate::metrics::Outcome;
-use crate::problem::Problem;
+use crate::problem::{Problem, of_write};
 use crate::protocol::UpdateRequest;
 use crate::query::limits;
 use crate::registry::{Work, shown};
@@ -13,7 +13,7 @@ use crate::sink::CancelOnDrop;
 use crate::state::AppState;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use basalt_engine::{Error, UpdateOptions, UpdateReport};
+use basalt_engine::{UpdateOptions, UpdateReport};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -31,7 +31,8 @@ pub async fn answer_update(state: AppState, request: UpdateRequest) -> Result<Re
             query,
             load_folders: state.options.load_folders.clone(),
         };
-        let report = state.database.update(&request.text, &options)?;
+        let updated = state.database.update(&request.text, &options);
+        let report = updated.map_err(|error| of_write(error, "update"))?;
         state.metrics.quads_changed(report.removed, report.added);
         Ok(report)
     });
@@ -49,7 +50,7 @@ pub fn json_answer(value: &Value) -> Response {
 pub async fn run_write<T: Send + 'static>(
     state: AppState,
     text: &str,
-    work: impl FnOnce(&AppState, Arc<AtomicBool>) -> Result<T, Error> + Send + 'static,
+    work: impl FnOnce(&AppState, Arc<AtomicBool>) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     run_write_until(state, text, Arc::default(), work).await
 }
@@ -59,7 +60,7 @@ pub async fn run_write_until<T: Send + 'static>(
     state: AppState,
     text: &str,
     cancel: Arc<AtomicBool>,
-    work: impl FnOnce(&AppState, Arc<AtomicBool>) -> Result<T, Error> + Send + 'static,
+    work: impl FnOnce(&AppState, Arc<AtomicBool>) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     let flag = Arc::clone(&cancel);
     let entry = state.registry.enter(text, Work::Write, flag).elsewhere();
@@ -68,7 +69,7 @@ pub async fn run_write_until<T: Send + 'static>(
     let ended = tokio::task::spawn_blocking(move || {
         let _room = room;
         let start = Instant::now();
-        let outcome = work(&state, cancel).map_err(Problem::from);
+        let outcome = work(&state, cancel);
         let status = outcome
             .as_ref()
             .map_or_else(|problem| problem.status, |_| StatusCode::OK);

@@ -127,7 +127,7 @@ fn graphs_come_as_rdf_xml_and_json_ld() {
         (
             "",
             "Accept: text/xml\r\n",
-            "text/xml",
+            "text/xml; charset=utf-8",
             "xml:lang=\"de-AT\">x<",
         ),
         ("&format=rdfxml", "", "application/rdf+xml", "<rdf:RDF "),

@@ -4,10 +4,11 @@
 
 mod support;
 
+use basalt_engine::{Compression, Compressor};
 use basalt_server::{RunningServer, ServerOptions};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::time::{Duration, Instant};
-use support::{escape, exchange, get, parse, post, send, start};
+use support::{escape, exchange, get, parse, post, send, send_bytes, start};
 
 const DATA: &str = "@prefix e: <http://e/> . e:a e:p 1 . e:b e:p 2 . e:g { e:a e:q \"in g\" }";
 const SELECT: &str = "SELECT ?o { <http://e/a> <http://e/p> ?o }";
@@ -106,7 +107,8 @@ fn every_format_of_graphs_and_booleans_is_there() {
     let graphs = [
         ("*/*", "application/n-triples", TRIPLE),
         ("application/n-triples", "application/n-triples", TRIPLE),
-        ("text/turtle", "text/turtle", "<http://e/r>"),
+        ("text/turtle", "text/turtle; charset=utf-8", "<http://e/r>"),
+        ("text/plain", "text/plain; charset=utf-8", TRIPLE),
         (
             "application/rdf+xml, */*;q=0.1",
             "application/rdf+xml",
@@ -210,6 +212,14 @@ fn wrong_parameters_are_400_and_wrong_bodies_415() {
             ),
             400,
         ),
+        (
+            get(&server, &format!("/query?query={select}&format=html")),
+            400,
+        ),
+        (
+            get(&server, &format!("/query?query={select}&format=text")),
+            400,
+        ),
         (get(&server, "/query?update=CLEAR+ALL"), 400),
         (exchange(&server, "POST /query", form, "x=y"), 400),
         (exchange(&server, "POST /query", "", ""), 400),
@@ -233,6 +243,98 @@ fn wrong_parameters_are_400_and_wrong_bodies_415() {
         ),
     ];
     check_refusals(cases);
+}
+
+#[test]
+fn a_format_that_nobody_knows_is_told_the_known_ones() {
+    let server = small();
+    let answer = post(&server, "/query?format=jsn", "*/*", SELECT);
+    assert_eq!(answer.status, 400, "{answer:?}");
+    assert!(
+        answer.body.contains("'jsn' is none of json, xml, csv"),
+        "{answer:?}"
+    );
+    // One for the other kind of answer leaves the choice to `Accept`.
+    for format in ["ttl", "application/n-triples", "N3"] {
+        let answer = post(
+            &server,
+            &format!("/query?format={format}"),
+            "text/csv",
+            SELECT,
+        );
+        assert!(answer.body.starts_with("o\r\n1"), "{format}: {answer:?}");
+    }
+    let plan = post(&server, "/query?explain=true&format=text", "*/*", SELECT);
+    assert_eq!(plan.status, 200, "{plan:?}");
+}
+
+#[test]
+fn queries_and_updates_may_be_packed() {
+    let server = small();
+    let exchange = |target: &str, kind: &str, coding: &str, body: &[u8]| {
+        let length = body.len();
+        let head = format!(
+            "POST {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/{kind}\r\n\
+             Content-Encoding: {coding}\r\nContent-Length: {length}\r\n\r\n"
+        );
+        let mut bytes = Vec::new();
+        let mut stream = send_bytes(&server, &[head.as_bytes(), body].concat());
+        stream.read_to_end(&mut bytes).expect("an answer");
+        parse(&bytes)
+    };
+    let insert = "INSERT DATA { <http://e/new> <http://e/p> 3 }";
+    for (compression, coding) in [
+        (Compression::Gzip, "gzip"),
+        (Compression::Gzip, "X-GZIP"),
+        (Compression::Zstd, "zstd"),
+    ] {
+        let query = exchange(
+            "/query",
+            "sparql-query",
+            coding,
+            &packed(SELECT, compression),
+        );
+        assert!(
+            query.body.contains("\"value\":\"1\""),
+            "{coding}: {query:?}"
+        );
+        let form = format!("query={}", escape(SELECT));
+        let form = packed(&form, compression);
+        let query = exchange("/sparql", "x-www-form-urlencoded", coding, &form);
+        assert_eq!(query.status, 200, "{coding}: {query:?}");
+        let insert = packed(insert, compression);
+        let update = exchange("/update", "sparql-update", coding, &insert);
+        assert_eq!(update.status, 200, "{coding}: {update:?}");
+    }
+    let plain = exchange("/query", "sparql-query", "identity", SELECT.as_bytes());
+    assert_eq!(plain.status, 200, "{plain:?}");
+    let mut cut = packed(SELECT, Compression::Gzip);
+    cut.truncate(30);
+    // Some kilobytes that become more than a query may have.
+    let long = "#".repeat((16 << 20) + 1);
+    check_refusals([
+        (exchange("/query", "sparql-query", "br", b"x"), 415),
+        (
+            exchange("/update", "sparql-update", "gzip, zstd", b"x"),
+            415,
+        ),
+        (exchange("/query", "sparql-query", "gzip", &cut), 400),
+        (
+            exchange(
+                "/query",
+                "sparql-query",
+                "gzip",
+                &packed(&long, Compression::Gzip),
+            ),
+            413,
+        ),
+    ]);
+}
+
+fn packed(text: &str, compression: Compression) -> Vec<u8> {
+    let mut packer = Compressor::new(Vec::new(), Some(compression)).expect("a packer");
+    packer.write_all(text.as_bytes()).expect("it packs");
+    packer.finish().expect("it packs")
 }
 
 #[test]

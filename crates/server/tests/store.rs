@@ -65,9 +65,14 @@ fn every_syntax_goes_in_and_comes_out() {
             &format!("Accept: {media_type}\r\n"),
             "",
         );
+        // Text says that it is UTF-8.
+        let sent_as = match media_type {
+            "text/turtle" => "text/turtle; charset=utf-8",
+            other => other,
+        };
         assert_eq!(
             (same.status, same.header("content-type")),
-            (200, Some(media_type))
+            (200, Some(sent_as))
         );
     }
     assert_eq!(get(&server, "/store?default").body.lines().count(), 1);
@@ -174,6 +179,50 @@ fn relative_iris_are_about_the_graph() {
     assert_eq!(get(&server, path).status, 404);
 }
 
+/// Every answer has its status and is a problem document.
+fn check_refusals(cases: impl IntoIterator<Item = (Answer, u16)>) {
+    for (number, (answer, status)) in cases.into_iter().enumerate() {
+        assert_eq!(answer.status, status, "case {number}: {answer:?}");
+        let media_type = answer.header("content-type");
+        assert_eq!(
+            media_type,
+            Some("application/problem+json"),
+            "case {number}"
+        );
+    }
+}
+
+#[test]
+fn parameters_and_headers_that_mean_another_request_are_refused() {
+    let server = small();
+    let triple = "<http://e/s> <http://e/p> 1 .";
+    check_refusals([
+        (
+            exchange(&server, "DELETE /store?default=http://e/g", "", ""),
+            400,
+        ),
+        (
+            exchange(&server, "DELETE /store?grph=http://e/g", "", ""),
+            400,
+        ),
+        (get(&server, "/store?grph=http://e/g"), 400),
+        (
+            exchange(&server, "POST /store?grph=http://e/g", TURTLE, triple),
+            400,
+        ),
+        (
+            exchange(
+                &server,
+                &format!("PUT {G}"),
+                &format!("{TURTLE}Content-Range: bytes 0-9/100\r\n"),
+                triple,
+            ),
+            400,
+        ),
+    ]);
+    assert!(get(&server, "/metrics").body.contains("basalt_quads 2"));
+}
+
 #[test]
 fn what_makes_no_sense_is_told_why_and_changes_nothing() {
     let server = small();
@@ -223,14 +272,96 @@ fn what_makes_no_sense_is_told_why_and_changes_nothing() {
         ),
         (get(&server, "/store?graph=http://e/none"), 404),
     ];
-    for (number, (answer, status)) in cases.into_iter().enumerate() {
+    check_refusals(cases);
+    assert!(get(&server, "/metrics").body.contains("basalt_quads 2"));
+}
+
+#[test]
+fn a_graph_without_a_name_is_no_fault_of_an_update() {
+    let server = small();
+    for target in ["/store?graph=", "/store?graph=relative"] {
+        let answer = get(&server, target);
+        assert_eq!(answer.status, 400, "{answer:?}");
+        assert!(answer.body.contains("not an absolute IRI"), "{answer:?}");
+        assert!(!answer.body.contains("update"), "{answer:?}");
+    }
+}
+
+#[test]
+fn one_address_serves_graphs_too() {
+    let server = small();
+    let default = get(&server, "/sparql?default");
+    assert_eq!(default.status, 200, "{default:?}");
+    assert_eq!(default.body, get(&server, "/store?default").body);
+    let target = "/sparql?graph=http%3A%2F%2Fe%2Fnew";
+    let triple = "<http://e/s> <http://e/p> <http://e/o> .";
+    let expected = [
+        ("GET", "", "", 404),
+        ("PUT", TURTLE, triple, 201),
+        ("POST", TURTLE, triple, 204),
+        ("HEAD", "", "", 200),
+        ("GET", "", "", 200),
+        ("DELETE", "", "", 204),
+        ("DELETE", "", "", 404),
+    ];
+    for (method, headers, body, status) in expected {
+        let answer = exchange(&server, &format!("{method} {target}"), headers, body);
+        assert_eq!(answer.status, status, "{method}: {answer:?}");
+        if method == "GET" && status == 200 {
+            assert_eq!(answer.body.trim(), triple);
+        }
+    }
+    // A query or an update is one whatever stands beside it.
+    let form = "Content-Type: application/x-www-form-urlencoded\r\n";
+    let asked = [
+        get(&server, "/sparql?default&query=ASK%7B%7D"),
+        exchange(&server, "POST /sparql?default", form, "query=ASK%7B%7D"),
+    ];
+    for answer in asked {
+        assert!(answer.body.contains("\"boolean\":true"), "{answer:?}");
+    }
+    // The address of queries alone gives no graph, and does not describe itself in place of one.
+    for target in ["/query?default", "/query?graph=http://e/g"] {
+        assert_eq!(get(&server, target).status, 400, "{target}");
+    }
+    let closed = start(
+        DATA,
+        ServerOptions {
+            read_only: true,
+            ..ServerOptions::default()
+        },
+    );
+    let put = exchange(&closed, &format!("PUT {target}"), TURTLE, triple);
+    assert_eq!(put.status, 403, "{put:?}");
+}
+
+#[test]
+fn writes_may_depend_on_the_graph_being_there() {
+    let server = small();
+    let new = "/store?graph=http%3A%2F%2Fe%2Fnew";
+    let triple = "<http://e/s> <http://e/p> <http://e/o> .";
+    let expected = [
+        ("PUT", G, "If-None-Match: *", 412),
+        ("POST", G, "If-None-Match: *", 412),
+        ("DELETE", G, "If-None-Match: *", 412),
+        ("PUT", new, "If-Match: *", 412),
+        ("POST", new, "If-Match: *", 412),
+        ("DELETE", new, "If-Match: *", 412),
+        ("PUT", G, "If-Match: \"abc\"", 412),
+        ("DELETE", G, "If-Match: \"abc\"", 412),
+        ("POST", "/store", "If-Match: *", 412),
+        ("PUT", new, "If-None-Match: *", 201),
+        ("PUT", new, "If-None-Match: *", 412),
+        ("PUT", new, "If-Match: *", 204),
+        ("PUT", new, "If-None-Match: \"abc\"", 204),
+        ("DELETE", new, "If-Match: *", 204),
+        ("PUT", "/store?default", "If-None-Match: *", 412),
+    ];
+    for (number, (method, target, condition, status)) in expected.into_iter().enumerate() {
+        let headers = format!("{TURTLE}{condition}\r\n");
+        let body = if method == "DELETE" { "" } else { triple };
+        let answer = exchange(&server, &format!("{method} {target}"), &headers, body);
         assert_eq!(answer.status, status, "case {number}: {answer:?}");
-        let media_type = answer.header("content-type");
-        assert_eq!(
-            media_type,
-            Some("application/problem+json"),
-            "case {number}"
-        );
     }
     assert!(get(&server, "/metrics").body.contains("basalt_quads 2"));
 }
