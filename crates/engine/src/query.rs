@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::federation::{HttpServices, ServicePolicy};
 use crate::plan_cache::{Known, PlanCache};
 use crate::plan_report::{PlanReport, RunReport};
+use crate::query_text::diagnosis::{Wanted, diagnose};
 use crate::query_text::escapes::{decoded, escaped};
 use crate::query_text::nesting::on_large_stack;
 use crate::query_text::{iri_taken_for_comparison, with_lower_case_booleans};
@@ -338,19 +339,14 @@ pub(crate) fn parse(parser: &SparqlParser, text: &str) -> Result<Query, Error> {
     // The parser decodes escapes, and may panic at what looks like one and is none.
     let plain = decoded(text);
     let lowered = with_lower_case_booleans(&plain);
-    on_large_stack(&lowered, || parse_plain(parser, text, &plain, &lowered))?
+    on_large_stack(&lowered, || parse_plain(parser, &plain, &lowered))?
 }
 
-/// As [`parse`], of a text without codepoint escapes, and the same with keywords in lower case; `text` is what was given.
-fn parse_plain(
-    parser: &SparqlParser,
-    text: &str,
-    plain: &str,
-    lowered: &str,
-) -> Result<Query, Error> {
+/// As [`parse`], of a text without codepoint escapes, and the same with keywords in lower case.
+fn parse_plain(parser: &SparqlParser, plain: &str, lowered: &str) -> Result<Query, Error> {
     let parsed = parser.clone().parse_query(&escaped(lowered));
     let query = parsed.map_err(|error| Error::Query {
-        message: quote(text, &error),
+        message: diagnose(plain, Wanted::Query, &error.to_string()),
     })?;
     let parses = |text: &str| parser.clone().parse_query(&escaped(text)).is_ok();
     match iri_taken_for_comparison(lowered, parses) {
@@ -361,21 +357,6 @@ fn parse_plain(
                 &plain[range]
             ),
         }),
-    }
-}
-
-/// A parser's message with the line at fault.
-pub(crate) fn quote(text: &str, error: &spargebra::SparqlSyntaxError) -> String {
-    let message = error.to_string();
-    // The message starts with `error at LINE:COLUMN`.
-    let line = message
-        .strip_prefix("error at ")
-        .and_then(|rest| rest.split(':').next())
-        .and_then(|number| number.parse::<usize>().ok())
-        .and_then(|number| text.lines().nth(number.saturating_sub(1)));
-    match line {
-        Some(line) if !line.trim().is_empty() => format!("{message}, in «{}»", line.trim()),
-        _ => message,
     }
 }
 

@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 pub mod data_parts;
+pub(crate) mod diagnosis;
 pub mod escapes;
 pub mod lift;
 pub mod nesting;

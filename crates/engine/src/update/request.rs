@@ -13,8 +13,9 @@
 use super::UpdateOptions;
 use super::tags::with_written_tags;
 use crate::error::Error;
-use crate::query::{dataset_override, quote};
+use crate::query::dataset_override;
 use crate::query_text::data_parts::DataText;
+use crate::query_text::diagnosis::{Wanted, diagnose};
 use crate::query_text::escapes::{decoded, escaped};
 use crate::query_text::nesting::on_large_stack;
 use crate::query_text::update_pieces::{
@@ -142,12 +143,11 @@ pub(super) fn parse_short(
 ) -> Result<Vec<Step<'static>>, Error> {
     let text = decoded(given);
     let lowered = with_lower_case_booleans(&text);
-    on_large_stack(&lowered, || parse_plain(given, &text, &lowered, options))?
+    on_large_stack(&lowered, || parse_plain(&text, &lowered, options))?
 }
 
 /// As [`parse_short`], of a text without codepoint escapes, and the same with keywords in lower case.
 fn parse_plain(
-    given: &str,
     text: &str,
     lowered: &str,
     options: &UpdateOptions,
@@ -161,14 +161,13 @@ fn parse_plain(
         .any(|piece| has_declarations(lowered, &piece.prologue));
     let is_transfer = |piece: &Piece| piece.keyword != Keyword::Other;
     let request = Request {
-        given,
         text,
         lowered,
         parser: &parser,
         using: using.as_ref(),
     };
     match request.parse(lowered) {
-        Err(error) if !is_cut => Err(syntax_error(given, &error)),
+        Err(error) if !is_cut => Err(syntax_error(text, &error)),
         Ok(update) if !is_cut && !pieces.iter().any(is_transfer) => {
             request.check_iris(lowered)?;
             request.steps(update, &pieces)
@@ -179,8 +178,6 @@ fn parse_plain(
 
 /// A request that is being parsed.
 struct Request<'a> {
-    /// The text as it came, for messages with a line.
-    given: &'a str,
     /// The text with codepoint escapes decoded.
     text: &'a str,
     /// That text as the parser wants it, of the same length.
@@ -251,7 +248,7 @@ impl Request<'_> {
                         .parse(&only(self.lowered, &parts))
                         .err()
                         .unwrap_or(error);
-                    return Err(syntax_error(self.given, &error));
+                    return Err(syntax_error(self.text, &error));
                 }
             };
             self.check_iris(&text)?;
@@ -485,7 +482,7 @@ fn shortened(text: &str) -> String {
 }
 
 fn syntax_error(text: &str, error: &SparqlSyntaxError) -> Error {
-    refused(quote(text, error))
+    refused(diagnose(text, Wanted::Update, &error.to_string()))
 }
 
 /// Where the text is not cut as the parser does.

@@ -144,10 +144,8 @@ fn transfers_that_are_not_told_apart_are_refused() {
     assert_eq!(names(address), ["INSERT DATA"]);
     let wrong = "COPY <e:a> TO <e:b> ;\nINSERT DATA { <e:s> <e:p> \"\\u0041\" , ?x }";
     let message = message(wrong, &options);
-    assert!(
-        message.contains("error at 2:") && message.contains("\"\\u0041\" , ?x"),
-        "{message}"
-    );
+    let said = "ariables are not allowed in INSERT DATA";
+    assert!(message.contains(said), "{message}");
 }
 
 #[test]
@@ -167,10 +165,11 @@ fn declarations_between_operations_count_from_there_on() {
         "CLEAR ALL ;\nPREFIX e: <http://e/>\nINSERT DATA { e:a e:p ?x }",
         &UpdateOptions::default(),
     );
-    assert!(
-        wrong.contains("error at 3:") && wrong.contains("«INSERT DATA { e:a e:p ?x }»"),
-        "{wrong}"
-    );
+    let said = "ariables are not allowed in INSERT DATA: «?x», at line 3, column 23";
+    assert!(wrong.contains(said), "{wrong}");
+    let wrong = "CLEAR ALL ;\nPREFIX e: <http://e/>\nINSERT DATA { e:a f:p 1 }";
+    let wrong = message(wrong, &UpdateOptions::default());
+    assert!(wrong.contains("«f:p», at line 3, column 19"), "{wrong}");
     let shared = "INSERT DATA { _:a <p:p> 1 } ; PREFIX e: <http://e/> INSERT DATA { _:a e:p 2 }";
     assert!(message(shared, &UpdateOptions::default()).contains("'_:a'"));
 }

@@ -1,0 +1,248 @@
+//! The tokens of a text: what its characters are read as, so that nothing in a string, an IRI or a comment is taken for anything
+//! else. It is more lenient than the grammar: what is wrong has to become tokens too.
+
+use super::places::part;
+use super::words::is_in;
+
+/// What tokens are told apart by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Letters that are no part of a name: a keyword.
+    Word,
+    /// A prefixed name, or a prefix alone.
+    Name,
+    Blank,
+    Iri,
+    String,
+    /// A string that has no end: what follows of its line, or of the text.
+    Unended,
+    Variable,
+    Language,
+    Number,
+    Mark,
+    /// A character that stands in no token.
+    Foreign,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token<'a> {
+    pub(super) kind: Kind,
+    pub(super) text: &'a str,
+    /// The byte it begins at.
+    pub(super) at: usize,
+}
+
+impl Token<'_> {
+    pub(super) fn end(&self) -> usize {
+        self.at + self.text.len()
+    }
+
+    pub(super) fn is_mark(&self, mark: &str) -> bool {
+        self.kind == Kind::Mark && self.text == mark
+    }
+
+    pub(super) fn is_word(&self, word: &str) -> bool {
+        self.kind == Kind::Word && self.text.eq_ignore_ascii_case(word)
+    }
+
+    pub(super) fn is_one_of(&self, words: &[&str]) -> bool {
+        self.kind == Kind::Word && is_in(words, self.text)
+    }
+}
+
+/// The tokens of a text, without blanks and comments.
+pub(super) struct Tokens<'a> {
+    text: &'a str,
+    /// Up to here no prefix ends: so a long run of words and dots is looked through once.
+    no_prefix_before: usize,
+}
+
+impl<'a> Tokens<'a> {
+    pub(super) fn of(text: &'a str) -> Vec<Token<'a>> {
+        let mut scan = Self {
+            text,
+            no_prefix_before: 0,
+        };
+        let mut tokens = Vec::new();
+        let mut at = 0;
+        // Termination: every round goes on by a character.
+        while let Some(first) = part(text, at, text.len()).chars().next() {
+            let (kind, length) = scan.token(at, first);
+            let end = at + length.max(first.len_utf8());
+            if let Some(kind) = kind {
+                let text = part(text, at, end);
+                tokens.push(Token { kind, text, at });
+            }
+            at = end;
+        }
+        tokens
+    }
+
+    /// The kind of a token, if it is one, and its bytes.
+    fn token(&mut self, at: usize, first: char) -> (Option<Kind>, usize) {
+        let rest = part(self.text, at, self.text.len());
+        let (kind, length) = match first {
+            ' ' | '\t' | '\r' | '\n' => return (None, 1),
+            '#' => return (None, prefix_length(rest, |c| c != '\n' && c != '\r')),
+            '\u{FEFF}' if at == 0 => return (None, first.len_utf8()),
+            '"' | '\'' => string_length(rest, first),
+            '<' => iri_length(rest).map_or((Kind::Mark, 1), |length| (Kind::Iri, length)),
+            '?' | '$' => {
+                match prefix_length(part(rest, 1, rest.len()), |c| is_name_char(c) && c != '-') {
+                    0 => (Kind::Mark, 1),
+                    length => (Kind::Variable, 1 + length),
+                }
+            }
+            '@' => (
+                Kind::Language,
+                1 + prefix_length(part(rest, 1, rest.len()), |c| {
+                    c.is_ascii_alphanumeric() || c == '-'
+                }),
+            ),
+            ':' => (Kind::Name, 1 + local_length(part(rest, 1, rest.len()))),
+            '0'..='9' => (Kind::Number, number_length(rest)),
+            '.' => match number_length(rest) {
+                0 | 1 => (Kind::Mark, 1),
+                length => (Kind::Number, length),
+            },
+            '-' => (Kind::Mark, 1),
+            c if is_name_char(c) => self.word_or_name(at, rest),
+            c if c.is_ascii() => (Kind::Mark, 1),
+            c => (Kind::Foreign, c.len_utf8()),
+        };
+        (Some(kind), length)
+    }
+
+    /// A prefixed name, a blank node, or a word.
+    fn word_or_name(&mut self, at: usize, rest: &str) -> (Kind, usize) {
+        if at >= self.no_prefix_before {
+            let prefix = prefix_length(rest, |c| is_name_char(c) || c == '.');
+            let after = part(rest, prefix, rest.len());
+            if after.starts_with(':') && !part(rest, 0, prefix).ends_with('.') {
+                let local = part(after, 1, after.len());
+                return match part(rest, 0, prefix) {
+                    "_" => (Kind::Blank, 2 + label_length(local)),
+                    _ => (Kind::Name, prefix + 1 + local_length(local)),
+                };
+            }
+            self.no_prefix_before = at + prefix;
+        }
+        let word = prefix_length(rest, |c| is_name_char(c) && c != '-');
+        (Kind::Word, word)
+    }
+}
+
+/// Whether a character may be in a name; a backslash begins an escape, which stands for one that may.
+fn is_name_char(c: char) -> bool {
+    c.is_ascii_alphanumeric()
+        || matches!(c,
+            '_' | '-' | '\\' | '\u{B7}' | '\u{C0}'..='\u{D6}' | '\u{D8}'..='\u{F6}' | '\u{F8}'..='\u{1FFF}'
+            | '\u{200C}' | '\u{200D}' | '\u{203F}' | '\u{2040}' | '\u{2070}'..='\u{218F}'
+            | '\u{2C00}'..='\u{2FEF}' | '\u{3001}'..='\u{D7FF}' | '\u{F900}'..='\u{FDCF}'
+            | '\u{FDF0}'..='\u{FEFE}' | '\u{FF00}'..='\u{FFFC}' | '\u{10000}'..='\u{EFFFF}')
+}
+
+pub(super) fn prefix_length(text: &str, is_in: impl Fn(char) -> bool) -> usize {
+    text.find(|c| !is_in(c)).unwrap_or(text.len())
+}
+
+/// The part of a prefixed name after the colon.
+fn local_length(text: &str) -> usize {
+    if text.starts_with(['.', '-']) {
+        return 0;
+    }
+    let mut end = 0;
+    let mut characters = text.char_indices();
+    while let Some((at, c)) = characters.next() {
+        match c {
+            // An escape: the character after it belongs to the name.
+            '\\' => {
+                end = match characters.next() {
+                    Some((at, c)) => at + c.len_utf8(),
+                    None => text.len(),
+                };
+            }
+            // Not at the end, so only as far as another character follows.
+            '.' => {}
+            ':' | '%' => end = at + 1,
+            c if is_name_char(c) => end = at + c.len_utf8(),
+            _ => break,
+        }
+    }
+    end
+}
+
+/// The label of a blank node, which has no dot at its end.
+fn label_length(text: &str) -> usize {
+    let run = prefix_length(text, |c| is_name_char(c) && c != '\\' || c == '.');
+    part(text, 0, run).trim_end_matches('.').len()
+}
+
+/// Digits, a fraction, an exponent; nothing where there is no digit.
+fn number_length(text: &str) -> usize {
+    let from = |at: usize| part(text, at, text.len());
+    let digits = |at: usize| prefix_length(from(at), |c| c.is_ascii_digit());
+    let exponent = |at: usize| {
+        if !from(at).starts_with(['e', 'E']) {
+            return 0;
+        }
+        let sign = usize::from(from(at + 1).starts_with(['+', '-']));
+        match digits(at + 1 + sign) {
+            0 => 0,
+            length => 1 + sign + length,
+        }
+    };
+    let mut end = digits(0);
+    if from(end).starts_with('.') {
+        let fraction = digits(end + 1);
+        // A dot alone ends a triple; `1.e3` is a number.
+        if fraction > 0 || end > 0 && exponent(end + 1) > 0 {
+            end += 1 + fraction;
+        }
+    }
+    if end == 0 { 0 } else { end + exponent(end) }
+}
+
+/// A string with its quotes, whose kind says whether it has an end.
+fn string_length(text: &str, quote: char) -> (Kind, usize) {
+    let long = match quote {
+        '"' => "\"\"\"",
+        _ => "'''",
+    };
+    let is_long = text.starts_with(long);
+    let mut at = if is_long { 3 } else { 1 };
+    let stops = |c: char| c == '\\' || c == quote || !is_long && (c == '\n' || c == '\r');
+    // Termination: every round goes on by a character.
+    while let Some(length) = part(text, at, text.len()).find(stops) {
+        at += length;
+        let rest = part(text, at, text.len());
+        let mut characters = rest.chars();
+        match characters.next() {
+            Some('\\') => at += 1 + characters.next().map_or(0, char::len_utf8),
+            Some('\n' | '\r') => return (Kind::Unended, at),
+            _ if !is_long => return (Kind::String, at + 1),
+            _ if rest.starts_with(long) => return (Kind::String, at + 3),
+            _ => at += 1,
+        }
+    }
+    (Kind::Unended, text.len())
+}
+
+/// An IRI with its brackets; nothing where the bracket is an operator.
+fn iri_length(text: &str) -> Option<usize> {
+    let inner = iri_inner_length(text);
+    part(text, 1 + inner, text.len())
+        .starts_with('>')
+        .then_some(inner + 2)
+}
+
+/// The bytes after `<` that may stand in an IRI.
+pub(super) fn iri_inner_length(text: &str) -> usize {
+    let is_inner = |c: char| c > ' ' && !matches!(c, '<' | '>' | '"' | '{' | '}' | '|' | '^' | '`');
+    prefix_length(part(text, 1, text.len()), is_inner)
+}
+
+/// The prefix of a name, without the colon.
+pub(super) fn prefix_of(name: &str) -> &str {
+    name.split(':').next().unwrap_or_default()
+}
