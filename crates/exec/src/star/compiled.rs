@@ -82,7 +82,7 @@ impl CompiledFilter {
 pub struct CompiledStar {
     /// Patterns in the order in which they are evaluated: tests first, then new slots, of which those that filters read
     /// come before the others, so that these are gathered of few rows. Of the others come those with one value at most first, and
-    /// those with most values last, so that few rows are repeated; with the same number of values optional ones are last.
+    /// those with most values last, so that few rows are repeated; with the same number of values, and where the graph is a variable, optional ones are last.
     pub patterns: Vec<CompiledPattern>,
     /// The subject: a constant, an input column, or new.
     pub subject: Object,
@@ -296,7 +296,8 @@ impl Names<'_> {
 }
 
 /// The slots of subjects and objects, each as often as it is there, and that of the graphs twice: patterns must agree on it.
-/// See [`CompiledStar::patterns`]. Optional ones whose object is in another place of the star too come after all others: they are tests.
+/// See [`CompiledStar::patterns`]. Optional ones whose object is in another place of the star too come after all others: they are tests. So do all
+/// optional ones where the graph is a variable: one that came first would settle the graph, which required ones may have none of.
 fn evaluation_order<'a>(
     star: &'a Star,
     input_schema: &[Slot],
@@ -306,9 +307,11 @@ fn evaluation_order<'a>(
     let slots = slots_of(star);
     let is_repeated = |slot: &Slot| slots.iter().filter(|other| *other == slot).count() > 1;
     let are_several = star.patterns.len() > 1;
+    let may_settle = star.graphs.slot().is_some();
     let place = |pattern: &StarPattern| match (pattern.optional, pattern.object) {
-        (true, Position::Slot(slot)) if is_repeated(&slot) => (6, 0.0),
-        (true, Position::Id(_)) => (6, 0.0),
+        (true, Position::Slot(slot)) if is_repeated(&slot) => (7, 0.0),
+        (true, Position::Id(_)) => (7, 0.0),
+        (true, _) if may_settle => (6, values_of_row(star, pattern, snapshot)),
         (false, Position::Id(_)) => (0, 0.0),
         (false, Position::Slot(slot)) if input_schema.contains(&slot) => (1, 0.0),
         (false, Position::Slot(slot)) if tested.contains(&slot) => (2, 0.0),
