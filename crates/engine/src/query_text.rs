@@ -9,12 +9,14 @@
 //! no length changes, so that the places in error messages stay. A text without such keywords comes back as it is.
 //! Cost: one pass over the text; a second parse only for the rare IRIs that could be read as something else.
 
+use lengths::{iri_length, local_length, number_length, prefix_length, string_end};
 use std::borrow::Cow;
 use std::ops::Range;
 
 pub mod data_parts;
 pub(crate) mod diagnosis;
 pub mod escapes;
+mod lengths;
 pub mod lift;
 pub mod nesting;
 pub mod update_pieces;
@@ -155,7 +157,7 @@ impl Iterator for Tokens<'_> {
                 (Kind::Other, 1 + name)
             }
             '@' => (Kind::Other, 1 + prefix_length(&rest[1..], is_name_char)),
-            ':' => (Kind::Other, 1 + local_length(&rest[1..])),
+            ':' => (Kind::Other, 1 + local_length(&rest[1..], is_name_char)),
             '0'..='9' => (Kind::Other, number_length(rest)),
             '-' => (Kind::Other, 1),
             c if is_name_char(c) => word_or_name(rest),
@@ -172,15 +174,14 @@ fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '\\') || !c.is_ascii()
 }
 
-fn prefix_length(text: &str, is_in: impl Fn(char) -> bool) -> usize {
-    text.find(|c| !is_in(c)).unwrap_or(text.len())
-}
-
 /// A prefixed name, a blank node, or a word.
 fn word_or_name(text: &str) -> (Kind, usize) {
     let prefix = prefix_length(text, |c| is_name_char(c) || c == '.');
     if text[prefix..].starts_with(':') && !text[..prefix].ends_with('.') {
-        return (Kind::Other, prefix + 1 + local_length(&text[prefix + 1..]));
+        return (
+            Kind::Other,
+            prefix + 1 + local_length(&text[prefix + 1..], is_name_char),
+        );
     }
     let run = prefix_length(text, is_name_char);
     let word = prefix_length(text, |c| c.is_ascii_alphanumeric() || c == '_');
@@ -190,99 +191,7 @@ fn word_or_name(text: &str) -> (Kind, usize) {
     }
 }
 
-/// The part of a prefixed name after the colon.
-fn local_length(text: &str) -> usize {
-    let mut end = 0;
-    let mut characters = text.char_indices();
-    while let Some((at, c)) = characters.next() {
-        match c {
-            // An escape: the character after it belongs to the name.
-            '\\' => {
-                end = match characters.next() {
-                    Some((at, c)) => at + c.len_utf8(),
-                    None => text.len(),
-                };
-            }
-            // Not at the end, so only as far as another character follows.
-            '.' => {}
-            ':' | '%' => end = at + 1,
-            c if is_name_char(c) => end = at + c.len_utf8(),
-            _ => break,
-        }
-    }
-    end
-}
-
-/// Digits, a fraction, an exponent.
-fn number_length(text: &str) -> usize {
-    let digits = |from: usize| prefix_length(&text[from..], |c| c.is_ascii_digit());
-    let exponent = |from: usize| {
-        if !text[from..].starts_with(['e', 'E']) {
-            return 0;
-        }
-        let sign = usize::from(text[from + 1..].starts_with(['+', '-']));
-        match digits(from + 1 + sign) {
-            0 => 0,
-            length => 1 + sign + length,
-        }
-    };
-    let mut end = digits(0);
-    if text[end..].starts_with('.') {
-        let fraction = digits(end + 1);
-        // A dot alone ends a triple; `1.e3` is a number.
-        if fraction > 0 || exponent(end + 1) > 0 {
-            end += 1 + fraction;
-        }
-    }
-    end + exponent(end)
-}
-
 /// A string with its quotes; one without end is all that follows.
 fn string_length(text: &str, quote: char) -> usize {
-    let (bytes, quote) = (text.as_bytes(), quote as u8);
-    let long = [quote; 3];
-    let is_long = bytes.starts_with(&long);
-    let mut at = if is_long { 3 } else { 1 };
-    // Bytes of longer characters are none of these.
-    let ends = |byte: &u8| match byte {
-        b'\\' => true,
-        b'\n' | b'\r' => !is_long,
-        byte => *byte == quote,
-    };
-    // Termination: every round goes on by a byte.
-    while let Some(length) = bytes.get(at..).and_then(|rest| rest.iter().position(ends)) {
-        at += length;
-        match bytes[at] {
-            b'\\' => at += 2,
-            b'\n' | b'\r' => return text.len(),
-            _ if !is_long => return at + 1,
-            _ if bytes[at..].starts_with(&long) => return at + 3,
-            _ => at += 1,
-        }
-    }
-    text.len()
-}
-
-/// Bytes that are in no IRI.
-const OUTSIDE_IRIS: [bool; 256] = {
-    let mut outside = [false; 256];
-    let mut byte = 0;
-    while byte <= b' ' as usize {
-        outside[byte] = true;
-        byte += 1;
-    }
-    let others = b"<>\"{}|^`";
-    let mut place = 0;
-    while place < others.len() {
-        outside[others[place] as usize] = true;
-        place += 1;
-    }
-    outside
-};
-
-/// An IRI with its brackets, if that is what the bracket begins.
-fn iri_length(text: &str) -> Option<usize> {
-    let inner = &text.as_bytes()[1..];
-    let length = inner.iter().position(|&byte| OUTSIDE_IRIS[byte as usize])?;
-    (inner[length] == b'>').then_some(length + 2)
+    string_end(text, quote).unwrap_or(text.len())
 }

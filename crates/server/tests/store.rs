@@ -6,7 +6,7 @@ use basalt_engine::Compression;
 use basalt_engine::Compressor;
 use basalt_server::{RunningServer, ServerOptions};
 use std::io::{Read, Write};
-use support::{Answer, exchange, get, parse, send_bytes, start};
+use support::{Answer, check_refusals, exchange, get, parse, send_bytes, start};
 
 const DATA: &str = "@prefix e: <http://e/> . e:a e:p 1 . e:g { e:a e:q 2 }";
 const G: &str = "/store?graph=http%3A%2F%2Fe%2Fg";
@@ -177,19 +177,6 @@ fn relative_iris_are_about_the_graph() {
         404
     );
     assert_eq!(get(&server, path).status, 404);
-}
-
-/// Every answer has its status and is a problem document.
-fn check_refusals(cases: impl IntoIterator<Item = (Answer, u16)>) {
-    for (number, (answer, status)) in cases.into_iter().enumerate() {
-        assert_eq!(answer.status, status, "case {number}: {answer:?}");
-        let media_type = answer.header("content-type");
-        assert_eq!(
-            media_type,
-            Some("application/problem+json"),
-            "case {number}"
-        );
-    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
-use support::{Answer, escape, exchange, get, parse, quads, send, start};
+use support::{Answer, check_refusals, escape, exchange, get, parse, quads, send, start};
 
 const DATA: &str = "@prefix e: <http://e/> . e:a e:p 1 . e:g { e:a e:q 2 }";
 const FORM: &str = "Content-Type: application/x-www-form-urlencoded\r\n";
@@ -106,15 +106,7 @@ fn what_makes_no_sense_is_told_why_and_changes_nothing() {
             405,
         ),
     ];
-    for (number, (answer, status)) in cases.into_iter().enumerate() {
-        assert_eq!(answer.status, status, "case {number}: {answer:?}");
-        let media_type = answer.header("content-type");
-        assert_eq!(
-            media_type,
-            Some("application/problem+json"),
-            "case {number}"
-        );
-    }
+    check_refusals(cases);
     assert_eq!(quads(&server), 2);
 }
 

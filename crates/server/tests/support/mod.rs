@@ -161,3 +161,16 @@ fn join_chunks(mut rest: &str) -> (String, bool) {
     }
     (body, false)
 }
+
+/// Every answer has its status and is a problem document.
+pub fn check_refusals(cases: impl IntoIterator<Item = (Answer, u16)>) {
+    for (number, (answer, status)) in cases.into_iter().enumerate() {
+        assert_eq!(answer.status, status, "case {number}: {answer:?}");
+        let media_type = answer.header("content-type");
+        assert_eq!(
+            media_type,
+            Some("application/problem+json"),
+            "case {number}"
+        );
+    }
+}

@@ -2,9 +2,10 @@
 //! after one of them the rest of a text is read as what it is not.
 
 use super::places::{part, shortened};
-use super::tokens::{Kind, Token, iri_inner_length, prefix_length, prefix_of};
+use super::tokens::{Kind, Token, prefix_of};
 use super::words::{KEYWORDS, is_in};
 use super::{PLACE_SHOWN, Page};
+use crate::query_text::lengths::{iri_inner_length, prefix_length};
 use std::collections::HashSet;
 
 impl Page<'_> {

@@ -2,8 +2,9 @@
 //! is said only where no mistake was found in the text.
 
 use super::places::{byte_of, part, shortened, within};
-use super::tokens::{Kind, Token, prefix_length};
+use super::tokens::{Kind, Token};
 use super::{PLACE_SHOWN, Page};
+use crate::query_text::lengths::prefix_length;
 
 /// Things that a message says were expected.
 const EXPECTED_SHOWN: usize = 8;

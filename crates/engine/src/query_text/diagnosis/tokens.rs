@@ -3,6 +3,7 @@
 
 use super::places::part;
 use super::words::is_in;
+use crate::query_text::lengths::{self, iri_length, number_length, prefix_length, string_end};
 
 /// What tokens are told apart by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,34 +143,12 @@ fn is_name_char(c: char) -> bool {
             | '\u{FDF0}'..='\u{FEFE}' | '\u{FF00}'..='\u{FFFC}' | '\u{10000}'..='\u{EFFFF}')
 }
 
-pub(super) fn prefix_length(text: &str, is_in: impl Fn(char) -> bool) -> usize {
-    text.find(|c| !is_in(c)).unwrap_or(text.len())
-}
-
-/// The part of a prefixed name after the colon.
+/// The part of a prefixed name after the colon, which begins with neither of these.
 fn local_length(text: &str) -> usize {
-    if text.starts_with(['.', '-']) {
-        return 0;
+    match text.starts_with(['.', '-']) {
+        true => 0,
+        false => lengths::local_length(text, is_name_char),
     }
-    let mut end = 0;
-    let mut characters = text.char_indices();
-    while let Some((at, c)) = characters.next() {
-        match c {
-            // An escape: the character after it belongs to the name.
-            '\\' => {
-                end = match characters.next() {
-                    Some((at, c)) => at + c.len_utf8(),
-                    None => text.len(),
-                };
-            }
-            // Not at the end, so only as far as another character follows.
-            '.' => {}
-            ':' | '%' => end = at + 1,
-            c if is_name_char(c) => end = at + c.len_utf8(),
-            _ => break,
-        }
-    }
-    end
 }
 
 /// The label of a blank node, which has no dot at its end.
@@ -178,68 +157,12 @@ fn label_length(text: &str) -> usize {
     part(text, 0, run).trim_end_matches('.').len()
 }
 
-/// Digits, a fraction, an exponent; nothing where there is no digit.
-fn number_length(text: &str) -> usize {
-    let from = |at: usize| part(text, at, text.len());
-    let digits = |at: usize| prefix_length(from(at), |c| c.is_ascii_digit());
-    let exponent = |at: usize| {
-        if !from(at).starts_with(['e', 'E']) {
-            return 0;
-        }
-        let sign = usize::from(from(at + 1).starts_with(['+', '-']));
-        match digits(at + 1 + sign) {
-            0 => 0,
-            length => 1 + sign + length,
-        }
-    };
-    let mut end = digits(0);
-    if from(end).starts_with('.') {
-        let fraction = digits(end + 1);
-        // A dot alone ends a triple; `1.e3` is a number.
-        if fraction > 0 || end > 0 && exponent(end + 1) > 0 {
-            end += 1 + fraction;
-        }
-    }
-    if end == 0 { 0 } else { end + exponent(end) }
-}
-
 /// A string with its quotes, whose kind says whether it has an end.
 fn string_length(text: &str, quote: char) -> (Kind, usize) {
-    let long = match quote {
-        '"' => "\"\"\"",
-        _ => "'''",
-    };
-    let is_long = text.starts_with(long);
-    let mut at = if is_long { 3 } else { 1 };
-    let stops = |c: char| c == '\\' || c == quote || !is_long && (c == '\n' || c == '\r');
-    // Termination: every round goes on by a character.
-    while let Some(length) = part(text, at, text.len()).find(stops) {
-        at += length;
-        let rest = part(text, at, text.len());
-        let mut characters = rest.chars();
-        match characters.next() {
-            Some('\\') => at += 1 + characters.next().map_or(0, char::len_utf8),
-            Some('\n' | '\r') => return (Kind::Unended, at),
-            _ if !is_long => return (Kind::String, at + 1),
-            _ if rest.starts_with(long) => return (Kind::String, at + 3),
-            _ => at += 1,
-        }
+    match string_end(text, quote) {
+        Ok(length) => (Kind::String, length),
+        Err(length) => (Kind::Unended, length),
     }
-    (Kind::Unended, text.len())
-}
-
-/// An IRI with its brackets; nothing where the bracket is an operator.
-fn iri_length(text: &str) -> Option<usize> {
-    let inner = iri_inner_length(text);
-    part(text, 1 + inner, text.len())
-        .starts_with('>')
-        .then_some(inner + 2)
-}
-
-/// The bytes after `<` that may stand in an IRI.
-pub(super) fn iri_inner_length(text: &str) -> usize {
-    let is_inner = |c: char| c > ' ' && !matches!(c, '<' | '>' | '"' | '{' | '}' | '|' | '^' | '`');
-    prefix_length(part(text, 1, text.len()), is_inner)
 }
 
 /// The prefix of a name, without the colon.
