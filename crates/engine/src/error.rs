@@ -142,6 +142,9 @@ impl From<PlanError> for Error {
         match error {
             PlanError::Unsupported(what) => Self::Unsupported(what),
             PlanError::TooLarge(_) => Self::Limit(error.to_string()),
+            PlanError::HasValue(_) => Self::Query {
+                message: error.to_string(),
+            },
         }
     }
 }

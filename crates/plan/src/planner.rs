@@ -38,6 +38,9 @@ pub enum PlanError {
     /// The query is larger than the planner's limits.
     #[error("the query has too many {0}")]
     TooLarge(&'static str),
+    /// A variable is computed that has a value already.
+    #[error("«?{0}» has a value already where GROUP BY gives it one")]
+    HasValue(String),
 }
 
 /// A join algorithm to prefer wherever it can be used, for tests.

@@ -19,7 +19,10 @@ use crate::rules;
 use crate::slot_set::SlotSet;
 use basalt_rdf::TermId;
 use oxrdf::NamedNode;
-use spargebra::algebra::{AggregateExpression, GraphPattern, OrderExpression, QueryDataset};
+use spargebra::algebra::{
+    AggregateExpression, Expression, GraphPattern, OrderExpression, QueryDataset,
+};
+use spargebra::term::Variable;
 use std::collections::HashMap;
 
 /// Nested operators a query may have; keeps recursion within the stack.
@@ -187,19 +190,7 @@ impl<'p, 'a> Translation<'p, 'a> {
                 inner,
                 variable,
                 expression,
-            } => {
-                let input = self.translate(inner, graphs, scope)?;
-                if input == Logical::Empty {
-                    return Ok(input);
-                }
-                let slot = self.variable(variable.as_str(), scope)?;
-                let expr = self.expression(expression, graphs, scope, input.schema())?;
-                Ok(Logical::Extend {
-                    input: Box::new(input),
-                    slot,
-                    expr,
-                })
-            }
+            } => self.extend((inner, variable, expression), graphs, scope),
             GraphPattern::Minus { left, right } => {
                 let left = self.translate(left, graphs, scope)?;
                 let right = self.translate(right, graphs, scope)?;
@@ -226,6 +217,30 @@ impl<'p, 'a> Translation<'p, 'a> {
             } => self.service(name, inner, *silent, graphs, scope),
             modifier => self.modifier(modifier, graphs, scope),
         }
+    }
+
+    /// BIND, and what SELECT and GROUP BY compute.
+    fn extend(
+        &mut self,
+        (inner, variable, expression): (&GraphPattern, &Variable, &Expression),
+        graphs: &Graphs,
+        scope: &mut Scope,
+    ) -> Result<Logical, PlanError> {
+        let input = self.translate(inner, graphs, scope)?;
+        if input == Logical::Empty {
+            return Ok(input);
+        }
+        let slot = self.variable(variable.as_str(), scope)?;
+        // The parser looks at BIND and SELECT, but not at GROUP BY.
+        if input.schema().contains(slot) {
+            return Err(PlanError::HasValue(variable.as_str().to_owned()));
+        }
+        let expr = self.expression(expression, graphs, scope, input.schema())?;
+        Ok(Logical::Extend {
+            input: Box::new(input),
+            slot,
+            expr,
+        })
     }
 
     /// LATERAL: to the right side the slots of the left one are those of a row around it.

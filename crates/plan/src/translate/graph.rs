@@ -95,7 +95,7 @@ impl Translation<'_, '_> {
     }
 
     /// The inside of `GRAPH ?g`, where `?g` is not bound yet: a `?g` in there is a variable of its own
-    /// that is joined with the graph's name at the end.
+    /// that is joined with the graph's name at the end. Inside EXISTS and LATERAL a `?g` of the row around stands for its value there, too.
     fn inside_graph_variable(
         &mut self,
         name: &str,
@@ -103,6 +103,10 @@ impl Translation<'_, '_> {
         inner: &GraphPattern,
         scope: &mut Scope,
     ) -> Result<Logical, PlanError> {
+        let is_given = graphs.slot().is_some_and(|slot| self.outer.contains(slot));
+        if is_given && !computes(inner, name) {
+            return self.translate(inner, graphs, scope);
+        }
         let outside = scope.slots.remove(name);
         let logical = self.translate(inner, graphs, scope);
         let inside = scope.slots.remove(name);
@@ -201,4 +205,39 @@ impl Translation<'_, '_> {
         };
         Some(constant(self.planner.statistics, &Term::from(literal)))
     }
+}
+
+/// Whether a pattern gives a variable the value of an expression somewhere.
+fn computes(pattern: &GraphPattern, name: &str) -> bool {
+    let mut left = vec![pattern];
+    while let Some(pattern) = left.pop() {
+        match pattern {
+            GraphPattern::Extend {
+                inner, variable, ..
+            } => {
+                if variable.as_str() == name {
+                    return true;
+                }
+                left.push(inner);
+            }
+            GraphPattern::Join { left: a, right: b }
+            | GraphPattern::LeftJoin {
+                left: a, right: b, ..
+            }
+            | GraphPattern::Lateral { left: a, right: b }
+            | GraphPattern::Union { left: a, right: b }
+            | GraphPattern::Minus { left: a, right: b } => left.extend([&**a, &**b]),
+            GraphPattern::Filter { inner, .. }
+            | GraphPattern::Graph { inner, .. }
+            | GraphPattern::OrderBy { inner, .. }
+            | GraphPattern::Project { inner, .. }
+            | GraphPattern::Distinct { inner }
+            | GraphPattern::Reduced { inner }
+            | GraphPattern::Slice { inner, .. }
+            | GraphPattern::Group { inner, .. }
+            | GraphPattern::Service { inner, .. } => left.push(inner),
+            GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. } => {}
+        }
+    }
+    false
 }
