@@ -6,7 +6,7 @@ mod support;
 
 use basalt_testkit::bag::{self, Numbers};
 use basalt_testkit::{Answer, Dataset, naive, oxigraph_oracle};
-use semantics_queries::parts::{DISJUNCTIONS, GIVEN, GROUPS, MINUS};
+use semantics_queries::parts::{DISJUNCTIONS, GIVEN, GIVEN_GRAPHS, GROUPS, MINUS, SETS};
 use semantics_queries::{
     CONDITIONS, DATA, EQUALITIES, EXISTS, GRAPHS, LATERAL, RANGES, SCOPES, TEXT_EQUALITIES,
     VALUE_EQUALITIES,
@@ -159,6 +159,16 @@ fn bounded_partners_are_those_of_comparing_all() {
 }
 
 #[test]
+fn sets_of_partners_tell_what_pairs_do() {
+    check(SETS);
+}
+
+#[test]
+fn a_graph_that_is_given_has_its_name_inside() {
+    check(GIVEN_GRAPHS);
+}
+
+#[test]
 fn the_oracles_agree() {
     let differ = [
         SCOPES,
@@ -172,6 +182,7 @@ fn the_oracles_agree() {
         DISJUNCTIONS,
         GIVEN,
         GROUPS,
+        SETS,
     ]
     .concat();
     let differ = oxigraph_differs(&differ).into_iter();

@@ -106,11 +106,11 @@ pub fn join_ranges(op: &Op) -> Option<JoinRanges> {
     };
     let filter = filter.as_ref().filter(|_| compatible.is_empty())?;
     let sides = (SlotSet::of(&probe.schema), SlotSet::of(&build.schema));
-    of_condition(filter, &sides.0, &sides.1)
+    ranges_of(filter, &sides.0, &sides.1)
 }
 
 /// The ranges of a condition over the slots of two sides.
-fn of_condition(condition: &Expr, probe: &SlotSet, build: &SlotSet) -> Option<JoinRanges> {
+pub(crate) fn ranges_of(condition: &Expr, probe: &SlotSet, build: &SlotSet) -> Option<JoinRanges> {
     let mut ranges: Vec<JoinRange> = Vec::new();
     let mut rest = Vec::new();
     for conjunct in conjuncts(condition) {

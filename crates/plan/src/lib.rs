@@ -43,6 +43,7 @@ mod testing;
 mod tests;
 
 pub use alternative::{Alternative, Way};
+pub use estimate::reads_texts;
 pub use explain::{ExplainedNode, NodeProfile, explain};
 pub use expression::{for_each_operand, is_volatile, is_volatile_plan, outer_slots};
 pub use graph_nodes::is_graph_node;

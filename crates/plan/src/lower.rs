@@ -6,6 +6,7 @@
 //! values reach exactly the places where the variable is in scope.
 
 mod any_exists;
+mod joinable;
 mod lateral;
 mod partner_join;
 mod service;
@@ -19,8 +20,11 @@ use crate::expression::{
 use crate::join_order::{hash_cost, hash_join, outer_row};
 use crate::logical::{JoinGroup, Logical, certain_values, is_bound_in_groups, is_certain};
 use crate::physical::{Aggregate, Constant, Expr, JoinKind, Node, Op, Slot, SortKey};
-use crate::planner::{PlanError, Planner, node};
-use crate::rules::{count_first, count_scan, distribute_union, group_through, rewrite_path};
+use crate::planner::{ForceJoin, PlanError, Planner, node};
+use crate::rules::partner_sets::InSets;
+use crate::rules::{
+    count_first, count_scan, distribute_union, group_through, partner_sets, rewrite_path,
+};
 use crate::slot_set::SlotSet;
 use std::sync::Arc;
 
@@ -263,7 +267,7 @@ impl Planner<'_> {
         result
     }
 
-    pub(super) fn extend(
+    pub(crate) fn extend(
         &mut self,
         input: Node,
         slot: Slot,
@@ -383,9 +387,19 @@ impl Planner<'_> {
         }
         let counted_first = count_first::aggregate(self, input, keys, aggregates, outer)?;
         let through = group_through::aggregate(self, input, keys, aggregates, outer)?;
+        let in_sets = partner_sets::aggregate(self, input, keys, aggregates, outer)?;
+        let in_sets = match in_sets {
+            Some(InSets { plan, is_cheaper }) => {
+                if is_cheaper || self.options.force_join == Some(ForceJoin::Hash) {
+                    return Ok(plan);
+                }
+                Some(plan)
+            }
+            None => None,
+        };
         let input = self.lower(input, outer)?;
         let joined = self.group_of(input, keys, aggregates, outer)?;
-        let others = [through, counted_first].into_iter().flatten();
+        let others = [through, counted_first, in_sets].into_iter().flatten();
         Ok(others.fold(joined, |best, other| {
             if other.estimated_cost < best.estimated_cost {
                 other
@@ -396,7 +410,7 @@ impl Planner<'_> {
     }
 
     /// The groups of the rows of a finished plan.
-    fn group_of(
+    pub(crate) fn group_of(
         &mut self,
         mut input: Node,
         keys: &[Slot],

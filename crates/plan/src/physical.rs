@@ -8,8 +8,10 @@
 //! ids directly ([`Op::StarJoin`], [`Op::PatternJoin`], [`Op::HashJoin`] keys) may only use
 //! slots that are certain on both sides; other shared slots go through compatibility checks.
 
+mod partners;
 mod patterns;
 
+pub use partners::{PartnerAggregate, PartnerFunction};
 pub use patterns::{
     Endpoint, Graphs, PathPattern, Pattern, Position, ServicePattern, Star, StarAccess, StarEntry,
     StarPattern,
@@ -258,6 +260,9 @@ pub enum Op {
         filter: Option<Expr>,
         /// Build the hash table from the left side instead of the right.
         build_left: bool,
+        /// Where rows stand for sets of pairs, what they tell of these besides the left side's columns; those of the right side
+        /// are gone. With some the join is inner or left outer and builds from the right.
+        partners: Vec<PartnerAggregate>,
     },
     /// Merge join of two inputs sorted by `key`'s id (inner only).
     MergeJoin {

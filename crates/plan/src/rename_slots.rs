@@ -92,9 +92,7 @@ fn operator_slots(op: &mut Op, visit: &mut dyn FnMut(&mut Slot)) {
             variables.for_each(|(slot, _)| visit(slot));
             service.certain.iter_mut().chain(send).for_each(visit);
         }
-        Op::HashJoin {
-            keys, compatible, ..
-        } => keys.iter_mut().chain(compatible).for_each(visit),
+        Op::HashJoin { .. } => hash_join_slots(op, visit),
         Op::MergeJoin { key: slot, .. } | Op::Extend { slot, .. } | Op::SlicePer { slot, .. } => {
             visit(slot)
         }
@@ -151,6 +149,23 @@ fn pattern_slots(pattern: &mut Pattern, visit: &mut dyn FnMut(&mut Slot)) {
     position_slot(&mut pattern.subject, visit);
     position_slot(&mut pattern.predicate, visit);
     position_slot(&mut pattern.object, visit);
+}
+
+fn hash_join_slots(op: &mut Op, visit: &mut dyn FnMut(&mut Slot)) {
+    let Op::HashJoin {
+        keys,
+        compatible,
+        partners,
+        ..
+    } = op
+    else {
+        return;
+    };
+    keys.iter_mut().chain(compatible).for_each(&mut *visit);
+    for partner in partners {
+        visit(&mut partner.slot);
+        partner.function.argument_mut().map(&mut *visit);
+    }
 }
 
 fn graph_slot(graphs: &mut Graphs, visit: &mut dyn FnMut(&mut Slot)) {

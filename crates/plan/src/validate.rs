@@ -2,10 +2,13 @@
 //!
 //! Cost: linear in the plan.
 
+mod groups;
+
+use self::groups::{check_group_through, check_partners};
 use crate::expression::{any, bound_by, for_each_operand, slots_of};
 use crate::physical::{
-    Domain, Expr, GroupThrough, JoinKind, Node, Op, PathPattern, Pattern, Plan, Position,
-    QuadCount, ServicePattern, Slot, Star, StarAccess, StarEntry, Total, group_slots,
+    Expr, JoinKind, Node, Op, PartnerAggregate, PathPattern, Pattern, Plan, Position, QuadCount,
+    ServicePattern, Slot, Star, StarAccess, StarEntry, group_slots,
 };
 use crate::slot_set::SlotSet;
 
@@ -193,8 +196,12 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
             joined(input, slots, SlotSet::of(&service.certain), kind)
         }
         Op::HashJoin {
-            left, right, kind, ..
-        } => joined(left, schema(right), certain(right), kind),
+            left,
+            right,
+            kind,
+            partners,
+            ..
+        } => hash_joined((left, right), *kind, partners),
         Op::MergeJoin { left, right, .. } | Op::LateralJoin { left, right } => {
             joined(left, schema(right), certain(right), &JoinKind::Inner)
         }
@@ -228,6 +235,22 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
     }
 }
 
+/// The slots of a hash join, or of its sets of pairs, and the certain ones.
+fn hash_joined(
+    (left, right): (&Node, &Node),
+    kind: JoinKind,
+    partners: &[PartnerAggregate],
+) -> (SlotSet, SlotSet) {
+    if partners.is_empty() {
+        let (slots, certain) = (SlotSet::of(&right.schema), SlotSet::of(&right.certain));
+        return joined(left, slots, certain, &kind);
+    }
+    let certain = partners.iter().filter(|own| own.function.is_certain(kind));
+    let certain = certain.map(|own| own.slot).collect();
+    let slots = partners.iter().map(|own| own.slot).collect();
+    joined(left, slots, certain, &JoinKind::Inner)
+}
+
 /// The slots of rows that each of these is bound in as well, and the certain ones.
 fn extended(input: &Node, slots: &[Slot]) -> (SlotSet, SlotSet) {
     let slots = SlotSet::of(slots);
@@ -251,47 +274,6 @@ fn check_key_filters(node: &Node) -> Result<(), String> {
         slots.is_subset(&allowed),
         node,
         "a key filter of a slot that may be unbound",
-    )
-}
-
-/// Rows and pairs meet in slots that both have for certain.
-fn check_group_through(node: &Node, group: &GroupThrough) -> Result<(), String> {
-    let GroupThrough {
-        rows,
-        pairs,
-        via,
-        keys,
-        without,
-        total,
-        shared,
-        ..
-    } = group;
-    ensure(
-        total.is_some() == (without.is_some() && shared.is_some()),
-        node,
-        "a total goes with shared states that are taken away",
-    )?;
-    let has = |input: &Node, slots: &[Slot]| slots.iter().all(|s| input.certain.contains(s));
-    let told = match total {
-        Some(Total::Parts(Some(values))) => has(values, via),
-        _ => true,
-    };
-    ensure(
-        has(rows, via) && has(pairs, via) && told,
-        node,
-        "a via may be unbound",
-    )?;
-    ensure(
-        !matches!(without, Some(Domain::Pairs)) || shared.is_some(),
-        node,
-        "a domain is another's, but no states",
-    )?;
-    let domain = without.as_ref().and_then(Domain::node);
-    let paired = keys.iter().all(|key| pairs.schema.contains(key));
-    ensure(
-        paired && domain.is_none_or(|domain| has(domain, keys)),
-        node,
-        "a key is missing",
     )
 }
 
@@ -443,7 +425,8 @@ fn check_join(node: &Node) -> Result<(), String> {
                 compared == shared,
                 node,
                 "not all shared slots are compared",
-            )
+            )?;
+            check_partners(node)
         }
         Op::MergeJoin { left, right, key } => {
             let sorted = [left, right]

@@ -84,3 +84,36 @@ pub const GROUPS: &[&str] = &[
     "SELECT * { ?s :q ?o MINUS { SELECT ?s { ?s ?p ?v } GROUP BY ?s HAVING(COUNT(*) > 2) } }",
     "SELECT * { ?s :q ?o MINUS { { ?s :p ?v } UNION { ?s :r ?v FILTER NOT EXISTS { ?s :in ?g } } } }",
 ];
+
+/// Groups over partners in range, of which sets are enough: counts, sums, means and extremes, with the rows that have none and without.
+pub const SETS: &[&str] = &[
+    "SELECT ?s ?o (MAX(?y) AS ?m) (MIN(?y) AS ?l) { ?s :p ?o . ?x :p ?y FILTER(?y <= ?o) } GROUP BY ?s ?o",
+    "SELECT ?s (COUNT(*) AS ?n) (AVG(?y) AS ?m) { ?s :p ?o . ?x :r ?y FILTER(?y > ?o) } GROUP BY ?s",
+    "SELECT ?p (COUNT(?x) AS ?n) (MAX(?o) AS ?m) { ?s ?p ?o . ?x ?p ?y FILTER(?y < ?o) } GROUP BY ?p",
+    "SELECT ?s ?o (COUNT(?y) AS ?n) (COUNT(*) AS ?k) (MIN(?y) AS ?l) { ?s ?p ?o OPTIONAL { ?x ?p ?y FILTER(?y > ?o) } } GROUP BY ?s ?o",
+    "SELECT ?s ?o (SUM(?y) AS ?n) (AVG(?y) AS ?m) { ?s :p ?o OPTIONAL { ?x :r ?y FILTER(?y < ?o) } } GROUP BY ?s ?o",
+    "SELECT (COUNT(*) AS ?n) (SUM(?y) AS ?t) (MAX(?y) AS ?m) { ?s :p ?o . ?x ?q ?y FILTER(?y < ?o) }",
+    "SELECT (COUNT(*) AS ?n) (AVG(?y) AS ?t) { ?s :nothing ?o . ?x ?q ?y FILTER(?y < ?o) }",
+    "SELECT ?m (SUM(?y) AS ?t) (SAMPLE(?m) AS ?k) { ?s :p ?o . ?x :p ?y FILTER(?y <= ?o) } GROUP BY (?o * 2 AS ?m)",
+    "SELECT ?s (COUNT(DISTINCT ?o) AS ?n) (COUNT(?y) AS ?k) { ?s :p ?o . ?x :p ?y FILTER(ABS(?y - ?o) <= 1) } GROUP BY ?s HAVING(COUNT(?y) > 1)",
+    "SELECT ?o (COUNT(*) AS ?n) { { SELECT DISTINCT ?o { ?s :p ?o } } ?x :q ?z . ?z :p ?y FILTER(?y <= ?o) } GROUP BY ?o",
+    "SELECT ?g ?o (COUNT(*) AS ?n) { GRAPH ?g { ?s ?p ?o . ?x ?p ?y FILTER(?y <= ?o) } } GROUP BY ?g ?o",
+    "SELECT ?a (COUNT(*) AS ?n) (MAX(?b) AS ?m) { VALUES ?a { 16777217 16777216.5 0.1 0.2e0 \"0.3\"^^xsd:float 3 \"x\" UNDEF } VALUES ?b { 16777216 0.3 0.3e0 \"0.1\"^^xsd:float -1e300 \"NaN\"^^xsd:double 2.9 UNDEF } FILTER(?b < ?a) } GROUP BY ?a",
+    "SELECT ?s (MAX(?b) AS ?m) (COUNT(*) AS ?n) { ?s :p ?o BIND(IF(?o > 1, \"2000-01-01T00:00:00Z\"^^xsd:dateTime, \"2000-01-01T09:00:00\"^^xsd:dateTime) AS ?a) { SELECT ?b { ?x :p ?y BIND(IF(?y > 1, \"1999-12-31T00:00:00\"^^xsd:dateTime, \"2000-01-01T06:00:00Z\"^^xsd:dateTime) AS ?b) } } FILTER(?b <= ?a) } GROUP BY ?s",
+];
+
+/// `GRAPH ?g` inside EXISTS and LATERAL, whose `?g` has its value from the row around.
+pub const GIVEN_GRAPHS: &[&str] = &[
+    "SELECT * { GRAPH ?g { ?s :p ?v } FILTER EXISTS { GRAPH ?g { ?s :q ?w FILTER(?g = :g1) } } }",
+    "SELECT * { GRAPH ?g { ?s :p ?v } FILTER NOT EXISTS { GRAPH ?g { ?s ?q ?w FILTER(?g = :g1) } } }",
+    "SELECT * { VALUES ?g { :g1 :g2 :nothing } FILTER EXISTS { GRAPH ?g { ?s ?q ?w FILTER(?g = :g1) } } }",
+    "SELECT * { VALUES ?g { :g1 :g2 } FILTER EXISTS { GRAPH ?g { FILTER(?g = :g1) } } }",
+    "SELECT * { GRAPH ?g { ?s :p ?v } FILTER EXISTS { GRAPH ?g { { ?s :q ?w FILTER(?g = :g2) } UNION { ?x :q ?s FILTER(STRENDS(STR(?g), \"1\")) } } } }",
+    "SELECT * { GRAPH ?g { ?s :p ?v } FILTER EXISTS { GRAPH ?g { ?s ?q ?w BIND(STR(?g) AS ?t) FILTER(STRENDS(?t, \"2\")) } } }",
+    "SELECT * { GRAPH ?g { ?s ?p ?v } FILTER EXISTS { GRAPH ?g { ?s ?q ?w OPTIONAL { ?w :p ?x FILTER(?g = :g1) } FILTER(BOUND(?x)) } } }",
+    "SELECT * { GRAPH ?g { ?s ?p ?v } FILTER EXISTS { GRAPH ?g { ?s ?q ?w FILTER NOT EXISTS { ?w :p ?x FILTER(?g = :g1) } } } }",
+    "SELECT * { GRAPH ?g { ?s :p ?v } BIND(EXISTS { GRAPH ?g { ?s ?q ?w FILTER(?g != :g1) } } AS ?e) }",
+    "SELECT * { GRAPH ?g { ?s :p ?v } FILTER EXISTS { GRAPH ?h { ?s :q ?w FILTER(?g = :g1) } } }",
+    "SELECT * { GRAPH ?g { ?s :p ?v } FILTER EXISTS { GRAPH ?g { ?s ?q ?w } FILTER(?g = :g2) } }",
+    "SELECT ?g (COUNT(*) AS ?n) { GRAPH ?g { ?s :p ?v } } GROUP BY ?g HAVING(EXISTS { GRAPH ?g { ?x :q ?w FILTER(?g = :g1) } })",
+];

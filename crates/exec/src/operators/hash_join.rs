@@ -19,7 +19,7 @@ use super::build_side::BuildSide;
 use super::join_table::JoinTable;
 use super::key_filter::KeyFilter;
 use super::output::Output;
-use super::pairing::{Pairing, PieceStart};
+use super::pairing::{Pairing, PieceStart, SetFunction};
 use super::peeked::Peeked;
 use super::range_order::RangeExprs;
 use super::spilled_join::SpilledJoin;
@@ -40,6 +40,8 @@ pub enum Source {
     Build(usize),
     /// On both sides: the bound one.
     Either(usize, usize),
+    /// What is told of the set of pairs that the row stands for.
+    Set(usize),
     /// On neither side.
     Nowhere,
 }
@@ -56,6 +58,8 @@ pub struct JoinShape {
     pub filter: Option<(CompiledExpr, Vec<Source>)>,
     /// What the condition bounds.
     pub ranges: Option<JoinRanges>,
+    /// What is told of sets of pairs, where rows stand for such.
+    pub partners: Vec<SetFunction>,
     /// The output columns.
     pub sources: Vec<Source>,
 }

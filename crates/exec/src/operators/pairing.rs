@@ -4,13 +4,16 @@
 //! flag and clock are looked at between pieces. A semi or anti join makes one piece of a batch.
 
 mod in_range;
+mod joined;
+mod sets;
+
+pub use sets::SetFunction;
 
 use super::hash_join::{JoinShape, Source};
 use super::join_table::JoinTable;
 use super::key_filter::KeyFilter;
 use super::range_order::Bounds;
 use crate::batch::Batch;
-use crate::computed_numbers::ComputedNumbers;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::selection::keep;
@@ -78,6 +81,8 @@ impl Place {
 struct Pairs {
     probe: Vec<u32>,
     build: Vec<u32>,
+    /// For each, the places of the set of partners that it stands for, none if it is a pair, as are those behind the last.
+    sets: Vec<Range<u32>>,
 }
 
 impl Pairing {
@@ -275,41 +280,6 @@ impl Pairing {
         Ok(())
     }
 
-    /// The joined rows; a build row of `u32::MAX` is the missing partner of an outer join.
-    fn joined(&self, batch: &Batch, pairs: &Pairs, sources: &[Source]) -> Batch {
-        let built = |ids: &[u64], row: u32| match row {
-            u32::MAX => 0,
-            row => ids[row as usize],
-        };
-        let mut joined = Batch::of_rows(pairs.probe.len());
-        for source in sources {
-            joined = match *source {
-                Source::Probe(column) => joined.with_taken(batch, column, &pairs.probe),
-                Source::Build(column) => match self.table.numbers(column) {
-                    Some(numbers) if pairs.have_partners() => {
-                        joined.with_numbers(ComputedNumbers::of_others(numbers, &pairs.build))
-                    }
-                    _ => {
-                        let ids = self.table.column(column);
-                        let rows = pairs.build.iter();
-                        joined.with_column(rows.map(|&row| built(ids, row)).collect())
-                    }
-                },
-                Source::Either(p, b) => {
-                    let (ids, other) = (batch.ids(p), self.table.column(b));
-                    let either = |(&p_row, &b_row): (&u32, &u32)| match ids[p_row as usize] {
-                        0 => built(other, b_row),
-                        id => id,
-                    };
-                    let rows = pairs.probe.iter().zip(&pairs.build);
-                    joined.with_column(rows.map(either).collect())
-                }
-                Source::Nowhere => joined.with_column(vec![0; pairs.probe.len()]),
-            };
-        }
-        joined
-    }
-
     /// All rows of a batch that a semi or anti join keeps by these keys alone.
     pub fn kept_by(&self, keys: &KeyFilter, batch: &Batch, start: &mut PieceStart) -> Batch {
         start.place = Place::of_row(batch.rows());
@@ -359,11 +329,14 @@ impl Pairing {
             JoinKind::Inner | JoinKind::LeftOuter => {
                 let place = start.place;
                 let (mut pairs, mut end) = match &bounds {
+                    Some(bounds) if self.has_sets(bounds) => self.sets(batch, bounds, place, cx)?,
                     Some(bounds) => self.candidates_in_range(batch, bounds, place, cx),
                     None => self.candidates(batch, place, cx),
                 };
-                self.keep_compatible(batch, &mut pairs);
-                self.keep_true(batch, bounds.as_ref(), &mut pairs, cx)?;
+                if pairs.sets.is_empty() {
+                    self.keep_compatible(batch, &mut pairs);
+                    self.keep_true(batch, bounds.as_ref(), &mut pairs, cx)?;
+                }
                 end.has_partner = end.row == place.row && place.has_partner
                     || pairs.probe.last() == Some(&(end.row as u32));
                 if self.shape.kind == JoinKind::LeftOuter {
@@ -414,12 +387,10 @@ impl Pairs {
                 all.probe.push(row as u32);
                 all.build.push(u32::MAX);
             }
-            all.probe.extend_from_slice(&self.probe[before..position]);
-            all.build.extend_from_slice(&self.build[before..position]);
+            all.append(self, before..position);
         }
         // Of the row that goes on in the next piece.
-        all.probe.extend_from_slice(&self.probe[position..]);
-        all.build.extend_from_slice(&self.build[position..]);
+        all.append(self, position..self.probe.len());
         *self = all;
     }
 
@@ -442,6 +413,7 @@ impl Pairs {
         Self {
             build: vec![u32::MAX; probe.len()],
             probe,
+            sets: Vec::new(),
         }
     }
 }
@@ -449,6 +421,7 @@ impl Pairs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::computed_numbers::ComputedNumbers;
     use crate::context::ExecOptions;
     use crate::expr::Numbers;
     use crate::value::decimal_id;
@@ -480,6 +453,7 @@ mod tests {
             kind,
             filter: None,
             ranges: None,
+            partners: Vec::new(),
             sources: vec![Source::Build(1)],
         };
         let pairing = Pairing {
@@ -540,6 +514,7 @@ mod tests {
                 kind,
                 filter: None,
                 ranges: None,
+                partners: Vec::new(),
                 sources: vec![Source::Probe(0), Source::Build(1), Source::Probe(1)],
             };
             let table = JoinTable::build(&parts, 2, vec![0], &cx).expect("there is room");

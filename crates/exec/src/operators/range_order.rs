@@ -14,6 +14,13 @@
 //! Cost: a word of each row of either side, a sort, and a binary search for each probe row. Memory: 12 bytes a build row, 20 with a second range. There is no
 //! order where it has no room, or where keys have too few rows for it to pay.
 
+mod near;
+mod set_order;
+
+pub use set_order::SetsWanted;
+
+use self::near::{Near, both_told};
+use self::set_order::SetOrder;
 use super::join_table::JoinTable;
 use crate::batch::Batch;
 use crate::context::Context;
@@ -21,11 +28,9 @@ use crate::error::ExecError;
 use crate::expr::{CompiledExpr, RangeWords};
 use crate::held_memory::HeldMemory;
 use crate::operators::fallible_sort::sort_totally;
-use crate::value::{
-    RangeWord, Told, around_float, around_number, around_time, comparable, number_of_word,
-};
+use crate::value::{RangeWord, Told};
 use basalt_plan::Bound;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 /// Rows whose bounds of the second value are kept together.
 const BLOCK: usize = 64;
@@ -63,24 +68,6 @@ impl Words {
         }
     }
 
-    /// Those that a value may have besides, if it lies like this to one near which these are.
-    fn within(self, bound: Bound, near: Near) -> Self {
-        let Some((least, most)) = near.comparable else {
-            return self;
-        };
-        let Self {
-            least: first,
-            most: last,
-        } = near.words;
-        match bound {
-            Bound::AtLeast => self.and(first, most),
-            Bound::Above => self.and(if near.is_told { last + 1 } else { first }, most),
-            Bound::AtMost => self.and(least, last),
-            Bound::Below => self.and(least, if near.is_told { first - 1 } else { last }),
-            Bound::Equal => self.and(first, last),
-        }
-    }
-
     /// The same of words in descending order.
     fn turned(self) -> Self {
         match self.least > self.most {
@@ -102,7 +89,12 @@ fn turned(word: u64) -> u64 {
 }
 
 /// The ranges of a join, ready to be evaluated.
-pub struct RangeExprs(pub Vec<RangeExpr>);
+pub struct RangeExprs {
+    /// One or two.
+    pub exprs: Vec<RangeExpr>,
+    /// What is to be known of sets of partners in the first, if the condition says no more.
+    pub sets: Option<SetsWanted>,
+}
 
 /// An expression of the build side, and what bounds it.
 pub struct RangeExpr {
@@ -131,7 +123,7 @@ pub enum MovedWords {
 }
 
 impl RangeExpr {
-    fn is_equality(&self) -> bool {
+    pub fn is_equality(&self) -> bool {
         matches!(&self.bounds[..], [only] if only.bound == Bound::Equal)
     }
 
@@ -167,6 +159,8 @@ pub struct RangeOrder {
     told: Vec<Option<Told>>,
     /// Whether the greatest words come first.
     is_turned: bool,
+    /// What is known of sets of rows, where that is wanted and can be.
+    sets: Option<SetOrder>,
     _held: HeldMemory,
 }
 
@@ -181,6 +175,8 @@ struct Blocks {
 pub struct Bounds {
     first: Vec<Words>,
     second: Option<Vec<Words>>,
+    /// Those words of which it is certain that the comparisons are true, where sets of rows are known.
+    certain: Option<Vec<Words>>,
     /// Whether all that is in range fulfils the comparisons.
     pub are_all: bool,
 }
@@ -203,17 +199,28 @@ impl RangeOrder {
             return Ok(None);
         }
         let mut held = HeldMemory::default();
-        let bytes = table.rows() * (ROW_BYTES + exprs.0.len() * WORD_BYTES);
+        let bytes = table.rows() * (ROW_BYTES + exprs.exprs.len() * WORD_BYTES);
         if !held.grow_cache_to(bytes, "HashJoin", cx) {
             return Ok(None);
         }
-        let [first, others @ ..] = exprs.0.as_slice() else {
+        let [first, others @ ..] = exprs.exprs.as_slice() else {
             return Ok(None);
         };
         let is_turned = first.is_open_above();
         let words = first.words_of(table, cx)?;
         let mut told = vec![words.told];
-        let rows = in_order(table, &words.words, is_turned, cx)?;
+        let mut rows = in_order(table, &words.words, is_turned, cx)?;
+        let sets = match &exprs.sets {
+            Some(wanted) => {
+                let bytes = bytes + table.rows() * wanted.bytes_for_row();
+                if !held.grow_cache_to(bytes, "HashJoin", cx) {
+                    return Ok(None);
+                }
+                let order = (rows.as_mut_slice(), &words, is_turned);
+                SetOrder::build(table, order, wanted, cx)?
+            }
+            None => None,
+        };
         let by_place = |words: &[u64]| {
             let mut by_place = Vec::with_capacity(rows.len());
             for rows in rows.chunks(ROWS_CHECKED) {
@@ -240,6 +247,7 @@ impl RangeOrder {
             second,
             told,
             is_turned,
+            sets,
             _held: held,
         }))
     }
@@ -253,22 +261,29 @@ impl RangeOrder {
     ) -> Result<Bounds, ExecError> {
         let mut are_all = true;
         let mut all = Vec::new();
-        for (range, told) in exprs.0.iter().zip(&self.told) {
+        // Of the first range, which is the only one where they are wanted.
+        let mut certain = self.sets.as_ref().map(|_| vec![Words::ALL; batch.rows()]);
+        for (range, told) in exprs.exprs.iter().zip(&self.told) {
             let mut words = vec![Words::ALL; batch.rows()];
             for own in &range.bounds {
                 let bounds = own.by.range_words(batch, range.is_equality(), cx)?;
                 let told = both_told(*told, bounds.told);
                 are_all &= told.is_all();
-                if let Some(moved) = &own.moved {
-                    let near = moved.near(&bounds.words, told, batch, cx)?;
-                    for (words, near) in words.iter_mut().zip(near) {
-                        are_all &= near.is_told;
-                        *words = words.within(own.bound, near);
+                let near = match &own.moved {
+                    Some(moved) => moved.near(&bounds.words, told, batch, cx)?,
+                    None => {
+                        let words = bounds.words.iter();
+                        words.map(|&word| Near::of(word, told)).collect()
                     }
-                    continue;
+                };
+                for (words, near) in words.iter_mut().zip(&near) {
+                    are_all &= near.is_told || own.moved.is_none();
+                    *words = words.within(own.bound, near);
                 }
-                for (words, &bound_word) in words.iter_mut().zip(&bounds.words) {
-                    *words = narrowed(*words, own.bound, bound_word, told);
+                if let Some(certain) = &mut certain {
+                    for (words, near) in certain.iter_mut().zip(&near) {
+                        *words = words.certain(own.bound, near);
+                    }
                 }
             }
             all.push(words);
@@ -276,11 +291,13 @@ impl RangeOrder {
         let mut all = all.into_iter();
         let mut first = all.next().unwrap_or_default();
         if self.is_turned {
-            first.iter_mut().for_each(|words| *words = words.turned());
+            let words = first.iter_mut().chain(certain.iter_mut().flatten());
+            words.for_each(|words| *words = words.turned());
         }
         Ok(Bounds {
             first,
             second: all.next(),
+            certain,
             are_all,
         })
     }
@@ -317,6 +334,64 @@ impl RangeOrder {
                 Some(&first) if first < least => words.partition_point(|&word| word < least),
                 _ => 0,
             }
+    }
+
+    /// Of the places in the range of a row those of which it is certain that the condition is true.
+    #[inline]
+    pub fn certain_places(
+        &self,
+        places: Range<usize>,
+        bounds: &Bounds,
+        row: usize,
+    ) -> Range<usize> {
+        let Some(certain) = &bounds.certain else {
+            return places.start..places.start;
+        };
+        if bounds.are_all {
+            return places;
+        }
+        let Words { least, most } = certain[row];
+        let words = &self.first[places.clone()];
+        let start = words.partition_point(|&word| word < least);
+        let len = words[start..].partition_point(|&word| word <= most);
+        let start = places.start + start;
+        start..start + len
+    }
+
+    /// The build row at a place.
+    #[inline]
+    pub fn row_at(&self, place: usize) -> u32 {
+        self.rows[place]
+    }
+
+    /// Whether rows that lie with the one at a place, where those of a key begin, all have its key, as sets need.
+    pub fn is_of_one_key(&self, start: usize) -> bool {
+        let sets = self.sets.as_ref();
+        sets.is_none_or(|sets| !sets.mixed.contains(&start))
+    }
+
+    /// The place of a set with the least value.
+    pub fn least_place(&self, set: Range<usize>) -> usize {
+        if self.is_turned {
+            set.end - 1
+        } else {
+            set.start
+        }
+    }
+
+    /// The place of a set with the greatest value.
+    pub fn greatest_place(&self, set: Range<usize>) -> usize {
+        if self.is_turned {
+            set.start
+        } else {
+            set.end - 1
+        }
+    }
+
+    /// One of the sums of a set, as an id.
+    pub fn sum(&self, sum: usize, set: Range<usize>) -> u64 {
+        let sums = self.sets.as_ref().and_then(|sets| sets.sums.get(sum));
+        sums.map_or(0, |sums| sums.of_places(set))
     }
 
     /// Passes over some places, and appends the rows there that are also in the second range of a row, until there are so many of them; says where it
@@ -358,6 +433,13 @@ impl RangeOrder {
     }
 }
 
+impl Bounds {
+    /// Whether it is known of which words the comparisons are true for certain.
+    pub fn has_certain(&self) -> bool {
+        self.certain.is_some()
+    }
+}
+
 impl Blocks {
     fn of(words: Vec<u64>) -> Self {
         let bounds = words.chunks(BLOCK).map(|block| Words {
@@ -394,121 +476,4 @@ fn in_order(
         Ok(())
     })?;
     Ok(rows)
-}
-
-/// What words of both sides tell of a comparison between them.
-fn both_told(a: Option<Told>, b: Option<Told>) -> Told {
-    match (a, b) {
-        (Some(a), Some(b)) => a.and(b),
-        // Without words on a side nothing is in range.
-        (a, b) => a.or(b).unwrap_or(Told::Number),
-    }
-}
-
-/// The words that a value may have besides, if it lies like this to one with that word.
-fn narrowed(words: Words, bound: Bound, word: u64, told: Told) -> Words {
-    match word {
-        RangeWord::NOTHING => NO_WORDS,
-        word => words.within(bound, Near::of(word, told)),
-    }
-}
-
-/// The words near a value.
-#[derive(Clone, Copy, Debug)]
-struct Near {
-    /// From the least to the most that may be equal to it.
-    words: Words,
-    /// Those of its kind; `None` if values of any kind may lie in any way to it.
-    comparable: Option<(u64, u64)>,
-    /// Whether words tell which values are equal to it.
-    is_told: bool,
-}
-
-impl Near {
-    const ANYTHING: Self = Self {
-        words: Words::ALL,
-        comparable: None,
-        is_told: false,
-    };
-
-    fn of(word: u64, told: Told) -> Self {
-        let words = match told {
-            Told::Float => around_float(word),
-            _ => word..=word,
-        };
-        Self::within(word, words, told.is_all())
-    }
-
-    fn within(word: u64, words: RangeInclusive<u64>, is_told: bool) -> Self {
-        let (least, most) = words.into_inner();
-        Self {
-            words: Words { least, most },
-            comparable: Some(comparable(word).into_inner()),
-            is_told,
-        }
-    }
-}
-
-impl MovedWords {
-    /// What is near the sums of moved terms, which have these words.
-    fn near(
-        &self,
-        words: &[u64],
-        told: Told,
-        batch: &Batch,
-        cx: &Context,
-    ) -> Result<Vec<Near>, ExecError> {
-        let each =
-            |near: fn(u64, Told) -> Near| words.iter().map(|&word| near(word, told)).collect();
-        let sizes = match self {
-            Self::Times => return Ok(each(Near::of_time)),
-            // Nothing is rounded.
-            Self::Numbers(_) if told == Told::Number => return Ok(each(Near::of_exact)),
-            Self::Numbers(sizes) => sizes.range_words(batch, false, cx)?.words,
-        };
-        let share = match told {
-            Told::Float => FLOAT_SHARE,
-            _ => DOUBLE_SHARE,
-        };
-        let of_size = |(&word, &size): (&u64, &u64)| match number_of_word(size) {
-            Some(size) => Near::of_number(word, size * share),
-            None => Near::ANYTHING,
-        };
-        Ok(words.iter().zip(&sizes).map(of_size).collect())
-    }
-}
-
-/// What rounding takes from a sum of numbers, as a share of their sizes, at most: some dozen times half a unit of the last digit.
-const DOUBLE_SHARE: f64 = 1.0 / (1_u64 << 46) as f64;
-/// The same where one of them may be a float.
-const FLOAT_SHARE: f64 = 1.0 / (1_u64 << 18) as f64;
-
-impl Near {
-    /// Of the sum of numbers with this word, which their words tell.
-    fn of_exact(word: u64, told: Told) -> Self {
-        match number_of_word(word) {
-            Some(_) => Self::of(word, told),
-            None => Self::ANYTHING,
-        }
-    }
-
-    /// Of the sum of numbers with this word, off by so much at most.
-    fn of_number(word: u64, off: f64) -> Self {
-        match around_number(word, off) {
-            Some(words) => Self::within(word, words, false),
-            None => Self::ANYTHING,
-        }
-    }
-
-    /// Of the sum of a time and a duration; a date has no time of day.
-    fn of_time(word: u64, told: Told) -> Self {
-        match around_time(word) {
-            Some(words) => Self::within(
-                word,
-                words.clone(),
-                told.is_all() && words.start() == words.end(),
-            ),
-            None => Self::ANYTHING,
-        }
-    }
 }

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 
 mod distinct_values;
+mod partner_sets;
 mod ranges;
 mod sharing;
 mod spilling;
@@ -185,6 +186,7 @@ proptest! {
                 kind,
                 filter: None,
                 build_left,
+                partners: Vec::new(),
             };
             let actual = sorted(run(node(op, &[0, 1, 2, 3]), batch_rows));
             prop_assert_eq!(actual, sorted(naive_join(&left, &right, kind, by_key)));
@@ -210,6 +212,7 @@ proptest! {
                 kind,
                 filter: None,
                 build_left: false,
+                partners: Vec::new(),
             };
             let has_partner = |l: &Row| right.iter().any(|r| r[0] == l[0]);
             let expected: Vec<Row> = left.iter().filter(|l| has_partner(l) == wanted).cloned().collect();
@@ -232,6 +235,7 @@ proptest! {
                 kind,
                 filter: Some(if differ { Expr::Not(Box::new(same)) } else { same }),
                 build_left: false,
+                partners: Vec::new(),
             };
             let has_partner = |l: &Row| right.iter().any(|r| (r[0] != l[0]) == differ);
             let expected: Vec<Row> = left.iter().filter(|l| has_partner(l) == wanted).cloned().collect();
@@ -330,6 +334,7 @@ proptest! {
             kind: JoinKind::Inner,
             filter: None,
             build_left: false,
+            partners: Vec::new(),
         };
         let input = Arc::new(node(join, &[0, 3]));
         let sliced = Op::Slice { input, offset: 0, limit: Some(limit) };
@@ -359,6 +364,7 @@ proptest! {
             kind: JoinKind::Inner,
             filter: None,
             build_left: false,
+            partners: Vec::new(),
         };
         let mut expected = Vec::new();
         for l in &rows {

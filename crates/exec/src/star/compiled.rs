@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
 use basalt_plan::physical::{Expr, Graphs, Position, Slot, Star, StarPattern};
-use basalt_plan::{for_each_operand, is_volatile};
+use basalt_plan::{for_each_operand, is_volatile, reads_texts};
 use basalt_rdf::TermId;
 use basalt_store::{ChangedRows, Snapshot};
 use roaring::RoaringBitmap;
@@ -137,7 +137,9 @@ impl CompiledStar {
         };
         let subject = names.object(star.subject);
         let graphs = names.graphs(&star.graphs);
-        let patterns: Vec<_> = evaluation_order(star, input_schema, &tested, cx.snapshot())
+        let of_texts = slots_of_texts(star);
+        let tested = (tested.as_slice(), of_texts.as_slice());
+        let patterns: Vec<_> = evaluation_order(star, input_schema, tested, cx.snapshot())
             .into_iter()
             .map(|pattern| CompiledPattern {
                 predicate: pattern.predicate,
@@ -298,10 +300,11 @@ impl Names<'_> {
 /// The slots of subjects and objects, each as often as it is there, and that of the graphs twice: patterns must agree on it.
 /// See [`CompiledStar::patterns`]. Optional ones whose object is in another place of the star too come after all others: they are tests. So do all
 /// optional ones where the graph is a variable: one that came first would settle the graph, which required ones may have none of.
+/// Of those that filters read, those whose texts they read come last: others leave fewer rows, and cost less.
 fn evaluation_order<'a>(
     star: &'a Star,
     input_schema: &[Slot],
-    tested: &[Slot],
+    (tested, of_texts): (&[Slot], &[Slot]),
     snapshot: &Snapshot,
 ) -> Vec<&'a StarPattern> {
     let slots = slots_of(star);
@@ -314,7 +317,9 @@ fn evaluation_order<'a>(
         (true, _) if may_settle => (6, values_of_row(star, pattern, snapshot)),
         (false, Position::Id(_)) => (0, 0.0),
         (false, Position::Slot(slot)) if input_schema.contains(&slot) => (1, 0.0),
-        (false, Position::Slot(slot)) if tested.contains(&slot) => (2, 0.0),
+        (false, Position::Slot(slot)) if tested.contains(&slot) => {
+            (2, f64::from(u8::from(of_texts.contains(&slot))))
+        }
         (optional, Position::Slot(_)) if !are_several => (3 + u8::from(optional), 0.0),
         (optional, Position::Slot(_)) => match values_of_row(star, pattern, snapshot) {
             values if values <= 1.0 => (3 + u8::from(optional), values),
@@ -324,6 +329,18 @@ fn evaluation_order<'a>(
     let mut placed: Vec<_> = star.patterns.iter().map(|p| (place(p), p)).collect();
     placed.sort_by(|((a, fewer), _), ((b, more), _)| a.cmp(b).then(fewer.total_cmp(more)));
     placed.into_iter().map(|(_, pattern)| pattern).collect()
+}
+
+/// The slots of which a filter of one slot reads texts.
+fn slots_of_texts(star: &Star) -> Vec<Slot> {
+    let mut found = Vec::new();
+    for filter in &star.filters {
+        let mut slots = Vec::new();
+        if !collect_slots(filter, &mut slots) && slots.len() == 1 && reads_texts(filter) {
+            found.extend(slots);
+        }
+    }
+    found
 }
 
 /// Tables of a star that are looked at for the order of its patterns.

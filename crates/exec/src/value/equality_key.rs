@@ -19,7 +19,7 @@ use basalt_rdf::term_id::{MANTISSA_BITS, tag};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The code of `xsd:integer`, whose ids keys are.
-const INTEGER: u8 = 0;
+pub const INTEGER: u8 = 0;
 
 /// Kinds of which keys are made; values of two of them are never equal.
 #[derive(Clone, Copy)]

@@ -28,7 +28,7 @@ mod rounding;
 mod short_number;
 
 pub use compare::{Comparison, compare, equal};
-pub use equality_key::EqualityKey;
+pub use equality_key::{EqualityKey, INTEGER};
 pub use exact::{Exact, Rounding};
 pub use inline::{
     IdKind, InlineKind, compare_floats, compare_inline, date_part, date_type, inline_float,
@@ -43,7 +43,8 @@ pub use number::{I64_LIMIT, Number, Rank, XSD_DECIMAL, divide_decimals, multiply
 pub use order::{compare_for_order, text_into, text_word};
 pub use order_key::{OrderClass, OrderKey, first_bytes, ordered_as_ids};
 pub use range_word::{
-    RangeWord, Told, around_float, around_number, around_time, comparable, number_of_word,
+    RangeWord, Told, around_float, around_number, around_time, comparable, is_totally_ordered,
+    number_of_word,
 };
 pub use reader::Reader;
 pub use rounding::round_floating;

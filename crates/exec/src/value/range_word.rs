@@ -248,6 +248,13 @@ pub fn comparable(word: u64) -> RangeInclusive<u64> {
     kind..=kind | PLACE_MASK
 }
 
+/// Whether of two values whose words differ and are of that kind the words tell the order, whatever they tell besides. Dates and times with a zone and
+/// without one may have none.
+pub fn is_totally_ordered(word: u64) -> bool {
+    let kind = word >> PLACE_BITS;
+    kind == Kind::Number as u64 || kind == Kind::Text as u64
+}
+
 /// The words of all values of that kind as far as they must be in the range of one where one of both is a float: they are compared as floats, to which many
 /// values are rounded. The word itself if it is of no number.
 pub fn around_float(word: u64) -> RangeInclusive<u64> {

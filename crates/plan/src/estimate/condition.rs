@@ -74,7 +74,7 @@ pub(crate) fn texts_apart(conditions: &[Expr]) -> f64 {
 }
 
 /// Whether the text of a term is read for each row, or made.
-fn reads_texts(expr: &Expr) -> bool {
+pub fn reads_texts(expr: &Expr) -> bool {
     if let Some(of) = cast_to_number(expr) {
         return reads_texts(of);
     }

@@ -12,3 +12,5 @@ pub(crate) mod pattern;
 pub(crate) mod star;
 pub(crate) mod star_access;
 pub(crate) mod star_rows;
+
+pub use condition::reads_texts;

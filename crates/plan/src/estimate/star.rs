@@ -173,7 +173,11 @@ pub(crate) fn profile(planner: &Planner<'_>, star: &Star) -> StarProfile {
     }
     let share = |is_wanted: &dyn Fn(&Expr) -> bool| -> f64 {
         let wanted = star.filters.iter().filter(|f| is_wanted(f));
-        wanted.map(|f| condition::selectivity(f, &lookup)).product()
+        let of_filter = |filter: &Expr| match listed_share(planner, star, &patterns, filter) {
+            Some(share) => share,
+            None => condition::selectivity(filter, &lookup),
+        };
+        wanted.map(of_filter).product()
     };
     let unlooked = share(&|f| !star_rows::is_comparison(star, f));
     let compared = match estimated {
@@ -196,6 +200,44 @@ pub(crate) fn profile(planner: &Planner<'_>, star: &Star) -> StarProfile {
     };
     star_access::choose(planner, star, &mut profile, (after_comparisons, compared));
     profile
+}
+
+/// Constants of a list that are counted at most, some microseconds each.
+const LISTED_MAX: usize = 64;
+
+/// The share of a pattern's quads whose object is one of a list of constants, where these can be counted.
+fn listed_share(
+    planner: &Planner<'_>,
+    star: &Star,
+    profiles: &[PatternProfile],
+    filter: &Expr,
+) -> Option<f64> {
+    let Expr::In(of, list) = filter else {
+        return None;
+    };
+    let Expr::Slot(slot) = **of else {
+        return None;
+    };
+    let id = |item: &Expr| match item {
+        // What the store does not have is the object of nothing.
+        Expr::Constant(constant) => Some(constant.id.unwrap_or(TermId::UNBOUND)),
+        _ => None,
+    };
+    let mut ids: Vec<TermId> = list.iter().map(id).collect::<Option<_>>()?;
+    ids.sort_unstable();
+    ids.dedup();
+    ids.retain(|id| id.is_bound());
+    if ids.len() > LISTED_MAX {
+        return None;
+    }
+    let mut patterns = star.patterns.iter().zip(profiles);
+    let (pattern, known) = patterns.find(|(p, _)| p.object == Position::Slot(slot))?;
+    let tables = &star.tables;
+    let counts = planner
+        .statistics
+        .quads_with_objects(tables, pattern.predicate, &ids)?;
+    let counted: f64 = counts.iter().sum();
+    Some((counted.max(0.5) / known.matches.max(1.0)).min(1.0))
 }
 
 /// What is known of an object slot of the star.

@@ -7,8 +7,8 @@ use crate::alternative::Way;
 use crate::join_ranges::join_ranges;
 use crate::physical::{
     Aggregate, Constant, Domain, Endpoint, Expr, Graphs, GroupThrough, JoinKind, Node, Op,
-    PathPattern, Pattern, Plan, Position, QuadCount, ServicePattern, Slot, Star, StarAccess,
-    StarEntry, TableIdx, Total,
+    PartnerAggregate, PartnerFunction, PathPattern, Pattern, Plan, Position, QuadCount,
+    ServicePattern, Slot, Star, StarAccess, StarEntry, TableIdx, Total,
 };
 use crate::statistics::Statistics;
 use basalt_rdf::TermId;
@@ -63,36 +63,48 @@ impl Names<'_> {
                 let how = if *at_once { "at once " } else { "" };
                 format!("PathJoin {how}{}", self.path(pattern))
             }
-            Op::HashJoin {
-                keys,
-                compatible,
-                kind,
-                filter,
-                build_left,
-                ..
-            } => {
-                let mut text = format!("HashJoin{} on {}", kind_name(*kind), self.slots(keys));
-                if !compatible.is_empty() {
-                    text.push_str(&format!(" compatible {}", self.slots(compatible)));
-                }
-                text.push_str(if *build_left {
-                    " build left"
-                } else {
-                    " build right"
-                });
-                if let Some(found) = join_ranges(op) {
-                    let of = found.ranges.iter().map(|range| self.expr(&range.of));
-                    let of: Vec<String> = of.collect();
-                    text.push_str(&format!(" in ranges of {}", of.join(", ")));
-                }
-                text + &self.condition(filter.as_ref())
-            }
+            Op::HashJoin { .. } => self.hash_join(op),
             Op::MergeJoin { key, .. } => format!("MergeJoin on {}", self.slot(*key)),
             Op::GraphNames { among: None } => "GraphNames".to_owned(),
             Op::GraphNames { among: Some(among) } => format!("GraphNames of {}", among.len()),
             Op::LateralJoin { .. } => "LateralJoin".to_owned(),
             other => self.modifier(other),
         }
+    }
+
+    fn hash_join(&self, op: &Op) -> String {
+        let Op::HashJoin {
+            keys,
+            compatible,
+            kind,
+            filter,
+            build_left,
+            partners,
+            ..
+        } = op
+        else {
+            return String::new();
+        };
+        let mut text = format!("HashJoin{} on {}", kind_name(*kind), self.slots(keys));
+        if !compatible.is_empty() {
+            text.push_str(&format!(" compatible {}", self.slots(compatible)));
+        }
+        text.push_str(if *build_left {
+            " build left"
+        } else {
+            " build right"
+        });
+        if let Some(found) = join_ranges(op) {
+            let of = found.ranges.iter().map(|range| self.expr(&range.of));
+            let of: Vec<String> = of.collect();
+            text.push_str(&format!(" in ranges of {}", of.join(", ")));
+        }
+        if !partners.is_empty() {
+            let told = partners.iter().map(|own| self.partner(own));
+            let told: Vec<String> = told.collect();
+            text.push_str(&format!(" in sets of {}", told.join(", ")));
+        }
+        text + &self.condition(filter.as_ref())
     }
 
     fn modifier(&self, op: &Op) -> String {
@@ -412,6 +424,18 @@ impl Names<'_> {
 
     fn constant(&self, constant: &Constant) -> String {
         constant.term.to_string()
+    }
+
+    fn partner(&self, partner: &PartnerAggregate) -> String {
+        let (name, argument) = match partner.function {
+            PartnerFunction::Count => ("COUNT of partners", None),
+            PartnerFunction::Rows => ("COUNT", None),
+            PartnerFunction::Least(slot) => ("MIN", Some(slot)),
+            PartnerFunction::Greatest(slot) => ("MAX", Some(slot)),
+            PartnerFunction::Sum(slot) => ("SUM", Some(slot)),
+        };
+        let argument = argument.map_or(String::new(), |slot| format!(" {}", self.slot(slot)));
+        format!("{} := {name}{argument}", self.slot(partner.slot))
     }
 
     fn condition(&self, filter: Option<&Expr>) -> String {

@@ -340,6 +340,7 @@ pub(crate) fn hash_join(
         kind,
         filter,
         build_left,
+        partners: Vec::new(),
     };
     if !has_keys {
         let in_range = join_ranges(&op).map(|_| match kind {

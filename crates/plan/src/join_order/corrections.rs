@@ -1,9 +1,10 @@
 //! `Corrections`: what rows of sets of units by formulas are multiplied by, where samples tell better ([`SampledSets`]).
 //!
-//! A set of units falls into parts that stars connect. The formulas' rows of a part are replaced by those of its sample; a part
-//! that was not sampled takes the samples of its largest parts that were. What connects parts, and units that are no stars, stay as the formulas say.
+//! A set of units falls into parts that stars connect. The formulas' rows of a part are replaced by those of its sample. A part
+//! that was not sampled begins with its largest set that was; each further unit brings what a sampled set tells of it beside others that are there already, as
+//! if it hung on these alone. What connects parts, and units that are no stars, stay as the formulas say.
 //!
-//! Cost: a look into a map for each part of a set.
+//! Cost: a look into a map for each part of a set, and into all samples for each unit of one that was not sampled.
 
 use super::edges::Edge;
 use super::join_sample::KnownStar;
@@ -146,7 +147,29 @@ impl Corrections {
         }
         let within = self.factors.iter().filter(|(mask, _)| *mask & !part == 0);
         let largest = within.max_by_key(|(mask, _)| (mask.count_ones(), Reverse(**mask)));
-        largest.map_or(1.0, |(mask, factor)| factor * self.factor(part & !mask))
+        let Some((&largest, &factor)) = largest else {
+            return 1.0;
+        };
+        let (mut known, mut factor) = (largest, factor);
+        // Termination: each turn takes a unit out of what is not known.
+        while let Some((unit, sampled)) = self.next_unit(known, part & !known) {
+            factor *= self.factors[&sampled] / self.factor(sampled & !unit);
+            known |= unit;
+        }
+        factor * self.factor(part & !known)
+    }
+
+    /// Of some units the one that the largest sampled set connects with those that are known, and that set: what is known of the unit
+    /// beside the others in it.
+    fn next_unit(&self, known: u64, others: u64) -> Option<(u64, u64)> {
+        let of_unit = |idx: usize| {
+            let unit = 1 << idx;
+            let sets = self.factors.keys().copied();
+            let sets = sets.filter(move |set| set & unit != 0 && set & !(known | unit) == 0);
+            sets.map(move |set| (unit, set))
+        };
+        let ways = bits(others).flat_map(of_unit);
+        ways.max_by_key(|(unit, set)| (set.count_ones(), Reverse((*set, *unit))))
     }
 }
 
@@ -170,5 +193,27 @@ mod tests {
         assert_eq!(corrections.factor(0b1110), 3.0);
         assert_eq!(corrections.factor(0b100_0011), 2.0);
         assert_eq!(Corrections::default().factor(0b111), 1.0);
+    }
+
+    #[test]
+    fn what_hangs_on_a_sampled_set_brings_what_is_known_of_it() {
+        // 0 - 1 - 2 - 3 - 4, of which no set of more than three was sampled.
+        let corrections = Corrections {
+            factors: [
+                (0b11, 2.0),
+                (0b110, 3.0),
+                (0b1100, 10.0),
+                (0b1_1000, 7.0),
+                (0b111, 5.0),
+                (0b1110, 60.0),
+            ]
+            .into(),
+            neighbours: vec![0b10, 0b101, 0b1010, 0b1_0100, 0b1000],
+        };
+        // 3 beside 1 and 2: 60 / 3.
+        assert_eq!(corrections.factor(0b1111), 5.0 * 20.0);
+        // 4 beside 3 alone.
+        assert_eq!(corrections.factor(0b1_1111), 5.0 * 20.0 * 7.0);
+        assert_eq!(corrections.factor(0b1_1100), 10.0 * 7.0);
     }
 }

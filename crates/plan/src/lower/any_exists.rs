@@ -7,7 +7,7 @@
 //! substitution and joining are the same.
 
 use super::Outer;
-use super::partner_join::{is_own, shared_by_plain};
+use super::joinable::{is_own, shared_by_plain};
 use crate::logical::{JoinGroup, Logical};
 use crate::physical::{Expr, JoinKind, Node};
 use crate::planner::{ForceJoin, PlanError, Planner};

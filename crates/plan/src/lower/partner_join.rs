@@ -10,13 +10,13 @@
 //! and joining are the same.
 
 use super::Outer;
+use super::joinable::{is_joinable, is_own, is_repeatable, shared_certain};
 use crate::alternative::{Alternative, Way, keep_cheaper};
 use crate::cost_constants::{
     EXISTS_KEY, EXISTS_START, GROUP_ROW, PATTERN_PROBE, SELECTIVITY_EXISTS, START,
 };
 use crate::expression::{
-    any, conjunction, for_each_operand, for_each_operand_mut, has_exists, is_volatile,
-    resolve_missing, slots_of, slots_of_all,
+    conjunction, for_each_operand, for_each_operand_mut, has_exists, resolve_missing, slots_of_all,
 };
 use crate::join_order::{
     Unit, UnitKind, entry_way, graph_probe_cost, hash_join, star_join, star_join_entry,
@@ -510,58 +510,4 @@ fn levels(plan: &Logical) -> usize {
         Logical::Union(inputs) => inputs.iter().map(levels).max().unwrap_or(0),
         _ => 0,
     }
-}
-
-/// Whether a group is patterns and conditions alone, without EXISTS.
-fn is_plain(group: &JoinGroup) -> bool {
-    group.children.is_empty() && group.paths.is_empty() && !group.filters.iter().any(has_exists)
-}
-
-/// Whether a group is plain but for closures, and so can be joined to rows as a whole: as the partner of OPTIONAL and MINUS, which join
-/// what it has alone. EXISTS puts the row's terms in its place, where a path without links leads from each term to itself, node or not.
-fn is_joinable(group: &JoinGroup, kind: JoinKind) -> bool {
-    let may_be_zero = kind == JoinKind::LeftOuter;
-    let mut paths = group.paths.iter();
-    let are_right = paths.all(|path| path.is_closure() && (may_be_zero || !path.matches_zero()));
-    are_right && group.children.is_empty() && !group.filters.iter().any(has_exists)
-}
-
-/// The slots that a group shares with rows, all of them certain on both sides; `None` if that is not so.
-fn shared_certain(rows: &Node, group: &JoinGroup) -> Option<SlotSet> {
-    let shared = group.schema().intersect(SlotSet::of(&rows.schema));
-    let certain =
-        shared.is_subset(&SlotSet::of(&rows.certain)) && shared.is_subset(&group.certain());
-    certain.then_some(shared)
-}
-
-/// The same of a plain group.
-pub(super) fn shared_by_plain(rows: &Node, group: &JoinGroup) -> Option<SlotSet> {
-    shared_certain(rows, group).filter(|_| is_plain(group))
-}
-
-/// Whether a condition of a group inside an EXISTS uses nothing of the row around but what the group has too.
-pub(super) fn is_own(filter: &Expr, group: &JoinGroup, row: &Node) -> bool {
-    let of_row = slots_of(filter).intersect(SlotSet::of(&row.schema));
-    of_row.is_subset(&group.schema())
-}
-
-/// Whether evaluating the plan twice gives the same rows.
-pub(super) fn is_repeatable(plan: &Node) -> bool {
-    let limited = matches!(
-        plan.op,
-        Op::Slice { .. }
-            | Op::SlicePer { .. }
-            | Op::OrderBy { limit: Some(_), .. }
-            | Op::Service { .. }
-    );
-    let exists = |e: &Expr| any(e, &|e| matches!(e, Expr::Exists(_)));
-    // A row of an enclosing EXISTS is cheap, but its seed gains nothing.
-    !limited
-        && !matches!(plan.op, Op::Outer)
-        && !plan
-            .op
-            .expressions()
-            .into_iter()
-            .any(|e| is_volatile(e) || exists(e))
-        && plan.op.children().into_iter().all(is_repeatable)
 }

@@ -12,7 +12,7 @@
 //! both has it; so the ways are compared as if none did.
 
 use super::Outer;
-use super::partner_join::is_repeatable;
+use super::joinable::is_repeatable;
 use crate::alternative::{Way, keep_cheaper};
 use crate::cost_constants::{PAIR, START};
 use crate::expression::{not_bound, unbound_by};

@@ -131,6 +131,15 @@ impl EarlyDistinct<'_, '_> {
                 let of_right = idle(right);
                 self.sides((left, below), (right, of_right));
             }
+            // Partners that are counted or added up are so as often as they are there.
+            Op::HashJoin {
+                left,
+                right,
+                partners,
+                ..
+            } if !partners.is_empty() => {
+                self.sides((left, Repeats::Count), (right, Repeats::Count));
+            }
             Op::HashJoin { left, right, .. } | Op::MergeJoin { left, right, .. } => {
                 self.sides((left, below), (right, below));
             }
@@ -239,8 +248,9 @@ impl EarlyDistinct<'_, '_> {
                 compatible,
                 kind,
                 build_left,
+                partners,
                 ..
-            } if *kind == JoinKind::Inner && compatible.is_empty() => {
+            } if *kind == JoinKind::Inner && compatible.is_empty() && partners.is_empty() => {
                 let (probe, build) = match *build_left {
                     true => (&mut *right, &mut *left),
                     false => (&mut *left, &mut *right),

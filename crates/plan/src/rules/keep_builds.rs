@@ -35,9 +35,11 @@ fn visit(node: &mut Node, evaluations: f64) {
         right,
         kind: JoinKind::Inner,
         build_left,
+        partners,
         ..
     } = &mut node.op
         && evaluations >= EVALUATIONS_MIN
+        && partners.is_empty()
     {
         match (outer_slots(left).is_empty(), outer_slots(right).is_empty()) {
             (true, false) => *build_left = true,

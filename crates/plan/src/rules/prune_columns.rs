@@ -40,11 +40,16 @@ fn prune(node: &mut Node, required: &SlotSet) {
         // Groups that share states need them all.
         Op::GroupThrough(group) if group.shared.is_none() => group.aggregates.retain(is_read),
         Op::CountScan { counts, .. } => counts.retain(|count| required.contains(count.slot)),
+        Op::HashJoin { partners, .. } => partners.retain(|own| required.contains(own.slot)),
         _ => {}
     }
     let mut needed = *required;
     for expr in node.op.expressions() {
         needed = needed.union(slots_of(expr));
+    }
+    if let Op::HashJoin { partners, .. } = &node.op {
+        let arguments = partners.iter().filter_map(|own| own.function.argument());
+        needed = needed.union(arguments.collect());
     }
     prune_inputs(&mut node.op, &needed, required, &node.schema);
     for expr in node.op.expressions_mut() {

@@ -1,13 +1,13 @@
 //! Hash joins and their build sides.
 
-use super::ranges::ranges;
+use super::ranges::{ranges, set_functions};
 use super::sharing::chain_input;
 use super::{Build, column_of};
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
 use crate::operators::BoxOperator;
 use crate::operators::build_side::{self, BuildRows, BuildSide, Purpose};
-use crate::operators::hash_join::{HashJoin, JoinRanges, JoinShape};
+use crate::operators::hash_join::{HashJoin, JoinRanges, JoinShape, Source};
 use crate::operators::pipeline::drain;
 use basalt_plan::physical::{Expr, JoinKind, Node, Op, Slot};
 use basalt_plan::probe_and_build;
@@ -92,6 +92,7 @@ impl Build {
                 compatible,
                 kind,
                 filter,
+                partners,
                 ..
             },
         ) = (probe_and_build(&node.op), &node.op)
@@ -100,6 +101,9 @@ impl Build {
         };
         let sources =
             |schema: &[Slot]| JoinShape::sources(schema, &probe.schema, &build.schema, keys);
+        let told = |slot: &Slot| partners.iter().position(|own| own.slot == *slot);
+        let outputs = sources(&node.schema).into_iter().zip(&node.schema);
+        let outputs = outputs.map(|(source, slot)| told(slot).map_or(source, Source::Set));
         let joined: Vec<Slot> = {
             let fresh = build
                 .schema
@@ -139,7 +143,8 @@ impl Build {
             kind: *kind,
             filter: compiled(filter)?,
             ranges,
-            sources: sources(&node.schema),
+            partners: set_functions(&node.op)?,
+            sources: outputs.collect(),
         };
         let (own, shared_node) = (self.clone(), Arc::new(node.clone()));
         let table = Box::new(move || own.build_side(&shared_node));

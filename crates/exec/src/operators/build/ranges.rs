@@ -4,8 +4,9 @@ use super::column_of;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
-use crate::operators::range_order::{MovedWords, RangeBound, RangeExpr, RangeExprs};
-use basalt_plan::physical::{Expr, Op, Slot};
+use crate::operators::pairing::SetFunction;
+use crate::operators::range_order::{MovedWords, RangeBound, RangeExpr, RangeExprs, SetsWanted};
+use basalt_plan::physical::{Expr, Op, PartnerFunction, Slot};
 use basalt_plan::{JoinBound, JoinRange, Moved, for_each_operand, join_ranges, probe_and_build};
 
 /// The ranges of a hash join, and the rest of its condition.
@@ -33,14 +34,42 @@ pub fn ranges(join: &Op, cx: &Context) -> Result<Option<(RangeExprs, Option<Expr
                 },
             })
         });
-        Ok(RangeExpr {
+        Ok::<RangeExpr, ExecError>(RangeExpr {
             of: (columns, of),
             bounds: bounds.collect::<Result<_, ExecError>>()?,
         })
     };
     let ranges = found.ranges.iter().map(range);
-    let ranges = ranges.collect::<Result<_, ExecError>>()?;
-    Ok(Some((RangeExprs(ranges), found.rest)))
+    let exprs: Vec<RangeExpr> = ranges.collect::<Result<_, _>>()?;
+    let functions = set_functions(join)?;
+    let is_told = exprs.len() == 1 && found.rest.is_none() && !exprs[0].is_equality();
+    let sets = (is_told && !functions.is_empty()).then(|| SetsWanted::of(&functions));
+    Ok(Some((RangeExprs { exprs, sets }, found.rest)))
+}
+
+/// What the rows of a hash join tell of sets of pairs.
+pub fn set_functions(join: &Op) -> Result<Vec<SetFunction>, ExecError> {
+    let (Op::HashJoin { partners, .. }, Some((_, build))) = (join, probe_and_build(join)) else {
+        return Ok(Vec::new());
+    };
+    let mut sums = 0..;
+    let function = |own: PartnerFunction| {
+        let column = |slot| column_of(&build.schema, slot);
+        Ok(match own {
+            PartnerFunction::Count => SetFunction::Count,
+            PartnerFunction::Rows => SetFunction::Rows,
+            PartnerFunction::Least(slot) => SetFunction::Least(column(slot)?),
+            PartnerFunction::Greatest(slot) => SetFunction::Greatest(column(slot)?),
+            PartnerFunction::Sum(slot) => {
+                SetFunction::Sum(column(slot)?, sums.next().unwrap_or_default())
+            }
+        })
+    };
+    partners
+        .iter()
+        .map(|own| own.function)
+        .map(function)
+        .collect()
 }
 
 /// Adds the slots that an expression reads.

@@ -247,6 +247,7 @@ fn join_of(node: &Node, group: &GroupThrough) -> Node {
             kind: JoinKind::Inner,
             filter: None,
             build_left: pairs.estimated_rows < rows.estimated_rows,
+            partners: Vec::new(),
         },
         schema: pairs.schema.iter().chain(fresh).copied().collect(),
         certain: group.via.clone(),

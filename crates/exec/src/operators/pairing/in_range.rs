@@ -40,7 +40,7 @@ impl Pairing {
     }
 
     /// The order of the build rows, and where those with this key lie in it.
-    fn ordered(&self, key: &[u64]) -> Option<(&RangeOrder, Range<usize>)> {
+    pub(super) fn ordered(&self, key: &[u64]) -> Option<(&RangeOrder, Range<usize>)> {
         let rows = match key {
             [] => 0..self.table.rows(),
             key => self.table.directory().stretch(key),
@@ -49,7 +49,7 @@ impl Pairing {
     }
 
     /// Drops those of the rows from `first` on whose key is another.
-    fn keep_of_key(&self, key: &[u64], first: usize, rows: &mut Vec<u32>) {
+    pub(super) fn keep_of_key(&self, key: &[u64], first: usize, rows: &mut Vec<u32>) {
         if key.is_empty() || self.table.directory().is_exact() {
             return;
         }

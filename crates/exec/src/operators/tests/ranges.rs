@@ -37,7 +37,7 @@ fn value(kinds: u64) -> impl Strategy<Value = u64> {
 }
 
 /// Rows of a key, two values and their number; of numbers alone, or of all kinds.
-fn rows(most: usize) -> impl Strategy<Value = Vec<Row>> {
+pub(super) fn rows(most: usize) -> impl Strategy<Value = Vec<Row>> {
     prop_oneof![Just(5_u64), Just(8), Just(12)].prop_flat_map(move |kinds| {
         let row = (7..12_u64, value(kinds), value(kinds));
         prop::collection::vec(row, 0..most).prop_map(|rows| {
@@ -124,6 +124,7 @@ fn join(sides: [&[Row]; 2], has_key: bool, kind: JoinKind, condition: Expr) -> N
         kind,
         filter: Some(condition),
         build_left: false,
+        partners: Vec::new(),
     };
     match kind {
         JoinKind::Semi | JoinKind::Anti => node(op, &[0, 1, 2, 3]),

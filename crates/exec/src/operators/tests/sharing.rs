@@ -63,6 +63,7 @@ fn join(left: Node, right: Node, schema: &[u16]) -> Node {
         kind: JoinKind::Inner,
         filter: None,
         build_left: false,
+        partners: Vec::new(),
     };
     node(op, schema)
 }

@@ -213,6 +213,7 @@ proptest! {
                 kind,
                 filter: None,
                 build_left,
+                partners: Vec::new(),
             };
             let (whole, spilled) = both(&node(op, &[0, 1, 2, 3]), batch_rows);
             prop_assert_eq!(whole, spilled);
@@ -232,6 +233,7 @@ fn rows_of_one_key_end_at_the_limit() {
             kind: JoinKind::Inner,
             filter: None,
             build_left: false,
+            partners: Vec::new(),
         };
         run(node(op, &[0, 1, 2]), LITTLE, 1000)
     };

@@ -1,0 +1,58 @@
+//! What a row of a hash join tells of several partners that it stands for.
+
+use super::{JoinKind, Slot};
+
+/// A column of a hash join whose rows stand for *sets* of pairs: the sets of one row of the left side have no pair in common, and all
+/// pairs are in one of them.
+///
+/// How many sets a row has is the executor's choice, a pair alone being one, too. So whatever adds these up over all sets, or takes the least or the
+/// greatest of them, has that of all pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartnerAggregate {
+    /// The slot that takes it.
+    pub slot: Slot,
+    /// What of the set.
+    pub function: PartnerFunction,
+}
+
+/// What is told of a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartnerFunction {
+    /// The number of partners; of a row without any, which an outer join keeps, none.
+    Count,
+    /// The number of joined rows: that without a partner is one.
+    Rows,
+    /// The least value of the slot that the condition bounds.
+    Least(Slot),
+    /// The greatest.
+    Greatest(Slot),
+    /// The sum of a slot's values; unbound if one is no number, and without a partner.
+    Sum(Slot),
+}
+
+impl PartnerFunction {
+    /// The slot of the right side that it reads.
+    pub fn argument(self) -> Option<Slot> {
+        match self {
+            Self::Count | Self::Rows => None,
+            Self::Least(slot) | Self::Greatest(slot) | Self::Sum(slot) => Some(slot),
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn argument_mut(&mut self) -> Option<&mut Slot> {
+        match self {
+            Self::Count | Self::Rows => None,
+            Self::Least(slot) | Self::Greatest(slot) | Self::Sum(slot) => Some(slot),
+        }
+    }
+
+    /// Whether it has a value in every row of a join of that kind. What fulfils a comparison is bound.
+    pub fn is_certain(self, kind: JoinKind) -> bool {
+        match self {
+            Self::Count | Self::Rows => true,
+            Self::Least(_) | Self::Greatest(_) => kind == JoinKind::Inner,
+            Self::Sum(_) => false,
+        }
+    }
+}
