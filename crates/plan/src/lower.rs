@@ -21,7 +21,6 @@ use crate::join_order::{hash_cost, hash_join, outer_row};
 use crate::logical::{JoinGroup, Logical, certain_values, is_bound_in_groups, is_certain};
 use crate::physical::{Aggregate, Constant, Expr, JoinKind, Node, Op, Slot, SortKey};
 use crate::planner::{ForceJoin, PlanError, Planner, node};
-use crate::rules::partner_sets::InSets;
 use crate::rules::{
     count_first, count_scan, distribute_union, group_through, partner_sets, rewrite_path,
 };
@@ -387,16 +386,12 @@ impl Planner<'_> {
         }
         let counted_first = count_first::aggregate(self, input, keys, aggregates, outer)?;
         let through = group_through::aggregate(self, input, keys, aggregates, outer)?;
-        let in_sets = partner_sets::aggregate(self, input, keys, aggregates, outer)?;
-        let in_sets = match in_sets {
-            Some(InSets { plan, is_cheaper }) => {
-                if is_cheaper || self.options.force_join == Some(ForceJoin::Hash) {
-                    return Ok(plan);
-                }
-                Some(plan)
-            }
-            None => None,
-        };
+        let mut in_sets = partner_sets::aggregate(self, input, keys, aggregates, outer)?;
+        let is_forced = self.options.force_join == Some(ForceJoin::Hash);
+        if let Some(taken) = in_sets.take_if(|in_sets| in_sets.is_cheaper || is_forced) {
+            return Ok(taken.plan);
+        }
+        let in_sets = in_sets.map(|in_sets| in_sets.plan);
         let input = self.lower(input, outer)?;
         let joined = self.group_of(input, keys, aggregates, outer)?;
         let others = [through, counted_first, in_sets].into_iter().flatten();

@@ -168,6 +168,23 @@ impl Pairing {
         (pairs, at)
     }
 
+    /// The candidates of the next piece that are partners; returns where the following piece starts.
+    fn pairs(
+        &self,
+        batch: &Batch,
+        bounds: Option<&Bounds>,
+        at: Place,
+        cx: &Context,
+    ) -> Result<(Pairs, Place), ExecError> {
+        let (mut pairs, end) = match bounds {
+            Some(bounds) => self.candidates_in_range(batch, bounds, at, cx),
+            None => self.candidates(batch, at, cx),
+        };
+        self.keep_compatible(batch, &mut pairs);
+        self.keep_true(batch, bounds, &mut pairs, cx)?;
+        Ok((pairs, end))
+    }
+
     /// The key columns of a batch, where equal keys are all that partners need.
     fn deciding_keys<'b>(&self, batch: &'b Batch) -> Option<Vec<&'b [u64]>> {
         let JoinShape {
@@ -330,13 +347,8 @@ impl Pairing {
                 let place = start.place;
                 let (mut pairs, mut end) = match &bounds {
                     Some(bounds) if self.has_sets(bounds) => self.sets(batch, bounds, place, cx)?,
-                    Some(bounds) => self.candidates_in_range(batch, bounds, place, cx),
-                    None => self.candidates(batch, place, cx),
+                    bounds => self.pairs(batch, bounds.as_ref(), place, cx)?,
                 };
-                if pairs.sets.is_empty() {
-                    self.keep_compatible(batch, &mut pairs);
-                    self.keep_true(batch, bounds.as_ref(), &mut pairs, cx)?;
-                }
                 end.has_partner = end.row == place.row && place.has_partner
                     || pairs.probe.last() == Some(&(end.row as u32));
                 if self.shape.kind == JoinKind::LeftOuter {

@@ -427,13 +427,14 @@ impl Names<'_> {
     }
 
     fn partner(&self, partner: &PartnerAggregate) -> String {
-        let (name, argument) = match partner.function {
-            PartnerFunction::Count => ("COUNT of partners", None),
-            PartnerFunction::Rows => ("COUNT", None),
-            PartnerFunction::Least(slot) => ("MIN", Some(slot)),
-            PartnerFunction::Greatest(slot) => ("MAX", Some(slot)),
-            PartnerFunction::Sum(slot) => ("SUM", Some(slot)),
+        let name = match partner.function {
+            PartnerFunction::Count => "COUNT of partners",
+            PartnerFunction::Rows => "COUNT",
+            PartnerFunction::Least(_) => "MIN",
+            PartnerFunction::Greatest(_) => "MAX",
+            PartnerFunction::Sum(_) => "SUM",
         };
+        let argument = partner.function.argument();
         let argument = argument.map_or(String::new(), |slot| format!(" {}", self.slot(slot)));
         format!("{} := {name}{argument}", self.slot(partner.slot))
     }

@@ -8,10 +8,6 @@ use crate::operators::hash_join::Source;
 impl Pairing {
     /// The joined rows; a build row of `u32::MAX` is the missing partner of an outer join.
     pub(super) fn joined(&self, batch: &Batch, pairs: &Pairs, sources: &[Source]) -> Batch {
-        let built = |ids: &[u64], row: u32| match row {
-            u32::MAX => 0,
-            row => ids[row as usize],
-        };
         let mut joined = Batch::of_rows(pairs.probe.len());
         for source in sources {
             joined = match *source {
@@ -42,5 +38,14 @@ impl Pairing {
             };
         }
         joined
+    }
+}
+
+/// The value of a build row in a column; 0 of a missing partner.
+#[inline]
+pub(super) fn built(ids: &[u64], row: u32) -> u64 {
+    match row {
+        u32::MAX => 0,
+        row => ids[row as usize],
     }
 }

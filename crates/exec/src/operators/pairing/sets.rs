@@ -8,6 +8,7 @@
 //! Partners near the bounds are asked for one by one, and are pairs. Of the others their number, the values at both ends and
 //! their sums are known without looking at them. See `docs/decisions/0059-partners-as-sets.md`.
 
+use super::joined::built;
 use super::{Pairing, Pairs, Place, pairs_max, part};
 use crate::batch::Batch;
 use crate::context::Context;
@@ -100,17 +101,13 @@ impl Pairing {
             let id = TermId::numeric(INTEGER, partners as i64, 0);
             id.map_or(0, |id| id.0)
         };
-        let is_missing = |row: u32| row == u32::MAX;
-        let value = |column: usize, row: u32| match is_missing(row) {
-            true => 0,
-            false => self.table.column(column)[row as usize],
-        };
+        let value = |column: usize, row: u32| built(self.table.column(column), row);
         let told = |(at, &row): (usize, &u32)| {
             let set = pairs.sets.get(at).filter(|set| !set.is_empty());
             let set = set.map(|set| set.start as usize..set.end as usize);
             match (function, set.zip(order)) {
                 (SetFunction::Count | SetFunction::Rows, Some((set, _))) => number(set.len()),
-                (SetFunction::Count, None) => number(usize::from(!is_missing(row))),
+                (SetFunction::Count, None) => number(usize::from(row != u32::MAX)),
                 (SetFunction::Rows, None) => number(1),
                 (SetFunction::Least(column), Some((set, order))) => {
                     value(column, order.row_at(order.least_place(set)))

@@ -1,8 +1,7 @@
 //! Joins in sets of partners, compared with the same whose sets are pairs.
 
-use super::ranges::rows;
-use super::{Row, node, rows_node, run_with};
-use crate::context::ExecOptions;
+use super::ranges::{join, joined, rows};
+use super::{Row, node};
 use basalt_plan::physical::{
     Aggregate, AggregateFunction, Expr, JoinKind, Node, Op, PartnerAggregate, PartnerFunction, Slot,
 };
@@ -41,24 +40,15 @@ fn conditions() -> Vec<Expr> {
 }
 
 /// A join in sets.
-fn join(sides: [&[Row]; 2], has_key: bool, kind: JoinKind, condition: Expr) -> Node {
-    let [left, right] = sides;
-    let key = if has_key { 0 } else { 7 };
-    let partners = TOLD.iter().map(|(slot, function, _)| PartnerAggregate {
-        slot: Slot(*slot),
-        function: *function,
-    });
-    let join = Op::HashJoin {
-        left: Arc::new(rows_node(left, &[0, 1, 2, 3])),
-        right: Arc::new(rows_node(right, &[key, 4, 5, 6])),
-        keys: if has_key { vec![Slot(0)] } else { Vec::new() },
-        compatible: Vec::new(),
-        kind,
-        filter: Some(condition),
-        build_left: false,
-        partners: partners.collect(),
-    };
-    node(join, &[0, 1, 2, 3, 10, 11, 12, 13, 14])
+fn join_in_sets(sides: [&[Row]; 2], has_key: bool, kind: JoinKind, condition: Expr) -> Node {
+    let mut in_pairs = join(sides, has_key, kind, condition);
+    if let Op::HashJoin { partners, .. } = &mut in_pairs.op {
+        partners.extend(TOLD.iter().map(|(slot, function, _)| PartnerAggregate {
+            slot: Slot(*slot),
+            function: *function,
+        }));
+    }
+    node(in_pairs.op, &[0, 1, 2, 3, 10, 11, 12, 13, 14])
 }
 
 /// The groups of its rows by the left side's number.
@@ -75,18 +65,6 @@ fn groups(join: Node) -> Node {
         aggregates: aggregates.collect(),
     };
     node(op, &[3, 20, 21, 22, 23, 24])
-}
-
-/// The rows of a plan in some order, with partners in order if there are so many.
-fn in_order(plan: Node, ordered_partners_min: usize, batch_rows: usize) -> Vec<Row> {
-    let options = ExecOptions {
-        ordered_partners_min,
-        batch_rows,
-        ..ExecOptions::default()
-    };
-    let mut rows = run_with(plan, options);
-    rows.sort_unstable();
-    rows
 }
 
 /// The numbers of rows, for which any one may stand where values are equal.
@@ -120,12 +98,12 @@ proptest! {
         for condition in conditions() {
             for (kind, has_key) in [(JoinKind::Inner, true), (JoinKind::Inner, false), (JoinKind::LeftOuter, true), (JoinKind::LeftOuter, false)] {
                 for sides in [[left.as_slice(), &right], [&right, &left]] {
-                    let groups = groups(join(sides, has_key, kind, condition.clone()));
+                    let groups = groups(join_in_sets(sides, has_key, kind, condition.clone()));
                     let forms = |rows: Vec<Row>| -> Vec<Row> {
                         rows.iter().map(|row| without_forms(row, is_alike)).collect()
                     };
-                    let pairs = forms(in_order(groups.clone(), usize::MAX, batch_rows));
-                    let sets = forms(in_order(groups, 0, batch_rows));
+                    let pairs = forms(joined(groups.clone(), usize::MAX, batch_rows));
+                    let sets = forms(joined(groups, 0, batch_rows));
                     prop_assert_eq!(sets, pairs, "{:?} {:?}", kind, condition);
                 }
             }
@@ -139,8 +117,8 @@ fn a_row_has_one_set_however_many_partners() {
     let row = |n: i64| vec![TermId::resource(7).0, id(n), id(n), id(n)];
     let rows: Vec<Row> = (1..=20_000).map(row).collect();
     let condition = conditions().swap_remove(3);
-    let join = join([&rows, &rows], true, JoinKind::Inner, condition);
-    let sets = in_order(join, 0, 4096);
+    let join = join_in_sets([&rows, &rows], true, JoinKind::Inner, condition);
+    let sets = joined(join, 0, 4096);
     assert_eq!(sets.len(), rows.len());
     let of_last = sets
         .iter()

@@ -113,7 +113,7 @@ fn unparted_conditions() -> Vec<Expr> {
 }
 
 /// The join of two sides, by their first column or by none.
-fn join(sides: [&[Row]; 2], has_key: bool, kind: JoinKind, condition: Expr) -> Node {
+pub(super) fn join(sides: [&[Row]; 2], has_key: bool, kind: JoinKind, condition: Expr) -> Node {
     let [left, right] = sides;
     let key = if has_key { 0 } else { 7 };
     let op = Op::HashJoin {
@@ -133,7 +133,7 @@ fn join(sides: [&[Row]; 2], has_key: bool, kind: JoinKind, condition: Expr) -> N
 }
 
 /// The rows of a join in some order, whose partners are put in order if there are so many.
-fn joined(join: Node, ordered_partners_min: usize, batch_rows: usize) -> Vec<Row> {
+pub(super) fn joined(join: Node, ordered_partners_min: usize, batch_rows: usize) -> Vec<Row> {
     let mut rows = run_with(
         join,
         ExecOptions {
