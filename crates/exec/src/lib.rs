@@ -6,6 +6,7 @@
 pub mod aggregate;
 pub mod attempt;
 pub mod batch;
+mod by_ordinal;
 mod computed_numbers;
 pub mod context;
 pub mod error;

@@ -13,7 +13,8 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::Numbers;
 use crate::value::{
-    OrderKey, Reader, ShortNumber, compare_for_order, first_bytes, order_within, ordered_as_ids,
+    KnownWords, OrderKey, Reader, ShortNumber, compare_for_order, first_bytes, order_within,
+    ordered_as_ids,
 };
 use basalt_rdf::TermId;
 use basalt_rdf::inline::dates::UNITS_OF_SECOND;
@@ -40,6 +41,8 @@ pub struct Extremes {
     hints: Vec<Option<Hint>>,
     /// By kind, the doubles near the values of the first groups; NaN where that is not known, or it is of another kind.
     near: [Vec<f64>; 2],
+    /// First bytes of strings.
+    words: KnownWords,
 }
 
 /// A double that tells the order of most values of its kind.
@@ -90,7 +93,11 @@ enum Hint {
 impl Hint {
     /// The hint of a value; `None` of those that have none, and of numbers whose ids tell their order.
     #[inline]
-    fn of(id: u64, reader: &mut Reader<'_>) -> Result<Option<Self>, ExecError> {
+    fn of(
+        id: u64,
+        words: &mut KnownWords,
+        reader: &mut Reader<'_>,
+    ) -> Result<Option<Self>, ExecError> {
         let id = TermId(id);
         if let Some((second, fraction)) = id.split_second() {
             return Ok(Self::of_time(second, fraction));
@@ -101,8 +108,10 @@ impl Hint {
         ) {
             return Ok(None);
         }
-        if let Some(word) = reader.string_word(id.0)? {
-            return Ok(Some(Self::Start(word)));
+        if matches!(id.tag(), tag::STRING | tag::LANGUAGE) {
+            let cx = reader.context();
+            let read = || Ok(reader.string_word(id.0)?.unwrap_or_default());
+            return Ok(Some(Self::Start(words.word(id.0, cx, read)?)));
         }
         if let Some(string) = reader.string_start(id.0, START_BYTES)? {
             let start = first_bytes(string.lexical.as_bytes());
@@ -110,6 +119,9 @@ impl Hint {
         }
         if let Some((second, fraction)) = reader.split_date_time(id.0)? {
             return Ok(Self::of_time(second, fraction));
+        }
+        if let Some(integer) = reader.stored_integer(id.0)? {
+            return Ok(Some(Self::Double(integer as f64)));
         }
         let double = OrderKey::of(id.0, reader.context())?.nearest_double();
         Ok(double.map(Self::Double))
@@ -205,6 +217,7 @@ impl Extremes {
             states: Vec::new(),
             hints: Vec::new(),
             near: Default::default(),
+            words: KnownWords::default(),
         }
     }
 
@@ -396,7 +409,7 @@ impl Extremes {
         let known = self.states[group].id;
         let hint = match hint {
             Some(hint) => Some(hint),
-            None => Hint::of(id, reader)?,
+            None => Hint::of(id, &mut self.words, reader)?,
         };
         let told = match hint {
             Some(hint) => self
@@ -437,7 +450,7 @@ impl Extremes {
             self.hints.resize(self.states.len(), None);
         }
         if self.hints[group].is_none() {
-            self.hints[group] = Hint::of(self.states[group].id, reader)?;
+            self.hints[group] = Hint::of(self.states[group].id, &mut self.words, reader)?;
         }
         Ok(self.hints[group])
     }

@@ -7,20 +7,23 @@
 //!
 //! Columns of dates, ratings, links and the like have some hundred values in millions of rows, and a function of one of
 //! them takes tens to hundreds of nanoseconds. So the id of each value is looked up in a small table of those met last, and only rows whose value is
-//! not there are evaluated; a value that comes several times in a batch once.
+//! not there are evaluated; a value that comes several times in a batch once. Columns of texts have thousands: where the small table does not hold what
+//! repeats, terms of the dictionary have their results by ordinal ([`ByOrdinal`]), each value once for all rows.
 //!
 //! Invariants: the kernel reads no other column, is the same for the same value throughout a query and asks for no solution; a
-//! table gives what the kernel gives. Where most values are new the table is given up for good, and where a kernel above would read numbers that no
+//! table gives what the kernel gives. Where hardly a value repeats the table is given up for good, and where a kernel above would read numbers that no
 //! id holds, whose texts would be parsed for each row. Cost: a look-up per row, some 3 ns; 96 KiB for each
-//! thread that evaluates, from the first batch of some rows on.
+//! thread that evaluates, from the first batch of some rows on; 8 bytes for each value of a text.
 
 use super::annotation::Annotation;
 use super::calendar_comparison::CalendarComparison;
 use super::call::is_deterministic;
+use super::comparison::CompareOp;
 use super::evaluate;
 use super::kernel::Kernel;
 use super::kind_test::KindTest;
 use super::vector::{Item, Rows, Vector};
+use crate::by_ordinal::ByOrdinal;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::value::{Reader, Value};
@@ -41,8 +44,14 @@ const ROWS_PER_VALUE_MIN: usize = 4;
 /// Rows after which it is of none if fewer than a sixteenth were found: values that come in any order are then
 /// several times as many as there are places.
 const ROWS_TRIED_FIRST: usize = 1 << 11;
+/// Rows after which results by ordinal are of none if fewer than one in so many was found.
+const ROWS_TRIED_BY_ORDINAL: usize = 1 << 16;
+/// See [`ROWS_TRIED_BY_ORDINAL`].
+const ROWS_PER_FOUND_MAX: usize = 64;
 /// The id of a place that is free; no term has it.
 pub const FREE: u64 = u64::MAX;
+/// The tag of the number of a row that is evaluated now, in the place of its result; no term has it.
+const EVALUATED_NOW: u8 = 0xFE;
 
 /// A kernel of one column with tables of its values; see the [module documentation](self).
 pub struct ByValue {
@@ -82,11 +91,15 @@ impl Key {
 /// Values that were met.
 struct Table {
     places: Vec<Place>,
+    /// The results of terms of the dictionary, once there are more of them than places.
+    by_ordinal: Option<ByOrdinal<u64>>,
     /// Number of the batch, from 1.
     batch: u32,
-    /// Rows looked up, and how many of them were evaluated.
+    /// Rows looked up, how many of them were evaluated, and how many of these had terms of the dictionary; from the beginning of this way to look
+    /// them up.
     rows: usize,
     evaluated: usize,
+    of_dictionary: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -117,7 +130,7 @@ impl ByValue {
         let table = self.lock().pop();
         let mut table = table.unwrap_or_else(Table::new);
         let mut is_given_up = false;
-        let ids = table.results(&self.key.ids(rows, cx)?, |fresh| {
+        let ids = table.results(&self.key.ids(rows, cx)?, cx, |fresh| {
             let positions: Vec<u32> = fresh.iter().map(|&row| rows.position(row)).collect();
             let rows = rows.at(&positions);
             let results = evaluate::evaluate(&self.kernel, &rows, cx)?;
@@ -134,8 +147,10 @@ impl ByValue {
         is_given_up |= table.is_of_no_use();
         if is_given_up {
             self.is_given_up.store(true, Ordering::Relaxed);
+            self.lock().clear();
+        } else {
+            self.lock().push(table);
         }
-        self.lock().push(table);
         Ok(Some(ids))
     }
 
@@ -154,23 +169,35 @@ impl Table {
         };
         Self {
             places: vec![free; PLACES],
+            by_ordinal: None,
             batch: 0,
             rows: 0,
             evaluated: 0,
+            of_dictionary: 0,
         }
     }
 
-    /// Whether values hardly repeat.
-    fn is_of_no_use(&self) -> bool {
+    /// Whether values hardly repeat. Where the places do not hold those of texts, results by ordinal are tried first.
+    fn is_of_no_use(&mut self) -> bool {
         let (rows, evaluated) = (self.rows, self.evaluated);
-        rows >= ROWS_TRIED_FIRST && evaluated * 16 > rows * 15
-            || rows >= ROWS_TRIED && evaluated * ROWS_PER_VALUE_MIN > rows
+        if self.by_ordinal.is_some() {
+            return rows >= ROWS_TRIED_BY_ORDINAL && (rows - evaluated) * ROWS_PER_FOUND_MAX < rows;
+        }
+        let is_of_no_use = rows >= ROWS_TRIED_FIRST && evaluated * 16 > rows * 15
+            || rows >= ROWS_TRIED && evaluated * ROWS_PER_VALUE_MIN > rows;
+        if is_of_no_use && self.of_dictionary * 2 > evaluated {
+            self.by_ordinal = Some(ByOrdinal::new(FREE));
+            (self.rows, self.evaluated, self.of_dictionary) = (0, 0, 0);
+            return false;
+        }
+        is_of_no_use
     }
 
     /// The results of ids; `evaluate` gives those of the rows at the positions that it is given.
     fn results(
         &mut self,
         ids: &[u64],
+        cx: &Context,
         evaluate: impl FnOnce(&[usize]) -> Result<Vec<u64>, ExecError>,
     ) -> Result<Vec<u64>, ExecError> {
         self.batch += 1;
@@ -178,17 +205,18 @@ impl Table {
         // Rows whose results are evaluated now: the first of each value, and all.
         let (mut fresh, mut waiting) = (Vec::new(), Vec::new());
         for (row, &id) in ids.iter().enumerate() {
-            let place = &mut self.places[place_among(PLACES, id)];
-            if place.id != id {
-                let result = fresh.len() as u64;
-                let batch = self.batch;
-                *place = Place { id, result, batch };
-                fresh.push(row);
+            let known = self.find(id, fresh.len(), cx);
+            let (result, number) = match known {
+                Found::Result(result) => (result, None),
+                Found::EvaluatedNow(number) => (0, Some(number)),
+            };
+            if let Some(number) = number {
+                if number == fresh.len() {
+                    fresh.push(row);
+                }
+                waiting.push((row, number));
             }
-            if place.batch == self.batch {
-                waiting.push((row, place.result as usize));
-            }
-            results.push(place.result);
+            results.push(result);
         }
         self.rows += ids.len();
         self.evaluated += fresh.len();
@@ -200,14 +228,60 @@ impl Table {
             results[row] = evaluated[number];
         }
         for (number, row) in fresh.into_iter().enumerate() {
-            let place = &mut self.places[place_among(PLACES, ids[row])];
-            // Another value may have taken the place since.
-            if place.id == ids[row] && place.batch == self.batch && place.result == number as u64 {
-                (place.result, place.batch) = (evaluated[number], 0);
-            }
+            self.put(ids[row], number, evaluated[number], cx);
         }
         Ok(results)
     }
+
+    /// The result of an id, or its number among those that are evaluated now, which is `next` if it is not yet one of them.
+    #[inline]
+    fn find(&mut self, id: u64, next: usize, cx: &Context) -> Found {
+        let by_ordinal = self.by_ordinal.as_mut();
+        if let Some(result) = by_ordinal.and_then(|results| results.place(id, cx)) {
+            let known = TermId(*result);
+            if known.0 == FREE {
+                *result = TermId::new(EVALUATED_NOW, next as u64).0;
+                return Found::EvaluatedNow(next);
+            }
+            return match known.tag() {
+                EVALUATED_NOW => Found::EvaluatedNow(known.payload() as usize),
+                _ => Found::Result(known.0),
+            };
+        }
+        let place = &mut self.places[place_among(PLACES, id)];
+        if place.id != id {
+            let (result, batch) = (next as u64, self.batch);
+            *place = Place { id, result, batch };
+            let is_of_dictionary = TermId(id).is_dictionary_literal() || TermId(id).is_resource();
+            self.of_dictionary += usize::from(is_of_dictionary);
+        }
+        match place.batch == self.batch {
+            true => Found::EvaluatedNow(place.result as usize),
+            false => Found::Result(place.result),
+        }
+    }
+
+    /// Remembers the result of an id that had this number.
+    fn put(&mut self, id: u64, number: usize, result: u64, cx: &Context) {
+        let by_ordinal = self.by_ordinal.as_mut();
+        if let Some(place) = by_ordinal.and_then(|results| results.place(id, cx)) {
+            *place = result;
+            return;
+        }
+        let place = &mut self.places[place_among(PLACES, id)];
+        // Another value may have taken the place since.
+        if place.id == id && place.batch == self.batch && place.result == number as u64 {
+            (place.result, place.batch) = (result, 0);
+        }
+    }
+}
+
+/// What a table tells of an id.
+enum Found {
+    /// Its result.
+    Result(u64),
+    /// Its number among those evaluated now.
+    EvaluatedNow(usize),
 }
 
 /// The place of an id among so many, a power of two and more than one: the upper bits of its product with 2^64 over the golden ratio.
@@ -273,6 +347,10 @@ fn is_long(kernel: &Kernel) -> bool {
             !matches!(**needle, Kernel::Column(_)) || !set.is_quick()
         }
         Kernel::Compare(..) if CalendarComparison::of(kernel).is_some() => false,
+        // The beginnings of texts are read.
+        Kernel::CompareConstant { op, constant, .. } => {
+            *op != CompareOp::Equal && matches!(constant.value, Value::String(_))
+        }
         Kernel::Compare(..)
         | Kernel::In(..)
         | Kernel::Arithmetic(..)
@@ -314,20 +392,32 @@ fn sole_key(kernel: &Kernel, part: &impl Fn(&Kernel) -> Option<Key>) -> Option<O
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::ExecOptions;
+    use basalt_rdf::term_id::LITERAL_ORDINAL_MASK;
+    use basalt_store::Snapshot;
     use proptest::prelude::*;
+
+    fn context() -> std::sync::Arc<Context> {
+        Context::new(Snapshot::empty(), ExecOptions::default(), 0)
+    }
 
     proptest! {
         #[test]
         fn results_are_those_of_each_value(
             batches in prop::collection::vec(prop::collection::vec(0_u64..9000, 0..300), 1..9),
-            spread in prop::sample::select(vec![1_u64, 1 << 20, 1 << 52]),
+            spread in prop::sample::select(vec![1_u64, 1 << 20, 1 << 42]),
+            tags in prop::sample::select(vec![[tag::DATE; 2], [tag::STRING, tag::RESOURCE], [tag::TYPED, tag::DATE]]),
+            is_by_ordinal: bool,
         ) {
+            let cx = context();
             let mut table = Table::new();
-            let of = |id: u64| id.wrapping_mul(3) ^ 1;
+            table.by_ordinal = is_by_ordinal.then(|| ByOrdinal::new(FREE));
+            let of = |id: u64| (id.wrapping_mul(3) ^ 1) >> 8;
             for ids in batches {
-                let ids: Vec<u64> = ids.into_iter().map(|id| id.wrapping_mul(spread)).collect();
+                let id = |value: u64| TermId::new(tags[value as usize % 2], value.wrapping_mul(spread) & LITERAL_ORDINAL_MASK).0;
+                let ids: Vec<u64> = ids.into_iter().map(id).collect();
                 let mut asked = Vec::new();
-                let results = table.results(&ids, |rows| {
+                let results = table.results(&ids, &cx, |rows| {
                     asked = rows.to_vec();
                     Ok(rows.iter().map(|&row| of(ids[row])).collect())
                 });
@@ -338,24 +428,41 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_value_is_evaluated_once() {
-        let mut table = Table::new();
-        let mut evaluated = 0;
-        for _ in 0..5 {
-            let ids: Vec<u64> = (0..1000).map(|row| row % 10).collect();
-            let results = table.results(&ids, |rows| {
+    /// How many rows are evaluated of batches of 1,000, in which a value comes from `value` of the row.
+    fn evaluated(table: &mut Table, rows: u64, value: impl Fn(u64) -> u64) -> usize {
+        let (cx, mut evaluated) = (context(), 0);
+        for first in (0..rows).step_by(1000) {
+            let ids: Vec<u64> = (first..first + 1000).map(&value).collect();
+            let results = table.results(&ids, &cx, |rows| {
                 evaluated += rows.len();
                 Ok(rows.iter().map(|&row| ids[row] + 100).collect())
             });
-            assert!(
-                results
-                    .expect("it evaluates")
-                    .iter()
-                    .zip(&ids)
-                    .all(|(r, id)| *r == id + 100)
-            );
+            let results = results.expect("it evaluates");
+            assert!(results.iter().zip(&ids).all(|(r, id)| *r == id + 100));
+            if table.is_of_no_use() {
+                break;
+            }
         }
-        assert_eq!(evaluated, 10);
+        evaluated
+    }
+
+    #[test]
+    fn a_value_is_evaluated_once() {
+        assert_eq!(evaluated(&mut Table::new(), 5000, |row| row % 10), 10);
+    }
+
+    #[test]
+    fn many_texts_are_evaluated_once_by_ordinal() {
+        let text = |row: u64| TermId::new(tag::STRING, row * 7919 % 20_000).0;
+        let mut table = Table::new();
+        // The first three batches tell that places do not do.
+        assert_eq!(evaluated(&mut table, 200_000, text), 3000 + 20_000);
+        assert!(table.by_ordinal.is_some());
+        // Dates are no terms of the dictionary.
+        let date = |row: u64| TermId::new(tag::DATE, row * 7919 % 20_000).0;
+        assert_eq!(evaluated(&mut Table::new(), 200_000, date), 3000);
+        // Texts that are all different are not looked up for long.
+        let title = |row: u64| TermId::new(tag::STRING, row).0;
+        assert_eq!(evaluated(&mut Table::new(), 200_000, title), 3000 + 66_000);
     }
 }

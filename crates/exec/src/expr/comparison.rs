@@ -12,8 +12,8 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::selection::positions;
 use crate::value::{
-    Comparison, IdKind, Reader, Value, compare, compare_floats, compare_inline, date_type, equal,
-    first_bytes, inline_float, inline_kind, order_within,
+    Comparison, IdKind, Number, Reader, Value, compare, compare_floats, compare_inline, date_type,
+    equal, first_bytes, inline_float, inline_kind, order_within,
 };
 use basalt_rdf::term_id::{MANTISSA_BITS, tag};
 use basalt_rdf::{LiteralKind, LiteralView, TermId};
@@ -343,6 +343,11 @@ fn compare_one(
             // What has one character more than the constant is ordered beside it as the whole text is.
             return Ok(Some(op.accepts(start.lexical.cmp(text))).into());
         }
+    }
+    if let Value::Number(Number::Integer(number)) = &constant.value
+        && let Some(integer) = reader.stored_integer(id)?
+    {
+        return Ok(Some(op.accepts(integer.cmp(&i64::from(*number)))).into());
     }
     op.apply(Argument::Id(id), Argument::Constant(constant), reader)
 }

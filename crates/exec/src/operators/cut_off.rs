@@ -9,8 +9,8 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::Numbers;
 use crate::value::{
-    OrderClass, OrderKey, Reader, compare_for_order, first_bytes, order_inline, ordered_as_ids,
-    text_into, text_word,
+    KnownWords, OrderClass, OrderKey, Reader, compare_for_order, first_bytes, order_inline,
+    ordered_as_ids, text_into, text_word,
 };
 use std::cmp::Ordering;
 
@@ -35,13 +35,23 @@ struct CutKey {
     place: Option<OrderKey>,
     /// The id that was compared last, and how.
     last: (u64, Ordering),
+    /// First bytes of texts that were compared.
+    words: KnownWords,
     scratch: Vec<u8>,
 }
 
 impl CutOff {
-    /// The cut-off at a row with these key ids; each with whether it descends.
-    pub fn new(row: impl Iterator<Item = (u64, bool)>, cx: &Context) -> Result<Self, ExecError> {
+    /// The cut-off at a row with these key ids, each with whether it descends, in the place of the one before.
+    pub fn new(
+        row: impl Iterator<Item = (u64, bool)>,
+        before: Option<Self>,
+        cx: &Context,
+    ) -> Result<Self, ExecError> {
+        let mut before = before
+            .map_or_else(Vec::new, |before| before.keys)
+            .into_iter();
         let key = |(id, descending)| {
+            let words = before.next().map(|key| key.words);
             let class = OrderClass::of(id, cx);
             let mut text = Vec::new();
             if class.is_some_and(OrderClass::has_text) {
@@ -59,6 +69,7 @@ impl CutOff {
                 text,
                 double: nearest_double(id, cx)?,
                 last: (id, Ordering::Equal),
+                words: words.unwrap_or_default(),
                 scratch: Vec::new(),
             })
         };
@@ -175,7 +186,9 @@ impl CutKey {
         cx: &Context,
     ) -> Result<Ordering, ExecError> {
         cx.check_for_term()?;
-        let order = text_word(id, &mut self.scratch, cx)?.cmp(&self.word);
+        let scratch = &mut self.scratch;
+        let word = self.words.word(id, cx, || text_word(id, scratch, cx))?;
+        let order = word.cmp(&self.word);
         if order != Ordering::Equal {
             return Ok(order);
         }
@@ -234,7 +247,7 @@ mod tests {
             };
             let ids: Vec<u64> = texts.iter().map(|text| id(text, name)).collect();
             let row = std::iter::once((id(&cut.0, cut.1), descending));
-            let mut cut_off = CutOff::new(row, &cx).expect("terms decode");
+            let mut cut_off = CutOff::new(row, None, &cx).expect("terms decode");
             let selected = cut_off.select(&[&ids], &cx).expect("terms decode");
             let before = |&row: &u32| {
                 let order = compare_for_order(ids[row as usize], id(&cut.0, cut.1), &cx).expect("terms decode");

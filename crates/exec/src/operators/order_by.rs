@@ -195,7 +195,8 @@ impl SortBuffer {
             cut = if is_sooner { Some(own) } else { cut };
         }
         if let Some(cut) = cut {
-            self.cut_off = Some(CutOff::new(cut.into_iter().zip(descending), cx)?);
+            let before = self.cut_off.take();
+            self.cut_off = Some(CutOff::new(cut.into_iter().zip(descending), before, cx)?);
         }
         Ok(())
     }

@@ -15,6 +15,35 @@ use basalt_rdf::{LiteralKind, LiteralView, TermBuf, TermId, TermView};
 /// Characters that are worth reading without the rest of a text.
 const START_CHARACTERS_MAX: usize = 256;
 
+const XSD_INTEGER: &str = "http://www.w3.org/2001/XMLSchema#integer";
+const XSD_LONG: &str = "http://www.w3.org/2001/XMLSchema#long";
+
+/// The integer that digits, with or without `-`, are; `None` of anything else, and of what 64 bits do not hold.
+fn integer_of_digits(text: &[u8]) -> Option<i64> {
+    /// So many digits are never too long.
+    const SHORT: usize = 18;
+    let (is_negative, digits) = match text.split_first()? {
+        (b'-', digits) => (true, digits),
+        _ => (false, text),
+    };
+    if digits.is_empty() || digits.len() > SHORT + 1 || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let (short, last) = digits.split_at(digits.len().min(SHORT));
+    let add = |number: i64, digit: &u8| number * 10 - i64::from(digit - b'0');
+    // The negative numbers have one more.
+    let mut number = short.iter().fold(0, add);
+    if let [last] = last {
+        number = number
+            .checked_mul(10)?
+            .checked_sub(i64::from(last - b'0'))?;
+    }
+    match is_negative {
+        true => Some(number),
+        false => number.checked_neg(),
+    }
+}
+
 /// Reads values and texts of ids.
 pub struct Reader<'c> {
     cx: &'c Context,
@@ -72,6 +101,9 @@ impl<'c> Reader<'c> {
                 {
                     return Ok(Some(Value::Number(number.clone())));
                 }
+                if let Some(integer) = self.stored_integer(id.0)? {
+                    return Ok(Some(Value::Number(Number::Integer(integer.into()))));
+                }
                 let value = Value::of(self.term(id.0)?);
                 if let Value::Number(number) = &value {
                     self.last = Some((id.0, number.clone()));
@@ -86,6 +118,23 @@ impl<'c> Reader<'c> {
         match inline::number(TermId(id)) {
             None => Ok(self.value(id)?.and_then(|value| value.number())),
             known => Ok(known),
+        }
+    }
+
+    /// The value of a stored `xsd:integer` or `xsd:long` that is too long for an id, if 64 bits hold it; `None` of other terms, and of uncommon forms.
+    #[inline]
+    pub fn stored_integer(&mut self, id: u64) -> Result<Option<i64>, ExecError> {
+        let term = TermId(id);
+        if term.tag() != tag::TYPED {
+            return Ok(None);
+        }
+        let qualifiers = self.cx.snapshot().dictionary().qualifiers();
+        match qualifiers.datatype(term.qualifier()) {
+            Some(XSD_INTEGER | XSD_LONG) => {
+                let text = self.text_bytes(id)?;
+                Ok(text.and_then(integer_of_digits))
+            }
+            _ => Ok(None),
         }
     }
 
@@ -240,6 +289,44 @@ impl<'c> Reader<'c> {
             tag::UNBOUND | tag::LOCAL => false,
             tag::RESOURCE => !self.cx.terms().is_blank(id),
             _ => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_integers() {
+        for number in [
+            0,
+            7,
+            -7,
+            i64::MAX,
+            i64::MIN,
+            1 << 51,
+            -(1 << 53),
+            999_999_999_999_999_999,
+        ] {
+            assert_eq!(
+                integer_of_digits(number.to_string().as_bytes()),
+                Some(number)
+            );
+        }
+        assert_eq!(integer_of_digits(b"007"), Some(7));
+        for text in [
+            "",
+            "-",
+            "+7",
+            "1.0",
+            " 1",
+            "1e3",
+            "9223372036854775808",
+            "-9223372036854775809",
+            "0000000000000000000001",
+        ] {
+            assert_eq!(integer_of_digits(text.as_bytes()), None, "{text}");
         }
     }
 }

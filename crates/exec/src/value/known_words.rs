@@ -1,0 +1,101 @@
+//! `KnownWords`: the first bytes of texts that were compared, by ordinal.
+//!
+//! MIN, MAX and the first rows of a sort compare each row's text with one that is kept, and sixteen bytes mostly tell. To find them in the dictionary takes
+//! some hundred nanoseconds where texts follow each other in no order; columns have each of them many times.
+//!
+//! Invariant: a word is that which was read of the same id. Memory: 16 bytes for each text, see [`ByOrdinal`]; given up where texts hardly repeat.
+
+use crate::by_ordinal::ByOrdinal;
+use crate::context::Context;
+use crate::error::ExecError;
+
+/// What no text begins with, since UTF-8 has no byte `FF`.
+const UNKNOWN: u128 = u128::MAX;
+/// Texts of which nothing is remembered: what few rows ask for is read as fast.
+const UNKNOWN_COUNT: usize = 1 << 11;
+/// Texts after which they are given up if fewer than one in so many was known.
+const TRIED: usize = 1 << 16;
+/// See [`TRIED`].
+const ASKED_PER_FOUND_MAX: usize = 64;
+
+/// The words; see the [module documentation](self).
+pub struct KnownWords {
+    words: Option<ByOrdinal<u128>>,
+    asked: usize,
+    found: usize,
+}
+
+impl Default for KnownWords {
+    /// None yet.
+    fn default() -> Self {
+        Self {
+            words: Some(ByOrdinal::new(UNKNOWN)),
+            asked: 0,
+            found: 0,
+        }
+    }
+}
+
+impl KnownWords {
+    /// The word of a term, which `read` reads.
+    #[inline]
+    pub fn word(
+        &mut self,
+        id: u64,
+        cx: &Context,
+        read: impl FnOnce() -> Result<u128, ExecError>,
+    ) -> Result<u128, ExecError> {
+        let Some(words) = &mut self.words else {
+            return read();
+        };
+        self.asked += 1;
+        if self.asked < UNKNOWN_COUNT {
+            return read();
+        }
+        let Some(place) = words.place(id, cx) else {
+            return read();
+        };
+        if *place != UNKNOWN {
+            self.found += 1;
+            return Ok(*place);
+        }
+        let word = read()?;
+        *place = word;
+        if self.asked >= TRIED && self.found * ASKED_PER_FOUND_MAX < self.asked {
+            self.words = None;
+        }
+        Ok(word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::ExecOptions;
+    use basalt_rdf::TermId;
+    use basalt_rdf::term_id::tag;
+    use basalt_store::Snapshot;
+
+    /// How many of so many words are read.
+    fn read(asked: u64, texts: u64) -> usize {
+        let cx = Context::new(Snapshot::empty(), ExecOptions::default(), 0);
+        let (mut known, mut read) = (KnownWords::default(), 0);
+        for number in 0..asked {
+            let text = number * 7919 % texts;
+            let id = TermId::new(tag::STRING, text).0;
+            let word = known.word(id, &cx, || {
+                read += 1;
+                Ok(u128::from(text))
+            });
+            assert_eq!(word.expect("it is read"), u128::from(text));
+        }
+        read
+    }
+
+    #[test]
+    fn what_repeats_is_read_once() {
+        assert_eq!(read(2000, 1), 2000);
+        assert_eq!(read(100_000, 10_000), UNKNOWN_COUNT - 1 + 10_000);
+        assert_eq!(read(200_000, 200_000), 200_000);
+    }
+}
