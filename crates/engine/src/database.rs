@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::plan_cache::{PlanCache, PlanCacheStatus};
 use crate::query::{Prepared, QueryOptions};
 use crate::transactions::{Core, Durability, Transaction, WriteOptions, WriteStatus};
+use crate::update::UpdateOptions;
 use basalt_exec::path::KnownPathIndexes;
 use basalt_loader::{Input, LoadOptions, LoadReport, NoProgress, Progress};
 use basalt_rdf::GraphFormat;
@@ -15,6 +16,7 @@ use basalt_store::{
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 /// A store, open for queries, changes and loads.
@@ -115,7 +117,17 @@ impl Database {
     /// is kept until the database is dropped, reads what other processes have changed since it was opened,
     /// and makes the store if there was none.
     pub fn begin(&self) -> Result<Transaction<'_>, Error> {
-        Transaction::begin(&self.core)
+        Transaction::begin(&self.core, &|| Ok(()))
+    }
+
+    /// The same for a request, which can be cancelled while it waits.
+    pub(crate) fn begin_for(&self, options: &UpdateOptions) -> Result<Transaction<'_>, Error> {
+        let cancel = &options.query.exec.cancel;
+        let go_on = || match cancel.load(Ordering::Relaxed) {
+            true => Err(Error::Cancelled),
+            false => Ok(()),
+        };
+        Transaction::begin(&self.core, &go_on)
     }
 
     /// Loads inputs into the store, all or nothing. Writers wait; a merge that runs by itself is given up, as
@@ -170,6 +182,9 @@ impl Database {
         let _ = self.core.holder.set(holder);
         let mut turn = self.core.take_turn()?;
         self.core.tell_holder(&mut turn);
+        drop(turn);
+        // One may have been given up when the process before ended.
+        Core::merge_if_due(&self.core);
         Ok(())
     }
 

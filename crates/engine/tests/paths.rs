@@ -76,10 +76,28 @@ fn random_query(seed: u64) -> String {
         _ => end(&mut random, "?y"),
     };
     let mut pattern = format!("{subject} {path} {object} .");
-    match random.below(5) {
+    match random.below(8) {
         0 => pattern = format!("?x :p ?z . {pattern}"),
         1 => pattern = format!("?y :q ?x . {pattern}"),
         2 => pattern = format!("VALUES ?x {{ :n1 :n2 :n99 }} {pattern}"),
+        // Both ends are bound, in batches of which one has fewer subjects and another fewer objects.
+        3 => {
+            let ends = "{ VALUES (?x ?y) { (:n1 :n2) (:n1 :n3) } } UNION { VALUES (?x ?y) { (:n2 :n1) (:n3 :n1) (:n1 :n1) } }";
+            pattern = format!("{ends} UNION {{ ?y :q ?x }} {pattern}");
+        }
+        4 => {
+            let conditions = [
+                "?x = :n1",
+                "?y = :n2",
+                "?x IN (:n1, :n2, :n1, :n99)",
+                "?y = :n2 || ?y = :n3 || ?y = \"l1\"",
+                "?x = ?y || ?x = :n1",
+            ];
+            pattern = format!(
+                "{pattern} FILTER({})",
+                conditions[random.below(conditions.len())]
+            );
+        }
         _ => {}
     }
     let from = ["", "", "", "FROM :g1 FROM :g2", "FROM NAMED :g1 FROM :g1"][random.below(5)];
@@ -140,6 +158,34 @@ fn random_paths_agree_with_the_oracle() {
     assert!(compared * 10 >= asked * 8, "{compared} of {asked} compared");
 }
 
+#[test]
+fn ends_that_one_batch_found_are_not_starts_of_the_next() {
+    let quads = "<http://e/s> <http://e/q> <http://e/t> .\n<http://e/t> <http://e/q> <http://e/t> .\n<http://e/u> <http://e/r> <http://e/t> .\n";
+    let loaded = load_nquads(quads.to_owned(), &Configuration::default());
+    // The second batch is followed from its one object, or subject, as the first is not.
+    for (batches, expected) in [
+        (
+            "{ VALUES (?x ?y) { (:s :t) } } UNION { VALUES (?x ?y) { (:t :s) (:s :s) } }",
+            "1",
+        ),
+        (
+            "{ VALUES (?x ?y) { (:t :t) } } UNION { VALUES (?x ?y) { (:s :t) (:t :t) } }",
+            "3",
+        ),
+        (
+            "{ VALUES (?x ?y) { (:s :t) (:u :t) } } UNION { VALUES (?x ?y) { (:t :s) (:t :t) } }",
+            "3",
+        ),
+    ] {
+        for path in ["(:q|:r)", "(:q|:r+)", "^(^:q|^:r)"] {
+            let pattern = format!("{batches} ?x {path} ?y");
+            for access in [PathAccess::Adaptive, PathAccess::Probe, PathAccess::Index] {
+                assert_eq!(count(&loaded, &pattern, access), expected, "{pattern}");
+            }
+        }
+    }
+}
+
 /// The number that a query counts.
 fn count(loaded: &support::Loaded, pattern: &str, access: PathAccess) -> String {
     let mut options = query_options(&Configuration::default());
@@ -183,6 +229,42 @@ fn long_chains_take_neither_stack_nor_quadratic_time() {
         count(&loaded, ":n59000 :next+ ?x", PathAccess::Probe),
         "1000"
     );
+}
+
+#[test]
+fn paths_begin_at_the_terms_that_a_condition_lets_pass() {
+    let mut text = String::new();
+    for i in 0..2_000 {
+        let next = i + 1;
+        writeln!(text, "<http://e/n{i}> <http://e/next> <http://e/n{next}> .").expect("text grows");
+    }
+    let loaded = load_nquads(text, &Configuration::default());
+    for (pattern, expected) in [
+        ("?x :next+ ?y FILTER(?x = :n1990)", "10"),
+        ("?x :next+ ?y FILTER(?y = :n10)", "10"),
+        ("?x :next* ?y FILTER(?x = :n1990)", "11"),
+        ("?x :next* ?y FILTER(?x = :n2000 || ?x = :n1999)", "3"),
+        (
+            "?x :next+ ?y FILTER(?x IN (:n1990, :n1995, :n1990, :unknown))",
+            "15",
+        ),
+        ("?x :next+ ?y FILTER(?y IN (:n2, :n3) && ?x != :n0)", "3"),
+        ("?x :next* ?y FILTER(?x = :unknown)", "0"),
+    ] {
+        assert_eq!(
+            count(&loaded, pattern, PathAccess::Adaptive),
+            expected,
+            "{pattern}"
+        );
+        let query = format!("PREFIX : <http://e/> SELECT * {{ {pattern} }}");
+        let options = query_options(&Configuration::default());
+        let prepared = loaded.database.prepare(&query, &options).expect("it plans");
+        let plan = prepared.explain().to_text();
+        // With no end given, and no rows that give one.
+        let makes_all = |line: &str| line.contains("PathJoin ?x ") && line.contains(" ?y ");
+        let are_all = plan.lines().any(makes_all) && plan.contains("Unit");
+        assert!(!are_all, "all pairs are made for {pattern}:\n{plan}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! `ByOrdinal`: something that is known of terms of the dictionary, by their ordinals.
+//! `ByOrdinal`: something that is known of terms that have ordinals: literals and resources of the dictionary, and terms that the query has made.
 //!
 //! ```text
-//! chunks   [ 0 2 0 1 .. ]       for every 64 ordinals, of literals and of resources: the number of their chunk, 0 for none
+//! chunks   [ 0 2 0 1 .. ]       for every 64 ordinals, by kind: the number of their chunk, 0 for none
 //! values   [ 64 | 64 | .. ]     chunk 1, chunk 2, ..
 //! ```
 //!
@@ -14,6 +14,7 @@
 use crate::context::Context;
 use crate::held_memory::HeldMemory;
 use basalt_rdf::TermId;
+use basalt_rdf::term_id::tag;
 
 /// Ordinals of a chunk.
 const CHUNK: usize = 64;
@@ -23,10 +24,27 @@ const CHUNKS_MIN: usize = 64;
 /// Values by ordinal; see the [module documentation](self).
 pub struct ByOrdinal<T> {
     unknown: T,
-    /// The numbers of chunks from 1, of literals and of resources.
-    chunks: [Vec<u32>; 2],
+    /// The numbers of chunks from 1, of literals, of resources and of local terms.
+    chunks: [Vec<u32>; 3],
     values: Vec<T>,
     held: HeldMemory,
+}
+
+/// The ordinal of a term among those of its kind, and the number of that; `None` if it has none.
+#[inline]
+fn ordinal(id: TermId) -> Option<(usize, u64)> {
+    match id.tag() {
+        tag::STRING | tag::LANGUAGE | tag::TYPED => Some((0, id.literal_ordinal())),
+        tag::RESOURCE => Some((1, id.payload())),
+        tag::LOCAL => Some((2, id.payload())),
+        _ => None,
+    }
+}
+
+/// Whether a term has an ordinal.
+#[inline]
+pub fn has_ordinal(id: u64) -> bool {
+    ordinal(TermId(id)).is_some()
 }
 
 impl<T: Copy> ByOrdinal<T> {
@@ -40,14 +58,10 @@ impl<T: Copy> ByOrdinal<T> {
         }
     }
 
-    /// The place of a term of the dictionary; `None` of any other and of unbound, and where there is no room.
+    /// The place of a term; `None` of one without an ordinal and of unbound, and where there is no room.
     #[inline]
     pub fn place(&mut self, id: u64, cx: &Context) -> Option<&mut T> {
-        let id = TermId(id);
-        let (kind, ordinal) = match id.is_dictionary_literal() {
-            true => (0, id.literal_ordinal()),
-            false => (1, id.resource_ordinal()?),
-        };
+        let (kind, ordinal) = ordinal(TermId(id))?;
         let at = (ordinal / CHUNK as u64) as usize;
         let number = match self.chunks[kind].get(at) {
             Some(&number) if number != 0 => number,
@@ -69,8 +83,9 @@ impl<T: Copy> ByOrdinal<T> {
         if self.values.len() + CHUNK > capacity {
             capacity = (2 * capacity).max(CHUNKS_MIN * CHUNK);
         }
-        let others = self.chunks[1 - kind].len();
-        let bytes = capacity * size_of::<T>() + (length + others) * size_of::<u32>();
+        let now: usize = self.chunks.iter().map(Vec::len).sum();
+        let chunk_bytes = (now - chunks.len() + length) * size_of::<u32>();
+        let bytes = capacity * size_of::<T>() + chunk_bytes;
         if !self.held.grow_cache_to(bytes, "Expression", cx) {
             return None;
         }
@@ -93,7 +108,6 @@ impl<T: Copy> ByOrdinal<T> {
 mod tests {
     use super::*;
     use crate::context::ExecOptions;
-    use basalt_rdf::term_id::tag;
     use basalt_store::Snapshot;
     use proptest::prelude::*;
     use std::collections::HashMap;
@@ -102,6 +116,7 @@ mod tests {
         match kind {
             0 => TermId::new(tag::RESOURCE, ordinal).0,
             1 => TermId::new(tag::STRING, ordinal).0,
+            3 => TermId::new(tag::LOCAL, ordinal).0,
             _ => TermId::new(tag::DATE, ordinal).0,
         }
     }
@@ -109,7 +124,7 @@ mod tests {
     proptest! {
         #[test]
         fn each_term_has_its_own_value(
-            terms in prop::collection::vec((0..3_u8, prop_oneof![0..300_u64, 0..9_000_000_u64]), 1..200),
+            terms in prop::collection::vec((0..4_u8, prop_oneof![0..300_u64, 0..9_000_000_u64]), 1..200),
         ) {
             let cx = Context::new(Snapshot::empty(), ExecOptions::default(), 0);
             let mut known = ByOrdinal::new(0_usize);

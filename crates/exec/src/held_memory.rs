@@ -42,6 +42,11 @@ impl HeldMemory {
         bytes <= cx.options().memory_bytes_max / 16 && self.grow_to(bytes, operator, cx).is_ok()
     }
 
+    /// The same of an index without which a join compares all pairs: it may take half of the memory.
+    pub fn grow_index_to(&mut self, bytes: usize, operator: &'static str, cx: &Context) -> bool {
+        bytes <= cx.options().memory_bytes_max / 2 && self.grow_to(bytes, operator, cx).is_ok()
+    }
+
     /// The bytes held.
     pub fn bytes(&self) -> usize {
         self.bytes

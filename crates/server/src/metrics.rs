@@ -97,12 +97,13 @@ impl Metrics {
     ) -> String {
         let mut out = self.queries_text(running, quads);
         self.preparing_text(plans, &mut out);
-        self.updates_text(writing, &mut out);
+        self.updates_text(&mut out);
+        writing_text(writing, &mut out);
         durability_text(writing, &mut out);
         out
     }
 
-    fn updates_text(&self, writing: &WriteStatus, out: &mut String) {
+    fn updates_text(&self, out: &mut String) {
         let updates = self.updates.lock().unwrap_or_else(PoisonError::into_inner);
         family(
             out,
@@ -131,46 +132,8 @@ impl Metrics {
                 "Quads that updates added.",
                 load(&self.added),
             ),
-            (
-                "basalt_commit_number",
-                "gauge",
-                "Number of the last commit.",
-                writing.commit_number as f64,
-            ),
-            (
-                "basalt_delta_quads",
-                "gauge",
-                "Quads changed since the last merge.",
-                (writing.delta.added + writing.delta.removed) as f64,
-            ),
-            (
-                "basalt_log_bytes",
-                "gauge",
-                "Bytes of the log.",
-                writing.log_bytes as f64,
-            ),
-            (
-                "basalt_log_syncs_total",
-                "counter",
-                "Syncs of the log.",
-                writing.syncs as f64,
-            ),
-            (
-                "basalt_merges_total",
-                "counter",
-                "Merges of changes into a new version.",
-                writing.merges as f64,
-            ),
-            (
-                "basalt_merge_failed",
-                "gauge",
-                "1 if the last merge failed.",
-                f64::from(u8::from(writing.merge_failure.is_some())),
-            ),
         ];
-        for (name, kind, help, value) in plain {
-            family(out, name, kind, help, &[(String::new(), value)]);
-        }
+        all_plain(&plain, out);
     }
 
     /// Where queries run, and how they come to their plans.
@@ -285,6 +248,68 @@ impl Metrics {
         );
         out
     }
+}
+
+/// Figures that have one value each: name, type, what it is, value.
+fn all_plain(figures: &[(&str, &str, &str, f64)], out: &mut String) {
+    for (name, kind, help, value) in figures {
+        family(out, name, kind, help, &[(String::new(), *value)]);
+    }
+}
+
+/// What is known of the writing.
+fn writing_text(writing: &WriteStatus, out: &mut String) {
+    let figures = [
+        (
+            "basalt_commit_number",
+            "gauge",
+            "Number of the last commit.",
+            writing.commit_number as f64,
+        ),
+        (
+            "basalt_delta_quads",
+            "gauge",
+            "Quads changed since the last merge.",
+            (writing.delta.added + writing.delta.removed) as f64,
+        ),
+        (
+            "basalt_log_bytes",
+            "gauge",
+            "Bytes of the log.",
+            writing.log_bytes as f64,
+        ),
+        (
+            "basalt_log_syncs_total",
+            "counter",
+            "Syncs of the log.",
+            writing.syncs as f64,
+        ),
+        (
+            "basalt_delta_bytes",
+            "gauge",
+            "Bytes of memory of the changes since the last merge.",
+            writing.delta.bytes as f64,
+        ),
+        (
+            "basalt_merging",
+            "gauge",
+            "1 while a merge runs.",
+            f64::from(u8::from(writing.is_merging)),
+        ),
+        (
+            "basalt_merges_total",
+            "counter",
+            "Merges of changes into a new version.",
+            writing.merges as f64,
+        ),
+        (
+            "basalt_merge_failed",
+            "gauge",
+            "1 if the last merge failed.",
+            f64::from(u8::from(writing.merge_failure.is_some())),
+        ),
+    ];
+    all_plain(&figures, out);
 }
 
 /// When commits are acknowledged, if they reach a disk.

@@ -1,7 +1,7 @@
 //! Running an update for a request: on a blocking thread, answered when it is committed.
 //!
 //! So many may wait for their turn on such threads ([`AppState::writes`]); others wait without one.
-//! A client that hangs up cancels its update as long as that runs; one whose commit has begun may find it done
+//! A client that hangs up cancels its update as long as that waits or runs; one whose commit has begun may find it done
 //! all the same.
 
 use crate::metrics::Outcome;
@@ -13,11 +13,16 @@ use crate::sink::CancelOnDrop;
 use crate::state::AppState;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use basalt_engine::{UpdateOptions, UpdateReport};
+use basalt_engine::{Error, UpdateOptions, UpdateReport};
 use serde_json::{Value, json};
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use tokio::sync::OwnedSemaphorePermit;
+
+/// How often an update that waits for room looks whether it was cancelled.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Runs an update and says what it did.
 pub async fn answer_update(state: AppState, request: UpdateRequest) -> Result<Response, Problem> {
@@ -65,7 +70,7 @@ pub async fn run_write_until<T: Send + 'static>(
     let flag = Arc::clone(&cancel);
     let entry = state.registry.enter(text, Work::Write, flag).elsewhere();
     let waiting = CancelOnDrop::new(&cancel);
-    let room = Arc::clone(&state.writes).acquire_owned().await;
+    let room = room_unless(&state, &cancel).await?;
     let ended = tokio::task::spawn_blocking(move || {
         let _room = room;
         let start = Instant::now();
@@ -81,6 +86,23 @@ pub async fn run_write_until<T: Send + 'static>(
     let outcome = ended.await.unwrap_or_else(|_| Err(Problem::lost("update")));
     waiting.disarm();
     outcome
+}
+
+/// Room on a blocking thread, unless it is cancelled while others have all of it.
+async fn room_unless(
+    state: &AppState,
+    cancel: &AtomicBool,
+) -> Result<OwnedSemaphorePermit, Problem> {
+    let mut room = pin!(Arc::clone(&state.writes).acquire_owned());
+    loop {
+        tokio::select! {
+            room = &mut room => return room.map_err(|_| Problem::lost("update")),
+            () = tokio::time::sleep(LOOK_EVERY) => {}
+        }
+        if cancel.load(Ordering::Relaxed) {
+            return Err(of_write(Error::Cancelled, "update"));
+        }
+    }
 }
 
 /// What an update did.

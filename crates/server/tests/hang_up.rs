@@ -181,3 +181,83 @@ fn a_query_that_pauses_after_its_first_rows_ends_with_its_client() {
     assert_eq!(running(&server), 1);
     check_end(&server, stream, "a pause");
 }
+
+/// Sends an update and does not wait for its answer.
+fn ask_update(server: &RunningServer, update: &str) -> TcpStream {
+    let head = "POST /update HTTP/1.1\r\nHost: x\r\nContent-Type: application/sparql-update";
+    send(
+        server,
+        &format!("{head}\r\nContent-Length: {}\r\n\r\n{update}", update.len()),
+    )
+}
+
+/// The numbers of what runs or waits and has this text, once there are so many.
+fn listed(server: &RunningServer, text: &str, count: usize) -> Vec<u64> {
+    let start = Instant::now();
+    // Termination: the assertion.
+    loop {
+        let list = get(server, "/queries").body;
+        let list: serde_json::Value = serde_json::from_str(&list).expect("a list");
+        let entries = list.as_array().into_iter().flatten();
+        let with_text = entries.filter(|entry| {
+            entry["query"]
+                .as_str()
+                .is_some_and(|query| query.contains(text))
+        });
+        let ids: Vec<u64> = with_text.filter_map(|entry| entry["id"].as_u64()).collect();
+        if ids.len() == count {
+            return ids;
+        }
+        assert!(start.elapsed() < Duration::from_secs(30), "{list}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn an_update_that_waits_for_its_turn_can_be_ended() {
+    let server = server();
+    let endless = format!(
+        "INSERT {{ ?a <http://e/never> ?b }} WHERE {{ {COMBINATIONS} FILTER(?b + ?d + ?f + ?h + ?j + ?l < 0) }}"
+    );
+    let before = ask_update(&server, &endless);
+    listed(&server, "never", 1);
+    // More than there are threads for.
+    let waiting: Vec<TcpStream> = (0..20)
+        .map(|i| {
+            ask_update(
+                &server,
+                &format!("INSERT DATA {{ <http://e/w{i}> <http://e/waits> 1 }}"),
+            )
+        })
+        .collect();
+    let ids = listed(&server, "waits", 20);
+    for id in &ids[..2] {
+        let start = Instant::now();
+        assert_eq!(
+            support::exchange(&server, &format!("DELETE /queries/{id}"), "", "").status,
+            204
+        );
+        assert!(start.elapsed() < GONE_MAX);
+    }
+    listed(&server, "waits", 18);
+    let start = Instant::now();
+    drop(waiting);
+    listed(&server, "waits", 0);
+    assert!(start.elapsed() < GONE_MAX, "{:?}", start.elapsed());
+    drop(before);
+    listed(&server, "never", 0);
+    // Nothing of them was done, and the turn is free.
+    let last = support::exchange(
+        &server,
+        "POST /update",
+        "Content-Type: application/sparql-update\r\n",
+        "INSERT DATA { <http://e/last> <http://e/p> 1 }",
+    );
+    assert_eq!(last.status, 200, "{}", last.body);
+    let left = "ASK { VALUES ?p { <http://e/waits> <http://e/never> } ?x ?p ?y }";
+    assert!(
+        support::post(&server, "/query", "application/sparql-results+json", left)
+            .body
+            .contains("false")
+    );
+}

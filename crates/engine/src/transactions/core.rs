@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::transactions::group_commit::{Appended, GroupCommit};
+use crate::transactions::line::Line;
 use crate::transactions::merges::Merges;
 use crate::transactions::tip::Tip;
 use crate::transactions::turn::{Turn, TurnGuard};
@@ -31,6 +32,8 @@ pub(crate) struct Core {
     pub(crate) options: WriteOptions,
     /// The state that a query that begins now sees.
     published: RwLock<Snapshot>,
+    /// Those who wait for it to make a transaction.
+    pub(crate) line: Line,
     /// Held by the writer whose turn it is.
     turn: Mutex<Turn>,
     /// Commits that wait for the disk.
@@ -75,6 +78,7 @@ impl Core {
             location,
             options,
             published: RwLock::new(snapshot),
+            line: Line::default(),
             turn: Mutex::new(turn),
             commits: GroupCommit::default(),
             merges: Merges::default(),
@@ -135,15 +139,6 @@ impl Core {
         }
     }
 
-    /// Takes the turn for a transaction.
-    pub(crate) fn begin_turn(&self) -> Result<TurnGuard<'_>, Error> {
-        self.merges.let_pass();
-        let mut turn = self.take_turn()?;
-        turn.keep_lock();
-        self.make_store(&mut turn)?;
-        Ok(turn)
-    }
-
     /// Makes an empty store in the folder if it has none.
     pub(crate) fn make_store(&self, turn: &mut Turn) -> Result<(), StoreError> {
         if let Some(location) = &self.location
@@ -154,6 +149,16 @@ impl Core {
         Ok(())
     }
 
+    /// The turn, if nobody has it.
+    pub(crate) fn try_turn(&self) -> Option<TurnGuard<'_>> {
+        match self.turn.try_lock() {
+            Ok(turn) => Some(turn),
+            // As in `lock_turn`.
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
     /// As [`Self::lock_turn`], unless this fails meanwhile.
     pub(crate) fn lock_turn_unless(
         &self,
@@ -161,11 +166,8 @@ impl Core {
     ) -> Result<TurnGuard<'_>, LoadError> {
         // Termination: who has the turn ends it, or makes `go_on` fail.
         loop {
-            match self.turn.try_lock() {
-                Ok(turn) => return Ok(turn),
-                // As in `lock_turn`.
-                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => {}
+            if let Some(turn) = self.try_turn() {
+                return Ok(turn);
             }
             go_on()?;
             std::thread::sleep(TURN_POLL);

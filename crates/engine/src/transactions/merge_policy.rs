@@ -48,6 +48,13 @@ pub(crate) struct StoreSize {
     pub(crate) tables: usize,
 }
 
+/// How many times the bytes of a log for which a merge is due may come together while it runs. One that has a core to itself has ended long before.
+const TIMES_LOG_MAX: u64 = 4;
+/// How many times those of terms, which take several times as much memory as the log has bytes.
+const TIMES_TERMS_MAX: u64 = 2;
+/// A log of fewer bytes makes nobody wait.
+const BEHIND_LOG_BYTES_MIN: u64 = 32 << 20;
+
 /// About how long it takes to put so many changed quads into the delta.
 fn delta_micros(changed: u64) -> f64 {
     2.4 * changed as f64
@@ -118,8 +125,23 @@ impl MergePolicy {
 
     /// Whether a log of so many bytes is merged into a version whose files have so many.
     pub(crate) fn is_log_due(&self, log_bytes: u64, version_bytes: u64) -> bool {
+        log_bytes > self.log_bytes_due(version_bytes)
+    }
+
+    fn log_bytes_due(&self, version_bytes: u64) -> u64 {
         let share = (version_bytes as f64 * self.log_share) as u64;
-        log_bytes > self.log_bytes_max.min(self.log_bytes_min.max(share))
+        self.log_bytes_max.min(self.log_bytes_min.max(share))
+    }
+
+    /// Whether a merge that runs is so far behind those who commit meanwhile that these wait for it: else log and memory would grow without
+    /// bound where it gets little of the machine.
+    pub(crate) fn is_behind(&self, log_bytes: u64, version_bytes: u64, term_bytes: u64) -> bool {
+        let log_bytes_max = self
+            .log_bytes_due(version_bytes)
+            .saturating_mul(TIMES_LOG_MAX)
+            .max(BEHIND_LOG_BYTES_MIN);
+        let terms_max = self.term_bytes_max.saturating_mul(TIMES_TERMS_MAX);
+        log_bytes > log_bytes_max || term_bytes > terms_max
     }
 
     /// Whether added terms of so many bytes of memory are merged.
@@ -187,6 +209,23 @@ mod tests {
         assert!(!policy.are_terms_due(policy.memory_bytes / 4));
         assert!(policy.are_terms_due(policy.memory_bytes / 4 + 1));
         assert!(!MergePolicy::NEVER.are_terms_due(u64::MAX));
+    }
+
+    #[test]
+    fn a_merge_is_behind_by_log_and_by_terms() {
+        let policy = MergePolicy::default();
+        // Of a small store, of one whose log may have half of its bytes, of a large one.
+        for (version, log_max) in [
+            (1 << 20, 32 << 20),
+            (100 << 20, 200 << 20),
+            (1 << 40, 1 << 30),
+        ] {
+            assert!(!policy.is_behind(log_max, version, 0), "{version}");
+            assert!(policy.is_behind(log_max + 1, version, 0), "{version}");
+        }
+        assert!(!policy.is_behind(0, 0, policy.memory_bytes / 2));
+        assert!(policy.is_behind(0, 0, policy.memory_bytes / 2 + 1));
+        assert!(!MergePolicy::NEVER.is_behind(u64::MAX, u64::MAX, u64::MAX));
     }
 
     #[test]

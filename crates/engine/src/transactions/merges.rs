@@ -228,6 +228,14 @@ impl Core {
             || policy.are_terms_due(published.added_term_bytes())
     }
 
+    /// Whether a merge runs and so much has come to the log or the terms meanwhile that writers wait for it.
+    pub(crate) fn is_merge_behind(&self) -> bool {
+        let policy = self.options.merge;
+        let published = self.snapshot();
+        let (log, terms) = (self.log_bytes(), published.added_term_bytes());
+        policy.is_behind(log, published.file_bytes(), terms) && self.merges.state().is_running
+    }
+
     /// Merges, on a thread of its own, and again as long as what was committed meanwhile is enough for another merge: no
     /// commit need come after it.
     fn merge_by_itself(&self, cancel: CancelFlag) {

@@ -1,8 +1,8 @@
 //! Durable changes: one writer at a time, any number of readers, commits that are synced in groups.
 //!
 //! ```text
-//! begin -> the turn -> apply, apply, ... -> commit: record to the log | the turn goes on to the next writer
-//!                                                   sync, one for all that wait -> published -> acknowledged
+//! begin -> the line -> the turn -> apply, apply, ... -> commit: record to the log | the turn goes on to the next writer
+//!                                                               sync, one for all that wait -> published -> acknowledged
 //! ```
 //!
 //! A writer works on the *tip*, the newest state in the log; readers see the *published* state, which is
@@ -23,6 +23,7 @@ mod core;
 mod durability;
 mod group_commit;
 mod journal;
+mod line;
 mod merge;
 mod merge_policy;
 mod merges;

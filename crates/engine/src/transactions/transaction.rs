@@ -67,9 +67,12 @@ pub struct Commit {
 }
 
 impl<'d> Transaction<'d> {
-    /// Begins the writer's turn; waits for the writer before.
-    pub(crate) fn begin(core: &'d Arc<Core>) -> Result<Self, Error> {
-        let turn = WriterTurn::begin(core)?;
+    /// Begins the writer's turn; waits for the writer before, unless `go_on` fails meanwhile.
+    pub(crate) fn begin(
+        core: &'d Arc<Core>,
+        go_on: &dyn Fn() -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        let turn = WriterTurn::begin(core, go_on)?;
         let snapshot = turn.tip().clone();
         Ok(Self {
             core,

@@ -7,7 +7,9 @@
 //!
 //! Cost: nothing for who commits; after a large transaction was given up, the next one replays the log.
 
+use crate::error::Error;
 use crate::transactions::Core;
+use crate::transactions::line::Head;
 use crate::transactions::turn::{Turn, TurnGuard};
 use std::ops::{Deref, DerefMut};
 
@@ -23,17 +25,24 @@ pub(super) struct WriterTurn<'d> {
     turn: TurnGuard<'d>,
     /// Bytes of memory of added terms when it began.
     term_bytes_before: u64,
+    /// Left after the turn.
+    _head: Head<'d>,
 }
 
 impl<'d> WriterTurn<'d> {
-    /// Takes the turn for a transaction.
-    pub(super) fn begin(core: &'d Core) -> Result<Self, crate::Error> {
-        let turn = core.begin_turn()?;
+    /// Takes the turn for a transaction, unless `go_on` fails while it waits.
+    pub(super) fn begin(
+        core: &'d Core,
+        go_on: &dyn Fn() -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        let head = core.line.enter(go_on)?;
+        let turn = core.begin_turn(&head, go_on)?;
         let term_bytes_before = turn.tip().added_term_bytes();
         Ok(Self {
             core,
             turn,
             term_bytes_before,
+            _head: head,
         })
     }
 

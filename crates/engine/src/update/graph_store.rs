@@ -63,7 +63,7 @@ impl Database {
         options: &UpdateOptions,
     ) -> Result<GraphReport, Error> {
         let name = graph_name(graph)?;
-        let mut transaction = self.begin()?;
+        let mut transaction = self.begin_for(options)?;
         let was_there = has_graph(transaction.snapshot(), graph)?;
         let mut run = Run::new(&mut transaction, options);
         run.check()?;
@@ -105,7 +105,7 @@ impl Database {
             GraphName::NamedNode(node) => GraphTarget::NamedNode(node),
             GraphName::DefaultGraph => GraphTarget::DefaultGraph,
         };
-        let mut transaction = self.begin()?;
+        let mut transaction = self.begin_for(options)?;
         let was_there = has_graph(transaction.snapshot(), graph)?;
         let mut run = Run::new(&mut transaction, options);
         run.check()?;

@@ -57,7 +57,7 @@ impl Database {
         let steps = request::parse(text, options)?;
         let parse_time = start.elapsed();
         let start = Instant::now();
-        let mut transaction = self.begin()?;
+        let mut transaction = self.begin_for(options)?;
         let wait_time = start.elapsed();
         let mut run = Run::new(&mut transaction, options);
         let mut operations = Vec::with_capacity(steps.len());

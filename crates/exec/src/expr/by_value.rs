@@ -8,7 +8,7 @@
 //! Columns of dates, ratings, links and the like have some hundred values in millions of rows, and a function of one of
 //! them takes tens to hundreds of nanoseconds. So the id of each value is looked up in a small table of those met last, and only rows whose value is
 //! not there are evaluated; a value that comes several times in a batch once. Columns of texts have thousands: where the small table does not hold what
-//! repeats, terms of the dictionary have their results by ordinal ([`ByOrdinal`]), each value once for all rows.
+//! repeats, terms that have ordinals have their results by these ([`ByOrdinal`]), each value once for all rows.
 //!
 //! Invariants: the kernel reads no other column, is the same for the same value throughout a query and asks for no solution; a
 //! table gives what the kernel gives. Where hardly a value repeats the table is given up for good, and where a kernel above would read numbers that no
@@ -23,7 +23,7 @@ use super::evaluate;
 use super::kernel::Kernel;
 use super::kind_test::KindTest;
 use super::vector::{Item, Rows, Vector};
-use crate::by_ordinal::ByOrdinal;
+use crate::by_ordinal::{ByOrdinal, has_ordinal};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::value::{Reader, Value};
@@ -91,15 +91,15 @@ impl Key {
 /// Values that were met.
 struct Table {
     places: Vec<Place>,
-    /// The results of terms of the dictionary, once there are more of them than places.
+    /// The results of terms that have ordinals, once there are more of them than places.
     by_ordinal: Option<ByOrdinal<u64>>,
     /// Number of the batch, from 1.
     batch: u32,
-    /// Rows looked up, how many of them were evaluated, and how many of these had terms of the dictionary; from the beginning of this way to look
+    /// Rows looked up, how many of them were evaluated, and how many of these had terms with ordinals; from the beginning of this way to look
     /// them up.
     rows: usize,
     evaluated: usize,
-    of_dictionary: usize,
+    with_ordinal: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -173,7 +173,7 @@ impl Table {
             batch: 0,
             rows: 0,
             evaluated: 0,
-            of_dictionary: 0,
+            with_ordinal: 0,
         }
     }
 
@@ -185,9 +185,9 @@ impl Table {
         }
         let is_of_no_use = rows >= ROWS_TRIED_FIRST && evaluated * 16 > rows * 15
             || rows >= ROWS_TRIED && evaluated * ROWS_PER_VALUE_MIN > rows;
-        if is_of_no_use && self.of_dictionary * 2 > evaluated {
+        if is_of_no_use && self.with_ordinal * 2 > evaluated {
             self.by_ordinal = Some(ByOrdinal::new(FREE));
-            (self.rows, self.evaluated, self.of_dictionary) = (0, 0, 0);
+            (self.rows, self.evaluated, self.with_ordinal) = (0, 0, 0);
             return false;
         }
         is_of_no_use
@@ -252,8 +252,7 @@ impl Table {
         if place.id != id {
             let (result, batch) = (next as u64, self.batch);
             *place = Place { id, result, batch };
-            let is_of_dictionary = TermId(id).is_dictionary_literal() || TermId(id).is_resource();
-            self.of_dictionary += usize::from(is_of_dictionary);
+            self.with_ordinal += usize::from(has_ordinal(id));
         }
         match place.batch == self.batch {
             true => Found::EvaluatedNow(place.result as usize),
@@ -406,7 +405,7 @@ mod tests {
         fn results_are_those_of_each_value(
             batches in prop::collection::vec(prop::collection::vec(0_u64..9000, 0..300), 1..9),
             spread in prop::sample::select(vec![1_u64, 1 << 20, 1 << 42]),
-            tags in prop::sample::select(vec![[tag::DATE; 2], [tag::STRING, tag::RESOURCE], [tag::TYPED, tag::DATE]]),
+            tags in prop::sample::select(vec![[tag::DATE; 2], [tag::LOCAL; 2], [tag::STRING, tag::RESOURCE], [tag::TYPED, tag::DATE]]),
             is_by_ordinal: bool,
         ) {
             let cx = context();

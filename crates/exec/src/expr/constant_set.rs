@@ -4,6 +4,7 @@
 //! id among the constants' ids       true
 //! IRI, blank node, stored string    the ids tell: it is none of them
 //! number or date                    the ids tell, if all constants of its kind have its type and scale, or zone
+//! computed string                   its text tells, if it has no language
 //! others                            compared with each literal
 //! ```
 //!
@@ -16,9 +17,10 @@ use super::kernel::Constant;
 use super::vector::{Argument, Truth, Vector, each_row};
 use crate::error::ExecError;
 use crate::value::{InlineKind, Reader, Value, inline_kind, order_within, ordered_as_ids};
-use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
+use basalt_rdf::{LiteralKind, TermId};
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// Kinds of inline values: numbers, booleans and four of dates.
 const KINDS: usize = 6;
@@ -45,6 +47,8 @@ pub struct ConstantSet {
     /// Places of those that are literals, and of those with a language.
     literals: Vec<usize>,
     tagged: Vec<usize>,
+    /// Texts of the strings without a language.
+    strings: HashSet<Box<str>>,
     /// Whether a literal that is none of them is an error, since the value of one is not known.
     has_unknown: bool,
     kinds: [OfKind; KINDS],
@@ -57,6 +61,7 @@ impl ConstantSet {
             places: vec![FREE; (constants.len() * 4).next_power_of_two().max(2)],
             literals: Vec::new(),
             tagged: Vec::new(),
+            strings: HashSet::new(),
             has_unknown: false,
             kinds: [OfKind::None; KINDS],
             constants: Vec::new(),
@@ -78,8 +83,12 @@ impl ConstantSet {
         if value.is_literal() {
             self.literals.push(idx);
         }
-        if matches!(value, Value::LangString(_)) {
-            self.tagged.push(idx);
+        match value {
+            Value::LangString(_) => self.tagged.push(idx),
+            Value::String(text) => {
+                self.strings.insert(text.as_str().into());
+            }
+            _ => {}
         }
         self.has_unknown |= value.is_unknown();
         if let Some(kind) = place_of_value(value) {
@@ -168,6 +177,14 @@ impl ConstantSet {
 
     /// Whether a value is one of them.
     fn holds(&self, value: Argument<'_>, reader: &mut Reader<'_>) -> Result<Truth, ExecError> {
+        if let Some(string) = value.known_string()
+            && string.kind == LiteralKind::Simple
+        {
+            return Ok(match self.strings.contains(string.lexical) {
+                true => Truth::True,
+                false => self.of_none(),
+            });
+        }
         match value {
             Argument::Error => Ok(Truth::Error),
             value => self.holds_id(value.known_id(), value, reader),
@@ -188,6 +205,14 @@ impl ConstantSet {
         }
     }
 
+    /// What a literal is told that equals none of them, if its value is known.
+    fn of_none(&self) -> Truth {
+        match self.has_unknown {
+            true => Truth::Error,
+            false => Truth::False,
+        }
+    }
+
     /// The same where the id is none of theirs.
     fn holds_other(
         &self,
@@ -195,14 +220,13 @@ impl ConstantSet {
         value: Argument<'_>,
         reader: &mut Reader<'_>,
     ) -> Result<Truth, ExecError> {
-        let none = match self.has_unknown {
-            true => Truth::Error,
-            false => Truth::False,
-        };
+        let none = self.of_none();
         match TermId(id).tag() {
             tag::RESOURCE => return Ok(Truth::False),
             tag::STRING => return Ok(none),
             tag::LANGUAGE => return self.compare(&self.tagged, value, reader),
+            // An equal string would have the same id.
+            tag::LOCAL if is_simple_string(id, reader)? => return Ok(none),
             _ => {}
         }
         let of_kind = inline_kind(id).map(|kind| self.kinds[place_of(kind)]);
@@ -233,6 +257,11 @@ impl ConstantSet {
         }
         Ok(result)
     }
+}
+
+/// Whether an id is that of a string without a language.
+fn is_simple_string(id: u64, reader: &mut Reader<'_>) -> Result<bool, ExecError> {
+    Ok(reader.literal_kind(id)? == Some(LiteralKind::Simple))
 }
 
 /// The place of a kind.

@@ -7,7 +7,7 @@ use super::comparison::CompareOp;
 use super::pattern;
 use super::vector::{Argument, Truth, Vector, each_row};
 use crate::error::ExecError;
-use crate::value::Reader;
+use crate::value::{Reader, first_bytes};
 use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
 use memchr::memmem::Finder;
@@ -27,6 +27,8 @@ pub enum TextTest {
         part: String,
         /// Its characters.
         characters: usize,
+        /// Its first bytes, if they tell.
+        first: Option<FirstBytes>,
     },
     /// Whether it ends so.
     Ends(String),
@@ -43,6 +45,40 @@ pub enum TextTest {
     },
 }
 
+/// The first bytes of a part that texts may begin with.
+#[derive(Clone, Copy)]
+pub struct FirstBytes {
+    /// As [`Reader::string_word`] gives those of a text.
+    word: u128,
+    /// The bits that count.
+    mask: u128,
+    /// Whether these bytes are the whole part.
+    are_all: bool,
+}
+
+impl FirstBytes {
+    /// Those of a part; `None` of one with a zero, which the word of a shorter text might have.
+    fn of(part: &str) -> Option<Self> {
+        const BYTES: usize = size_of::<u128>();
+        let bytes = part.as_bytes();
+        let unused = 8 * (BYTES - bytes.len().min(BYTES)) as u32;
+        (!bytes.contains(&0)).then(|| Self {
+            word: u128::from_be_bytes(first_bytes(bytes)),
+            mask: u128::MAX.checked_shl(unused).unwrap_or(0),
+            are_all: bytes.len() <= BYTES,
+        })
+    }
+
+    /// Whether a text with this word begins with the part, if that is told.
+    #[inline]
+    fn tell(self, word: u128) -> Option<bool> {
+        match (word ^ self.word) & self.mask {
+            0 => self.are_all.then_some(true),
+            _ => Some(false),
+        }
+    }
+}
+
 impl TextTest {
     /// The test of a function for a part without a language, if it is one of those that look for a part.
     pub fn of(function: &Function, part: &str) -> Option<Self> {
@@ -51,6 +87,7 @@ impl TextTest {
             Function::StrStarts => Self::Starts {
                 part: part.to_owned(),
                 characters: part.chars().count(),
+                first: FirstBytes::of(part),
             },
             Function::StrEnds => Self::Ends(part.to_owned()),
             _ => return None,
@@ -82,6 +119,17 @@ impl TextTest {
         let dictionary = || reader.context().snapshot().dictionary();
         let stored = stored.get_or_init(|| dictionary().find_in_all_languages(text));
         Some(stored.binary_search(&id).is_ok())
+    }
+
+    /// Whether a stored string begins with the part, if that is what is asked and its first bytes tell.
+    #[inline]
+    fn by_first(&self, id: u64, reader: &mut Reader<'_>) -> Result<Option<bool>, ExecError> {
+        match self {
+            Self::Starts {
+                first: Some(first), ..
+            } => Ok(reader.string_word(id)?.and_then(|word| first.tell(word))),
+            _ => Ok(None),
+        }
     }
 
     #[inline]
@@ -126,12 +174,19 @@ impl TextTest {
     ) -> Result<Option<bool>, ExecError> {
         Ok(match (text, of_str) {
             (Argument::Id(id), false) => {
+                let told = self.by_first(id, reader)?;
+                if told.is_some() {
+                    return Ok(told);
+                }
                 let text = reader.string_bytes(id, self.characters())?;
                 text.map(|text| self.holds(text))
             }
             (Argument::Id(id), true) => {
                 let is_string = matches!(TermId(id).tag(), tag::STRING | tag::LANGUAGE);
-                let told = is_string.then(|| self.by_id(TermId(id), reader)).flatten();
+                let told = match is_string.then(|| self.by_id(TermId(id), reader)).flatten() {
+                    None => self.by_first(id, reader)?,
+                    told => told,
+                };
                 if told.is_some() {
                     return Ok(told);
                 }

@@ -200,15 +200,25 @@ pub struct PathJoin {
     nodes: HashMap<(u64, u64), bool, RandomState>,
 }
 
-/// Ends by graph and start.
+/// Ends by graph and start, of one direction.
 #[derive(Default)]
 struct Ready {
+    direction: Option<Direction>,
     ends: HashMap<(u64, u64), Ends, RandomState>,
     /// Their bytes.
     held: HeldMemory,
 }
 
 impl Ready {
+    /// Forgets the ends of another direction: which one it is may differ from batch to batch.
+    fn turn_to(&mut self, direction: Direction) {
+        if self.direction != Some(direction) {
+            self.direction = Some(direction);
+            self.ends.clear();
+            self.held.release();
+        }
+    }
+
     /// Keeps the ends of some starts, and no others.
     fn keep(
         &mut self,
@@ -251,14 +261,17 @@ impl PathJoin {
             .any(|place| matches!(place, Place::New(_)));
         let is_first = self.runs.is_none();
         let is_single = are_bound && is_first && batch.rows() == 1 && !self.input.has_rows(cx)?;
+        let direction = self.direction(&batch);
+        let mut ready = std::mem::take(&mut self.ready);
+        ready.turn_to(direction);
         let mut current = Current {
             row: 0,
             values: Vec::new(),
             graphs: Vec::new(),
             graph: 0,
             pending: None,
-            direction: self.direction(&batch),
-            ready: std::mem::take(&mut self.ready),
+            direction,
+            ready,
             runs: PathRuns::after(self.runs.take().as_ref()),
             is_single,
             batch,

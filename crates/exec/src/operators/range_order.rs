@@ -200,7 +200,7 @@ impl RangeOrder {
         }
         let mut held = HeldMemory::default();
         let bytes = table.rows() * (ROW_BYTES + exprs.exprs.len() * WORD_BYTES);
-        if !held.grow_cache_to(bytes, "HashJoin", cx) {
+        if !held.grow_index_to(bytes, "HashJoin", cx) {
             return Ok(None);
         }
         let [first, others @ ..] = exprs.exprs.as_slice() else {
@@ -213,7 +213,7 @@ impl RangeOrder {
         let sets = match &exprs.sets {
             Some(wanted) => {
                 let bytes = bytes + table.rows() * wanted.bytes_for_row();
-                if !held.grow_cache_to(bytes, "HashJoin", cx) {
+                if !held.grow_index_to(bytes, "HashJoin", cx) {
                     return Ok(None);
                 }
                 let order = (rows.as_mut_slice(), &words, is_turned);

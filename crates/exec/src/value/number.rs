@@ -24,6 +24,7 @@ use oxsdatatypes::{Boolean, Decimal, Double, Float, Integer};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// A number with the type that operators compute in.
@@ -152,6 +153,16 @@ impl Number {
                 is_value.then_some(number)
             }
         }
+    }
+
+    /// The least and the greatest value of 64 bits of the type called `name`, if that is one of integers.
+    pub fn bounds_of(name: &str) -> Option<RangeInclusive<i64>> {
+        let (low, high) = match name {
+            "integer" => (None, None),
+            name => derived_bounds(name)?,
+        };
+        let within = |bound: i128| bound.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+        Some(low.map_or(i64::MIN, within)..=high.map_or(i64::MAX, within))
     }
 
     /// Whether the XML Schema type called `name` is a numeric one.

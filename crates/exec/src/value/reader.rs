@@ -10,20 +10,20 @@ use crate::error::ExecError;
 use basalt_rdf::inline::XSD_DATE_TIME;
 use basalt_rdf::inline::dates::split_fraction;
 use basalt_rdf::term_id::tag;
+use basalt_rdf::term_view::XSD;
 use basalt_rdf::{LiteralKind, LiteralView, TermBuf, TermId, TermView};
+use std::ops::RangeInclusive;
 
 /// Characters that are worth reading without the rest of a text.
 const START_CHARACTERS_MAX: usize = 256;
 
-const XSD_INTEGER: &str = "http://www.w3.org/2001/XMLSchema#integer";
-const XSD_LONG: &str = "http://www.w3.org/2001/XMLSchema#long";
-
-/// The integer that digits, with or without `-`, are; `None` of anything else, and of what 64 bits do not hold.
+/// The integer that digits, with or without a sign, are; `None` of anything else, and of what 64 bits do not hold.
 fn integer_of_digits(text: &[u8]) -> Option<i64> {
     /// So many digits are never too long.
     const SHORT: usize = 18;
     let (is_negative, digits) = match text.split_first()? {
         (b'-', digits) => (true, digits),
+        (b'+', digits) => (false, digits),
         _ => (false, text),
     };
     if digits.is_empty() || digits.len() > SHORT + 1 || !digits.iter().all(u8::is_ascii_digit) {
@@ -51,6 +51,8 @@ pub struct Reader<'c> {
     text: Vec<u8>,
     /// The number that was read last, and its id: those of groups come several times.
     last: Option<(u64, Number)>,
+    /// The datatype that was asked for last, and its values if it is one of integers.
+    last_type: Option<(u16, Option<RangeInclusive<i64>>)>,
 }
 
 impl<'c> Reader<'c> {
@@ -61,6 +63,7 @@ impl<'c> Reader<'c> {
             buffer: TermBuf::new(),
             text: Vec::new(),
             last: None,
+            last_type: None,
         }
     }
 
@@ -121,21 +124,39 @@ impl<'c> Reader<'c> {
         }
     }
 
-    /// The value of a stored `xsd:integer` or `xsd:long` that is too long for an id, if 64 bits hold it; `None` of other terms, and of uncommon forms.
+    /// The value of a stored `xsd:integer`, or of a type derived from it, that is too long for an id or written in another form, if 64 bits hold it;
+    /// `None` of other terms, of uncommon forms and of what is no value of the type.
     #[inline]
     pub fn stored_integer(&mut self, id: u64) -> Result<Option<i64>, ExecError> {
         let term = TermId(id);
         if term.tag() != tag::TYPED {
             return Ok(None);
         }
-        let qualifiers = self.cx.snapshot().dictionary().qualifiers();
-        match qualifiers.datatype(term.qualifier()) {
-            Some(XSD_INTEGER | XSD_LONG) => {
-                let text = self.text_bytes(id)?;
-                Ok(text.and_then(integer_of_digits))
-            }
-            _ => Ok(None),
+        let Some(bounds) = self.bounds_of(term.qualifier()) else {
+            return Ok(None);
+        };
+        let integer = self.text_bytes(id)?.and_then(integer_of_digits);
+        Ok(integer.filter(|integer| bounds.contains(integer)))
+    }
+
+    /// The least and the greatest value of a datatype, if it is one of integers.
+    #[inline]
+    fn bounds_of(&mut self, qualifier: u16) -> Option<RangeInclusive<i64>> {
+        if let Some((known, bounds)) = &self.last_type
+            && *known == qualifier
+        {
+            return bounds.clone();
         }
+        let datatype = self
+            .cx
+            .snapshot()
+            .dictionary()
+            .qualifiers()
+            .datatype(qualifier);
+        let name = datatype.and_then(|datatype| datatype.strip_prefix(XSD));
+        let bounds = name.and_then(Number::bounds_of);
+        self.last_type = Some((qualifier, bounds.clone()));
+        bounds
     }
 
     /// Datatype or language of a literal, `None` of anything else and of unbound. Of a stored literal they
@@ -315,10 +336,12 @@ mod tests {
             );
         }
         assert_eq!(integer_of_digits(b"007"), Some(7));
+        assert_eq!(integer_of_digits(b"+7"), Some(7));
         for text in [
             "",
             "-",
-            "+7",
+            "+",
+            "+-7",
             "1.0",
             " 1",
             "1e3",

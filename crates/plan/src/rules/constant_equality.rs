@@ -143,6 +143,7 @@ fn in_group(
         }
         restored.push(fixed);
     }
+    super::seed_paths::apply(planner, &mut group, &outer);
     let restored = restored
         .into_iter()
         .filter(|fixed| needed.contains(fixed.slot));
@@ -154,7 +155,7 @@ fn in_group(
 }
 
 /// The slot that a condition fixes, and the only term that it lets pass.
-fn fixed_by(condition: &Expr) -> Option<(Slot, &Constant)> {
+pub(super) fn fixed_by(condition: &Expr) -> Option<(Slot, &Constant)> {
     let (a, b) = match condition {
         Expr::Equal(a, b) | Expr::SameTerm(a, b) => (&**a, &**b),
         Expr::In(a, list) => match &list[..] {
@@ -172,7 +173,7 @@ fn fixed_by(condition: &Expr) -> Option<(Slot, &Constant)> {
     }
 }
 
-fn equals_only_itself(term: &Term) -> bool {
+pub(super) fn equals_only_itself(term: &Term) -> bool {
     match term {
         Term::NamedNode(_) => true,
         Term::Literal(literal) => literal.datatype() == xsd::STRING,
@@ -180,13 +181,13 @@ fn equals_only_itself(term: &Term) -> bool {
     }
 }
 
-/// The first slot of the group's triples that may be a constant.
+/// The first slot of the group's patterns that may be a constant.
 fn find(group: &JoinGroup, outer: &SlotSet) -> Option<Fixed> {
     let mut conditions = group.filters.iter().enumerate();
     conditions.find_map(|(filter_idx, condition)| {
         let (slot, constant) = fixed_by(condition)?;
         let is_plain = !outer.contains(slot)
-            && group.triples.iter().any(|triple| binds(triple, slot))
+            && is_bound(group, slot)
             && !group.children.iter().any(|c| c.mentioned().contains(slot))
             && group.paths.iter().all(|path| may_end(group, path, slot))
             && !is_graph(group, slot)
@@ -200,12 +201,22 @@ fn find(group: &JoinGroup, outer: &SlotSet) -> Option<Fixed> {
     })
 }
 
+/// Whether every row has the slot from a pattern of the group.
+fn is_bound(group: &JoinGroup, slot: Slot) -> bool {
+    group.triples.iter().any(|triple| binds(triple, slot))
+        || group.paths.iter().any(|path| is_end(path, slot))
+}
+
+pub(super) fn is_end(path: &PathPattern, slot: Slot) -> bool {
+    [&path.subject, &path.object].contains(&&Endpoint::Slot(slot))
+}
+
 /// Whether every row has the slot from this triple.
-fn binds(triple: &Triple, slot: Slot) -> bool {
+pub(super) fn binds(triple: &Triple, slot: Slot) -> bool {
     !triple.optional && triple.certain().contains(slot)
 }
 
-fn is_graph(group: &JoinGroup, slot: Slot) -> bool {
+pub(super) fn is_graph(group: &JoinGroup, slot: Slot) -> bool {
     graphs(group).any(|graphs| graphs.slot() == Some(slot))
 }
 
@@ -214,7 +225,7 @@ fn graphs(group: &JoinGroup) -> impl Iterator<Item = &Graphs> {
     of_triples.chain(group.paths.iter().map(|path| &path.graphs))
 }
 
-fn is_optional_object(group: &JoinGroup, slot: Slot) -> bool {
+pub(super) fn is_optional_object(group: &JoinGroup, slot: Slot) -> bool {
     let mut optional = group.triples.iter().filter(|triple| triple.optional);
     optional.any(|triple| {
         triple.object == Position::Slot(slot) || triple.predicate == Position::Slot(slot)
@@ -229,12 +240,11 @@ fn is_inside_exists(group: &JoinGroup, slot: Slot) -> bool {
 /// Whether a constant at the end of a path asks for the same: a path without links leads from every term to itself, and from a variable only to nodes of
 /// the graphs, of which a triple must say that the constant is one.
 fn may_end(group: &JoinGroup, path: &PathPattern, slot: Slot) -> bool {
-    let is_end = [&path.subject, &path.object].contains(&&Endpoint::Slot(slot));
     let is_node = |triple: &Triple| {
         let ends = [triple.subject, triple.object];
         binds(triple, slot) && triple.graphs == path.graphs && ends.contains(&Position::Slot(slot))
     };
-    !is_end || group.triples.iter().any(is_node)
+    !is_end(path, slot) || !path.matches_zero() || group.triples.iter().any(is_node)
 }
 
 /// Puts a constant into the places of a slot; false if no row can have it.

@@ -1,7 +1,7 @@
 //! The rewriting rules, one per file; each can be switched off by its name and the plan stays right.
 //!
 //! `hoist_left_join`, `fold_optional`, `push_down_filter`, `unbound_to_anti`, `term_equality`, `value_equality`,
-//! `rewrite_path`, `minus_to_anti`, `lateral_to_join`, `split_exists`, `split_disjunction` and `remove_distinct` rewrite the logical plan as the translator builds it, and `constant_equality` when it is whole;
+//! `rewrite_path`, `minus_to_anti`, `lateral_to_join`, `split_exists`, `split_disjunction` and `remove_distinct` rewrite the logical plan as the translator builds it, and `constant_equality` and `seed_paths` when it is whole;
 //! `distribute_union`, `count_scan`, `count_first`, `group_through`, `partner_sets`, `exists_to_join`, `seed_join`, `split_unbound`, `prune_tables`, `split_stars`, `top_k` and `known_orders` take effect in lowering, `known_plans` before all others; `defer_conditions`, `share_states`, `hoist_expressions`, `filter_predicates`, `prune_columns`, `early_distinct`, `keep_builds`, `share_subplans` and `reduce_scans` run over the physical plan.
 
 pub(crate) mod constant_equality;
@@ -24,6 +24,7 @@ pub(crate) mod push_down_filter;
 pub(crate) mod reduce_scans;
 pub(crate) mod remove_distinct;
 pub(crate) mod rewrite_path;
+mod seed_paths;
 pub(crate) mod share_states;
 pub(crate) mod share_subplans;
 pub(crate) mod split_disjunction;
@@ -46,6 +47,7 @@ pub const RULES: &[&str] = &[
     "split_disjunction",
     "remove_distinct",
     "constant_equality",
+    "seed_paths",
     "distribute_union",
     "count_scan",
     "count_first",
