@@ -18,7 +18,7 @@ const TRIED: usize = 1 << 16;
 /// See [`TRIED`].
 const ASKED_PER_FOUND_MAX: usize = 64;
 
-/// The words; see the [module documentation](self).
+/// What is known of words; each is read once.
 pub struct KnownWords {
     words: Option<ByOrdinal<u128>>,
     asked: usize,
