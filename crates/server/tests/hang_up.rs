@@ -191,25 +191,46 @@ fn ask_update(server: &RunningServer, update: &str) -> TcpStream {
     )
 }
 
-/// The numbers of what runs or waits and has this text, once there are so many.
+/// The numbers of what runs or waits and has this text.
+fn entries(server: &RunningServer, text: &str) -> Vec<u64> {
+    let list = get(server, "/queries").body;
+    let list: serde_json::Value = serde_json::from_str(&list).expect("a list");
+    let has_text = |entry: &&serde_json::Value| {
+        let query = entry["query"].as_str();
+        query.is_some_and(|query| query.contains(text))
+    };
+    let with_text = list.as_array().into_iter().flatten().filter(has_text);
+    with_text.filter_map(|entry| entry["id"].as_u64()).collect()
+}
+
+/// The same, once there are so many.
 fn listed(server: &RunningServer, text: &str, count: usize) -> Vec<u64> {
     let start = Instant::now();
     // Termination: the assertion.
     loop {
-        let list = get(server, "/queries").body;
-        let list: serde_json::Value = serde_json::from_str(&list).expect("a list");
-        let entries = list.as_array().into_iter().flatten();
-        let with_text = entries.filter(|entry| {
-            entry["query"]
-                .as_str()
-                .is_some_and(|query| query.contains(text))
-        });
-        let ids: Vec<u64> = with_text.filter_map(|entry| entry["id"].as_u64()).collect();
+        let ids = entries(server, text);
         if ids.len() == count {
             return ids;
         }
-        assert!(start.elapsed() < Duration::from_secs(30), "{list}");
+        assert!(start.elapsed() < Duration::from_secs(30), "{text}: {ids:?}");
         std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Waits until somebody has the writer's turn, and keeps it.
+fn until_turn_is_taken(server: &RunningServer) {
+    let start = Instant::now();
+    // Termination: the assertion.
+    loop {
+        let probe = ask_update(server, "INSERT DATA { <http://e/probe> <http://e/p> 1 }");
+        std::thread::sleep(Duration::from_millis(50));
+        let waits = !entries(server, "probe").is_empty();
+        drop(probe);
+        listed(server, "probe", 0);
+        if waits {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(30));
     }
 }
 
@@ -221,6 +242,7 @@ fn an_update_that_waits_for_its_turn_can_be_ended() {
     );
     let before = ask_update(&server, &endless);
     listed(&server, "never", 1);
+    until_turn_is_taken(&server);
     // More than there are threads for.
     let waiting: Vec<TcpStream> = (0..20)
         .map(|i| {

@@ -2,17 +2,20 @@
 //! at once, and neither its thread nor its text waits for the writers before it.
 //!
 //! ```text
-//! line     one of those who wait is at its head; the others sleep, and look now and then whether they should go on
+//! line     in the order in which they came; all but the first sleep, and look now and then whether they should go on
 //! head     waits while a merge is [behind](super::merge_policy), then for the turn itself, which loads and merges take without the line
 //! turn     held with the place at the head, until the transaction ends
 //! ```
 //!
-//! Cost: a lock and, if others wait, a wake-up for each transaction; looking is some microseconds for each who waits, fifty times a second.
+//! Cost: two uncontended locks for each transaction and, if others wait, the wake-up of the next; looking is some microseconds for each who waits, fifty
+//! times a second.
 
 use crate::error::Error;
 use crate::transactions::Core;
 use crate::transactions::turn::TurnGuard;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
 use std::time::Duration;
 
 /// How often those in line look whether they should go on.
@@ -25,42 +28,74 @@ const RETRY_LAST: Duration = Duration::from_millis(5);
 /// See the [module documentation](self).
 #[derive(Debug, Default)]
 pub(crate) struct Line {
-    has_head: Mutex<bool>,
-    left: Condvar,
+    places: Mutex<Places>,
 }
 
-/// The place at the head, until it is dropped.
+#[derive(Debug, Default)]
+struct Places {
+    /// The number of who came last.
+    last: u64,
+    /// Who is in line, with their threads, in the order of their numbers.
+    taken: VecDeque<(u64, Thread)>,
+}
+
+/// A place in the line, which is left when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Head<'l>(&'l Line);
+pub(crate) struct Place<'l> {
+    line: &'l Line,
+    number: u64,
+}
 
 impl Line {
-    fn has_head(&self) -> MutexGuard<'_, bool> {
-        // It is one flag.
-        self.has_head.lock().unwrap_or_else(PoisonError::into_inner)
+    fn places(&self) -> MutexGuard<'_, Places> {
+        // Each change is one call of the queue.
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the head, unless `go_on` fails meanwhile.
-    pub(crate) fn enter(&self, go_on: &dyn Fn() -> Result<(), Error>) -> Result<Head<'_>, Error> {
+    /// Waits for the place at the head, unless `go_on` fails meanwhile.
+    pub(crate) fn enter(&self, go_on: &dyn Fn() -> Result<(), Error>) -> Result<Place<'_>, Error> {
         go_on()?;
-        let mut has_head = self.has_head();
-        // Termination: who has the head leaves it, or makes `go_on` fail.
-        while *has_head {
-            let waited = self.left.wait_timeout(has_head, LOOK_EVERY);
-            has_head = waited.unwrap_or_else(PoisonError::into_inner).0;
-            // Who was woken because the head is free takes it, and so can wake the next.
-            if *has_head {
-                go_on()?;
-            }
+        let place = self.take_place();
+        // Termination: those before leave the line, or make `go_on` fail.
+        while !place.is_first() {
+            thread::park_timeout(LOOK_EVERY);
+            go_on()?;
         }
-        *has_head = true;
-        Ok(Head(self))
+        Ok(place)
+    }
+
+    fn take_place(&self) -> Place<'_> {
+        let mut places = self.places();
+        places.last += 1;
+        let number = places.last;
+        places.taken.push_back((number, thread::current()));
+        Place { line: self, number }
     }
 }
 
-impl Drop for Head<'_> {
+impl Place<'_> {
+    fn is_first(&self) -> bool {
+        let places = self.line.places();
+        let first = places.taken.front();
+        first.is_some_and(|(number, _)| *number == self.number)
+    }
+}
+
+impl Drop for Place<'_> {
     fn drop(&mut self) {
-        *self.0.has_head() = false;
-        self.0.left.notify_one();
+        let mut places = self.line.places();
+        let Ok(at) = places
+            .taken
+            .binary_search_by_key(&self.number, |(number, _)| *number)
+        else {
+            return;
+        };
+        places.taken.remove(at);
+        if at == 0
+            && let Some((_, next)) = places.taken.front()
+        {
+            next.unpark();
+        }
     }
 }
 
@@ -68,7 +103,7 @@ impl Core {
     /// Takes the turn for a transaction that is at the head of the line, unless `go_on` fails meanwhile.
     pub(crate) fn begin_turn(
         &self,
-        _head: &Head<'_>,
+        _head: &Place<'_>,
         go_on: &dyn Fn() -> Result<(), Error>,
     ) -> Result<TurnGuard<'_>, Error> {
         let mut pause = RETRY_FIRST;
@@ -101,12 +136,12 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     #[test]
-    fn who_leaves_the_line_lets_others_pass() {
+    fn who_leaves_the_line_lets_others_pass_in_order() {
         let line = Line::default();
         let gives_up = AtomicBool::new(false);
-        let (passed, left) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let (passed, left) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
         let head = line.enter(&|| Ok(())).expect("nobody is there");
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             for number in 0..8 {
                 let (line, gives_up, passed, left) = (&line, &gives_up, &passed, &left);
                 scope.spawn(move || {
@@ -114,22 +149,25 @@ mod tests {
                         true => Err(Error::Cancelled),
                         false => Ok(()),
                     };
-                    let counted = match line.enter(&go_on) {
-                        Ok(_head) => passed,
-                        Err(_) => left,
-                    };
-                    counted.fetch_add(1, Ordering::Relaxed);
+                    match line.enter(&go_on) {
+                        Ok(_head) => passed.lock().expect("nobody panics").push(number),
+                        Err(_) => drop(left.fetch_add(1, Ordering::Relaxed)),
+                    }
                 });
+                // One after the other.
+                while line.places().taken.len() < number + 2 {
+                    thread::yield_now();
+                }
             }
             gives_up.store(true, Ordering::Relaxed);
             // They leave although the head does not.
             while left.load(Ordering::Relaxed) < 4 {
-                std::thread::yield_now();
+                thread::yield_now();
             }
-            assert_eq!(passed.load(Ordering::Relaxed), 0);
+            assert!(passed.lock().expect("nobody panics").is_empty());
             drop(head);
         });
-        assert_eq!(passed.into_inner(), 4);
-        assert!(!*line.has_head());
+        assert_eq!(passed.into_inner().expect("nobody panics"), [1, 3, 5, 7]);
+        assert!(line.places().taken.is_empty());
     }
 }

@@ -9,7 +9,7 @@
 
 use crate::error::Error;
 use crate::transactions::Core;
-use crate::transactions::line::Head;
+use crate::transactions::line::Place;
 use crate::transactions::turn::{Turn, TurnGuard};
 use std::ops::{Deref, DerefMut};
 
@@ -26,7 +26,7 @@ pub(super) struct WriterTurn<'d> {
     /// Bytes of memory of added terms when it began.
     term_bytes_before: u64,
     /// Left after the turn.
-    _head: Head<'d>,
+    _head: Place<'d>,
 }
 
 impl<'d> WriterTurn<'d> {
