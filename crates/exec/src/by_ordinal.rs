@@ -20,6 +20,10 @@ use basalt_rdf::term_id::tag;
 const CHUNK: usize = 64;
 /// Chunks for which there is room from the beginning.
 const CHUNKS_MIN: usize = 64;
+/// Terms that are asked for before it is told whether they repeat.
+const ASKED_MIN: usize = 1 << 16;
+/// Terms asked for for each that was known, above which they hardly do.
+const ASKED_PER_FOUND_MAX: usize = 64;
 
 /// Values by ordinal; see the [module documentation](self).
 pub struct ByOrdinal<T> {
@@ -39,6 +43,11 @@ fn ordinal(id: TermId) -> Option<(usize, u64)> {
         tag::LOCAL => Some((2, id.payload())),
         _ => None,
     }
+}
+
+/// Whether so few of the terms that were asked for were known that it is not worth to remember more.
+pub fn hardly_repeat(asked: usize, found: usize) -> bool {
+    asked >= ASKED_MIN && found * ASKED_PER_FOUND_MAX < asked
 }
 
 /// Whether a term has an ordinal.

@@ -39,12 +39,23 @@ impl HeldMemory {
     ///
     /// They may take a sixteenth of the query's memory, so that what has to be held still finds room.
     pub fn grow_cache_to(&mut self, bytes: usize, operator: &'static str, cx: &Context) -> bool {
-        bytes <= cx.options().memory_bytes_max / 16 && self.grow_to(bytes, operator, cx).is_ok()
+        self.grow_within(16, bytes, operator, cx)
     }
 
     /// The same of an index without which a join compares all pairs: it may take half of the memory.
     pub fn grow_index_to(&mut self, bytes: usize, operator: &'static str, cx: &Context) -> bool {
-        bytes <= cx.options().memory_bytes_max / 2 && self.grow_to(bytes, operator, cx).is_ok()
+        self.grow_within(2, bytes, operator, cx)
+    }
+
+    /// Holds this many bytes if they are no more than that part of the query's memory, and there is room.
+    fn grow_within(
+        &mut self,
+        part: usize,
+        bytes: usize,
+        operator: &'static str,
+        cx: &Context,
+    ) -> bool {
+        bytes <= cx.options().memory_bytes_max / part && self.grow_to(bytes, operator, cx).is_ok()
     }
 
     /// The bytes held.

@@ -58,7 +58,7 @@ pub use delta::{
     ChangePlaces, ChangedRows, ChangedValues, DELTA_QUAD_BYTES, DeltaSize, IrregularQuads,
     NetChanges, ObjectDifferences, ObjectReader, RowState, StopCheck,
 };
-pub use dictionary::{Dictionary, NewLiteral, NewResource, NewTerms, TermCounts};
+pub use dictionary::{Dictionary, NewLiteral, NewResource, NewTerms, TermCounts, first_word};
 pub use disk::{Disk, DiskFile, RealDisk};
 pub use error::StoreError;
 pub use folder::{Folder, Storage};

@@ -14,7 +14,7 @@
 //! Invariants: tip and published state are states after a whole number of commits, the published one is not
 //! the later one; a commit is acknowledged after it is published; with the turn goes the right to append to the
 //! log, to replace the version and to move the tip. Locks are taken in the order
-//! right to write a version, turn, group, published state; a transaction that wants the right when it has the turn makes the one who has it
+//! line, right to write a version, turn, group, published state; a transaction that wants the right when it has the turn makes the one who has it
 //! give up, or does without.
 //!
 //! Cost: a commit of one quad is one sync of the log, or its share of one.

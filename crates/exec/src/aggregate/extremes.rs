@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::Numbers;
 use crate::value::{
-    KnownWords, OrderKey, Reader, ShortNumber, compare_for_order, first_bytes, order_within,
+    KnownWords, OrderKey, Reader, ShortNumber, compare_for_order, first_word, order_within,
     ordered_as_ids,
 };
 use basalt_rdf::TermId;
@@ -114,8 +114,7 @@ impl Hint {
             return Ok(Some(Self::Start(words.word(id.0, cx, read)?)));
         }
         if let Some(string) = reader.string_start(id.0, START_BYTES)? {
-            let start = first_bytes(string.lexical.as_bytes());
-            return Ok(Some(Self::Start(u128::from_be_bytes(start))));
+            return Ok(Some(Self::Start(first_word(string.lexical.as_bytes()))));
         }
         if let Some((second, fraction)) = reader.split_date_time(id.0)? {
             return Ok(Self::of_time(second, fraction));

@@ -23,7 +23,7 @@ use super::evaluate;
 use super::kernel::Kernel;
 use super::kind_test::KindTest;
 use super::vector::{Item, Rows, Vector};
-use crate::by_ordinal::{ByOrdinal, has_ordinal};
+use crate::by_ordinal::{ByOrdinal, hardly_repeat, has_ordinal};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::value::{Reader, Value};
@@ -44,10 +44,6 @@ const ROWS_PER_VALUE_MIN: usize = 4;
 /// Rows after which it is of none if fewer than a sixteenth were found: values that come in any order are then
 /// several times as many as there are places.
 const ROWS_TRIED_FIRST: usize = 1 << 11;
-/// Rows after which results by ordinal are of none if fewer than one in so many was found.
-const ROWS_TRIED_BY_ORDINAL: usize = 1 << 16;
-/// See [`ROWS_TRIED_BY_ORDINAL`].
-const ROWS_PER_FOUND_MAX: usize = 64;
 /// The id of a place that is free; no term has it.
 pub const FREE: u64 = u64::MAX;
 /// The tag of the number of a row that is evaluated now, in the place of its result; no term has it.
@@ -181,7 +177,7 @@ impl Table {
     fn is_of_no_use(&mut self) -> bool {
         let (rows, evaluated) = (self.rows, self.evaluated);
         if self.by_ordinal.is_some() {
-            return rows >= ROWS_TRIED_BY_ORDINAL && (rows - evaluated) * ROWS_PER_FOUND_MAX < rows;
+            return hardly_repeat(rows, rows - evaluated);
         }
         let is_of_no_use = rows >= ROWS_TRIED_FIRST && evaluated * 16 > rows * 15
             || rows >= ROWS_TRIED && evaluated * ROWS_PER_VALUE_MIN > rows;
@@ -205,18 +201,16 @@ impl Table {
         // Rows whose results are evaluated now: the first of each value, and all.
         let (mut fresh, mut waiting) = (Vec::new(), Vec::new());
         for (row, &id) in ids.iter().enumerate() {
-            let known = self.find(id, fresh.len(), cx);
-            let (result, number) = match known {
-                Found::Result(result) => (result, None),
-                Found::EvaluatedNow(number) => (0, Some(number)),
-            };
-            if let Some(number) = number {
-                if number == fresh.len() {
-                    fresh.push(row);
+            match self.find(id, fresh.len(), cx) {
+                Found::Result(result) => results.push(result),
+                Found::EvaluatedNow(number) => {
+                    if number == fresh.len() {
+                        fresh.push(row);
+                    }
+                    waiting.push((row, number));
+                    results.push(0);
                 }
-                waiting.push((row, number));
             }
-            results.push(result);
         }
         self.rows += ids.len();
         self.evaluated += fresh.len();

@@ -13,7 +13,7 @@ use crate::error::ExecError;
 use crate::selection::positions;
 use crate::value::{
     Comparison, IdKind, Number, Reader, Value, compare, compare_floats, compare_inline, date_type,
-    equal, first_bytes, inline_float, inline_kind, order_within,
+    equal, first_word, inline_float, inline_kind, order_within,
 };
 use basalt_rdf::term_id::{MANTISSA_BITS, tag};
 use basalt_rdf::{LiteralKind, LiteralView, TermId};
@@ -334,7 +334,7 @@ fn compare_one(
     if let Value::String(text) = &constant.value
         && TermId(id).tag() == tag::STRING
     {
-        let of_constant = u128::from_be_bytes(first_bytes(text.as_bytes()));
+        let of_constant = first_word(text.as_bytes());
         let order = reader.string_word(id)?.map(|word| word.cmp(&of_constant));
         if let Some(order @ (Ordering::Less | Ordering::Greater)) = order {
             return Ok(Some(op.accepts(order)).into());

@@ -7,7 +7,7 @@ use super::comparison::CompareOp;
 use super::pattern;
 use super::vector::{Argument, Truth, Vector, each_row};
 use crate::error::ExecError;
-use crate::value::{Reader, first_bytes};
+use crate::value::{Reader, first_word};
 use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
 use memchr::memmem::Finder;
@@ -63,7 +63,7 @@ impl FirstBytes {
         let bytes = part.as_bytes();
         let unused = 8 * (BYTES - bytes.len().min(BYTES)) as u32;
         (!bytes.contains(&0)).then(|| Self {
-            word: u128::from_be_bytes(first_bytes(bytes)),
+            word: first_word(bytes),
             mask: u128::MAX.checked_shl(unused).unwrap_or(0),
             are_all: bytes.len() <= BYTES,
         })

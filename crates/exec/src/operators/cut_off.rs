@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::Numbers;
 use crate::value::{
-    KnownWords, OrderClass, OrderKey, Reader, compare_for_order, first_bytes, order_inline,
+    KnownWords, OrderClass, OrderKey, Reader, compare_for_order, first_word, order_inline,
     ordered_as_ids, text_into, text_word,
 };
 use std::cmp::Ordering;
@@ -65,7 +65,7 @@ impl CutOff {
                 id,
                 descending,
                 class,
-                word: u128::from_be_bytes(first_bytes(&text)),
+                word: first_word(&text),
                 text,
                 double: nearest_double(id, cx)?,
                 last: (id, Ordering::Equal),

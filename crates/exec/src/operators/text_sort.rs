@@ -127,7 +127,7 @@ fn sort_in_parts(
 /// The eight bytes of a text from `skipped` on, as a number.
 #[inline]
 fn bytes_from(arena: &TextArena, text: &Text, skipped: usize) -> u64 {
-    u64::from_be_bytes(first_bytes(&arena.text(text.at)[skipped..]))
+    first_bytes(&arena.text(text.at)[skipped..])
 }
 
 /// Sorts texts of one class, whose first bytes are all the same.

@@ -5,7 +5,7 @@
 //!
 //! Invariant: a word is that which was read of the same id. Memory: 16 bytes for each text, see [`ByOrdinal`]; given up where texts hardly repeat.
 
-use crate::by_ordinal::ByOrdinal;
+use crate::by_ordinal::{ByOrdinal, hardly_repeat};
 use crate::context::Context;
 use crate::error::ExecError;
 
@@ -13,10 +13,6 @@ use crate::error::ExecError;
 const UNKNOWN: u128 = u128::MAX;
 /// Texts of which nothing is remembered: what few rows ask for is read as fast.
 const UNKNOWN_COUNT: usize = 1 << 11;
-/// Texts after which they are given up if fewer than one in so many was known.
-const TRIED: usize = 1 << 16;
-/// See [`TRIED`].
-const ASKED_PER_FOUND_MAX: usize = 64;
 
 /// What is known of words; each is read once.
 pub struct KnownWords {
@@ -61,7 +57,7 @@ impl KnownWords {
         }
         let word = read()?;
         *place = word;
-        if self.asked >= TRIED && self.found * ASKED_PER_FOUND_MAX < self.asked {
+        if hardly_repeat(self.asked, self.found) {
             self.words = None;
         }
         Ok(word)

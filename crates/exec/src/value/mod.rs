@@ -58,6 +58,7 @@ use crate::context::Context;
 use basalt_rdf::inline::encode_boolean;
 use basalt_rdf::term_view::XSD;
 use basalt_rdf::{LiteralKind, LiteralView, TermView};
+pub use basalt_store::first_word;
 use oxsdatatypes::{
     Boolean, Date, DateTime, DayTimeDuration, Duration, GDay, GMonth, GMonthDay, GYear, GYearMonth,
     Time, YearMonthDuration,

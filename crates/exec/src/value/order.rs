@@ -9,7 +9,7 @@
 //! has its average length. Cost: inline ids of one kind compare without decoding.
 
 use super::inline_order::{is_custom_number, order_inline, written};
-use super::{Number, OrderClass, Reader, Value, first_bytes};
+use super::{Number, OrderClass, Reader, Value, first_word};
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_rdf::{TermId, TermView};
@@ -64,8 +64,7 @@ pub fn text_into(id: u64, text: &mut Vec<u8>, cx: &Context) -> Result<(), ExecEr
 pub fn text_word(id: u64, scratch: &mut Vec<u8>, cx: &Context) -> Result<u128, ExecError> {
     let id = TermId(id);
     if is_custom_number(id) {
-        let first = first_bytes(written(id).as_bytes());
-        return Ok(u128::from_be_bytes(first));
+        return Ok(first_word(written(id).as_bytes()));
     }
     Ok(cx.snapshot().dictionary().text_word(id, scratch)?)
 }

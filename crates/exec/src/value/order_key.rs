@@ -58,18 +58,18 @@ pub fn ordered_as_ids(a: u64, b: u64) -> bool {
     order_within(TermId(a)).is_some_and(|shared| (a ^ b) & shared == 0)
 }
 
-/// The first bytes of a text, with zeros behind a shorter one: as numbers with the highest byte first they are ordered as texts are, but
-/// for those that are equal.
+/// The first eight bytes of a text as a number, the first byte highest, with zeros behind a shorter one: ordered as texts are, but for those
+/// that are equal. Of twice as many it is [`first_word`](super::first_word).
 #[inline]
-pub fn first_bytes<const BYTES: usize>(text: &[u8]) -> [u8; BYTES] {
-    match text.first_chunk() {
+pub fn first_bytes(text: &[u8]) -> u64 {
+    u64::from_be_bytes(match text.first_chunk() {
         Some(bytes) => *bytes,
         None => {
-            let mut bytes = [0; BYTES];
+            let mut bytes = [0; size_of::<u64>()];
             bytes[..text.len()].copy_from_slice(text);
             bytes
         }
-    }
+    })
 }
 
 /// The place of one term in the order.

@@ -156,7 +156,7 @@ impl RangeWord {
                 Self::of_double(number.to_double().into(), told)
             }
             Value::String(text) => {
-                let first = u64::from_be_bytes(first_bytes(text.as_bytes()));
+                let first = first_bytes(text.as_bytes());
                 let place = first >> DROPPED_BITS;
                 Some(Self::new(Kind::Text, place, Told::Nearly))
             }

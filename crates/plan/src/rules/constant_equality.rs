@@ -186,19 +186,24 @@ fn find(group: &JoinGroup, outer: &SlotSet) -> Option<Fixed> {
     let mut conditions = group.filters.iter().enumerate();
     conditions.find_map(|(filter_idx, condition)| {
         let (slot, constant) = fixed_by(condition)?;
-        let is_plain = !outer.contains(slot)
+        let may_be_constant = is_of_patterns(group, slot, outer)
             && is_bound(group, slot)
-            && !group.children.iter().any(|c| c.mentioned().contains(slot))
             && group.paths.iter().all(|path| may_end(group, path, slot))
-            && !is_graph(group, slot)
-            && !is_optional_object(group, slot)
             && !is_inside_exists(group, slot);
-        is_plain.then(|| Fixed {
+        may_be_constant.then(|| Fixed {
             filter_idx,
             slot,
             constant: constant.clone(),
         })
     })
+}
+
+/// Whether a slot is in no other part of the group than in patterns, where it is neither a graph nor what an optional one adds, and in no row around it.
+pub(super) fn is_of_patterns(group: &JoinGroup, slot: Slot, outer: &SlotSet) -> bool {
+    !outer.contains(slot)
+        && !group.children.iter().any(|c| c.mentioned().contains(slot))
+        && !is_graph(group, slot)
+        && !is_optional_object(group, slot)
 }
 
 /// Whether every row has the slot from a pattern of the group.
@@ -216,7 +221,7 @@ pub(super) fn binds(triple: &Triple, slot: Slot) -> bool {
     !triple.optional && triple.certain().contains(slot)
 }
 
-pub(super) fn is_graph(group: &JoinGroup, slot: Slot) -> bool {
+fn is_graph(group: &JoinGroup, slot: Slot) -> bool {
     graphs(group).any(|graphs| graphs.slot() == Some(slot))
 }
 
@@ -225,7 +230,7 @@ fn graphs(group: &JoinGroup) -> impl Iterator<Item = &Graphs> {
     of_triples.chain(group.paths.iter().map(|path| &path.graphs))
 }
 
-pub(super) fn is_optional_object(group: &JoinGroup, slot: Slot) -> bool {
+fn is_optional_object(group: &JoinGroup, slot: Slot) -> bool {
     let mut optional = group.triples.iter().filter(|triple| triple.optional);
     optional.any(|triple| {
         triple.object == Position::Slot(slot) || triple.predicate == Position::Slot(slot)

@@ -3,14 +3,11 @@
 //!
 //! The terms equal nothing but themselves, and those that the store does not have are no ends, so that rows and how often they come stay the same.
 
-use super::constant_equality::{
-    binds, equals_only_itself, fixed_by, is_end, is_graph, is_optional_object,
-};
+use super::constant_equality::{binds, equals_only_itself, fixed_by, is_end, is_of_patterns};
 use crate::logical::{JoinGroup, Logical};
 use crate::physical::{Constant, Expr, Slot};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
-use basalt_rdf::TermId;
 
 /// Turns such conditions of a group into VALUES; slots of `outer` are bound by a row around it already.
 pub(super) fn apply(planner: &Planner<'_>, group: &mut JoinGroup, outer: &SlotSet) {
@@ -19,46 +16,39 @@ pub(super) fn apply(planner: &Planner<'_>, group: &mut JoinGroup, outer: &SlotSe
     }
     let mut filters = std::mem::take(&mut group.filters);
     filters.retain(|condition| {
-        let Some((slot, constants)) = allowed(condition).filter(|(slot, _)| !outer.contains(*slot))
-        else {
+        let allowed = allowed(condition).filter(|(slot, _)| is_free_end(group, *slot, outer));
+        let Some((slot, constants)) = allowed else {
             return true;
         };
-        if !is_free_end(group, slot) {
-            return true;
-        }
-        let mut known: Vec<(TermId, &Constant)> = Vec::with_capacity(constants.len());
-        known.extend(
-            constants
-                .iter()
-                .filter_map(|constant| Some((constant.id?, *constant))),
-        );
-        known.sort_unstable_by_key(|(id, _)| *id);
-        known.dedup_by_key(|(id, _)| *id);
-        if let Some(trace) = planner.trace {
-            known.iter().for_each(|(id, _)| trace.fixed(*id));
-        }
-        let rows = known
-            .into_iter()
-            .map(|(_, constant)| vec![Some(constant.clone())]);
-        group.children.push(Logical::Values {
-            slots: vec![slot],
-            rows: rows.collect(),
-        });
+        group.children.push(values(planner, slot, constants));
         false
     });
     group.filters = filters;
 }
 
 /// Whether a slot is bound by a path and by no pattern that could look the terms up.
-fn is_free_end(group: &JoinGroup, slot: Slot) -> bool {
+fn is_free_end(group: &JoinGroup, slot: Slot, outer: &SlotSet) -> bool {
     group.paths.iter().any(|path| is_end(path, slot))
         && !group.triples.iter().any(|triple| binds(triple, slot))
-        && !group
-            .children
-            .iter()
-            .any(|child| child.mentioned().contains(slot))
-        && !is_graph(group, slot)
-        && !is_optional_object(group, slot)
+        && is_of_patterns(group, slot, outer)
+}
+
+/// The constants that the store has, each once.
+fn values(planner: &Planner<'_>, slot: Slot, mut constants: Vec<&Constant>) -> Logical {
+    constants.retain(|constant| constant.id.is_some());
+    constants.sort_unstable_by_key(|constant| constant.id);
+    constants.dedup_by_key(|constant| constant.id);
+    if let Some(trace) = planner.trace {
+        let ids = constants.iter().filter_map(|constant| constant.id);
+        ids.for_each(|id| trace.fixed(id));
+    }
+    let rows = constants
+        .into_iter()
+        .map(|constant| vec![Some(constant.clone())]);
+    Logical::Values {
+        slots: vec![slot],
+        rows: rows.collect(),
+    }
 }
 
 /// The slot that a condition is about, and the only terms that it lets pass.

@@ -327,7 +327,7 @@ pub(super) fn decode(
 #[inline]
 pub(super) fn start_word(bytes: &[u8], symbols: Option<Symbols<'_>>) -> Option<u128> {
     let Some(symbols) = symbols else {
-        return Some(word_of(bytes));
+        return Some(first_word(bytes));
     };
     // The first byte lowest, until all are there.
     let (mut word, mut filled) = (0, 0);
@@ -345,9 +345,9 @@ pub(super) fn start_word(bytes: &[u8], symbols: Option<Symbols<'_>>) -> Option<u
     Some(word.swap_bytes())
 }
 
-/// The same of a text that is not compressed.
+/// The first sixteen bytes of a text that is not compressed, as a number that is ordered as texts are: the first byte highest, zeros behind a shorter one.
 #[inline]
-pub(super) fn word_of(text: &[u8]) -> u128 {
+pub fn first_word(text: &[u8]) -> u128 {
     let mut first = [0; size_of::<u128>()];
     let length = text.len().min(first.len());
     first[..length].copy_from_slice(&text[..length]);
@@ -446,8 +446,8 @@ mod tests {
             if let Some(expected) = expected {
                 prop_assert_eq!(&text[..5], b"kept ");
                 prop_assert_eq!(&text[5..], &expected);
-                prop_assert_eq!(start_word(&codes, Some(symbols)), Some(word_of(&expected)));
-                prop_assert_eq!(start_word(&expected, None), Some(word_of(&expected)));
+                prop_assert_eq!(start_word(&codes, Some(symbols)), Some(first_word(&expected)));
+                prop_assert_eq!(start_word(&expected, None), Some(first_word(&expected)));
             }
         }
     }

@@ -46,6 +46,7 @@ use crate::section_file::SectionFile;
 use basalt_rdf::term_id::tag;
 use basalt_rdf::{LiteralKind, LiteralView, Qualifiers, TermBuf, TermId, TermView, inline};
 
+pub use literal_group::first_word;
 pub use literals::LiteralWriter;
 pub use new_terms::{NewLiteral, NewResource, NewTerms, TermCounts};
 pub use resources::ResourceWriter;

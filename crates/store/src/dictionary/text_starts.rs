@@ -4,7 +4,7 @@
 //! text, and some four codes.
 
 use super::Dictionary;
-use super::literal_group::word_of;
+use super::literal_group::first_word;
 use crate::error::StoreError;
 use basalt_rdf::TermId;
 
@@ -53,6 +53,6 @@ impl Dictionary {
         }
         scratch.clear();
         self.lexical_into(id, scratch)?;
-        Ok(word_of(scratch))
+        Ok(first_word(scratch))
     }
 }
