@@ -1,4 +1,4 @@
-//! A connection of a lane: it tells the lane when its requests come, and it ends in one of three ways.
+//! A connection of a lane: it tells the lane when its requests come, and it ends in one of four ways.
 //!
 //! * All was read and written: it is closed.
 //! * A request was answered before its body was read: writing ends, and what still comes is passed over until the client closes too, for
@@ -6,18 +6,18 @@
 //!   client might miss the answer (RFC 9112, section 9.6).
 //! * An answer broke off, so hyper drops the connection and does not shut it down: it is reset. Over HTTP/1.0 the end of the connection is the only end mark
 //!   of a streamed body, and one by FIN would make the answer look complete.
+//! * No request comes for [a while](crate::silence), or not the whole of one: it is closed.
 //!
 //! Cost: one more read, which mostly finds nothing, for each connection that ends.
 
 use crate::head_refusal::with_words;
-use crate::lanes::{Arrivals, Counted};
+use crate::lanes::Counted;
+use crate::marks::Marks;
+use crate::silence::Silence;
 use crate::vigil::Vigil;
-use axum::extract::connect_info::Connected;
-use axum::serve::IncomingStream;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -31,29 +31,14 @@ const PASS_OVER: Duration = Duration::from_secs(1);
 /// Bytes passed over at once.
 const STEP_BYTES: usize = 8 << 10;
 
-/// Set when a request of a connection was answered before its body was read.
-#[derive(Clone, Debug, Default)]
-pub struct UnreadMark(Arc<AtomicBool>);
-
-impl UnreadMark {
-    /// Notes that some of a body was not read.
-    pub fn set(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-impl Connected<IncomingStream<'_, Arrivals>> for UnreadMark {
-    fn connect_info(stream: IncomingStream<'_, Arrivals>) -> Self {
-        stream.io().unread.clone()
-    }
-}
-
 /// A connection of a lane.
 pub struct Connection {
     stream: TcpStream,
     vigil: Arc<Vigil>,
-    /// Whether the client may still be sending what nobody reads.
-    unread: UnreadMark,
+    /// What the handlers of its requests tell.
+    marks: Marks,
+    /// How long its client has asked nothing.
+    silence: Silence,
     /// Whether anything was sent.
     has_answered: bool,
     /// Whether something was read and nothing written since, so that an answer begins with the next write.
@@ -70,12 +55,13 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection that has just come.
-    pub fn new(stream: TcpStream, vigil: Arc<Vigil>, counted: Counted) -> Self {
+    /// A connection that has just come, and ends when nothing is asked on it for so long.
+    pub fn new(stream: TcpStream, vigil: Arc<Vigil>, idle: Duration, counted: Counted) -> Self {
         Self {
             stream,
             vigil,
-            unread: UnreadMark::default(),
+            marks: Marks::default(),
+            silence: Silence::new(idle),
             has_answered: false,
             has_just_read: false,
             refusal: None,
@@ -86,7 +72,13 @@ impl Connection {
         }
     }
 
+    /// What the handlers of its requests tell.
+    pub fn marks(&self) -> &Marks {
+        &self.marks
+    }
+
     fn note_write(&mut self) {
+        self.silence.note_write();
         self.has_answered = true;
         self.has_just_read = false;
     }
@@ -125,12 +117,12 @@ impl Connection {
             let mut buffer = ReadBuf::new(&mut bytes);
             match Pin::new(&mut self.stream).poll_read(context, &mut buffer) {
                 Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
-                    self.unread.set();
+                    self.marks.set_unread();
                     self.passed_over += buffer.filled().len();
                 }
                 // The client has closed.
                 Poll::Ready(_) => return Poll::Ready(()),
-                Poll::Pending if !self.unread.0.load(Ordering::Relaxed) => return Poll::Ready(()),
+                Poll::Pending if !self.marks.is_unread() => return Poll::Ready(()),
                 Poll::Pending => {
                     let sleep = || Box::pin(tokio::time::sleep(PASS_OVER));
                     let patience = self.patience.get_or_insert_with(sleep);
@@ -157,15 +149,23 @@ impl AsyncRead for Connection {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let this = &mut *self;
+        let polled = Pin::new(&mut this.stream).poll_read(context, buffer);
         match polled {
-            Poll::Pending => self.vigil.note_wait(),
+            Poll::Pending => {
+                let now = this.vigil.note_wait();
+                // To the HTTP library it is as if the client had closed.
+                match this.silence.is_over(&this.marks, now, context) {
+                    true => Poll::Ready(Ok(())),
+                    false => Poll::Pending,
+                }
+            }
             Poll::Ready(_) => {
-                self.vigil.note_arrival();
-                self.has_just_read = true;
+                this.vigil.note_arrival();
+                this.has_just_read = true;
+                polled
             }
         }
-        polled
     }
 }
 

@@ -10,7 +10,8 @@
 //! Each lane is a runtime with one worker, since a worker among several wakes another one whenever it finds
 //! something to do. Memory: a thread for each lane, and the blocking threads that its queries need.
 
-use crate::connection::{Connection, UnreadMark};
+use crate::connection::Connection;
+use crate::marks::Marks;
 use crate::registry::Registry;
 use crate::vigil::Vigil;
 use axum::Router;
@@ -107,12 +108,12 @@ impl Lanes {
         })
     }
 
-    /// Lets each lane serve what arrives, until `stopping` says so, all that has arrived was taken, and its connections have ended.
+    /// Lets each lane serve what arrives, each connection as long as something is asked on it within the given time, until `stopping` says so, all that has arrived was taken, and its connections have ended.
     pub fn serve(
         &mut self,
         router: &Router,
         registry: &Arc<Registry>,
-        address: SocketAddr,
+        (address, idle): (SocketAddr, Duration),
         stopping: &watch::Receiver<bool>,
     ) -> Vec<JoinHandle<io::Result<()>>> {
         let lane_count = self.lanes.len();
@@ -127,6 +128,7 @@ impl Lanes {
                 arriving,
                 address,
                 vigil: Arc::clone(&lane.vigil),
+                idle,
                 all_taken: Some(all_taken),
             };
             // On a single core the client needs what a lane that looks would take.
@@ -143,7 +145,7 @@ impl Lanes {
             };
             let service = router
                 .clone()
-                .into_make_service_with_connect_info::<UnreadMark>();
+                .into_make_service_with_connect_info::<Marks>();
             let served = axum::serve(arrivals, service).with_graceful_shutdown(stop);
             tasks.push(lane.runtime.spawn(served.into_future()));
         }
@@ -247,6 +249,8 @@ pub struct Arrivals {
     arriving: mpsc::UnboundedReceiver<Arrival>,
     address: SocketAddr,
     vigil: Arc<Vigil>,
+    /// How long a connection may stay on which nothing is asked.
+    idle: Duration,
     /// Told when the last connection was taken.
     all_taken: Option<oneshot::Sender<()>>,
 }
@@ -266,7 +270,7 @@ impl Listener for Arrivals {
             // A connection that the system refuses to watch is closed.
             if let Ok(stream) = TcpStream::from_std(arrival.stream) {
                 let vigil = Arc::clone(&self.vigil);
-                let connection = Connection::new(stream, vigil, arrival.counted);
+                let connection = Connection::new(stream, vigil, self.idle, arrival.counted);
                 return (connection, arrival.peer);
             }
         }

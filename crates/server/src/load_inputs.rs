@@ -22,7 +22,7 @@ use serde_json::Value;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::StreamExt;
@@ -31,8 +31,6 @@ use tokio_stream::StreamExt;
 pub const INPUTS: &str = "application/vnd.basalt.inputs";
 /// Pieces that wait for the loader.
 const PIECES_WAITING_MAX: usize = 16;
-/// How long a client may send nothing before it counts as gone.
-const STALL: Duration = Duration::from_secs(60);
 /// How often it is looked whether the load was cancelled.
 const LOOK: Duration = Duration::from_millis(250);
 /// How long the rest of a body that nobody wants is taken in, so that the client reads its answer and not a reset.
@@ -86,7 +84,6 @@ impl RequestBody {
 
     /// Takes in what comes next, if nothing is held; false at the end of the body.
     async fn fill(&mut self, cancel: &AtomicBool) -> Result<bool, String> {
-        let start = Instant::now();
         while self.held.is_empty() {
             if cancel.load(Ordering::Relaxed) {
                 return Err("the load was cancelled".to_owned());
@@ -97,10 +94,6 @@ impl RequestBody {
                     return Err(format!("the body cannot be read to its end: {error}"));
                 }
                 Ok(None) => return Ok(false),
-                Err(_) if STALL <= start.elapsed() => {
-                    let seconds = STALL.as_secs();
-                    return Err(format!("the client sent nothing for {seconds} seconds"));
-                }
                 Err(_) => {}
             }
         }
@@ -314,6 +307,7 @@ impl Read for PieceReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
     use tokio::runtime::{Builder, Runtime};
 
     #[test]

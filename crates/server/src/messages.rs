@@ -6,7 +6,7 @@
 //!
 //! Cost: nothing for requests without a body; one box and one lock for others.
 
-use crate::connection::UnreadMark;
+use crate::marks::Marks;
 use crate::problem::Problem;
 use axum::body::{Body, BodyDataStream, Bytes, HttpBody};
 use axum::extract::{ConnectInfo, Request};
@@ -17,12 +17,15 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::time::Sleep;
 use tokio_stream::{Stream, StreamExt};
 
 /// Bytes of a body that nobody wants and that are read away; less than a new connection costs.
 const READ_AWAY_BYTES_MAX: usize = 64 << 10;
 /// Time in which they are waited for.
 const READ_AWAY: Duration = Duration::from_secs(1);
+/// How long a client may send nothing of a body that is waited for before it counts as gone.
+const STALL: Duration = Duration::from_secs(60);
 
 /// What became of a body.
 #[derive(Default)]
@@ -42,10 +45,19 @@ enum Rest {
 struct Watched {
     /// Until its end.
     body: Option<BodyDataStream>,
+    /// The end of patience, while it is waited for.
+    stall: Option<Pin<Box<Sleep>>>,
     rest: Arc<Mutex<Rest>>,
 }
 
 impl Watched {
+    /// Whether nothing has come for too long.
+    fn has_stalled(&mut self, context: &mut Context<'_>) -> bool {
+        let sleep = || Box::pin(tokio::time::sleep(STALL));
+        let stall = self.stall.get_or_insert_with(sleep);
+        stall.as_mut().poll(context).is_ready()
+    }
+
     fn leave(&self, rest: Rest) {
         *self.rest.lock().unwrap_or_else(PoisonError::into_inner) = rest;
     }
@@ -58,11 +70,20 @@ impl Stream for Watched {
         let Some(body) = &mut self.body else {
             return Poll::Ready(None);
         };
-        let polled = Pin::new(body).poll_next(context);
+        let mut polled = Pin::new(body).poll_next(context);
+        if polled.is_pending() && self.has_stalled(context) {
+            let seconds = STALL.as_secs();
+            let what = format!("the client sent nothing for {seconds} seconds");
+            polled = Poll::Ready(Some(Err(axum::Error::new(what))));
+        }
         let rest = match &polled {
             Poll::Ready(None) => Rest::Read,
             Poll::Ready(Some(Err(_))) => Rest::Broken,
-            Poll::Ready(Some(Ok(_))) | Poll::Pending => return polled,
+            Poll::Pending => return polled,
+            Poll::Ready(Some(Ok(_))) => {
+                self.stall = None;
+                return polled;
+            }
         };
         self.leave(rest);
         self.body = None;
@@ -80,6 +101,16 @@ impl Drop for Watched {
 
 /// Answers requests that name no host, and sees to bodies that nobody has read.
 pub async fn messages(request: Request, next: Next) -> Response {
+    let marks = request.extensions().get::<ConnectInfo<Marks>>();
+    let Some(ConnectInfo(marks)) = marks.cloned() else {
+        // A request that came by no connection.
+        return answer(&Marks::default(), request, next).await;
+    };
+    let at_work = marks.begin_work();
+    at_work.go_on_with(answer(&marks, request, next).await)
+}
+
+async fn answer(marks: &Marks, request: Request, next: Next) -> Response {
     let host = check_host(&request);
     if request.body().is_end_stream() {
         return match host {
@@ -87,13 +118,12 @@ pub async fn messages(request: Request, next: Next) -> Response {
             Err(problem) => problem.into_response(),
         };
     }
-    let unread = request.extensions().get::<ConnectInfo<UnreadMark>>();
-    let unread = unread.map(|info| info.0.clone());
     let is_worth_reading = is_worth_reading(request.headers());
     let rest = Arc::<Mutex<Rest>>::default();
     let request = request.map(|body| {
         Body::from_stream(Watched {
             body: Some(body.into_data_stream()),
+            stall: None,
             rest: Arc::clone(&rest),
         })
     });
@@ -115,9 +145,7 @@ pub async fn messages(request: Request, next: Next) -> Response {
     if !is_over {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(header::CONNECTION, close);
-        if let Some(unread) = unread {
-            unread.set();
-        }
+        marks.set_unread();
     }
     response
 }
@@ -157,4 +185,37 @@ async fn is_read_away(mut body: BodyDataStream) -> bool {
     tokio::time::timeout(READ_AWAY, reading)
         .await
         .unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::runtime::Builder;
+
+    #[test]
+    fn a_body_of_which_nothing_comes_breaks_off() {
+        let runtime = Builder::new_current_thread().enable_time().build();
+        runtime.expect("a runtime").block_on(async {
+            let sent = tokio_stream::once(Ok::<_, axum::Error>("a"));
+            let body = Body::from_stream(sent.chain(tokio_stream::pending()));
+            let rest = Arc::<Mutex<Rest>>::default();
+            let mut watched = Watched {
+                body: Some(body.into_data_stream()),
+                stall: Some(Box::pin(tokio::time::sleep(Duration::ZERO))),
+                rest: Arc::clone(&rest),
+            };
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            let first = watched.next().await;
+            assert_eq!(first.and_then(Result::ok), Some(Bytes::from("a")));
+            // Patience began anew with what came.
+            let soon = tokio::time::timeout(Duration::from_millis(20), watched.next());
+            assert!(soon.await.is_err());
+            watched.stall = Some(Box::pin(tokio::time::sleep(Duration::ZERO)));
+            let broken = watched.next().await.and_then(Result::err);
+            let broken = broken.expect("an error").to_string();
+            assert!(broken.contains("nothing for 60 seconds"), "{broken}");
+            assert!(matches!(*rest.lock().expect("it is whole"), Rest::Broken));
+            assert!(watched.next().await.is_none());
+        });
+    }
 }

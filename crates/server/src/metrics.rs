@@ -100,6 +100,7 @@ impl Metrics {
         self.updates_text(&mut out);
         writing_text(writing, &mut out);
         durability_text(writing, &mut out);
+        merge_failure_text(writing.merge_failure.as_deref(), &mut out);
         out
     }
 
@@ -302,12 +303,6 @@ fn writing_text(writing: &WriteStatus, out: &mut String) {
             "Merges of changes into a new version.",
             writing.merges as f64,
         ),
-        (
-            "basalt_merge_failed",
-            "gauge",
-            "1 if the last merge failed.",
-            f64::from(u8::from(writing.merge_failure.is_some())),
-        ),
     ];
     all_plain(&figures, out);
 }
@@ -319,6 +314,22 @@ fn durability_text(writing: &WriteStatus, out: &mut String) {
         let help = "When commits are acknowledged.";
         family(out, "basalt_durability", "gauge", help, &mode);
     }
+}
+
+/// Whether the last merge failed, and why.
+fn merge_failure_text(failure: Option<&str>, out: &mut String) {
+    let sample = match failure {
+        None => (String::new(), 0.0),
+        Some(why) => (format!("{{reason=\"{}\"}}", label_value(why)), 1.0),
+    };
+    let help = "1 if the last merge failed.";
+    family(out, "basalt_merge_failed", "gauge", help, &[sample]);
+}
+
+/// A text as the value of a label.
+fn label_value(text: &str) -> String {
+    let text = text.replace('\\', r"\\").replace('"', r#"\""#);
+    text.replace('\n', r"\n")
 }
 
 /// One family of samples.
@@ -343,4 +354,22 @@ fn by_outcome(counts: &BTreeMap<Outcome, u64>) -> Vec<(String, f64)> {
             Outcome::Aborted => ("{status=\"aborted\"}".to_owned(), *count as f64),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::merge_failure_text;
+
+    #[test]
+    fn a_merge_that_failed_says_why() {
+        let told = |failure| {
+            let mut out = String::new();
+            merge_failure_text(failure, &mut out);
+            out
+        };
+        assert!(told(None).ends_with("\nbasalt_merge_failed 0\n"));
+        let why = told(Some("cannot write 'a\\b\"c':\nno space"));
+        let sample = r#"basalt_merge_failed{reason="cannot write 'a\\b\"c':\nno space"} 1"#;
+        assert!(why.ends_with(&format!("\n{sample}\n")), "{why}");
+    }
 }

@@ -14,6 +14,9 @@ pub struct ServerOptions {
     pub cors: bool,
     /// The longest time that a query may take; a request can ask for less.
     pub timeout: Option<Duration>,
+    /// The longest time for which a connection stays open on which no request comes, and in which one must come whole but
+    /// for its body; zero for any.
+    pub idle_timeout: Duration,
     /// Bytes that the operators of one query may hold.
     pub query_memory_bytes: usize,
     /// Gives free memory that the allocator keeps back to the system, for a query that comes to hold half of its own.
@@ -44,6 +47,7 @@ impl Default for ServerOptions {
             bind: "127.0.0.1:7420".to_owned(),
             cors: false,
             timeout: Some(Duration::from_secs(60)),
+            idle_timeout: Duration::from_secs(75),
             query_memory_bytes: 2 << 30,
             give_back: None,
             temp: None,

@@ -158,11 +158,12 @@ async fn run(
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServerError> {
     let registry = Arc::clone(&state.registry);
+    let idle = state.options.idle_timeout;
     let (announce, mut announced) = watch::channel(false);
     let is_stopping = IsStopping::default();
     let with_state = from_fn_with_state(Arc::clone(&is_stopping), last_answers);
     let router = router(state).layer(with_state);
-    let served = lanes.serve(&router, &registry, address, &announced);
+    let served = lanes.serve(&router, &registry, (address, idle), &announced);
     let ended = async {
         tokio::select! {
             () = lanes.accept(&listener) => {}

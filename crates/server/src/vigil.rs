@@ -46,12 +46,14 @@ impl Default for Vigil {
 }
 
 impl Vigil {
-    /// Notes that a connection has nothing to read now.
-    pub fn note_wait(&self) {
-        self.wait_from(self.start.elapsed());
+    /// Notes that a connection has nothing to read now; gives the time since the lane began.
+    pub fn note_wait(&self) -> Duration {
+        let now = self.start.elapsed();
+        self.wait_from(now);
         if self.is_worth_it() {
             self.waits.notify_one();
         }
+        now
     }
 
     /// Notes that a connection has something to read.

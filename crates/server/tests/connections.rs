@@ -10,7 +10,7 @@ mod support;
 use basalt_server::{RunningServer, ServerOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use support::{Answer, escape, parse, read_answer, send, start};
 
 const DATA: &str = "@prefix e: <http://e/> . e:a e:p 1 .";
@@ -161,4 +161,87 @@ fn what_is_too_long_before_the_body_is_told_the_limit() {
     let answer = to_the_end(&server, &format!("GET / HTTP/1.1\r\nHost: x\r\n{long}\r\n"));
     assert_eq!(answer.status, 431, "{answer:?}");
     assert!(answer.body.contains("417792 bytes"), "{answer:?}");
+}
+
+#[test]
+fn a_connection_on_which_nothing_is_asked_is_closed() {
+    let idle_timeout = Duration::from_millis(600);
+    let options = ServerOptions {
+        idle_timeout,
+        ..ServerOptions::default()
+    };
+    let server = start(DATA, options);
+    let head = "GET /health HTTP/1.1\r\nHost: x\r\n";
+    for (asked, sent_later) in [("", ""), (head, ""), (head, "A: b\r\n")] {
+        let begin = Instant::now();
+        let mut stream = send(&server, asked);
+        // What comes bit by bit must be whole in time, too.
+        std::thread::sleep(idle_timeout * 2 / 3);
+        let sent = stream.write_all(sent_later.as_bytes());
+        sent.expect("it is still open");
+        let mut bytes = Vec::new();
+        let read = stream.read_to_end(&mut bytes);
+        read.expect("it ends in order");
+        assert_eq!((bytes, sent_later), (Vec::new(), sent_later));
+        let time = begin.elapsed();
+        assert!(idle_timeout <= time, "{asked:?}: {time:?}");
+        assert!(time < idle_timeout * 10, "{asked:?}: {time:?}");
+    }
+}
+
+#[test]
+fn a_connection_on_which_something_is_asked_now_and_then_stays() {
+    let idle_timeout = Duration::from_millis(600);
+    let many: String = (0..40)
+        .map(|i| format!("<http://e/s{i}> <http://e/p> {i} .\n"))
+        .collect();
+    let options = ServerOptions {
+        idle_timeout,
+        ..ServerOptions::default()
+    };
+    let server = start(&many, options);
+    let mut stream = send(&server, "");
+    for _ in 0..5 {
+        std::thread::sleep(idle_timeout / 3);
+        let request = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n";
+        stream.write_all(request.as_bytes()).expect("it is open");
+        let answer = read_answer(&mut stream).expect("an answer");
+        assert!(answer.starts_with("http/1.1 200 "), "{answer}");
+    }
+    // A query that takes longer than that.
+    let count = "SELECT (COUNT(*) AS ?n) { ?a ?p1 ?b . ?c ?p2 ?d . ?e ?p3 ?f . ?g ?p4 ?h . ?i ?p5 ?j . ?k ?p6 ?l . ?m ?p7 ?n2 FILTER(?b + ?d + ?f + ?h + ?j + ?l + ?n2 < 0) }";
+    let target = format!("/query?timeout=1500ms&query={}", escape(count));
+    let request = format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("it is open");
+    let answer = read_answer(&mut stream).expect("an answer");
+    assert!(answer.starts_with("http/1.1 503 "), "{answer}");
+    // An answer in pieces that the client takes slowly, and a body that it sends slowly.
+    let pairs = escape("SELECT * { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f }");
+    let target = format!("/query?format=csv&query={pairs}");
+    let request = format!("GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let mut slow = send(&server, &request);
+    std::thread::sleep(idle_timeout * 3 / 2);
+    let answer = end_of(&mut slow);
+    assert_eq!(answer.body.lines().count(), 64_001);
+    let body = "<http://e/a> <http://e/b> <http://e/c> .";
+    let length = body.len();
+    let request = format!(
+        "POST /store?default HTTP/1.1\r\nHost: x\r\n{TURTLE}Content-Length: {length}\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).expect("it is open");
+    std::thread::sleep(idle_timeout * 3 / 2);
+    stream.write_all(body.as_bytes()).expect("it is open");
+    let head = read_head(&mut stream);
+    assert!(head.starts_with("HTTP/1.1 204 "), "{head}");
+}
+
+/// The head of an answer without a body.
+fn read_head(stream: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).expect("an answer");
+        head.extend_from_slice(&byte);
+    }
+    String::from_utf8(head).expect("it is text")
 }

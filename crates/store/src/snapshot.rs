@@ -17,7 +17,7 @@ use crate::folder::{Folder, Folders, Storage};
 use crate::history::{self, VersionRecord};
 use crate::irregular_predicates::IrregularPredicates;
 use crate::link_sources::LinkSources;
-use crate::log;
+use crate::log::LogContents;
 use crate::manifest::{self, BaseCounts, Manifest};
 use crate::matching::{QuadIds, QuadPattern};
 use crate::neighbours::Direction;
@@ -207,29 +207,11 @@ pub struct Snapshot {
     delta: Option<Arc<Delta>>,
     /// The number of the last commit.
     commit_number: u64,
+    /// The log that it was read from, unless it has changed since.
+    read_from: Option<LogContents>,
 }
 
 impl Snapshot {
-    /// Opens the current version of the store in this folder, with the commits of its log, and verifies it.
-    pub fn open(dir: &Path) -> Result<Self, StoreError> {
-        let snapshot = Self::open_unverified(dir)?;
-        snapshot.verify()?;
-        Ok(snapshot)
-    }
-
-    /// Opens the current version of the store in this folder, with the commits of its log, without verifying the
-    /// contents of its files: for a writer, who has it verified while other things go on. A version that is built on
-    /// it verifies it before it is committed.
-    pub fn open_unverified(dir: &Path) -> Result<Self, StoreError> {
-        Ok(log::open_newest(dir, None)?.0)
-    }
-
-    /// The newest state of the store in this folder, which this one is a state of, or an earlier version: what
-    /// other processes have committed since is there. It is verified if this one is of the same version and was.
-    pub fn newest_of(&self, dir: &Path) -> Result<Self, StoreError> {
-        Ok(log::open_newest(dir, Some(self))?.0)
-    }
-
     /// A store without quads, in memory.
     pub fn empty() -> Self {
         VersionWriter::create(Storage::Memory)
@@ -249,6 +231,7 @@ impl Snapshot {
             commit_number: version.manifest.commits,
             version: Arc::new(version),
             delta: None,
+            read_from: None,
         }
     }
 
@@ -258,6 +241,7 @@ impl Snapshot {
             version: Arc::clone(&self.version),
             delta: Some(Arc::new(delta)),
             commit_number: self.commit_number,
+            read_from: None,
         }
     }
 
@@ -275,8 +259,26 @@ impl Snapshot {
     pub fn with_commit_number(&self, commit_number: u64) -> Self {
         Self {
             commit_number,
+            read_from: None,
             ..self.clone()
         }
+    }
+
+    /// The same view, known to be what a log with these contents says.
+    pub(crate) fn read_from(self, contents: LogContents) -> Self {
+        Self {
+            read_from: Some(contents),
+            ..self
+        }
+    }
+
+    /// Whether this view is what a log of its version with these contents says, and no other of its open version has added terms.
+    pub(crate) fn is_read_from(&self, digest: u64) -> bool {
+        let contents = LogContents {
+            digest,
+            terms: self.term_counts(),
+        };
+        self.read_from == Some(contents)
     }
 
     /// What lists the files of the version.

@@ -57,6 +57,10 @@ pub struct Endpoint {
     /// Longest time of a query
     #[arg(long, env = "BASALT_TIMEOUT", default_value = "60s", value_parser = duration, hide_env_values = true)]
     timeout: Duration,
+    /// Longest time for which a connection stays open on which nothing is asked; 0 for any
+    #[arg(long, env = "BASALT_IDLE_TIMEOUT", default_value = "75s", value_parser = duration,
+        hide_env_values = true)]
+    idle_timeout: Duration,
     /// Memory that one query or update may use; the text of an update may have a quarter of it, or 64 MiB
     #[arg(long, env = "BASALT_QUERY_MEMORY", value_name = "SIZE", default_value = "2G", value_parser = bytes,
         hide_env_values = true)]
@@ -137,6 +141,7 @@ impl Endpoint {
             bind: self.bind,
             cors: self.cors,
             timeout: Some(self.timeout),
+            idle_timeout: self.idle_timeout,
             query_memory_bytes: self.query_memory,
             give_back: Some(give_back),
             temp: self.temp,

@@ -8,6 +8,7 @@ use crate::manifest::Manifest;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// What the names of logs begin with.
 const NAME: &str = "log-";
@@ -47,6 +48,8 @@ pub(crate) struct LogFile {
     pub(super) ends: Vec<u64>,
     /// Bytes of header and whole records.
     pub(crate) whole_bytes: u64,
+    /// A digest of these bytes, which tells the contents of one log of a version from others.
+    pub(crate) digest: u64,
     /// Bytes of the file.
     pub(crate) file_bytes: u64,
 }
@@ -89,6 +92,7 @@ pub(super) fn parse(bytes: &[u8], manifest: &Manifest) -> Result<LogFile, StoreE
         records: Vec::new(),
         ends: Vec::new(),
         whole_bytes: 0,
+        digest: 0,
         file_bytes: bytes.len() as u64,
     };
     let Some(header) = log.header else {
@@ -109,6 +113,7 @@ pub(super) fn parse(bytes: &[u8], manifest: &Manifest) -> Result<LogFile, StoreE
         log.ends.push(raw.end);
         log.whole_bytes = raw.end;
     }
+    log.digest = xxh3_64(&bytes[..log.whole_bytes as usize]);
     Ok(log)
 }
 

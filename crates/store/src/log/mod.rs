@@ -30,7 +30,7 @@ pub use writer::{LogSync, LogWriter};
 
 pub(crate) use file::{is_log_name, number_of_log, path_of_log, read_log, read_log_and_bytes};
 pub(crate) use header::HEADER_BYTES;
-pub(crate) use recovery::{of_current, open_newest, open_unpublished};
+pub(crate) use recovery::{LogContents, of_current, open_unpublished};
 
 #[cfg(test)]
 mod tests;

@@ -4,8 +4,9 @@
 //! off a torn tail and syncs the file: what it reads it builds on, so it must not get lost any more. It also removes
 //! the files of versions that were never published.
 //!
-//! Cost: one pass over the log; each commit is applied as when it was made, without looking for its terms.
+//! Cost: one pass over the log, whose contents tell whether a state that is open was read from it; if not, each commit is applied as when it was made, without looking for its terms.
 
+use crate::dictionary::TermCounts;
 use crate::error::StoreError;
 use crate::folder::Folders;
 use crate::lock::StoreLock;
@@ -26,6 +27,37 @@ pub struct Recovered {
     pub log: Option<LogWriter>,
 }
 
+/// What was read from a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogContents {
+    /// The digest of its header and its whole records.
+    pub(crate) digest: u64,
+    /// All terms there were after them.
+    pub(crate) terms: TermCounts,
+}
+
+impl Snapshot {
+    /// Opens the current version of the store in this folder, with the commits of its log, and verifies it.
+    pub fn open(dir: &Path) -> Result<Self, StoreError> {
+        let snapshot = Self::open_unverified(dir)?;
+        snapshot.verify()?;
+        Ok(snapshot)
+    }
+
+    /// Opens the current version of the store in this folder, with the commits of its log, without verifying the
+    /// contents of its files: for a writer, who has it verified while other things go on. A version that is built on
+    /// it verifies it before it is committed.
+    pub fn open_unverified(dir: &Path) -> Result<Self, StoreError> {
+        Ok(open_newest(dir, None)?.0)
+    }
+
+    /// The newest state of the store in this folder, which this one is a state of, or an earlier version: what
+    /// other processes have committed since is there. It is verified if this one is of the same version and was.
+    pub fn newest_of(&self, dir: &Path) -> Result<Self, StoreError> {
+        Ok(open_newest(dir, Some(self))?.0)
+    }
+}
+
 /// Opens the newest state of a store for its next writer, who holds the lock. `open` is a snapshot that
 /// the caller has: if it is of the current version, the checksums of its files are not verified again.
 pub fn recover(lock: &StoreLock, open: &Snapshot) -> Result<Recovered, StoreError> {
@@ -42,25 +74,41 @@ pub fn recover(lock: &StoreLock, open: &Snapshot) -> Result<Recovered, StoreErro
     Ok(Recovered { snapshot, log })
 }
 
+/// What was opened.
+enum Opened {
+    /// A version, without the commits of its log.
+    Version(Snapshot),
+    /// The state that the log says, which was open already.
+    State(Snapshot),
+}
+
 /// Opens the newest state of a store, and gives the log that it was read from, if there is one. Its files are not
 /// verified.
 pub(crate) fn open_newest(
     dir: &Path,
     open: Option<&Snapshot>,
 ) -> Result<(Snapshot, Option<LogFile>), StoreError> {
-    let (version, log) = of_current(dir, |manifest| {
+    let (opened, log) = of_current(dir, |manifest| {
         let log = read_log(dir, &manifest)?;
         let known = open.filter(|open| open.is_in(dir) && *open.manifest() == manifest);
         let has_commits = log.as_ref().is_some_and(|log| !log.records.is_empty());
         let version = match known {
             Some(open) if !has_commits && open.is_untouched() => open.clone(),
+            Some(open)
+                if log
+                    .as_ref()
+                    .is_some_and(|log| open.is_read_from(log.digest)) =>
+            {
+                return Ok((Opened::State(open.clone()), log));
+            }
             known => open_version(dir, manifest, known.is_some_and(Snapshot::is_verified))?,
         };
-        Ok((version, log))
+        Ok((Opened::Version(version), log))
     })?;
-    let state = match &log {
-        Some(log) => replay_log(&version, log)?,
-        None => version,
+    let state = match (opened, &log) {
+        (Opened::State(state), _) => state,
+        (Opened::Version(version), Some(log)) => replay_log(&version, log)?,
+        (Opened::Version(version), None) => version,
     };
     Ok((state, log))
 }
@@ -115,7 +163,11 @@ fn replay_log(version: &Snapshot, log: &LogFile) -> Result<Snapshot, StoreError>
     for record in &log.records {
         state = replay(&state, record).map_err(|error| in_log(error, version, record))?;
     }
-    Ok(state)
+    let terms = state.term_counts();
+    Ok(state.read_from(LogContents {
+        digest: log.digest,
+        terms,
+    }))
 }
 
 /// The state after one more commit.

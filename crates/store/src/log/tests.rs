@@ -292,6 +292,40 @@ fn what_was_appended_is_there_when_the_store_is_opened_again() {
 }
 
 #[test]
+fn a_log_is_replayed_once_unless_its_contents_are_others() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (lock, base) = store(folder.path(), Arc::new(RealDisk));
+    let mut log = LogWriter::create(&lock, &base).expect("a log");
+    let tip = grow(&mut log, base.clone(), 3);
+    let opened = Snapshot::open(folder.path()).expect("it opens");
+    let again = recover(&lock, &opened).expect("it is whole").snapshot;
+    assert!(again.shares_version_with(&opened) && again.mark().is_of(&opened));
+    assert_eq!((again.commit_number(), again.quad_count()), (3, 3));
+    // Terms that were added since are not in the log.
+    let later = TermView::Iri("http://example.org/later");
+    opened.intern(later).expect("there is room");
+    let fresh = recover(&lock, &opened).expect("it is whole").snapshot;
+    assert!(!fresh.shares_version_with(&opened));
+    assert_eq!(fresh.term_counts(), tip.term_counts());
+    // A log of as many commits, of which the last is another one.
+    let path = path_of_log(folder.path(), base.version());
+    let number = tip.commit_number() + 5;
+    let opened = Snapshot::open(folder.path()).expect("it opens");
+    drop(log);
+    fs::remove_file(&path).expect("it is there");
+    let base = Snapshot::open(folder.path()).expect("it opens");
+    let mut log = LogWriter::create(&lock, &base).expect("a log");
+    let two = grow(&mut log, base.clone(), 2);
+    let (_, mut last) = next(&two, number);
+    last.number = two.commit_number() + 1;
+    log.append(&last).expect("there is room");
+    log.sync_handle().sync().expect("it can be synced");
+    let other = recover(&lock, &opened).expect("it is whole").snapshot;
+    assert_eq!(other.commit_number(), opened.commit_number());
+    assert!(!other.shares_version_with(&opened));
+}
+
+#[test]
 fn a_torn_tail_is_left_by_readers_and_cut_off_by_the_next_writer() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (lock, base) = store(folder.path(), Arc::new(RealDisk));
