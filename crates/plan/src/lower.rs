@@ -8,6 +8,7 @@
 mod any_exists;
 mod joinable;
 mod lateral;
+mod mark_exists;
 mod partner_join;
 mod service;
 mod unbound_parts;
@@ -274,6 +275,9 @@ impl Planner<'_> {
     ) -> Result<Node, PlanError> {
         let mut expr = expr;
         resolve_missing(&mut expr, &SlotSet::of(&input.schema), self.statistics);
+        let mut wanted = input.schema.clone();
+        wanted.push(slot);
+        let input = self.mark_exists(input, &mut expr)?;
         let row = Outer {
             slots: SlotSet::of(&input.schema),
             certain: SlotSet::of(&input.certain),
@@ -287,17 +291,12 @@ impl Planner<'_> {
         schema.push(slot);
         let rows = input.estimated_rows;
         let cost = input.estimated_cost + rows * condition::cost(&expr);
-        Ok(node(
-            Op::Extend {
-                input: Arc::new(input),
-                slot,
-                expr,
-            },
-            schema,
-            certain,
-            rows,
-            cost,
-        ))
+        let op = Op::Extend {
+            input: Arc::new(input),
+            slot,
+            expr,
+        };
+        Ok(self.project(node(op, schema, certain, rows, cost), wanted))
     }
 
     pub(crate) fn project(&self, input: Node, slots: Vec<Slot>) -> Node {
@@ -423,6 +422,12 @@ impl Planner<'_> {
             slots.extend(keys.iter().filter(|key| !input.schema.contains(key)));
             input = self.project(input, slots);
         }
+        for aggregate in &mut aggregates {
+            if let Some(argument) = &mut aggregate.argument {
+                resolve_missing(argument, &SlotSet::of(&input.schema), self.statistics);
+                input = self.mark_exists(input, argument)?;
+            }
+        }
         let row = Outer {
             slots: SlotSet::of(&input.schema),
             certain: SlotSet::of(&input.certain),
@@ -431,7 +436,6 @@ impl Planner<'_> {
         let mut schema = keys.to_vec();
         for aggregate in &mut aggregates {
             if let Some(argument) = &mut aggregate.argument {
-                resolve_missing(argument, &row.slots, self.statistics);
                 self.lower_exists(argument, &row, input.estimated_rows)?;
             }
             if is_bound_in_groups(aggregate, keys, &row.certain) {

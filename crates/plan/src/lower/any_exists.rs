@@ -27,7 +27,7 @@ impl Planner<'_> {
             false => None,
         };
         let Some((groups, shared)) = groups else {
-            return Ok(correlated);
+            return self.marked_or_correlated(&input, Expr::Or(parts.to_vec()), correlated);
         };
         let mut rights = Vec::new();
         for group in &groups {

@@ -1,7 +1,7 @@
 //! What may be joined to rows as a whole instead of being evaluated for each.
 
-use crate::expression::{any, has_exists, is_volatile, slots_of};
-use crate::logical::{JoinGroup, Triple};
+use crate::expression::{any, has_exists, is_volatile, slots_of, slots_of_all};
+use crate::logical::{JoinGroup, Logical, Triple};
 use crate::physical::{Endpoint, Expr, JoinKind, Node, Op, PathPattern, Position, Slot};
 use crate::slot_set::SlotSet;
 
@@ -10,8 +10,8 @@ pub(super) fn is_plain(group: &JoinGroup) -> bool {
     group.children.is_empty() && group.paths.is_empty() && !group.filters.iter().any(has_exists)
 }
 
-/// Whether a group is plain but for closures, and so can be joined to rows as a whole: as the partner of OPTIONAL and MINUS, which join
-/// what it has alone. EXISTS puts the row's terms in its place, where a path without links leads from each term to itself, node or not: the same
+/// Whether a group is plain but for closures, and for parts that are [whole](is_whole), and so can be joined to rows as a whole: as the partner of
+/// OPTIONAL and MINUS, which join what it has alone. EXISTS puts the row's terms in its place, where a path without links leads from each term to itself, node or not: the same
 /// where its other end is [given](is_given).
 pub(super) fn is_joinable(group: &JoinGroup, kind: JoinKind) -> bool {
     let may_be_zero = |path: &PathPattern| {
@@ -19,7 +19,48 @@ pub(super) fn is_joinable(group: &JoinGroup, kind: JoinKind) -> bool {
     };
     let mut paths = group.paths.iter();
     let are_right = paths.all(|path| path.is_closure() && may_be_zero(path));
-    are_right && group.children.is_empty() && !group.filters.iter().any(has_exists)
+    // OPTIONAL has a way of its own for other partners.
+    let are_whole = match kind {
+        JoinKind::LeftOuter => group.children.is_empty(),
+        _ => group.children.iter().all(is_whole),
+    };
+    are_right && are_whole && !group.filters.iter().any(has_exists)
+}
+
+/// Whether joining the rows of a plan is the same as evaluating it for a row that has some of its slots: patterns, VALUES, conditions and computed
+/// values are asked of each row by itself, and groups that differ in what they are grouped by lose none of their rows. No condition may use
+/// a slot that the plan has not, nor may a path lead from a term to itself.
+fn is_whole(plan: &Logical) -> bool {
+    let is_own = |exprs: &[Expr], schema: SlotSet| {
+        slots_of_all(exprs).is_subset(&schema)
+            && !exprs
+                .iter()
+                .any(|expr| has_exists(expr) || is_volatile(expr))
+    };
+    match plan {
+        Logical::Group(group) => {
+            group.paths.is_empty()
+                && is_own(&group.filters, group.schema())
+                && group.children.iter().all(is_whole)
+        }
+        Logical::Filter { input, conditions } => {
+            is_own(conditions, input.schema()) && is_whole(input)
+        }
+        Logical::Extend { input, expr, .. } => {
+            is_own(std::slice::from_ref(expr), input.schema()) && is_whole(input)
+        }
+        Logical::Aggregate {
+            input, aggregates, ..
+        } => {
+            let arguments = aggregates.iter().filter_map(|a| a.argument.clone());
+            let arguments: Vec<Expr> = arguments.collect();
+            is_own(&arguments, input.schema()) && is_whole(input)
+        }
+        Logical::Project { input, .. } | Logical::Distinct { input } => is_whole(input),
+        Logical::Union(inputs) => inputs.iter().all(is_whole),
+        Logical::Values { .. } => true,
+        _ => false,
+    }
 }
 
 /// Whether an end of a path is a constant, or a node for certain since a pattern of the group has it in the same graphs.

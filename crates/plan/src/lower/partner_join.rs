@@ -5,8 +5,8 @@
 //! slots (a semi-join reduction, evaluating the left side twice), also where it has OPTIONAL parts, BIND, conditions or branches of its own, or is
 //! grouped by those slots: then its first groups of patterns are; for EXISTS the correlated plan per row, which is always possible.
 //!
-//! Invariant: a way other than correlation is used only if the inside is plain patterns and
-//! conditions, and every slot it shares with the row is certain on both sides; then substitution
+//! Invariant: a way other than correlation is used only if the inside is patterns, conditions and parts of which evaluating
+//! them for a row is the same as joining their rows (`joinable.rs`), and every slot it shares with the row is certain on both sides; then substitution
 //! and joining are the same.
 
 use super::Outer;
@@ -273,7 +273,8 @@ impl Planner<'_> {
         shared: &SlotSet,
     ) -> Result<Option<Node>, PlanError> {
         let mut kinds = self.stars_and_patterns(&group.triples)?;
-        if kinds.len() != 1 || shared.is_empty() || !group.paths.is_empty() {
+        let is_alone = group.paths.is_empty() && group.children.is_empty();
+        if kinds.len() != 1 || shared.is_empty() || !is_alone {
             return Ok(None);
         }
         let available = SlotSet::of(&left.schema).union(group.schema());
@@ -358,14 +359,12 @@ impl Planner<'_> {
             Expr::Exists(inside) => (inside, JoinKind::Semi),
             Expr::Not(inner) => match &**inner {
                 Expr::Exists(inside) => (inside, JoinKind::Anti),
-                _ => return Ok(correlated),
+                _ => return self.marked_or_correlated(&input, expr, correlated),
             },
             Expr::Or(parts) => return self.apply_any_exists(input, parts, correlated),
-            _ => return Ok(correlated),
+            _ => return self.marked_or_correlated(&input, expr, correlated),
         };
-        let Logical::Group(mut group) = self.exists[inside.id].clone() else {
-            return Ok(correlated);
-        };
+        let mut group = as_group(self.exists[inside.id].clone());
         if !self.rule("exists_to_join") {
             return Ok(correlated);
         }
@@ -393,6 +392,23 @@ impl Planner<'_> {
         let way = way_of(&joined);
         correlated.alternative = Some(Alternative { way, cost });
         correlated
+    }
+
+    /// A filter that asks whether rows have partners that are joined before, or the one that asks for each row if that costs less.
+    pub(super) fn marked_or_correlated(
+        &mut self,
+        input: &Node,
+        mut condition: Expr,
+        correlated: Node,
+    ) -> Result<Node, PlanError> {
+        let marked = self.mark_exists(input.clone(), &mut condition)?;
+        if marked.schema == input.schema {
+            return Ok(correlated);
+        }
+        let marked = self.filter_correlated(&marked, condition)?;
+        let slots = input.schema.clone();
+        let marked = self.project(marked, slots);
+        Ok(self.joined_or_correlated(marked, correlated))
     }
 
     /// A filter that runs the inner plan for each row.
@@ -436,6 +452,22 @@ impl Planner<'_> {
         let cost = exists_cost(&plan, rows);
         *inside = Arc::new(plan);
         Ok(cost)
+    }
+}
+
+/// A plan as a group, with its conditions if it is not a group itself.
+pub(super) fn as_group(plan: Logical) -> JoinGroup {
+    match plan {
+        Logical::Group(group) => group,
+        Logical::Filter { input, conditions } => {
+            let mut group = as_group(*input);
+            group.filters.extend(conditions);
+            group
+        }
+        plan => JoinGroup {
+            children: vec![plan],
+            ..JoinGroup::default()
+        },
     }
 }
 

@@ -54,6 +54,7 @@ pub const RULES: &[&str] = &[
     "group_through",
     "partner_sets",
     "exists_to_join",
+    "mark_exists",
     "seed_join",
     "split_unbound",
     "prune_tables",

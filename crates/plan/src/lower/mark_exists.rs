@@ -1,0 +1,92 @@
+//! EXISTS whose answer is a value, or one part of a condition: a left join with what it asks for, each key once, whose column says whether there was
+//! a partner (a mark join: Neumann and Kemper, "Unnesting arbitrary queries", BTW 2015). The other way, to ask for each row, is always possible; the cheaper one is taken.
+//!
+//! ```text
+//! SUM(IF(EXISTS { ?r :about ?sale }, 1, 0))     Group: SUM(IF(BOUND(?mark), 1, 0))
+//!                                                 HashJoin left outer on ?sale
+//!                                                   rows
+//!                                                   ?mark := ?sale over the distinct ?sale of  ?r :about ?sale
+//! ```
+//!
+//! Invariant: the inside may be [joined as a whole](super::joinable), shares slots with the row that are certain on both sides, and uses
+//! nothing else of it; so each row has one partner or none.
+
+use super::Outer;
+use super::joinable::{is_joinable, is_own, shared_certain};
+use super::partner_join::as_group;
+use crate::expression::{for_each_operand_mut, has_exists};
+use crate::physical::{Expr, JoinKind, Node, Slot};
+use crate::planner::{ForceJoin, PlanError, Planner};
+use crate::slot_set::SlotSet;
+use std::sync::Arc;
+
+impl Planner<'_> {
+    /// Joins rows with what the EXISTS of an expression ask for, as far as that costs less than to ask for each row, and puts whether there
+    /// was a partner in their places.
+    pub(super) fn mark_exists(
+        &mut self,
+        mut input: Node,
+        expr: &mut Expr,
+    ) -> Result<Node, PlanError> {
+        let is_open = self.options.force_join != Some(ForceJoin::Index);
+        if is_open && self.rule("mark_exists") && has_exists(expr) {
+            self.mark_parts(&mut input, expr)?;
+        }
+        Ok(input)
+    }
+
+    fn mark_parts(&mut self, input: &mut Node, expr: &mut Expr) -> Result<(), PlanError> {
+        if let Expr::Exists(inside) = expr {
+            if let Some((marked, mark)) = self.marked(input, inside)? {
+                *input = marked;
+                *expr = Expr::Bound(mark);
+            }
+            return Ok(());
+        }
+        let mut outcome = Ok(());
+        for_each_operand_mut(expr, &mut |operand| {
+            if outcome.is_ok() {
+                outcome = self.mark_parts(input, operand);
+            }
+        });
+        outcome
+    }
+
+    /// The rows with a slot that is bound where an EXISTS is true; `None` if that cannot be, or costs more than to ask for each.
+    fn marked(
+        &mut self,
+        input: &Node,
+        inside: &Arc<Node>,
+    ) -> Result<Option<(Node, Slot)>, PlanError> {
+        let group = as_group(self.exists[inside.id].clone());
+        let shared = shared_certain(input, &group).map(|shared| shared.to_vec());
+        let Some([key, ..]) = shared.as_deref() else {
+            return Ok(None);
+        };
+        let is_apart = group
+            .filters
+            .iter()
+            .all(|filter| is_own(filter, &group, input));
+        if !is_apart || !is_joinable(&group, JoinKind::Semi) {
+            return Ok(None);
+        }
+        // Without a slot the rows are asked one by one.
+        let Ok(mark) = self.fresh_slot("mark") else {
+            return Ok(None);
+        };
+        let right = self.join_group(&group, &Outer::default(), None)?;
+        let keys = self.project(right, shared.clone().unwrap_or_default());
+        let keys = self.distinct_of(keys);
+        let right = self.extend(keys, mark, Expr::Slot(*key))?;
+        let mut joined = self.hash_partner(input.clone(), right, &[], JoinKind::LeftOuter)?;
+        joined.estimated_rows = input.estimated_rows;
+        let row = Outer {
+            slots: SlotSet::of(&input.schema),
+            certain: SlotSet::of(&input.certain),
+        };
+        let mut asked = Expr::Exists(Arc::clone(inside));
+        let each = self.lower_exists(&mut asked, &row, input.estimated_rows)?;
+        let per_row = input.estimated_cost + input.estimated_rows.max(1.0) * each;
+        Ok((joined.estimated_cost < per_row).then_some((joined, mark)))
+    }
+}
