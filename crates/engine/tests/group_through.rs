@@ -13,10 +13,11 @@ const PRODUCTS: u64 = 400;
 const PREFIXES: &str = "PREFIX bsbm: <http://www4.wiwiss.fu-berlin.de/bizer/bsbm/v01/vocabulary/>
 PREFIX rev: <http://purl.org/stuff/rev#>
 PREFIX c: <http://downlode.org/rdf/iso-3166/countries#>
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 ";
 
 /// Each with how often its plan has a group through pairs.
-const QUERIES: [(&str, usize); 6] = [
+const QUERIES: [(&str, usize); 12] = [
     // Reviewers lead to types by way of reviews only.
     (
         "SELECT ?type (COUNT(?r) AS ?n) { ?p a ?type ; bsbm:producer ?m . ?r bsbm:reviewFor ?p ; rev:reviewer ?who . ?who bsbm:country c:US } GROUP BY ?type",
@@ -47,6 +48,34 @@ const QUERIES: [(&str, usize); 6] = [
     // The countries of vendor and producer are the same, so vendors lead to products also without offers.
     (
         "SELECT ?f (COUNT(?o) AS ?n) { ?p bsbm:productFeature ?f ; bsbm:producer ?m . ?m bsbm:country ?c . ?o bsbm:product ?p ; bsbm:vendor ?v . ?v bsbm:country ?c } GROUP BY ?f",
+        0,
+    ),
+    // A path leads to the keys, from its beginning or its end, with what is known of them.
+    (
+        "SELECT ?class (COUNT(*) AS ?n) (AVG(?x) AS ?mean) (MAX(?x) AS ?most) { ?p a ?type ; bsbm:productPropertyNumeric1 ?x . ?type rdfs:subClassOf* ?class } GROUP BY ?class",
+        1,
+    ),
+    (
+        "SELECT ?label ?class (SUM(?x) AS ?n) { ?p a ?type ; bsbm:productPropertyNumeric1 ?x . ?type rdfs:subClassOf* ?class . ?class rdfs:label ?label
+         FILTER(?x > 1) FILTER(STRLEN(?label) > 2) } GROUP BY ?class ?label",
+        1,
+    ),
+    (
+        "SELECT ?class (COUNT(?r) AS ?n) { ?r bsbm:reviewFor ?p ; rev:reviewer ?who . ?p a ?type . ?class ^rdfs:subClassOf* ?type } GROUP BY ?class",
+        0,
+    ),
+    // The key is where the path begins, which is what rows have.
+    (
+        "SELECT ?type (COUNT(*) AS ?n) { ?p a ?type ; bsbm:productPropertyNumeric1 ?x . ?type rdfs:subClassOf* ?class } GROUP BY ?type",
+        1,
+    ),
+    // A condition on both, and what is counted beyond the path.
+    (
+        "SELECT ?class (COUNT(*) AS ?n) { ?p a ?type ; bsbm:productPropertyNumeric1 ?x . ?type rdfs:subClassOf* ?class FILTER(?type != ?class) } GROUP BY ?class",
+        1,
+    ),
+    (
+        "SELECT ?class (COUNT(?class) AS ?n) { ?p a ?type . ?type rdfs:subClassOf* ?class } GROUP BY ?class",
         0,
     ),
 ];

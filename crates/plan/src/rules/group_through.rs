@@ -1,13 +1,15 @@
 //! GROUP BY over a join whose aggregates read one side only: aggregated on that side first, then added
 //! up through the other ([`Op::GroupThrough`]).
 //!
-//! Two forms. *Through*: the aggregated patterns are stars that share slots (`via`) with patterns that
+//! Three forms. *Through*: the aggregated patterns are stars that share slots (`via`) with patterns that
 //! hold the keys; the average price by feature needs one state per product and one addition per
 //! (feature, product), not a row for each offer of each. Stars that lead to the keys by way of the aggregated ones only are
 //! joined with these: reviewers of a country with the reviews that are counted by the type of their product. *Without*: distinct keys crossed with rows, less
 //! those for which a pattern exists; what is left is all rows minus those with a partner, so the cross
 //! product is never made (group join and eager aggregation: Yan and Larson, "Eager Aggregation and Lazy
 //! Aggregation", VLDB 1995).
+//!
+//! [*Over a path*](over_path): the path leads from the aggregated rows to the keys.
 //!
 //! What is taken away are the aggregates of the rows *with* a partner. Where the partners are told by the keys and the
 //! shared slots alone, these are a group of the first form; a plan that has that group already makes it once
@@ -17,10 +19,12 @@
 //! exact and can be taken away again. Slots that sides share are certain on both, so that joining by id
 //! is the join. Nothing may come from around an EXISTS.
 
+mod over_path;
+
 use crate::cost_constants::{EMIT_ROW, EXPRESSION, GROUP_ROW};
 use crate::estimate::groups;
 use crate::expression::{is_pure, resolve_missing, slots_of, slots_of_all};
-use crate::logical::{JoinGroup, Logical, Triple};
+use crate::logical::{JoinGroup, Logical, Triple, is_bound_in_groups};
 use crate::lower::Outer;
 use crate::physical::{
     Aggregate, AggregateFunction, Domain, Expr, GroupThrough, Node, Op, Position, Slot, Total,
@@ -71,7 +75,10 @@ pub(crate) fn aggregate(
     let read = slots_of_all(&arguments);
     let parts = match without(planner, group, keys, aggregates, &read)? {
         Some(parts) => Some(parts),
-        None => through(planner, group, keys, &read)?.map(|(parts, ..)| parts),
+        None => match through(planner, group, keys, &read)? {
+            Some((parts, ..)) => Some(parts),
+            None => over_path::parts(planner, group, keys, &read)?,
+        },
     };
     Ok(parts.map(|parts| parts.into_node(planner, keys, aggregates)))
 }
@@ -433,6 +440,7 @@ impl Parts {
         });
         let mut aggregates = aggregates.to_vec();
         let available = SlotSet::of(&rows.schema);
+        let certain_rows = SlotSet::of(&rows.certain);
         let mut schema = keys.to_vec();
         let certain_keys = without.as_ref().unwrap_or(&pairs).certain.clone();
         let mut certain = SlotSet::of(&certain_keys).intersect(SlotSet::of(keys));
@@ -440,7 +448,8 @@ impl Parts {
             if let Some(argument) = &mut aggregate.argument {
                 resolve_missing(argument, &available, planner.statistics);
             }
-            if aggregate.function == AggregateFunction::Count {
+            // Where keys may have no row, no aggregate picks one.
+            if is_bound_in_groups(aggregate, keys, &certain_rows) {
                 certain.insert(aggregate.slot);
             }
             schema.push(aggregate.slot);
