@@ -4,7 +4,7 @@
 //! group, passes as a condition on what it is computed of. `!bound(?v)` above an
 //! OPTIONAL that always binds `?v` keeps exactly the rows without a partner: an anti join
 //! (rule `unbound_to_anti`). Of a group a condition that no triples could test goes into the child that it is about, if it comes to
-//! patterns there.
+//! patterns there. One that names values of what several parts of a join have goes into each part that is made as a whole.
 
 use crate::cost_constants::EXPRESSION;
 use crate::estimate::condition::cost;
@@ -26,19 +26,12 @@ pub(crate) fn filter(
     let pushes = planner.rule("push_down_filter") && !is_volatile(&condition);
     match input {
         Logical::Empty => Logical::Empty,
-        Logical::Group(mut group) => {
-            let child = match pushes {
-                true => child_of(&mut group, &condition, outer),
-                false => None,
+        Logical::Group(group) => {
+            let homes = match pushes {
+                true => children_of(&group, &condition, outer),
+                false => Vec::new(),
             };
-            match child {
-                Some(child) => {
-                    let below = std::mem::replace(child, Logical::Empty);
-                    *child = filter(planner, outer, below, condition);
-                }
-                None => group.filters.push(condition),
-            }
-            Logical::Group(group)
+            Logical::Group(filter_group(planner, outer, group, condition, &homes))
         }
         Logical::LeftJoin {
             left,
@@ -57,7 +50,11 @@ pub(crate) fn filter(
             input,
             mut conditions,
         } => {
-            conditions.push(condition);
+            let (input, above) = match filter(planner, outer, *input, condition) {
+                Logical::Filter { input, conditions } => (input, conditions),
+                input => (Box::new(input), Vec::new()),
+            };
+            conditions.extend(above);
             Logical::Filter { input, conditions }
         }
         Logical::Extend { input, slot, expr }
@@ -74,9 +71,11 @@ pub(crate) fn filter(
             }
         }
         mut plan if pushes && passes(&plan, &condition, &outer) => {
+            if let Some(partners) = told_partners(&mut plan, &condition, &outer) {
+                filter_in_place(planner, outer, partners, &condition);
+            }
             for input in filtered_inputs_mut(&mut plan) {
-                let below = std::mem::replace(input, Logical::Empty);
-                *input = filter(planner, outer, below, condition.clone());
+                filter_in_place(planner, outer, input, &condition);
             }
             plan
         }
@@ -85,6 +84,28 @@ pub(crate) fn filter(
             conditions: vec![condition],
         },
     }
+}
+
+/// A group restricted by a condition on some of its children, or on its own if there are none of these.
+fn filter_group(
+    planner: &Planner<'_>,
+    outer: SlotSet,
+    mut group: JoinGroup,
+    condition: Expr,
+    homes: &[usize],
+) -> JoinGroup {
+    for at in homes {
+        filter_in_place(planner, outer, &mut group.children[*at], &condition);
+    }
+    if homes.is_empty() {
+        group.filters.push(condition);
+    }
+    group
+}
+
+fn filter_in_place(planner: &Planner<'_>, outer: SlotSet, plan: &mut Logical, condition: &Expr) {
+    let below = std::mem::replace(plan, Logical::Empty);
+    *plan = filter(planner, outer, below, condition.clone());
 }
 
 /// Whether a condition above a plan may be one on its [inputs](filtered_inputs).
@@ -106,6 +127,7 @@ fn passes(plan: &Logical, condition: &Expr, outer: &SlotSet) -> bool {
         }
         Logical::AntiJoin { .. }
         | Logical::Minus { .. }
+        | Logical::Filter { .. }
         | Logical::Distinct { .. }
         | Logical::OrderBy { .. }
         | Logical::Union(_) => true,
@@ -120,6 +142,7 @@ fn filtered_inputs(plan: &Logical) -> Vec<&Logical> {
         | Logical::AntiJoin { left: input, .. }
         | Logical::Minus { left: input, .. }
         | Logical::Lateral { left: input, .. }
+        | Logical::Filter { input, .. }
         | Logical::Extend { input, .. }
         | Logical::Project { input, .. }
         | Logical::Aggregate { input, .. }
@@ -137,6 +160,7 @@ fn filtered_inputs_mut(plan: &mut Logical) -> Vec<&mut Logical> {
         | Logical::AntiJoin { left: input, .. }
         | Logical::Minus { left: input, .. }
         | Logical::Lateral { left: input, .. }
+        | Logical::Filter { input, .. }
         | Logical::Extend { input, .. }
         | Logical::Project { input, .. }
         | Logical::Aggregate { input, .. }
@@ -197,17 +221,36 @@ fn names_values(condition: &Expr) -> bool {
     }
 }
 
-/// The child of a group that a condition is all about, which no triples of the group could test: in a row of the group its slots have
-/// the values that they have in the child, since they are bound there, or nowhere else.
-fn child_of<'g>(
-    group: &'g mut JoinGroup,
+/// The other side of a join, if the condition names values of what both sides have for certain, and comes to patterns there below something that is made as a
+/// whole: rows of it with other values have no partner.
+fn told_partners<'p>(
+    plan: &'p mut Logical,
     condition: &Expr,
-    outer: SlotSet,
-) -> Option<&'g mut Logical> {
+    outer: &SlotSet,
+) -> Option<&'p mut Logical> {
+    let (Logical::LeftJoin { left, right, .. }
+    | Logical::AntiJoin { left, right, .. }
+    | Logical::Minus { left, right, .. }) = plan
+    else {
+        return None;
+    };
+    let shared = left.certain().intersect(right.certain());
+    (is_told(condition, &shared, outer) && sinks(right, condition, outer)).then_some(right)
+}
+
+/// Whether a condition names values of some of these slots, which are no slots of a row around.
+fn is_told(condition: &Expr, slots: &SlotSet, outer: &SlotSet) -> bool {
+    let of_condition = slots_of(condition);
+    names_values(condition) && of_condition.is_subset(slots) && of_condition.is_disjoint(outer)
+}
+
+/// The children of a group that a condition is all about, which no triples of the group could test: in a row of the group its slots have
+/// the values that they have in the child, since they are bound there, or nowhere else. If it names values, all children that have them for certain, else one.
+fn children_of(group: &JoinGroup, condition: &Expr, outer: SlotSet) -> Vec<usize> {
     let slots = slots_of(condition);
     let by_triples = slots.is_subset(&group.pattern_slots());
     if slots.is_empty() || by_triples || has_exists(condition) || !slots.is_disjoint(&outer) {
-        return None;
+        return Vec::new();
     }
     let is_home = |at: usize| {
         let child = &group.children[at];
@@ -215,8 +258,13 @@ fn child_of<'g>(
         let own = child.schema().minus(others);
         sinks(child, condition, &outer) && slots.is_subset(&child.certain().union(own))
     };
-    let at = (0..group.children.len()).find(|&at| is_home(at))?;
-    group.children.get_mut(at)
+    let Some(first) = (0..group.children.len()).find(|&at| is_home(at)) else {
+        return Vec::new();
+    };
+    let has = |at: usize| is_told(condition, &group.children[at].certain(), &outer);
+    let others = first + 1..group.children.len();
+    let others = others.filter(|&at| has(first) && has(at) && is_home(at));
+    std::iter::once(first).chain(others).collect()
 }
 
 /// Whether a condition above the plan comes to a group below it, or makes an anti join.
