@@ -288,6 +288,30 @@ fn rows_are_turned_away_before_they_are_read() {
     }
 }
 
+/// A star join reads its rows and turns them away before they are grouped.
+#[test]
+fn rows_of_a_star_join_are_turned_away_before_they_are_grouped() {
+    let offers = 6_000;
+    let text = format!(
+        "PREFIX : <{NS}> SELECT ?p ?c ?s {{
+         {{ SELECT ?p (COUNT(*) AS ?n) {{ ?q :of ?p }} GROUP BY ?p ORDER BY DESC(?n) ?p LIMIT 2 }}
+         {{ SELECT ?p ?c (SUM(?x) AS ?s) {{ ?v :in ?c . ?o :by ?v ; :of ?p ; :price ?x }} GROUP BY ?p ?c }} }}"
+    );
+    for configuration in configurations() {
+        let loaded = load_nquads(shop(offers), &configuration);
+        let mut options = query_options(&configuration);
+        options.force_join = Some(ForceJoin::Index);
+        options.exec.alone_for = Duration::ZERO;
+        let prepared = loaded.database.prepare(&text, &options).expect("it plans");
+        let plan = prepared.explain().to_text();
+        let of_join = |line: &str| line.contains("StarJoin") && line.contains("reduced by ?p");
+        assert!(plan.lines().any(of_join), "{plan}");
+        let (turned_away, _) = measured(&loaded.database, &text, &options);
+        assert!(turned_away > offers as u64 * 3 / 4, "{turned_away}");
+        same(&loaded.database, &text, &options, "grouped");
+    }
+}
+
 /// A build side that goes to files makes no filter, and the scan reads all.
 #[test]
 fn a_build_side_in_files_makes_none() {

@@ -262,12 +262,13 @@ fn twice(slots: SlotSet) -> (SlotSet, SlotSet) {
     (slots, slots)
 }
 
-/// Joins make key filters of their keys, scans test what they bind in every row.
+/// Hash joins make key filters of their keys, stars test what they bind in every row.
 fn check_key_filters(node: &Node) -> Result<(), String> {
     let slots: SlotSet = node.key_filters.iter().map(|filter| filter.slot).collect();
     let allowed = match &node.op {
         Op::HashJoin { keys, .. } => SlotSet::of(keys),
         Op::StarScan { .. } => SlotSet::of(&node.certain),
+        Op::StarJoin { input, .. } => SlotSet::of(&node.certain).minus(SlotSet::of(&input.certain)),
         _ => SlotSet::default(),
     };
     ensure(

@@ -27,7 +27,7 @@ use super::shared_rows::SharedReader;
 use super::{
     BoxOperator, count_join, count_scan, distinct, extend, filter, group, lateral_join, merge_join,
     minus, order_by, partial_distinct, path_at_once, path_join, path_runs, pattern_join,
-    pattern_scan, project, rows, service, slice, slice_per, spool, union,
+    pattern_scan, project, reduced, rows, service, slice, slice_per, spool, union,
 };
 use crate::batch::Batch;
 use crate::context::Context;
@@ -142,7 +142,7 @@ impl Build {
                 let entry_pattern = entry_pattern(star, *entry);
                 let input = self.operator(input)?;
                 let join = StarJoin::new(input, compiled, *entry, entry_pattern, *kind, schema())?;
-                Box::new(self.for_first_rows(join))
+                self.reduced(node, Box::new(self.for_first_rows(join)))?
             }
             Op::PatternScan { pattern, filter } => Box::new(pattern_scan::PatternScan::new(
                 &Pattern {
@@ -165,6 +165,20 @@ impl Build {
             )?),
             _ => self.plain_join(node)?,
         })
+    }
+
+    /// The rows of a node that pass its key filters.
+    fn reduced(&self, node: &Node, rows: BoxOperator) -> Result<BoxOperator, ExecError> {
+        if node.key_filters.is_empty() {
+            return Ok(rows);
+        }
+        let wanted = node.key_filters.iter().map(|passed| {
+            let column = column_of(&node.schema, passed.slot)?;
+            Ok((column, passed.number))
+        });
+        let wanted = wanted.collect::<Result<_, ExecError>>()?;
+        let made = &self.shared.key_filters;
+        Ok(Box::new(reduced::Reduced::new(rows, wanted, made)))
     }
 
     fn plain_join(&self, node: &Node) -> Result<BoxOperator, ExecError> {

@@ -54,6 +54,7 @@ pub mod pipeline;
 pub mod profiled;
 pub mod project;
 pub mod range_order;
+mod reduced;
 pub(crate) mod reserve;
 mod row_keys;
 pub mod row_quads;

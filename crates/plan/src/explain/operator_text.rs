@@ -289,9 +289,9 @@ impl Names<'_> {
         Some(star.tables.iter().map(name).collect())
     }
 
-    /// The columns of a scan that key filters test, once for each filter.
+    /// The columns of a star that key filters test, once for each filter.
     pub(super) fn reduced_by(&self, node: &Node) -> Vec<String> {
-        if !matches!(node.op, Op::StarScan { .. }) {
+        if !matches!(node.op, Op::StarScan { .. } | Op::StarJoin { .. }) {
             return Vec::new();
         }
         let filters = node.key_filters.iter();

@@ -16,6 +16,8 @@
 //! counted off (limits), read by others too (spools), sent away (services), or numbered by something volatile. Plans inside EXISTS and right sides
 //! of lateral joins run anew for each row, and are left alone.
 //!
+//! A star join tests the keys that it binds itself when its rows are made: that saves what is between it and the join.
+//!
 //! Runs last, over the finished plan: orders of joins are chosen without. Cost: a walk down for each key of a hash join.
 
 use crate::cost_constants::{
@@ -107,6 +109,13 @@ impl Passed<'_, '_> {
                 }
                 share
             }
+            Op::StarJoin { input, star, .. } if !input.certain.contains(&slot) => {
+                let share = self.share_of(star, node.estimated_rows);
+                if share < 1.0 {
+                    node.key_filters.push(self.filter);
+                }
+                share
+            }
             Op::StarJoin { input, .. }
             | Op::PatternJoin { input, .. }
             | Op::CountJoin { input, .. }
@@ -142,26 +151,32 @@ impl Passed<'_, '_> {
                 keys,
                 kind,
                 ..
-            } => {
-                let (is_key, is_inner) = (keys.contains(&slot), *kind == JoinKind::Inner);
-                let is_left = left.certain.contains(&slot);
-                let of_left = if is_left {
-                    self.down(Arc::make_mut(left))
-                } else {
-                    1.0
-                };
-                // Of rows of the right side whose value does not pass none is wanted, whatever becomes of those of the left one.
-                let of_right = match is_key || is_inner && !is_left {
-                    true => self.down(Arc::make_mut(right)),
-                    false => 1.0,
-                };
-                of_left.min(of_right)
-            }
+            } => self.down_join((left, right), keys.contains(&slot), *kind),
             Op::Union { inputs } => self.down_union(inputs, node.estimated_rows),
             _ => 1.0,
         };
         node.estimated_rows *= share;
         share
+    }
+
+    /// The same of the sides of a hash join, of which the slot may be a key.
+    fn down_join(
+        &self,
+        (left, right): (&mut Arc<Node>, &mut Arc<Node>),
+        is_key: bool,
+        kind: JoinKind,
+    ) -> f64 {
+        let is_left = left.certain.contains(&self.filter.slot);
+        let of_left = match is_left {
+            true => self.down(Arc::make_mut(left)),
+            false => 1.0,
+        };
+        // Of rows of the right side whose value does not pass none is wanted, whatever becomes of those of the left one.
+        let of_right = match is_key || kind == JoinKind::Inner && !is_left {
+            true => self.down(Arc::make_mut(right)),
+            false => 1.0,
+        };
+        of_left.min(of_right)
     }
 
     fn down_union(&self, inputs: &mut [Node], rows: f64) -> f64 {
@@ -177,7 +192,7 @@ impl Passed<'_, '_> {
         }
     }
 
-    /// The share of a scan's rows that the filter is expected to leave; one if the scan does not take it.
+    /// The share of a star's rows that the filter is expected to leave; one if the star does not take it.
     fn share_of(&self, star: &Star, rows: f64) -> f64 {
         if !makes_always(star, self.filter.slot) {
             return 1.0;
