@@ -234,13 +234,16 @@ pub fn select_column(ids: &[u64], op: CompareOp, constant: &Constant) -> Option<
     })
 }
 
-/// Two columns compared row by row, where the ids of all rows have one order, tell which terms are equal or are all inline floats; `None` where they are not.
+/// Two columns compared row by row, where the ids of all rows have one order, are dates that have one, tell which terms are equal or are all inline floats;
+/// `None` where they are not.
 pub fn compare_columns(a: &[u64], b: &[u64], op: CompareOp) -> Option<Vec<Truth>> {
     let first = *a.first()?;
     if let Some(mask) = order_within(TermId(first)) {
         let ids = a.iter().chain(b);
-        let is_alike = ids.fold(0, |bits, id| bits | (id ^ first)) & mask == 0;
-        return is_alike.then(|| compare_values(a, b, op));
+        if ids.fold(0, |bits, id| bits | (id ^ first)) & mask == 0 {
+            return Some(compare_values(a, b, op));
+        }
+        return compare_dates(a, b, op);
     }
     if op == CompareOp::Equal && matches!(TermId(first).tag(), tag::RESOURCE | tag::STRING) {
         // IRIs, blank nodes and stored strings are equal if their ids are.
@@ -257,6 +260,35 @@ pub fn compare_columns(a: &[u64], b: &[u64], op: CompareOp) -> Option<Vec<Truth>
         Some(floats)
     };
     Some(compare_values(&floats(a)?, &floats(b)?, op))
+}
+
+/// Two columns of dates compared row by row, where all are inline, of one type, and with a zone, or all without; `None` where they are not.
+fn compare_dates(a: &[u64], b: &[u64], op: CompareOp) -> Option<Vec<Truth>> {
+    let like = TermId(*a.first()?);
+    match like.is_date() {
+        true => Some(compare_values(&instants(a, like)?, &instants(b, like)?, op)),
+        false => None,
+    }
+}
+
+/// When dates begin, in seconds and units of 10^-18, which have the type of another and a zone if that has one; `None` if some have not.
+fn instants(ids: &[u64], like: TermId) -> Option<Vec<(i64, i64)>> {
+    let (of_type, has_zone) = (date_type(like), like.zone_minutes().is_some());
+    let mut instants = Vec::with_capacity(ids.len());
+    for &id in ids {
+        let id = TermId(id);
+        if !id.is_date() || date_type(id) != of_type {
+            return None;
+        }
+        let (start, fraction) = id.split_second().unwrap_or((id, 0));
+        let zone = start.zone_minutes();
+        if zone.is_some() != has_zone {
+            return None;
+        }
+        let second = start.local_seconds()? - i64::from(zone.unwrap_or(0)) * 60;
+        instants.push((second, fraction));
+    }
+    Some(instants)
 }
 
 /// Values that have an order compared row by row.

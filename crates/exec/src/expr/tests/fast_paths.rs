@@ -71,6 +71,19 @@ pub fn literal() -> impl Strategy<Value = String> {
     prop_oneof![4 => number, 1 => double(), 2 => date, 1 => odd]
 }
 
+/// Pairs of dates, mostly of one type and with zones, of which there are several.
+fn pairs_of_dates() -> impl Strategy<Value = Vec<(String, String)>> {
+    let text = |(zone, day, hour, fraction): (&str, u8, u8, &str)| {
+        format!("\"2000-01-0{day}T{hour:02}:00:00{fraction}{zone}\"^^xsd:dateTime")
+    };
+    let date = move || {
+        let zone = prop::sample::select(vec!["Z", "+00:00", "+14:00", "-05:00", "+01:30"]);
+        let fraction = prop::sample::select(vec!["", "", ".25", ".250000"]);
+        (zone, 1_u8..3, 0_u8..24, fraction).prop_map(text)
+    };
+    prop::collection::vec((date(), date()), 1..12)
+}
+
 /// Doubles close together, with exponents or many digits.
 fn double() -> impl Strategy<Value = String> {
     (-30_i64..30, 0_i32..3, 0_u8..6).prop_map(|(mantissa, scale, form)| {
@@ -175,6 +188,7 @@ proptest! {
             pairs_of("float"),
             pairs_of("decimal"),
             pairs_of("double"),
+            pairs_of_dates(),
         ],
         odd in prop_oneof![4 => Just(None), 1 => literal().prop_map(Some)],
         operator in prop::sample::select(OPERATORS.to_vec()),
