@@ -13,6 +13,7 @@ mod corrections;
 mod costs;
 mod count_by_object;
 mod draw;
+mod drawn_places;
 mod edges;
 mod entries;
 mod join_keys;

@@ -93,14 +93,15 @@ pub(super) fn estimate(planner: &Planner<'_>, star: &Star, lookup: Lookup<'_>) -
     Some(all)
 }
 
-/// Subjects among which those of a star are, and for how many each of them stands: rows of its tables, with the rarest constant where
+/// Subjects among which those of a star are, so many times [`DRAWN_ROWS`], and for how many each of them stands: rows of its tables, with the rarest constant where
 /// they can be found by it, and subjects of irregular quads that are in none of these tables. `None` where rows cannot be looked at.
 pub(crate) fn candidates(
     planner: &Planner<'_>,
     star: &Star,
     patterns: &[PatternProfile],
+    times: usize,
 ) -> Option<Vec<(TermId, f64)>> {
-    let statistics = planner.statistics;
+    let (statistics, drawn) = (planner.statistics, DRAWN_ROWS * times);
     let parts = Parts::of(star, &|_| None);
     let of_table = |table: &TableIdx| {
         let counts = parts.counts(planner, *table);
@@ -113,7 +114,7 @@ pub(crate) fn candidates(
     let mut found = Vec::new();
     for (table, counts, rows) in &tables {
         let share = rows / all.max(1.0);
-        let rows_max = (DRAWN_ROWS as f64 * share).ceil() as usize;
+        let rows_max = (drawn as f64 * share).ceil() as usize;
         let rows_max = rows_max.max(DRAWN_ROWS_MIN);
         let (from, (subjects, population)) = ways(counts).find_map(|from| {
             let having = from.map(|from| (from.predicate, from.object));
@@ -130,7 +131,7 @@ pub(crate) fn candidates(
             Position::Id(object) => Some(object),
             Position::Slot(_) => None,
         };
-        let subjects = statistics.spread_irregular(pattern.predicate, object, DRAWN_ROWS);
+        let subjects = statistics.spread_irregular(pattern.predicate, object, drawn);
         let is_outside = |(subject, _): &(TermId, f64)| {
             let table = statistics.table_of(*subject);
             table.is_none_or(|table| !star.has_table(table))

@@ -16,6 +16,7 @@
 //! 20 µs a star.
 
 use super::draw::mix;
+use super::drawn_places::draw;
 use crate::estimate::star::StarProfile;
 use crate::estimate::star_rows;
 use crate::physical::{Position, Slot, Star, StarPattern};
@@ -26,6 +27,11 @@ use std::sync::Arc;
 
 /// Solutions that are kept of a set of stars.
 pub(super) const WALKS: usize = 64;
+
+/// As many times the usual candidates of a star are looked at where less than that share of them passes: 20 to 100 µs.
+const MORE_CANDIDATES_MIN: usize = 4;
+/// As many at most.
+const MORE_CANDIDATES_MAX: usize = 16;
 
 /// The relative variance of the numbers of partners of values at least, whatever was counted: the popular ones are rare, have most of the
 /// partners, and may all have been missed.
@@ -99,10 +105,41 @@ impl JoinSample {
         kept: &SlotSet,
         seed: u64,
     ) -> Option<Self> {
+        let few = Self::sample_some(planner, known, kept, seed, 1)?;
+        // Of few that pass the conditions some are missed that have the most partners.
+        let passed = few.weights.len().max(1);
+        let mut sample = match (WALKS / passed).min(MORE_CANDIDATES_MAX) {
+            times if times >= MORE_CANDIDATES_MIN && !few.is_complete => {
+                Self::sample_some(planner, known, kept, seed, times).unwrap_or(few)
+            }
+            _ => few,
+        };
+        let seen: f64 = sample.weights.iter().sum();
+        if seen * 2.0 < known.profile.rows || sample.weights.is_empty() {
+            return None;
+        }
+        let is_regular = known.profile.patterns.iter().all(|p| p.irregular == 0.0);
+        if !(sample.is_complete && is_regular) {
+            // How many rows a star has is known better than by this.
+            let factor = known.profile.rows / seen;
+            sample.weights.iter_mut().for_each(|w| *w *= factor);
+            sample.rows = known.profile.rows;
+        }
+        Some(sample)
+    }
+
+    /// The solutions of a star among so many times the usual number of candidates.
+    fn sample_some(
+        planner: &Planner<'_>,
+        known: KnownStar<'_>,
+        kept: &SlotSet,
+        seed: u64,
+        times: usize,
+    ) -> Option<Self> {
         let subjects = match known.star.subject {
             Position::Id(subject) => vec![(subject, 1.0)],
             Position::Slot(_) => {
-                star_rows::candidates(planner, known.star, &known.profile.patterns)?
+                star_rows::candidates(planner, known.star, &known.profile.patterns, times)?
             }
         };
         let nothing = Self {
@@ -119,19 +156,7 @@ impl JoinSample {
             weights: subjects.iter().map(|(_, weight)| *weight).collect(),
             subjects: subjects.into_iter().map(|(subject, _)| subject).collect(),
         };
-        let mut sample = nothing.walked(planner, known, None, steps, kept, seed)?;
-        let seen: f64 = sample.weights.iter().sum();
-        if seen * 2.0 < known.profile.rows || sample.weights.is_empty() {
-            return None;
-        }
-        let is_regular = known.profile.patterns.iter().all(|p| p.irregular == 0.0);
-        if !(sample.is_complete && is_regular) {
-            // How many rows a star has is known better than by this.
-            let factor = known.profile.rows / seen;
-            sample.weights.iter_mut().for_each(|w| *w *= factor);
-            sample.rows = known.profile.rows;
-        }
-        Some(sample)
+        nothing.walked(planner, known, None, steps, kept, seed)
     }
 
     /// The sample of the set with one more star; `None` where its subjects cannot be found cheaply.
@@ -489,59 +514,6 @@ fn keep<T>(is_kept: &[bool], values: &mut Vec<T>) {
     });
 }
 
-/// What was drawn from groups: the group and a number within it, and for how many each stands.
-struct Places {
-    places: Vec<(usize, u64)>,
-    weights: Vec<f64>,
-    is_all: bool,
-}
-
-/// Draws up to [`WALKS`] members of groups, each of which has a weight and so many members: all if there are no more, else one from
-/// each of as many equal parts of their weight.
-fn draw(groups: &[(f64, f64)], seed: u64) -> Places {
-    let groups = || groups.iter().enumerate();
-    let members: f64 = groups().map(|(_, (_, count))| count).sum();
-    if members <= WALKS as f64 {
-        let all = groups().flat_map(|(group, &(weight, count))| {
-            (0..count as u64).map(move |number| ((group, number), weight))
-        });
-        let all = all.filter(|(_, weight)| *weight > 0.0);
-        let (places, weights) = all.unzip();
-        return Places {
-            places,
-            weights,
-            is_all: true,
-        };
-    }
-    let total: f64 = groups().map(|(_, (weight, count))| weight * count).sum();
-    let part = total / WALKS as f64;
-    let mut places = Vec::with_capacity(WALKS);
-    let mut before = 0.0;
-    for (group, &(weight, count)) in groups() {
-        let after = before + weight * count;
-        // Termination: each turn adds a place, and there are so many at most.
-        while places.len() < WALKS {
-            let at = (places.len() as f64 + fraction(seed, places.len())) * part;
-            if at >= after {
-                break;
-            }
-            let number = ((at - before) / weight).clamp(0.0, (count - 1.0).max(0.0));
-            places.push((group, number as u64));
-        }
-        before = after;
-    }
-    Places {
-        weights: vec![part; places.len()],
-        places,
-        is_all: false,
-    }
-}
-
-/// From 0 to 1, for each seed and place another.
-fn fraction(seed: u64, place: usize) -> f64 {
-    (mix(mix(seed) ^ place as u64) >> 11) as f64 / (1u64 << 53) as f64
-}
-
 /// The variance of a mean of values with these weights, divided by its square.
 fn relative_variance(weights: &[f64], values: &[f64]) -> f64 {
     let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
@@ -562,25 +534,6 @@ fn relative_variance(weights: &[f64], values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn few_members_are_all_drawn_and_many_by_their_weight() {
-        let few = draw(&[(2.0, 3.0), (0.0, 5.0), (1.0, 1.0)], 7);
-        assert!(few.is_all);
-        assert_eq!(few.places, [(0, 0), (0, 1), (0, 2), (2, 0)]);
-        assert_eq!(few.weights, [2.0, 2.0, 2.0, 1.0]);
-        // Three quarters of the weight are in the second group.
-        let many = draw(&[(1.0, 500.0), (0.0, 9.0), (3.0, 500.0)], 7);
-        assert!(!many.is_all);
-        assert_eq!(many.places.len(), WALKS);
-        let second = many.places.iter().filter(|(group, _)| *group == 2);
-        assert_eq!(second.count(), WALKS / 4 * 3);
-        assert!(many.places.iter().all(|(group, n)| *group != 1 && *n < 500));
-        let all: f64 = many.weights.iter().sum();
-        assert!((all - 2_000.0).abs() < 1e-6, "{all}");
-        let again = draw(&[(1.0, 500.0), (0.0, 9.0), (3.0, 500.0)], 7);
-        assert_eq!(many.places, again.places);
-    }
 
     #[test]
     fn variance_is_that_of_a_mean() {
