@@ -74,7 +74,7 @@ impl Planner<'_> {
                 inner.slots.remove(*slot);
                 let input = self.lower_first(input, &inner, limit)?;
                 let input = self.with_outer(input, slots_of(expr), &inner);
-                self.extend(input, *slot, expr.clone())
+                self.extend_first(input, *slot, expr.clone(), limit)
             }
             Logical::Project { input, slots } => {
                 let input = self.lower_first(input, outer, limit)?;
@@ -273,11 +273,22 @@ impl Planner<'_> {
         slot: Slot,
         expr: Expr,
     ) -> Result<Node, PlanError> {
+        self.extend_first(input, slot, expr, None)
+    }
+
+    /// As [`Self::extend`]; only the first `limit` rows are needed.
+    fn extend_first(
+        &mut self,
+        input: Node,
+        slot: Slot,
+        expr: Expr,
+        limit: Option<usize>,
+    ) -> Result<Node, PlanError> {
         let mut expr = expr;
         resolve_missing(&mut expr, &SlotSet::of(&input.schema), self.statistics);
         let mut wanted = input.schema.clone();
         wanted.push(slot);
-        let input = self.mark_exists(input, &mut expr)?;
+        let input = self.mark_exists(input, &mut expr, limit)?;
         let row = Outer {
             slots: SlotSet::of(&input.schema),
             certain: SlotSet::of(&input.certain),
@@ -425,7 +436,7 @@ impl Planner<'_> {
         for aggregate in &mut aggregates {
             if let Some(argument) = &mut aggregate.argument {
                 resolve_missing(argument, &SlotSet::of(&input.schema), self.statistics);
-                input = self.mark_exists(input, argument)?;
+                input = self.mark_exists(input, argument, None)?;
             }
         }
         let row = Outer {

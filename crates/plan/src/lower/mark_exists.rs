@@ -21,23 +21,29 @@ use crate::slot_set::SlotSet;
 use std::sync::Arc;
 
 impl Planner<'_> {
-    /// Joins rows with what the EXISTS of an expression ask for, as far as that costs less than to ask for each row, and puts whether there
-    /// was a partner in their places.
+    /// Joins rows with what the EXISTS of an expression ask for, as far as that costs less than to ask for each of the first
+    /// `limit`, and puts whether there was a partner in their places.
     pub(super) fn mark_exists(
         &mut self,
         mut input: Node,
         expr: &mut Expr,
+        limit: Option<usize>,
     ) -> Result<Node, PlanError> {
         let is_open = self.options.force_join != Some(ForceJoin::Index);
         if is_open && self.rule("mark_exists") && has_exists(expr) {
-            self.mark_parts(&mut input, expr)?;
+            self.mark_parts(&mut input, expr, limit)?;
         }
         Ok(input)
     }
 
-    fn mark_parts(&mut self, input: &mut Node, expr: &mut Expr) -> Result<(), PlanError> {
+    fn mark_parts(
+        &mut self,
+        input: &mut Node,
+        expr: &mut Expr,
+        limit: Option<usize>,
+    ) -> Result<(), PlanError> {
         if let Expr::Exists(inside) = expr {
-            if let Some((marked, mark)) = self.marked(input, inside)? {
+            if let Some((marked, mark)) = self.marked(input, inside, limit)? {
                 *input = marked;
                 *expr = Expr::Bound(mark);
             }
@@ -46,7 +52,7 @@ impl Planner<'_> {
         let mut outcome = Ok(());
         for_each_operand_mut(expr, &mut |operand| {
             if outcome.is_ok() {
-                outcome = self.mark_parts(input, operand);
+                outcome = self.mark_parts(input, operand, limit);
             }
         });
         outcome
@@ -57,6 +63,7 @@ impl Planner<'_> {
         &mut self,
         input: &Node,
         inside: &Arc<Node>,
+        limit: Option<usize>,
     ) -> Result<Option<(Node, Slot)>, PlanError> {
         let group = as_group(self.exists[inside.id].clone());
         let shared = shared_certain(input, &group).map(|shared| shared.to_vec());
@@ -86,7 +93,9 @@ impl Planner<'_> {
         };
         let mut asked = Expr::Exists(Arc::clone(inside));
         let each = self.lower_exists(&mut asked, &row, input.estimated_rows)?;
-        let per_row = input.estimated_cost + input.estimated_rows.max(1.0) * each;
+        let needed = limit.map_or(f64::INFINITY, |limit| limit as f64);
+        let asked_rows = needed.min(input.estimated_rows).max(1.0);
+        let per_row = input.estimated_cost + asked_rows * each;
         Ok((joined.estimated_cost < per_row).then_some((joined, mark)))
     }
 }

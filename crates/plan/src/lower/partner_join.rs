@@ -401,7 +401,7 @@ impl Planner<'_> {
         mut condition: Expr,
         correlated: Node,
     ) -> Result<Node, PlanError> {
-        let marked = self.mark_exists(input.clone(), &mut condition)?;
+        let marked = self.mark_exists(input.clone(), &mut condition, None)?;
         if marked.schema == input.schema {
             return Ok(correlated);
         }
