@@ -1,4 +1,5 @@
-//! `ByValue`: an expression of one column, or of its languages or datatypes, evaluated once for each of its values.
+//! `ByValue`: an expression of one column, or of its languages or datatypes, evaluated once for each of its values; and texts made of two or three
+//! columns, once for each [combination](super::combinations).
 //!
 //! ```text
 //! column  a b a a c b     table  a -> 7, b -> 0      evaluated for c, the first row that has it
@@ -10,7 +11,7 @@
 //! not there are evaluated; a value that comes several times in a batch once. Columns of texts have thousands: where the small table does not hold what
 //! repeats, terms that have ordinals have their results by these ([`ByOrdinal`]), each value once for all rows.
 //!
-//! Invariants: the kernel reads no other column, is the same for the same value throughout a query and asks for no solution; a
+//! Invariants: the kernel reads no other columns, is the same for the same value throughout a query and asks for no solution; a
 //! table gives what the kernel gives. Where hardly a value repeats the table is given up for good, and where a kernel above would read numbers that no
 //! id holds, whose texts would be parsed for each row. Cost: a look-up per row, some 3 ns; 96 KiB for each
 //! thread that evaluates, from the first batch of some rows on; 8 bytes for each value of a text.
@@ -18,6 +19,7 @@
 use super::annotation::Annotation;
 use super::calendar_comparison::CalendarComparison;
 use super::call::is_deterministic;
+use super::combinations::{COLUMNS_MAX, Columns, Combinations};
 use super::comparison::CompareOp;
 use super::evaluate;
 use super::kernel::Kernel;
@@ -68,17 +70,25 @@ enum Key {
     Column(usize),
     /// `LANG` or `DATATYPE` of a column.
     Annotation(Annotation, usize),
+    /// Several columns.
+    Columns(Columns),
 }
 
 impl Key {
-    /// Its values.
-    fn ids<'a>(self, rows: &Rows<'a>, cx: &Context) -> Result<Cow<'a, [u64]>, ExecError> {
+    /// Its values; `None` if they cannot be told, or there are too many.
+    fn ids<'a>(
+        self,
+        rows: &Rows<'a>,
+        combinations: &mut Combinations,
+        cx: &Context,
+    ) -> Result<Option<Cow<'a, [u64]>>, ExecError> {
         match self {
-            Self::Column(column) => Ok(rows.column(column)),
+            Self::Column(column) => Ok(Some(rows.column(column))),
+            Self::Columns(columns) => Ok(combinations.of_rows(columns, rows).map(Cow::Owned)),
             Self::Annotation(annotation, column) => {
                 let terms = Vector::Ids(rows.column(column));
                 let answers = annotation.column(&terms, rows.len(), &mut Reader::new(cx))?;
-                Ok(answers.into())
+                Ok(Some(answers.into()))
             }
         }
     }
@@ -87,6 +97,8 @@ impl Key {
 /// Values that were met.
 struct Table {
     places: Vec<Place>,
+    /// Those of several columns, which are numbered.
+    combinations: Combinations,
     /// The results of terms that have ordinals, once there are more of them than places.
     by_ordinal: Option<ByOrdinal<u64>>,
     /// Number of the batch, from 1.
@@ -126,7 +138,11 @@ impl ByValue {
         let table = self.lock().pop();
         let mut table = table.unwrap_or_else(Table::new);
         let mut is_given_up = false;
-        let ids = table.results(&self.key.ids(rows, cx)?, cx, |fresh| {
+        let Some(values) = self.key.ids(rows, &mut table.combinations, cx)? else {
+            self.give_up();
+            return Ok(None);
+        };
+        let ids = table.results(&values, cx, |fresh| {
             let positions: Vec<u32> = fresh.iter().map(|&row| rows.position(row)).collect();
             let rows = rows.at(&positions);
             let results = evaluate::evaluate(&self.kernel, &rows, cx)?;
@@ -141,13 +157,17 @@ impl ByValue {
             Ok(ids)
         })?;
         is_given_up |= table.is_of_no_use();
-        if is_given_up {
-            self.is_given_up.store(true, Ordering::Relaxed);
-            self.lock().clear();
-        } else {
-            self.lock().push(table);
+        match is_given_up {
+            true => self.give_up(),
+            false => self.lock().push(table),
         }
         Ok(Some(ids))
+    }
+
+    /// Evaluates each row from now on.
+    fn give_up(&self) {
+        self.is_given_up.store(true, Ordering::Relaxed);
+        self.lock().clear();
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Table>> {
@@ -165,6 +185,7 @@ impl Table {
         };
         Self {
             places: vec![free; PLACES],
+            combinations: Combinations::default(),
             by_ordinal: None,
             batch: 0,
             rows: 0,
@@ -294,19 +315,68 @@ pub fn operand_by_value(kernel: Kernel) -> Kernel {
 }
 
 fn part_by_value(mut kernel: Kernel, is_operand: bool) -> Kernel {
-    if let (true, Some(key)) = (is_long(&kernel), key_of(&kernel)) {
-        return Kernel::ByValue(ByValue {
+    let by_key = |key: Key, kernel: Kernel| {
+        Kernel::ByValue(ByValue {
             key,
             kernel: Box::new(kernel),
             is_operand,
             tables: Mutex::default(),
             is_given_up: AtomicBool::new(false),
-        });
+        })
+    };
+    if let (true, Some(key)) = (is_long(&kernel), key_of(&kernel)) {
+        return by_key(key, kernel);
     }
+    let several = several_columns(&kernel);
     for operand in kernel.operands_mut() {
         *operand = part_by_value(std::mem::replace(operand, Kernel::Error), true);
     }
-    kernel
+    match several {
+        Some(columns) => by_key(Key::Columns(columns), kernel),
+        None => kernel,
+    }
+}
+
+/// The two or three columns of which a kernel makes a text, if it reads no others and the same values give the same one.
+fn several_columns(kernel: &Kernel) -> Option<Columns> {
+    let makes_text = matches!(
+        kernel,
+        Kernel::Call(..) | Kernel::If(..) | Kernel::Coalesce(_)
+    );
+    if !makes_text || !kernel.makes_texts() {
+        return None;
+    }
+    let mut read = Vec::new();
+    add_columns(kernel, &mut read)?;
+    read.sort_unstable();
+    read.dedup();
+    let mut columns = [None; COLUMNS_MAX];
+    let fits = (2..=COLUMNS_MAX).contains(&read.len());
+    for (place, column) in columns.iter_mut().zip(read) {
+        *place = Some(column);
+    }
+    fits.then_some(columns)
+}
+
+/// Adds the columns that a kernel reads; `None` if the same values may have different results.
+fn add_columns(kernel: &Kernel, columns: &mut Vec<usize>) -> Option<()> {
+    columns.extend(own_column(kernel)?);
+    let mut operands = kernel.operands().into_iter();
+    operands.try_for_each(|operand| add_columns(operand, columns))
+}
+
+/// The column that a kernel reads by itself, if it does; `None` if the same values may have different results.
+fn own_column(kernel: &Kernel) -> Option<Option<usize>> {
+    Some(match kernel {
+        Kernel::LabelledBlank(_) | Kernel::Exists(_) => return None,
+        Kernel::Call(function, _) if !is_deterministic(function) => return None,
+        Kernel::Column(column)
+        | Kernel::Bound(column)
+        | Kernel::CompareConstant { column, .. }
+        | Kernel::Language { column, .. }
+        | Kernel::CastNumber { column, .. } => Some(*column),
+        _ => None,
+    })
 }
 
 /// What the value of a kernel depends on, if that is one column or its languages or datatypes.
@@ -361,16 +431,7 @@ fn sole_key(kernel: &Kernel, part: &impl Fn(&Kernel) -> Option<Key>) -> Option<O
     if let Some(key) = part(kernel) {
         return Some(Some(key));
     }
-    let own = match kernel {
-        Kernel::LabelledBlank(_) | Kernel::Exists(_) => return None,
-        Kernel::Call(function, _) if !is_deterministic(function) => return None,
-        Kernel::Column(column)
-        | Kernel::Bound(column)
-        | Kernel::CompareConstant { column, .. }
-        | Kernel::Language { column, .. }
-        | Kernel::CastNumber { column, .. } => Some(Key::Column(*column)),
-        _ => None,
-    };
+    let own = own_column(kernel)?.map(Key::Column);
     kernel
         .operands()
         .into_iter()

@@ -20,6 +20,7 @@ mod calendar_comparison;
 mod call;
 mod cast;
 mod chosen;
+mod combinations;
 mod comparison;
 mod compile;
 mod constant_set;
