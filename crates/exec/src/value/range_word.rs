@@ -198,17 +198,23 @@ impl RangeWord {
 
     #[inline]
     fn of_instant(date_type: u8, (second, fraction): (i64, i64), has_zone: bool) -> Self {
-        let near = second.clamp(-SECONDS_MAX, SECONDS_MAX - 1);
         let told = match has_zone {
-            _ if near != second || fraction % FRACTION_UNIT != 0 => Told::Nearly,
+            _ if fraction % FRACTION_UNIT != 0 => Told::Nearly,
             true => Told::Zoned,
             false => Told::Unzoned,
         };
-        let place = ((near + SECONDS_MAX) as u64) << FRACTION_BITS;
         let kind = match date_type {
             tag::DATE => Kind::Date,
             _ => Kind::DateTime,
         };
+        // Beyond the seconds that are told apart fractions are not, either.
+        if second < -SECONDS_MAX {
+            return Self::new(kind, 0, Told::Nearly);
+        }
+        if second >= SECONDS_MAX {
+            return Self::new(kind, PLACE_MASK, Told::Nearly);
+        }
+        let place = ((second + SECONDS_MAX) as u64) << FRACTION_BITS;
         Self::new(kind, place | fraction as u64 >> FRACTION_DROPPED, told)
     }
 
@@ -348,6 +354,7 @@ mod tests {
             2 => (day, Just("date")),
             3 => (time, Just("dateTime")),
             1 => ("(-|)[0-9]{5,18}-01-01T00:00:00(Z|)", Just("dateTime")),
+            1 => ("(-|)1(0[67][0-9]{2}|2345)-01-0[12]T00:00:0[01](\\.[05]|)(Z|)", Just("dateTime")),
             2 => ("(-|)200[01](Z|[+-]0[01]:00|)", Just("gYear")),
             2 => ("(-|)200[01]-(01|12)(Z|[+-]1[34]:00|)", Just("gYearMonth")),
             1 => ("(0[0-2]|24):00:00(\\.0|)(Z|[+-]0[01]:00|)", Just("time")),
