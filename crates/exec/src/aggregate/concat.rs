@@ -16,7 +16,7 @@ use crate::held_memory::HeldMemory;
 use crate::spill::merge::{ByNumber, Merge, add_run};
 use crate::spill::row_file::{RowFile, RowWriter};
 use crate::spill::share_bytes;
-use crate::value::{Reader, Value};
+use crate::value::{KeptTexts, Reader, Value};
 
 /// Texts are counted from these bytes on, and have room for as many before they take a value; what one takes more is counted with the next.
 const COUNTED_BYTES: usize = 64 << 10;
@@ -50,6 +50,8 @@ pub struct ConcatStates {
     /// Bytes of all texts.
     text_bytes: usize,
     late: Option<LateValues>,
+    /// Texts of values that come again.
+    kept: KeptTexts,
 }
 
 impl ConcatStates {
@@ -60,6 +62,7 @@ impl ConcatStates {
             states: Vec::new(),
             text_bytes: 0,
             late: None,
+            kept: KeptTexts::default(),
         }
     }
 
@@ -87,7 +90,8 @@ impl ConcatStates {
         let bytes_max = self.text_bytes + cx.options().memory_bytes_max.max(BATCH_BYTES_MIN);
         for (group, id) in rows {
             let state = &mut self.states[group as usize];
-            self.text_bytes += state.add(id, &self.separator, reader)?;
+            let text = self.kept.text(id, reader);
+            self.text_bytes += state.add(text?, &self.separator);
             if self.text_bytes > bytes_max {
                 return Err(ExecError::MemoryLimit {
                     limit_bytes: cx.options().memory_bytes_max,
@@ -122,6 +126,7 @@ impl ConcatStates {
     pub fn finish(self, cx: &Context) -> Result<Vec<u64>, ExecError> {
         let mut late = self.late.map(|late| late.merged(cx)).transpose()?;
         let (reader, mut row) = (&mut Reader::new(cx), Vec::new());
+        let mut kept = self.kept;
         let mut next = |row: &mut Vec<u64>| match &mut late {
             Some(late) => late.next_row(row, cx),
             None => Ok(false),
@@ -133,7 +138,7 @@ impl ConcatStates {
         for (group, mut state) in (0_u64..).zip(self.states) {
             while has_row && row[0] == group {
                 state.make_room(room_min, &mut held, cx)?;
-                state.add(row[1], &self.separator, reader)?;
+                state.add(kept.text(row[1], reader)?, &self.separator);
                 has_row = next(&mut row)?;
             }
             ids.push(state.finish(cx));
@@ -205,21 +210,15 @@ impl LateValues {
 }
 
 impl Joined {
-    /// Adds one value; gives back the bytes that the text takes more.
-    fn add(
-        &mut self,
-        id: u64,
-        separator: &str,
-        reader: &mut Reader<'_>,
-    ) -> Result<usize, ExecError> {
-        if self.failed {
-            return Ok(0);
+    /// Adds the text of one value, which fails if it has none; gives back the bytes that the text takes more.
+    fn add(&mut self, text: Option<&str>, separator: &str) -> usize {
+        match text {
+            Some(text) if !self.failed => self.push(text, separator),
+            _ => {
+                self.failed |= text.is_none();
+                0
+            }
         }
-        if let Some(text) = reader.text(id)? {
-            return Ok(self.push(text, separator));
-        }
-        self.failed = true;
-        Ok(0)
     }
 
     /// Makes room for this many bytes in a text of as many or more, counted before the text moves there: while it moves it is there twice.

@@ -1,0 +1,148 @@
+//! `KeptTexts`: the texts of terms that rows have again and again, by ordinal, so that each is read once.
+//!
+//! To find a text in the dictionary takes some hundred nanoseconds where texts follow each other in no order; what is joined of texts, as GROUP_CONCAT
+//! does, mostly has each of them many times.
+//!
+//! Invariant: a text is that which was read of the same id. Memory: the texts, up to [`BYTES_MAX`], and eight bytes for each, see
+//! [`ByOrdinal`]; counted as a cache of the query's; given up where texts hardly repeat.
+
+use super::Reader;
+use crate::by_ordinal::{ByOrdinal, hardly_repeat};
+use crate::context::Context;
+use crate::error::ExecError;
+use crate::held_memory::HeldMemory;
+
+/// Bytes of all texts: what a second-level cache holds.
+const BYTES_MAX: usize = 1 << 20;
+/// Bytes of one text; to read a longer one is most of what it takes.
+const TEXT_BYTES_MAX: usize = 256;
+/// Texts of which nothing is remembered: what few rows ask for is read as fast.
+const UNKNOWN_COUNT: usize = 1 << 11;
+
+/// Where a text is among those that are kept.
+#[derive(Clone, Copy, PartialEq)]
+struct Span {
+    start: u32,
+    bytes: u32,
+}
+
+const UNKNOWN: Span = Span {
+    start: u32::MAX,
+    bytes: 0,
+};
+
+/// The texts; see the [module documentation](self).
+pub struct KeptTexts {
+    spans: Option<ByOrdinal<Span>>,
+    texts: String,
+    held: HeldMemory,
+    asked: usize,
+    found: usize,
+}
+
+impl Default for KeptTexts {
+    /// None yet.
+    fn default() -> Self {
+        Self {
+            spans: Some(ByOrdinal::new(UNKNOWN)),
+            texts: String::new(),
+            held: HeldMemory::default(),
+            asked: 0,
+            found: 0,
+        }
+    }
+}
+
+impl KeptTexts {
+    /// As [`Reader::text`].
+    #[inline]
+    pub fn text<'t>(
+        &'t mut self,
+        id: u64,
+        reader: &'t mut Reader<'_>,
+    ) -> Result<Option<&'t str>, ExecError> {
+        let cx = reader.context();
+        self.asked += 1;
+        let span = match &mut self.spans {
+            Some(spans) if self.asked > UNKNOWN_COUNT => spans.place(id, cx).copied(),
+            _ => None,
+        };
+        let Some(span) = span else {
+            return reader.text(id);
+        };
+        if span != UNKNOWN {
+            self.found += 1;
+            let start = span.start as usize;
+            return Ok(self.texts.get(start..start + span.bytes as usize));
+        }
+        let text = reader.text(id)?;
+        if let Some(text) = text {
+            self.keep(id, text, cx);
+        }
+        Ok(text)
+    }
+
+    fn keep(&mut self, id: u64, text: &str, cx: &Context) {
+        if hardly_repeat(self.asked, self.found) {
+            self.spans = None;
+            self.texts = String::new();
+            self.held.release();
+            return;
+        }
+        let (start, end) = (self.texts.len(), self.texts.len() + text.len());
+        if text.len() > TEXT_BYTES_MAX || end > BYTES_MAX {
+            return;
+        }
+        if end > self.texts.capacity() {
+            let capacity = end.next_power_of_two();
+            // While they move they are there twice.
+            if !self.held.grow_cache_to(capacity + start, "Expression", cx) {
+                return;
+            }
+            self.texts.reserve_exact(capacity - start);
+        }
+        let place = self.spans.as_mut().and_then(|spans| spans.place(id, cx));
+        if let Some(place) = place {
+            *place = Span {
+                start: start as u32,
+                bytes: text.len() as u32,
+            };
+            self.texts.push_str(text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::ExecOptions;
+    use crate::value::Value;
+    use basalt_store::Snapshot;
+
+    /// Asks so often for texts of so many bytes, of which there are so many; how many were kept.
+    fn ask(asked: usize, texts: usize, bytes: usize) -> usize {
+        let cx = Context::new(Snapshot::empty(), ExecOptions::default(), 0);
+        let text = |number: usize| format!("{number:0bytes$}");
+        let ids: Vec<u64> = (0..texts)
+            .map(|number| Value::String(text(number)).to_id(&cx))
+            .collect();
+        let (mut kept, reader) = (KeptTexts::default(), &mut Reader::new(&cx));
+        for number in (0..asked).map(|number| number * 7919 % texts) {
+            let read = kept.text(ids[number], reader).expect("it can be read");
+            assert_eq!(read, Some(text(number).as_str()));
+        }
+        kept.texts.len() / bytes
+    }
+
+    #[test]
+    fn each_text_is_kept_once_there_are_many_rows() {
+        assert_eq!(ask(2_000, 10, 20), 0);
+        assert_eq!(ask(20_000, 1_000, 20), 1_000);
+        assert_eq!(ask(20_000, 1_000, TEXT_BYTES_MAX + 1), 0);
+        // There is room for some.
+        let some = BYTES_MAX / TEXT_BYTES_MAX;
+        assert_eq!(ask(30_000, 8_000, TEXT_BYTES_MAX), some);
+        // Texts that are all different are forgotten.
+        assert_eq!(ask(80_000, 80_000, 8), 0);
+    }
+}
