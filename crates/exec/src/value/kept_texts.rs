@@ -3,8 +3,8 @@
 //! To find a text in the dictionary takes some hundred nanoseconds where texts follow each other in no order; what is joined of texts, as GROUP_CONCAT
 //! does, mostly has each of them many times.
 //!
-//! Invariant: a text is that which was read of the same id. Memory: the texts, up to [`BYTES_MAX`], and eight bytes for each, see
-//! [`ByOrdinal`]; counted as a cache of the query's; given up where texts hardly repeat.
+//! Invariant: a text is that which was read of the same id. Memory: the texts, up to a mebibyte, and eight bytes for each, see
+//! `ByOrdinal`; counted as a cache of the query's; given up where texts hardly repeat.
 
 use super::Reader;
 use crate::by_ordinal::{ByOrdinal, hardly_repeat};
@@ -31,7 +31,7 @@ const UNKNOWN: Span = Span {
     bytes: 0,
 };
 
-/// The texts; see the [module documentation](self).
+/// Texts that were read before, up to some bytes.
 pub struct KeptTexts {
     spans: Option<ByOrdinal<Span>>,
     texts: String,

@@ -258,16 +258,7 @@ fn sides(group: &JoinGroup, keys: &[Slot], read: &SlotSet) -> Option<Sides> {
     let (rows, pairs) = split(in_order(&group.triples), keys, read);
     let (mut rows, mut pairs) = (group_of(rows), group_of(pairs));
     let (row_slots, pair_slots) = (rows.schema(), pairs.schema());
-    for filter in &group.filters {
-        let slots = slots_of(filter);
-        if slots.is_subset(&pair_slots) {
-            pairs.filters.push(filter.clone());
-        } else if slots.is_subset(&row_slots) {
-            rows.filters.push(filter.clone());
-        } else {
-            return None;
-        }
-    }
+    share_filters(&group.filters, &mut pairs, &mut rows)?;
     let via = row_slots.intersect(pair_slots);
     let certain = rows.certain().intersect(pairs.certain());
     let fits = !via.is_empty()
@@ -275,6 +266,24 @@ fn sides(group: &JoinGroup, keys: &[Slot], read: &SlotSet) -> Option<Sides> {
         && read.is_subset(&row_slots)
         && SlotSet::of(keys).is_subset(&pair_slots);
     fits.then_some(Sides { rows, pairs, via })
+}
+
+/// Gives each condition to the first of two groups that has all that it needs; `None` if one has no place.
+fn share_filters(filters: &[Expr], first: &mut JoinGroup, second: &mut JoinGroup) -> Option<()> {
+    let (first_slots, second_slots) = (first.schema(), second.schema());
+    for filter in filters {
+        let slots = slots_of(filter);
+        let home = match (
+            slots.is_subset(&first_slots),
+            slots.is_subset(&second_slots),
+        ) {
+            (true, _) => &mut *first,
+            (false, true) => &mut *second,
+            (false, false) => return None,
+        };
+        home.filters.push(filter.clone());
+    }
+    Some(())
 }
 
 fn group_of(triples: Vec<Triple>) -> JoinGroup {

@@ -8,8 +8,8 @@
 //! The pairs are those of the path from the distinct beginnings that rows have, with the patterns that lead on to the keys; how often a pair
 //! comes is how often its state is added, as with any [pairs](super). Rows share nothing with the pairs but the beginning.
 
-use super::{Parts, group_of};
-use crate::expression::{is_pure, slots_of};
+use super::{Parts, group_of, share_filters};
+use crate::expression::is_pure;
 use crate::logical::{JoinGroup, Logical, Triple};
 use crate::lower::Outer;
 use crate::physical::{Endpoint, PathPattern, Slot};
@@ -73,16 +73,7 @@ fn sides(
     let (mut rows, mut pairs) = (group_of(rows), group_of(pairs));
     pairs.paths.push(path.clone());
     let (row_slots, pair_slots) = (rows.schema(), pairs.schema());
-    for filter in &group.filters {
-        let slots = slots_of(filter);
-        if slots.is_subset(&row_slots) {
-            rows.filters.push(filter.clone());
-        } else if slots.is_subset(&pair_slots) {
-            pairs.filters.push(filter.clone());
-        } else {
-            return None;
-        }
-    }
+    share_filters(&group.filters, &mut rows, &mut pairs)?;
     let fits = row_slots.intersect(pair_slots) == SlotSet::of(&[near])
         && rows.certain().contains(near)
         && read.is_subset(&row_slots)
