@@ -113,6 +113,79 @@ impl<T: Copy> ByOrdinal<T> {
     }
 }
 
+/// What is remembered of terms as long as they come again. Of the first nothing is: what few rows ask for is worked out as fast.
+pub struct Remembered<T> {
+    unknown: T,
+    /// Until it is given up.
+    values: Option<ByOrdinal<T>>,
+    asked: usize,
+    found: usize,
+}
+
+/// What is remembered of a term.
+pub enum Recalled<T> {
+    /// This.
+    Known(T),
+    /// Nothing yet.
+    Unknown,
+    /// Nothing, and it is not to be.
+    Never,
+}
+
+impl<T: Copy + PartialEq> Remembered<T> {
+    /// The number of the first term of which something is remembered.
+    pub const FIRST: usize = 1 << 11;
+
+    /// Of no term anything but `unknown`.
+    pub fn new(unknown: T) -> Self {
+        Self {
+            unknown,
+            values: Some(ByOrdinal::new(unknown)),
+            asked: 0,
+            found: 0,
+        }
+    }
+
+    /// What is remembered of a term.
+    #[inline]
+    pub fn recall(&mut self, id: u64, cx: &Context) -> Recalled<T> {
+        let Some(values) = &mut self.values else {
+            return Recalled::Never;
+        };
+        self.asked += 1;
+        if self.asked < Self::FIRST {
+            return Recalled::Never;
+        }
+        match values.place(id, cx) {
+            None => Recalled::Never,
+            Some(value) if *value != self.unknown => {
+                self.found += 1;
+                Recalled::Known(*value)
+            }
+            Some(_) => {
+                if hardly_repeat(self.asked, self.found) {
+                    self.values = None;
+                    return Recalled::Never;
+                }
+                Recalled::Unknown
+            }
+        }
+    }
+
+    /// Remembers this of a term of which nothing was [known](Recalled::Unknown).
+    pub fn keep(&mut self, id: u64, value: T, cx: &Context) {
+        let values = self.values.as_mut();
+        if let Some(place) = values.and_then(|values| values.place(id, cx)) {
+            *place = value;
+        }
+    }
+
+    /// Whether terms hardly came again, so that nothing is remembered any more.
+    pub fn is_given_up(&self) -> bool {
+        self.values.is_none()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -392,6 +392,26 @@ pub(crate) fn is_bound_in_groups(aggregate: &Aggregate, keys: &[Slot], certain: 
     }
 }
 
+/// Gives each condition to the first of two groups that has all that it needs; those that have no place in either are left.
+pub(crate) fn share_filters(
+    filters: &[Expr],
+    first: &mut JoinGroup,
+    second: &mut JoinGroup,
+) -> Vec<Expr> {
+    let homes = [first.schema(), second.schema()];
+    let mut homeless = Vec::new();
+    for filter in filters {
+        let slots = slots_of(filter);
+        let home = match homes.iter().position(|home| slots.is_subset(home)) {
+            Some(0) => &mut first.filters,
+            Some(_) => &mut second.filters,
+            None => &mut homeless,
+        };
+        home.push(filter.clone());
+    }
+    homeless
+}
+
 /// The slots without UNDEF in any row.
 pub(crate) fn certain_values(slots: &[Slot], rows: &[Vec<Option<Constant>>]) -> SlotSet {
     let bound = |idx: usize| {

@@ -55,6 +55,20 @@ impl SlotSet {
         self
     }
 
+    /// The set with all slots that sets connect with it, each with those that it shares a slot with.
+    pub(crate) fn connected(self, sets: impl Iterator<Item = Self> + Clone) -> Self {
+        let mut connected = self;
+        // Termination: the set grows with each turn, up to all slots.
+        loop {
+            let meeting = sets.clone().filter(|set| !set.is_disjoint(&connected));
+            let grown = meeting.fold(connected, Self::union);
+            if grown == connected {
+                return connected;
+            }
+            connected = grown;
+        }
+    }
+
     pub(crate) fn is_subset(&self, other: &Self) -> bool {
         self.minus(*other).is_empty()
     }

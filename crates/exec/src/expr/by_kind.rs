@@ -91,9 +91,9 @@ impl ByKind {
         if rows.numbers(*a).is_some() || rows.numbers(*b).is_some() {
             return None;
         }
-        let (a, b) = (rows.column(*a), rows.column(*b));
+        let a = rows.column(*a);
         let is_date = a.first().is_some_and(|&id| TermId(id).is_date());
-        is_date.then(|| compare_columns(&a, &b, *op))?
+        is_date.then(|| compare_columns(&a, &rows.column(*b), *op))?
     }
 
     /// The rows of each kind; `None` if all are of one.

@@ -4,10 +4,10 @@
 //! does, mostly has each of them many times.
 //!
 //! Invariant: a text is that which was read of the same id. Memory: the texts, up to a mebibyte, and eight bytes for each, see
-//! `ByOrdinal`; counted as a cache of the query's; given up where texts hardly repeat.
+//! `Remembered`; counted as a cache of the query's; given up where texts hardly repeat.
 
 use super::Reader;
-use crate::by_ordinal::{ByOrdinal, hardly_repeat};
+use crate::by_ordinal::{Recalled, Remembered};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
@@ -16,8 +16,6 @@ use crate::held_memory::HeldMemory;
 const BYTES_MAX: usize = 1 << 20;
 /// Bytes of one text; to read a longer one is most of what it takes.
 const TEXT_BYTES_MAX: usize = 256;
-/// Texts of which nothing is remembered: what few rows ask for is read as fast.
-const UNKNOWN_COUNT: usize = 1 << 11;
 
 /// Where a text is among those that are kept.
 #[derive(Clone, Copy, PartialEq)]
@@ -33,22 +31,18 @@ const UNKNOWN: Span = Span {
 
 /// Texts that were read before, up to some bytes.
 pub struct KeptTexts {
-    spans: Option<ByOrdinal<Span>>,
+    spans: Remembered<Span>,
     texts: String,
     held: HeldMemory,
-    asked: usize,
-    found: usize,
 }
 
 impl Default for KeptTexts {
     /// None yet.
     fn default() -> Self {
         Self {
-            spans: Some(ByOrdinal::new(UNKNOWN)),
+            spans: Remembered::new(UNKNOWN),
             texts: String::new(),
             held: HeldMemory::default(),
-            asked: 0,
-            found: 0,
         }
     }
 }
@@ -62,33 +56,29 @@ impl KeptTexts {
         reader: &'t mut Reader<'_>,
     ) -> Result<Option<&'t str>, ExecError> {
         let cx = reader.context();
-        self.asked += 1;
-        let span = match &mut self.spans {
-            Some(spans) if self.asked > UNKNOWN_COUNT => spans.place(id, cx).copied(),
-            _ => None,
-        };
-        let Some(span) = span else {
-            return reader.text(id);
-        };
-        if span != UNKNOWN {
-            self.found += 1;
-            let start = span.start as usize;
-            return Ok(self.texts.get(start..start + span.bytes as usize));
+        match self.spans.recall(id, cx) {
+            Recalled::Known(span) => {
+                let start = span.start as usize;
+                Ok(self.texts.get(start..start + span.bytes as usize))
+            }
+            Recalled::Unknown => {
+                let text = reader.text(id)?;
+                if let Some(text) = text {
+                    self.keep(id, text, cx);
+                }
+                Ok(text)
+            }
+            Recalled::Never => {
+                if self.spans.is_given_up() && !self.texts.is_empty() {
+                    self.texts = String::new();
+                    self.held.release();
+                }
+                reader.text(id)
+            }
         }
-        let text = reader.text(id)?;
-        if let Some(text) = text {
-            self.keep(id, text, cx);
-        }
-        Ok(text)
     }
 
     fn keep(&mut self, id: u64, text: &str, cx: &Context) {
-        if hardly_repeat(self.asked, self.found) {
-            self.spans = None;
-            self.texts = String::new();
-            self.held.release();
-            return;
-        }
         let (start, end) = (self.texts.len(), self.texts.len() + text.len());
         if text.len() > TEXT_BYTES_MAX || end > BYTES_MAX {
             return;
@@ -101,14 +91,12 @@ impl KeptTexts {
             }
             self.texts.reserve_exact(capacity - start);
         }
-        let place = self.spans.as_mut().and_then(|spans| spans.place(id, cx));
-        if let Some(place) = place {
-            *place = Span {
-                start: start as u32,
-                bytes: text.len() as u32,
-            };
-            self.texts.push_str(text);
-        }
+        self.texts.push_str(text);
+        let span = Span {
+            start: start as u32,
+            bytes: text.len() as u32,
+        };
+        self.spans.keep(id, span, cx);
     }
 }
 

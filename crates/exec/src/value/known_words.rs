@@ -3,32 +3,21 @@
 //! MIN, MAX and the first rows of a sort compare each row's text with one that is kept, and sixteen bytes mostly tell. To find them in the dictionary takes
 //! some hundred nanoseconds where texts follow each other in no order; columns have each of them many times.
 //!
-//! Invariant: a word is that which was read of the same id. Memory: 16 bytes for each text, see [`ByOrdinal`]; given up where texts hardly repeat.
+//! Invariant: a word is that which was read of the same id. Memory: 16 bytes for each text, see [`Remembered`]; given up where texts hardly repeat.
 
-use crate::by_ordinal::{ByOrdinal, hardly_repeat};
+use crate::by_ordinal::{Recalled, Remembered};
 use crate::context::Context;
 use crate::error::ExecError;
 
 /// What no text begins with, since UTF-8 has no byte `FF`.
 const UNKNOWN: u128 = u128::MAX;
-/// Texts of which nothing is remembered: what few rows ask for is read as fast.
-const UNKNOWN_COUNT: usize = 1 << 11;
-
 /// What is known of words; each is read once.
-pub struct KnownWords {
-    words: Option<ByOrdinal<u128>>,
-    asked: usize,
-    found: usize,
-}
+pub struct KnownWords(Remembered<u128>);
 
 impl Default for KnownWords {
     /// None yet.
     fn default() -> Self {
-        Self {
-            words: Some(ByOrdinal::new(UNKNOWN)),
-            asked: 0,
-            found: 0,
-        }
+        Self(Remembered::new(UNKNOWN))
     }
 }
 
@@ -41,26 +30,15 @@ impl KnownWords {
         cx: &Context,
         read: impl FnOnce() -> Result<u128, ExecError>,
     ) -> Result<u128, ExecError> {
-        let Some(words) = &mut self.words else {
-            return read();
-        };
-        self.asked += 1;
-        if self.asked < UNKNOWN_COUNT {
-            return read();
+        match self.0.recall(id, cx) {
+            Recalled::Known(word) => Ok(word),
+            Recalled::Never => read(),
+            Recalled::Unknown => {
+                let word = read()?;
+                self.0.keep(id, word, cx);
+                Ok(word)
+            }
         }
-        let Some(place) = words.place(id, cx) else {
-            return read();
-        };
-        if *place != UNKNOWN {
-            self.found += 1;
-            return Ok(*place);
-        }
-        let word = read()?;
-        *place = word;
-        if hardly_repeat(self.asked, self.found) {
-            self.words = None;
-        }
-        Ok(word)
     }
 }
 
@@ -91,7 +69,10 @@ mod tests {
     #[test]
     fn what_repeats_is_read_once() {
         assert_eq!(read(2000, 1), 2000);
-        assert_eq!(read(100_000, 10_000), UNKNOWN_COUNT - 1 + 10_000);
+        assert_eq!(
+            read(100_000, 10_000),
+            Remembered::<u128>::FIRST - 1 + 10_000
+        );
         assert_eq!(read(200_000, 200_000), 200_000);
     }
 }

@@ -66,8 +66,8 @@ impl Planner<'_> {
         limit: Option<usize>,
     ) -> Result<Option<(Node, Slot)>, PlanError> {
         let group = as_group(self.exists[inside.id].clone());
-        let shared = shared_certain(input, &group).map(|shared| shared.to_vec());
-        let Some([key, ..]) = shared.as_deref() else {
+        let shared = shared_certain(input, &group).unwrap_or_default().to_vec();
+        let Some(&key) = shared.first() else {
             return Ok(None);
         };
         let is_apart = group
@@ -82,9 +82,9 @@ impl Planner<'_> {
             return Ok(None);
         };
         let right = self.join_group(&group, &Outer::default(), None)?;
-        let keys = self.project(right, shared.clone().unwrap_or_default());
+        let keys = self.project(right, shared);
         let keys = self.distinct_of(keys);
-        let right = self.extend(keys, mark, Expr::Slot(*key))?;
+        let right = self.extend(keys, mark, Expr::Slot(key))?;
         let mut joined = self.hash_partner(input.clone(), right, &[], JoinKind::LeftOuter)?;
         joined.estimated_rows = input.estimated_rows;
         let row = Outer {

@@ -24,7 +24,7 @@ mod over_path;
 use crate::cost_constants::{EMIT_ROW, EXPRESSION, GROUP_ROW};
 use crate::estimate::groups;
 use crate::expression::{is_pure, resolve_missing, slots_of, slots_of_all};
-use crate::logical::{JoinGroup, Logical, Triple, is_bound_in_groups};
+use crate::logical::{JoinGroup, Logical, Triple, is_bound_in_groups, share_filters};
 use crate::lower::Outer;
 use crate::physical::{
     Aggregate, AggregateFunction, Domain, Expr, GroupThrough, Node, Op, Position, Slot, Total,
@@ -258,7 +258,9 @@ fn sides(group: &JoinGroup, keys: &[Slot], read: &SlotSet) -> Option<Sides> {
     let (rows, pairs) = split(in_order(&group.triples), keys, read);
     let (mut rows, mut pairs) = (group_of(rows), group_of(pairs));
     let (row_slots, pair_slots) = (rows.schema(), pairs.schema());
-    share_filters(&group.filters, &mut pairs, &mut rows)?;
+    if !share_filters(&group.filters, &mut pairs, &mut rows).is_empty() {
+        return None;
+    }
     let via = row_slots.intersect(pair_slots);
     let certain = rows.certain().intersect(pairs.certain());
     let fits = !via.is_empty()
@@ -266,24 +268,6 @@ fn sides(group: &JoinGroup, keys: &[Slot], read: &SlotSet) -> Option<Sides> {
         && read.is_subset(&row_slots)
         && SlotSet::of(keys).is_subset(&pair_slots);
     fits.then_some(Sides { rows, pairs, via })
-}
-
-/// Gives each condition to the first of two groups that has all that it needs; `None` if one has no place.
-fn share_filters(filters: &[Expr], first: &mut JoinGroup, second: &mut JoinGroup) -> Option<()> {
-    let (first_slots, second_slots) = (first.schema(), second.schema());
-    for filter in filters {
-        let slots = slots_of(filter);
-        let home = match (
-            slots.is_subset(&first_slots),
-            slots.is_subset(&second_slots),
-        ) {
-            (true, _) => &mut *first,
-            (false, true) => &mut *second,
-            (false, false) => return None,
-        };
-        home.filters.push(filter.clone());
-    }
-    Some(())
 }
 
 fn group_of(triples: Vec<Triple>) -> JoinGroup {
@@ -401,20 +385,9 @@ fn split(triples: Vec<Triple>, keys: &[Slot], read: &SlotSet) -> (Vec<Triple>, V
     let holders: Vec<Position> = holders.map(|triple| triple.subject).collect();
     let holds = |triple: &Triple| holders.contains(&triple.subject);
     // What is connected with the keys without them.
-    let mut connected = SlotSet::of(keys);
-    let is_pair = |triple: &Triple, connected: &SlotSet| {
-        !holds(triple) && !triple.slots().is_disjoint(connected)
-    };
-    // Termination: the set grows with each turn, up to all slots.
-    loop {
-        let pairs = triples.iter().filter(|triple| is_pair(triple, &connected));
-        let grown = pairs.fold(connected, |all, pair| all.union(pair.slots()));
-        if grown == connected {
-            break;
-        }
-        connected = grown;
-    }
-    let is_row = |triple: &Triple| !is_pair(triple, &connected);
+    let others = triples.iter().filter(|triple| !holds(triple));
+    let connected = SlotSet::of(keys).connected(others.map(Triple::slots));
+    let is_row = |triple: &Triple| holds(triple) || triple.slots().is_disjoint(&connected);
     triples.into_iter().partition(is_row)
 }
 

@@ -20,7 +20,7 @@ use crate::estimate::groups;
 use crate::expression::{conjunction, is_pure, slots_of, slots_of_all};
 use crate::join_order::{hash_cost, hash_join};
 use crate::join_ranges::{Bound, ranges_of};
-use crate::logical::{JoinGroup, Logical, Triple};
+use crate::logical::{JoinGroup, Logical, Triple, share_filters};
 use crate::lower::Outer;
 use crate::physical::{
     Aggregate, AggregateFunction, Expr, JoinKind, Node, Op, PartnerAggregate, PartnerFunction, Slot,
@@ -245,18 +245,7 @@ fn apart(
     if is_empty(&partners) || is_empty(&rows) || has_optional {
         return None;
     }
-    let (partner_slots, row_slots) = (partners.schema(), rows.schema());
-    let mut conditions = Vec::new();
-    for filter in &group.filters {
-        let slots = slots_of(filter);
-        if slots.is_subset(&row_slots) {
-            rows.filters.push(filter.clone());
-        } else if slots.is_subset(&partner_slots) {
-            partners.filters.push(filter.clone());
-        } else {
-            conditions.push(filter.clone());
-        }
-    }
+    let conditions = share_filters(&group.filters, &mut rows, &mut partners);
     Some(Sides {
         rows: Logical::Group(rows),
         partners: Logical::Group(partners),

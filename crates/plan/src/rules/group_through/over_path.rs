@@ -8,9 +8,9 @@
 //! The pairs are those of the path from the distinct beginnings that rows have, with the patterns that lead on to the keys; how often a pair
 //! comes is how often its state is added, as with any [pairs](super). Rows share nothing with the pairs but the beginning.
 
-use super::{Parts, group_of, share_filters};
+use super::{Parts, group_of};
 use crate::expression::is_pure;
-use crate::logical::{JoinGroup, Logical, Triple};
+use crate::logical::{JoinGroup, Logical, Triple, share_filters};
 use crate::lower::Outer;
 use crate::physical::{Endpoint, PathPattern, Slot};
 use crate::planner::{PlanError, Planner};
@@ -73,8 +73,9 @@ fn sides(
     let (mut rows, mut pairs) = (group_of(rows), group_of(pairs));
     pairs.paths.push(path.clone());
     let (row_slots, pair_slots) = (rows.schema(), pairs.schema());
-    share_filters(&group.filters, &mut rows, &mut pairs)?;
-    let fits = row_slots.intersect(pair_slots) == SlotSet::of(&[near])
+    let homeless = share_filters(&group.filters, &mut rows, &mut pairs);
+    let fits = homeless.is_empty()
+        && row_slots.intersect(pair_slots) == SlotSet::of(&[near])
         && rows.certain().contains(near)
         && read.is_subset(&row_slots)
         && SlotSet::of(keys).is_subset(&pair_slots);
@@ -84,16 +85,5 @@ fn sides(
 /// The far end of a path, and all slots that triples connect with it otherwise than by the near one.
 fn beyond(triples: &[Triple], near: Slot, far: Slot) -> SlotSet {
     let near = SlotSet::of(&[near]);
-    let mut beyond = SlotSet::of(&[far]);
-    // Termination: the set grows with each turn, up to all slots.
-    loop {
-        let connected = triples
-            .iter()
-            .filter(|triple| !triple.slots().is_disjoint(&beyond));
-        let grown = connected.fold(beyond, |all, triple| all.union(triple.slots().minus(near)));
-        if grown == beyond {
-            return beyond;
-        }
-        beyond = grown;
-    }
+    SlotSet::of(&[far]).connected(triples.iter().map(|triple| triple.slots().minus(near)))
 }
