@@ -8,6 +8,7 @@ use crate::plan_report::{PlanReport, RunReport};
 use crate::query_text::diagnosis::{Wanted, diagnose};
 use crate::query_text::escapes::{decoded, escaped};
 use crate::query_text::nesting::on_large_stack;
+use crate::query_text::select_names::with_names;
 use crate::query_text::{iri_taken_for_comparison, with_lower_case_booleans};
 use crate::statistics::SnapshotStatistics;
 use basalt_exec::path::KnownPathIndexes;
@@ -344,11 +345,11 @@ pub(crate) fn parse(parser: &SparqlParser, text: &str) -> Result<Query, Error> {
 
 /// As [`parse`], of a text without codepoint escapes, and the same with keywords in lower case.
 fn parse_plain(parser: &SparqlParser, plain: &str, lowered: &str) -> Result<Query, Error> {
-    let parsed = parser.clone().parse_query(&escaped(lowered));
-    let query = parsed.map_err(|error| Error::Query {
+    let parse = |text: &str| with_names(text, |text| parser.clone().parse_query(&escaped(text)));
+    let query = parse(lowered).map_err(|error| Error::Query {
         message: diagnose(plain, Wanted::Query, &error.to_string()),
     })?;
-    let parses = |text: &str| parser.clone().parse_query(&escaped(text)).is_ok();
+    let parses = |text: &str| parse(text).is_ok();
     match iri_taken_for_comparison(lowered, parses) {
         None => Ok(query),
         Some(range) => Err(Error::Query {

@@ -1,4 +1,4 @@
-//! The text of a query before it is parsed: two rules of SPARQL's tokens that the parser does not know.
+//! The text of a query before it is parsed: two rules of SPARQL's tokens that the parser does not know, and [names](select_names) that it does not take.
 //!
 //! - The keywords `true` and `false` may be written in any case: [`with_lower_case_booleans`] writes them
 //!   in lower case.
@@ -19,6 +19,7 @@ pub mod escapes;
 mod lengths;
 pub mod lift;
 pub mod nesting;
+pub mod select_names;
 pub mod update_pieces;
 
 #[cfg(test)]

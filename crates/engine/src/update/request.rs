@@ -18,6 +18,7 @@ use crate::query_text::data_parts::DataText;
 use crate::query_text::diagnosis::{Wanted, diagnose};
 use crate::query_text::escapes::{decoded, escaped};
 use crate::query_text::nesting::on_large_stack;
+use crate::query_text::select_names::with_names;
 use crate::query_text::update_pieces::{
     Keyword, Piece, has_declarations, mentions_transfer, only, update_pieces,
 };
@@ -190,7 +191,8 @@ struct Request<'a> {
 impl Request<'_> {
     /// Parses a text with codepoint escapes decoded.
     fn parse(&self, text: &str) -> Result<Update, SparqlSyntaxError> {
-        let parse = |text: &str| self.parser.clone().parse_update(&escaped(text));
+        let parser = || self.parser.clone();
+        let parse = |text: &str| with_names(text, |text| parser().parse_update(&escaped(text)));
         Ok(with_written_tags(parse(text)?, text, |text| {
             parse(text).ok()
         }))

@@ -85,6 +85,9 @@ impl Translation<'_, '_> {
                 let b = Box::new(self.expression(b, graphs, scope, visible)?);
                 Expr::If(a, b, Box::new(self.expression(c, graphs, scope, visible)?))
             }
+            Expression::Coalesce(list) if list.len() == 1 => {
+                self.expression(&list[0], graphs, scope, visible)?
+            }
             Expression::Coalesce(list) => Expr::Coalesce(self.list(list, graphs, scope, visible)?),
             Expression::FunctionCall(function, list) => {
                 Expr::Call(function.clone(), self.list(list, graphs, scope, visible)?)
