@@ -64,6 +64,7 @@ pub fn is_graph_node(node: &Node, slot: Slot, graphs: &Graphs) -> bool {
         | Op::Values { .. }
         | Op::Service { .. }
         | Op::GroupThrough(_)
+        | Op::RollUp(_)
         | Op::CountScan { .. } => false,
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::physical::{
     Aggregate, Domain, Endpoint, Expr, Graphs, JoinKind, Node, Op, PathPattern, Pattern, Position,
-    ServicePattern, Slot, Star, Total,
+    ServicePattern, Slot, Star, Total, group_slots,
 };
 use std::sync::Arc;
 
@@ -45,6 +45,7 @@ impl Op {
                 .chain(group.without.as_ref().and_then(Domain::node))
                 .chain(group.total.as_ref().and_then(Total::node))
                 .collect(),
+            Self::RollUp(roll_up) => vec![&roll_up.finer],
             Self::Union { inputs } => inputs.iter().collect(),
         }
     }
@@ -63,6 +64,18 @@ impl Op {
                 _ => None,
             },
             _ => None,
+        }
+    }
+
+    /// What a group makes: its keys, then its aggregates; nothing of other operators.
+    pub fn made_slots(&self) -> Vec<Slot> {
+        match self {
+            Self::Group {
+                keys, aggregates, ..
+            } => group_slots(keys, aggregates),
+            Self::GroupThrough(group) => group_slots(&group.keys, &group.aggregates),
+            Self::RollUp(group) => group.slots(),
+            _ => Vec::new(),
         }
     }
 
@@ -101,6 +114,7 @@ impl Op {
                 .chain(group.without.as_mut().and_then(Domain::node_mut))
                 .chain(group.total.as_mut().and_then(Total::node_mut))
                 .collect(),
+            Self::RollUp(roll_up) => vec![&mut roll_up.finer],
             Self::Union { inputs } => inputs.iter_mut().collect(),
         }
     }

@@ -6,6 +6,7 @@
 //! programming → [`physical::Plan`] (columns pruned, nodes numbered) → the executor or [`explain()`].
 
 mod agreement;
+mod alike;
 mod alternative;
 mod cost_constants;
 mod estimate;

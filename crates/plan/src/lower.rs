@@ -23,7 +23,7 @@ use crate::logical::{JoinGroup, Logical, certain_values, is_bound_in_groups, is_
 use crate::physical::{Aggregate, Constant, Expr, JoinKind, Node, Op, Slot, SortKey};
 use crate::planner::{ForceJoin, PlanError, Planner, node};
 use crate::rules::{
-    count_first, count_scan, distribute_union, group_through, partner_sets, rewrite_path,
+    count_first, count_scan, distribute_union, group_through, partner_sets, rewrite_path, roll_up,
 };
 use crate::slot_set::SlotSet;
 use std::sync::Arc;
@@ -385,6 +385,22 @@ impl Planner<'_> {
     }
 
     fn aggregate(
+        &mut self,
+        input: &Logical,
+        keys: &[Slot],
+        aggregates: &[Aggregate],
+        outer: &Outer,
+    ) -> Result<Node, PlanError> {
+        if outer.slots.is_empty()
+            && let Some(plan) = roll_up::aggregate(self, input, keys, aggregates)?
+        {
+            return Ok(plan);
+        }
+        self.aggregate_alone(input, keys, aggregates, outer)
+    }
+
+    /// The group without others of the same rows.
+    pub(crate) fn aggregate_alone(
         &mut self,
         input: &Logical,
         keys: &[Slot],

@@ -362,6 +362,8 @@ pub enum Op {
     /// GROUP BY over the join of pairs and rows by `via`, without making it: the aggregates of the rows by
     /// `via`, added up by `keys` for each pair.
     GroupThrough(Box<GroupThrough>),
+    /// GROUP BY from the states of a finer group, which other groups of the plan begin with too.
+    RollUp(Box<RollUp>),
     /// Counts of the quads of one pattern, by one of its slots or all together, from statistics and
     /// inverses (leaf). With a key one row for each value that has quads; without, exactly one row.
     CountScan {
@@ -474,6 +476,27 @@ impl Total {
             Self::Rows(node) => Some(node),
             Self::Parts(node) => node.as_mut(),
         }
+    }
+}
+
+/// What [`Op::RollUp`] does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RollUp {
+    /// The finer group, an [`Op::Group`] or an [`Op::GroupThrough`] of rows with a pair: the same wherever the number is.
+    pub finer: Node,
+    /// The grouping slots, each with the finer group's that it is.
+    pub keys: Vec<(Slot, Slot)>,
+    /// The aggregates, each with the finer group's that adds up to it.
+    pub aggregates: Vec<(Slot, Slot)>,
+    /// The number of the states, which whoever asks first makes.
+    pub states: usize,
+}
+
+impl RollUp {
+    /// What it makes: its keys, then its aggregates.
+    pub fn slots(&self) -> Vec<Slot> {
+        let made = self.keys.iter().chain(&self.aggregates);
+        made.map(|(slot, _)| *slot).collect()
     }
 }
 

@@ -109,6 +109,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) key_shares: Once<(Star, Slot), Option<Arc<KeyShares>>>,
     /// What walks from constants reach.
     pub(crate) walks: Once<(Vec<LinkOfWalk>, TermId), Option<Reached>>,
+    /// Groups that may be made from the states of one.
+    pub(crate) same_rows: Vec<rules::roll_up::SameRows>,
     /// Where units with constants are noted, if anywhere.
     pub(crate) trace: Option<&'a Trace>,
 }
@@ -128,6 +130,7 @@ impl<'a> Planner<'a> {
             star_samples: Once::default(),
             key_shares: Once::default(),
             walks: Once::default(),
+            same_rows: Vec::new(),
             trace: None,
         }
     }
@@ -243,6 +246,7 @@ pub(crate) fn plan_traced(
     };
     let (needed, outer) = (SlotSet::of(&required), Outer::default());
     let logical = rules::constant_equality::apply(&planner, logical, needed, outer.slots);
+    planner.same_rows = rules::roll_up::find(&planner, &logical);
     let mut root = planner.lower(&logical, &outer)?;
     if form == Form::Ask {
         root = planner.slice(root, 0, Some(1));

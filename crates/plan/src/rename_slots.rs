@@ -4,7 +4,9 @@
 //! plans that do the same give the same. Cost: a copy of the plan, and one pass.
 
 use crate::expression::for_each_operand_mut;
-use crate::physical::{Aggregate, Endpoint, Expr, Graphs, Node, Op, Pattern, Position, Slot, Star};
+use crate::physical::{
+    Aggregate, Endpoint, Expr, Graphs, Node, Op, Pattern, Position, RollUp, Slot, Star,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -52,7 +54,7 @@ fn for_each_slot_mut(node: &mut Node, visit: &mut dyn FnMut(&mut Slot)) {
     }
 }
 
-fn expression_slots(expr: &mut Expr, visit: &mut dyn FnMut(&mut Slot)) {
+pub(crate) fn expression_slots(expr: &mut Expr, visit: &mut dyn FnMut(&mut Slot)) {
     match expr {
         Expr::Slot(slot) | Expr::Bound(slot) => visit(slot),
         Expr::Exists(inside) => for_each_slot_mut(Arc::make_mut(inside), visit),
@@ -99,11 +101,12 @@ fn operator_slots(op: &mut Op, visit: &mut dyn FnMut(&mut Slot)) {
         Op::Minus { shared, .. } => shared.iter_mut().for_each(visit),
         Op::Group {
             keys, aggregates, ..
-        } => group_slots(keys, aggregates, visit),
+        } => aggregate_slots(keys, aggregates, visit),
         Op::GroupThrough(group) => {
             group.via.iter_mut().for_each(&mut *visit);
-            group_slots(&mut group.keys, &mut group.aggregates, visit);
+            aggregate_slots(&mut group.keys, &mut group.aggregates, visit);
         }
+        Op::RollUp(group) => rolled_up_slots(group, visit),
         Op::CountJoin {
             pattern,
             key,
@@ -129,7 +132,19 @@ fn operator_slots(op: &mut Op, visit: &mut dyn FnMut(&mut Slot)) {
     }
 }
 
-fn group_slots(keys: &mut [Slot], aggregates: &mut [Aggregate], visit: &mut dyn FnMut(&mut Slot)) {
+fn rolled_up_slots(group: &mut RollUp, visit: &mut dyn FnMut(&mut Slot)) {
+    let pairs = group.keys.iter_mut().chain(&mut group.aggregates);
+    pairs.for_each(|(slot, finer)| {
+        visit(slot);
+        visit(finer);
+    });
+}
+
+pub(crate) fn aggregate_slots(
+    keys: &mut [Slot],
+    aggregates: &mut [Aggregate],
+    visit: &mut dyn FnMut(&mut Slot),
+) {
     keys.iter_mut().for_each(&mut *visit);
     aggregates
         .iter_mut()
@@ -168,19 +183,19 @@ fn hash_join_slots(op: &mut Op, visit: &mut dyn FnMut(&mut Slot)) {
     }
 }
 
-fn graph_slot(graphs: &mut Graphs, visit: &mut dyn FnMut(&mut Slot)) {
+pub(crate) fn graph_slot(graphs: &mut Graphs, visit: &mut dyn FnMut(&mut Slot)) {
     if let Graphs::Variable { slot, .. } = graphs {
         visit(slot);
     }
 }
 
-fn position_slot(position: &mut Position, visit: &mut dyn FnMut(&mut Slot)) {
+pub(crate) fn position_slot(position: &mut Position, visit: &mut dyn FnMut(&mut Slot)) {
     if let Position::Slot(slot) = position {
         visit(slot);
     }
 }
 
-fn endpoint_slot(endpoint: &mut Endpoint, visit: &mut dyn FnMut(&mut Slot)) {
+pub(crate) fn endpoint_slot(endpoint: &mut Endpoint, visit: &mut dyn FnMut(&mut Slot)) {
     if let Endpoint::Slot(slot) = endpoint {
         visit(slot);
     }

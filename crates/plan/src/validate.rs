@@ -4,11 +4,11 @@
 
 mod groups;
 
-use self::groups::{check_group_through, check_partners};
+use self::groups::{check_group_through, check_partners, check_roll_up};
 use crate::expression::{any, bound_by, for_each_operand, slots_of};
 use crate::physical::{
     Expr, JoinKind, Node, Op, PartnerAggregate, PathPattern, Pattern, Plan, Position, QuadCount,
-    ServicePattern, Slot, Star, StarAccess, StarEntry, group_slots,
+    ServicePattern, Slot, Star, StarAccess, StarEntry,
 };
 use crate::slot_set::SlotSet;
 
@@ -181,8 +181,8 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
             kind,
             ..
         } => {
-            let slots = SlotSet::of(&pattern.slots());
-            joined(input, slots, slots, kind)
+            let (slots, certain) = twice(SlotSet::of(&pattern.slots()));
+            joined(input, slots, certain, kind)
         }
         Op::CountJoin { input, count, .. } => extended(input, &[*count]),
         Op::PathJoin { input, pattern, .. } => extended(input, &pattern.slots()),
@@ -192,8 +192,8 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
             kind,
             ..
         } => {
-            let slots = SlotSet::of(&service.slots());
-            joined(input, slots, SlotSet::of(&service.certain), kind)
+            let certain = SlotSet::of(&service.certain);
+            joined(input, SlotSet::of(&service.slots()), certain, kind)
         }
         Op::HashJoin {
             left,
@@ -222,10 +222,9 @@ fn produced(node: &Node) -> (SlotSet, SlotSet) {
             set.insert(*slot);
             (set, certain(input))
         }
-        Op::Group {
-            keys, aggregates, ..
-        } => twice(SlotSet::of(&group_slots(keys, aggregates))),
-        Op::GroupThrough(group) => twice(SlotSet::of(&group_slots(&group.keys, &group.aggregates))),
+        Op::Group { .. } | Op::GroupThrough(_) | Op::RollUp(_) => {
+            twice(SlotSet::of(&node.op.made_slots()))
+        }
         Op::CountScan { .. } => (schema(node), schema(node)),
         Op::Union { inputs } => {
             let all = inputs.iter().map(schema).reduce(SlotSet::union);
@@ -316,6 +315,7 @@ fn check_shape(node: &Node) -> Result<(), String> {
             "a key is missing",
         ),
         Op::GroupThrough(group) => check_group_through(node, group),
+        Op::RollUp(group) => check_roll_up(node, group),
         Op::CountScan {
             pattern,
             key,

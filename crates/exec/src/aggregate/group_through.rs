@@ -114,7 +114,7 @@ impl Aggregator {
     }
 
     /// Appends the key of a group, to the first columns.
-    fn push_key(&self, group: usize, columns: &mut [Vec<u64>]) {
+    pub(super) fn push_key(&self, group: usize, columns: &mut [Vec<u64>]) {
         for (column, &id) in columns.iter_mut().zip(self.groups.row(group)) {
             column.push(id);
         }

@@ -22,6 +22,7 @@ mod float_sum;
 mod group_through;
 mod listed;
 mod partitioned;
+mod roll_up;
 mod spilling;
 mod sum;
 mod sum_states;

@@ -7,6 +7,7 @@ pub mod correlated;
 mod hash_join;
 mod key_filters;
 mod ranges;
+mod roll_up;
 mod shared;
 mod sharing;
 mod through;
@@ -313,7 +314,7 @@ impl Build {
                 *offset,
                 *limit,
             )),
-            Op::Group { .. } | Op::GroupThrough(_) => self.group(node)?,
+            Op::Group { .. } | Op::GroupThrough(_) | Op::RollUp(_) => self.group(node)?,
             Op::Union { inputs } => self.union(inputs, &node.schema)?,
             Op::Spool { input, spool } => {
                 let rows = self.shared.spooled_rows(*spool);
@@ -357,6 +358,12 @@ impl Build {
                 let (build, node, through) = (self.clone(), node.clone(), through.clone());
                 let collect: group::Collect =
                     Box::new(move |cx| build.groups_through(&node, &through, cx));
+                Box::new(group::Group::new(collect, columns))
+            }
+            Op::RollUp(roll_up) => {
+                let columns = columns_of(&node.schema, &roll_up.slots());
+                let (build, roll_up) = (self.clone(), roll_up.clone());
+                let collect: group::Collect = Box::new(move |cx| build.rolled_up(&roll_up, cx));
                 Box::new(group::Group::new(collect, columns))
             }
             other => return Err(ExecError::Internal(format!("no group: {other:?}"))),

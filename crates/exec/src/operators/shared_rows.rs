@@ -99,7 +99,7 @@ struct State {
 /// Whether a node makes all its rows before it gives the first, in no particular order, if whoever reads it reads all of them.
 pub fn is_made_whole(node: &Node, options: &ExecOptions) -> bool {
     match &node.op {
-        Op::Group { .. } | Op::GroupThrough(_) => true,
+        Op::Group { .. } | Op::GroupThrough(_) | Op::RollUp(_) => true,
         Op::Distinct { .. } => distinct_pays_whole(node, options),
         Op::Spool { input, .. } => is_made_whole(input, options),
         _ => false,

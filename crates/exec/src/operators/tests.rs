@@ -78,6 +78,7 @@ fn number(node: &mut Node, next: &mut usize) {
             number(&mut group.rows, next);
             number(&mut group.pairs, next);
         }
+        Op::RollUp(group) => number(&mut group.finer, next),
         Op::Union { inputs } => inputs.iter_mut().for_each(|input| number(input, next)),
         _ => {}
     }

@@ -7,7 +7,7 @@ use crate::alternative::Way;
 use crate::join_ranges::join_ranges;
 use crate::physical::{
     Aggregate, Constant, Domain, Endpoint, Expr, Graphs, GroupThrough, JoinKind, Node, Op,
-    PartnerAggregate, PartnerFunction, PathPattern, Pattern, Plan, Position, QuadCount,
+    PartnerAggregate, PartnerFunction, PathPattern, Pattern, Plan, Position, QuadCount, RollUp,
     ServicePattern, Slot, Star, StarAccess, StarEntry, TableIdx, Total,
 };
 use crate::statistics::Statistics;
@@ -171,6 +171,7 @@ impl Names<'_> {
                 self.aggregates(aggregates)
             ),
             Op::GroupThrough(group) => self.group_through(group),
+            Op::RollUp(group) => self.roll_up(group),
             Op::Spool { spool, .. } => format!("Spool {spool}"),
             _ => "Union".to_owned(),
         }
@@ -196,6 +197,21 @@ impl Names<'_> {
             format!(" shared {number}{parts}{keys_too}")
         });
         format!("GroupThrough by {keys} {less} {via}{shared}: {aggregates}")
+    }
+
+    fn roll_up(&self, group: &RollUp) -> String {
+        let keys: Vec<Slot> = group.keys.iter().map(|(slot, _)| *slot).collect();
+        let added = group.aggregates.iter().map(|(slot, finer)| {
+            let (slot, finer) = (self.slot(*slot), self.slot(*finer));
+            format!("{slot} := {finer}")
+        });
+        let added: Vec<String> = added.collect();
+        format!(
+            "RollUp by {} of states {}: {}",
+            self.slots(&keys),
+            group.states,
+            added.join(", ")
+        )
     }
 
     fn aggregates(&self, aggregates: &[Aggregate]) -> String {

@@ -83,7 +83,8 @@ pub(crate) fn aggregate(
     Ok(parts.map(|parts| parts.into_node(planner, keys, aggregates)))
 }
 
-fn is_plain(aggregate: &Aggregate) -> bool {
+/// Whether what an aggregate makes of some rows can be added to what it makes of others.
+pub(super) fn is_plain(aggregate: &Aggregate) -> bool {
     let added = matches!(
         aggregate.function,
         AggregateFunction::Count

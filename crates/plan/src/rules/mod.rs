@@ -2,7 +2,7 @@
 //!
 //! `hoist_left_join`, `fold_optional`, `push_down_filter`, `unbound_to_anti`, `term_equality`, `value_equality`,
 //! `rewrite_path`, `minus_to_anti`, `lateral_to_join`, `split_exists`, `split_disjunction` and `remove_distinct` rewrite the logical plan as the translator builds it, and `constant_equality` and `seed_paths` when it is whole;
-//! `distribute_union`, `count_scan`, `count_first`, `group_through`, `partner_sets`, `exists_to_join`, `seed_join`, `split_unbound`, `prune_tables`, `split_stars`, `top_k` and `known_orders` take effect in lowering, `known_plans` before all others; `defer_conditions`, `share_states`, `hoist_expressions`, `filter_predicates`, `prune_columns`, `early_distinct`, `keep_builds`, `share_subplans` and `reduce_scans` run over the physical plan.
+//! `distribute_union`, `count_scan`, `count_first`, `group_through`, `roll_up`, `partner_sets`, `exists_to_join`, `seed_join`, `split_unbound`, `prune_tables`, `split_stars`, `top_k` and `known_orders` take effect in lowering, `known_plans` before all others; `defer_conditions`, `share_states`, `hoist_expressions`, `filter_predicates`, `prune_columns`, `early_distinct`, `keep_builds`, `share_subplans` and `reduce_scans` run over the physical plan.
 
 pub(crate) mod constant_equality;
 pub(crate) mod count_first;
@@ -24,6 +24,7 @@ pub(crate) mod push_down_filter;
 pub(crate) mod reduce_scans;
 pub(crate) mod remove_distinct;
 pub(crate) mod rewrite_path;
+pub(crate) mod roll_up;
 mod seed_paths;
 pub(crate) mod share_states;
 pub(crate) mod share_subplans;
@@ -52,6 +53,7 @@ pub const RULES: &[&str] = &[
     "count_scan",
     "count_first",
     "group_through",
+    "roll_up",
     "partner_sets",
     "exists_to_join",
     "mark_exists",

@@ -7,7 +7,7 @@
 use crate::expression::{for_each_operand_mut, outer_slots, slots_of};
 use crate::physical::{
     Aggregate, AggregateFunction, Domain, Expr, GroupThrough, JoinKind, Node, Op, ServicePattern,
-    Slot, Total, group_slots,
+    Slot, Total,
 };
 use crate::planner::{Planner, take_node};
 use crate::row_chain::RowChain;
@@ -39,6 +39,9 @@ fn prune(node: &mut Node, required: &SlotSet) {
         Op::Group { aggregates, .. } => aggregates.retain(is_read),
         // Groups that share states need them all.
         Op::GroupThrough(group) if group.shared.is_none() => group.aggregates.retain(is_read),
+        Op::RollUp(group) => group
+            .aggregates
+            .retain(|(slot, _)| required.contains(*slot)),
         Op::CountScan { counts, .. } => counts.retain(|count| required.contains(count.slot)),
         Op::HashJoin { partners, .. } => partners.retain(|own| required.contains(own.slot)),
         _ => {}
@@ -88,8 +91,7 @@ fn prune_inputs(op: &mut Op, needed: &SlotSet, required: &SlotSet, schema: &[Slo
             prune_input(right, &needed);
         }
         Op::MergeJoin { left, right, key } => {
-            let mut needed = *needed;
-            needed.insert(*key);
+            let needed = needed.union(SlotSet::of(&[*key]));
             prune_input(left, &needed);
             prune_input(right, &needed);
         }
@@ -118,6 +120,7 @@ fn prune_inputs(op: &mut Op, needed: &SlotSet, required: &SlotSet, schema: &[Slo
             aggregates,
         } => prune_group_input(Arc::make_mut(input), keys, aggregates),
         Op::GroupThrough(group) => prune_group_through(group),
+        Op::RollUp(group) => prune_finer(&mut group.finer),
         Op::Project { input } => {
             let kept = SlotSet::of(schema).intersect(*required);
             prune_input(input, &kept);
@@ -137,6 +140,12 @@ fn prune_service(input: &mut Node, service: &mut ServicePattern, needed: &SlotSe
     prune(input, &needed.union(asked).union(endpoint));
     let wanted = needed.union(SlotSet::of(&input.schema));
     service.ask_only(&|slot| wanted.contains(slot));
+}
+
+/// Others may read what one group does not.
+fn prune_finer(finer: &mut Node) {
+    let all = SlotSet::of(&finer.schema);
+    prune(finer, &all);
 }
 
 /// Rows, pairs and domain have what the operator reads of them.
@@ -240,10 +249,7 @@ fn set_schema(node: &mut Node, required: &SlotSet) {
             .copied()
             .chain(std::iter::once(*slot))
             .collect(),
-        Op::Group {
-            keys, aggregates, ..
-        } => group_slots(keys, aggregates),
-        Op::GroupThrough(group) => group_slots(&group.keys, &group.aggregates),
+        Op::Group { .. } | Op::GroupThrough(_) | Op::RollUp(_) => node.op.made_slots(),
         Op::Unit | Op::Empty | Op::Values { .. } | Op::GraphNames { .. } => node.schema.clone(),
     };
     node.schema = schema;

@@ -47,6 +47,8 @@ fn find<'a>(node: &'a Node, found: &mut Vec<&'a Node>) {
 pub(super) fn shareable_children(node: &Node) -> Vec<&Node> {
     match &node.op {
         Op::LateralJoin { left, .. } => vec![left],
+        // Its states are shared already.
+        Op::RollUp(_) => Vec::new(),
         op => op.children(),
     }
 }
@@ -55,6 +57,7 @@ pub(super) fn shareable_children(node: &Node) -> Vec<&Node> {
 pub(super) fn shareable_children_mut(node: &mut Node) -> Vec<&mut Node> {
     match &mut node.op {
         Op::LateralJoin { left, .. } => vec![Arc::make_mut(left)],
+        Op::RollUp(_) => Vec::new(),
         op => op.children_mut(),
     }
 }

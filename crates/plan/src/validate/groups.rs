@@ -1,7 +1,7 @@
 //! Checks of operators whose rows stand for many.
 
 use super::ensure;
-use crate::physical::{Domain, GroupThrough, JoinKind, Node, Op, Slot, Total};
+use crate::physical::{Domain, GroupThrough, JoinKind, Node, Op, RollUp, Slot, Total};
 
 /// Rows that stand for sets of pairs are told by the order of the right side's rows.
 pub(super) fn check_partners(node: &Node) -> Result<(), String> {
@@ -62,5 +62,26 @@ pub(super) fn check_group_through(node: &Node, group: &GroupThrough) -> Result<(
         paired && domain.is_none_or(|domain| has(domain, keys)),
         node,
         "a key is missing",
+    )
+}
+
+/// What is rolled up are keys and aggregates of a group.
+pub(super) fn check_roll_up(node: &Node, group: &RollUp) -> Result<(), String> {
+    let (keys, aggregates) = match &group.finer.op {
+        Op::Group {
+            keys, aggregates, ..
+        } => (keys, aggregates),
+        Op::GroupThrough(finer) if finer.without.is_none() && finer.shared.is_none() => {
+            (&finer.keys, &finer.aggregates)
+        }
+        _ => return Err(format!("nothing to roll up: {node:?}")),
+    };
+    let has_keys = group.keys.iter().all(|(_, finer)| keys.contains(finer));
+    let mut rolled = group.aggregates.iter();
+    let has_aggregates = rolled.all(|(_, finer)| aggregates.iter().any(|own| own.slot == *finer));
+    ensure(
+        has_keys && has_aggregates,
+        node,
+        "what is rolled up is not there",
     )
 }

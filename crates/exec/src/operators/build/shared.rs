@@ -1,6 +1,6 @@
 //! `Shared`: what all threads of a query, or all evaluations for an outer row, have together.
 
-use crate::aggregate::Through;
+use crate::aggregate::{Aggregator, Through};
 use crate::operators::build_side::BuildSide;
 use crate::operators::key_filter::MadeFilters;
 use crate::operators::shared_rows::SharedRows;
@@ -21,6 +21,19 @@ pub struct Shared {
     spools: Mutex<HashMap<usize, Arc<spool::SpooledRows>, std::hash::RandomState>>,
     /// By the number that groups share.
     states: Mutex<HashMap<usize, Arc<SharedStates>, std::hash::RandomState>>,
+    /// By the number of the states.
+    finer: Mutex<HashMap<usize, Arc<Mutex<FinerStates>>, std::hash::RandomState>>,
+}
+
+/// The states that coarser groups are made from.
+#[derive(Default)]
+pub enum FinerStates {
+    /// Nobody has asked.
+    #[default]
+    Unmade,
+    Made(Arc<Aggregator>),
+    /// There was no room.
+    TooMany,
 }
 
 /// Aggregates by key with those that they were added up from, once somebody has made them.
@@ -51,5 +64,11 @@ impl Shared {
     pub(super) fn states(&self, number: usize) -> Arc<SharedStates> {
         let mut states = self.states.lock().expect("no holder panics");
         Arc::clone(states.entry(number).or_default())
+    }
+
+    /// The states of this number that coarser groups are made from.
+    pub(super) fn finer_states(&self, number: usize) -> Arc<Mutex<FinerStates>> {
+        let mut finer = self.finer.lock().expect("no holder panics");
+        Arc::clone(finer.entry(number).or_default())
     }
 }

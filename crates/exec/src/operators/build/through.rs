@@ -52,13 +52,7 @@ impl Build {
         shared: &Shared,
         cx: &Context,
     ) -> Result<Groups, ExecError> {
-        let mut aggregates = group.aggregates.clone();
-        aggregates.push(Aggregate {
-            slot: group.via[0],
-            function: AggregateFunction::Count,
-            argument: None,
-            distinct: false,
-        });
+        let aggregates = with_count_of_rows(group);
         let states = match group.shared {
             None => None,
             Some(number) => Some(self.shared_states(group, &aggregates, (number, shared), cx)?),
@@ -106,6 +100,16 @@ impl Build {
         let groups = states.groups().finish_without(&total, &batches, cx)?;
         cx.release(batches.iter().map(|batch| batch.bytes()).sum());
         Ok(whole(groups))
+    }
+
+    /// The states of the groups of rows with a pair, with their [counts](with_count_of_rows).
+    pub(super) fn states_through(
+        &self,
+        group: &GroupThrough,
+        cx: &Context,
+    ) -> Result<Aggregator, ExecError> {
+        let through = self.through(group, &with_count_of_rows(group), cx)?;
+        Ok(through.into_groups())
     }
 
     /// The aggregates of the rows with a pair.
@@ -212,6 +216,18 @@ impl Build {
     }
 }
 
+/// The aggregates, and a count of rows, which tells whether there are any.
+pub(super) fn with_count_of_rows(group: &GroupThrough) -> Vec<Aggregate> {
+    let count = Aggregate {
+        slot: group.via[0],
+        function: AggregateFunction::Count,
+        argument: None,
+        distinct: false,
+    };
+    let aggregates = group.aggregates.iter().cloned();
+    aggregates.chain([count]).collect()
+}
+
 /// Groups that are made, for which nothing is held.
 fn whole(groups: Batch) -> Groups {
     Groups::made(vec![groups], HeldMemory::default())
@@ -232,7 +248,7 @@ fn has_spool(node: &Node) -> bool {
 }
 
 /// The join of pairs and rows. Its hash table goes by the number of the group's node, which has none itself.
-fn join_of(node: &Node, group: &GroupThrough) -> Node {
+pub(super) fn join_of(node: &Node, group: &GroupThrough) -> Node {
     let (pairs, rows) = (&group.pairs, &group.rows);
     let fresh = rows
         .schema

@@ -5,7 +5,8 @@ use crate::context::{Context, ExecOptions};
 use crate::error::ExecError;
 use crate::operators::build::Build;
 use basalt_plan::physical::{
-    Aggregate, AggregateFunction, Constant, Expr, GroupThrough, JoinKind, Node, Op, Slot, SortKey,
+    Aggregate, AggregateFunction, Constant, Expr, GroupThrough, JoinKind, Node, Op, RollUp, Slot,
+    SortKey,
 };
 use basalt_store::Snapshot;
 use oxrdf::vocab::xsd;
@@ -422,6 +423,62 @@ proptest! {
         let root = node(Op::GroupThrough(Box::new(through)), &[2, 3, 4, 5]);
         let (whole, spilled) = both(&root, batch_rows);
         prop_assert_eq!(sorted_texts(whole), sorted_texts(spilled));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+
+    /// Without room for the states of the finer group each group reads the rows.
+    #[test]
+    fn groups_from_states_are_groups_of_the_rows(rows in rows(), keys in 500..2000_u64, batch_rows in 1..300_usize) {
+        let integer = |number: u64| number * 6 + 1;
+        // Slots 0 and 1 are keys, 2 is added up.
+        let of = |(number, row): (usize, &Row)| {
+            vec![integer(row[0] % keys), integer(number as u64 % 7), integer(row[0])]
+        };
+        let rows: Vec<Row> = rows.iter().enumerate().map(of).collect();
+        let aggregates = vec![
+            aggregate(3, AggregateFunction::Count, None, false),
+            aggregate(4, AggregateFunction::Sum, Some(2), false),
+            aggregate(5, AggregateFunction::Max, Some(2), false),
+        ];
+        let finer = node(
+            Op::Group {
+                input: terms(&rows, &[0, 1, 2]),
+                keys: vec![Slot(0), Slot(1)],
+                aggregates: aggregates.clone(),
+            },
+            &[0, 1, 3, 4, 5],
+        );
+        let rolled_up = |key: u16| {
+            let op = RollUp {
+                finer: finer.clone(),
+                keys: vec![(Slot(6), Slot(key))],
+                aggregates: vec![(Slot(7), Slot(5)), (Slot(8), Slot(3)), (Slot(9), Slot(4))],
+                states: 0,
+            };
+            node(Op::RollUp(Box::new(op)), &[6, 7, 8, 9])
+        };
+        let inputs = vec![rolled_up(0), rolled_up(1), rolled_up(0)];
+        let root = node(Op::Union { inputs }, &[6, 7, 8, 9]);
+        let (whole, spilled) = both(&root, batch_rows);
+        prop_assert_eq!(sorted_texts(whole.clone()), sorted_texts(spilled));
+        // What a group of the rows by one key makes.
+        let alone = |key: u16| {
+            let op = Op::Group {
+                input: terms(&rows, &[0, 1, 2]),
+                keys: vec![Slot(key)],
+                aggregates: aggregates.clone(),
+            };
+            node(op, &[key, 5, 3, 4])
+        };
+        let mut wanted = Vec::new();
+        for key in [0, 1, 0] {
+            let (rows, _) = run(alone(key), usize::MAX, batch_rows).expect("there is room");
+            wanted.extend(rows);
+        }
+        prop_assert_eq!(sorted_texts(whole), sorted_texts(wanted));
     }
 }
 
