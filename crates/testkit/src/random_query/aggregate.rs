@@ -9,12 +9,39 @@ impl Generator {
     pub(super) fn grouped(&mut self, scope: &mut Scope, from: Tree, depth: usize) -> Tree {
         let mut inner = scope.inner();
         let body = self.group(&mut inner, depth);
+        self.grouped_rows(scope, &inner, from, body)
+    }
+
+    /// Some grouped SELECTs of the same rows, joined or side by side.
+    pub(super) fn grouped_alike(&mut self, scope: &mut Scope, depth: usize) -> Tree {
+        let mut inner = scope.inner();
+        let body = self.group(&mut inner, depth);
+        // A label of a blank node may stand in one group only.
+        let count = match body.to_string().contains("_:") {
+            true => 1,
+            false => 2 + self.random.below(2),
+        };
+        let groups = (0..count).map(|_| {
+            let query = self.grouped_rows(scope, &inner, clauses(Vec::new()), body.clone());
+            Tree::shape(Sort::Element, "{ □ }", vec![query])
+        });
+        let groups = groups.collect();
+        let between = [" ", " UNION "][self.random.below(2)];
+        Tree::shape(
+            Sort::Element,
+            "{ □ }",
+            vec![Tree::list(Sort::Clause, between, 1, groups)],
+        )
+    }
+
+    /// A grouped SELECT of rows with these variables.
+    fn grouped_rows(&mut self, scope: &mut Scope, inner: &Scope, from: Tree, body: Tree) -> Tree {
         let mut columns = Vec::new();
         let mut keys = Vec::new();
         let mut names = Vec::new();
         if !self.random.chance(25) {
             for _ in 0..1 + self.random.below(5) / 4 {
-                let (key, name, kind) = self.key(&inner);
+                let (key, name, kind) = self.key(inner);
                 if names.iter().any(|(other, _)| *other == name) {
                     continue;
                 }
@@ -24,7 +51,7 @@ impl Generator {
             }
         }
         for _ in 0..1 + self.random.below(2) {
-            let aggregate = self.aggregate(&inner, &names);
+            let aggregate = self.aggregate(inner, &names);
             let name = self.fresh();
             let text = format!("(□ AS {name})");
             columns.push(Tree::shape(Sort::Item, &text, vec![aggregate]));
@@ -37,7 +64,7 @@ impl Generator {
         }
         if self.random.chance(20) {
             let key_names = names.clone();
-            let value = self.aggregate(&inner, &key_names[..key_names.len() - 1]);
+            let value = self.aggregate(inner, &key_names[..key_names.len() - 1]);
             let limit = self.random.below(4);
             let text = format!("HAVING(□ > {limit})");
             tail.push(Tree::shape(Sort::Item, &text, vec![value]));

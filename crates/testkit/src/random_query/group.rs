@@ -184,6 +184,11 @@ impl Generator {
     /// the names of others outside.
     fn subquery(&mut self, scope: &mut Scope, depth: usize) -> Tree {
         let mut inner = scope.inner();
+        if self.options.aggregates && self.random.chance(10) {
+            let groups = self.grouped_alike(&mut inner, depth - 1);
+            scope.add_all(&inner);
+            return groups;
+        }
         if self.options.aggregates && self.random.chance(35) {
             let query = self.grouped(&mut inner, clauses(Vec::new()), depth - 1);
             scope.add_all(&inner);
