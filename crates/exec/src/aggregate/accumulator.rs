@@ -146,7 +146,13 @@ impl Accumulator {
                     states.update_numbers(groups, numbers, nearest, values, cx)?;
                     true
                 }
-                _ => false,
+                _ => match values.items() {
+                    Some(items) => {
+                        states.update_items(groups, items, cx)?;
+                        true
+                    }
+                    None => false,
+                },
             },
             Self::Concat(_) => false,
         };

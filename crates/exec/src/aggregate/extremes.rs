@@ -5,16 +5,16 @@
 //! hints    [ hint ]...     by group, once there are strings, or numbers or dates that are no inline ones
 //! ```
 //!
-//! A string is compared by the start of its text first, which is all that is read of most, a number by the nearest double, a time by its second; that of the
+//! A string is compared by the start of its text first, which is all that is read of most, a number by the nearest double, a time by its second, a duration by its length; that of the
 //! value a group has is kept. Invariant: of equal values the first stays. Memory: 16 bytes for a group, 24 of numbers or times, with hints 88.
 
 use super::argument::Values;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::expr::Numbers;
+use crate::expr::{Item, Numbers};
 use crate::value::{
-    KnownWords, OrderKey, Reader, ShortNumber, compare_for_order, first_word, order_within,
-    ordered_as_ids,
+    KnownWords, OrderKey, Reader, ShortNumber, Value, compare_for_order, day_time, first_word,
+    order_within, ordered_as_ids,
 };
 use basalt_rdf::TermId;
 use basalt_rdf::inline::dates::UNITS_OF_SECOND;
@@ -40,7 +40,7 @@ pub struct Extremes {
     /// What is known of the values of the first groups.
     hints: Vec<Option<Hint>>,
     /// By kind, the doubles near the values of the first groups; NaN where that is not known, or it is of another kind.
-    near: [Vec<f64>; 2],
+    near: [Vec<f64>; 3],
     /// First bytes of strings.
     words: KnownWords,
 }
@@ -59,6 +59,8 @@ enum NearKind {
     Number,
     /// The seconds of an `xsd:dateTime`, in UTC.
     Seconds,
+    /// Those of a duration.
+    Duration,
 }
 
 impl Near {
@@ -88,6 +90,8 @@ enum Hint {
     Double(f64),
     /// The second and, in units of 10^-18, the fraction of an `xsd:dateTime`, in UTC.
     Instant(i64, i64),
+    /// The length of a duration.
+    Length(i128),
 }
 
 impl Hint {
@@ -122,8 +126,9 @@ impl Hint {
         if let Some(integer) = reader.stored_integer(id.0)? {
             return Ok(Some(Self::Double(integer as f64)));
         }
-        let double = OrderKey::of(id.0, reader.context())?.nearest_double();
-        Ok(double.map(Self::Double))
+        let key = OrderKey::of(id.0, reader.context())?;
+        let double = key.nearest_double().map(Self::Double);
+        Ok(double.or_else(|| key.length().map(Self::Length)))
     }
 
     /// That of an inline `xsd:dateTime`, so many units of 10^-18 seconds later.
@@ -138,6 +143,10 @@ impl Hint {
         match self {
             Self::Start(_) => None,
             Self::Double(double) => Some(Near::number(double)),
+            Self::Length(length) => Some(Near {
+                kind: NearKind::Duration,
+                double: day_time::seconds(length),
+            }),
             // Rounding keeps the order.
             Self::Instant(second, fraction) => {
                 let kind = NearKind::Seconds;
@@ -153,6 +162,7 @@ impl Hint {
             (Self::Start(a), Self::Start(b)) => a.cmp(&b),
             (Self::Double(a), Self::Double(b)) => a.partial_cmp(&b)?,
             (Self::Instant(a, of_a), Self::Instant(b, of_b)) => (a, of_a).cmp(&(b, of_b)),
+            (Self::Length(a), Self::Length(b)) => a.cmp(&b),
             _ => return None,
         };
         order.is_ne().then_some(order)
@@ -279,6 +289,31 @@ impl Extremes {
             }
             self.add(group, values.id(row, cx), reader)?;
             self.near(NearKind::Number, group, reader)?;
+        }
+        Ok(())
+    }
+
+    /// Adds computed values. Most durations are no more than compared with what their group has.
+    pub fn update_items(
+        &mut self,
+        groups: &[u32],
+        items: &[Item],
+        cx: &Context,
+    ) -> Result<(), ExecError> {
+        let reader = &mut Reader::new(cx);
+        let sign = self.sign();
+        for (&group, item) in groups.iter().zip(items) {
+            let group = group as usize;
+            let mut hint = None;
+            if let Item::Value(Value::Duration(duration, _)) = item {
+                let length = day_time::length(*duration);
+                let known = self.near(NearKind::Duration, group, reader)?;
+                if sign * day_time::seconds(length) > sign * known {
+                    continue;
+                }
+                hint = Some(Hint::Length(length));
+            }
+            self.add_hinted(group, (item.id(cx), hint), reader)?;
         }
         Ok(())
     }

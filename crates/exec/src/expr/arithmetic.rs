@@ -84,10 +84,8 @@ pub fn binary_rows(
 ) -> Result<Vec<Item>, ExecError> {
     each_row(count, |row| {
         let (a, b) = (a.get(row), b.get(row));
-        if let (Operator::Subtract, Argument::Id(a), Argument::Id(b)) = (operator, a, b)
-            && let Some(between) = date_arithmetic::between_inline(TermId(a), TermId(b))
-        {
-            return Ok(Item::Value(between));
+        if let Some(item) = of_inline_date(operator, a, b) {
+            return Ok(item);
         }
         match (number(a, reader)?, number(b, reader)?) {
             (Some(a), Some(b)) => Ok(item(operator.apply(a, b))),
@@ -95,6 +93,29 @@ pub fn binary_rows(
             _ => Ok(Item::Error),
         }
     })
+}
+
+/// The difference of two inline dates, or one later or earlier by a known duration; `None` leaves it to their values.
+#[inline]
+fn of_inline_date(operator: Operator, a: Argument<'_>, b: Argument<'_>) -> Option<Item> {
+    let date = TermId(a.known_id());
+    if !date.is_date() {
+        return None;
+    }
+    let by = match b {
+        Argument::Constant(constant) => Some(&constant.value),
+        Argument::Value(value) => Some(value),
+        _ => None,
+    };
+    if let Some(by) = by
+        && let Some(shifted) = date_arithmetic::shifted_inline(operator, date, by)
+    {
+        return Some(Item::Id(shifted.0));
+    }
+    let other = TermId(b.known_id());
+    let is_difference = operator == Operator::Subtract && other.0 != 0;
+    let between = is_difference.then(|| date_arithmetic::between_inline(date, other));
+    between.flatten().map(Item::Value)
 }
 
 /// Whether it may be a date, a time or a duration.

@@ -8,9 +8,11 @@ use super::number_operators;
 use super::numbers::{Numbers, Values};
 use super::operand::Operand;
 use super::vector::{Rows, Truth};
-use crate::value::{DurationType, Number, ShortNumber, Value, date_type, units, utc_instant};
+use crate::value::{
+    DurationType, Number, ShortNumber, Value, date_type, day_time, units, utc_instant,
+};
 use basalt_rdf::TermId;
-use basalt_rdf::inline::dates::SECONDS_PER_DAY;
+use basalt_rdf::inline::dates::{SECONDS_PER_DAY, encode_date, encode_date_time};
 use basalt_rdf::term_id::{PAYLOAD_MASK, tag};
 use oxsdatatypes::{DayTimeDuration, Decimal, Duration};
 use std::borrow::Cow;
@@ -37,6 +39,33 @@ pub fn between_inline(a: TermId, b: TermId) -> Option<Value> {
     let between = units(later.0 - earlier.0, 0) + i128::from(later.1 - earlier.1);
     let between = DayTimeDuration::new(Decimal::from_be_bytes(between.to_be_bytes()));
     Some(Value::Duration(between.into(), DurationType::DayTime))
+}
+
+/// An inline date or time of whole seconds so much later or earlier, where that is one too; `None` leaves it to the values.
+pub fn shifted_inline(operator: Operator, date: TermId, by: &Value) -> Option<TermId> {
+    let Value::Duration(duration, _) = by else {
+        return None;
+    };
+    // Months are of different lengths.
+    DayTimeDuration::try_from(*duration).ok()?;
+    let (seconds, 0) = day_time::split(day_time::length(*duration)) else {
+        return None;
+    };
+    let seconds = i64::try_from(seconds).ok()?;
+    let seconds = match operator {
+        Operator::Add => seconds,
+        Operator::Subtract => seconds.checked_neg()?,
+        Operator::Multiply | Operator::Divide => return None,
+    };
+    let zone = date.canonical_zone_code();
+    match date.tag() {
+        tag::DATE_TIME => encode_date_time(date.date_time_seconds()?.checked_add(seconds)?, zone),
+        tag::DATE if seconds % SECONDS_PER_DAY == 0 => {
+            let days = seconds / SECONDS_PER_DAY;
+            encode_date(date.date_days()?.checked_add(days)?, zone)
+        }
+        _ => None,
+    }
 }
 
 /// The difference of two columns compared with a duration, as seconds, where the dates are inline and alike; `None` leaves it to each row.
@@ -182,6 +211,30 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn shifted_dates_are_those_of_their_values(
+            (days, kind) in (-900_000..900_000_i64, 0..6_usize),
+            duration in "-?P([1-9]D|400000D|1Y|1M)?(T(1H|24H|48H|3S|0.5S|0S))?",
+            is_later in any::<bool>(),
+        ) {
+            let cx = context();
+            let reader = &mut Reader::new(&cx);
+            let text = match kind {
+                5 => date(days, 2).replace("Z\"", "+00:00\""),
+                kind => date(days, kind),
+            };
+            let id = TermId(id_of(&text, &cx));
+            let by = Value::parse("duration", &duration).filter(|_| id.is_date());
+            let operator = if is_later { Operator::Add } else { Operator::Subtract };
+            if let Some(by) = by
+                && let Some(quick) = shifted_inline(operator, id, &by)
+            {
+                let value = reader.value(id.0).expect("it can be read").expect("a date");
+                let expected = apply(operator, &value, &by).map(|value| value.to_id(&cx));
+                prop_assert_eq!(Some(quick.0), expected, "{} {}", text, duration);
+            }
+        }
+
         #[test]
         fn differences_compare_as_row_by_row(
             rows in prop::collection::vec((-900..900_i64, -900..900_i64), 1..20),

@@ -10,6 +10,7 @@
 //! inline number or date some nanoseconds; a dictionary literal one decoding and one parse.
 
 mod compare;
+pub mod day_time;
 mod decimal_text;
 mod equality_key;
 mod exact;
@@ -194,7 +195,7 @@ impl Value {
                 Some(Self::Duration(months.into(), DurationType::YearMonth))
             }
             "dayTimeDuration" => {
-                let seconds: DayTimeDuration = text.parse().ok()?;
+                let seconds = day_time::parse(text).or_else(|| text.parse().ok())?;
                 Some(Self::Duration(seconds.into(), DurationType::DayTime))
             }
             other => Number::parse(other, text).map(Self::Number),

@@ -9,20 +9,12 @@
 //! has its average length. Cost: inline ids of one kind compare without decoding.
 
 use super::inline_order::{is_custom_number, order_inline, written};
-use super::{Number, OrderClass, Reader, Value, first_word};
+use super::{Number, OrderClass, Reader, Value, day_time, first_word};
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_rdf::{TermId, TermView};
-use oxsdatatypes::{Double, Duration, TimezoneOffset};
+use oxsdatatypes::TimezoneOffset;
 use std::cmp::Ordering;
-
-/// Seconds of a month of the Gregorian calendar on average.
-const SECONDS_PER_MONTH: f64 = 2_629_746.0;
-/// Months of a year, seconds of a day.
-const MONTHS_PER_YEAR: i64 = 12;
-const SECONDS_PER_DAY: f64 = 86_400.0;
-const SECONDS_PER_HOUR: f64 = 3_600.0;
-const SECONDS_PER_MINUTE: f64 = 60.0;
 
 /// The order of two ids; 0 is unbound and comes first.
 pub fn compare_for_order(a: u64, b: u64, cx: &Context) -> Result<Ordering, ExecError> {
@@ -221,18 +213,8 @@ fn compare_calendar(a: &Value, b: &Value) -> Ordering {
         (Value::MonthDay(a), Value::MonthDay(b)) => in_utc!(a, b),
         (Value::Day(a), Value::Day(b)) => in_utc!(a, b),
         (Value::Duration(a, _), Value::Duration(b, _)) => {
-            duration_seconds(*a).total_cmp(&duration_seconds(*b))
+            day_time::length(*a).cmp(&day_time::length(*b))
         }
         (a, b) => calendar_rank(a).cmp(&calendar_rank(b)),
     }
-}
-
-fn duration_seconds(duration: Duration) -> f64 {
-    let months = duration.years() * MONTHS_PER_YEAR + duration.months();
-    let seconds: f64 = Double::from(duration.seconds()).into();
-    months as f64 * SECONDS_PER_MONTH
-        + duration.days() as f64 * SECONDS_PER_DAY
-        + duration.hours() as f64 * SECONDS_PER_HOUR
-        + duration.minutes() as f64 * SECONDS_PER_MINUTE
-        + seconds
 }

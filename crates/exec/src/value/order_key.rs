@@ -6,6 +6,7 @@
 use super::inline::order_within;
 use super::inline_order::is_custom_number;
 use super::order::Key;
+use super::{Value, day_time};
 use crate::context::Context;
 use crate::error::ExecError;
 use basalt_rdf::TermId;
@@ -89,6 +90,14 @@ impl OrderKey {
     /// The double nearest to a number, by which numbers are compared first; `None` if it is none or NaN.
     pub fn nearest_double(&self) -> Option<f64> {
         self.0.nearest_double()
+    }
+
+    /// The length of a duration, which orders those; `None` if it is none.
+    pub fn length(&self) -> Option<i128> {
+        match &self.0 {
+            Key::Calendar(Value::Duration(duration, _)) => Some(day_time::length(*duration)),
+            _ => None,
+        }
     }
 
     /// The class, and the text by which terms of the class are ordered first.

@@ -5,6 +5,7 @@
 //! number      the bits of the nearest double in the order of doubles, less the last four
 //! instant     seconds since 1970 in UTC, without a zone as if in UTC, and the fraction in units of 2^39 * 10^-18 s
 //! string      its first bytes
+//! duration    its length as a time after 1970, a month being 30.436875 days
 //! year, month the year, or the months until then, whatever the zone
 //! other       nothing: any value of the kind may be compared with any other
 //! ```
@@ -16,9 +17,10 @@
 use super::inline::{date_type, utc_instant};
 use super::inline_date::instant;
 use super::order_key::first_bytes;
-use super::{ShortNumber, Value};
+use super::{ShortNumber, Value, day_time};
 use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
+use oxsdatatypes::{DayTimeDuration, Duration};
 use std::ops::RangeInclusive;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -51,6 +53,7 @@ enum Kind {
     Text,
     Other,
     Same,
+    Duration,
 }
 
 /// What the words of two values tell of a comparison.
@@ -64,8 +67,10 @@ pub enum Told {
     Number,
     /// of dates and times with a zone,
     Zoned,
-    /// and of those without.
+    /// of those without,
     Unzoned,
+    /// and of durations without months.
+    DayTime,
 }
 
 impl Told {
@@ -173,6 +178,7 @@ impl RangeWord {
                 let months = months((month.year(), month.month()));
                 Some(Self::of_year(Kind::YearMonth, months, has_zone))
             }
+            Value::Duration(duration, _) => Some(Self::of_duration(*duration)),
             Value::Iri | Value::Blank | Value::LangString(_) | Value::IllTyped | Value::Unknown => {
                 None
             }
@@ -198,14 +204,35 @@ impl RangeWord {
 
     #[inline]
     fn of_instant(date_type: u8, (second, fraction): (i64, i64), has_zone: bool) -> Self {
-        let told = match has_zone {
-            _ if fraction % FRACTION_UNIT != 0 => Told::Nearly,
-            true => Told::Zoned,
-            false => Told::Unzoned,
-        };
+        let told = if has_zone { Told::Zoned } else { Told::Unzoned };
         let kind = match date_type {
             tag::DATE => Kind::Date,
             _ => Kind::DateTime,
+        };
+        Self::of_seconds(kind, (second, fraction), told)
+    }
+
+    /// Of a duration: of one that has months `<` and `<=` are only true of what is longer.
+    #[inline]
+    fn of_duration(duration: Duration) -> Self {
+        let (second, fraction) = day_time::split(day_time::length(duration));
+        let second = i64::try_from(second).unwrap_or(match second < 0 {
+            true => i64::MIN,
+            false => i64::MAX,
+        });
+        let told = match DayTimeDuration::try_from(duration) {
+            Ok(_) => Told::DayTime,
+            Err(_) => Told::Nearly,
+        };
+        Self::of_seconds(Kind::Duration, (second, fraction), told)
+    }
+
+    /// Of so many seconds and units of 10^-18.
+    #[inline]
+    fn of_seconds(kind: Kind, (second, fraction): (i64, i64), told: Told) -> Self {
+        let told = match fraction % FRACTION_UNIT {
+            0 => told,
+            _ => Told::Nearly,
         };
         // Beyond the seconds that are told apart fractions are not, either.
         if second < -SECONDS_MAX {
