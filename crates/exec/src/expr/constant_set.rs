@@ -5,6 +5,7 @@
 //! IRI, blank node, stored string    the ids tell: it is none of them
 //! number or date                    the ids tell, if all constants of its kind have its type and scale, or zone
 //! computed string                   its text tells, if it has no language
+//! another number                    compared with those of the same nearest double, unless a float is among them
 //! others                            compared with each literal
 //! ```
 //!
@@ -16,7 +17,7 @@ use super::comparison::CompareOp;
 use super::kernel::Constant;
 use super::vector::{Argument, Truth, Vector, each_row};
 use crate::error::ExecError;
-use crate::value::{InlineKind, Reader, Value, inline_kind, order_within, ordered_as_ids};
+use crate::value::{InlineKind, Number, Reader, Value, inline_kind, order_within, ordered_as_ids};
 use basalt_rdf::term_id::tag;
 use basalt_rdf::{LiteralKind, TermId};
 use std::borrow::Cow;
@@ -52,6 +53,8 @@ pub struct ConstantSet {
     /// Whether a literal that is none of them is an error, since the value of one is not known.
     has_unknown: bool,
     kinds: [OfKind; KINDS],
+    /// The numbers among them with their nearest doubles, ascending; `None` if one is a float, which others are rounded to.
+    numbers: Option<Vec<(f64, usize)>>,
 }
 
 impl ConstantSet {
@@ -64,6 +67,7 @@ impl ConstantSet {
             strings: HashSet::new(),
             has_unknown: false,
             kinds: [OfKind::None; KINDS],
+            numbers: numbers_of(&constants),
             constants: Vec::new(),
         };
         for (idx, constant) in constants.iter().enumerate() {
@@ -233,8 +237,43 @@ impl ConstantSet {
         match of_kind {
             Some(OfKind::None) => Ok(none),
             Some(OfKind::Alike(first)) if ordered_as_ids(first, id) => Ok(none),
-            _ => self.compare(&self.literals, value, reader),
+            _ => match self.candidates(value, reader)? {
+                Some([]) => Ok(none),
+                Some(candidates) => {
+                    let places: Vec<usize> = candidates.iter().map(|(_, idx)| *idx).collect();
+                    let truth = self.compare(&places, value, reader)?;
+                    Ok(if truth == Truth::True { truth } else { none })
+                }
+                None => self.compare(&self.literals, value, reader),
+            },
         }
+    }
+
+    /// The constants that a number could be equal to; `None` if it is none, or that takes comparing.
+    fn candidates(
+        &self,
+        value: Argument<'_>,
+        reader: &mut Reader<'_>,
+    ) -> Result<Option<&[(f64, usize)]>, ExecError> {
+        let Some(numbers) = &self.numbers else {
+            return Ok(None);
+        };
+        let number = match value {
+            Argument::Number(number) => Some(number.to_number()),
+            Argument::Value(value) => value.number(),
+            Argument::Id(id) => reader.number(id)?,
+            _ => None,
+        };
+        let number = number.filter(|number| !matches!(number, Number::Float(_)));
+        Ok(number.map(|number| {
+            // NaN is equal to nothing.
+            let nearest = number
+                .nearest_double()
+                .map_or(f64::NAN, |double| double + 0.0);
+            let start = numbers.partition_point(|(known, _)| *known < nearest);
+            let rest = &numbers[start..];
+            &rest[..rest.partition_point(|(known, _)| *known == nearest)]
+        }))
     }
 
     /// Compares with each of some.
@@ -257,6 +296,23 @@ impl ConstantSet {
         }
         Ok(result)
     }
+}
+
+/// The numbers of some constants, by their nearest doubles; `None` if there is a float.
+fn numbers_of(constants: &[Constant]) -> Option<Vec<(f64, usize)>> {
+    let mut numbers = Vec::new();
+    for (idx, constant) in constants.iter().enumerate() {
+        match &constant.value {
+            Value::Number(Number::Float(_)) => return None,
+            Value::Number(number) => {
+                let nearest = number.nearest_double();
+                numbers.extend(nearest.map(|nearest| (nearest + 0.0, idx)));
+            }
+            _ => {}
+        }
+    }
+    numbers.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    Some(numbers)
 }
 
 /// Whether an id is that of a string without a language.
@@ -284,4 +340,66 @@ fn place_of_value(value: &Value) -> Option<usize> {
         _ => return None,
     };
     Some(place_of(kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{context, id_of};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn number(value: u8, datatype: u8) -> String {
+        let xsd = "http://www.w3.org/2001/XMLSchema#";
+        match datatype {
+            0 => format!("\"{value}\"^^<{xsd}integer>"),
+            1 => format!("\"{}.{}\"^^<{xsd}decimal>", value / 2, value % 2 * 5),
+            2 => format!("\"{value}.0E0\"^^<{xsd}double>"),
+            3 => format!("\"{value}.1E0\"^^<{xsd}double>"),
+            4 => format!("\"{value}.1\"^^<{xsd}decimal>"),
+            5 => ["NaN", "-0.0E0", "INF"].map(|text| format!("\"{text}\"^^<{xsd}double>"))
+                [usize::from(value % 3)]
+            .clone(),
+            6 => format!("\"9007199254740992{value}\"^^<{xsd}integer>"),
+            7 => format!("\"{value}.1\"^^<{xsd}float>"),
+            _ => format!("\"{value}\""),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn values_are_among_constants_that_they_equal(
+            list in prop::collection::vec((0..8_u8, 0..9_u8), 1..30),
+            has_floats in any::<bool>(),
+            rows in prop::collection::vec((0..8_u8, 0..9_u8), 1..20),
+        ) {
+            let cx = context();
+            let reader = &mut Reader::new(&cx);
+            let mut constants = Vec::new();
+            for (value, datatype) in list.into_iter().filter(|(_, datatype)| has_floats || *datatype != 7) {
+                let id = id_of(&number(value, datatype), &cx);
+                let value = reader.value(id).expect("it can be read").expect("a value");
+                constants.push(Constant { id, value });
+            }
+            let set = ConstantSet::new(constants.clone());
+            for (value, datatype) in rows {
+                let id = id_of(&number(value, datatype), &cx);
+                let read = reader.value(id).expect("it can be read").expect("a value");
+                let mut expected = Truth::False;
+                for constant in &constants {
+                    let constant = Argument::Constant(constant);
+                    match CompareOp::Equal.apply(Argument::Id(id), constant, reader).expect("terms") {
+                        Truth::True => expected = Truth::True,
+                        Truth::Error if expected == Truth::False => expected = Truth::Error,
+                        _ => {}
+                    }
+                }
+                let held = set.holds(Argument::Id(id), reader).expect("terms");
+                prop_assert_eq!(held, expected, "{}", number(value, datatype));
+                if matches!(read, Value::Number(_)) {
+                    let held = set.holds(Argument::Value(&read), reader).expect("terms");
+                    prop_assert_eq!(held, expected, "computed {}", number(value, datatype));
+                }
+            }
+        }
+    }
 }

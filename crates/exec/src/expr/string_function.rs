@@ -26,10 +26,14 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::ops::Range;
 
-/// What is looked for, prepared once as long as it stays the same.
+/// Compiled patterns that are kept: some take a megabyte.
+const PATTERNS_MAX: usize = 16;
+
+/// What is looked for, prepared once as long as it comes again.
 #[derive(Default)]
 pub struct Patterns {
-    last: Option<Prepared>,
+    /// The patterns of the last calls, the last one first.
+    known: Vec<Prepared>,
     part: Option<Finder<'static>>,
 }
 
@@ -52,29 +56,30 @@ impl Prepared {
 }
 
 impl Patterns {
-    /// A pattern; compiled anew for calls whose pattern is not a constant.
+    /// A pattern; compiled anew where it is none of the last ones.
     fn get(&mut self, pattern: &str, flags: &str, cx: &Context) -> Result<&Regex, Fault> {
         let prepared = self.prepared(pattern, flags, cx)?;
         or_error(prepared.regex.as_ref())
     }
 
     fn prepared(&mut self, pattern: &str, flags: &str, cx: &Context) -> Result<&Prepared, Fault> {
-        let known = self.last.take();
-        let known = known.filter(|last| last.pattern == pattern && last.flags == flags);
-        let prepared = match known {
-            Some(known) => known,
+        let is_known = |known: &Prepared| known.pattern == pattern && known.flags == flags;
+        match self.known.iter().position(is_known) {
+            Some(place) => self.known[..=place].rotate_right(1),
             None => {
                 // To compile a pattern may take as long as many rows.
                 cx.check()?;
-                Prepared {
+                let prepared = Prepared {
                     pattern: pattern.to_owned(),
                     flags: flags.to_owned(),
                     regex: pattern::compile(pattern, flags),
                     runs: OnceCell::new(),
-                }
+                };
+                self.known.truncate(PATTERNS_MAX - 1);
+                self.known.insert(0, prepared);
             }
-        };
-        Ok(self.last.insert(prepared))
+        }
+        Ok(&self.known[0])
     }
 
     /// Where a part begins in a text.
