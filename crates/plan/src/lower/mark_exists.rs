@@ -8,15 +8,19 @@
 //!                                                   ?mark := ?sale over the distinct ?sale of  ?r :about ?sale
 //! ```
 //!
+//! Where a condition needs both sides there may be many keys in range: there the rows with a partner and those without are a semi and an anti join, under a `Union`.
+//!
 //! Invariant: the inside may be [joined as a whole](super::joinable), shares slots with the row that are certain on both sides, and uses
-//! nothing else of it; so each row has one partner or none.
+//! nothing else of it but in such conditions; so each row has one partner or none.
 
 use super::Outer;
 use super::joinable::{is_joinable, is_own, shared_certain};
 use super::partner_join::as_group;
-use crate::expression::{for_each_operand_mut, has_exists};
-use crate::physical::{Expr, JoinKind, Node, Slot};
-use crate::planner::{ForceJoin, PlanError, Planner};
+use crate::expression::{boolean, for_each_operand_mut, has_exists};
+use crate::logical::JoinGroup;
+use crate::physical::{Expr, JoinKind, Node, Op, Slot};
+use crate::planner::{ForceJoin, PlanError, Planner, node};
+use crate::rules::share_subplans::is_evaluated_alike;
 use crate::slot_set::SlotSet;
 use std::sync::Arc;
 
@@ -65,27 +69,28 @@ impl Planner<'_> {
         inside: &Arc<Node>,
         limit: Option<usize>,
     ) -> Result<Option<(Node, Slot)>, PlanError> {
-        let group = as_group(self.exists[inside.id].clone());
-        let shared = shared_certain(input, &group).unwrap_or_default().to_vec();
-        let Some(&key) = shared.first() else {
+        let mut group = as_group(self.exists[inside.id].clone());
+        let Some(shared) = shared_certain(input, &group) else {
             return Ok(None);
         };
-        let is_apart = group
-            .filters
-            .iter()
-            .all(|filter| is_own(filter, &group, input));
-        if !is_apart || !is_joinable(&group, JoinKind::Semi) {
+        let (own, across): (Vec<Expr>, Vec<Expr>) = std::mem::take(&mut group.filters)
+            .into_iter()
+            .partition(|filter| is_own(filter, &group, input));
+        group.filters = own;
+        if !is_joinable(&group, JoinKind::Semi) || across.iter().any(has_exists) {
             return Ok(None);
         }
         // Without a slot the rows are asked one by one.
         let Ok(mark) = self.fresh_slot("mark") else {
             return Ok(None);
         };
-        let right = self.join_group(&group, &Outer::default(), None)?;
-        let keys = self.project(right, shared);
-        let keys = self.distinct_of(keys);
-        let right = self.extend(keys, mark, Expr::Slot(key))?;
-        let mut joined = self.hash_partner(input.clone(), right, &[], JoinKind::LeftOuter)?;
+        let joined = match across.is_empty() {
+            true => self.marked_by_keys(input, &group, shared, mark)?,
+            false => self.marked_apart(input, &group, &across, mark)?,
+        };
+        let Some(mut joined) = joined else {
+            return Ok(None);
+        };
         joined.estimated_rows = input.estimated_rows;
         let row = Outer {
             slots: SlotSet::of(&input.schema),
@@ -98,4 +103,61 @@ impl Planner<'_> {
         let per_row = input.estimated_cost + asked_rows * each;
         Ok((joined.estimated_cost < per_row).then_some((joined, mark)))
     }
+
+    /// A left join with the distinct keys of the inside.
+    fn marked_by_keys(
+        &mut self,
+        input: &Node,
+        group: &JoinGroup,
+        shared: SlotSet,
+        mark: Slot,
+    ) -> Result<Option<Node>, PlanError> {
+        let shared = shared.to_vec();
+        let Some(&key) = shared.first() else {
+            return Ok(None);
+        };
+        let right = self.join_group(group, &Outer::default(), None)?;
+        let keys = self.project(right, shared);
+        let keys = self.distinct_of(keys);
+        let right = self.extend(keys, mark, Expr::Slot(key))?;
+        self.hash_partner(input.clone(), right, &[], JoinKind::LeftOuter)
+            .map(Some)
+    }
+
+    /// The rows with a partner that fulfils conditions on both, and those without one.
+    fn marked_apart(
+        &mut self,
+        input: &Node,
+        group: &JoinGroup,
+        across: &[Expr],
+        mark: Slot,
+    ) -> Result<Option<Node>, PlanError> {
+        // The rows are made twice, and would be again for each further EXISTS.
+        if !is_evaluated_alike(input) || has_slice(input) || matches!(input.op, Op::Union { .. }) {
+            return Ok(None);
+        }
+        let with = self.join_plain(input, group, across, JoinKind::Semi)?;
+        let without = self.join_plain(input, group, across, JoinKind::Anti)?;
+        let (Some(with), Some(without)) = (with, without) else {
+            return Ok(None);
+        };
+        let with = self.extend(with, mark, boolean(true, self.statistics))?;
+        let (schema, certain) = (with.schema.clone(), SlotSet::of(&without.certain));
+        let cost = with.estimated_cost + without.estimated_cost;
+        let inputs = vec![with, without];
+        let rows = input.estimated_rows;
+        Ok(Some(node(
+            Op::Union { inputs },
+            schema,
+            certain,
+            rows,
+            cost,
+        )))
+    }
+}
+
+/// Whether other rows may come each time.
+fn has_slice(node: &Node) -> bool {
+    let own = matches!(node.op, Op::Slice { .. } | Op::SlicePer { .. });
+    own || node.op.children().into_iter().any(has_slice)
 }

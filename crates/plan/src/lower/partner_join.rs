@@ -231,7 +231,7 @@ impl Planner<'_> {
     /// Joins a plain group to finished left rows by the cheapest way; `None` if it is not plain.
     ///
     /// The group's own filters see the group's slots only.
-    fn join_plain(
+    pub(super) fn join_plain(
         &mut self,
         left: &Node,
         group: &JoinGroup,

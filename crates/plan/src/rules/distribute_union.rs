@@ -1,4 +1,4 @@
-//! `G ⋈ (A ∪ B)` may be `(G ⋈ A) ∪ (G ⋈ B)`: the branches then join the group's stars directly
+//! `G ⋈ (A ∪ B)` may be `(G ⋈ A) ∪ (G ⋈ B)`: the branches then join the group's stars (or VALUES) directly
 //! instead of being read whole. Chosen by cost in lowering, as G is evaluated for each branch.
 //!
 //! Only for a group with one union of few branches, and if evaluating the rest twice gives the same
@@ -22,7 +22,7 @@ pub(crate) fn branches(
     outer: SlotSet,
     group: &JoinGroup,
 ) -> Option<Vec<Logical>> {
-    if !planner.rule("distribute_union") || group.triples.is_empty() {
+    if !planner.rule("distribute_union") {
         return None;
     }
     let is_union = |child: &&Logical| matches!(child, Logical::Union(_));
@@ -32,6 +32,9 @@ pub(crate) fn branches(
     };
     let others = group.children.iter().filter(|child| !is_union(child));
     let others: Vec<Logical> = others.cloned().collect();
+    if group.triples.is_empty() && group.paths.is_empty() && others.is_empty() {
+        return None;
+    }
     // A service beside the union would be asked once for each branch.
     let asks = |other: &Logical| matches!(other, Logical::Service(_));
     if others.iter().any(asks) {

@@ -2,12 +2,13 @@
 //! its star: a nullable column instead of an outer join.
 //!
 //! Sound when the object is a variable that occurs nowhere else (in EXISTS, also not outside) and
-//! the condition is empty. Conditions of other OPTIONALs that only concern the inside move there.
+//! the condition is empty. Conditions of other OPTIONALs that only concern the inside move there, also EXISTS.
 
-use crate::expression::{is_pure, slots_of, slots_of_all};
+use crate::expression::{slots_of, slots_of_all};
 use crate::logical::{JoinGroup, Logical, Triple};
 use crate::physical::{Expr, Position};
 use crate::planner::Planner;
+use crate::repeatable::is_fixed;
 use crate::rules::{push_down_filter, term_equality, value_equality};
 use crate::slot_set::SlotSet;
 
@@ -32,8 +33,7 @@ pub(crate) fn left_join(
             .intersect(left.schema().union(outer))
             .is_subset(&right.certain())
             && !slots.intersect(right.schema()).is_empty();
-        let plain = is_pure(&condition);
-        if inside && plain && planner.rule("push_down_filter") {
+        if inside && is_fixed(planner, &condition) && planner.rule("push_down_filter") {
             right = push_down_filter::filter(planner, outer, right, condition);
         } else {
             kept.push(condition);

@@ -71,7 +71,7 @@ fn is_worthwhile(node: &Node) -> bool {
 }
 
 /// Whether two evaluations of a plan give the same rows.
-pub(super) fn is_evaluated_alike(node: &Node) -> bool {
+pub(crate) fn is_evaluated_alike(node: &Node) -> bool {
     !is_volatile_plan(node) && !has_service(node)
 }
 
