@@ -5,8 +5,8 @@
 //! is the count of ?offer by ?product (a `CountScan` of the inverse) joined with  ?product :type :Phone
 //! ```
 //!
-//! A pattern that shares only its object with the rest of the group gives each row of the rest as many joined rows as the
-//! object has quads. So where the rest is distinct by the keys the count is the aggregate, and elsewhere the sum of counts
+//! A pattern that shares only its object, its predicate or its graph with the rest of the group gives each row of the rest as many joined rows as
+//! that has quads. So where the rest is distinct by the keys the count is the aggregate, and elsewhere the sum of counts
 //! is (eager aggregation: Yan and Larson, "Eager Aggregation and Lazy Aggregation", VLDB 1995).
 //!
 //! Applies where every aggregate counts joined rows: COUNT of nothing, or of a slot that is always bound, not DISTINCT. No
@@ -76,7 +76,7 @@ fn counting(
 ) -> Result<Option<Node>, PlanError> {
     let mut rest = group.clone();
     let triple = rest.triples.remove(at);
-    let Some(key) = shared_object(&triple, &rest, keys) else {
+    let Some(key) = shared_key(&triple, &rest, keys) else {
         return Ok(None);
     };
     let counted = Aggregate {
@@ -139,12 +139,19 @@ fn sum(slot: Slot, count: Slot) -> Aggregate {
     }
 }
 
-/// The object of a pattern, if nothing else of the pattern is read by the rest, its conditions or the keys.
-fn shared_object(triple: &Triple, rest: &JoinGroup, keys: &[Slot]) -> Option<Slot> {
-    let object = triple.object.slot()?;
+/// The object, predicate or graph of a pattern, if nothing else of the pattern is read by the rest, its conditions or the keys.
+fn shared_key(triple: &Triple, rest: &JoinGroup, keys: &[Slot]) -> Option<Slot> {
     let read = rest.schema().union(SlotSet::of(keys));
     let read = read.union(slots_of_all(&rest.filters));
     let shared = triple.slots().intersect(read).to_vec();
-    let fits = shared == [object] && rest.certain().contains(object) && !triple.optional;
-    (fits && SlotSet::of(keys).is_subset(&rest.schema())).then_some(object)
+    let [key] = shared[..] else {
+        return None;
+    };
+    let ends = [
+        triple.object.slot(),
+        triple.predicate.slot(),
+        triple.graphs.slot(),
+    ];
+    let fits = ends.contains(&Some(key)) && rest.certain().contains(key) && !triple.optional;
+    (fits && SlotSet::of(keys).is_subset(&rest.schema())).then_some(key)
 }
