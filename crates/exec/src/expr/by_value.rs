@@ -1,4 +1,4 @@
-//! `ByValue`: an expression of one column, or of its languages or datatypes, evaluated once for each of its values; and texts made of two or three
+//! `ByValue`: an expression of one column, of its languages or datatypes, or of [parts of its times](super::time_prefix), evaluated once for each of its values; and texts made of two or three
 //! columns, once for each [combination](super::combinations).
 //!
 //! ```text
@@ -24,6 +24,7 @@ use super::comparison::CompareOp;
 use super::evaluate;
 use super::kernel::Kernel;
 use super::kind_test::KindTest;
+use super::time_prefix::TimePrefix;
 use super::vector::{Item, Rows, Vector};
 use crate::by_ordinal::{ByOrdinal, hardly_repeat, has_ordinal};
 use crate::context::Context;
@@ -31,6 +32,7 @@ use crate::error::ExecError;
 use crate::value::{Reader, Value};
 use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
+use spargebra::algebra::Function;
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -70,6 +72,8 @@ enum Key {
     Column(usize),
     /// `LANG` or `DATATYPE` of a column.
     Annotation(Annotation, usize),
+    /// A part of the times of a column.
+    Prefix(TimePrefix, usize),
     /// Several columns.
     Columns(Columns),
 }
@@ -84,6 +88,7 @@ impl Key {
     ) -> Result<Option<Cow<'a, [u64]>>, ExecError> {
         match self {
             Self::Column(column) => Ok(Some(rows.column(column))),
+            Self::Prefix(prefix, column) => Ok(Some(prefix.keys(&rows.column(column)).into())),
             Self::Columns(columns) => Ok(combinations.of_rows(columns, rows).map(Cow::Owned)),
             Self::Annotation(annotation, column) => {
                 let terms = Vector::Ids(rows.column(column));
@@ -379,9 +384,13 @@ fn own_column(kernel: &Kernel) -> Option<Option<usize>> {
     })
 }
 
-/// What the value of a kernel depends on, if that is one column or its languages or datatypes.
+/// What the value of a kernel depends on, if that is one column, its languages or datatypes, or a part of its times.
 fn key_of(kernel: &Kernel) -> Option<Key> {
-    let annotation = |kernel: &Kernel| match kernel {
+    let part = |kernel: &Kernel| match kernel {
+        Kernel::Call(Function::SubStr, _) => {
+            let (prefix, column) = TimePrefix::of(kernel)?;
+            Some(Key::Prefix(prefix, column))
+        }
         Kernel::Call(function, list) => match (Annotation::of(function), list.as_slice()) {
             (Some(annotation), [Kernel::Column(column)]) => {
                 Some(Key::Annotation(annotation, *column))
@@ -390,7 +399,7 @@ fn key_of(kernel: &Kernel) -> Option<Key> {
         },
         _ => None,
     };
-    let key = sole_key(kernel, &annotation).or_else(|| sole_key(kernel, &|_| None));
+    let key = sole_key(kernel, &part).or_else(|| sole_key(kernel, &|_| None));
     key.flatten()
 }
 

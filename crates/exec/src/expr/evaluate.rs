@@ -19,7 +19,10 @@ use super::numbers::Numbers;
 use super::numeric_cast::NumericCast;
 use super::operand::Operand;
 use super::vector::{Argument, Rows, Truth, Vector, each_row};
-use super::{arithmetic, call, date_columns, equality_key, number_operators, string_function};
+use super::{
+    arithmetic, call, date_columns, equality_key, estimated_comparison, number_operators,
+    string_function,
+};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::operators::exists::Exists;
@@ -252,8 +255,14 @@ fn compared(
     if let Some(truths) = compare_texts(op, (a, b), rows, cx)? {
         return Ok(truths);
     }
-    let (a, b) = (operand(a, rows, cx)?, operand(b, rows, cx)?);
-    compare(op, &a, &b, rows.len(), &mut Reader::new(cx))
+    let exactly = |rows: &Rows<'_>| {
+        let (a, b) = (operand(a, rows, cx)?, operand(b, rows, cx)?);
+        compare(op, &a, &b, rows.len(), &mut Reader::new(cx))
+    };
+    match estimated_comparison::compare(op, (a, b), rows, cx, exactly)? {
+        Some(truths) => Ok(truths),
+        None => exactly(rows),
+    }
 }
 
 /// Two vectors compared row by row.

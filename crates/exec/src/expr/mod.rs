@@ -29,6 +29,7 @@ mod date_columns;
 mod date_comparison;
 mod date_function;
 mod equality_key;
+mod estimated_comparison;
 mod evaluate;
 mod exact_operators;
 mod id_ranges;
@@ -49,6 +50,7 @@ mod range_words;
 mod string_function;
 mod text_test;
 mod texts;
+mod time_prefix;
 mod vector;
 
 pub use comparison::CompareOp;
