@@ -6,6 +6,7 @@
 //! values reach exactly the places where the variable is in scope.
 
 mod any_exists;
+mod extend;
 mod joinable;
 mod lateral;
 mod mark_exists;
@@ -19,7 +20,7 @@ use crate::expression::{
     bound_by, conjunction, has_exists, not_bound, resolve_missing, slots_of, slots_of_all,
 };
 use crate::join_order::{hash_cost, hash_join, outer_row};
-use crate::logical::{JoinGroup, Logical, certain_values, is_bound_in_groups, is_certain};
+use crate::logical::{JoinGroup, Logical, certain_values, is_bound_in_groups};
 use crate::physical::{Aggregate, Constant, Expr, JoinKind, Node, Op, Slot, SortKey};
 use crate::planner::{ForceJoin, PlanError, Planner, node};
 use crate::rules::{
@@ -70,11 +71,7 @@ impl Planner<'_> {
                 self.apply_conditions(input, conditions.clone())
             }
             Logical::Extend { input, slot, expr } => {
-                let mut inner = *outer;
-                inner.slots.remove(*slot);
-                let input = self.lower_first(input, &inner, limit)?;
-                let input = self.with_outer(input, slots_of(expr), &inner);
-                self.extend_first(input, *slot, expr.clone(), limit)
+                self.lower_extend((input, *slot, expr), outer, limit)
             }
             Logical::Project { input, slots } => {
                 let input = self.lower_first(input, outer, limit)?;
@@ -267,49 +264,6 @@ impl Planner<'_> {
         result
     }
 
-    pub(crate) fn extend(
-        &mut self,
-        input: Node,
-        slot: Slot,
-        expr: Expr,
-    ) -> Result<Node, PlanError> {
-        self.extend_first(input, slot, expr, None)
-    }
-
-    /// As [`Self::extend`]; only the first `limit` rows are needed.
-    fn extend_first(
-        &mut self,
-        input: Node,
-        slot: Slot,
-        expr: Expr,
-        limit: Option<usize>,
-    ) -> Result<Node, PlanError> {
-        let mut expr = expr;
-        resolve_missing(&mut expr, &SlotSet::of(&input.schema), self.statistics);
-        let mut wanted = input.schema.clone();
-        wanted.push(slot);
-        let input = self.mark_exists(input, &mut expr, limit)?;
-        let row = Outer {
-            slots: SlotSet::of(&input.schema),
-            certain: SlotSet::of(&input.certain),
-        };
-        self.lower_exists(&mut expr, &row, input.estimated_rows)?;
-        let mut certain = row.certain;
-        if is_certain(&expr, &certain) {
-            certain.insert(slot);
-        }
-        let mut schema = input.schema.clone();
-        schema.push(slot);
-        let rows = input.estimated_rows;
-        let cost = input.estimated_cost + rows * condition::cost(&expr);
-        let op = Op::Extend {
-            input: Arc::new(input),
-            slot,
-            expr,
-        };
-        Ok(self.project(node(op, schema, certain, rows, cost), wanted))
-    }
-
     pub(crate) fn project(&self, input: Node, slots: Vec<Slot>) -> Node {
         if input.schema == slots {
             return input;
@@ -376,6 +330,7 @@ impl Planner<'_> {
                 input: Arc::new(input),
                 keys,
                 limit,
+                cut_after: None,
             },
             schema,
             certain,

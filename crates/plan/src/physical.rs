@@ -329,6 +329,8 @@ pub enum Op {
         keys: Vec<SortKey>,
         /// Rows that are needed, if not all.
         limit: Option<usize>,
+        /// The number of a node below, whose rows are dropped that would come after all that are needed.
+        cut_after: Option<usize>,
     },
     /// OFFSET and LIMIT.
     Slice {

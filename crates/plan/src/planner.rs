@@ -267,6 +267,7 @@ pub(crate) fn plan_traced(
     rules::reduce_scans::apply(&mut root, &planner);
     let mut node_count = 0;
     number(&mut root, &mut node_count);
+    rules::cut_early::apply(&mut root, &planner);
     let plan = Plan {
         form,
         root,

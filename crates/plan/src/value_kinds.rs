@@ -43,6 +43,11 @@ impl ValueKinds {
     pub(crate) const FLOAT: Self = Self(32);
     /// Other literals.
     pub(crate) const OTHER: Self = Self(64);
+    /// All that can be computed with.
+    const NUMBER: Self = Self::INTEGER
+        .or(Self::EXACT)
+        .or(Self::DOUBLE)
+        .or(Self::FLOAT);
     /// Anything.
     pub(crate) const ANY: Self = Self(127);
 
@@ -256,6 +261,24 @@ impl ValueKinds {
             .or(ValueKinds::FLOAT)
             .or(ValueKinds::OTHER);
         Self(self.0 & KEPT.0).or(exact)
+    }
+
+    /// Whether an expression has a value in every row of a plan: sums, differences and products of integers that are bound, which have as many digits as need be.
+    pub(crate) fn never_fails(planner: &Planner<'_>, plan: &Logical, expr: &Expr) -> bool {
+        let never = |expr: &Expr| Self::never_fails(planner, plan, expr);
+        match expr {
+            Expr::Slot(slot) => {
+                plan.certain().contains(*slot)
+                    && Self::of_slot(planner, plan, *slot).is_within(Self::INTEGER)
+            }
+            Expr::Constant(constant) => {
+                constant.id.is_some_and(TermId::is_number)
+                    && Self::of_constant(constant).is_within(Self::NUMBER)
+            }
+            Expr::Add(a, b) | Expr::Subtract(a, b) | Expr::Multiply(a, b) => never(a) && never(b),
+            Expr::UnaryPlus(a) | Expr::UnaryMinus(a) => never(a),
+            _ => false,
+        }
     }
 
     /// Those of an expression that is no error.

@@ -19,6 +19,7 @@ pub use sharing::{
     shared_leaf, shares_of,
 };
 
+use super::early_cut::{CutRows, EarlyCut};
 use super::merge_side::MergeSide;
 use super::minus::MinusRows;
 use super::pipeline::drain;
@@ -40,8 +41,8 @@ use crate::star::morsels::Morsels;
 use crate::star::reducer::Reducers;
 use crate::star::scan::{SharedScan, StarScan};
 use basalt_plan::physical::{
-    Aggregate, Constant, Node, Op, PathPattern, Pattern, Position, Slot, SortKey, Star, StarAccess,
-    StarEntry, group_slots,
+    Aggregate, Constant, Expr, Node, Op, PathPattern, Pattern, Position, Slot, SortKey, Star,
+    StarAccess, StarEntry, group_slots,
 };
 use correlated::OuterRows;
 use std::sync::Arc;
@@ -57,6 +58,8 @@ pub struct Build {
     outer: Option<Arc<OuterRows>>,
     /// The DISTINCT that the whole query ends with, if it is [made whole](super::shared_rows::distinct_pays_whole).
     last_distinct: Option<usize>,
+    /// The node whose rows a sort above drops, and by which of its slots.
+    early: Option<(usize, Slot, Arc<EarlyCut>)>,
 }
 
 fn columns_of(schema: &[Slot], input: &[Slot]) -> Vec<Option<usize>> {
@@ -97,6 +100,7 @@ impl Build {
             shared,
             outer: None,
             last_distinct: None,
+            early: None,
         }
     }
 
@@ -108,12 +112,21 @@ impl Build {
     /// Makes the operator of a node and all below it.
     pub fn operator(&self, node: &Node) -> Result<BoxOperator, ExecError> {
         let profile = self.cx.profile();
-        if !profile.is_on() {
-            return self.plain(node);
+        let operator = match profile.is_on() {
+            false => self.plain(node)?,
+            // Some inputs are read while the operator is made.
+            true => {
+                let operator = profile.within(node.id, || self.plain(node))?;
+                Box::new(Profiled::new(operator, node.id))
+            }
+        };
+        match &self.early {
+            Some((id, slot, cut)) if *id == node.id => {
+                let column = column_of(&node.schema, *slot)?;
+                Ok(Box::new(CutRows::new(operator, column, Arc::clone(cut))))
+            }
+            _ => Ok(operator),
         }
-        // Some inputs are read while the operator is made.
-        let operator = profile.within(node.id, || self.plain(node))?;
-        Ok(Box::new(Profiled::new(operator, node.id)))
     }
 
     fn plain(&self, node: &Node) -> Result<BoxOperator, ExecError> {
@@ -297,7 +310,12 @@ impl Build {
                     input, width, expected,
                 ))
             }
-            Op::OrderBy { input, keys, limit } => self.order_by(input, keys, *limit)?,
+            Op::OrderBy {
+                input,
+                keys,
+                limit,
+                cut_after,
+            } => self.order_by(input, keys, *limit, *cut_after)?,
             Op::Slice {
                 input,
                 offset,
@@ -488,7 +506,16 @@ impl Build {
         input: &Arc<Node>,
         keys: &[SortKey],
         limit: Option<usize>,
+        cut_after: Option<usize>,
     ) -> Result<BoxOperator, ExecError> {
+        let mut build = self.clone();
+        build.early = match (cut_after, keys.first()) {
+            (Some(id), Some(key)) => match &key.expr {
+                Expr::Slot(slot) => Some((id, *slot, Arc::new(EarlyCut::new(key.descending)))),
+                _ => None,
+            },
+            _ => None,
+        };
         let keys = keys
             .iter()
             .map(|key| {
@@ -498,8 +525,9 @@ impl Build {
                 ))
             })
             .collect::<Result<Vec<_>, ExecError>>()?;
-        let order = Arc::new(order_by::SortOrder::new(keys, limit));
-        let (build, input) = (self.clone(), Arc::clone(input));
+        let mut order = order_by::SortOrder::new(keys, limit);
+        order.early = build.early.as_ref().map(|(.., cut)| Arc::clone(cut));
+        let (order, input) = (Arc::new(order), Arc::clone(input));
         let collect: order_by::Collect = Box::new(move |cx| {
             let make = || {
                 Ok(order_by::SortBuffer::new(

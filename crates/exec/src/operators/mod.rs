@@ -15,6 +15,7 @@ mod date_ranks;
 pub mod dependent;
 mod digit_sort;
 pub mod distinct;
+mod early_cut;
 pub mod exists;
 mod exists_many;
 pub mod extend;

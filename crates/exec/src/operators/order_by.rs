@@ -10,6 +10,7 @@
 
 use super::cut_off::CutOff;
 use super::digit_sort::{in_order, order_by_ranks, order_of_words};
+use super::early_cut::EarlyCut;
 use super::first_rows::{RankedRows, first_rows};
 use super::key_words::KeyWords;
 use super::keyed_rows::KeyedRows;
@@ -54,6 +55,8 @@ pub struct SortOrder {
     pub limit: Option<usize>,
     /// Where the rows of all threads cut off what comes later.
     pub shared_cut: SharedCut,
+    /// Who is told where that is.
+    pub early: Option<Arc<EarlyCut>>,
 }
 
 impl SortOrder {
@@ -63,6 +66,7 @@ impl SortOrder {
             keys,
             limit,
             shared_cut: SharedCut::default(),
+            early: None,
         }
     }
 }
@@ -195,6 +199,9 @@ impl SortBuffer {
             cut = if is_sooner { Some(own) } else { cut };
         }
         if let Some(cut) = cut {
+            if let (Some(early), Some(&key)) = (&self.order.early, cut.first()) {
+                early.tell(key);
+            }
             let before = self.cut_off.take();
             self.cut_off = Some(CutOff::new(cut.into_iter().zip(descending), before, cx)?);
         }

@@ -8,8 +8,9 @@ use crate::join_ranges::join_ranges;
 use crate::physical::{
     Aggregate, Constant, Domain, Endpoint, Expr, Graphs, GroupThrough, JoinKind, Node, Op,
     PartnerAggregate, PartnerFunction, PathPattern, Pattern, Plan, Position, QuadCount, RollUp,
-    ServicePattern, Slot, Star, StarAccess, StarEntry, TableIdx, Total,
+    ServicePattern, Slot, SortKey, Star, StarAccess, StarEntry, TableIdx, Total,
 };
+use crate::rules::cut_early::find;
 use crate::statistics::Statistics;
 use basalt_rdf::TermId;
 
@@ -140,15 +141,12 @@ impl Names<'_> {
             } => self.count_join(pattern, *key, *count),
             Op::Distinct { .. } => "Distinct".to_owned(),
             Op::PartialDistinct { .. } => "PartialDistinct".to_owned(),
-            Op::OrderBy { keys, limit, .. } => {
-                let keys = keys.iter().map(|key| {
-                    let order = if key.descending { " desc" } else { "" };
-                    self.expr(&key.expr) + order
-                });
-                let keys: Vec<String> = keys.collect();
-                let limit = limit.map_or(String::new(), |limit| format!(" first {limit}"));
-                format!("OrderBy {}{limit}", keys.join(", "))
-            }
+            Op::OrderBy {
+                keys,
+                limit,
+                cut_after,
+                ..
+            } => self.order_by(keys, *limit, *cut_after),
             Op::Slice { offset, limit, .. } => {
                 let limit = limit.map_or("all".to_owned(), |limit| limit.to_string());
                 format!("Slice offset {offset} limit {limit}")
@@ -175,6 +173,22 @@ impl Names<'_> {
             Op::Spool { spool, .. } => format!("Spool {spool}"),
             _ => "Union".to_owned(),
         }
+    }
+
+    fn order_by(&self, keys: &[SortKey], limit: Option<usize>, cut_after: Option<usize>) -> String {
+        let keys = keys.iter().map(|key| {
+            let order = if key.descending { " desc" } else { "" };
+            self.expr(&key.expr) + order
+        });
+        let keys: Vec<String> = keys.collect();
+        let limit = limit.map_or(String::new(), |limit| format!(" first {limit}"));
+        let cut = cut_after.and_then(|id| find(&self.plan.root, id));
+        let cut = cut.map_or(String::new(), |node| {
+            let text = self.operator(&node.op);
+            let name = text.split(' ').next().unwrap_or_default();
+            format!(" cut off after {name}")
+        });
+        format!("OrderBy {}{limit}{cut}", keys.join(", "))
     }
 
     fn group_through(&self, group: &GroupThrough) -> String {

@@ -48,6 +48,7 @@ impl Build {
             kept,
             outer: Some(outer),
             last_distinct: None,
+            early: None,
         }
     }
 
@@ -63,6 +64,7 @@ impl Build {
             kept: Arc::clone(&self.kept),
             outer: None,
             last_distinct: None,
+            early: None,
         })
     }
 

@@ -111,7 +111,7 @@ proptest! {
         let inner = || group(rows_node(&rows, &[0, 1]), &[0], Some((2, 0)), &[0, 2]);
         let both = join(spool(inner(), &[0, 2]), spool(inner(), &[0, 2]), &[0, 2]);
         let key = SortKey { expr: Expr::Slot(Slot(0)), descending: false };
-        let op = Op::OrderBy { input: Arc::new(both), keys: vec![key], limit: None };
+        let op = Op::OrderBy { input: Arc::new(both), keys: vec![key], limit: None, cut_after: None };
         let groups: BTreeMap<u64, u64> = rows.iter().map(|row| (row[0], row[0])).collect();
         let mut expected: Vec<Row> = groups.into_iter().map(|(key, of)| vec![key, of]).collect();
         let memory = if little { 1 << 20 } else { 64 << 20 };

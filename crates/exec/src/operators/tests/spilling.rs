@@ -128,6 +128,7 @@ fn order_by(rows: &[Row], descending: [bool; 2], limit: Option<usize>) -> Node {
         input: terms(rows, &[0, 1]),
         keys: vec![key((0, descending[0])), key((1, descending[1]))],
         limit,
+        cut_after: None,
     };
     node(op, &[0, 1])
 }
