@@ -25,6 +25,17 @@ pub mod update_pieces;
 #[cfg(test)]
 mod tests;
 
+/// Functions that read groups.
+const AGGREGATES: &[&str] = &[
+    "COUNT",
+    "SUM",
+    "MIN",
+    "MAX",
+    "AVG",
+    "SAMPLE",
+    "GROUP_CONCAT",
+];
+
 /// The text, whose codepoint escapes are [`decoded`](escapes::decoded), with `TRUE` and `FALSE`, where they are keywords, in
 /// lower case.
 pub fn with_lower_case_booleans(text: &str) -> Cow<'_, str> {

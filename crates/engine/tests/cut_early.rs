@@ -5,9 +5,8 @@ mod support;
 use basalt_engine::{Database, ExplainedNode, QueryOptions};
 use basalt_testkit::Answer;
 use basalt_testkit::split_mix::SplitMix;
-use std::time::Duration;
 use support::triples::{NS, Triples, iri, number};
-use support::{Configuration, ask, plain_and_changed, query_options, read_rows};
+use support::{ask, options_without, plain_and_changed, read_rows};
 
 const SALES: usize = 9000;
 
@@ -82,15 +81,6 @@ fn query(random: &mut SplitMix) -> String {
     )
 }
 
-fn options(batch_rows: usize, threads: usize, rules_off: &[&str]) -> QueryOptions {
-    let mut options = query_options(&Configuration::default());
-    options.exec.batch_rows = batch_rows;
-    options.exec.threads = threads;
-    options.exec.alone_for = Duration::ZERO;
-    options.disabled_rules = rules_off.iter().map(|&rule| rule.to_owned()).collect();
-    options
-}
-
 fn cuts(node: &ExplainedNode) -> usize {
     let own = node.text.contains(" cut off after ");
     usize::from(own) + node.below().map(cuts).sum::<usize>()
@@ -105,7 +95,7 @@ fn the_first_rows_are_those_of_all() {
             let query = query(&mut random);
             let text = format!("PREFIX : <{NS}> {query}");
             let answer = |batch_rows, threads, rules_off: &[&str]| -> Answer {
-                let options = options(batch_rows, threads, rules_off);
+                let options = options_without(batch_rows, threads, rules_off);
                 ask(&database, &text, &options).expect("the query runs")
             };
             let all = answer(2048, 1, &["cut_early", "top_k"]);
@@ -132,7 +122,7 @@ fn what_comes_too_late_is_joined_to_nothing() {
         PATTERNS[0]
     );
     let rows = |rules_off: &[&str]| {
-        let options = options(256, 1, rules_off);
+        let options = options_without(256, 1, rules_off);
         let prepared = database.prepare(&text, &options).expect("it plans");
         let root = prepared.profile(&options).expect("it runs").root;
         (read_rows(&root), joined_rows(&root))

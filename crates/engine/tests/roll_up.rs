@@ -6,7 +6,7 @@ use basalt_engine::{Database, ExplainedNode, QueryOptions};
 use basalt_testkit::bag::{self, Numbers};
 use basalt_testkit::split_mix::SplitMix;
 use support::triples::{NS, Triples, iri, number};
-use support::{Configuration, ask, plain_and_changed, query_options, read_rows};
+use support::{ask, options_without, plain_and_changed, read_rows};
 
 const SALES: usize = 2500;
 const PRODUCTS: usize = 40;
@@ -144,15 +144,6 @@ fn databases() -> [Database; 2] {
     plain_and_changed(&shop(), CHANGES)
 }
 
-fn options(batch_rows: usize, threads: usize, rules_off: &[&str]) -> QueryOptions {
-    let mut options = query_options(&Configuration::default());
-    options.exec.batch_rows = batch_rows;
-    options.exec.threads = threads;
-    options.exec.alone_for = std::time::Duration::ZERO;
-    options.disabled_rules = rules_off.iter().map(|&rule| rule.to_owned()).collect();
-    options
-}
-
 fn rolled_up(node: &ExplainedNode) -> usize {
     let own = node.text.starts_with("RollUp");
     usize::from(own) + node.below().map(rolled_up).sum::<usize>()
@@ -166,7 +157,7 @@ fn groups_rolled_up(database: &Database, text: &str) -> usize {
 fn check(database: &Database, query: &str) {
     let text = format!("PREFIX : <{NS}> {query}");
     let answer = |batch_rows, threads, rules_off: &[&str]| {
-        let options = options(batch_rows, threads, rules_off);
+        let options = options_without(batch_rows, threads, rules_off);
         ask(database, &text, &options).expect("the query runs")
     };
     let alone = answer(2048, 1, &["roll_up", "group_through", "share_subplans"]);
@@ -218,7 +209,7 @@ fn rows_are_read_once() {
     let [database, _] = databases();
     let text = format!("PREFIX : <{NS}> {}", ROLLED_UP[0].0);
     let read = |rules_off: &[&str]| {
-        let options = options(2048, 1, rules_off);
+        let options = options_without(2048, 1, rules_off);
         let prepared = database.prepare(&text, &options).expect("it plans");
         read_rows(&prepared.profile(&options).expect("it runs").root)
     };

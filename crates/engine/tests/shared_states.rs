@@ -6,7 +6,7 @@ mod support;
 use basalt_engine::{Database, ExplainedNode, QueryOptions};
 use basalt_testkit::bag::{self, Numbers};
 use support::triples::{NS, Triples, iri, number};
-use support::{Configuration, ask, plain_and_changed, query_options, read_rows};
+use support::{ask, options_without, plain_and_changed, read_rows};
 
 const OFFERS: usize = 700;
 const PRODUCTS: usize = 60;
@@ -141,22 +141,13 @@ fn databases() -> [Database; 2] {
     plain_and_changed(&shop(), CHANGES)
 }
 
-fn options(batch_rows: usize, threads: usize, rules_off: &[&str]) -> QueryOptions {
-    let mut options = query_options(&Configuration::default());
-    options.exec.batch_rows = batch_rows;
-    options.exec.threads = threads;
-    options.exec.alone_for = std::time::Duration::ZERO;
-    options.disabled_rules = rules_off.iter().map(|&rule| rule.to_owned()).collect();
-    options
-}
-
 #[test]
 fn answers_are_those_without_shared_states() {
     for database in databases() {
         for query in shared().iter().chain(&unshared()) {
             let text = format!("PREFIX : <{NS}> {query}");
             let answer = |batch_rows, threads, rules_off: &[&str]| {
-                let options = options(batch_rows, threads, rules_off);
+                let options = options_without(batch_rows, threads, rules_off);
                 ask(&database, &text, &options).expect("the query runs")
             };
             let joined = answer(2048, 1, &["group_through"]);
@@ -221,7 +212,7 @@ fn shared_states_are_made_once() {
     let query = &shared()[0];
     let text = format!("PREFIX : <{NS}> {query}");
     let read = |rules_off: &[&str]| {
-        let options = options(2048, 1, rules_off);
+        let options = options_without(2048, 1, rules_off);
         let prepared = database.prepare(&text, &options).expect("it plans");
         read_rows(&prepared.profile(&options).expect("it runs").root)
     };

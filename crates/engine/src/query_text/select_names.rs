@@ -10,19 +10,8 @@
 //!
 //! Invariant: texts without such names come back as none; nothing inside strings, IRIs and comments is altered. Cost: one pass over the text.
 
-use super::{Kind, Tokens};
+use super::{AGGREGATES, Kind, Tokens};
 use std::ops::Range;
-
-/// Functions that read groups: names of the same SELECT are not there in them.
-const AGGREGATES: &[&str] = &[
-    "COUNT",
-    "SUM",
-    "MIN",
-    "MAX",
-    "AVG",
-    "SAMPLE",
-    "GROUP_CONCAT",
-];
 
 /// What `parse` makes of a text with such names. Places in messages are those of the text as it is.
 pub fn with_names<T, E>(text: &str, parse: impl Fn(&str) -> Result<T, E>) -> Result<T, E> {

@@ -264,6 +264,16 @@ fn pieces(text: String, loads: usize) -> Vec<String> {
     pieces.into_iter().map(join).collect()
 }
 
+/// Query options without some planner rules, whose threads join in at once.
+pub fn options_without(batch_rows: usize, threads: usize, rules_off: &[&str]) -> QueryOptions {
+    let mut options = query_options(&Configuration::default());
+    options.exec.batch_rows = batch_rows;
+    options.exec.threads = threads;
+    options.exec.alone_for = std::time::Duration::ZERO;
+    options.disabled_rules = rules_off.iter().map(|&rule| rule.to_owned()).collect();
+    options
+}
+
 /// Query options of a configuration.
 pub fn query_options(configuration: &Configuration) -> QueryOptions {
     let mut options = QueryOptions {

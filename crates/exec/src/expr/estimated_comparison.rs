@@ -17,9 +17,11 @@ use super::comparison::CompareOp;
 use super::evaluate::operand;
 use super::kernel::Kernel;
 use super::number_values::Values;
+use super::numbers::READ_TOGETHER;
 use super::vector::{Rows, Truth, Vector};
 use crate::context::Context;
 use crate::error::ExecError;
+use crate::row_numbers::hash_row;
 use crate::value::{Number, Reader, ShortNumber};
 use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
@@ -195,16 +197,18 @@ fn of_column(
         Vector::Ids(ids) => {
             let mut estimates = Vec::with_capacity(ids.len());
             // Those of groups come several times.
-            let mut last = (0, Estimate::UNKNOWN);
+            let mut known = [(0, Estimate::UNKNOWN); READ_TOGETHER];
             for &id in ids.iter() {
-                if last.0 != id {
-                    let estimate = match ShortNumber::of_id(id) {
-                        Some(short) => of_short(short),
-                        None => reader.number(id)?.map_or(Estimate::UNKNOWN, of_number),
-                    };
-                    last = (id, estimate);
+                if let Some(short) = ShortNumber::of_id(id) {
+                    estimates.push(of_short(short));
+                    continue;
                 }
-                estimates.push(last.1);
+                let (read, estimate) = &mut known[hash_row(&[id]) as usize % READ_TOGETHER];
+                if *read != id {
+                    *estimate = reader.number(id)?.map_or(Estimate::UNKNOWN, of_number);
+                    *read = id;
+                }
+                estimates.push(*estimate);
             }
             Some(estimates)
         }

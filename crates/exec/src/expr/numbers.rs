@@ -21,7 +21,7 @@ use basalt_rdf::{TermBuf, TermId};
 use std::borrow::Cow;
 
 /// Terms whose numbers are remembered while those of a batch are read.
-const READ_TOGETHER: usize = 256;
+pub const READ_TOGETHER: usize = 256;
 
 /// The numbers; see the head of this module.
 #[derive(Clone, Debug)]

@@ -3,20 +3,11 @@
 
 use super::Page;
 use super::tokens::{Kind, Token};
+use crate::query_text::AGGREGATES;
 use std::collections::HashSet;
 
-/// Words that stand where solutions are grouped.
-const GROUPING: &[&str] = &[
-    "GROUP",
-    "HAVING",
-    "COUNT",
-    "SUM",
-    "MIN",
-    "MAX",
-    "AVG",
-    "SAMPLE",
-    "GROUP_CONCAT",
-];
+/// Words that stand where solutions are grouped, beside aggregates.
+const GROUPING: &[&str] = &["GROUP", "HAVING"];
 
 /// A group that is open, or another bracket.
 #[derive(Default)]
@@ -61,7 +52,9 @@ impl<'a> Page<'a> {
         let mut select: Option<usize> = None;
         let mut names: Vec<Token<'a>> = Vec::new();
         // Where there are groups a name may be that of a variable which is not there any more.
-        let is_grouped = self.tokens.iter().any(|token| token.is_one_of(GROUPING));
+        let is_grouping =
+            |token: &Token<'_>| token.is_one_of(GROUPING) || token.is_one_of(AGGREGATES);
+        let is_grouped = self.tokens.iter().any(is_grouping);
         for (index, token) in self.tokens.iter().enumerate() {
             match (token.kind, token.text) {
                 (Kind::Mark, "(" | "[" | "{") => {
