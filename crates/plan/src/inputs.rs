@@ -3,6 +3,7 @@
 //!
 //! One match for each question, so that a new operator is added in few places.
 
+use crate::join_ranges::probe_and_build;
 use crate::physical::{
     Aggregate, Domain, Endpoint, Expr, Graphs, JoinKind, Node, Op, PathPattern, Pattern, Position,
     ServicePattern, Slot, Star, Total, group_slots,
@@ -47,6 +48,26 @@ impl Op {
                 .collect(),
             Self::RollUp(roll_up) => vec![&roll_up.finer],
             Self::Union { inputs } => inputs.iter().collect(),
+        }
+    }
+
+    /// The input whose rows an operator hands on as they come, joined or not; `None` of others.
+    pub fn streamed_input(&self) -> Option<&Node> {
+        match self {
+            Self::StarJoin { input, .. }
+            | Self::PatternJoin { input, .. }
+            | Self::CountJoin { input, .. }
+            | Self::PathJoin {
+                input,
+                at_once: false,
+                ..
+            }
+            | Self::Filter { input, .. }
+            | Self::Extend { input, .. }
+            | Self::PartialDistinct { input }
+            | Self::Project { input } => Some(input),
+            Self::HashJoin { .. } => probe_and_build(self).map(|(probe, _)| probe),
+            _ => None,
         }
     }
 

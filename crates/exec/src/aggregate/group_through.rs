@@ -26,6 +26,7 @@ use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
 use crate::operators::pipeline::Sink;
 use std::iter::repeat;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Groups through pairs.
@@ -107,14 +108,19 @@ impl Through {
 impl Aggregator {
     /// The keys of all groups.
     pub fn group_keys(&self) -> Batch {
-        let count = self.groups.count();
+        self.keys_of(0..self.groups.count())
+    }
+
+    /// The keys of some groups.
+    pub(super) fn keys_of(&self, groups: Range<usize>) -> Batch {
+        let count = groups.len();
         let mut columns = columns_with_room(self.keys.len(), count);
-        (0..count).for_each(|group| self.push_key(group, &mut columns));
+        groups.for_each(|group| self.push_key(group, &mut columns));
         Batch::from_vectors(columns, count)
     }
 
     /// Appends the key of a group, to the first columns.
-    pub(super) fn push_key(&self, group: usize, columns: &mut [Vec<u64>]) {
+    fn push_key(&self, group: usize, columns: &mut [Vec<u64>]) {
         for (column, &id) in columns.iter_mut().zip(self.groups.row(group)) {
             column.push(id);
         }

@@ -5,7 +5,7 @@
 //! ```
 
 use super::{Aggregator, CHECK_GROUPS};
-use crate::batch::{Batch, columns_with_room};
+use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 
@@ -17,12 +17,7 @@ impl Aggregator {
         for start in (0..count).step_by(CHECK_GROUPS) {
             cx.check()?;
             let groups = start..count.min(start + CHECK_GROUPS);
-            let mut columns = columns_with_room(self.keys.len(), groups.len());
-            for group in groups.clone() {
-                self.push_key(group, &mut columns);
-            }
-            let keys = Batch::from_vectors(columns, groups.len());
-            coarser.find_groups(&keys);
+            coarser.find_groups(&self.keys_of(groups.clone()));
             coarser.grow();
             let moves = groups.map(|group| group as u32);
             let moves = moves.zip(coarser.group_numbers.iter().copied());

@@ -37,17 +37,6 @@ impl Operator {
     }
 }
 
-fn number(argument: Argument<'_>, reader: &mut Reader<'_>) -> Result<Option<Number>, ExecError> {
-    // Values of ids are not made for their numbers.
-    Ok(match argument {
-        Argument::Id(id) => reader.number(id)?,
-        Argument::Constant(constant) => constant.value.number(),
-        Argument::Value(value) => value.number(),
-        Argument::Number(number) => Some(number.to_number()),
-        Argument::Error | Argument::Text(_) | Argument::Boolean(_) => None,
-    })
-}
-
 fn item(number: Option<Number>) -> Item {
     number.map_or(Item::Error, |number| Item::Value(Value::Number(number)))
 }
@@ -87,7 +76,7 @@ pub fn binary_rows(
         if let Some(item) = of_inline_date(operator, a, b) {
             return Ok(item);
         }
-        match (number(a, reader)?, number(b, reader)?) {
+        match (a.number(reader)?, b.number(reader)?) {
             (Some(a), Some(b)) => Ok(item(operator.apply(a, b))),
             (None, None) if may_be_date(a) && may_be_date(b) => dates(operator, a, b, reader),
             _ => Ok(Item::Error),
@@ -157,7 +146,7 @@ pub fn sign<'v>(
     }
     let items = each_row(count, |row| {
         let argument = a.get(row);
-        let Some(number) = number(argument, reader)? else {
+        let Some(number) = argument.number(reader)? else {
             let value = match may_be_date(argument) {
                 true => argument.value(reader)?,
                 false => None,

@@ -258,12 +258,7 @@ impl ConstantSet {
         let Some(numbers) = &self.numbers else {
             return Ok(None);
         };
-        let number = match value {
-            Argument::Number(number) => Some(number.to_number()),
-            Argument::Value(value) => value.number(),
-            Argument::Id(id) => reader.number(id)?,
-            _ => None,
-        };
+        let number = value.number(reader)?;
         let number = number.filter(|number| !matches!(number, Number::Float(_)));
         Ok(number.map(|number| {
             // NaN is equal to nothing.

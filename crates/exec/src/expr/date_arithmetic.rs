@@ -9,12 +9,12 @@ use super::numbers::{Numbers, Values};
 use super::operand::Operand;
 use super::vector::{Rows, Truth};
 use crate::value::{
-    DurationType, Number, ShortNumber, Value, date_type, day_time, units, utc_instant,
+    DurationType, Number, ShortNumber, Value, date_type, day_time, of_units, units, utc_instant,
 };
 use basalt_rdf::TermId;
 use basalt_rdf::inline::dates::{SECONDS_PER_DAY, encode_date, encode_date_time};
 use basalt_rdf::term_id::{PAYLOAD_MASK, tag};
-use oxsdatatypes::{DayTimeDuration, Decimal, Duration};
+use oxsdatatypes::{DayTimeDuration, Duration};
 use std::borrow::Cow;
 
 /// The result of the operator; `None` is an error.
@@ -37,7 +37,7 @@ pub fn between_inline(a: TermId, b: TermId) -> Option<Value> {
     }
     let (later, earlier) = (utc_instant(a)?, utc_instant(b)?);
     let between = units(later.0 - earlier.0, 0) + i128::from(later.1 - earlier.1);
-    let between = DayTimeDuration::new(Decimal::from_be_bytes(between.to_be_bytes()));
+    let between = DayTimeDuration::new(of_units(between));
     Some(Value::Duration(between.into(), DurationType::DayTime))
 }
 
@@ -85,7 +85,7 @@ pub fn compare_difference(
     let Value::Duration(duration, DurationType::DayTime) = &constant.value else {
         return None;
     };
-    let seconds = Number::Decimal(seconds_of(duration)?);
+    let seconds = Number::Decimal(of_units(day_time::length(*duration)));
     let difference = seconds_between(&rows.column(*later), &rows.column(*earlier))?;
     let difference = Operand::Column(Cow::Owned(Numbers::new(difference, Vec::new())));
     number_operators::compare(
@@ -119,14 +119,6 @@ fn seconds_between(later: &[u64], earlier: &[u64]) -> Option<Values> {
         scale,
         is_decimal: true,
     })
-}
-
-/// The seconds of a duration without months.
-fn seconds_of(duration: &Duration) -> Option<Decimal> {
-    let minutes = (duration.days() * 24 + duration.hours()) * 60 + duration.minutes();
-    Decimal::from(minutes)
-        .checked_mul(60_i64)?
-        .checked_add(duration.seconds())
 }
 
 /// `+a`, or `-a` with `negate`, of a duration; `None` is an error.

@@ -116,25 +116,30 @@ pub fn compare(
     Ok(Some(truths))
 }
 
+/// The kernel that is evaluated by value or by kind, if it is.
+fn plain(kernel: &Kernel) -> &Kernel {
+    match kernel {
+        Kernel::ByValue(by_value) => plain(by_value.kernel()),
+        Kernel::ByKind(by_kind) => plain(by_kind.kernel()),
+        other => other,
+    }
+}
+
 /// Whether digits grow.
 fn has_product(kernel: &Kernel) -> bool {
-    match kernel {
+    match plain(kernel) {
         Kernel::Arithmetic(Operator::Multiply | Operator::Divide, ..) => true,
         Kernel::Arithmetic(_, a, b) => has_product(a) || has_product(b),
         Kernel::Sign { argument, .. } => has_product(argument),
-        Kernel::ByValue(by_value) => has_product(by_value.kernel()),
-        Kernel::ByKind(by_kind) => has_product(by_kind.kernel()),
         _ => false,
     }
 }
 
 /// Whether some column has long numbers, as its first row tells.
 fn has_long(kernel: &Kernel, rows: &Rows<'_>) -> bool {
-    match kernel {
+    match plain(kernel) {
         Kernel::Arithmetic(_, a, b) => has_long(a, rows) || has_long(b, rows),
         Kernel::Sign { argument, .. } => has_long(argument, rows),
-        Kernel::ByValue(by_value) => has_long(by_value.kernel(), rows),
-        Kernel::ByKind(by_kind) => has_long(by_kind.kernel(), rows),
         Kernel::Column(column) => match rows.numbers(*column) {
             Some(numbers) => matches!(numbers.values(), Values::Units(_)),
             None => {
@@ -152,7 +157,7 @@ fn estimates(
     rows: &Rows<'_>,
     reader: &mut Reader<'_>,
 ) -> Result<Option<Vec<Estimate>>, ExecError> {
-    Ok(match kernel {
+    Ok(match plain(kernel) {
         Kernel::Arithmetic(operator, a, b) => {
             let (Some(a), Some(b)) = (estimates(a, rows, reader)?, estimates(b, rows, reader)?)
             else {
@@ -173,9 +178,7 @@ fn estimates(
             let estimate = constant.value.number().map_or(Estimate::UNKNOWN, of_number);
             Some(vec![estimate; rows.len()])
         }
-        Kernel::ByValue(by_value) => estimates(by_value.kernel(), rows, reader)?,
-        Kernel::ByKind(by_kind) => estimates(by_kind.kernel(), rows, reader)?,
-        Kernel::Column(_) => of_column(kernel, rows, reader)?,
+        column @ Kernel::Column(_) => of_column(column, rows, reader)?,
         _ => None,
     })
 }

@@ -11,7 +11,7 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::selection::taken;
-use crate::value::{Reader, ShortNumber, Value};
+use crate::value::{Number, Reader, ShortNumber, Value};
 use basalt_rdf::inline::encode_boolean;
 use basalt_rdf::{LiteralKind, LiteralView, TermView};
 use std::borrow::Cow;
@@ -183,6 +183,17 @@ impl<'a> Argument<'a> {
             Self::Text(string) => Some(Cow::Owned(Value::of_literal(string))),
             Self::Boolean(value) => Some(Cow::Owned(Value::Boolean(value))),
             Self::Number(number) => Some(Cow::Owned(Value::Number(number.to_number()))),
+        })
+    }
+
+    /// The number, if it is one. Values of ids are not made for their numbers.
+    pub fn number(self, reader: &mut Reader<'_>) -> Result<Option<Number>, ExecError> {
+        Ok(match self {
+            Self::Id(id) => reader.number(id)?,
+            Self::Constant(constant) => constant.value.number(),
+            Self::Value(value) => value.number(),
+            Self::Number(number) => Some(number.to_number()),
+            Self::Error | Self::Text(_) | Self::Boolean(_) => None,
         })
     }
 

@@ -3,16 +3,14 @@
 //! A month counts as a twelfth of the mean year where it is ordered beside days, 30.436875 of them. That lies between what it is from the four dates at which
 //! XML Schema compares durations, for any number of months, so it is in the order of `<` wherever that has one.
 
-use oxsdatatypes::{DayTimeDuration, Decimal, Duration};
+use super::{SCALE_MAX, of_units, units};
+use basalt_rdf::inline::dates::UNITS_OF_SECOND as SECOND;
+use oxsdatatypes::{DayTimeDuration, Duration};
 
-/// Units of 10^-18 seconds in a second.
-const SECOND: i128 = 1_000_000_000_000_000_000;
 /// Seconds of a month.
 const MONTH: i128 = 2_629_746;
 /// Digits of a number of days, hours, minutes or seconds that is read here.
 const DIGITS_MAX: usize = 12;
-/// Digits of a fraction.
-const FRACTION_MAX: usize = 18;
 
 /// An `xsd:dayTimeDuration`; `None` leaves it to the general parser.
 pub fn parse(text: &str) -> Option<DayTimeDuration> {
@@ -22,9 +20,9 @@ pub fn parse(text: &str) -> Option<DayTimeDuration> {
         _ => (false, bytes),
     };
     let mut rest = bytes.strip_prefix(b"P")?;
-    let mut units: i128 = 0;
+    let mut length: i128 = 0;
     // Units that may still come, in order.
-    let mut steps: &[(u8, i128)] = &[(b'D', 86_400)];
+    let mut steps: &[(u8, i64)] = &[(b'D', 86_400)];
     let (mut is_time, mut has_one) = (false, false);
     while !rest.is_empty() {
         if let Some(time) = rest.strip_prefix(b"T")
@@ -46,28 +44,26 @@ pub fn parse(text: &str) -> Option<DayTimeDuration> {
                 .iter()
                 .take_while(|byte| byte.is_ascii_digit())
                 .count();
-            if digits == 0 || digits > FRACTION_MAX || after.get(digits) != Some(&b'S') {
+            if digits == 0 || digits > usize::from(SCALE_MAX) || after.get(digits) != Some(&b'S') {
                 return None;
             }
-            let scale = 10_i128.pow((FRACTION_MAX - digits) as u32);
-            fraction = number(&after[..digits]) * scale;
+            fraction = units(number(&after[..digits]), digits as u8);
             rest = &after[digits..];
         }
         let (name, after) = rest.split_first()?;
         let place = steps.iter().position(|(known, _)| known == name)?;
-        units += count * steps[place].1 * SECOND + fraction;
+        length += i128::from(count * steps[place].1) * SECOND + fraction;
         steps = &steps[place + 1..];
         (rest, has_one) = (after, true);
     }
-    let units = if is_negative { -units } else { units };
-    let seconds = Decimal::from_be_bytes(units.to_be_bytes());
-    has_one.then(|| DayTimeDuration::new(seconds))
+    let length = if is_negative { -length } else { length };
+    has_one.then(|| DayTimeDuration::new(of_units(length)))
 }
 
 /// The number that some digits are.
-fn number(digits: &[u8]) -> i128 {
+fn number(digits: &[u8]) -> i64 {
     let add = |number: i64, digit: &u8| number * 10 + i64::from(digit - b'0');
-    i128::from(digits.iter().fold(0, add))
+    digits.iter().fold(0, add)
 }
 
 /// The length of a duration in units of 10^-18 seconds, which orders them.
@@ -93,6 +89,7 @@ pub fn split(length: i128) -> (i128, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use oxsdatatypes::Decimal;
     use proptest::prelude::*;
     use std::cmp::Ordering;
 

@@ -20,11 +20,11 @@ impl Planner<'_> {
     ) -> Result<Node, PlanError> {
         let mut inner = *outer;
         inner.slots.remove(slot);
-        let is_bound = ValueKinds::never_fails(self, input, expr);
-        let input = self.lower_first(input, &inner, limit)?;
-        let input = self.with_outer(input, slots_of(expr), &inner);
-        let mut made = self.extend_first(input, slot, expr.clone(), limit)?;
-        if is_bound && matches!(made.op, Op::Extend { .. }) && !made.certain.contains(&slot) {
+        let rows = self.lower_first(input, &inner, limit)?;
+        let rows = self.with_outer(rows, slots_of(expr), &inner);
+        let mut made = self.extend_first(rows, slot, expr.clone(), limit)?;
+        let is_open = matches!(made.op, Op::Extend { .. }) && !made.certain.contains(&slot);
+        if is_open && ValueKinds::never_fails(self, input, expr) {
             made.certain.push(slot);
         }
         Ok(made)

@@ -13,7 +13,6 @@
 
 use super::share_subplans::{shareable_children, shareable_children_mut};
 use crate::cost_constants::EXPRESSION;
-use crate::join_ranges::probe_and_build;
 use crate::physical::{Expr, Node, Op, Slot};
 use crate::planner::Planner;
 
@@ -56,27 +55,13 @@ fn visit(node: &mut Node) {
 fn source(node: &Node, slot: Slot) -> &Node {
     let (mut found, mut next) = (node, Some(node));
     while let Some(at) = next {
-        let (below, is_join) = match &at.op {
-            Op::Project { input } | Op::Filter { input, .. } | Op::PartialDistinct { input } => {
-                (Some(&**input), false)
-            }
-            Op::Extend {
-                input, slot: made, ..
-            } if *made != slot => (Some(&**input), false),
-            Op::StarJoin { input, .. }
-            | Op::PatternJoin { input, .. }
-            | Op::CountJoin { input, .. }
-            | Op::PathJoin {
-                input,
-                at_once: false,
-                ..
-            } => (Some(&**input), true),
-            Op::HashJoin { partners, .. } if partners.is_empty() => {
-                (probe_and_build(&at.op).map(|(probe, _)| probe), true)
-            }
-            _ => (None, false),
-        };
+        let is_set = matches!(&at.op, Op::HashJoin { partners, .. } if !partners.is_empty());
+        let below = at.op.streamed_input().filter(|_| !is_set);
         next = below.filter(|below| below.certain.contains(&slot));
+        let is_join = !matches!(
+            at.op,
+            Op::Project { .. } | Op::Filter { .. } | Op::Extend { .. } | Op::PartialDistinct { .. }
+        );
         if is_join && let Some(below) = next {
             found = below;
         }

@@ -16,11 +16,12 @@
 use super::group_through::{self, is_plain};
 use crate::alike::Alike;
 use crate::cost_constants::{EMIT_ROW, GROUP_ROW};
-use crate::expression::{for_each_operand_mut, has_exists, slots_of};
+use crate::expression::{has_exists, slots_of};
 use crate::logical::Logical;
 use crate::lower::Outer;
 use crate::physical::{Aggregate, Expr, Node, Op, RollUp, Slot};
 use crate::planner::{PlanError, Planner, node};
+use crate::rename_slots::expression_slots;
 use crate::repeatable::is_repeatable;
 use crate::slot_set::SlotSet;
 use std::collections::HashMap;
@@ -199,8 +200,9 @@ fn plan_all(
     let Ok(finest) = Finest::of(planner, groups) else {
         return Ok(());
     };
+    let input = planner.lower(&finest.input, &Outer::default())?;
     for keys in finest.candidates() {
-        let finer = finest.plan(planner, &keys)?;
+        let finer = finest.plan(planner, input.clone(), &keys)?;
         let taken = finest.taken(groups, &finer, &keys);
         if taken.is_empty() {
             continue;
@@ -306,12 +308,16 @@ impl Finest {
         [all].into_iter().chain(most).collect()
     }
 
-    /// The finer group.
-    fn plan(&self, planner: &mut Planner<'_>, keys: &[Slot]) -> Result<Node, PlanError> {
+    /// The finer group of these rows.
+    fn plan(
+        &self,
+        planner: &mut Planner<'_>,
+        input: Node,
+        keys: &[Slot],
+    ) -> Result<Node, PlanError> {
         let alone = Outer::default();
         let through =
             group_through::aggregate(planner, &self.input, keys, &self.aggregates, &alone)?;
-        let input = planner.lower(&self.input, &alone)?;
         let plain = planner.group_of(input, keys, &self.aggregates, &alone)?;
         // What is left of all rows has no states of its own.
         let has_states = |node: &Node| {
@@ -376,13 +382,8 @@ impl Finest {
 /// An expression in slots of other names.
 fn renamed(expr: &Expr, names: &HashMap<Slot, Slot>) -> Expr {
     let mut expr = expr.clone();
-    rename(&mut expr, names);
+    expression_slots(&mut expr, &mut |slot| {
+        *slot = names.get(slot).copied().unwrap_or(*slot);
+    });
     expr
-}
-
-fn rename(expr: &mut Expr, names: &HashMap<Slot, Slot>) {
-    match expr {
-        Expr::Slot(slot) | Expr::Bound(slot) => *slot = names.get(slot).copied().unwrap_or(*slot),
-        _ => for_each_operand_mut(expr, &mut |operand| rename(operand, names)),
-    }
 }

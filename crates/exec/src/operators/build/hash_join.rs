@@ -1,7 +1,6 @@
 //! Hash joins and their build sides.
 
 use super::ranges::{ranges, set_functions};
-use super::sharing::chain_input;
 use super::{Build, column_of};
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
@@ -27,7 +26,9 @@ impl Build {
         if matches!(node.op, Op::HashJoin { .. }) {
             self.build_side(node)?;
         }
-        chain_input(node).map_or(Ok(()), |input| self.prepare_tables(input))
+        node.op
+            .streamed_input()
+            .map_or(Ok(()), |input| self.prepare_tables(input))
     }
 
     /// The build side of a hash join node, made by whoever asks first.
@@ -182,6 +183,6 @@ fn is_stream(node: &Node) -> bool {
     match &node.op {
         Op::StarScan { .. } | Op::PatternScan { .. } | Op::Values { .. } => true,
         Op::HashJoin { .. } => false,
-        _ => chain_input(node).is_some_and(is_stream),
+        _ => node.op.streamed_input().is_some_and(is_stream),
     }
 }

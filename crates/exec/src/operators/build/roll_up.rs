@@ -89,7 +89,7 @@ impl Build {
         };
         drop(made);
         let Some(states) = states else {
-            return self.rolled_up_from_rows(&group.finer, group, cx);
+            return self.rolled_up_from_rows(group, &finer, &keys, cx);
         };
         let aggregates = finer.states();
         let coarser = Aggregator::new(&aggregates, &keys, &finer.rows().schema, cx)?;
@@ -138,22 +138,21 @@ impl Build {
     /// The groups of all rows.
     fn rolled_up_from_rows(
         &self,
-        node: &Node,
         group: &RollUp,
+        finer: &Finer<'_>,
+        keys: &[Slot],
         cx: &Context,
     ) -> Result<Groups, ExecError> {
-        let finer = Finer::of(node)?;
-        let keys: Vec<Slot> = group.keys.iter().map(|(_, finer)| *finer).collect();
         let asked = group.aggregates.iter().filter_map(|(_, slot)| {
             let mut all = finer.aggregates().iter();
             all.find(|aggregate| aggregate.slot == *slot).cloned()
         });
         let asked: Vec<Aggregate> = asked.collect();
-        match &finer {
-            Finer::Rows { rows, .. } => group::groups(rows, &keys, &asked, self, cx),
+        match finer {
+            Finer::Rows { rows, .. } => group::groups(rows, keys, &asked, self, cx),
             Finer::Through(through) => {
-                let join = join_of(node, through);
-                group::groups(&join, &keys, &asked, self, cx)
+                let join = join_of(&group.finer, through);
+                group::groups(&join, keys, &asked, self, cx)
             }
         }
     }

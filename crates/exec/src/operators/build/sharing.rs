@@ -26,33 +26,13 @@ const FEWEST_ROWS: f64 = 2.0;
 /// How many times as much as the streaming side a build side must cost for one thread to look for rows of the former first.
 const CHEAP_FACTOR: f64 = 8.0;
 
-/// The operator below one of a chain of streaming operators.
-pub(super) fn chain_input(node: &Node) -> Option<&Node> {
-    match &node.op {
-        Op::StarJoin { input, .. }
-        | Op::PatternJoin { input, .. }
-        | Op::CountJoin { input, .. }
-        | Op::PathJoin {
-            input,
-            at_once: false,
-            ..
-        }
-        | Op::Filter { input, .. }
-        | Op::Extend { input, .. }
-        | Op::PartialDistinct { input }
-        | Op::Project { input } => Some(input),
-        Op::HashJoin { .. } => basalt_plan::probe_and_build(&node.op).map(|(probe, _)| probe),
-        _ => None,
-    }
-}
-
 /// What is at the end of the chain of streaming operators below a node and can be dealt out to threads, if anything: a
 /// star scan, or rows that are [taken batch by batch](is_shared_by_batch).
 pub fn shared_leaf<'n>(node: &'n Node, options: &ExecOptions) -> Option<&'n Node> {
     match &node.op {
         Op::StarScan { .. } => Some(node),
         _ if is_shared_by_batch(node, options) => Some(node),
-        _ => shared_leaf(chain_input(node)?, options),
+        _ => shared_leaf(node.op.streamed_input()?, options),
     }
 }
 
@@ -85,7 +65,7 @@ pub fn few_that_lead_to_many<'n>(node: &'n Node, options: &ExecOptions) -> Optio
     let many = options.dealt_rows_min as f64;
     let enough = THREAD_ROWS * options.threads as f64;
     let (mut found, mut found_fewer, mut most) = (None, None, node.estimated_rows);
-    let mut next = chain_input(node);
+    let mut next = node.op.streamed_input();
     while let Some(below) = next {
         let rows = below.estimated_rows;
         let leads_to_many = most >= many && most >= rows * FAN_OUT_MIN;
@@ -95,21 +75,21 @@ pub fn few_that_lead_to_many<'n>(node: &'n Node, options: &ExecOptions) -> Optio
             found_fewer = Some(below);
         }
         most = most.max(rows);
-        next = chain_input(below);
+        next = below.op.streamed_input();
     }
     found.or(found_fewer)
 }
 
 /// To how many rows all rows of an operator of the chain below a node lead there, at most and as far as estimates tell.
 pub fn rows_led_to(node: &Node, below: &Node) -> f64 {
-    let chain = std::iter::successors(Some(node), |node| chain_input(node));
+    let chain = std::iter::successors(Some(node), |node| node.op.streamed_input());
     let above = chain.take_while(|node| node.id != below.id);
     above.map(|node| node.estimated_rows).fold(0.0, f64::max)
 }
 
 /// Whether an operator is above another one of the same chain.
 pub fn is_above(node: &Node, below: &Node) -> bool {
-    let chain = std::iter::successors(chain_input(node), |node| chain_input(node));
+    let chain = std::iter::successors(node.op.streamed_input(), |node| node.op.streamed_input());
     chain.into_iter().any(|node| node.id == below.id)
 }
 
@@ -125,7 +105,7 @@ pub fn shares_of(node: &Node, leaf: &Node, options: &ExecOptions) -> Shares {
 /// The streaming side of the lowest hash join of the chain below a node of which the build side is expected to cost many times as much:
 /// without a row there nothing else need be made.
 pub fn cheap_beside_build(node: &Node) -> Option<&Node> {
-    let chain = std::iter::successors(Some(node), |node| chain_input(node));
+    let chain = std::iter::successors(Some(node), |node| node.op.streamed_input());
     chain
         .filter_map(|join| cheap_probe(join, CHEAP_FACTOR))
         .last()
