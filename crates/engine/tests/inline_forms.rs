@@ -1,4 +1,4 @@
-//! Stores of which fewer literals are inline (no time with a fraction of a second, no double with an exponent) keep that through loads,
+//! Stores of which fewer literals are inline (no time with a fraction of a second, no double with an exponent, no time of a day) keep that through loads,
 //! changes and merges, and answer as those of which all are.
 
 mod support;
@@ -44,19 +44,25 @@ fn events(from: usize, to: usize) -> String {
             _ => value.to_string(),
         };
         triples.add(&name, "level", &format!("\"{level}\"^^<{xsd}double>"));
+        let zone = ["", "", "Z", "+00:00", "-05:30"][event * 7 % 5];
+        let fraction = ["", "", "", ".0", ".5"][event * 3 % 5];
+        let time = format!("{hour:02}:{:02}:00{fraction}{zone}", event % 4 * 15);
+        triples.add(&name, "due", &format!("\"{time}\"^^<{xsd}time>"));
     }
     triples.0
 }
 
-const UPDATES: [&str; 5] = [
+const UPDATES: [&str; 7] = [
     "INSERT DATA { :e3 :at \"2024-03-09T01:02:03.456Z\"^^xsd:dateTime . :new :at \"2024-03-09T01:02:03.456789\"^^xsd:dateTime ; :kind :k1 }",
     "DELETE { ?e :at ?t } INSERT { ?e :at ?later } WHERE { ?e :at ?t ; :kind :k2 BIND(?t + \"PT0.750S\"^^xsd:dayTimeDuration AS ?later) }",
     "DELETE { ?e :at ?t } WHERE { ?e :kind :k4 ; :at ?t FILTER(SECONDS(?t) = 0.25) }",
     "INSERT DATA { :e5 :level 1.25E0, 1.250e0, \"0.30000000000000004\"^^xsd:double . :new :level 1.0E0 }",
     "DELETE { ?e :level ?l } INSERT { ?e :level ?third } WHERE { ?e :level ?l ; :kind :k3 BIND(?l / 3 AS ?third) }",
+    "INSERT DATA { :e7 :due \"24:00:00\"^^xsd:time, \"00:00:00\"^^xsd:time . :new :due \"07:00:00Z\"^^xsd:time ; :kind :k5 }",
+    "DELETE { ?e :due ?t } INSERT { ?e :due ?later } WHERE { ?e :due ?t ; :kind :k1 BIND(?t + \"PT10H\"^^xsd:dayTimeDuration AS ?later) }",
 ];
 
-const QUERIES: [&str; 21] = [
+const QUERIES: [&str; 29] = [
     "SELECT ?e ?t { ?e :at ?t }",
     "SELECT ?e { ?e :at \"2024-03-09T01:02:03.456Z\"^^xsd:dateTime }",
     "SELECT ?e { ?e :at ?t FILTER(?t = \"2024-03-01T00:00:00.250Z\"^^xsd:dateTime) }",
@@ -78,6 +84,14 @@ const QUERIES: [&str; 21] = [
     "SELECT ?l (COUNT(*) AS ?n) { ?e :level ?l } GROUP BY ?l",
     "SELECT ?third (COUNT(*) AS ?n) { ?e :level ?l BIND(?l / 3 AS ?third) } GROUP BY ?third ORDER BY ?third",
     "SELECT ?a ?b { ?a :level ?s ; :kind :k1 . ?b :level ?t ; :kind :k5 FILTER(?s = ?t || ?s * 3 < ?t) }",
+    "SELECT ?e ?t { ?e :due ?t }",
+    "SELECT ?e { ?e :due \"07:15:00\"^^xsd:time }",
+    "SELECT ?e ?t { ?e :due ?t FILTER(?t >= \"08:15:00\"^^xsd:time && ?t < \"17:00:00Z\"^^xsd:time) }",
+    "SELECT ?e ?t { ?e :due ?t FILTER(?t IN (\"08:15:00\"^^xsd:time, \"14:00:00.0\"^^xsd:time, \"00:00:00\"^^xsd:time)) }",
+    "SELECT ?e ?t { ?e :due ?t } ORDER BY ?t ?e",
+    "SELECT ?k (MIN(?t) AS ?first) (MAX(?t) AS ?last) (COUNT(DISTINCT ?t) AS ?n) { ?e :due ?t ; :kind ?k FILTER(!CONTAINS(STR(?t), '.')) } GROUP BY ?k",
+    "SELECT ?e ?h ?s ?z ?c { ?e :due ?t ; :at ?at BIND(HOURS(?t) * 60 + MINUTES(?t) AS ?h) BIND(SECONDS(?t) AS ?s) BIND(TZ(?t) AS ?z) BIND(xsd:time(?at) AS ?c) BIND(xsd:date(?t) AS ?none) }",
+    "SELECT ?a ?b ?d { ?a :due ?s ; :kind :k1 . ?b :due ?t ; :kind :k3 FILTER(?s = ?t || ?s - ?t < \"-PT20H\"^^xsd:dayTimeDuration) BIND(?s - ?t AS ?d) }",
 ];
 
 fn prefixed(text: &str) -> String {
@@ -107,14 +121,15 @@ fn format_of(location: &Path) -> String {
 }
 
 /// Old stores and a new one.
-const FORMS: [(InlineForms, &str); 3] = [
+const FORMS: [(InlineForms, &str); 4] = [
     (InlineForms::WholeSeconds, "basalt-manifest 3"),
     (InlineForms::Fractions, "basalt-manifest 4"),
     (InlineForms::Doubles, "basalt-manifest 5"),
+    (InlineForms::Times, "basalt-manifest 6"),
 ];
 
 /// That all are whole, have the forms that they began with, and answer alike.
-fn check(databases: &[Database; 3], locations: &[PathBuf; 3], when: &str) {
+fn check(databases: &[Database; 4], locations: &[PathBuf; 4], when: &str) {
     for (database, (location, (forms, format))) in databases.iter().zip(locations.iter().zip(FORMS))
     {
         database.check(CheckDepth::Deep).expect("it is whole");
@@ -123,24 +138,25 @@ fn check(databases: &[Database; 3], locations: &[PathBuf; 3], when: &str) {
         assert_eq!(format_of(location), format, "{when}");
     }
     for query in QUERIES {
-        let [first, between, now] = databases.each_ref().map(|database| {
+        let [first, second, third, now] = databases.each_ref().map(|database| {
             ask(database, &prefixed(query), &QueryOptions::default()).expect("it runs")
         });
-        same_answers(&first, &now, &format!("{when}: {query}"));
-        same_answers(&between, &now, &format!("{when}: {query}"));
+        for old in [first, second, third] {
+            same_answers(&old, &now, &format!("{when}: {query}"));
+        }
     }
 }
 
 #[test]
 fn a_store_keeps_its_forms_and_answers_alike() {
     let folder = TempDir::new().expect("a temporary folder");
-    let locations = ["first", "between", "now"].map(|name| folder.path().join(name));
+    let locations = ["first", "second", "third", "now"].map(|name| folder.path().join(name));
     let open = || {
         let open = |at: &PathBuf| Database::open_or_empty(at).expect("it opens");
         locations.each_ref().map(open)
     };
     // What a store has tells its forms, not the options of a later load.
-    let each_adds = |databases: &[Database; 3], (from, to), addition| {
+    let each_adds = |databases: &[Database; 4], (from, to), addition| {
         for database in databases {
             load(database, events(from, to), InlineForms::default(), addition);
         }

@@ -118,8 +118,8 @@ pub struct LoadOptions {
     pub temp: Option<PathBuf>,
     /// How to add to a store that has data.
     pub addition: Addition,
-    /// Which literals are inline in a store without any; others keep what they have. Programs that know no manifest of format 5 read
-    /// those of fewer forms alone: [`InlineForms::Fractions`] has format 4, [`InlineForms::WholeSeconds`] 3.
+    /// Which literals are inline in a store without any; others keep what they have. Programs that know no manifest of format 6 read
+    /// those of fewer forms alone: [`InlineForms::Doubles`] has format 5, [`InlineForms::Fractions`] has format 4, [`InlineForms::WholeSeconds`] 3.
     pub inline_forms: InlineForms,
     /// Makes the load give up; see [`CancelFlag`].
     pub cancel: CancelFlag,

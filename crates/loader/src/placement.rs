@@ -135,7 +135,9 @@ pub(crate) fn store_class(class: TypeClass) -> basalt_store::TypeClass {
     match class {
         TypeClass::Resource => Store::RESOURCE,
         TypeClass::Boolean => Store::BOOLEAN,
-        TypeClass::Temporal => Store::DATE | Store::DATE_TIME | Store::G_YEAR | Store::G_YEAR_MONTH,
+        TypeClass::Temporal => {
+            Store::DATE | Store::DATE_TIME | Store::TIME | Store::G_YEAR | Store::G_YEAR_MONTH
+        }
         TypeClass::Text => Store::STRING | Store::LANGUAGE | Store::TYPED,
         TypeClass::Number => Store::NUMERIC,
     }

@@ -86,8 +86,10 @@ pub enum InlineForms {
     /// Those with three or six digits of a second, too.
     Fractions,
     /// And `xsd:double`s with an exponent, or with as many digits as they need.
-    #[default]
     Doubles,
+    /// And `xsd:time`s with whole seconds.
+    #[default]
+    Times,
 }
 
 /// The contents of a registry in the order of the codes, for storage.

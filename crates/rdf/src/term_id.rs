@@ -17,6 +17,7 @@
 //! 0x06 gYearMonth   (year * 12 + month - 1 + 2^39) << 12 | zone code
 //! 0x07 dateTime     milliseconds since 0001-01-01T00:00:00 << 7 | narrow zone
 //! 0x08 dateTime     microseconds since 1900-01-01T00:00:00 << 3 | narrow zone
+//! 0x09 time         (seconds of the day + 2^43) << 12 | zone code
 //! 0x10 string       literal ordinal          (xsd:string, text in the dictionary)
 //! 0x11 language     language code << 40 | literal ordinal
 //! 0x12 typed        datatype code << 40 | literal ordinal
@@ -72,6 +73,8 @@ pub mod tag {
     pub const DATE_TIME_MILLIS: u8 = 0x07;
     /// `xsd:dateTime` with six digits of a second.
     pub const DATE_TIME_MICROS: u8 = 0x08;
+    /// `xsd:time` with whole seconds.
+    pub const TIME: u8 = 0x09;
     /// A plain string in the dictionary.
     pub const STRING: u8 = 0x10;
     /// A language-tagged string in the dictionary.

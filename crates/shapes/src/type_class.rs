@@ -14,7 +14,7 @@ pub enum TypeClass {
     Resource,
     /// `xsd:boolean`.
     Boolean,
-    /// Dates, date-times and years with an inline value.
+    /// Dates, times and years with an inline value.
     Temporal,
     /// Strings, with or without a language, and every literal whose text is in the dictionary.
     Text,

@@ -1,7 +1,7 @@
 //! The manifest: the small text file that says which version is current.
 //!
 //! ```text
-//! basalt-manifest 5
+//! basalt-manifest 6
 //! {"version":3,"dictionaries":[1,3],"tables":[[1,0],[3,0]],"base":null,"commits":12,"files":[...]}
 //! xxh3 89abcdef01234567
 //! ```
@@ -26,7 +26,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub(crate) const NAME: &str = "MANIFEST";
 const TEMPORARY_NAME: &str = "MANIFEST.tmp";
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
+/// The format of stores of which no time of a day is inline; they keep it, as those of fewer forms do.
+const FORMAT_DOUBLES: u32 = 5;
 /// The format of stores of which no double by its bits is inline; they keep it, as those of whole seconds do.
 const FORMAT_FRACTIONS: u32 = 4;
 /// The format of stores of which no time with a fraction of a second is inline; they keep it, so that the programs that wrote them
@@ -231,7 +233,8 @@ impl Manifest {
         let format = match self.forms {
             InlineForms::WholeSeconds => FORMAT_WHOLE_SECONDS,
             InlineForms::Fractions => FORMAT_FRACTIONS,
-            InlineForms::Doubles => FORMAT,
+            InlineForms::Doubles => FORMAT_DOUBLES,
+            InlineForms::Times => FORMAT,
         };
         let text = format!("{FIRST_WORD} {format}\n{json}\n");
         let checksum = xxh3_64(text.as_bytes());
@@ -249,7 +252,8 @@ impl Manifest {
             .trim();
         let is_one_folder = format == FORMAT_ONE_FOLDER.to_string();
         let known = [
-            (FORMAT, InlineForms::Doubles),
+            (FORMAT, InlineForms::Times),
+            (FORMAT_DOUBLES, InlineForms::Doubles),
             (FORMAT_FRACTIONS, InlineForms::Fractions),
             (FORMAT_WHOLE_SECONDS, InlineForms::WholeSeconds),
             (FORMAT_WITHOUT_COMMITS, InlineForms::WholeSeconds),
@@ -405,6 +409,7 @@ mod tests {
     #[test]
     fn reads_what_it_writes() {
         for forms in [
+            InlineForms::Times,
             InlineForms::Doubles,
             InlineForms::Fractions,
             InlineForms::WholeSeconds,
@@ -459,9 +464,9 @@ mod tests {
 
     #[test]
     fn a_later_format_is_refused_with_its_number() {
-        let error = Manifest::parse(&sealed("basalt-manifest 6\n{}\n")).expect_err("unknown");
+        let error = Manifest::parse(&sealed("basalt-manifest 7\n{}\n")).expect_err("unknown");
         assert!(
-            matches!(error, StoreError::UnknownFormat { found: 6, .. }),
+            matches!(error, StoreError::UnknownFormat { found: 7, .. }),
             "{error}"
         );
     }

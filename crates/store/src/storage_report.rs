@@ -252,6 +252,7 @@ impl TypeClass {
             (Self::DATE_TIME, "dateTime"),
             (Self::G_YEAR, "gYear"),
             (Self::G_YEAR_MONTH, "gYearMonth"),
+            (Self::TIME, "time"),
             (Self::STRING, "string"),
             (Self::LANGUAGE, "langString"),
             (Self::TYPED, "typed"),

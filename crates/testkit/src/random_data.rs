@@ -233,7 +233,7 @@ pub fn random_literal(random: &mut Choices, range: Range) -> Option<Literal> {
 /// Literals whose text is not the canonical one of its value, that are at the edge of what fits a machine
 /// word, or that are no value at all. Language tags end in `@`; they are the last [`ODD_TAGGED`], and their text is
 /// in no other literal, so that only who looks for them meets two spellings of one tag.
-pub const ODD_LITERALS: [(&str, &str); 42] = [
+pub const ODD_LITERALS: [(&str, &str); 46] = [
     ("01", "integer"),
     ("+1", "integer"),
     ("-0", "integer"),
@@ -270,6 +270,10 @@ pub const ODD_LITERALS: [(&str, &str); 42] = [
     ("2020-05-15+14:00", "date"),
     ("12:30:00", "time"),
     ("12:30:00Z", "time"),
+    ("08:15:00", "time"),
+    ("12:30:00.0", "time"),
+    ("14:30:00+02:00", "time"),
+    ("24:00:00", "time"),
     ("2020", "gYear"),
     ("P1Y", "yearMonthDuration"),
     ("PT36H", "dayTimeDuration"),

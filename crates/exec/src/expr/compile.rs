@@ -172,7 +172,7 @@ fn membership(needle: Kernel, list: Vec<Kernel>) -> Kernel {
         _ => None,
     });
     let set = ConstantSet::new(constants.collect());
-    Kernel::InConstants(Box::new(needle), set)
+    Kernel::InConstants(Box::new(needle), Box::new(set))
 }
 
 /// A call, or the fast form of it.

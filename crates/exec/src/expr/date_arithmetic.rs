@@ -30,7 +30,7 @@ pub fn apply(operator: Operator, a: &Value, b: &Value) -> Option<Value> {
 pub fn between_inline(a: TermId, b: TermId) -> Option<Value> {
     let is_known = a.is_date()
         && date_type(a) == date_type(b)
-        && matches!(date_type(a), tag::DATE | tag::DATE_TIME)
+        && matches!(date_type(a), tag::DATE | tag::DATE_TIME | tag::TIME)
         && a.zone_minutes().is_some() == b.zone_minutes().is_some();
     if !is_known {
         return None;
@@ -100,7 +100,7 @@ fn seconds_between(later: &[u64], earlier: &[u64]) -> Option<Values> {
     let first = *later.first()?;
     let (factor, scale) = match TermId(first).tag() {
         tag::DATE => (SECONDS_PER_DAY, 0),
-        tag::DATE_TIME => (1, 0),
+        tag::DATE_TIME | tag::TIME => (1, 0),
         tag::DATE_TIME_MILLIS => (1, 3),
         tag::DATE_TIME_MICROS => (1, 6),
         _ => return None,
@@ -198,6 +198,7 @@ mod tests {
             2 => format!("\"{text}T{hour:02}:00:00Z\"^^<{xsd}dateTime>"),
             3 => format!("\"{text}T{hour:02}:00:00.0{hour:02}\"^^<{xsd}dateTime>"),
             4 => format!("\"{text}T{hour:02}:00:00.0001{hour:02}Z\"^^<{xsd}dateTime>"),
+            5 => format!("\"{hour:02}:{month:02}:{day:02}\"^^<{xsd}time>"),
             _ => format!("\"{text}T{hour:02}:00:00+02:00\"^^<{xsd}dateTime>"),
         }
     }
@@ -205,14 +206,14 @@ mod tests {
     proptest! {
         #[test]
         fn shifted_dates_are_those_of_their_values(
-            (days, kind) in (-900_000..900_000_i64, 0..6_usize),
+            (days, kind) in (-900_000..900_000_i64, 0..7_usize),
             duration in "-?P([1-9]D|400000D|1Y|1M)?(T(1H|24H|48H|3S|0.5S|0S))?",
             is_later in any::<bool>(),
         ) {
             let cx = context();
             let reader = &mut Reader::new(&cx);
             let text = match kind {
-                5 => date(days, 2).replace("Z\"", "+00:00\""),
+                6 => date(days, 2).replace("Z\"", "+00:00\""),
                 kind => date(days, kind),
             };
             let id = TermId(id_of(&text, &cx));
@@ -230,7 +231,7 @@ mod tests {
         #[test]
         fn differences_compare_as_row_by_row(
             rows in prop::collection::vec((-900..900_i64, -900..900_i64), 1..20),
-            (kind, other) in (0..6_usize, 0..6_usize),
+            (kind, other) in (0..7_usize, 0..7_usize),
             is_mixed in any::<bool>(),
             duration in prop::sample::select(vec![
                 "P60D", "-P3DT1S", "PT0S", "P1DT1H1M1.5S", "PT1H", "P2Y", "PT0.000000000000000001S",

@@ -148,7 +148,10 @@ impl<'f> OfDate<'f> {
         match self {
             Self::Part(function) => part(function, id),
             Self::Seconds => {
-                let (second, fraction) = id.split_second()?;
+                let (second, fraction) = match id.second_of_day() {
+                    Some(_) => (id, 0),
+                    None => id.split_second()?,
+                };
                 seconds(second, fraction).and_then(ShortNumber::inline_id)
             }
             Self::Zone => None,
@@ -187,13 +190,13 @@ fn part(function: &Function, id: TermId) -> Option<TermId> {
     encode_integer(date_part(function, id)?)
 }
 
-/// `SECONDS` of an inline `xsd:dateTime`, so many units of 10^-18 seconds later.
+/// `SECONDS` of an inline `xsd:dateTime` or `xsd:time`, so many units of 10^-18 seconds later.
 #[inline]
 fn seconds(id: TermId, fraction: i64) -> Option<ShortNumber> {
     /// A microsecond, with so many digits after the point.
     const MICRO: i64 = 10_i64.pow(12);
     const MICRO_DIGITS: u8 = 6;
-    let second = id.date_time_seconds()?.rem_euclid(60);
+    let second = id.second_of_day()? % 60;
     Some(match fraction % MICRO {
         0 => ShortNumber::Exact {
             mantissa: second * 1_000_000 + fraction / MICRO,

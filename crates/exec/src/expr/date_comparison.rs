@@ -8,6 +8,7 @@ use super::id_ranges::{IdRange, IdRanges, KindBits, passing};
 use super::kernel::Constant;
 use crate::value::{Instant, date_type, instant};
 use basalt_rdf::TermId;
+use basalt_rdf::inline::dates::ZONE_MASK;
 use basalt_rdf::term_id::tag;
 
 /// A comparison with a date; see the [module documentation](self).
@@ -18,7 +19,7 @@ pub struct DateComparison {
 }
 
 impl DateComparison {
-    /// The comparison with this constant, if it is an `xsd:date` or `xsd:dateTime`.
+    /// The comparison with this constant, if it is an `xsd:date`, `xsd:dateTime` or `xsd:time`.
     pub fn of(op: CompareOp, constant: &Constant) -> Option<Self> {
         let constant = instant(&constant.value)?;
         Some(Self { op, constant })
@@ -47,6 +48,13 @@ impl DateComparison {
     }
 }
 
+/// The kinds of `xsd:time`s, which are compared with no dates.
+const TIME_KINDS: KindBits = KindBits {
+    shift: 0,
+    mask: ZONE_MASK,
+    first: 0,
+};
+
 /// The kinds of the tags of `xsd:date` and `xsd:dateTime`, which are zones.
 #[inline]
 pub fn date_kinds(tag: u8) -> Option<KindBits> {
@@ -68,6 +76,9 @@ pub fn date_kinds(tag: u8) -> Option<KindBits> {
 impl IdRanges for DateComparison {
     #[inline]
     fn bits(&self, tag: u8) -> Option<KindBits> {
+        if tag == tag::TIME && self.constant.tag == tag {
+            return Some(TIME_KINDS);
+        }
         let is_alike = date_type(TermId::new(tag, 0)) == self.constant.tag;
         is_alike.then(|| date_kinds(tag))?
     }

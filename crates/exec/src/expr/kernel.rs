@@ -59,7 +59,7 @@ pub enum Kernel {
     /// `a IN (...)`
     In(Box<Kernel>, Vec<Kernel>),
     /// `a IN (...)` of constants.
-    InConstants(Box<Kernel>, ConstantSet),
+    InConstants(Box<Kernel>, Box<ConstantSet>),
     /// Arithmetic on two numbers.
     Arithmetic(Operator, Box<Kernel>, Box<Kernel>),
     /// `+a`, and `-a` if the flag is set.

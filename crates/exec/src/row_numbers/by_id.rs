@@ -42,7 +42,9 @@ impl Kind {
         let tag = TermId(id).tag();
         let (mask, shift) = match tag {
             tag::RESOURCE => (!PAYLOAD_MASK, 0),
-            tag::DATE | tag::DATE_TIME => (TermId(id).date_kind_mask(), TermId(id).zone_bits()),
+            tag::DATE | tag::DATE_TIME | tag::TIME => {
+                (TermId(id).date_kind_mask(), TermId(id).zone_bits())
+            }
             _ if TermId(id).is_numeric() => (!MANTISSA_MASK, 0),
             _ => return None,
         };

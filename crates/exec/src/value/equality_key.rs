@@ -30,7 +30,6 @@ enum Kind {
     Instant,
     Year,
     YearMonth,
-    Time,
     Month,
     MonthDay,
     Day,
@@ -93,7 +92,7 @@ impl EqualityKey {
             Value::Number(number) => of_double(number.to_double().into()),
             Value::Boolean(value) => shared(Kind::Boolean, [u64::from(*value), 0]),
             Value::LangString(tagged) => shared(Kind::Tagged, [xxh3_64(tagged.0.as_bytes()), 0]),
-            Value::DateTime(_) | Value::Date(_) => match instant(value) {
+            Value::DateTime(_) | Value::Date(_) | Value::Time(_) => match instant(value) {
                 Some(instant) => of_instant(instant.tag, (instant.second, instant.fraction)),
                 // Years that no inline date has: few, and all with one key.
                 None => shared(Kind::Instant, [0, 0]),
@@ -103,7 +102,6 @@ impl EqualityKey {
                 Kind::YearMonth,
                 [month.year() as u64, u64::from(month.month())],
             ),
-            Value::Time(time) => of_bytes(Kind::Time, time.to_be_bytes()),
             Value::Month(month) => of_bytes(Kind::Month, month.to_be_bytes()),
             Value::MonthDay(day) => of_bytes(Kind::MonthDay, day.to_be_bytes()),
             Value::Day(day) => of_bytes(Kind::Day, day.to_be_bytes()),

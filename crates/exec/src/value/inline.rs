@@ -7,7 +7,7 @@
 
 use super::{Number, ShortNumber};
 use basalt_rdf::TermId;
-use basalt_rdf::inline::{binary_doubles, dates, numeric};
+use basalt_rdf::inline::{binary_doubles, numeric};
 use basalt_rdf::qualifiers::{CUSTOM_NUMERIC_FIRST, DECIMAL, DOUBLE, FLOAT};
 use basalt_rdf::term_id::{MANTISSA_MASK, tag};
 use spargebra::algebra::Function;
@@ -219,10 +219,9 @@ fn scaled(id: TermId, other_scale: u8) -> i128 {
 /// `YEAR`, `MONTH`, `DAY`, `HOURS` and `MINUTES` of an inline date, where its type has that part.
 #[inline]
 pub fn date_part(function: &Function, id: TermId) -> Option<i64> {
-    let second_of_day = |id: TermId| {
-        let (second, _) = id.split_second()?;
-        let seconds = second.date_time_seconds()?;
-        Some(seconds.rem_euclid(dates::SECONDS_PER_DAY))
+    let second_of_day = |id: TermId| match id.second_of_day() {
+        None => id.split_second()?.0.second_of_day(),
+        known => known,
     };
     match function {
         Function::Year => match id.civil_date() {

@@ -4,11 +4,13 @@ use super::{POWERS, SCALE_MAX, Value, units};
 use basalt_rdf::TermId;
 use basalt_rdf::inline::dates::{SECONDS_PER_DAY, days_from_civil, split_fraction};
 use basalt_rdf::term_id::tag;
-use oxsdatatypes::{Date, DateTime, Decimal};
+use oxsdatatypes::{Date, DateTime, Decimal, Time};
 
 /// Seconds from 0001-01-01T00:00:00, from where the library counts, to 1970-01-01T00:00:00.
 const SECONDS_BEFORE_1970: i64 = -days_from_civil(1, 1, 1) * SECONDS_PER_DAY;
 /// What the library has in place of a zone where there is none.
+/// The second in which the day begins that values of times of a day are of (XML Schema 1.1, section 3.3.8: 1972-12-31), from 1970.
+const DAY_OF_TIMES: i64 = days_from_civil(1972, 12, 31) * SECONDS_PER_DAY;
 const NO_ZONE: [u8; 2] = [u8::MAX; 2];
 
 /// The value of an inline `xsd:date` or `xsd:dateTime`, as parsing its text gives it; `None` of other ids.
@@ -21,15 +23,20 @@ pub fn date_value(id: TermId) -> Option<Value> {
 
 /// The same so many units of 10^-18 seconds later, fewer than of a second.
 fn with_fraction(id: TermId, fraction: i64) -> Option<Value> {
-    let is_known = matches!(id.tag(), tag::DATE | tag::DATE_TIME);
-    let seconds = id.utc_seconds().filter(|_| is_known)?;
-    let units = units(seconds + SECONDS_BEFORE_1970, 0) + i128::from(fraction);
+    let origin = SECONDS_BEFORE_1970
+        + match id.tag() {
+            tag::DATE | tag::DATE_TIME => 0,
+            tag::TIME => DAY_OF_TIMES,
+            _ => return None,
+        };
+    let units = units(id.utc_seconds()? + origin, 0) + i128::from(fraction);
     let mut bytes = [0; 18];
     let (instant, zone) = bytes.split_at_mut(size_of::<Decimal>());
     instant.copy_from_slice(&units.to_be_bytes());
     zone.copy_from_slice(&id.zone_minutes().map_or(NO_ZONE, i16::to_be_bytes));
     Some(match id.tag() {
         tag::DATE => Value::Date(Date::from_be_bytes(bytes)),
+        tag::TIME => Value::Time(Time::from_be_bytes(bytes)),
         _ => Value::DateTime(DateTime::from_be_bytes(bytes)),
     })
 }
@@ -54,9 +61,10 @@ pub struct Instant {
 
 /// The instant of a value; `None` of other values and of years that no inline date has.
 pub fn instant(value: &Value) -> Option<Instant> {
-    let (tag, bytes) = match value {
-        Value::Date(date) => (tag::DATE, date.to_be_bytes()),
-        Value::DateTime(date_time) => (tag::DATE_TIME, date_time.to_be_bytes()),
+    let (tag, bytes, origin) = match value {
+        Value::Date(date) => (tag::DATE, date.to_be_bytes(), 0),
+        Value::DateTime(date_time) => (tag::DATE_TIME, date_time.to_be_bytes(), 0),
+        Value::Time(time) => (tag::TIME, time.to_be_bytes(), DAY_OF_TIMES),
         _ => return None,
     };
     let (instant, zone) = bytes.split_at(size_of::<Decimal>());
@@ -65,7 +73,7 @@ pub fn instant(value: &Value) -> Option<Instant> {
     let second = i64::try_from(units.div_euclid(unit)).ok()?;
     Some(Instant {
         tag,
-        second: second.checked_sub(SECONDS_BEFORE_1970)?,
+        second: second.checked_sub(SECONDS_BEFORE_1970 + origin)?,
         fraction: units.rem_euclid(unit) as i64,
         has_zone: zone != NO_ZONE,
     })

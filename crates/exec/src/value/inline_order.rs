@@ -56,8 +56,9 @@ pub fn calendar_rank(id: TermId) -> Option<u8> {
     Some(match date_type(id) {
         tag::DATE_TIME => 0,
         tag::DATE => 1,
-        tag::G_YEAR => 2,
-        tag::G_YEAR_MONTH => 3,
+        tag::TIME => 2,
+        tag::G_YEAR => 3,
+        tag::G_YEAR_MONTH => 4,
         _ => return None,
     })
 }

@@ -94,7 +94,7 @@ impl Key {
         if let Some(Value::Number(number)) = value {
             return Ok(Self::Number(number));
         }
-        if let Some(value @ (Value::DateTime(_) | Value::Date(_))) = value {
+        if let Some(value @ (Value::DateTime(_) | Value::Date(_) | Value::Time(_))) = value {
             return Ok(Self::Calendar(value));
         }
         Ok(match (value, reader.term(id)?) {

@@ -3,7 +3,7 @@
 //! ```text
 //! kind: 4 bits | place: 60 bits
 //! number      the bits of the nearest double in the order of doubles, less the last four
-//! instant     seconds since 1970 in UTC, without a zone as if in UTC, and the fraction in units of 2^39 * 10^-18 s
+//! instant     of a date, or of a time as of the first day: seconds since 1970 in UTC, without a zone as if in UTC, and the fraction in units of 2^39 * 10^-18 s
 //! string      its first bytes
 //! duration    its length as a time after 1970, a month being 30.436875 days
 //! year, month the year, or the months until then, whatever the zone
@@ -54,6 +54,7 @@ enum Kind {
     Other,
     Same,
     Duration,
+    Time,
 }
 
 /// What the words of two values tell of a comparison.
@@ -126,7 +127,7 @@ impl RangeWord {
                 Some(Some(Self::of_year(Kind::YearMonth, months, has_zone)))
             }
             _ => match date_type(id) {
-                date_type @ (tag::DATE | tag::DATE_TIME) => {
+                date_type @ (tag::DATE | tag::DATE_TIME | tag::TIME) => {
                     let has_zone = id.zone_minutes().is_some();
                     Some(utc_instant(id).map(|at| Self::of_instant(date_type, at, has_zone)))
                 }
@@ -165,7 +166,7 @@ impl RangeWord {
                 let place = first >> DROPPED_BITS;
                 Some(Self::new(Kind::Text, place, Told::Nearly))
             }
-            Value::DateTime(_) | Value::Date(_) => Some(match instant(value) {
+            Value::DateTime(_) | Value::Date(_) | Value::Time(_) => Some(match instant(value) {
                 Some(at) => Self::of_instant(at.tag, (at.second, at.fraction), at.has_zone),
                 None => Self::far_off(value),
             }),
@@ -207,6 +208,7 @@ impl RangeWord {
         let told = if has_zone { Told::Zoned } else { Told::Unzoned };
         let kind = match date_type {
             tag::DATE => Kind::Date,
+            tag::TIME => Kind::Time,
             _ => Kind::DateTime,
         };
         Self::of_seconds(kind, (second, fraction), told)

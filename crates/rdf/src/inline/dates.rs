@@ -1,6 +1,7 @@
-//! Inline dates: `xsd:date`, `xsd:dateTime`, `xsd:gYear` and `xsd:gYearMonth`.
+//! Inline dates: `xsd:date`, `xsd:dateTime`, `xsd:gYear`, `xsd:gYearMonth` and `xsd:time`.
 //!
-//! Years 0001 to 9999, real calendar days, seconds before 24:00:00; those with a fraction have tags of their own ([`fractions`]). The zone is kept as a code
+//! Years 0001 to 9999, real calendar days, seconds before 24:00:00; dates and times with a fraction have tags of their own ([`fractions`]), times of a day have
+//! none. An `xsd:time` is counted as an `xsd:dateTime` of 1970-01-01. The zone is kept as a code
 //! of twelve bits: [`ZONE_NONE`], [`ZONE_Z`], or two plus the offset in minutes plus 840 (`-00:00`
 //! would not come back as written and is not inline).
 //!
@@ -29,9 +30,9 @@ const ZONE_ZERO_OFFSET: i16 = 2 + ZONE_MINUTES_MAX;
 /// Units of 10^-18 of a second.
 pub const UNITS_OF_SECOND: i128 = 10_i128.pow(18);
 /// Bias of days, years and months.
-const DAY_BIAS: i64 = 1 << 39;
+pub(super) const DAY_BIAS: i64 = 1 << 39;
 /// Bias of seconds.
-const SECOND_BIAS: i64 = 1 << 43;
+pub(super) const SECOND_BIAS: i64 = 1 << 43;
 /// Seconds of a day.
 pub const SECONDS_PER_DAY: i64 = 86_400;
 
@@ -140,6 +141,12 @@ pub fn encode_year_month(year: i64, month: u8, zone_code: u16) -> Option<TermId>
         .then(|| pack(tag::G_YEAR_MONTH, months + DAY_BIAS, zone_code))
 }
 
+/// The id of an `xsd:time` by its lexical form.
+pub(super) fn encode_time_form(lexical: &[u8]) -> Option<TermId> {
+    let (seconds, rest) = take_time_of_day(lexical, None)?;
+    Some(pack(tag::TIME, seconds + SECOND_BIAS, parse_zone(rest)?))
+}
+
 /// The code of an offset from UTC in minutes, as `±hh:mm`; `None` beyond 14 hours.
 pub const fn zone_code_of_offset(minutes: i16) -> Option<u16> {
     if minutes >= -ZONE_MINUTES_MAX && minutes <= ZONE_MINUTES_MAX {
@@ -153,7 +160,7 @@ impl TermId {
     /// Whether it is an inline date of any type.
     #[inline]
     pub const fn is_date(self) -> bool {
-        matches!(self.tag(), tag::DATE..=tag::DATE_TIME_MICROS)
+        matches!(self.tag(), tag::DATE..=tag::TIME)
     }
 
     /// The zone code of an inline date; meaningless for other ids.
@@ -206,7 +213,18 @@ impl TermId {
         }
     }
 
-    /// How inline `xsd:date`s and `xsd:dateTime`s of this tag count time.
+    /// The second of its day of an `xsd:dateTime` or `xsd:time` with whole seconds, in its own zone.
+    #[inline]
+    pub const fn second_of_day(self) -> Option<i64> {
+        match self.tag() {
+            tag::DATE_TIME | tag::TIME => {
+                Some(unpack(self, SECOND_BIAS).rem_euclid(SECONDS_PER_DAY))
+            }
+            _ => None,
+        }
+    }
+
+    /// How inline `xsd:date`s, `xsd:dateTime`s and `xsd:time`s of this tag count time.
     pub fn time_scale(self) -> Option<TimeScale> {
         match self.tag() {
             tag::DATE => Some(TimeScale {
@@ -222,6 +240,11 @@ impl TermId {
                     (*DAYS.end() + 1) * SECONDS_PER_DAY - 1,
                 ),
             }),
+            tag::TIME => Some(TimeScale {
+                origin: 0,
+                unit: UNITS_OF_SECOND,
+                range: (0, SECONDS_PER_DAY - 1),
+            }),
             _ => fractions::scale(self),
         }
     }
@@ -231,6 +254,9 @@ impl TermId {
         match fractions::with_time(self, time) {
             Some(id) => id,
             None if self.tag() == tag::DATE => pack(tag::DATE, time + DAY_BIAS, self.zone_code()),
+            None if self.tag() == tag::TIME => {
+                pack(tag::TIME, time + SECOND_BIAS, self.zone_code())
+            }
             None => pack_seconds(time, self.zone_code()),
         }
     }
@@ -284,7 +310,7 @@ impl TermId {
     #[inline]
     pub const fn local_seconds(self) -> Option<i64> {
         let days = match self.tag() {
-            tag::DATE_TIME => return Some(unpack(self, SECOND_BIAS)),
+            tag::DATE_TIME | tag::TIME => return Some(unpack(self, SECOND_BIAS)),
             tag::DATE => unpack(self, DAY_BIAS),
             tag::G_YEAR => days_from_civil(near(unpack(self, DAY_BIAS)), 1, 1),
             tag::G_YEAR_MONTH => {
@@ -342,11 +368,11 @@ const fn pack(tag: u8, biased: i64, zone_code: u16) -> TermId {
 }
 
 /// The number in an id, without its bias.
-const fn unpack(id: TermId, bias: i64) -> i64 {
+pub(super) const fn unpack(id: TermId, bias: i64) -> i64 {
     (id.payload() >> ZONE_BITS) as i64 - bias
 }
 
-fn is_year_and_zone(year: i64, zone_code: u16) -> bool {
+pub(super) fn is_year_and_zone(year: i64, zone_code: u16) -> bool {
     is_year(year) && is_zone_code(zone_code)
 }
 
@@ -354,7 +380,7 @@ fn is_year(year: i64) -> bool {
     (1..=9999).contains(&year)
 }
 
-fn is_zone_code(code: u16) -> bool {
+pub(super) fn is_zone_code(code: u16) -> bool {
     i32::from(code) <= i32::from(ZONE_ZERO_OFFSET + ZONE_MINUTES_MAX)
 }
 
@@ -420,11 +446,21 @@ pub(super) fn encode_date_form(lexical: &[u8]) -> Option<TermId> {
 /// Local seconds since 1970-01-01T00:00:00 up to the whole second, and the rest of the lexical form.
 fn take_seconds(lexical: &[u8]) -> Option<(i64, &[u8])> {
     let (days, rest) = take_day(lexical)?;
-    let (hour, rest) = take_two(rest, b'T', 0, 23)?;
+    let (seconds, rest) = take_time_of_day(rest, Some(b'T'))?;
+    Some((days * SECONDS_PER_DAY + seconds, rest))
+}
+
+/// Seconds of a day, after a separator if there is one, and the rest of the lexical form.
+fn take_time_of_day(lexical: &[u8], separator: Option<u8>) -> Option<(i64, &[u8])> {
+    let rest = match separator {
+        Some(separator) => lexical.strip_prefix(&[separator])?,
+        None => lexical,
+    };
+    let (hour, rest) = rest.split_at_checked(2)?;
+    let hour = digits(hour).filter(|hour| *hour < 24)?;
     let (minute, rest) = take_two(rest, b':', 0, 59)?;
     let (second, rest) = take_two(rest, b':', 0, 59)?;
-    let seconds = days * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second;
-    Some((seconds, rest))
+    Some((hour * 3600 + minute * 60 + second, rest))
 }
 
 /// The digits of a fraction of a second, and the zone code behind them.
@@ -473,101 +509,4 @@ pub(super) fn encode_year_month_form(lexical: &[u8]) -> Option<TermId> {
         year * 12 + month - 1 + DAY_BIAS,
         parse_zone(rest)?,
     ))
-}
-
-/// The lexical form of an inline date; `None` if its payload is not a valid one.
-pub(super) fn lexical(id: TermId) -> Option<DateText> {
-    let zone_code = id.zone_code();
-    let fraction = fractions::parts(id);
-    let at_second = |seconds: i64| {
-        let day = seconds.div_euclid(SECONDS_PER_DAY);
-        (day, seconds.rem_euclid(SECONDS_PER_DAY))
-    };
-    let (days, second_of_day) = match id.tag() {
-        tag::DATE_TIME => at_second(unpack(id, SECOND_BIAS)),
-        tag::DATE_TIME_MILLIS | tag::DATE_TIME_MICROS => at_second(fraction?.0),
-        tag::DATE => (unpack(id, DAY_BIAS), 0),
-        tag::G_YEAR => (days_from_civil(unpack(id, DAY_BIAS), 1, 1), 0),
-        _ => match id.g_year_month() {
-            Some((year, month)) => (days_from_civil(year, month, 1), 0),
-            None => return None,
-        },
-    };
-    let (year, month, day) = civil_from_days(days);
-    if !is_year_and_zone(year, zone_code) {
-        return None;
-    }
-    let mut written = DateText::default();
-    written.push_two(year / 100);
-    written.push_two(year % 100);
-    if id.tag() != tag::G_YEAR {
-        written.push(b'-');
-        written.push_two(i64::from(month));
-    }
-    if !matches!(id.tag(), tag::G_YEAR | tag::G_YEAR_MONTH) {
-        written.push(b'-');
-        written.push_two(i64::from(day));
-    }
-    if id.tag() == tag::DATE_TIME || id.has_fraction() {
-        written.push(b'T');
-        written.push_two(second_of_day / 3600);
-        written.push(b':');
-        written.push_two(second_of_day / 60 % 60);
-        written.push(b':');
-        written.push_two(second_of_day % 60);
-    }
-    if let Some((_, units, digits)) = fraction {
-        written.push_fraction(units, digits);
-    }
-    written.push_zone(zone_code);
-    Some(written)
-}
-
-/// The text of a date, put together on the stack.
-#[derive(Default)]
-pub(super) struct DateText {
-    /// The longest is that of an `xsd:dateTime` with microseconds and an offset.
-    bytes: [u8; "9999-12-31T23:59:59.999999+14:00".len()],
-    len: usize,
-}
-
-impl DateText {
-    fn push(&mut self, byte: u8) {
-        self.bytes[self.len] = byte;
-        self.len += 1;
-    }
-
-    /// Two digits of a number below 100.
-    fn push_two(&mut self, number: i64) {
-        let number = number as u8;
-        self.push(b'0' + number / 10);
-        self.push(b'0' + number % 10);
-    }
-
-    /// A point and so many digits.
-    fn push_fraction(&mut self, units: i64, digits: u32) {
-        self.push(b'.');
-        for place in (0..digits).rev() {
-            self.push(b'0' + (units / 10_i64.pow(place) % 10) as u8);
-        }
-    }
-
-    fn push_zone(&mut self, zone_code: u16) {
-        match zone_code {
-            ZONE_NONE => {}
-            ZONE_Z => self.push(b'Z'),
-            code => {
-                let offset = offset_of_zone_code(code);
-                self.push(if offset < 0 { b'-' } else { b'+' });
-                self.push_two(i64::from(offset.abs() / 60));
-                self.push(b':');
-                self.push_two(i64::from(offset.abs() % 60));
-            }
-        }
-    }
-
-    /// Digits and separators, which are ASCII.
-    pub(super) fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
-    }
 }

@@ -11,6 +11,7 @@
 //! Cost: one pass over the lexical form; no allocation, no lock.
 
 pub mod binary_doubles;
+mod date_text;
 pub mod dates;
 pub mod fractions;
 pub mod numeric;
@@ -25,6 +26,8 @@ pub const XSD_BOOLEAN: &str = "http://www.w3.org/2001/XMLSchema#boolean";
 pub const XSD_DATE: &str = "http://www.w3.org/2001/XMLSchema#date";
 /// The IRI of `xsd:dateTime`.
 pub const XSD_DATE_TIME: &str = "http://www.w3.org/2001/XMLSchema#dateTime";
+/// The IRI of `xsd:time`.
+pub const XSD_TIME: &str = "http://www.w3.org/2001/XMLSchema#time";
 /// The IRI of `xsd:double`.
 pub const XSD_DOUBLE: &str = "http://www.w3.org/2001/XMLSchema#double";
 /// The IRI of `xsd:gYear`.
@@ -51,6 +54,12 @@ pub fn encode(literal: LiteralView<'_>, codes: &mut impl NumericCodes) -> Option
             }
             "gYear" => return dates::encode_year_form(lexical),
             "gYearMonth" => return dates::encode_year_month_form(lexical),
+            "time" => {
+                return match codes.forms() >= InlineForms::Times {
+                    true => dates::encode_time_form(lexical),
+                    false => None,
+                };
+            }
             "double" => {
                 let plain = numeric::parse_plain_decimal(lexical);
                 let plain = plain.and_then(|(m, scale)| TermId::numeric(DOUBLE, m, scale));
@@ -87,6 +96,7 @@ pub fn datatype(id: TermId, qualifiers: &Qualifiers) -> Option<&str> {
         tag::BOOLEAN => Some(XSD_BOOLEAN),
         tag::DATE => Some(XSD_DATE),
         tag::DATE_TIME | tag::DATE_TIME_MILLIS | tag::DATE_TIME_MICROS => Some(XSD_DATE_TIME),
+        tag::TIME => Some(XSD_TIME),
         tag::G_YEAR => Some(XSD_G_YEAR),
         tag::G_YEAR_MONTH => Some(XSD_G_YEAR_MONTH),
         _ if id.is_numeric() => qualifiers.numeric_datatype(id.numeric_datatype()),
@@ -98,7 +108,7 @@ pub fn datatype(id: TermId, qualifiers: &Qualifiers) -> Option<&str> {
 /// The lexical form of an inline id, on the stack.
 enum Lexical {
     Boolean(&'static str),
-    Date(dates::DateText),
+    Date(date_text::DateText),
     Number(numeric::DecimalText),
     Double(binary_doubles::Text),
 }
@@ -112,7 +122,7 @@ impl Lexical {
                 1 => Self::Boolean("true"),
                 _ => return None,
             },
-            _ if id.is_date() => Self::Date(dates::lexical(id)?),
+            _ if id.is_date() => Self::Date(date_text::lexical(id)?),
             _ if id.is_numeric() => {
                 Self::Number(numeric::DecimalText::new(id.mantissa(), id.scale()))
             }

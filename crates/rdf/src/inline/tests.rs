@@ -95,10 +95,31 @@ fn inline_forms_come_back() {
         ("1970", "gYear"),
         ("0001-14:00", "gYear"),
         ("2001-12Z", "gYearMonth"),
+        ("00:00:00", "time"),
+        ("23:59:59Z", "time"),
+        ("08:30:00-05:30", "time"),
+        ("12:00:01+00:00", "time"),
     ] {
         assert!(round_trip(lexical, &xsd(datatype)), "{lexical} {datatype}");
     }
     assert!(round_trip("123.45", USD));
+}
+
+#[test]
+fn other_times_go_to_the_dictionary() {
+    for lexical in [
+        "24:00:00",
+        "08:00:60",
+        "08:00:00.5",
+        "08:00:00.000",
+        "8:00:00",
+        "08:00",
+        "T08:00:00",
+        "08:00:00-00:00",
+        "08:00:00+14:01",
+    ] {
+        assert!(!round_trip(lexical, &format!("{XSD}time")), "{lexical}");
+    }
 }
 
 #[test]

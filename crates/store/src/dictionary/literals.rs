@@ -241,6 +241,7 @@ fn forms_number(forms: InlineForms) -> Option<u8> {
         InlineForms::WholeSeconds => None,
         InlineForms::Fractions => Some(2),
         InlineForms::Doubles => Some(3),
+        InlineForms::Times => Some(4),
     }
 }
 
@@ -255,7 +256,11 @@ fn read_forms(file: &SectionFile) -> Result<InlineForms, StoreError> {
         return Ok(InlineForms::WholeSeconds);
     }
     let number = file.verified_section(FORMS_SECTION)?;
-    let known = [InlineForms::Fractions, InlineForms::Doubles];
+    let known = [
+        InlineForms::Fractions,
+        InlineForms::Doubles,
+        InlineForms::Times,
+    ];
     let mut named = known.into_iter().filter(|&forms| {
         let of_forms = forms_number(forms);
         of_forms.is_some_and(|of_forms| number == [of_forms])

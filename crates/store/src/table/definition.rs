@@ -33,8 +33,10 @@ impl TypeClass {
     pub const TYPED: Self = Self(1 << 8);
     /// Inline numbers.
     pub const NUMERIC: Self = Self(1 << 9);
+    /// `xsd:time`.
+    pub const TIME: Self = Self(1 << 10);
     /// Every kind of term.
-    pub const ANY: Self = Self((1 << 10) - 1);
+    pub const ANY: Self = Self((1 << 11) - 1);
 
     /// The class of one id; no class for ids that no cell can hold.
     pub const fn of(id: TermId) -> Self {
@@ -43,6 +45,7 @@ impl TypeClass {
             tag::BOOLEAN => Self::BOOLEAN,
             tag::DATE => Self::DATE,
             tag::DATE_TIME | tag::DATE_TIME_MILLIS | tag::DATE_TIME_MICROS => Self::DATE_TIME,
+            tag::TIME => Self::TIME,
             tag::G_YEAR => Self::G_YEAR,
             tag::G_YEAR_MONTH => Self::G_YEAR_MONTH,
             tag::STRING => Self::STRING,

@@ -66,6 +66,11 @@ pub fn literal() -> impl Strategy<Value = String> {
         "\"1e999\"^^xsd:float",
         "\"2000-01-02Z\"^^xsd:date",
         "\"2000\"^^xsd:gYear",
+        "\"12:00:00\"^^xsd:time",
+        "\"12:00:00Z\"^^xsd:time",
+        "\"13:00:00+01:00\"^^xsd:time",
+        "\"09:30:15\"^^xsd:time",
+        "\"12:00:00.5\"^^xsd:time",
     ])
     .prop_map(str::to_owned);
     prop_oneof![4 => number, 1 => double(), 2 => date, 1 => odd]
