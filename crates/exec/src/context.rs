@@ -5,7 +5,7 @@
 
 use crate::attempt::Attempt;
 use crate::error::ExecError;
-use crate::expr::KnownTexts;
+use crate::expr::{KnownTexts, Patterns};
 use crate::operators::dependent::Memo;
 use crate::path::{KnownPathIndexes, PathAccess, PathEvaluator};
 use crate::profile::{self, Profile};
@@ -204,6 +204,8 @@ pub struct Context {
     memos: Mutex<HashMap<MemoKey, Arc<Memo>>>,
     /// Texts that were read last, which no thread compares now.
     texts: Mutex<Vec<KnownTexts>>,
+    /// Patterns that were compiled, with which no thread looks for something now.
+    patterns: Mutex<Vec<Patterns>>,
     /// The `Arc` that this context lives in.
     this: Weak<Self>,
 }
@@ -241,6 +243,7 @@ impl Context {
             spilled_bytes,
             memos: Mutex::default(),
             texts: Mutex::default(),
+            patterns: Mutex::default(),
             service_requests: AtomicU64::new(0),
             now: SystemTime::now(),
             solutions: AtomicU64::new(0),
@@ -273,6 +276,20 @@ impl Context {
     /// Gives texts back.
     pub fn put_texts(&self, texts: KnownTexts) {
         self.texts.lock().expect("no holder panics").push(texts);
+    }
+
+    /// Patterns that were compiled before, to be given back.
+    pub fn take_patterns(&self) -> Patterns {
+        let known = self.patterns.lock().expect("no holder panics").pop();
+        known.unwrap_or_default()
+    }
+
+    /// Gives patterns back.
+    pub fn put_patterns(&self, patterns: Patterns) {
+        self.patterns
+            .lock()
+            .expect("no holder panics")
+            .push(patterns);
     }
 
     /// What each node took.

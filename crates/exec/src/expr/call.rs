@@ -5,6 +5,7 @@
 
 use super::kind_test::KindTest;
 use super::number_operators::Change;
+use super::patterns::Patterns;
 use super::texts::Texts;
 use super::vector::{Argument, Item, Rows, Vector, each_row};
 use super::{cast, date_function, string_function};
@@ -193,34 +194,35 @@ pub fn column(
     cx: &Context,
 ) -> Result<Vector<'static>, ExecError> {
     let (mut reader, mut other) = (Reader::new(cx), Reader::new(cx));
-    let mut patterns = string_function::Patterns::default();
+    let mut patterns = cx.take_patterns();
     let mut arguments = Arguments {
         vectors,
         row: 0,
         reader: &mut reader,
         other: &mut other,
     };
-    if string_function::makes_texts(function) {
-        let texts = texts(function, &mut arguments, &mut patterns, count)?;
-        return Ok(Vector::Texts(texts));
-    }
-    let items = each_row(count, |row| {
-        cx.check_for_term()?;
-        arguments.row = row;
-        match call(function, &mut arguments, &mut patterns) {
-            Ok(item) => Ok(item),
-            Err(Fault::Error) => Ok(Item::Error),
-            Err(Fault::Stop(error)) => Err(error),
-        }
-    })?;
-    Ok(Vector::Items(items))
+    let results = if string_function::makes_texts(function) {
+        Vector::Texts(texts(function, &mut arguments, &mut patterns, count)?)
+    } else {
+        Vector::Items(each_row(count, |row| {
+            cx.check_for_term()?;
+            arguments.row = row;
+            match call(function, &mut arguments, &mut patterns) {
+                Ok(item) => Ok(item),
+                Err(Fault::Error) => Ok(Item::Error),
+                Err(Fault::Stop(error)) => Err(error),
+            }
+        })?)
+    };
+    cx.put_patterns(patterns);
+    Ok(results)
 }
 
 /// A call that makes a string, in each of `count` rows: of few bytes mostly, but of any number.
 fn texts(
     function: &Function,
     arguments: &mut Arguments<'_, '_>,
-    patterns: &mut string_function::Patterns,
+    patterns: &mut Patterns,
     count: usize,
 ) -> Result<Texts, ExecError> {
     let cx = arguments.context();
@@ -243,7 +245,7 @@ fn texts(
 fn call(
     function: &Function,
     arguments: &mut Arguments<'_, '_>,
-    patterns: &mut string_function::Patterns,
+    patterns: &mut Patterns,
 ) -> Outcome {
     match function {
         Function::Iri => iri(arguments),

@@ -46,6 +46,7 @@ mod numbers;
 mod numeric_cast;
 mod operand;
 mod pattern;
+mod patterns;
 mod range_words;
 mod string_function;
 mod text_test;
@@ -59,6 +60,7 @@ pub use exact_operators::quotient;
 pub use known_texts::KnownTexts;
 pub use numbers::{Numbers, Values};
 pub use numeric_cast::ColumnCast;
+pub use patterns::Patterns;
 pub use range_words::RangeWords;
 pub use vector::{Item, Truth};
 

@@ -9,6 +9,7 @@ use super::call::{
 use super::cast::canonical_text;
 use super::language_test::lang_matches;
 use super::pattern;
+use super::patterns::{Matcher, Patterns};
 use super::texts::Texts;
 use super::vector::{Vector, each_row};
 use crate::context::Context;
@@ -18,78 +19,11 @@ use basalt_rdf::inline::encode_integer;
 use basalt_rdf::term_id::tag;
 use basalt_rdf::term_view::XSD_STRING;
 use basalt_rdf::{LiteralKind, LiteralView, TermId};
-use memchr::memmem::Finder;
+use memchr::memchr_iter;
 use oxrdf::Literal;
-use regex::Regex;
 use spargebra::algebra::Function;
 use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::ops::Range;
-
-/// Compiled patterns that are kept: some take a megabyte.
-const PATTERNS_MAX: usize = 16;
-
-/// What is looked for, prepared once as long as it comes again.
-#[derive(Default)]
-pub struct Patterns {
-    /// The patterns of the last calls, the last one first.
-    known: Vec<Prepared>,
-    part: Option<Finder<'static>>,
-}
-
-/// A pattern that was compiled.
-struct Prepared {
-    pattern: String,
-    flags: String,
-    /// `None` if it is invalid.
-    regex: Option<Regex>,
-    /// Runs of its matches, once they are asked for; `None` if they may be others than its matches end to end.
-    runs: OnceCell<Option<Regex>>,
-}
-
-impl Prepared {
-    /// What takes away all matches, those that touch each other together.
-    fn remover(&self) -> Option<&Regex> {
-        let runs = || pattern::compile_runs(&self.pattern, &self.flags);
-        self.runs.get_or_init(runs).as_ref().or(self.regex.as_ref())
-    }
-}
-
-impl Patterns {
-    /// A pattern; compiled anew where it is none of the last ones.
-    fn get(&mut self, pattern: &str, flags: &str, cx: &Context) -> Result<&Regex, Fault> {
-        let prepared = self.prepared(pattern, flags, cx)?;
-        or_error(prepared.regex.as_ref())
-    }
-
-    fn prepared(&mut self, pattern: &str, flags: &str, cx: &Context) -> Result<&Prepared, Fault> {
-        let is_known = |known: &Prepared| known.pattern == pattern && known.flags == flags;
-        match self.known.iter().position(is_known) {
-            Some(place) => self.known[..=place].rotate_right(1),
-            None => {
-                // To compile a pattern may take as long as many rows.
-                cx.check()?;
-                let prepared = Prepared {
-                    pattern: pattern.to_owned(),
-                    flags: flags.to_owned(),
-                    regex: pattern::compile(pattern, flags),
-                    runs: OnceCell::new(),
-                };
-                self.known.truncate(PATTERNS_MAX - 1);
-                self.known.insert(0, prepared);
-            }
-        }
-        Ok(&self.known[0])
-    }
-
-    /// Where a part begins in a text.
-    fn find(&mut self, text: &str, part: &str) -> Option<usize> {
-        let known = self.part.take();
-        let known = known.filter(|finder| finder.needle() == part.as_bytes());
-        let finder = known.unwrap_or_else(|| Finder::new(part).into_owned());
-        self.part.insert(finder).find(text.as_bytes())
-    }
-}
 
 /// Whether two strings have the same language tag, whose case means nothing, or none.
 fn are_in_one_language(a: LiteralView<'_>, b: LiteralView<'_>) -> bool {
@@ -259,20 +193,10 @@ fn replace(
     let (flags, pattern) = (flags(arguments, 3)?, arguments.plain(1)?);
     let replacement = arguments.plain(2)?;
     let cx = arguments.context();
-    let prepared = patterns.prepared(&pattern, &flags, cx)?;
-    let regex = or_error(prepared.regex.as_ref())?;
-    if regex.is_match("") {
-        // FORX0003: what it would put between all characters is nothing that was matched.
-        return Err(Fault::Error);
-    }
-    let replacement = or_error(pattern::replacement(&replacement, &flags, regex))?;
-    let regex = match replacement.as_str() {
-        "" => or_error(prepared.remover())?,
-        _ => regex,
-    };
+    let (finder, replacement) = patterns.to_replace(&pattern, &flags, &replacement, cx)?;
     let id = arguments.get(0)?.known_id();
     let string = arguments.string(0)?;
-    let has_any = replaced(regex, string.lexical, &replacement, out.buffer(), cx)?;
+    let has_any = replaced(finder, string.lexical, replacement, out.buffer(), cx)?;
     out.end_as(string.kind, if has_any { 0 } else { id });
     Ok(())
 }
@@ -310,7 +234,7 @@ impl Replaced<'_> {
 
 /// Appends the text with each match replaced; whether there is one.
 fn replaced(
-    regex: &Regex,
+    finder: Matcher<'_>,
     text: &str,
     replacement: &str,
     out: &mut String,
@@ -323,17 +247,31 @@ fn replaced(
         end: 0,
         checked: UNCOUNTED_BYTES,
     };
-    if replacement.contains('$') {
-        let mut expanded = String::new();
-        for captures in regex.captures_iter(text) {
-            expanded.clear();
-            captures.expand(replacement, &mut expanded);
-            replaced.put(captures.get_match().range(), &expanded, cx)?;
+    match finder {
+        Matcher::Text(finder) if finder.needle().len() == 1 => {
+            for start in memchr_iter(finder.needle()[0], text.as_bytes()) {
+                replaced.put(start..start + 1, replacement, cx)?;
+            }
         }
-    } else {
+        Matcher::Text(finder) => {
+            let length = finder.needle().len();
+            for start in finder.find_iter(text.as_bytes()) {
+                replaced.put(start..start + length, replacement, cx)?;
+            }
+        }
+        Matcher::Regex(regex) if replacement.contains('$') => {
+            let mut expanded = String::new();
+            for captures in regex.captures_iter(text) {
+                expanded.clear();
+                captures.expand(replacement, &mut expanded);
+                replaced.put(captures.get_match().range(), &expanded, cx)?;
+            }
+        }
         // Which groups have matched need not be known.
-        for found in regex.find_iter(text) {
-            replaced.put(found.range(), replacement, cx)?;
+        Matcher::Regex(regex) => {
+            for found in regex.find_iter(text) {
+                replaced.put(found.range(), replacement, cx)?;
+            }
         }
     }
     let end = replaced.end;
