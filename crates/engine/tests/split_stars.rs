@@ -152,3 +152,35 @@ fn stars_in_parts_have_the_answers_of_whole_ones() {
     );
     assert_eq!(rows.len(), both_like(&links));
 }
+
+#[test]
+fn two_long_lists_with_one_object_meet_in_it() {
+    let mut text = String::new();
+    for motion in 0..100 {
+        for vote in 0..150 {
+            let (yes, no) = (motion * 7 + vote, motion * 13 + vote * 3 + 200);
+            for (predicate, member) in [("yes", yes % 400), ("no", no % 400)] {
+                let triple =
+                    format!("<http://e/{motion}> <http://e/{predicate}> <http://e/m{member}> .");
+                writeln!(text, "{triple}").expect("writes");
+            }
+        }
+    }
+    let database = Database::in_memory();
+    let loaded = database.load_text(&text, GraphFormat::NTriples);
+    loaded.expect("it loads");
+    let options = |off: &[&str]| QueryOptions {
+        disabled_rules: off.iter().map(|&rule| rule.to_owned()).collect(),
+        ..QueryOptions::default()
+    };
+    for text in [
+        "SELECT ?m ?x { ?m <http://e/yes> ?x ; <http://e/no> ?x }",
+        "SELECT ?m ?x { ?m <http://e/yes> ?x , ?y ; <http://e/no> ?x FILTER(?y = <http://e/m7>) }",
+    ] {
+        let (rows, stars) = answer(&database, text, &options(&[]));
+        let (expected, whole_stars) = answer(&database, text, &options(&["split_stars"]));
+        assert!(expected.len() > 100, "{text}");
+        assert_eq!(rows, expected, "{text}");
+        assert!(stars > whole_stars, "{text}");
+    }
+}

@@ -154,6 +154,7 @@ impl Planner<'_> {
         for kind in kinds {
             units.push(Unit::new(self, kind, &conditions));
         }
+        Unit::limit_paths(self, &mut units, &conditions);
         if units.is_empty() {
             let unit = node(Op::Unit, Vec::new(), SlotSet::default(), 1.0, 0.0);
             let all = conditions

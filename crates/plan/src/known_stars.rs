@@ -2,7 +2,7 @@
 //!
 //! Of a star that asks for no constant and has no filters, its profile, its samples and the shares of its keys depend on the data alone, and
 //! the queries of an application are made of the same stars, with slots of the same numbers where the texts differ in constants only. To look at 64
-//! rows again for each of them is half of the planning of a join.
+//! rows again for each of them is half of the planning of a join. The same goes for walks from some nodes of a closure.
 //!
 //! The orders of joins are told from groups with constants too, and are no answers but suggestions (`join_order/known_orders.rs`); so are whole plans of templates
 //! (`known_plans.rs`).
@@ -16,6 +16,7 @@ use crate::join_order::{JoinSample, KeyShares, KnownOrders, SampledSets};
 use crate::known_plans::KnownPlans;
 use crate::physical::{Position, Slot, Star};
 use crate::slot_set::SlotSet;
+use crate::statistics::LinkOfWalk;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Answers of a kind.
@@ -29,6 +30,8 @@ pub struct KnownStars {
     pub(crate) samples: Kept<(Star, SlotSet, u64), Option<Arc<JoinSample>>>,
     pub(crate) sampled_sets: Kept<Vec<Star>, Arc<SampledSets>>,
     pub(crate) key_shares: Kept<(Star, Slot), Option<Arc<KeyShares>>>,
+    /// Of closures, as [`Planner::walked`](crate::planner::Planner).
+    pub(crate) walked: Kept<(Vec<LinkOfWalk>, bool), Option<f64>>,
     pub(crate) orders: KnownOrders,
     pub(crate) plans: KnownPlans,
 }

@@ -10,6 +10,7 @@ mod extend;
 mod joinable;
 mod lateral;
 mod mark_exists;
+mod named_outside;
 mod partner_join;
 mod service;
 mod unbound_parts;
@@ -24,7 +25,8 @@ use crate::logical::{JoinGroup, Logical, certain_values, is_bound_in_groups};
 use crate::physical::{Aggregate, Constant, Expr, JoinKind, Node, Op, Slot, SortKey};
 use crate::planner::{ForceJoin, PlanError, Planner, node};
 use crate::rules::{
-    count_first, count_scan, distribute_union, group_through, partner_sets, rewrite_path, roll_up,
+    count_first, count_scan, distribute_union, group_through, listed_predicates, partner_sets,
+    rewrite_path, roll_up,
 };
 use crate::slot_set::SlotSet;
 use std::sync::Arc;
@@ -118,11 +120,31 @@ impl Planner<'_> {
         if self.alternatives == 0 {
             return Ok(joined);
         }
+        let joined = self.group_with_listed(group, outer, joined)?;
+        if self.alternatives == 0 {
+            return Ok(joined);
+        }
         let joined = self.group_as_union(group, outer, joined)?;
         if self.alternatives == 0 {
             return Ok(joined);
         }
         self.group_in_parts(group, outer, joined)
+    }
+
+    fn group_with_listed(
+        &mut self,
+        group: &JoinGroup,
+        outer: &Outer,
+        joined: Node,
+    ) -> Result<Node, PlanError> {
+        let Some((listed, more)) = listed_predicates::as_values(self, group) else {
+            return Ok(joined);
+        };
+        self.alternatives -= 1;
+        let mut looked_up = self.join_group(&listed, outer, None)?;
+        looked_up.estimated_cost += more;
+        let is_cheaper = looked_up.estimated_cost < joined.estimated_cost;
+        Ok(if is_cheaper { looked_up } else { joined })
     }
 
     fn group_as_union(

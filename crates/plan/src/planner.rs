@@ -109,6 +109,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) key_shares: Once<(Star, Slot), Option<Arc<KeyShares>>>,
     /// What walks from constants reach.
     pub(crate) walks: Once<(Vec<LinkOfWalk>, TermId), Option<Reached>>,
+    /// What walks of closures reach from some nodes, on average: along these links, or back.
+    pub(crate) walked: Once<(Vec<LinkOfWalk>, bool), Option<f64>>,
     /// Groups that may be made from the states of one.
     pub(crate) same_rows: Vec<rules::roll_up::SameRows>,
     /// Where units with constants are noted, if anywhere.
@@ -130,6 +132,7 @@ impl<'a> Planner<'a> {
             star_samples: Once::default(),
             key_shares: Once::default(),
             walks: Once::default(),
+            walked: Once::default(),
             same_rows: Vec::new(),
             trace: None,
         }
@@ -256,6 +259,7 @@ pub(crate) fn plan_traced(
     rules::defer_conditions::apply(&mut root, &planner);
     rules::share_states::apply(&mut root, &planner);
     rules::hoist_expressions::apply(&mut root, &mut planner);
+    rules::compute_early::apply(&mut root, &planner);
     rules::filter_predicates::apply(&mut root, &planner);
     rules::prune_columns::apply(&mut root, &SlotSet::of(&required), &planner);
     if rules::early_distinct::apply(&mut root, &planner) {

@@ -46,6 +46,7 @@ pub mod pairing;
 pub mod partial_distinct;
 pub mod path_at_once;
 mod path_join;
+mod path_nodes;
 mod path_runs;
 pub mod pattern_join;
 pub mod pattern_scan;

@@ -11,6 +11,7 @@
 //! some hundred rows, counted, and a bounded number of rows of output.
 
 use super::output::Output;
+use super::path_nodes::PathNodes;
 use super::path_runs::{Bound, PathRuns};
 use super::pattern_scan::Place;
 use super::peeked::Peeked;
@@ -33,9 +34,6 @@ use std::sync::Arc;
 const MATCHES_AT_ONCE: usize = 1 << 13;
 /// Rows whose starts are followed together where the path is not a closure.
 const ROWS_AT_ONCE: usize = 256;
-
-/// Terms of which it is remembered whether they are nodes of a graph.
-const NODES_KNOWN_MAX: usize = 1 << 18;
 
 /// A path made ready for rows of one schema.
 pub struct CompiledPath {
@@ -196,8 +194,7 @@ pub struct PathJoin {
     current: Option<Current>,
     /// The ends found last, by graph and start: the next batch may begin where this one ended.
     ready: Ready,
-    /// Whether a term is a node of a graph, as far as it was asked.
-    nodes: HashMap<(u64, u64), bool, RandomState>,
+    nodes: PathNodes,
 }
 
 /// Ends by graph and start, of one direction.
@@ -251,7 +248,7 @@ impl PathJoin {
             output: Output::default(),
             current: None,
             ready: Ready::default(),
-            nodes: HashMap::default(),
+            nodes: PathNodes::default(),
         }
     }
 
@@ -272,7 +269,7 @@ impl PathJoin {
             pending: None,
             direction,
             ready,
-            runs: PathRuns::after(self.runs.take().as_ref()),
+            runs: PathRuns::after(self.runs.take()),
             is_single,
             batch,
         };
@@ -463,7 +460,7 @@ impl PathJoin {
         let name = name.map_or(0, |name| name.0);
         let mut row = vec![0; self.path.new_slots.len()];
         for &(subject, object) in pairs {
-            if self.path.needs_node && subject == object && !self.is_node(graph, subject, cx)? {
+            if self.path.needs_node && subject == object && !self.nodes.has(graph, subject, cx)? {
                 continue;
             }
             row.fill(0);
@@ -483,19 +480,6 @@ impl PathJoin {
             }
         }
         Ok(())
-    }
-
-    fn is_node(&mut self, graph: &PathGraph, node: u64, cx: &Context) -> Result<bool, ExecError> {
-        let key = (graph.key(), node);
-        if let Some(&known) = self.nodes.get(&key) {
-            return Ok(known);
-        }
-        let is_node = graph.has_node(TermId(node), cx)?;
-        if self.nodes.len() == NODES_KNOWN_MAX {
-            self.nodes.clear();
-        }
-        self.nodes.insert(key, is_node);
-        Ok(is_node)
     }
 }
 

@@ -4,6 +4,7 @@
 //! The ends of some rows are asked for together and copied out run by run: some ns a pair, where going from row to row takes tens.
 
 use super::path_join::CompiledPath;
+use super::path_nodes::PathNodes;
 use super::pattern_scan::Place;
 use crate::batch::Batch;
 use crate::context::Context;
@@ -37,7 +38,7 @@ impl Bound {
         let is_one_closure = path.evaluator.closure().is_some()
             && matches!(path.evaluator.graphs(), PathGraphs::Single(_))
             && path.graph.is_none();
-        if !is_one_closure || path.needs_node {
+        if !is_one_closure {
             return None;
         }
         match (path.subject, path.object) {
@@ -51,7 +52,7 @@ impl Bound {
 
 /// The column that rows of a path have their start in, and which way they go; `None` if it is no column or rows are joined one by one.
 pub fn start_column(path: &CompiledPath) -> Option<(Direction, usize)> {
-    match Bound::of(path)? {
+    match Bound::of(path).filter(|_| !path.needs_node)? {
         Bound::One(direction, Place::Input(column)) => Some((direction, column)),
         Bound::One(..) | Bound::Both(..) => None,
     }
@@ -67,17 +68,23 @@ pub struct PathRuns {
     rows_next: usize,
     /// Those of the row before that are left.
     rest: Option<(Ends, usize)>,
+    nodes: PathNodes,
     held: HeldMemory,
 }
 
 impl PathRuns {
-    /// Of a batch; the runs of the batch before, if there was one, tell how many rows to begin with.
-    pub fn after(before: Option<&Self>) -> Self {
+    /// Of a batch; the runs of the batch before, if there was one, tell how many rows to begin with, and which terms are nodes.
+    pub fn after(before: Option<Self>) -> Self {
+        let (rows_next, nodes) = match before {
+            Some(before) => (before.rows_next, before.nodes),
+            None => (ROWS_FIRST, PathNodes::default()),
+        };
         Self {
             ends: Vec::new().into_iter(),
             row: 0,
-            rows_next: before.map_or(ROWS_FIRST, |before| before.rows_next),
+            rows_next,
             rest: None,
+            nodes,
             held: HeldMemory::default(),
         }
     }
@@ -114,7 +121,7 @@ impl PathRuns {
                         Direction::Backward => (direction, object),
                     },
                 };
-                self.ask(closure, graph, batch, (direction, start), cx)?;
+                self.ask(closure, path, graph, (batch, direction, start), cx)?;
                 continue;
             };
             self.row += 1;
@@ -139,9 +146,9 @@ impl PathRuns {
     fn ask(
         &mut self,
         closure: &Closure,
+        path: &CompiledPath,
         graph: &PathGraph,
-        batch: &Batch,
-        (direction, start): (Direction, Place),
+        (batch, direction, start): (&Batch, Direction, Place),
         cx: &Context,
     ) -> Result<(), ExecError> {
         cx.check()?;
@@ -154,6 +161,9 @@ impl PathRuns {
         };
         let (mut found, bytes) =
             closure.ends_of_some(&starts, direction, graph, BYTES_AT_ONCE, cx)?;
+        if path.needs_node {
+            self.nodes.keep_nodes(graph, &starts, &mut found, cx)?;
+        }
         if let (Place::Id(_), Some(ends)) = (start, found.first()) {
             found = vec![Ends::clone(ends); until - self.row];
         }

@@ -4,6 +4,7 @@
 //! Between the units of a join group, rows multiply and each shared slot divides by the larger
 //! number of distinct values *before* conditions, so that a filtered dimension filters the facts.
 
+mod closure;
 pub(crate) mod condition;
 pub(crate) mod graph;
 pub(crate) mod groups;

@@ -318,7 +318,7 @@ pub(crate) fn hash_join(
     filter: Option<Expr>,
     build_left: bool,
 ) -> Node {
-    use crate::cost_constants::{EMIT_ROW, KEY_BIT, SELECTIVITY_DEFAULT, START};
+    use crate::cost_constants::{EMIT_ROW, KEY_BIT, PAIR, SELECTIVITY_DEFAULT, START};
     let shared = SlotSet::of(&left.schema).intersect(SlotSet::of(&right.schema));
     let certain = SlotSet::of(&left.certain).intersect(SlotSet::of(&right.certain));
     let keys = shared.intersect(certain).to_vec();
@@ -331,6 +331,11 @@ pub(crate) fn hash_join(
         cost += l * PATTERN_PROBE;
     }
     let has_keys = !keys.is_empty();
+    let is_product = !has_keys && compatible.is_empty();
+    let share = match filter {
+        Some(_) => SELECTIVITY_DEFAULT,
+        None => 1.0,
+    };
     let (left, right) = (Arc::new(left), Arc::new(right));
     let op = Op::HashJoin {
         left,
@@ -342,20 +347,30 @@ pub(crate) fn hash_join(
         build_left,
         partners: Vec::new(),
     };
-    if !has_keys {
-        let in_range = join_ranges(&op).map(|_| match kind {
+    let is_partner_enough = matches!(kind, JoinKind::Semi | JoinKind::Anti);
+    let mut rows = l;
+    if is_product && share == 1.0 && is_partner_enough {
+        // The first row is a partner of all.
+        cost += l * PAIR;
+    } else if !has_keys {
+        let in_range = join_ranges(&op).map(|_| match is_partner_enough {
             // The first in range decides mostly.
-            JoinKind::Semi | JoinKind::Anti => l,
-            JoinKind::Inner | JoinKind::LeftOuter => l * r * SELECTIVITY_DEFAULT,
+            true => l,
+            false => l * r * SELECTIVITY_DEFAULT,
         });
         cost += unkeyed_cost((l, r), in_range);
+    }
+    if is_product && !is_partner_enough {
+        let least = if kind == JoinKind::LeftOuter { l } else { 0.0 };
+        rows = (l * r * share).max(least);
+        cost += (rows - l).max(0.0) * EMIT_ROW;
     }
     let is_bits = |key: Slot| op.children().iter().any(|side| is_subject(side, key));
     cost += match op.sole_key().is_some_and(is_bits) {
         true => (l + r) * KEY_BIT,
         false => hash_cost(r, l, false),
     };
-    node(op, schema, all_certain, l, cost)
+    node(op, schema, all_certain, rows, cost)
 }
 
 /// Whether a slot is the subject of a pattern that a plan reads. Ids of subjects lie close together.

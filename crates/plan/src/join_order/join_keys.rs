@@ -97,6 +97,12 @@ impl<'u> JoinKeys<'u> {
         }
     }
 
+    /// The most distinct values that a set of units has of a slot; infinitely many where nobody knows.
+    pub(super) fn values(&self, mask: u64, slot: Slot) -> f64 {
+        let known = self.place(slot).zip(self.values.get(&mask));
+        known.map_or(f64::INFINITY, |(idx, values)| values[idx])
+    }
+
     /// Distinct keys of a batch for each of its rows, of the best plan for a set of units; popular values are looked for where that or the
     /// join, of which so many rows come, is worth it, and the join `can_win` at all.
     pub(super) fn per_row(
@@ -110,10 +116,7 @@ impl<'u> JoinKeys<'u> {
         let Some(rows) = best.get(&mask).map(|known| known.rows) else {
             return 1.0;
         };
-        let values = self
-            .place(key)
-            .and_then(|idx| Some(self.values.get(&mask)?[idx]));
-        let even = keys_per_row(rows, values.unwrap_or(f64::INFINITY).min(rows));
+        let even = keys_per_row(rows, self.values(mask, key).min(rows));
         let even = even.min(self.runs(best, mask, key) / rows.max(1.0));
         let is_worth = rows.max(joined / JOINED_FOR_ROW) >= WORTH_ROWS;
         if even <= FEW_KEYS || !is_worth || !can_win {

@@ -397,7 +397,8 @@ impl<'s> Search<'s> {
             }
             (UnitKind::Path(pattern), _) if connected => {
                 let step = Step::Path { rest, unit_idx };
-                let cost = path::join_cost(self.planner, pattern, input.rows, &shared);
+                let values = |slot| self.keys.values(rest, slot);
+                let cost = path::join_cost(self.planner, pattern, input.rows, &shared, values);
                 offers.push((step, cost));
             }
             (UnitKind::Plan(plan), _) => {

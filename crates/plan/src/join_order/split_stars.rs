@@ -10,23 +10,28 @@
 //! joined by their subject, each part can be joined when it drops most. What is lost is the scan of several columns in one pass, and what is known of
 //! values that occur together, so whole stars are planned first, and a plan in parts is taken where it is far cheaper ([`SPLIT_COST_FACTOR`](crate::cost_constants::SPLIT_COST_FACTOR)).
 //!
+//! Two patterns that repeat rows and have the same object (`?m :yes ?x ; :no ?x`) are parts, too: all pairs of their values would be compared.
+//!
 //! Invariant: the parts have the patterns of the star, each in one part; with one subject and the same graphs their join is the star.
 //! Cost: a second search, for groups whose plan takes [`SPLIT_COST_MIN`](crate::cost_constants::SPLIT_COST_MIN) or more.
 
 use super::{Planner, UnitKind};
 use crate::estimate::star;
-use crate::physical::{Graphs, Position, Slot, Star, StarPattern};
+use crate::physical::{Expr, Graphs, Position, Slot, Star, StarPattern};
 use crate::slot_set::SlotSet;
 
 /// Values that each row with any has on average, for a pattern to have a part of its own.
 const VALUES_MIN: f64 = 1.5;
+/// How the names begin of slots that stand for the object of another pattern.
+const SAME_OBJECT: &str = " same#";
 /// Units with those parts, at most: planning takes longer with each.
 const UNITS_MAX: usize = 8;
 
 /// The units with stars in parts; `None` if no star is worth it.
-pub(super) fn split(planner: &Planner<'_>, kinds: &[UnitKind]) -> Option<Vec<UnitKind>> {
+pub(super) fn split(planner: &Planner<'_>, whole: &[UnitKind]) -> Option<Vec<UnitKind>> {
     let mut made = Vec::new();
     let mut stars = Vec::new();
+    let kinds = with_same_apart(planner, whole);
     for (idx, kind) in kinds.iter().enumerate() {
         let others = kinds.iter().enumerate().filter(|(other, _)| *other != idx);
         let others = others.fold(SlotSet::default(), |all, (_, kind)| all.union(kind.slots()));
@@ -35,7 +40,7 @@ pub(super) fn split(planner: &Planner<'_>, kinds: &[UnitKind]) -> Option<Vec<Uni
             other => made.push(other.clone()),
         }
     }
-    let was_split = made.len() + stars.len() > kinds.len();
+    let was_split = made.len() + stars.len() > whole.len();
     if !was_split || made.len() + stars.len() > UNITS_MAX {
         return None;
     }
@@ -53,7 +58,70 @@ pub(super) fn split(planner: &Planner<'_>, kinds: &[UnitKind]) -> Option<Vec<Uni
 pub(super) fn may_split(planner: &Planner<'_>, kinds: &[UnitKind]) -> bool {
     let is_candidate =
         |kind: &UnitKind| matches!(kind, UnitKind::Star(star) if is_splittable(star));
-    planner.rule("split_stars") && kinds.len() > 1 && kinds.iter().any(is_candidate)
+    let has_same = |kind: &UnitKind| matches!(kind, UnitKind::Star(star) if same_object(planner, star).is_some());
+    planner.rule("split_stars")
+        && (kinds.len() > 1 && kinds.iter().any(is_candidate) || kinds.iter().any(has_same))
+}
+
+/// The units, with patterns that have the object of another one of their star as stars of their own, where both repeat rows.
+fn with_same_apart(planner: &Planner<'_>, kinds: &[UnitKind]) -> Vec<UnitKind> {
+    let mut apart = Vec::new();
+    for kind in kinds {
+        let mut kind = kind.clone();
+        if let UnitKind::Star(star) = &mut kind
+            && star.subject.slot().is_some()
+            && let Some(same) = same_object(planner, star)
+            && repeats(planner, star, same.pattern_idx)
+            && repeats(planner, star, same.of_idx)
+        {
+            star.filters.remove(same.filter_idx);
+            let object = star.patterns[same.of_idx].object;
+            let pattern = star.patterns.remove(same.pattern_idx);
+            apart.push(UnitKind::Star(Star {
+                patterns: vec![StarPattern { object, ..pattern }],
+                filters: Vec::new(),
+                ..star.clone()
+            }));
+        }
+        apart.push(kind);
+    }
+    apart
+}
+
+/// A pattern of a star whose object is that of another one.
+struct SameObject {
+    filter_idx: usize,
+    pattern_idx: usize,
+    of_idx: usize,
+}
+
+/// The first of those that were given a slot of their own, with a condition.
+fn same_object(planner: &Planner<'_>, star: &Star) -> Option<SameObject> {
+    let place = |slot: Slot| {
+        let has = |pattern: &StarPattern| made_slot(pattern) == Some(slot);
+        star.patterns.iter().position(has)
+    };
+    star.filters
+        .iter()
+        .enumerate()
+        .find_map(|(filter_idx, filter)| {
+            let Expr::SameTerm(of, copy) = filter else {
+                return None;
+            };
+            let (Expr::Slot(of), Expr::Slot(copy)) = (&**of, &**copy) else {
+                return None;
+            };
+            let is_copy = planner.names[usize::from(copy.0)].starts_with(SAME_OBJECT);
+            Some(SameObject {
+                filter_idx,
+                pattern_idx: place(*copy).filter(|_| is_copy)?,
+                of_idx: place(*of)?,
+            })
+        })
+}
+
+fn repeats(planner: &Planner<'_>, star: &Star, pattern_idx: usize) -> bool {
+    values_per_row(planner, star, &star.patterns[pattern_idx]) >= VALUES_MIN
 }
 
 fn is_splittable(star: &Star) -> bool {

@@ -140,9 +140,9 @@ impl Unit {
                 }
             }
             UnitKind::Path(pattern) => {
-                let rows = path::rows(planner, pattern);
-                let cost = path::join_cost(planner, pattern, 1.0, &SlotSet::default());
-                let distinct = path::distinct(planner, pattern, rows);
+                let (rows, distinct) = path::rows(planner, pattern, None);
+                let cost = path::join_cost(planner, pattern, 1.0, &SlotSet::default(), |_| 1.0);
+                let distinct = distinct.into_iter();
                 let distinct = distinct.map(|(slot, d)| (slot, plain(d))).collect();
                 Self {
                     kind,
@@ -172,6 +172,36 @@ impl Unit {
             unit.count_conditions(conditions);
         }
         unit
+    }
+
+    /// Paths that may have no link: what joins them asks for the nodes that it has, and not for all of the store.
+    pub(super) fn limit_paths(planner: &Planner<'_>, units: &mut [Self], conditions: &[Condition]) {
+        for idx in 0..units.len() {
+            let UnitKind::Path(pattern) = &units[idx].kind else {
+                continue;
+            };
+            if !path::may_be_empty(&pattern.path) {
+                continue;
+            }
+            let slots = units[idx].slots;
+            let others = units.iter().enumerate();
+            let others = others.filter(|(other, unit)| *other != idx && !is_path(unit));
+            let met = others.flat_map(|(_, unit)| {
+                let shared = unit.slots.intersect(slots).to_vec().into_iter();
+                shared.map(|slot| unit.distinct(slot))
+            });
+            let Some(met) = met.reduce(f64::max) else {
+                continue;
+            };
+            let (rows, distinct) = path::rows(planner, pattern, Some(met));
+            let cost = path::join_cost(planner, pattern, 1.0, &SlotSet::default(), |_| 1.0);
+            let distinct = distinct.into_iter();
+            let unit = &mut units[idx];
+            unit.distinct = distinct.map(|(slot, d)| (slot, plain(d))).collect();
+            unit.rows = rows;
+            unit.cost = cost;
+            unit.count_conditions(conditions);
+        }
     }
 
     /// Counts the conditions that will be applied to the unit alone.
@@ -215,6 +245,10 @@ impl Unit {
             .map_or(1.0, |statistics| statistics.distinct)
             .max(1.0)
     }
+}
+
+fn is_path(unit: &Unit) -> bool {
+    matches!(unit.kind, UnitKind::Path(_))
 }
 
 /// The cost of reading a pattern alone.

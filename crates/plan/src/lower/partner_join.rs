@@ -11,10 +11,12 @@
 
 use super::Outer;
 use super::joinable::{is_joinable, is_own, is_repeatable, shared_certain};
+use super::named_outside;
 use crate::alternative::{Alternative, Way, keep_cheaper};
 use crate::cost_constants::{
-    EXISTS_KEY, EXISTS_START, GROUP_ROW, PATTERN_PROBE, SELECTIVITY_EXISTS, START,
+    EMIT_ROW, EXISTS_KEY, EXISTS_START, GROUP_ROW, PATTERN_PROBE, SELECTIVITY_EXISTS, START,
 };
+use crate::estimate::groups;
 use crate::expression::{
     conjunction, for_each_operand, for_each_operand_mut, has_exists, resolve_missing, slots_of_all,
 };
@@ -87,19 +89,24 @@ impl Planner<'_> {
         }
         let whole = self.lower(right, outer)?;
         let join = self.hash_partner(left.clone(), whole, conditions, kind)?;
-        if levels(right) > SEEDED_LEVELS_MAX {
-            return Ok(join);
+        let mut options = vec![(Way::Hash, join.clone())];
+        if levels(right) <= SEEDED_LEVELS_MAX
+            && let Some(seeded) = self.lower_seeded(&left, right.schema(), right, outer)?
+        {
+            let seeded = self.hash_partner(left.clone(), seeded, conditions, kind)?;
+            options.push((Way::SeededHash, seeded));
         }
-        let Some(seeded) = self.lower_seeded(&left, right.certain(), right, outer)? else {
-            return Ok(join);
-        };
-        let seeded = self.hash_partner(left, seeded, conditions, kind)?;
-        let options = vec![(Way::Hash, join.clone()), (Way::SeededHash, seeded)];
+        if let Some(branches) = named_outside::branches(self, &left, right, outer.slots) {
+            self.alternatives -= 1;
+            let apart = self.partner_together(left, &branches, conditions, kind, outer)?;
+            options.push((Way::SeededHash, apart));
+        }
         Ok(cheapest(options).unwrap_or(join))
     }
 
     /// What left rows need of a plan with OPTIONAL parts, computed values and groups by what they share with it: its first groups of patterns are
     /// seeded by that, as far as it is among `told`. `None` if there is no such group, or it shares nothing that is certain.
+    /// What is certain in a group is so in all rows that come of it, also where other branches of a UNION lack it.
     ///
     /// OPTIONAL and BIND keep the rows of what is before them, so those that are left out of the first group are those whose results are; and
     /// where they differ in a key, groups of others lose none of their rows.
@@ -224,8 +231,32 @@ impl Planner<'_> {
         let mut join = hash_join(left, right, kind, conjunction(filters), false);
         if kind != JoinKind::LeftOuter {
             join.estimated_rows *= SELECTIVITY_EXISTS;
+            return Ok(join);
         }
+        let partners = self.partners(&join).max(join.estimated_rows);
+        join.estimated_cost += (partners - join.estimated_rows) * EMIT_ROW;
+        join.estimated_rows = partners;
         Ok(join)
+    }
+
+    /// The rows that have partners, each as often as it has one, of a hash join by one key of which the distinct values are known; else none.
+    fn partners(&self, join: &Node) -> f64 {
+        let Op::HashJoin {
+            left, right, keys, ..
+        } = &join.op
+        else {
+            return 0.0;
+        };
+        let [key] = keys[..] else {
+            return 0.0;
+        };
+        let [of_left, of_right] = [left, right].map(|side| groups::distinct(self, side, key));
+        match of_left.zip(of_right) {
+            Some((of_left, of_right)) => {
+                left.estimated_rows * right.estimated_rows / of_left.max(of_right).max(1.0)
+            }
+            None => 0.0,
+        }
     }
 
     /// Joins a plain group to finished left rows by the cheapest way; `None` if it is not plain.

@@ -179,25 +179,36 @@ fn is_of_computed(condition: &Expr, slot: Slot, expr: &Expr) -> bool {
         && !any(condition, &|part| *part == Expr::Bound(slot))
 }
 
-/// Whether a condition on a computed value is an equality of two things that are about different slots of a group, parts of which it may join.
+/// Whether a condition on a computed value is an equality of two things that are about different slots of a group, parts of which it may join. Between
+/// the group and the value others may be computed, of which it is, too.
 fn may_join(input: &Logical, condition: &Expr, slot: Slot, expr: &Expr) -> bool {
     let (Expr::Equal(a, b) | Expr::SameTerm(a, b)) = condition else {
         return false;
     };
-    let of_side = |side: &Expr| {
-        let mut slots = slots_of(side);
-        if slots.contains(slot) {
-            slots.remove(slot);
-            slots = slots.union(slots_of(expr));
+    let mut sides = [slots_of(a), slots_of(b)];
+    let (mut below, mut slot, mut expr) = (input, slot, expr);
+    loop {
+        for side in sides.iter_mut().filter(|side| side.contains(slot)) {
+            if !is_pure(expr) {
+                return false;
+            }
+            side.remove(slot);
+            *side = side.union(slots_of(expr));
         }
-        slots
-    };
-    let (a, b) = (of_side(a), of_side(b));
-    let is_of_two = !a.is_empty() && !b.is_empty() && a.is_disjoint(&b);
-    let Logical::Group(group) = input else {
-        return false;
-    };
-    is_of_two && a.union(b).is_subset(&group.schema())
+        match below {
+            Logical::Extend {
+                input,
+                slot: of,
+                expr: by,
+            } => (below, slot, expr) = (input, *of, by),
+            Logical::Group(group) => {
+                let [a, b] = sides;
+                let is_of_two = !a.is_empty() && !b.is_empty() && a.is_disjoint(&b);
+                return is_of_two && a.union(b).is_subset(&group.schema());
+            }
+            _ => return false,
+        }
+    }
 }
 
 /// Puts what a slot is computed of into its place.

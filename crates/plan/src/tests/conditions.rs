@@ -131,6 +131,38 @@ fn parts_of_one_side_are_computed_there() {
 }
 
 #[test]
+fn what_is_computed_of_few_rows_is_computed_before_they_repeat() {
+    let query = "SELECT ?k (COUNT(*) AS ?n) { ?v :label ?l . ?o :vendor ?v ; :price ?x BIND(UCASE(?l) AS ?k) } GROUP BY ?k";
+    check_everywhere(query);
+    let of_vendors = |text: &str| {
+        let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
+        let computed = lines.iter().position(|line| line.starts_with("Extend ?k"));
+        computed.is_some_and(|at| lines[at + 1].starts_with("StarScan by rows ?v"))
+    };
+    assert!(of_vendors(&explained(query)), "{}", explained(query));
+    assert!(!of_vendors(&explained_without("compute_early", query)));
+    // What an OPTIONAL part may bind is computed of what comes out.
+    let open = "SELECT * { ?o :vendor ?v OPTIONAL { ?v :label ?l } BIND(UCASE(?l) AS ?k) }";
+    let plan = explained(open);
+    let above = plan.lines().map(str::trim_start).nth(1);
+    assert!(
+        above.is_some_and(|line| line.starts_with("Extend ?k")),
+        "{plan}"
+    );
+}
+
+#[test]
+fn computed_values_of_two_sides_join_them() {
+    let query = "SELECT * { ?p :label ?l . ?w :title ?t BIND(LCASE(?l) AS ?a) BIND(LCASE(?t) AS ?b) FILTER(?a = ?b) }";
+    check_everywhere(query);
+    has(&explained(query), "in ranges of");
+    has_not(
+        &explained_without("push_down_filter", query),
+        "in ranges of",
+    );
+}
+
+#[test]
 fn an_aggregate_of_an_aggregate_is_refused() {
     let plan = |query: &str| plan_with(query, &FakeStatistics::shop(), &PlanOptions::default());
     for nested in ["MAX(COUNT(?p))", "COUNT(?p) + MAX(1 + SUM(?p))"] {
