@@ -140,10 +140,7 @@ impl Unit {
                 }
             }
             UnitKind::Path(pattern) => {
-                let (rows, distinct) = path::rows(planner, pattern, None);
-                let cost = path::join_cost(planner, pattern, 1.0, &SlotSet::default(), |_| 1.0);
-                let distinct = distinct.into_iter();
-                let distinct = distinct.map(|(slot, d)| (slot, plain(d))).collect();
+                let (rows, cost, distinct) = path_alone(planner, pattern, None);
                 Self {
                     kind,
                     slots,
@@ -193,13 +190,9 @@ impl Unit {
             let Some(met) = met.reduce(f64::max) else {
                 continue;
             };
-            let (rows, distinct) = path::rows(planner, pattern, Some(met));
-            let cost = path::join_cost(planner, pattern, 1.0, &SlotSet::default(), |_| 1.0);
-            let distinct = distinct.into_iter();
+            let known = path_alone(planner, pattern, Some(met));
             let unit = &mut units[idx];
-            unit.distinct = distinct.map(|(slot, d)| (slot, plain(d))).collect();
-            unit.rows = rows;
-            unit.cost = cost;
+            (unit.rows, unit.cost, unit.distinct) = known;
             unit.count_conditions(conditions);
         }
     }
@@ -245,6 +238,19 @@ impl Unit {
             .map_or(1.0, |statistics| statistics.distinct)
             .max(1.0)
     }
+}
+
+/// Rows, cost and distinct values of a path by itself, of which others have so many nodes.
+fn path_alone(
+    planner: &Planner<'_>,
+    pattern: &PathPattern,
+    met: Option<f64>,
+) -> (f64, f64, Vec<(Slot, SlotStatistics)>) {
+    let (rows, distinct) = path::rows(planner, pattern, met);
+    let cost = path::join_cost(planner, pattern, 1.0, &SlotSet::default(), |_| 1.0);
+    let distinct = distinct.into_iter();
+    let distinct = distinct.map(|(slot, distinct)| (slot, plain(distinct)));
+    (rows, cost, distinct.collect())
 }
 
 fn is_path(unit: &Unit) -> bool {
