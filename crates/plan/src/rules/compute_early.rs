@@ -11,8 +11,8 @@
 //! [`defer_conditions`](super::defer_conditions), which is for what few rows are left to be asked.
 //!
 //! Sound on both sides of an inner join, and on the side whose rows others keep: the expression gives the same for the same row, reads slots that
-//! no other side may bind, and no operator between reads the new slot. Only where the expected cost of computing is less than half. Cost: a walk
-//! over the plan.
+//! no other side may bind, and no operator between reads the new slot. Only where the expected cost of computing is less than half, and not below a
+//! LIMIT that reads no more than it gives. Cost: a walk over the plan.
 
 use crate::cost_constants::GATHER_CELL;
 use crate::estimate::condition::cost;
@@ -28,12 +28,14 @@ const GAIN_MIN: f64 = 2.0;
 /// Moves such computed columns down in the whole plan.
 pub(crate) fn apply(root: &mut Node, planner: &Planner<'_>) {
     if planner.rule("compute_early") {
-        visit(root);
+        visit(root, false);
     }
 }
 
-fn visit(root: &mut Node) {
+/// Visits a plan of which all rows are wanted, or the first ones if `is_limited`: then what few rows need is computed of these.
+fn visit(root: &mut Node, is_limited: bool) {
     if let Op::Extend { input, slot, expr } = &mut root.op
+        && !is_limited
         && is_pure(expr)
         && !slots_of(expr).is_empty()
     {
@@ -47,11 +49,16 @@ fn visit(root: &mut Node) {
         let below = Arc::make_mut(input);
         if column.sink(below).is_some() {
             *root = take_node(below);
-            return visit(root);
+            return visit(root, is_limited);
         }
     }
+    let is_limited = match &root.op {
+        Op::Slice { limit, .. } => is_limited || limit.is_some(),
+        Op::Group { .. } | Op::GroupThrough(_) | Op::RollUp(_) | Op::OrderBy { .. } => false,
+        _ => is_limited,
+    };
     for child in root.op.children_mut() {
-        visit(child);
+        visit(child, is_limited);
     }
 }
 

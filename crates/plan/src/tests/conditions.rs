@@ -141,6 +141,13 @@ fn what_is_computed_of_few_rows_is_computed_before_they_repeat() {
     };
     assert!(of_vendors(&explained(query)), "{}", explained(query));
     assert!(!of_vendors(&explained_without("compute_early", query)));
+    // A limit asks for few rows, unless all are sorted first.
+    let rows = "SELECT ?k { ?v :label ?l . ?o :vendor ?v ; :price ?x BIND(UCASE(?l) AS ?k) }";
+    assert!(of_vendors(&explained(rows)));
+    assert!(!of_vendors(&explained(&format!("{rows} LIMIT 10"))));
+    assert!(of_vendors(&explained(&format!(
+        "{rows} ORDER BY ?k LIMIT 10"
+    ))));
     // What an OPTIONAL part may bind is computed of what comes out.
     let open = "SELECT * { ?o :vendor ?v OPTIONAL { ?v :label ?l } BIND(UCASE(?l) AS ?k) }";
     let plan = explained(open);
