@@ -3,8 +3,8 @@
 //! A hierarchy is seldom balanced: where nodes have several parents, a node has many more ancestors than there are levels. So some nodes are
 //! drawn, evenly among those that a link leads on from, and [walked](crate::statistics::Statistics::reached) from, to the side on which fewer
 //! links leave a node: what is reached there differs little from node to node, and the pairs are the same from either side. Walks that do not
-//! end tell what lies between them and all nodes: the geometric mean. Cost: some walks of microseconds, or two long ones of tenths of a
-//! millisecond each.
+//! end tell what lies between them and all nodes: the geometric mean. Cost: some walks of microseconds, or a long one, which takes
+//! tenths of a millisecond, or two milliseconds where each of a thousand nodes leads to the next alone.
 
 use crate::cost_constants::{PATH_WALKS, PATH_WALKS_MIN, PATH_WALKS_NODES};
 use crate::planner::Planner;
@@ -43,7 +43,8 @@ pub(super) fn mean_ends(
         walks += 1;
         met += reached.nodes;
         endless += usize::from(!reached.is_all);
-        if endless > 1 || (walks >= PATH_WALKS_MIN && met > PATH_WALKS_NODES) {
+        let is_enough = walks >= PATH_WALKS_MIN || endless > 0;
+        if endless > 1 || is_enough && met > PATH_WALKS_NODES {
             break;
         }
     }
