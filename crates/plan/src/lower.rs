@@ -112,22 +112,12 @@ impl Planner<'_> {
         }
     }
 
-    /// A join group: as one, its alternative paths made unions, its union distributed, or rows that lack a slot joined apart, whatever is
-    /// cheaper.
+    /// A join group: as one, listed predicates looked up, its alternative paths made unions, its union distributed, or rows that lack a slot joined
+    /// apart, whatever is cheaper.
     fn group(&mut self, group: &JoinGroup, outer: &Outer) -> Result<Node, PlanError> {
         let joined = self.join_group(group, outer, None)?;
-        // Without a bound, nested unions would be planned exponentially often.
-        if self.alternatives == 0 {
-            return Ok(joined);
-        }
         let joined = self.group_with_listed(group, outer, joined)?;
-        if self.alternatives == 0 {
-            return Ok(joined);
-        }
         let joined = self.group_as_union(group, outer, joined)?;
-        if self.alternatives == 0 {
-            return Ok(joined);
-        }
         self.group_in_parts(group, outer, joined)
     }
 
@@ -137,6 +127,9 @@ impl Planner<'_> {
         outer: &Outer,
         joined: Node,
     ) -> Result<Node, PlanError> {
+        if self.alternatives == 0 {
+            return Ok(joined);
+        }
         let Some((listed, more)) = listed_predicates::as_values(self, group) else {
             return Ok(joined);
         };
@@ -153,6 +146,10 @@ impl Planner<'_> {
         outer: &Outer,
         joined: Node,
     ) -> Result<Node, PlanError> {
+        // Without a bound, nested unions would be planned exponentially often.
+        if self.alternatives == 0 {
+            return Ok(joined);
+        }
         let union = if let Some(rewritten) = rewrite_path::as_union(self, group)? {
             self.alternatives -= 1;
             self.group(&rewritten, outer)?

@@ -148,10 +148,7 @@ impl<'f> OfDate<'f> {
         match self {
             Self::Part(function) => part(function, id),
             Self::Seconds => {
-                let (second, fraction) = match id.second_of_day() {
-                    Some(_) => (id, 0),
-                    None => id.split_second()?,
-                };
+                let (second, fraction) = id.split_second().unwrap_or((id, 0));
                 seconds(second, fraction).and_then(ShortNumber::inline_id)
             }
             Self::Zone => None,

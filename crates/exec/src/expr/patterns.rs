@@ -39,8 +39,8 @@ struct Prepared {
     regex: Option<Regex>,
     /// The text that it is, if it is one.
     text: Option<Finder<'static>>,
-    /// Whether it matches nothing at all, once that is asked for.
-    matches_empty: OnceCell<bool>,
+    /// Whether it matches where there is nothing.
+    matches_empty: bool,
     /// Runs of its matches, once they are asked for; `None` if they may be others than its matches end to end.
     runs: OnceCell<Option<Regex>>,
     /// The replacement asked for last, and the same in the syntax of the crate; `None` if it is invalid.
@@ -57,12 +57,13 @@ pub enum Matcher<'p> {
 
 impl Prepared {
     fn new(pattern: &str, flags: &str) -> Self {
+        let regex = pattern::compile(pattern, flags);
         Self {
             pattern: pattern.to_owned(),
             flags: flags.to_owned(),
-            regex: pattern::compile(pattern, flags),
+            matches_empty: regex.as_ref().is_some_and(|regex| regex.is_match("")),
+            regex,
             text: text_of(pattern, flags).map(|text| Finder::new(&*text).into_owned()),
-            matches_empty: OnceCell::new(),
             runs: OnceCell::new(),
             replacement: None,
         }
@@ -108,7 +109,7 @@ impl Patterns {
         prepared.prepare(replacement);
         let prepared = &*prepared;
         let regex = or_error(prepared.regex.as_ref())?;
-        if *prepared.matches_empty.get_or_init(|| regex.is_match("")) {
+        if prepared.matches_empty {
             // FORX0003: what it would put between all characters is nothing that was matched.
             return Err(Fault::Error);
         }

@@ -219,10 +219,6 @@ fn scaled(id: TermId, other_scale: u8) -> i128 {
 /// `YEAR`, `MONTH`, `DAY`, `HOURS` and `MINUTES` of an inline date, where its type has that part.
 #[inline]
 pub fn date_part(function: &Function, id: TermId) -> Option<i64> {
-    let second_of_day = |id: TermId| match id.second_of_day() {
-        None => id.split_second()?.0.second_of_day(),
-        known => known,
-    };
     match function {
         Function::Year => match id.civil_date() {
             Some((year, ..)) => Some(year),
@@ -235,8 +231,8 @@ pub fn date_part(function: &Function, id: TermId) -> Option<i64> {
             None => id.g_year_month().map(|(_, month)| month.into()),
         },
         Function::Day => id.civil_date().map(|(.., day)| day.into()),
-        Function::Hours => second_of_day(id).map(|second| second / 3600),
-        Function::Minutes => second_of_day(id).map(|second| second / 60 % 60),
+        Function::Hours => id.second_of_day().map(|second| second / 3600),
+        Function::Minutes => id.second_of_day().map(|second| second / 60 % 60),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@
 //! drawn, evenly among those that a link leads on from, and [walked](crate::statistics::Statistics::reached) from, to the side on which fewer
 //! links leave a node: what is reached there differs little from node to node, and the pairs are the same from either side. Walks that do not
 //! end tell what lies between them and all nodes: the geometric mean. Cost: some walks of microseconds, or a long one, which takes
-//! tenths of a millisecond, or two milliseconds where each of a thousand nodes leads to the next alone.
+//! tenths of a millisecond, or some milliseconds where each of a thousand nodes leads to the next alone.
 
 use crate::cost_constants::{PATH_WALKS, PATH_WALKS_MIN, PATH_WALKS_NODES};
 use crate::planner::Planner;

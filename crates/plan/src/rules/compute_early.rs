@@ -92,7 +92,6 @@ impl Column {
 
     /// The side of a join that has all that is read, if it has so many rows less that computing there pays.
     fn side<'n>(&self, join: &'n mut Node) -> Option<&'n mut Node> {
-        let mut read = self.slots;
         let sides = match &mut join.op {
             Op::HashJoin {
                 left,
@@ -102,7 +101,7 @@ impl Column {
                 ..
             } => {
                 // What one side lacks the other may bind.
-                if !read.is_disjoint(&SlotSet::of(compatible)) {
+                if !self.slots.is_disjoint(&SlotSet::of(compatible)) {
                     return None;
                 }
                 let is_inner = *kind == JoinKind::Inner;
@@ -112,8 +111,7 @@ impl Column {
             | Op::PatternJoin { input, .. }
             | Op::PathJoin { input, .. } => {
                 // Of these only what every row has is as it was.
-                read = read.minus(SlotSet::of(&input.certain));
-                if !read.is_empty() {
+                if !self.slots.is_subset(&SlotSet::of(&input.certain)) {
                     return None;
                 }
                 [Some(input), None]

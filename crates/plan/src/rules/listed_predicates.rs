@@ -52,16 +52,12 @@ fn listed(group: &JoinGroup, filter: &Expr) -> Option<(Slot, Vec<Constant>)> {
         return None;
     };
     let is_joined = |at: usize| {
-        let triple = &group.triples[at];
-        let ends = [triple.subject, triple.object].map(Position::slot);
-        let beside = group.triples.iter().enumerate();
-        let beside = beside.filter(|(other, _)| *other != at);
-        let others = JoinGroup {
-            triples: beside.map(|(_, triple)| triple.clone()).collect(),
-            ..group.clone()
-        };
+        let mut others = group.clone();
+        let triple = others.triples.remove(at);
         let others = others.schema();
-        ends.into_iter().flatten().any(|end| others.contains(end))
+        let ends = [triple.subject, triple.object].into_iter();
+        ends.filter_map(Position::slot)
+            .any(|end| others.contains(end))
     };
     let is_predicate = (0..group.triples.len()).any(|at| {
         let triple = &group.triples[at];

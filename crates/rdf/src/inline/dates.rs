@@ -213,13 +213,12 @@ impl TermId {
         }
     }
 
-    /// The second of its day of an `xsd:dateTime` or `xsd:time` with whole seconds, in its own zone.
+    /// The second of its day in which an inline `xsd:dateTime` or `xsd:time` is, in its own zone.
     #[inline]
     pub const fn second_of_day(self) -> Option<i64> {
-        match self.tag() {
-            tag::DATE_TIME | tag::TIME => {
-                Some(unpack(self, SECOND_BIAS).rem_euclid(SECONDS_PER_DAY))
-            }
+        let has_time = self.has_fraction() || matches!(self.tag(), tag::DATE_TIME | tag::TIME);
+        match self.local_seconds() {
+            Some(seconds) if has_time => Some(seconds.rem_euclid(SECONDS_PER_DAY)),
             _ => None,
         }
     }
