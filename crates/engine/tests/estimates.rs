@@ -229,7 +229,7 @@ fn errors_are_summed_up_rightly() {
     let mut estimates = Estimates::default();
     estimates.ask(
         &database,
-        "SELECT * { ?s a ?t . ?s ?p ?o FILTER(?nothing) }",
+        "SELECT * { ?s a ?t . ?s ?p ?o FILTER(?t = ?nothing) }",
     );
     estimates.ask(&database, "no query");
     assert_eq!((estimates.without_rows, estimates.left_out), (1, 1));

@@ -1,4 +1,4 @@
-//! Stores of which fewer literals are inline (no time with a fraction of a second, no double with an exponent, no time of a day) keep that through loads,
+//! Stores of which fewer literals are inline (no time with a fraction of a second, no double with an exponent, no time of a day, no duration) keep that through loads,
 //! changes and merges, and answer as those of which all are.
 
 mod support;
@@ -48,11 +48,23 @@ fn events(from: usize, to: usize) -> String {
         let fraction = ["", "", "", ".0", ".5"][event * 3 % 5];
         let time = format!("{hour:02}:{:02}:00{fraction}{zone}", event % 4 * 15);
         triples.add(&name, "due", &format!("\"{time}\"^^<{xsd}time>"));
+        let (minutes, seconds) = (event * 13 % 200, event * 29 % 90);
+        let took = match event % 7 {
+            0 => format!("PT{minutes}M"),
+            1 => format!("PT{seconds}S"),
+            2 => format!("PT{}H{}M", minutes / 60, minutes % 60),
+            3 => format!("-PT{minutes}M0.5S"),
+            4 => format!("PT{seconds}.250S"),
+            5 => format!("P{}DT1H", event % 3),
+            _ => format!("PT0{seconds}S"),
+        };
+        let of_type = ["dayTimeDuration", "duration"][usize::from(event % 11 == 0)];
+        triples.add(&name, "took", &format!("\"{took}\"^^<{xsd}{of_type}>"));
     }
     triples.0
 }
 
-const UPDATES: [&str; 7] = [
+const UPDATES: [&str; 9] = [
     "INSERT DATA { :e3 :at \"2024-03-09T01:02:03.456Z\"^^xsd:dateTime . :new :at \"2024-03-09T01:02:03.456789\"^^xsd:dateTime ; :kind :k1 }",
     "DELETE { ?e :at ?t } INSERT { ?e :at ?later } WHERE { ?e :at ?t ; :kind :k2 BIND(?t + \"PT0.750S\"^^xsd:dayTimeDuration AS ?later) }",
     "DELETE { ?e :at ?t } WHERE { ?e :kind :k4 ; :at ?t FILTER(SECONDS(?t) = 0.25) }",
@@ -60,9 +72,11 @@ const UPDATES: [&str; 7] = [
     "DELETE { ?e :level ?l } INSERT { ?e :level ?third } WHERE { ?e :level ?l ; :kind :k3 BIND(?l / 3 AS ?third) }",
     "INSERT DATA { :e7 :due \"24:00:00\"^^xsd:time, \"00:00:00\"^^xsd:time . :new :due \"07:00:00Z\"^^xsd:time ; :kind :k5 }",
     "DELETE { ?e :due ?t } INSERT { ?e :due ?later } WHERE { ?e :due ?t ; :kind :k1 BIND(?t + \"PT10H\"^^xsd:dayTimeDuration AS ?later) }",
+    "INSERT DATA { :e9 :took \"PT60M\"^^xsd:dayTimeDuration, \"PT1H\"^^xsd:dayTimeDuration . :new :took \"P1Y\"^^xsd:duration ; :kind :k2 }",
+    "DELETE { ?e :took ?d } INSERT { ?e :took ?twice } WHERE { ?e :took ?d ; :kind :k1 BIND(?d + ?d AS ?twice) }",
 ];
 
-const QUERIES: [&str; 29] = [
+const QUERIES: [&str; 38] = [
     "SELECT ?e ?t { ?e :at ?t }",
     "SELECT ?e { ?e :at \"2024-03-09T01:02:03.456Z\"^^xsd:dateTime }",
     "SELECT ?e { ?e :at ?t FILTER(?t = \"2024-03-01T00:00:00.250Z\"^^xsd:dateTime) }",
@@ -92,6 +106,15 @@ const QUERIES: [&str; 29] = [
     "SELECT ?k (MIN(?t) AS ?first) (MAX(?t) AS ?last) (COUNT(DISTINCT ?t) AS ?n) { ?e :due ?t ; :kind ?k FILTER(!CONTAINS(STR(?t), '.')) } GROUP BY ?k",
     "SELECT ?e ?h ?s ?z ?c { ?e :due ?t ; :at ?at BIND(HOURS(?t) * 60 + MINUTES(?t) AS ?h) BIND(SECONDS(?t) AS ?s) BIND(TZ(?t) AS ?z) BIND(xsd:time(?at) AS ?c) BIND(xsd:date(?t) AS ?none) }",
     "SELECT ?a ?b ?d { ?a :due ?s ; :kind :k1 . ?b :due ?t ; :kind :k3 FILTER(?s = ?t || ?s - ?t < \"-PT20H\"^^xsd:dayTimeDuration) BIND(?s - ?t AS ?d) }",
+    "SELECT ?e ?d { ?e :took ?d }",
+    "SELECT ?e { ?e :took \"PT1H\"^^xsd:dayTimeDuration }",
+    "SELECT ?e ?d { ?e :took ?d FILTER(?d > \"PT30M0.25S\"^^xsd:dayTimeDuration || ?d = \"-PT60.5S\"^^xsd:duration) }",
+    "SELECT ?e ?d { ?e :took ?d FILTER(?d IN (\"PT60M\"^^xsd:dayTimeDuration, \"PT0.25S\"^^xsd:dayTimeDuration, \"P1Y\"^^xsd:duration)) }",
+    "SELECT ?e ?d { ?e :took ?d FILTER(STRLEN(STR(?d)) < 7) } ORDER BY ?d ?e",
+    "SELECT ?k (MIN(?d) + \"PT0S\"^^xsd:dayTimeDuration AS ?first) (MAX(?d) + \"PT0S\"^^xsd:dayTimeDuration AS ?last) (COUNT(DISTINCT ?d) AS ?n) { ?e :took ?d ; :kind ?k } GROUP BY ?k",
+    "SELECT ?e ?d ?end ?none { ?e :took ?d ; :at ?at BIND(?at + ?d AS ?end) BIND(HOURS(?d) AS ?none) BIND(TZ(?d) AS ?none2) BIND(xsd:dayTimeDuration(STR(?d)) AS ?same) FILTER(?same = ?d) }",
+    "SELECT ?a ?b { ?a :took ?s ; :kind :k1 . ?b :took ?t ; :kind :k3 FILTER(?s = ?t || ?s < ?t - \"PT2H\"^^xsd:dayTimeDuration) }",
+    "SELECT ?a ?b ?d { ?a :at ?s ; :kind :k1 . ?b :at ?t ; :kind :k3 ; :took ?d FILTER(?t - ?s < ?d) }",
 ];
 
 fn prefixed(text: &str) -> String {
@@ -121,15 +144,16 @@ fn format_of(location: &Path) -> String {
 }
 
 /// Old stores and a new one.
-const FORMS: [(InlineForms, &str); 4] = [
+const FORMS: [(InlineForms, &str); 5] = [
     (InlineForms::WholeSeconds, "basalt-manifest 3"),
     (InlineForms::Fractions, "basalt-manifest 4"),
     (InlineForms::Doubles, "basalt-manifest 5"),
     (InlineForms::Times, "basalt-manifest 6"),
+    (InlineForms::Durations, "basalt-manifest 7"),
 ];
 
 /// That all are whole, have the forms that they began with, and answer alike.
-fn check(databases: &[Database; 4], locations: &[PathBuf; 4], when: &str) {
+fn check(databases: &[Database; 5], locations: &[PathBuf; 5], when: &str) {
     for (database, (location, (forms, format))) in databases.iter().zip(locations.iter().zip(FORMS))
     {
         database.check(CheckDepth::Deep).expect("it is whole");
@@ -138,10 +162,10 @@ fn check(databases: &[Database; 4], locations: &[PathBuf; 4], when: &str) {
         assert_eq!(format_of(location), format, "{when}");
     }
     for query in QUERIES {
-        let [first, second, third, now] = databases.each_ref().map(|database| {
+        let [old @ .., now] = databases.each_ref().map(|database| {
             ask(database, &prefixed(query), &QueryOptions::default()).expect("it runs")
         });
-        for old in [first, second, third] {
+        for old in old {
             same_answers(&old, &now, &format!("{when}: {query}"));
         }
     }
@@ -150,13 +174,14 @@ fn check(databases: &[Database; 4], locations: &[PathBuf; 4], when: &str) {
 #[test]
 fn a_store_keeps_its_forms_and_answers_alike() {
     let folder = TempDir::new().expect("a temporary folder");
-    let locations = ["first", "second", "third", "now"].map(|name| folder.path().join(name));
+    let locations =
+        ["first", "second", "third", "fourth", "now"].map(|name| folder.path().join(name));
     let open = || {
         let open = |at: &PathBuf| Database::open_or_empty(at).expect("it opens");
         locations.each_ref().map(open)
     };
     // What a store has tells its forms, not the options of a later load.
-    let each_adds = |databases: &[Database; 4], (from, to), addition| {
+    let each_adds = |databases: &[Database; 5], (from, to), addition| {
         for database in databases {
             load(database, events(from, to), InlineForms::default(), addition);
         }

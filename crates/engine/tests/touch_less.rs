@@ -172,6 +172,26 @@ const QUERIES: &[(&str, &str, &str)] = &[
         "",
     ),
     (
+        "SELECT ?o ?q { ?o :by ?p ; :price ?x BIND(<http://www.w3.org/2001/XMLSchema#integer>(STR(?x)) - 13 AS ?u) ?q :by ?p ; :price ?u }",
+        "split_unbound",
+        "Union",
+    ),
+    (
+        "SELECT ?o ?x { ?o :by ?p ; :price ?x BIND(IF(?x > 20, ?x - 13, ?none) AS ?u) OPTIONAL { ?q :by ?p ; :price ?u } FILTER(BOUND(?q)) }",
+        "split_unbound",
+        "",
+    ),
+    (
+        "SELECT ?o ?x { ?o :by ?p ; :price ?x BIND(IF(?x > 20, ?x - 13, ?none) AS ?u) MINUS { ?q :by ?p ; :price ?u } }",
+        "split_unbound",
+        "",
+    ),
+    (
+        "SELECT ?p { ?p :type ?t FILTER NOT EXISTS { ?p :rare|^:of ?r } }",
+        "split_exists",
+        "anti",
+    ),
+    (
         "SELECT ?v ?c ?n { VALUES (?v ?c) { (:v1 UNDEF) (UNDEF :C2) (:v3 :C1) (:v3 :C3) (UNDEF UNDEF) } ?v :in ?c ; :name ?n }",
         "split_unbound",
         "",

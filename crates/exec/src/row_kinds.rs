@@ -32,7 +32,7 @@ impl Kinds {
         let first = *ids.first()?;
         let differing = ids.iter().fold(0, |bits, id| bits | (id ^ first));
         let first = TermId(first);
-        let shared = match first.is_date() {
+        let shared = match first.is_temporal() {
             true => first.date_kind_mask(),
             false => !PAYLOAD_MASK,
         };
@@ -126,7 +126,7 @@ impl KnownIds {
     /// The kind of a date, or of a tag that was not met before; `None` if there are too many.
     fn meet(&mut self, id: TermId) -> Option<u8> {
         let date = id.0 & id.date_kind_mask();
-        if id.is_date()
+        if id.is_temporal()
             && let Some(&(_, kind)) = self.of_dates.iter().find(|(known, _)| *known == date)
         {
             return Some(kind);
@@ -136,7 +136,7 @@ impl KnownIds {
             return None;
         }
         self.count += 1;
-        if id.is_date() {
+        if id.is_temporal() {
             self.of_dates.push((date, kind));
             return Some(kind);
         }

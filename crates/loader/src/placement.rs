@@ -136,7 +136,12 @@ pub(crate) fn store_class(class: TypeClass) -> basalt_store::TypeClass {
         TypeClass::Resource => Store::RESOURCE,
         TypeClass::Boolean => Store::BOOLEAN,
         TypeClass::Temporal => {
-            Store::DATE | Store::DATE_TIME | Store::TIME | Store::G_YEAR | Store::G_YEAR_MONTH
+            Store::DATE
+                | Store::DATE_TIME
+                | Store::TIME
+                | Store::DURATION
+                | Store::G_YEAR
+                | Store::G_YEAR_MONTH
         }
         TypeClass::Text => Store::STRING | Store::LANGUAGE | Store::TYPED,
         TypeClass::Number => Store::NUMERIC,

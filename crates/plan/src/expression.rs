@@ -112,6 +112,11 @@ pub(crate) fn is_pure(expr: &Expr) -> bool {
     !has_exists(expr) && !is_volatile(expr)
 }
 
+/// Whether the expression gives the same for all rows.
+pub fn is_constant(expr: &Expr) -> bool {
+    is_pure(expr) && slots_of(expr).is_empty()
+}
+
 /// `!BOUND(?v)`.
 pub(crate) fn not_bound(slot: Slot) -> Expr {
     Expr::Not(Box::new(Expr::Bound(slot)))

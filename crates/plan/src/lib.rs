@@ -46,7 +46,7 @@ mod tests;
 pub use alternative::{Alternative, Way};
 pub use estimate::reads_texts;
 pub use explain::{ExplainedNode, NodeProfile, explain};
-pub use expression::{for_each_operand, is_volatile, is_volatile_plan, outer_slots};
+pub use expression::{for_each_operand, is_constant, is_volatile, is_volatile_plan, outer_slots};
 pub use graph_nodes::is_graph_node;
 pub use join_order::OrderDraw;
 pub use join_ranges::{Bound, JoinBound, JoinRange, JoinRanges, join_ranges, probe_and_build};

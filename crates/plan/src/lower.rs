@@ -5,6 +5,7 @@
 //! every group (or expression) that mentions one of them joins an [`Op::Outer`] row there. So outer
 //! values reach exactly the places where the variable is in scope.
 
+mod aggregate;
 mod any_exists;
 mod extend;
 mod joinable;
@@ -15,19 +16,17 @@ mod partner_join;
 mod service;
 mod unbound_parts;
 
-use crate::cost_constants::{EMIT_ROW, EXPRESSION, GROUP_ROW, SORT_COMPARE};
+use crate::cost_constants::{EXPRESSION, GROUP_ROW, SORT_COMPARE};
 use crate::estimate::{condition, groups};
 use crate::expression::{
-    bound_by, conjunction, has_exists, not_bound, resolve_missing, slots_of, slots_of_all,
+    bound_by, conjunction, has_exists, is_constant, not_bound, resolve_missing, slots_of,
+    slots_of_all,
 };
 use crate::join_order::{hash_cost, hash_join, outer_row};
-use crate::logical::{JoinGroup, Logical, certain_values, is_bound_in_groups};
-use crate::physical::{Aggregate, Constant, Expr, JoinKind, Node, Op, Slot, SortKey};
-use crate::planner::{ForceJoin, PlanError, Planner, node};
-use crate::rules::{
-    count_first, count_scan, distribute_union, group_through, listed_predicates, partner_sets,
-    rewrite_path, roll_up,
-};
+use crate::logical::{JoinGroup, Logical, certain_values};
+use crate::physical::{Constant, Expr, JoinKind, Node, Op, Slot, SortKey};
+use crate::planner::{PlanError, Planner, node};
+use crate::rules::{count_scan, distribute_union, listed_predicates, rewrite_path};
 use crate::slot_set::SlotSet;
 use std::sync::Arc;
 
@@ -115,10 +114,37 @@ impl Planner<'_> {
     /// A join group: as one, listed predicates looked up, its alternative paths made unions, its union distributed, or rows that lack a slot joined
     /// apart, whatever is cheaper.
     fn group(&mut self, group: &JoinGroup, outer: &Outer) -> Result<Node, PlanError> {
+        if let Some((rest, constant)) = self.without_constant_conditions(group, outer) {
+            let rest = self.group(&rest, outer)?;
+            return Ok(self.filter(rest, constant));
+        }
         let joined = self.join_group(group, outer, None)?;
         let joined = self.group_with_listed(group, outer, joined)?;
         let joined = self.group_as_union(group, outer, joined)?;
         self.group_in_parts(group, outer, joined)
+    }
+
+    /// The group without the conditions that give the same for all rows, which are asked once and before any row is made, and these.
+    fn without_constant_conditions(
+        &self,
+        group: &JoinGroup,
+        outer: &Outer,
+    ) -> Option<(JoinGroup, Vec<Expr>)> {
+        let available = group.schema().union(outer.slots);
+        let conditions = group.filters.iter().map(|condition| {
+            let mut condition = condition.clone();
+            resolve_missing(&mut condition, &available, self.statistics);
+            condition
+        });
+        let (constant, others): (Vec<Expr>, Vec<Expr>) = conditions.partition(is_constant);
+        let is_unit = group.schema().is_empty();
+        (!constant.is_empty() && !is_unit).then(|| {
+            let rest = JoinGroup {
+                filters: others,
+                ..group.clone()
+            };
+            (rest, constant)
+        })
     }
 
     fn group_with_listed(
@@ -356,105 +382,6 @@ impl Planner<'_> {
             kept,
             cost,
         ))
-    }
-
-    fn aggregate(
-        &mut self,
-        input: &Logical,
-        keys: &[Slot],
-        aggregates: &[Aggregate],
-        outer: &Outer,
-    ) -> Result<Node, PlanError> {
-        if outer.slots.is_empty()
-            && let Some(plan) = roll_up::aggregate(self, input, keys, aggregates)?
-        {
-            return Ok(plan);
-        }
-        self.aggregate_alone(input, keys, aggregates, outer)
-    }
-
-    /// The group without others of the same rows.
-    pub(crate) fn aggregate_alone(
-        &mut self,
-        input: &Logical,
-        keys: &[Slot],
-        aggregates: &[Aggregate],
-        outer: &Outer,
-    ) -> Result<Node, PlanError> {
-        if let Some(counted) = count_scan::aggregate(self, input, keys, aggregates, outer)? {
-            return Ok(counted);
-        }
-        let counted_first = count_first::aggregate(self, input, keys, aggregates, outer)?;
-        let through = group_through::aggregate(self, input, keys, aggregates, outer)?;
-        let mut in_sets = partner_sets::aggregate(self, input, keys, aggregates, outer)?;
-        let is_forced = self.options.force_join == Some(ForceJoin::Hash);
-        if let Some(taken) = in_sets.take_if(|in_sets| in_sets.is_cheaper || is_forced) {
-            return Ok(taken.plan);
-        }
-        let in_sets = in_sets.map(|in_sets| in_sets.plan);
-        let input = self.lower(input, outer)?;
-        let joined = self.group_of(input, keys, aggregates, outer)?;
-        let others = [through, counted_first, in_sets].into_iter().flatten();
-        Ok(others.fold(joined, |best, other| {
-            if other.estimated_cost < best.estimated_cost {
-                other
-            } else {
-                best
-            }
-        }))
-    }
-
-    /// The groups of the rows of a finished plan.
-    pub(crate) fn group_of(
-        &mut self,
-        mut input: Node,
-        keys: &[Slot],
-        aggregates: &[Aggregate],
-        outer: &Outer,
-    ) -> Result<Node, PlanError> {
-        let mut aggregates = aggregates.to_vec();
-        for aggregate in &aggregates {
-            if let Some(argument) = &aggregate.argument {
-                input = self.with_outer(input, slots_of(argument), outer);
-            }
-        }
-        if keys.iter().any(|key| !input.schema.contains(key)) {
-            let mut slots = input.schema.clone();
-            slots.extend(keys.iter().filter(|key| !input.schema.contains(key)));
-            input = self.project(input, slots);
-        }
-        for aggregate in &mut aggregates {
-            if let Some(argument) = &mut aggregate.argument {
-                resolve_missing(argument, &SlotSet::of(&input.schema), self.statistics);
-                input = self.mark_exists(input, argument, None)?;
-            }
-        }
-        let row = Outer {
-            slots: SlotSet::of(&input.schema),
-            certain: SlotSet::of(&input.certain),
-        };
-        let mut certain = row.certain.intersect(SlotSet::of(keys));
-        let mut schema = keys.to_vec();
-        for aggregate in &mut aggregates {
-            if let Some(argument) = &mut aggregate.argument {
-                self.lower_exists(argument, &row, input.estimated_rows)?;
-            }
-            if is_bound_in_groups(aggregate, keys, &row.certain) {
-                certain.insert(aggregate.slot);
-            }
-            schema.push(aggregate.slot);
-        }
-        let rows = input.estimated_rows;
-        let groups = groups::groups(self, &input, keys);
-        let cost = input.estimated_cost
-            + rows * (GROUP_ROW + EXPRESSION * aggregates.len() as f64)
-            + groups * EMIT_ROW;
-        let op = Op::Group {
-            input: Arc::new(input),
-            keys: keys.to_vec(),
-            aggregates,
-        };
-        Ok(node(op, schema, certain, groups, cost))
     }
 
     fn union(&mut self, inputs: &[Logical], outer: &Outer) -> Result<Node, PlanError> {

@@ -67,6 +67,8 @@ pub struct PlanOptions {
     pub union_default_graph: bool,
     /// Whether key filters are passed down wherever that changes no answer, whether it pays or not; for tests.
     pub reduce_always: bool,
+    /// Whether counts are made in parts, or with equal values taken off, wherever that changes no answer, not where it pays; for tests.
+    pub count_parts_always: bool,
     /// Whether plans of a template are taken wherever they are right, whether they are likely to be good or not; for tests.
     pub known_plans_always: bool,
 }

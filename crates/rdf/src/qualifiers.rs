@@ -88,8 +88,10 @@ pub enum InlineForms {
     /// And `xsd:double`s with an exponent, or with as many digits as they need.
     Doubles,
     /// And `xsd:time`s with whole seconds.
-    #[default]
     Times,
+    /// And `xsd:dayTimeDuration`s.
+    #[default]
+    Durations,
 }
 
 /// The contents of a registry in the order of the codes, for storage.

@@ -18,6 +18,8 @@
 //! 0x07 dateTime     milliseconds since 0001-01-01T00:00:00 << 7 | narrow zone
 //! 0x08 dateTime     microseconds since 1900-01-01T00:00:00 << 3 | narrow zone
 //! 0x09 time         (seconds of the day + 2^43) << 12 | zone code
+//! 0x0A dayTimeDuration  (seconds + 2^51) << 4 | parts that are written
+//! 0x0B dayTimeDuration  (microseconds + 2^48) << 7 | digits of a second << 4 | parts that are written
 //! 0x10 string       literal ordinal          (xsd:string, text in the dictionary)
 //! 0x11 language     language code << 40 | literal ordinal
 //! 0x12 typed        datatype code << 40 | literal ordinal
@@ -28,8 +30,8 @@
 //! ```
 //!
 //! Invariants: an inline id gives back the exact lexical form; a lexical form that an inline kind
-//! can hold is never in the dictionary; payloads preserve order where tag and scale (numbers) or
-//! tag and zone code (dates) are constant, and ids of doubles by their bits among all of these.
+//! can hold is never in the dictionary; payloads preserve order where tag and scale (numbers),
+//! tag and zone code (dates) or the tag (durations) are constant, and ids of doubles by their bits among all of these.
 
 use std::fmt;
 
@@ -75,6 +77,10 @@ pub mod tag {
     pub const DATE_TIME_MICROS: u8 = 0x08;
     /// `xsd:time` with whole seconds.
     pub const TIME: u8 = 0x09;
+    /// `xsd:dayTimeDuration` with whole seconds.
+    pub const DURATION: u8 = 0x0A;
+    /// `xsd:dayTimeDuration` with up to six digits of a second.
+    pub const DURATION_MICROS: u8 = 0x0B;
     /// A plain string in the dictionary.
     pub const STRING: u8 = 0x10;
     /// A language-tagged string in the dictionary.

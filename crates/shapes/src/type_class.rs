@@ -38,7 +38,7 @@ impl TypeClass {
         match id.tag() {
             tag::RESOURCE => Self::Resource,
             tag::BOOLEAN => Self::Boolean,
-            _ if id.is_date() => Self::Temporal,
+            _ if id.is_temporal() => Self::Temporal,
             _ if id.is_number() => Self::Number,
             _ => Self::Text,
         }

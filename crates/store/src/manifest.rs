@@ -1,7 +1,7 @@
 //! The manifest: the small text file that says which version is current.
 //!
 //! ```text
-//! basalt-manifest 6
+//! basalt-manifest 7
 //! {"version":3,"dictionaries":[1,3],"tables":[[1,0],[3,0]],"base":null,"commits":12,"files":[...]}
 //! xxh3 89abcdef01234567
 //! ```
@@ -26,7 +26,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub(crate) const NAME: &str = "MANIFEST";
 const TEMPORARY_NAME: &str = "MANIFEST.tmp";
-const FORMAT: u32 = 6;
+const FORMAT: u32 = 7;
+/// The format of stores of which no duration is inline; they keep it, as those of fewer forms do.
+const FORMAT_TIMES: u32 = 6;
 /// The format of stores of which no time of a day is inline; they keep it, as those of fewer forms do.
 const FORMAT_DOUBLES: u32 = 5;
 /// The format of stores of which no double by its bits is inline; they keep it, as those of whole seconds do.
@@ -234,7 +236,8 @@ impl Manifest {
             InlineForms::WholeSeconds => FORMAT_WHOLE_SECONDS,
             InlineForms::Fractions => FORMAT_FRACTIONS,
             InlineForms::Doubles => FORMAT_DOUBLES,
-            InlineForms::Times => FORMAT,
+            InlineForms::Times => FORMAT_TIMES,
+            InlineForms::Durations => FORMAT,
         };
         let text = format!("{FIRST_WORD} {format}\n{json}\n");
         let checksum = xxh3_64(text.as_bytes());
@@ -252,7 +255,8 @@ impl Manifest {
             .trim();
         let is_one_folder = format == FORMAT_ONE_FOLDER.to_string();
         let known = [
-            (FORMAT, InlineForms::Times),
+            (FORMAT, InlineForms::Durations),
+            (FORMAT_TIMES, InlineForms::Times),
             (FORMAT_DOUBLES, InlineForms::Doubles),
             (FORMAT_FRACTIONS, InlineForms::Fractions),
             (FORMAT_WHOLE_SECONDS, InlineForms::WholeSeconds),
@@ -409,6 +413,7 @@ mod tests {
     #[test]
     fn reads_what_it_writes() {
         for forms in [
+            InlineForms::Durations,
             InlineForms::Times,
             InlineForms::Doubles,
             InlineForms::Fractions,
@@ -464,9 +469,9 @@ mod tests {
 
     #[test]
     fn a_later_format_is_refused_with_its_number() {
-        let error = Manifest::parse(&sealed("basalt-manifest 7\n{}\n")).expect_err("unknown");
+        let error = Manifest::parse(&sealed("basalt-manifest 8\n{}\n")).expect_err("unknown");
         assert!(
-            matches!(error, StoreError::UnknownFormat { found: 7, .. }),
+            matches!(error, StoreError::UnknownFormat { found: 8, .. }),
             "{error}"
         );
     }

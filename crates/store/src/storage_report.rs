@@ -253,6 +253,7 @@ impl TypeClass {
             (Self::G_YEAR, "gYear"),
             (Self::G_YEAR_MONTH, "gYearMonth"),
             (Self::TIME, "time"),
+            (Self::DURATION, "dayTimeDuration"),
             (Self::STRING, "string"),
             (Self::LANGUAGE, "langString"),
             (Self::TYPED, "typed"),

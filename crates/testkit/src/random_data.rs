@@ -233,7 +233,7 @@ pub fn random_literal(random: &mut Choices, range: Range) -> Option<Literal> {
 /// Literals whose text is not the canonical one of its value, that are at the edge of what fits a machine
 /// word, or that are no value at all. Language tags end in `@`; they are the last [`ODD_TAGGED`], and their text is
 /// in no other literal, so that only who looks for them meets two spellings of one tag.
-pub const ODD_LITERALS: [(&str, &str); 46] = [
+pub const ODD_LITERALS: [(&str, &str); 51] = [
     ("01", "integer"),
     ("+1", "integer"),
     ("-0", "integer"),
@@ -277,6 +277,11 @@ pub const ODD_LITERALS: [(&str, &str); 46] = [
     ("2020", "gYear"),
     ("P1Y", "yearMonthDuration"),
     ("PT36H", "dayTimeDuration"),
+    ("P1DT12H", "dayTimeDuration"),
+    ("P1DT12H", "duration"),
+    ("PT0.5S", "dayTimeDuration"),
+    ("PT00.50S", "dayTimeDuration"),
+    ("-PT5M", "dayTimeDuration"),
     ("lava", "EN@"),
     ("lava", "En-Gb@"),
     ("lava", "en-GB@"),

@@ -14,7 +14,7 @@ use crate::error::ExecError;
 use crate::expr::{Item, Numbers};
 use crate::value::{
     KnownWords, OrderKey, Reader, ShortNumber, Value, compare_for_order, day_time, first_word,
-    order_within, ordered_as_ids,
+    order_within, ordered_as_ids, units,
 };
 use basalt_rdf::TermId;
 use basalt_rdf::inline::dates::UNITS_OF_SECOND;
@@ -74,8 +74,12 @@ impl Near {
     /// What is near an inline value.
     #[inline]
     fn of_inline(id: u64) -> Option<Self> {
-        match TermId(id).split_second() {
-            Some((second, fraction)) => Hint::of_time(second, fraction)?.near(),
+        if let Some(double) = day_time::inline_seconds(TermId(id)) {
+            let kind = NearKind::Duration;
+            return Some(Self { kind, double });
+        }
+        match Hint::of_inline(TermId(id)) {
+            Some(hint) => hint.near(),
             None => inline_double(id).map(Self::number),
         }
     }
@@ -103,8 +107,8 @@ impl Hint {
         reader: &mut Reader<'_>,
     ) -> Result<Option<Self>, ExecError> {
         let id = TermId(id);
-        if let Some((second, fraction)) = id.split_second() {
-            return Ok(Self::of_time(second, fraction));
+        if let Some(hint) = Self::of_inline(id) {
+            return Ok(Some(hint));
         }
         if !matches!(
             id.tag(),
@@ -129,6 +133,18 @@ impl Hint {
         let key = OrderKey::of(id.0, reader.context())?;
         let double = key.nearest_double().map(Self::Double);
         Ok(double.or_else(|| key.length().map(Self::Length)))
+    }
+
+    /// That of an inline `xsd:dateTime` or duration.
+    #[inline]
+    fn of_inline(id: TermId) -> Option<Self> {
+        match (id.split_second(), id.duration()) {
+            (Some((second, fraction)), _) => Self::of_time(second, fraction),
+            (None, Some((second, fraction))) => {
+                Some(Self::Length(units(second, 0) + i128::from(fraction)))
+            }
+            (None, None) => None,
+        }
     }
 
     /// That of an inline `xsd:dateTime`, so many units of 10^-18 seconds later.

@@ -11,6 +11,7 @@ use super::{date_arithmetic, number_operators};
 use crate::error::ExecError;
 use crate::value::{Number, Reader, Value};
 use basalt_rdf::TermId;
+use basalt_rdf::qualifiers::InlineForms;
 use std::borrow::Cow;
 
 /// A binary operator on numbers.
@@ -60,6 +61,9 @@ pub fn binary<'v>(
         let (a, b) = (left.as_ref().unwrap_or(a), right.as_ref().unwrap_or(b));
         return Ok(Vector::Items(binary_rows(operator, a, b, count, reader)?));
     }
+    if let Some(ids) = of_inline_dates(operator, a, b, count, reader)? {
+        return Ok(Vector::Ids(Cow::Owned(ids)));
+    }
     Ok(Vector::Items(binary_rows(operator, a, b, count, reader)?))
 }
 
@@ -84,11 +88,47 @@ pub fn binary_rows(
     })
 }
 
+/// The operator on columns of dates and durations that are inline, or dateTimes with a fraction of a second; `None` if these do not tell the result of some row.
+fn of_inline_dates(
+    operator: Operator,
+    a: &Vector<'_>,
+    b: &Vector<'_>,
+    count: usize,
+    reader: &mut Reader<'_>,
+) -> Result<Option<Vec<u64>>, ExecError> {
+    let snapshot = reader.context().snapshot();
+    let are_inline = snapshot.dictionary().qualifiers().forms() >= InlineForms::Durations;
+    let has_ids = |vector: &Vector<'_>| matches!(vector, Vector::Ids(_) | Vector::Constant(_));
+    if !are_inline || !has_ids(a) || !has_ids(b) {
+        return Ok(None);
+    }
+    let mut ids = Vec::with_capacity(count);
+    for row in 0..count {
+        ids.push(match (a.get(row), b.get(row)) {
+            (Argument::Error, _) | (_, Argument::Error) => 0,
+            (a, b) => {
+                let (a, b) = (TermId(a.known_id()), TermId(b.known_id()));
+                let told = match date_arithmetic::of_inline(operator, a, b) {
+                    None if operator == Operator::Subtract => {
+                        date_arithmetic::between_read(a, b, reader)?
+                    }
+                    told => told,
+                };
+                match told {
+                    Some(id) => id.0,
+                    None => return Ok(None),
+                }
+            }
+        });
+    }
+    Ok(Some(ids))
+}
+
 /// The difference of two inline dates, or one later or earlier by a known duration; `None` leaves it to their values.
 #[inline]
 fn of_inline_date(operator: Operator, a: Argument<'_>, b: Argument<'_>) -> Option<Item> {
     let date = TermId(a.known_id());
-    if !date.is_date() {
+    if !date.is_temporal() {
         return None;
     }
     let by = match b {

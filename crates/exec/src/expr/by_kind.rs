@@ -92,7 +92,7 @@ impl ByKind {
             return None;
         }
         let a = rows.column(*a);
-        let is_date = a.first().is_some_and(|&id| TermId(id).is_date());
+        let is_date = a.first().is_some_and(|&id| TermId(id).is_temporal());
         is_date.then(|| compare_columns(&a, &rows.column(*b), *op))?
     }
 

@@ -21,6 +21,8 @@ use std::cmp::Ordering;
 
 /// Two offsets of 14 hours: how far the instants of two dates can lie from what their local times say.
 const ZONE_SLACK_SECONDS: i64 = 2 * 14 * 3600;
+/// How far two durations of the same whole seconds can lie from each other, at most.
+const FRACTION_SLACK_SECONDS: i64 = 1;
 
 /// A comparison operator; `!=` is a negated [`CompareOp::Equal`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +136,11 @@ impl CompareOp {
         if self == Self::Equal && ids_tell(a, b) {
             return Ok(Some(id_a == id_b).into());
         }
+        if self == Self::Equal
+            && let Some(are_equal) = tagged_equal(a, b, reader)
+        {
+            return Ok(Some(are_equal).into());
+        }
         if let (Some(kind), Some(other)) = (IdKind::of(id_a), IdKind::of(id_b)) {
             match self {
                 Self::Equal if kind != other => return Ok(Truth::False),
@@ -184,11 +191,13 @@ impl CompareOp {
             high.local_seconds(),
             id.local_seconds(),
         ) {
-            (Some(first), Some(last), Some(at)) if date_type(low) == date_type(id) => self
-                .range_may_match(
-                    (first - ZONE_SLACK_SECONDS).cmp(&at),
-                    (last + ZONE_SLACK_SECONDS).cmp(&at),
-                ),
+            (Some(first), Some(last), Some(at)) if date_type(low) == date_type(id) => {
+                let slack = match id.is_duration() {
+                    true => FRACTION_SLACK_SECONDS,
+                    false => ZONE_SLACK_SECONDS,
+                };
+                self.range_may_match((first - slack).cmp(&at), (last + slack).cmp(&at))
+            }
             _ => true,
         }
     }
@@ -213,6 +222,28 @@ fn ids_tell(a: Argument<'_>, b: Argument<'_>) -> bool {
     let (id_a, id_b) = (TermId(a.known_id()), TermId(b.known_id()));
     let both_strings = id_a.tag() == tag::STRING && id_b.tag() == tag::STRING;
     id_a.is_bound() && id_b.is_bound() && (both_strings || is_iri(a) || is_iri(b))
+}
+
+/// Whether two strings with languages are equal, stored ones or constants, of which none is stored twice; `None` of others, and where
+/// the languages differ in the case of letters alone.
+fn tagged_equal(a: Argument<'_>, b: Argument<'_>, reader: &Reader<'_>) -> Option<bool> {
+    fn language<'a>(argument: Argument<'a>, reader: &'a Reader<'_>) -> Option<&'a str> {
+        match argument {
+            Argument::Constant(constant) => match &constant.value {
+                Value::LangString(tagged) => Some(&*tagged.1),
+                _ => None,
+            },
+            Argument::Id(id) => reader.stored_language(id),
+            _ => None,
+        }
+    }
+    // Most arguments have none, which their ids tell.
+    let (a_language, b_language) = (language(a, reader)?, language(b, reader)?);
+    match a_language == b_language {
+        true => Some(a.known_id() == b.known_id()),
+        false if a_language.eq_ignore_ascii_case(b_language) => None,
+        false => Some(false),
+    }
 }
 
 /// The rows in which a column compares so with a constant, where ids tell for all rows; `None` where they do not.
@@ -265,7 +296,7 @@ pub fn compare_columns(a: &[u64], b: &[u64], op: CompareOp) -> Option<Vec<Truth>
 /// Two columns of dates compared row by row, where all are inline, of one type, and with a zone, or all without; `None` where they are not.
 fn compare_dates(a: &[u64], b: &[u64], op: CompareOp) -> Option<Vec<Truth>> {
     let like = TermId(*a.first()?);
-    match like.is_date() {
+    match like.is_temporal() {
         true => Some(compare_values(&instants(a, like)?, &instants(b, like)?, op)),
         false => None,
     }
@@ -274,19 +305,26 @@ fn compare_dates(a: &[u64], b: &[u64], op: CompareOp) -> Option<Vec<Truth>> {
 /// When dates begin, in seconds and units of 10^-18, which have the type of another and a zone if that has one; `None` if some have not.
 fn instants(ids: &[u64], like: TermId) -> Option<Vec<(i64, i64)>> {
     let (of_type, has_zone) = (date_type(like), like.zone_minutes().is_some());
+    let are_durations = like.is_duration();
     let mut instants = Vec::with_capacity(ids.len());
     for &id in ids {
         let id = TermId(id);
-        if !id.is_date() || date_type(id) != of_type {
+        if !id.is_temporal() || date_type(id) != of_type {
             return None;
         }
-        let (start, fraction) = id.split_second().unwrap_or((id, 0));
-        let zone = start.zone_minutes();
-        if zone.is_some() != has_zone {
-            return None;
-        }
-        let second = start.local_seconds()? - i64::from(zone.unwrap_or(0)) * 60;
-        instants.push((second, fraction));
+        let instant = match are_durations {
+            true => id.duration()?,
+            false => {
+                let (start, fraction) = id.split_second().unwrap_or((id, 0));
+                let zone = start.zone_minutes();
+                if zone.is_some() != has_zone {
+                    return None;
+                }
+                let second = start.local_seconds()? - i64::from(zone.unwrap_or(0)) * 60;
+                (second, fraction)
+            }
+        };
+        instants.push(instant);
     }
     Some(instants)
 }

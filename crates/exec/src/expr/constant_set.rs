@@ -23,8 +23,8 @@ use basalt_rdf::{LiteralKind, TermId};
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// Kinds of inline values: numbers, and all up to times by their tags.
-const KINDS: usize = 2 + (tag::TIME - tag::BOOLEAN) as usize;
+/// Kinds of inline values: numbers, and all up to durations by their tags.
+const KINDS: usize = 2 + (tag::DURATION - tag::BOOLEAN) as usize;
 
 /// Constants up to which each is compared with all ids, some of those at once, rather than looked up.
 const FEW: usize = 8;
@@ -331,6 +331,7 @@ fn place_of_value(value: &Value) -> Option<usize> {
         Value::Date(_) => InlineKind::Of(tag::DATE),
         Value::DateTime(_) => InlineKind::Of(tag::DATE_TIME),
         Value::Time(_) => InlineKind::Of(tag::TIME),
+        Value::Duration(..) => InlineKind::Of(tag::DURATION),
         Value::Year(_) => InlineKind::Of(tag::G_YEAR),
         Value::YearMonth(_) => InlineKind::Of(tag::G_YEAR_MONTH),
         _ => return None,

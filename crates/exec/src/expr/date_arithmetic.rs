@@ -8,11 +8,14 @@ use super::number_operators;
 use super::numbers::{Numbers, Values};
 use super::operand::Operand;
 use super::vector::{Rows, Truth};
+use crate::error::ExecError;
 use crate::value::{
-    DurationType, Number, ShortNumber, Value, date_type, day_time, of_units, units, utc_instant,
+    DurationType, Number, Reader, ShortNumber, Value, date_type, day_time, of_units, units,
+    utc_instant,
 };
 use basalt_rdf::TermId;
 use basalt_rdf::inline::dates::{SECONDS_PER_DAY, encode_date, encode_date_time};
+use basalt_rdf::inline::durations::encode_duration;
 use basalt_rdf::term_id::{PAYLOAD_MASK, tag};
 use oxsdatatypes::{DayTimeDuration, Duration};
 use std::borrow::Cow;
@@ -26,9 +29,10 @@ pub fn apply(operator: Operator, a: &Value, b: &Value) -> Option<Value> {
     }
 }
 
-/// The difference of two inline dates of one type, both with a zone or both without; `None` leaves it to their values.
-pub fn between_inline(a: TermId, b: TermId) -> Option<Value> {
-    let is_known = a.is_date()
+/// The difference of two inline dates of one type, both with a zone or both without, in seconds and units of 10^-18; `None` leaves it to their values.
+#[inline]
+fn length_between(a: TermId, b: TermId) -> Option<(i64, i64)> {
+    let is_known = a.is_temporal()
         && date_type(a) == date_type(b)
         && matches!(date_type(a), tag::DATE | tag::DATE_TIME | tag::TIME)
         && a.zone_minutes().is_some() == b.zone_minutes().is_some();
@@ -36,9 +40,54 @@ pub fn between_inline(a: TermId, b: TermId) -> Option<Value> {
         return None;
     }
     let (later, earlier) = (utc_instant(a)?, utc_instant(b)?);
-    let between = units(later.0 - earlier.0, 0) + i128::from(later.1 - earlier.1);
+    Some((later.0 - earlier.0, later.1 - earlier.1))
+}
+
+/// The same as a value.
+pub fn between_inline(a: TermId, b: TermId) -> Option<Value> {
+    let (seconds, fraction) = length_between(a, b)?;
+    let between = units(seconds, 0) + i128::from(fraction);
     let between = DayTimeDuration::new(of_units(between));
     Some(Value::Duration(between.into(), DurationType::DayTime))
+}
+
+/// The result of the operator on inline dates and durations as an inline id; `None` leaves it to their values.
+pub fn of_inline(operator: Operator, a: TermId, b: TermId) -> Option<TermId> {
+    let Some((seconds, fraction)) = b.duration() else {
+        let (seconds, fraction) = match operator {
+            Operator::Subtract => length_between(a, b)?,
+            _ => return None,
+        };
+        return encode_duration(seconds, fraction);
+    };
+    let Some((first, first_fraction)) = a.duration() else {
+        return match fraction {
+            0 => shifted(operator, a, seconds),
+            _ => None,
+        };
+    };
+    match operator {
+        Operator::Add => encode_duration(first + seconds, first_fraction + fraction),
+        Operator::Subtract => encode_duration(first - seconds, first_fraction - fraction),
+        Operator::Multiply | Operator::Divide => None,
+    }
+}
+
+/// The difference of two dateTimes of which some have a fraction of a second that no inline one has; `None` leaves it to their values.
+pub fn between_read(
+    a: TermId,
+    b: TermId,
+    reader: &mut Reader<'_>,
+) -> Result<Option<TermId>, ExecError> {
+    let mut split = |id: TermId| match id.split_second() {
+        None => reader.split_date_time(id.0),
+        inline => Ok(inline),
+    };
+    let (Some((later, more)), Some((earlier, less))) = (split(a)?, split(b)?) else {
+        return Ok(None);
+    };
+    let between = length_between(later, earlier);
+    Ok(between.and_then(|(seconds, _)| encode_duration(seconds, more - less)))
 }
 
 /// An inline date or time of whole seconds so much later or earlier, where that is one too; `None` leaves it to the values.
@@ -51,7 +100,11 @@ pub fn shifted_inline(operator: Operator, date: TermId, by: &Value) -> Option<Te
     let (seconds, 0) = day_time::split(day_time::length(*duration)) else {
         return None;
     };
-    let seconds = i64::try_from(seconds).ok()?;
+    shifted(operator, date, i64::try_from(seconds).ok()?)
+}
+
+/// The same of whole seconds.
+fn shifted(operator: Operator, date: TermId, seconds: i64) -> Option<TermId> {
     let seconds = match operator {
         Operator::Add => seconds,
         Operator::Subtract => seconds.checked_neg()?,
@@ -183,7 +236,7 @@ mod tests {
     use super::super::vector::{Argument, Vector};
     use super::*;
     use crate::batch::Batch;
-    use crate::value::Reader;
+    use basalt_rdf::inline::write_lexical;
     use proptest::prelude::*;
 
     fn date(days: i64, kind: usize) -> String {
@@ -217,7 +270,7 @@ mod tests {
                 kind => date(days, kind),
             };
             let id = TermId(id_of(&text, &cx));
-            let by = Value::parse("duration", &duration).filter(|_| id.is_date());
+            let by = Value::parse("duration", &duration).filter(|_| id.is_temporal());
             let operator = if is_later { Operator::Add } else { Operator::Subtract };
             if let Some(by) = by
                 && let Some(quick) = shifted_inline(operator, id, &by)
@@ -225,6 +278,40 @@ mod tests {
                 let value = reader.value(id.0).expect("it can be read").expect("a date");
                 let expected = apply(operator, &value, &by).map(|value| value.to_id(&cx));
                 prop_assert_eq!(Some(quick.0), expected, "{} {}", text, duration);
+            }
+        }
+
+        #[test]
+        fn inline_results_are_those_of_values(
+            (days, kind) in (-900_000..900_000_i64, 0..7_usize),
+            (earlier, other) in (-900_000..900_000_i64, 0..7_usize),
+            (a, b) in ("-?P[0-9]{1,3}D|-?PT([1-9]H)?[0-9]{1,3}M|-?PT[0-9](\\.[0-9]{1,6})?S", "-?P[1-9]DT[0-9]H|-?PT[0-9](\\.[0-9]{1,6})?S"),
+            operator in prop::sample::select(vec![Operator::Add, Operator::Subtract, Operator::Multiply]),
+        ) {
+            let cx = context();
+            let reader = &mut Reader::new(&cx);
+            let duration = |text: &str| format!("\"{text}\"^^<http://www.w3.org/2001/XMLSchema#dayTimeDuration>");
+            let texts = [date(days, kind), date(earlier, other), duration(&a), duration(&b)];
+            let ids = texts.each_ref().map(|text| TermId(id_of(text, &cx)));
+            for (x, a) in ids.into_iter().enumerate() {
+                for (y, b) in ids.into_iter().enumerate() {
+                    let Some(quick) = of_inline(operator, a, b) else {
+                        continue;
+                    };
+                    let mut value = |id: TermId| reader.value(id.0).expect("it can be read").expect("it is known");
+                    let expected = apply(operator, &value(a), &value(b)).expect("it has a result");
+                    let mut written = String::new();
+                    prop_assert!(write_lexical(quick, &mut written));
+                    let expected = match expected {
+                        Value::Duration(duration, DurationType::DayTime) => duration.to_string(),
+                        date => {
+                            let mut written = String::new();
+                            prop_assert!(write_lexical(TermId(date.to_id(&cx)), &mut written));
+                            written
+                        }
+                    };
+                    prop_assert_eq!(written, expected, "{} {:?} {}", &texts[x], operator, &texts[y]);
+                }
             }
         }
 

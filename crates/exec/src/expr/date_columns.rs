@@ -65,8 +65,8 @@ fn of_zones(function: &Function, ids: &[u64], cx: &Context) -> Result<Vec<u64>, 
     let reader = &mut Reader::new(cx);
     for (row, &id) in (0_u32..).zip(ids) {
         let date = match TermId(id).local_seconds() {
-            Some(_) => TermId(id),
-            None => match reader.split_date_time(id)? {
+            Some(_) if !TermId(id).is_duration() => TermId(id),
+            _ => match reader.split_date_time(id)? {
                 Some((second, _)) => second,
                 None => {
                     left.push(row);

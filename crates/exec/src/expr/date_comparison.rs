@@ -19,7 +19,7 @@ pub struct DateComparison {
 }
 
 impl DateComparison {
-    /// The comparison with this constant, if it is an `xsd:date`, `xsd:dateTime` or `xsd:time`.
+    /// The comparison with this constant, if it is an `xsd:date`, `xsd:dateTime`, `xsd:time` or a duration without months.
     pub fn of(op: CompareOp, constant: &Constant) -> Option<Self> {
         let constant = instant(&constant.value)?;
         Some(Self { op, constant })
@@ -55,6 +55,21 @@ const TIME_KINDS: KindBits = KindBits {
     first: 0,
 };
 
+/// The kinds of durations, which are the parts that are written; those with a fraction come behind the others.
+#[inline]
+fn duration_kinds(tag: u8) -> KindBits {
+    let mask = TermId::new(tag, 0).zone_mask();
+    let first = match tag {
+        tag::DURATION => 0,
+        _ => 1 << TermId::new(tag::DURATION, 0).zone_bits(),
+    };
+    KindBits {
+        shift: 0,
+        mask,
+        first,
+    }
+}
+
 /// The kinds of the tags of `xsd:date` and `xsd:dateTime`, which are zones.
 #[inline]
 pub fn date_kinds(tag: u8) -> Option<KindBits> {
@@ -76,11 +91,13 @@ pub fn date_kinds(tag: u8) -> Option<KindBits> {
 impl IdRanges for DateComparison {
     #[inline]
     fn bits(&self, tag: u8) -> Option<KindBits> {
-        if tag == tag::TIME && self.constant.tag == tag {
-            return Some(TIME_KINDS);
-        }
         let is_alike = date_type(TermId::new(tag, 0)) == self.constant.tag;
-        is_alike.then(|| date_kinds(tag))?
+        match (is_alike, tag) {
+            (false, _) => None,
+            (true, tag::TIME) => Some(TIME_KINDS),
+            (true, tag::DURATION | tag::DURATION_MICROS) => Some(duration_kinds(tag)),
+            (true, _) => date_kinds(tag),
+        }
     }
 
     fn range(&self, like: TermId) -> Option<IdRange> {

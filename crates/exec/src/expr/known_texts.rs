@@ -120,8 +120,13 @@ impl TextOf {
         }
     }
 
-    /// The ids of a column, if all have a text.
-    fn ids<'a>(&self, rows: &Rows<'a>, reader: &Reader<'_>) -> Option<Cow<'a, [u64]>> {
+    /// The ids of a column, if all have a text, strings `with_language` too.
+    fn ids<'a>(
+        &self,
+        rows: &Rows<'a>,
+        with_language: bool,
+        reader: &Reader<'_>,
+    ) -> Option<Cow<'a, [u64]>> {
         let (Self::String(column) | Self::Term(column)) = self;
         if rows.numbers(*column).is_some() {
             return None;
@@ -132,6 +137,7 @@ impl TextOf {
                 let made = reader.context().terms().made();
                 ids.iter().all(|&id| match TermId(id).tag() {
                     tag::STRING => true,
+                    tag::LANGUAGE => with_language,
                     tag::LOCAL => made.simple(id).is_some(),
                     _ => false,
                 })
@@ -157,7 +163,7 @@ pub fn compare_texts(
     if are_strings && op == CompareOp::Equal {
         return Ok(None);
     }
-    tested((a, b), rows, cx, |a, b| op.accepts(a.cmp(b)))
+    tested((a, b), rows, cx, None, |a, b| op.accepts(a.cmp(b)))
 }
 
 /// `CONTAINS`, `STRSTARTS` and `STRENDS` of two texts of each row; `None` of other functions, and where it is not found in this way.
@@ -176,21 +182,39 @@ pub fn find_in_texts(
     let [text, part] = arguments else {
         return Ok(None);
     };
-    match (TextOf::of(text), TextOf::of(part)) {
-        (Some(text), Some(part)) => tested((text, part), rows, cx, test),
-        _ => Ok(None),
-    }
+    let (Some(text), Some(part)) = (TextOf::of(text), TextOf::of(part)) else {
+        return Ok(None);
+    };
+    let is_string = |of: &TextOf| matches!(of, TextOf::String(_));
+    let (has_language, must_fit) = (is_string(&text), is_string(&part));
+    // `STR` has no language, and fits any text.
+    let fits = |text: u64, part: u64, reader: &Reader<'_>| {
+        let language = |id: u64| reader.stored_language(id);
+        match (language(text), language(part)) {
+            (_, None) => true,
+            _ if !must_fit => true,
+            (Some(text), Some(part)) => has_language && text.eq_ignore_ascii_case(part),
+            (None, Some(_)) => false,
+        }
+    };
+    tested((text, part), rows, cx, Some(&fits), test)
 }
 
-/// What a test says of two texts of each row; `None` if one of a row has no text, or texts hardly repeat.
+/// Whether a part may be looked for in a text, which is an error otherwise (SPARQL 1.1, 17.4.3.1.2).
+type Fits<'f> = &'f dyn Fn(u64, u64, &Reader<'_>) -> bool;
+
+/// What a test says of two texts of each row, an error where they do not fit, strings with a language among them if it is said which do; `None` if one of a row
+/// has no text, or texts hardly repeat.
 fn tested(
     (a, b): (TextOf, TextOf),
     rows: &Rows<'_>,
     cx: &Context,
+    fits: Option<Fits<'_>>,
     test: impl Fn(&str, &str) -> bool,
 ) -> Result<Option<Vec<Truth>>, ExecError> {
     let reader = &mut Reader::new(cx);
-    let (Some(a), Some(b)) = (a.ids(rows, reader), b.ids(rows, reader)) else {
+    let ids = |of: &TextOf| of.ids(rows, fits.is_some(), reader);
+    let (Some(a), Some(b)) = (ids(&a), ids(&b)) else {
         return Ok(None);
     };
     let Some(mut texts) = cx.take_texts(rows.len()) else {
@@ -201,6 +225,10 @@ fn tested(
         false => {
             let mut truths = Vec::with_capacity(a.len());
             for (&a, &b) in a.iter().zip(&*b) {
+                if fits.is_some_and(|fits| !fits(a, b, reader)) {
+                    truths.push(Truth::Error);
+                    continue;
+                }
                 texts.make_room();
                 let (a, b) = (texts.text(a, reader)?, texts.text(b, reader)?);
                 truths.push(Some(test(texts.at(&a), texts.at(&b))).into());

@@ -314,7 +314,7 @@ fn known_number(id: u64) -> Option<Option<ShortNumber>> {
 
 /// Whether arithmetic may know the value of a term that is no inline number: a date, or a number or duration that its id does not tell.
 pub fn may_be_known(id: TermId) -> bool {
-    id.is_date() || matches!(id.tag(), tag::TYPED | tag::LOCAL)
+    id.is_temporal() || matches!(id.tag(), tag::TYPED | tag::LOCAL)
 }
 
 /// Whether ids are inline numbers that differ in their mantissas alone.

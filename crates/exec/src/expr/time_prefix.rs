@@ -150,8 +150,8 @@ mod tests {
             }
             // All times of a day have one key.
             if prefix == TimePrefix::Day {
-                let days = |keys: &[u64]| keys.iter().filter(|&&key| TermId(key).is_date()).copied().collect::<std::collections::BTreeSet<u64>>();
-                let texts = begin.iter().zip(&ids).filter(|(_, id)| TermId(**id).is_date());
+                let days = |keys: &[u64]| keys.iter().filter(|&&key| TermId(key).is_temporal()).copied().collect::<std::collections::BTreeSet<u64>>();
+                let texts = begin.iter().zip(&ids).filter(|(_, id)| TermId(**id).is_temporal());
                 let texts: std::collections::BTreeSet<&str> = texts.map(|(text, _)| text.get(..10).unwrap_or(text)).collect();
                 prop_assert_eq!(days(&keys).len(), texts.len());
             }

@@ -40,6 +40,7 @@ use crate::star::join::StarJoin;
 use crate::star::morsels::Morsels;
 use crate::star::reducer::Reducers;
 use crate::star::scan::{SharedScan, StarScan};
+use basalt_plan::is_constant;
 use basalt_plan::physical::{
     Aggregate, Constant, Expr, Node, Op, PathPattern, Pattern, Position, Slot, SortKey, Star,
     StarAccess, StarEntry, group_slots,
@@ -257,6 +258,13 @@ impl Build {
         })
     }
 
+    /// Whether a condition that gives the same for all rows is true.
+    pub(super) fn passes_all(&self, condition: &Expr) -> Result<bool, ExecError> {
+        let condition = CompiledExpr::compile(condition, &[], &self.cx)?;
+        let passing = condition.select(&Batch::of_rows(1), &self.cx)?;
+        Ok(!passing.is_empty())
+    }
+
     fn path_join(
         &self,
         node: &Node,
@@ -282,6 +290,12 @@ impl Build {
 
     fn plain_unary(&self, node: &Node) -> Result<BoxOperator, ExecError> {
         Ok(match &node.op {
+            Op::Filter { input, condition } if is_constant(condition) => {
+                match self.passes_all(condition)? {
+                    true => self.operator(input)?,
+                    false => Box::new(rows::Rows::new(Batch::default())),
+                }
+            }
             Op::Filter { input, condition } => {
                 let condition = CompiledExpr::compile(condition, &input.schema, &self.cx)?;
                 Box::new(filter::Filter::new(self.operator(input)?, condition))

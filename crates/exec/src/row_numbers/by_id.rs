@@ -41,7 +41,8 @@ impl Kind {
     fn of(id: u64) -> Option<Self> {
         let tag = TermId(id).tag();
         let (mask, shift) = match tag {
-            tag::RESOURCE => (!PAYLOAD_MASK, 0),
+            // What is written of a duration differs from one to the next.
+            tag::RESOURCE | tag::DURATION => (!PAYLOAD_MASK, 0),
             tag::DATE | tag::DATE_TIME | tag::TIME => {
                 (TermId(id).date_kind_mask(), TermId(id).zone_bits())
             }

@@ -4,7 +4,9 @@
 //! XML Schema compares durations, for any number of months, so it is in the order of `<` wherever that has one.
 
 use super::{SCALE_MAX, of_units, units};
+use basalt_rdf::TermId;
 use basalt_rdf::inline::dates::UNITS_OF_SECOND as SECOND;
+use basalt_rdf::inline::durations::encode_duration;
 use oxsdatatypes::{DayTimeDuration, Duration};
 
 /// Seconds of a month.
@@ -76,14 +78,46 @@ pub fn length(duration: Duration) -> i128 {
     months.saturating_add(seconds)
 }
 
-/// The seconds nearest to a [`length()`].
+/// The inline id of a duration without months.
+pub fn inline_id(duration: Duration) -> Option<TermId> {
+    let (second, fraction) = split(length(duration));
+    encode_duration(i64::try_from(second).ok()?, fraction)
+}
+
+/// Seconds near a [`length()`], in the order of lengths.
 pub fn seconds(length: i128) -> f64 {
-    length as f64 / SECOND as f64
+    let (seconds, fraction) = split(length);
+    seconds as f64 + fraction as f64 / SECOND as f64
+}
+
+/// The same of an inline duration.
+#[inline]
+pub fn inline_seconds(id: TermId) -> Option<f64> {
+    let (seconds, fraction) = id.duration()?;
+    Some(seconds as f64 + fraction as f64 / SECOND as f64)
 }
 
 /// The whole seconds of a length, and the units of the fraction that is left, which is not negative.
+///
+/// Of usual lengths the nearest double tells the seconds but for one or two, which the rest shows: dividing takes several times as long.
+#[inline]
 pub fn split(length: i128) -> (i128, i64) {
-    (length.div_euclid(SECOND), length.rem_euclid(SECOND) as i64)
+    /// Seconds of which doubles tell all.
+    const TOLD_MAX: f64 = (1_i64 << 52) as f64;
+    let near = length as f64 / SECOND as f64;
+    if near.abs() >= TOLD_MAX {
+        return (length.div_euclid(SECOND), length.rem_euclid(SECOND) as i64);
+    }
+    let mut second = near as i64;
+    let mut rest = length - i128::from(second) * SECOND;
+    // Termination: the double is off by less than a second, and cutting its fraction off by less than another.
+    while rest < 0 {
+        (second, rest) = (second - 1, rest + SECOND);
+    }
+    while rest >= SECOND {
+        (second, rest) = (second + 1, rest - SECOND);
+    }
+    (second.into(), rest as i64)
 }
 
 #[cfg(test)]
@@ -104,6 +138,16 @@ mod tests {
             prop_assert!(read.is_none() || read == known(&odd), "{odd}: {read:?}");
             let read = parse(&usual);
             prop_assert!(read.is_some() && read == known(&usual), "{usual}: {read:?}");
+        }
+
+        #[test]
+        fn lengths_are_split_as_by_division(
+            (seconds, shift) in (any::<i64>(), 0..64_u32),
+            near in -3..3_i128,
+            fraction in prop_oneof![Just(0), 0..SECOND],
+        ) {
+            let length = i128::from(seconds >> shift) * SECOND + fraction + near;
+            prop_assert_eq!(split(length), (length.div_euclid(SECOND), length.rem_euclid(SECOND) as i64));
         }
 
         #[test]

@@ -63,7 +63,7 @@ impl EqualityKey {
                 let (year, month) = id.g_year_month()?;
                 shared(Kind::YearMonth, [year as u64, u64::from(month)])
             }
-            _ if id.is_date() => of_instant(date_type(id), utc_instant(id)?),
+            _ if id.is_temporal() => of_instant(date_type(id), utc_instant(id)?),
             _ => return None,
         })
     }
@@ -105,9 +105,11 @@ impl EqualityKey {
             Value::Month(month) => of_bytes(Kind::Month, month.to_be_bytes()),
             Value::MonthDay(day) => of_bytes(Kind::MonthDay, day.to_be_bytes()),
             Value::Day(day) => of_bytes(Kind::Day, day.to_be_bytes()),
-            Value::Duration(duration, _) => {
-                shared(Kind::Duration, [xxh3_64(&duration.to_be_bytes()), 0])
-            }
+            Value::Duration(duration, _) => match instant(value) {
+                Some(length) => of_instant(length.tag, (length.second, length.fraction)),
+                // With months, or longer than any inline one.
+                None => shared(Kind::Duration, [xxh3_64(&duration.to_be_bytes()), 0]),
+            },
             Value::Iri | Value::Blank | Value::String(_) | Value::IllTyped | Value::Unknown => {
                 Self::Term
             }

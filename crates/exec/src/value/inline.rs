@@ -88,7 +88,7 @@ pub fn compare_inline(a: u64, b: u64) -> Option<Ordering> {
     if are_decimal {
         return Some(scaled(a, b.scale()).cmp(&scaled(b, a.scale())));
     }
-    if a.is_date() && date_type(a) == date_type(b) {
+    if a.is_temporal() && date_type(a) == date_type(b) {
         if a.zone_minutes().is_some() != b.zone_minutes().is_some() {
             return None;
         }
@@ -97,19 +97,22 @@ pub fn compare_inline(a: u64, b: u64) -> Option<Ordering> {
     None
 }
 
-/// What tells the type of an inline date from others: the tag of those without a fraction of a second.
+/// What tells the type of an inline date or duration from others: the tag of those without a fraction of a second.
 #[inline]
 pub const fn date_type(id: TermId) -> u8 {
-    if id.has_fraction() {
-        tag::DATE_TIME
-    } else {
-        id.tag()
+    match id.tag() {
+        tag::DATE_TIME_MILLIS | tag::DATE_TIME_MICROS => tag::DATE_TIME,
+        tag::DURATION_MICROS => tag::DURATION,
+        other => other,
     }
 }
 
-/// When an inline date begins, in seconds and units of 10^-18 since; without a zone as if in UTC.
+/// When an inline date begins, in seconds and units of 10^-18 since; without a zone as if in UTC. The length of a duration.
 #[inline]
 pub const fn utc_instant(id: TermId) -> Option<(i64, i64)> {
+    if id.is_duration() {
+        return id.duration();
+    }
     let (start, fraction) = match id.split_second() {
         Some(split) => split,
         None => (id, 0),
@@ -130,7 +133,7 @@ pub fn order_within(id: TermId) -> Option<u64> {
     if id.is_binary_double() {
         return Some(binary_doubles::ORDER_MASK);
     }
-    id.is_date().then(|| id.date_kind_mask())
+    id.is_temporal().then(|| id.date_kind_mask())
 }
 
 /// The order by value of two inline floats.
@@ -154,7 +157,7 @@ pub fn inline_kind(id: u64) -> Option<InlineKind> {
     let id = TermId(id);
     match id.tag() {
         tag::BOOLEAN => Some(InlineKind::Of(tag::BOOLEAN)),
-        _ if id.is_date() => Some(InlineKind::Of(date_type(id))),
+        _ if id.is_temporal() => Some(InlineKind::Of(date_type(id))),
         _ if id.is_numeric() && id.numeric_datatype() < CUSTOM_NUMERIC_FIRST => {
             Some(InlineKind::Number)
         }

@@ -1,10 +1,10 @@
 //! The values of inline dates, without their texts, and the instants of values.
 
-use super::{POWERS, SCALE_MAX, Value, units};
+use super::{DurationType, POWERS, SCALE_MAX, Value, day_time, of_units, units};
 use basalt_rdf::TermId;
 use basalt_rdf::inline::dates::{SECONDS_PER_DAY, days_from_civil, split_fraction};
 use basalt_rdf::term_id::tag;
-use oxsdatatypes::{Date, DateTime, Decimal, Time};
+use oxsdatatypes::{Date, DateTime, DayTimeDuration, Decimal, Duration, Time};
 
 /// Seconds from 0001-01-01T00:00:00, from where the library counts, to 1970-01-01T00:00:00.
 const SECONDS_BEFORE_1970: i64 = -days_from_civil(1, 1, 1) * SECONDS_PER_DAY;
@@ -13,8 +13,13 @@ const SECONDS_BEFORE_1970: i64 = -days_from_civil(1, 1, 1) * SECONDS_PER_DAY;
 const DAY_OF_TIMES: i64 = days_from_civil(1972, 12, 31) * SECONDS_PER_DAY;
 const NO_ZONE: [u8; 2] = [u8::MAX; 2];
 
-/// The value of an inline `xsd:date` or `xsd:dateTime`, as parsing its text gives it; `None` of other ids.
+/// The value of an inline `xsd:date`, `xsd:dateTime`, `xsd:time` or `xsd:dayTimeDuration`, as parsing its text gives it; `None` of other ids.
 pub fn date_value(id: TermId) -> Option<Value> {
+    if let Some((second, fraction)) = id.duration() {
+        let length = of_units(units(second, 0) + i128::from(fraction));
+        let duration = DayTimeDuration::new(length).into();
+        return Some(Value::Duration(duration, DurationType::DayTime));
+    }
     match id.split_second() {
         Some((second, fraction)) => with_fraction(second, fraction),
         None => with_fraction(id, 0),
@@ -47,7 +52,7 @@ pub fn parse_with_fraction(text: &str) -> Option<Value> {
     with_fraction(second, fraction)
 }
 
-/// When an `xsd:date` or `xsd:dateTime` begins.
+/// When an `xsd:date`, `xsd:dateTime` or `xsd:time` begins, or how long a duration without months is.
 pub struct Instant {
     /// The tag of inline ids of its type without a fraction of a second.
     pub tag: u8,
@@ -65,6 +70,7 @@ pub fn instant(value: &Value) -> Option<Instant> {
         Value::Date(date) => (tag::DATE, date.to_be_bytes(), 0),
         Value::DateTime(date_time) => (tag::DATE_TIME, date_time.to_be_bytes(), 0),
         Value::Time(time) => (tag::TIME, time.to_be_bytes(), DAY_OF_TIMES),
+        Value::Duration(duration, _) => return of_length(*duration),
         _ => return None,
     };
     let (instant, zone) = bytes.split_at(size_of::<Decimal>());
@@ -76,6 +82,18 @@ pub fn instant(value: &Value) -> Option<Instant> {
         second: second.checked_sub(SECONDS_BEFORE_1970 + origin)?,
         fraction: units.rem_euclid(unit) as i64,
         has_zone: zone != NO_ZONE,
+    })
+}
+
+/// That of a duration; `None` of one that has months, or is longer than any inline one.
+fn of_length(duration: Duration) -> Option<Instant> {
+    DayTimeDuration::try_from(duration).ok()?;
+    let (second, fraction) = day_time::split(day_time::length(duration));
+    Some(Instant {
+        tag: tag::DURATION,
+        second: i64::try_from(second).ok()?,
+        fraction,
+        has_zone: false,
     })
 }
 

@@ -50,6 +50,9 @@ fn compare_written(a: TermId, b: TermId) -> Option<Ordering> {
     (order != Ordering::Equal).then_some(order)
 }
 
+/// The place of durations, behind dates and times.
+pub const RANK_OF_DURATIONS: u8 = 8;
+
 /// The place of the kinds of inline dates among dates, times and durations.
 #[inline]
 pub fn calendar_rank(id: TermId) -> Option<u8> {
@@ -59,6 +62,7 @@ pub fn calendar_rank(id: TermId) -> Option<u8> {
         tag::TIME => 2,
         tag::G_YEAR => 3,
         tag::G_YEAR_MONTH => 4,
+        tag::DURATION => RANK_OF_DURATIONS,
         _ => return None,
     })
 }

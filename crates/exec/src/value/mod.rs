@@ -59,6 +59,7 @@ pub use short_number::{
 
 use crate::context::Context;
 use basalt_rdf::inline::encode_boolean;
+use basalt_rdf::qualifiers::InlineForms;
 use basalt_rdf::term_view::XSD;
 use basalt_rdf::{LiteralKind, LiteralView, TermView};
 pub use basalt_store::first_word;
@@ -284,6 +285,12 @@ impl Value {
             Self::String(text) => terms.intern(TermView::simple(text)),
             Self::LangString(tagged) => terms.intern(TermView::language(&tagged.0, &tagged.1)),
             Self::Number(number) => return number.to_id(cx),
+            Self::Duration(duration, DurationType::DayTime)
+                if cx.snapshot().dictionary().qualifiers().forms() >= InlineForms::Durations
+                    && let Some(id) = day_time::inline_id(*duration) =>
+            {
+                id
+            }
             other => match other.canonical() {
                 Some((text, name)) => terms.intern(TermView::typed(&text, &format!("{XSD}{name}"))),
                 None => return 0,

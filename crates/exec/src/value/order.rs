@@ -8,7 +8,7 @@
 //! types are compared by one key, a date without a zone counts as UTC, a month of a duration
 //! has its average length. Cost: inline ids of one kind compare without decoding.
 
-use super::inline_order::{is_custom_number, order_inline, written};
+use super::inline_order::{RANK_OF_DURATIONS, is_custom_number, order_inline, written};
 use super::{Number, OrderClass, Reader, Value, day_time, first_word};
 use crate::context::Context;
 use crate::error::ExecError;
@@ -179,7 +179,7 @@ fn calendar_rank(value: &Value) -> u8 {
         Value::Month(_) => 5,
         Value::MonthDay(_) => 6,
         Value::Day(_) => 7,
-        _ => 8,
+        _ => RANK_OF_DURATIONS,
     }
 }
 

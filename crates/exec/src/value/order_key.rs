@@ -40,7 +40,7 @@ impl OrderClass {
             tag::RESOURCE if cx.terms().is_blank(id) => Some(Self::Blank),
             tag::RESOURCE => Some(Self::Iri),
             tag::STRING | tag::LANGUAGE => Some(Self::Text),
-            _ if id.is_date() => Some(Self::Calendar),
+            _ if id.is_temporal() => Some(Self::Calendar),
             _ if is_custom_number(id) => Some(Self::Text),
             _ if id.is_number() => Some(Self::Number),
             _ => None,

@@ -126,6 +126,10 @@ impl RangeWord {
                 let months = months(id.g_year_month()?);
                 Some(Some(Self::of_year(Kind::YearMonth, months, has_zone)))
             }
+            _ if id.is_duration() => {
+                let of_length = |length| Self::of_seconds(Kind::Duration, length, Told::DayTime);
+                Some(id.duration().map(of_length))
+            }
             _ => match date_type(id) {
                 date_type @ (tag::DATE | tag::DATE_TIME | tag::TIME) => {
                     let has_zone = id.zone_minutes().is_some();

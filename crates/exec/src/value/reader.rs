@@ -183,6 +183,17 @@ impl<'c> Reader<'c> {
         })
     }
 
+    /// The language of a stored string; `None` of any other term.
+    #[inline]
+    pub fn stored_language(&self, id: u64) -> Option<&str> {
+        let id = TermId(id);
+        let qualifiers = self.cx.snapshot().dictionary().qualifiers();
+        match id.tag() {
+            tag::LANGUAGE => qualifiers.language(id.qualifier()),
+            _ => None,
+        }
+    }
+
     /// The first bytes of the text of a stored string, with or without a language, as a number that is ordered as texts are; `None` of any
     /// other term and of unbound.
     #[inline]

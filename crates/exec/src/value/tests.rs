@@ -63,6 +63,18 @@ const TIMES: [&str; 6] = [
     "24:00:00",
 ];
 
+/// Durations, some of the same length.
+const DURATIONS: [&str; 8] = [
+    "P30D",
+    "PT720H",
+    "-PT5M",
+    "-PT300S",
+    "-PT05M",
+    "PT0.5S",
+    "PT0.50S",
+    "PT0.5000001S",
+];
+
 fn samples(cx: &Context) -> Vec<u64> {
     let mut ids = vec![0];
     let terms = [
@@ -125,6 +137,7 @@ fn samples(cx: &Context) -> Vec<u64> {
     }
     ids.extend(doubles(cx));
     ids.extend(TIMES.map(|text| literal(text, "time", cx)));
+    ids.extend(DURATIONS.map(|text| literal(text, "dayTimeDuration", cx)));
     for digits in [308, 309, 400] {
         let text = format!("1{:0digits$}", 0);
         ids.push(literal(&text, "integer", cx));

@@ -182,7 +182,7 @@ pub(crate) fn share_below(range: Option<(TermId, TermId)>, bound: Option<TermId>
     Some(((bound - low) / (high - low)).clamp(0.0, 1.0))
 }
 
-/// The value of an inline id on the scale of its kind: a number, or the time of a date.
+/// The value of an inline id on the scale of its kind: a number, the time of a date or the length of a duration.
 pub(crate) fn number(id: TermId) -> Option<f64> {
     if id.is_number() {
         return id.as_f64();
@@ -191,7 +191,10 @@ pub(crate) fn number(id: TermId) -> Option<f64> {
         let fraction = fraction as f64 / UNITS_OF_SECOND as f64;
         return Some(second.date_time_seconds()? as f64 + fraction);
     }
-    id.is_date()
+    if let Some((second, fraction)) = id.duration() {
+        return Some(second as f64 + fraction as f64 / UNITS_OF_SECOND as f64);
+    }
+    id.is_temporal()
         .then(|| (id.payload() >> id.zone_bits()) as f64)
 }
 

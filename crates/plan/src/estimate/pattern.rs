@@ -149,6 +149,17 @@ fn loops(planner: &Planner<'_>, predicate: TermId) -> f64 {
     }
 }
 
+/// Subjects of a predicate.
+pub(crate) fn subjects(planner: &Planner<'_>, predicate: TermId) -> f64 {
+    let columns = planner.columns(predicate);
+    let rows: u64 = columns
+        .iter()
+        .map(|(_, column)| column.rows_with_value)
+        .sum();
+    let irregular = planner.statistics.irregular(predicate).subjects;
+    (rows + irregular).max(1) as f64
+}
+
 /// Distinct objects of a predicate.
 pub(crate) fn objects(planner: &Planner<'_>, predicate: TermId) -> f64 {
     let columns = planner.columns(predicate);

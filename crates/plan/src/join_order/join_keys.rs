@@ -103,6 +103,16 @@ impl<'u> JoinKeys<'u> {
         known.map_or(f64::INFINITY, |(idx, values)| values[idx])
     }
 
+    /// The pairs of rows of two sets, which have so many, that are equal in some slots.
+    pub(super) fn pairs(&self, a: (u64, f64), b: (u64, f64), keys: &SlotSet) -> f64 {
+        let values = keys.iter().map(|key| {
+            let known = [self.values(a.0, key), self.values(b.0, key)];
+            let known = known.into_iter().filter(|values| values.is_finite());
+            known.fold(1.0, f64::max)
+        });
+        a.1 * b.1 / values.product::<f64>()
+    }
+
     /// Distinct keys of a batch for each of its rows, of the best plan for a set of units; popular values are looked for where that or the
     /// join, of which so many rows come, is worth it, and the join `can_win` at all.
     pub(super) fn per_row(

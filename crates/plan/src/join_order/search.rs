@@ -18,7 +18,7 @@ use super::join_sample::KnownStar;
 use super::mask_map::MaskMap;
 use super::{Condition, EXACT_UNITS_MAX, Problem, Unit, UnitKind};
 use crate::alternative::{Alternative, Way, keep_cheaper};
-use crate::cost_constants::{EMIT_ROW, MERGE_ROW, PATTERN_PROBE, START};
+use crate::cost_constants::{EMIT_ROW, MERGE_ROW, PAIR, PATTERN_PROBE, START};
 use crate::estimate::star::StarProfile;
 use crate::estimate::{condition, path};
 use crate::join_ranges::is_range;
@@ -516,6 +516,10 @@ impl<'s> Search<'s> {
             cost += hash_pairs_cost(rows);
             if keys.is_empty() {
                 cost += unkeyed_cost((a.rows, b.rows), in_range.then_some(rows));
+            } else if !shared.is_subset(&keys) {
+                // Partners by the keys alone are compared by what a side may lack.
+                let pairs = self.keys.pairs((left, a.rows), (right, b.rows), &keys);
+                cost += (pairs - rows).max(0.0) * PAIR;
             }
             let step = Step::Hash {
                 left,

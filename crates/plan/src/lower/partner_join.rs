@@ -14,7 +14,7 @@ use super::joinable::{is_joinable, is_own, is_repeatable, shared_certain};
 use super::named_outside;
 use crate::alternative::{Alternative, Way, keep_cheaper};
 use crate::cost_constants::{
-    EMIT_ROW, EXISTS_KEY, EXISTS_START, GROUP_ROW, PATTERN_PROBE, SELECTIVITY_EXISTS, START,
+    EMIT_ROW, EXISTS_KEY, EXISTS_START, GROUP_ROW, PAIR, PATTERN_PROBE, SELECTIVITY_EXISTS, START,
 };
 use crate::estimate::groups;
 use crate::expression::{
@@ -229,11 +229,16 @@ impl Planner<'_> {
             filters.push(condition);
         }
         let mut join = hash_join(left, right, kind, conjunction(filters), false);
+        let partners = self.partners(&join);
+        if matches!(&join.op, Op::HashJoin { compatible, .. } if !compatible.is_empty()) {
+            // These are compared by what a side may lack.
+            join.estimated_cost += partners * PAIR;
+        }
         if kind != JoinKind::LeftOuter {
             join.estimated_rows *= SELECTIVITY_EXISTS;
             return Ok(join);
         }
-        let partners = self.partners(&join).max(join.estimated_rows);
+        let partners = partners.max(join.estimated_rows);
         join.estimated_cost += (partners - join.estimated_rows) * EMIT_ROW;
         join.estimated_rows = partners;
         Ok(join)

@@ -29,24 +29,11 @@ pub(crate) fn aggregate(
     aggregates: &[Aggregate],
     outer: &Outer,
 ) -> Result<Option<Node>, PlanError> {
-    let free = planner.rule("count_first") && outer.slots.is_empty();
-    let Logical::Group(group) = input else {
+    let Some(group) = counted_group(planner, "count_first", input, aggregates, outer) else {
         return Ok(None);
     };
     let plain = group.children.is_empty() && group.paths.is_empty() && group.triples.len() > 1;
-    if !free || !plain || aggregates.is_empty() {
-        return Ok(None);
-    }
-    let certain = group.certain();
-    let counts_rows = |aggregate: &Aggregate| {
-        let bound = match &aggregate.argument {
-            None => true,
-            Some(Expr::Slot(slot)) => certain.contains(*slot),
-            Some(_) => false,
-        };
-        bound && !aggregate.distinct && aggregate.function == AggregateFunction::Count
-    };
-    if !aggregates.iter().all(counts_rows) || !group.filters.iter().all(is_pure) {
+    if !plain || !group.filters.iter().all(is_pure) {
         return Ok(None);
     }
     // Of the plans one is taken, so they may share it; without a slot the query is answered as it stands.
@@ -63,6 +50,34 @@ pub(crate) fn aggregate(
         }
     }
     Ok(best)
+}
+
+/// The group, for a rule that is on, if every aggregate counts its rows and nothing comes from around an EXISTS.
+pub(super) fn counted_group<'g>(
+    planner: &Planner<'_>,
+    rule: &str,
+    input: &'g Logical,
+    aggregates: &[Aggregate],
+    outer: &Outer,
+) -> Option<&'g JoinGroup> {
+    let Logical::Group(group) = input else {
+        return None;
+    };
+    let is_free = planner.rule(rule) && outer.slots.is_empty() && !aggregates.is_empty();
+    (is_free && counts_rows(group, aggregates)).then_some(group)
+}
+
+/// Whether every aggregate counts the rows of a group.
+fn counts_rows(group: &JoinGroup, aggregates: &[Aggregate]) -> bool {
+    let certain = group.certain();
+    aggregates.iter().all(|aggregate| {
+        let bound = match &aggregate.argument {
+            None => true,
+            Some(Expr::Slot(slot)) => certain.contains(*slot),
+            Some(_) => false,
+        };
+        bound && !aggregate.distinct && aggregate.function == AggregateFunction::Count
+    })
 }
 
 /// The plan that counts one pattern first.
@@ -118,7 +133,10 @@ fn counting(
         joined = Logical::Aggregate {
             input: Box::new(joined),
             keys: keys.to_vec(),
-            aggregates: aggregates.iter().map(|a| sum(a.slot, count)).collect(),
+            aggregates: aggregates
+                .iter()
+                .map(|a| sum(a.slot, Expr::Slot(count)))
+                .collect(),
         };
     }
     let slots = keys.iter().copied();
@@ -130,11 +148,12 @@ fn counting(
     planner.lower(&joined, &alone).map(Some)
 }
 
-fn sum(slot: Slot, count: Slot) -> Aggregate {
+/// The sum of what counts make for each row.
+pub(super) fn sum(slot: Slot, each: Expr) -> Aggregate {
     Aggregate {
         slot,
         function: AggregateFunction::Sum,
-        argument: Some(Expr::Slot(count)),
+        argument: Some(each),
         distinct: false,
     }
 }

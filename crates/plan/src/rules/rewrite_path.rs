@@ -196,6 +196,42 @@ fn triple(subject: &Endpoint, predicate: Position, object: &Endpoint, graphs: &G
     }
 }
 
+/// The arms of an alternative that have solutions, each as a plan.
+fn arms(planner: &mut Planner<'_>, pattern: &PathPattern) -> Result<Vec<Logical>, PlanError> {
+    let (subject, object) = (&pattern.subject, &pattern.object);
+    let mut arms = Vec::new();
+    for arm in chain(&pattern.path, false) {
+        // Variables that only one arm has stay unbound in the others, where nobody asks for them.
+        let arm = plan(planner, subject, arm, object, &pattern.graphs)?;
+        if arm != Logical::Empty {
+            arms.push(arm);
+        }
+    }
+    Ok(arms)
+}
+
+/// The arms of a group that is nothing but an alternative of so many arms at most, each under the group's conditions; `None` of other groups.
+pub(crate) fn arms_alone(
+    planner: &mut Planner<'_>,
+    group: &JoinGroup,
+    arms_max: usize,
+) -> Result<Option<Vec<Logical>>, PlanError> {
+    let [pattern] = &group.paths[..] else {
+        return Ok(None);
+    };
+    let is_alone = group.triples.is_empty() && group.children.is_empty();
+    let is_alternative = (2..=arms_max).contains(&chain(&pattern.path, false).len());
+    if !is_alone || !is_alternative || !planner.rule("rewrite_path") {
+        return Ok(None);
+    }
+    let arms = arms(planner, pattern)?.into_iter().map(|arm| {
+        let mut arm = arm.into_group();
+        arm.filters.extend(group.filters.iter().cloned());
+        Logical::Group(arm)
+    });
+    Ok(Some(arms.collect()))
+}
+
 /// The group with its first alternative as a union of the arms; `None` where there is none or it has
 /// too many.
 pub(crate) fn as_union(
@@ -212,15 +248,7 @@ pub(crate) fn as_union(
     };
     let mut rewritten = group.clone();
     let pattern = rewritten.paths.remove(position);
-    let (subject, object) = (&pattern.subject, &pattern.object);
-    let mut branches = Vec::new();
-    for arm in chain(&pattern.path, false) {
-        // Variables that only one arm has stay unbound in the others, where nobody asks for them.
-        let branch = plan(planner, subject, arm, object, &pattern.graphs)?;
-        if branch != Logical::Empty {
-            branches.push(branch);
-        }
-    }
+    let mut branches = arms(planner, &pattern)?;
     if let [_] = branches[..] {
         let only = branches.remove(0);
         // The conditions are about the rows of the whole group, also those on slots of the arm.

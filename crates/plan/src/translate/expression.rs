@@ -149,7 +149,7 @@ impl Translation<'_, '_> {
         if inside == Logical::Empty {
             return Ok(self.planner.constant_false());
         }
-        let parts: Vec<Expr> = split_exists::parts(self.planner, &around, inside)
+        let parts: Vec<Expr> = split_exists::parts(self.planner, &around, inside)?
             .into_iter()
             .map(|part| self.placeholder(part))
             .collect();

@@ -12,7 +12,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::fractions;
+use super::{durations, fractions};
 use crate::term_id::{TermId, tag};
 
 /// Zone code of a value without a zone.
@@ -157,16 +157,17 @@ pub const fn zone_code_of_offset(minutes: i16) -> Option<u16> {
 }
 
 impl TermId {
-    /// Whether it is an inline date of any type.
+    /// Whether it is an inline date of any type, a time of a day or a duration.
     #[inline]
-    pub const fn is_date(self) -> bool {
-        matches!(self.tag(), tag::DATE..=tag::TIME)
+    pub const fn is_temporal(self) -> bool {
+        matches!(self.tag(), tag::DATE..=tag::DURATION_MICROS)
     }
 
-    /// The zone code of an inline date; meaningless for other ids.
+    /// The zone code of an inline date, a duration being without a zone; meaningless for other ids.
     #[inline]
     pub const fn zone_code(self) -> u16 {
         match fractions::zone_code(self) {
+            None if self.is_duration() => ZONE_NONE,
             Some(code) => code,
             None => (self.payload() & ZONE_MASK) as u16,
         }
@@ -223,7 +224,7 @@ impl TermId {
         }
     }
 
-    /// How inline `xsd:date`s, `xsd:dateTime`s and `xsd:time`s of this tag count time.
+    /// How inline `xsd:date`s, `xsd:dateTime`s, `xsd:time`s and durations of this tag count time.
     pub fn time_scale(self) -> Option<TimeScale> {
         match self.tag() {
             tag::DATE => Some(TimeScale {
@@ -244,13 +245,14 @@ impl TermId {
                 unit: UNITS_OF_SECOND,
                 range: (0, SECONDS_PER_DAY - 1),
             }),
-            _ => fractions::scale(self),
+            _ => fractions::scale(self).or_else(|| durations::scale(self)),
         }
     }
 
     /// That of this tag and zone at another local time, which is in the range of its [`TimeScale`].
     pub fn with_time(self, time: i64) -> Self {
-        match fractions::with_time(self, time) {
+        let other = fractions::with_time(self, time);
+        match other.or_else(|| durations::with_length(self, time)) {
             Some(id) => id,
             None if self.tag() == tag::DATE => pack(tag::DATE, time + DAY_BIAS, self.zone_code()),
             None if self.tag() == tag::TIME => {
@@ -303,7 +305,7 @@ impl TermId {
         }
     }
 
-    /// The second in which an inline date of any type begins, in its own zone.
+    /// The second in which an inline date of any type begins, in its own zone; the whole seconds of a duration.
     ///
     /// Ascends with the ids of a tag, those that no value has among them: searches for the ends of an interval of ids meet them.
     #[inline]
@@ -316,7 +318,12 @@ impl TermId {
                 let months = near(unpack(self, DAY_BIAS));
                 days_from_civil(months.div_euclid(12), months.rem_euclid(12) as u8 + 1, 1)
             }
-            _ => return fractions::local_second(self),
+            _ => {
+                return match self.duration() {
+                    Some((seconds, _)) => Some(seconds),
+                    None => fractions::local_second(self),
+                };
+            }
         };
         Some(days * SECONDS_PER_DAY)
     }

@@ -17,6 +17,7 @@ use super::dates::{
     self, SECONDS_PER_DAY, TimeScale, ZONE_MASK, ZONE_NONE, ZONE_Z, days_from_civil,
     zone_code_of_offset,
 };
+use super::durations;
 use crate::term_id::{PAYLOAD_MASK, TermId, tag};
 
 /// Digits of the units in which fractions are told, of which a second has 10^18.
@@ -171,17 +172,20 @@ impl TermId {
         matches!(self.tag(), tag::DATE_TIME_MILLIS | tag::DATE_TIME_MICROS)
     }
 
-    /// Bits of the zone at the end of an inline date: of ids of one tag that have them alike the payloads are ordered as the values.
+    /// Bits of the zone at the end of an inline date, of the parts of a duration: of ids of one tag that have them alike the payloads are ordered as the values.
     #[inline]
     pub const fn zone_bits(self) -> u32 {
         match self.tag() {
             tag::DATE_TIME_MILLIS => MILLIS.zone_bits,
             tag::DATE_TIME_MICROS => MICROS.zone_bits,
-            _ => dates::ZONE_BITS,
+            _ => match durations::form_bits(self) {
+                Some(bits) => bits,
+                None => dates::ZONE_BITS,
+            },
         }
     }
 
-    /// The bits of the zone.
+    /// The bits of the zone, or of what is written of a duration.
     #[inline]
     pub const fn zone_mask(self) -> u64 {
         (1 << self.zone_bits()) - 1

@@ -2,7 +2,7 @@
 //!
 //! [`encode`] turns a literal into an id if it is written in the one form that [`decode`] rebuilds:
 //! booleans `true` and `false`, numbers in plain decimal notation ([`numeric`]), doubles in other notations or with more digits
-//! ([`binary_doubles`]) and dates ([`dates`], [`fractions`]). Everything else (`"01"`, `"+1"`, `"-0"`, ill-typed or out of range) is `None`
+//! ([`binary_doubles`]), dates ([`dates`], [`fractions`]) and durations ([`durations`]). Everything else (`"01"`, `"+1"`, `"-0"`, ill-typed or out of range) is `None`
 //! and belongs to the dictionary, so equal terms have equal ids.
 //!
 //! Invariants: `decode(encode(l)) == l` exactly; where tag and scale (or tag and zone) are equal,
@@ -13,6 +13,7 @@
 pub mod binary_doubles;
 mod date_text;
 pub mod dates;
+pub mod durations;
 pub mod fractions;
 pub mod numeric;
 
@@ -28,6 +29,8 @@ pub const XSD_DATE: &str = "http://www.w3.org/2001/XMLSchema#date";
 pub const XSD_DATE_TIME: &str = "http://www.w3.org/2001/XMLSchema#dateTime";
 /// The IRI of `xsd:time`.
 pub const XSD_TIME: &str = "http://www.w3.org/2001/XMLSchema#time";
+/// The IRI of `xsd:dayTimeDuration`.
+pub const XSD_DAY_TIME_DURATION: &str = "http://www.w3.org/2001/XMLSchema#dayTimeDuration";
 /// The IRI of `xsd:double`.
 pub const XSD_DOUBLE: &str = "http://www.w3.org/2001/XMLSchema#double";
 /// The IRI of `xsd:gYear`.
@@ -51,6 +54,12 @@ pub fn encode(literal: LiteralView<'_>, codes: &mut impl NumericCodes) -> Option
             "dateTime" => {
                 let with_fractions = codes.forms() >= InlineForms::Fractions;
                 return dates::encode_date_time_form(lexical, with_fractions);
+            }
+            "dayTimeDuration" => {
+                return match codes.forms() >= InlineForms::Durations {
+                    true => durations::encode_form(lexical),
+                    false => None,
+                };
             }
             "gYear" => return dates::encode_year_form(lexical),
             "gYearMonth" => return dates::encode_year_month_form(lexical),
@@ -97,6 +106,7 @@ pub fn datatype(id: TermId, qualifiers: &Qualifiers) -> Option<&str> {
         tag::DATE => Some(XSD_DATE),
         tag::DATE_TIME | tag::DATE_TIME_MILLIS | tag::DATE_TIME_MICROS => Some(XSD_DATE_TIME),
         tag::TIME => Some(XSD_TIME),
+        tag::DURATION | tag::DURATION_MICROS => Some(XSD_DAY_TIME_DURATION),
         tag::G_YEAR => Some(XSD_G_YEAR),
         tag::G_YEAR_MONTH => Some(XSD_G_YEAR_MONTH),
         _ if id.is_numeric() => qualifiers.numeric_datatype(id.numeric_datatype()),
@@ -109,6 +119,7 @@ pub fn datatype(id: TermId, qualifiers: &Qualifiers) -> Option<&str> {
 enum Lexical {
     Boolean(&'static str),
     Date(date_text::DateText),
+    Duration(durations::DurationText),
     Number(numeric::DecimalText),
     Double(binary_doubles::Text),
 }
@@ -122,7 +133,8 @@ impl Lexical {
                 1 => Self::Boolean("true"),
                 _ => return None,
             },
-            _ if id.is_date() => Self::Date(date_text::lexical(id)?),
+            _ if id.is_duration() => Self::Duration(durations::DurationText::of(id)?),
+            _ if id.is_temporal() => Self::Date(date_text::lexical(id)?),
             _ if id.is_numeric() => {
                 Self::Number(numeric::DecimalText::new(id.mantissa(), id.scale()))
             }
@@ -136,6 +148,7 @@ impl Lexical {
         match self {
             Self::Boolean(text) => text.as_bytes(),
             Self::Date(text) => text.as_bytes(),
+            Self::Duration(text) => text.as_bytes(),
             Self::Number(text) => text.as_bytes(),
             Self::Double(text) => text.as_bytes(),
         }
@@ -183,7 +196,7 @@ impl TermId {
     /// Whether the id alone holds the literal.
     #[inline]
     pub const fn is_inline(self) -> bool {
-        self.is_number() || self.is_date() || self.tag() == tag::BOOLEAN
+        self.is_number() || self.is_temporal() || self.tag() == tag::BOOLEAN
     }
 
     /// Whether it is an inline number of any datatype.

@@ -242,6 +242,7 @@ fn forms_number(forms: InlineForms) -> Option<u8> {
         InlineForms::Fractions => Some(2),
         InlineForms::Doubles => Some(3),
         InlineForms::Times => Some(4),
+        InlineForms::Durations => Some(5),
     }
 }
 
@@ -260,6 +261,7 @@ fn read_forms(file: &SectionFile) -> Result<InlineForms, StoreError> {
         InlineForms::Fractions,
         InlineForms::Doubles,
         InlineForms::Times,
+        InlineForms::Durations,
     ];
     let mut named = known.into_iter().filter(|&forms| {
         let of_forms = forms_number(forms);

@@ -35,8 +35,10 @@ impl TypeClass {
     pub const NUMERIC: Self = Self(1 << 9);
     /// `xsd:time`.
     pub const TIME: Self = Self(1 << 10);
+    /// `xsd:dayTimeDuration`.
+    pub const DURATION: Self = Self(1 << 11);
     /// Every kind of term.
-    pub const ANY: Self = Self((1 << 11) - 1);
+    pub const ANY: Self = Self((1 << 12) - 1);
 
     /// The class of one id; no class for ids that no cell can hold.
     pub const fn of(id: TermId) -> Self {
@@ -46,6 +48,7 @@ impl TypeClass {
             tag::DATE => Self::DATE,
             tag::DATE_TIME | tag::DATE_TIME_MILLIS | tag::DATE_TIME_MICROS => Self::DATE_TIME,
             tag::TIME => Self::TIME,
+            tag::DURATION | tag::DURATION_MICROS => Self::DURATION,
             tag::G_YEAR => Self::G_YEAR,
             tag::G_YEAR_MONTH => Self::G_YEAR_MONTH,
             tag::STRING => Self::STRING,

@@ -71,6 +71,13 @@ pub fn literal() -> impl Strategy<Value = String> {
         "\"13:00:00+01:00\"^^xsd:time",
         "\"09:30:15\"^^xsd:time",
         "\"12:00:00.5\"^^xsd:time",
+        "\"PT36H\"^^xsd:dayTimeDuration",
+        "\"P1DT12H\"^^xsd:dayTimeDuration",
+        "\"P1DT12H\"^^xsd:duration",
+        "\"PT0.5S\"^^xsd:dayTimeDuration",
+        "\"-PT5M\"^^xsd:dayTimeDuration",
+        "\"PT05M\"^^xsd:dayTimeDuration",
+        "\"P1M\"^^xsd:duration",
     ])
     .prop_map(str::to_owned);
     prop_oneof![4 => number, 1 => double(), 2 => date, 1 => odd]

@@ -9,7 +9,7 @@ use crate::operators::build_side::{self, BuildRows, BuildSide, Purpose};
 use crate::operators::hash_join::{HashJoin, JoinRanges, JoinShape, Source};
 use crate::operators::pipeline::drain;
 use basalt_plan::physical::{Expr, JoinKind, Node, Op, Slot};
-use basalt_plan::probe_and_build;
+use basalt_plan::{is_constant, probe_and_build};
 use std::sync::Arc;
 
 /// The streaming side of a hash join, if the build side is expected to cost more than so many times as much: then a row is looked for there
@@ -23,8 +23,17 @@ pub(super) fn cheap_probe(node: &Node, factor: f64) -> Option<&Node> {
 impl Build {
     /// Builds the hash tables of the chain of streaming operators below a node.
     pub fn prepare_tables(&self, node: &Node) -> Result<(), ExecError> {
-        if matches!(node.op, Op::HashJoin { .. }) {
-            self.build_side(node)?;
+        match &node.op {
+            Op::HashJoin { .. } => {
+                self.build_side(node)?;
+            }
+            // Nothing below is asked for a row.
+            Op::Filter { condition, .. }
+                if is_constant(condition) && !self.passes_all(condition)? =>
+            {
+                return Ok(());
+            }
+            _ => {}
         }
         node.op
             .streamed_input()
