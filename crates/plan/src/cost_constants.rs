@@ -221,9 +221,9 @@ pub(crate) const PATH_WALKS_NODES: f64 = 256.0;
 /// A group whose plan takes less is not planned again with stars in parts: that takes up to a millisecond.
 pub(crate) const SPLIT_COST_MIN: f64 = 5e6;
 /// A count whose plan takes less is not planned again in parts: that takes some tenths of a millisecond.
-pub(crate) const COUNT_PARTS_MIN: f64 = 1e5;
+pub(crate) const COUNT_PARTS_MIN: f64 = 2e6;
 /// The same with equal values taken off, which takes some plans more.
-pub(crate) const COUNT_UNEQUAL_MIN: f64 = 5e5;
+pub(crate) const COUNT_UNEQUAL_MIN: f64 = 4e6;
 /// Share (not ns) of the cost that such a plan may have of that with the condition, which leaves fewer rows than are counted without it.
 pub(crate) const COUNT_UNEQUAL_FACTOR: f64 = 0.5;
 /// Share (not ns) of the cost with whole stars that a plan with stars in parts may have: it knows less of values that occur together.

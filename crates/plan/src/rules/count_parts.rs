@@ -42,7 +42,11 @@ pub(crate) fn aggregate(
     let Some((whole, first)) = begin(planner, group, keys) else {
         return Ok(None);
     };
-    let Some((joined, counts)) = whole.counted(planner, &whole.all(), first) else {
+    let split = whole.split(planner, &whole.all(), first);
+    let Some(split) = split.filter(|split| !whole.is_counted_first(split)) else {
+        return Ok(None);
+    };
+    let Some((joined, counts)) = whole.counted(planner, split) else {
         return Ok(None);
     };
     let Some(each) = product(&counts) else {
@@ -159,14 +163,19 @@ impl<'g> Parts<'g> {
         largest.into_iter().collect()
     }
 
+    /// Whether the only part is one pattern that an inverse counts, which is planned without this rule.
+    fn is_counted_first(&self, split: &Split) -> bool {
+        match &split.parts[..] {
+            [(by, items)] => match items[..] {
+                [item] => !self.is_of_subject(item, *by),
+                _ => false,
+            },
+            parts => parts.is_empty(),
+        }
+    }
+
     /// The rows of some items with their parts counted, and the counts that are to be multiplied; `None` if items are not connected.
-    fn counted(
-        &self,
-        planner: &mut Planner<'_>,
-        items: &[usize],
-        first: Vec<usize>,
-    ) -> Option<(JoinGroup, Vec<Slot>)> {
-        let split = self.split(planner, items, first)?;
+    fn counted(&self, planner: &mut Planner<'_>, split: Split) -> Option<(JoinGroup, Vec<Slot>)> {
         let mut group = JoinGroup::default();
         for item in &split.rest {
             match self.items[*item].0 {
@@ -181,7 +190,8 @@ impl<'g> Parts<'g> {
         let mut counts = Vec::new();
         for (by, items) in split.parts {
             let first = self.having(&items, SlotSet::of(&[by]));
-            let (part, below) = self.counted(planner, &items, first)?;
+            let part = self.split(planner, &items, first)?;
+            let (part, below) = self.counted(planner, part)?;
             let slot = planner.fresh_slot("count").ok()?;
             let count = match product(&below) {
                 Some(each) => sum(slot, each),
