@@ -17,7 +17,6 @@ use crate::value::{
     order_within, ordered_as_ids, units,
 };
 use basalt_rdf::TermId;
-use basalt_rdf::inline::dates::UNITS_OF_SECOND;
 use basalt_rdf::term_id::tag;
 use std::cmp::Ordering;
 
@@ -74,9 +73,11 @@ impl Near {
     /// What is near an inline value.
     #[inline]
     fn of_inline(id: u64) -> Option<Self> {
-        if let Some(double) = day_time::inline_seconds(TermId(id)) {
-            let kind = NearKind::Duration;
-            return Some(Self { kind, double });
+        if let Some((second, fraction)) = TermId(id).duration() {
+            return Some(Self {
+                kind: NearKind::Duration,
+                double: day_time::with_fraction(second as f64, fraction),
+            });
         }
         match Hint::of_inline(TermId(id)) {
             Some(hint) => hint.near(),
@@ -166,7 +167,7 @@ impl Hint {
             // Rounding keeps the order.
             Self::Instant(second, fraction) => {
                 let kind = NearKind::Seconds;
-                let double = second as f64 + fraction as f64 / UNITS_OF_SECOND as f64;
+                let double = day_time::with_fraction(second as f64, fraction);
                 Some(Near { kind, double })
             }
         }

@@ -9,9 +9,8 @@ use super::operand::Operand;
 use super::vector::{Argument, Item, Vector, each_row};
 use super::{date_arithmetic, number_operators};
 use crate::error::ExecError;
-use crate::value::{Number, Reader, Value};
+use crate::value::{Number, Reader, Value, day_time};
 use basalt_rdf::TermId;
-use basalt_rdf::qualifiers::InlineForms;
 use std::borrow::Cow;
 
 /// A binary operator on numbers.
@@ -96,8 +95,7 @@ fn of_inline_dates(
     count: usize,
     reader: &mut Reader<'_>,
 ) -> Result<Option<Vec<u64>>, ExecError> {
-    let snapshot = reader.context().snapshot();
-    let are_inline = snapshot.dictionary().qualifiers().forms() >= InlineForms::Durations;
+    let are_inline = day_time::are_inline(reader.context());
     let has_ids = |vector: &Vector<'_>| matches!(vector, Vector::Ids(_) | Vector::Constant(_));
     if !are_inline || !has_ids(a) || !has_ids(b) {
         return Ok(None);

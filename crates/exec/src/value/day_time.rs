@@ -4,9 +4,11 @@
 //! XML Schema compares durations, for any number of months, so it is in the order of `<` wherever that has one.
 
 use super::{SCALE_MAX, of_units, units};
+use crate::context::Context;
 use basalt_rdf::TermId;
 use basalt_rdf::inline::dates::UNITS_OF_SECOND as SECOND;
 use basalt_rdf::inline::durations::encode_duration;
+use basalt_rdf::qualifiers::InlineForms;
 use oxsdatatypes::{DayTimeDuration, Duration};
 
 /// Seconds of a month.
@@ -78,6 +80,11 @@ pub fn length(duration: Duration) -> i128 {
     months.saturating_add(seconds)
 }
 
+/// Whether durations that a query computes are inline, as those of its store are.
+pub fn are_inline(cx: &Context) -> bool {
+    cx.snapshot().dictionary().qualifiers().forms() >= InlineForms::Durations
+}
+
 /// The inline id of a duration without months.
 pub fn inline_id(duration: Duration) -> Option<TermId> {
     let (second, fraction) = split(length(duration));
@@ -86,15 +93,14 @@ pub fn inline_id(duration: Duration) -> Option<TermId> {
 
 /// Seconds near a [`length()`], in the order of lengths.
 pub fn seconds(length: i128) -> f64 {
-    let (seconds, fraction) = split(length);
-    seconds as f64 + fraction as f64 / SECOND as f64
+    let (second, fraction) = split(length);
+    with_fraction(second as f64, fraction)
 }
 
-/// The same of an inline duration.
+/// Seconds and units of 10^-18 seconds, in the order of both.
 #[inline]
-pub fn inline_seconds(id: TermId) -> Option<f64> {
-    let (seconds, fraction) = id.duration()?;
-    Some(seconds as f64 + fraction as f64 / SECOND as f64)
+pub fn with_fraction(second: f64, fraction: i64) -> f64 {
+    second + fraction as f64 / SECOND as f64
 }
 
 /// The whole seconds of a length, and the units of the fraction that is left, which is not negative.

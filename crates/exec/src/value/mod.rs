@@ -59,7 +59,6 @@ pub use short_number::{
 
 use crate::context::Context;
 use basalt_rdf::inline::encode_boolean;
-use basalt_rdf::qualifiers::InlineForms;
 use basalt_rdf::term_view::XSD;
 use basalt_rdf::{LiteralKind, LiteralView, TermView};
 pub use basalt_store::first_word;
@@ -286,7 +285,7 @@ impl Value {
             Self::LangString(tagged) => terms.intern(TermView::language(&tagged.0, &tagged.1)),
             Self::Number(number) => return number.to_id(cx),
             Self::Duration(duration, DurationType::DayTime)
-                if cx.snapshot().dictionary().qualifiers().forms() >= InlineForms::Durations
+                if day_time::are_inline(cx)
                     && let Some(id) = day_time::inline_id(*duration) =>
             {
                 id

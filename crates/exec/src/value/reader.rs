@@ -167,9 +167,7 @@ impl<'c> Reader<'c> {
         let in_id = match id.tag() {
             tag::UNBOUND | tag::RESOURCE | tag::DEFAULT_GRAPH => return Ok(None),
             tag::STRING => Some(LiteralKind::Simple),
-            tag::LANGUAGE => qualifiers
-                .language(id.qualifier())
-                .map(LiteralKind::Language),
+            tag::LANGUAGE => self.stored_language(id.0).map(LiteralKind::Language),
             tag::TYPED => qualifiers.datatype(id.qualifier()).map(LiteralKind::Typed),
             _ => basalt_rdf::inline::datatype(id, qualifiers).map(LiteralKind::Typed),
         };
@@ -185,7 +183,7 @@ impl<'c> Reader<'c> {
 
     /// The language of a stored string; `None` of any other term.
     #[inline]
-    pub fn stored_language(&self, id: u64) -> Option<&str> {
+    pub fn stored_language(&self, id: u64) -> Option<&'c str> {
         let id = TermId(id);
         let qualifiers = self.cx.snapshot().dictionary().qualifiers();
         match id.tag() {
@@ -224,10 +222,7 @@ impl<'c> Reader<'c> {
         let dictionary = cx.snapshot().dictionary();
         let kind = match id.tag() {
             tag::STRING => Some(LiteralKind::Simple),
-            tag::LANGUAGE => dictionary
-                .qualifiers()
-                .language(id.qualifier())
-                .map(LiteralKind::Language),
+            tag::LANGUAGE => self.stored_language(id.0).map(LiteralKind::Language),
             tag::LOCAL => None,
             _ => return Ok(None),
         };

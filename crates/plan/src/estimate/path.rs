@@ -7,7 +7,7 @@
 //! the links fan out is rarely a mean node but one that somebody found worth asking about: the geometric mean of that and all links.
 //! Formulas: `docs/cost-model.md`.
 
-use super::closure;
+use super::{closure, pattern};
 use crate::cost_constants::{
     HASH_PROBE, PATH_LEVELS_MAX, PATH_LINK, PATH_LOOKUP, PATH_PAIR, PATH_VISIT, QUAD_SCAN, START,
 };
@@ -96,16 +96,11 @@ fn nodes(planner: &Planner<'_>) -> f64 {
 fn link(planner: &Planner<'_>, node: &NamedNode) -> Shape {
     let statistics = planner.statistics;
     let predicate = statistics.term_id(&node.clone().into());
-    let (mut quads, mut starts, mut ends) = (0.0, 0.0, 0.0);
+    let (mut quads, mut starts, mut ends) = (0.0, 0.0_f64, 0.0_f64);
     if let Some(predicate) = predicate {
         quads = statistics.predicate_quads(predicate) as f64;
-        let irregular = statistics.irregular(predicate);
-        starts += irregular.subjects as f64;
-        ends += irregular.objects as f64;
-        for (_, column) in planner.columns(predicate).iter() {
-            starts += column.rows_with_value as f64;
-            ends += column.distinct as f64;
-        }
+        starts = pattern::subjects(planner, predicate);
+        ends = pattern::objects(planner, predicate);
     }
     Shape {
         pairs: quads,

@@ -94,12 +94,7 @@ fn counting(
     let Some(key) = shared_key(&triple, &rest, keys) else {
         return Ok(None);
     };
-    let counted = Aggregate {
-        slot: count,
-        function: AggregateFunction::Count,
-        argument: None,
-        distinct: false,
-    };
+    let counted = count_rows(count);
     let pattern = Logical::Group(JoinGroup {
         triples: vec![triple],
         ..JoinGroup::default()
@@ -146,6 +141,16 @@ fn counting(
         slots: slots.collect(),
     };
     planner.lower(&joined, &alone).map(Some)
+}
+
+/// The count of all rows.
+pub(super) fn count_rows(slot: Slot) -> Aggregate {
+    Aggregate {
+        slot,
+        function: AggregateFunction::Count,
+        argument: None,
+        distinct: false,
+    }
 }
 
 /// The sum of what counts make for each row.

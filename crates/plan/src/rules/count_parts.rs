@@ -20,9 +20,9 @@ use crate::estimate::pattern;
 use crate::expression::{is_pure, slots_of};
 use crate::logical::{JoinGroup, Logical, Triple};
 use crate::lower::Outer;
-use crate::physical::{Aggregate, AggregateFunction, Expr, Node, Position, Slot};
+use crate::physical::{Aggregate, Expr, Node, Position, Slot};
 use crate::planner::{PlanError, Planner};
-use crate::rules::count_first::{counted_group, sum};
+use crate::rules::count_first::{count_rows, counted_group, sum};
 use crate::slot_set::SlotSet;
 
 /// Partners of a row, on average, up to which they are joined and not counted.
@@ -195,12 +195,7 @@ impl<'g> Parts<'g> {
             let slot = planner.fresh_slot("count").ok()?;
             let count = match product(&below) {
                 Some(each) => sum(slot, each),
-                None => Aggregate {
-                    slot,
-                    function: AggregateFunction::Count,
-                    argument: None,
-                    distinct: false,
-                },
+                None => count_rows(slot),
             };
             group.children.push(Logical::Aggregate {
                 input: Box::new(Logical::Group(part)),

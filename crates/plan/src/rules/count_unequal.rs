@@ -15,9 +15,9 @@
 use crate::expression::is_pure;
 use crate::logical::{JoinGroup, Logical};
 use crate::lower::Outer;
-use crate::physical::{Aggregate, AggregateFunction, Expr, Node, Slot};
+use crate::physical::{Aggregate, Expr, Node, Slot};
 use crate::planner::{PlanError, Planner};
-use crate::rules::count_first::{counted_group, sum};
+use crate::rules::count_first::{count_rows, counted_group, sum};
 use crate::rules::{count_parts, term_equality};
 use crate::slot_set::SlotSet;
 use crate::value_kinds::ValueKinds;
@@ -193,12 +193,7 @@ fn counted(
     let counted = Logical::Aggregate {
         input: Box::new(rows),
         keys: keys.to_vec(),
-        aggregates: vec![Aggregate {
-            slot: found,
-            function: AggregateFunction::Count,
-            argument: None,
-            distinct: false,
-        }],
+        aggregates: vec![count_rows(found)],
     };
     Some(Logical::Project {
         input: Box::new(Logical::Extend {

@@ -151,7 +151,10 @@ fn take_number(bytes: &[u8]) -> Option<(i64, &[u8])> {
         .count();
     let (digits, rest) = bytes.split_at(count);
     let is_plain = matches!(digits, [b'0'] | [b'1'..=b'9', ..]) && count <= NUMBER_DIGITS_MAX;
-    Some((dates::digits(digits).filter(|_| is_plain)?, rest))
+    match is_plain {
+        true => Some((dates::digits(digits)?, rest)),
+        false => None,
+    }
 }
 
 /// The microseconds that digits behind a point are, how many there are, and what comes behind them.
