@@ -50,7 +50,7 @@ pub struct QueryOptions {
     /// Whether key filters are passed down wherever that changes no answer, whether it pays or not; for tests.
     pub reduce_always: bool,
     /// Whether counts are made in parts, or with equal values taken off, wherever that changes no answer, not where it pays; for tests.
-    pub count_parts_always: bool,
+    pub aggregate_parts_always: bool,
     /// Whether plans of a template are taken wherever they are right, whether they are likely to be good or not; for tests.
     pub known_plans_always: bool,
     /// The endpoints that SERVICE may ask over HTTP. Who embeds Basalt and has a client of its own sets
@@ -79,7 +79,7 @@ impl QueryOptions {
             disabled_rules: self.disabled_rules.clone(),
             union_default_graph: self.union_default_graph,
             reduce_always: self.reduce_always,
-            count_parts_always: self.count_parts_always,
+            aggregate_parts_always: self.aggregate_parts_always,
             known_plans_always: self.known_plans_always,
         }
     }

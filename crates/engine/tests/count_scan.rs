@@ -57,6 +57,8 @@ const QUERIES: &[&str] = &[
     "SELECT ?l ?n FROMS { ?x :by ?b ; :about ?t . ?b :name ?l { SELECT ?b (COUNT(*) AS ?n) { ?y :knows ?b } GROUP BY ?b } }",
     "SELECT ?c ?d { ?c :near ?d { SELECT ?c (COUNT(*) AS ?n) { GRAPH ?g { ?x :city ?c } } GROUP BY ?c } FILTER(?n > 1) }",
     "SELECT ?s ?a ?n FROMS { ?s :active ?a { SELECT ?a (COUNT(*) AS ?n) { ?x :active ?a } GROUP BY ?a } }",
+    "SELECT (COUNT(*) AS ?n) FROMS { ?x :rating ?k . ?y :rating ?k }",
+    "SELECT ?b (COUNT(*) AS ?n) FROMS { ?x :rating ?k ; :by ?b . ?y :rating ?k } GROUP BY ?b",
     "ASK FROMS { ?s ?p ?o }",
     "ASK { GRAPH ?g { ?s ?p ?o } }",
 ];

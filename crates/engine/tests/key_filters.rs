@@ -301,6 +301,7 @@ fn rows_of_a_star_join_are_turned_away_before_they_are_grouped() {
         let loaded = load_nquads(shop(offers), &configuration);
         let mut options = query_options(&configuration);
         options.force_join = Some(ForceJoin::Index);
+        options.aggregate_parts_always = false;
         options.exec.alone_for = Duration::ZERO;
         let prepared = loaded.database.prepare(&text, &options).expect("it plans");
         let plan = prepared.explain().to_text();

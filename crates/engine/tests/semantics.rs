@@ -6,6 +6,7 @@ mod support;
 
 use basalt_testkit::bag::{self, Numbers};
 use basalt_testkit::{Answer, Dataset, naive, oxigraph_oracle};
+use semantics_queries::nearest::{BOOLEANS, INSIDE, NEAREST, WITHIN};
 use semantics_queries::parts::{DISJUNCTIONS, GIVEN, GIVEN_GRAPHS, GROUPS, MINUS, SETS};
 use semantics_queries::{
     CONDITIONS, DATA, EQUALITIES, EXISTS, GRAPHS, LATERAL, RANGES, SCOPES, TEXT_EQUALITIES,
@@ -159,6 +160,26 @@ fn bounded_partners_are_those_of_comparing_all() {
 }
 
 #[test]
+fn partners_at_an_end_are_those_that_not_exists_keeps() {
+    check(NEAREST);
+}
+
+#[test]
+fn what_is_computed_inside_an_exists_meets_what_is_around() {
+    check(INSIDE);
+}
+
+#[test]
+fn booleans_are_ordered_and_are_numbers_if_cast() {
+    check(BOOLEANS);
+}
+
+#[test]
+fn what_is_asked_within_is_asked_of_each_row() {
+    check(WITHIN);
+}
+
+#[test]
 fn sets_of_partners_tell_what_pairs_do() {
     check(SETS);
 }
@@ -178,6 +199,8 @@ fn the_oracles_agree() {
         TEXT_EQUALITIES,
         VALUE_EQUALITIES,
         RANGES,
+        NEAREST,
+        WITHIN,
         CONDITIONS,
         DISJUNCTIONS,
         GIVEN,

@@ -40,7 +40,7 @@ impl Alike {
 }
 
 /// Visits every slot of a plan, in an order that does not depend on their numbers.
-fn for_each_slot_mut(plan: &mut Logical, visit: &mut dyn FnMut(&mut Slot)) {
+pub(crate) fn for_each_slot_mut(plan: &mut Logical, visit: &mut dyn FnMut(&mut Slot)) {
     match plan {
         Logical::Empty => {}
         Logical::Group(group) => group_slots(group, visit),

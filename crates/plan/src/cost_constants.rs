@@ -220,8 +220,14 @@ pub(crate) const PATH_WALKS_MIN: usize = 3;
 pub(crate) const PATH_WALKS_NODES: f64 = 256.0;
 /// A group whose plan takes less is not planned again with stars in parts: that takes up to a millisecond.
 pub(crate) const SPLIT_COST_MIN: f64 = 5e6;
-/// A count whose plan takes less is not planned again in parts: that takes some tenths of a millisecond.
-pub(crate) const COUNT_PARTS_MIN: f64 = 2e6;
+/// An EXISTS that takes less for all rows is not planned again with joins that build tables for all of them: that takes some tenths of a millisecond.
+pub(crate) const KEEP_COST_MIN: f64 = 2e6;
+/// Share (not ns) of the cost that such a plan may have: how many partners a row has is known less well than what a look-up costs.
+pub(crate) const KEEP_COST_FACTOR: f64 = 0.8;
+/// A group whose plan takes less is not planned again in parts: that takes some tenths of a millisecond.
+pub(crate) const AGGREGATE_PARTS_MIN: f64 = 2e6;
+/// The same in parts that are grouped by keys of the whole, too: as many plans more as there are keys.
+pub(crate) const AGGREGATE_CARRIED_MIN: f64 = 1e7;
 /// The same with equal values taken off, which takes some plans more.
 pub(crate) const COUNT_UNEQUAL_MIN: f64 = 4e6;
 /// Share (not ns) of the cost that such a plan may have of that with the condition, which leaves fewer rows than are counted without it.

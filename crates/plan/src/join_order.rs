@@ -18,6 +18,7 @@ mod edges;
 mod entries;
 mod join_keys;
 mod join_sample;
+mod kept_builds;
 mod key_shares;
 mod known_orders;
 mod mask_map;

@@ -187,32 +187,33 @@ fn bound_apart<'e>(
         Expr::Equal(a, b) => (a, b, Bound::Equal),
         _ => return None,
     };
-    if !is_bounding(conjunct, bound) {
-        return None;
-    }
     let (of_a, of_b) = (slots_of(a), slots_of(b));
     let is_within = |slots: &SlotSet, side: &SlotSet| !slots.is_empty() && slots.is_subset(side);
-    if is_within(&of_a, build) && is_within(&of_b, probe) {
-        Some((a, bound, b))
+    let (of, bound, by) = if is_within(&of_a, build) && is_within(&of_b, probe) {
+        (a, bound, b)
     } else if is_within(&of_b, build) && is_within(&of_a, probe) {
-        Some((b, bound.turned(), a))
+        (b, bound.turned(), a)
     } else {
-        None
-    }
+        return None;
+    };
+    // What bounds it is made once for each row of its side.
+    (is_pure(by) && is_bounding(of, bound)).then_some((of, bound, by))
 }
 
 /// The same once terms are moved.
 fn bounds_by_moving(conjunct: &Expr, probe: &SlotSet, build: &SlotSet) -> Vec<(Expr, JoinBound)> {
-    match is_bounding(conjunct, Bound::Below) {
-        true => moved_bounds(conjunct, probe, build),
-        false => Vec::new(),
+    if !is_pure(conjunct) {
+        return Vec::new();
     }
+    let mut bounds = moved_bounds(conjunct, probe, build);
+    bounds.retain(|(of, bound)| is_bounding(of, bound.bound));
+    bounds
 }
 
-/// Whether a comparison may bound anything.
-fn is_bounding(conjunct: &Expr, bound: Bound) -> bool {
+/// Whether bounds of an expression tell anything.
+fn is_bounding(expr: &Expr, bound: Bound) -> bool {
     // The texts of most terms begin alike, so an order by what they begin with tells little; whether they are equal is told by all of a text.
-    is_pure(conjunct) && (bound == Bound::Equal || cost(conjunct) <= EXPRESSION)
+    is_pure(expr) && (bound == Bound::Equal || cost(expr) <= EXPRESSION)
 }
 
 /// Whether a condition is a range of one of two sides that is bounded by the other.

@@ -1,5 +1,5 @@
-//! Logical to physical, operator by operator; groups go to `join_order`, OPTIONAL, EXISTS and
-//! MINUS to [`partner_join`](self::partner_join), SERVICE to [`service`](self::service).
+//! Logical to physical, operator by operator; groups go to `join_order`, OPTIONAL and
+//! MINUS to [`partner_join`](self::partner_join), EXISTS to [`exists`](self::exists), SERVICE to [`service`](self::service).
 //!
 //! Inside EXISTS and LATERAL the plan is correlated: [`Outer`] says which slots the enclosing row may bind, and
 //! every group (or expression) that mentions one of them joins an [`Op::Outer`] row there. So outer
@@ -7,6 +7,7 @@
 
 mod aggregate;
 mod any_exists;
+mod exists;
 mod extend;
 mod joinable;
 mod lateral;
@@ -14,6 +15,7 @@ mod mark_exists;
 mod named_outside;
 mod partner_join;
 mod service;
+mod unbound_inside;
 mod unbound_parts;
 
 use crate::cost_constants::{EXPRESSION, GROUP_ROW, SORT_COMPARE};
@@ -35,6 +37,16 @@ use std::sync::Arc;
 pub(crate) struct Outer {
     pub(crate) slots: SlotSet,
     pub(crate) certain: SlotSet,
+}
+
+impl Outer {
+    /// The same without some slots.
+    fn without(&self, slots: SlotSet) -> Self {
+        Self {
+            slots: self.slots.minus(slots),
+            certain: self.certain.minus(slots),
+        }
+    }
 }
 
 impl Planner<'_> {

@@ -6,7 +6,7 @@
 //! ?later - ?at < "PT1H"            ?later < ?at + "PT1H"
 //! ```
 //!
-//! Of integers and decimals, which nothing rounds, and of times beside a constant duration of seconds the two say the same. Floats and doubles are rounded,
+//! Of integers and decimals, which nothing rounds, and of times beside a duration of seconds the two say the same. Floats and doubles are rounded,
 //! so what is in range must be widened by a share of the sizes of what was moved. Where the moved terms have no sum (it has no value, or lies beyond the calendar) they
 //! bound nothing: the executor asks the condition itself then.
 
@@ -104,7 +104,8 @@ fn moved_bound(
     }
     let moved = moved(&others)?;
     // A positive one first: durations have no sign.
-    others.sort_by_key(|other| (other.is_negative, matches!(other.of, Expr::Constant(_))));
+    let is_last = |of: &Expr| matches!(of, Expr::Constant(_)) || is_seconds(of);
+    others.sort_by_key(|other| (other.is_negative, is_last(other.of)));
     let bound = JoinBound {
         bound,
         by: sum(&others)?,
@@ -113,7 +114,7 @@ fn moved_bound(
     Some((own.of.clone(), bound))
 }
 
-/// What terms are: numbers as far as constants tell, or a time and a constant duration of seconds.
+/// What terms are: numbers as far as constants tell, or a time and a duration of seconds.
 fn moved(others: &[Summand<'_>]) -> Option<Moved> {
     let constants = || {
         others.iter().filter_map(|other| match other.of {
@@ -121,9 +122,8 @@ fn moved(others: &[Summand<'_>]) -> Option<Moved> {
             _ => None,
         })
     };
-    if constants().any(is_seconds) {
-        let is_time =
-            |other: &Summand<'_>| !other.is_negative && !matches!(other.of, Expr::Constant(_));
+    if others.iter().any(|other| is_seconds(other.of)) {
+        let is_time = |other: &Summand<'_>| !other.is_negative && !is_seconds(other.of);
         return (others.len() == 2 && others.iter().any(is_time)).then_some(Moved::Times);
     }
     let size = |other: &Summand<'_>| Expr::Call(Function::Abs, vec![other.of.clone()]);
@@ -150,8 +150,21 @@ fn sum(others: &[Summand<'_>]) -> Option<Expr> {
     }))
 }
 
-fn is_seconds(constant: &Constant) -> bool {
-    matches!(&constant.term, Term::Literal(literal) if literal.datatype() == xsd::DAY_TIME_DURATION)
+/// Whether an expression is a duration of seconds, if it is not an error: a constant, or made one.
+fn is_seconds(expr: &Expr) -> bool {
+    match expr {
+        Expr::Constant(constant) => {
+            matches!(&constant.term, Term::Literal(literal) if literal.datatype() == xsd::DAY_TIME_DURATION)
+        }
+        Expr::Call(Function::Custom(name), _) => *name == xsd::DAY_TIME_DURATION,
+        Expr::Call(Function::StrDt, arguments) => match &arguments[..] {
+            [_, Expr::Constant(datatype)] => {
+                matches!(&datatype.term, Term::NamedNode(name) if *name == xsd::DAY_TIME_DURATION)
+            }
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 fn is_number(constant: &Constant) -> bool {

@@ -11,7 +11,7 @@
 mod partners;
 mod patterns;
 
-pub use partners::{PartnerAggregate, PartnerFunction};
+pub use partners::{Nearest, PartnerAggregate, PartnerFunction, RangeEnd};
 pub use patterns::{
     Endpoint, Graphs, PathPattern, Pattern, Position, ServicePattern, Star, StarAccess, StarEntry,
     StarPattern,
@@ -263,6 +263,8 @@ pub enum Op {
         /// Where rows stand for sets of pairs, what they tell of these besides the left side's columns; those of the right side
         /// are gone. With some the join is inner or left outer and builds from the right.
         partners: Vec<PartnerAggregate>,
+        /// Which partners of a row are enough, as a join above drops the others.
+        nearest: Option<Nearest>,
     },
     /// Merge join of two inputs sorted by `key`'s id (inner only).
     MergeJoin {

@@ -68,7 +68,7 @@ pub struct PlanOptions {
     /// Whether key filters are passed down wherever that changes no answer, whether it pays or not; for tests.
     pub reduce_always: bool,
     /// Whether counts are made in parts, or with equal values taken off, wherever that changes no answer, not where it pays; for tests.
-    pub count_parts_always: bool,
+    pub aggregate_parts_always: bool,
     /// Whether plans of a template are taken wherever they are right, whether they are likely to be good or not; for tests.
     pub known_plans_always: bool,
 }
@@ -115,6 +115,12 @@ pub(crate) struct Planner<'a> {
     pub(crate) walked: Once<(Vec<LinkOfWalk>, bool), Option<f64>>,
     /// Groups that may be made from the states of one.
     pub(crate) same_rows: Vec<rules::roll_up::SameRows>,
+    /// How often the plan that is made is expected to run: once for each row around it.
+    pub(crate) evaluations: f64,
+    /// Whether joins in it may build tables that all of these evaluations share.
+    pub(crate) keeps_builds: bool,
+    /// What groups of parts are made of, which are not parted again.
+    pub(crate) in_parts: SlotSet,
     /// Where units with constants are noted, if anywhere.
     pub(crate) trace: Option<&'a Trace>,
 }
@@ -136,6 +142,9 @@ impl<'a> Planner<'a> {
             walks: Once::default(),
             walked: Once::default(),
             same_rows: Vec::new(),
+            evaluations: 1.0,
+            keeps_builds: true,
+            in_parts: SlotSet::default(),
             trace: None,
         }
     }
@@ -143,6 +152,15 @@ impl<'a> Planner<'a> {
     /// Whether a rule is on.
     pub(crate) fn rule(&self, name: &str) -> bool {
         self.options.rule(name)
+    }
+
+    /// A placeholder for an EXISTS, whose pattern waits in the list of them.
+    pub(crate) fn placeholder(&mut self, inside: Logical) -> Expr {
+        let mentioned = inside.mentioned().to_vec();
+        let mut placeholder = node(Op::Outer, mentioned, SlotSet::default(), 1.0, 0.0);
+        placeholder.id = self.exists.len();
+        self.exists.push(inside);
+        Expr::Exists(Arc::new(placeholder))
     }
 
     /// A new slot; `name` is that of a variable, or a hint for one of the planner's own.
@@ -258,6 +276,7 @@ pub(crate) fn plan_traced(
     } else if root.schema != required && !matches!(query, Query::Construct { .. }) {
         root = planner.project(root, required.clone());
     }
+    rules::nearest_partners::apply(&mut root, &planner);
     rules::defer_conditions::apply(&mut root, &planner);
     rules::share_states::apply(&mut root, &planner);
     rules::hoist_expressions::apply(&mut root, &mut planner);

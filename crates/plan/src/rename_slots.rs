@@ -171,11 +171,15 @@ fn hash_join_slots(op: &mut Op, visit: &mut dyn FnMut(&mut Slot)) {
         keys,
         compatible,
         partners,
+        nearest,
         ..
     } = op
     else {
         return;
     };
+    nearest
+        .iter_mut()
+        .for_each(|nearest| visit(&mut nearest.slot));
     keys.iter_mut().chain(compatible).for_each(&mut *visit);
     for partner in partners {
         visit(&mut partner.slot);

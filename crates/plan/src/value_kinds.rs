@@ -63,6 +63,11 @@ impl ValueKinds {
         self.0 & !other.0 == 0
     }
 
+    /// Whether all that can be computed with are integers and decimals.
+    pub(crate) fn are_exact(self) -> bool {
+        self.is_within(Self::INTEGER.or(Self::EXACT))
+    }
+
     /// Whether values of two such kinds are equal (`=`) only if they are the same term.
     pub(crate) fn equal_themselves_alone(a: Self, b: Self) -> bool {
         const ALONE: ValueKinds = ValueKinds::RESOURCE.or(ValueKinds::STRING);

@@ -217,6 +217,18 @@ pub(crate) fn count_objects(
         if is_taken && cells.add_counts(objects, &mut counts) {
             continue;
         }
+        let taken = |rows: &[u32]| {
+            if is_taken {
+                return None;
+            }
+            let mut homes = Vec::with_capacity(rows.len());
+            table.gather_graphs(rows, &mut homes);
+            let homes = homes.iter();
+            Some(homes.map(|&home| graphs.takes(TermId(home))).collect())
+        };
+        if cells.add_counts_together(objects, &taken, &mut counts) {
+            continue;
+        }
         for (count, &object) in counts.iter_mut().zip(objects) {
             let object = TermId(object);
             if !cells.may_hold(object) {

@@ -84,7 +84,8 @@ impl Run<'_, '_> {
             memory_bytes_max: self.bytes_left(),
             ..options.exec_options()
         };
-        let execution = execute(Arc::new(plan), snapshot.clone(), exec)?;
+        let execution = execute(Arc::new(plan), snapshot.clone(), exec);
+        let execution = execution.map_err(|error| self.whole_error(error.into()))?;
         Ok(Solutions { execution, slots })
     }
 

@@ -1,5 +1,6 @@
 //! Small queries about what a variable means where, one question each, over [`DATA`].
 
+pub mod nearest;
 pub mod parts;
 
 /// A default graph, three named graphs that differ in size, and one triple that two graphs share.

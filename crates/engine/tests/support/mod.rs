@@ -280,7 +280,7 @@ pub fn query_options(configuration: &Configuration) -> QueryOptions {
         force_join: configuration.force_join,
         order_draw: configuration.order_draw,
         reduce_always: configuration.reduce_always,
-        count_parts_always: configuration.reduce_always,
+        aggregate_parts_always: configuration.reduce_always,
         known_plans_always: configuration.known_plans_always,
         disabled_rules: configuration
             .rule_off

@@ -9,12 +9,14 @@
 //! value a group has is kept. Invariant: of equal values the first stays. Memory: 16 bytes for a group, 24 of numbers or times, with hints 88.
 
 use super::argument::Values;
+use super::foremost::foremost;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::{Item, Numbers};
+use crate::row_numbers::hash_row;
 use crate::value::{
     KnownWords, OrderKey, Reader, ShortNumber, Value, compare_for_order, day_time, first_word,
-    order_within, ordered_as_ids, units,
+    ordered_as_ids, units,
 };
 use basalt_rdf::TermId;
 use basalt_rdf::term_id::tag;
@@ -22,6 +24,9 @@ use std::cmp::Ordering;
 
 /// Bytes of a text that are compared first, with zeros behind a shorter one.
 const START_BYTES: usize = size_of::<u128>();
+
+/// Values that are remembered as compared: what joins repeat is compared once mostly.
+const COMPARED: usize = 1 << 12;
 
 /// The value of a group.
 #[derive(Clone, Copy, Default)]
@@ -42,6 +47,10 @@ pub struct Extremes {
     near: [Vec<f64>; 3],
     /// First bytes of strings.
     words: KnownWords,
+    /// Values that were compared before, with their groups, by hash; none until there were as many.
+    compared: Vec<(usize, u64)>,
+    /// Comparisons until then.
+    comparisons: usize,
 }
 
 /// A double that tells the order of most values of its kind.
@@ -186,49 +195,6 @@ impl Hint {
     }
 }
 
-/// The foremost of ids of one kind, which are ordered as their values.
-struct Foremost {
-    /// The bits that they have alike.
-    mask: u64,
-    id: u64,
-    /// The first row that has it.
-    row: usize,
-}
-
-impl Foremost {
-    #[inline]
-    fn is_like(&self, id: u64) -> bool {
-        (self.id ^ id) & self.mask == 0
-    }
-}
-
-/// The least or greatest of each kind of ids, in the order in which they come first; `None` if there are many kinds, or ids that are
-/// not ordered as their values.
-fn foremost(ids: &[u64], wanted: Ordering) -> Option<Vec<u64>> {
-    const KINDS_MAX: usize = 8;
-    let mut known: Vec<Foremost> = Vec::with_capacity(KINDS_MAX);
-    let mut last = 0;
-    for (row, &id) in ids.iter().enumerate() {
-        if known.get(last).is_none_or(|kind| !kind.is_like(id)) {
-            let found = known.iter().position(|kind| kind.is_like(id));
-            last = found.unwrap_or(known.len());
-            if last == KINDS_MAX {
-                return None;
-            }
-            if last == known.len() {
-                let mask = order_within(TermId(id))?;
-                known.push(Foremost { mask, id, row });
-            }
-        }
-        let kind = &mut known[last];
-        if id.cmp(&kind.id) == wanted {
-            (kind.id, kind.row) = (id, row);
-        }
-    }
-    known.sort_unstable_by_key(|kind| kind.row);
-    Some(known.into_iter().map(|kind| kind.id).collect())
-}
-
 /// The double nearest to an inline number.
 #[inline]
 fn inline_double(id: u64) -> Option<f64> {
@@ -244,6 +210,8 @@ impl Extremes {
             hints: Vec::new(),
             near: Default::default(),
             words: KnownWords::default(),
+            compared: Vec::new(),
+            comparisons: 0,
         }
     }
 
@@ -414,6 +382,7 @@ impl Extremes {
         self.states.capacity() * size_of::<Extreme>()
             + self.hints.capacity() * size_of::<Option<Hint>>()
             + self.near.iter().map(Vec::capacity).sum::<usize>() * size_of::<f64>()
+            + self.compared.capacity() * size_of::<(usize, u64)>()
     }
 
     #[inline]
@@ -457,6 +426,9 @@ impl Extremes {
                 return Ok(());
             }
         }
+        if self.was_compared(group, id) {
+            return Ok(());
+        }
         let known = self.states[group].id;
         let hint = match hint {
             Some(hint) => Some(hint),
@@ -476,6 +448,20 @@ impl Extremes {
             self.set(group, id, hint);
         }
         Ok(())
+    }
+
+    /// Whether a value is known to be no better than that of a group, as it was compared before; from now on it is.
+    fn was_compared(&mut self, group: usize, id: u64) -> bool {
+        if self.compared.is_empty() {
+            self.comparisons += 1;
+            if self.comparisons < COMPARED {
+                return false;
+            }
+            self.compared.resize(COMPARED, (0, 0));
+        }
+        let place = hash_row(&[group as u64, id]) as usize % COMPARED;
+        let before = std::mem::replace(&mut self.compared[place], (group, id));
+        before == (group, id)
     }
 
     /// Makes a value that of a group, and its hint that of the value.

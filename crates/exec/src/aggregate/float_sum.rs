@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! units   128-bit count of 2^-64: every value that is a multiple of it, up to 2^62
-//! rest    all other finite values, as an exact decimal (rare: under 2^-12 or huge)
+//! rest    64-bit count of 2^-128, always less than a unit: values under 2^-12, such as products of shares;
+//!         all other finite values, as an exact decimal (rare: under 2^-75 or huge)
 //! ```
 //!
 //! Exact sums do not depend on the order of rows or threads, and taking a part away again leaves just
@@ -16,8 +17,8 @@ use std::ops::Range;
 const UNIT_BITS: i32 = 64;
 /// Bits of the significand of a double, the hidden one included.
 const SIGNIFICAND_BITS: i32 = 53;
-/// Values of this exponent and larger ones, which is added to 1023 in a double, go to the rest: from 2^62 on, so that a sum of two is still in range.
-const UNITS_LIMIT_EXPONENT: i32 = 1023 + 62;
+/// Bits after the point of what a unit has 2^64 of.
+const PART_BITS: i32 = 128;
 
 /// Bits of the number of values that are added in two bins at a time.
 const BINNED_BITS: i32 = 12;
@@ -33,7 +34,15 @@ const BINNED_EXPONENTS: Range<i32> = SIGNIFICAND_BITS - SECOND_BIN..2047 - FIRST
 pub struct FloatSum {
     /// The 128 bits of the units, low word first: an `i128` would make every state a third larger.
     units: [u64; 2],
-    rest: Option<Box<Exact>>,
+    rest: Option<Box<Rest>>,
+}
+
+/// What is no whole number of units.
+#[derive(Clone, Default)]
+struct Rest {
+    /// Parts of which 2^64 are a unit.
+    parts: u64,
+    exact: Option<Exact>,
 }
 
 impl FloatSum {
@@ -82,16 +91,23 @@ impl FloatSum {
 
     /// Adds a finite value; `None` if the sum has too many digits.
     pub fn add(&mut self, value: f64) -> Option<()> {
-        match self.add_units(value) {
-            true => Some(()),
-            false => self.add_rest(&Exact::from_f64(value)?),
+        if self.add_units(value) {
+            return Some(());
+        }
+        let parts = to_multiples(value, PART_BITS);
+        match parts.and_then(|parts| self.add_parts(parts)) {
+            Some(()) => Some(()),
+            None => self.add_rest(&Exact::from_f64(value)?),
         }
     }
 
     /// Adds another sum; `None` if the sum has too many digits.
     pub fn merge(&mut self, other: &Self) -> Option<()> {
         if let Some(rest) = &other.rest {
-            self.add_rest(rest)?;
+            self.add_small(rest.parts.into())?;
+            rest.exact
+                .as_ref()
+                .map_or(Some(()), |exact| self.add_rest(exact))?;
         }
         match self.units().checked_add(other.units()) {
             Some(sum) => self.set_units(sum),
@@ -103,7 +119,10 @@ impl FloatSum {
     /// Takes away a sum that is part of this one; `None` if the difference has too many digits.
     pub fn subtract(&mut self, part: &Self) -> Option<()> {
         if let Some(rest) = &part.rest {
-            self.add_rest(&Exact::from(0).checked_subtract(rest)?)?;
+            self.add_small(-i128::from(rest.parts))?;
+            if let Some(exact) = &rest.exact {
+                self.add_rest(&Exact::from(0).checked_subtract(exact)?)?;
+            }
         }
         match self.units().checked_sub(part.units()) {
             Some(difference) => self.set_units(difference),
@@ -117,9 +136,14 @@ impl FloatSum {
 
     /// The sum as the nearest double, if it needs no decimals.
     pub fn to_f64(&self) -> Option<f64> {
-        // The conversion rounds to nearest, and dividing by a power of two that is in range is exact.
-        let units = self.units() as f64 / 2_f64.powi(UNIT_BITS);
-        self.rest.is_none().then_some(units)
+        match &self.rest {
+            // The conversion rounds to nearest, and dividing by a power of two that is in range is exact.
+            None => Some(self.units() as f64 / 2_f64.powi(UNIT_BITS)),
+            Some(rest) => {
+                let nearest = nearest(self.units(), rest.parts);
+                rest.exact.is_none().then_some(nearest)
+            }
+        }
     }
 
     /// The sum as the nearest float, if it needs no decimals.
@@ -131,19 +155,48 @@ impl FloatSum {
     /// The sum as a decimal; `None` if it has too many digits.
     pub fn to_exact(&self) -> Option<Exact> {
         let units = exact_units(self.units())?;
-        match &self.rest {
-            None => Some(units),
-            Some(rest) => units.checked_add(rest),
+        let Some(rest) = &self.rest else {
+            return Some(units);
+        };
+        let sum = units.checked_add(&exact_parts(rest.parts.into())?)?;
+        match &rest.exact {
+            None => Some(sum),
+            Some(exact) => sum.checked_add(exact),
+        }
+    }
+
+    /// Adds parts of units, or takes some away; `None`, and nothing is added, if there are too many units then.
+    fn add_parts(&mut self, parts: i128) -> Option<()> {
+        let known = self.rest.as_ref().map_or(0, |rest| rest.parts);
+        let sum = parts.checked_add(known.into())?;
+        self.set_units(self.units().checked_add(sum >> u64::BITS)?);
+        self.rest.get_or_insert_default().parts = sum as u64;
+        self.drop_empty_rest();
+        Some(())
+    }
+
+    /// The same of a part of another sum.
+    fn add_small(&mut self, parts: i128) -> Option<()> {
+        match self.add_parts(parts) {
+            Some(()) => Some(()),
+            None => self.add_rest(&exact_parts(parts)?),
         }
     }
 
     fn add_rest(&mut self, value: &Exact) -> Option<()> {
-        let sum = match &self.rest {
+        let rest = self.rest.get_or_insert_default();
+        let sum = match &rest.exact {
             None => value.clone(),
-            Some(rest) => rest.checked_add(value)?,
+            Some(exact) => exact.checked_add(value)?,
         };
-        self.rest = (!sum.is_zero()).then(|| Box::new(sum));
+        rest.exact = (!sum.is_zero()).then_some(sum);
+        self.drop_empty_rest();
         Some(())
+    }
+
+    fn drop_empty_rest(&mut self) {
+        let is_empty = |rest: &mut Box<Rest>| rest.parts == 0 && rest.exact.is_none();
+        self.rest.take_if(is_empty);
     }
 }
 
@@ -203,11 +256,17 @@ fn in_two_bins(values: &[f64]) -> Option<[f64; 2]> {
 /// The value in units, if it is a whole number of them and in range.
 #[inline]
 fn to_units(value: f64) -> Option<i128> {
+    to_multiples(value, UNIT_BITS)
+}
+
+/// The value in multiples of `2^-unit_bits`, if it is a whole number of them and less than `2^126` of them.
+#[inline]
+fn to_multiples(value: f64, unit_bits: i32) -> Option<i128> {
     let bits = value.to_bits();
     let exponent = (bits >> (SIGNIFICAND_BITS - 1) & 0x7FF) as i32;
     let fraction = bits & ((1 << (SIGNIFICAND_BITS - 1)) - 1);
     // Those of NaN and the infinities are the largest.
-    if exponent >= UNITS_LIMIT_EXPONENT {
+    if exponent >= 1023 + 126 - unit_bits {
         return None;
     }
     if exponent == 0 {
@@ -216,7 +275,7 @@ fn to_units(value: f64) -> Option<i128> {
     }
     let significand = i128::from(fraction | 1 << (SIGNIFICAND_BITS - 1));
     // value = significand * 2^(exponent - 1075)
-    let shift = exponent - 1075 + UNIT_BITS;
+    let shift = exponent - 1075 + unit_bits;
     let units = if shift >= 0 {
         significand << shift
     } else if significand.trailing_zeros() as i32 >= -shift {
@@ -229,6 +288,27 @@ fn to_units(value: f64) -> Option<i128> {
     } else {
         units
     })
+}
+
+/// The double nearest to so many units and parts of a unit.
+fn nearest(units: i128, parts: u64) -> f64 {
+    let (whole, parts) = match (units < 0, parts) {
+        (false, _) => (units.unsigned_abs(), parts),
+        (true, 0) => (units.unsigned_abs(), 0),
+        (true, _) => (units.unsigned_abs() - 1, parts.wrapping_neg()),
+    };
+    // As many bits as a word holds from the highest one on, and whether there are others: more than tell how a double is rounded.
+    let shift = whole.leading_zeros().min(u64::BITS);
+    let all = u128::from(parts) << shift;
+    let highest = whole.unbounded_shl(shift) | all >> u64::BITS;
+    let highest = highest | u128::from(all as u64 != 0);
+    let size = highest as f64 / 2_f64.powi(UNIT_BITS) / 2_f64.powi(shift as i32);
+    if units < 0 { -size } else { size }
+}
+
+/// A number of parts of units as a decimal.
+fn exact_parts(parts: i128) -> Option<Exact> {
+    Exact::from_binary(parts, PART_BITS.unsigned_abs())
 }
 
 /// A number of units as a decimal: `n / 2^64` is `n * 5^64 / 10^64`.

@@ -19,6 +19,7 @@ mod dealt;
 mod distinct;
 mod extremes;
 mod float_sum;
+mod foremost;
 mod group_through;
 mod listed;
 mod partitioned;

@@ -1,5 +1,5 @@
-//! `ByValue`: an expression of one column, of its languages or datatypes, or of [parts of its times](super::time_prefix), evaluated once for each of its values; and texts made of two or three
-//! columns, once for each [combination](super::combinations).
+//! `ByValue`: an expression of one column, of its languages or datatypes, of [parts of its times](super::time_prefix) or of the text of what an operator gives for two, evaluated once for each
+//! of its values; and texts made of two or three columns, once for each [combination](super::combinations).
 //!
 //! ```text
 //! column  a b a a c b     table  a -> 7, b -> 0      evaluated for c, the first row that has it
@@ -14,9 +14,10 @@
 //! Invariants: the kernel reads no other columns, is the same for the same value throughout a query and asks for no solution; a
 //! table gives what the kernel gives. Where hardly a value repeats the table is given up for good, and where a kernel above would read numbers that no
 //! id holds, whose texts would be parsed for each row. Cost: a look-up per row, some 3 ns; 96 KiB for each
-//! thread that evaluates, from the first batch of some rows on; 8 bytes for each value of a text.
+//! thread that evaluates, from the first batch of some rows on, 768 KiB where values are many; 8 bytes for each value of a text.
 
 use super::annotation::Annotation;
+use super::arithmetic::{self, Operator};
 use super::calendar_comparison::CalendarComparison;
 use super::call::is_deterministic;
 use super::combinations::{COLUMNS_MAX, Columns, Combinations};
@@ -39,6 +40,8 @@ use std::sync::{Mutex, PoisonError};
 
 /// Values that a table remembers; the last ones that had their places.
 const PLACES: usize = 1 << 12;
+/// The same where values are more than these, but repeat.
+const MANY_PLACES: usize = 1 << 15;
 /// Rows of a batch from which on a table is looked at; it takes as long to make as evaluating some of them.
 const ROWS_MIN: usize = 128;
 /// Rows after which it is asked whether the table is of use.
@@ -59,6 +62,8 @@ pub struct ByValue {
     kernel: Box<Kernel>,
     /// Whether another kernel, or an aggregate, reads the numbers.
     is_operand: bool,
+    /// Whether texts are made, which takes so long that it pays to remember many values.
+    makes_texts: bool,
     /// Tables that no thread has now.
     tables: Mutex<Vec<Table>>,
     /// Whether values hardly repeat.
@@ -74,6 +79,8 @@ enum Key {
     Annotation(Annotation, usize),
     /// A part of the times of a column.
     Prefix(TimePrefix, usize),
+    /// What an operator gives for two columns, of which the text is read: a length of time mostly.
+    Arithmetic(Operator, [usize; 2]),
     /// Several columns.
     Columns(Columns),
 }
@@ -89,6 +96,14 @@ impl Key {
         match self {
             Self::Column(column) => Ok(Some(rows.column(column))),
             Self::Prefix(prefix, column) => Ok(Some(prefix.keys(&rows.column(column)).into())),
+            Self::Arithmetic(operator, [a, b]) => {
+                let (a, b) = (rows.vector(a), rows.vector(b));
+                let reader = &mut Reader::new(cx);
+                let results = arithmetic::binary(operator, &a, &b, rows.len(), reader)?;
+                let ids = results.into_ids(rows.len(), cx);
+                let is_local = |id: &u64| TermId(*id).tag() == tag::LOCAL;
+                Ok((!ids.iter().any(is_local)).then_some(ids.into()))
+            }
             Self::Columns(columns) => Ok(combinations.of_rows(columns, rows).map(Cow::Owned)),
             Self::Annotation(annotation, column) => {
                 let terms = Vector::Ids(rows.column(column));
@@ -122,6 +137,14 @@ struct Place {
     result: u64,
     /// The batch that is to bring the result; 0 if it is known.
     batch: u32,
+}
+
+impl Place {
+    const FREE: Self = Self {
+        id: FREE,
+        result: 0,
+        batch: 0,
+    };
 }
 
 impl ByValue {
@@ -161,7 +184,7 @@ impl ByValue {
             is_given_up = self.is_operand && are_numbers && ids.iter().any(is_computed);
             Ok(ids)
         })?;
-        is_given_up |= table.is_of_no_use();
+        is_given_up |= table.is_of_no_use(self.makes_texts);
         match is_given_up {
             true => self.give_up(),
             false => self.lock().push(table),
@@ -183,13 +206,8 @@ impl ByValue {
 
 impl Table {
     fn new() -> Self {
-        let free = Place {
-            id: FREE,
-            result: 0,
-            batch: 0,
-        };
         Self {
-            places: vec![free; PLACES],
+            places: vec![Place::FREE; PLACES],
             combinations: Combinations::default(),
             by_ordinal: None,
             batch: 0,
@@ -199,20 +217,29 @@ impl Table {
         }
     }
 
-    /// Whether values hardly repeat. Where the places do not hold those of texts, results by ordinal are tried first.
-    fn is_of_no_use(&mut self) -> bool {
+    /// Whether values hardly repeat. Where the places do not hold them, results by ordinal are tried first of texts, more places of others if that pays.
+    fn is_of_no_use(&mut self, pays_many: bool) -> bool {
         let (rows, evaluated) = (self.rows, self.evaluated);
         if self.by_ordinal.is_some() {
             return hardly_repeat(rows, rows - evaluated);
         }
+        if self.places.len() == MANY_PLACES {
+            return rows >= MANY_PLACES && evaluated * 2 > rows;
+        }
         let is_of_no_use = rows >= ROWS_TRIED_FIRST && evaluated * 16 > rows * 15
             || rows >= ROWS_TRIED && evaluated * ROWS_PER_VALUE_MIN > rows;
-        if is_of_no_use && self.with_ordinal * 2 > evaluated {
-            self.by_ordinal = Some(ByOrdinal::new(FREE));
-            (self.rows, self.evaluated, self.with_ordinal) = (0, 0, 0);
+        if !is_of_no_use {
             return false;
         }
-        is_of_no_use
+        if self.with_ordinal * 2 > evaluated {
+            self.by_ordinal = Some(ByOrdinal::new(FREE));
+        } else if pays_many {
+            self.places = vec![Place::FREE; MANY_PLACES];
+        } else {
+            return true;
+        }
+        (self.rows, self.evaluated, self.with_ordinal) = (0, 0, 0);
+        false
     }
 
     /// The results of ids; `evaluate` gives those of the rows at the positions that it is given.
@@ -268,7 +295,8 @@ impl Table {
                 _ => Found::Result(known.0),
             };
         }
-        let place = &mut self.places[place_among(PLACES, id)];
+        let at = place_among(self.places.len(), id);
+        let place = &mut self.places[at];
         if place.id != id {
             let (result, batch) = (next as u64, self.batch);
             *place = Place { id, result, batch };
@@ -287,7 +315,8 @@ impl Table {
             *place = result;
             return;
         }
-        let place = &mut self.places[place_among(PLACES, id)];
+        let at = place_among(self.places.len(), id);
+        let place = &mut self.places[at];
         // Another value may have taken the place since.
         if place.id == id && place.batch == self.batch && place.result == number as u64 {
             (place.result, place.batch) = (result, 0);
@@ -323,6 +352,7 @@ fn part_by_value(mut kernel: Kernel, is_operand: bool) -> Kernel {
     let by_key = |key: Key, kernel: Kernel| {
         Kernel::ByValue(ByValue {
             key,
+            makes_texts: kernel.makes_texts(),
             kernel: Box::new(kernel),
             is_operand,
             tables: Mutex::default(),
@@ -384,13 +414,22 @@ fn own_column(kernel: &Kernel) -> Option<Option<usize>> {
     })
 }
 
-/// What the value of a kernel depends on, if that is one column, its languages or datatypes, or a part of its times.
+/// What the value of a kernel depends on, if that is one column, its languages or datatypes, a part of its times, or the text of what an operator gives.
 fn key_of(kernel: &Kernel) -> Option<Key> {
     let part = |kernel: &Kernel| match kernel {
         Kernel::Call(Function::SubStr, _) => {
             let (prefix, column) = TimePrefix::of(kernel)?;
             Some(Key::Prefix(prefix, column))
         }
+        Kernel::Call(Function::Str, list) => match list.as_slice() {
+            [Kernel::Arithmetic(operator, a, b)] => match (&**a, &**b) {
+                (Kernel::Column(a), Kernel::Column(b)) => {
+                    Some(Key::Arithmetic(*operator, [*a, *b]))
+                }
+                _ => None,
+            },
+            _ => None,
+        },
         Kernel::Call(function, list) => match (Annotation::of(function), list.as_slice()) {
             (Some(annotation), [Kernel::Column(column)]) => {
                 Some(Key::Annotation(annotation, *column))
@@ -502,7 +541,7 @@ mod tests {
             });
             let results = results.expect("it evaluates");
             assert!(results.iter().zip(&ids).all(|(r, id)| *r == id + 100));
-            if table.is_of_no_use() {
+            if table.is_of_no_use(true) {
                 break;
             }
         }
@@ -521,9 +560,16 @@ mod tests {
         // The first three batches tell that places do not do.
         assert_eq!(evaluated(&mut table, 200_000, text), 3000 + 20_000);
         assert!(table.by_ordinal.is_some());
-        // Dates are no terms of the dictionary.
-        let date = |row: u64| TermId::new(tag::DATE, row * 7919 % 20_000).0;
-        assert_eq!(evaluated(&mut Table::new(), 200_000, date), 3000);
+    }
+
+    #[test]
+    fn many_values_are_evaluated_once_where_they_repeat() {
+        // Dates are no terms of the dictionary. Few of them take each other's places.
+        let date = |row: u64| TermId::new(tag::DATE, row * 7919 % 10_000).0;
+        let count = evaluated(&mut Table::new(), 200_000, date);
+        assert!((13_000..40_000).contains(&count), "{count}");
+        let date = |row: u64| TermId::new(tag::DATE, row).0;
+        assert_eq!(evaluated(&mut Table::new(), 200_000, date), 3000 + 33_000);
         // Texts that are all different are not looked up for long.
         let title = |row: u64| TermId::new(tag::STRING, row).0;
         assert_eq!(evaluated(&mut Table::new(), 200_000, title), 3000 + 66_000);

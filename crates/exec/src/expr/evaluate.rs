@@ -89,12 +89,7 @@ pub fn operand<'a>(
     cx: &Context,
 ) -> Result<Vector<'a>, ExecError> {
     let (column, cast, of) = match kernel {
-        Kernel::Column(column) => {
-            return Ok(match rows.numbers(*column) {
-                Some(numbers) => Vector::Numbers(numbers),
-                None => Vector::Ids(rows.column(*column)),
-            });
-        }
+        Kernel::Column(column) => return Ok(rows.vector(*column)),
         Kernel::CastNumber { column, cast, of } => (column, cast, of),
         _ => return evaluate(kernel, rows, cx),
     };

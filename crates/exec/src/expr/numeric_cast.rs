@@ -7,14 +7,15 @@
 
 use super::cast::{canonical_text, collapsed, to_number};
 use super::number_casts::cast;
-use super::numbers::{Numbers, are_alike, doubles_of_alike};
+use super::numbers::{Numbers, Values, are_alike, doubles_of_alike};
 use super::operand::Operand;
 use super::vector::{Item, each_row};
 use crate::error::ExecError;
 use crate::value::{Number, Reader, Value, decimal_id, to_float};
 use basalt_rdf::TermId;
-use basalt_rdf::inline::{encode_integer, numeric};
+use basalt_rdf::inline::{encode_boolean, encode_integer, numeric};
 use basalt_rdf::qualifiers::{CUSTOM_NUMERIC_FIRST, DECIMAL, DOUBLE, FLOAT};
+use basalt_rdf::term_id::tag;
 use basalt_rdf::term_view::XSD;
 use oxsdatatypes::Decimal;
 use spargebra::algebra::Function;
@@ -65,6 +66,25 @@ pub struct ColumnCast {
     pub column: usize,
     cast: NumericCast,
     of: CastOf,
+}
+
+/// Booleans as the numbers that they are cast to; `None` if there are others. Unbound is an error.
+fn of_booleans(ids: &[u64]) -> Option<Numbers> {
+    let is_boolean = |&id: &u64| id == 0 || TermId(id).tag() == tag::BOOLEAN;
+    if !ids.iter().all(is_boolean) {
+        return None;
+    }
+    let is_true = |&id: &u64| i64::from(id == encode_boolean(true).0);
+    let values = Values::Exact {
+        mantissas: ids.iter().map(is_true).collect(),
+        scale: 0,
+        is_decimal: false,
+    };
+    let errors = match ids.contains(&0) {
+        true => ids.iter().map(|&id| id == 0).collect(),
+        false => Vec::new(),
+    };
+    Some(Numbers::new(values, errors))
 }
 
 impl ColumnCast {
@@ -212,7 +232,7 @@ impl NumericCast {
         if !self.is_told(ids, of) {
             // Values of one datatype are cast as computed ones are.
             let numbers = match of {
-                CastOf::Value => Numbers::of_one_datatype(ids)?,
+                CastOf::Value => of_booleans(ids).or_else(|| Numbers::of_one_datatype(ids))?,
                 CastOf::Written | CastOf::Canonical => return None,
             };
             return cast(&Operand::Column(Cow::Owned(numbers)), self);

@@ -121,6 +121,14 @@ impl<'a> Rows<'a> {
         })
     }
 
+    /// A column, as numbers where it has some.
+    pub fn vector(&self, column_idx: usize) -> Vector<'a> {
+        match self.numbers(column_idx) {
+            Some(numbers) => Vector::Numbers(numbers),
+            None => Vector::Ids(self.column(column_idx)),
+        }
+    }
+
     /// The ids of a column.
     pub fn column(&self, column_idx: usize) -> Cow<'a, [u64]> {
         let ids = self.batch.ids(column_idx);

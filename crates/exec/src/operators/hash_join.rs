@@ -28,7 +28,7 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
-use basalt_plan::physical::{JoinKind, Slot};
+use basalt_plan::physical::{JoinKind, RangeEnd, Slot};
 use std::sync::Arc;
 
 /// Where an output column comes from; indices of the probe side and of the build side.
@@ -58,6 +58,8 @@ pub struct JoinShape {
     pub filter: Option<(CompiledExpr, Vec<Source>)>,
     /// What the condition bounds.
     pub ranges: Option<JoinRanges>,
+    /// At which end of the range partners are enough, if at one.
+    pub nearest: Option<RangeEnd>,
     /// What is told of sets of pairs, where rows stand for such.
     pub partners: Vec<SetFunction>,
     /// The output columns.

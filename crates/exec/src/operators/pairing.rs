@@ -465,6 +465,7 @@ mod tests {
             kind,
             filter: None,
             ranges: None,
+            nearest: None,
             partners: Vec::new(),
             sources: vec![Source::Build(1)],
         };
@@ -526,6 +527,7 @@ mod tests {
                 kind,
                 filter: None,
                 ranges: None,
+                nearest: None,
                 partners: Vec::new(),
                 sources: vec![Source::Probe(0), Source::Build(1), Source::Probe(1)],
             };

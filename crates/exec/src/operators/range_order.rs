@@ -30,6 +30,7 @@ use crate::held_memory::HeldMemory;
 use crate::operators::fallible_sort::sort_totally;
 use crate::value::{RangeWord, Told};
 use basalt_plan::Bound;
+use basalt_plan::physical::RangeEnd;
 use std::ops::Range;
 
 /// Rows whose bounds of the second value are kept together.
@@ -356,6 +357,25 @@ impl RangeOrder {
         let len = words[start..].partition_point(|&word| word <= most);
         let start = places.start + start;
         start..start + len
+    }
+
+    /// Of some places in range those with the words at an end; `None` if these do not tell all of the comparisons.
+    pub fn nearest(
+        &self,
+        places: Range<usize>,
+        bounds: &Bounds,
+        end: RangeEnd,
+    ) -> Option<Range<usize>> {
+        if !self.is_decided_by_first(bounds) {
+            return None;
+        }
+        let is_first = (end == RangeEnd::Greatest) == self.is_turned;
+        let words = self.first[places.clone()].iter();
+        let (first, last) = (*words.clone().next()?, *words.clone().next_back()?);
+        Some(match is_first {
+            true => places.start..places.start + words.take_while(|word| **word == first).count(),
+            false => places.end - words.rev().take_while(|word| **word == last).count()..places.end,
+        })
     }
 
     /// The build row at a place.

@@ -187,6 +187,7 @@ impl ServiceShape {
             kind: self.kind,
             filter,
             ranges: None,
+            nearest: None,
             partners: Vec::new(),
             sources: sources(&self.schema),
         };

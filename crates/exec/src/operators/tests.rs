@@ -188,6 +188,7 @@ proptest! {
                 filter: None,
                 build_left,
                 partners: Vec::new(),
+                nearest: None,
             };
             let actual = sorted(run(node(op, &[0, 1, 2, 3]), batch_rows));
             prop_assert_eq!(actual, sorted(naive_join(&left, &right, kind, by_key)));
@@ -214,6 +215,7 @@ proptest! {
                 filter: None,
                 build_left: false,
                 partners: Vec::new(),
+                nearest: None,
             };
             let has_partner = |l: &Row| right.iter().any(|r| r[0] == l[0]);
             let expected: Vec<Row> = left.iter().filter(|l| has_partner(l) == wanted).cloned().collect();
@@ -237,6 +239,7 @@ proptest! {
                 filter: Some(if differ { Expr::Not(Box::new(same)) } else { same }),
                 build_left: false,
                 partners: Vec::new(),
+                nearest: None,
             };
             let has_partner = |l: &Row| right.iter().any(|r| (r[0] != l[0]) == differ);
             let expected: Vec<Row> = left.iter().filter(|l| has_partner(l) == wanted).cloned().collect();
@@ -336,6 +339,7 @@ proptest! {
             filter: None,
             build_left: false,
             partners: Vec::new(),
+            nearest: None,
         };
         let input = Arc::new(node(join, &[0, 3]));
         let sliced = Op::Slice { input, offset: 0, limit: Some(limit) };
@@ -366,6 +370,7 @@ proptest! {
             filter: None,
             build_left: false,
             partners: Vec::new(),
+            nearest: None,
         };
         let mut expected = Vec::new();
         for l in &rows {

@@ -124,7 +124,7 @@ pub const fn utc_instant(id: TermId) -> Option<(i64, i64)> {
 }
 
 /// The bits of an id that another id must share for the two to be in the order of their values, and equal if these are: tag and scale of
-/// numbers other than floats, the notation of doubles by their bits, tag and zone of dates. `None` where ids tell no order.
+/// numbers other than floats, the notation of doubles by their bits, tag and zone of dates, all of booleans but which it is. `None` where ids tell no order.
 #[inline]
 pub fn order_within(id: TermId) -> Option<u64> {
     if is_exact_or_double(id) {
@@ -132,6 +132,9 @@ pub fn order_within(id: TermId) -> Option<u64> {
     }
     if id.is_binary_double() {
         return Some(binary_doubles::ORDER_MASK);
+    }
+    if id.tag() == tag::BOOLEAN {
+        return Some(!1);
     }
     id.is_temporal().then(|| id.date_kind_mask())
 }

@@ -7,6 +7,7 @@ use super::inline::nearest_f32;
 use basalt_rdf::TermId;
 use basalt_rdf::inline::numeric::{parse_plain_decimal, to_f64};
 use basalt_rdf::qualifiers::{DOUBLE, FLOAT};
+use basalt_rdf::term_id::MANTISSA_BIAS;
 use std::fmt::{Display, Write};
 
 /// Digits that tell every float, at most.
@@ -80,13 +81,13 @@ fn denoting(size: f64, scale: u8) -> Option<Option<i64>> {
 const POWERS: [f64; FLOAT_DIGITS_MAX as usize + 1] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 
-/// The inline id of a double that is the nearest one to a decimal number of few digits, which are those of its text then; `None` leaves
-/// it to [`short_text`].
+/// The inline id of a double that is the nearest one to a decimal number of few digits, which are those of its text then; that it has none if
+/// its text has more digits than any id; `None` leaves it to [`short_text`].
 ///
 /// No two numbers of so many digits have the same nearest double (`DBL_DIG` of C), so the text, which has as few digits as any that
 /// denotes the double, has those of the only such number. Multiplying is off by less than half of its last digit, and the division
 /// is of integers that doubles hold, rounded once.
-pub fn short_double(value: f64) -> Option<TermId> {
+pub fn short_double(value: f64) -> Option<Option<TermId>> {
     const LIMIT: f64 = 1e15;
     let size = value.abs();
     let is_negative_zero = value == 0.0 && value.is_sign_negative();
@@ -96,7 +97,7 @@ pub fn short_double(value: f64) -> Option<TermId> {
     // The value is far from what words hold.
     let whole = value as i64;
     if whole as f64 == value {
-        return TermId::numeric(DOUBLE, whole, 0);
+        return Some(TermId::numeric(DOUBLE, whole, 0));
     }
     let mut scale = DOUBLE_DIGITS;
     let mut whole = size;
@@ -107,18 +108,17 @@ pub fn short_double(value: f64) -> Option<TermId> {
     let power = ten_to(scale);
     let multiple = (size * power).round();
     if multiple >= LIMIT || multiple / power != size {
-        return None;
+        // One digit more, behind the point or in the mantissa, may still be short.
+        let is_long = scale == DOUBLE_DIGITS || multiple * 10.0 > 1.01 * MANTISSA_BIAS as f64;
+        return is_long.then_some(None);
     }
     let mut mantissa = multiple as i64;
     while scale > 0 && mantissa % 10 == 0 {
         mantissa /= 10;
         scale -= 1;
     }
-    TermId::numeric(
-        DOUBLE,
-        if value < 0.0 { -mantissa } else { mantissa },
-        scale,
-    )
+    let mantissa = if value < 0.0 { -mantissa } else { mantissa };
+    Some(TermId::numeric(DOUBLE, mantissa, scale))
 }
 
 /// Ten to a power of few digits, exactly.
@@ -194,7 +194,7 @@ mod tests {
             for value in [short, near, any, any.trunc(), f64::from(any as f32)] {
                 let id = short_double(value);
                 let text = short_text(DOUBLE, &Double::from(value));
-                prop_assert!(id.is_none() || id == text, "{value}: {id:?} {text:?}");
+                prop_assert!(id.is_none_or(|id| id == text), "{value}: {id:?} {text:?}");
             }
         }
     }
@@ -204,8 +204,11 @@ mod tests {
         for cents in (1..10_000_000_i64).step_by(37) {
             assert!(short_double(cents as f64 / 100.0).is_some(), "{cents}");
         }
-        for value in [-0.0, f64::NAN, f64::INFINITY, 1e15, 1.0 / 3.0] {
+        for value in [-0.0, f64::NAN, f64::INFINITY, 1e15, 4.0 / 3.0] {
             assert_eq!(short_double(value), None, "{value}");
+        }
+        for value in [1.0 / 3.0, 1e-9 / 7.0, 20.0 / 3.0, 1e14 / 3.0] {
+            assert_eq!(short_double(value), Some(None), "{value}");
         }
     }
 

@@ -480,7 +480,7 @@ impl Number {
     pub fn inline_id(&self) -> Option<TermId> {
         match self {
             Self::Integer(n) => encode_integer((*n).into()),
-            Self::Double(n) => short_double((*n).into()).or_else(|| short_text(DOUBLE, n)),
+            Self::Double(n) => short_double((*n).into()).unwrap_or_else(|| short_text(DOUBLE, n)),
             Self::Float(n) => short_float((*n).into()).or_else(|| short_text(FLOAT, n)),
             Self::Decimal(n) => {
                 stripped(*n).and_then(|(mantissa, scale)| decimal_id(mantissa, scale))

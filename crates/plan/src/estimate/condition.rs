@@ -149,8 +149,14 @@ fn equality(a: &Expr, b: &Expr, lookup: Lookup<'_>) -> f64 {
     match (distinct(a), distinct(b)) {
         (Some(a), Some(b)) => 1.0 / a.max(b).max(1.0),
         (Some(one), None) | (None, Some(one)) => 1.0 / one.max(1.0),
+        // Most values of a predicate have one datatype, and conditions ask for it mostly.
+        (None, None) if is_datatype(a) || is_datatype(b) => SELECTIVITY_SAME,
         (None, None) => SELECTIVITY_EQUAL,
     }
+}
+
+fn is_datatype(expr: &Expr) -> bool {
+    matches!(expr, Expr::Call(Function::Datatype, _))
 }
 
 fn inequality(a: &Expr, b: &Expr, lookup: Lookup<'_>) -> f64 {

@@ -81,6 +81,7 @@ impl Names<'_> {
             filter,
             build_left,
             partners,
+            nearest,
             ..
         } = op
         else {
@@ -99,6 +100,10 @@ impl Names<'_> {
             let of = found.ranges.iter().map(|range| self.expr(&range.of));
             let of: Vec<String> = of.collect();
             text.push_str(&format!(" in ranges of {}", of.join(", ")));
+        }
+        if let Some(nearest) = nearest {
+            let end = nearest.end.name();
+            text.push_str(&format!(" {end} {} alone", self.slot(nearest.slot)));
         }
         if !partners.is_empty() {
             let told = partners.iter().map(|own| self.partner(own));

@@ -346,6 +346,7 @@ pub(crate) fn hash_join(
         filter,
         build_left,
         partners: Vec::new(),
+        nearest: None,
     };
     let is_partner_enough = matches!(kind, JoinKind::Semi | JoinKind::Anti);
     let mut rows = l;

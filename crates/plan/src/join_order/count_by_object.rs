@@ -3,7 +3,9 @@
 //! A [`CountScan`](Op::CountScan) by object reads every key of the inverses. Where the rest of a group leaves few of them, each row's own
 //! count costs less: a `CountJoin` instead of a join with all counts. The search compares both.
 
-use crate::cost_constants::{COUNT_PROBE, INVERSE_TABLE, QUAD_PROBE};
+use crate::cost_constants::{
+    BATCH_ROWS, COUNT_PROBE, INVERSE_TABLE, QUAD_PROBE, SEARCH_CELL_TOGETHER,
+};
 use crate::physical::{Expr, Node, Op, Pattern, Position, QuadCount, Slot};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
@@ -58,12 +60,22 @@ impl<'p> CountByObject<'p> {
         })
     }
 
-    /// The cost of counting for one row that shares these slots with the plan, if that can be done.
-    pub(super) fn probe_cost(&self, planner: &Planner<'_>, shared: &SlotSet) -> Option<f64> {
-        let tables = planner.columns(self.predicate).len() as f64;
+    /// The cost of counting for so many rows that share these slots with the plan, if that can be done. Columns without an inverse are gone through for each
+    /// batch.
+    pub(super) fn probes_cost(
+        &self,
+        planner: &Planner<'_>,
+        shared: &SlotSet,
+        rows: f64,
+    ) -> Option<f64> {
+        let columns = planner.columns(self.predicate);
         let irregular = planner.statistics.looked_up_quads(self.predicate) > 0;
         let quads = if irregular { QUAD_PROBE } else { 0.0 };
-        let cost = COUNT_PROBE + (tables - 1.0).max(0.0) * INVERSE_TABLE + quads;
+        let each = COUNT_PROBE + (columns.len() as f64 - 1.0).max(0.0) * INVERSE_TABLE + quads;
+        let searched = columns.iter().filter(|(_, column)| !column.has_inverse);
+        let searched: f64 = searched.map(|(_, column)| column.values as f64).sum();
+        let batches = (rows / BATCH_ROWS).ceil().max(1.0);
+        let cost = rows * each + batches * searched * SEARCH_CELL_TOGETHER;
         (shared.to_vec() == [self.key]).then_some(cost)
     }
 

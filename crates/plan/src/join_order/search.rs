@@ -402,11 +402,10 @@ impl<'s> Search<'s> {
                 offers.push((step, cost));
             }
             (UnitKind::Plan(plan), _) => {
-                let each = CountByObject::of(plan)
-                    .and_then(|counted| counted.probe_cost(self.planner, &shared));
-                if let Some(each) = each {
-                    let step = Step::Count { rest, unit_idx };
-                    offers.push((step, START + input.rows * each));
+                let probes = CountByObject::of(plan)
+                    .and_then(|counted| counted.probes_cost(self.planner, &shared, input.rows));
+                if let Some(probes) = probes {
+                    offers.push((Step::Count { rest, unit_idx }, START + probes));
                 }
             }
             _ => {}
@@ -493,6 +492,14 @@ impl<'s> Search<'s> {
         conditions.any(|condition| is_range(&condition.expr, &sides.0, &sides.1))
     }
 
+    /// Making two sets, a hash table of the first and looking the rows of the second up in it.
+    fn built_cost(&self, sides: [(u64, &Candidate); 2], near_from: f64) -> f64 {
+        let [(_, build), (_, probe)] = sides;
+        let hashed = hash_cost(build.rows, probe.rows, build.rows >= near_from);
+        let saved = (self.problem).saved_by_keeping(self.planner, build, sides.map(|(set, _)| set));
+        START + build.cost + probe.cost + hashed - saved
+    }
+
     /// Joins two sets by hashing, or by merging where they are sorted.
     fn try_split(&mut self, left: u64, right: u64, rows: f64, cross: bool) {
         let connected = bits(right).any(|idx| self.neighbours[idx] & left != 0);
@@ -510,10 +517,11 @@ impl<'s> Search<'s> {
         let in_range = keys.is_empty() && shared.is_empty() && self.has_range(left, right);
         let near_from = near_from(bits(mask).map(|idx| &self.problem.units[idx]), &keys);
         for build_left in [false, true] {
-            let (build, probe) = if build_left { (&a, &b) } else { (&b, &a) };
-            let are_near = build.rows >= near_from;
-            let mut cost = START + a.cost + b.cost + hash_cost(build.rows, probe.rows, are_near);
-            cost += hash_pairs_cost(rows);
+            let sides = match build_left {
+                true => [(left, &a), (right, &b)],
+                false => [(right, &b), (left, &a)],
+            };
+            let mut cost = self.built_cost(sides, near_from) + hash_pairs_cost(rows);
             if keys.is_empty() {
                 cost += unkeyed_cost((a.rows, b.rows), in_range.then_some(rows));
             } else if !shared.is_subset(&keys) {
@@ -582,14 +590,4 @@ pub(crate) fn scan_order(star: &Star, profile: Option<&StarProfile>) -> Option<S
     let regular = profile.patterns.iter().all(|pattern| pattern.is_in_cells);
     let subject = star.subject.slot()?;
     (rows && regular && star.tables.len() == 1).then_some(subject)
-}
-
-impl Unit {
-    /// Whether a condition is part of the star already.
-    pub(crate) fn has_own(&self, condition: &super::Condition) -> bool {
-        let star = matches!(self.kind, UnitKind::Star(_));
-        star && !condition.exists
-            && !condition.slots.is_empty()
-            && condition.slots.is_subset(&self.certain)
-    }
 }

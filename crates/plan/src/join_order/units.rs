@@ -98,6 +98,14 @@ pub(crate) fn star_certain(star: &Star) -> SlotSet {
 const ROWS_MIN: f64 = 1e-9;
 
 impl Unit {
+    /// Whether a condition is part of the star already.
+    pub(crate) fn has_own(&self, condition: &Condition) -> bool {
+        let star = matches!(self.kind, UnitKind::Star(_));
+        star && !condition.exists
+            && !condition.slots.is_empty()
+            && condition.slots.is_subset(&self.certain)
+    }
+
     /// The rows, for products and quotients.
     pub(super) fn some_rows(&self) -> f64 {
         self.rows.max(ROWS_MIN)

@@ -2,7 +2,8 @@
 
 use super::Outer;
 use crate::cost_constants::{
-    COUNT_PARTS_MIN, COUNT_UNEQUAL_FACTOR, COUNT_UNEQUAL_MIN, EMIT_ROW, EXPRESSION, GROUP_ROW,
+    AGGREGATE_CARRIED_MIN, AGGREGATE_PARTS_MIN, COUNT_UNEQUAL_FACTOR, COUNT_UNEQUAL_MIN, EMIT_ROW,
+    EXPRESSION, GROUP_ROW,
 };
 use crate::estimate::groups;
 use crate::expression::{resolve_missing, slots_of};
@@ -10,7 +11,7 @@ use crate::logical::{Logical, is_bound_in_groups};
 use crate::physical::{Aggregate, Node, Op, Slot};
 use crate::planner::{ForceJoin, PlanError, Planner, node};
 use crate::rules::{
-    count_first, count_parts, count_scan, count_unequal, group_through, partner_sets, roll_up,
+    aggregate_parts, count_first, count_scan, count_unequal, group_through, partner_sets, roll_up,
 };
 use crate::slot_set::SlotSet;
 use std::sync::Arc;
@@ -50,13 +51,15 @@ impl Planner<'_> {
             return Ok(taken.plan);
         }
         let in_sets = in_sets.map(|in_sets| in_sets.plan);
-        let rows = self.lower(input, outer)?;
+        let rows = self.lower(input, &outer.without(lacking(input, keys)))?;
         let joined = self.group_of(rows, keys, aggregates, outer)?;
         let others = [through, counted_first, in_sets].into_iter().flatten();
         let mut best = others.fold(joined, cheaper);
-        let always = self.options.count_parts_always;
-        if always || best.estimated_cost >= COUNT_PARTS_MIN {
-            let in_parts = count_parts::aggregate(self, input, keys, aggregates, outer)?;
+        let always = self.options.aggregate_parts_always;
+        if always || best.estimated_cost >= AGGREGATE_PARTS_MIN {
+            let carried = always || best.estimated_cost >= AGGREGATE_CARRIED_MIN;
+            let of = (outer, carried);
+            let in_parts = aggregate_parts::aggregate(self, input, keys, aggregates, of)?;
             let is_better = |plan: &Node| always || plan.estimated_cost < best.estimated_cost;
             best = in_parts.filter(is_better).unwrap_or(best);
         }
@@ -121,6 +124,11 @@ impl Planner<'_> {
         };
         Ok(node(op, schema, certain, groups, cost))
     }
+}
+
+/// The keys that some of the rows may lack: these are a group of their own, whatever is around.
+fn lacking(rows: &Logical, keys: &[Slot]) -> SlotSet {
+    SlotSet::of(keys).minus(rows.certain())
 }
 
 /// The cheaper of two plans, the first of equal ones.

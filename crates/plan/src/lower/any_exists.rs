@@ -8,18 +8,18 @@
 
 use super::Outer;
 use super::joinable::{is_own, shared_by_plain};
+use crate::cost_constants::SELECTIVITY_EXISTS;
 use crate::logical::{JoinGroup, Logical};
 use crate::physical::{Expr, JoinKind, Node};
 use crate::planner::{ForceJoin, PlanError, Planner};
 use crate::slot_set::SlotSet;
 
 impl Planner<'_> {
-    /// Rows for which one of several EXISTS holds; `correlated` asks for each row.
+    /// Rows for which one of several EXISTS holds.
     pub(super) fn apply_any_exists(
         &mut self,
         input: Node,
         parts: &[Expr],
-        correlated: Node,
     ) -> Result<Node, PlanError> {
         let is_open = self.options.force_join != Some(ForceJoin::Index);
         let groups = match self.rule("exists_to_join") && is_open {
@@ -27,7 +27,7 @@ impl Planner<'_> {
             false => None,
         };
         let Some((groups, shared)) = groups else {
-            return self.marked_or_correlated(&input, Expr::Or(parts.to_vec()), correlated);
+            return self.marked_or_correlated(&input, Expr::Or(parts.to_vec()));
         };
         let mut rights = Vec::new();
         for group in &groups {
@@ -35,9 +35,9 @@ impl Planner<'_> {
             rights.push(self.project(right, shared.to_vec()));
         }
         let right = self.union_of(rights);
-        let mut joined = self.hash_partner(input, right, &[], JoinKind::Semi)?;
-        joined.estimated_rows = correlated.estimated_rows;
-        Ok(self.joined_or_correlated(joined, correlated))
+        let mut joined = self.hash_partner(input.clone(), right, &[], JoinKind::Semi)?;
+        joined.estimated_rows = input.estimated_rows * SELECTIVITY_EXISTS;
+        self.joined_or_correlated(joined, &input, Expr::Or(parts.to_vec()))
     }
 
     /// The groups of EXISTS which are plain and share the same certain slots with a row, and these.

@@ -30,7 +30,7 @@ pub(super) fn is_joinable(group: &JoinGroup, kind: JoinKind) -> bool {
 /// Whether joining the rows of a plan is the same as evaluating it for a row that has some of its slots: patterns, VALUES, conditions and computed
 /// values are asked of each row by itself, and groups that differ in what they are grouped by lose none of their rows. No condition may use
 /// a slot that the plan has not, nor may a path lead from a term to itself.
-fn is_whole(plan: &Logical) -> bool {
+pub(super) fn is_whole(plan: &Logical) -> bool {
     let is_own = |exprs: &[Expr], schema: SlotSet| {
         slots_of_all(exprs).is_subset(&schema)
             && !exprs

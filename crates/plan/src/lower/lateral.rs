@@ -26,7 +26,7 @@ impl Planner<'_> {
             slots: SlotSet::of(&left.schema),
             certain: SlotSet::of(&left.certain),
         };
-        let right = self.lower_for_row(right, &row)?;
+        let right = self.lower_for_row(right, &row, left.estimated_rows)?;
         if [&left, &right]
             .iter()
             .any(|side| matches!(side.op, Op::Empty))
@@ -43,8 +43,21 @@ impl Planner<'_> {
         Ok(node(op, schema, certain, rows, cost))
     }
 
-    /// A plan that runs for one row around it, and whose rows agree with that row.
-    pub(super) fn lower_for_row(&mut self, plan: &Logical, row: &Outer) -> Result<Node, PlanError> {
+    /// A plan that runs for each of so many rows around it, and whose rows agree with that row.
+    pub(super) fn lower_for_row(
+        &mut self,
+        plan: &Logical,
+        row: &Outer,
+        rows: f64,
+    ) -> Result<Node, PlanError> {
+        let around = self.evaluations;
+        self.evaluations *= rows.max(1.0);
+        let lowered = self.lower_for_one(plan, row);
+        self.evaluations = around;
+        lowered
+    }
+
+    fn lower_for_one(&mut self, plan: &Logical, row: &Outer) -> Result<Node, PlanError> {
         if let Logical::Group(group) = plan {
             return self.join_group(group, row, None);
         }

@@ -14,8 +14,8 @@
 //! nothing else of it but in such conditions; so each row has one partner or none.
 
 use super::Outer;
+use super::exists::as_group;
 use super::joinable::{is_joinable, is_own, shared_certain};
-use super::partner_join::as_group;
 use crate::expression::{boolean, for_each_operand_mut, has_exists};
 use crate::logical::JoinGroup;
 use crate::physical::{Expr, JoinKind, Node, Op, Slot};
@@ -97,7 +97,8 @@ impl Planner<'_> {
             certain: SlotSet::of(&input.certain),
         };
         let mut asked = Expr::Exists(Arc::clone(inside));
-        let each = self.lower_exists(&mut asked, &row, input.estimated_rows)?;
+        let rows = input.estimated_rows;
+        let each = self.without_keeping(|this| this.lower_exists(&mut asked, &row, rows))?;
         let needed = limit.map_or(f64::INFINITY, |limit| limit as f64);
         let asked_rows = needed.min(input.estimated_rows).max(1.0);
         let per_row = input.estimated_cost + asked_rows * each;

@@ -1,4 +1,4 @@
-//! Joins that keep the left side: OPTIONAL, anti joins, EXISTS and NOT EXISTS.
+//! Joins that keep the left side: OPTIONAL, anti joins, and EXISTS where it is a semi or an anti join.
 //!
 //! The ways, chosen by cost: a star or pattern joined directly to the left rows; a hash join with
 //! the right side planned alone; the same with the right side seeded by the left's distinct shared
@@ -10,23 +10,18 @@
 //! and joining are the same.
 
 use super::Outer;
-use super::joinable::{is_joinable, is_own, is_repeatable, shared_certain};
+use super::joinable::{is_joinable, is_repeatable, shared_certain};
 use super::named_outside;
-use crate::alternative::{Alternative, Way, keep_cheaper};
-use crate::cost_constants::{
-    EMIT_ROW, EXISTS_KEY, EXISTS_START, GROUP_ROW, PAIR, PATTERN_PROBE, SELECTIVITY_EXISTS, START,
-};
+use crate::alternative::{Alternative, Way};
+use crate::cost_constants::{EMIT_ROW, GROUP_ROW, PAIR, PATTERN_PROBE, SELECTIVITY_EXISTS, START};
 use crate::estimate::groups;
-use crate::expression::{
-    conjunction, for_each_operand, for_each_operand_mut, has_exists, resolve_missing, slots_of_all,
-};
+use crate::expression::{conjunction, has_exists, resolve_missing, slots_of_all};
 use crate::join_order::{
     Unit, UnitKind, entry_way, graph_probe_cost, hash_join, star_join, star_join_entry,
 };
 use crate::logical::{JoinGroup, Logical};
 use crate::physical::{Expr, JoinKind, Node, Op, Pattern, Star, StarEntry};
 use crate::planner::{ForceJoin, PlanError, Planner};
-use crate::row_chain::RowChain;
 use crate::slot_set::SlotSet;
 use std::sync::Arc;
 
@@ -59,7 +54,13 @@ impl Planner<'_> {
     ) -> Result<Node, PlanError> {
         let needed = right.mentioned().union(slots_of_all(conditions));
         let left = self.with_outer(left, needed, outer);
-        let together = self.partner_together(left.clone(), right, conditions, kind, outer)?;
+        let mut together = self.partner_together(left.clone(), right, conditions, kind, outer)?;
+        if let (JoinKind::Anti, Logical::Group(group)) = (kind, right) {
+            let ask = &mut |planner: &mut Planner<'_>, rows, group, kind| {
+                planner.partner_of(rows, &Logical::Group(group), conditions, kind, outer)
+            };
+            together = self.by_parts_inside(&left, group, kind, together, ask)?;
+        }
         let bound_right = right.schema().intersect(right.certain());
         self.in_parts(&left, bound_right, together, &mut |planner, part| {
             planner.partner_of(part, right, conditions, kind, outer)
@@ -228,7 +229,9 @@ impl Planner<'_> {
             self.lower_exists(&mut condition, &row, left.estimated_rows)?;
             filters.push(condition);
         }
+        let (saved, least) = (self.saved_by_keeping(&left, &right), left.estimated_cost);
         let mut join = hash_join(left, right, kind, conjunction(filters), false);
+        join.estimated_cost = (join.estimated_cost - saved).max(least + START);
         let partners = self.partners(&join);
         if matches!(&join.op, Op::HashJoin { compatible, .. } if !compatible.is_empty()) {
             // These are compared by what a side may lack.
@@ -364,162 +367,10 @@ impl Planner<'_> {
             left.estimated_cost + cost,
         ))
     }
-
-    /// Restricts a node by a condition that contains EXISTS.
-    pub(super) fn apply_exists(&mut self, input: Node, expr: Expr) -> Result<Node, PlanError> {
-        let inside = self.slots_inside(&expr);
-        let together = self.apply_exists_together(input.clone(), expr.clone())?;
-        self.in_parts(&input, inside, together, &mut |planner, part| {
-            let mut expr = expr.clone();
-            resolve_missing(&mut expr, &SlotSet::of(&part.schema), planner.statistics);
-            planner.apply_exists(part, expr)
-        })
-    }
-
-    /// The slots that the inner patterns of EXISTS would take from a row.
-    fn slots_inside(&self, expr: &Expr) -> SlotSet {
-        if let Expr::Exists(inside) = expr {
-            return self.exists[inside.id].mentioned();
-        }
-        let mut set = SlotSet::default();
-        for_each_operand(expr, &mut |operand| {
-            set = set.union(self.slots_inside(operand));
-        });
-        set
-    }
-
-    /// The same of all rows at once.
-    fn apply_exists_together(&mut self, input: Node, expr: Expr) -> Result<Node, PlanError> {
-        let correlated = self.filter_correlated(&input, expr.clone())?;
-        let (inside, kind) = match &expr {
-            Expr::Exists(inside) => (inside, JoinKind::Semi),
-            Expr::Not(inner) => match &**inner {
-                Expr::Exists(inside) => (inside, JoinKind::Anti),
-                _ => return self.marked_or_correlated(&input, expr, correlated),
-            },
-            Expr::Or(parts) => return self.apply_any_exists(input, parts, correlated),
-            _ => return self.marked_or_correlated(&input, expr, correlated),
-        };
-        let mut group = as_group(self.exists[inside.id].clone());
-        if !self.rule("exists_to_join") {
-            return Ok(correlated);
-        }
-        let (own, across): (Vec<Expr>, Vec<Expr>) = std::mem::take(&mut group.filters)
-            .into_iter()
-            .partition(|filter| is_own(filter, &group, &input));
-        group.filters = own;
-        let joined = match self.exists_service(&input, &group, &across, kind)? {
-            Some(joined) => Some(joined),
-            None => self.join_plain(&input, &group, &across, kind)?,
-        };
-        Ok(match joined {
-            Some(joined) => self.joined_or_correlated(joined, correlated),
-            None => correlated,
-        })
-    }
-
-    /// A join in place of an EXISTS, or the EXISTS asked for each row if that costs less and no way is forced.
-    pub(super) fn joined_or_correlated(&self, mut joined: Node, mut correlated: Node) -> Node {
-        let (cost, per_row_cost) = (joined.estimated_cost, correlated.estimated_cost);
-        if self.options.force_join.is_some() || cost <= per_row_cost {
-            keep_cheaper(&mut joined.alternative, Way::PerRow, per_row_cost);
-            return joined;
-        }
-        let way = way_of(&joined);
-        correlated.alternative = Some(Alternative { way, cost });
-        correlated
-    }
-
-    /// A filter that asks whether rows have partners that are joined before, or the one that asks for each row if that costs less.
-    pub(super) fn marked_or_correlated(
-        &mut self,
-        input: &Node,
-        mut condition: Expr,
-        correlated: Node,
-    ) -> Result<Node, PlanError> {
-        let marked = self.mark_exists(input.clone(), &mut condition, None)?;
-        if marked.schema == input.schema {
-            return Ok(correlated);
-        }
-        let marked = self.filter_correlated(&marked, condition)?;
-        let slots = input.schema.clone();
-        let marked = self.project(marked, slots);
-        Ok(self.joined_or_correlated(marked, correlated))
-    }
-
-    /// A filter that runs the inner plan for each row.
-    fn filter_correlated(&mut self, input: &Node, expr: Expr) -> Result<Node, PlanError> {
-        let mut condition = expr;
-        let row = Outer {
-            slots: SlotSet::of(&input.schema),
-            certain: SlotSet::of(&input.certain),
-        };
-        let each = self.lower_exists(&mut condition, &row, input.estimated_rows)?;
-        // Less than a row is an estimate that may be wrong, and each evaluation may cost much.
-        let cost = input.estimated_cost + input.estimated_rows.max(1.0) * each;
-        let rows = input.estimated_rows * SELECTIVITY_EXISTS;
-        Ok(self.pass(input.clone(), rows, cost, |input| Op::Filter {
-            input,
-            condition,
-        }))
-    }
-
-    /// Plans the EXISTS of an expression for so many rows with these slots; returns the cost of one row.
-    pub(super) fn lower_exists(
-        &mut self,
-        expr: &mut Expr,
-        row: &Outer,
-        rows: f64,
-    ) -> Result<f64, PlanError> {
-        let Expr::Exists(inside) = expr else {
-            let mut cost = Ok(0.0);
-            for_each_operand_mut(expr, &mut |operand| {
-                if let Ok(sum) = &mut cost {
-                    match self.lower_exists(operand, row, rows) {
-                        Ok(more) => *sum += more,
-                        Err(error) => cost = Err(error),
-                    }
-                }
-            });
-            return cost;
-        };
-        let plan = self.exists[inside.id].clone();
-        let plan = self.lower_for_row(&plan, row)?;
-        let cost = exists_cost(&plan, rows);
-        *inside = Arc::new(plan);
-        Ok(cost)
-    }
-}
-
-/// A plan as a group, with its conditions if it is not a group itself.
-pub(super) fn as_group(plan: Logical) -> JoinGroup {
-    match plan {
-        Logical::Group(group) => group,
-        Logical::Filter { input, conditions } => {
-            let mut group = as_group(*input);
-            group.filters.extend(conditions);
-            group
-        }
-        plan => JoinGroup {
-            children: vec![plan],
-            ..JoinGroup::default()
-        },
-    }
-}
-
-/// The cost of an EXISTS for one of so many rows: many share the start of a plan that takes them at once, and look at some of their partners.
-fn exists_cost(plan: &Node, rows: f64) -> f64 {
-    let (mut starts, mut sharing, mut cost) = (0.0, 1.0, plan.estimated_cost);
-    if let Some(chain) = RowChain::of_many(plan) {
-        starts = chain.starts.min(plan.estimated_cost);
-        cost = chain.looked_at.cost + EXISTS_KEY;
-        sharing = chain.outer_rows_max().min(rows).max(1.0);
-    }
-    (EXISTS_START + starts) / sharing + cost
 }
 
 /// The way of a join that was planned.
-fn way_of(join: &Node) -> Way {
+pub(super) fn way_of(join: &Node) -> Way {
     match &join.op {
         Op::StarJoin { star, entry, .. } => entry_way(star, *entry),
         Op::PatternJoin { .. } => Way::Pattern,

@@ -72,7 +72,7 @@ impl Planner<'_> {
     }
 
     /// Whether to plan parts. Without a bound, joins within each other would be planned exponentially often.
-    fn tries_parts(&self) -> bool {
+    pub(super) fn tries_parts(&self) -> bool {
         self.rule("split_unbound") && self.options.force_join.is_none() && self.alternatives > 0
     }
 
@@ -107,7 +107,8 @@ impl Planner<'_> {
         if !self.tries_parts() {
             return Ok(together);
         }
-        let Some((bound, unbound)) = parts_of_group(self, group) else {
+        let parts = parts_of_group(self, group, SlotSet::default());
+        let Some(Parts { bound, unbound, .. }) = parts else {
             return Ok(together);
         };
         self.alternatives -= 1;
@@ -161,11 +162,24 @@ fn lacks_slot(rows: &Node) -> bool {
     }
 }
 
+/// A group for the rows of a child that have a slot, and for those that lack it, in which the child has it no more.
+pub(super) struct Parts {
+    pub(super) slot: Slot,
+    pub(super) bound: JoinGroup,
+    pub(super) unbound: JoinGroup,
+}
+
 /// The group for the rows of a child that have a slot, and for those that lack it; `None` if no child may lack one that others bind.
-fn parts_of_group(planner: &Planner<'_>, group: &JoinGroup) -> Option<(JoinGroup, JoinGroup)> {
+/// The slots of `around` are bound by what is around the group.
+pub(super) fn parts_of_group(
+    planner: &Planner<'_>,
+    group: &JoinGroup,
+    around: SlotSet,
+) -> Option<Parts> {
     let lacking = group.children.iter().enumerate().find_map(|(at, child)| {
         let maybe = child.schema().minus(child.certain());
-        let shared = maybe.intersect(group.slots_beside(at, Logical::certain));
+        let beside = group.slots_beside(at, Logical::certain);
+        let shared = maybe.intersect(beside.union(around));
         let slot = shared.iter().find(|slot| child.may_bind(*slot))?;
         repeatable::is_repeatable(planner, child, false).then_some((at, slot))
     });
@@ -186,5 +200,9 @@ fn parts_of_group(planner: &Planner<'_>, group: &JoinGroup) -> Option<(JoinGroup
         input: Box::new(filtered(not_bound(slot))),
         slots: others.to_vec(),
     };
-    Some((with(filtered(Expr::Bound(slot))), with(unbound)))
+    Some(Parts {
+        slot,
+        bound: with(filtered(Expr::Bound(slot))),
+        unbound: with(unbound),
+    })
 }

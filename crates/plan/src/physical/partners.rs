@@ -56,3 +56,32 @@ impl PartnerFunction {
         }
     }
 }
+
+/// Partners that are enough where a join above drops the others: of those in the join's only range, which is of this slot alone, the ones at an end of it.
+/// Where comparisons are not told by words the join may give others, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nearest {
+    /// The slot of the build side that is in range.
+    pub slot: Slot,
+    /// The end.
+    pub end: RangeEnd,
+}
+
+/// An end of a range of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RangeEnd {
+    /// That of the least.
+    Least,
+    /// That of the greatest.
+    Greatest,
+}
+
+impl RangeEnd {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Least => "least",
+            Self::Greatest => "greatest",
+        }
+    }
+}

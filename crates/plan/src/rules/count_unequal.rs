@@ -5,7 +5,7 @@
 //! is COUNT(*) over  ?a :knows ?b . ?b :knows ?c   less COUNT(*) over  ?a :knows ?b . ?b :knows ?a
 //! ```
 //!
-//! Such a condition holds what could be counted [part by part](super::count_parts) together: without it the first count makes no rows, and those of the second are
+//! Such a condition holds what could be counted [part by part](super::aggregate_parts) together: without it the first count makes no rows, and those of the second are
 //! few. Of several conditions all sets are taken, one more made equal turning the sign (inclusion and exclusion); sets that make the same slots equal are
 //! counted once, so often as their signs add up to.
 //!
@@ -18,7 +18,7 @@ use crate::lower::Outer;
 use crate::physical::{Aggregate, Expr, Node, Slot};
 use crate::planner::{PlanError, Planner};
 use crate::rules::count_first::{count_rows, counted_group, sum};
-use crate::rules::{count_parts, term_equality};
+use crate::rules::{aggregate_parts, term_equality};
 use crate::slot_set::SlotSet;
 use crate::value_kinds::ValueKinds;
 
@@ -42,7 +42,7 @@ pub(crate) fn aggregate(
     let Some((rest, unequal)) = split(planner, group) else {
         return Ok(None);
     };
-    if planner.alternatives == 0 || !count_parts::has_parts(planner, &rest, keys) {
+    if planner.alternatives == 0 || !aggregate_parts::has_parts(planner, &rest, keys) {
         return Ok(None);
     }
     planner.alternatives -= 1;

@@ -2,12 +2,12 @@
 //!
 //! `hoist_left_join`, `fold_optional`, `push_down_filter`, `unbound_to_anti`, `term_equality`, `value_equality`,
 //! `rewrite_path`, `minus_to_anti`, `lateral_to_join`, `split_exists`, `split_disjunction` and `remove_distinct` rewrite the logical plan as the translator builds it, and `constant_equality` and `seed_paths` when it is whole;
-//! `distribute_union`, `listed_predicates`, `count_scan`, `count_first`, `count_parts`, `count_unequal`, `group_through`, `roll_up`, `partner_sets`, `exists_to_join`, `seed_join`, `split_unbound`, `prune_tables`, `split_stars`, `top_k` and `known_orders` take effect in lowering, `known_plans` before all others; `defer_conditions`, `share_states`, `hoist_expressions`, `compute_early`, `filter_predicates`, `prune_columns`, `early_distinct`, `keep_builds`, `share_subplans` and `reduce_scans` run over the physical plan, and `cut_early` when its nodes have their numbers.
+//! `distribute_union`, `listed_predicates`, `count_scan`, `count_first`, `aggregate_parts`, `count_unequal`, `group_through`, `roll_up`, `partner_sets`, `exists_to_join`, `seed_join`, `split_unbound`, `prune_tables`, `split_stars`, `top_k` and `known_orders` take effect in lowering, `known_plans` before all others; `nearest_partners`, `defer_conditions`, `share_states`, `hoist_expressions`, `compute_early`, `filter_predicates`, `prune_columns`, `early_distinct`, `keep_builds`, `share_subplans` and `reduce_scans` run over the physical plan, and `cut_early` when its nodes have their numbers.
 
+pub(crate) mod aggregate_parts;
 pub(crate) mod compute_early;
 pub(crate) mod constant_equality;
 pub(crate) mod count_first;
-pub(crate) mod count_parts;
 pub(crate) mod count_scan;
 pub(crate) mod count_unequal;
 pub(crate) mod cut_early;
@@ -23,6 +23,7 @@ pub(crate) mod keep_builds;
 pub(crate) mod lateral_to_join;
 pub(crate) mod listed_predicates;
 pub(crate) mod minus_to_anti;
+pub(crate) mod nearest_partners;
 pub(crate) mod partner_sets;
 pub(crate) mod prune_columns;
 pub(crate) mod push_down_filter;
@@ -58,7 +59,7 @@ pub const RULES: &[&str] = &[
     "listed_predicates",
     "count_scan",
     "count_first",
-    "count_parts",
+    "aggregate_parts",
     "count_unequal",
     "group_through",
     "roll_up",
@@ -72,6 +73,7 @@ pub const RULES: &[&str] = &[
     "top_k",
     "known_orders",
     "known_plans",
+    "nearest_partners",
     "defer_conditions",
     "share_states",
     "hoist_expressions",

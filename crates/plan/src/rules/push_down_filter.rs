@@ -1,7 +1,7 @@
 //! Moves a condition down to the group (or the side of a join) that has all it needs.
 //!
 //! A condition may pass an operator if its slots have the same values below; one on a computed value that reads no text, or that may join two parts of a
-//! group, passes as a condition on what it is computed of. `!bound(?v)` above an
+//! group or is about one of several, passes as a condition on what it is computed of. `!bound(?v)` above an
 //! OPTIONAL that always binds `?v` keeps exactly the rows without a partner: an anti join
 //! (rule `unbound_to_anti`). Of a group a condition that no triples could test goes into the child that it is about, if it comes to
 //! patterns there. One that names values of what several parts of a join have goes into each part that is made as a whole.
@@ -12,7 +12,7 @@ use crate::expression::{
     any, for_each_operand_mut, has_exists, is_pure, is_volatile, slots_of, unbound_by,
 };
 use crate::logical::{JoinGroup, Logical};
-use crate::physical::{Expr, Slot};
+use crate::physical::{Expr, Position, Slot};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
 
@@ -59,8 +59,10 @@ pub(crate) fn filter(
         }
         Logical::Extend { input, slot, expr }
             if pushes
-                && is_of_computed(&condition, slot, &expr)
-                && (cost(&expr) <= EXPRESSION || may_join(&input, &condition, slot, &expr)) =>
+                && is_of_computed(&condition, (slot, &expr), &outer)
+                && (cost(&expr) <= EXPRESSION
+                    || may_join(&input, &condition, slot, &expr)
+                    || is_of_part(&input, &condition, slot, &expr)) =>
         {
             let mut condition = condition;
             compute(&mut condition, slot, &expr);
@@ -171,9 +173,11 @@ fn filtered_inputs_mut(plan: &mut Logical) -> Vec<&mut Logical> {
     }
 }
 
-/// Whether a condition is about a computed value that may be computed twice, and has a place for what it is computed of.
-fn is_of_computed(condition: &Expr, slot: Slot, expr: &Expr) -> bool {
+/// Whether a condition is about a computed value that may be computed twice, and has a place for what it is computed of. A row around may have a value for
+/// the slot where nothing is computed.
+fn is_of_computed(condition: &Expr, (slot, expr): (Slot, &Expr), outer: &SlotSet) -> bool {
     slots_of(condition).contains(slot)
+        && !outer.contains(slot)
         && is_pure(expr)
         && !has_exists(condition)
         && !any(condition, &|part| *part == Expr::Bound(slot))
@@ -185,15 +189,52 @@ fn may_join(input: &Logical, condition: &Expr, slot: Slot, expr: &Expr) -> bool 
     let (Expr::Equal(a, b) | Expr::SameTerm(a, b)) = condition else {
         return false;
     };
-    let mut sides = [slots_of(a), slots_of(b)];
+    let computed = in_group(input, [slots_of(a), slots_of(b)], slot, expr);
+    computed.is_some_and(|(group, [a, b])| {
+        let is_of_two = !a.is_empty() && !b.is_empty() && a.is_disjoint(&b);
+        is_of_two && a.union(b).is_subset(&group.schema())
+    })
+}
+
+/// Whether a condition on a computed value is about one part of a group, the patterns of a subject or a child, which is joined with others: then fewer rows are.
+fn is_of_part(input: &Logical, condition: &Expr, slot: Slot, expr: &Expr) -> bool {
+    let computed = in_group(input, [slots_of(condition)], slot, expr);
+    computed.is_some_and(|(group, [read])| {
+        let of_subject = |subject: Position| {
+            let own = group.triples.iter();
+            let own = own.filter(move |triple| triple.subject == subject);
+            own.fold(SlotSet::default(), |set, triple| {
+                set.union(triple.certain())
+            })
+        };
+        let mut subjects: Vec<Position> = Vec::new();
+        for triple in &group.triples {
+            if !subjects.contains(&triple.subject) {
+                subjects.push(triple.subject);
+            }
+        }
+        let parts = subjects.len() + group.children.len() + group.paths.len();
+        let subjects = subjects.into_iter().map(of_subject);
+        let mut all = subjects.chain(group.children.iter().map(Logical::certain));
+        parts > 1 && !read.is_empty() && all.any(|part| read.is_subset(&part))
+    })
+}
+
+/// The group below computed values, and what some slots above are computed of there; `None` if some value may not be computed twice.
+fn in_group<'p, const N: usize>(
+    input: &'p Logical,
+    mut read: [SlotSet; N],
+    slot: Slot,
+    expr: &'p Expr,
+) -> Option<(&'p JoinGroup, [SlotSet; N])> {
     let (mut below, mut slot, mut expr) = (input, slot, expr);
     loop {
-        for side in sides.iter_mut().filter(|side| side.contains(slot)) {
+        for read in read.iter_mut().filter(|read| read.contains(slot)) {
             if !is_pure(expr) {
-                return false;
+                return None;
             }
-            side.remove(slot);
-            *side = side.union(slots_of(expr));
+            read.remove(slot);
+            *read = read.union(slots_of(expr));
         }
         match below {
             Logical::Extend {
@@ -201,12 +242,8 @@ fn may_join(input: &Logical, condition: &Expr, slot: Slot, expr: &Expr) -> bool 
                 slot: of,
                 expr: by,
             } => (below, slot, expr) = (input, *of, by),
-            Logical::Group(group) => {
-                let [a, b] = sides;
-                let is_of_two = !a.is_empty() && !b.is_empty() && a.is_disjoint(&b);
-                return is_of_two && a.union(b).is_subset(&group.schema());
-            }
-            _ => return false,
+            Logical::Group(group) => return Some((group, read)),
+            _ => return None,
         }
     }
 }

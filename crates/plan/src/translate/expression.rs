@@ -5,8 +5,8 @@
 use super::{Scope, Translation};
 use crate::expression::{is_pure, slots_of};
 use crate::logical::Logical;
-use crate::physical::{Aggregate, AggregateFunction, Expr, Graphs, Op, Slot};
-use crate::planner::{PlanError, node};
+use crate::physical::{Aggregate, AggregateFunction, Expr, Graphs, Slot};
+use crate::planner::PlanError;
 use crate::rules::{constant_equality, split_exists};
 use crate::slot_set::SlotSet;
 use crate::statistics::constant;
@@ -14,7 +14,6 @@ use spargebra::algebra::{
     AggregateExpression, AggregateFunction as AlgebraFunction, Expression, GraphPattern,
 };
 use spargebra::term::Variable;
-use std::sync::Arc;
 
 impl Translation<'_, '_> {
     pub(super) fn expression(
@@ -151,18 +150,9 @@ impl Translation<'_, '_> {
         }
         let parts: Vec<Expr> = split_exists::parts(self.planner, &around, inside)?
             .into_iter()
-            .map(|part| self.placeholder(part))
+            .map(|part| self.planner.placeholder(part))
             .collect();
         Ok(any_of(parts))
-    }
-
-    /// A placeholder for an EXISTS, whose pattern waits in the planner's list.
-    fn placeholder(&mut self, inside: Logical) -> Expr {
-        let mentioned = inside.mentioned().to_vec();
-        let mut placeholder = node(Op::Outer, mentioned, SlotSet::default(), 1.0, 0.0);
-        placeholder.id = self.planner.exists.len();
-        self.planner.exists.push(inside);
-        Expr::Exists(Arc::new(placeholder))
     }
 
     /// The aggregates of a group.

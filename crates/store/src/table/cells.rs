@@ -335,6 +335,23 @@ impl<'a> Cells<'a> {
         true
     }
 
+    /// Adds the number of rows with each object that are taken (all if `None` says so) to its count; false, and nothing is added, where the objects are too few
+    /// to be searched together, or an inverse finds them.
+    pub fn add_counts_together(
+        self,
+        objects: &[u64],
+        taken: &dyn Fn(&[u32]) -> Option<Vec<bool>>,
+        counts: &mut [u64],
+    ) -> bool {
+        let are_many = objects.len() >= TOGETHER_SEARCHES as usize && !self.has_inverse();
+        if are_many {
+            let mut search = ValueSearch::new(objects);
+            self.columns().for_each(|column| search.search(column));
+            search.add_counts(taken, counts);
+        }
+        are_many
+    }
+
     /// For each object appends the number of its rows, and the rows ascending. Many objects are searched together where a column
     /// has no inverse.
     pub fn find_many(self, objects: &[u64], counts: &mut Vec<u32>, rows: &mut Vec<u32>) {

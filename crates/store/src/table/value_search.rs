@@ -111,6 +111,24 @@ impl ValueSearch {
         }
     }
 
+    /// Adds to the count of each value asked for how many of its rows are taken.
+    pub(super) fn add_counts(
+        self,
+        taken: &dyn Fn(&[u32]) -> Option<Vec<bool>>,
+        counts: &mut [u64],
+    ) {
+        let rows: Vec<u32> = self.found.iter().map(|(_, row)| *row).collect();
+        let taken = taken(&rows);
+        let mut by_value = vec![0; self.values.len()];
+        for (at, (number, _)) in self.found.iter().enumerate() {
+            let counts = taken.as_ref().is_none_or(|taken| taken[at]);
+            by_value[*number as usize] += u64::from(counts);
+        }
+        for (count, number) in counts.iter_mut().zip(self.asked) {
+            *count += by_value[number as usize];
+        }
+    }
+
     /// For each value asked for appends the number of its rows, and the rows ascending.
     pub(super) fn finish(self, counts: &mut Vec<u32>, rows: &mut Vec<u32>) {
         let mut ends = vec![0; self.values.len() + 1];

@@ -95,6 +95,26 @@ fn are_added(cells: Cells<'_>, objects: &[u64], counts: &[u32]) -> bool {
     added.iter().zip(counts).all(of_count)
 }
 
+/// Whether objects that are counted together, if they are, have as many rows as each has, of all and of those taken.
+fn are_counted_together(cells: Cells<'_>, objects: &[u64]) -> bool {
+    let (_, alone) = rows_of(cells, objects);
+    let is_even = |row: &u32| row.is_multiple_of(2);
+    let all = |_: &[u32]| None;
+    let even = |rows: &[u32]| Some(rows.iter().map(is_even).collect());
+    let (mut of_all, mut of_even) = (vec![7; objects.len()], vec![0; objects.len()]);
+    if !cells.add_counts_together(objects, &all, &mut of_all) {
+        return of_all == vec![7; objects.len()];
+    }
+    cells.add_counts_together(objects, &even, &mut of_even);
+    let mut rows = alone.1.iter();
+    let mut expected = alone.0.iter().map(|&count| {
+        let own: Vec<&u32> = rows.by_ref().take(count as usize).collect();
+        let taken = own.iter().filter(|row| is_even(row)).count();
+        (7 + own.len() as u64, taken as u64)
+    });
+    of_all.into_iter().zip(of_even).eq(&mut expected)
+}
+
 /// Whether rows of some objects sought by their numbers are those cut out of all.
 fn are_parts_of_all(cells: Cells<'_>, objects: &[u64]) -> bool {
     let mut parts = [0..0, 0..1, 0..3, 1..2, 2..9, 9..1000].iter();
@@ -370,7 +390,7 @@ proptest! {
                 let many: Vec<u64> = values.iter().chain(&objects).cycle().take(40).copied().collect();
                 let (together, alone) = rows_of(cells, &many);
                 prop_assert_eq!(together, alone, "many are searched together");
-                prop_assert!(are_parts_of_all(cells, &many));
+                prop_assert!(are_counted_together(cells, &many) && are_parts_of_all(cells, &many));
                 let rows = table.rows() / 4..table.rows() - table.rows() / 8;
                 let mut present = Vec::new();
                 cells.rows_with_value(rows.clone(), &mut present);

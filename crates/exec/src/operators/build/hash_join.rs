@@ -1,6 +1,6 @@
 //! Hash joins and their build sides.
 
-use super::ranges::{ranges, set_functions};
+use super::ranges::{nearest_end, ranges, set_functions};
 use super::{Build, column_of};
 use crate::error::ExecError;
 use crate::expr::CompiledExpr;
@@ -153,6 +153,7 @@ impl Build {
             kind: *kind,
             filter: compiled(filter)?,
             ranges,
+            nearest: nearest_end(&node.op),
             partners: set_functions(&node.op)?,
             sources: outputs.collect(),
         };

@@ -6,7 +6,7 @@ use crate::error::ExecError;
 use crate::expr::CompiledExpr;
 use crate::operators::pairing::SetFunction;
 use crate::operators::range_order::{MovedWords, RangeBound, RangeExpr, RangeExprs, SetsWanted};
-use basalt_plan::physical::{Expr, Op, PartnerFunction, Slot};
+use basalt_plan::physical::{Expr, Op, PartnerFunction, RangeEnd, Slot};
 use basalt_plan::{JoinBound, JoinRange, Moved, for_each_operand, join_ranges, probe_and_build};
 
 /// The ranges of a hash join, and the rest of its condition.
@@ -45,6 +45,16 @@ pub fn ranges(join: &Op, cx: &Context) -> Result<Option<(RangeExprs, Option<Expr
     let is_told = exprs.len() == 1 && found.rest.is_none() && !exprs[0].is_equality();
     let sets = (is_told && !functions.is_empty()).then(|| SetsWanted::of(&functions));
     Ok(Some((RangeExprs { exprs, sets }, found.rest)))
+}
+
+/// At which end of the only range of a hash join partners are enough, if at one.
+pub fn nearest_end(join: &Op) -> Option<RangeEnd> {
+    let (Op::HashJoin { nearest, .. }, Some(found)) = (join, join_ranges(join)) else {
+        return None;
+    };
+    let nearest = nearest.as_ref()?;
+    let is_in_range = |range: &JoinRange| range.of == Expr::Slot(nearest.slot);
+    matches!(&found.ranges[..], [only] if is_in_range(only)).then_some(nearest.end)
 }
 
 /// What the rows of a hash join tell of sets of pairs.

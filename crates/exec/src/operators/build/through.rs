@@ -264,6 +264,7 @@ pub(super) fn join_of(node: &Node, group: &GroupThrough) -> Node {
             filter: None,
             build_left: pairs.estimated_rows < rows.estimated_rows,
             partners: Vec::new(),
+            nearest: None,
         },
         schema: pairs.schema.iter().chain(fresh).copied().collect(),
         certain: group.via.clone(),

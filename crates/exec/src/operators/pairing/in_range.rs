@@ -7,6 +7,7 @@ use crate::error::ExecError;
 use crate::expr::CompiledExpr;
 use crate::operators::hash_join::Source;
 use crate::operators::range_order::{Bounds, RangeOrder};
+use basalt_plan::physical::RangeEnd;
 use std::ops::Range;
 
 /// Rows and bounds of blocks that a piece looks at for each pair that it may have: some tenths of a millisecond in all.
@@ -89,6 +90,24 @@ impl Pairing {
         places.len()
     }
 
+    /// The places at an end of some that are in range, if the words there tell that all others lie further from it and the row there has this key; else all.
+    fn nearest(
+        &self,
+        places: Range<usize>,
+        bounds: &Bounds,
+        key: &[u64],
+        end: RangeEnd,
+    ) -> Range<usize> {
+        let found = self.table.ranges().and_then(|order| {
+            let nearest = order.nearest(places.clone(), bounds, end)?;
+            let row = order.row_at(nearest.start) as usize;
+            let is_of_key =
+                key.is_empty() || self.table.directory().is_exact() || self.table.has_key(row, key);
+            is_of_key.then_some(nearest)
+        });
+        found.unwrap_or(places)
+    }
+
     /// Pairs of the next piece of a batch; returns where the following piece starts.
     pub(super) fn candidates_in_range(
         &self,
@@ -110,7 +129,10 @@ impl Pairing {
             };
             looks -= 1;
             let first = pairs.build.len();
-            let places = order.places(rows, bounds, at.row);
+            let mut places = order.places(rows, bounds, at.row);
+            if let Some(end) = self.shape.nearest {
+                places = self.nearest(places, bounds, &key, end);
+            }
             let from = places.start + at.compared;
             let end = order.rows_into(
                 from..places.end,

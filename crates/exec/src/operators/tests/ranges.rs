@@ -125,6 +125,7 @@ pub(super) fn join(sides: [&[Row]; 2], has_key: bool, kind: JoinKind, condition:
         filter: Some(condition),
         build_left: false,
         partners: Vec::new(),
+        nearest: None,
     };
     match kind {
         JoinKind::Semi | JoinKind::Anti => node(op, &[0, 1, 2, 3]),

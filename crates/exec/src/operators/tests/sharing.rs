@@ -64,6 +64,7 @@ fn join(left: Node, right: Node, schema: &[u16]) -> Node {
         filter: None,
         build_left: false,
         partners: Vec::new(),
+        nearest: None,
     };
     node(op, schema)
 }

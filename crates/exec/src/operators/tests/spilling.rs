@@ -216,6 +216,7 @@ proptest! {
                 filter: None,
                 build_left,
                 partners: Vec::new(),
+                nearest: None,
             };
             let (whole, spilled) = both(&node(op, &[0, 1, 2, 3]), batch_rows);
             prop_assert_eq!(whole, spilled);
@@ -236,6 +237,7 @@ fn rows_of_one_key_end_at_the_limit() {
             filter: None,
             build_left: false,
             partners: Vec::new(),
+            nearest: None,
         };
         run(node(op, &[0, 1, 2]), LITTLE, 1000)
     };

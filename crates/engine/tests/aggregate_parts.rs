@@ -1,9 +1,10 @@
-//! What is counted part by part, or with equal values taken off, has the counts of all joined rows: of trees and circles of patterns in random shapes, with
-//! conditions, by no to three keys.
+//! What is grouped part by part, or counted with equal values taken off, has the counts, sums, averages and extremes of all joined rows: of trees and
+//! circles of patterns in random shapes, with conditions, by no to three keys.
 
 mod support;
 
 use basalt_engine::{Database, QueryOptions};
+use basalt_testkit::Answer as OracleAnswer;
 use std::fmt::Write as _;
 use support::triples::{NS, Triples, iri, number};
 use support::{ask, options_without, plain_and_changed};
@@ -29,6 +30,11 @@ fn graph() -> String {
         }
         if n % 5 != 0 {
             triples.add(&name, "size", &number(n * 7 % 20, "integer"));
+            triples.add(&name, "costs", &number(n % 11, "integer"));
+        }
+        if n % 4 == 1 {
+            triples.add(&name, "costs", &decimal(n % 9));
+            triples.add(&name, "rated", &number(n % 6, "double"));
         }
         // A predicate that shapes have no column for.
         if n % 20 == 3 {
@@ -36,6 +42,11 @@ fn graph() -> String {
         }
     }
     triples.0
+}
+
+/// A number that is no integer.
+fn decimal(n: usize) -> String {
+    format!("\"{n}.25\"^^<http://www.w3.org/2001/XMLSchema#decimal>")
 }
 
 const CHANGES: &str = r"PREFIX : <http://example.org/>
@@ -56,17 +67,53 @@ impl Random {
 
 /// A pattern between two variables, or a variable and what it tells.
 fn pattern(random: &mut Random, a: &str, b: &str) -> String {
-    match random.below(9) {
+    match random.below(12) {
         0..=2 => format!("{a} :near {b} ."),
         3 | 4 => format!("{b} :near {a} ."),
         5 => format!("{a} :likes {b} ."),
         6 => format!("{b} :likes {a} ."),
         7 => format!("{a} :kind {b} ."),
-        _ => format!("{a} :size {b} ."),
+        8 => format!("{a} :size {b} ."),
+        9 => format!("{a} :rated {b} ."),
+        _ => format!("{a} :costs {b} ."),
     }
 }
 
-fn question(random: &mut Random) -> String {
+/// What is asked of the rows: counts of course, and others of what is a number mostly.
+fn aggregates(random: &mut Random, names: &[String], patterns: &str) -> String {
+    let is_number = |name: &&String| {
+        let told = ["size", "costs", "rated"].iter();
+        told.clone()
+            .any(|predicate| patterns.contains(&format!(":{predicate} {name} .")))
+    };
+    let numbers: Vec<&String> = names.iter().filter(is_number).collect();
+    let mut text = String::new();
+    for made in 0..1 + random.below(3) {
+        let x = match numbers.len() as u64 {
+            0 => &names[random.below(names.len() as u64) as usize],
+            count => numbers[random.below(count) as usize],
+        };
+        let y = &names[random.below(names.len() as u64) as usize];
+        let of = match random.below(9) {
+            0 => "COUNT(*)".to_owned(),
+            1 => format!("COUNT({y})"),
+            2 | 3 => format!("SUM({x})"),
+            4 => format!("AVG({x})"),
+            5 => format!("MIN({x})"),
+            6 => format!("MAX({y})"),
+            7 => format!("SUM({x} * {x} - 3)"),
+            _ => match &numbers[..] {
+                [first, .., last] => format!("SUM({first} * {last})"),
+                _ => format!("AVG({x} + 0.5)"),
+            },
+        };
+        write!(text, "({of} AS ?v{made}) ").expect("text takes all");
+    }
+    text
+}
+
+/// A question about counts alone, or other aggregates, too.
+fn question(random: &mut Random, are_counts: bool) -> String {
     let mut names = vec!["?a".to_owned()];
     let mut patterns = String::new();
     for made in 0..2 + random.below(PATTERNS_MAX - 1) {
@@ -103,22 +150,43 @@ fn question(random: &mut Random) -> String {
         false => format!("GROUP BY {}", keys.join(" ")),
     };
     let keys = keys.join(" ");
-    let mut text = format!("PREFIX : <{NS}> ");
-    write!(
-        text,
-        "SELECT {keys} (COUNT(*) AS ?n) (COUNT({x}) AS ?m) {{ {patterns} {condition} }} {by}"
-    )
-    .expect("text takes all");
-    text
+    let made = match are_counts {
+        true => format!("(COUNT(*) AS ?n) (COUNT({x}) AS ?m)"),
+        false => aggregates(random, &names, &patterns),
+    };
+    format!("PREFIX : <{NS}> SELECT {keys} {made} {{ {patterns} {condition} }} {by}")
 }
 
 fn plan(database: &Database, text: &str) -> String {
     let options = QueryOptions {
-        count_parts_always: true,
+        aggregate_parts_always: true,
         ..options_without(64, 2, &[])
     };
     let prepared = database.prepare(text, &options).expect("it plans");
     prepared.explain().to_text()
+}
+
+const RULES_OFF: [&str; 4] = [
+    "aggregate_parts",
+    "count_unequal",
+    "count_first",
+    "group_through",
+];
+
+/// The answer without the rules; those with each of them give the same.
+fn same_with_the_rules(database: &Database, text: &str) -> OracleAnswer {
+    let expected = ask(database, text, &options_without(2048, 1, &RULES_OFF));
+    let expected = expected.expect("it runs");
+    for (off, batch, threads) in [(0, 64, 2), (1, 7, 1), (2, 7, 2)] {
+        let off = if off == 0 { &[][..] } else { &RULES_OFF[off..] };
+        let options = QueryOptions {
+            aggregate_parts_always: true,
+            ..options_without(batch, threads, off)
+        };
+        let answer = ask(database, text, &options).expect("it runs");
+        support::same_answers(&expected, &answer, text);
+    }
+    expected
 }
 
 #[test]
@@ -127,27 +195,12 @@ fn random_groups_have_the_counts_of_their_rows() {
         let mut random = Random(7);
         let (mut counted, mut taken_off, mut rows) = (0, 0, 0);
         for _ in 0..QUESTIONS {
-            let text = question(&mut random);
-            let off = [
-                "count_parts",
-                "count_unequal",
-                "count_first",
-                "group_through",
-            ];
-            let expected = ask(&database, &text, &options_without(2048, 1, &off));
-            let expected = expected.expect("it runs");
-            for (off, batch, threads) in [(&[][..], 64, 2), (&off[1..], 7, 1), (&off[2..], 7, 2)] {
-                let options = QueryOptions {
-                    count_parts_always: true,
-                    ..options_without(batch, threads, off)
-                };
-                let answer = ask(&database, &text, &options).expect("it runs");
-                support::same_answers(&expected, &answer, &text);
-            }
+            let text = question(&mut random, true);
+            let answer = same_with_the_rules(&database, &text);
             let plan = plan(&database, &text);
             counted += usize::from(plan.contains("Sum(?count") || plan.contains("Sum((?count"));
             taken_off += usize::from(plan.contains("-?count"));
-            rows += usize::from(!format!("{expected:?}").contains("\"0\""));
+            rows += usize::from(!format!("{answer:?}").contains("\"0\""));
         }
         assert!(counted > QUESTIONS / 10, "{counted} counted by parts");
         assert!(
@@ -155,6 +208,23 @@ fn random_groups_have_the_counts_of_their_rows() {
             "{taken_off} with some taken off"
         );
         assert!(rows > QUESTIONS / 2, "{rows} have rows");
+    }
+}
+
+#[test]
+fn random_groups_have_the_sums_and_extremes_of_their_rows() {
+    for database in plain_and_changed(&graph(), CHANGES) {
+        let mut random = Random(11);
+        let (mut parted, mut of_parts) = (0, 0);
+        for _ in 0..QUESTIONS {
+            let text = question(&mut random, false);
+            same_with_the_rules(&database, &text);
+            let plan = plan(&database, &text);
+            parted += usize::from(plan.contains("?count"));
+            of_parts += usize::from(plan.contains("?part"));
+        }
+        assert!(parted > QUESTIONS / 10, "{parted} by parts");
+        assert!(of_parts > QUESTIONS / 20, "{of_parts} of what parts hold");
     }
 }
 
@@ -199,7 +269,7 @@ fn what_gives_nothing_is_not_counted_by_parts() {
             "?s",
             false,
         ),
-        ("?a :near ?b . ?b :near ?c . ?c :near ?d", "?a ?d", false),
+        ("?a :near ?b . ?b :near ?c . ?c :near ?d", "?a ?d", true),
     ] {
         let by_what = match by {
             "" => String::new(),

@@ -1,0 +1,139 @@
+//! Of partners in a range those at its end are joined alone where a NOT EXISTS drops the others, and the answers are those of joining all: over numbers, times of one
+//! zone, and values of which no words tell the order.
+
+mod support;
+
+use basalt_engine::Database;
+use std::fmt::Write as _;
+use support::triples::{NS, Triples, iri, number};
+use support::{ask, options_without, plain_and_changed};
+
+const KEYS: usize = 12;
+const ROWS: usize = 30;
+
+/// Events of some keys with a number, a time, and a value that is one of many kinds; some are alike.
+fn events() -> String {
+    let mut triples = Triples::default();
+    for key in 0..KEYS {
+        for row in 0..ROWS {
+            let at = (row * 7 + key * 3) % 19;
+            for (class, shift) in [("a", 0), ("b", key % 3)] {
+                let name = format!("{class}{key}_{row}");
+                let at = at + shift;
+                triples.add(&name, &format!("{class}Key"), &iri("k", key));
+                triples.add(&name, &format!("{class}Size"), &number(at, "integer"));
+                triples.add(
+                    &name,
+                    &format!("{class}Time"),
+                    &time(at, row % 2 == 0 && key % 2 == 0),
+                );
+                triples.add(&name, &format!("{class}Value"), &value(at, row + key));
+            }
+            if row % 4 != 1 {
+                triples.add(&format!("b{key}_{row}"), "bTold", &number(row, "integer"));
+            }
+        }
+    }
+    triples.0
+}
+
+/// A time, in two writings of the same zone.
+fn time(hour: usize, is_written_otherwise: bool) -> String {
+    let zone = if is_written_otherwise { "+00:00" } else { "Z" };
+    format!("\"2024-05-01T{hour:02}:30:00{zone}\"^^<http://www.w3.org/2001/XMLSchema#dateTime>")
+}
+
+fn value(n: usize, kind: usize) -> String {
+    const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
+    match kind % 7 {
+        0 | 1 => number(n, "integer"),
+        2 => number(n, "double"),
+        3 => format!("\"{n}.5\"^^<{XSD}decimal>"),
+        4 => format!("\"2024-05-01T{n:02}:00:00\"^^<{XSD}dateTime>"),
+        5 => format!("\"2024-05-01T{n:02}:00:00Z\"^^<{XSD}dateTime>"),
+        _ => format!("\"{n}\""),
+    }
+}
+
+const CHANGES: &str = r"PREFIX : <http://example.org/>
+    DELETE DATA { :a1_3 :aSize 5 . :b2_2 :bKey :k2 } ;
+    INSERT DATA { :b99 :bKey :k0 , :k1 ; :bSize 3.5 ; :bTime '2024-05-01T05:30:00+01:00'^^<http://www.w3.org/2001/XMLSchema#dateTime> ; :bValue 4.25 .
+        :a99 :aKey :k0 ; :aSize 1e1 ; :aTime '2024-05-01T05:30:00'^^<http://www.w3.org/2001/XMLSchema#dateTime> ; :aValue 4 }";
+
+/// What is asked of each pair, and which end is joined alone; `VALUE` is one of the three.
+const QUESTIONS: &[(&str, Option<&str>)] = &[
+    (
+        "?x :aKey ?k ; :aVALUE ?v . ?y :bKey ?k ; :bVALUE ?w FILTER(?w <= ?v)
+            FILTER NOT EXISTS { ?z :bKey ?k ; :bVALUE ?u FILTER(?u > ?w && ?u <= ?v) }",
+        Some("greatest ?w alone"),
+    ),
+    (
+        "?x :aKey ?k ; :aVALUE ?v . ?y :bKey ?k ; :bVALUE ?w FILTER(?v < ?w)
+            FILTER NOT EXISTS { ?z :bKey ?k ; :bVALUE ?u FILTER(?u < ?w && ?u > ?v) }",
+        Some("least ?w alone"),
+    ),
+    (
+        "?x :bKey ?k ; :bVALUE ?v . ?y :bKey ?k ; :bVALUE ?w ; :bTold ?t FILTER(?w > ?v && ?x != ?y)
+            FILTER NOT EXISTS { ?z :bVALUE ?u ; :bKey ?k FILTER(?u > ?v && ?w > ?u) }",
+        Some("least ?w alone"),
+    ),
+    (
+        "?x :aKey ?k ; :aVALUE ?v . ?y :bKey ?k ; :bVALUE ?w FILTER(?w <= ?v)
+            FILTER NOT EXISTS { ?z :bKey ?k ; :bVALUE ?u FILTER(?u < ?w && ?u <= ?v) }",
+        Some("least ?w alone"),
+    ),
+    // What is further is so whatever its key.
+    (
+        "?x :aKey ?k ; :aVALUE ?v . ?y :bKey ?k ; :bVALUE ?w FILTER(?w <= ?v)
+            FILTER NOT EXISTS { ?z :bKey ?l ; :bVALUE ?u FILTER(?u > ?w && ?u <= ?v) }",
+        Some("greatest ?w alone"),
+    ),
+    // Others than those that are in range may be what is further.
+    (
+        "?x :aKey ?k ; :aVALUE ?v . ?y :bKey ?k ; :bVALUE ?w FILTER(?w <= ?v)
+            FILTER NOT EXISTS { ?z :bKey ?k ; :bVALUE ?u FILTER(?u > ?w && ?u < ?v) }",
+        None,
+    ),
+    // Nothing may be further that lacks what is told.
+    (
+        "?x :aKey ?k ; :aVALUE ?v . ?y :bKey ?k ; :bVALUE ?w FILTER(?w <= ?v)
+            FILTER NOT EXISTS { ?z :bKey ?k ; :bVALUE ?u ; :bTold ?t FILTER(?u > ?w && ?u <= ?v) }",
+        None,
+    ),
+    (
+        "?x :aKey ?k ; :aVALUE ?v . ?y :bKey ?k ; :bVALUE ?w FILTER(?w <= ?v)
+            FILTER NOT EXISTS { ?z :bKey ?k ; :bVALUE ?u FILTER(?u > ?w && ?u <= ?v && ?z != ?x) }",
+        None,
+    ),
+];
+
+fn plan(database: &Database, text: &str) -> String {
+    let options = options_without(2048, 1, &[]);
+    let prepared = database.prepare(text, &options).expect("it plans");
+    prepared.explain().to_text()
+}
+
+#[test]
+fn partners_at_the_end_of_a_range_are_enough() {
+    for database in plain_and_changed(&events(), CHANGES) {
+        for (pattern, end) in QUESTIONS {
+            for value in ["Size", "Time", "Value"] {
+                let pattern = pattern.replace("VALUE", value);
+                let mut text = format!("PREFIX : <{NS}> SELECT * {{ ");
+                write!(text, "{pattern} }}").expect("text takes all");
+                let all = options_without(2048, 1, &["nearest_partners"]);
+                let expected = ask(&database, &text, &all).expect("it runs");
+                for (batch, threads) in [(2048, 1), (64, 2), (7, 2)] {
+                    let options = options_without(batch, threads, &[]);
+                    let answer = ask(&database, &text, &options).expect("it runs");
+                    support::same_answers(&expected, &answer, &text);
+                }
+                let plan = plan(&database, &text);
+                match end {
+                    Some(end) => assert!(plan.contains(end), "{text}\n{plan}"),
+                    None => assert!(!plan.contains(" alone"), "{text}\n{plan}"),
+                }
+            }
+        }
+    }
+}
