@@ -471,18 +471,6 @@ fn escapes_are_read_before_the_query() {
     }
 }
 
-/// Limits beyond all numbers are none.
-#[test]
-fn limits_that_no_clock_or_count_reaches_are_none() {
-    let line = |n: u32| format!("<http://e/s{n}> <http://e/p> \"{n}\" .\n");
-    let loaded = load_nquads((0..3_000).map(line).collect(), &Configuration::default());
-    let mut options = query_options(&Configuration::default());
-    options.exec.timeout = Some(std::time::Duration::MAX);
-    let query = text("SELECT ?o { ?s :p ?o } ORDER BY ?o LIMIT 9223372036854775807 OFFSET 1");
-    let answer = ask(&loaded.database, &query, &options);
-    assert_eq!(answer.map(|answer| answer.len()), Ok(2_999));
-}
-
 /// One text with four spellings of two languages; `nl` has a spelling of its own in a named graph.
 const SPELLINGS: &str = r#"
 <http://e/a> <http://e/label> "colour"@en-GB .

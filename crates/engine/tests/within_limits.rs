@@ -369,3 +369,16 @@ fn joins_by_what_may_be_unbound_compare_few_pairs() {
         assert_eq!(number(&loaded, &query, &options), Ok(expected), "{rest}");
     }
 }
+
+/// Limits beyond all numbers are none.
+#[test]
+fn limits_that_no_clock_or_count_reaches_are_none() {
+    let line = |n: u32| format!("<http://e/s{n}> <http://e/p> \"{n}\" .\n");
+    let loaded = load_nquads((0..3_000).map(line).collect(), &Configuration::default());
+    let mut options = default_options();
+    options.exec.timeout = Some(Duration::MAX);
+    let query =
+        format!("{PREFIX}SELECT ?o {{ ?s :p ?o }} ORDER BY ?o LIMIT 9223372036854775807 OFFSET 1");
+    let answer = ask(&loaded.database, &query, &options);
+    assert_eq!(answer.map(|answer| answer.len()), Ok(2_999));
+}

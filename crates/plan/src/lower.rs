@@ -40,6 +40,14 @@ pub(crate) struct Outer {
 }
 
 impl Outer {
+    /// What a row of a node provides.
+    fn of(rows: &Node) -> Self {
+        Self {
+            slots: SlotSet::of(&rows.schema),
+            certain: SlotSet::of(&rows.certain),
+        }
+    }
+
     /// The same without some slots.
     fn without(&self, slots: SlotSet) -> Self {
         Self {
@@ -369,10 +377,7 @@ impl Planner<'_> {
         for key in &keys {
             input = self.with_outer(input, slots_of(&key.expr), outer);
         }
-        let row = Outer {
-            slots: SlotSet::of(&input.schema),
-            certain: SlotSet::of(&input.certain),
-        };
+        let row = Outer::of(&input);
         for key in &mut keys {
             resolve_missing(&mut key.expr, &row.slots, self.statistics);
             self.lower_exists(&mut key.expr, &row, input.estimated_rows)?;

@@ -4,8 +4,7 @@
 //! So its cost counts by the share of one evaluation, as a table of all pairs may cost a thousand lookups and is right for a million.
 
 use super::costs::hash_cost;
-use super::search::{Candidate, bits};
-use super::{Problem, UnitKind};
+use super::{Unit, UnitKind};
 use crate::expression::{is_volatile_plan, outer_slots};
 use crate::physical::Node;
 use crate::planner::Planner;
@@ -15,29 +14,19 @@ fn is_of_outer_row(node: &Node) -> bool {
     !outer_slots(node).is_empty() || is_volatile_plan(node)
 }
 
-impl Problem<'_> {
-    /// What a candidate's build costs that need not be paid in each evaluation, in a join of the sets of units `build` and `probe`.
-    pub(super) fn saved_by_keeping(
-        &self,
-        planner: &Planner<'_>,
-        side: &Candidate,
-        [build, probe]: [u64; 2],
-    ) -> f64 {
-        let is_of_outer_row = |mask: u64| {
-            bits(mask).any(|idx| match &self.units[idx].kind {
-                UnitKind::Plan(node) => is_of_outer_row(node),
-                _ => false,
-            })
-        };
-        match planner.shares_builds() && is_of_outer_row(probe) && !is_of_outer_row(build) {
-            true => planner.saved_of_build(side.rows, side.cost),
-            false => 0.0,
-        }
-    }
-}
-
 impl Planner<'_> {
-    /// The same of a finished join whose right side is built.
+    /// The units whose rows differ from one outer row to the next, by bits; none where the plan that is made runs once.
+    pub(super) fn of_outer_row(&self, units: &[Unit]) -> u64 {
+        let differs = |unit: &Unit| match &unit.kind {
+            UnitKind::Plan(node) => self.shares_builds() && is_of_outer_row(node),
+            _ => false,
+        };
+        let units = units.iter().enumerate();
+        let units = units.filter(|(_, unit)| differs(unit));
+        units.fold(0, |mask, (idx, _)| mask | 1 << idx)
+    }
+
+    /// What the build of a finished join costs that need not be paid in each evaluation; its right side is built.
     pub(crate) fn saved_by_keeping(&self, left: &Node, right: &Node) -> f64 {
         match self.shares_builds() && is_of_outer_row(left) && !is_of_outer_row(right) {
             true => self.saved_of_build(right.estimated_rows, right.estimated_cost),
@@ -50,7 +39,8 @@ impl Planner<'_> {
         self.keeps_builds && self.evaluations > 1.0
     }
 
-    fn saved_of_build(&self, rows: f64, cost: f64) -> f64 {
+    /// What is not paid in each evaluation of a build of so many rows that cost so much.
+    pub(super) fn saved_of_build(&self, rows: f64, cost: f64) -> f64 {
         (cost + hash_cost(rows, 0.0, false)) * (1.0 - 1.0 / self.evaluations)
     }
 }

@@ -114,6 +114,8 @@ pub(crate) struct Search<'s> {
     settled: MaskMap<u64>,
     /// Units that share a slot with each unit.
     neighbours: Vec<u64>,
+    /// Units whose rows differ from one outer row to the next.
+    of_outer_row: u64,
     /// Slots of more than one unit.
     edges: Vec<Edge>,
     /// What samples of joins say instead.
@@ -150,6 +152,7 @@ impl<'s> Search<'s> {
             slots: MaskMap::default(),
             settled: MaskMap::default(),
             neighbours: neighbours.collect(),
+            of_outer_row: planner.of_outer_row(units),
             corrections: corrections(&edges),
             edges,
             keys: JoinKeys::new(units, &shared),
@@ -494,9 +497,13 @@ impl<'s> Search<'s> {
 
     /// Making two sets, a hash table of the first and looking the rows of the second up in it.
     fn built_cost(&self, sides: [(u64, &Candidate); 2], near_from: f64) -> f64 {
-        let [(_, build), (_, probe)] = sides;
+        let [(built, build), (probed, probe)] = sides;
         let hashed = hash_cost(build.rows, probe.rows, build.rows >= near_from);
-        let saved = (self.problem).saved_by_keeping(self.planner, build, sides.map(|(set, _)| set));
+        let is_kept = built & self.of_outer_row == 0 && probed & self.of_outer_row != 0;
+        let saved = match is_kept {
+            true => self.planner.saved_of_build(build.rows, build.cost),
+            false => 0.0,
+        };
         START + build.cost + probe.cost + hashed - saved
     }
 

@@ -97,10 +97,7 @@ impl Planner<'_> {
                 input = self.mark_exists(input, argument, None)?;
             }
         }
-        let row = Outer {
-            slots: SlotSet::of(&input.schema),
-            certain: SlotSet::of(&input.certain),
-        };
+        let row = Outer::of(&input);
         let mut certain = row.certain.intersect(SlotSet::of(keys));
         let mut schema = keys.to_vec();
         for aggregate in &mut aggregates {

@@ -130,10 +130,7 @@ impl Planner<'_> {
     /// A filter that runs the inner plan for each row.
     fn filter_correlated(&mut self, input: &Node, expr: Expr) -> Result<Node, PlanError> {
         let mut condition = expr;
-        let row = Outer {
-            slots: SlotSet::of(&input.schema),
-            certain: SlotSet::of(&input.certain),
-        };
+        let row = Outer::of(input);
         let each = self.lower_exists(&mut condition, &row, input.estimated_rows)?;
         // Less than a row is an estimate that may be wrong, and each evaluation may cost much.
         let cost = input.estimated_cost + input.estimated_rows.max(1.0) * each;

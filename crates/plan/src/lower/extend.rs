@@ -52,10 +52,7 @@ impl Planner<'_> {
         let mut wanted = input.schema.clone();
         wanted.push(slot);
         let input = self.mark_exists(input, &mut expr, limit)?;
-        let row = Outer {
-            slots: SlotSet::of(&input.schema),
-            certain: SlotSet::of(&input.certain),
-        };
+        let row = Outer::of(&input);
         self.lower_exists(&mut expr, &row, input.estimated_rows)?;
         let mut certain = row.certain;
         if is_certain(&expr, &certain) {

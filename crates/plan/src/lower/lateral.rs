@@ -22,10 +22,7 @@ impl Planner<'_> {
         let left = self.lower(left, outer)?;
         // Its `Outer` leaves take left rows, so what they need of an enclosing row must be in there.
         let left = self.with_outer(left, right.mentioned(), outer);
-        let row = Outer {
-            slots: SlotSet::of(&left.schema),
-            certain: SlotSet::of(&left.certain),
-        };
+        let row = Outer::of(&left);
         let right = self.lower_for_row(right, &row, left.estimated_rows)?;
         if [&left, &right]
             .iter()

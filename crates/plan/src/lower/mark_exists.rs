@@ -92,10 +92,7 @@ impl Planner<'_> {
             return Ok(None);
         };
         joined.estimated_rows = input.estimated_rows;
-        let row = Outer {
-            slots: SlotSet::of(&input.schema),
-            certain: SlotSet::of(&input.certain),
-        };
+        let row = Outer::of(input);
         let mut asked = Expr::Exists(Arc::clone(inside));
         let rows = input.estimated_rows;
         let each = self.without_keeping(|this| this.lower_exists(&mut asked, &row, rows))?;

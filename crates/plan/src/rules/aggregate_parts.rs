@@ -131,28 +131,21 @@ fn made(
                 |argument| is_pure(argument) && ValueKinds::of_expr(argument, &of_slot).are_exact();
             !read.is_empty() && aggregate.argument.as_ref().is_some_and(is_exact)
         };
-        let of = |slot: Slot, function: AggregateFunction| {
-            let argument = aggregate
-                .argument
-                .clone()
-                .filter(|_| function != AggregateFunction::Count);
-            let read = argument.as_ref().map(slots_of).unwrap_or_default();
-            Made {
-                slot,
-                function,
-                argument,
-                read,
-            }
+        let of_argument = |slot: Slot, function: AggregateFunction| Made {
+            slot,
+            function,
+            argument: aggregate.argument.clone(),
+            read,
         };
         match aggregate.function {
             AggregateFunction::Count if is_slot && !aggregate.distinct => {
-                all.push(of(aggregate.slot, AggregateFunction::Count));
+                all.push(Made::count(aggregate.slot));
             }
             AggregateFunction::Min | AggregateFunction::Max if is_slot => {
-                all.push(of(aggregate.slot, aggregate.function.clone()));
+                all.push(of_argument(aggregate.slot, aggregate.function.clone()));
             }
             AggregateFunction::Sum if !aggregate.distinct && is_exact() => {
-                all.push(of(aggregate.slot, AggregateFunction::Sum));
+                all.push(of_argument(aggregate.slot, AggregateFunction::Sum));
             }
             // Without keys the average of no rows is zero, and no quotient.
             AggregateFunction::Avg if !aggregate.distinct && !keys.is_empty() && is_exact() => {
@@ -160,8 +153,8 @@ fn made(
                     planner.fresh_slot("sum").ok()?,
                     planner.fresh_slot("count").ok()?,
                 );
-                all.push(of(sum, AggregateFunction::Sum));
-                all.push(of(count, AggregateFunction::Count));
+                all.push(of_argument(sum, AggregateFunction::Sum));
+                all.push(Made::count(count));
                 averages.push(Average {
                     slot: aggregate.slot,
                     sum,
@@ -268,12 +261,7 @@ impl Grouping<'_> {
         keys.extend(self.keys.intersect(slots).iter().filter(|key| *key != by));
         let count = planner.fresh_slot("count").ok()?;
         planner.in_parts.insert(count);
-        let rows = Made {
-            slot: count,
-            function: AggregateFunction::Count,
-            argument: None,
-            read: SlotSet::default(),
-        };
+        let rows = Made::count(count);
         let mut here: Vec<Wanted<'_>> = vec![(count, &rows)];
         let mut values = Vec::new();
         for &(slot, made) in wanted {
@@ -316,6 +304,16 @@ impl OfPart {
 }
 
 impl Made {
+    /// The count of the rows.
+    fn count(slot: Slot) -> Self {
+        Self {
+            slot,
+            function: AggregateFunction::Count,
+            argument: None,
+            read: SlotSet::default(),
+        }
+    }
+
     /// The same made of joined rows that stand for as many as their parts count.
     fn of_parts(&self, slot: Slot, parts: &[OfPart]) -> Aggregate {
         let in_part = parts.iter().find_map(|part| part.value(slot));

@@ -1,8 +1,8 @@
 //! Inside EXISTS and LATERAL, a join with the outer row hashes the side that does not depend on it.
 //!
 //! Such a plan runs once for each outer row. The executor keeps hash tables of sides without an
-//! [`Op::Outer`] leaf from one evaluation to the next, so that the second evaluation is a look-up. The
-//! join order counts one evaluation alone, and would hash the outer row and read all of the other side.
+//! [`Op::Outer`] leaf from one evaluation to the next, so that the second evaluation is a look-up. Where the
+//! join order counted one evaluation alone, it hashes the outer row and reads all of the other side.
 
 use crate::expression::{any, for_each_operand_mut, outer_slots};
 use crate::physical::{Expr, JoinKind, Node, Op};
