@@ -11,7 +11,8 @@ use axum::http::StatusCode;
 
 /// Bytes of an address, by the library.
 const ADDRESS_BYTES_MAX: usize = 65_534;
-/// Bytes of a request before its body, by the library.
+/// Bytes of a request before its body, by the library, which looks at them when it has read more: one that ends in the same
+/// read is served.
 const HEAD_BYTES_MAX: usize = 417_792;
 /// Header lines of a request, by the library.
 const HEADERS_MAX: usize = 100;

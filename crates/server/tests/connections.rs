@@ -158,7 +158,8 @@ fn what_is_too_long_before_the_body_is_told_the_limit() {
         assert_eq!(length, Some(answer.body.len()));
         assert!(answer.body.contains(limit), "{answer:?}");
     }
-    let answer = to_the_end(&server, &format!("GET / HTTP/1.1\r\nHost: x\r\n{long}\r\n"));
+    // One that comes to its end in what the library reads beyond the limit is served, so this one does not.
+    let answer = to_the_end(&server, &format!("GET / HTTP/1.1\r\nHost: x\r\n{long}"));
     assert_eq!(answer.status, 431, "{answer:?}");
     assert!(answer.body.contains("417792 bytes"), "{answer:?}");
 }
