@@ -29,10 +29,14 @@ fn events() -> String {
                 );
                 triples.add(&name, &format!("{class}Value"), &value(at, row + key));
             }
+            triples.add(&format!("b{key}_{row}"), "bPlace", &iri("p", row % 5));
             if row % 4 != 1 {
                 triples.add(&format!("b{key}_{row}"), "bTold", &number(row, "integer"));
             }
         }
+    }
+    for place in 0..5 {
+        triples.add(&format!("p{place}"), "pName", &number(place % 3, "integer"));
     }
     triples.0
 }
@@ -54,6 +58,8 @@ fn value(n: usize, kind: usize) -> String {
         _ => format!("\"{n}\""),
     }
 }
+
+const SECONDS: &str = "^^<http://www.w3.org/2001/XMLSchema#dayTimeDuration>";
 
 const CHANGES: &str = r"PREFIX : <http://example.org/>
     DELETE DATA { :a1_3 :aSize 5 . :b2_2 :bKey :k2 } ;
@@ -88,6 +94,38 @@ const QUESTIONS: &[(&str, Option<&str>)] = &[
             FILTER NOT EXISTS { ?z :bKey ?l ; :bVALUE ?u FILTER(?u > ?w && ?u <= ?v) }",
         Some("greatest ?w alone"),
     ),
+    // The condition says more than that one is less than the other.
+    (
+        "?x :aKey ?k ; :aVALUE ?v . ?y :bKey ?k ; :bVALUE ?w FILTER(?w - ?v > DISTANCE)
+            FILTER NOT EXISTS { ?z :bKey ?k ; :bVALUE ?u FILTER(?u > ?v && ?u < ?w) }",
+        Some("least ?w alone"),
+    ),
+    (
+        "?x :aKey ?k ; :aVALUE ?v . ?y :bKey ?k ; :bVALUE ?w FILTER(DISTANCE <= ?v - ?w)
+            FILTER NOT EXISTS { ?z :bKey ?k ; :bVALUE ?u FILTER(?u <= ?v && ?u > ?w) }",
+        Some("greatest ?w alone"),
+    ),
+    (
+        "?x :aKey ?k ; :aVALUE ?v . ?y :bKey ?k ; :bVALUE ?w FILTER(?v + DISTANCE < ?w)
+            FILTER NOT EXISTS { ?z :bKey ?k ; :bVALUE ?u FILTER(?u > ?v && ?u < ?w) }",
+        Some("least ?w alone"),
+    ),
+    (
+        "?x :aKey ?k ; :aVALUE ?v . ?y :bKey ?k ; :bVALUE ?w FILTER(?v - DISTANCE > ?w)
+            FILTER NOT EXISTS { ?z :bKey ?k ; :bVALUE ?u FILTER(?u < ?v && ?u > ?w) }",
+        Some("greatest ?w alone"),
+    ),
+    (
+        "?x :aKey ?k ; :aVALUE ?v . ?y :bKey ?k ; :bVALUE ?w FILTER(?w - ?v > -DISTANCE)
+            FILTER NOT EXISTS { ?z :bKey ?k ; :bVALUE ?u FILTER(?u > ?v && ?u < ?w) }",
+        None,
+    ),
+    // More than the star of the range is built.
+    (
+        "?x :aKey ?k ; :aVALUE ?v . ?y :bKey ?k ; :bVALUE ?w ; :bPlace/:pName ?n FILTER(?w <= ?v)
+            FILTER NOT EXISTS { ?z :bKey ?k ; :bVALUE ?u FILTER(?u > ?w && ?u <= ?v) }",
+        Some("greatest ?w alone"),
+    ),
     // Others than those that are in range may be what is further.
     (
         "?x :aKey ?k ; :aVALUE ?v . ?y :bKey ?k ; :bVALUE ?w FILTER(?w <= ?v)
@@ -118,6 +156,12 @@ fn partners_at_the_end_of_a_range_are_enough() {
     for database in plain_and_changed(&events(), CHANGES) {
         for (pattern, end) in QUESTIONS {
             for value in ["Size", "Time", "Value"] {
+                let (distance, opposite) = match value {
+                    "Time" => (format!("'PT2H'{SECONDS}"), format!("'-PT2H'{SECONDS}")),
+                    _ => ("3".to_owned(), "-3".to_owned()),
+                };
+                let pattern = pattern.replace("-DISTANCE", &opposite);
+                let pattern = pattern.replace("DISTANCE", &distance);
                 let pattern = pattern.replace("VALUE", value);
                 let mut text = format!("PREFIX : <{NS}> SELECT * {{ ");
                 write!(text, "{pattern} }}").expect("text takes all");

@@ -220,6 +220,12 @@ pub(crate) const PATH_WALKS_MIN: usize = 3;
 pub(crate) const PATH_WALKS_NODES: f64 = 256.0;
 /// A group whose plan takes less is not planned again with stars in parts: that takes up to a millisecond.
 pub(crate) const SPLIT_COST_MIN: f64 = 5e6;
+/// A subselect that takes less is not planned again for what the rest of its group needs: that takes some tenths of a millisecond.
+pub(crate) const SEED_COST_MIN: f64 = 5e6;
+/// Share (not ns) of the cost that a group with such a subselect may have: how many values the rest of it has is known less well than what a scan costs.
+pub(crate) const SEED_COST_FACTOR: f64 = 0.6;
+/// Groups that such a subselect has for each row of the rest, at least: rows of the rest are pairs of keys where nothing else joins these.
+pub(crate) const SEED_GROUPS_MIN: f64 = 4.0;
 /// An EXISTS that takes less for all rows is not planned again with joins that build tables for all of them: that takes some tenths of a millisecond.
 pub(crate) const KEEP_COST_MIN: f64 = 2e6;
 /// Share (not ns) of the cost that such a plan may have: how many partners a row has is known less well than what a look-up costs.

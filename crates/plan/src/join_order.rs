@@ -24,10 +24,11 @@ mod known_orders;
 mod mask_map;
 mod sampled_sets;
 mod search;
+mod seeded_child;
 mod split_stars;
 mod units;
 
-use crate::cost_constants::{SPLIT_COST_FACTOR, SPLIT_COST_MIN};
+use crate::cost_constants::{SEED_COST_FACTOR, SPLIT_COST_FACTOR, SPLIT_COST_MIN};
 use crate::expression::{has_exists, resolve_missing, slots_of};
 use crate::logical::JoinGroup;
 use crate::lower::Outer;
@@ -97,6 +98,7 @@ impl Planner<'_> {
             kinds.push(UnitKind::Plan(outer_row(correlated, outer)));
         }
         kinds.extend(seed.map(UnitKind::Plan));
+        let first_child = kinds.len();
         for child in &group.children {
             let child = self.lower(child, outer)?;
             if matches!(child.op, Op::Empty) {
@@ -107,7 +109,18 @@ impl Planner<'_> {
         kinds.extend(self.stars_and_patterns(&group.triples)?);
         kinds.extend(group.paths.iter().cloned().map(UnitKind::Path));
         let spare = split_stars::may_split(self, &kinds).then(|| kinds.clone());
-        let whole = self.order(kinds, group.filters.clone())?;
+        let dear = self.dear_child(group, &kinds[first_child..], outer);
+        let dear = dear.map(|child| (child, kinds.clone()));
+        let mut whole = self.order(kinds, group.filters.clone())?;
+        if let Some((child, mut kinds)) = dear
+            && let Some(seeded) = self.seeded_child(group, child, &whole, outer)?
+        {
+            kinds[first_child + child.0] = UnitKind::Plan(seeded);
+            let seeded = self.order(kinds, group.filters.clone())?;
+            if seeded.estimated_cost < whole.estimated_cost * SEED_COST_FACTOR {
+                whole = seeded;
+            }
+        }
         let is_dear = whole.estimated_cost >= SPLIT_COST_MIN;
         let split = spare
             .filter(|_| is_dear)

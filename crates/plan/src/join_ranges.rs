@@ -4,6 +4,7 @@
 //! FILTER(?at >= ?start && ?at < ?end)     two ranges of the build side, of ?start and of ?end, or one of ?at
 //! FILTER NOT EXISTS { .. FILTER(?later > ?date) }
 //! FILTER(ABS(?x - ?y) < 0.5)              one of either side: terms are moved ([`moved_terms`](crate::moved_terms))
+//! FILTER(HOURS(?t) = HOURS(?u) && FLOOR(?x) = FLOOR(?y))      one of both expressions of the build side together
 //! ```
 //!
 //! The executor keeps the build rows of a key in the order of such an expression, so that a row is compared only with those in its range.
@@ -58,12 +59,12 @@ pub struct JoinBound {
     pub moved: Option<Moved>,
 }
 
-/// An expression of the build side, and what bounds it.
+/// An expression of the build side, and what bounds it; or several, each of which is equal to something.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoinRange {
     /// Of the build side alone.
-    pub of: Expr,
-    /// Bounds; [`Bound::Equal`] stands alone.
+    pub of: Vec<Expr>,
+    /// Bounds of the only one, or a [`Bound::Equal`] of each.
     pub bounds: Vec<JoinBound>,
 }
 
@@ -121,8 +122,8 @@ pub(crate) fn ranges_of(condition: &Expr, probe: &SlotSet, build: &SlotSet) -> O
             rest.push(conjunct);
         }
     }
-    // Of several, one with bounds on both ends leaves the fewest rows.
-    ranges.sort_by_key(|range| std::cmp::Reverse(range.ends()));
+    // Of several, equalities leave the fewest rows, or one with bounds on both ends.
+    ranges.sort_by_key(|range| std::cmp::Reverse((range.is_equality(), range.ends())));
     (!ranges.is_empty()).then(|| JoinRanges {
         ranges,
         rest: conjunction(rest),
@@ -130,6 +131,19 @@ pub(crate) fn ranges_of(condition: &Expr, probe: &SlotSet, build: &SlotSet) -> O
 }
 
 impl JoinRange {
+    /// Whether all of its expressions are equal to something.
+    pub fn is_equality(&self) -> bool {
+        self.bounds.iter().all(|own| own.bound == Bound::Equal)
+    }
+
+    /// The expression, if it is one, and not only equal to something.
+    pub fn sole(&self) -> Option<&Expr> {
+        match self.of.as_slice() {
+            [of] if !self.is_equality() => Some(of),
+            _ => None,
+        }
+    }
+
     /// Ends that are bounded.
     pub fn ends(&self) -> usize {
         let has = |of: [Bound; 2]| {
@@ -142,20 +156,24 @@ impl JoinRange {
     }
 }
 
-/// Adds a bound to the range of its expression; false if there are too many.
+/// Adds a bound to the range of its expression, or an equality to the others; false if there are too many.
 fn add(ranges: &mut Vec<JoinRange>, of: &Expr, bound: JoinBound) -> bool {
-    let is_equal = |own: &JoinBound| own.bound == Bound::Equal;
-    let own = |range: &&mut JoinRange| {
-        range.of == *of && !is_equal(&bound) && !range.bounds.iter().any(is_equal)
+    let is_equality = bound.bound == Bound::Equal;
+    let own = |range: &&mut JoinRange| match is_equality {
+        true => range.is_equality(),
+        false => range.sole() == Some(of),
     };
     if let Some(range) = ranges.iter_mut().find(own) {
+        if is_equality {
+            range.of.push(of.clone());
+        }
         range.bounds.push(bound);
         return true;
     }
     let has_room = ranges.len() < RANGES_MAX;
     if has_room {
         ranges.push(JoinRange {
-            of: of.clone(),
+            of: vec![of.clone()],
             bounds: vec![bound],
         });
     }

@@ -11,6 +11,7 @@ mod exists;
 mod extend;
 mod joinable;
 mod lateral;
+mod left_by_range;
 mod mark_exists;
 mod named_outside;
 mod partner_join;
@@ -273,11 +274,20 @@ impl Planner<'_> {
             .map(|expr| condition::selectivity(expr, &|_| None));
         let kept: f64 = kept.product();
         let before = if kept > 0.0 { rows / kept } else { rows };
+        let are_negated = exists
+            .iter()
+            .all(|expr| matches!(expr, Expr::Not(inside) if matches!(**inside, Expr::Exists(_))));
         input.estimated_rows = before;
         let mut filtered = self.filter(input, plain);
         filtered.estimated_rows = before;
         let mut result = self.apply_all_exists(filtered, exists)?;
-        result.estimated_rows = rows;
+        // Some are known to leave less than the search takes them to.
+        let least = if are_negated {
+            result.estimated_rows
+        } else {
+            rows
+        };
+        result.estimated_rows = rows.min(least);
         Ok(result)
     }
 

@@ -153,9 +153,7 @@ fn sum(others: &[Summand<'_>]) -> Option<Expr> {
 /// Whether an expression is a duration of seconds, if it is not an error: a constant, or made one.
 fn is_seconds(expr: &Expr) -> bool {
     match expr {
-        Expr::Constant(constant) => {
-            matches!(&constant.term, Term::Literal(literal) if literal.datatype() == xsd::DAY_TIME_DURATION)
-        }
+        Expr::Constant(constant) => is_constant_of_seconds(constant),
         Expr::Call(Function::Custom(name), _) => *name == xsd::DAY_TIME_DURATION,
         Expr::Call(Function::StrDt, arguments) => match &arguments[..] {
             [_, Expr::Constant(datatype)] => {
@@ -165,6 +163,11 @@ fn is_seconds(expr: &Expr) -> bool {
         },
         _ => false,
     }
+}
+
+/// Whether a constant is a duration of seconds, if it is one at all.
+pub(crate) fn is_constant_of_seconds(constant: &Constant) -> bool {
+    matches!(&constant.term, Term::Literal(literal) if literal.datatype() == xsd::DAY_TIME_DURATION)
 }
 
 fn is_number(constant: &Constant) -> bool {

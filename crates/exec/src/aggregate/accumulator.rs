@@ -130,17 +130,7 @@ impl Accumulator {
                 sample(samples, groups, |row| values.id(row, cx));
                 true
             }
-            Self::Sum(states) => match (values.numbers(), values.items()) {
-                (Some(numbers), _) => {
-                    states.update_numbers(groups, numbers);
-                    true
-                }
-                (None, Some(items)) => {
-                    states.update_items(groups, items, &mut Reader::new(cx))?;
-                    true
-                }
-                (None, None) => false,
-            },
+            Self::Sum(states) => states.update_values(groups, values, cx)?,
             Self::Extreme(states) => match (values.numbers(), values.nearest()) {
                 (Some(numbers), Some(nearest)) => {
                     states.update_numbers(groups, numbers, nearest, values, cx)?;

@@ -6,7 +6,7 @@
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::expr::{self, CompiledExpr, Evaluated, Item, Numbers};
+use crate::expr::{self, CompiledExpr, Evaluated, Item, Numbers, Products, Summands};
 use basalt_plan::physical::{Expr, Slot};
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -45,39 +45,42 @@ impl Argument {
 
     /// The values in the rows of a batch.
     pub fn values<'b>(&'b self, batch: &'b Batch, cx: &Context) -> Result<Values<'b>, ExecError> {
-        let values = self.expr.evaluate_numbers(batch, cx)?;
-        let mut items = Vec::new();
-        let (ids, numbers) = match values {
-            Evaluated::Numbers(numbers) => (None, Some(numbers)),
-            Evaluated::Items(computed) => {
-                items = computed;
-                (None, None)
-            }
+        let mut values = Values::default();
+        let evaluated = match self.reads_numbers {
+            true => match self.expr.evaluate_summands(batch, cx)? {
+                Summands::Evaluated(evaluated) => evaluated,
+                Summands::Products(products) => {
+                    values.products = Some(products);
+                    return Ok(values);
+                }
+            },
+            false => self.expr.evaluate_numbers(batch, cx)?,
+        };
+        match evaluated {
+            Evaluated::Numbers(numbers) => values.numbers = Some(numbers),
+            Evaluated::Items(items) => values.items = items,
             Evaluated::Ids(ids) => {
                 // Of a column with errors each row is looked at anyway.
-                let numbers = match self.reads_numbers && !ids.contains(&0) {
-                    true => Numbers::of_one_datatype(&ids).map(Cow::Owned),
-                    false => None,
-                };
-                (Some(ids), numbers)
+                if self.reads_numbers && !ids.contains(&0) {
+                    values.numbers = Numbers::of_one_datatype(&ids).map(Cow::Owned);
+                }
+                values.ids = OnceCell::from(ids);
             }
-        };
-        Ok(Values {
-            ids: ids.map(OnceCell::from).unwrap_or_default(),
-            numbers,
-            items,
-            nearest: OnceCell::new(),
-        })
+        }
+        Ok(values)
     }
 }
 
 /// The values of an argument in some rows.
+#[derive(Default)]
 pub struct Values<'b> {
     /// Ids, 0 for an error; made when they are asked for where numbers were computed.
     ids: OnceCell<Cow<'b, [u64]>>,
     numbers: Option<Cow<'b, Numbers>>,
     /// Computed values that have no column; empty if there are ids or numbers.
     items: Vec<Item>,
+    /// Long products, of which there is nothing else until ids are asked for.
+    products: Option<Products>,
     /// The doubles nearest to integers or decimals, once they were asked for.
     nearest: OnceCell<Option<Vec<f64>>>,
 }
@@ -85,9 +88,13 @@ pub struct Values<'b> {
 impl Values<'_> {
     /// The ids, 0 for an error.
     pub fn ids(&self, cx: &Context) -> &[u64] {
-        let make = || match self.numbers() {
-            Some(numbers) => numbers.ids(cx),
-            None => self.items.iter().map(|item| item.id(cx)).collect(),
+        let make = || match (self.numbers(), self.products()) {
+            (Some(numbers), _) => numbers.ids(cx),
+            (None, Some(products)) => {
+                let rows = 0..products.rows();
+                rows.map(|row| products.item(row).id(cx)).collect()
+            }
+            (None, None) => self.items.iter().map(|item| item.id(cx)).collect(),
         };
         self.ids.get_or_init(|| make().into())
     }
@@ -97,13 +104,21 @@ impl Values<'_> {
         match (self.ids.get(), self.numbers()) {
             (Some(ids), _) => ids[row],
             (None, Some(numbers)) => numbers.get(row).map_or(0, |number| number.to_id(cx)),
-            (None, None) => self.items.get(row).map_or(0, |item| item.id(cx)),
+            (None, None) => match self.products() {
+                Some(products) => products.item(row).id(cx),
+                None => self.items.get(row).map_or(0, |item| item.id(cx)),
+            },
         }
     }
 
     /// The numbers, if they have a column and somebody reads it.
     pub fn numbers(&self) -> Option<&Numbers> {
         self.numbers.as_deref()
+    }
+
+    /// The values, if they are long products.
+    pub fn products(&self) -> Option<&Products> {
+        self.products.as_ref()
     }
 
     /// The values, if some were computed and they have no column.

@@ -10,7 +10,7 @@
 use super::float_sum::FloatSum;
 use crate::error::ExecError;
 use crate::expr::{Numbers, Values, quotient};
-use crate::value::{Exact, Number, Reader, ShortNumber, inline_integer, of_units, units};
+use crate::value::{Exact, Number, Reader, ShortNumber, Wide, inline_integer, of_units, units};
 use oxsdatatypes::{Double, Float};
 
 /// What few groups have: made with the first such value.
@@ -20,6 +20,8 @@ pub struct Rare {
     decimals: Option<Number>,
     /// Sum of decimals, in units of 10^-18.
     units: i128,
+    /// Sum of long products, in units of 10^-36.
+    products: Wide,
     /// Number of decimals.
     decimal_count: u64,
     /// Number of errors, and of values that are no numbers.
@@ -34,6 +36,7 @@ impl Default for Rare {
         Self {
             decimals: Some(Number::zero()),
             units: 0,
+            products: Wide::default(),
             decimal_count: 0,
             errors: 0,
             nans: 0,
@@ -228,6 +231,20 @@ impl SumState {
         }
     }
 
+    /// Adds the sum of so many products of decimals, in units of 10^-36.
+    #[inline]
+    pub fn add_products(&mut self, products: Wide, count: u64) {
+        let rare = self.rare();
+        rare.decimal_count += count;
+        match rare.products.checked_add(products) {
+            Some(products) => rare.products = products,
+            None => {
+                let full = std::mem::replace(&mut rare.products, products);
+                self.add_decimal(&full.to_decimal());
+            }
+        }
+    }
+
     fn add_decimal(&mut self, number: &Number) {
         let sum = &mut self.rare().decimals;
         *sum = sum.take().and_then(|sum| sum.checked_add(number));
@@ -273,6 +290,7 @@ impl SumState {
             None => self.rare().decimals = None,
         }
         self.add_units(more.units, 0);
+        self.add_products(more.products, 0);
         let rare = self.rare();
         rare.decimal_count += more.decimal_count;
         rare.errors += more.errors;
@@ -302,6 +320,7 @@ impl SumState {
             let sums = rare.sum().zip(less.sum());
             rare.decimals = sums.and_then(|(sum, less)| sum.checked_subtract(&less));
             rare.units = 0;
+            rare.products = Wide::default();
             rare.decimal_count -= less.decimal_count;
             rare.errors -= less.errors;
             rare.nans -= less.nans;
@@ -369,7 +388,7 @@ impl SumState {
             return quotient(self.integers, count);
         };
         let are_units = rare.decimals.as_ref().is_some_and(Number::is_integer_zero);
-        if !are_units || rare.errors > 0 {
+        if !are_units || !rare.products.is_zero() || rare.errors > 0 {
             return None;
         }
         let sum = units(self.integers, 0).checked_add(rare.units)?;
@@ -389,10 +408,13 @@ impl SumState {
 impl Rare {
     /// The sum of its integers and decimals; `None` when it has too many digits.
     fn sum(&self) -> Option<Number> {
-        let decimals = self.decimals.as_ref()?;
-        match self.units {
-            0 => Some(decimals.clone()),
-            units => decimals.checked_add(&Number::Decimal(of_units(units))),
+        let mut sum = self.decimals.clone()?;
+        if self.units != 0 {
+            sum = sum.checked_add(&Number::Decimal(of_units(self.units)))?;
+        }
+        match self.products.is_zero() {
+            true => Some(sum),
+            false => sum.checked_add(&self.products.to_decimal()),
         }
     }
 

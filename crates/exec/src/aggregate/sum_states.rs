@@ -1,10 +1,11 @@
 //! `SumStates`: the states of SUM or AVG of all groups, and their results.
 
 use super::CHECK_GROUPS;
+use super::argument::Values;
 use super::sum::{Rare, SumState};
 use crate::context::Context;
 use crate::error::ExecError;
-use crate::expr::{Item, Numbers, Values};
+use crate::expr::{self, Item, Numbers, Products};
 use crate::row_kinds::Kinds;
 use crate::selection::taken;
 use crate::value::{Number, Reader, Value, units};
@@ -76,8 +77,39 @@ impl SumStates {
         Ok(())
     }
 
+    /// The same of an argument that has more than ids; false, and nothing, if it has not.
+    pub fn update_values(
+        &mut self,
+        groups: &[u32],
+        values: &Values<'_>,
+        cx: &Context,
+    ) -> Result<bool, ExecError> {
+        if let Some(numbers) = values.numbers() {
+            self.update_numbers(groups, numbers);
+        } else if let Some(products) = values.products() {
+            self.update_products(groups, products);
+        } else if let Some(items) = values.items() {
+            self.update_items(groups, items, &mut Reader::new(cx))?;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Adds long products, one for each row.
+    fn update_products(&mut self, groups: &[u32], products: &Products) {
+        let rows: Vec<usize> = (0..groups.len()).collect();
+        let Ok(()) = self.each(groups, &rows, |state, row| {
+            match products.get(row) {
+                Some(product) => state.add_products(product, 1),
+                None => state.add_error(),
+            }
+            ALWAYS
+        });
+    }
+
     /// The same of values of which some were computed.
-    pub fn update_items(
+    fn update_items(
         &mut self,
         groups: &[u32],
         items: &[Item],
@@ -115,7 +147,7 @@ impl SumStates {
                     ALWAYS
                 })
             }
-            Values::Exact {
+            expr::Values::Exact {
                 mantissas,
                 is_decimal: false,
                 ..
@@ -123,13 +155,13 @@ impl SumStates {
                 state.add_integers(integer, 1);
                 ALWAYS
             }),
-            Values::Exact {
+            expr::Values::Exact {
                 mantissas, scale, ..
             } => self.each(groups, mantissas, |state, mantissa| {
                 state.add_units(units(mantissa, *scale), 1);
                 ALWAYS
             }),
-            Values::Mixed {
+            expr::Values::Mixed {
                 mantissas,
                 scale,
                 are_decimals,
@@ -141,18 +173,20 @@ impl SumStates {
                     ALWAYS
                 })
             }
-            Values::Units(all) => self.each(groups, all, |state, units| {
+            expr::Values::Units(all) => self.each(groups, all, |state, units| {
                 state.add_units(units, 1);
                 ALWAYS
             }),
-            Values::Various(numbers) => self.each(groups, numbers, |state, number| {
+            expr::Values::Various(numbers) => self.each(groups, numbers, |state, number| {
                 state.add_number(number);
                 ALWAYS
             }),
-            Values::Floating { values, is_float } => self.each(groups, values, |state, value| {
-                state.add_floating(value, *is_float);
-                ALWAYS
-            }),
+            expr::Values::Floating { values, is_float } => {
+                self.each(groups, values, |state, value| {
+                    state.add_floating(value, *is_float);
+                    ALWAYS
+                })
+            }
         };
     }
 
@@ -196,7 +230,10 @@ impl SumStates {
         let is_average = *function == AggregateFunction::Avg;
         if is_average && let Some(units) = self.averages_in_units(cx)? {
             let errors = Vec::new();
-            return Ok(Results::Numbers(Numbers::new(Values::Units(units), errors)));
+            return Ok(Results::Numbers(Numbers::new(
+                expr::Values::Units(units),
+                errors,
+            )));
         }
         let result = |state: &SumState| match is_average {
             true => state.average(),

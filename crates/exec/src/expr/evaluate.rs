@@ -4,6 +4,7 @@
 //! their laziness in SPARQL means and saves work.
 
 use super::annotation::Annotation;
+use super::arithmetic::Operator;
 use super::blended::{blended, known};
 use super::calendar_comparison::compare_calendar;
 use super::chosen::Chosen;
@@ -18,6 +19,7 @@ use super::number_operators::Change;
 use super::numbers::Numbers;
 use super::numeric_cast::NumericCast;
 use super::operand::Operand;
+use super::products::{Products, Summed};
 use super::vector::{Argument, Rows, Truth, Vector, each_row};
 use super::{
     arithmetic, call, date_columns, equality_key, estimated_comparison, number_operators,
@@ -231,6 +233,27 @@ pub fn truths(kernel: &Kernel, rows: &Rows<'_>, cx: &Context) -> Result<Vec<Trut
         | Kernel::LabelledBlank(_)
         | Kernel::EqualityKey(_)
         | Kernel::CastNumber { .. } => evaluate(kernel, rows, cx)?.into_truths(count, cx),
+    }
+}
+
+/// The values of a kernel for whoever adds them up.
+pub fn summands<'a>(
+    kernel: &'a Kernel,
+    rows: &Rows<'a>,
+    cx: &Context,
+) -> Result<Summed<'a>, ExecError> {
+    match kernel {
+        Kernel::Arithmetic(Operator::Multiply, a, b) => {
+            let reader = &mut Reader::new(cx);
+            let (a, b) = (operand(a, rows, cx)?, operand(b, rows, cx)?);
+            Products::of_vectors(&a, &b, rows.len(), reader)
+        }
+        Kernel::ByKind(by_kind) => by_kind.summands(rows, cx),
+        Kernel::ByValue(by_value) => match by_value.ids(rows, cx)? {
+            Some(ids) => Ok(Summed::Vector(Vector::Ids(ids.into()))),
+            None => summands(by_value.kernel(), rows, cx),
+        },
+        other => operand(other, rows, cx).map(Summed::Vector),
     }
 }
 

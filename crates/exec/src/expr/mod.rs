@@ -47,6 +47,7 @@ mod numeric_cast;
 mod operand;
 mod pattern;
 mod patterns;
+mod products;
 mod range_words;
 mod string_function;
 mod text_test;
@@ -61,6 +62,7 @@ pub use known_texts::KnownTexts;
 pub use numbers::{Numbers, Values};
 pub use numeric_cast::ColumnCast;
 pub use patterns::Patterns;
+pub use products::Products;
 pub use range_words::RangeWords;
 pub use vector::{Item, Truth};
 
@@ -73,6 +75,7 @@ use basalt_rdf::TermId;
 use calendar_comparison::CalendarComparison;
 use kernel::Kernel;
 use number_comparison::NumberComparison;
+use products::Summed;
 use std::borrow::Cow;
 use vector::{Rows, Vector};
 
@@ -88,6 +91,25 @@ pub enum Evaluated<'b> {
     Numbers(Cow<'b, Numbers>),
     /// Values of which some were computed, and have no column.
     Items(Vec<Item>),
+}
+
+/// The values of an expression for whoever adds them up.
+pub enum Summands<'b> {
+    /// As anybody has them.
+    Evaluated(Evaluated<'b>),
+    /// Products of decimals that are too long for a column.
+    Products(Products),
+}
+
+impl<'b> Evaluated<'b> {
+    fn of(vector: Vector<'b>, rows: usize, cx: &Context) -> Self {
+        match vector {
+            Vector::Numbers(numbers) => Self::Numbers(numbers),
+            Vector::Ids(ids) => Self::Ids(ids),
+            Vector::Items(items) => Self::Items(items),
+            other => Self::Ids(other.into_ids(rows, cx).into()),
+        }
+    }
 }
 
 /// An expression ready to run over batches of one schema; see the [module documentation](self).
@@ -170,11 +192,23 @@ impl CompiledExpr {
             return Ok(Evaluated::Ids(self.evaluate(batch, cx)?.into()));
         }
         let rows = Rows::all(batch);
-        Ok(match evaluate::operand(&self.root, &rows, cx)? {
-            Vector::Numbers(numbers) => Evaluated::Numbers(numbers),
-            Vector::Ids(ids) => Evaluated::Ids(ids),
-            Vector::Items(items) => Evaluated::Items(items),
-            other => Evaluated::Ids(other.into_ids(rows.len(), cx).into()),
+        let values = evaluate::operand(&self.root, &rows, cx)?;
+        Ok(Evaluated::of(values, rows.len(), cx))
+    }
+
+    /// The same for sums.
+    pub fn evaluate_summands<'b>(
+        &'b self,
+        batch: &'b Batch,
+        cx: &Context,
+    ) -> Result<Summands<'b>, ExecError> {
+        if self.needs_solutions || self.makes_texts {
+            return self.evaluate_numbers(batch, cx).map(Summands::Evaluated);
+        }
+        let rows = Rows::all(batch);
+        Ok(match evaluate::summands(&self.root, &rows, cx)? {
+            Summed::Products(products) => Summands::Products(products),
+            Summed::Vector(values) => Summands::Evaluated(Evaluated::of(values, rows.len(), cx)),
         })
     }
 

@@ -121,12 +121,23 @@ pub fn deal_out(
 
 /// What a build side is made for.
 pub struct Purpose<'a> {
-    /// The columns by which rows are looked up: the keys or, without any, a half key.
+    /// The columns of the keys.
     pub key_columns: &'a [usize],
+    /// Columns that both sides have and some row may lack.
+    pub compatible: &'a [usize],
     /// Whether it is only asked which keys are there, of one column.
     pub keys_alone: bool,
     /// What the condition bounds.
     pub ranges: Option<&'a RangeExprs>,
+}
+
+/// Those of some columns that no row lacks, by which rows can be found, too.
+fn bound_columns(batches: &[Batch], columns: &[usize]) -> Vec<usize> {
+    let is_bound = |column: &usize| {
+        let lacks = |batch: &Batch| batch.ids(*column).contains(&0);
+        !batches.iter().any(lacks)
+    };
+    columns.iter().copied().filter(is_bound).collect()
 }
 
 /// Makes a build side of what the threads have collected: files, the keys alone if they lie close together, or a table.
@@ -164,8 +175,19 @@ pub fn finish(
     let built = match built {
         Some(keys) => keys,
         None => {
-            let key_columns = purpose.key_columns.to_vec();
+            let bytes: usize = sides.iter().map(|side| side.reserved).sum();
+            // Rows of the other side that lack them need a second table.
+            let bound = match bytes <= share_bytes(cx) / 2 {
+                true => bound_columns(&batches, purpose.compatible),
+                false => Vec::new(),
+            };
+            let half_key = match purpose.key_columns.is_empty() && bound.is_empty() {
+                true => purpose.compatible.get(..1).unwrap_or_default(),
+                false => &[],
+            };
+            let key_columns = [purpose.key_columns, &bound, half_key].concat();
             let table = JoinTable::build(&batches, width, key_columns, cx)?;
+            let table = table.with_lacked(bound.len());
             drop(batches);
             BuildSide::Table(Arc::new(table.with_ranges(purpose.ranges, cx)?))
         }

@@ -2,7 +2,8 @@
 //!
 //! The build side is read whole into a [`JoinTable`]; the other side streams through. Keys are slots
 //! certain on both sides; other shared slots are checked for compatibility (equal, or unbound on
-//! a side) and merged. With no keys the table is by the first of those slots, the *half key*: a row that has a value there is compared with
+//! a side) and merged. Those that no build row lacks are keys of the table all the same, by which batches find their partners of which no row
+//! lacks them either; for other batches a second table is made by the keys alone. With no keys a table is by the first of those slots, the *half key*: a row that has a value there is compared with
 //! the build rows that have the same or none, another with all. With neither all pairs are compared. Pairs are made in pieces of bounded size;
 //! a semi or anti join does not look for many more partners of a row than the first, and by one key alone it needs no
 //! table if the keys lie close together: a bit for each. One without keys looks at some first rows of the other side before that is read,
@@ -122,11 +123,8 @@ pub struct HashJoin {
 impl HashJoin {
     /// Joins the rows of `probe` with the build side that `make_side` brings.
     pub fn new(probe: BoxOperator, make_side: MakeSide, shape: JoinShape) -> Self {
-        let pairing = Pairing {
-            table: Arc::new(JoinTable::empty()),
-            sources: shape.sources.clone(),
-            shape: Arc::new(shape),
-        };
+        let sources = shape.sources.clone();
+        let pairing = Pairing::new(Arc::new(JoinTable::empty()), Arc::new(shape), sources);
         Self {
             probe: Peeked::new(probe),
             probe_first: false,
@@ -168,10 +166,7 @@ impl HashJoin {
             let count = FIRST_ROWS.min(batch.rows() as u32);
             let some = batch.keep(&(0..count).collect::<Vec<u32>>());
             let table = JoinTable::build(&[some], batch.width(), Vec::new(), cx)?;
-            self.first = Some(Pairing {
-                table: Arc::new(table),
-                ..self.pairing.clone()
-            });
+            self.first = Some(self.pairing.with_table(Arc::new(table)));
         }
         Ok(())
     }
@@ -187,7 +182,7 @@ impl HashJoin {
                 let needs_partner =
                     matches!(self.pairing.shape.kind, JoinKind::Inner | JoinKind::Semi);
                 self.is_over = needs_partner && table.rows() == 0;
-                self.pairing.table = table;
+                self.pairing = self.pairing.with_table(table);
             }
             BuildSide::Keys(keys) => self.keys = Some(keys),
             BuildSide::Spilled(side) => {

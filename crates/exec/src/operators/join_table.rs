@@ -18,7 +18,7 @@ use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
 use basalt_columns::prefetch;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Rows that a table can have: twice as many buckets still have 32-bit numbers.
 const ROWS_MAX: usize = 1 << 31;
@@ -32,6 +32,10 @@ pub struct JoinTable {
     columns: Vec<JoinColumn>,
     rows: usize,
     key_columns: Vec<usize>,
+    /// Of the key columns those at the end that a probe row may lack.
+    lacked_columns: usize,
+    /// The rows by the other key columns, for probe rows that lack some.
+    loose: OnceLock<Arc<JoinTable>>,
     directory: JoinDirectory,
     /// The rows of each key in the order of a value that the join's condition bounds, where that pays.
     ranges: Option<RangeOrder>,
@@ -45,6 +49,8 @@ impl JoinTable {
             columns: Vec::new(),
             rows: 0,
             key_columns: Vec::new(),
+            lacked_columns: 0,
+            loose: OnceLock::new(),
             directory: JoinDirectory::empty(),
             ranges: None,
             _held: HeldMemory::default(),
@@ -81,10 +87,36 @@ impl JoinTable {
             columns,
             rows,
             key_columns,
+            lacked_columns: 0,
+            loose: OnceLock::new(),
             directory,
             ranges: None,
             _held: held,
         })
+    }
+
+    /// The same, of whose key columns so many at the end may lack a value in probe rows.
+    pub fn with_lacked(self, lacked_columns: usize) -> Self {
+        Self {
+            lacked_columns,
+            ..self
+        }
+    }
+
+    /// The key columns that probe rows may lack.
+    pub fn lacked_columns(&self) -> &[usize] {
+        &self.key_columns[self.key_columns.len() - self.lacked_columns..]
+    }
+
+    /// The rows by these key columns alone, made by whoever asks first.
+    pub fn loose(&self, key_columns: &[usize], cx: &Context) -> Result<Arc<Self>, ExecError> {
+        if let Some(loose) = self.loose.get() {
+            return Ok(Arc::clone(loose));
+        }
+        let columns: Vec<usize> = (0..self.columns.len()).collect();
+        let rows = self.some_rows(&columns, 0..self.rows);
+        let table = Self::build(&[rows], columns.len(), key_columns.to_vec(), cx)?;
+        Ok(Arc::clone(self.loose.get_or_init(|| Arc::new(table))))
     }
 
     /// The same with the rows of each key in the order of what the ranges of a condition bound, if that pays.

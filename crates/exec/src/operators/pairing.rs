@@ -5,8 +5,10 @@
 
 mod in_range;
 mod joined;
+mod keys;
 mod sets;
 
+use self::keys::Keys;
 pub use sets::SetFunction;
 
 use super::hash_join::{JoinShape, Source};
@@ -39,6 +41,7 @@ pub struct Pairing {
     pub shape: Arc<JoinShape>,
     /// The output columns.
     pub sources: Vec<Source>,
+    keys: Keys,
 }
 
 /// Where a piece of a batch starts.
@@ -88,13 +91,11 @@ struct Pairs {
 impl Pairing {
     /// The probe columns by whose values build rows are found: keys, or that of the half key if the table is by one.
     fn sought_columns(&self) -> Vec<usize> {
-        let JoinShape {
-            probe_keys,
-            compatible,
-            ..
-        } = &*self.shape;
-        if !probe_keys.is_empty() {
-            return probe_keys.clone();
+        let Keys {
+            probe, compatible, ..
+        } = &self.keys;
+        if !probe.is_empty() {
+            return probe.clone();
         }
         let by = self.table.key_columns();
         let half_key = compatible.iter().find(|(_, build)| by == [*build]);
@@ -104,7 +105,7 @@ impl Pairing {
     /// Appends the build rows that a row with these values in the columns sought by is compared with: of those where such rows
     /// lie, only a run. Returns how many lie there.
     fn partners(&self, key: &[u64], run: &Range<usize>, out: &mut Vec<u32>) -> usize {
-        let is_half = self.shape.probe_keys.is_empty();
+        let is_half = self.keys.probe.is_empty();
         if key.is_empty() || is_half && key == [0] {
             let all = 0..self.table.rows();
             out.extend(part(&all, run, 0).map(|row| row as u32));
@@ -130,12 +131,8 @@ impl Pairing {
         let pairs_expected = pairs_max.min(batch.rows() - at.row);
         pairs.build.reserve(pairs_expected);
         pairs.probe.reserve(pairs_expected);
-        if !self.shape.probe_keys.is_empty() && at.compared == 0 {
-            let keys = self
-                .shape
-                .probe_keys
-                .iter()
-                .map(|&column| batch.ids(column));
+        if !self.keys.probe.is_empty() && at.compared == 0 {
+            let keys = self.keys.probe.iter().map(|&column| batch.ids(column));
             let keys: Vec<&[u64]> = keys.collect();
             let out = (&mut pairs.probe, &mut pairs.build);
             at = Place::of_row(self.table.pair_keys(&keys, at.row, pairs_max, out));
@@ -187,14 +184,12 @@ impl Pairing {
 
     /// The key columns of a batch, where equal keys are all that partners need.
     fn deciding_keys<'b>(&self, batch: &'b Batch) -> Option<Vec<&'b [u64]>> {
-        let JoinShape {
-            probe_keys,
-            compatible,
-            filter,
-            ..
-        } = &*self.shape;
-        let are_deciding = !probe_keys.is_empty() && compatible.is_empty() && filter.is_none();
-        are_deciding.then(|| probe_keys.iter().map(|&key| batch.ids(key)).collect())
+        let Keys {
+            probe, compatible, ..
+        } = &self.keys;
+        let no_condition = self.shape.filter.is_none();
+        let are_deciding = !probe.is_empty() && compatible.is_empty() && no_condition;
+        are_deciding.then(|| probe.iter().map(|&key| batch.ids(key)).collect())
     }
 
     /// One pair for each row of the batch that has a partner, for semi and anti joins.
@@ -268,7 +263,7 @@ impl Pairing {
     }
 
     fn keep_compatible(&self, batch: &Batch, pairs: &mut Pairs) {
-        for &(probe_column, build_column) in &self.shape.compatible {
+        for &(probe_column, build_column) in &self.keys.compatible {
             let (left, right) = (batch.ids(probe_column), self.table.column(build_column));
             let fits = |p: u32, b: u32| {
                 let (a, b) = (left[p as usize], right[b as usize]);
@@ -331,6 +326,9 @@ impl Pairing {
         start: &mut PieceStart,
         cx: &Context,
     ) -> Result<Batch, ExecError> {
+        if self.lacks_keys(batch) {
+            return self.loose(cx)?.piece(batch, start, cx);
+        }
         let bounds = match start.bounds.take() {
             Some(bounds) => Some(bounds),
             None => self.bounds(batch, cx)?,
@@ -469,11 +467,9 @@ mod tests {
             partners: Vec::new(),
             sources: vec![Source::Build(1)],
         };
-        let pairing = Pairing {
-            table: Arc::new(JoinTable::build(&[build], 2, vec![0], &cx).expect("there is room")),
-            sources: shape.sources.clone(),
-            shape: Arc::new(shape),
-        };
+        let table = JoinTable::build(&[build], 2, vec![0], &cx).expect("there is room");
+        let sources = shape.sources.clone();
+        let pairing = Pairing::new(Arc::new(table), Arc::new(shape), sources);
         let batch = Batch::from_vectors(vec![vec![7; 3], compared.to_vec()], 3);
         let mut start = PieceStart::default();
         let mut pieces = Vec::new();
@@ -532,11 +528,8 @@ mod tests {
                 sources: vec![Source::Probe(0), Source::Build(1), Source::Probe(1)],
             };
             let table = JoinTable::build(&parts, 2, vec![0], &cx).expect("there is room");
-            let pairing = Pairing {
-                table: Arc::new(table),
-                sources: shape.sources.clone(),
-                shape: Arc::new(shape),
-            };
+            let sources = shape.sources.clone();
+            let pairing = Pairing::new(Arc::new(table), Arc::new(shape), sources);
             let probe = numbered(&few[..15], are_computed, &cx);
             let (mut start, mut rows) = (PieceStart::default(), Vec::new());
             while start.row() < probe.rows() {

@@ -14,11 +14,13 @@
 //! Cost: a word of each row of either side, a sort, and a binary search for each probe row. Memory: 12 bytes a build row, 20 with a second range. There is no
 //! order where it has no room, or where keys have too few rows for it to pay.
 
+mod equal_words;
 mod near;
 mod set_order;
 
 pub use set_order::SetsWanted;
 
+use self::equal_words::Parts;
 use self::near::{Near, both_told};
 use self::set_order::SetOrder;
 use super::join_table::JoinTable;
@@ -57,6 +59,17 @@ impl Words {
         least: 0,
         most: RangeWord::NOTHING - 1,
     };
+
+    /// This one, and none if it is of what is in no range.
+    fn equal_to(word: u64) -> Self {
+        match word {
+            RangeWord::NOTHING => NO_WORDS,
+            word => Self {
+                least: word,
+                most: word,
+            },
+        }
+    }
 
     fn has(self, word: u64) -> bool {
         (self.least..=self.most).contains(&word)
@@ -97,11 +110,11 @@ pub struct RangeExprs {
     pub sets: Option<SetsWanted>,
 }
 
-/// An expression of the build side, and what bounds it.
+/// An expression of the build side, and what bounds it; or several, each of which is equal to something.
 pub struct RangeExpr {
-    /// The build columns that it reads, and the expression over them.
-    pub of: (Vec<usize>, CompiledExpr),
-    /// Its bounds.
+    /// The build columns that each reads, and the expression over them.
+    pub of: Vec<(Vec<usize>, CompiledExpr)>,
+    /// The bounds of the only one, or of each that it is equal to something.
     pub bounds: Vec<RangeBound>,
 }
 
@@ -125,7 +138,7 @@ pub enum MovedWords {
 
 impl RangeExpr {
     pub fn is_equality(&self) -> bool {
-        matches!(&self.bounds[..], [only] if only.bound == Bound::Equal)
+        self.bounds.iter().all(|own| own.bound == Bound::Equal)
     }
 
     /// Whether partners are those from some value on upwards, so that the greatest is the likeliest.
@@ -134,9 +147,14 @@ impl RangeExpr {
         self.bounds.iter().all(is_lower)
     }
 
-    /// The words of all rows of a table.
-    fn words_of(&self, table: &JoinTable, cx: &Context) -> Result<RangeWords, ExecError> {
-        let (columns, of) = &self.of;
+    /// The words of one of its expressions in all rows of a table.
+    fn words_of(
+        &self,
+        place: usize,
+        table: &JoinTable,
+        cx: &Context,
+    ) -> Result<RangeWords, ExecError> {
+        let (columns, of) = &self.of[place];
         let mut words = RangeWords::default();
         let step = cx.options().batch_rows.max(1);
         for start in (0..table.rows()).step_by(step) {
@@ -145,6 +163,20 @@ impl RangeExpr {
             words.append(of.range_words(&batch, self.is_equality(), cx)?);
         }
         Ok(words)
+    }
+
+    /// Its words in all rows of a table, and what they tell.
+    fn made_of(
+        &self,
+        table: &JoinTable,
+        cx: &Context,
+    ) -> Result<(RangeWords, Option<Parts>), ExecError> {
+        if self.of.len() == 1 {
+            return Ok((self.words_of(0, table, cx)?, None));
+        }
+        let (words, parts) = Parts::of_table(self, table, cx)?;
+        let told = Some(Told::Nearly);
+        Ok((RangeWords { words, told }, Some(parts)))
     }
 }
 
@@ -158,6 +190,8 @@ pub struct RangeOrder {
     second: Option<Blocks>,
     /// What the words of each range tell.
     told: Vec<Option<Told>>,
+    /// What those of several equalities are made of.
+    parts: Option<Parts>,
     /// Whether the greatest words come first.
     is_turned: bool,
     /// What is known of sets of rows, where that is wanted and can be.
@@ -189,18 +223,13 @@ impl RangeOrder {
         exprs: &RangeExprs,
         cx: &Context,
     ) -> Result<Option<Self>, ExecError> {
-        let partners_min = cx.options().ordered_partners_min;
-        let mut pairs = 0_usize;
-        table.each_stretch_of_rows(&mut |stretch| {
-            pairs = pairs.saturating_add(stretch.len() * stretch.len());
-            Ok(())
-        })?;
-        let are_few = pairs < table.rows().saturating_mul(partners_min);
-        if partners_min == usize::MAX || are_few && !table.key_columns().is_empty() {
+        if !pays(table, cx.options().ordered_partners_min)? {
             return Ok(None);
         }
         let mut held = HeldMemory::default();
-        let bytes = table.rows() * (ROW_BYTES + exprs.exprs.len() * WORD_BYTES);
+        let words: usize = exprs.exprs.iter().map(|range| range.of.len()).sum();
+        // A directory of words has a number for two rows at most.
+        let bytes = table.rows() * (2 * ROW_BYTES + words * WORD_BYTES);
         if !held.grow_index_to(bytes, "HashJoin", cx) {
             return Ok(None);
         }
@@ -208,9 +237,20 @@ impl RangeOrder {
             return Ok(None);
         };
         let is_turned = first.is_open_above();
-        let words = first.words_of(table, cx)?;
-        let mut told = vec![words.told];
-        let mut rows = in_order(table, &words.words, is_turned, cx)?;
+        let (words, parts) = first.made_of(table, cx)?;
+        let second = match others {
+            [second, ..] => Some(second.words_of(0, table, cx)?),
+            [] => None,
+        };
+        let second = second.as_ref();
+        let told = [Some(&words), second].into_iter().flatten();
+        let told = told.map(|words| words.told).collect();
+        let mut rows = match second.filter(|_| first.is_equality()) {
+            // Rows with equal words lie in the order of the second range.
+            Some(second) => in_order(table, |row| (words.words[row], second.words[row]), cx)?,
+            None if is_turned => in_order(table, |row| turned(words.words[row]), cx)?,
+            None => in_order(table, |row| words.words[row], cx)?,
+        };
         let sets = match &exprs.sets {
             Some(wanted) => {
                 let bytes = bytes + table.rows() * wanted.bytes_for_row();
@@ -222,30 +262,20 @@ impl RangeOrder {
             }
             None => None,
         };
-        let by_place = |words: &[u64]| {
-            let mut by_place = Vec::with_capacity(rows.len());
-            for rows in rows.chunks(ROWS_CHECKED) {
-                cx.check()?;
-                by_place.extend(rows.iter().map(|&row| words[row as usize]));
-            }
-            Ok::<Vec<u64>, ExecError>(by_place)
-        };
-        let mut first = by_place(&words.words)?;
+        let mut first = by_place(&rows, &words.words, cx)?;
         if is_turned {
             first.iter_mut().for_each(|word| *word = turned(*word));
         }
-        let second = match others {
-            [] => None,
-            [second, ..] => {
-                let words = second.words_of(table, cx)?;
-                told.push(words.told);
-                Some(Blocks::of(by_place(&words.words)?))
-            }
-        };
+        let second = second.map(|second| by_place(&rows, &second.words, cx));
+        let is_of_all_rows = table.key_columns().is_empty();
         Ok(Some(Self {
+            second: second.transpose()?.map(Blocks::of),
+            parts: parts.map(|parts| match is_of_all_rows {
+                true => parts.with_directory(&first),
+                false => parts,
+            }),
             rows,
             first,
-            second,
             told,
             is_turned,
             sets,
@@ -265,6 +295,11 @@ impl RangeOrder {
         // Of the first range, which is the only one where they are wanted.
         let mut certain = self.sets.as_ref().map(|_| vec![Words::ALL; batch.rows()]);
         for (range, told) in exprs.exprs.iter().zip(&self.told) {
+            if let Some(parts) = self.parts.as_ref().filter(|_| range.of.len() > 1) {
+                all.push(parts.of_batch(range, batch, cx)?);
+                are_all = false;
+                continue;
+            }
             let mut words = vec![Words::ALL; batch.rows()];
             for own in &range.bounds {
                 let bounds = own.by.range_words(batch, range.is_equality(), cx)?;
@@ -309,9 +344,18 @@ impl RangeOrder {
         let most = bounds.first[row].most;
         let start = self.first_place(key.clone(), bounds, row);
         let words = &self.first[start..key.end];
-        // Most ranges are bounded at one end.
+        // Most ranges are bounded at one end, and others are short.
         let len = match words.last() {
-            Some(&last) if last > most => words.partition_point(|&word| word <= most),
+            Some(&last) if last > most => {
+                let mut known = 0;
+                let mut step = 1;
+                while words[known + step - 1] <= most {
+                    known += step;
+                    step = (2 * step).min(words.len() - known);
+                }
+                let unknown = &words[known..known + step - 1];
+                known + unknown.partition_point(|&word| word <= most)
+            }
             _ => words.len(),
         };
         start..start + len
@@ -329,6 +373,10 @@ impl RangeOrder {
     #[inline]
     fn first_place(&self, key: Range<usize>, bounds: &Bounds, row: usize) -> usize {
         let least = bounds.first[row].least;
+        if let Some(places) = self.parts.as_ref().and_then(|parts| parts.places(least)) {
+            let words = &self.first[places.clone()];
+            return places.start + words.partition_point(|&word| word < least);
+        }
         let words = &self.first[key.clone()];
         key.start
             + match words.first() {
@@ -473,21 +521,38 @@ impl Blocks {
     }
 }
 
+/// Whether an order of the rows of each key pays: where a row has at least so many others on average, and always without keys.
+fn pays(table: &JoinTable, partners_min: usize) -> Result<bool, ExecError> {
+    let mut pairs = 0_usize;
+    table.each_stretch_of_rows(&mut |stretch| {
+        pairs = pairs.saturating_add(stretch.len() * stretch.len());
+        Ok(())
+    })?;
+    let are_few = pairs < table.rows().saturating_mul(partners_min);
+    Ok(partners_min != usize::MAX && (!are_few || table.key_columns().is_empty()))
+}
+
+/// The words of rows in this order.
+fn by_place(rows: &[u32], words: &[u64], cx: &Context) -> Result<Vec<u64>, ExecError> {
+    let mut by_place = Vec::with_capacity(rows.len());
+    for rows in rows.chunks(ROWS_CHECKED) {
+        cx.check()?;
+        by_place.extend(rows.iter().map(|&row| words[row as usize]));
+    }
+    Ok(by_place)
+}
+
 /// The rows of a table, those of each key in the order of these words.
-fn in_order(
+fn in_order<W: Copy + Ord>(
     table: &JoinTable,
-    words: &[u64],
-    is_turned: bool,
+    words: impl Fn(usize) -> W,
     cx: &Context,
 ) -> Result<Vec<u32>, ExecError> {
     let mut rows = Vec::with_capacity(table.rows());
     let mut keyed = Vec::new();
     table.each_stretch_of_rows(&mut |stretch| {
         keyed.clear();
-        keyed.extend(stretch.map(|row| match is_turned {
-            true => (turned(words[row]), row as u32),
-            false => (words[row], row as u32),
-        }));
+        keyed.extend(stretch.map(|row| (words(row), row as u32)));
         match keyed.len() {
             0..KEY_ROWS_MANY => keyed.sort_unstable(),
             _ => sort_totally(&mut keyed, cx, |a, b| a.cmp(b))?,

@@ -78,10 +78,11 @@ impl SpilledJoin {
         sources.extend_from_slice(&pairing.sources);
         let joiner = Joiner {
             side,
-            pairing: Pairing {
+            pairing: Pairing::new(
+                Arc::clone(&pairing.table),
+                Arc::clone(&pairing.shape),
                 sources,
-                ..pairing.clone()
-            },
+            ),
             probe_width,
             cx,
         };
@@ -143,7 +144,7 @@ impl Joiner<'_> {
         drop(batches);
         let ranges = self.pairing.shape.ranges.as_ref();
         let table = table.with_ranges(ranges.map(|ranges| &ranges.exprs), cx)?;
-        self.pairing.table = Arc::new(table);
+        self.pairing = self.pairing.with_table(Arc::new(table));
         held.release();
         let mut joined = RowWriter::create(self.pairing.sources.len(), 2, cx)?;
         self.read(&[pair.probe], self.probe_width + 1, &mut |batch| {

@@ -167,7 +167,14 @@ proptest! {
     fn hash_join_is_nested_loops(
         left in rows_strategy(), right in rows_strategy(), by_key: bool, build_left: bool,
         half_key_may_be_unbound: bool, probe_first: bool, batch_rows in 1..4usize,
+        is_bound: (bool, bool),
     ) {
+        // All that a side lacks has a value, or not.
+        let bound = |rows: Vec<Row>, is_bound: bool| -> Vec<Row> {
+            let value = |id: u64| if is_bound { id.max(1) } else { id };
+            rows.into_iter().map(|row| row.into_iter().map(value).collect()).collect()
+        };
+        let (left, right) = (bound(left, is_bound.0), bound(right, is_bound.1));
         let mut cheap = rows_node(&left, &[0, 1, 2]);
         if probe_first {
             cheap.estimated_cost = 0.5;

@@ -165,6 +165,15 @@ impl Exact {
         )
     }
 
+    /// `high * 2^128 + low` in units of 10^-36.
+    pub fn of_square_units(high: i128, low: u128) -> Self {
+        let number = Self {
+            mantissa: (BigInt::from(high) << u128::BITS) + low,
+            scale: 2 * SMALL_SCALE,
+        };
+        number.stripped()
+    }
+
     /// The exact value of a double; `None` for infinities and NaN.
     pub fn from_f64(value: f64) -> Option<Self> {
         const FRACTION_BITS: u32 = 52;

@@ -29,6 +29,7 @@ mod range_word;
 mod reader;
 mod rounding;
 mod short_number;
+mod wide;
 
 pub use compare::{Comparison, compare, equal};
 pub use equality_key::{EqualityKey, INTEGER};
@@ -56,6 +57,7 @@ pub use rounding::round_floating;
 pub use short_number::{
     POWERS, SCALE_MAX, ShortNumber, decimal_id, nearest, of_units, units, units_of,
 };
+pub use wide::Wide;
 
 use crate::context::Context;
 use basalt_rdf::inline::encode_boolean;

@@ -179,7 +179,7 @@ impl Number {
     }
 
     /// The decimal, in the form that it has by its size.
-    fn from_decimal(exact: Exact) -> Self {
+    pub fn from_decimal(exact: Exact) -> Self {
         match exact.to_small() {
             Some(small) => Self::Decimal(small),
             None => Self::LongDecimal(Arc::new(exact)),

@@ -97,7 +97,8 @@ impl Names<'_> {
             " build right"
         });
         if let Some(found) = join_ranges(op) {
-            let of = found.ranges.iter().map(|range| self.expr(&range.of));
+            let of = found.ranges.iter().flat_map(|range| &range.of);
+            let of = of.map(|of| self.expr(of));
             let of: Vec<String> = of.collect();
             text.push_str(&format!(" in ranges of {}", of.join(", ")));
         }

@@ -101,7 +101,10 @@ impl Planner<'_> {
         let mut correlated =
             self.without_keeping(|this| this.filter_correlated(rows, condition))?;
         let (cost, per_row_cost) = (joined.estimated_cost, correlated.estimated_cost);
-        if self.options.force_join.is_some() || cost <= per_row_cost {
+        // Within another EXISTS both start for many rows around at once.
+        let starts = |plan: &Node| shared_starts(plan, self.evaluations);
+        let shared = starts(&joined) - starts(rows);
+        if self.options.force_join.is_some() || cost - shared <= per_row_cost {
             keep_cheaper(&mut joined.alternative, Way::PerRow, per_row_cost);
             return Ok(joined);
         }
@@ -188,6 +191,14 @@ impl Planner<'_> {
             false => (alone, cost),
         })
     }
+}
+
+/// What is not paid in each of so many evaluations of a plan for starting its joins: many rows around start them together.
+fn shared_starts(plan: &Node, evaluations: f64) -> f64 {
+    RowChain::of_many(plan).map_or(0.0, |chain| {
+        let sharing = chain.outer_rows_max().min(evaluations).max(1.0);
+        chain.starts * (1.0 - 1.0 / sharing)
+    })
 }
 
 /// The condition of a semi join, or of an anti join.

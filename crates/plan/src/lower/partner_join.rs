@@ -11,6 +11,7 @@
 
 use super::Outer;
 use super::joinable::{is_joinable, is_repeatable, shared_certain};
+use super::left_by_range;
 use super::named_outside;
 use crate::alternative::{Alternative, Way};
 use crate::cost_constants::{EMIT_ROW, GROUP_ROW, PAIR, PATTERN_PROBE, SELECTIVITY_EXISTS, START};
@@ -111,7 +112,7 @@ impl Planner<'_> {
     ///
     /// OPTIONAL and BIND keep the rows of what is before them, so those that are left out of the first group are those whose results are; and
     /// where they differ in a key, groups of others lose none of their rows.
-    fn lower_seeded(
+    pub(crate) fn lower_seeded(
         &mut self,
         left: &Node,
         told: SlotSet,
@@ -233,12 +234,16 @@ impl Planner<'_> {
         let mut join = hash_join(left, right, kind, conjunction(filters), false);
         join.estimated_cost = (join.estimated_cost - saved).max(least + START);
         let partners = self.partners(&join);
+        let share = match kind {
+            JoinKind::Anti => left_by_range::share_of(&join, conditions, partners),
+            _ => SELECTIVITY_EXISTS,
+        };
         if matches!(&join.op, Op::HashJoin { compatible, .. } if !compatible.is_empty()) {
             // These are compared by what a side may lack.
             join.estimated_cost += partners * PAIR;
         }
         if kind != JoinKind::LeftOuter {
-            join.estimated_rows *= SELECTIVITY_EXISTS;
+            join.estimated_rows *= share;
             return Ok(join);
         }
         let partners = partners.max(join.estimated_rows);
@@ -329,7 +334,7 @@ impl Planner<'_> {
         match kinds.pop() {
             Some(UnitKind::Star(mut star)) => {
                 star.filters.extend(filters);
-                Ok(self.join_star(left, star, kind, shared))
+                Ok(self.join_star(left, star, conditions, kind, shared))
             }
             Some(UnitKind::Pattern(pattern)) => {
                 let probe = graph_probe_cost(self, &pattern, shared).unwrap_or(PATTERN_PROBE);
@@ -341,21 +346,32 @@ impl Planner<'_> {
         }
     }
 
-    fn join_star(&self, left: &Node, star: Star, kind: JoinKind, shared: &SlotSet) -> Option<Node> {
+    fn join_star(
+        &self,
+        left: &Node,
+        star: Star,
+        conditions: &[Expr],
+        kind: JoinKind,
+        shared: &SlotSet,
+    ) -> Option<Node> {
         let unit = Unit::new(self, UnitKind::Star(star), &[]);
         let is_one_enough = matches!(kind, JoinKind::Semi | JoinKind::Anti);
         let (entry, cost) = star_join_entry(&unit, shared, left.estimated_rows, is_one_enough)?;
         let (UnitKind::Star(star), Some(profile)) = (unit.kind, unit.profile) else {
             return None;
         };
-        let fanout = match (kind, entry) {
-            (JoinKind::Semi | JoinKind::Anti, _) => SELECTIVITY_EXISTS,
-            (_, StarEntry::Object { pattern_idx }) => {
+        let partners = match entry {
+            StarEntry::Object { pattern_idx } => {
                 let known = &profile.patterns[pattern_idx];
                 (known.matches / known.distinct).max(1.0)
             }
-            (_, StarEntry::Subject) => (profile.rows / profile.subjects).max(1.0),
-            (_, StarEntry::Graph) => (profile.rows / profile.graphs).max(1.0),
+            StarEntry::Subject => (profile.rows / profile.subjects).max(1.0),
+            StarEntry::Graph => (profile.rows / profile.graphs).max(1.0),
+        };
+        let fanout = match kind {
+            JoinKind::Semi => SELECTIVITY_EXISTS,
+            JoinKind::Anti => left_by_range::share(left, &star, conditions, partners),
+            JoinKind::Inner | JoinKind::LeftOuter => partners,
         };
         let rows = left.estimated_rows * fanout;
         Some(star_join(

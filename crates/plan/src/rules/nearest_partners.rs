@@ -17,38 +17,40 @@
 
 use crate::expression::{conjuncts, for_each_operand_mut};
 use crate::join_ranges::{join_ranges, probe_and_build};
+use crate::moved_terms::is_constant_of_seconds;
 use crate::physical::{
-    Expr, JoinKind, Nearest, Node, Op, Position, RangeEnd, Slot, Star, StarPattern,
+    Constant, Expr, JoinKind, Nearest, Node, Op, Position, RangeEnd, Slot, Star, StarPattern,
 };
 use crate::planner::Planner;
 use crate::rename_slots::expression_slots;
+use oxrdf::Term;
 use std::sync::Arc;
 
 /// Marks such joins in the whole plan.
 pub(crate) fn apply(root: &mut Node, planner: &Planner<'_>) {
     if planner.rule("nearest_partners") {
-        visit(root);
+        visit(root, planner);
     }
 }
 
-fn visit(node: &mut Node) {
+fn visit(node: &mut Node, planner: &Planner<'_>) {
     for child in node.op.children_mut() {
-        visit(child);
+        visit(child, planner);
     }
     for expr in node.op.expressions_mut() {
-        visit_exists(expr);
+        visit_exists(expr, planner);
     }
     if let Some(above) = Above::of(node)
         && let Op::HashJoin { left, .. } = &mut node.op
     {
-        mark(Arc::make_mut(left), &above);
+        mark(Arc::make_mut(left), &above, planner);
     }
 }
 
-fn visit_exists(expr: &mut Expr) {
+fn visit_exists(expr: &mut Expr, planner: &Planner<'_>) {
     match expr {
-        Expr::Exists(inside) => visit(Arc::make_mut(inside)),
-        _ => for_each_operand_mut(expr, &mut visit_exists),
+        Expr::Exists(inside) => visit(Arc::make_mut(inside), planner),
+        _ => for_each_operand_mut(expr, &mut |operand| visit_exists(operand, planner)),
     }
 }
 
@@ -89,9 +91,36 @@ fn scanned(node: &Node) -> Option<&Star> {
     }
 }
 
+/// Adds the stars of which each row of a plan has a match.
+fn add_stars<'n>(node: &'n Node, stars: &mut Vec<&'n Star>) {
+    match &node.op {
+        Op::StarScan { star, .. } => stars.push(star),
+        Op::StarJoin {
+            input, star, kind, ..
+        } => {
+            if *kind == JoinKind::Inner {
+                stars.push(star);
+            }
+            add_stars(input, stars);
+        }
+        Op::HashJoin {
+            left, right, kind, ..
+        } => {
+            add_stars(left, stars);
+            if *kind == JoinKind::Inner {
+                add_stars(right, stars);
+            }
+        }
+        Op::Filter { input, .. } | Op::Project { input } | Op::Distinct { input } => {
+            add_stars(input, stars);
+        }
+        _ => {}
+    }
+}
+
 /// Marks the join that makes the rows which the one above drops, if there is one down the sides whose rows go up as they are.
-fn mark(node: &mut Node, above: &Above) {
-    if let Some((nearest, build_left)) = nearest(node, above)
+fn mark(node: &mut Node, above: &Above, planner: &Planner<'_>) {
+    if let Some((nearest, build_left)) = nearest(node, above, planner)
         && let Op::HashJoin {
             left,
             right,
@@ -110,7 +139,7 @@ fn mark(node: &mut Node, above: &Above) {
         | Op::Extend { input, .. }
         | Op::Project { input }
         | Op::StarJoin { input, .. } => {
-            mark(Arc::make_mut(input), above);
+            mark(Arc::make_mut(input), above, planner);
         }
         Op::HashJoin {
             left,
@@ -119,9 +148,9 @@ fn mark(node: &mut Node, above: &Above) {
             partners,
             ..
         } if partners.is_empty() => {
-            mark(Arc::make_mut(left), above);
+            mark(Arc::make_mut(left), above, planner);
             if *kind == JoinKind::Inner {
-                mark(Arc::make_mut(right), above);
+                mark(Arc::make_mut(right), above, planner);
             }
         }
         _ => {}
@@ -129,7 +158,7 @@ fn mark(node: &mut Node, above: &Above) {
 }
 
 /// Which partners of an inner join are enough under the join above, and whether the left side is to be built.
-fn nearest(join: &Node, above: &Above) -> Option<(Nearest, bool)> {
+fn nearest(join: &Node, above: &Above, planner: &Planner<'_>) -> Option<(Nearest, bool)> {
     let Op::HashJoin {
         left,
         right,
@@ -151,11 +180,13 @@ fn nearest(join: &Node, above: &Above) -> Option<(Nearest, bool)> {
     }
     let own = conjuncts(filter);
     for (side, build_left) in [(right, false), (left, true)] {
-        let Some(names) = scanned(side).and_then(|star| Names::of(&above.star, star, &above.keys))
-        else {
-            continue;
-        };
-        let Some((slot, end, others)) = names.direction(&above.conditions) else {
+        let mut stars = Vec::new();
+        add_stars(side, &mut stars);
+        let direction = stars.into_iter().find_map(|star| {
+            let names = Names::of(&above.star, star, &above.keys)?;
+            names.direction(&above.conditions)
+        });
+        let Some((slot, end, others)) = direction else {
             continue;
         };
         let mut turned = join.op.clone();
@@ -172,14 +203,78 @@ fn nearest(join: &Node, above: &Above) -> Option<(Nearest, bool)> {
         let [range] = &ranges.ranges[..] else {
             continue;
         };
-        let is_told = |condition: &Expr| own.contains(condition) && !rest.contains(condition);
+        let told = || own.iter().filter(|own| !rest.contains(own));
+        let is_told = |condition: &Expr| {
+            told().any(|own| own == condition || says_less(own, condition, planner))
+        };
         let is_built =
             probe_and_build(&turned).is_some_and(|(_, build)| build.schema.contains(&slot));
-        if is_built && range.of == Expr::Slot(slot) && others.iter().all(is_told) {
+        if is_built && range.sole() == Some(&Expr::Slot(slot)) && others.iter().all(is_told) {
             return Some((Nearest { slot, end }, build_left));
         }
     }
     None
+}
+
+/// Whether a condition says that something is less than something else, by some distance from zero on, and another that it is less.
+fn says_less(own: &Expr, condition: &Expr, planner: &Planner<'_>) -> bool {
+    let (Expr::Less(less, more) | Expr::LessOrEqual(less, more)) = condition else {
+        return false;
+    };
+    let (is_strict, small, large) = match own {
+        Expr::Less(small, large) => (true, &**small, &**large),
+        Expr::LessOrEqual(small, large) => (false, &**small, &**large),
+        _ => return false,
+    };
+    let distance = match (small, large) {
+        (Expr::Constant(distance), Expr::Subtract(a, b)) if (a, b) == (more, less) => {
+            Some((distance, true))
+        }
+        (Expr::Add(a, b), large) if *large == **more => match (&**a, &**b) {
+            (Expr::Constant(distance), of) | (of, Expr::Constant(distance)) if *of == **less => {
+                Some((distance, false))
+            }
+            _ => None,
+        },
+        (small, Expr::Subtract(a, b)) if *small == **less && a == more => match &**b {
+            Expr::Constant(distance) => Some((distance, false)),
+            _ => None,
+        },
+        _ => None,
+    };
+    let Some((distance, is_difference)) = distance else {
+        return false;
+    };
+    // A sum may be rounded to what it was, but for one of a time.
+    let adds_up = is_difference || is_constant_of_seconds(distance);
+    let asks_less = matches!(condition, Expr::Less(..));
+    let says = match is_strict || !asks_less {
+        true => !is_negative(distance),
+        false => adds_up && is_positive(distance),
+    };
+    if let (true, Some(trace), Some(id)) = (says, planner.trace, distance.id) {
+        trace.fixed(id);
+    }
+    says
+}
+
+/// Whether the value of a constant may lie below zero.
+fn is_negative(constant: &Constant) -> bool {
+    text(constant).is_none_or(|text| text.trim_start().starts_with('-'))
+}
+
+/// Whether the value of a constant lies above zero, if it has one.
+fn is_positive(constant: &Constant) -> bool {
+    let digits = text(constant).and_then(|text| text.split(['e', 'E']).next());
+    let is_zero = digits.is_none_or(|digits| !digits.contains(|c| matches!(c, '1'..='9')));
+    !is_zero && !is_negative(constant)
+}
+
+fn text(constant: &Constant) -> Option<&str> {
+    match &constant.term {
+        Term::Literal(literal) => Some(literal.value()),
+        _ => None,
+    }
 }
 
 /// Slots of the star above, and those of the star below that stand for the same: whatever the one below matches, the one above does.

@@ -19,7 +19,7 @@ use crate::cost_constants::{
 use crate::estimate::groups;
 use crate::expression::{conjunction, is_pure, slots_of, slots_of_all};
 use crate::join_order::{hash_cost, hash_join};
-use crate::join_ranges::{Bound, ranges_of};
+use crate::join_ranges::ranges_of;
 use crate::logical::{JoinGroup, Logical, Triple, share_filters};
 use crate::lower::Outer;
 use crate::physical::{
@@ -384,8 +384,7 @@ fn sole_range(condition: &Expr, rows: &SlotSet, partners: &SlotSet) -> Option<Ex
     let mut found = ranges_of(condition, rows, partners)?;
     let range = found.ranges.pop()?;
     let is_sole = found.ranges.is_empty() && found.rest.is_none();
-    let is_range = range.bounds.iter().all(|own| own.bound != Bound::Equal);
-    (is_sole && is_range).then_some(range.of)
+    range.sole().filter(|_| is_sole).cloned()
 }
 
 /// What an aggregate asks for.

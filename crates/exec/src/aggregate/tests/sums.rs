@@ -3,12 +3,13 @@
 use super::{KEY, VALUE, aggregate, context, number};
 use crate::aggregate::Aggregator;
 use crate::aggregate::accumulator::Accumulator;
+use crate::aggregate::sum::SumState;
 use crate::aggregate::sum_states::SumStates;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::expr::CompiledExpr;
 use crate::row_numbers::RowNumbers;
-use crate::value::Reader;
+use crate::value::{Number, Reader, Wide, of_units};
 use basalt_plan::physical::{Aggregate, AggregateFunction, Constant, Expr};
 use basalt_rdf::{TermId, TermView};
 use oxrdf::NamedNode;
@@ -205,6 +206,51 @@ proptest! {
         let mut left = states(&[&both], &cx).repeated(2);
         left.subtract(&states(&[&first, &second], &cx), [(0, 1), (1, 0)].into_iter());
         prop_assert_eq!(&shown(left, 0..2, &cx), &expected[1..]);
+    }
+}
+
+/// A sum of products of decimals, given in units.
+fn sum_of_products(factors: &[(i128, i128)]) -> SumState {
+    let mut state = SumState::default();
+    for &(a, b) in factors {
+        state.add_products(Wide::product(a, b), 1);
+    }
+    state
+}
+
+/// The text and the type of a sum.
+fn told(sum: Option<Number>) -> Option<(String, &'static str)> {
+    sum.map(|sum| sum.to_text())
+}
+
+proptest! {
+    #[test]
+    fn long_products_are_added_merged_and_taken_away(
+        factors in prop::collection::vec((any::<i128>(), any::<i128>(), 0..120_u32), 1..12),
+        part in 0..12_usize,
+    ) {
+        // Some of these sums are too long for 256 bits.
+        let extremes = [i128::MIN, i128::MAX];
+        let factors = factors.iter().map(|&(a, b, shift)| match shift {
+            0..20 => (extremes[usize::from(a > 0)], extremes[usize::from(b > 0)]),
+            _ => (a >> shift, b >> (shift / 2)),
+        });
+        let factors: Vec<(i128, i128)> = factors.collect();
+        let (first, second) = factors.split_at(part.min(factors.len()));
+        let number = |units| Number::Decimal(of_units(units));
+        let expected = factors.iter().try_fold(number(0), |sum, &(a, b)| {
+            sum.checked_add(&number(a).checked_multiply(&number(b))?)
+        });
+        prop_assert_eq!(told(sum_of_products(&factors).sum()), told(expected));
+        let mut merged = sum_of_products(first);
+        merged.merge(&sum_of_products(second));
+        prop_assert_eq!(told(merged.sum()), told(sum_of_products(&factors).sum()));
+        merged.subtract(&sum_of_products(first));
+        merged.add_units(0, 1);
+        let mut rest = sum_of_products(second);
+        rest.add_units(0, 1);
+        prop_assert_eq!(told(merged.sum()), told(rest.sum()));
+        prop_assert_eq!(told(merged.average()), told(rest.average()));
     }
 }
 

@@ -71,16 +71,14 @@ impl Build {
             columns.collect::<Result<Arc<[usize]>, _>>()
         };
         let key_columns = columns(keys)?;
-        let half_key = columns(compatible.get(..1).unwrap_or_default())?;
+        let compatible = columns(compatible)?;
         let width = side.schema.len();
         let make = || Ok(BuildRows::new(&key_columns, width));
         let rows = drain(side, build, &self.cx, make)?;
         let ranges = ranges(&node.op, &self.cx)?;
         let purpose = Purpose {
-            key_columns: match key_columns.is_empty() {
-                true => &half_key,
-                false => &key_columns,
-            },
+            key_columns: &key_columns,
+            compatible: &compatible,
             keys_alone: node.op.sole_key().is_some(),
             ranges: ranges.as_ref().map(|(exprs, _)| exprs),
         };

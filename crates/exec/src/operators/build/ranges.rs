@@ -15,11 +15,14 @@ pub fn ranges(join: &Op, cx: &Context) -> Result<Option<(RangeExprs, Option<Expr
         return Ok(None);
     };
     let range = |range: &JoinRange| {
-        let mut slots = Vec::new();
-        add_slots(&range.of, &mut slots);
-        let columns = slots.iter().map(|&slot| column_of(&build.schema, slot));
-        let columns = columns.collect::<Result<_, _>>()?;
-        let of = CompiledExpr::compile_operand(&range.of, &slots, cx)?;
+        let of = |expr: &Expr| {
+            let mut slots = Vec::new();
+            add_slots(expr, &mut slots);
+            let columns = slots.iter().map(|&slot| column_of(&build.schema, slot));
+            let columns = columns.collect::<Result<_, _>>()?;
+            let of = CompiledExpr::compile_operand(expr, &slots, cx)?;
+            Ok::<(Vec<usize>, CompiledExpr), ExecError>((columns, of))
+        };
         let compiled = |expr: &Expr| CompiledExpr::compile_operand(expr, &probe.schema, cx);
         let bounds = range.bounds.iter().map(|bound: &JoinBound| {
             Ok(RangeBound {
@@ -35,7 +38,7 @@ pub fn ranges(join: &Op, cx: &Context) -> Result<Option<(RangeExprs, Option<Expr
             })
         });
         Ok::<RangeExpr, ExecError>(RangeExpr {
-            of: (columns, of),
+            of: range.of.iter().map(of).collect::<Result<_, _>>()?,
             bounds: bounds.collect::<Result<_, ExecError>>()?,
         })
     };
@@ -53,7 +56,7 @@ pub fn nearest_end(join: &Op) -> Option<RangeEnd> {
         return None;
     };
     let nearest = nearest.as_ref()?;
-    let is_in_range = |range: &JoinRange| range.of == Expr::Slot(nearest.slot);
+    let is_in_range = |range: &JoinRange| range.sole() == Some(&Expr::Slot(nearest.slot));
     matches!(&found.ranges[..], [only] if is_in_range(only)).then_some(nearest.end)
 }
 

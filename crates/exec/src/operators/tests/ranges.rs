@@ -79,6 +79,16 @@ fn conditions() -> Vec<Expr> {
             Expr::Equal(slot(1), slot(4)),
             Expr::Less(slot(5), slot(2)),
         ]),
+        Expr::And(vec![
+            Expr::Equal(slot(1), slot(4)),
+            Expr::Equal(slot(5), slot(2)),
+        ]),
+        Expr::And(vec![
+            Expr::Less(slot(3), slot(6)),
+            Expr::Equal(sum(4, 5), sum(1, 2)),
+            Expr::LessOrEqual(slot(5), slot(2)),
+            Expr::Equal(slot(1), slot(4)),
+        ]),
     ]
 }
 
