@@ -120,6 +120,17 @@ const QUESTIONS: &[(&str, Option<&str>)] = &[
             FILTER NOT EXISTS { ?z :bKey ?k ; :bVALUE ?u FILTER(?u > ?v && ?u < ?w) }",
         None,
     ),
+    // Constants without ids, which a plan of the same query may get in place of each other.
+    (
+        "?x :aKey ?k ; :aVALUE ?v . ?y :bKey ?k ; :bVALUE ?w FILTER(?w - ?v > 1.00000000000000000000000001)
+            FILTER NOT EXISTS { ?z :bKey ?k ; :bVALUE ?u FILTER(?u > ?v && ?u < ?w) }",
+        Some("least ?w alone"),
+    ),
+    (
+        "?x :aKey ?k ; :aVALUE ?v . ?y :bKey ?k ; :bVALUE ?w FILTER(?w - ?v > -1.00000000000000000000000001)
+            FILTER NOT EXISTS { ?z :bKey ?k ; :bVALUE ?u FILTER(?u > ?v && ?u < ?w) }",
+        None,
+    ),
     // More than the star of the range is built.
     (
         "?x :aKey ?k ; :aVALUE ?v . ?y :bKey ?k ; :bVALUE ?w ; :bPlace/:pName ?n FILTER(?w <= ?v)

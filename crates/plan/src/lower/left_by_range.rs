@@ -8,6 +8,7 @@
 
 use crate::cost_constants::{SELECTIVITY_DEFAULT, SELECTIVITY_EXISTS};
 use crate::physical::{Expr, Node, Op, Position, Slot, Star};
+use crate::rules::nearest_partners::scanned;
 use basalt_rdf::TermId;
 
 /// The share of the left rows that such an anti join leaves, where each has so many partners but for the condition.
@@ -39,15 +40,6 @@ pub(super) fn share_of(join: &Node, conditions: &[Expr], partners: f64) -> f64 {
         let partners = partners / left.estimated_rows.max(1.0);
         share(left, star, conditions, partners)
     })
-}
-
-/// The star that a plan scans, whatever columns it keeps.
-fn scanned(node: &Node) -> Option<&Star> {
-    match &node.op {
-        Op::StarScan { star, .. } => Some(star),
-        Op::Project { input } => scanned(input),
-        _ => None,
-    }
 }
 
 /// The predicate whose object a slot is in a star.

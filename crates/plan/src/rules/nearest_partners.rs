@@ -83,7 +83,7 @@ impl Above {
 }
 
 /// The star that a plan scans, whatever columns it keeps.
-fn scanned(node: &Node) -> Option<&Star> {
+pub(crate) fn scanned(node: &Node) -> Option<&Star> {
     match &node.op {
         Op::StarScan { star, .. } => Some(star),
         Op::Project { input } => scanned(input),
@@ -252,10 +252,10 @@ fn says_less(own: &Expr, condition: &Expr, planner: &Planner<'_>) -> bool {
         true => !is_negative(distance),
         false => adds_up && is_positive(distance),
     };
-    if let (true, Some(trace), Some(id)) = (says, planner.trace, distance.id) {
-        trace.fixed(id);
-    }
-    says
+    // The plan is for this constant alone, where constants without ids cannot be told apart.
+    says && planner
+        .trace
+        .is_none_or(|trace| distance.id.inspect(|id| trace.fixed(*id)).is_some())
 }
 
 /// Whether the value of a constant may lie below zero.

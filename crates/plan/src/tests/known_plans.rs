@@ -5,7 +5,8 @@ use crate::agreement::ALIKE_MIN;
 use crate::physical::Plan;
 use crate::rename_slots::canonical;
 use crate::testing::FakeStatistics;
-use crate::{KnownStars, PlanOptions, TemplateInstance, plan, plan_instance};
+use crate::{ForceJoin, KnownStars, PlanOptions, TemplateInstance, plan, plan_instance};
+use oxrdf::vocab::xsd;
 use oxrdf::{Literal, NamedNode, Term};
 use spargebra::{Query, SparqlParser};
 
@@ -242,4 +243,34 @@ fn constants_of_other_tables_or_unknown_ones_are_planned_alone() {
     }
     assert!(!takes(&of("Product2", 5.into())), "an id of another kind");
     assert!(takes(&of("Product1", 6.into())));
+}
+
+#[test]
+fn plans_that_look_at_the_sign_of_a_constant_are_for_it_alone() {
+    let statistics = known_shop();
+    let options = PlanOptions {
+        known_plans_always: true,
+        force_join: Some(ForceJoin::Hash),
+        ..PlanOptions::default()
+    };
+    let template = "SELECT * { ?a :producer ?m ; :num1 ?v . ?b :producer ?m ; :num1 ?w FILTER(?w - ?v > $0) \
+        FILTER NOT EXISTS { ?c :producer ?m ; :num1 ?u FILTER(?u > ?v && ?u < ?w) } }";
+    let nearest = |distance: Term| {
+        let one = instance(9, vec![distance]);
+        let query = parsed(template, &one.constants);
+        let made = plan_instance(&query, &one, None, &statistics, &options).expect("it plans");
+        format!("{:?}", made.plan).contains("nearest: Some")
+    };
+    let long = |sign: &str| {
+        let text = format!("{sign}1.00000000000000000000000001");
+        Term::from(Literal::new_typed_literal(text, xsd::DECIMAL))
+    };
+    for _ in 0..3 {
+        assert!(nearest(Literal::from(3).into()));
+        assert!(!nearest(Literal::from(-3).into()));
+    }
+    for _ in 0..3 {
+        nearest(long(""));
+        assert!(!nearest(long("-")));
+    }
 }
