@@ -4,7 +4,7 @@
 mod support;
 
 use support::triples::{NS, Triples, iri};
-use support::{ask, options_without, plain_and_changed};
+use support::{plain_and_changed, plan_without, same_without};
 
 const MAKERS: usize = 1_500;
 const WORKS: usize = 6_000;
@@ -58,15 +58,8 @@ fn what_all_rows_share_is_built_once() {
     for database in plain_and_changed(&works(), CHANGES) {
         for (pattern, is_built) in QUESTIONS {
             let text = format!("PREFIX : <{NS}> SELECT * {{ {pattern} }}");
-            let each = options_without(2048, 1, &["exists_to_join"]);
-            let expected = ask(&database, &text, &each).expect("it runs");
-            for (batch, threads) in [(2048, 1), (64, 2)] {
-                let options = options_without(batch, threads, &[]);
-                let answer = ask(&database, &text, &options).expect("it runs");
-                support::same_answers(&expected, &answer, &text);
-            }
-            let prepared = database.prepare(&text, &options_without(2048, 1, &[]));
-            let plan = prepared.expect("it plans").explain().to_text();
+            same_without("exists_to_join", &database, &text, &[(2048, 1), (64, 2)]);
+            let plan = plan_without(&[], &database, &text);
             let found = plan.contains("HashJoin anti");
             assert_eq!(found, *is_built, "{text}\n{plan}");
         }

@@ -3,10 +3,9 @@
 
 mod support;
 
-use basalt_engine::Database;
 use std::fmt::Write as _;
 use support::triples::{NS, Triples, iri, number};
-use support::{ask, options_without, plain_and_changed};
+use support::{plain_and_changed, plan_without, same_without};
 
 const KEYS: usize = 12;
 const ROWS: usize = 30;
@@ -156,12 +155,6 @@ const QUESTIONS: &[(&str, Option<&str>)] = &[
     ),
 ];
 
-fn plan(database: &Database, text: &str) -> String {
-    let options = options_without(2048, 1, &[]);
-    let prepared = database.prepare(text, &options).expect("it plans");
-    prepared.explain().to_text()
-}
-
 #[test]
 fn partners_at_the_end_of_a_range_are_enough() {
     for database in plain_and_changed(&events(), CHANGES) {
@@ -176,14 +169,9 @@ fn partners_at_the_end_of_a_range_are_enough() {
                 let pattern = pattern.replace("VALUE", value);
                 let mut text = format!("PREFIX : <{NS}> SELECT * {{ ");
                 write!(text, "{pattern} }}").expect("text takes all");
-                let all = options_without(2048, 1, &["nearest_partners"]);
-                let expected = ask(&database, &text, &all).expect("it runs");
-                for (batch, threads) in [(2048, 1), (64, 2), (7, 2)] {
-                    let options = options_without(batch, threads, &[]);
-                    let answer = ask(&database, &text, &options).expect("it runs");
-                    support::same_answers(&expected, &answer, &text);
-                }
-                let plan = plan(&database, &text);
+                let ways = [(2048, 1), (64, 2), (7, 2)];
+                same_without("nearest_partners", &database, &text, &ways);
+                let plan = plan_without(&[], &database, &text);
                 match end {
                     Some(end) => assert!(plan.contains(end), "{text}\n{plan}"),
                     None => assert!(!plan.contains(" alone"), "{text}\n{plan}"),

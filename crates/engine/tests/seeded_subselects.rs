@@ -3,8 +3,9 @@
 mod support;
 
 use support::triples::{NS, Triples, iri, number};
-use support::{ask, options_without, plain_and_changed};
+use support::{plain_and_changed, plan_without, same_without};
 
+const RULE: &str = "seed_join";
 const NODES: usize = 60_000;
 const GAMES: usize = 60;
 
@@ -76,20 +77,10 @@ fn groups_are_made_of_keys_that_the_rest_has() {
     for database in plain_and_changed(&tree(), CHANGES) {
         for (pattern, is_seeded) in QUESTIONS {
             let text = format!("PREFIX : <{NS}> SELECT * {{ {pattern} }}");
-            let all = options_without(2048, 1, &["seed_join"]);
-            let expected = ask(&database, &text, &all).expect("it runs");
-            for (batch, threads) in [(2048, 1), (64, 2), (7, 2)] {
-                let options = options_without(batch, threads, &[]);
-                let answer = ask(&database, &text, &options).expect("it runs");
-                support::same_answers(&expected, &answer, &text);
-            }
-            let plan = |rules_off: &[&str]| {
-                let options = options_without(2048, 1, rules_off);
-                let prepared = database.prepare(&text, &options).expect("it plans");
-                prepared.explain().to_text()
-            };
-            let differs = plan(&[]) != plan(&["seed_join"]);
-            assert_eq!(differs, *is_seeded, "{text}\n{}", plan(&[]));
+            same_without(RULE, &database, &text, &[(2048, 1), (64, 2), (7, 2)]);
+            let plan = plan_without(&[], &database, &text);
+            let differs = plan != plan_without(&[RULE], &database, &text);
+            assert_eq!(differs, *is_seeded, "{text}\n{plan}");
         }
     }
 }

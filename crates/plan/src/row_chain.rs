@@ -86,6 +86,11 @@ impl RowChain {
     pub(crate) fn outer_rows_max(&self) -> f64 {
         (ROWS_AT_ONCE / self.looked_at.rows).clamp(1.0, OUTER_ROWS_MAX)
     }
+
+    /// How many of so many outer rows share a start of the plan.
+    pub(crate) fn sharing(&self, rows: f64) -> f64 {
+        self.outer_rows_max().min(rows).max(1.0)
+    }
 }
 
 /// How a plan runs for many outer rows at once.

@@ -353,6 +353,23 @@ pub fn ask(
     collect(answer).map_err(|error| error.to_string())
 }
 
+/// Asserts that a query has the answer that it has with a rule off, by batches of so many rows on so many threads.
+pub fn same_without(rule: &str, database: &Database, text: &str, ways: &[(usize, usize)]) {
+    let expected = ask(database, text, &options_without(2048, 1, &[rule]));
+    let expected = expected.expect("it runs");
+    for &(batch_rows, threads) in ways {
+        let answer = ask(database, text, &options_without(batch_rows, threads, &[]));
+        same_answers(&expected, &answer.expect("it runs"), text);
+    }
+}
+
+/// The plan of a query with some rules off.
+pub fn plan_without(rules_off: &[&str], database: &Database, text: &str) -> String {
+    let options = options_without(2048, 1, rules_off);
+    let prepared = database.prepare(text, &options).expect("it plans");
+    prepared.explain().to_text()
+}
+
 fn collect(answer: Answer) -> Result<OracleAnswer, basalt_engine::Error> {
     Ok(match answer {
         Answer::Boolean(value) => OracleAnswer::Boolean(value),

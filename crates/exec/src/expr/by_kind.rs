@@ -5,7 +5,6 @@
 //!
 //! Invariant: the results are those of each row. Cost: some 5 ns a row where kinds are mixed, and a look at the ids where they are not.
 
-use super::arithmetic::Operator;
 use super::chosen::Chosen;
 use super::comparison::compare_columns;
 use super::evaluate::{operand, summands, truths};
@@ -36,21 +35,19 @@ impl ByKind {
 
     /// The values for whoever adds them up.
     pub fn summands<'a>(&'a self, rows: &Rows<'a>, cx: &Context) -> Result<Summed<'a>, ExecError> {
-        if !matches!(*self.kernel, Kernel::Arithmetic(Operator::Multiply, ..)) {
-            return self.values(rows, cx).map(Summed::Vector);
-        }
         let Some(parts) = self.parts(rows) else {
             return summands(&self.kernel, rows, cx);
         };
-        let mut products = Products::errors(rows.len());
-        for part in &parts {
-            let positions = rows.positions(part);
-            let values = summands(&self.kernel, &rows.at(&positions), cx)?;
-            if !products.put(part, &values) {
-                return self.values(rows, cx).map(Summed::Vector);
-            }
+        let positions: Vec<_> = parts.iter().map(|part| rows.positions(part)).collect();
+        let values = positions
+            .iter()
+            .map(|positions| summands(&self.kernel, &rows.at(positions), cx))
+            .collect::<Result<Vec<_>, _>>()?;
+        if let Some(products) = Products::together(rows.len(), &parts, &values) {
+            return Ok(Summed::Products(products));
         }
-        Ok(Summed::Products(products))
+        let values: Vec<Vector<'_>> = values.into_iter().map(Summed::into_vector).collect();
+        Ok(Summed::Vector(together(rows.len(), &parts, &values)))
     }
 
     /// The values, one for each row.
@@ -63,23 +60,7 @@ impl ByKind {
             .iter()
             .map(|positions| operand(&self.kernel, &rows.at(positions), cx))
             .collect::<Result<Vec<_>, _>>()?;
-        let numbers: Option<Vec<_>> = values
-            .iter()
-            .map(|values| match values {
-                Vector::Numbers(numbers) => Some(&**numbers),
-                _ => None,
-            })
-            .collect();
-        if let Some(numbers) = numbers
-            && let Some(together) = Numbers::together(rows.len(), &parts, &numbers)
-        {
-            return Ok(Vector::Numbers(Cow::Owned(together)));
-        }
-        let mut chosen = Chosen::errors(rows.len());
-        for (part, values) in parts.iter().zip(&values) {
-            chosen.put(part, values);
-        }
-        Ok(chosen.into_vector())
+        Ok(together(rows.len(), &parts, &values))
     }
 
     /// The effective boolean values, one for each row.
@@ -132,6 +113,27 @@ impl ByKind {
         }
         all?.rows()
     }
+}
+
+/// The values of some parts of so many rows as one vector.
+fn together<'v>(rows: usize, parts: &[Vec<u32>], values: &[Vector<'_>]) -> Vector<'v> {
+    let numbers: Option<Vec<_>> = values
+        .iter()
+        .map(|values| match values {
+            Vector::Numbers(numbers) => Some(&**numbers),
+            _ => None,
+        })
+        .collect();
+    if let Some(numbers) = numbers
+        && let Some(together) = Numbers::together(rows, parts, &numbers)
+    {
+        return Vector::Numbers(Cow::Owned(together));
+    }
+    let mut chosen = Chosen::errors(rows);
+    for (part, values) in parts.iter().zip(values) {
+        chosen.put(part, values);
+    }
+    chosen.into_vector()
 }
 
 /// The kernel, with the parts of it that compute with columns, as large as they are, evaluated by kind.

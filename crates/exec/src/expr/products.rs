@@ -29,13 +29,34 @@ pub enum Summed<'v> {
     Products(Products),
 }
 
+impl<'v> Summed<'v> {
+    /// As anybody has them.
+    pub fn into_vector(self) -> Vector<'v> {
+        match self {
+            Self::Vector(values) => values,
+            Self::Products(products) => {
+                let rows = 0..products.rows();
+                Vector::Items(rows.map(|row| products.item(row)).collect())
+            }
+        }
+    }
+}
+
 impl Products {
-    /// An error in each of so many rows.
-    pub fn errors(rows: usize) -> Self {
-        Self {
+    /// The values of some parts of so many rows, if some are long products and all are decimals.
+    pub fn together(rows: usize, parts: &[Vec<u32>], values: &[Summed<'_>]) -> Option<Self> {
+        let are_long = |values: &Summed<'_>| matches!(values, Summed::Products(_));
+        if !values.iter().any(are_long) {
+            return None;
+        }
+        let mut all = Self {
             values: vec![Wide::default(); rows],
             errors: vec![true; rows],
-        }
+        };
+        let mut of_parts = parts.iter().zip(values);
+        of_parts
+            .all(|(part, values)| all.put(part, values))
+            .then_some(all)
     }
 
     /// Those of two sides; `None` where a row might not be a decimal.
@@ -73,7 +94,7 @@ impl Products {
     }
 
     /// Puts the values of some rows in their places; false if they are not all decimals.
-    pub fn put(&mut self, rows: &[u32], values: &Summed<'_>) -> bool {
+    fn put(&mut self, rows: &[u32], values: &Summed<'_>) -> bool {
         let one = 10_i128.pow(SCALE_MAX.into());
         let decimals = match values {
             Summed::Products(products) => {

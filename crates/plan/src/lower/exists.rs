@@ -196,8 +196,7 @@ impl Planner<'_> {
 /// What is not paid in each of so many evaluations of a plan for starting its joins: many rows around start them together.
 fn shared_starts(plan: &Node, evaluations: f64) -> f64 {
     RowChain::of_many(plan).map_or(0.0, |chain| {
-        let sharing = chain.outer_rows_max().min(evaluations).max(1.0);
-        chain.starts * (1.0 - 1.0 / sharing)
+        chain.starts * (1.0 - 1.0 / chain.sharing(evaluations))
     })
 }
 
@@ -261,7 +260,7 @@ fn exists_cost(plan: &Node, rows: f64) -> f64 {
     if let Some(chain) = RowChain::of_many(plan) {
         starts = chain.starts.min(plan.estimated_cost);
         cost = chain.looked_at.cost + EXISTS_KEY;
-        sharing = chain.outer_rows_max().min(rows).max(1.0);
+        sharing = chain.sharing(rows);
     }
     (EXISTS_START + starts) / sharing + cost
 }
