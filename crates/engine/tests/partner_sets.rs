@@ -42,7 +42,7 @@ fn data() -> String {
 }
 
 /// Each with whether it is answered in sets.
-const QUERIES: [(&str, bool); 18] = [
+const QUERIES: [(&str, bool); 25] = [
     // Ranks, within a sensor and among all.
     (
         "SELECT ?x (COUNT(*) AS ?n) { ?x :of ?s ; :count ?c . ?y :of ?s ; :count ?d FILTER(?d > ?c) } GROUP BY ?x",
@@ -104,6 +104,36 @@ const QUERIES: [(&str, bool); 18] = [
     (
         "SELECT ?x (COUNT(*) AS ?n) (MAX(?d) AS ?m) { ?x :of ?s ; :note ?c . ?y :of ?s ; :note ?d FILTER(?d < ?c) } GROUP BY ?x HAVING(COUNT(*) > 5)",
         true,
+    ),
+    // Running and moving extremes of what is not compared; of texts, words do not tell the order.
+    (
+        "SELECT ?x (MAX(?p) AS ?high) (MIN(?p) AS ?low) { ?x :of ?s ; :at ?a . ?y :of ?s ; :at ?b ; :price ?p FILTER(?b < ?a) } GROUP BY ?x",
+        true,
+    ),
+    (
+        "SELECT ?a (MAX(?l) AS ?high) (MIN(?c) AS ?low) (SUM(?c) AS ?t) { ?x :of :s1 ; :at ?a . ?y :of :s1 ; :at ?b ; :level ?l ; :count ?c FILTER(?b <= ?a && ?b > ?a - \"P3D\"^^xsd:dayTimeDuration) } GROUP BY ?a",
+        true,
+    ),
+    (
+        "SELECT ?x ?c (MIN(?b) AS ?first) (MAX(?d) AS ?most) { ?x :of ?s ; :count ?c OPTIONAL { ?y :of ?s ; :count ?d ; :at ?b FILTER(?d > ?c) } } GROUP BY ?x ?c",
+        true,
+    ),
+    (
+        "SELECT ?x (MAX(?n) AS ?last) { ?x :of ?s ; :count ?c ; :note ?k . ?y :of ?s ; :count ?d ; :name ?n FILTER(?d < ?c) } GROUP BY ?x",
+        true,
+    ),
+    // Ends of runs: an EXISTS asks of one side.
+    (
+        "SELECT ?x (MIN(?d) AS ?end) { ?x :of ?s ; :count ?c . ?y :of ?s ; :count ?d FILTER(?d >= ?c) FILTER NOT EXISTS { ?z :of ?s ; :count ?e FILTER(?e = ?d + 1) } } GROUP BY ?x",
+        true,
+    ),
+    (
+        "SELECT ?x (MAX(?d) AS ?last) (COUNT(*) AS ?n) { ?x :of ?s ; :count ?c FILTER EXISTS { ?x :note ?k } ?y :of ?s ; :count ?d FILTER(?d < ?c) FILTER NOT EXISTS { ?y :note ?l } } GROUP BY ?x",
+        true,
+    ),
+    (
+        "SELECT ?x (MIN(?d) AS ?end) { ?x :of ?s ; :count ?c . ?y :of ?s ; :count ?d FILTER(?d >= ?c) FILTER NOT EXISTS { ?z :of ?s ; :count ?e FILTER(?e > ?c && ?e < ?d) } } GROUP BY ?x",
+        false,
     ),
     // What is no range alone, or asks for more than sets tell.
     (

@@ -22,17 +22,18 @@ fn node(number: u64) -> NamedNode {
     NamedNode::new_unchecked(format!("http://e/n{number}"))
 }
 
-/// A random dataset over a few nodes, three predicates, and the default and two named graphs.
+/// A random dataset over a few nodes, three predicates, and the default and two to seven named graphs.
 fn random_graph(seed: u64) -> Dataset {
     let mut random = SplitMix::new(seed);
     let nodes = 3 + random.below(9) as u64;
+    let graphs = 3 + random.below(6);
     let quads = (0..4 + random.below(30)).map(|_| {
         let predicate = ["p", "q", "r"][random.below(3)];
         let object: Term = match random.below(8) {
             0 => Literal::new_simple_literal(format!("l{}", random.below(3))).into(),
             _ => node(random.below(nodes as usize) as u64).into(),
         };
-        let graph: GraphName = match random.below(3) {
+        let graph: GraphName = match random.below(graphs) {
             0 => GraphName::DefaultGraph,
             n => NamedNode::new_unchecked(format!("http://e/g{n}")).into(),
         };

@@ -165,6 +165,8 @@ pub(crate) const EXISTS_KEY: f64 = 60.0;
 pub(crate) const SORT_COMPARE: f64 = 6.0;
 /// Keeping one value of a row and reading it again.
 pub(crate) const SPOOL_VALUE: f64 = 2.0;
+/// Rows under a LIMIT that are kept to be read twice, at most; chosen: a megabyte or two.
+pub(crate) const KEPT_ROWS_MAX: usize = 10_000;
 /// Grouping one row, or making it distinct (measured on BSBM with ten million triples: 5 ns for distinct keys, 9 for counts by 585 keys, 16 for means of
 /// prices by some hundred, their cast included; more where groups do not fit the cache).
 pub(crate) const GROUP_ROW: f64 = 12.0;
@@ -224,8 +226,8 @@ pub(crate) const SPLIT_COST_MIN: f64 = 5e6;
 pub(crate) const SEED_COST_MIN: f64 = 5e6;
 /// Share (not ns) of the cost that a group with such a subselect may have: how many values the rest of it has is known less well than what a scan costs.
 pub(crate) const SEED_COST_FACTOR: f64 = 0.6;
-/// Groups that such a subselect has for each row of the rest, at least: rows of the rest are pairs of keys where nothing else joins these.
-pub(crate) const SEED_GROUPS_MIN: f64 = 4.0;
+/// Rows that such a subselect has for each row of the rest, at least: rows of the rest are pairs of keys where nothing else joins these.
+pub(crate) const SEED_ROWS_MIN: f64 = 4.0;
 /// An EXISTS that takes less for all rows is not planned again with joins that build tables for all of them: that takes some tenths of a millisecond.
 pub(crate) const KEEP_COST_MIN: f64 = 2e6;
 /// Share (not ns) of the cost that such a plan may have: how many partners a row has is known less well than what a look-up costs.

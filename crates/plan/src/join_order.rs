@@ -113,9 +113,10 @@ impl Planner<'_> {
         let dear = dear.map(|child| (child, kinds.clone()));
         let mut whole = self.order(kinds, group.filters.clone())?;
         if let Some((child, mut kinds)) = dear
-            && let Some(seeded) = self.seeded_child(group, child, &whole, outer)?
+            && let unit_idx = first_child + child.0
+            && let Some(seeded) = self.seeded_child(group, child, (&mut kinds, unit_idx), &whole)?
         {
-            kinds[first_child + child.0] = UnitKind::Plan(seeded);
+            kinds[unit_idx] = UnitKind::Plan(seeded);
             let seeded = self.order(kinds, group.filters.clone())?;
             if seeded.estimated_cost < whole.estimated_cost * SEED_COST_FACTOR {
                 whole = seeded;

@@ -7,9 +7,11 @@
 
 mod aggregate;
 mod any_exists;
+mod bound_before;
 mod exists;
 mod extend;
 mod joinable;
+mod kept_rows;
 mod lateral;
 mod left_by_range;
 mod mark_exists;
@@ -18,6 +20,8 @@ mod partner_join;
 mod service;
 mod unbound_inside;
 mod unbound_parts;
+
+pub(crate) use kept_rows::read_again;
 
 use crate::cost_constants::{EXPRESSION, GROUP_ROW, SORT_COMPARE};
 use crate::estimate::{condition, groups};

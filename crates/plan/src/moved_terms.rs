@@ -3,6 +3,7 @@
 //! ```text
 //! ?x - ?y < 0.5                    ?x < ?y + 0.5
 //! ABS(?x - ?y) <= ?d               ?x <= ?y + ?d, ?x >= ?y - ?d
+//! ?x - ?y = 1                      ?x <= ?y + 1, ?x >= ?y + 1
 //! ?later - ?at < "PT1H"            ?later < ?at + "PT1H"
 //! ```
 //!
@@ -40,13 +41,11 @@ pub fn moved_bounds(conjunct: &Expr, probe: &SlotSet, build: &SlotSet) -> Vec<(E
     let (less, more, bound) = match conjunct {
         Expr::Less(a, b) => (&**a, b, Bound::Below),
         Expr::LessOrEqual(a, b) => (&**a, b, Bound::AtMost),
+        Expr::Equal(a, b) => return of_equality(a, b, probe, build),
         _ => return Vec::new(),
     };
     let of_difference = |less: &Expr, is_negative: bool| {
-        let mut summands = Vec::new();
-        add_summands(less, is_negative, &mut summands);
-        add_summands(more, true, &mut summands);
-        moved_bound(&summands, bound, probe, build)
+        moved_bound(&difference(less, is_negative, more), bound, probe, build)
     };
     let Expr::Call(Function::Abs, of) = less else {
         return of_difference(less, false).into_iter().collect();
@@ -57,6 +56,22 @@ pub fn moved_bounds(conjunct: &Expr, probe: &SlotSet, build: &SlotSet) -> Vec<(E
         (Some(a), Some(b)) if a.1.moved != Some(Moved::Times) => vec![a, b],
         _ => Vec::new(),
     }
+}
+
+/// An equality says that its sides differ by no more than nothing, and no less.
+fn of_equality(a: &Expr, b: &Expr, probe: &SlotSet, build: &SlotSet) -> Vec<(Expr, JoinBound)> {
+    let summands = difference(a, false, b);
+    let bounds = [Bound::AtMost, Bound::AtLeast];
+    let bounds = bounds.map(|bound| moved_bound(&summands, bound, probe, build));
+    bounds.into_iter().flatten().collect()
+}
+
+/// What the difference of two sides consists of, the first of which may be taken for its negative.
+fn difference<'e>(a: &'e Expr, is_negative: bool, b: &'e Expr) -> Vec<Summand<'e>> {
+    let mut summands = Vec::new();
+    add_summands(a, is_negative, &mut summands);
+    add_summands(b, true, &mut summands);
+    summands
 }
 
 /// Adds what a sum consists of.

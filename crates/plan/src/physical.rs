@@ -396,6 +396,8 @@ pub enum Op {
         input: Arc<Node>,
         /// The same number for all places.
         spool: usize,
+        /// Whether the rows must be kept: made again they might be others. Else each place makes its own where they do not fit.
+        always: bool,
     },
     /// All rows of all inputs; a slot that an input lacks is unbound.
     Union {

@@ -119,6 +119,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) evaluations: f64,
     /// Whether joins in it may build tables that all of these evaluations share.
     pub(crate) keeps_builds: bool,
+    /// Spools that have a number.
+    pub(crate) spools: usize,
     /// What groups of parts are made of, which are not parted again.
     pub(crate) in_parts: SlotSet,
     /// Where units with constants are noted, if anywhere.
@@ -144,6 +146,7 @@ impl<'a> Planner<'a> {
             same_rows: Vec::new(),
             evaluations: 1.0,
             keeps_builds: true,
+            spools: 0,
             in_parts: SlotSet::default(),
             trace: None,
         }

@@ -3,8 +3,10 @@
 //! Cost: linear in the plan.
 
 mod groups;
+mod spools;
 
 use self::groups::{check_group_through, check_partners, check_roll_up};
+use self::spools::check_spools;
 use crate::expression::{any, bound_by, for_each_operand, slots_of};
 use crate::physical::{
     Expr, JoinKind, Node, Op, PartnerAggregate, PathPattern, Pattern, Plan, Position, QuadCount,
@@ -27,7 +29,7 @@ pub fn validate(plan: &Plan) -> Result<(), String> {
     {
         return Err("a slot has no name".to_owned());
     }
-    Ok(())
+    check_spools(&plan.root)
 }
 
 fn all_slots(node: &Node) -> SlotSet {

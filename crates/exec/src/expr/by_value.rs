@@ -12,7 +12,7 @@
 //! repeats, terms that have ordinals have their results by these ([`ByOrdinal`]), each value once for all rows.
 //!
 //! Invariants: the kernel reads no other columns, is the same for the same value throughout a query and asks for no solution; a
-//! table gives what the kernel gives. Where hardly a value repeats the table is given up for good, and where a kernel above would read numbers that no
+//! table gives what the kernel gives. Where hardly a value of a kind repeats, terms that have ordinals or others, these are looked up no more; the table is given up for good where a kernel above would read numbers that no
 //! id holds, whose texts would be parsed for each row. Cost: a look-up per row, some 3 ns; 96 KiB for each
 //! thread that evaluates, from the first batch of some rows on, 768 KiB where values are many; 8 bytes for each value of a text.
 
@@ -26,8 +26,8 @@ use super::evaluate;
 use super::kernel::Kernel;
 use super::kind_test::KindTest;
 use super::time_prefix::TimePrefix;
+use super::value_table::Table;
 use super::vector::{Item, Rows, Vector};
-use crate::by_ordinal::{ByOrdinal, hardly_repeat, has_ordinal};
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::value::{Reader, Value};
@@ -38,24 +38,8 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Values that a table remembers; the last ones that had their places.
-const PLACES: usize = 1 << 12;
-/// The same where values are more than these, but repeat.
-const MANY_PLACES: usize = 1 << 15;
 /// Rows of a batch from which on a table is looked at; it takes as long to make as evaluating some of them.
 const ROWS_MIN: usize = 128;
-/// Rows after which it is asked whether the table is of use.
-const ROWS_TRIED: usize = 1 << 13;
-/// The rows for each evaluated one, below which it is of none.
-const ROWS_PER_VALUE_MIN: usize = 4;
-/// Rows after which it is of none if fewer than a sixteenth were found: values that come in any order are then
-/// several times as many as there are places.
-const ROWS_TRIED_FIRST: usize = 1 << 11;
-/// The id of a place that is free; no term has it.
-pub const FREE: u64 = u64::MAX;
-/// The tag of the number of a row that is evaluated now, in the place of its result; no term has it.
-const EVALUATED_NOW: u8 = 0xFE;
-
 /// A kernel of one column with tables of its values; see the [module documentation](self).
 pub struct ByValue {
     key: Key,
@@ -64,6 +48,8 @@ pub struct ByValue {
     is_operand: bool,
     /// Whether texts are made, which takes so long that it pays to remember many values.
     makes_texts: bool,
+    /// Whether numbers or lengths of time are computed: one that no id holds would become a term to be remembered.
+    computes: bool,
     /// Tables that no thread has now.
     tables: Mutex<Vec<Table>>,
     /// Whether values hardly repeat.
@@ -114,39 +100,6 @@ impl Key {
     }
 }
 
-/// Values that were met.
-struct Table {
-    places: Vec<Place>,
-    /// Those of several columns, which are numbered.
-    combinations: Combinations,
-    /// The results of terms that have ordinals, once there are more of them than places.
-    by_ordinal: Option<ByOrdinal<u64>>,
-    /// Number of the batch, from 1.
-    batch: u32,
-    /// Rows looked up, how many of them were evaluated, and how many of these had terms with ordinals; from the beginning of this way to look
-    /// them up.
-    rows: usize,
-    evaluated: usize,
-    with_ordinal: usize,
-}
-
-#[derive(Clone, Copy)]
-struct Place {
-    id: u64,
-    /// The id of the result or, if it was not known before this batch, its number among those evaluated.
-    result: u64,
-    /// The batch that is to bring the result; 0 if it is known.
-    batch: u32,
-}
-
-impl Place {
-    const FREE: Self = Self {
-        id: FREE,
-        result: 0,
-        batch: 0,
-    };
-}
-
 impl ByValue {
     /// The kernel in use.
     pub fn kernel(&self) -> &Kernel {
@@ -166,10 +119,26 @@ impl ByValue {
         let table = self.lock().pop();
         let mut table = table.unwrap_or_else(Table::new);
         let mut is_given_up = false;
+        if let Key::Column(column) = self.key
+            && rows.numbers(column).is_some()
+            && table.has_given_up()
+        {
+            // Computed numbers would have to be told by ids first.
+            self.lock().push(table);
+            return Ok(None);
+        }
         let Some(values) = self.key.ids(rows, &mut table.combinations, cx)? else {
             self.give_up();
             return Ok(None);
         };
+        if !table.may_find(&values) {
+            match self.key {
+                // Batches of other values may come.
+                Key::Column(_) => self.lock().push(table),
+                _ => self.give_up(),
+            }
+            return Ok(None);
+        }
         let ids = table.results(&values, cx, |fresh| {
             let positions: Vec<u32> = fresh.iter().map(|&row| rows.position(row)).collect();
             let rows = rows.at(&positions);
@@ -184,7 +153,7 @@ impl ByValue {
             is_given_up = self.is_operand && are_numbers && ids.iter().any(is_computed);
             Ok(ids)
         })?;
-        is_given_up |= table.is_of_no_use(self.makes_texts);
+        table.judge(!self.computes, self.makes_texts);
         match is_given_up {
             true => self.give_up(),
             false => self.lock().push(table),
@@ -204,140 +173,6 @@ impl ByValue {
     }
 }
 
-impl Table {
-    fn new() -> Self {
-        Self {
-            places: vec![Place::FREE; PLACES],
-            combinations: Combinations::default(),
-            by_ordinal: None,
-            batch: 0,
-            rows: 0,
-            evaluated: 0,
-            with_ordinal: 0,
-        }
-    }
-
-    /// Whether values hardly repeat. Where the places do not hold them, results by ordinal are tried first of texts, more places of others if that pays.
-    fn is_of_no_use(&mut self, pays_many: bool) -> bool {
-        let (rows, evaluated) = (self.rows, self.evaluated);
-        if self.by_ordinal.is_some() {
-            return hardly_repeat(rows, rows - evaluated);
-        }
-        if self.places.len() == MANY_PLACES {
-            return rows >= MANY_PLACES && evaluated * 2 > rows;
-        }
-        let is_of_no_use = rows >= ROWS_TRIED_FIRST && evaluated * 16 > rows * 15
-            || rows >= ROWS_TRIED && evaluated * ROWS_PER_VALUE_MIN > rows;
-        if !is_of_no_use {
-            return false;
-        }
-        if self.with_ordinal * 2 > evaluated {
-            self.by_ordinal = Some(ByOrdinal::new(FREE));
-        } else if pays_many {
-            self.places = vec![Place::FREE; MANY_PLACES];
-        } else {
-            return true;
-        }
-        (self.rows, self.evaluated, self.with_ordinal) = (0, 0, 0);
-        false
-    }
-
-    /// The results of ids; `evaluate` gives those of the rows at the positions that it is given.
-    fn results(
-        &mut self,
-        ids: &[u64],
-        cx: &Context,
-        evaluate: impl FnOnce(&[usize]) -> Result<Vec<u64>, ExecError>,
-    ) -> Result<Vec<u64>, ExecError> {
-        self.batch += 1;
-        let mut results = Vec::with_capacity(ids.len());
-        // Rows whose results are evaluated now: the first of each value, and all.
-        let (mut fresh, mut waiting) = (Vec::new(), Vec::new());
-        for (row, &id) in ids.iter().enumerate() {
-            match self.find(id, fresh.len(), cx) {
-                Found::Result(result) => results.push(result),
-                Found::EvaluatedNow(number) => {
-                    if number == fresh.len() {
-                        fresh.push(row);
-                    }
-                    waiting.push((row, number));
-                    results.push(0);
-                }
-            }
-        }
-        self.rows += ids.len();
-        self.evaluated += fresh.len();
-        if fresh.is_empty() {
-            return Ok(results);
-        }
-        let evaluated = evaluate(&fresh)?;
-        for (row, number) in waiting {
-            results[row] = evaluated[number];
-        }
-        for (number, row) in fresh.into_iter().enumerate() {
-            self.put(ids[row], number, evaluated[number], cx);
-        }
-        Ok(results)
-    }
-
-    /// The result of an id, or its number among those that are evaluated now, which is `next` if it is not yet one of them.
-    #[inline]
-    fn find(&mut self, id: u64, next: usize, cx: &Context) -> Found {
-        let by_ordinal = self.by_ordinal.as_mut();
-        if let Some(result) = by_ordinal.and_then(|results| results.place(id, cx)) {
-            let known = TermId(*result);
-            if known.0 == FREE {
-                *result = TermId::new(EVALUATED_NOW, next as u64).0;
-                return Found::EvaluatedNow(next);
-            }
-            return match known.tag() {
-                EVALUATED_NOW => Found::EvaluatedNow(known.payload() as usize),
-                _ => Found::Result(known.0),
-            };
-        }
-        let at = place_among(self.places.len(), id);
-        let place = &mut self.places[at];
-        if place.id != id {
-            let (result, batch) = (next as u64, self.batch);
-            *place = Place { id, result, batch };
-            self.with_ordinal += usize::from(has_ordinal(id));
-        }
-        match place.batch == self.batch {
-            true => Found::EvaluatedNow(place.result as usize),
-            false => Found::Result(place.result),
-        }
-    }
-
-    /// Remembers the result of an id that had this number.
-    fn put(&mut self, id: u64, number: usize, result: u64, cx: &Context) {
-        let by_ordinal = self.by_ordinal.as_mut();
-        if let Some(place) = by_ordinal.and_then(|results| results.place(id, cx)) {
-            *place = result;
-            return;
-        }
-        let at = place_among(self.places.len(), id);
-        let place = &mut self.places[at];
-        // Another value may have taken the place since.
-        if place.id == id && place.batch == self.batch && place.result == number as u64 {
-            (place.result, place.batch) = (result, 0);
-        }
-    }
-}
-
-/// What a table tells of an id.
-enum Found {
-    /// Its result.
-    Result(u64),
-    /// Its number among those evaluated now.
-    EvaluatedNow(usize),
-}
-
-/// The place of an id among so many, a power of two and more than one: the upper bits of its product with 2^64 over the golden ratio.
-#[inline]
-pub fn place_among(places: usize, id: u64) -> usize {
-    (id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - places.trailing_zeros())) as usize
-}
-
 /// The kernel with its parts of one column, as large as they are, evaluated by value.
 pub fn by_value(kernel: Kernel) -> Kernel {
     part_by_value(kernel, false)
@@ -353,6 +188,10 @@ fn part_by_value(mut kernel: Kernel, is_operand: bool) -> Kernel {
         Kernel::ByValue(ByValue {
             key,
             makes_texts: kernel.makes_texts(),
+            computes: matches!(
+                kernel,
+                Kernel::Arithmetic(..) | Kernel::Sign { .. } | Kernel::CastNumber { .. }
+            ),
             kernel: Box::new(kernel),
             is_operand,
             tables: Mutex::default(),
@@ -489,89 +328,4 @@ fn sole_key(kernel: &Kernel, part: &impl Fn(&Kernel) -> Option<Key>) -> Option<O
                 (a, b) => Some(a.or(b)),
             }
         })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::context::ExecOptions;
-    use basalt_rdf::term_id::LITERAL_ORDINAL_MASK;
-    use basalt_store::Snapshot;
-    use proptest::prelude::*;
-
-    fn context() -> std::sync::Arc<Context> {
-        Context::new(Snapshot::empty(), ExecOptions::default(), 0)
-    }
-
-    proptest! {
-        #[test]
-        fn results_are_those_of_each_value(
-            batches in prop::collection::vec(prop::collection::vec(0_u64..9000, 0..300), 1..9),
-            spread in prop::sample::select(vec![1_u64, 1 << 20, 1 << 42]),
-            tags in prop::sample::select(vec![[tag::DATE; 2], [tag::LOCAL; 2], [tag::STRING, tag::RESOURCE], [tag::TYPED, tag::DATE]]),
-            is_by_ordinal: bool,
-        ) {
-            let cx = context();
-            let mut table = Table::new();
-            table.by_ordinal = is_by_ordinal.then(|| ByOrdinal::new(FREE));
-            let of = |id: u64| (id.wrapping_mul(3) ^ 1) >> 8;
-            for ids in batches {
-                let id = |value: u64| TermId::new(tags[value as usize % 2], value.wrapping_mul(spread) & LITERAL_ORDINAL_MASK).0;
-                let ids: Vec<u64> = ids.into_iter().map(id).collect();
-                let mut asked = Vec::new();
-                let results = table.results(&ids, &cx, |rows| {
-                    asked = rows.to_vec();
-                    Ok(rows.iter().map(|&row| of(ids[row])).collect())
-                });
-                let expected: Vec<u64> = ids.iter().map(|&id| of(id)).collect();
-                prop_assert_eq!(results.expect("it evaluates"), expected);
-                prop_assert!(asked.is_sorted(), "{:?}", asked);
-            }
-        }
-    }
-
-    /// How many rows are evaluated of batches of 1,000, in which a value comes from `value` of the row.
-    fn evaluated(table: &mut Table, rows: u64, value: impl Fn(u64) -> u64) -> usize {
-        let (cx, mut evaluated) = (context(), 0);
-        for first in (0..rows).step_by(1000) {
-            let ids: Vec<u64> = (first..first + 1000).map(&value).collect();
-            let results = table.results(&ids, &cx, |rows| {
-                evaluated += rows.len();
-                Ok(rows.iter().map(|&row| ids[row] + 100).collect())
-            });
-            let results = results.expect("it evaluates");
-            assert!(results.iter().zip(&ids).all(|(r, id)| *r == id + 100));
-            if table.is_of_no_use(true) {
-                break;
-            }
-        }
-        evaluated
-    }
-
-    #[test]
-    fn a_value_is_evaluated_once() {
-        assert_eq!(evaluated(&mut Table::new(), 5000, |row| row % 10), 10);
-    }
-
-    #[test]
-    fn many_texts_are_evaluated_once_by_ordinal() {
-        let text = |row: u64| TermId::new(tag::STRING, row * 7919 % 20_000).0;
-        let mut table = Table::new();
-        // The first three batches tell that places do not do.
-        assert_eq!(evaluated(&mut table, 200_000, text), 3000 + 20_000);
-        assert!(table.by_ordinal.is_some());
-    }
-
-    #[test]
-    fn many_values_are_evaluated_once_where_they_repeat() {
-        // Dates are no terms of the dictionary. Few of them take each other's places.
-        let date = |row: u64| TermId::new(tag::DATE, row * 7919 % 10_000).0;
-        let count = evaluated(&mut Table::new(), 200_000, date);
-        assert!((13_000..40_000).contains(&count), "{count}");
-        let date = |row: u64| TermId::new(tag::DATE, row).0;
-        assert_eq!(evaluated(&mut Table::new(), 200_000, date), 3000 + 33_000);
-        // Texts that are all different are not looked up for long.
-        let title = |row: u64| TermId::new(tag::STRING, row).0;
-        assert_eq!(evaluated(&mut Table::new(), 200_000, title), 3000 + 66_000);
-    }
 }

@@ -12,9 +12,9 @@
 //! Invariant: what comparing with each constant gives: true if some `=` is true, else an error if some `=` is an error, else false.
 //! Cost: one probe of a hash table for each row.
 
-use super::by_value::{FREE, place_among};
 use super::comparison::CompareOp;
 use super::kernel::Constant;
+use super::value_table::{FREE, place_among};
 use super::vector::{Argument, Truth, Vector, each_row};
 use crate::error::ExecError;
 use crate::value::{InlineKind, Number, Reader, Value, inline_kind, order_within, ordered_as_ids};

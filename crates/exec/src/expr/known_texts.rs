@@ -11,9 +11,9 @@
 //! which [`Reader::text`] gives. Cost: a look-up for each text, some nanoseconds; where hardly one is met again they are given up.
 //! Memory: 384 KiB of places and at most 1 MiB of texts beside the last two, for each thread that compares.
 
-use super::by_value::place_among;
 use super::comparison::CompareOp;
 use super::kernel::Kernel;
+use super::value_table::place_among;
 use super::vector::{Rows, Truth};
 use crate::context::Context;
 use crate::error::ExecError;

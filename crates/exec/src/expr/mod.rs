@@ -53,6 +53,7 @@ mod string_function;
 mod text_test;
 mod texts;
 mod time_prefix;
+mod value_table;
 mod vector;
 
 pub use comparison::CompareOp;

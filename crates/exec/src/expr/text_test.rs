@@ -1,11 +1,12 @@
 //! Tests of a text with a constant: `REGEX`, `CONTAINS`, `STRSTARTS` and `STRENDS`, and comparisons of `STR(?x)`, a column at a time.
 //!
 //! A text is read where it is decoded to, as bytes, and not copied; of some tests only as much as tells the answer. What is looked for is
-//! prepared once. Which stored strings have a text is told by their ids, whatever their languages.
+//! prepared once. Which stored strings have a text is told by their ids, whatever their languages; that no number or date has a word, by the word.
 
 use super::comparison::CompareOp;
 use super::pattern;
 use super::vector::{Argument, Truth, Vector, each_row};
+use crate::by_ordinal::has_ordinal;
 use crate::error::ExecError;
 use crate::value::{Reader, first_word};
 use basalt_rdf::TermId;
@@ -14,6 +15,9 @@ use memchr::memmem::Finder;
 use regex::bytes::Regex;
 use spargebra::algebra::Function;
 use std::sync::OnceLock;
+
+/// The bytes that literals whose ids tell their values are written with: numbers, dates, times, durations, `true` and `false`.
+pub const INLINE_BYTES: &[u8] = b"0123456789+-.:TZPDHMSEINFNaetrufls";
 
 /// What a text is asked.
 pub enum TextTest {
@@ -145,6 +149,21 @@ impl TextTest {
         }
     }
 
+    /// Whether no literal whose id tells its value passes, as what it would have to have is no part of such.
+    fn fails_inline(&self) -> bool {
+        let part = match self {
+            Self::Contains(finder) => finder.needle(),
+            Self::Starts { part, .. } | Self::Ends(part) => part.as_bytes(),
+            Self::Order {
+                op: CompareOp::Equal,
+                text,
+                ..
+            } => text.as_bytes(),
+            Self::Pattern(_) | Self::Order { .. } => return false,
+        };
+        part.iter().any(|byte| !INLINE_BYTES.contains(byte))
+    }
+
     /// As many characters as tell whether a text passes.
     fn characters(&self) -> usize {
         match self {
@@ -161,8 +180,10 @@ impl TextTest {
         count: usize,
         reader: &mut Reader<'_>,
     ) -> Result<Vec<Truth>, ExecError> {
-        each_row(count, |row| {
-            Ok(self.of_one(of_str, text.get(row), reader)?.into())
+        let fails_inline = of_str && self.fails_inline();
+        each_row(count, |row| match text.get(row) {
+            Argument::Id(id) if fails_inline && is_inline(TermId(id)) => Ok(Truth::False),
+            text => Ok(self.of_one(of_str, text, reader)?.into()),
         })
     }
 
@@ -203,4 +224,9 @@ impl TextTest {
             (other, true) => other.text(reader)?.map(|text| self.holds(text.as_bytes())),
         })
     }
+}
+
+/// Whether the id of a term tells its value.
+pub fn is_inline(id: TermId) -> bool {
+    id.is_bound() && !has_ordinal(id.0) && id != TermId::DEFAULT_GRAPH
 }

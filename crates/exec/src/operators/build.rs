@@ -348,12 +348,19 @@ impl Build {
             )),
             Op::Group { .. } | Op::GroupThrough(_) | Op::RollUp(_) => self.group(node)?,
             Op::Union { inputs } => self.union(inputs, &node.schema)?,
-            Op::Spool { input, spool } => {
-                let rows = self.shared.spooled_rows(*spool);
-                Box::new(spool::Spool::new(Arc::clone(input), self.clone(), rows))
-            }
+            Op::Spool {
+                input,
+                spool,
+                always,
+            } => self.spooled(input, (*spool, *always)),
             other => return Err(ExecError::Internal(format!("no operator for {other:?}"))),
         })
+    }
+
+    /// Rows that other places read too.
+    fn spooled(&self, input: &Arc<Node>, (spool, always): (usize, bool)) -> BoxOperator {
+        let (input, rows) = (Arc::clone(input), self.shared.spooled_rows(spool));
+        Box::new(spool::Spool::new((input, always), self.clone(), rows))
     }
 
     /// The groups of a node's rows, in columns of this schema.

@@ -20,7 +20,7 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::held_memory::HeldMemory;
-use crate::path::{AllPairs, Ends, PathEvaluator, PathGraph, PathGraphs};
+use crate::path::{AllPairs, Ends, PathEvaluator, PathGraph, PathGraphs, graphs_of};
 use crate::star::Matches;
 use basalt_plan::is_graph_node;
 use basalt_plan::physical::{Endpoint, Graphs, Node, PathPattern, Slot};
@@ -92,25 +92,37 @@ impl CompiledPath {
     }
 
     /// The graphs to look at one after the other for an input row, with the name to bind.
-    fn graphs_for(&self, input: &[u64], cx: &Context) -> Vec<(Option<TermId>, PathGraph)> {
-        match self.evaluator.graphs() {
-            PathGraphs::Single(graph) => vec![(None, graph.clone())],
-            PathGraphs::Each(_) => {
-                let snapshot = cx.snapshot();
-                let is_read = |graph: &TermId| self.evaluator.graphs().key_of(*graph).is_some();
-                let one = |graph: TermId| (Some(graph), PathGraph::One(graph));
-                if let Some(Place::Input(column)) = self.graph {
-                    let bound = TermId(input[column]);
-                    let has_quads = snapshot.quads_in(&GraphSet::One(bound)) > 0;
-                    return match has_quads && is_read(&bound) {
-                        true => vec![one(bound)],
-                        false => Vec::new(),
-                    };
-                }
-                let named = snapshot.named_graphs().iter().map(|&(graph, _)| graph);
-                named.filter(is_read).map(one).collect()
-            }
+    fn graphs_for(
+        &self,
+        input: &[u64],
+        cx: &Context,
+    ) -> Result<Vec<(Option<TermId>, PathGraph)>, ExecError> {
+        if let PathGraphs::Single(graph) = self.evaluator.graphs() {
+            return Ok(vec![(None, graph.clone())]);
         }
+        let snapshot = cx.snapshot();
+        let is_read = |graph: &TermId| self.evaluator.graphs().key_of(*graph).is_some();
+        let one = |graph: TermId| (Some(graph), PathGraph::One(graph));
+        if let Some(Place::Input(column)) = self.graph {
+            let bound = TermId(input[column]);
+            let has_quads = snapshot.quads_in(&GraphSet::One(bound)) > 0;
+            return Ok(match has_quads && is_read(&bound) {
+                true => vec![one(bound)],
+                false => Vec::new(),
+            });
+        }
+        let named = snapshot.named_graphs();
+        // A term is an end of its own path of no link wherever it stands, a variable is one of the graph's nodes.
+        let is_of_nodes = !self.evaluator.matches_zero() || self.needs_node;
+        let mut ends = [self.subject, self.object].into_iter();
+        if is_of_nodes
+            && let Some(node) = ends.find_map(|end| bound(end, input))
+            && let Some(graphs) = graphs_of(TermId(node), named.len(), cx)?
+        {
+            return Ok(graphs.into_iter().filter(is_read).map(one).collect());
+        }
+        let named = named.iter().map(|&(graph, _)| graph);
+        Ok(named.filter(is_read).map(one).collect())
     }
 
     /// Whether both ends are the same new column.
@@ -274,7 +286,7 @@ impl PathJoin {
             batch,
         };
         if self.bound.is_none() || is_single {
-            self.enter_row(&mut current, cx);
+            self.enter_row(&mut current, cx)?;
         }
         Ok(current)
     }
@@ -297,11 +309,12 @@ impl PathJoin {
         }
     }
 
-    fn enter_row(&self, current: &mut Current, cx: &Context) {
+    fn enter_row(&self, current: &mut Current, cx: &Context) -> Result<(), ExecError> {
         current.values.clear();
         current.batch.row_into(current.row, &mut current.values);
-        current.graphs = self.path.graphs_for(&current.values, cx);
+        current.graphs = self.path.graphs_for(&current.values, cx)?;
         current.graph = 0;
+        Ok(())
     }
 
     /// Looks at the next graph of the current row, or goes to the next row; false at the end.
@@ -312,7 +325,7 @@ impl PathJoin {
             if current.row >= current.batch.rows() {
                 return Ok(false);
             }
-            self.enter_row(current, cx);
+            self.enter_row(current, cx)?;
             return Ok(true);
         }
         let graph = current.graphs[current.graph].1.clone();

@@ -15,6 +15,7 @@
 //! order where it has no room, or where keys have too few rows for it to pay.
 
 mod equal_words;
+mod extremes;
 mod near;
 mod set_order;
 
@@ -454,6 +455,13 @@ impl RangeOrder {
         } else {
             set.end - 1
         }
+    }
+
+    /// Where the least or greatest value of another column stands in a set, which is not empty.
+    pub fn extreme_place(&self, number: usize, set: Range<usize>) -> usize {
+        let extremes = self.sets.as_ref().map(|sets| &sets.extremes);
+        let extremes = extremes.and_then(|extremes| extremes.get(number));
+        extremes.map_or(set.start, |extremes| extremes.place(set))
     }
 
     /// One of the sums of a set, as an id.

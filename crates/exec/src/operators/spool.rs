@@ -2,7 +2,8 @@
 //!
 //! The first place that asks evaluates its input to the end and keeps the batches; the others, whose inputs would
 //! give the same rows, read those. Memory: the rows, counted, up to the operator's share of the query's
-//! memory; where they do not fit, nothing is kept and each place evaluates its own input. Order: that of the input.
+//! memory; where they do not fit, nothing is kept and each place evaluates its own input. Rows of a LIMIT, which
+//! might be others then, are kept at any rate, or there is no room for the query. Order: that of the input.
 
 use super::build::Build;
 use super::{BoxOperator, Operator};
@@ -56,16 +57,19 @@ enum Source {
 /// The operator; see the [module documentation](self).
 pub struct Spool {
     input: Arc<Node>,
+    /// Whether its rows must be kept.
+    always: bool,
     build: Build,
     rows: Arc<SpooledRows>,
     source: Source,
 }
 
 impl Spool {
-    /// Reads `rows`, or makes them from `input`.
-    pub fn new(input: Arc<Node>, build: Build, rows: Arc<SpooledRows>) -> Self {
+    /// Reads `rows`, or makes them from `input`, and keeps them `always` or where there is room.
+    pub fn new((input, always): (Arc<Node>, bool), build: Build, rows: Arc<SpooledRows>) -> Self {
         Self {
             input,
+            always,
             build,
             rows,
             source: Source::Unknown,
@@ -94,9 +98,9 @@ impl Spool {
             cx.check()?;
             bytes += batch.bytes();
             batches.push(batch.compact());
-            let fits = bytes <= share_bytes(cx)
+            let fits = (self.always || bytes <= share_bytes(cx))
                 && match held.grow_to(bytes, "Spool", cx) {
-                    Err(ExecError::MemoryLimit { .. }) => false,
+                    Err(ExecError::MemoryLimit { .. }) if !self.always => false,
                     outcome => outcome.map(|()| true)?,
                 };
             if !fits {

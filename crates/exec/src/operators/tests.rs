@@ -366,7 +366,7 @@ proptest! {
     ) {
         let read = |first: u16| {
             let input = values(&rows, &[first, first + 1, first + 2]);
-            node(Op::Spool { input, spool: 0 }, &[first, first + 1, first + 2])
+            node(Op::Spool { input, spool: 0, always: false }, &[first, first + 1, first + 2])
         };
         let join = Op::HashJoin {
             left: Arc::new(read(0)),

@@ -14,6 +14,8 @@ use std::ops::ControlFlow;
 /// Nodes expanded or quads read between two looks at the clock: well under a millisecond.
 const NODES_PER_CHECK: usize = 512;
 const QUADS_PER_CHECK: usize = 1 << 14;
+/// Quads that are read in the time in which a start is followed in a graph that has no link from it.
+const QUADS_PER_GRAPH: usize = 4;
 
 /// Which links a step of a path follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -270,6 +272,38 @@ impl PathGraph {
         }
         Ok(found)
     }
+}
+
+/// The named graphs, of so many, in which a term is a subject or an object; `None` where looking at each of them is cheaper.
+pub fn graphs_of(
+    node: TermId,
+    graphs: usize,
+    cx: &Context,
+) -> Result<Option<Vec<TermId>>, ExecError> {
+    let (mut found, mut read) = (Vec::new(), 0);
+    let most = graphs * QUADS_PER_GRAPH;
+    for ends in [(Some(node), None), (None, Some(node))] {
+        let pattern = QuadPattern {
+            subject: ends.0,
+            object: ends.1,
+            ..QuadPattern::default()
+        };
+        cx.check()?;
+        cx.snapshot().matching(&pattern, &mut |quad| {
+            read += 1;
+            if quad.graph != TermId::DEFAULT_GRAPH && found.last() != Some(&quad.graph) {
+                found.push(quad.graph);
+            }
+            match read > most {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        })?;
+    }
+    cx.profile().read(current_node(), read);
+    found.sort_unstable();
+    found.dedup();
+    Ok((read <= most).then_some(found))
 }
 
 /// Visits the quads of the graphs with links of a label, with the key of their graph; a triple in

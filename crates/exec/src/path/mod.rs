@@ -36,6 +36,6 @@ pub use automaton::Automaton;
 pub use closure::Closure;
 pub use closure_scan::ClosureScan;
 pub use evaluator::{AllPairs, Ends, PathAccess, PathEvaluator};
-pub use graph::{PathGraph, PathGraphs};
+pub use graph::{PathGraph, PathGraphs, graphs_of};
 pub use index::{PathIndex, Walk};
 pub use known_indexes::KnownPathIndexes;

@@ -9,12 +9,14 @@
 
 use crate::expression::{is_pure, slots_of};
 use crate::join_order::{pattern_distinct, star_distinct};
-use crate::physical::{Aggregate, Expr, Node, Op, Position, Slot, Star};
+use crate::physical::{Aggregate, AggregateFunction, Expr, Node, Op, Position, Slot, Star};
 use crate::planner::Planner;
 use crate::slot_set::SlotSet;
 
 /// Groups of rows of which nothing is known grow slower than the rows.
 const UNKNOWN_EXPONENT: f64 = 0.75;
+/// Different numbers of rows that groups have for each row of the mean of them; chosen: degrees are skewed.
+const COUNTS_FOR_MEAN: f64 = 8.0;
 
 /// The groups that the rows of a plan make by some keys.
 pub(crate) fn groups(planner: &Planner<'_>, input: &Node, keys: &[Slot]) -> f64 {
@@ -94,6 +96,9 @@ pub(crate) fn distinct(planner: &Planner<'_>, node: &Node, slot: Slot) -> Option
             input, aggregates, ..
         } => match picked(aggregates, slot) {
             Some(of) => computed(planner, input, of),
+            None if is_count(aggregates, slot) => {
+                Some(different_counts(input.estimated_rows, node.estimated_rows))
+            }
             None => below(),
         },
         Op::Values { rows } => Some(rows.len() as f64),
@@ -111,6 +116,18 @@ fn picked(aggregates: &[Aggregate], slot: Slot) -> Option<&Expr> {
     let made = aggregates.iter().find(|aggregate| aggregate.slot == slot)?;
     let argument = made.argument.as_ref();
     argument.filter(|_| made.function.picks_one())
+}
+
+/// Whether a slot is the number of what groups have.
+fn is_count(aggregates: &[Aggregate], slot: Slot) -> bool {
+    let mut aggregates = aggregates.iter();
+    aggregates.any(|own| own.slot == slot && own.function == AggregateFunction::Count)
+}
+
+/// How many different numbers of rows so many groups are expected to have: up to some times the mean, and no more than add up to all rows.
+fn different_counts(rows: f64, groups: f64) -> f64 {
+    let most = (2.0 * rows).sqrt();
+    most.min(rows / groups.max(1.0) * COUNTS_FOR_MEAN)
 }
 
 /// The distinct values of an expression at most: those of what it reads.

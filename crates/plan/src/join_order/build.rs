@@ -288,7 +288,16 @@ pub(crate) fn star_join_entry(
         StarEntry::Object { pattern_idx } if is_one_enough => {
             let known = &profile.patterns[pattern_idx];
             let of_each = |all: f64| all / known.distinct.max(1.0);
-            looked_share(of_each(known.matches), of_each(profile.rows))
+            let is_given = |idx: usize| {
+                let other = &star.patterns[idx];
+                let object = other.object.slot().filter(|_| !other.optional);
+                idx != pattern_idx && object.is_some_and(|slot| shared.contains(slot))
+            };
+            let others = (0..star.patterns.len()).filter(|&idx| is_given(idx));
+            let others: f64 = others
+                .map(|idx| profile.patterns[idx].distinct.max(1.0))
+                .product();
+            looked_share(of_each(known.matches), of_each(profile.rows) / others)
         }
         _ => 1.0,
     };

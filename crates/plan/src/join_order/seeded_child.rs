@@ -11,12 +11,13 @@
 //! Cost: three more searches, for groups in which a subselect takes [`SEED_COST_MIN`] or more, and most of all.
 
 use super::UnitKind;
-use crate::cost_constants::{GROUP_ROW, SEED_COST_FACTOR, SEED_COST_MIN, SEED_GROUPS_MIN};
+use crate::cost_constants::{GROUP_ROW, SEED_COST_FACTOR, SEED_COST_MIN, SEED_ROWS_MIN};
 use crate::expression::{has_exists, slots_of};
 use crate::logical::{JoinGroup, Logical};
-use crate::lower::Outer;
+use crate::lower::{Outer, read_again};
 use crate::physical::{Expr, Node};
 use crate::planner::{PlanError, Planner};
+use crate::slot_set::SlotSet;
 
 impl Planner<'_> {
     /// The child of a group that takes most of its time, if it is one that may be planned for what the others need.
@@ -39,44 +40,60 @@ impl Planner<'_> {
             plans.max_by(|(_, a), (_, b)| a.estimated_cost.total_cmp(&b.estimated_cost))?;
         let is_dear = plan.estimated_cost >= SEED_COST_MIN;
         let child = (child_idx, plan.estimated_rows);
-        (is_dear && is_grouped(&group.children[child_idx])).then_some(child)
+        (is_dear && is_seedable(&group.children[child_idx])).then_some(child)
     }
 
-    /// That child, which has so many groups, for the values which the rest of the group has of its keys; `None` if there are too many of these.
+    /// That child, which has so many rows and is the unit at `unit_idx`, for the values which the rest of the group has of what it shares with it;
+    /// `None` if there are too many of these. The units of the rest give the same rows whenever they are evaluated then.
     pub(super) fn seeded_child(
         &mut self,
         group: &JoinGroup,
-        (child_idx, groups): (usize, f64),
+        (child_idx, child_rows): (usize, f64),
+        (kinds, unit_idx): (&mut [UnitKind], usize),
         whole: &Node,
-        outer: &Outer,
     ) -> Result<Option<Node>, PlanError> {
         let Some(left) = self.alternatives.checked_sub(1) else {
             return Ok(None);
         };
         self.alternatives = left;
-        let mut rest = group.clone();
-        let child = rest.children.remove(child_idx);
-        let schema = rest.schema();
-        let is_of_rest = |filter: &Expr| !has_exists(filter) && slots_of(filter).is_subset(&schema);
-        rest.filters.retain(is_of_rest);
-        let rest = self.join_units(&rest, outer, None)?;
-        let twice = 2.0 * rest.estimated_cost + rest.estimated_rows * GROUP_ROW;
-        let is_dear = twice > whole.estimated_cost * SEED_COST_FACTOR;
-        if is_dear || rest.estimated_rows * SEED_GROUPS_MIN > groups {
+        let mut rest = Vec::new();
+        for (idx, kind) in kinds.iter_mut().enumerate() {
+            if idx == unit_idx {
+                continue;
+            }
+            if let UnitKind::Plan(plan) = kind {
+                match self.repeatable(plan) {
+                    Some(kept) => *plan = kept,
+                    None => return Ok(None),
+                }
+            }
+            rest.push(kind.clone());
+        }
+        let schema = rest.iter().map(UnitKind::slots);
+        let schema = schema.fold(SlotSet::default(), SlotSet::union);
+        let is_of_rest =
+            |filter: &&Expr| !has_exists(filter) && slots_of(filter).is_subset(&schema);
+        let filters = group.filters.iter().filter(is_of_rest).cloned().collect();
+        let rest = self.order(rest, filters)?;
+        let again = read_again(&rest).estimated_cost + rest.estimated_rows * GROUP_ROW;
+        let is_dear = rest.estimated_cost + again > whole.estimated_cost * SEED_COST_FACTOR;
+        if is_dear || rest.estimated_rows * SEED_ROWS_MIN > child_rows {
             return Ok(None);
         }
-        self.lower_seeded(&rest, child.schema(), &child, outer)
+        let child = &group.children[child_idx];
+        self.lower_seeded(&rest, child.schema(), child, &Outer::default())
     }
 }
 
-/// Whether a plan is a subselect with GROUP BY.
-fn is_grouped(plan: &Logical) -> bool {
+/// Whether a plan may be made for some values of what it is grouped by, or of what its parts have.
+fn is_seedable(plan: &Logical) -> bool {
     match plan {
         Logical::Aggregate { keys, .. } => !keys.is_empty(),
+        Logical::Union(_) | Logical::LeftJoin { .. } | Logical::AntiJoin { .. } => true,
         Logical::Extend { input, .. }
         | Logical::Filter { input, .. }
-        | Logical::Project { input, .. }
-        | Logical::Distinct { input } => is_grouped(input),
+        | Logical::Project { input, .. } => is_seedable(input),
+        Logical::Distinct { input } => is_seedable(input) || matches!(**input, Logical::Group(_)),
         _ => false,
     }
 }

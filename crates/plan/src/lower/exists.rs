@@ -22,6 +22,12 @@ use std::sync::Arc;
 impl Planner<'_> {
     /// Restricts a node by a condition that contains EXISTS.
     pub(super) fn apply_exists(&mut self, input: Node, expr: Expr) -> Result<Node, PlanError> {
+        if self.rule("exists_to_join")
+            && let Some((rows, condition)) = self.bound_before(&input, &expr)?
+        {
+            let filtered = self.apply_exists(rows, condition)?;
+            return Ok(self.project(filtered, input.schema));
+        }
         let inside = self.slots_inside(&expr);
         let together = self.apply_exists_together(input.clone(), expr.clone())?;
         self.in_parts(&input, inside, together, &mut |planner, part| {

@@ -1,6 +1,7 @@
 //! What may be joined to rows as a whole instead of being evaluated for each.
 
 use crate::expression::{any, has_exists, is_volatile, slots_of, slots_of_all};
+use crate::graph_nodes::is_graph_node;
 use crate::logical::{JoinGroup, Logical, Triple};
 use crate::physical::{Endpoint, Expr, JoinKind, Node, Op, PathPattern, Position, Slot};
 use crate::slot_set::SlotSet;
@@ -12,10 +13,15 @@ pub(super) fn is_plain(group: &JoinGroup) -> bool {
 
 /// Whether a group is plain but for closures, and for parts that are [whole](is_whole), and so can be joined to rows as a whole: as the partner of
 /// OPTIONAL and MINUS, which join what it has alone. EXISTS puts the row's terms in its place, where a path without links leads from each term to itself, node or not: the same
-/// where its other end is [given](is_given).
-pub(super) fn is_joinable(group: &JoinGroup, kind: JoinKind) -> bool {
+/// where an end of it is [given](is_given), or is a node in all rows.
+pub(super) fn is_joinable(group: &JoinGroup, kind: JoinKind, rows: &Node) -> bool {
+    let is_node = |path: &PathPattern, end: &Endpoint| matches!(end, Endpoint::Slot(slot) if rows.certain.contains(slot) && is_graph_node(rows, *slot, &path.graphs));
     let may_be_zero = |path: &PathPattern| {
-        kind == JoinKind::LeftOuter || !path.matches_zero() || is_given(path, group)
+        kind == JoinKind::LeftOuter
+            || !path.matches_zero()
+            || is_given(path, group)
+            || is_node(path, &path.subject)
+            || is_node(path, &path.object)
     };
     let mut paths = group.paths.iter();
     let are_right = paths.all(|path| path.is_closure() && may_be_zero(path));
@@ -101,6 +107,9 @@ pub(super) fn is_own(filter: &Expr, group: &JoinGroup, row: &Node) -> bool {
 
 /// Whether evaluating the plan twice gives the same rows.
 pub(super) fn is_repeatable(plan: &Node) -> bool {
+    if matches!(plan.op, Op::Spool { .. }) {
+        return true;
+    }
     let limited = matches!(
         plan.op,
         Op::Slice { .. }

@@ -77,7 +77,7 @@ impl Planner<'_> {
             .into_iter()
             .partition(|filter| is_own(filter, &group, input));
         group.filters = own;
-        if !is_joinable(&group, JoinKind::Semi) || across.iter().any(has_exists) {
+        if !is_joinable(&group, JoinKind::Semi, input) || across.iter().any(has_exists) {
             return Ok(None);
         }
         // Without a slot the rows are asked one by one.

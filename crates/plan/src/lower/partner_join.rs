@@ -11,6 +11,7 @@
 
 use super::Outer;
 use super::joinable::{is_joinable, is_repeatable, shared_certain};
+use super::kept_rows::read_again;
 use super::left_by_range;
 use super::named_outside;
 use crate::alternative::{Alternative, Way};
@@ -93,9 +94,10 @@ impl Planner<'_> {
         let join = self.hash_partner(left.clone(), whole, conditions, kind)?;
         let mut options = vec![(Way::Hash, join.clone())];
         if levels(right) <= SEEDED_LEVELS_MAX
-            && let Some(seeded) = self.lower_seeded(&left, right.schema(), right, outer)?
+            && let Some(kept) = self.repeatable(&left)
+            && let Some(seeded) = self.lower_seeded(&kept, right.schema(), right, outer)?
         {
-            let seeded = self.hash_partner(left.clone(), seeded, conditions, kind)?;
+            let seeded = self.hash_partner(kept, seeded, conditions, kind)?;
             options.push((Way::SeededHash, seeded));
         }
         if let Some(branches) = named_outside::branches(self, &left, right, outer.slots) {
@@ -185,7 +187,7 @@ impl Planner<'_> {
         outer: &Outer,
     ) -> Result<Option<Node>, PlanError> {
         let shared = group.certain().intersect(SlotSet::of(&left.certain));
-        if !is_joinable(group, JoinKind::LeftOuter) || !outer.slots.is_empty() {
+        if !is_joinable(group, JoinKind::LeftOuter, left) || !outer.slots.is_empty() {
             return Ok(None);
         }
         match self.seed(left, &shared.intersect(told)) {
@@ -201,7 +203,7 @@ impl Planner<'_> {
         if shared.is_empty() || !is_wanted || !is_repeatable(left) {
             return None;
         }
-        let keys = self.project(left.clone(), shared.to_vec());
+        let keys = self.project(read_again(left), shared.to_vec());
         let rows = keys.estimated_rows;
         let cost = keys.estimated_cost + rows * GROUP_ROW;
         Some(self.pass(keys, rows, cost, |input| Op::Distinct { input }))
@@ -285,7 +287,7 @@ impl Planner<'_> {
         let Some(shared) = shared_certain(left, group) else {
             return Ok(None);
         };
-        if !is_joinable(group, kind) || conditions.iter().any(has_exists) {
+        if !is_joinable(group, kind, left) || conditions.iter().any(has_exists) {
             return Ok(None);
         }
         let forced = self.options.force_join;
@@ -299,9 +301,11 @@ impl Planner<'_> {
             let join = self.hash_partner(left.clone(), right, conditions, kind)?;
             options.push((way_of(&join), join));
         }
-        if let Some(seed) = self.seed(left, &shared) {
+        if let Some(kept) = self.repeatable(left)
+            && let Some(seed) = self.seed(&kept, &shared)
+        {
             let right = self.join_group(group, &Outer::default(), Some(seed))?;
-            let join = self.hash_partner(left.clone(), right, conditions, kind)?;
+            let join = self.hash_partner(kept, right, conditions, kind)?;
             options.push((Way::SeededHash, join));
         }
         Ok(cheapest(options))

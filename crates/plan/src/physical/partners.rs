@@ -22,7 +22,7 @@ pub enum PartnerFunction {
     Count,
     /// The number of joined rows: that without a partner is one.
     Rows,
-    /// The least value of the slot that the condition bounds.
+    /// The least value of a slot: the one that the condition bounds, or another that is certain in the partners.
     Least(Slot),
     /// The greatest.
     Greatest(Slot),

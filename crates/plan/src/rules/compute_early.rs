@@ -55,6 +55,7 @@ fn visit(root: &mut Node, is_limited: bool) {
     let is_limited = match &root.op {
         Op::Slice { limit, .. } => is_limited || limit.is_some(),
         Op::Group { .. } | Op::GroupThrough(_) | Op::RollUp(_) | Op::OrderBy { .. } => false,
+        Op::Spool { .. } => false,
         _ => is_limited,
     };
     for child in root.op.children_mut() {

@@ -10,14 +10,14 @@
 //! of those of the sets; see `docs/decisions/0059-partners-as-sets.md`.
 //!
 //! Applies where the joined part is an OPTIONAL, or those parts of a group that are nearer to the one side of a comparison than to the other, with no key among them; where the one
-//! condition between both sides is a range; and where each aggregate is COUNT, SUM or AVG of what partners have, MIN or MAX of what is
-//! compared, or reads the other side and does not mind repeats. Nothing may come from around an EXISTS. Chosen by cost.
+//! condition between both sides is a range (an EXISTS may ask of one of them); and where each aggregate is COUNT, SUM or AVG of what partners have, MIN or MAX of what all of them
+//! have, or reads the other side and does not mind repeats. Nothing may come from around an EXISTS. Chosen by cost.
 
 use crate::cost_constants::{
     EMIT_ROW, GROUP_ROW, HASH_PAIR, RANGE_ROW, SELECTIVITY_DEFAULT, START,
 };
 use crate::estimate::groups;
-use crate::expression::{conjunction, is_pure, slots_of, slots_of_all};
+use crate::expression::{conjunction, has_exists, is_pure, slots_of, slots_of_all};
 use crate::join_order::{hash_cost, hash_join};
 use crate::join_ranges::ranges_of;
 use crate::logical::{JoinGroup, Logical, Triple, share_filters};
@@ -26,6 +26,7 @@ use crate::physical::{
     Aggregate, AggregateFunction, Expr, JoinKind, Node, Op, PartnerAggregate, PartnerFunction, Slot,
 };
 use crate::planner::{PlanError, Planner};
+use crate::repeatable::is_fixed;
 use crate::slot_set::SlotSet;
 
 /// A join of rows with partners in range.
@@ -83,7 +84,7 @@ pub(crate) fn aggregate(
     let made: SlotSet = computed.iter().map(|(slot, _)| *slot).collect();
     let keys_below = SlotSet::of(keys).minus(made);
     let mut best: Option<InSets> = None;
-    for sides in candidates(input, &keys_below) {
+    for sides in candidates(planner, input, &keys_below) {
         let reads_rows = |(_, expr): &(Slot, &Expr)| {
             is_pure(expr) && slots_of(expr).is_subset(&sides.rows.schema().union(made))
         };
@@ -113,7 +114,7 @@ pub(crate) fn aggregate(
 }
 
 /// The joins that a plan may be of rows that have the keys with partners.
-fn candidates(input: &Logical, keys: &SlotSet) -> Vec<Sides> {
+fn candidates(planner: &Planner<'_>, input: &Logical, keys: &SlotSet) -> Vec<Sides> {
     match input {
         Logical::LeftJoin {
             left,
@@ -130,7 +131,7 @@ fn candidates(input: &Logical, keys: &SlotSet) -> Vec<Sides> {
             has_keys.then_some(sides).into_iter().collect()
         }
         // A value that is drawn is another for each pair.
-        Logical::Group(group) if group.filters.iter().all(is_pure) => {
+        Logical::Group(group) if group.filters.iter().all(|filter| is_fixed(planner, filter)) => {
             let mut found: Vec<Sides> = Vec::new();
             for (seed, by) in group.filters.iter().flat_map(compared_sides) {
                 for ties_are_partners in [true, false] {
@@ -245,7 +246,15 @@ fn apart(
     if is_empty(&partners) || is_empty(&rows) || has_optional {
         return None;
     }
-    let conditions = share_filters(&group.filters, &mut rows, &mut partners);
+    let (exists, plain): (Vec<Expr>, Vec<Expr>) =
+        group.filters.iter().cloned().partition(has_exists);
+    let conditions = share_filters(&plain, &mut rows, &mut partners);
+    for filter in exists {
+        let slots = slots_of(&filter).intersect(group.schema());
+        let mut sides = [&mut rows, &mut partners].into_iter();
+        let home = sides.find(|side| slots.is_subset(&side.schema()))?;
+        home.filters.push(filter);
+    }
     Some(Sides {
         rows: Logical::Group(rows),
         partners: Logical::Group(partners),
@@ -372,8 +381,8 @@ impl Sides {
             Count if is_bound => Some(Told::Added(PartnerFunction::Count)),
             Sum => Some(Told::Added(PartnerFunction::Sum(slot))),
             Avg => Some(Told::Average(slot)),
-            Min if is_range => Some(Told::Picked(PartnerFunction::Least(slot))),
-            Max if is_range => Some(Told::Picked(PartnerFunction::Greatest(slot))),
+            Min if is_bound => Some(Told::Picked(PartnerFunction::Least(slot))),
+            Max if is_bound => Some(Told::Picked(PartnerFunction::Greatest(slot))),
             _ => None,
         }
     }

@@ -108,12 +108,12 @@ fn prune_inputs(op: &mut Op, needed: &SlotSet, required: &SlotSet, schema: &[Slo
             prune_input(right, needed);
         }
         Op::SlicePer { input, slot, .. } => {
-            let mut needed = *needed;
-            needed.insert(*slot);
-            prune_input(input, &needed);
+            prune_input(input, &needed.union(SlotSet::of(&[*slot])));
         }
-        // Every column tells rows apart.
-        Op::Distinct { input } => prune_input(input, &SlotSet::of(schema)),
+        // Every column tells rows apart; kept rows are alike in all places.
+        Op::Distinct { input } | Op::Spool { input, .. } => {
+            prune_input(input, &SlotSet::of(schema))
+        }
         Op::Group {
             input,
             keys,

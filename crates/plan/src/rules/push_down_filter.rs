@@ -127,13 +127,29 @@ fn passes(plan: &Logical, condition: &Expr, outer: &SlotSet) -> bool {
                 && slots.is_disjoint(outer)
                 && slots.is_subset(&SlotSet::of(keys))
         }
+        // What is asked of many rows that are few values had better be asked of these.
+        Logical::Distinct { input } => !has_exists(condition) || has_subject(input, plan.schema()),
         Logical::AntiJoin { .. }
         | Logical::Minus { .. }
         | Logical::Filter { .. }
-        | Logical::Distinct { .. }
         | Logical::OrderBy { .. }
         | Logical::Union(_) => true,
         _ => false,
+    }
+}
+
+/// Whether one of these slots is a subject of patterns, which rows differ by mostly, or may be one.
+fn has_subject(plan: &Logical, slots: SlotSet) -> bool {
+    match plan {
+        Logical::Project { input, .. }
+        | Logical::Filter { input, .. }
+        | Logical::Extend { input, .. } => has_subject(input, slots),
+        Logical::Group(group) => {
+            let subjects = group.triples.iter().map(|triple| triple.subject.slot());
+            let mut subjects = subjects.flatten();
+            group.triples.is_empty() || subjects.any(|slot| slots.contains(slot))
+        }
+        _ => true,
     }
 }
 

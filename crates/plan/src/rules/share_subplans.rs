@@ -30,7 +30,7 @@ pub(crate) fn apply(root: &mut Node, planner: &Planner<'_>) {
         .filter(|&at| plans[at + 1..].contains(&plans[at]))
         .map(|at| plans[at].clone())
         .collect();
-    share(root, &shared, &mut Vec::new());
+    share(root, (&shared, planner.spools), &mut Vec::new());
 }
 
 /// Collects what is worth being kept, from the root.
@@ -47,8 +47,8 @@ fn find<'a>(node: &'a Node, found: &mut Vec<&'a Node>) {
 pub(super) fn shareable_children(node: &Node) -> Vec<&Node> {
     match &node.op {
         Op::LateralJoin { left, .. } => vec![left],
-        // Its states are shared already.
-        Op::RollUp(_) => Vec::new(),
+        // Its states are shared already, and so are kept rows.
+        Op::RollUp(_) | Op::Spool { .. } => Vec::new(),
         op => op.children(),
     }
 }
@@ -57,7 +57,7 @@ pub(super) fn shareable_children(node: &Node) -> Vec<&Node> {
 pub(super) fn shareable_children_mut(node: &mut Node) -> Vec<&mut Node> {
     match &mut node.op {
         Op::LateralJoin { left, .. } => vec![Arc::make_mut(left)],
-        Op::RollUp(_) => Vec::new(),
+        Op::RollUp(_) | Op::Spool { .. } => Vec::new(),
         op => op.children_mut(),
     }
 }
@@ -83,9 +83,9 @@ fn has_service(node: &Node) -> bool {
         || node.op.children().into_iter().any(has_service)
 }
 
-/// Wraps the outermost nodes that are one of the shared plans; those in `spools` have numbers already, by their place. (One that
+/// Wraps the outermost nodes that are one of the shared plans; those in `spools` have numbers already, by their place, from `first` on. (One that
 /// stands inside others may be left with one place to read it: it is then read once.)
-fn share<'p>(node: &mut Node, shared: &'p [Node], spools: &mut Vec<&'p Node>) {
+fn share<'p>(node: &mut Node, (shared, first): (&'p [Node], usize), spools: &mut Vec<&'p Node>) {
     if shared.is_empty() {
         return;
     }
@@ -99,11 +99,15 @@ fn share<'p>(node: &mut Node, shared: &'p [Node], spools: &mut Vec<&'p Node>) {
             });
             let op = std::mem::replace(&mut node.op, Op::Unit);
             let input = Arc::new(Node { op, ..node.clone() });
-            node.op = Op::Spool { input, spool };
+            node.op = Op::Spool {
+                input,
+                spool: first + spool,
+                always: false,
+            };
             return;
         }
     }
     for child in shareable_children_mut(node) {
-        share(child, shared, spools);
+        share(child, (shared, first), spools);
     }
 }

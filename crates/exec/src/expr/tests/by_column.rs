@@ -3,6 +3,8 @@
 use super::{context, evaluate, fast_paths, id_of, parse};
 use crate::batch::Batch;
 use crate::expr::CompiledExpr;
+use crate::expr::text_test::{INLINE_BYTES, is_inline};
+use crate::value::Reader;
 use basalt_plan::physical::Slot;
 use basalt_rdf::TermId;
 use basalt_rdf::inline::encode_boolean;
@@ -55,8 +57,48 @@ fn columns() -> impl Strategy<Value = (Vec<String>, Vec<usize>, Vec<usize>)> {
     (values, rows(), rows())
 }
 
+/// Literals of every tag that tells a value, in their longest forms.
+const INLINE: [&str; 12] = [
+    "true",
+    "false",
+    "-12",
+    "12.5",
+    "-1.5e-7",
+    "\"-7\"^^xsd:byte",
+    "\"2020-01-31-05:00\"^^xsd:date",
+    "\"2020-01-31T23:59:59.125Z\"^^xsd:dateTime",
+    "\"2020-01-31T23:59:59.123456Z\"^^xsd:dateTime",
+    "\"23:59:59Z\"^^xsd:time",
+    "\"-P1DT2H3M4.5S\"^^xsd:dayTimeDuration",
+    "\"2020-01\"^^xsd:gYearMonth",
+];
+
+/// Checks that a literal whose id tells its value is written with known bytes; whether it is one.
+fn has_known_bytes(text: &str) -> bool {
+    let cx = context();
+    let id = id_of(text, &cx);
+    let is_inline = is_inline(TermId(id));
+    let mut reader = Reader::new(&cx);
+    let text = reader.text(id).expect("it is read").unwrap_or_default();
+    let is_known = |byte: u8| INLINE_BYTES.contains(&byte);
+    assert!(!is_inline || text.bytes().all(is_known), "{text}");
+    is_inline
+}
+
+#[test]
+fn literals_whose_ids_tell_their_values_have_known_bytes() {
+    assert!(INLINE.iter().all(|text| has_known_bytes(text)));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn random_literals_have_known_bytes(texts in prop::collection::vec(fast_paths::literal(), 100)) {
+        for text in texts {
+            has_known_bytes(&text);
+        }
+    }
 
     #[test]
     fn columns_have_what_their_rows_have((values, a, b) in columns()) {

@@ -65,14 +65,28 @@ pub fn set_functions(join: &Op) -> Result<Vec<SetFunction>, ExecError> {
     let (Op::HashJoin { partners, .. }, Some((_, build))) = (join, probe_and_build(join)) else {
         return Ok(Vec::new());
     };
-    let mut sums = 0..;
+    let ranges = join_ranges(join).map_or_else(Vec::new, |found| found.ranges);
+    let is_range = |slot: Slot| {
+        ranges
+            .iter()
+            .any(|range| range.sole() == Some(&Expr::Slot(slot)))
+    };
+    let (mut sums, mut others) = (0.., 0..);
     let function = |own: PartnerFunction| {
         let column = |slot| column_of(&build.schema, slot);
         Ok(match own {
             PartnerFunction::Count => SetFunction::Count,
             PartnerFunction::Rows => SetFunction::Rows,
-            PartnerFunction::Least(slot) => SetFunction::Least(column(slot)?),
-            PartnerFunction::Greatest(slot) => SetFunction::Greatest(column(slot)?),
+            PartnerFunction::Least(slot) if is_range(slot) => SetFunction::Least(column(slot)?),
+            PartnerFunction::Greatest(slot) if is_range(slot) => {
+                SetFunction::Greatest(column(slot)?)
+            }
+            PartnerFunction::Least(slot) => {
+                SetFunction::LeastOther(column(slot)?, others.next().unwrap_or_default())
+            }
+            PartnerFunction::Greatest(slot) => {
+                SetFunction::GreatestOther(column(slot)?, others.next().unwrap_or_default())
+            }
             PartnerFunction::Sum(slot) => {
                 SetFunction::Sum(column(slot)?, sums.next().unwrap_or_default())
             }

@@ -29,6 +29,10 @@ pub enum SetFunction {
     Least(usize),
     /// The greatest.
     Greatest(usize),
+    /// The least value of another column, and its number among those that are asked for such.
+    LeastOther(usize, usize),
+    /// The greatest.
+    GreatestOther(usize, usize),
     /// The sum of a column, and its number among those that have sums.
     Sum(usize, usize),
 }
@@ -117,8 +121,15 @@ impl Pairing {
                 }
                 (SetFunction::Sum(_, sums), Some((set, order))) => order.sum(sums, set),
                 (
+                    SetFunction::LeastOther(column, number)
+                    | SetFunction::GreatestOther(column, number),
+                    Some((set, order)),
+                ) => value(column, order.row_at(order.extreme_place(number, set))),
+                (
                     SetFunction::Least(column)
                     | SetFunction::Greatest(column)
+                    | SetFunction::LeastOther(column, _)
+                    | SetFunction::GreatestOther(column, _)
                     | SetFunction::Sum(column, _),
                     None,
                 ) => value(column, row),

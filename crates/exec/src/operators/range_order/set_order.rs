@@ -1,6 +1,7 @@
 //! `SetOrder`: what is known of sets of rows that lie side by side in a range order.
 
 use super::RangeWord;
+use super::extremes::RangeExtremes;
 use crate::context::Context;
 use crate::error::ExecError;
 use crate::expr::RangeWords;
@@ -19,6 +20,8 @@ pub struct SetsWanted {
     pub extremes_of: Option<usize>,
     /// Columns that are summed up.
     pub sums_of: Vec<usize>,
+    /// Other columns whose least or, if it says so, greatest values are asked for.
+    pub others_of: Vec<(usize, bool)>,
 }
 
 impl SetsWanted {
@@ -27,6 +30,7 @@ impl SetsWanted {
         let mut wanted = Self {
             extremes_of: None,
             sums_of: Vec::new(),
+            others_of: Vec::new(),
         };
         for function in functions {
             match *function {
@@ -35,6 +39,8 @@ impl SetsWanted {
                     wanted.extremes_of = Some(column);
                 }
                 SetFunction::Sum(column, _) => wanted.sums_of.push(column),
+                SetFunction::LeastOther(column, _) => wanted.others_of.push((column, false)),
+                SetFunction::GreatestOther(column, _) => wanted.others_of.push((column, true)),
             }
         }
         wanted
@@ -42,7 +48,7 @@ impl SetsWanted {
 
     /// Bytes that they take for each row.
     pub fn bytes_for_row(&self) -> usize {
-        self.sums_of.len() * size_of::<i64>()
+        self.sums_of.len() * size_of::<i64>() + self.others_of.len() * RangeExtremes::BYTES_FOR_ROW
     }
 }
 
@@ -52,6 +58,8 @@ pub struct SetOrder {
     pub(super) mixed: HashSet<usize>,
     /// The sums of columns.
     pub(super) sums: Vec<Sums>,
+    /// The extremes of columns.
+    pub(super) extremes: Vec<RangeExtremes>,
 }
 
 /// The sums of a column.
@@ -63,7 +71,7 @@ pub struct Sums {
 }
 
 impl SetOrder {
-    /// What is known of the rows of a table in this order, whose rows with equal words it puts in order; `None` if a column has no exact sums.
+    /// What is known of the rows of a table in this order, whose rows with equal words it puts in order; `None` if a column has no exact sums, or its order is not told by words.
     pub(super) fn build(
         table: &JoinTable,
         (rows, words, is_turned): (&mut [u32], &RangeWords, bool),
@@ -84,6 +92,16 @@ impl SetOrder {
                 None => return Ok(None),
             }
         }
+        let mut extremes = Vec::new();
+        for &(column, greatest) in &wanted.others_of {
+            cx.check()?;
+            let ids = table.column(column);
+            let ids = rows.iter().map(|&row| ids[row as usize]);
+            match RangeExtremes::of(ids, greatest) {
+                Some(of_column) => extremes.push(of_column),
+                None => return Ok(None),
+            }
+        }
         let mut mixed = HashSet::new();
         if !table.key_columns().is_empty() && !table.directory().is_exact() {
             table.each_stretch_of_rows(&mut |stretch| {
@@ -97,7 +115,11 @@ impl SetOrder {
                 Ok(())
             })?;
         }
-        Ok(Some(Self { mixed, sums }))
+        Ok(Some(Self {
+            mixed,
+            sums,
+            extremes,
+        }))
     }
 }
 

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 
 /// What is told of the sets of a row of the left side, and the aggregate of these.
-const TOLD: [(u16, PartnerFunction, AggregateFunction); 5] = [
+const TOLD: [(u16, PartnerFunction, AggregateFunction); 7] = [
     (10, PartnerFunction::Count, AggregateFunction::Sum),
     (11, PartnerFunction::Rows, AggregateFunction::Sum),
     (12, PartnerFunction::Least(Slot(4)), AggregateFunction::Min),
@@ -20,6 +20,12 @@ const TOLD: [(u16, PartnerFunction, AggregateFunction); 5] = [
         AggregateFunction::Max,
     ),
     (14, PartnerFunction::Sum(Slot(6)), AggregateFunction::Sum),
+    (15, PartnerFunction::Least(Slot(6)), AggregateFunction::Min),
+    (
+        16,
+        PartnerFunction::Greatest(Slot(6)),
+        AggregateFunction::Max,
+    ),
 ];
 
 /// Conditions that bound `?4`, which is of the right side.
@@ -48,7 +54,7 @@ fn join_in_sets(sides: [&[Row]; 2], has_key: bool, kind: JoinKind, condition: Ex
             function: *function,
         }));
     }
-    node(in_pairs.op, &[0, 1, 2, 3, 10, 11, 12, 13, 14])
+    node(in_pairs.op, &[0, 1, 2, 3, 10, 11, 12, 13, 14, 15, 16])
 }
 
 /// The groups of its rows by the left side's number.
@@ -64,7 +70,7 @@ fn groups(join: Node) -> Node {
         keys: vec![Slot(3)],
         aggregates: aggregates.collect(),
     };
-    node(op, &[3, 20, 21, 22, 23, 24])
+    node(op, &[3, 20, 21, 22, 23, 24, 25, 26])
 }
 
 /// The numbers of rows, for which any one may stand where values are equal.
@@ -126,6 +132,14 @@ fn a_row_has_one_set_however_many_partners() {
         .expect("it is there");
     assert_eq!(
         of_last[4..],
-        [id(20_000), id(20_000), id(1), id(20_000), id(200_010_000)]
+        [
+            id(20_000),
+            id(20_000),
+            id(1),
+            id(20_000),
+            id(200_010_000),
+            id(1),
+            id(20_000)
+        ]
     );
 }

@@ -119,6 +119,13 @@ fn unparted_conditions() -> Vec<Expr> {
             Box::new(Expr::Add(slot(1), difference(2, 4))),
             constant("0.1", xsd::FLOAT),
         ),
+        Expr::Equal(difference(1, 4), constant("1", xsd::INTEGER)),
+        Expr::Equal(slot(2), difference(5, 1)),
+        Expr::Equal(seconds("PT1H"), difference(4, 1)),
+        Expr::And(vec![
+            Expr::Equal(Box::new(Expr::Add(slot(4), slot(1))), slot(2)),
+            Expr::LessOrEqual(slot(3), slot(6)),
+        ]),
     ]
 }
 

@@ -71,7 +71,14 @@ fn join(left: Node, right: Node, schema: &[u16]) -> Node {
 
 fn spool(input: Node, schema: &[u16]) -> Node {
     let input = Arc::new(input);
-    node(Op::Spool { input, spool: 0 }, schema)
+    node(
+        Op::Spool {
+            input,
+            spool: 0,
+            always: false,
+        },
+        schema,
+    )
 }
 
 /// Rows (key, other): many keys, some of them often.
