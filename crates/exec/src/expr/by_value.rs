@@ -48,8 +48,9 @@ pub struct ByValue {
     is_operand: bool,
     /// Whether texts are made, which takes so long that it pays to remember many values.
     makes_texts: bool,
-    /// Whether numbers or lengths of time are computed: one that no id holds would become a term to be remembered.
-    computes: bool,
+    /// Whether results by ordinal are of use: not of what computes numbers or lengths of time, one of which that no id holds would become a term to be
+    /// remembered, nor of what is told by an id or its datatype.
+    pays_terms: bool,
     /// Tables that no thread has now.
     tables: Mutex<Vec<Table>>,
     /// Whether values hardly repeat.
@@ -153,7 +154,7 @@ impl ByValue {
             is_given_up = self.is_operand && are_numbers && ids.iter().any(is_computed);
             Ok(ids)
         })?;
-        table.judge(!self.computes, self.makes_texts);
+        table.judge(self.pays_terms, self.makes_texts);
         match is_given_up {
             true => self.give_up(),
             false => self.lock().push(table),
@@ -188,10 +189,7 @@ fn part_by_value(mut kernel: Kernel, is_operand: bool) -> Kernel {
         Kernel::ByValue(ByValue {
             key,
             makes_texts: kernel.makes_texts(),
-            computes: matches!(
-                kernel,
-                Kernel::Arithmetic(..) | Kernel::Sign { .. } | Kernel::CastNumber { .. }
-            ),
+            pays_terms: !computes(&kernel) && !asks_of_kinds(&kernel),
             kernel: Box::new(kernel),
             is_operand,
             tables: Mutex::default(),
@@ -283,6 +281,26 @@ fn key_of(kernel: &Kernel) -> Option<Key> {
 
 fn is_number(item: &Item) -> bool {
     matches!(item, Item::Value(Value::Number(_)))
+}
+
+fn computes(kernel: &Kernel) -> bool {
+    matches!(
+        kernel,
+        Kernel::Arithmetic(..) | Kernel::Sign { .. } | Kernel::CastNumber { .. }
+    )
+}
+
+/// Whether a kernel reads nothing of its column but what kind of term it has, its language or its datatype.
+fn asks_of_kinds(kernel: &Kernel) -> bool {
+    match kernel {
+        Kernel::Bound(_) | Kernel::Language { .. } => true,
+        Kernel::Call(function, list)
+            if Annotation::of(function).is_some() || KindTest::of(function).is_some() =>
+        {
+            matches!(list.as_slice(), [Kernel::Column(_)])
+        }
+        other => own_column(other) == Some(None) && other.operands().into_iter().all(asks_of_kinds),
+    }
 }
 
 /// Whether a kernel takes longer than a look-up.

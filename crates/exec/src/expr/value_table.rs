@@ -17,7 +17,7 @@ const MANY_PLACES: usize = 1 << 15;
 const ROWS_TRIED: usize = 1 << 13;
 /// The rows for each evaluated one, below which it is of none.
 const ROWS_PER_VALUE_MIN: usize = 4;
-/// Rows after which it is of none if fewer than a sixteenth were found: values that come in any order are then
+/// Rows after which it is of none if [hardly any](Tried::are_hardly_found) were found: values that come in any order are then
 /// several times as many as there are places.
 const ROWS_TRIED_FIRST: usize = 1 << 11;
 /// The id of a place that is free; no term has it.
@@ -53,9 +53,13 @@ struct Tried {
 impl Tried {
     /// Whether the places do not hold the values.
     fn need_more(&self) -> bool {
-        let (rows, evaluated) = (self.rows, self.evaluated);
-        rows >= ROWS_TRIED_FIRST && evaluated * 16 > rows * 15
-            || rows >= ROWS_TRIED && evaluated * ROWS_PER_VALUE_MIN > rows
+        self.rows >= ROWS_TRIED_FIRST && self.are_hardly_found()
+            || self.rows >= ROWS_TRIED && self.evaluated * ROWS_PER_VALUE_MIN > self.rows
+    }
+
+    /// Whether fewer than a sixteenth of the rows were found.
+    fn are_hardly_found(&self) -> bool {
+        self.evaluated * 16 > self.rows * 15
     }
 }
 
@@ -89,8 +93,8 @@ impl Table {
         }
     }
 
-    /// Finds out which values hardly repeat. Where the places do not hold them, results by ordinal are tried first of terms if they take no making
-    /// (`pays_terms`), more places of others if that pays.
+    /// Finds out which values hardly repeat. Where the places do not hold them, results by ordinal are tried first of terms if that pays,
+    /// more places of others likewise.
     pub fn judge(&mut self, pays_terms: bool, pays_many: bool) {
         match &self.by_ordinal {
             Some(_) if hardly_repeat(self.terms.rows, self.terms.rows - self.terms.evaluated) => {
@@ -102,7 +106,7 @@ impl Table {
                     self.by_ordinal = Some(ByOrdinal::new(FREE));
                     self.terms = Tried::default();
                 }
-                false => self.terms.is_given_up = true,
+                false => self.terms.is_given_up = self.terms.are_hardly_found(),
             },
             _ => {}
         }

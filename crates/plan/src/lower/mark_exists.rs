@@ -8,7 +8,7 @@
 //!                                                   ?mark := ?sale over the distinct ?sale of  ?r :about ?sale
 //! ```
 //!
-//! Where a condition needs both sides there may be many keys in range: there the rows with a partner and those without are a semi and an anti join, under a `Union`.
+//! Where the keys of all take long to find, those that the rows have are asked for alone, if that costs less. Where a condition needs both sides there may be many keys in range: there the rows with a partner and those without are a semi and an anti join, under a `Union`.
 //!
 //! Invariant: the inside may be [joined as a whole](super::joinable), shares slots with the row that are certain on both sides, and uses
 //! nothing else of it but in such conditions; so each row has one partner or none.
@@ -16,6 +16,7 @@
 use super::Outer;
 use super::exists::as_group;
 use super::joinable::{is_joinable, is_own, shared_certain};
+use crate::cost_constants::{SEED_COST_FACTOR, SEED_COST_MIN};
 use crate::expression::{boolean, for_each_operand_mut, has_exists};
 use crate::logical::JoinGroup;
 use crate::physical::{Expr, JoinKind, Node, Op, Slot};
@@ -23,6 +24,9 @@ use crate::planner::{ForceJoin, PlanError, Planner, node};
 use crate::rules::share_subplans::is_evaluated_alike;
 use crate::slot_set::SlotSet;
 use std::sync::Arc;
+
+/// Alternatives that a mark of the rows' keys counts for: the rows are made twice, and again for each such mark above it.
+const SEEDED_MARK: u32 = 4;
 
 impl Planner<'_> {
     /// Joins rows with what the EXISTS of an expression ask for, as far as that costs less than to ask for each of the first
@@ -102,7 +106,7 @@ impl Planner<'_> {
         Ok((joined.estimated_cost < per_row).then_some((joined, mark)))
     }
 
-    /// A left join with the distinct keys of the inside.
+    /// A left join with the distinct keys of the inside: of all, or of those that the rows have if that costs less.
     fn marked_by_keys(
         &mut self,
         input: &Node,
@@ -110,16 +114,41 @@ impl Planner<'_> {
         shared: SlotSet,
         mark: Slot,
     ) -> Result<Option<Node>, PlanError> {
-        let shared = shared.to_vec();
-        let Some(&key) = shared.first() else {
+        let Some(key) = shared.iter().next() else {
             return Ok(None);
         };
         let right = self.join_group(group, &Outer::default(), None)?;
-        let keys = self.project(right, shared);
+        let is_dear = right.estimated_cost >= SEED_COST_MIN;
+        let of_all = self.marked_with(input.clone(), right, &shared, (key, mark))?;
+        let left = self
+            .alternatives
+            .checked_sub(SEEDED_MARK)
+            .filter(|_| is_dear);
+        let (Some(left), Some(kept)) = (left, self.repeatable(input)) else {
+            return Ok(Some(of_all));
+        };
+        let Some(seed) = self.seed(&kept, &shared) else {
+            return Ok(Some(of_all));
+        };
+        self.alternatives = left;
+        let right = self.join_group(group, &Outer::default(), Some(seed))?;
+        let of_rows = self.marked_with(kept, right, &shared, (key, mark))?;
+        let is_cheaper = of_rows.estimated_cost < of_all.estimated_cost * SEED_COST_FACTOR;
+        Ok(Some(if is_cheaper { of_rows } else { of_all }))
+    }
+
+    /// Rows with a mark where the inside of an EXISTS has their keys.
+    fn marked_with(
+        &mut self,
+        input: Node,
+        right: Node,
+        shared: &SlotSet,
+        (key, mark): (Slot, Slot),
+    ) -> Result<Node, PlanError> {
+        let keys = self.project(right, shared.to_vec());
         let keys = self.distinct_of(keys);
         let right = self.extend(keys, mark, Expr::Slot(key))?;
-        self.hash_partner(input.clone(), right, &[], JoinKind::LeftOuter)
-            .map(Some)
+        self.hash_partner(input, right, &[], JoinKind::LeftOuter)
     }
 
     /// The rows with a partner that fulfils conditions on both, and those without one.

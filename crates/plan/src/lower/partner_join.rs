@@ -198,7 +198,7 @@ impl Planner<'_> {
 
     /// The distinct values that left rows have in some slots, if there are any, to evaluate them twice gives the same, and no other way is
     /// forced.
-    fn seed(&self, left: &Node, shared: &SlotSet) -> Option<Node> {
+    pub(super) fn seed(&self, left: &Node, shared: &SlotSet) -> Option<Node> {
         let is_wanted = self.rule("seed_join") && self.options.force_join.is_none();
         if shared.is_empty() || !is_wanted || !is_repeatable(left) {
             return None;

@@ -38,17 +38,24 @@ fn find<'a>(node: &'a Node, found: &mut Vec<&'a Node>) {
     if is_worthwhile(node) {
         found.push(node);
     }
-    for child in shareable_children(node) {
-        find(child, found);
+    if !is_kept(node) {
+        for child in shareable_children(node) {
+            find(child, found);
+        }
     }
+}
+
+/// Whether rows are [kept](crate::lower) already: what makes them stands in several places, and runs in one.
+fn is_kept(node: &Node) -> bool {
+    matches!(node.op, Op::Spool { .. })
 }
 
 /// The inputs that are evaluated once.
 pub(super) fn shareable_children(node: &Node) -> Vec<&Node> {
     match &node.op {
         Op::LateralJoin { left, .. } => vec![left],
-        // Its states are shared already, and so are kept rows.
-        Op::RollUp(_) | Op::Spool { .. } => Vec::new(),
+        // Its states are shared already.
+        Op::RollUp(_) => Vec::new(),
         op => op.children(),
     }
 }
@@ -57,7 +64,7 @@ pub(super) fn shareable_children(node: &Node) -> Vec<&Node> {
 pub(super) fn shareable_children_mut(node: &mut Node) -> Vec<&mut Node> {
     match &mut node.op {
         Op::LateralJoin { left, .. } => vec![Arc::make_mut(left)],
-        Op::RollUp(_) | Op::Spool { .. } => Vec::new(),
+        Op::RollUp(_) => Vec::new(),
         op => op.children_mut(),
     }
 }
@@ -86,7 +93,7 @@ fn has_service(node: &Node) -> bool {
 /// Wraps the outermost nodes that are one of the shared plans; those in `spools` have numbers already, by their place, from `first` on. (One that
 /// stands inside others may be left with one place to read it: it is then read once.)
 fn share<'p>(node: &mut Node, (shared, first): (&'p [Node], usize), spools: &mut Vec<&'p Node>) {
-    if shared.is_empty() {
+    if shared.is_empty() || is_kept(node) {
         return;
     }
     if is_worthwhile(node) {

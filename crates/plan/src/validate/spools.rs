@@ -23,15 +23,18 @@ pub(super) fn check_spools(root: &Node) -> Result<(), String> {
 /// The plan without the numbers of slots and nodes, and without what its key filters are called.
 fn unnumbered(plan: &Node) -> Node {
     let mut plan = canonical(plan);
-    forget_filters(&mut plan);
+    forget_numbers(&mut plan);
     plan
 }
 
-fn forget_filters(node: &mut Node) {
+fn forget_numbers(node: &mut Node) {
     for filter in &mut node.key_filters {
         (filter.slot, filter.number) = (Slot(0), 0);
     }
-    node.op.children_mut().into_iter().for_each(forget_filters);
+    if let Op::OrderBy { cut_after, .. } = &mut node.op {
+        *cut_after = cut_after.map(|_| 0);
+    }
+    node.op.children_mut().into_iter().for_each(forget_numbers);
 }
 
 fn find<'p>(node: &'p Node, spools: &mut Vec<(usize, &'p Node)>) {
