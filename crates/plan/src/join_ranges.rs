@@ -14,7 +14,7 @@ use crate::cost_constants::EXPRESSION;
 use crate::estimate::condition::cost;
 use crate::expression::{conjunction, conjuncts, is_pure, slots_of};
 use crate::moved_terms::{Moved, moved_bounds};
-use crate::physical::{Expr, JoinKind, Node, Op};
+use crate::physical::{Expr, JoinKind, Node, Op, Slot};
 use crate::slot_set::SlotSet;
 
 /// Ranges that the executor uses of one join: rows are in the order of the first, and blocks of them tell the bounds of the second.
@@ -142,6 +142,11 @@ impl JoinRange {
             [of] if !self.is_equality() => Some(of),
             _ => None,
         }
+    }
+
+    /// Whether it is of this slot alone.
+    pub fn is_of_slot(&self, slot: Slot) -> bool {
+        self.sole() == Some(&Expr::Slot(slot))
     }
 
     /// Ends that are bounded.

@@ -6,7 +6,6 @@
 use super::comparison::CompareOp;
 use super::pattern;
 use super::vector::{Argument, Truth, Vector, each_row};
-use crate::by_ordinal::has_ordinal;
 use crate::error::ExecError;
 use crate::value::{Reader, first_word};
 use basalt_rdf::TermId;
@@ -182,7 +181,7 @@ impl TextTest {
     ) -> Result<Vec<Truth>, ExecError> {
         let fails_inline = of_str && self.fails_inline();
         each_row(count, |row| match text.get(row) {
-            Argument::Id(id) if fails_inline && is_inline(TermId(id)) => Ok(Truth::False),
+            Argument::Id(id) if fails_inline && TermId(id).is_inline() => Ok(Truth::False),
             text => Ok(self.of_one(of_str, text, reader)?.into()),
         })
     }
@@ -224,9 +223,4 @@ impl TextTest {
             (other, true) => other.text(reader)?.map(|text| self.holds(text.as_bytes())),
         })
     }
-}
-
-/// Whether the id of a term tells its value.
-pub fn is_inline(id: TermId) -> bool {
-    id.is_bound() && !has_ordinal(id.0) && id != TermId::DEFAULT_GRAPH
 }

@@ -247,16 +247,8 @@ impl PathGraph {
 
     /// Whether a term is a subject or an object.
     pub fn has_node(&self, node: TermId, cx: &Context) -> Result<bool, ExecError> {
-        let as_subject = QuadPattern {
-            subject: Some(node),
-            ..self.pattern()
-        };
-        let as_object = QuadPattern {
-            object: Some(node),
-            ..self.pattern()
-        };
         let mut found = false;
-        for pattern in [as_subject, as_object] {
+        for pattern in with_end(node, self.pattern()) {
             cx.check()?;
             cx.snapshot().matching(&pattern, &mut |quad| {
                 found |= self.admits(quad.graph);
@@ -274,6 +266,20 @@ impl PathGraph {
     }
 }
 
+/// The quads of a pattern whose subject is a term, and those whose object it is.
+fn with_end(node: TermId, pattern: QuadPattern) -> [QuadPattern; 2] {
+    let end = Some(node);
+    let as_subject = QuadPattern {
+        subject: end,
+        ..pattern
+    };
+    let as_object = QuadPattern {
+        object: end,
+        ..pattern
+    };
+    [as_subject, as_object]
+}
+
 /// The named graphs, of so many, in which a term is a subject or an object; `None` where looking at each of them is cheaper.
 pub fn graphs_of(
     node: TermId,
@@ -282,12 +288,7 @@ pub fn graphs_of(
 ) -> Result<Option<Vec<TermId>>, ExecError> {
     let (mut found, mut read) = (Vec::new(), 0);
     let most = graphs * QUADS_PER_GRAPH;
-    for ends in [(Some(node), None), (None, Some(node))] {
-        let pattern = QuadPattern {
-            subject: ends.0,
-            object: ends.1,
-            ..QuadPattern::default()
-        };
+    for pattern in with_end(node, QuadPattern::default()) {
         cx.check()?;
         cx.snapshot().matching(&pattern, &mut |quad| {
             read += 1;

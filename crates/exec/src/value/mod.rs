@@ -50,7 +50,7 @@ pub use order::{compare_for_order, text_into, text_word};
 pub use order_key::{OrderClass, OrderKey, first_bytes, ordered_as_ids};
 pub use range_word::{
     RangeWord, Told, around_float, around_number, around_time, comparable, is_totally_ordered,
-    number_of_word,
+    number_of_word, ordered_bits,
 };
 pub use reader::Reader;
 pub use rounding::round_floating;

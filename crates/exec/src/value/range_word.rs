@@ -203,7 +203,7 @@ impl RangeWord {
             return None;
         }
         // Both zeros are equal.
-        let place = ordered(nearest + 0.0) >> DROPPED_BITS;
+        let place = ordered_bits(nearest + 0.0) >> DROPPED_BITS;
         Some(Self::new(Kind::Number, place, told))
     }
 
@@ -306,7 +306,7 @@ pub fn around_float(word: u64) -> RangeInclusive<u64> {
     // Rounding twice may be off by one float.
     let below = (of_ordered(least) as f32).next_down().next_down();
     let above = (of_ordered(most) as f32).next_up().next_up();
-    let place = |float: f32| ordered(f64::from(float)) >> DROPPED_BITS;
+    let place = |float: f32| ordered_bits(f64::from(float)) >> DROPPED_BITS;
     let (below, above) = match (below.is_nan(), above.is_nan()) {
         (false, false) => (place(below), place(above)),
         _ => (0, PLACE_MASK),
@@ -345,7 +345,7 @@ pub fn number_of_word(word: u64) -> Option<f64> {
 
 /// Bits of doubles in their order.
 #[inline]
-fn ordered(double: f64) -> u64 {
+pub fn ordered_bits(double: f64) -> u64 {
     let bits = double.to_bits();
     match bits >> (u64::BITS - 1) {
         0 => bits | 1 << (u64::BITS - 1),

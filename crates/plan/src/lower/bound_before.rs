@@ -9,6 +9,7 @@
 //! Sound beside patterns, conditions and parts of which joining is the same as evaluating them for a row ([`is_whole`]); not beside paths, which lead from a
 //! variable's nodes alone.
 
+use super::exists::{exists_or_not, sole_exists};
 use super::joinable::is_whole;
 use crate::expression::{is_pure, slots_of};
 use crate::logical::{JoinGroup, Logical};
@@ -23,13 +24,8 @@ impl Planner<'_> {
         rows: &Node,
         condition: &Expr,
     ) -> Result<Option<(Node, Expr)>, PlanError> {
-        let (inside, is_negated) = match condition {
-            Expr::Exists(inside) => (inside, false),
-            Expr::Not(inner) => match &**inner {
-                Expr::Exists(inside) => (inside, true),
-                _ => return Ok(None),
-            },
-            _ => return Ok(None),
+        let Some((inside, kind)) = sole_exists(condition) else {
+            return Ok(None);
         };
         let around = SlotSet::of(&rows.schema);
         let Some((computed, group)) = apart(&self.exists[inside.id], around) else {
@@ -40,11 +36,7 @@ impl Planner<'_> {
             rows = self.extend(rows, slot, expr)?;
         }
         let exists = self.placeholder(Logical::Group(group));
-        let condition = match is_negated {
-            true => Expr::Not(Box::new(exists)),
-            false => exists,
-        };
-        Ok(Some((rows, condition)))
+        Ok(Some((rows, exists_or_not(exists, kind))))
     }
 }
 

@@ -51,14 +51,11 @@ impl Planner<'_> {
 
     /// The same of all rows at once.
     fn apply_exists_together(&mut self, input: Node, expr: Expr) -> Result<Node, PlanError> {
-        let (inside, kind) = match &expr {
-            Expr::Exists(inside) => (inside, JoinKind::Semi),
-            Expr::Not(inner) => match &**inner {
-                Expr::Exists(inside) => (inside, JoinKind::Anti),
-                _ => return self.marked_or_correlated(&input, expr),
-            },
-            Expr::Or(parts) => return self.apply_any_exists(input, parts),
-            _ => return self.marked_or_correlated(&input, expr),
+        if let Expr::Or(parts) = &expr {
+            return self.apply_any_exists(input, parts);
+        }
+        let Some((inside, kind)) = sole_exists(&expr) else {
+            return self.marked_or_correlated(&input, expr);
         };
         let mut group = as_group(self.exists[inside.id].clone());
         if !self.rule("exists_to_join") {
@@ -206,8 +203,20 @@ fn shared_starts(plan: &Node, evaluations: f64) -> f64 {
     })
 }
 
+/// The inside of a condition that is one EXISTS, and the join that it is the condition of.
+pub(super) fn sole_exists(condition: &Expr) -> Option<(&Arc<Node>, JoinKind)> {
+    match condition {
+        Expr::Exists(inside) => Some((inside, JoinKind::Semi)),
+        Expr::Not(inner) => match &**inner {
+            Expr::Exists(inside) => Some((inside, JoinKind::Anti)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// The condition of a semi join, or of an anti join.
-fn exists_or_not(exists: Expr, kind: JoinKind) -> Expr {
+pub(super) fn exists_or_not(exists: Expr, kind: JoinKind) -> Expr {
     match kind {
         JoinKind::Anti => Expr::Not(Box::new(exists)),
         _ => exists,

@@ -15,7 +15,12 @@ pub(super) fn is_plain(group: &JoinGroup) -> bool {
 /// OPTIONAL and MINUS, which join what it has alone. EXISTS puts the row's terms in its place, where a path without links leads from each term to itself, node or not: the same
 /// where an end of it is [given](is_given), or is a node in all rows.
 pub(super) fn is_joinable(group: &JoinGroup, kind: JoinKind, rows: &Node) -> bool {
-    let is_node = |path: &PathPattern, end: &Endpoint| matches!(end, Endpoint::Slot(slot) if rows.certain.contains(slot) && is_graph_node(rows, *slot, &path.graphs));
+    let is_node = |path: &PathPattern, end: &Endpoint| match end {
+        Endpoint::Slot(slot) => {
+            rows.certain.contains(slot) && is_graph_node(rows, *slot, &path.graphs)
+        }
+        Endpoint::Constant(_) => false,
+    };
     let may_be_zero = |path: &PathPattern| {
         kind == JoinKind::LeftOuter
             || !path.matches_zero()

@@ -11,6 +11,7 @@
 
 use super::joinable::is_repeatable;
 use crate::cost_constants::{KEPT_ROWS_MAX, SPOOL_VALUE};
+use crate::expression::outer_slots;
 use crate::physical::{Node, Op};
 use crate::planner::{Planner, take_node};
 
@@ -30,7 +31,7 @@ impl Planner<'_> {
             let inputs = node.op.children_mut();
             return inputs.into_iter().for_each(|input| self.keep_limits(input));
         }
-        if has_outer(node) {
+        if !outer_slots(node).is_empty() {
             return;
         }
         let input = take_node(node);
@@ -54,10 +55,6 @@ fn is_cut(node: &Node) -> bool {
         }
         _ => false,
     }
-}
-
-fn has_outer(node: &Node) -> bool {
-    matches!(node.op, Op::Outer) || node.op.children().into_iter().any(has_outer)
 }
 
 fn values_cost(node: &Node) -> f64 {

@@ -120,14 +120,11 @@ impl Planner<'_> {
         let right = self.join_group(group, &Outer::default(), None)?;
         let is_dear = right.estimated_cost >= SEED_COST_MIN;
         let of_all = self.marked_with(input.clone(), right, &shared, (key, mark))?;
-        let left = self
-            .alternatives
-            .checked_sub(SEEDED_MARK)
-            .filter(|_| is_dear);
-        let (Some(left), Some(kept)) = (left, self.repeatable(input)) else {
+        let left = self.alternatives.checked_sub(SEEDED_MARK);
+        let Some(left) = left.filter(|_| is_dear) else {
             return Ok(Some(of_all));
         };
-        let Some(seed) = self.seed(&kept, &shared) else {
+        let Some((kept, seed)) = self.kept_and_seed(input, &shared) else {
             return Ok(Some(of_all));
         };
         self.alternatives = left;

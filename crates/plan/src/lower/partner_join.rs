@@ -93,7 +93,8 @@ impl Planner<'_> {
         let whole = self.lower(right, outer)?;
         let join = self.hash_partner(left.clone(), whole, conditions, kind)?;
         let mut options = vec![(Way::Hash, join.clone())];
-        if levels(right) <= SEEDED_LEVELS_MAX
+        if outer.slots.is_empty()
+            && levels(right) <= SEEDED_LEVELS_MAX
             && let Some(kept) = self.repeatable(&left)
             && let Some(seeded) = self.lower_seeded(&kept, right.schema(), right, outer)?
         {
@@ -198,15 +199,28 @@ impl Planner<'_> {
 
     /// The distinct values that left rows have in some slots, if there are any, to evaluate them twice gives the same, and no other way is
     /// forced.
-    pub(super) fn seed(&self, left: &Node, shared: &SlotSet) -> Option<Node> {
-        let is_wanted = self.rule("seed_join") && self.options.force_join.is_none();
-        if shared.is_empty() || !is_wanted || !is_repeatable(left) {
+    fn seed(&self, left: &Node, shared: &SlotSet) -> Option<Node> {
+        if !self.may_seed(shared) || !is_repeatable(left) {
             return None;
         }
         let keys = self.project(read_again(left), shared.to_vec());
         let rows = keys.estimated_rows;
         let cost = keys.estimated_cost + rows * GROUP_ROW;
         Some(self.pass(keys, rows, cost, |input| Op::Distinct { input }))
+    }
+
+    fn may_seed(&self, shared: &SlotSet) -> bool {
+        self.rule("seed_join") && self.options.force_join.is_none() && !shared.is_empty()
+    }
+
+    /// The same of rows that may have to be [kept](Self::repeatable) for that, and these.
+    pub(super) fn kept_and_seed(&mut self, left: &Node, shared: &SlotSet) -> Option<(Node, Node)> {
+        let kept = self
+            .may_seed(shared)
+            .then(|| self.repeatable(left))
+            .flatten()?;
+        let seed = self.seed(&kept, shared)?;
+        Some((kept, seed))
     }
 
     /// The general way: both sides alone, hashed on what is certain.
@@ -301,9 +315,7 @@ impl Planner<'_> {
             let join = self.hash_partner(left.clone(), right, conditions, kind)?;
             options.push((way_of(&join), join));
         }
-        if let Some(kept) = self.repeatable(left)
-            && let Some(seed) = self.seed(&kept, &shared)
-        {
+        if let Some((kept, seed)) = self.kept_and_seed(left, &shared) {
             let right = self.join_group(group, &Outer::default(), Some(seed))?;
             let join = self.hash_partner(kept, right, conditions, kind)?;
             options.push((Way::SeededHash, join));

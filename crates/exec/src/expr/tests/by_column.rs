@@ -3,7 +3,7 @@
 use super::{context, evaluate, fast_paths, id_of, parse};
 use crate::batch::Batch;
 use crate::expr::CompiledExpr;
-use crate::expr::text_test::{INLINE_BYTES, is_inline};
+use crate::expr::text_test::INLINE_BYTES;
 use crate::value::Reader;
 use basalt_plan::physical::Slot;
 use basalt_rdf::TermId;
@@ -77,7 +77,7 @@ const INLINE: [&str; 12] = [
 fn has_known_bytes(text: &str) -> bool {
     let cx = context();
     let id = id_of(text, &cx);
-    let is_inline = is_inline(TermId(id));
+    let is_inline = TermId(id).is_inline();
     let mut reader = Reader::new(&cx);
     let text = reader.text(id).expect("it is read").unwrap_or_default();
     let is_known = |byte: u8| INLINE_BYTES.contains(&byte);

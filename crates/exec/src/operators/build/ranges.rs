@@ -56,8 +56,7 @@ pub fn nearest_end(join: &Op) -> Option<RangeEnd> {
         return None;
     };
     let nearest = nearest.as_ref()?;
-    let is_in_range = |range: &JoinRange| range.sole() == Some(&Expr::Slot(nearest.slot));
-    matches!(&found.ranges[..], [only] if is_in_range(only)).then_some(nearest.end)
+    matches!(&found.ranges[..], [only] if only.is_of_slot(nearest.slot)).then_some(nearest.end)
 }
 
 /// What the rows of a hash join tell of sets of pairs.
@@ -66,11 +65,7 @@ pub fn set_functions(join: &Op) -> Result<Vec<SetFunction>, ExecError> {
         return Ok(Vec::new());
     };
     let ranges = join_ranges(join).map_or_else(Vec::new, |found| found.ranges);
-    let is_range = |slot: Slot| {
-        ranges
-            .iter()
-            .any(|range| range.sole() == Some(&Expr::Slot(slot)))
-    };
+    let is_range = |slot: Slot| ranges.iter().any(|range| range.is_of_slot(slot));
     let (mut sums, mut others) = (0.., 0..);
     let function = |own: PartnerFunction| {
         let column = |slot| column_of(&build.schema, slot);

@@ -9,7 +9,7 @@
 //! extremes ask for: a stretch for each row. Of equal values the first place counts. Cost: eight bytes for a row and a word for each of its blocks' spans; some
 //! tens of nanoseconds a stretch.
 
-use crate::value::{ShortNumber, ordered_as_ids};
+use crate::value::{POWERS, ShortNumber, ordered_as_ids, ordered_bits};
 use std::ops::Range;
 
 /// Places of a block.
@@ -87,16 +87,15 @@ fn words_of(ids: impl Iterator<Item = u64> + Clone) -> Option<Vec<u64>> {
             }
             let word = |number: Option<ShortNumber>| {
                 let (mantissa, own) = number?.exact()?;
-                let power = 10_i64.checked_pow(u32::from(scale - own))?;
+                let power = POWERS[usize::from(scale - own)];
                 Some(mantissa.checked_mul(power)? as u64 ^ SIGN)
             };
             numbers.map(word).collect()
         }
         Some(_) => {
             let word = |number: Option<ShortNumber>| match number? {
-                ShortNumber::Floating { value, .. } if !value.is_nan() => {
-                    let bits = value.to_bits();
-                    Some(if bits & SIGN == 0 { bits | SIGN } else { !bits })
+                ShortNumber::Floating { value, .. } => {
+                    (!value.is_nan()).then(|| ordered_bits(value))
                 }
                 _ => None,
             };
